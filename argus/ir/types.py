@@ -13,7 +13,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class DType:
-    """An element type: `bits` wide; `kind` float, int (two's complement), uint or bool; `llvm` is its LLVM IR spelling."""
+    """An element type: `bits` wide; `kind` float, int (two's complement), uint or bool; `llvm` spells it in LLVM IR."""
 
     name: str
     bits: int

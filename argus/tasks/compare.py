@@ -1,0 +1,84 @@
+"""Does a result match its specification? Tolerance: the error bound of the arithmetic plus one rounding of the output.
+
+    bound[i] = error[i] (running f32 analysis, `argus.tasks.spec`) + half a unit in the last place of the output format
+
+An element passes if |got - want| <= bound. Where the specified value is not finite, the result must be the same infinity
+or a NaN.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from argus.tasks.spec import Bounded
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`worst` is the largest |got - want| / bound; above 1 an element is outside its tolerance."""
+
+    elements: int
+    wrong: int
+    worst: float
+    first_wrong: tuple[int, ...] | None
+    got: float
+    want: float
+    mean_signed_error: float
+
+    @property
+    def ok(self) -> bool:
+        return self.wrong == 0
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "elements": self.elements,
+            "wrong": self.wrong,
+            "worst_error_over_bound": self.worst,
+            "first_wrong": None
+            if self.first_wrong is None
+            else {"index": list(self.first_wrong), "got": self.got, "want": self.want},
+            "mean_signed_error": self.mean_signed_error,
+        }
+
+
+def compare(got: npt.NDArray[np.generic], want: Bounded) -> Comparison:
+    """Compare an array in the kernel's output format with the float64 specification."""
+    if got.shape != want.value.shape:
+        raise ValueError(f"the result has shape {got.shape}, its specification {want.value.shape}")
+    found = got.astype(np.float64)
+    half_ulp = _half_ulp(got.dtype, np.abs(want.value) + want.error)
+    bound = want.error + half_ulp
+    finite = np.isfinite(want.value)
+    with np.errstate(invalid="ignore"):
+        difference = np.where(finite, np.abs(found - want.value), 0.0)
+    same_special = np.where(np.isnan(want.value), np.isnan(found), found == want.value)
+    wrong = np.where(finite, ~(difference <= bound), ~same_special)
+    ratio = difference / np.maximum(bound, np.finfo(np.float64).tiny)
+    first = tuple(int(i) for i in np.argwhere(wrong)[0]) if wrong.any() else None
+    where = first if first is not None else (0,) * got.ndim
+    has = got.size > 0
+    usable = finite & np.isfinite(found)
+    return Comparison(
+        elements=int(got.size),
+        wrong=int(wrong.sum()),
+        worst=float(np.nanmax(ratio)) if has and not np.isnan(ratio).all() else float("inf") if has else 0.0,
+        first_wrong=first,
+        got=float(found[where]) if has else 0.0,
+        want=float(want.value[where]) if has else 0.0,
+        mean_signed_error=float((found[usable] - want.value[usable]).mean()) if usable.any() else 0.0,
+    )
+
+
+def _half_ulp(dtype: np.dtype[np.generic], magnitude: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Half the spacing of the output format around a value of this magnitude."""
+    if dtype.kind in "iu":
+        return np.full_like(magnitude, 0.5)
+    info = ml_dtypes.finfo(dtype)
+    mantissa, smallest = int(info.nmant), float(info.smallest_subnormal)
+    with np.errstate(divide="ignore"):
+        exponent = np.floor(np.log2(np.maximum(magnitude, smallest)))
+    return np.asarray(0.5 * np.maximum(2.0 ** (exponent - mantissa), smallest), dtype=np.float64)

@@ -1,11 +1,11 @@
 """The 32 dense matrix instructions of gfx942 (MFMA) as data, with their lane maps in closed form.
 
-One MFMA computes D[i, j] = C[i, j] + sum over k of A[i, k] * B[k, j] for one or several independent blocks. A wave holds
-A, B, C and D spread over its 64 lanes; *where* each element lives is what a kernel author, the checker and the machine
-must agree on. `a_index`, `b_index` and `d_index` say it once, from the holder's side (lane, element) to the coordinate:
+One MFMA computes D[i, j] = C[i, j] + sum over k of A[i, k] * B[k, j] for one or several independent blocks. A wave
+holds A, B, C and D spread over its 64 lanes; *where* each element lives is what a kernel author, the checker and the
+machine must agree on. `a_index`, `b_index` and `d_index` say it once, from holder (lane, element) to coordinate:
 
     m = MFMA["v_mfma_f32_32x32x8_bf16"]        # or mfma("mfma_32x32x8_bf16")
-    m.a_index(lane=37, e=2)  -> (5, 6, 0)      # lane 37 holds A[5, 6] as its third bf16 (low half of its second register)
+    m.a_index(lane=37, e=2)  -> (5, 6, 0)      # lane 37 holds A[5, 6] as its third bf16 (second register, low half)
     m.d_index(lane=37, r=9)  -> (21, 5, 0)     # and D[21, 5] in the tenth accumulator register
 
 `e` counts elements inside the lane's A (or B) registers, low bits first; `r` counts elements inside the lane's C/D
@@ -44,7 +44,7 @@ class Mfma:
 
     name          mnemonic as LLVM prints it for gfx942, without encoding suffix
     m, n, k       shape of one block; `blocks` independent blocks are computed at once
-    a, b, c       element types of A, B and C/D (fp8 is E4M3 FNUZ, bf8 is E5M2 FNUZ, xf32 is f32 read with 10 mantissa bits)
+    a, b, c       element types of A, B and C/D (fp8: E4M3 FNUZ, bf8: E5M2 FNUZ, xf32: f32 read with 10 mantissa bits)
     passes        occupation of the SIMD's matrix core in passes of four clocks
     coexec        clocks in which the SIMD may run VALU work beside it
     xdl           runs on the low-precision matrix datapath (decides the wait states)
@@ -70,7 +70,7 @@ class Mfma:
 
     @property
     def cycles(self) -> int:
-        """Clocks the matrix core is busy; also the distance of two instructions chained through the same C/D registers."""
+        """Clocks the matrix core is busy; also the distance of two instructions chained through the same C/D."""
         return PASS_CLOCKS * self.passes
 
     @property

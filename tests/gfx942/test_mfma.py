@@ -1,7 +1,7 @@
-"""The MFMA table against AMD's matrix instruction calculator, element by element, and against LLVM's own code generator.
+"""The MFMA table against AMD's matrix instruction calculator, element by element, and against LLVM's code generator.
 
-`mfma_calculator.json` was printed by ROCm/amd_matrix_instruction_calculator (commit 2ef91896, architecture cdna3). For A, B
-and D it keeps the SHA-256 of the complete element list, "block,row,column@lane,bit" joined by ";" in coordinate order.
+`mfma_calculator.json` was printed by ROCm/amd_matrix_instruction_calculator (commit 2ef91896, architecture cdna3). For
+A, B and D it keeps the SHA-256 of the complete element list, "block,row,column@lane,bit" joined by ";" in order.
 """
 
 from __future__ import annotations
@@ -106,6 +106,6 @@ def test_short_names() -> None:
     assert mfma("v_mfma_i32_16x16x32_i8") is mfma("mfma_16x16x32_i8")
     assert len(ALIASES) == 32
     with pytest.raises(
-        KeyError, match="gfx942 has no matrix instruction 'mfma_64x64x8_bf16'; it has .*mfma_16x16x16_bf16"
+        KeyError, match=r"gfx942 has no matrix instruction 'mfma_64x64x8_bf16'; it has .*mfma_16x16x16_bf16"
     ):
         mfma("mfma_64x64x8_bf16")

@@ -7,8 +7,8 @@ thread holds, while every address and coordinate is an index expression (`argus.
     loop variables, shape symbols, data-dependent symbols     when, how large, where to
 
 so one op describes what every thread of every workgroup does. Static Python loops of the kernel file are unrolled by
-the reader; `For` is a loop that stays a loop in the machine code. Index arithmetic has no ops: it lives in the expressions,
-which the checker reads as formulas and the compiler as code, so the two cannot disagree about an address.
+the reader; `For` is a loop that stays a loop in the machine code. Index arithmetic has no ops: it lives in the
+expressions, which the checker reads as formulas and the compiler as code, so the two cannot disagree about an address.
 
 The order of ops in a block is the order of issue. Example, one step of a GEMM (thread = 64*wave + lane):
 
@@ -373,7 +373,7 @@ class Tag(Op):
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Check(Op):
-    """Author's assertion, decided at compile time; no code. `targets`: values, memories or op names; `args`: the rest."""
+    """Author's assertion, decided at compile time. `targets`: values, memories or op names; `args` the rest."""
 
     rule: str
     targets: tuple[Value | Memory | str, ...]

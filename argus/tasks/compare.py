@@ -2,8 +2,8 @@
 
     bound[i] = error[i] (running f32 analysis, `argus.tasks.spec`) + half a unit in the last place of the output format
 
-An element passes if |got - want| <= bound. Where the specified value is not finite, the result must be the same infinity
-or a NaN.
+An element passes if |got - want| <= bound. Where the specified value is not finite, the result must be the same
+infinity, or a NaN.
 """
 
 from __future__ import annotations

@@ -1,0 +1,35 @@
+# `make gemm` runs the main job, `make test` passes all tests; both set up their own environment in .venv.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+GEMM   := argus/kernels/gemm.py
+
+.PHONY: gemm test lint clean
+
+gemm: $(VENV)/run.stamp
+	$(BIN)/argus check   $(GEMM)
+	$(BIN)/argus compile $(GEMM) -o out
+	$(BIN)/argus run     $(GEMM)
+	$(BIN)/argus time    $(GEMM)
+
+test: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/test.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/run.stamp: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+$(VENV)/test.stamp: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) out build *.egg-info

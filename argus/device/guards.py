@@ -1,0 +1,93 @@
+"""What must hold before a kernel may be launched, because everything proved about it assumes it.
+
+`requires` of the kernel, at the sizes of this launch; every tensor's byte extent below 2^31 (offsets are 32-bit); arrays of
+the stated shape and type; outputs that do not overlap any other argument. Each refusal names the condition and the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from argus.ir.kernel import Kernel
+from argus.ir.types import DType
+from argus.layout.expr import evaluate
+
+MAX_BYTES = 2**31
+
+_NUMPY: dict[str, np.dtype[np.generic]] = {
+    "f64": np.dtype(np.float64), "f32": np.dtype(np.float32), "f16": np.dtype(np.float16),
+    "bf16": np.dtype(ml_dtypes.bfloat16), "fp8": np.dtype(ml_dtypes.float8_e4m3fnuz),
+    "bf8": np.dtype(ml_dtypes.float8_e5m2fnuz), "i64": np.dtype(np.int64), "i32": np.dtype(np.int32),
+    "i16": np.dtype(np.int16), "i8": np.dtype(np.int8), "u32": np.dtype(np.uint32), "u16": np.dtype(np.uint16),
+    "u8": np.dtype(np.uint8), "bool": np.dtype(np.bool_),
+}  # fmt: skip
+
+
+class LaunchError(ValueError):
+    """The launch is refused; the message says which condition fails and with what values."""
+
+
+def numpy_dtype(dtype: DType) -> np.dtype[np.generic]:
+    """The numpy (or ml_dtypes) type that stores elements of this IR type."""
+    return _NUMPY[dtype.name]
+
+
+def tensor_shapes(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    """Concrete shape of every tensor argument at these sizes."""
+    env = dict(sizes)
+    return {t.name: tuple(int(evaluate(extent, env)) for extent in t.shape) for t in kernel.tensors}
+
+
+def launch_grid(kernel: Kernel, sizes: Mapping[str, int]) -> tuple[int, int, int]:
+    """Number of workgroups in x, y and z."""
+    x, y, z = (int(evaluate(extent, dict(sizes))) for extent in kernel.grid)
+    return x, y, z
+
+
+def check_sizes(kernel: Kernel, sizes: Mapping[str, int]) -> None:
+    """Refuse sizes outside the kernel's `requires` or too large for 32-bit offsets."""
+    for symbol in kernel.shapes:
+        name = symbol.name
+        if name not in sizes:
+            raise LaunchError(f"size {name} is not given; say --shape {name}=…")
+        low, high = symbol.bounds()
+        if (low is not None and sizes[name] < low) or (high is not None and sizes[name] > high):
+            raise LaunchError(f"{name} = {sizes[name]} is outside the kernel's range {low} … {high}")
+    known = {s.name for s in kernel.shapes}
+    for name in sizes:
+        if name not in known:
+            raise LaunchError(f"{kernel.name} has no size {name}; its sizes are {', '.join(sorted(known)) or 'none'}")
+    for condition in kernel.requires:
+        if not evaluate(condition, dict(sizes)):
+            values = ", ".join(
+                f"{v.name} = {sizes[v.name]}" for v in sorted(condition.free(), key=lambda v: v.name or "")
+            )
+            raise LaunchError(f"{kernel.name} requires {condition}, but {values}")
+    for tensor, shape in zip(kernel.tensors, tensor_shapes(kernel, sizes).values(), strict=True):
+        extent = int(np.prod(shape, dtype=np.int64)) * tensor.dtype.bytes
+        if extent >= MAX_BYTES:
+            raise LaunchError(f"{tensor.name} has {extent} bytes; buffer offsets reach only {MAX_BYTES - 1}")
+
+
+def check_arrays(kernel: Kernel, sizes: Mapping[str, int], arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
+    """Refuse arrays of another shape, type or memory order than the kernel's arguments, or outputs that overlap."""
+    shapes = tensor_shapes(kernel, sizes)
+    for tensor in kernel.tensors:
+        array = arrays[tensor.name]
+        if array.shape != shapes[tensor.name] or array.dtype != numpy_dtype(tensor.dtype):
+            raise LaunchError(
+                f"{tensor.name} must be {tensor.dtype}{list(shapes[tensor.name])}, "
+                f"the given array is {array.dtype}{list(array.shape)}"
+            )
+        if not array.flags.c_contiguous:
+            raise LaunchError(f"{tensor.name} must be contiguous in row-major order")
+    for tensor in kernel.tensors:
+        if not tensor.written:
+            continue
+        for other in kernel.tensors:
+            if other is not tensor and np.may_share_memory(arrays[tensor.name], arrays[other.name]):
+                raise LaunchError(f"output {tensor.name} overlaps {other.name}")

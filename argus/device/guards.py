@@ -1,7 +1,8 @@
 """What must hold before a kernel may be launched, because everything proved about it assumes it.
 
-`requires` of the kernel, at the sizes of this launch; every tensor's byte extent below 2^31 (offsets are 32-bit); arrays of
-the stated shape and type; outputs that do not overlap any other argument. Each refusal names the condition and the values.
+`requires` of the kernel, at the sizes of this launch; every tensor's byte extent below 2^31 (offsets are 32-bit);
+arrays of the stated shape and type; outputs that do not overlap any other argument. Each refusal names the condition
+and the values.
 """
 
 from __future__ import annotations
@@ -63,9 +64,8 @@ def check_sizes(kernel: Kernel, sizes: Mapping[str, int]) -> None:
             raise LaunchError(f"{kernel.name} has no size {name}; its sizes are {', '.join(sorted(known)) or 'none'}")
     for condition in kernel.requires:
         if not evaluate(condition, dict(sizes)):
-            values = ", ".join(
-                f"{v.name} = {sizes[v.name]}" for v in sorted(condition.free(), key=lambda v: v.name or "")
-            )
+            names = sorted(v.name for v in condition.free())
+            values = ", ".join(f"{name} = {sizes[name]}" for name in names)
             raise LaunchError(f"{kernel.name} requires {condition}, but {values}")
     for tensor, shape in zip(kernel.tensors, tensor_shapes(kernel, sizes).values(), strict=True):
         extent = int(np.prod(shape, dtype=np.int64)) * tensor.dtype.bytes

@@ -79,7 +79,9 @@ def gemm(reader_shift: int = 0, barriers: tuple[bool, bool] = (True, True)) -> K
         for line, source, tile in ((12, a, bm), (13, bt, bn)):
             for p in range(4):
                 with b.at(at(line)), b.unrolled("p", p):
-                    regs.append(b.load(access(source, (tile * 128 + p * 32 + thread // 8, kt * 64 + thread % 8 * 8), 8)))
+                    regs.append(
+                        b.load(access(source, (tile * 128 + p * 32 + thread // 8, kt * 64 + thread % 8 * 8), 8))
+                    )
         with b.at(at(14)):
             if barriers[0]:
                 b.barrier()
@@ -98,7 +100,9 @@ def gemm(reader_shift: int = 0, barriers: tuple[bool, bool] = (True, True)) -> K
                     for i in range(2):
                         with b.at(at(line)), b.unrolled("i", i):
                             row, chunk = w * 64 + 32 * i + LANE % 32, 2 * ks + LANE // 32
-                            where = Access(buffer, swizzled(row, E.as_expr(chunk), reader_shift), 8, (row, chunk * 8), 1)
+                            where = Access(
+                                buffer, swizzled(row, E.as_expr(chunk), reader_shift), 8, (row, chunk * 8), 1
+                            )
                             frag[name, i] = b.load(where)
                 for i in range(2):
                     for j in range(2):

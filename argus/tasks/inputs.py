@@ -1,0 +1,34 @@
+"""Arguments for a launch: seeded inputs, and outputs filled with a pattern no kernel writes by accident.
+
+Inputs are standard normal values rounded to the element type (small integers for integer types). Outputs start as NaN (or
+the type's most negative integer): an element the kernel forgets to write is then wrong, not zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from argus.device.guards import numpy_dtype, tensor_shapes
+from argus.ir.kernel import Kernel
+
+
+def make_arrays(kernel: Kernel, sizes: Mapping[str, int], seed: int) -> dict[str, npt.NDArray[np.generic]]:
+    """One array per tensor argument, in the order of the signature."""
+    rng = np.random.default_rng(seed)
+    shapes = tensor_shapes(kernel, sizes)
+    arrays: dict[str, npt.NDArray[np.generic]] = {}
+    for tensor in kernel.tensors:
+        dtype = numpy_dtype(tensor.dtype)
+        shape = shapes[tensor.name]
+        if tensor.read:
+            if tensor.dtype.kind == "float":
+                arrays[tensor.name] = rng.standard_normal(shape).astype(dtype)
+            else:
+                arrays[tensor.name] = rng.integers(0, 100, shape).astype(dtype)
+        else:
+            blank: float | int = np.nan if tensor.dtype.kind == "float" else np.iinfo(dtype).min
+            arrays[tensor.name] = np.full(shape, blank).astype(dtype)
+    return arrays

@@ -20,9 +20,9 @@ from argus.layout.expr import Expr, var
 
 WAVE = 64
 LANE = var("lane", 0, WAVE - 1)
-BLOCK_X = var("block.x", 0, None)
-BLOCK_Y = var("block.y", 0, None)
-BLOCK_Z = var("block.z", 0, None)
+BLOCK_X = var("block_x", 0, None)
+BLOCK_Y = var("block_y", 0, None)
+BLOCK_Z = var("block_z", 0, None)
 
 
 def wave_variable(waves: int) -> Expr:

@@ -3,7 +3,7 @@
 The IR is the program of *one thread* of the grid with the addresses of *all* threads: a value is the registers one
 thread holds, while every address and coordinate is an index expression (`argus.layout.expr`) over
 
-    lane 0..63, wave 0..W-1, block.x, block.y, block.z       who computes
+    lane 0..63, wave 0..W-1, block_x, block_y, block_z       who computes
     loop variables, shape symbols, data-dependent symbols     when, how large, where to
 
 so one op describes what every thread of every workgroup does. Static Python loops of the kernel file are unrolled by
@@ -12,7 +12,7 @@ expressions, which the checker reads as formulas and the compiler as code, so th
 
 The order of ops in a block is the order of issue. Example, one step of a GEMM (thread = 64*wave + lane):
 
-    %4 = load A[block.y*128 + wave*16 + lane//8, kt*64 + lane%8*8] : bf16x8
+    %4 = load A[block_y*128 + wave*16 + lane//8, kt*64 + lane%8*8] : bf16x8
     store lds.sA[...] <- %4
     barrier
     %7 = load lds.sA[...] : bf16x8

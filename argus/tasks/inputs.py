@@ -29,6 +29,6 @@ def make_arrays(kernel: Kernel, sizes: Mapping[str, int], seed: int) -> dict[str
             else:
                 arrays[tensor.name] = rng.integers(0, 100, shape).astype(dtype)
         else:
-            blank: float | int = np.nan if tensor.dtype.kind == "float" else np.iinfo(dtype).min
+            blank: float | int = np.nan if tensor.dtype.kind == "float" else -(2 ** (tensor.dtype.bits - 1))
             arrays[tensor.name] = np.full(shape, blank).astype(dtype)
     return arrays

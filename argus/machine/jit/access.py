@@ -1,0 +1,329 @@
+"""Vector memory as runtime functions: 64 addresses in, registers out, nothing outside the arena touched.
+
+    load_x4(context, registers, exec, pc)       load_u16, load_i8, load_d16_hi ... , store_x1 ... store_b8_hi
+    lds_load_x2(context, registers, addresses, offset, exec), lds_store_...
+
+Global functions read their 64 addresses from the context's address row, where `addresses.py` put them; LDS functions
+add an offset to an address register. Every address is checked. If all lanes are active and in range (one vector test),
+eight lanes move at a time through a register transpose; otherwise lanes move one by one. A lane outside the arena
+faults (first fault kept, the wave stops at its next back edge) and moves nothing; a lane outside the LDS reads zero and
+writes nothing, as the hardware does.
+
+Chunks are moved in order and a chunk's addresses are read before its registers are written, so a load may overwrite
+its own address register.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from argus.machine.jit.frame import ADDRESSES, CHUNK, LANES, ROW, Context, Fault
+from argus.machine.jit.irtext import Function, Module
+
+V4, V8 = "<4 x i32>", "<8 x i32>"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How one lane's bytes meet its registers: `dwords` whole registers, or `bits` of one register."""
+
+    name: str
+    dwords: int = 1
+    bits: int = 32
+    signed: bool = False
+    half: int | None = None
+
+    @property
+    def bytes(self) -> int:
+        return 4 * self.dwords if self.bits == 32 else self.bits // 8
+
+
+LOADS = (
+    *[Kind(f"x{n}", dwords=n) for n in (1, 2, 3, 4)],
+    *[Kind(f"{'i' if s else 'u'}{b}", bits=b, signed=s) for b in (8, 16) for s in (False, True)],
+    *[
+        Kind(f"{'i' if s else 'u'}{b}_{'hi' if h else 'lo'}", bits=b, signed=s, half=h)
+        for b in (8, 16)
+        for s in (False, True)
+        for h in (0, 1)
+    ],
+)
+STORES = (
+    *[Kind(f"x{n}", dwords=n) for n in (1, 2, 3, 4)],
+    *[Kind(f"b{b}", bits=b) for b in (8, 16)],
+    *[Kind(f"b{b}_hi", bits=b, half=1) for b in (8, 16)],
+)
+
+LanePointer = Callable[[str], str]
+
+
+def define_access_functions(module: Module) -> None:
+    _define_fault(module)
+    for kind in LOADS:
+        _define_global(module, kind, loading=True)
+        _define_lds(module, kind, loading=True)
+    for kind in STORES:
+        _define_global(module, kind, loading=False)
+        _define_lds(module, kind, loading=False)
+
+
+def context_field(f: Function, field: Context) -> str:
+    return f.load("i64", f.at("%context", int(field)), 8)
+
+
+def _define_fault(module: Module) -> None:
+    """Note the first fault of the wave and end its time slice."""
+    f = module.function(
+        "fault",
+        "void",
+        [("ptr", "context"), ("i64", "what"), ("i64", "pc"), ("i64", "lane"), ("i64", "address")],
+        "cold noinline",
+    )
+    earlier = context_field(f, Context.FAULT)
+    with f.when(f.compare("eq", "i64", earlier, "0")):
+        for field, value in (
+            (Context.FAULT, "%what"),
+            (Context.FAULT_PC, "%pc"),
+            (Context.FAULT_LANE, "%lane"),
+            (Context.FAULT_ADDRESS, "%address"),
+        ):
+            f.store("i64", value, f.at("%context", int(field)), 8)
+        f.store("i64", str(-(1 << 62)), f.at("%context", int(Context.SLICE)), 8)
+    f.ret()
+
+
+def call_fault(f: Function, what: Fault, lane: str, address: str) -> None:
+    f.call(
+        "void", "fault", ("ptr", "%context"), ("i64", str(int(what))), ("i64", "%pc"), ("i64", lane), ("i64", address)
+    )
+
+
+# One lane
+
+
+def load_lane(f: Function, kind: Kind, pointer: str, register: str) -> None:
+    """Memory at `pointer` to one lane, whose first register word is at `register`."""
+    if kind.bits == 32:
+        words = [f.load("i32", f.at(pointer, 4 * d), 1) for d in range(kind.dwords)]
+        for d, word in enumerate(words):
+            f.store("i32", word, f.at(register, d * ROW), 4)
+        return
+    narrow = f.load(f"i{kind.bits}", pointer, 1)
+    store_narrow(f, kind, narrow, register)
+
+
+def store_narrow(f: Function, kind: Kind, narrow: str, register: str) -> None:
+    extend = "sext" if kind.signed else "zext"
+    if kind.half is None:
+        f.store("i32", f.cast(extend, f"i{kind.bits}", narrow, "i32"), register, 4)
+        return
+    half = narrow if kind.bits == 16 else f.cast(extend, "i8", narrow, "i16")
+    f.store("i16", half, f.at(register, 2 * kind.half), 2)
+
+
+def store_lane(f: Function, kind: Kind, pointer: str, register: str) -> None:
+    """One lane's registers to memory."""
+    if kind.bits == 32:
+        for d in range(kind.dwords):
+            f.store("i32", f.load("i32", f.at(register, d * ROW), 4), f.at(pointer, 4 * d), 1)
+        return
+    type_ = f"i{kind.bits}"
+    f.store(type_, f.load(type_, f.at(register, 2 * (kind.half or 0)), 1), pointer, 1)
+
+
+def zero_lane(f: Function, kind: Kind, register: str) -> None:
+    if kind.bits == 32:
+        for d in range(kind.dwords):
+            f.store("i32", "0", f.at(register, d * ROW), 4)
+    else:
+        store_narrow(f, kind, "0", register)
+
+
+# Eight lanes
+
+
+def load_chunk(f: Function, kind: Kind, pointers: Sequence[str], registers: str) -> None:
+    """Eight lanes of `kind.dwords` dwords to the same eight lanes of as many rows."""
+    for d, row in enumerate(_gather(f, kind.dwords, pointers)):
+        f.store(V8, row, f.at(registers, d * ROW), 32)
+
+
+def _gather(f: Function, dwords: int, pointers: Sequence[str]) -> list[str]:
+    if dwords == 1:
+        row = "poison"
+        for lane, pointer in enumerate(pointers):
+            row = f.let(f"insertelement {V8} {row}, i32 {f.load('i32', pointer, 1)}, i32 {lane}")
+        return [row]
+    join = list(range(8))
+    if dwords == 2:
+        pairs = [f.load("<2 x i32>", p, 1) for p in pointers]
+        quads = [f.shuffle("i32", 2, pairs[i], pairs[i + 1], [0, 1, 2, 3]) for i in (0, 4, 2, 6)]
+        left = f.shuffle("i32", 4, quads[0], quads[1], join)
+        right = f.shuffle("i32", 4, quads[2], quads[3], join)
+        return [
+            f.shuffle("i32", 8, left, right, [e, e + 2, e + 8, e + 10, e + 4, e + 6, e + 12, e + 14]) for e in (0, 1)
+        ]
+    quads = [f.load(V4, p, 1) for p in pointers]
+    wide = [f.shuffle("i32", 4, quads[i], quads[i + 4], join) for i in range(4)]
+    return transpose(f, wide)
+
+
+def transpose(f: Function, rows: Sequence[str]) -> list[str]:
+    """Four rows of two quads each: transpose both 4x4 halves."""
+    low, high = [0, 8, 1, 9, 4, 12, 5, 13], [2, 10, 3, 11, 6, 14, 7, 15]
+    a, b = f.shuffle("i32", 8, rows[0], rows[1], low), f.shuffle("i32", 8, rows[2], rows[3], low)
+    c, d = f.shuffle("i32", 8, rows[0], rows[1], high), f.shuffle("i32", 8, rows[2], rows[3], high)
+    first, second = [0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]
+    return [f.shuffle("i32", 8, x, y, lanes) for x, y in ((a, b), (c, d)) for lanes in (first, second)]
+
+
+def store_chunk(f: Function, kind: Kind, pointers: Sequence[str], registers: str) -> None:
+    rows = [f.load(V8, f.at(registers, d * ROW), 32) for d in range(kind.dwords)]
+    if kind.dwords == 1:
+        for lane, pointer in enumerate(pointers):
+            f.store("i32", f.let(f"extractelement {V8} {rows[0]}, i32 {lane}"), pointer, 1)
+    elif kind.dwords == 2:
+        low = f.shuffle("i32", 8, rows[0], rows[1], [0, 8, 1, 9, 4, 12, 5, 13])
+        high = f.shuffle("i32", 8, rows[0], rows[1], [2, 10, 3, 11, 6, 14, 7, 15])
+        for lane, pointer in enumerate(pointers):
+            source = low if lane % 4 < 2 else high
+            at = lane % 2 * 2 + lane // 4 * 4
+            f.store("<2 x i32>", f.shuffle("i32", 8, source, "poison", [at, at + 1]), pointer, 1)
+    else:
+        wide = transpose(f, rows)
+        for lane, pointer in enumerate(pointers):
+            quad = f.shuffle("i32", 8, wide[lane % 4], "poison", [lane // 4 * 4 + i for i in range(4)])
+            f.store(V4, quad, pointer, 1)
+
+
+def _fast(kind: Kind) -> bool:
+    return kind.bits == 32 and kind.dwords in (1, 2, 4)
+
+
+# Global memory
+
+
+def _define_global(module: Module, kind: Kind, loading: bool) -> None:
+    name = f"{'load' if loading else 'store'}_{kind.name}"
+    f = module.function(name, "void", [("ptr", "context"), ("ptr", "v"), ("i64", "exec"), ("i64", "pc")])
+    base, host = context_field(f, Context.ARENA_BASE), f.load("ptr", f.at("%context", int(Context.ARENA_HOST)), 8)
+    limit = f.binary("sub", "i64", context_field(f, Context.ARENA_SIZE), str(kind.bytes))
+    addresses = f.at("%context", ADDRESSES)
+    if _fast(kind):
+        _global_fast(f, kind, loading, base, host, limit, addresses)
+    with f.loop(LANES) as lane:
+        live = f.cast("trunc", "i64", f.binary("lshr", "i64", "%exec", lane), "i1")
+        with f.when(live):
+            address = f.load("i64", f.index("i64", addresses, lane), 8)
+            offset = f.binary("sub", "i64", address, base)
+            good, bad, after = (f.fresh_label(stem) for stem in ("good", "bad", "next"))
+            f.branch(f.compare("ule", "i64", offset, limit), good, bad)
+            f.label(bad)
+            call_fault(f, Fault.OUT_OF_ARENA, lane, address)
+            f.jump(after)
+            f.label(good)
+            move = load_lane if loading else store_lane
+            move(f, kind, f.at(host, offset), f.index("i32", "%v", lane))
+            f.jump(after)
+            f.label(after)
+    f.ret()
+
+
+def _global_fast(f: Function, kind: Kind, loading: bool, base: str, host: str, limit: str, addresses: str) -> None:
+    """All lanes active and in range: eight at a time; one dword per lane in consecutive addresses: as one block."""
+    v4 = "<4 x i64>"
+    check, chunked, slow = (f.fresh_label(stem) for stem in ("check", "chunked", "slow"))
+    f.branch(f.compare("eq", "i64", "%exec", "-1"), check, slow)
+    f.label(check)
+    bases, limits = f.splat("i64", 4, base), f.splat("i64", 4, limit)
+    first = f.load("i64", addresses, 8)
+    ramp = f.add(v4, f.splat("i64", 4, first), f"<{', '.join(f'i64 {kind.bytes * i}' for i in range(4))}>")
+    outside, uneven = "zeroinitializer", "zeroinitializer"
+    for quad in range(LANES // 4):
+        address = f.load(v4, f.at(addresses, 32 * quad), 32)
+        offset = f.binary("sub", v4, address, bases)
+        over = f.binary("sub", v4, limits, offset)
+        outside = f.binary("or", v4, outside, f.binary("or", v4, offset, over))
+        expected = f.add(v4, ramp, f"splat (i64 {4 * quad * kind.bytes})")
+        uneven = f.binary("or", v4, uneven, f.binary("xor", v4, address, expected))
+    outside = f.call("i64", "llvm.vector.reduce.or.v4i64", (v4, outside))
+    uneven = f.call("i64", "llvm.vector.reduce.or.v4i64", (v4, uneven))
+    inside = f.fresh_label("inside")
+    f.branch(f.compare("slt", "i64", outside, "0"), slow, inside)
+    f.label(inside)
+    block = f.fresh_label("block")
+    f.branch(f.compare("eq", "i64", uneven, "0"), block, chunked)
+    f.label(block)
+    start = f.at(host, f.binary("sub", "i64", first, base))
+    _every_chunk(f, kind, loading, lambda lane: f.at(start, f.mul("i64", lane, str(kind.bytes))), kind.dwords == 1)
+    f.ret()
+    f.label(chunked)
+
+    def pointer(lane: str) -> str:
+        address = f.load("i64", f.index("i64", addresses, lane), 8)
+        return f.at(host, f.binary("sub", "i64", address, base))
+
+    _every_chunk(f, kind, loading, pointer, False)
+    f.ret()
+    f.label(slow)
+
+
+def _every_chunk(f: Function, kind: Kind, loading: bool, pointer: LanePointer, whole_rows: bool) -> None:
+    with f.loop(LANES, CHUNK) as lane:
+        registers = f.index("i32", "%v", lane)
+        if whole_rows:
+            memory = pointer(lane)
+            source, target = (memory, registers) if loading else (registers, memory)
+            f.store(V8, f.load(V8, source, 4), target, 4)
+        else:
+            pointers = [pointer(f.binary("or", "i64", lane, str(i))) for i in range(CHUNK)]
+            (load_chunk if loading else store_chunk)(f, kind, pointers, registers)
+
+
+# LDS
+
+
+def _define_lds(module: Module, kind: Kind, loading: bool) -> None:
+    name = f"lds_{'load' if loading else 'store'}_{kind.name}"
+    parameters = [("ptr", "context"), ("ptr", "v"), ("ptr", "a"), ("i64", "offset"), ("i64", "exec")]
+    f = module.function(name, "void", parameters)
+    lds = f.load("ptr", f.at("%context", int(Context.LDS)), 8)
+    size = context_field(f, Context.LDS_SIZE)
+    limit = f.binary("sub", "i64", f.binary("sub", "i64", size, str(kind.bytes)), "%offset")
+
+    def place(lane: str) -> str:
+        address = f.cast("zext", "i32", f.load("i32", f.index("i32", "%a", lane), 4), "i64")
+        return f.add("i64", address, "%offset")
+
+    if _fast(kind):
+        check, inside, slow = (f.fresh_label(stem) for stem in ("check", "inside", "slow"))
+        f.branch(f.compare("eq", "i64", "%exec", "-1"), check, slow)
+        f.label(check)
+        highest = "zeroinitializer"
+        for chunk in range(LANES // CHUNK):
+            address = f.load(V8, f.at("%a", 32 * chunk), 32)
+            highest = f.call(V8, "llvm.umax.v8i32", (V8, highest), (V8, address))
+        most = f.cast("zext", "i32", f.call("i32", "llvm.vector.reduce.umax.v8i32", (V8, highest)), "i64")
+        f.branch(f.compare("sle", "i64", most, limit), inside, slow)
+        f.label(inside)
+        _every_chunk(f, kind, loading, lambda lane: f.at(lds, place(lane)), False)
+        f.ret()
+        f.label(slow)
+    with f.loop(LANES) as lane:
+        live = f.cast("trunc", "i64", f.binary("lshr", "i64", "%exec", lane), "i1")
+        with f.when(live):
+            offset = place(lane)
+            register = f.index("i32", "%v", lane)
+            good, bad, after = (f.fresh_label(stem) for stem in ("good", "bad", "next"))
+            in_range = f.compare("sle", "i64", f.binary("sub", "i64", offset, "%offset"), limit)
+            f.branch(in_range, good, bad)
+            f.label(bad)
+            if loading:
+                zero_lane(f, kind, register)
+            f.jump(after)
+            f.label(good)
+            (load_lane if loading else store_lane)(f, kind, f.at(lds, offset), register)
+            f.jump(after)
+            f.label(after)
+    f.ret()

@@ -1,0 +1,358 @@
+"""The semantic table's `Builder`, writing LLVM instructions instead of computing.
+
+    b = LlvmBuilder(function, width=8)           # eight lanes at a time; width=0 is scalar code
+    v_lshl_add_u32(b, x, n, y)                   # appends  %t1 = and ..., %t2 = shl ..., %t3 = add <8 x i32> ...
+
+A value remembers its spelling as bits and, once needed, as a float, so a chain of float operations carries no casts
+back and forth; and it remembers whether a denormal could be in it, so that with flushing on (`flush32`, `flush64`) a
+chain flushes each operand once. Flushing is written out as integer operations rather than left to the processor's
+FTZ/DAZ bits, because those decide "denormal" before rounding, would also reach matrix instructions (which ignore the
+mode on the GPU), and cannot be set for f32 and f64 separately.
+
+Minimum and maximum are LLVM's `minimumnum`/`maximumnum`, the only intrinsics with the table's rules for -0 and NaN.
+Conversions to integers are the saturating intrinsics. Nothing here may trap or be undefined: shift counts are below
+the width by the table's contract, and there is no integer division.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from argus.machine.jit.irtext import Function
+
+
+@dataclass(slots=True)
+class Value:
+    """A word or mask of `bits` bits (32, 64, or 1).
+
+    whole, real   its spelling as integer and as float, made when first needed;
+    flushed       its spelling as float with denormals flushed;
+    clean         no denormal can be in it.
+    """
+
+    bits: int
+    whole: str | None
+    real: str | None = None
+    flushed: str | None = None
+    clean: bool = False
+
+
+class LlvmBuilder:
+    """`argus.machine.semantics.builder.Builder` over LLVM text; see the module for the value model."""
+
+    def __init__(
+        self, f: Function, width: int, *, flush32: bool = False, flush64: bool = False, saturate_fp8: bool = True
+    ) -> None:
+        self.f = f
+        self.width = width
+        self._flush = {32: flush32, 64: flush64}
+        self._saturate_fp8 = saturate_fp8
+        if width:
+            self._types = {n: f"<{width} x i{n}>" for n in (1, 8, 16, 32, 64)}
+            self._reals = {16: f"<{width} x half>", 32: f"<{width} x float>", 64: f"<{width} x double>"}
+        else:
+            self._types = {n: f"i{n}" for n in (1, 8, 16, 32, 64)}
+            self._reals = {16: "half", 32: "float", 64: "double"}
+        self._suffix = f"v{width}" if width else ""
+
+    @property
+    def saturate_fp8(self) -> bool:
+        return self._saturate_fp8
+
+    # Spelling
+
+    def type_of(self, bits: int) -> str:
+        return self._types[bits]
+
+    def whole(self, a: Value) -> str:
+        """The value's integer spelling."""
+        if a.whole is None:
+            a.whole = self.f.let(f"bitcast {self._reals[a.bits]} {a.real} to {self._types[a.bits]}")
+        return a.whole
+
+    def real(self, a: Value) -> str:
+        """The value's float spelling as an operand: denormals flushed if the mode says so."""
+        if self._flush[a.bits] and not a.clean:
+            if a.flushed is None:
+                a.flushed = self._as_real(self._flush_bits(a))
+            return a.flushed
+        return self._as_real(a)
+
+    def _as_real(self, a: Value) -> str:
+        if a.real is None:
+            a.real = self.f.let(f"bitcast {self._types[a.bits]} {a.whole} to {self._reals[a.bits]}")
+        return a.real
+
+    def _flush_bits(self, a: Value) -> Value:
+        bits = a.bits
+        magnitude = self.and_(a, self._const(bits, (1 << (bits - 1)) - 1))
+        denormal = self.ult(magnitude, self._const(bits, 1 << (23 if bits == 32 else 52)))
+        made = self.select(denormal, self.and_(a, self._const(bits, 1 << (bits - 1))), a)
+        made.clean = True
+        return made
+
+    def _result(self, bits: int, real: str) -> Value:
+        made = Value(bits, None, real)
+        return self._flush_bits(made) if self._flush[bits] else made
+
+    def _const(self, bits: int, value: int) -> Value:
+        value &= (1 << bits) - 1
+        if value >> (bits - 1):
+            value -= 1 << bits
+        return Value(bits, f"splat (i{bits} {value})" if self.width else str(value))
+
+    def _intrinsic(self, name: str, real_bits: int, *operands: str) -> str:
+        """A float intrinsic of one type throughout."""
+        type_ = self._reals[real_bits]
+        return self.f.call(type_, f"llvm.{name}.{self._suffix}f{real_bits}", *[(type_, o) for o in operands])
+
+    def _bit_intrinsic(self, name: str, a: Value, *flags: str) -> Value:
+        type_ = self._types[a.bits]
+        arguments = [(type_, self.whole(a)), *[("i1", flag) for flag in flags]]
+        return Value(a.bits, self.f.call(type_, f"llvm.{name}.{self._suffix}i{a.bits}", *arguments))
+
+    def _binary(self, op: str, a: Value, b: Value) -> Value:
+        return Value(a.bits, self.f.let(f"{op} {self._types[a.bits]} {self.whole(a)}, {self.whole(b)}"))
+
+    def _compare(self, predicate: str, a: Value, b: Value) -> Value:
+        return Value(1, self.f.let(f"icmp {predicate} {self._types[a.bits]} {self.whole(a)}, {self.whole(b)}"))
+
+    def _real_binary(self, op: str, a: Value, b: Value) -> Value:
+        left, right = self.real(a), self.real(b)
+        return self._result(a.bits, self.f.let(f"{op} {self._reals[a.bits]} {left}, {right}"))
+
+    def _real_compare(self, predicate: str, a: Value, b: Value) -> Value:
+        left, right = self.real(a), self.real(b)
+        return Value(1, self.f.let(f"fcmp {predicate} {self._reals[a.bits]} {left}, {right}"))
+
+    def _real_call(self, name: str, *operands: Value) -> Value:
+        bits = operands[0].bits
+        return self._result(bits, self._intrinsic(name, bits, *[self.real(o) for o in operands]))
+
+    def _shift(self, op: str, a: Value, n: Value) -> Value:
+        return self._binary(op, a, n if a.bits == n.bits else self.zext(n))
+
+    # Constants
+
+    def const32(self, value: int) -> Value:
+        return self._const(32, value)
+
+    def const64(self, value: int) -> Value:
+        return self._const(64, value)
+
+    def const_mask(self, value: bool) -> Value:
+        spelled = "true" if value else "false"
+        return Value(1, f"splat (i1 {spelled})" if self.width else spelled)
+
+    # Integers
+
+    def add32(self, a: Value, b: Value) -> Value:
+        return self._binary("add", a, b)
+
+    def sub32(self, a: Value, b: Value) -> Value:
+        return self._binary("sub", a, b)
+
+    def mul32(self, a: Value, b: Value) -> Value:
+        return self._binary("mul", a, b)
+
+    add64, sub64, mul64 = add32, sub32, mul32
+
+    def and_(self, a: Value, b: Value) -> Value:
+        return self._binary("and", a, b)
+
+    def or_(self, a: Value, b: Value) -> Value:
+        return self._binary("or", a, b)
+
+    def xor(self, a: Value, b: Value) -> Value:
+        return self._binary("xor", a, b)
+
+    def not32(self, a: Value) -> Value:
+        return self._binary("xor", a, self._const(a.bits, -1))
+
+    not64 = not32
+
+    def shl32(self, a: Value, n: Value) -> Value:
+        return self._shift("shl", a, n)
+
+    def lshr32(self, a: Value, n: Value) -> Value:
+        return self._shift("lshr", a, n)
+
+    def ashr32(self, a: Value, n: Value) -> Value:
+        return self._shift("ashr", a, n)
+
+    shl64, lshr64, ashr64 = shl32, lshr32, ashr32
+
+    def zext(self, a: Value) -> Value:
+        return Value(64, self.f.let(f"zext {self._types[32]} {self.whole(a)} to {self._types[64]}"))
+
+    def sext(self, a: Value) -> Value:
+        return Value(64, self.f.let(f"sext {self._types[32]} {self.whole(a)} to {self._types[64]}"))
+
+    def trunc(self, a: Value) -> Value:
+        return Value(32, self.f.let(f"trunc {self._types[64]} {self.whole(a)} to {self._types[32]}"))
+
+    def high(self, a: Value) -> Value:
+        return self.trunc(self._binary("lshr", a, self._const(64, 32)))
+
+    def pair(self, lo: Value, hi: Value) -> Value:
+        return self.or_(self.zext(lo), self._binary("shl", self.zext(hi), self._const(64, 32)))
+
+    def popcount32(self, a: Value) -> Value:
+        return self._bit_intrinsic("ctpop", a)
+
+    def clz32(self, a: Value) -> Value:
+        return self._bit_intrinsic("ctlz", a, "false")
+
+    def ctz32(self, a: Value) -> Value:
+        return self._bit_intrinsic("cttz", a, "false")
+
+    def bitreverse32(self, a: Value) -> Value:
+        return self._bit_intrinsic("bitreverse", a)
+
+    def eq(self, a: Value, b: Value) -> Value:
+        return self._compare("eq", a, b)
+
+    def ne(self, a: Value, b: Value) -> Value:
+        return self._compare("ne", a, b)
+
+    def ult(self, a: Value, b: Value) -> Value:
+        return self._compare("ult", a, b)
+
+    def ule(self, a: Value, b: Value) -> Value:
+        return self._compare("ule", a, b)
+
+    def slt32(self, a: Value, b: Value) -> Value:
+        return self._compare("slt", a, b)
+
+    def sle32(self, a: Value, b: Value) -> Value:
+        return self._compare("sle", a, b)
+
+    slt64, sle64 = slt32, sle32
+
+    def select(self, mask: Value, a: Value, b: Value) -> Value:
+        condition = f"{self._types[1]} {self.whole(mask)}"
+        if a.real is not None and b.real is not None:
+            type_ = self._reals[a.bits]
+            chosen = self.f.let(f"select {condition}, {type_} {a.real}, {type_} {b.real}")
+            return Value(a.bits, None, chosen, clean=a.clean and b.clean)
+        type_ = self._types[a.bits]
+        chosen = self.f.let(f"select {condition}, {type_} {self.whole(a)}, {type_} {self.whole(b)}")
+        return Value(a.bits, chosen, clean=a.clean and b.clean)
+
+    def mask_and(self, p: Value, q: Value) -> Value:
+        return self._binary("and", p, q)
+
+    def mask_or(self, p: Value, q: Value) -> Value:
+        return self._binary("or", p, q)
+
+    def mask_xor(self, p: Value, q: Value) -> Value:
+        return self._binary("xor", p, q)
+
+    def mask_not(self, p: Value) -> Value:
+        return self._binary("xor", p, self.const_mask(True))
+
+    # Floats
+
+    def fadd32(self, a: Value, b: Value) -> Value:
+        return self._real_binary("fadd", a, b)
+
+    def fsub32(self, a: Value, b: Value) -> Value:
+        return self._real_binary("fsub", a, b)
+
+    def fmul32(self, a: Value, b: Value) -> Value:
+        return self._real_binary("fmul", a, b)
+
+    def fdiv32(self, a: Value, b: Value) -> Value:
+        return self._real_binary("fdiv", a, b)
+
+    def fsqrt32(self, a: Value) -> Value:
+        return self._real_call("sqrt", a)
+
+    def ffma32(self, a: Value, b: Value, c: Value) -> Value:
+        return self._real_call("fma", a, b, c)
+
+    def fmin32(self, a: Value, b: Value) -> Value:
+        return self._real_call("minimumnum", a, b)
+
+    def fmax32(self, a: Value, b: Value) -> Value:
+        return self._real_call("maximumnum", a, b)
+
+    def feq32(self, a: Value, b: Value) -> Value:
+        return self._real_compare("oeq", a, b)
+
+    def flt32(self, a: Value, b: Value) -> Value:
+        return self._real_compare("olt", a, b)
+
+    def fle32(self, a: Value, b: Value) -> Value:
+        return self._real_compare("ole", a, b)
+
+    def funo32(self, a: Value, b: Value) -> Value:
+        return self._real_compare("uno", a, b)
+
+    def ffloor32(self, a: Value) -> Value:
+        return self._real_call("floor", a)
+
+    def fceil32(self, a: Value) -> Value:
+        return self._real_call("ceil", a)
+
+    def ftrunc32(self, a: Value) -> Value:
+        return self._real_call("trunc", a)
+
+    def frint32(self, a: Value) -> Value:
+        return self._real_call("roundeven", a)
+
+    fadd64, fsub64, fmul64, fdiv64, fsqrt64, ffma64 = fadd32, fsub32, fmul32, fdiv32, fsqrt32, ffma32
+    fmin64, fmax64, feq64, flt64, fle64, funo64 = fmin32, fmax32, feq32, flt32, fle32, funo32
+    ffloor64, fceil64, ftrunc64, frint64 = ffloor32, fceil32, ftrunc32, frint32
+
+    # Conversions
+
+    def f32_to_f64(self, a: Value) -> Value:
+        return self._result(64, self.f.let(f"fpext {self._reals[32]} {self.real(a)} to {self._reals[64]}"))
+
+    def f64_to_f32(self, a: Value) -> Value:
+        return self._result(32, self.f.let(f"fptrunc {self._reals[64]} {self.real(a)} to {self._reals[32]}"))
+
+    def f16_to_f32(self, a: Value) -> Value:
+        bits = self.whole(self._flush_half(a) if self._flush[64] else a)
+        narrow = self.f.let(f"trunc {self._types[32]} {bits} to {self._types[16]}")
+        half = self.f.let(f"bitcast {self._types[16]} {narrow} to {self._reals[16]}")
+        return Value(32, None, self.f.let(f"fpext {self._reals[16]} {half} to {self._reals[32]}"), clean=True)
+
+    def f32_to_f16(self, a: Value) -> Value:
+        half = self.f.let(f"fptrunc {self._reals[32]} {self._as_real(a)} to {self._reals[16]}")
+        narrow = self.f.let(f"bitcast {self._reals[16]} {half} to {self._types[16]}")
+        made = Value(32, self.f.let(f"zext {self._types[16]} {narrow} to {self._types[32]}"))
+        return self._flush_half(made) if self._flush[64] else made
+
+    def _flush_half(self, a: Value) -> Value:
+        magnitude = self.and_(a, self.const32(0x7FFF))
+        return self.select(self.ult(magnitude, self.const32(0x400)), self.and_(a, self.const32(0x8000)), a)
+
+    def u32_to_f32(self, a: Value) -> Value:
+        return self._from_int("uitofp", a, 32)
+
+    def i32_to_f32(self, a: Value) -> Value:
+        return self._from_int("sitofp", a, 32)
+
+    def u32_to_f64(self, a: Value) -> Value:
+        return self._from_int("uitofp", a, 64)
+
+    def i32_to_f64(self, a: Value) -> Value:
+        return self._from_int("sitofp", a, 64)
+
+    def _from_int(self, op: str, a: Value, bits: int) -> Value:
+        made = self.f.let(f"{op} {self._types[32]} {self.whole(a)} to {self._reals[bits]}")
+        return Value(bits, None, made, clean=True)
+
+    def f32_to_u32(self, a: Value) -> Value:
+        return self._to_int("fptoui", a)
+
+    def f32_to_i32(self, a: Value) -> Value:
+        return self._to_int("fptosi", a)
+
+    f64_to_u32, f64_to_i32 = f32_to_u32, f32_to_i32
+
+    def _to_int(self, op: str, a: Value) -> Value:
+        name = f"llvm.{op}.sat.{self._suffix}i32.{self._suffix}f{a.bits}"
+        return Value(32, self.f.call(self._types[32], name, (self._reals[a.bits], self.real(a))))

@@ -1,0 +1,117 @@
+"""From the number in an operand field to an `Operand`, by table lookup.
+
+A 9-bit source field means, in order: 0..101 SGPRs, 102..127 named scalar registers, 128..208 the integers 0..64 and
+-1..-16, 235..239 and 251..254 hardware values, 240..248 nine floats, 255 the literal word, 256..511 VGPRs.
+
+    sources("x", 1)[20]  -> s20        sources("x", 1)[193] -> imm -1
+    sources("x", 2)[276] -> v[20:21]   sources("x", 1)[242] -> fimm 0x3f800000
+
+A list is made once per (kind, width) and indexed by the field, so decoding an operand costs one index. `None` marks a
+number that names nothing; the decoder turns it into an error. Scalar groups must start at an even register (a multiple of
+four from four dwords on); hardware ignores the low bits, and so do these lists.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from argus.gfx942.inst import EXEC, M0, TTMP, Operand
+
+FLOAT_BITS: dict[int, int] = {
+    240: 0x3F000000,
+    241: 0xBF000000,
+    242: 0x3F800000,
+    243: 0xBF800000,
+    244: 0x40000000,
+    245: 0xC0000000,
+    246: 0x40800000,
+    247: 0xC0800000,
+    248: 0x3E22F983,
+}
+"""Inline floats: 0.5, -0.5, 1, -1, 2, -2, 4, -4, 1/(2 pi), as single-precision bits."""
+
+SPECIAL_NAMES: dict[int, str] = {
+    125: "null",
+    235: "src_shared_base",
+    236: "src_shared_limit",
+    237: "src_private_base",
+    238: "src_private_limit",
+    239: "src_pops_exiting_wave_id",
+    251: "src_vccz",
+    252: "src_execz",
+    253: "src_scc",
+    254: "src_lds_direct",
+}
+"""Hardware values readable as a source, by field number."""
+
+LITERAL_FOLLOWS = Operand("lit", -1)
+"""Stands in the lists for "the next word"; the decoder puts the word in."""
+
+SGPRS = 102
+VGPRS = 256
+
+OperandList = list[Operand | None]
+
+
+def scalar(code: int, dwords: int) -> Operand | None:
+    """The scalar register group a 7-bit field names."""
+    start = code & -min(1 << (dwords - 1).bit_length(), 4)
+    if code == 125:
+        return Operand("special", 125, dwords)
+    if start + dwords <= SGPRS:
+        return Operand("s", start, dwords)
+    if dwords <= 2 and code != start:
+        return None
+    if TTMP <= start and start + dwords <= M0:
+        return Operand("s", start, dwords)
+    if dwords == 1 or (dwords == 2 and (SGPRS <= start < TTMP or start == EXEC)):
+        return Operand("s", start, dwords)
+    return None
+
+
+def source(code: int, dwords: int, type_: str) -> Operand | None:
+    """The operand an 8-bit scalar source field names."""
+    if code < 128:
+        return scalar(code, dwords)
+    if code <= 192:
+        return Operand("imm", code - 128)
+    if code <= 208:
+        return Operand("imm", 192 - code)
+    if code in FLOAT_BITS:
+        return Operand("fimm", FLOAT_BITS[code])
+    if code == 254 and dwords != 1:
+        return None
+    if code in SPECIAL_NAMES:
+        return Operand("special", code, dwords)
+    return LITERAL_FOLLOWS if code == 255 else None
+
+
+def vector(letter: str, dwords: int) -> OperandList:
+    """VGPRs or AGPRs by their 8-bit number."""
+    kind = "a" if letter == "a" else "v"
+    return [
+        Operand("a" if kind == "a" else "v", number, dwords) if number + dwords <= VGPRS else None
+        for number in range(VGPRS)
+    ]
+
+
+@cache
+def sources(kind: str, dwords: int, type_: str = "", bits: int = 9) -> tuple[Operand | None, ...]:
+    """The operands of a field of `bits` bits of the given kind."""
+    none: OperandList = [None]
+    match kind:
+        case "v" | "a":
+            registers = vector(kind, dwords)
+            return tuple(registers if bits <= 8 else none * 256 + registers)
+        case "s":
+            return tuple([scalar(code, dwords) for code in range(128)] + (none * 128 if bits == 8 else []))
+        case "y":
+            return tuple([source(code, dwords, type_) for code in range(256)] + (none * 256 if bits == 9 else []))
+        case "x":
+            return tuple([source(code, dwords, type_) for code in range(256)] + vector("v", dwords))
+        case "cv" | "ca":
+            inline = [source(code, dwords, type_) if 128 <= code <= 248 else None for code in range(256)]
+            return tuple(inline + vector(kind[1], dwords))
+        case "i":
+            return tuple(Operand("imm", value) for value in range(1 << bits))
+    raise ValueError(f"no operand list for kind {kind!r}")

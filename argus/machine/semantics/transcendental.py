@@ -28,12 +28,12 @@ ABS32, SIGN32, INF32, NAN32 = 0x7FFFFFFF, 0x80000000, 0x7F800000, 0x7FC00000
 
 EXP2 = (
     1.0,
-    0.693147182464599609375,
-    0.24022650718688965,
-    0.0555032268166542053,
-    0.00961834192276000977,
-    0.00133991043549031019,
-    0.000154703107639215887,
+    0.6931471824645996,
+    0.24022647738456726,
+    0.05550329014658928,
+    0.009618373587727547,
+    0.0013399808667600155,
+    0.00015370632172562182,
 )
 """Coefficients of 2**f on [-1/2, 1/2], lowest first, each an f32."""
 
@@ -75,8 +75,9 @@ def exp2_f32(b: Builder, x: Word) -> Word:
     n = b.frint32(inside)
     f = b.fsub32(inside, n)
     p = b.const32(f32_bits(EXP2[-1]))
-    for c in reversed(EXP2[:-1]):
+    for c in reversed(EXP2[1:-1]):
         p = b.fadd32(b.fmul32(p, f), b.const32(f32_bits(c)))
+    p = b.ffma32(p, f, b.const32(f32_bits(EXP2[0])))
     scaled = b.add32(p, b.shl32(b.f32_to_i32(n), b.const32(23)))
     result = b.select(b.fle32(b.const32(f32_bits(128.0)), x), b.const32(INF32), scaled)
     result = b.select(b.flt32(x, b.const32(f32_bits(-126.0))), zero, result)

@@ -2,13 +2,13 @@
 
     decode(bytes.fromhex("14411402"))  ->  v_add_f32_e32 v10, v20, v32
 
-A row of the table is compiled once into a list of (shift, mask, operands) triples; decoding is then: find the family from
-the leading bits, the row from the opcode, and index one list per operand. Modifiers are read only when one of the row's
-modifier bits is set. Results are remembered by the instruction's words, because unrolled kernels repeat themselves.
+A row of the table is compiled once into a list of (shift, mask, operands) slots; decoding is then: find the family
+from the leading bits, the row from the opcode, and index one list per operand. Results are remembered by the
+instruction's words, because unrolled kernels repeat themselves.
 
-Bits that must be zero are checked, a register beyond the end of the file or a reserved source is an error: `DecodeError`
-carries the offset and the words, so that a report can name the place. The decoder does not know what is code and what is
-data: padding behind a kernel decodes as whatever it looks like.
+Bits that must be zero are checked, a register beyond the end of the file or a reserved source is an error:
+`DecodeError` carries the offset and the words, so that a report can name the place. The decoder does not know what is
+code and what is data: padding behind a kernel decodes as whatever it looks like.
 """
 
 from __future__ import annotations
@@ -172,9 +172,9 @@ def decode(code: bytes, pc: int = 0) -> Inst:
             _cache.clear()
         if available >= 8:
             _cache[number] = found
-    size, op, enc, operands, mods, branch, words = found
+    size, op, enc, operands, mods, branch, own_words = found
     target = pc + 4 + 4 * _signed16(number) if branch else None
-    return Inst(pc, size, op, enc, operands, mods, target, words)
+    return Inst(pc, size, op, enc, operands, mods, target, own_words)
 
 
 def _signed16(number: int) -> int:

@@ -1,14 +1,14 @@
 """Modifiers and address operands: the parts of an encoding that are rules of the family, not of the opcode.
 
-A modifier appears in `Inst.mods` under the name LLVM prints and only when LLVM prints it, so `mods.get("offset", 0)` is
-always right. Two defaults differ from zero and are the reader's duty: `op_sel_hi` of packed instructions is all ones when
-absent (all zeros for v_fma_mix*), and SDWA selects are always present.
+A modifier appears in `Inst.mods` under the name LLVM prints and only when LLVM prints it, so `mods.get("offset", 0)`
+is always right. One default is not zero: `op_sel_hi` of packed instructions is all ones when absent (but all zeros for
+v_fma_mix*). The selects of SDWA and the masks of DPP are always present.
 
     buffer_load_dword v10, v20, s[48:51], s60 offen offset:16   mods = {"offen": True, "offset": 16}
     v_pk_fma_f32 ... op_sel_hi:[1,0,1]                          mods = {"op_sel_hi": (1, 0, 1)}
 
-Source modifiers (neg, abs, sext) go into the operands themselves. `mod_reader(row)` returns a function specialised to the
-row, `address_operands(row)` one that fills in the address columns (`vaddr`, `saddr`, `soffset`) of memory instructions.
+Source modifiers (neg, abs, sext) go into the operands themselves. `mod_reader(row)` returns a function specialised to
+the row, `address_operands(row)` one that fills in the address columns (`vaddr`, `saddr`, `soffset`).
 """
 
 from __future__ import annotations
@@ -108,12 +108,11 @@ def _vop3p(row: Row) -> ModReader:
     entries = _op_sel_count(row) or sum(form.field.startswith("src") for form in row.operands)
     mods_of = row.mods
     default_hi = 0 if "_mix" in row.op else 1
+    has_op_sel = bool(_op_sel_count(row))
 
     def read(number: int, operands: tuple[Operand, ...], mods: dict[str, Mod]) -> tuple[Operand, ...]:
-        selects = _bits(number, 11, entries)
-        if "op_sel" in mods_of or _op_sel_count(row):
-            if any(selects):
-                mods["op_sel"] = selects
+        if has_op_sel and any(selects := _bits(number, 11, entries)):
+            mods["op_sel"] = selects
         if "op_sel_hi" in mods_of:
             high = (number >> 59 & 1, number >> 60 & 1, number >> 14 & 1)[:entries]
             if any(bit != default_hi for bit in high):

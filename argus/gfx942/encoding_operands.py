@@ -7,8 +7,8 @@ A 9-bit source field means, in order: 0..101 SGPRs, 102..127 named scalar regist
     sources("x", 2)[276] -> v[20:21]   sources("x", 1)[242] -> fimm 0x3f800000
 
 A list is made once per (kind, width) and indexed by the field, so decoding an operand costs one index. `None` marks a
-number that names nothing; the decoder turns it into an error. Scalar groups must start at an even register (a multiple of
-four from four dwords on); hardware ignores the low bits, and so do these lists.
+number that names nothing; the decoder turns it into an error. Scalar groups must start at an even register (a multiple
+of four from four dwords on); hardware ignores the low bits, and so do these lists.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def scalar(code: int, dwords: int) -> Operand | None:
         return Operand("s", start, dwords)
     if dwords <= 2 and code != start:
         return None
-    if TTMP <= start and start + dwords <= M0:
+    if start >= TTMP and start + dwords <= M0:
         return Operand("s", start, dwords)
     if dwords == 1 or (dwords == 2 and (SGPRS <= start < TTMP or start == EXEC)):
         return Operand("s", start, dwords)

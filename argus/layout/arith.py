@@ -278,14 +278,14 @@ def _mod_const(a: Expr, c: int) -> Expr:
     if quotient is not None:
         # a == c*quotient + a%c.
         return add(a, const(-c * quotient))
-    parts, constant = terms(a)
     # Multiples of c do not change the remainder; (x%m) may be replaced by x when c divides m, for the same reason.
-    flat: list[Expr] = [const(constant % c)]
-    for atom, k in parts.items():
-        if k % c:
-            flat.append(scale(_without_mod(atom, c // gcd(k, c)), k))
-    rest = add(*flat)
-    parts, constant = terms(rest)
+    previous: Expr | None = None
+    while previous is not a:
+        previous = a
+        parts, constant = terms(a)
+        kept = (scale(_without_mod(atom, c // gcd(k, c)), k) for atom, k in parts.items() if k % c)
+        a = add(*kept, const(constant % c))
+    parts, constant = terms(a)
     # Coefficients are reduced to the residue nearest zero, the constant to 0..c-1.
     parts = {atom: _near(k, c) for atom, k in parts.items() if k % c}
     return _mod_rest(parts, constant % c, c)

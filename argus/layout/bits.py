@@ -31,12 +31,25 @@ def _flatten(op: str, args: tuple[Expr, ...]) -> tuple[list[Expr], int]:
     constant = _NEUTRAL[op]
     operands: list[Expr] = []
     for arg in args:
-        for part in arg.args if arg.op == op else (arg,):
+        for part in _parts(op, arg):
             if part.op == "const":
                 constant = _FOLD[op](constant, part.value)
             else:
                 operands.append(part)
     return operands, constant
+
+
+def _parts(op: str, arg: Expr) -> tuple[Expr, ...]:
+    if arg.op == op:
+        return arg.args
+    if arg.op == "mul" and len(arg.args) == 2 and arg.args[0].op == op and _power_of_two(arg.args[1]):
+        # A left shift moves each bit on its own: (x^y)*2**p == x*2**p ^ y*2**p.
+        return tuple(scale(part, arg.args[1].value) for part in arg.args[0].args)
+    return (arg,)
+
+
+def _power_of_two(e: Expr) -> bool:
+    return e.op == "const" and e.value > 0 and e.value & (e.value - 1) == 0
 
 
 def _cut_points(operands: list[Expr]) -> list[int]:

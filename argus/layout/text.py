@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 
+from argus.layout.bits import bit_and, bit_or, xor
 from argus.layout.logic import as_condition, land, lnot, lor, maximum, minimum, select
 from argus.layout.node import FALSE, TRUE, Expr, ExprError, ExprLike, apply, as_expr, const, postorder
 
@@ -118,12 +119,10 @@ _BINARY: dict[type[ast.operator], Callable[[Expr, Expr], Expr]] = {
     ast.Mult: lambda a, b: a * b,
     ast.FloorDiv: lambda a, b: a // b,
     ast.Mod: lambda a, b: a % b,
-    ast.BitXor: lambda a, b: a ^ b,
-    ast.BitAnd: lambda a, b: a & b,
-    ast.BitOr: lambda a, b: a | b,
     ast.LShift: lambda a, b: a << b,
     ast.RShift: lambda a, b: a >> b,
 }
+_BITWISE: dict[type[ast.operator], Callable[..., Expr]] = {ast.BitXor: xor, ast.BitAnd: bit_and, ast.BitOr: bit_or}
 _COMPARE: dict[type[ast.cmpop], Callable[[Expr, Expr], Expr]] = {
     ast.Lt: lambda a, b: a.lt(b),
     ast.LtE: lambda a, b: a.le(b),
@@ -187,6 +186,8 @@ def from_syntax(
             return -walk(operand) - 1
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return lnot(walk(operand))
+        case ast.BinOp(op=operator) if type(operator) in _BITWISE:
+            return _BITWISE[type(operator)](*map(walk, _chain(node, type(operator))))
         case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _BINARY:
             return _BINARY[type(operator)](walk(left), walk(right))
         case ast.Compare(left=left, ops=ops, comparators=rights) if all(type(op) in _COMPARE for op in ops):
@@ -206,6 +207,15 @@ def from_syntax(
             return _call(name, [walk(a) for a in args], functions)
         case _:
             raise ExprError(f"`{_short(ast.unparse(node))}` cannot be part of an index expression")
+
+
+def _chain(node: ast.expr, operator: type[ast.operator]) -> list[ast.expr]:
+    """The operands of a ^ b ^ c, which is one operation here as it is in an expression."""
+    operands: list[ast.expr] = []
+    while isinstance(node, ast.BinOp) and isinstance(node.op, operator):
+        operands.append(node.right)
+        node = node.left
+    return [node, *reversed(operands)]
 
 
 def _bit_field(value: Expr, index: ast.expr, walk: Callable[[ast.expr], Expr]) -> Expr:

@@ -133,7 +133,10 @@ def test_gf2_columns_predict_every_point() -> None:
         e = trees.build(tree)
         found = gf2.affine(e, variables)
         truth = {
-            (a, b, s): trees.meaning(tree, {"a": a, "b": b, "s": s}) for a in range(8) for b in range(16) for s in range(4)
+            (a, b, s): trees.meaning(tree, {"a": a, "b": b, "s": s})
+            for a in range(8)
+            for b in range(16)
+            for s in range(4)
         }
         columns = [truth[1 << i, 0, 0] ^ truth[0, 0, 0] for i in range(3)]
         columns += [truth[0, 1 << i, 0] ^ truth[0, 0, 0] for i in range(4)]

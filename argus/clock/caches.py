@@ -1,0 +1,139 @@
+"""Where a line of global memory is found, how long it takes and how many bytes each level moves, seen from one CU.
+
+    L1   32 KB per CU, 4 sets x 64 ways of 128 B, real LRU over the CU's own accesses, write-through
+    L2   4 MB per XCD, shared by 38 CUs. One CU's view: LRU over its own accesses, with the share of the capacity that
+         the workgroups touching the same data give it (all when all 38 CUs want the same lines, 1/38 when none does)
+    MALL 256 MB: holds whatever was touched before in this launch, or everything when the caches start warm
+    HBM  the rest
+
+Each level beyond L1 is a server with the CU's fair share of its bandwidth: a transfer waits for the one before it.
+Lines that several workgroups of an XCD fetch at the same time are fetched once; each of them pays the full latency
+and its part of the bytes. That number of sharers comes from the record or from the caller, never from a guess: without
+it, the bandwidth of MALL and HBM is not limited here and the launch estimate applies its roof instead.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from argus.clock.parameters import Parameters
+from argus.gfx942 import chip
+
+LINE = chip.count("l1_line")
+
+Level = Literal["l1", "l2", "mall", "hbm"]
+
+
+class Lru:
+    """A set-associative cache of lines with least-recently-used replacement."""
+
+    def __init__(self, lines: int, ways: int) -> None:
+        self.ways = max(1, min(ways, lines))
+        self.sets: list[OrderedDict[int, None]] = [OrderedDict() for _ in range(max(1, lines // self.ways))]
+
+    def touch(self, line: int) -> bool:
+        """True when the line was there; it is afterwards."""
+        ways = self.sets[line % len(self.sets)]
+        if line in ways:
+            ways.move_to_end(line)
+            return True
+        ways[line] = None
+        if len(ways) > self.ways:
+            ways.popitem(last=False)
+        return False
+
+    def drop(self, line: int) -> None:
+        self.sets[line % len(self.sets)].pop(line, None)
+
+
+@dataclass(slots=True)
+class Server:
+    """A link of `rate` bytes per clock (None: unlimited) that serves one transfer after another."""
+
+    rate: float | None
+    free: float = 0.0
+
+    def serve(self, start: float, size: float) -> float:
+        if self.rate is None:
+            return start
+        self.free = max(self.free, start) + size / self.rate
+        return self.free
+
+
+@dataclass(slots=True)
+class Traffic:
+    """Bytes moved, by where they were found; line hits and looks per level."""
+
+    read: dict[Level, float] = field(default_factory=lambda: dict.fromkeys(("l1", "l2", "mall", "hbm"), 0.0))
+    written: float = 0.0
+
+
+class MemorySystem:
+    """Global memory as one CU sees it."""
+
+    def __init__(
+        self,
+        parameters: Parameters,
+        clock_mhz: float,
+        active_cus: int,
+        warm: bool,
+        sharers: Callable[[int], float] | None,
+        typical_sharers: float,
+    ) -> None:
+        per_cu = chip.XCDS / active_cus
+        self.l1 = Lru(chip.count("l1_bytes") // LINE, chip.count("l1_ways"))
+        share = min(1.0, typical_sharers / chip.CUS_PER_XCD)
+        self.l2 = Lru(int(chip.count("l2_bytes") // LINE * share), chip.count("l2_ways"))
+        self.warm = warm
+        self.seen: set[int] = set()
+        self.sharers = sharers
+        self.fill = Server(min(parameters["cu_fill"], parameters["l2_share"] * per_cu))
+        self.write_path = Server(min(float(chip.fact("cu_l2_write").value), parameters["cu_fill"]))
+        per_clock = 1e3 / (clock_mhz * active_cus)
+        limited = sharers is not None
+        self.mall = Server(parameters["mall_bandwidth"] * per_clock if limited else None)
+        self.hbm = Server(parameters["hbm_bandwidth"] * per_clock if limited else None)
+        self.latency: dict[Level, float] = {
+            "l1": parameters["l1_latency"],
+            "l2": parameters["l2_latency"],
+            "mall": parameters["mall_latency_ns"] * clock_mhz * 1e-3,
+            "hbm": parameters["hbm_latency_ns"] * clock_mhz * 1e-3,
+        }
+        self.traffic = Traffic()
+
+    def read(self, lines: Sequence[int], start: float) -> float:
+        """Time when all lines of an access that enters the L1 at `start` have arrived."""
+        done = start + self.latency["l1"]
+        for line in lines:
+            if self.l1.touch(line):
+                self.traffic.read["l1"] += LINE
+            else:
+                done = max(done, self._fetch(line, start))
+        return done
+
+    def _fetch(self, line: int, start: float) -> float:
+        arrived = self.fill.serve(start, LINE)
+        if self.l2.touch(line):
+            level: Level = "l2"
+            self.traffic.read["l2"] += LINE
+        else:
+            size = LINE / (self.sharers(line) if self.sharers else 1.0)
+            level = "mall" if self.warm or line in self.seen else "hbm"
+            self.seen.add(line)
+            arrived = max(arrived, self.mall.serve(start, size))
+            if level == "hbm":
+                arrived = max(arrived, self.hbm.serve(start, size))
+            self.traffic.read[level] += size
+        return arrived + self.latency[level]
+
+    def write(self, lines: Sequence[int], size: int, start: float) -> float:
+        """Time when a store is acknowledged: by the L2, which holds the lines afterwards."""
+        for line in lines:
+            self.l1.drop(line)
+            self.l2.touch(line)
+            self.seen.add(line)
+        self.traffic.written += size
+        return self.write_path.serve(start, size) + self.latency["l2"]

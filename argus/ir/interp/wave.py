@@ -1,0 +1,217 @@
+"""One wave executing kernel IR on concrete data, 64 lanes at a time.
+
+A wave is a generator: it yields after every memory access and at every barrier, so that the workgroup decides who goes
+next. Registers are arrays `[64, count]`; the result of a load is garbage until the load retires, unless the program's
+waits are implied, in which case the first use waits for it (and for everything issued before it on the same counter).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from argus.ir import ops
+from argus.ir.interp.access import Accesses
+from argus.ir.interp.memory import COMPUTED, ZERO, Hazard, Queues, Token
+from argus.ir.interp.numbers import convert, elementwise, matrix_multiply, numpy_dtype
+from argus.ir.kernel import LANE
+from argus.ir.ops import Op
+from argus.ir.types import Value
+from argus.layout import expr as E
+from argus.layout.expr import Expr
+
+if TYPE_CHECKING:
+    from argus.ir.interp.workgroup import Workgroup
+
+LANES = 64
+Pause = Literal["step", "barrier"]
+Mask = NDArray[np.bool_]
+
+
+class InterpError(Exception):
+    """The program or its arguments cannot be executed; the message says what is missing."""
+
+
+@dataclass(slots=True, eq=False)
+class Register:
+    """What one value holds: data and provenance `[64, count]`, and the load that still has to fill it."""
+
+    data: NDArray[Any]
+    code: NDArray[np.int64]
+    token: Token | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What a watcher sees when an op is executed: operands (in the op's order) before it takes effect."""
+
+    op: Op
+    block: tuple[int, int, int]
+    wave: int
+    loops: dict[str, int]
+    operands: tuple[Register, ...]
+    active: Mask
+
+
+class Wave:
+    """State and program of one wave; `execute` runs a block."""
+
+    def __init__(self, group: Workgroup, number: int) -> None:
+        self.group = group
+        self.number = number
+        self.barriers = 0
+        self.queues = Queues()
+        self.file: dict[Value, Register] = {}
+        self.loops: dict[str, int] = {}
+        self.env: dict[str, Any] = {**group.env, "wave": number, LANE.name: np.arange(LANES, dtype=np.int64)}
+        self.accesses = Accesses(self)
+        for scalar in group.kernel.scalars:
+            given = np.full((LANES, scalar.value.count), group.scalars[scalar.name], dtype=numpy_dtype(scalar.dtype))
+            self.file[scalar.value] = self.computed(given)
+
+    def computed(self, data: NDArray[Any], code: int = COMPUTED) -> Register:
+        return Register(data, np.full(data.shape, code, dtype=np.int64))
+
+    def lanes(self, e: Expr) -> NDArray[np.int64]:
+        return np.broadcast_to(np.asarray(E.evaluate(e, self.env), dtype=np.int64), (LANES,))
+
+    def uniform(self, e: Expr) -> int:
+        values = self.lanes(e)
+        if (values != values[0]).any():
+            raise InterpError(f"`{e}` must be the same in all lanes of a wave")
+        return int(values[0])
+
+    def read(self, value: Value, op: Op) -> Register:
+        register = self.file[value]
+        token = register.token
+        if token is not None and token in self.queues.of(token.counter):
+            if self.group.implied_waits:
+                self.queues.retire_through(token, self.barriers)
+            else:
+                note = f"{token.counter} wait is missing between op {token.op.id} and op {op.id}"
+                who = (token.op.id, self.number), (op.id, self.number)
+                self.group.hazards.append(Hazard("unwaited", "registers", 0, *who, note))
+        return register
+
+    def execute(self, block: list[Op], active: Mask) -> Iterator[Pause]:
+        for op in block:
+            self.group.count_step(op)
+            watcher = self.group.watch.get(op.id)
+            if watcher is not None:
+                operands = tuple(self.read(v, op) for v in op.operands)
+                watcher(Event(op, self.group.block, self.number, dict(self.loops), operands, active))
+            match op:
+                case ops.For():
+                    yield from self.loop(op, active)
+                case ops.If():
+                    yield from self.branch(op, active)
+                case ops.Schedule():
+                    yield from self.execute(op.body, active)
+                case ops.Barrier():
+                    if not active.all():
+                        who = (op.id, self.number)
+                        self.group.hazards.append(Hazard("barrier", "", 0, who, who, "barrier under a lane mask"))
+                    if not op.bare:
+                        self.queues.retire("lgkm", 0, self.barriers)
+                    yield "barrier"
+                    self.barriers += 1
+                case ops.Wait():
+                    for counter, leave in (("vm", op.vm), ("lgkm", op.lgkm)):
+                        if leave is not None:
+                            self.queues.retire("vm" if counter == "vm" else "lgkm", leave, self.barriers)
+                case ops.Load() | ops.Store() | ops.CopyToLds() | ops.Atomic():
+                    self.accesses.perform(op, active)
+                    yield "step"
+                case _:
+                    self.compute(op)
+
+    def finish(self) -> None:
+        self.queues.retire("vm", 0, self.barriers)
+        self.queues.retire("lgkm", 0, self.barriers)
+
+    def loop(self, op: ops.For, active: Mask) -> Iterator[Pause]:
+        carried = [self.file[v] for v in op.inits]
+        lo, hi = self.uniform(op.lo), self.uniform(op.hi)
+        for i in range(lo, hi, op.step):
+            self.env[op.var.name] = self.loops[op.var.name] = i
+            self.file.update(zip(op.args, carried, strict=True))
+            yield from self.execute(op.body, active)
+            carried = [self.file[v] for v in op.yields]
+        self.loops.pop(op.var.name, None)
+        self.env.pop(op.var.name, None)
+        self.file.update(zip(op.outs, carried, strict=True))
+
+    def branch(self, op: ops.If, active: Mask) -> Iterator[Pause]:
+        taken = self.lanes(op.cond) != 0
+        here, there = active & taken, active & ~taken
+        if op.uniform and here.any() and there.any():
+            who = (op.id, self.number)
+            self.group.hazards.append(Hazard("barrier", "", 0, who, who, "a branch stated uniform splits the wave"))
+        results: list[list[Register]] = []
+        for mask, block, yields in ((here, op.then, op.then_yields), (there, op.orelse, op.else_yields)):
+            if mask.any():
+                yield from self.execute(block, mask)
+                results.append([self.file[v] for v in yields] if yields else [])
+            else:
+                results.append([])
+        both = here.any() and there.any()
+        for n, out in enumerate(op.outs):
+            if not both:
+                self.file[out] = results[0][n] if here.any() else results[1][n]
+                continue
+            yes, no = self.read(op.then_yields[n], op), self.read(op.else_yields[n], op)
+            pick = here[:, None]
+            self.file[out] = Register(np.where(pick, yes.data, no.data), np.where(pick, yes.code, no.code))
+
+    def compute(self, op: Op) -> None:
+        match op:
+            case ops.Constant():
+                data = np.full((LANES, op.result.count), op.value).astype(numpy_dtype(op.result.dtype))
+                self.file[op.result] = self.computed(data, ZERO if op.value == 0 else COMPUTED)
+            case ops.Index():
+                self.file[op.result] = self.computed(self.lanes(op.expr).astype(np.int32)[:, None])
+            case ops.Symbol():
+                self.env[op.symbol.name] = self.read(op.value, op).data[:, 0].astype(np.int64)
+            case ops.Map():
+                self.file[op.result] = self.map(op)
+            case ops.Convert():
+                source = self.read(op.value, op)
+                data = convert(source.data, op.value.dtype, op.result.dtype, op.rounding, op.saturate)
+                self.file[op.result] = Register(data, source.code)
+            case ops.Bitcast():
+                self.file[op.result] = self.bitcast(op)
+            case ops.Registers():
+                args = [self.read(v, op) for v in op.args]
+                data = np.stack([args[i].data[:, j] for i, j in op.pick], axis=1)
+                self.file[op.result] = Register(data, np.stack([args[i].code[:, j] for i, j in op.pick], axis=1))
+            case ops.Lanes():
+                source, where = self.read(op.value, op), self.lanes(op.source) % LANES
+                self.file[op.result] = Register(source.data[where], source.code[where])
+            case ops.Mfma():
+                a, b, c = (self.read(v, op).data for v in (op.a, op.b, op.c))
+                self.file[op.result] = self.computed(matrix_multiply(op.inst, a, b, c))
+            case ops.SetPrio() | ops.Tag() | ops.Check():
+                pass
+            case _:
+                raise InterpError(f"{op.span}: the interpreter has no meaning for {type(op).__name__} {op.id}")
+
+    def map(self, op: ops.Map) -> Register:
+        args = [self.read(v, op) for v in op.args]
+        data = elementwise(op.fn, tuple(a.data for a in args), op.result.dtype)
+        if op.fn == "select":
+            picked = np.where(args[0].data, args[1].code, args[2].code)
+            return Register(data, picked)
+        if len(args) == 1:
+            return Register(data, args[0].code)
+        return self.computed(data)
+
+    def bitcast(self, op: ops.Bitcast) -> Register:
+        source = self.read(op.value, op)
+        data = np.ascontiguousarray(source.data).view(numpy_dtype(op.result.dtype)).reshape(LANES, op.result.count)
+        if op.value.dtype.bits == op.result.dtype.bits:
+            return Register(data, source.code)
+        return self.computed(data)

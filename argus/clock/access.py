@@ -4,7 +4,7 @@ Accesses of one instruction are handled together (addresses [n, 64], exec masks 
 instruction thousands of times:
 
     lds_access(parameters, "read", 128, addresses, masks)   -> [LdsAccess(port=16, bank=8, conflicts=0, ...), ...]
-    vmem_access(parameters, 16, addresses, masks)           -> [VmemAccess(clocks=16, lines=(0, 1, ... 7), bytes=1024), ...]
+    vmem_access(parameters, 16, addresses, masks)           -> [VmemAccess(clocks=16, lines=(0, ... 7), ...), ...]
 
 The L1 path moves 64 bytes per clock, looks up one 128-byte line per clock and takes at least four clocks per access.
 """
@@ -34,7 +34,7 @@ def lanes_of(masks: Masks) -> npt.NDArray[np.bool_]:
 def lds_access(
     parameters: Parameters, kind: Kind, bits: int, addresses: Addresses, masks: Masks, parts: int = 1
 ) -> list[LdsAccess]:
-    """One LdsAccess per row. `parts` = 2 for the read2/write2 forms, whose rows come in pairs: first then second part."""
+    """One LdsAccess per row; with `parts` = 2 (read2, write2 forms) one per pair of rows: first part, second part."""
     served = access_bits(bits)
     bank = conflict_cycles_many(kind, bits, addresses, masks).reshape(-1, parts).sum(axis=1)
     active = lanes_of(masks).sum(axis=1).reshape(-1, parts).sum(axis=1)

@@ -78,7 +78,8 @@ class Launch:
 
 def workgroups_on_fullest_cu(grid: int) -> int:
     """Workgroups of the CU that gets most of them."""
-    return -(-(-(-grid // chip.XCDS)) // chip.CUS_PER_XCD)
+    on_fullest_xcd = -(-grid // chip.XCDS)
+    return -(-on_fullest_xcd // chip.CUS_PER_XCD)
 
 
 def resident_workgroups(grid: int, occupancy: int) -> int:

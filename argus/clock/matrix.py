@@ -34,6 +34,7 @@ class ResultClocks:
     ab       A or B of a matrix instruction
     valu     VALU read or write of the result;  memory  read by a memory instruction
     war      VALU write of a register this instruction reads as C
+    longest  after this, nothing depends on it any more
     """
 
     same: int
@@ -43,10 +44,7 @@ class ResultClocks:
     valu: int
     memory: int
     war: int
-
-    @property
-    def longest(self) -> int:
-        return max(self.same, self.c_xdl, self.c_other, self.ab, self.valu, self.memory, self.war)
+    longest: int
 
 
 def _clocks(wait_states: int) -> int:
@@ -64,7 +62,7 @@ def result_clocks(row: Mfma) -> ResultClocks:
         states = (2 if n == 2 else 0, n + 1, n + 1, n + 3, n + 3, n + 3, n - 1)
     else:
         states = (2 if n == 2 else 0, 0, n, n + 2, n + 2, n + 2, 0)
-    return ResultClocks(*map(_clocks, states))
+    return ResultClocks(*map(_clocks, (*states, max(states))))
 
 
 RESULT_CLOCKS: Mapping[str, ResultClocks] = MappingProxyType({name: result_clocks(row) for name, row in MFMA.items()})

@@ -1,7 +1,8 @@
 """The numbers the timing model works with: one data file, each number with its source.
 
 `parameters.json` either gives a value with unit, confidence and source, or points to a chip fact, as in
-`{"fact": "l2_latency"}`, so that no number is written twice. `assumed` as confidence marks what nobody has published; docs/clock.md lists these.
+`{"fact": "l2_latency"}`, so that no number is written twice. `assumed` as confidence marks what nobody has published;
+docs/clock.md lists these.
 
     PARAMETERS["l2_latency"]                              -> 213
     PARAMETERS.with_values(l2_latency=290)["l2_latency"]  -> 290    # a perturbed clock, for sensitivity runs

@@ -1,0 +1,134 @@
+"""Times waves on one compute unit: occupancy, sharing of cache lines, the run, the account.
+
+    timing = time_waves(ops, {0: waves_of_workgroup_0, ...}, Resources(vgprs=128, lds_bytes=32768))
+
+`workgroups` may be a sample of the launch. As many of them as the occupancy allows (or `resident` says) share the CU;
+if the sample is smaller they are repeated. All sampled workgroups of one XCD tell how many want the same line, which
+divides the traffic beyond the L2; a sample of one says nothing about that, and then this traffic is not limited here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from argus.clock.caches import LINE, MemorySystem
+from argus.clock.cu import ComputeUnit
+from argus.clock.parameters import PARAMETERS, Parameters
+from argus.clock.program import Op, Reason, VmemAccess, Wave
+from argus.clock.timing import Row, Timing
+from argus.gfx942 import chip
+from argus.gfx942.occupancy import occupancy
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What one wave and one workgroup take from a compute unit."""
+
+    vgprs: int = 64
+    agprs: int = 0
+    sgprs: int = 32
+    lds_bytes: int = 0
+
+
+def time_waves(
+    ops: Sequence[Op],
+    workgroups: Mapping[int, Sequence[Wave]],
+    resources: Resources,
+    *,
+    resident: int | None = None,
+    clock_mhz: float = chip.CLOCK_MAX_MHZ,
+    active_cus: int = chip.CUS,
+    warm: bool = False,
+    l2_sharers: float | None = None,
+    parameters: Parameters = PARAMETERS,
+    events: bool = False,
+) -> Timing:
+    """Runs `resident` workgroups (default: all that fit) on one compute unit."""
+    if not workgroups or not any(workgroups.values()):
+        raise ValueError("there is no wave to time: the record is empty")
+    size = max(len(waves) for waves in workgroups.values())
+    room = occupancy(resources.vgprs, resources.agprs, resources.sgprs, resources.lds_bytes, size).workgroups_per_cu
+    count = room if resident is None else resident
+    if not 1 <= count <= room:
+        raise ValueError(f"{count} workgroups on one CU were asked for; {room} fit")
+    ids = sorted(workgroups)
+    chosen = [workgroups[ids[n % len(ids)]] for n in range(count)]
+    notes = []
+    if len(ids) < count:
+        notes.append(f"{count} resident workgroups were made from {len(ids)} recorded")
+    sharers, typical = _sharing(workgroups, ids[0], l2_sharers)
+    if sharers is None:
+        notes.append(
+            "how many workgroups share a cache line is not known from this sample: beyond L2 only latency counts"
+        )
+    memory = MemorySystem(parameters, clock_mhz, active_cus, warm, sharers, typical)
+    unit = ComputeUnit(parameters, memory, len(ops), keep_events=events)
+    cycles = unit.run(chosen)
+    states = [state for group in unit.groups for state in group]
+    return Timing(
+        cycles=cycles,
+        workgroup_cycles=tuple(
+            max(s.ended or 0 for s in group) - min(s.started for s in group) for group in unit.groups
+        ),
+        waves=len(states),
+        wave_clocks=sum((s.ready_at_end or 0) - s.started for s in states),
+        issued=sum(unit.issued),
+        resident=count,
+        occupancy=room,
+        clock_mhz=clock_mhz,
+        utilisation=_utilisation(unit, cycles),
+        rows=tuple(_row(op, unit) for op in ops),
+        bank_conflict_clocks=unit.busy.lds_conflicts,
+        lds_bytes=unit.busy.lds_bytes,
+        matrix_flops=unit.busy.flops,
+        read_bytes={str(level): size for level, size in memory.traffic.read.items()},
+        written_bytes=memory.traffic.written,
+        footprint_bytes=float(sum(LINE * len(_read_lines(waves)) for waves in chosen)),
+        sharing_known=sharers is not None,
+        notes=tuple(notes),
+        events=tuple(unit.events or ()),
+    )
+
+
+def _row(op: Op, unit: ComputeUnit) -> Row:
+    stalls = {reason: clocks for reason in Reason if (clocks := unit.stalls[op.index][reason])}
+    return Row(op.pc, op.text, unit.issued[op.index], stalls)
+
+
+def _utilisation(unit: ComputeUnit, cycles: int) -> dict[str, float]:
+    simd_clocks = chip.SIMDS_PER_CU * cycles
+    return {
+        "matrix": sum(unit.busy.matrix) / simd_clocks,
+        "valu": sum(unit.busy.valu) / simd_clocks,
+        "lds ports": sum(unit.busy.lds_port) / (2 * cycles),
+        "lds banks": unit.busy.lds_bank / cycles,
+        "vector memory": unit.busy.vmem / cycles,
+    }
+
+
+def _read_lines(waves: Sequence[Wave]) -> set[int]:
+    lines: set[int] = set()
+    for wave in waves:
+        for access in wave.accesses:
+            if isinstance(access, VmemAccess) and not access.store:
+                lines.update(access.lines)
+    return lines
+
+
+def _sharing(
+    workgroups: Mapping[int, Sequence[Wave]], first: int, stated: float | None
+) -> tuple[Callable[[int], float] | None, float]:
+    """How many workgroups on the first one's XCD read a line, from the sample or as stated; and the mean of that."""
+    if stated is not None:
+        return (lambda line: stated), stated
+    neighbours = [i for i in workgroups if chip.xcd_of_workgroup(i) == chip.xcd_of_workgroup(first)]
+    if len(neighbours) < 2:
+        return None, 1.0
+    readers: Counter[int] = Counter()
+    for i in neighbours:
+        readers.update(_read_lines(workgroups[i]))
+    own = _read_lines(workgroups[first])
+    mean = sum(readers[line] for line in own) / len(own) if own else 1.0
+    return (lambda line: float(max(1, readers[line]))), mean

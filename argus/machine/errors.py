@@ -1,0 +1,145 @@
+"""What goes wrong in a launch, as data: reports of the checks and the errors that stop a run.
+
+A report names the workgroup, wave, lane, instruction and address, in the words of the disassembly:
+
+    ARG-M101 race (LDS): workgroup 0 wave 1 lane 3, ds_write_b32 v2, v3 at 0x1c4 writes LDS byte 12
+      which wave 0 reads by ds_read_b32 v4, v1 at 0x1a0; no barrier between them
+
+Every check has a code. `Report.to_json()` is what tools read; `str(report)` is what people read.
+A run that cannot go on raises `MachineError` (or a subclass), which carries its report; checks that can go on collect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+CODES: Mapping[str, str] = {
+    "ARG-M101": "race",
+    "ARG-M102": "missing wait",
+    "ARG-M103": "missing wait states",
+    "ARG-M104": "uninitialised value",
+    "ARG-M105": "out of bounds",
+    "ARG-M106": "mismatched barriers",
+    "ARG-M107": "does not end",
+    "ARG-M108": "resources",
+    "ARG-M109": "unsupported instruction",
+    "ARG-M110": "invalid code",
+    "ARG-M111": "invalid launch",
+    "ARG-M112": "conflicting stores",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in a launch: workgroup (x, y, z), wave, lane, instruction."""
+
+    workgroup: tuple[int, int, int] | None = None
+    wave: int | None = None
+    lane: int | None = None
+    pc: int | None = None
+    text: str = ""
+
+    def __str__(self) -> str:
+        parts = []
+        if self.workgroup is not None:
+            parts.append(f"workgroup {self.workgroup[0]},{self.workgroup[1]},{self.workgroup[2]}")
+        if self.wave is not None:
+            parts.append(f"wave {self.wave}")
+        if self.lane is not None:
+            parts.append(f"lane {self.lane}")
+        where = " ".join(parts)
+        if self.pc is None:
+            return where
+        return f"{where}, {self.text} at {self.pc:#x}" if where else f"{self.text} at {self.pc:#x}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "workgroup": self.workgroup,
+            "wave": self.wave,
+            "lane": self.lane,
+            "pc": self.pc,
+            "instruction": self.text,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One finding.
+
+    code      stable code, see CODES;
+    message   what happened, one sentence, in the user's words;
+    at        where;
+    other     the other side (of a race, of a missing wait), if there is one;
+    address   byte address concerned, if any; `space` says of what memory;
+    count     how often the same pair of instructions was found.
+    """
+
+    code: str
+    message: str
+    at: Place = field(default_factory=Place)
+    other: Place | None = None
+    address: int | None = None
+    space: str = ""
+    count: int = 1
+
+    @property
+    def name(self) -> str:
+        return CODES[self.code]
+
+    def __str__(self) -> str:
+        times = f" ({self.count} times)" if self.count > 1 else ""
+        where = str(self.at)
+        text = f"{self.code} {self.name}: {where + ': ' if where else ''}{self.message}{times}"
+        return f"{text}\n  other: {self.other}" if self.other else text
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "code": self.code,
+            "name": self.name,
+            "message": self.message,
+            "at": self.at.to_json(),
+            "other": self.other.to_json() if self.other else None,
+            "address": self.address,
+            "space": self.space,
+            "count": self.count,
+        }
+
+
+class MachineError(Exception):
+    """A launch cannot go on; `report` says where and why."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(str(report))
+        self.report = report
+
+
+class LaunchError(MachineError):
+    """The launch itself is wrong: grid, block, arguments, resources."""
+
+    def __init__(self, message: str, code: str = "ARG-M111") -> None:
+        super().__init__(Report(code, message))
+
+
+class Findings:
+    """Collects reports, one per (code, instruction, other instruction), with a count."""
+
+    def __init__(self, limit: int = 1000) -> None:
+        self._reports: dict[tuple[str, int | None, int | None], Report] = {}
+        self._counts: dict[tuple[str, int | None, int | None], int] = {}
+        self._limit = limit
+
+    def add(self, report: Report) -> None:
+        key = (report.code, report.at.pc, report.other.pc if report.other else None)
+        if key in self._reports:
+            self._counts[key] += 1
+        elif len(self._reports) < self._limit:
+            self._reports[key] = report
+            self._counts[key] = 1
+
+    def __len__(self) -> int:
+        return len(self._reports)
+
+    def reports(self) -> list[Report]:
+        return [replace(r, count=self._counts[key]) for key, r in self._reports.items()]

@@ -3,16 +3,16 @@
     record.waves[(0, 2)]           wave 2 of workgroup 0
       .pc        int32  [n]        byte offset in the code section of each executed instruction, in order
       .exec      uint64 [n]        exec mask when it was issued, bit i = lane i
-      .addr      uint64 [m, 64]    byte address of each lane of each memory access; NO_ADDRESS where a lane takes no part
+      .addr      uint64 [m, 64]    byte address of each lane of each memory access; NO_ADDRESS: takes no part
       .addr_index int32 [m]        which executed instruction the access belongs to: a position in `pc`, non-decreasing
       .bytes     int32  [m]        bytes each lane moves
       .space     uint8  [m]        LDS, GLOBAL, SCRATCH or SCALAR
       .barriers  int32  [b]        positions in `pc` of the executed s_barrier
 
-Example: two waves storing 64 consecutive dwords give one row each: `addr[0] == base + 4 * arange(64)`, `bytes[0] == 4`,
-`space[0] == GLOBAL`. `ds_read2_b64` gives two rows with the same `addr_index` (first, then second element);
-a direct-to-LDS load gives one GLOBAL and one LDS row; scalar memory uses column 0 only. LDS addresses start at 0 in each
-workgroup, scratch addresses at 0 in each lane, global addresses are those of the device memory. Lanes outside a
+Example: two waves storing 64 consecutive dwords give one row each: `addr[0] == base + 4 * arange(64)`, `bytes[0] ==
+4`, `space[0] == GLOBAL`. `ds_read2_b64` gives two rows with the same `addr_index` (first, then second element); a
+direct-to-LDS load gives one GLOBAL and one LDS row; scalar memory uses column 0 only. LDS addresses start at 0 in
+each workgroup, scratch addresses at 0 in each lane, global addresses are those of the device memory. Lanes outside a
 buffer's range take no part.
 
 Workgroups are numbered linearly, x fastest: x + gx * (y + gy * z). Both executors make this type; instructions a wave

@@ -4,8 +4,8 @@
     python tools/gfx942_table.py --check    compare the table in the tree with a fresh one
 
 For every (family, opcode) one instruction is put together with a different register number in every operand field;
-the printed text then tells the mnemonic, the order of the operands and their widths. Single bits are flipped to see which
-modifiers exist and which bits must be zero. Needs llvm-mc and llvm-objdump (22) on the PATH; nothing else in Argus does.
+the printed text then tells the mnemonic, the order of the operands and their widths. Single bits are flipped to see
+which modifiers exist and which bits are fixed. Needs llvm-mc-22 and llvm-objdump-22; nothing else in Argus does.
 """
 
 from __future__ import annotations
@@ -232,6 +232,8 @@ def candidates(family: str, opcode: int) -> list[int]:
         result += [value & ~(1 << 17) for value in result]
     if family == "DS":
         result += [value | 1 << 16 for value in result]
+    if family == "MUBUF":
+        result += [value & ~(1 << 12) for value in result]
     if family.startswith("FLAT"):
         result = [put(family, value, "saddr", 0) for value in result]
     if family == "VOP3":
@@ -295,6 +297,7 @@ class Opcode:
         self.operands: list[str] = []
         self.mods: list[str] = []
         self.zero = 0
+        self.one = 0
 
     def probes(self) -> list[tuple[str, int]]:
         """Named variations of the base instruction."""
@@ -335,10 +338,14 @@ class Opcode:
         for bit in range(64 if self.family in TWO_WORDS else 32):
             flipped = self.number ^ 1 << bit
             same_family = family_of(flipped & 0xFFFFFFFF) == family_of(self.number & 0xFFFFFFFF)
-            if not skip >> bit & 1 and not self.number >> bit & 1 and same_family and answers[f"bit {bit}"] is None:
-                self.zero |= 1 << bit
+            if not skip >> bit & 1 and same_family and answers[f"bit {bit}"] is None:
+                if self.number >> bit & 1:
+                    self.one |= 1 << bit
+                else:
+                    self.zero |= 1 << bit
         if group(self.family) == "SDWA":
-            self.zero &= ~(0x7F << 40 | 7 << 48 | 7 << 56 if "src1_sel" in self.mods else 0x7F << 40 | 7 << 48)
+            checked = {"dst_sel": 7 << 40, "dst_unused": 3 << 43, "src0_sel": 7 << 48, "src1_sel": 7 << 56}
+            self.zero &= ~sum(mask for name, mask in checked.items() if name in self.mods)
         if group(self.family) == "DPP":
             self.zero &= ~(0x1FF << 40)
 
@@ -353,7 +360,7 @@ class Opcode:
             return text.count(mark) > self.text.count(mark)
         word = {"omod": r"(mul|div):"}.get(name, re.escape(name) + r"\b")
         return len(re.findall(word, text)) != len(re.findall(word, self.text)) or name in (
-            "dst_sel dst_unused src0_sel src1_sel row_mask op_sel_hi".split() if f"{name}:" in text else ()
+            ["dst_sel", "dst_unused", "src0_sel", "src1_sel", "row_mask", "op_sel_hi"] if f"{name}:" in text else ()
         )
 
     def op_sel(self, answers: dict[str, tuple[str, int] | None]) -> str:
@@ -377,7 +384,7 @@ class Opcode:
             return f"s{dwords}@sbase"
         kind = letter
         acc = {"VOP3P": {"vdst": 15, "src2": 15, "src0": 59, "src1": 60}}.get(self.family, {}).get(name)
-        if group(self.family) == "DS" and name != "addr":
+        if group(self.family) == "DS":
             acc = 25
         if group(self.family) in ("FLAT", "BUF", "MTBUF"):
             acc = 55
@@ -415,7 +422,7 @@ class Opcode:
         if kind == "s":
             return "y" if takes_inline else "s"
         if kind == "v" and takes_scalar:
-            return "x"
+            return "x" if takes_inline else "e"
         if kind == "m" and takes_inline:
             return "c"
         return kind
@@ -452,6 +459,8 @@ def survey() -> dict[str, dict[str, list[str]]]:
     for (family, opcode, number), answer in zip(tries, disassemble([t[2] for t in tries]), strict=True):
         if answer is None:
             continue
+        if family in TWO_WORDS and answer[1] == 1:
+            continue
         rank = score(family, answer[0])
         if rank >= 0 and ((family, opcode) not in best or rank > best[family, opcode][0]):
             best[family, opcode] = rank, Opcode(family, opcode, number, *answer)
@@ -467,7 +476,13 @@ def survey() -> dict[str, dict[str, list[str]]]:
     rows: dict[str, dict[str, list[str]]] = {}
     for found, answer_set in zip(opcodes, answers, strict=True):
         found.learn(answer_set)
-        row = [found.mnemonic, " ".join(found.operands), " ".join(sorted(found.mods)), f"{found.zero:x}"]
+        row = [
+            found.mnemonic,
+            " ".join(found.operands),
+            " ".join(sorted(found.mods)),
+            f"{found.zero:x}",
+            f"{found.one:x}",
+        ]
         rows.setdefault(found.family, {})[str(found.opcode)] = row
     return rows
 

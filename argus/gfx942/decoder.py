@@ -20,7 +20,7 @@ from functools import cache
 from argus.gfx942.encoding import FIELDS, OPCODE, TWO_WORDS, OperandForm, Row, family_of, table
 from argus.gfx942.encoding_mods import ModReader, Reserved, address_operands, mod_reader
 from argus.gfx942.encoding_operands import LITERAL_FOLLOWS, sources
-from argus.gfx942.inst import VCC, Inst, Mod, Operand
+from argus.gfx942.inst import FLAT_SCRATCH, VCC, Inst, Mod, Operand
 
 
 class DecodeError(ValueError):
@@ -38,7 +38,7 @@ Slot = tuple[int, int, tuple[Operand | None, ...], int, tuple[Operand | None, ..
 NO_ACC = 64
 _ACC_BIT: dict[str, dict[str, int]] = {
     "VOP3P": {"vdst": 15, "src2": 15, "src0": 59, "src1": 60},
-    "DS": dict.fromkeys(("vdst", "data0", "data1"), 25),
+    "DS": dict.fromkeys(("vdst", "addr", "data0", "data1"), 25),
     "FLAT": dict.fromkeys(("vdst", "data"), 55),
     "MUBUF": {"vdata": 55},
     "MTBUF": {"vdata": 55},
@@ -64,6 +64,11 @@ class _Plan:
         self.mods: ModReader = mod_reader(row)
 
 
+def _whole_group(group: Operand | None) -> bool:
+    """Whether a base or resource lies inside one register file: s[100:103] would reach into flat_scratch."""
+    return group is not None and not group.value < FLAT_SCRATCH < group.value + group.count
+
+
 def _slot(row: Row, form: OperandForm) -> Slot:
     """How to fetch one operand of a row."""
     if form.field == "vcc":
@@ -76,14 +81,15 @@ def _slot(row: Row, form: OperandForm) -> Slot:
     mask = (1 << bits) - 1
     if form.field in _SCALED:
         scale = _SCALED[form.field]
-        all_scalars = sources("s", form.dwords, "", 7)
-        return shift, mask, tuple(all_scalars[code * scale & 127] for code in range(mask + 1)), NO_ACC, ()
+        scalars = sources("s", form.dwords, 7)
+        groups = (scalars[code * scale & 127] for code in range(mask + 1))
+        return shift, mask, tuple(group if _whole_group(group) else None for group in groups), NO_ACC, ()
     if form.kind in "mc":
         acc = _ACC_BIT[_ACC_FAMILY.get(row.family, row.family)][form.field]
         prefix = "c" if form.kind == "c" else ""
-        plain = sources(prefix + "v", form.dwords, form.type, bits)
-        return shift, mask, plain, acc, sources(prefix + "a", form.dwords, form.type, bits)
-    return shift, mask, sources(form.kind, form.dwords, form.type, bits), NO_ACC, ()
+        plain = sources(prefix + "v", form.dwords, bits)
+        return shift, mask, plain, acc, sources(prefix + "a", form.dwords, bits)
+    return shift, mask, sources(form.kind, form.dwords, bits), NO_ACC, ()
 
 
 @cache
@@ -103,10 +109,18 @@ def _find_plan(word: int) -> _Plan:
         return plans[family + "_RTN"][opcode]
     if family == "MUBUF" and word >> 16 & 1 and opcode in plans["MUBUF_LDS"]:
         return plans["MUBUF_LDS"][opcode]
-    plan = plans[family].get(opcode)
+    plan = plans.get(family, {}).get(opcode)
+    if plan is None and family.endswith(("_SDWA", "_DPP")):
+        plain = plans[family[:4]].get(opcode)
+        plan = plain if plain is not None and not plain.row.operands else None
     if plan is None:
         raise Reserved(f"{family} has no opcode {opcode}")
     return plan
+
+
+def row_of(words: tuple[int, ...]) -> Row:
+    """The table row of an instruction that has been decoded."""
+    return _find_plan(words[0]).row
 
 
 Decoded = tuple[int, str, str, tuple[Operand, ...], dict[str, Mod], bool, tuple[int, ...]]
@@ -119,8 +133,9 @@ def _decode_words(number: int, available: int) -> Decoded:
     size = plan.size
     if size > available:
         raise Reserved("the code ends inside the instruction")
-    if number & plan.row.zero:
-        raise Reserved("reserved bits are set")
+    row = plan.row
+    if number & row.zero or number & row.one != row.one:
+        raise Reserved("reserved bits have the wrong value")
     if plan.address is not None:
         operands = plan.address(number, [_operand(number, slot) for slot in plan.slots])
         if operands is None:
@@ -135,11 +150,11 @@ def _decode_words(number: int, available: int) -> Decoded:
         operands = [Operand("lit", number >> 32) if o is LITERAL_FOLLOWS else o for o in operands]
     whole = tuple(operand for operand in operands if operand is not None)
     if len(whole) != len(operands):
-        raise Reserved("an operand field names no register or constant")
+        raise Reserved("an operand field names no constant and no register, or a group at an odd register")
     mods: dict[str, Mod] = {}
     whole = plan.mods(number, whole, mods)
     words = (number & 0xFFFFFFFF,) if size == 4 else (number & 0xFFFFFFFF, number >> 32)
-    return size, plan.row.op, plan.row.enc, whole, mods, plan.branch, words
+    return size, row.op, row.enc, whole, mods, plan.branch, words
 
 
 def _operand(number: int, slot: Slot) -> Operand | None:

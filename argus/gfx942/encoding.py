@@ -5,15 +5,16 @@ field is just (shift, width). The leading bits of word 0 name the *family*, a fa
 (family, opcode) names a row of `encoding_table.json`:
 
     word0 = 0x02144114    bit 31 = 0, opcode 30:25 = 1        -> family VOP2, opcode 1
-    table["VOP2"]["1"]  = ["v_add_f32_e32", "v1@vdst x1@src0 v1@vsrc1", "", "0"]
+    table["VOP2"]["1"]  = ["v_add_f32_e32", "v1@vdst x1@src0 v1@vsrc1", "", "0", "0"]
                            -> v_add_f32_e32 v10, v20, v32
 
-The four columns of a row are: the mnemonic as LLVM prints it; the operands in the order of the text; the modifiers that
-exist for this opcode; and a mask (hexadecimal, of the 64-bit number) of bits that must be zero.
+The columns of a row are: the mnemonic as LLVM prints it; the operands in the order of the text; the modifiers that
+exist for this opcode; and two masks (hexadecimal, of the 64-bit number): bits that must be zero, bits that must be one.
 
 An operand is `<kind><dwords><type>@<field>`:
-    kind    v VGPR, a AGPR, m VGPR or AGPR (chosen by an accumulator bit), s SGPR, x any source (VGPR, SGPR, constant),
-            y scalar source (no VGPR), i immediate, k the 32-bit word that follows
+    kind    v VGPR, a AGPR, m VGPR or AGPR (chosen by an accumulator bit), c as m or a constant, s SGPR,
+            x any source (VGPR, SGPR, constant), e VGPR or SGPR, y scalar source (SGPR, constant), i immediate,
+            k the 32-bit word that follows
     type    how a constant in that place is printed: (none) 32-bit, h f16, w i16, p packed f16, d f64, q 64-bit integer
 and the words `vcc`, `addr`, `saddr` stand for operands whose form follows from the family's rules.
 
@@ -190,6 +191,7 @@ class Row:
     operands: tuple[OperandForm, ...]
     mods: frozenset[str]
     zero: int
+    one: int
 
 
 _SUFFIXES = ("e32", "e64", "sdwa", "dpp")
@@ -217,9 +219,10 @@ def table() -> dict[str, dict[int, Row]]:
     rows: dict[str, dict[int, Row]] = {}
     for family, by_opcode in raw["rows"].items():
         rows[family] = {}
-        for opcode, (mnemonic, operands, mods, zero) in by_opcode.items():
+        for opcode, (mnemonic, operands, mods, zero, one) in by_opcode.items():
             op, enc = split_mnemonic(mnemonic)
             forms = tuple(parse_operand_form(text) for text in operands.split())
-            row = Row(family, int(opcode), mnemonic, op, enc, forms, frozenset(mods.split()), int(zero, 16))
+            masks = int(zero, 16), int(one, 16)
+            row = Row(family, int(opcode), mnemonic, op, enc, forms, frozenset(mods.split()), *masks)
             rows[family][row.opcode] = row
     return rows

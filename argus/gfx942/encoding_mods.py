@@ -117,7 +117,7 @@ def _vop3p(row: Row) -> ModReader:
             high = (number >> 59 & 1, number >> 60 & 1, number >> 14 & 1)[:entries]
             if any(bit != default_hi for bit in high):
                 mods["op_sel_hi"] = high
-        for name, shift in (("neg_lo", 61), ("neg_hi", 8), ("neg", 61)):
+        for name, shift in (("neg_lo", 61), ("neg_hi", 8)):
             if name in mods_of and any(_bits(number, shift, entries)):
                 mods[name] = _bits(number, shift, entries)
         if "clamp" in mods_of and number >> 15 & 1:
@@ -125,6 +125,8 @@ def _vop3p(row: Row) -> ModReader:
         for name, shift, width in (("cbsz", 8, 7), ("abid", 11, 15), ("blgp", 61, 7)):
             if name in mods_of and number >> shift & width:
                 mods[name] = number >> shift & width
+        if "neg" in mods_of and number >> 61:
+            mods["neg"] = _bits(number, 61, entries)
         return modify(number, operands, mods)
 
     return read
@@ -137,7 +139,7 @@ def _sdwa(row: Row) -> ModReader:
     if not compare:
         fields.insert(0, ("dst_sel", 40))
     scalar0, scalar1 = sources("y", 1), sources("y", 1)
-    sdst = sources("s", 2, "", 7)
+    sdst = sources("s", 2, 7)
     positions = {form.field: index for index, form in enumerate(row.operands)}
 
     def read(number: int, operands: tuple[Operand, ...], mods: dict[str, Mod]) -> tuple[Operand, ...]:
@@ -215,17 +217,22 @@ def _dpp(row: Row) -> ModReader:
 
 
 def _flags(row: Row, positions: dict[str, int], offset_bits: int, signed: bool) -> ModReader:
-    """Memory flags by bit position, and an offset in the low bits."""
+    """Memory flags by bit position and an offset in the low bits; the address flags are printed before the offset."""
     present = [(name, bit) for name, bit in positions.items() if name in row.mods]
-    mask = (1 << offset_bits) - 1
+    mask = (1 << offset_bits) - 1 if row.operands else 0
     any_flag = mask | sum(1 << bit for _, bit in present)
+    before = [(name, bit) for name, bit in present if name in ("offen", "idxen")]
+    after = [(name, bit) for name, bit in present if name not in ("offen", "idxen")]
 
     def read(number: int, operands: tuple[Operand, ...], mods: dict[str, Mod]) -> tuple[Operand, ...]:
         if number & any_flag:
+            for name, bit in before:
+                if number >> bit & 1:
+                    mods[name] = True
             offset = number & mask
             if offset:
                 mods["offset"] = _signed(offset, offset_bits) if signed else offset
-            for name, bit in present:
+            for name, bit in after:
                 if number >> bit & 1:
                     mods[name] = True
         return operands
@@ -263,7 +270,7 @@ def _smem(row: Row) -> ModReader:
 
 
 def _mtbuf(row: Row) -> ModReader:
-    flags = _flags(row, {"offen": 12, "idxen": 13, "sc0": 14, "sc1": 53, "nt": 54}, 12, signed=False)
+    flags = _flags(row, {"idxen": 13, "offen": 12, "sc0": 14, "nt": 54, "sc1": 53}, 12, signed=False)
 
     def read(number: int, operands: tuple[Operand, ...], mods: dict[str, Mod]) -> tuple[Operand, ...]:
         mods["dfmt"], mods["nfmt"] = number >> 19 & 15, number >> 23 & 7
@@ -276,7 +283,7 @@ def _no_mods(number: int, operands: tuple[Operand, ...], mods: dict[str, Mod]) -
     return operands
 
 
-_BUFFER_FLAGS = {"offen": 12, "idxen": 13, "sc0": 14, "nt": 17, "sc1": 15, "lds": 16}
+_BUFFER_FLAGS = {"idxen": 13, "offen": 12, "sc0": 14, "nt": 17, "sc1": 15, "lds": 16}
 _FLAT_FLAGS = {"sc0": 16, "nt": 17, "sc1": 25}
 
 
@@ -300,7 +307,7 @@ def mod_reader(row: Row) -> ModReader:
         case "MTBUF":
             return _mtbuf(row)
         case "FLAT" | "FLAT_RTN":
-            return _flags(row, _FLAT_FLAGS, 12, signed=False)
+            return _flags(row, _FLAT_FLAGS, 13, signed=False)
         case "GLOBAL" | "GLOBAL_RTN" | "SCRATCH":
             return _flags(row, _FLAT_FLAGS, 13, signed=True)
     return _no_mods
@@ -308,7 +315,7 @@ def mod_reader(row: Row) -> ModReader:
 
 def _buffer_address(row: Row) -> AddressReader:
     place = next(index for index, form in enumerate(row.operands) if form.field == "vaddr")
-    one, two = sources("v", 1, "", 8), sources("v", 2, "", 8)
+    one, two = sources("v", 1, 8), sources("odd", 2, 8)
 
     def read(number: int, operands: list[Operand | None]) -> list[Operand | None]:
         both = number >> 12 & 3
@@ -320,8 +327,8 @@ def _buffer_address(row: Row) -> AddressReader:
 
 def _flat_address(row: Row) -> AddressReader:
     places = {form.field: index for index, form in enumerate(row.operands)}
-    one, two = sources("v", 1, "", 8), sources("v", 2, "", 8)
-    saddr_list = sources("s", 1 if row.family == "SCRATCH" else 2, "", 7)
+    one, two = sources("v", 1, 8), sources("v", 2, 8)
+    saddr_list = sources("s", 1 if row.family == "SCRATCH" else 2, 7)
     family = row.family.removesuffix("_RTN")
 
     def read(number: int, operands: list[Operand | None]) -> list[Operand | None]:
@@ -341,7 +348,7 @@ def _flat_address(row: Row) -> AddressReader:
 
 def _scalar_address(row: Row) -> AddressReader:
     place = next(index for index, form in enumerate(row.operands) if form.field == "soffset")
-    registers = sources("s", 1, "", 7)
+    registers = sources("s", 1, 7)
 
     def read(number: int, operands: list[Operand | None]) -> list[Operand | None]:
         immediate, register = number >> 17 & 1, number >> 14 & 1

@@ -8,14 +8,15 @@ A 9-bit source field means, in order: 0..101 SGPRs, 102..127 named scalar regist
 
 A list is made once per (kind, width) and indexed by the field, so decoding an operand costs one index. `None` marks a
 number that names nothing; the decoder turns it into an error. Scalar groups must start at an even register (a multiple
-of four from four dwords on); hardware ignores the low bits, and so do these lists.
+of four from four dwords on); hardware ignores the low bits, and so do these lists. Vector groups must start at an even
+register; an odd one is an error.
 """
 
 from __future__ import annotations
 
 from functools import cache
 
-from argus.gfx942.inst import EXEC, M0, TTMP, Operand
+from argus.gfx942.inst import EXEC, M0, TTMP, VCC, Operand
 
 FLOAT_BITS: dict[int, int] = {
     240: 0x3F000000,
@@ -49,6 +50,7 @@ LITERAL_FOLLOWS = Operand("lit", -1)
 
 SGPRS = 102
 VGPRS = 256
+LDS_DIRECT = 254
 
 OperandList = list[Operand | None]
 
@@ -58,18 +60,18 @@ def scalar(code: int, dwords: int) -> Operand | None:
     start = code & -min(1 << (dwords - 1).bit_length(), 4)
     if code == 125:
         return Operand("special", 125, dwords)
-    if start + dwords <= SGPRS:
+    if start + dwords <= SGPRS or (dwords > 2 and start < SGPRS and start + dwords <= VCC):
+        return Operand("s", start, dwords)
+    if start >= TTMP and start + dwords <= M0:
         return Operand("s", start, dwords)
     if dwords <= 2 and code != start:
         return None
-    if start >= TTMP and start + dwords <= M0:
-        return Operand("s", start, dwords)
     if dwords == 1 or (dwords == 2 and (SGPRS <= start < TTMP or start == EXEC)):
         return Operand("s", start, dwords)
     return None
 
 
-def source(code: int, dwords: int, type_: str) -> Operand | None:
+def source(code: int, dwords: int) -> Operand | None:
     """The operand an 8-bit scalar source field names."""
     if code < 128:
         return scalar(code, dwords)
@@ -79,38 +81,43 @@ def source(code: int, dwords: int, type_: str) -> Operand | None:
         return Operand("imm", 192 - code)
     if code in FLOAT_BITS:
         return Operand("fimm", FLOAT_BITS[code])
-    if code == 254 and dwords != 1:
+    if code == LDS_DIRECT and dwords != 1:
         return None
     if code in SPECIAL_NAMES:
         return Operand("special", code, dwords)
     return LITERAL_FOLLOWS if code == 255 else None
 
 
-def vector(letter: str, dwords: int) -> OperandList:
+def vector(letter: str, dwords: int, odd: bool = False) -> OperandList:
     """VGPRs or AGPRs by their 8-bit number."""
-    kind = "a" if letter == "a" else "v"
-    return [
-        Operand("a" if kind == "a" else "v", number, dwords) if number + dwords <= VGPRS else None
-        for number in range(VGPRS)
-    ]
+    step = 1 if odd or dwords == 1 else 2
+    registers: OperandList = [None] * VGPRS
+    for number in range(0, VGPRS - dwords + 1, step):
+        registers[number] = Operand("a" if letter == "a" else "v", number, dwords)
+    return registers
 
 
 @cache
-def sources(kind: str, dwords: int, type_: str = "", bits: int = 9) -> tuple[Operand | None, ...]:
+def sources(kind: str, dwords: int, bits: int = 9) -> tuple[Operand | None, ...]:
     """The operands of a field of `bits` bits of the given kind."""
     none: OperandList = [None]
     match kind:
-        case "v" | "a":
-            registers = vector(kind, dwords)
+        case "v" | "a" | "odd":
+            registers = vector(kind, dwords, odd=kind == "odd")
             return tuple(registers if bits <= 8 else none * 256 + registers)
         case "s":
             return tuple([scalar(code, dwords) for code in range(128)] + (none * 128 if bits == 8 else []))
         case "y":
-            return tuple([source(code, dwords, type_) for code in range(256)] + (none * 256 if bits == 9 else []))
+            scalars = [source(code, dwords) if code != LDS_DIRECT else None for code in range(256)]
+            return tuple(scalars + (none * 256 if bits == 9 else []))
+        case "e":
+            return tuple(
+                [scalar(code, dwords) if code < 128 else None for code in range(256)] + vector("v", dwords, odd=True)
+            )
         case "x":
-            return tuple([source(code, dwords, type_) for code in range(256)] + vector("v", dwords))
+            return tuple([source(code, dwords) for code in range(256)] + vector("v", dwords))
         case "cv" | "ca":
-            inline = [source(code, dwords, type_) if 128 <= code <= 248 else None for code in range(256)]
+            inline = [source(code, dwords) if 128 <= code <= 248 else None for code in range(256)]
             return tuple(inline + vector(kind[1], dwords))
         case "i":
             return tuple(Operand("imm", value) for value in range(1 << bits))

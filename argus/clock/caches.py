@@ -5,6 +5,7 @@
          the workgroups touching the same data give it (all when all 38 CUs want the same lines, 1/38 when none does)
     MALL 256 MB: holds whatever was touched before in this launch, or everything when the caches start warm
     HBM  the rest
+    scalar cache  16 KB of 64 B lines, in front of the L2
 
 Each level beyond L1 is a server with the CU's fair share of its bandwidth: a transfer waits for the one before it.
 Lines that several workgroups of an XCD fetch at the same time are fetched once; each of them pays the full latency
@@ -23,6 +24,7 @@ from argus.clock.parameters import Parameters
 from argus.gfx942 import chip
 
 LINE = chip.count("l1_line")
+SCALAR_LINE = 64
 
 Level = Literal["l1", "l2", "mall", "hbm"]
 
@@ -102,6 +104,8 @@ class MemorySystem:
             "mall": parameters["mall_latency_ns"] * clock_mhz * 1e-3,
             "hbm": parameters["hbm_latency_ns"] * clock_mhz * 1e-3,
         }
+        self.scalar_latency = parameters["smem_latency"]
+        self.scalar_cache = Lru(chip.count("scalar_cache_bytes") // SCALAR_LINE, 4)
         self.traffic = Traffic()
 
     def read(self, lines: Sequence[int], start: float) -> float:
@@ -128,6 +132,14 @@ class MemorySystem:
                 arrived = max(arrived, self.hbm.serve(start, size))
             self.traffic.read[level] += size
         return arrived + self.latency[level]
+
+    def scalar(self, lines: Sequence[int], start: float) -> float:
+        """Time when a scalar load is back: from the scalar cache or through the L2."""
+        done = start + self.scalar_latency
+        for line in lines:
+            if not self.scalar_cache.touch(line):
+                done = max(done, self._fetch(line * SCALAR_LINE // LINE, start))
+        return done
 
     def write(self, lines: Sequence[int], size: int, start: float) -> float:
         """Time when a store is acknowledged: by the L2, which holds the lines afterwards."""

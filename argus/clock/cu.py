@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 
 from argus.clock.caches import MemorySystem
 from argus.clock.parameters import Parameters
-from argus.clock.program import LdsAccess, Op, Reason, Unit, VmemAccess, Wave
+from argus.clock.program import LdsAccess, Op, Reason, ScalarAccess, Unit, VmemAccess, Wave
 from argus.gfx942.chip import SIMDS_PER_CU
 from argus.gfx942.waits import LGKM_MAX, VM_MAX
 
@@ -79,7 +79,6 @@ class ComputeUnit:
         self.barrier_clocks = int(parameters["barrier_clocks"])
         self.sleep_clocks = int(parameters["sleep_clocks"])
         self.launch_gap = int(parameters["wave_launch_clocks"])
-        self.smem_latency = parameters["smem_latency"]
         self.lds_queue_size = int(parameters["lds_queue"])
         self.vmem_queue_size = int(parameters["vmem_queue"])
         self.rotating = parameters.choice("arbitration") == "rotating"
@@ -243,7 +242,9 @@ class ComputeUnit:
             return _full([time for time, _ in state.lgkm], now)
         at, reason = _claim(self.scalar_turn, simd, now, Reason.SALU)
         if unit is Unit.SMEM and at == now:
-            state.lgkm.append((now + self.smem_latency, Reason.WAIT_SMEM))
+            access = state.wave.accesses[state.at]
+            lines = access.lines if isinstance(access, ScalarAccess) else ()
+            state.lgkm.append((self.memory.scalar(lines, now), Reason.WAIT_SMEM))
         return at, reason
 
     def _valu(self, op: Op, simd: int, now: int) -> tuple[float, Reason]:

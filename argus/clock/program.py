@@ -138,7 +138,14 @@ class VmemAccess:
     to_lds: bool = False
 
 
-Access = LdsAccess | VmemAccess | None
+@dataclass(frozen=True, slots=True)
+class ScalarAccess:
+    """One scalar load or store: the 64-byte lines touched."""
+
+    lines: tuple[int, ...]
+
+
+Access = LdsAccess | VmemAccess | ScalarAccess | None
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from argus.clock.cu import ComputeUnit
 from argus.clock.matrix import RESULT_CLOCKS
 from argus.clock.parameters import PARAMETERS, Parameters
 from argus.clock.program import Access, Op, Unit, Wave, registers
-from argus.gfx942.lds import ALL_LANES, Kind
+from argus.gfx942.lds import Kind
 from argus.gfx942.mfma import mfma
 from argus.gfx942.waits import Waits
 
@@ -84,9 +84,9 @@ def clocks(program: Program, waves: int = 1, parameters: Parameters = PARAMETERS
 
 def read_lds(bits: int, addresses: Sequence[int] | np.ndarray, kind: Kind = "read") -> Access:
     table = np.asarray(addresses, dtype=np.int64).reshape(1, 64)
-    return lds_access(PARAMETERS, kind, bits, table, np.array([ALL_LANES], dtype=np.uint64))[0]
+    return lds_access(PARAMETERS, kind, bits, table, np.ones((1, 64), dtype=bool))[0]
 
 
 def load(size: int, addresses: np.ndarray) -> Access:
     table = np.asarray(addresses, dtype=np.int64).reshape(1, 64)
-    return vmem_access(PARAMETERS, size, table, np.array([ALL_LANES], dtype=np.uint64))[0]
+    return vmem_access(PARAMETERS, size, table, np.ones((1, 64), dtype=bool))[0]

@@ -1,0 +1,122 @@
+"""Loops and branches.
+
+A loop becomes one rotated block sequence: the test stands at the end, so an iteration has one branch. When the facts
+show that it runs at least once nothing else is needed; otherwise the entry is guarded.
+
+A vector that enters a loop as a constant (accumulators that start at zero) is made opaque first, in the register file
+it is to live in: LLVM would otherwise split the loop-carried vector into scalars and spill them.
+
+After a loop everything computed from `lane` before it is forgotten and computed anew: addresses of the epilogue would
+otherwise occupy registers throughout the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from argus.compile.context import Context, held_type, registers
+from argus.compile.function import Phi
+from argus.ir.kernel import LANE
+from argus.ir.ops import For, If, Op
+from argus.ir.types import Value
+from argus.layout.expr import Expr
+
+EmitBlock = Callable[[Context, list[Op]], None]
+
+
+def emit_for(c: Context, op: For, emit_block: EmitBlock, home: Callable[[Value], str]) -> None:
+    """`home` names the register file ("v" or "a") of a loop-carried value."""
+    function, indices = c.function, c.indices
+    lo, hi = indices.value(op.lo), indices.value(op.hi)
+    rows = [
+        row
+        for row in zip(op.args, op.inits, op.yields, op.outs, strict=True)
+        if row[0] in c.live.values or row[3] in c.live.values
+    ]
+    starts = [_start(c, init, arg, home) for arg, init, _, _ in rows]
+    outer = function.scope
+    label, after = function.label(), function.label()
+    loop = function.open("loop", label)
+    loop.variable, loop.first, loop.step = op.var, op.lo, op.step
+    counter = Phi(function.name(), "i32", lo)
+    loop.phis.append(counter)
+    loop.increments.append((counter, str(op.step)))
+    indices.define(op.var, counter.name)
+    carried = []
+    for (arg, _, _, _), start in zip(rows, starts, strict=True):
+        phi = Phi(function.name(), held_type(arg), start)
+        loop.phis.append(phi)
+        carried.append(phi)
+        c.set(arg, phi.name)
+    c.facts.enter(op.var, op.hi)
+    emit_block(c, op.body)
+    c.facts.leave(op.var)
+    function.op = -1
+    for phi, (_, _, back, _) in zip(carried, rows, strict=True):
+        phi.back = c.get(back)
+    for phi, amount in loop.increments:
+        phi.back = function.let(f"add i32 {phi.name}, {amount}")
+    again = function.let(f"icmp slt i32 {counter.back}, {hi}")
+    function.line(f"br i1 {again}, label %{label}, label %{after}")
+    function.close()
+    del indices.variables[op.var.name]
+    entered_from = outer.label
+    runs = c.facts.positive(op.hi - op.lo)
+    if runs:
+        function.line(f"br label %{label}")
+    else:
+        some = function.let(f"icmp slt i32 {lo}, {hi}")
+        function.line(f"br i1 {some}, label %{label}, label %{after}")
+    outer.lines.append(f"{label}:")
+    for phi in loop.phis:
+        function.line(f"{phi.name} = phi {phi.type} [ {phi.start}, %{entered_from} ], [ {phi.back}, %{loop.label} ]")
+    outer.lines += loop.lines
+    function.start_block(after)
+    for (_, _, _, out), phi in zip(rows, carried, strict=True):
+        if runs:
+            c.set(out, phi.back)
+        else:
+            arms = f"[ {phi.start}, %{entered_from} ], [ {phi.back}, %{loop.label} ]"
+            c.set(out, function.let(f"phi {phi.type} {arms}"))
+    indices.forget(LANE.name)
+    indices.variables[LANE.name] = (function.opaque("i32", indices.variables[LANE.name][0], "v"), outer)
+
+
+def _start(c: Context, init: Value, arg: Value, home: Callable[[Value], str]) -> str:
+    text = c.get(init)
+    if init in c.constants and registers(arg) > 1:
+        return c.function.opaque(held_type(arg), text, home(arg))
+    return text
+
+
+def emit_if(c: Context, op: If, emit_block: EmitBlock) -> None:
+    function = c.function
+    condition = _condition(c, op.cond, op.uniform)
+    then, other, after = function.label(), function.label(), function.label()
+    function.line(f"br i1 {condition}, label %{then}, label %{other}")
+    ends: list[tuple[str, list[str]]] = []
+    for label, block, yields in ((then, op.then, op.then_yields), (other, op.orelse, op.else_yields)):
+        function.open("branch", label)
+        function.start_block(label)
+        emit_block(c, block)
+        c.at(op)
+        function.line(f"br label %{after}")
+        inner = function.close()
+        function.scope.lines += inner.lines
+        ends.append((inner.label, [c.values.get(value, "poison") for value in yields]))
+    function.start_block(after)
+    for n, out in enumerate(op.outs):
+        if out not in c.live.values:
+            continue
+        arms = ", ".join(f"[ {texts[n]}, %{label} ]" for label, texts in ends)
+        c.set(out, function.let(f"phi {held_type(out)} {arms}"))
+
+
+def _condition(c: Context, cond: Expr, uniform: bool) -> str:
+    """A condition every lane of the wave agrees on is read from one lane, so that the branch is a scalar one."""
+    text = c.indices.value(cond)
+    if not uniform or c.indices.uniform(cond):
+        return text
+    wide = c.function.let(f"zext i1 {text} to i32")
+    first = c.function.call("i32", "llvm.amdgcn.readfirstlane.i32", f"i32 {wide}")
+    return c.function.let(f"icmp ne i32 {first}, 0")

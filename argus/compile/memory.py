@@ -1,0 +1,338 @@
+"""Loads, stores, direct copies to LDS and atomics.
+
+An access of n bytes is the widest instructions that make it up: 16, then 12 (only when 12 remain), 8, 4, 2 and 1 bytes.
+Ordinarily that is exactly one instruction per op, which is what the audit counts on.
+
+LDS accesses wider than 4 bytes need their full alignment on this hardware; an address that is not known to be aligned
+is an error at the source line (C104), never a silent split.
+
+Every access is followed by a scheduling fence: the order of memory instructions in the object is the order of the IR.
+Direct copies to LDS are marked as not aliasing ordinary LDS accesses, so that LLVM inserts no waits for them; the waits
+that make them visible are the kernel's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from argus.compile.address import alignment, buffer_address, extent_bytes, lds_address
+from argus.compile.context import Context, element_type, held_type, vector
+from argus.ir.ops import Access, Atomic, CopyToLds, Load, Shared, Store, Tensor
+from argus.ir.types import Value
+from argus.layout import expr as E
+
+WIDTHS = (16, 12, 8, 4, 2, 1)
+DMA_STORE = ", !alias.scope !{dma}"
+DMA_APART = ", !noalias !{dma}"
+
+
+def pieces(size: int) -> list[tuple[int, int]]:
+    """(byte offset, width) of the instructions an access of `size` bytes is made of."""
+    result: list[tuple[int, int]] = []
+    start = 0
+    while start < size:
+        left = size - start
+        width = next(w for w in WIDTHS if w <= left and (w != 12 or left == 12))
+        result.append((start, width))
+        start += width
+    return result
+
+
+def instructions(access: Access) -> int:
+    return len(pieces(access.count * access.memory.dtype.bytes))
+
+
+def _piece_type(width: int) -> str:
+    return vector("i32", width // 4) if width >= 4 else f"i{8 * width}"
+
+
+def _suffix(kind: str) -> str:
+    return kind if kind.startswith("i") else "v" + kind[1:-1].replace(" x ", "")
+
+
+def _advanced(access: Access, start: int) -> Access:
+    return Access(access.memory, access.address + start, access.count, access.coords, access.axis, access.guard)
+
+
+def emit_load(c: Context, op: Load) -> None:
+    size = op.access.count * op.access.memory.dtype.bytes
+    _known_guard(c, op.access)
+    read = _load_global if isinstance(op.access.memory, Tensor) else _load_lds
+    if isinstance(op.access.memory, Shared):
+        _check_lds(c, op.access)
+    parts = [read(c, _advanced(op.access, start), width) for start, width in pieces(size)]
+    c.set(op.result, _assemble(c, parts, op.result))
+
+
+def _known_guard(c: Context, access: Access) -> None:
+    if access.guard is not None and not access.guard.boolean:
+        raise c.fail("C103", f"the guard `{access.guard}` of a memory access is a number, not a condition")
+
+
+def _check_lds(c: Context, access: Access) -> None:
+    assert isinstance(access.memory, Shared)
+    size = access.count * access.memory.dtype.bytes
+    for start, width in pieces(size):
+        need = 16 if width == 12 else width
+        have = alignment(access.address + (access.memory.base + start))
+        if have < need:
+            raise c.fail(
+                "C104",
+                f"{width} bytes at an address of `{access.memory.name}` that is only a multiple of {have}",
+                f"address {access.address}",
+                f"an LDS access of {width} bytes needs a multiple of {need}; use narrower accesses or another layout",
+            )
+
+
+def _load_global(c: Context, access: Access, width: int) -> str:
+    kind = _piece_type(width)
+    at = buffer_address(c, access)
+    text = c.function.call(
+        kind,
+        f"llvm.amdgcn.raw.ptr.buffer.load.{_suffix(kind)}",
+        f"ptr addrspace(8) {at.resource}",
+        f"i32 {at.voffset}",
+        f"i32 {at.soffset}",
+        "i32 0",
+    )
+    c.function.keep_order()
+    return text
+
+
+def _load_lds(c: Context, access: Access, width: int) -> str:
+    assert isinstance(access.memory, Shared)
+    memory = access.memory
+    kind = _piece_type(width)
+
+    def read() -> str:
+        pointer = lds_address(c, memory, access.address)
+        aligned = 16 if width == 12 else width
+        text = c.function.let(f"load {kind}, ptr addrspace(3) {pointer}, align {aligned}{DMA_APART}")
+        c.function.keep_order()
+        return text
+
+    return _guarded(c, access, read, kind)
+
+
+def _guarded(c: Context, access: Access, inside: Callable[[], str], kind: str) -> str:
+    """Run `inside` only where the guard holds; elsewhere its value is zero."""
+    if access.guard is None or access.guard is E.TRUE:
+        return inside()
+    condition = c.indices.value(access.guard)
+    then, done = c.function.label(), c.function.label()
+    before = c.function.scope.label
+    c.function.line(f"br i1 {condition}, label %{then}, label %{done}")
+    c.function.open("branch", then)
+    c.function.start_block(then)
+    text = inside()
+    c.function.line(f"br label %{done}")
+    inner = c.function.close()
+    c.function.scope.lines += inner.lines
+    c.function.start_block(done)
+    if not kind:
+        return ""
+    zero = "zeroinitializer" if kind.startswith("<") else "0"
+    return c.function.let(f"phi {kind} [ {text}, %{inner.label} ], [ {zero}, %{before} ]")
+
+
+def _assemble(c: Context, parts: list[str], result: Value) -> str:
+    """Pieces of memory, first bytes first, as the held form of a value."""
+    sizes = [width for _, width in pieces(result.count * result.dtype.bytes)]
+    if len(parts) == 1 and sizes[0] >= 4:
+        return c.cast(parts[0], _piece_type(sizes[0]), held_type(result))
+    words: list[str] = []
+    tail: list[tuple[str, int]] = []
+    for part, width in zip(parts, sizes, strict=True):
+        if width >= 4:
+            words += c.elements(part, "i32", width // 4)
+        else:
+            tail.append((c.function.let(f"zext i{8 * width} {part} to i32"), width))
+    if tail:
+        word, shift = tail[0][0], 8 * tail[0][1]
+        for part, width in tail[1:]:
+            high = c.function.let(f"shl i32 {part}, {shift}")
+            word = c.function.let(f"or i32 {word}, {high}")
+            shift += 8 * width
+        words.append(word)
+    return c.from_dwords(words, result)
+
+
+def _disassemble(c: Context, value: Value) -> list[str]:
+    """The value as the pieces its store is made of."""
+    cut = pieces(value.count * value.dtype.bytes)
+    if len(cut) == 1 and cut[0][1] >= 4:
+        return [c.cast(c.get(value), held_type(value), _piece_type(cut[0][1]))]
+    words = c.dwords(value)
+    result: list[str] = []
+    for start, width in cut:
+        if width >= 4:
+            result.append(c.build(words[start // 4 : (start + width) // 4], "i32"))
+        else:
+            word = words[start // 4]
+            if start % 4:
+                word = c.function.let(f"lshr i32 {word}, {8 * (start % 4)}")
+            result.append(c.function.let(f"trunc i32 {word} to i{8 * width}"))
+    return result
+
+
+def emit_store(c: Context, op: Store) -> None:
+    access = op.access
+    _known_guard(c, access)
+    if op.value.dtype.bits != access.memory.dtype.bits or op.value.count != access.count:
+        raise c.fail("C103", f"a store of {op.value.type} into {access.count} elements of {access.memory.dtype}")
+    if isinstance(access.memory, Shared):
+        _check_lds(c, access)
+    parts = _disassemble(c, op.value)
+    write = _store_global if isinstance(access.memory, Tensor) else _store_lds
+    for text, (start, width) in zip(parts, pieces(access.count * access.memory.dtype.bytes), strict=True):
+        write(c, _advanced(access, start), width, text)
+
+
+def _store_global(c: Context, access: Access, width: int, text: str) -> None:
+    kind = _piece_type(width)
+    at = buffer_address(c, access)
+    c.function.call(
+        "void",
+        f"llvm.amdgcn.raw.ptr.buffer.store.{_suffix(kind)}",
+        f"{kind} {text}",
+        f"ptr addrspace(8) {at.resource}",
+        f"i32 {at.voffset}",
+        f"i32 {at.soffset}",
+        "i32 0",
+    )
+    c.function.keep_order()
+
+
+def _store_lds(c: Context, access: Access, width: int, text: str) -> None:
+    assert isinstance(access.memory, Shared)
+    memory = access.memory
+
+    def write() -> str:
+        pointer = lds_address(c, memory, access.address)
+        aligned = 16 if width == 12 else width
+        c.function.line(f"store {_piece_type(width)} {text}, ptr addrspace(3) {pointer}, align {aligned}{DMA_APART}")
+        c.function.keep_order()
+        return ""
+
+    _guarded(c, access, write, "")
+
+
+def emit_copy_to_lds(c: Context, op: CopyToLds) -> None:
+    size = op.access.count * op.access.memory.dtype.bytes
+    if size not in (1, 2, 4):
+        raise c.fail("C103", f"a direct copy to LDS moves 1, 2 or 4 bytes a lane on gfx942, not {size}")
+    if not c.indices.uniform(op.lds_base):
+        raise c.fail("C103", f"the LDS address `{op.lds_base}` of a direct copy differs between lanes of a wave")
+    at = buffer_address(c, op.access)
+    pointer = lds_address(c, op.into, op.lds_base)
+    name = "llvm.amdgcn.raw.ptr.buffer.load.lds"
+    operands = [
+        f"ptr addrspace(8) {at.resource}",
+        f"ptr addrspace(3) {pointer}",
+        f"i32 {size}",
+        f"i32 {at.voffset}",
+        f"i32 {at.soffset}",
+        "i32 0",
+        "i32 0",
+    ]
+    c.function.declarations.setdefault(
+        name, f"declare void @{name}(ptr addrspace(8), ptr addrspace(3), i32 immarg, i32, i32, i32 immarg, i32 immarg)"
+    )
+    c.function.line(f"call void @{name}({', '.join(operands)}){DMA_STORE}")
+    c.function.keep_order()
+
+
+_INTEGER_ATOMICS = {"add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor"}
+
+
+def emit_atomic(c: Context, op: Atomic) -> None:
+    """One instruction per element, or per pair for 16-bit floats."""
+    dtype, access = op.value.dtype, op.access
+    pair = dtype.bits == 16 and dtype.kind == "float"
+    if pair and access.count % 2:
+        raise c.fail("C103", f"atomics on {dtype} work on pairs; {access.count} elements are not pairs")
+    width = 4 if pair else dtype.bytes
+    if width not in (4, 8):
+        raise c.fail("C103", f"no atomics on {dtype}; use a 32-bit or 64-bit type")
+    kind = ("<2 x bfloat>" if dtype.name == "bf16" else "<2 x half>") if pair else element_type(dtype)
+    count = access.count // 2 if pair else access.count
+    if pair:
+        parts = [c.cast(word, "i32", kind) for word in c.dwords(op.value)]
+    else:
+        parts = c.elements(c.get(op.value), kind, count)
+    for n, part in enumerate(parts):
+        one = _advanced(access, n * width)
+        if isinstance(access.memory, Shared):
+            _atomic_lds(c, op, one, kind, part, width)
+        elif dtype.name == "bf16":
+            _atomic_pointer(c, op, one, kind, part)
+        else:
+            _atomic_global(c, op, one, kind, part)
+        c.function.keep_order()
+
+
+def _operation(c: Context, op: Atomic) -> str:
+    """The name of the read-modify-write in LLVM's terms."""
+    kind = op.value.dtype.kind
+    if kind == "float" and op.fn == "add":
+        return "fadd"
+    if (
+        kind == "float"
+        and op.fn in ("max", "min")
+        and (op.value.dtype.bits == 64 or isinstance(op.access.memory, Shared))
+    ):
+        return f"f{op.fn}"
+    if kind in ("int", "uint") and op.fn in _INTEGER_ATOMICS:
+        return _INTEGER_ATOMICS[op.fn]
+    if kind in ("int", "uint") and op.fn in ("max", "min"):
+        return ("" if kind == "int" else "u") + op.fn
+    raise c.fail("C103", f"gfx942 has no atomic `{op.fn}` on {op.value.dtype} in this memory")
+
+
+def _atomic_global(c: Context, op: Atomic, access: Access, kind: str, part: str) -> None:
+    name = _operation(c, op)
+    if op.value.dtype.kind != "float":
+        name = {"max": "smax", "min": "smin"}.get(name, name)
+    suffix = {"float": "f32", "double": "f64", "<2 x half>": "v2f16"}.get(kind, kind)
+    at = buffer_address(c, access)
+    c.function.call(
+        kind,
+        f"llvm.amdgcn.raw.ptr.buffer.atomic.{name}.{suffix}",
+        f"{kind} {part}",
+        f"ptr addrspace(8) {at.resource}",
+        f"i32 {at.voffset}",
+        f"i32 {at.soffset}",
+        "i32 0",
+    )
+
+
+def _atomic_lds(c: Context, op: Atomic, access: Access, kind: str, part: str, width: int) -> None:
+    memory = access.memory
+    assert isinstance(memory, Shared)
+    name = _operation(c, op)
+
+    def update() -> str:
+        pointer = lds_address(c, memory, access.address)
+        place = f"ptr addrspace(3) {pointer}, {kind} {part}"
+        c.function.let(f'atomicrmw {name} {place} syncscope("workgroup") monotonic, align {width}{DMA_APART}')
+        return ""
+
+    _guarded(c, access, update, "")
+
+
+def _atomic_pointer(c: Context, op: Atomic, access: Access, kind: str, part: str) -> None:
+    """Pairs of bf16 have no buffer form: a branch does what the buffer's range check would."""
+    tensor = access.memory
+    assert isinstance(tensor, Tensor)
+    inside = E.land(access.address.ge(0), access.address.lt(extent_bytes(tensor)))
+    guard = inside if access.guard is None else E.land(access.guard, inside)
+
+    def update() -> str:
+        offset = c.function.let(f"zext i32 {c.indices.value(access.address)} to i64")
+        pointer = c.function.let(f"getelementptr i8, ptr addrspace(1) %{tensor.name}, i64 {offset}")
+        place = f"ptr addrspace(1) {pointer}, {kind} {part}"
+        apart = ", !amdgpu.no.fine.grained.memory !{empty}, !amdgpu.no.remote.memory !{empty}"
+        c.function.let(f'atomicrmw {_operation(c, op)} {place} syncscope("agent") monotonic, align 4{apart}')
+        return ""
+
+    _guarded(c, Access(tensor, access.address, access.count, access.coords, access.axis, guard), update, "")

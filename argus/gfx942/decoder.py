@@ -142,7 +142,7 @@ def _decode_words(number: int, available: int) -> Decoded:
             raise Reserved("the address operand is reserved")
     else:
         operands = [_operand(number, slot) for slot in plan.slots]
-    if LITERAL_FOLLOWS in operands:
+    if any(operand is LITERAL_FOLLOWS for operand in operands):
         if plan.size == 8 or available < 8:
             why = "no literal is allowed here" if plan.size == 8 else "the code ends inside the instruction"
             raise Reserved(why)

@@ -124,7 +124,7 @@ def _swizzle_modes(value: int) -> str:
     return str(value)
 
 
-_DATA_FORMATS = [
+_DATA_FORMATS = (
     "INVALID",
     "8",
     "16",
@@ -141,7 +141,7 @@ _DATA_FORMATS = [
     "32_32_32",
     "32_32_32_32",
     "RESERVED_15",
-]
+)
 _NUMBER_FORMATS = ("UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT", "RESERVED_6", "FLOAT")
 
 

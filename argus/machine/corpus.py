@@ -1,0 +1,233 @@
+"""`argus machine corpus DIR`: how much of a folder of code objects the machine understands.
+
+    $ argus machine corpus aiter/hsa/gfx942 --objdump
+    objects                1432, 0 not loaded
+    instructions           6724505, 0 not decoded
+    distinct encodings     123516, 0 unlike llvm-objdump
+    distinct opcodes       228, 0 without semantics
+
+Every `.co`, `.hsaco` and `.o` file below DIR is loaded and its whole code section decoded, padding included; a word that
+is no instruction is counted and skipped. With `--objdump` each instruction is also compared, size and text, with
+`llvm-objdump`; branches to a label are compared by the label's address. Without it nothing but Argus itself runs. Coverage
+of opcodes is not a proof that a kernel computes the right thing; that is what the launch tests are for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import subprocess
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from argus.gfx942.decoder import DecodeError, decode
+from argus.gfx942.disasm import text
+from argus.gfx942.inst import Inst
+from argus.machine.elf import parse_elf
+from argus.machine.loader import CodeObject, LoadError, load_object
+
+SUFFIXES = (".co", ".hsaco", ".o")
+OBJDUMPS = ("llvm-objdump-22", "llvm-objdump")
+_LINE = re.compile(r"\t(.*?)\s*// ([0-9A-F]+): ([0-9A-F ]+)")
+_SHOWN = 20
+
+
+@dataclass(slots=True)
+class ObjectReport:
+    """What was found in one file."""
+
+    path: Path
+    error: str = ""
+    kernels: int = 0
+    instructions: int = 0
+    undecoded: list[str] = field(default_factory=list)
+    differing: list[str] = field(default_factory=list)
+    opcodes: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(slots=True)
+class CorpusReport:
+    """The sum over a folder. `missing` is None when no semantic table is installed."""
+
+    objects: list[ObjectReport]
+    encodings: int
+    compared: bool
+    missing: dict[str, int] | None
+
+    @property
+    def opcodes(self) -> Counter[str]:
+        """How often every opcode occurs."""
+        total: Counter[str] = Counter()
+        for found in self.objects:
+            total.update(found.opcodes)
+        return total
+
+    @property
+    def clean(self) -> bool:
+        """Whether everything was loaded, decoded, alike and has semantics."""
+        return not self.missing and not any(o.error or o.undecoded or o.differing for o in self.objects)
+
+    def to_json(self) -> dict[str, object]:
+        """The report for programs."""
+        return {
+            "objects": len(self.objects),
+            "not_loaded": {str(o.path): o.error for o in self.objects if o.error},
+            "instructions": sum(o.instructions for o in self.objects),
+            "not_decoded": {str(o.path): o.undecoded[:_SHOWN] for o in self.objects if o.undecoded},
+            "distinct_encodings": self.encodings,
+            "compared": self.compared,
+            "differing": {str(o.path): o.differing[:_SHOWN] for o in self.objects if o.differing},
+            "opcodes": dict(self.opcodes.most_common()),
+            "missing": self.missing,
+        }
+
+    def text(self) -> str:
+        """The report for people."""
+        unloaded = [o for o in self.objects if o.error]
+        undecoded = sum(len(o.undecoded) for o in self.objects)
+        differing = sum(len(o.differing) for o in self.objects)
+        unlike = f", {differing} instructions unlike llvm-objdump" if self.compared else ""
+        lacking = "" if self.missing is None else f", {len(self.missing)} without semantics"
+        lines = [
+            f"objects             {len(self.objects)}, {len(unloaded)} not loaded",
+            f"kernels             {sum(o.kernels for o in self.objects)}",
+            f"instructions        {sum(o.instructions for o in self.objects)}, {undecoded} words not decoded",
+            f"distinct encodings  {self.encodings}{unlike}",
+            f"distinct opcodes    {len(self.opcodes)}{lacking}",
+        ]
+        if self.missing:
+            ready = sum(not set(o.opcodes) & set(self.missing) for o in self.objects if not o.error)
+            lines.append(f"complete objects    {ready} of {len(self.objects)}")
+            lines += [f"  no semantics: {op} (in {count} objects)" for op, count in list(self.missing.items())[:_SHOWN]]
+        lines += [f"  {o.path}: {o.error}" for o in unloaded[:_SHOWN]]
+        details = [f"  {o.path}: {line}" for o in self.objects for line in o.undecoded + o.differing]
+        return "\n".join(lines + details[:_SHOWN])
+
+
+def corpus(folder: Path, objdump: str | None = None) -> CorpusReport:
+    """Examine every code object below `folder`; `objdump` is the llvm-objdump to compare with."""
+    paths = sorted(path for path in folder.rglob("*") if path.suffix in SUFFIXES and path.is_file())
+    texts: dict[tuple[int, ...], str] = {}
+    objects = [_examine(path, objdump, texts) for path in paths]
+    known = _implemented()
+    missing: dict[str, int] | None = None
+    if known is not None:
+        counts = Counter(op for found in objects for op in found.opcodes if op not in known)
+        missing = dict(counts.most_common())
+    return CorpusReport(objects, len(texts), objdump is not None, missing)
+
+
+def _implemented() -> set[str] | None:
+    """Opcodes with semantics; None where the semantic table is not installed."""
+    try:
+        from argus.machine.semantics import implemented
+    except ImportError:
+        return None
+    return set(implemented())
+
+
+def _examine(path: Path, objdump: str | None, texts: dict[tuple[int, ...], str]) -> ObjectReport:
+    report = ObjectReport(path)
+    try:
+        loaded = load_object(path)
+    except LoadError as why:
+        report.error = str(why)
+        return report
+    report.kernels = len(loaded.kernels)
+    instructions = _decode(loaded.text, report)
+    report.instructions = len(instructions)
+    report.opcodes.update(inst.op for inst in instructions)
+    for inst in instructions:
+        if inst.words not in texts:
+            texts[inst.words] = text(inst) if objdump else ""
+    if objdump:
+        _compare(path, loaded, instructions, objdump, texts, report)
+    return report
+
+
+def _decode(code: bytes, report: ObjectReport) -> list[Inst]:
+    found: list[Inst] = []
+    pc = 0
+    while pc < len(code):
+        try:
+            inst = decode(code, pc)
+        except DecodeError as why:
+            report.undecoded.append(str(why))
+            pc += 4
+            continue
+        found.append(inst)
+        pc += inst.size
+    return found
+
+
+def _compare(
+    path: Path,
+    loaded: CodeObject,
+    instructions: list[Inst],
+    objdump: str,
+    texts: dict[tuple[int, ...], str],
+    report: ObjectReport,
+) -> None:
+    theirs = _objdump_lines(path, objdump)
+    labels: dict[int, set[str]] = {}
+    for symbol in parse_elf(path.read_bytes()).symbols:
+        labels.setdefault(symbol.value, set()).add(symbol.name)
+    ours = {inst.pc + loaded.text_address: inst for inst in instructions}
+    for address in sorted(theirs.keys() | ours.keys()):
+        inst, answer = ours.get(address), theirs.get(address)
+        if inst is None or answer is None:
+            mine = texts[inst.words] if inst else "nothing"
+            report.differing.append(f"{address:#x}: {mine} here, {answer[0] if answer else 'nothing'} there")
+            continue
+        mine = texts[inst.words]
+        if mine == answer[0] and inst.size == answer[1]:
+            continue
+        mnemonic, _, label = answer[0].rpartition(" ")
+        target = None if inst.target is None else inst.target + loaded.text_address
+        if target is None or not mine.startswith(mnemonic) or label not in labels.get(target, ()):
+            report.differing.append(f"{address:#x}: {mine} here, {answer[0]} there")
+
+
+def _objdump_lines(path: Path, objdump: str) -> dict[int, tuple[str, int]]:
+    """Address to (text, size in bytes) as llvm-objdump sees the file."""
+    command = [objdump, "-d", "--disassemble-zeroes", "--mcpu=gfx942", str(path)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    found = {}
+    for line in run.stdout.splitlines():
+        match = _LINE.match(line)
+        if match and not match[1].startswith(".long"):
+            found[int(match[2], 16)] = match[1], 4 * len(match[3].split())
+    return found
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `argus machine corpus`."""
+    parser.add_argument("dir", type=Path, help="folder with .co, .hsaco or .o files")
+    parser.add_argument("--objdump", action="store_true", help="compare every instruction with llvm-objdump")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run `argus machine corpus`; 0 when nothing is missing."""
+    if not args.dir.is_dir():
+        print(f"{args.dir} is not a folder")
+        return 2
+    tool = next((name for name in OBJDUMPS if shutil.which(name)), None) if args.objdump else None
+    if args.objdump and tool is None:
+        print("llvm-objdump is not installed; run without --objdump")
+        return 2
+    report = corpus(args.dir, tool)
+    if not report.objects:
+        print(f"no code objects below {args.dir}")
+        return 2
+    print(json.dumps(report.to_json(), indent=2) if args.json else report.text())
+    return 0 if report.clean else 1
+
+
+if __name__ == "__main__":
+    options = argparse.ArgumentParser(prog="argus machine corpus")
+    add_arguments(options)
+    raise SystemExit(main(options.parse_args()))

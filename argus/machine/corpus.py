@@ -1,15 +1,16 @@
 """`argus machine corpus DIR`: how much of a folder of code objects the machine understands.
 
     $ argus machine corpus aiter/hsa/gfx942 --objdump
-    objects                1432, 0 not loaded
-    instructions           6724505, 0 not decoded
-    distinct encodings     123516, 0 unlike llvm-objdump
-    distinct opcodes       228, 0 without semantics
+    objects             1432, 0 not loaded
+    kernels             1432
+    instructions        6724505, 0 words not decoded
+    distinct encodings  123516, 0 instructions unlike llvm-objdump
+    distinct opcodes    228, 0 without semantics
 
-Every `.co`, `.hsaco` and `.o` file below DIR is loaded and its whole code section decoded, padding included; a word that
-is no instruction is counted and skipped. With `--objdump` each instruction is also compared, size and text, with
-`llvm-objdump`; branches to a label are compared by the label's address. Without it nothing but Argus itself runs. Coverage
-of opcodes is not a proof that a kernel computes the right thing; that is what the launch tests are for.
+Every `.co`, `.hsaco` and `.o` file below DIR is loaded and its whole code section decoded, padding included; a word
+that is no instruction is counted and skipped. With `--objdump` each instruction is also compared, size and text, with
+`llvm-objdump`; branches to a label are compared by the label's address. Without it nothing but Argus itself runs.
+Coverage of opcodes is not a proof that a kernel computes the right thing; that is what the launch tests are for.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from argus.gfx942.disasm import text
 from argus.gfx942.inst import Inst
 from argus.machine.elf import parse_elf
 from argus.machine.loader import CodeObject, LoadError, load_object
+from argus.machine.semantics import implemented
 
 SUFFIXES = (".co", ".hsaco", ".o")
 OBJDUMPS = ("llvm-objdump-22", "llvm-objdump")
@@ -50,12 +52,12 @@ class ObjectReport:
 
 @dataclass(slots=True)
 class CorpusReport:
-    """The sum over a folder. `missing` is None when no semantic table is installed."""
+    """The sum over a folder. `missing` says in how many objects each opcode without semantics occurs."""
 
     objects: list[ObjectReport]
     encodings: int
     compared: bool
-    missing: dict[str, int] | None
+    missing: dict[str, int]
 
     @property
     def opcodes(self) -> Counter[str]:
@@ -90,13 +92,12 @@ class CorpusReport:
         undecoded = sum(len(o.undecoded) for o in self.objects)
         differing = sum(len(o.differing) for o in self.objects)
         unlike = f", {differing} instructions unlike llvm-objdump" if self.compared else ""
-        lacking = "" if self.missing is None else f", {len(self.missing)} without semantics"
         lines = [
             f"objects             {len(self.objects)}, {len(unloaded)} not loaded",
             f"kernels             {sum(o.kernels for o in self.objects)}",
             f"instructions        {sum(o.instructions for o in self.objects)}, {undecoded} words not decoded",
             f"distinct encodings  {self.encodings}{unlike}",
-            f"distinct opcodes    {len(self.opcodes)}{lacking}",
+            f"distinct opcodes    {len(self.opcodes)}, {len(self.missing)} without semantics",
         ]
         if self.missing:
             ready = sum(not set(o.opcodes) & set(self.missing) for o in self.objects if not o.error)
@@ -112,21 +113,9 @@ def corpus(folder: Path, objdump: str | None = None) -> CorpusReport:
     paths = sorted(path for path in folder.rglob("*") if path.suffix in SUFFIXES and path.is_file())
     texts: dict[tuple[int, ...], str] = {}
     objects = [_examine(path, objdump, texts) for path in paths]
-    known = _implemented()
-    missing: dict[str, int] | None = None
-    if known is not None:
-        counts = Counter(op for found in objects for op in found.opcodes if op not in known)
-        missing = dict(counts.most_common())
-    return CorpusReport(objects, len(texts), objdump is not None, missing)
-
-
-def _implemented() -> set[str] | None:
-    """Opcodes with semantics; None where the semantic table is not installed."""
-    try:
-        from argus.machine.semantics import implemented
-    except ImportError:
-        return None
-    return set(implemented())
+    known = implemented()
+    missing = Counter(op for found in objects for op in found.opcodes if op not in known)
+    return CorpusReport(objects, len(texts), objdump is not None, dict(missing.most_common()))
 
 
 def _examine(path: Path, objdump: str | None, texts: dict[tuple[int, ...], str]) -> ObjectReport:

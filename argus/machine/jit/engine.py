@@ -20,7 +20,7 @@ import llvmlite.binding as llvm
 from argus.machine.jit.objects import Facts, ObjectStore, source_digest
 from argus.machine.jit.runtime import runtime
 
-RUNTIME_PASSES = 2
+RUNTIME_PASSES = 0
 
 
 def _produce_runtime() -> tuple[str, Facts]:

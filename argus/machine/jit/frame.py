@@ -40,9 +40,10 @@ class Scalar(IntEnum):
     STATUS = 528
     PRIVATE = 536
     WAVE = 544
+    LANE_MASKS = 552
 
 
-SCALAR_BYTES = 576
+SCALAR_BYTES = 640
 WAVE_BYTES = SCALARS + SCALAR_BYTES + 64
 
 
@@ -65,7 +66,7 @@ class Context(IntEnum):
     TRACE = 104
     TRACE_END = 112
     FINISHED = 120
-    FAULT_BYTES = 128
+    FAULT_WAVE = 128
 
 
 ADDRESSES = 256

@@ -28,7 +28,8 @@ class Function:
         self.module = module
         self.name = name
         self.header = f"define {returns} @{name}({', '.join(f'{t} %{n}' for t, n in params)}) {attributes}{{"
-        self.lines: list[str] = ["entry:"]
+        self.lines: list[str] = []
+        self._stack: list[str] = []
         self.label_now = "entry"
         self._names = count()
 
@@ -96,7 +97,7 @@ class Function:
     def stack(self, type_: str, align: int = 64) -> str:
         """Stack space, reserved at the function's entry."""
         name = f"%t{next(self._names)}"
-        self.lines.insert(1, f"{name} = alloca {type_}, align {align}")
+        self._stack.append(f"{name} = alloca {type_}, align {align}")
         return name
 
     def splat(self, element: str, width: int, value: str) -> str:
@@ -146,7 +147,7 @@ class Function:
         self.label(after)
 
     def __str__(self) -> str:
-        return "\n".join([self.header, *self.lines, "}"])
+        return "\n".join([self.header, "entry:", *self._stack, *self.lines, "}"])
 
 
 class Module:

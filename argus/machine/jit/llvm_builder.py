@@ -5,7 +5,8 @@
 
 A value remembers its spelling as bits and, once needed, as a float, so a chain of float operations carries no casts
 back and forth; and it remembers whether a denormal could be in it, so that with flushing on (`flush32`, `flush64`) a
-chain flushes each operand once. Flushing is written out as integer operations rather than left to the processor's
+chain flushes each operand once. Constants are folded, because some table functions are mostly decided by one (a byte
+permute with a known selector is two instructions instead of a hundred). Flushing is written out as integer operations rather than left to the processor's
 FTZ/DAZ bits, because those decide "denormal" before rounding, would also reach matrix instructions (which ignore the
 mode on the GPU), and cannot be set for f32 and f64 separately.
 
@@ -16,6 +17,7 @@ the width by the table's contract, and there is no integer division.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from argus.machine.jit.irtext import Function
@@ -27,7 +29,9 @@ class Value:
 
     whole, real   its spelling as integer and as float, made when first needed;
     flushed       its spelling as float with denormals flushed;
-    clean         no denormal can be in it.
+    clean         no denormal can be in it;
+    known         its value, if it is a constant;
+    halves        the words it was paired from.
     """
 
     bits: int
@@ -35,6 +39,33 @@ class Value:
     real: str | None = None
     flushed: str | None = None
     clean: bool = False
+    known: int | None = None
+    halves: tuple[Value, Value] | None = None
+
+
+def _signed(value: int, bits: int) -> int:
+    return value - (value >> (bits - 1) << bits)
+
+
+FOLD: dict[str, Callable[[int, int, int], int]] = {
+    "add": lambda a, b, bits: a + b,
+    "sub": lambda a, b, bits: a - b,
+    "mul": lambda a, b, bits: a * b,
+    "and": lambda a, b, bits: a & b,
+    "or": lambda a, b, bits: a | b,
+    "xor": lambda a, b, bits: a ^ b,
+    "shl": lambda a, b, bits: a << b,
+    "lshr": lambda a, b, bits: a >> b,
+    "ashr": lambda a, b, bits: _signed(a, bits) >> b,
+}
+COMPARE: dict[str, Callable[[int, int, int], bool]] = {
+    "eq": lambda a, b, bits: a == b,
+    "ne": lambda a, b, bits: a != b,
+    "ult": lambda a, b, bits: a < b,
+    "ule": lambda a, b, bits: a <= b,
+    "slt": lambda a, b, bits: _signed(a, bits) < _signed(b, bits),
+    "sle": lambda a, b, bits: _signed(a, bits) <= _signed(b, bits),
+}
 
 
 class LlvmBuilder:
@@ -67,7 +98,12 @@ class LlvmBuilder:
     def whole(self, a: Value) -> str:
         """The value's integer spelling."""
         if a.whole is None:
-            a.whole = self.f.let(f"bitcast {self._reals[a.bits]} {a.real} to {self._types[a.bits]}")
+            if a.real is None and a.halves is not None:
+                low, high = a.halves
+                top = self._binary("shl", self.zext(high), self._const(64, 32))
+                a.whole = self.whole(self.or_(self.zext(low), top))
+            else:
+                a.whole = self.f.let(f"bitcast {self._reals[a.bits]} {a.real} to {self._types[a.bits]}")
         return a.whole
 
     def real(self, a: Value) -> str:
@@ -80,7 +116,7 @@ class LlvmBuilder:
 
     def _as_real(self, a: Value) -> str:
         if a.real is None:
-            a.real = self.f.let(f"bitcast {self._types[a.bits]} {a.whole} to {self._reals[a.bits]}")
+            a.real = self.f.let(f"bitcast {self._types[a.bits]} {self.whole(a)} to {self._reals[a.bits]}")
         return a.real
 
     def _flush_bits(self, a: Value) -> Value:
@@ -97,9 +133,8 @@ class LlvmBuilder:
 
     def _const(self, bits: int, value: int) -> Value:
         value &= (1 << bits) - 1
-        if value >> (bits - 1):
-            value -= 1 << bits
-        return Value(bits, f"splat (i{bits} {value})" if self.width else str(value))
+        signed = value - (value >> (bits - 1) << bits)
+        return Value(bits, f"splat (i{bits} {signed})" if self.width else str(signed), known=value)
 
     def _intrinsic(self, name: str, real_bits: int, *operands: str) -> str:
         """A float intrinsic of one type throughout."""
@@ -112,9 +147,20 @@ class LlvmBuilder:
         return Value(a.bits, self.f.call(type_, f"llvm.{name}.{self._suffix}i{a.bits}", *arguments))
 
     def _binary(self, op: str, a: Value, b: Value) -> Value:
+        if a.known is not None and b.known is not None:
+            folded = FOLD[op](a.known, b.known, a.bits)
+            return self.const_mask(bool(folded & 1)) if a.bits == 1 else self._const(a.bits, folded)
+        if b.known == 0 and op in ("add", "sub", "or", "xor", "shl", "lshr", "ashr"):
+            return a
+        if a.known == 0 and op in ("add", "or", "xor"):
+            return b
+        if 0 in (a.known, b.known) and op == "and":
+            return a if a.known == 0 else b
         return Value(a.bits, self.f.let(f"{op} {self._types[a.bits]} {self.whole(a)}, {self.whole(b)}"))
 
     def _compare(self, predicate: str, a: Value, b: Value) -> Value:
+        if a.known is not None and b.known is not None:
+            return self.const_mask(COMPARE[predicate](a.known, b.known, a.bits))
         return Value(1, self.f.let(f"icmp {predicate} {self._types[a.bits]} {self.whole(a)}, {self.whole(b)}"))
 
     def _real_binary(self, op: str, a: Value, b: Value) -> Value:
@@ -142,7 +188,7 @@ class LlvmBuilder:
 
     def const_mask(self, value: bool) -> Value:
         spelled = "true" if value else "false"
-        return Value(1, f"splat (i1 {spelled})" if self.width else spelled)
+        return Value(1, f"splat (i1 {spelled})" if self.width else spelled, known=int(value))
 
     # Integers
 
@@ -183,19 +229,31 @@ class LlvmBuilder:
     shl64, lshr64, ashr64 = shl32, lshr32, ashr32
 
     def zext(self, a: Value) -> Value:
+        if a.known is not None:
+            return self.const64(a.known)
         return Value(64, self.f.let(f"zext {self._types[32]} {self.whole(a)} to {self._types[64]}"))
 
     def sext(self, a: Value) -> Value:
+        if a.known is not None:
+            return self.const64(_signed(a.known, 32))
         return Value(64, self.f.let(f"sext {self._types[32]} {self.whole(a)} to {self._types[64]}"))
 
     def trunc(self, a: Value) -> Value:
+        if a.halves is not None:
+            return a.halves[0]
+        if a.known is not None:
+            return self.const32(a.known)
         return Value(32, self.f.let(f"trunc {self._types[64]} {self.whole(a)} to {self._types[32]}"))
 
     def high(self, a: Value) -> Value:
+        if a.halves is not None:
+            return a.halves[1]
         return self.trunc(self._binary("lshr", a, self._const(64, 32)))
 
     def pair(self, lo: Value, hi: Value) -> Value:
-        return self.or_(self.zext(lo), self._binary("shl", self.zext(hi), self._const(64, 32)))
+        if lo.known is not None and hi.known is not None:
+            return self.const64(lo.known | hi.known << 32)
+        return Value(64, None, halves=(lo, hi))
 
     def popcount32(self, a: Value) -> Value:
         return self._bit_intrinsic("ctpop", a)
@@ -230,6 +288,8 @@ class LlvmBuilder:
     slt64, sle64 = slt32, sle32
 
     def select(self, mask: Value, a: Value, b: Value) -> Value:
+        if mask.known is not None:
+            return a if mask.known else b
         condition = f"{self._types[1]} {self.whole(mask)}"
         if a.real is not None and b.real is not None:
             type_ = self._reals[a.bits]

@@ -111,6 +111,7 @@ def _define_advance(module: Module) -> None:
             leave, stay = f.fresh_label("leave"), f.fresh_label("stay")
             f.branch(f.compare("ugt", "i32", reason, str(int(Exit.SLICE))), leave, stay)
             f.label(leave)
+            f.store("i64", w, _context(f, Context.FAULT_WAVE), 8)
             f.ret("i32", reason)
             f.label(stay)
     live, waiting = f.load("i32", _status(f, STATUS_LIVE), 4), f.load("i32", _status(f, STATUS_WAITING), 4)

@@ -1,0 +1,154 @@
+"""Where the 64 lanes of a vector memory instruction point, as runtime functions.
+
+    addresses_pair(context, v, offset)               flat and global with a 64-bit register pair: v + offset
+    addresses_base(context, v or null, base, offset) global with a scalar base: base + 32-bit v + offset
+    addresses_buffer(context, voffset, vindex, descriptor, soffset, offset, bytes) -> lanes in range
+
+All write the context's address row. A buffer's row is accompanied by the room left in the buffer behind each lane's
+offset (OFFSETS row), for accesses that straddle the end: `load_buffer_*` and `store_buffer_*` check dword by dword,
+loads beyond the end give zero, stores are dropped. `soffset` does not take part in the range check.
+"""
+
+from __future__ import annotations
+
+from argus.machine.jit.access import LOADS, STORES, Kind, call_fault, context_field, load_lane, store_lane, zero_lane
+from argus.machine.jit.frame import ADDRESSES, LANES, OFFSETS, ROW, Context, Fault
+from argus.machine.jit.irtext import Function, Module
+
+V4 = "<4 x i64>"
+
+
+def define_address_functions(module: Module) -> None:
+    _define_pair(module)
+    _define_base(module)
+    _define_buffer(module)
+    for kind in LOADS:
+        _define_buffer_access(module, kind, loading=True)
+    for kind in STORES:
+        _define_buffer_access(module, kind, loading=False)
+
+
+def _four(f: Function, pointer: str, lane: str) -> str:
+    """Four lanes of a 32-bit row, zero-extended."""
+    words = f.load("<4 x i32>", f.index("i32", pointer, lane), 16)
+    return f.cast("zext", "<4 x i32>", words, V4)
+
+
+def _put(f: Function, row: int, lane: str, value: str) -> None:
+    f.store(V4, value, f.index("i64", f.at("%context", row), lane), 32)
+
+
+def _define_pair(module: Module) -> None:
+    f = module.function("addresses_pair", "void", [("ptr", "context"), ("ptr", "v"), ("i64", "offset")])
+    offset = f.splat("i64", 4, "%offset")
+    with f.loop(LANES, 4) as lane:
+        high = f.binary("shl", V4, _four(f, f.at("%v", ROW), lane), "splat (i64 32)")
+        _put(f, ADDRESSES, lane, f.add(V4, f.binary("or", V4, _four(f, "%v", lane), high), offset))
+    f.ret()
+
+
+def _define_base(module: Module) -> None:
+    parameters = [("ptr", "context"), ("ptr", "v"), ("i64", "base"), ("i64", "offset")]
+    f = module.function("addresses_base", "void", parameters)
+    start = f.splat("i64", 4, f.add("i64", "%base", "%offset"))
+    f.branch(f.compare("eq", "ptr", "%v", "null"), "same", "each")
+    f.label("same")
+    with f.loop(LANES, 4) as lane:
+        _put(f, ADDRESSES, lane, start)
+    f.ret()
+    f.label("each")
+    with f.loop(LANES, 4) as lane:
+        _put(f, ADDRESSES, lane, f.add(V4, start, _four(f, "%v", lane)))
+    f.ret()
+
+
+def _define_buffer(module: Module) -> None:
+    f = module.function(
+        "addresses_buffer",
+        "i64",
+        [
+            ("ptr", "context"),
+            ("ptr", "voffset"),
+            ("ptr", "vindex"),
+            ("i64", "low"),
+            ("i64", "high"),
+            ("i64", "soffset"),
+            ("i64", "offset"),
+            ("i64", "bytes"),
+        ],
+    )
+    base = f.add("i64", f.binary("and", "i64", "%low", str((1 << 48) - 1)), "%soffset")
+    stride = f.binary("and", "i64", f.binary("lshr", "i64", "%low", "48"), str((1 << 14) - 1))
+    records = f.binary("and", "i64", "%high", str((1 << 32) - 1))
+    f.branch(f.compare("eq", "ptr", "%vindex", "null"), "raw", "structured")
+    f.label("structured")
+    # a record is out of range by its index; within the last records nothing is cut
+    with f.loop(LANES) as lane:
+        index = f.cast("zext", "i32", f.load("i32", f.index("i32", "%vindex", lane), 4), "i64")
+        within = f.stack("i64", 8)
+        f.store("i64", "%offset", within, 8)
+        with f.when(f.compare("ne", "ptr", "%voffset", "null")):
+            more = f.cast("zext", "i32", f.load("i32", f.index("i32", "%voffset", lane), 4), "i64")
+            f.store("i64", f.add("i64", more, "%offset"), within, 8)
+        place = f.add("i64", f.mul("i64", index, stride), f.load("i64", within, 8))
+        f.store("i64", f.add("i64", base, place), f.index("i64", f.at("%context", ADDRESSES), lane), 8)
+        inside = f.compare("ult", "i64", index, records)
+        room = f.select(inside, "i64", str(1 << 40), str(-(1 << 40)))
+        f.store("i64", room, f.index("i64", f.at("%context", OFFSETS), lane), 8)
+    f.jump("judge")
+    f.label("raw")
+    bases, records4, offset = f.splat("i64", 4, base), f.splat("i64", 4, records), f.splat("i64", 4, "%offset")
+    f.branch(f.compare("eq", "ptr", "%voffset", "null"), "same", "each")
+    for label in ("same", "each"):
+        f.label(label)
+        with f.loop(LANES, 4) as lane:
+            place = offset if label == "same" else f.add(V4, offset, _four(f, "%voffset", lane))
+            _put(f, ADDRESSES, lane, f.add(V4, bases, place))
+            _put(f, OFFSETS, lane, f.binary("sub", V4, records4, place))
+        f.jump("judge")
+    f.label("judge")
+    needed = f.splat("i64", 16, "%bytes")
+    total = "0"
+    for part in range(4):
+        room = f.load("<16 x i64>", f.at("%context", OFFSETS + 128 * part), 32)
+        bits = f.cast("bitcast", "<16 x i1>", f.compare("sge", "<16 x i64>", room, needed), "i16")
+        shifted = f.binary("shl", "i64", f.cast("zext", "i16", bits, "i64"), str(16 * part))
+        total = f.binary("or", "i64", total, shifted)
+    f.ret("i64", total)
+
+
+def _define_buffer_access(module: Module, kind: Kind, loading: bool) -> None:
+    """All lanes in range: the plain access; otherwise lane by lane, dword by dword."""
+    verb = "load" if loading else "store"
+    parameters = [("ptr", "context"), ("ptr", "v"), ("i64", "inside"), ("i64", "exec"), ("i64", "pc")]
+    f = module.function(f"{verb}_buffer_{kind.name}", "void", parameters)
+    outside = f.binary("and", "i64", f.binary("xor", "i64", "%inside", "-1"), "%exec")
+    f.branch(f.compare("eq", "i64", outside, "0"), "plain", "careful")
+    f.label("plain")
+    f.call("void", f"{verb}_{kind.name}", ("ptr", "%context"), ("ptr", "%v"), ("i64", "%exec"), ("i64", "%pc"))
+    f.ret()
+    f.label("careful")
+    unit = kind if kind.bits != 32 else Kind("x1")
+    base, size = context_field(f, Context.ARENA_BASE), context_field(f, Context.ARENA_SIZE)
+    host = f.load("ptr", f.at("%context", int(Context.ARENA_HOST)), 8)
+    limit = f.binary("sub", "i64", size, str(unit.bytes))
+    with f.loop(LANES) as lane:
+        live = f.cast("trunc", "i64", f.binary("lshr", "i64", "%exec", lane), "i1")
+        with f.when(live):
+            first = f.load("i64", f.index("i64", f.at("%context", ADDRESSES), lane), 8)
+            room = f.load("i64", f.index("i64", f.at("%context", OFFSETS), lane), 8)
+            for d in range(kind.dwords):
+                register = f.at(f.index("i32", "%v", lane), d * ROW)
+                has_room = f.compare("sge", "i64", room, str(4 * d + unit.bytes))
+                if loading:
+                    with f.when(f.binary("xor", "i1", has_room, "true")):
+                        zero_lane(f, unit, register)
+                with f.when(has_room):
+                    address = f.add("i64", first, str(4 * d))
+                    offset = f.binary("sub", "i64", address, base)
+                    inside = f.compare("ule", "i64", offset, limit)
+                    with f.when(inside):
+                        (load_lane if loading else store_lane)(f, unit, f.at(host, offset), register)
+                    with f.when(f.binary("xor", "i1", inside, "true")):
+                        call_fault(f, Fault.OUT_OF_ARENA, lane, address)
+    f.ret()

@@ -1,0 +1,122 @@
+"""From traced words to the execution record.
+
+    streams.add(workgroup, words)                 as they come, in order per workgroup
+    streams.records(blocks)                       -> {(workgroup, wave): WaveRecord}
+
+`blocks` are the entry layouts noted at translation (`tracing.BlockTrace.close`). A stream is first cut into entries (the
+only Python loop, one step per executed block); everything else is NumPy indexing per wave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from argus.machine.record import NO_ADDRESS, SCALAR, WaveRecord
+
+Words = NDArray[np.int64]
+LANES = 64
+
+
+@dataclass(slots=True)
+class TraceStreams:
+    """Raw words of the traced workgroups."""
+
+    parts: dict[int, list[Words]] = field(default_factory=dict)
+
+    def add(self, workgroup: int, words: Words) -> None:
+        self.parts.setdefault(workgroup, []).append(words)
+
+    def merge(self, other: TraceStreams) -> None:
+        for workgroup, parts in other.parts.items():
+            self.parts.setdefault(workgroup, []).extend(parts)
+
+    def records(self, blocks: Sequence[dict[str, Any]]) -> dict[tuple[int, int], WaveRecord]:
+        """The record of every traced wave."""
+        layouts = Layouts(blocks)
+        made: dict[tuple[int, int], WaveRecord] = {}
+        for workgroup, parts in sorted(self.parts.items()):
+            words = np.concatenate(parts) if parts else np.zeros(0, np.int64)
+            starts, numbers, waves = _cut(words, layouts.words)
+            for wave in np.unique(waves):
+                own = waves == wave
+                made[workgroup, int(wave)] = layouts.expand(words, starts[own], numbers[own])
+        return made
+
+
+def _cut(words: Words, sizes: list[int]) -> tuple[Words, Words, Words]:
+    """Where each entry starts, its block number and its wave."""
+    starts: list[int] = []
+    headers: list[int] = []
+    at, end = 0, len(words)
+    item = words.item
+    while at < end:
+        header = item(at)
+        starts.append(at)
+        headers.append(header)
+        at += sizes[header >> 32]
+    all_headers = np.array(headers, np.int64)
+    return np.array(starts, np.int64), all_headers >> 32, all_headers & 0xFFFFFFFF
+
+
+class Layouts:
+    """Entry layouts of a kernel's blocks, as flat arrays."""
+
+    def __init__(self, blocks: Sequence[dict[str, Any]]) -> None:
+        self.words: list[int] = [block["words"] for block in blocks]
+        self.lengths = np.array([len(block["pcs"]) for block in blocks], np.int64)
+        self.first = np.concatenate([[0], np.cumsum(self.lengths)])[:-1].astype(np.int64)
+        self.pcs = np.array([pc for block in blocks for pc in block["pcs"]], np.int32)
+        self.exec = np.array([word for block in blocks for word in block["exec"]], np.int64)
+        accesses = [access for block in blocks for access in block["accesses"]]
+        self.accesses = np.array(accesses, np.int64).reshape(-1, 4)
+        self.access_counts = np.array([len(block["accesses"]) for block in blocks], np.int64)
+        self.access_first = np.concatenate([[0], np.cumsum(self.access_counts)])[:-1].astype(np.int64)
+        self.barrier = np.array([block["barrier"] for block in blocks], np.bool_)
+
+    def expand(self, words: Words, starts: Words, numbers: Words) -> WaveRecord:
+        """One wave's entries to its record."""
+        lengths = self.lengths[numbers]
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        flat = _ramps(lengths) + np.repeat(self.first[numbers], lengths)
+        exec_ = words[np.repeat(starts, lengths) + self.exec[flat]].view(np.uint64)
+        counts = self.access_counts[numbers]
+        chosen = _ramps(counts) + np.repeat(self.access_first[numbers], counts)
+        table = self.accesses[chosen]
+        word = np.repeat(starts, counts) + table[:, 1]
+        index = np.repeat(offsets[:-1], counts) + table[:, 0]
+        ends = offsets[1:][self.barrier[numbers]] - 1
+        return WaveRecord(
+            pc=self.pcs[flat],
+            exec=exec_,
+            addr=_addresses(words, word, table[:, 3] == SCALAR),
+            addr_index=index.astype(np.int32),
+            bytes=table[:, 2].astype(np.int32),
+            space=table[:, 3].astype(np.uint8),
+            barriers=ends.astype(np.int32),
+        )
+
+
+def _ramps(lengths: Words) -> Words:
+    """0..n-1 for each n, one after another."""
+    total = int(lengths.sum())
+    starts = np.cumsum(lengths) - lengths
+    return np.arange(total, dtype=np.int64) - np.repeat(starts, lengths)
+
+
+def _addresses(words: Words, at: Words, scalar: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    addresses = np.full((len(at), LANES), NO_ADDRESS, np.uint64)
+    vector = np.nonzero(~scalar)[0]
+    if len(vector):
+        window = np.lib.stride_tricks.sliding_window_view(words, LANES)
+        rows = window[at[vector] + 1].view(np.uint64)
+        masks = words[at[vector]].view(np.uint64)
+        bits = (masks[:, None] >> np.arange(LANES, dtype=np.uint64)) & np.uint64(1)
+        addresses[vector] = np.where(bits.astype(np.bool_), rows, NO_ADDRESS)
+    only = np.nonzero(scalar)[0]
+    addresses[only, 0] = words[at[only]].view(np.uint64)
+    return addresses

@@ -1,0 +1,174 @@
+"""A run of lane-wise instructions as one loop over eight chunks of eight lanes.
+
+    v_mul_f32 v2, v0, v1            loop c = 0..7:
+    v_add_f32 v3, v2, s4              %x = load v0[c], %y = load v1[c];  %m = fmul %x, %y
+    v_cmp_lt_f32 vcc, v3, v5   ->     %a = fadd %m, splat(s4)            v2, v3 stay in registers
+                                      store byte c of vcc; store v2[c], v3[c]
+
+Within the loop a vector register is loaded once and stored once, whatever happens to it in between; that is where the
+translator's speed on vector code comes from. Scalar operands are read and spread before the loop, at the moment their
+instruction is added, so a later scalar instruction may overwrite them. A lane mask is one byte per chunk. Under a
+partial exec mask every register write is a select with the old value; where exec is all ones nothing is selected.
+
+While a region is open, the function's lines are the loop's body; `outside()` gives the place before the loop, where
+instructions that do not depend on the region go.
+
+The caller keeps a region legal: no instruction in it may read as a plain scalar what another one wrote as a mask, exec
+does not change inside it, and nothing crosses lanes. `Region` itself does not check this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from argus.machine.jit.frame import CHUNK, CHUNKS, ROW
+from argus.machine.jit.irtext import Function
+from argus.machine.jit.llvm_builder import LlvmBuilder, Value
+from argus.machine.jit.scalars import Scalars
+
+EXEC = 126
+
+
+class Region:
+    """The loop under construction: register and mask values of the current chunk."""
+
+    def __init__(
+        self,
+        f: Function,
+        scalars: Scalars,
+        builder: LlvmBuilder,
+        exec_full: bool,
+        special: Callable[[int], str],
+    ) -> None:
+        self.special = special
+        self.f = f
+        self.b = builder
+        self.exec_full = exec_full
+        self._scalars = scalars
+        self._outer = f.lines
+        self._body: list[str] = []
+        self._chunk = f.fresh()
+        self._base = f.fresh()
+        self._rows: dict[int, Value] = {}
+        self._dirty: list[int] = []
+        self._splats: dict[int | str, Value] = {}
+        self._masks: dict[int, Value] = {}
+        self._lanes: Value | None = None
+        self.mask_writes: set[int] = set()
+        f.lines = self._body
+
+    @contextmanager
+    def outside(self) -> Iterator[None]:
+        """Emit before the loop."""
+        self.f.lines = self._outer
+        try:
+            yield
+        finally:
+            self.f.lines = self._body
+
+    # Vector registers
+
+    def row(self, r: int) -> Value:
+        value = self._rows.get(r)
+        if value is None:
+            value = Value(32, self.f.load("<8 x i32>", self.f.at(self._base, r * ROW), 32))
+            self._rows[r] = value
+        return value
+
+    def set_row(self, r: int, value: Value, where: Value | None) -> None:
+        """Write a register; `where` restricts the lanes further than exec does."""
+        if not self.exec_full:
+            active = self.mask(EXEC)
+            where = active if where is None else self.b.mask_and(where, active)
+        if where is not None:
+            value = self.b.select(where, value, self.row(r))
+        self._rows[r] = value
+        if r not in self._dirty:
+            self._dirty.append(r)
+
+    # Scalars
+
+    def scalar(self, r: int) -> Value:
+        """A scalar register as the same word in every lane."""
+        known = self._scalars.constant(r)
+        if known is not None:
+            return self.b.const32(known)
+        if r not in self._splats:
+            with self.outside():
+                self._splats[r] = Value(32, self.f.splat("i32", CHUNK, self._scalars.load32(r)))
+        return self._splats[r]
+
+    def spread(self, word: str) -> Value:
+        """A scalar word computed before the region, spread over the lanes."""
+        if word not in self._splats:
+            with self.outside():
+                self._splats[word] = Value(32, self.f.splat("i32", CHUNK, word))
+        return self._splats[word]
+
+    def outdate(self, r: int) -> None:
+        """Scalar register r changes after the region's present instructions; later ones must read it anew."""
+        self._splats.pop(r, None)
+
+    # Masks
+
+    def mask(self, r: int) -> Value:
+        """The lane mask in the scalar pair starting at r."""
+        if r == EXEC and self.exec_full:
+            return self.b.const_mask(True)
+        value = self._masks.get(r)
+        if value is None:
+            byte = self.f.load("i8", self._mask_byte(r))
+            value = Value(1, self.f.cast("bitcast", "i8", byte, "<8 x i1>"))
+            self._masks[r] = value
+        return value
+
+    def set_mask(self, r: int, value: Value) -> None:
+        """Write a lane mask; bits of inactive lanes become zero."""
+        if not self.exec_full:
+            value = self.b.mask_and(value, self.mask(EXEC))
+        byte = self.f.cast("bitcast", "<8 x i1>", self.b.whole(value), "i8")
+        self.f.store("i8", byte, self._mask_byte(r))
+        self._masks[r] = value
+        self.mask_writes.add(r)
+
+    def constant_mask(self, bits: int) -> Value | None:
+        """A mask known at translation time; None for all ones."""
+        if bits == (1 << 64) - 1:
+            return None
+        data = "".join(f"\\{bits >> 8 * c & 0xFF:02x}" for c in range(CHUNKS))
+        table = self.f.module.constant(f"lanes_{bits:x}", f"[{CHUNKS} x i8]", f'c"{data}"', 8)
+        byte = self.f.load("i8", self.f.at(table, self._chunk))
+        return Value(1, self.f.cast("bitcast", "i8", byte, "<8 x i1>"))
+
+    def runtime_mask(self, pointer: str) -> Value:
+        """A mask of 64 lanes stored at `pointer` before the region."""
+        byte = self.f.load("i8", self.f.at(pointer, self._chunk))
+        return Value(1, self.f.cast("bitcast", "i8", byte, "<8 x i1>"))
+
+    def _mask_byte(self, r: int) -> str:
+        return self.f.at(self.f.at("%scalars", 4 * r), self._chunk)
+
+    def lane(self) -> Value:
+        """The number of each lane."""
+        if self._lanes is None:
+            first = self.f.cast("trunc", "i64", self.f.mul("i64", self._chunk, str(CHUNK)), "i32")
+            ramp = f"<{', '.join(f'i32 {i}' for i in range(CHUNK))}>"
+            self._lanes = Value(32, self.f.add("<8 x i32>", self.f.splat("i32", CHUNK, first), ramp))
+        return self._lanes
+
+    # Closing
+
+    def close(self) -> None:
+        """Store what was written and append the loop to the function."""
+        f = self.f
+        for r in self._dirty:
+            f.store("<8 x i32>", self.b.whole(self._rows[r]), f.at(self._base, r * ROW), 32)
+        body = self._body
+        f.lines = self._outer
+        with f.loop(CHUNKS) as chunk:
+            f.emit(f"{self._chunk} = add i64 {chunk}, 0")
+            f.emit(f"{self._base} = getelementptr i8, ptr %wave, i64 {f.mul('i64', chunk, str(4 * CHUNK))}")
+            f.lines.extend(body)
+        for r in self.mask_writes:
+            self._scalars.forget(r, 2)

@@ -1,0 +1,29 @@
+"""Every mistake a kernel author can be told about: a stable code, the sentence, the fix, and a page of explanation.
+
+`message` and `fix` are filled with the words of the program at hand ({name}, {width}, …). Codes are grouped:
+AG1xx the file and its Python, AG2xx knobs and signature, AG3xx layouts, owners and memory, AG4xx tiles and types,
+AG5xx control flow, AG6xx single functions. A code is never reused for another mistake.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    code: str
+    name: str
+    message: str
+    fix: str
+    explanation: str
+
+
+def _entries() -> list[Entry]:
+    from argus.lang import catalogue_control, catalogue_file, catalogue_memory, catalogue_tiles
+
+    parts = (catalogue_file, catalogue_memory, catalogue_tiles, catalogue_control)
+    return [Entry(*row) for part in parts for row in part.ROWS]
+
+
+CATALOGUE: dict[str, Entry] = {entry.code: entry for entry in _entries()}

@@ -1,0 +1,321 @@
+"""The kernel's signature: tensors with named symbolic axes, scalars, static arguments, and the conditions on sizes.
+
+    @ag.kernel(threads=256, waves=(2, 2), requires="M % BM == 0 and K % BK == 0")
+    def gemm(A: ag.In["M K", bf16], C: ag.Out["M N", bf16], alpha: f32, causal: ag.const[bool] = False):
+
+A word in the axes is a size symbol (`M`), `D=128` an axis of fixed extent, `Kc=K` an axis named Kc of size K. Tensors are
+row-major and contiguous. `requires` is a string of Python conditions over sizes and knobs. Besides being kept (a launch
+checks it) it narrows what the reader knows: `M % 128 == 0` makes 128 the smallest M, `M <= 65536` the largest.
+Sizes are at least 1, and small enough that no tensor reaches 2^31 bytes, the range of a buffer offset.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from math import gcd
+from typing import Protocol
+
+from argus.ir.kernel import WAVE, Knob, ScalarArg
+from argus.ir.ops import Tensor
+from argus.ir.types import DType, Span
+from argus.lang import arithmetic, tiles
+from argus.lang.builtins import Annotation
+from argus.lang.context import Context
+from argus.lang.statements import Interpreter
+from argus.lang.values import Scope
+from argus.layout import expr as E
+from argus.layout.expr import Expr, const, var
+
+MAX_BUFFER = 2**31 - 1
+MAX_THREADS = 1024
+POLICIES = ("waves_per_simd", "agpr", "unroll", "store_width", "schedule")
+
+
+class KnobHolder(Protocol):
+    def define_knob(self, knob: Knob) -> None: ...
+
+
+@dataclass(slots=True)
+class Signature:
+    """Arguments as read; sizes are provisional until `requires` has been taken into account."""
+
+    tensors: list[Tensor] = field(default_factory=list)
+    scalars: list[ScalarArg] = field(default_factory=list)
+    shapes: list[Expr] = field(default_factory=list)
+    names: dict[str, object] = field(default_factory=dict)
+    drafts: list[tuple[str, Annotation, list[tuple[str, str | int]], Span]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Decorator:
+    requires: list[Expr]
+    example: dict[str, int]
+    computes: str | None
+    policies: dict[str, int | str | bool]
+
+
+def read_signature(ctx: Context, interp: Interpreter, node: ast.FunctionDef, knobs: KnobHolder) -> Signature:
+    """Tensors (as drafts), scalars and static arguments."""
+    made = Signature()
+    spec = node.args
+    if spec.vararg or spec.kwarg or spec.kwonlyargs or spec.posonlyargs:
+        raise ctx.error("AG204", node, problem="a kernel's arguments are plain names, each with its type")
+    defaults: dict[str, ast.expr] = dict(
+        zip(reversed([a.arg for a in spec.args]), reversed(spec.defaults), strict=False)
+    )
+    for arg in spec.args:
+        if arg.annotation is None:
+            raise ctx.error("AG204", arg, problem=f"`{arg.arg}` has no type")
+        if arg.arg in made.names:
+            raise ctx.error("AG204", arg, problem=f"`{arg.arg}` is there twice")
+        annotation = interp.evaluate(arg.annotation)
+        span = ctx.span_of(arg)
+        made.names[arg.arg] = None
+        if isinstance(annotation, DType):
+            value = ctx.b.value(annotation, 1, arg.arg)
+            ctx.data_level[value] = "block"
+            made.scalars.append(ScalarArg(arg.arg, annotation, value, span))
+            made.names[arg.arg] = tiles.scalar(value)
+        elif isinstance(annotation, Annotation) and annotation.kind == "const" and annotation.static:
+            if arg.arg not in defaults:
+                raise ctx.error("AG204", arg, problem=f"`{arg.arg}` is a static argument and needs a default, such as = False")
+            default = interp.evaluate(defaults[arg.arg])
+            if not isinstance(default, int):
+                raise ctx.error("AG204", arg, problem=f"the default of `{arg.arg}` is a number or True/False")
+            legal: tuple[int, ...] = (False, True) if annotation.static == "bool" else (default,)
+            knobs.define_knob(Knob(arg.arg, default, legal, "static argument", span))
+            made.names[arg.arg] = interp.scope.names[arg.arg]
+        elif isinstance(annotation, Annotation) and annotation.dtype is not None:
+            made.drafts.append((arg.arg, annotation, _axes(ctx, arg, annotation.axes), span))
+        else:
+            raise ctx.error(
+                "AG204",
+                arg,
+                problem=f'`{arg.arg}` is neither a tensor (ag.In["M K", bf16]), a scalar (f32) nor ag.const[bool]',
+            )
+    _provisional(ctx, node, made)
+    return made
+
+
+def _axes(ctx: Context, arg: ast.arg, text: str) -> list[tuple[str, str | int]]:
+    """[(axis, size symbol or extent)]"""
+    made: list[tuple[str, str | int]] = []
+    for word in text.split():
+        axis, equals, size = word.partition("=")
+        if not axis.isidentifier() or (equals and not (size.isidentifier() or size.isdecimal())):
+            raise ctx.error("AG205", arg, text=text, problem=f"`{word}` is not an axis")
+        if size.isdecimal() and not 1 <= int(size) <= MAX_BUFFER:
+            raise ctx.error("AG205", arg, text=text, problem=f"{size} is not a size")
+        if any(axis.lower() == a.lower() for a, _ in made):
+            raise ctx.error("AG205", arg, text=text, problem=f"`{axis}` is there twice")
+        made.append((axis, axis if not equals else int(size) if size.isdecimal() else size))
+    if not made:
+        raise ctx.error("AG205", arg, text=text, problem="there is no axis")
+    return made
+
+
+def _provisional(ctx: Context, node: ast.FunctionDef, made: Signature) -> None:
+    symbols: dict[str, Expr] = {}
+    for name, annotation, axes, span in made.drafts:
+        assert annotation.dtype is not None
+        for _, size in axes:
+            if isinstance(size, str) and size not in symbols:
+                if size in made.names:
+                    raise ctx.error("AG214", span, name=size)
+                symbols[size] = var(size, 1, MAX_BUFFER)
+        made.names[name] = None
+    fixed = {axis: size for _, _, axes, _ in made.drafts for axis, size in axes if isinstance(size, int)}
+    for axis, extent in fixed.items():
+        if axis not in symbols and axis not in made.names:
+            made.names[axis] = extent
+    made.shapes = list(symbols.values())
+    for symbol in made.shapes:
+        made.names[symbol.name] = symbol
+        ctx.names.add(symbol.name)
+
+
+def read_decorator(ctx: Context, interp: Interpreter, call: ast.Call, signature: Signature) -> Decorator:
+    """Threads, waves, conditions, example sizes, specification and policies; makes the tensors final."""
+    if call.args:
+        raise ctx.error("AG112", call, function="ag.kernel", problem="its arguments are written with their names")
+    given: dict[str, object] = {}
+    for keyword in call.keywords:
+        if keyword.arg not in ("threads", "waves", "requires", "computes", "example", "policy"):
+            raise ctx.error("AG112", keyword.value, function="ag.kernel", problem=f"it has no argument `{keyword.arg}`")
+        with ctx.at(keyword.value):
+            given[keyword.arg] = interp.evaluate(keyword.value)
+    places = {k.arg: k.value for k in call.keywords}
+    _threads(ctx, call, given, places)
+    text = given.get("requires", "")
+    if not isinstance(text, str):
+        raise ctx.error("AG206", places["requires"], text=arithmetic.describe(text))
+    conditions = _conditions(ctx, interp, places.get("requires", call), text, signature)
+    requires = _finalise(ctx, call, signature, conditions)
+    computes = given.get("computes")
+    if computes is not None and not isinstance(computes, str):
+        raise ctx.error(
+            "AG112",
+            places["computes"],
+            function="ag.kernel",
+            problem="`computes` is one line of index notation in a string",
+        )
+    example = _example(ctx, places.get("example", call), given.get("example"), signature, requires)
+    policies = _policies(ctx, places.get("policy", call), given.get("policy"))
+    return Decorator(requires, example, computes, policies)
+
+
+def _threads(ctx: Context, call: ast.Call, given: dict[str, object], places: dict[str | None, ast.expr]) -> None:
+    threads = given.get("threads")
+    if (
+        not isinstance(threads, int)
+        or isinstance(threads, bool)
+        or threads % WAVE
+        or not WAVE <= threads <= MAX_THREADS
+    ):
+        where = places.get("threads", call)
+        raise ctx.error("AG207", where, threads=threads if isinstance(threads, int) else arithmetic.describe(threads))
+    ctx.threads = threads
+    waves = given.get("waves", (threads // WAVE,))
+    shape = waves if isinstance(waves, tuple) else (waves,)
+    total = 1
+    for n in shape:
+        if not isinstance(n, int) or isinstance(n, bool) or n < 1:
+            raise ctx.error("AG208", places["waves"], shape=str(waves), wanted=threads // WAVE, threads=threads)
+        total *= n
+    if total != threads // WAVE:
+        raise ctx.error("AG208", places["waves"], shape=" × ".join(map(str, shape)), wanted=threads // WAVE, threads=threads)
+    ctx.wave_shape = tuple(n for n in shape if isinstance(n, int))
+
+
+def _conditions(ctx: Context, interp: Interpreter, place: ast.AST, text: str, signature: Signature) -> list[Expr]:
+    if not text.strip():
+        return []
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise ctx.error("AG206", place, text=text)
+    span = ctx.span_of(place)
+    for part in ast.walk(tree):
+        if isinstance(part, ast.expr):
+            part.lineno, part.col_offset, part.end_lineno, part.end_col_offset = (
+                span.line, span.col, span.end_line, span.end_col,
+            )  # fmt: skip
+    reader = Interpreter(ctx, Scope(interp.scope, dict(signature.names)))
+    parts = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
+    made: list[Expr] = []
+    for part in parts:
+        value = reader.evaluate(part)
+        if isinstance(value, bool):
+            if not value:
+                raise ctx.error("AG209", place, text=ast.unparse(part))
+            continue
+        if not isinstance(value, Expr) or not value.boolean:
+            raise ctx.error("AG206", place, text=ast.unparse(part))
+        made += value.args if value.op == "land" else [value]
+    return made
+
+
+def _finalise(ctx: Context, call: ast.Call, signature: Signature, conditions: list[Expr]) -> list[Expr]:
+    """Replace provisional sizes by symbols with the bounds that follow from the conditions and the address range."""
+    low = {s: 1 for s in signature.shapes}
+    high = {s: MAX_BUFFER for s in signature.shapes}
+    step = {s: 1 for s in signature.shapes}
+    for c in conditions:
+        _narrow(c, low, high, step)
+    for s in signature.shapes:
+        low[s] = -(-low[s] // step[s]) * step[s]
+    for _, annotation, axes, _ in signature.drafts:
+        assert annotation.dtype is not None
+        sizes = [
+            size if isinstance(size, int) else next(s for s in signature.shapes if s.name == size) for _, size in axes
+        ]
+        for i, s in enumerate(sizes):
+            others = annotation.dtype.bytes
+            for j, o in enumerate(sizes):
+                if j != i:
+                    others *= o if isinstance(o, int) else low[o]
+            if isinstance(s, Expr):
+                high[s] = min(high[s], MAX_BUFFER // others)
+    final: dict[Expr, Expr] = {}
+    for s in signature.shapes:
+        high[s] = high[s] // step[s] * step[s]
+        if low[s] > high[s]:
+            raise ctx.error("AG209", call, text=f"{low[s]} <= {s.name} <= {high[s]}")
+        final[s] = var(s.name, low[s], high[s])
+        ctx.multiples[final[s]] = step[s]
+    signature.shapes = list(final.values())
+    for s in final.values():
+        signature.names[s.name] = s
+    for name, annotation, axes, span in signature.drafts:
+        assert annotation.dtype is not None
+        shape = tuple(
+            const(size) if isinstance(size, int) else next(s for s in signature.shapes if s.name == size)
+            for _, size in axes
+        )
+        strides: list[Expr] = [const(1)]
+        for extent in reversed(shape[1:]):
+            strides.insert(0, strides[0] * extent)
+        read, written = annotation.kind in ("in", "inout"), annotation.kind in ("out", "inout")
+        tensor = Tensor(name, annotation.dtype, tuple(a for a, _ in axes), shape, tuple(strides), read, written, span)
+        signature.tensors.append(tensor)
+        signature.names[name] = ctx.tensors[name] = tensor
+    kept = [c.subst(dict(final)) for c in conditions]
+    return [c for c in kept if c.op != "const"]
+
+
+def _narrow(c: Expr, low: dict[Expr, int], high: dict[Expr, int], step: dict[Expr, int]) -> None:
+    if c.op not in ("le", "lt", "eq"):
+        return
+    left, right = c.args
+    if c.op == "eq" and right.op == "const" and left.op == "mod" and left.args[1].op == "const" and right.value == 0:
+        symbol, n = left.args[0], left.args[1].value
+        if symbol in step and n > 0:
+            step[symbol] = step[symbol] * n // gcd(step[symbol], n)
+        return
+    if left in low and right.op == "const":
+        high[left] = min(high[left], right.value - (c.op == "lt"))
+        if c.op == "eq":
+            low[left] = max(low[left], right.value)
+    elif right in low and left.op == "const":
+        low[right] = max(low[right], left.value + (c.op == "lt"))
+        if c.op == "eq":
+            high[right] = min(high[right], left.value)
+
+
+def _example(ctx: Context, place: ast.AST, given: object, signature: Signature, requires: list[Expr]) -> dict[str, int]:
+    if given is None:
+        return {}
+    names = {s.name: s for s in signature.shapes}
+    if not isinstance(given, dict) or not all(isinstance(v, int) and k in names for k, v in given.items()):
+        raise ctx.error(
+            "AG210", place, problem=f"`example` gives a number for each size: {', '.join(names) or 'there are none'}"
+        )
+    missing = [n for n in names if n not in given]
+    if missing:
+        raise ctx.error("AG210", place, problem=f"`example` does not say {missing[0]}")
+    for name, s in names.items():
+        low, high = s.bounds()
+        if low is None or high is None or not low <= given[name] <= high:
+            raise ctx.error(
+                "AG210", place, problem=f"{name} = {given[name]} is outside {low}..{high}, which the conditions allow"
+            )
+    for c in requires:
+        if not E.evaluate(c, given):
+            raise ctx.error(
+                "AG210", place, problem=f"{', '.join(f'{k} = {v}' for k, v in given.items())} does not satisfy {c}"
+            )
+    return dict(given)
+
+
+def _policies(ctx: Context, place: ast.AST, given: object) -> dict[str, int | str | bool]:
+    if given is None:
+        return {}
+    if not isinstance(given, dict):
+        raise ctx.error("AG112", place, function="ag.kernel", problem="`policy` is dict(name=value, …)")
+    made: dict[str, int | str | bool] = {}
+    for name, value in given.items():
+        if name not in POLICIES or not isinstance(value, (int, str)):
+            raise ctx.error("AG608", place, name=name, known=", ".join(POLICIES))
+        made[name] = value
+    return made

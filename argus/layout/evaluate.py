@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.layout.interval import Interval, transfer
-from argus.layout.node import Expr, ExprError, postorder
+from argus.layout.node import MAX_BITS, Expr, ExprError, postorder
 
 Value = int | NDArray[Any]
 
@@ -73,12 +73,16 @@ def evaluate(
         else:
             args = [values[arg] for arg in node.args]
             bounds = tuple(ranges[arg] for arg in node.args)
+            if all(isinstance(arg, int) for arg in args):
+                values[node] = _step(node, args, bounds)
+                ranges[node] = _range(values[node])
+                continue
             ranges[node] = transfer(node.op, bounds)
             if not _fits(node, ranges[node], bounds):
                 args = [arg.astype(object) if isinstance(arg, np.ndarray) else arg for arg in args]
-            values[node] = _step(node, args, bounds)
-            if isinstance(values[node], np.ndarray) and values[node].dtype == object:  # type: ignore[union-attr]
-                ranges[node] = _range(values[node])
+            value = values[node] = _step(node, args, bounds)
+            if isinstance(value, np.ndarray) and value.dtype == object:
+                ranges[node] = _range(value)
     return _finish(values[e], e)
 
 
@@ -126,6 +130,8 @@ def _step(node: Expr, args: list[Value], bounds: tuple[Interval, ...]) -> Value:
         raise ExprError(f"`{node}` divides by zero at a point of its domain")
     if op in ("shl", "shr") and (bounds[1][0] is None or bounds[1][0] < 0):
         raise ExprError(f"`{node}` shifts by a negative number of bits at a point of its domain")
+    if op in ("shl", "shr") and (bounds[1][1] is None or bounds[1][1] > MAX_BITS):
+        raise ExprError(f"`{node}` shifts by more than {MAX_BITS} bits at a point of its domain")
     if op in ("shl", "shr") and (bounds[1][1] is None or bounds[1][1] > 63):
         args = [arg.astype(object) if isinstance(arg, np.ndarray) else arg for arg in args]
     if op == "select":

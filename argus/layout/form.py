@@ -219,7 +219,8 @@ def table(form: Form) -> Table:
         symbols = sorted({str(d.stride) for d in form.digits() if isinstance(d.stride, Expr)} | {str(form.base)})
         raise LayoutError(f"the layout has no table of addresses: {', '.join(symbols)} are known only at launch")
     inner, _ = channels(form, grid(form))
-    result = np.array(np.broadcast_to(form.swizzle.of_table(np.array(inner)), form.shape)) + form.base.value
+    result = np.empty(form.shape, dtype=np.int64)
+    result[...] = form.swizzle.of_table(np.array(inner)) + form.base.value
     result.flags.writeable = False
     return result
 

@@ -26,13 +26,13 @@ from argus.layout.node import Expr, as_expr
 
 @dataclass(frozen=True)
 class Swizzle:
-    """Columns of the map, without trailing bits that stay where they are."""
+    """Columns of the map, as many as bits take part; it maps the numbers of that many bits to themselves."""
 
     columns: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         columns = list(self.columns)
-        while columns and columns[-1] == 1 << (len(columns) - 1):
+        while columns and columns[-1] == 1 << (top := len(columns) - 1) and not any(c >> top for c in columns[:-1]):
             columns.pop()
         object.__setattr__(self, "columns", tuple(columns))
         if columns and gf2.inverse(columns) is None:

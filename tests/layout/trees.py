@@ -1,7 +1,7 @@
 """Random expression trees with their own meaning.
 
-A tree is a nested tuple such as ("add", ("x",), ("int", 3)).  `meaning` evaluates it with plain Python integers and knows
-nothing of `argus`; `build` makes the `Expr`.  The laws compare the two.
+A tree is a nested tuple such as ("add", ("x",), ("int", 3)).  `meaning` evaluates it with plain Python integers and
+knows nothing of `argus`; `build` makes the `Expr`.  The laws compare the two.
 """
 
 from __future__ import annotations

@@ -32,6 +32,18 @@ _FLOATS = {
 }
 _HALVES = (0x3800, 0xB800, 0x3C00, 0xBC00, 0x4000, 0xC000, 0x4400, 0xC400, 0x3118)
 _HALF_OF = dict(zip(FLOAT_BITS.values(), _HALVES, strict=True))
+_DOUBLES = {
+    0: "0",
+    0x3FE00000: "0.5",
+    0xBFE00000: "-0.5",
+    0x3FF00000: "1.0",
+    0xBFF00000: "-1.0",
+    0x40000000: "2.0",
+    0xC0000000: "-2.0",
+    0x40100000: "4.0",
+    0xC0100000: "-4.0",
+}
+"""High words of double-precision inline constants: a literal gives the high word of a double."""
 _LONG_INVERSE_TAU = "0.15915494309189532"
 
 
@@ -69,7 +81,9 @@ def _value(row: Row, form: OperandForm, operand: Operand) -> str:
         case "fimm":
             return _inline_float(row, form, operand.value)
         case "lit":
-            return f"{operand.value:#x}" if form.kind == "k" else _literal(form.type, operand.value)
+            if form.kind == "k":
+                return _following(operand.value) if row.family == "SOPK" else f"{operand.value:#x}"
+            return _literal(form.type, operand.value)
         case "off":
             return "off"
     return SPECIAL_NAMES[operand.value]
@@ -110,17 +124,27 @@ def _inline_float(row: Row, form: OperandForm, bits: int) -> str:
     return _FLOATS[bits]
 
 
+def _following(value: int) -> str:
+    """The 32-bit immediate of s_setreg_imm32_b32, by its inline constant if there is one."""
+    if value <= 64 or value >= 0xFFFFFFF0:
+        return str(value if value <= 64 else value - (1 << 32))
+    return _FLOATS.get(value, f"{value:#x}")
+
+
 def _literal(type_: str, value: int) -> str:
     """A literal; in `lit(...)` when the value also exists as an inline constant, so that it reads back as it was."""
     shown, small = value, value <= 64 or value >= 0xFFFFFFF0
     match type_:
         case "d":
-            return f"{value:#x}"
+            return _DOUBLES.get(value, f"{value:#x}")
         case "q":
             inline = value <= 64
-        case "h" | "w":
+        case "h":
             shown = value & 0xFFFF
-            inline = shown <= 64 or shown >= 0xFFF0 or (type_ == "h" and shown in _HALVES)
+            inline = shown <= 64 or shown >= 0xFFF0 or shown in _HALVES
+        case "w":
+            shown = value & 0xFFFF
+            inline = small or value in _FLOATS
         case "p":
             inline = small or value in _HALVES
         case _:

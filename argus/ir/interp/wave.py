@@ -7,7 +7,7 @@ waits are implied, in which case the first use waits for it (and for everything 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -38,11 +38,16 @@ class InterpError(Exception):
 
 @dataclass(slots=True, eq=False)
 class Register:
-    """What one value holds: data and provenance `[64, count]`, and the load that still has to fill it."""
+    """What one value holds: data and provenance `[64, count]`, and the load that still has to fill it.
+
+    A mere renaming of registers needs no data yet: `sources` are what it renames, `rename` makes it when it is read.
+    """
 
     data: NDArray[Any]
     code: NDArray[np.int64]
     token: Token | None = None
+    sources: tuple[Register, ...] = ()
+    rename: Callable[[], tuple[NDArray[Any], NDArray[np.int64]]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,15 @@ class Wave:
         return int(values[0])
 
     def read(self, value: Value, op: Op) -> Register:
-        register = self.file[value]
+        return self.settle(self.file[value], op)
+
+    def settle(self, register: Register, op: Op) -> Register:
+        for source in register.sources:
+            self.settle(source, op)
+        if register.rename is not None:
+            register.data, register.code = register.rename()
+            if not any(self.outstanding(source) for source in register.sources):
+                register.sources, register.rename = (), None
         token = register.token
         if token is not None and token in self.queues.of(token.counter):
             if self.group.implied_waits:
@@ -96,6 +109,17 @@ class Wave:
                 who = (token.op.id, self.number), (op.id, self.number)
                 self.group.hazards.append(Hazard("unwaited", "registers", 0, *who, note))
         return register
+
+    def outstanding(self, register: Register) -> bool:
+        token = register.token
+        waiting = token is not None and token in self.queues.of(token.counter)
+        return waiting or any(self.outstanding(source) for source in register.sources)
+
+    def renaming(self, sources: tuple[Register, ...], rename: Callable[[], tuple[Any, Any]]) -> Register:
+        data, code = rename()
+        if any(self.outstanding(source) for source in sources):
+            return Register(data, code, sources=sources, rename=rename)
+        return Register(data, code)
 
     def execute(self, block: list[Op], active: Mask) -> Iterator[Pause]:
         for op in block:
@@ -183,11 +207,11 @@ class Wave:
                 data = convert(source.data, op.value.dtype, op.result.dtype, op.rounding, op.saturate)
                 self.file[op.result] = Register(data, source.code)
             case ops.Bitcast():
-                self.file[op.result] = self.bitcast(op)
+                source = self.file[op.value]
+                self.file[op.result] = self.renaming((source,), lambda: self.bitcast(op, source))
             case ops.Registers():
-                args = [self.read(v, op) for v in op.args]
-                data = np.stack([args[i].data[:, j] for i, j in op.pick], axis=1)
-                self.file[op.result] = Register(data, np.stack([args[i].code[:, j] for i, j in op.pick], axis=1))
+                args = tuple(self.file[v] for v in op.args)
+                self.file[op.result] = self.renaming(args, lambda: _picked(args, op.pick))
             case ops.Lanes():
                 source, where = self.read(op.value, op), self.lanes(op.source) % LANES
                 self.file[op.result] = Register(source.data[where], source.code[where])
@@ -209,9 +233,13 @@ class Wave:
             return Register(data, args[0].code)
         return self.computed(data)
 
-    def bitcast(self, op: ops.Bitcast) -> Register:
-        source = self.read(op.value, op)
+    def bitcast(self, op: ops.Bitcast, source: Register) -> tuple[NDArray[Any], NDArray[np.int64]]:
         data = np.ascontiguousarray(source.data).view(numpy_dtype(op.result.dtype)).reshape(LANES, op.result.count)
         if op.value.dtype.bits == op.result.dtype.bits:
-            return Register(data, source.code)
-        return self.computed(data)
+            return data, source.code
+        return data, np.full(data.shape, COMPUTED, dtype=np.int64)
+
+
+def _picked(args: tuple[Register, ...], pick: tuple[tuple[int, int], ...]) -> tuple[Any, Any]:
+    data = np.stack([args[i].data[:, j] for i, j in pick], axis=1)
+    return data, np.stack([args[i].code[:, j] for i, j in pick], axis=1)

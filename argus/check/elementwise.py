@@ -1,0 +1,140 @@
+"""Tag transfer of elementwise functions, conversions and bit casts.
+
+An elementwise result belongs to every coordinate its operands agree on, or that only one of them has:
+
+    s [Sq, Sk]  -  top [Sq]      ->  [Sq, Sk]        the statistic of a row applied to the row
+    a [m=3]     +  b [m=4]       ->  m is a conflict  (kept as such: a later use of m is reported, not guessed)
+
+Zero and plain operands have no coordinates. Sums survive conversion, scaling, selection and division; adding two sums
+or anything else ends them, since it is no longer the plain accumulation that `reduced` speaks of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from argus.check.tables import ABSENT, CONFLICT, Record, Tables
+from argus.check.tags import Case
+
+_KEEPS_SUM = frozenset({"mul", "div", "select", "neg"})
+
+
+def unary(fn: str, case: Case, tables: Tables) -> Case:
+    """One operand: coordinates stay; zero stays zero where the function maps zero to zero."""
+    numbers, inverse = np.unique(case.record, return_inverse=True)
+    changed = np.array([tables.intern(_unary_record(fn, tables[int(n)], tables)) for n in numbers], dtype=np.int32)
+    return Case(case.guard, changed[inverse].reshape(case.record.shape), case.offset, case.site)
+
+
+def _unary_record(fn: str, record: Record, tables: Tables) -> Record:
+    if record.kind in ("lost", "unwritten", "incoming"):
+        return record
+    if record.kind == "zero":
+        return record if fn in ("neg", "abs", "sqrt", "floor") else tables[Tables.PLAIN]
+    if record.kind == "plain":
+        return record
+    return replace(record, kind="value", label=f"{fn}({record.label})", sums=record.sums if fn in _KEEPS_SUM else None)
+
+
+def several(fn: str, cases: tuple[Case, ...], tables: Tables) -> Case:
+    """Two or three operands of equal shape."""
+    result = cases[0]
+    for other in cases[1:]:
+        result = _pair(fn, result, other, tables)
+    return result
+
+
+def _pair(fn: str, x: Case, y: Case, tables: Tables) -> Case:
+    shape = x.record.shape
+    rx, ry = tables.rests_of(x.record), tables.rests_of(y.record)
+    only_y = rx == ABSENT
+    agree = (rx == ry) & (x.offset == y.offset)
+    rests = np.where(only_y, ry, np.where((ry == ABSENT) | agree, rx, CONFLICT)).astype(np.int32)
+    offset = np.where(rests < 0, 0, np.where(only_y, y.offset, x.offset)).astype(np.int32)
+    key = np.concatenate([x.record[..., None], y.record[..., None], rests], axis=-1).reshape(-1, tables.width + 2)
+    if bool((key == key[0]).all()):
+        distinct, inverse = key[:1], np.zeros(len(key), dtype=np.int64)
+    else:
+        distinct, inverse = np.unique(key, axis=0, return_inverse=True)
+    made = [tables.intern(_joined(fn, tables[int(k[0])], tables[int(k[1])], k[2:], tables)) for k in distinct]
+    record = np.array(made, dtype=np.int32)[inverse.reshape(-1)].reshape(shape)
+    return Case(x.guard, record, offset, np.full(shape, -1, dtype=np.int64))
+
+
+def _joined(fn: str, x: Record, y: Record, rests: np.ndarray, tables: Tables) -> Record:
+    for side in (x, y):
+        if side.kind == "lost":
+            return side
+        if side.kind == "unwritten":
+            return Record("lost", rests=tables.nowhere, why="it was computed from LDS that was never written")
+    if fn == "mul" and "zero" in (x.kind, y.kind) and (x.kind == y.kind or "plain" in (x.kind, y.kind)):
+        return tables[Tables.ZERO]
+    numbers = tuple(int(r) for r in rests)
+    if all(n == ABSENT for n in numbers):
+        return tables[Tables.PLAIN]
+    with_sum = [side.sums for side in (x, y) if side.sums is not None]
+    sums = with_sum[0] if fn in _KEEPS_SUM and len(with_sum) == 1 else None
+    return Record("value", f"{fn}({x.label}, {y.label})", numbers, sums)
+
+
+def retyped(case: Case, source_bits: int, target_bits: int, count: int, tables: Tables, op: int) -> Case:
+    """A bit cast: equal widths keep everything, pieces of elements are tracked when they are cut or put together."""
+    if source_bits == target_bits:
+        return case
+    if source_bits > target_bits:
+        pieces = source_bits // target_bits
+        record = np.stack([_parts(case.record, p, pieces, tables, op) for p in range(pieces)], axis=-1)
+        return _reshaped(case, record, np.repeat(case.offset, pieces, axis=-2), np.repeat(case.site, pieces, -1), count)
+    pieces = target_bits // source_bits
+    groups = case.record.reshape(*case.record.shape[:-1], count, pieces)
+    offsets = case.offset.reshape(*groups.shape, tables.width)
+    whole = assemble([groups[..., p] for p in range(pieces)], [offsets[..., p, :] for p in range(pieces)], tables, op)
+    return Case(case.guard, whole, offsets[..., 0, :], case.site.reshape(groups.shape)[..., 0])
+
+
+def _reshaped(case: Case, record: np.ndarray, offset: np.ndarray, site: np.ndarray, count: int) -> Case:
+    shape = (*case.record.shape[:-1], count)
+    return Case(case.guard, record.reshape(shape), offset, site)
+
+
+def _parts(record: np.ndarray, piece: int, pieces: int, tables: Tables, op: int) -> np.ndarray:
+    numbers, inverse = np.unique(record, return_inverse=True)
+    changed = []
+    for n in numbers:
+        one = tables[int(n)]
+        if one.kind in ("element", "value"):
+            index, of = one.part
+            one = replace(one, part=(index * pieces + piece, of * pieces))
+        elif one.kind == "incoming":
+            one = tables[tables.lost("a carried value is cut into pieces", op)]
+        changed.append(tables.intern(one))
+    return np.array(changed, dtype=np.int32)[inverse].reshape(record.shape)
+
+
+def assemble(parts: list[np.ndarray], offsets: list[np.ndarray], tables: Tables, op: int) -> np.ndarray:
+    """Whole elements from consecutive pieces; lost where the pieces are not one element's, in order."""
+    pieces = len(parts)
+    if pieces == 1:
+        return parts[0]
+    numbers, inverse = np.unique(parts[0], return_inverse=True)
+    whole, follow = [], []
+    lost = tables.lost("read with another element width than it was written with", op)
+    for n in numbers:
+        one = tables[int(n)]
+        if one.kind not in ("element", "value"):
+            whole.append(int(n) if one.kind != "incoming" else lost)
+            follow.append([int(n)] * pieces)
+        elif one.part[1] % pieces == 0 and one.part[0] % pieces == 0:
+            whole.append(tables.intern(replace(one, part=(one.part[0] // pieces, one.part[1] // pieces))))
+            follow.append([tables.intern(replace(one, part=(one.part[0] + p, one.part[1]))) for p in range(pieces)])
+        else:
+            whole.append(lost)
+            follow.append([int(n)] * pieces)
+    where = inverse.reshape(parts[0].shape)
+    good = np.ones(parts[0].shape, dtype=bool)
+    expected = np.array(follow, dtype=np.int32)[where]
+    for p in range(1, pieces):
+        good &= (parts[p] == expected[..., p]) & (offsets[p] == offsets[0]).all(axis=-1)
+    return np.where(good, np.array(whole, dtype=np.int32)[where], lost).astype(np.int32)

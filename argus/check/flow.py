@@ -1,0 +1,514 @@
+"""The walk of tags through a kernel: abstract interpretation of the whole workgroup at once.
+
+Each op's transfer is exact for every (wave, lane, element) and symbolic in blocks, loop variables and sizes:
+
+    Load A[m, k]            element tags from the access's coordinates
+    Store to LDS, Load      through the array of LDS contents (`sharedmem`)
+    Registers, Lanes        gathers
+    Convert, Map            coordinates kept where operands agree (`elementwise`)
+    Mfma                    pairing, contraction, accumulation (`matrix`)
+    If                      guarded alternatives; finite conditions (on wave or lane) just select threads
+    For                     an invariant, guessed and then proved by induction (`loops`)
+
+`Listener`s hear of every memory access and matrix product on the final pass, with the path that leads there; rules are
+listeners. The facts of the path are `facts`; `rename` replaces loop variables while a ring is unrolled by residue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from argus.check import elementwise, loops
+from argus.check.matrix import Product, multiply
+from argus.check.prover import Prover
+from argus.check.sharedmem import SharedMemory
+from argus.check.tables import ABSENT, Record, Tables, without_constant
+from argus.check.tags import Case, Tags, merge, product, uniform
+from argus.check.threads import Spread, Threads, conditions
+from argus.ir import ops
+from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
+from argus.ir.ops import Access, Op, Shared, Tensor
+from argus.ir.types import Value
+from argus.layout import expr as E
+from argus.layout.expr import Expr
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the execution an event happens: facts of the path, loop variables (as renamed), active threads."""
+
+    facts: tuple[Expr, ...]
+    loops: tuple[tuple[Expr, Expr], ...]
+    active: Mask
+
+
+class Listener(Protocol):
+    """What a rule may want to hear of; each event comes once per program point and iteration class."""
+
+    def matrix(self, op: ops.Mfma, place: Place, cases: tuple[Case, ...], found: Product) -> None: ...
+
+    def global_load(self, op: ops.Load | ops.CopyToLds, place: Place, access: Access) -> None: ...
+
+    def global_store(self, op: ops.Store | ops.Atomic, place: Place, access: Access, value: Tags) -> None: ...
+
+    def lds_access(self, op: Op, place: Place, access: Access, start: Spread, value: Tags) -> None: ...
+
+
+@dataclass(slots=True)
+class Silence:
+    """Turns events off while invariants are guessed."""
+
+    listeners: tuple[Listener, ...] = ()
+    muted: int = field(default=0)
+
+
+def launch_facts(kernel: Kernel) -> tuple[Expr, ...]:
+    """What holds for every launch: the kernel's requirements, and blocks inside the grid."""
+    facts = list(kernel.requires)
+    for block, extent in zip((BLOCK_X, BLOCK_Y, BLOCK_Z), kernel.grid, strict=True):
+        facts.append(block.lt(extent))
+    return tuple(f for f in facts if f is not E.TRUE)
+
+
+class Flow:
+    """One walk over a kernel."""
+
+    def __init__(self, kernel: Kernel, prover: Prover, listeners: Iterable[Listener] = ()) -> None:
+        self.kernel = kernel
+        self.prover = prover
+        self.tables = Tables(kernel)
+        self.threads = Threads(kernel.waves)
+        self.memory = SharedMemory(kernel, self.tables)
+        self.values: dict[Value, Tags] = {}
+        self.facts: tuple[Expr, ...] = ()
+        self.loops: tuple[tuple[Expr, Expr], ...] = ()
+        self.rename: dict[Expr, Expr] = {}
+        self.active: Mask = np.ones(self.threads.shape, dtype=np.bool_)
+        self.sound = Silence(tuple(listeners))
+        self.contract = frozenset(
+            self.tables.axes[str(name)]
+            for op in ops.walk(kernel.body)
+            if isinstance(op, ops.Check) and op.rule == "conform"
+            for name in _names(op.args.get("axis"), op.args.get("axes"))
+            if str(name) in self.tables.axes
+        )
+        for scalar in kernel.scalars:
+            self.values[scalar.value] = self.plain(scalar.value)
+
+    def run(self) -> None:
+        self.walk(self.kernel.body)
+
+    def walk(self, block: list[Op]) -> None:
+        for op in block:
+            self.step(op)
+
+    # -- small questions -------------------------------------------------------------------------------------------
+
+    def here(self, e: Expr) -> Expr:
+        return e.subst(self.rename) if self.rename else e
+
+    def feasible(self, guard: Expr) -> bool:
+        return guard is E.TRUE or self.prover.possible((*self.facts, guard)) is not False
+
+    def equal(self, x: Expr, y: Expr) -> bool | None:
+        return self.prover.holds(self.facts, x.eq(y))
+
+    def prune(self, tags: Tags) -> Tags:
+        """Only alternatives that can happen on this path."""
+        if len(tags.cases) == 1:
+            return tags
+        kept = tuple(c for c in tags.cases if self.feasible(c.guard))
+        return merge(Tags(kept)) if kept else tags
+
+    def place(self) -> Place:
+        return Place(self.facts, self.loops, self.active)
+
+    def shape(self, value: Value) -> tuple[int, int, int]:
+        return (*self.threads.shape, value.count)
+
+    def plain(self, value: Value) -> Tags:
+        return uniform(self.shape(value), Tables.PLAIN, self.tables.width)
+
+    def lost(self, value: Value, why: str, op: Op) -> Tags:
+        return uniform(self.shape(value), self.tables.lost(why, op.id), self.tables.width)
+
+    def combined(self, op: Op, result: Value, operands: tuple[Tags, ...], combine: object) -> Tags:
+        made = product(operands, combine, self.feasible)  # type: ignore[arg-type]
+        return made if made is not None else self.lost(result, "too many alternatives", op)
+
+    def tell(self) -> tuple[Listener, ...]:
+        return () if self.sound.muted else self.sound.listeners
+
+    # -- ops -------------------------------------------------------------------------------------------------------
+
+    def step(self, op: Op) -> None:
+        match op:
+            case ops.Constant():
+                record = Tables.ZERO if op.value == 0 else Tables.PLAIN
+                self.values[op.result] = uniform(self.shape(op.result), record, self.tables.width)
+            case ops.Index():
+                self.values[op.result] = self.plain(op.result)
+            case ops.Symbol():
+                self.symbol(op)
+            case ops.Load():
+                self.values[op.result] = self.load(op)
+            case ops.Store() | ops.Atomic():
+                self.store(op)
+            case ops.CopyToLds():
+                self.copy(op)
+            case ops.Map():
+                self.values[op.result] = self.map(op)
+            case ops.Convert():
+                source = self.values[op.value]
+                self.values[op.result] = source
+            case ops.Bitcast():
+                bits = op.value.dtype.bits, op.result.dtype.bits
+                self.values[op.result] = self.values[op.value].each(
+                    lambda c: elementwise.retyped(c, *bits, op.result.count, self.tables, op.id)
+                )
+            case ops.Registers():
+                self.values[op.result] = self.registers(op)
+            case ops.Lanes():
+                self.values[op.result] = self.lanes(op)
+            case ops.Mfma():
+                self.values[op.result] = self.mfma(op)
+            case ops.Instruction():
+                for out in op.outs:
+                    self.values[out] = self.lost(out, f"{op.inst} has no tag transfer", op)
+            case ops.For():
+                loops.run(self, op)
+            case ops.If():
+                self.branch(op)
+            case ops.Schedule():
+                self.walk(op.body)
+            case _:
+                pass
+
+    def symbol(self, op: ops.Symbol) -> None:
+        """Loaded data used as an index: an uninterpreted function of the element it was loaded from."""
+        tags = self.prune(self.values[op.value])
+        per_thread = np.empty(self.threads.shape, dtype=object)
+        name = op.symbol.name
+        for w in range(self.threads.waves):
+            for lane in range(64):
+                args: tuple[Expr | int, ...] = (w, lane, op.id, *(value for _, value in self.loops))
+                source = f"{name}_of_thread"
+                if len(tags.cases) == 1:
+                    case = tags.cases[0]
+                    record = self.tables[int(case.record[w, lane, 0])]
+                    if record.kind == "element":
+                        source = f"data_{record.label}"
+                        args = self._coordinates(case, (w, lane, 0))
+                per_thread[w, lane] = E.apply(source, *args, lo=op.symbol.lo, hi=op.symbol.hi)
+        self.threads.define(op.symbol, per_thread)
+
+    def _coordinates(self, case: Case, at: tuple[int, int, int]) -> tuple[Expr, ...]:
+        number = int(case.record[at])
+        found = (self.tables.coordinate(number, axis, int(case.offset[at][axis])) for axis in range(self.tables.width))
+        return tuple(c for c in found if c is not None)
+
+    def condition(self, guard: Expr | None) -> tuple[Mask | None, Expr | None, bool]:
+        """(active threads, shared condition, entangled): one of the first two, or entangled."""
+        if guard is None:
+            return self.active, None, False
+        truth, shared = conditions(self.threads, self.here(guard))
+        if truth is not None:
+            return self.active & truth, None, False
+        return (None, shared, False) if shared is not None else (None, None, True)
+
+    def load(self, op: ops.Load) -> Tags:
+        if isinstance(op.access.memory, Shared):
+            return self.lds_load(op)
+        for listener in self.tell():
+            listener.global_load(op, self.place(), op.access)
+        return self.elements(op, op.access, op.result)
+
+    def elements(self, op: Op, access: Access, result: Value) -> Tags:
+        tensor = access.memory
+        assert isinstance(tensor, Tensor)
+        count = access.count
+        kind = "value" if tensor.written else "element"
+        shape = (*self.threads.shape, count)
+        offset = np.zeros((*shape, self.tables.width), dtype=np.int32)
+        rests: list[Spread] = []
+        numbers = self.tables.tensor_axes[tensor]
+        if len(access.coords) != len(numbers):
+            return self.lost(result, f"the access names no coordinates of {tensor.name}", op)
+        for position, (axis, coordinate) in enumerate(zip(numbers, access.coords, strict=True)):
+            spread = self.threads.spread(self.here(coordinate))
+            rests.append(spread)
+            offset[..., axis] = spread.offsets[..., None]
+            if position == access.axis or (access.axis == -1 and position == len(numbers) - 1):
+                offset[..., axis] += np.arange(count, dtype=np.int32)
+        record = self._element_records(kind, tensor, numbers, rests, offset)
+        full = Case(E.TRUE, record, offset, np.full(shape, -1, dtype=np.int64))
+        return self._guarded(op, access, full, result)
+
+    def _element_records(
+        self, kind: str, tensor: Tensor, axes: tuple[int, ...], spreads: list[Spread], offset: NDArray[np.int32]
+    ) -> NDArray[np.int32]:
+        whole = all(s.rest is not None for s in spreads)
+        record = np.empty(offset.shape[:-1], dtype=np.int32)
+        places = [(0, 0)] if whole else [(w, lane) for w in range(self.threads.waves) for lane in range(64)]
+        for w, lane in places:
+            rests = [ABSENT] * self.tables.width
+            for axis, spread in zip(axes, spreads, strict=True):
+                rest = spread.rest if spread.rest is not None else spread.rests[w, lane]  # type: ignore[index]
+                constant, symbolic = without_constant(rest)
+                rests[axis] = self.tables.rest(symbolic)
+                if whole:
+                    offset[..., axis] += constant
+                else:
+                    offset[w, lane, :, axis] += constant
+            number = self.tables.intern(Record(kind, tensor.name, tuple(rests)))  # type: ignore[arg-type]
+            if whole:
+                record[...] = number
+            else:
+                record[w, lane] = number
+        return record
+
+    def _guarded(self, op: Op, access: Access, full: Case, result: Value) -> Tags:
+        active, shared, entangled = self.condition(access.guard)
+        if active is not None:
+            if not active.all():
+                record = np.where(active[..., None], full.record, Tables.ZERO).astype(np.int32)
+                offset = np.where(active[..., None, None], full.offset, 0).astype(np.int32)
+                full = Case(E.TRUE, record, offset, full.site)
+            return Tags((full,))
+        assert access.guard is not None
+        if self._pads(access, self.here(access.guard)):
+            return Tags((full,))
+        if entangled or shared is None:
+            return self.lost(result, "the load's guard is neither the tensor's edge nor the same for all threads", op)
+        zero = uniform(full.record.shape, Tables.ZERO, self.tables.width).cases[0]
+        return self.prune(Tags((full.under(shared), zero.under(E.lnot(shared)))))
+
+    def _pads(self, access: Access, guard: Expr) -> bool:
+        """Where the guard is false every element lies outside the tensor, where its value counts as zero anyway."""
+        tensor = access.memory
+        assert isinstance(tensor, Tensor)
+        outside = []
+        for position, (coordinate, extent) in enumerate(zip(access.coords, tensor.shape, strict=True)):
+            c = self.here(coordinate)
+            last = access.count - 1 if position == access.axis else 0
+            outside += [(c + last).lt(0), c.ge(extent)]
+        return self.prover.holds(self.facts, E.lor(guard, *outside)) is True
+
+    def lds_load(self, op: ops.Load) -> Tags:
+        access = op.access
+        buffer = access.memory
+        assert isinstance(buffer, Shared)
+        active, _, _ = self.condition(access.guard)
+        start = self.threads.spread(self.here(access.address))
+        constant = start.constant()
+        if constant is None or active is None:
+            tags = self.lost(op.result, f"the address in {buffer.name} stays symbolic", op)
+        else:
+            where = self.memory.granules(constant + buffer.base, access.count, buffer.dtype.bytes)
+            tags = self.prune(self.memory.load(op.id, where, active))
+        for listener in self.tell():
+            listener.lds_access(op, self.place(), access, start, tags)
+        return tags
+
+    def store(self, op: ops.Store | ops.Atomic) -> None:
+        access, value = op.access, self.values[op.value]
+        if isinstance(access.memory, Tensor):
+            for listener in self.tell():
+                listener.global_store(op, self.place(), access, value)
+            return
+        start = self.threads.spread(self.here(access.address))
+        for listener in self.tell():
+            listener.lds_access(op, self.place(), access, start, value)
+        if isinstance(op, ops.Atomic):
+            value = self.lost(op.value, "an atomic operation combined it with what was there", op)
+        self._put(op, access, start, value)
+
+    def _put(self, op: Op, access: Access, start: Spread, value: Tags) -> None:
+        buffer = access.memory
+        assert isinstance(buffer, Shared)
+        active, shared, _ = self.condition(access.guard)
+        constant = start.constant()
+        if constant is None:
+            self.memory.lose_range(buffer, f"the address of a store to {buffer.name} stays symbolic", op.id)
+            return
+        where = self.memory.granules(constant + buffer.base, access.count, buffer.dtype.bytes)
+        if active is not None:
+            self.memory.store(op.id, where, active, value, self.threads, self.feasible)
+        elif shared is not None:
+            before = self.memory.tags
+            self.memory.store(op.id, where, self.active, value, self.threads, self.feasible)
+            after = self.memory.tags
+            self.memory.tags = self.prune(
+                Tags(
+                    (
+                        *(c.under(shared) for c in after.cases),
+                        *(c.under(E.lnot(shared)) for c in before.cases),
+                    )
+                )
+            )
+        else:
+            self.memory.lose_range(buffer, "a store's guard differs from thread to thread", op.id)
+
+    def copy(self, op: ops.CopyToLds) -> None:
+        """Direct copy: lane i of a wave lands at lds_base + 4*i."""
+        for listener in self.tell():
+            listener.global_load(op, self.place(), op.access)
+        value = Value(-1, op.access.memory.dtype, op.access.count)
+        tags = self.elements(op, op.access, value)
+        lane = E.var("lane", 0, 63)
+        target = Access(op.into, op.lds_base + 4 * lane, op.access.count)
+        start = self.threads.spread(self.here(target.address))
+        for listener in self.tell():
+            listener.lds_access(op, self.place(), target, start, tags)
+        self._put(op, target, start, tags)
+
+    def map(self, op: ops.Map) -> Tags:
+        operands = tuple(self.values[v] for v in op.args)
+        if op.fn == "select":
+            operands = operands[1:]
+        if len(operands) == 1:
+            return operands[0].each(lambda c: elementwise.unary(op.fn, c, self.tables))
+        return self.combined(op, op.result, operands, lambda cases: elementwise.several(op.fn, cases, self.tables))
+
+    def registers(self, op: ops.Registers) -> Tags:
+        operands = tuple(self.values[v] for v in op.args)
+
+        def pick(cases: tuple[Case, ...]) -> Case:
+            if len(cases) == 1:
+                columns = [j for _, j in op.pick]
+                c = cases[0]
+                return Case(c.guard, c.record[:, :, columns], c.offset[:, :, columns], c.site[:, :, columns])
+            record = np.stack([cases[i].record[:, :, j] for i, j in op.pick], axis=-1)
+            offset = np.stack([cases[i].offset[:, :, j] for i, j in op.pick], axis=-2)
+            return Case(E.TRUE, record, offset, np.stack([cases[i].site[:, :, j] for i, j in op.pick], axis=-1))
+
+        return self.combined(op, op.result, operands, pick)
+
+    def lanes(self, op: ops.Lanes) -> Tags:
+        source = self.threads.spread(self.here(op.source)).constant()
+        if source is None:
+            return self.lost(op.result, "the lane to read from is not known", op)
+        wave = np.broadcast_to(np.arange(self.threads.waves)[:, None], source.shape)
+        return self.values[op.value].gather((wave, source % 64))
+
+    def mfma(self, op: ops.Mfma) -> Tags:
+        operands = tuple(self.prune(self.values[v]) for v in op.operands)
+
+        def combine(cases: tuple[Case, ...]) -> Case:
+            guard = E.land(*(c.guard for c in cases))
+            before = self.facts
+            if guard is not E.TRUE:
+                self.facts = (*before, guard)
+            a, b, c = cases
+            equal = self.equal if self.tell() else None
+            found = multiply(op.inst, a, b, c, self.tables, equal, self.contract)
+            for listener in self.tell():
+                listener.matrix(op, self.place(), cases, found)
+            self.facts = before
+            return found.case
+
+        return self.combined(op, op.result, operands, combine)
+
+    # -- branches --------------------------------------------------------------------------------------------------
+
+    def branch(self, op: ops.If) -> None:
+        truth, shared = conditions(self.threads, self.here(op.cond))
+        if truth is not None:
+            self._select_threads(op, truth)
+        elif shared is not None:
+            self._select_path(op, shared)
+        else:
+            self._entangled(op)
+
+    def _select_threads(self, op: ops.If, truth: Mask) -> None:
+        before = self.active
+        for mask, block in ((before & truth, op.then), (before & ~truth, op.orelse)):
+            if mask.any():
+                self.active = mask
+                self.walk(block)
+        self.active = before
+        for out, yes, no in zip(op.outs, op.then_yields, op.else_yields, strict=True):
+            if not (before & ~truth).any():
+                self.values[out] = self.values[yes]
+            elif not (before & truth).any():
+                self.values[out] = self.values[no]
+            else:
+                operands = (self.values[yes], self.values[no])
+                self.values[out] = self.combined(op, out, operands, lambda cases: _choose(truth, cases))
+
+    def _select_path(self, op: ops.If, shared: Expr) -> None:
+        before, memory = self.facts, self.memory.tags
+        ends: list[tuple[Expr, Tags, list[Tags]]] = []
+        sides = ((shared, op.then, op.then_yields), (E.lnot(shared), op.orelse, op.else_yields))
+        for guard, block, yields in sides:
+            if not self.feasible(guard):
+                continue
+            self.facts, self.memory.tags = (*before, guard), memory
+            self.walk(block)
+            ends.append((guard, self.memory.tags, [self.values[v] for v in yields]))
+            self.facts = before
+        self.memory.tags = self._joined([(g, m) for g, m, _ in ends])
+        for n, out in enumerate(op.outs):
+            self.values[out] = self._joined([(g, values[n]) for g, _, values in ends])
+
+    def _joined(self, ends: list[tuple[Expr, Tags]]) -> Tags:
+        if len(ends) == 1:
+            return ends[0][1]
+        return merge(Tags(tuple(c.under(guard) for guard, tags in ends for c in tags.cases)))
+
+    def _entangled(self, op: ops.If) -> None:
+        """Threads disagree in a way that depends on sizes: only what both sides leave equal is still known."""
+        why = "threads take different branches depending on sizes"
+        memory = self.memory.tags
+        after: list[Tags] = []
+        for block in (op.then, op.orelse):
+            self.memory.tags = memory
+            self.walk(block)
+            after.append(self.memory.tags)
+        self.memory.tags = self._agreeing(after, self.tables.lost(why, op.id))
+        for out, yes, no in zip(op.outs, op.then_yields, op.else_yields, strict=True):
+            pair = [self.values[yes], self.values[no]]
+            self.values[out] = self._agreeing(pair, self.tables.lost(why, op.id))
+
+    def _agreeing(self, tags: list[Tags], lost: int) -> Tags:
+        if any(len(t.cases) != 1 for t in tags):
+            return uniform(tags[0].shape, lost, self.tables.width)
+        x, y = tags[0].cases[0], tags[1].cases[0]
+        same = (x.record == y.record) & (x.offset == y.offset).all(axis=-1)
+        record = np.where(same, x.record, lost).astype(np.int32)
+        offset = np.where(same[..., None], x.offset, 0).astype(np.int32)
+        return Tags((Case(E.TRUE, record, offset, x.site),))
+
+
+def _choose(truth: Mask, cases: tuple[Case, ...]) -> Case:
+    yes, no = cases
+    pick = truth[..., None]
+    return Case(
+        E.TRUE,
+        np.where(pick, yes.record, no.record).astype(np.int32),
+        np.where(pick[..., None], yes.offset, no.offset).astype(np.int32),
+        np.where(pick, yes.site, no.site),
+    )
+
+
+def _names(*given: object) -> list[str]:
+    found: list[str] = []
+    for item in given:
+        if isinstance(item, str):
+            found.append(item)
+        elif isinstance(item, tuple):
+            found.extend(str(x) for x in item)
+    return found
+
+
+def bounds_of(facts: Iterable[Expr]) -> Mapping[str, tuple[int | None, int | None]]:
+    """Declared bounds of the variables a proof speaks about, to be printed with it."""
+    named = {v for fact in facts for v in fact.free()}
+    return {v.name: (v.lo, v.hi) for v in sorted(named, key=lambda v: v.name)}

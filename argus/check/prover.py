@@ -1,0 +1,189 @@
+"""Deciding conditions: does a goal follow from facts, can facts hold together, which smallest numbers make them true.
+
+    holds((kt < K//64, K % 64 == 0), kt*64 + 63 < K)          -> True
+
+Order: structural (constants, a fact itself, bounds carried by the expression), then Z3 over mathematical integers, or
+64-bit vectors where bit operations make integers impossible, with the no-overflow condition proved beside it. Effort is
+limited by Z3's deterministic `rlimit`, never by the clock, so a verdict does not depend on the load of the machine.
+
+Answers are three-valued: None means "not decided", and callers must treat it as the bad case.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from time import perf_counter
+from typing import Any
+
+from argus.layout import expr as E
+from argus.layout.expr import Expr, ExprError
+
+RLIMIT = 4_000_000
+Facts = tuple[Expr, ...]
+
+
+class Prover:
+    """Decides over `base`, the facts true everywhere (what the kernel requires, launch bounds)."""
+
+    def __init__(self, base: Iterable[Expr] = ()) -> None:
+        self.base: Facts = tuple(base)
+        self.decided: Counter[str] = Counter()
+        self.seconds = 0.0
+        self._memo: dict[tuple[frozenset[Expr], Expr], bool | None] = {}
+
+    def holds(self, facts: Iterable[Expr], goal: Expr) -> bool | None:
+        """True: the goal follows. False: the facts allow its negation. None: undecided."""
+        if goal.op == "const":
+            self.decided["structural"] += 1
+            return True if goal.value else not_(self.possible(facts))
+        known = frozenset((*self.base, *facts))
+        if goal in known:
+            self.decided["structural"] += 1
+            return True
+        key = (known, goal)
+        if key not in self._memo:
+            answer = self._satisfiable((*known, E.lnot(goal)))
+            self._memo[key] = not_(answer)
+        return self._memo[key]
+
+    def possible(self, facts: Iterable[Expr]) -> bool | None:
+        """Can all facts (and the base) be true together?"""
+        known = frozenset((*self.base, *facts))
+        if E.FALSE in known:
+            self.decided["structural"] += 1
+            return False
+        key = (known, E.TRUE)
+        if key not in self._memo:
+            self._memo[key] = self._satisfiable(tuple(known))
+        return self._memo[key]
+
+    def smallest(self, facts: Iterable[Expr], order: Sequence[Expr]) -> dict[Expr, int] | None:
+        """The lexicographically smallest values of `order` (by magnitude from each variable's lower bound)."""
+        import z3
+
+        start = perf_counter()
+        try:
+            solver, terms = _solver((*self.base, *facts))
+            if solver.check() != z3.sat:
+                return None
+            chosen: dict[Expr, int] = {}
+            for variable in order:
+                term = E.to_z3(variable, "int", cache=terms)
+                low = variable.lo if variable.lo is not None else 0
+                value = _least(solver, term, low)
+                if value is None:
+                    return None
+                solver.add(term == value)
+                chosen[variable] = value
+            return chosen
+        except (ExprError, z3.Z3Exception):
+            return None
+        finally:
+            self.seconds += perf_counter() - start
+
+    def _satisfiable(self, facts: Facts) -> bool | None:
+        import z3
+
+        start = perf_counter()
+        self.decided["z3"] += 1
+        try:
+            try:
+                solver, _ = _solver(facts)
+                answer = solver.check()
+            except ExprError:
+                return _by_bits(facts)
+            return True if answer == z3.sat else False if answer == z3.unsat else None
+        except z3.Z3Exception:
+            return None
+        finally:
+            self.seconds += perf_counter() - start
+
+
+def not_(answer: bool | None) -> bool | None:
+    return None if answer is None else not answer
+
+
+def _parts(facts: Iterable[Expr]) -> list[Expr]:
+    flat: list[Expr] = []
+    for fact in facts:
+        flat.extend(fact.args if fact.op == "land" else (fact,))
+    return flat
+
+
+def _named(facts: Iterable[Expr]) -> set[Expr]:
+    """Variables and uninterpreted applications, whose bounds are facts too."""
+    found: set[Expr] = set()
+    for fact in facts:
+        found |= {node for node in E.postorder(fact) if node.op in ("var", "apply")}
+    return found
+
+
+def _divisors(facts: Iterable[Expr]) -> list[Expr]:
+    """Divisors that are not constants: a model may not set them to zero."""
+    nodes = (node for fact in facts for node in E.postorder(fact) if node.op in ("floordiv", "mod"))
+    return [node.args[1].ne(0) for node in nodes if node.args[1].op != "const"]
+
+
+def _solver(facts: Facts) -> tuple[Any, dict[Expr, Any]]:
+    import z3
+
+    terms: dict[Expr, Any] = {}
+    solver = z3.SolverFor("QF_NIA") if _nonlinear(facts) else z3.Solver()
+    solver.set("rlimit", RLIMIT)
+    parts = _parts(facts)
+    for fact in (*parts, *_divisors(parts)):
+        solver.add(E.to_z3(fact, "int", cache=terms))
+    solver.add(*E.z3_bounds(_named(parts), "int"))
+    return solver, terms
+
+
+def _nonlinear(facts: Iterable[Expr]) -> bool:
+    for fact in facts:
+        for node in E.postorder(fact):
+            if node.op == "apply":
+                return False
+    return any(
+        node.op == "mul" and sum(a.op != "const" for a in node.args) > 1 for fact in facts for node in E.postorder(fact)
+    )
+
+
+def _by_bits(facts: Facts) -> bool | None:
+    """64-bit vectors; only an answer that cannot be an artefact of wrapping counts."""
+    import z3
+
+    solver = z3.Solver()
+    solver.set("rlimit", RLIMIT)
+    parts = _parts(facts)
+    named = _named(parts)
+    if any(v.lo is None or v.hi is None for v in named):
+        return None
+    solver.add(*(E.to_z3(f, "bv", 64) for f in (*parts, *_divisors(parts))), *E.z3_bounds(named, "bv", 64))
+    exact = z3.And(*(E.z3_no_overflow(f, 64) for f in parts))
+    answer = solver.check()
+    if answer == z3.unsat:
+        limits = z3.Solver()
+        limits.set("rlimit", RLIMIT)
+        limits.add(*E.z3_bounds(named, "bv", 64), z3.Not(exact))
+        return False if limits.check() == z3.unsat else None
+    solver.add(exact)
+    return True if answer == z3.sat and solver.check() == z3.sat else None
+
+
+def _least(solver: Any, term: Any, low: int) -> int | None:
+    """The smallest value >= low that the solver allows for the term."""
+    import z3
+
+    if solver.check(term >= low) != z3.sat:
+        return None
+    high = solver.model().eval(term, model_completion=True).as_long()
+    while low < high:
+        middle = (low + high) // 2
+        answer = solver.check(term >= low, term <= middle)
+        if answer == z3.sat:
+            high = solver.model().eval(term, model_completion=True).as_long()
+        elif answer == z3.unsat:
+            low = middle + 1
+        else:
+            return None
+    return int(high)

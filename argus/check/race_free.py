@@ -1,0 +1,144 @@
+"""Rule `race_free`: no two waves touch the same byte of LDS, one of them writing, without a barrier that orders them.
+
+Proved: for every pair of accesses e, f to LDS by different waves, of which one writes, on every path and in any two
+iterations, either they touch no common byte, or every path from e to f passes a barrier at which e has retired.
+Retired means: the wave waited for it. A plain barrier waits for the wave's own LDS accesses first; a bare barrier
+waits for nothing, so an access still in flight there is not ordered by it. Direct-to-LDS copies retire by `vm` waits
+only. Also: no two lanes of one store write one byte, unless with the same data; and a direct copy and an ordinary
+access of one wave to a common byte are separated by a wait.
+
+Assumes: all waves reach the same barriers (a barrier under a condition on wave or lane is refused here).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from argus.check.flow import Flow, Place, bounds_of
+from argus.check.race import Conflict, Live, Races, lds_target
+from argus.check.report import Counterexample, Operand, Verdict
+from argus.check.rule import Rule
+from argus.check.witness import replay, smallest_execution
+from argus.ir import interp
+from argus.ir.types import Span
+from argus.layout import expr as E
+
+
+class RaceFree(Rule):
+    """Runs its own walk and reports per buffer."""
+
+    name = "race_free"
+
+    def verdicts(self, flow: Flow) -> list[Verdict]:
+        if not flow.kernel.shared:
+            return []
+        races = Races(flow)
+        races.walk(flow.kernel.body, {})
+        return list(self._by_buffer(flow, races))
+
+    def _by_buffer(self, flow: Flow, races: Races) -> Iterator[Verdict]:
+        for buffer, first_op in races.touched.items():
+            span = buffer.span if buffer.span.line else first_op.span
+            conflicts = [c for c in races.conflicts.values() if buffer in (c.first.touch.buffer, c.second.touch.buffer)]
+            if conflicts:
+                yield self._refutation(flow, races, conflicts, span)
+                continue
+            unclear = [why for op, why in races.unknown if (t := lds_target(op)) is None or t.memory is buffer]
+            if unclear:
+                yield Verdict("race_free", "unknown", span, first_op.id, "enumeration", reason=unclear[0])
+                continue
+            bounds = bounds_of(flow.prover.base)
+            yield Verdict("race_free", "proved", span, first_op.id, "enumeration", sites=races.pairs, bounds=bounds)
+
+    def _refutation(self, flow: Flow, races: Races, conflicts: list[Conflict], span: Span) -> Verdict:
+        reason = ""
+        for conflict in conflicts[:3]:
+            example = self._counterexample(flow, races, conflict, len(conflicts))
+            op = conflict.second.touch.op
+            if isinstance(example, Counterexample):
+                return Verdict("race_free", "refuted", op.span, op.id, "enumeration", counterexample=example)
+            reason = reason or example
+        op = conflicts[0].second.touch.op
+        return Verdict("race_free", "unknown", span, op.id, "enumeration", reason=reason)
+
+    def _counterexample(self, flow: Flow, races: Races, conflict: Conflict, total: int) -> Counterexample | str:
+        first, second = conflict.first, conflict.second
+        place = Place((*first.facts, *second.facts), second.loops, flow.active)
+        found = smallest_execution(flow.kernel, flow.prover, place)
+        lines = f"lines {first.touch.op.span.line} and {second.touch.op.span.line}"
+        if found is None:
+            return f"the accesses of {lines} may overlap, but no launch that shows it was found"
+        execution, values = found
+        outcome = replay(flow.kernel, execution, {}, interp.Schedule("forward", "late"))
+        wanted = {first.touch.op.id, second.touch.op.id}
+        confirmed = outcome is not None and any(
+            h.kind in ("race", "overlap") and {h.first[0], h.second[0]} == wanted for h in outcome.hazards
+        )
+        if not confirmed:
+            return f"the accesses of {lines} may overlap, but the replay does not show it"
+        env = {v.name: n for v, n in values.items()}
+        operands = _parties(flow, races, conflict, env)
+        buffer = second.touch.buffer.name
+        more = f" (and {total - 1} more pairs)" if total > 1 else ""
+        message = f"two waves touch the same bytes of {buffer} without a barrier between them{more}"
+        op = second.touch.op
+        return Counterexample(
+            "race_free", op.span, op.id, message, execution.sizes, execution.block, execution.loops,
+            operands[-1].thread // 64, operands, _help(first, second), table=True,
+        )  # fmt: skip
+
+
+def _help(first: Live, second: Live) -> str:
+    if first.counter == "vm" and not first.retired:
+        return "wait for the direct copy (ag.wait(vm=0)) before the barrier that publishes it"
+    where = f"line {first.touch.op.span.line} and line {second.touch.op.span.line}"
+    if first.loops and first.loops != second.loops:
+        return f"put a barrier between {where} of the next iteration"
+    return f"put a barrier between {where}"
+
+
+def _parties(flow: Flow, races: Races, conflict: Conflict, env: dict[str, int]) -> tuple[Operand, Operand]:
+    """The two smallest threads of different waves that touch the granule."""
+    sides: list[list[tuple[int, int]]] = []
+    for live in (conflict.first, conflict.second):
+        shift = 0
+        if live is conflict.first:
+            difference = E.as_expr(conflict.first.touch.rest - conflict.second.touch.rest)
+            shift = difference.value // races.unit if difference.op == "const" else 0
+        sides.append(_threads_at(flow, races, live, conflict.granule - shift))
+    same_wave = conflict.first.counter != conflict.second.counter
+    pairs = [
+        (x, y)
+        for x in sides[0]
+        for y in sides[1]
+        if x[0] // 64 != y[0] // 64 or (same_wave and x[0] // 64 == y[0] // 64)
+    ]
+    (one, element), (other, other_element) = pairs[0]
+    byte = conflict.granule * races.unit
+    made = []
+    for live, thread, n in ((conflict.first, one, element), (conflict.second, other, other_element)):
+        buffer = live.touch.buffer
+        values = {var.name: int(E.evaluate(value, env)) for var, value in live.loops}
+        when = "".join(f" at {name}={value}" for name, value in values.items())
+        verb = "writes" if live.touch.write else "reads"
+        text = f"byte {byte - buffer.base} of {buffer.name}"
+        made.append(Operand(f"{verb}{when}", thread, n, text, span=live.touch.op.span))
+    return made[0], made[1]
+
+
+def _threads_at(flow: Flow, races: Races, live: Live, granule: int) -> list[tuple[int, int]]:
+    target = lds_target(live.touch.op)
+    assert target is not None
+    buffer = live.touch.buffer
+    # The address as it was when the touch was computed: its offsets do not depend on the iteration.
+    for (number, address), touch in races.touches.items():
+        if number == live.touch.op.id and touch is not None and touch.start == live.touch.start:
+            spread = flow.threads.spread(address)
+            constant = spread.rest.value if spread.rest is not None and spread.rest.op == "const" else 0
+            first = (spread.offsets + constant + buffer.base) // races.unit
+            per_element = buffer.dtype.bytes // races.unit
+            inside = (first <= granule) & (granule < first + target.count * per_element)
+            return [(64 * int(w) + int(l), int((granule - first[w, l]) // per_element)) for w, l in np.argwhere(inside)]
+    return []

@@ -1,0 +1,186 @@
+"""What the checker says about one register element: records, interned so that arrays of small integers can hold them.
+
+A *record* is the symbolic part of a tag; the finite part (which wave, lane, element) is an array of offsets beside it:
+
+    element 3 of lane 9 holds A[block_y*128 + 1, kt*64 + 11]
+        record   Record("element", "A", rests=(M: block_y*128, K: kt*64))      one for all 256 threads
+        offsets  (M: 1, K: 11)                                                  one row per element
+
+so coordinates are never multiplied into linear addresses and symbolic sizes cancel by themselves.
+
+Kinds of records
+
+    element     the value of a tensor element; outside the tensor it means zero (guarded loads pad with zeros)
+    value       computed; still belongs to the coordinates shown; `sums` says what was accumulated into it
+    plain       computed or constant, belongs to no coordinate
+    zero        the number zero: pairs with anything
+    unwritten   LDS that nobody wrote
+    incoming    what a loop-carried slot or LDS held at the head of the loop (while an invariant is being guessed)
+    lost        no longer known; `why` and `op` say where knowledge ended
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from argus.ir.kernel import Kernel
+from argus.ir.ops import Tensor
+from argus.layout.expr import Expr, linear
+
+ABSENT, CONFLICT = -1, -2
+Kind = Literal["element", "value", "plain", "zero", "unwritten", "incoming", "lost"]
+_FIXED: tuple[Kind, ...] = ("zero", "plain", "unwritten")
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """One matrix instruction's share of a sum: the contracted coordinates `rest + offset`, each once."""
+
+    axis: int
+    rest: Expr
+    offsets: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """`items` added once for each value of `var` in range(lo, hi, step)."""
+
+    var: Expr
+    lo: Expr
+    hi: Expr
+    step: int
+    items: tuple[Item, ...]
+
+
+Item = Slots | Repeat
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """What an accumulator has added up, on top of `root`: "zero", "start" (another number) or "slot:N" (incoming)."""
+
+    root: str
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Symbolic part of a tag. `rests[a]` numbers the symbolic part of the coordinate on axis a in `Tables.rests`;
+    ABSENT where there is no such coordinate, CONFLICT where different ones were combined. `part` is (index, of) for a
+    piece of an element."""
+
+    kind: Kind
+    label: str = ""
+    rests: tuple[int, ...] = ()
+    sums: Sum | None = None
+    part: tuple[int, int] = (0, 1)
+    why: str = ""
+    op: int = -1
+
+
+def substitute_items(items: Iterable[Item], mapping: Mapping[Expr, Expr | int]) -> tuple[Item, ...]:
+    """The items with variables replaced; a variable bound by a `Repeat` is its own."""
+    result: list[Item] = []
+    for item in items:
+        if isinstance(item, Slots):
+            result.append(replace(item, rest=item.rest.subst(mapping)))
+        else:
+            inner = {k: v for k, v in mapping.items() if k is not item.var}
+            lo, hi = item.lo.subst(mapping), item.hi.subst(mapping)
+            result.append(replace(item, lo=lo, hi=hi, items=substitute_items(item.items, inner)))
+    return tuple(result)
+
+
+class Tables:
+    """Interned records and rests, and the axes of the kernel, by number."""
+
+    ZERO, PLAIN, UNWRITTEN = 0, 1, 2
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.axes: dict[str, int] = {}
+        self.tensor_axes: dict[Tensor, tuple[int, ...]] = {}
+        for tensor in kernel.tensors:
+            numbers = []
+            for position, name in enumerate(tensor.axes):
+                repeated = tensor.axes[:position].count(name)
+                numbers.append(self.axes.setdefault(name + "'" * repeated, len(self.axes)))
+            self.tensor_axes[tensor] = tuple(numbers)
+        self.axis_names = list(self.axes)
+        self.width = max(1, len(self.axes))
+        self.records: list[Record] = []
+        self.rests: list[Expr] = []
+        self._numbers: dict[Record, int] = {}
+        self._rest_numbers: dict[Expr, int] = {}
+        self._matrix = np.zeros((0, self.width), dtype=np.int32)
+        for kind in _FIXED:
+            self.intern(Record(kind, rests=self.nowhere))
+
+    @property
+    def nowhere(self) -> tuple[int, ...]:
+        return (ABSENT,) * self.width
+
+    def intern(self, record: Record) -> int:
+        number = self._numbers.get(record)
+        if number is None:
+            number = self._numbers[record] = len(self.records)
+            self.records.append(record)
+        return number
+
+    def rest(self, e: Expr) -> int:
+        """The number of a symbolic part; it must have no constant term."""
+        number = self._rest_numbers.get(e)
+        if number is None:
+            number = self._rest_numbers[e] = len(self.rests)
+            self.rests.append(e)
+        return number
+
+    def __getitem__(self, number: int) -> Record:
+        return self.records[number]
+
+    def lost(self, why: str, op: int) -> int:
+        return self.intern(Record("lost", rests=self.nowhere, why=why, op=op))
+
+    def incoming(self, slot: int) -> int:
+        return self.intern(Record("incoming", label=str(slot), rests=self.nowhere))
+
+    def rests_of(self, record: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Numbers of the rests on every axis, for an array of record numbers."""
+        if len(self._matrix) < len(self.records):
+            fresh = [r.rests for r in self.records[len(self._matrix) :]]
+            self._matrix = np.concatenate([self._matrix, np.array(fresh, dtype=np.int32)])
+        return self._matrix[record]
+
+    def kinds(self, record: NDArray[np.int32]) -> set[Kind]:
+        return {self.records[n].kind for n in np.unique(record)}
+
+    def substituted(self, number: int, mapping: Mapping[Expr, Expr | int]) -> tuple[int, tuple[int, ...]]:
+        """The record with variables replaced, and what its offsets grow by (constants leave the rests)."""
+        record = self.records[number]
+        shift = [0] * self.width
+        if record.kind not in ("element", "value"):
+            return number, tuple(shift)
+        rests = list(record.rests)
+        for axis, rest in enumerate(record.rests):
+            if rest >= 0:
+                shift[axis], symbolic = without_constant(self.rests[rest].subst(mapping))
+                rests[axis] = self.rest(symbolic)
+        sums = record.sums
+        if sums is not None:
+            sums = Sum(sums.root, substitute_items(sums.items, mapping))
+        return self.intern(replace(record, rests=tuple(rests), sums=sums)), tuple(shift)
+
+    def coordinate(self, number: int, axis: int, offset: int) -> Expr | None:
+        """The whole coordinate on an axis, or None."""
+        rest = self.records[number].rests[axis]
+        return self.rests[rest] + offset if rest >= 0 else None
+
+
+def without_constant(e: Expr) -> tuple[int, Expr]:
+    """(c, e - c) with c the constant term of e."""
+    _, constant = linear(e)
+    return constant, e - constant

@@ -1,0 +1,138 @@
+"""Tags of whole values: guarded alternatives, each an array of record numbers and offsets.
+
+    Tags = [(guard, record[...], offset[..., axis], site[...]), ...]
+
+For a register value the arrays have the shape (wave, lane, element); for LDS one entry per granule. Guards are boolean
+expressions over sizes, blocks and loop variables; on every execution exactly one of them holds. `site` packs who put
+the element into LDS (op * 2**16 + thread), for reports; -1 where nobody did.
+
+Most values have one alternative with the guard TRUE. `if kt + 1 < n: r = load(kt + 1)` makes two, and the path
+condition at the next use usually removes one again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from argus.check.tables import Tables
+from argus.layout import expr as E
+from argus.layout.expr import Expr
+
+MAX_CASES = 8
+SITE_SHIFT = 16
+
+Records = NDArray[np.int32]
+Offsets = NDArray[np.int32]
+Sites = NDArray[np.int64]
+
+
+@dataclass(slots=True, eq=False)
+class Case:
+    """One alternative: under `guard`, element i has tag (record[i], offset[i])."""
+
+    guard: Expr
+    record: Records
+    offset: Offsets
+    site: Sites
+
+    def under(self, guard: Expr) -> Case:
+        return Case(E.land(self.guard, guard), self.record, self.offset, self.site)
+
+    def same_tags(self, other: Case) -> bool:
+        return np.array_equal(self.record, other.record) and np.array_equal(self.offset, other.offset)
+
+
+@dataclass(slots=True, eq=False)
+class Tags:
+    """Alternatives whose guards are exclusive and together cover every execution that gets here."""
+
+    cases: tuple[Case, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.cases[0].record.shape
+
+    def each(self, change: Callable[[Case], Case]) -> Tags:
+        return Tags(tuple(change(c) for c in self.cases))
+
+    def gather(self, index: tuple[NDArray[np.int64] | slice, ...]) -> Tags:
+        return self.each(lambda c: Case(c.guard, c.record[index], c.offset[index], c.site[index]))
+
+
+def uniform(shape: tuple[int, ...], record: int, width: int) -> Tags:
+    """Every element has the same record and no offset."""
+    return Tags(
+        (
+            Case(
+                E.TRUE,
+                np.full(shape, record, dtype=np.int32),
+                np.zeros((*shape, width), dtype=np.int32),
+                np.full(shape, -1, dtype=np.int64),
+            ),
+        )
+    )
+
+
+def incoming(shape: tuple[int, ...], slot: int, tables: Tables) -> Tags:
+    """Element i is what position i of the slot held at the loop's head."""
+    tags = uniform(shape, tables.incoming(slot), tables.width)
+    tags.cases[0].offset[..., 0] = np.arange(int(np.prod(shape)), dtype=np.int32).reshape(shape)
+    return tags
+
+
+def translate(tags: Tags, tables: Tables, mapping: Mapping[Expr, Expr | int]) -> Tags:
+    """The tags with variables replaced everywhere: in guards, coordinates and sums."""
+
+    def change(case: Case) -> Case:
+        numbers, inverse = np.unique(case.record, return_inverse=True)
+        replaced = [tables.substituted(int(n), mapping) for n in numbers]
+        where = inverse.reshape(case.record.shape)
+        record = np.array([number for number, _ in replaced], dtype=np.int32)[where]
+        offset = case.offset
+        if any(any(shift) for _, shift in replaced):
+            offset = offset + np.array([shift for _, shift in replaced], dtype=np.int32)[where]
+        return Case(case.guard.subst(mapping), record, offset, case.site)
+
+    return tags.each(change)
+
+
+def product(
+    operands: Sequence[Tags], combine: Callable[[tuple[Case, ...]], Case], feasible: Callable[[Expr], bool]
+) -> Tags | None:
+    """`combine` on every combination of alternatives that can happen together; None when there are too many."""
+    chosen: list[tuple[Expr, tuple[Case, ...]]] = [(E.TRUE, ())]
+    for tags in operands:
+        several = len(tags.cases) > 1
+        extended = []
+        for guard, cases in chosen:
+            for case in tags.cases:
+                both = E.land(guard, case.guard)
+                if not several or feasible(both):
+                    extended.append((both, (*cases, case)))
+        chosen = extended
+        if len(chosen) > MAX_CASES:
+            return None
+    results = []
+    for guard, cases in chosen:
+        case = combine(cases)
+        results.append(Case(guard, case.record, case.offset, case.site))
+    return merge(Tags(tuple(results))) if results else None
+
+
+def merge(tags: Tags) -> Tags:
+    """Alternatives with equal tags become one."""
+    kept: list[Case] = []
+    for case in tags.cases:
+        for n, other in enumerate(kept):
+            if case.same_tags(other):
+                kept[n] = Case(E.lor(other.guard, case.guard), other.record, other.offset, other.site)
+                break
+        else:
+            kept.append(case)
+    if len(kept) == 1:
+        kept[0] = Case(E.TRUE, kept[0].record, kept[0].offset, kept[0].site)
+    return Tags(tuple(kept))

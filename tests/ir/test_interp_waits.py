@@ -1,0 +1,70 @@
+"""Wait insertion: results stay right, loads stay in flight, and taking any inserted wait away is noticed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from argus.ir import ops
+from argus.ir.interp import ADVERSARIES, Schedule, run
+from argus.ir.kernel import Kernel
+from argus.ir.ops import Op
+from argus.ir.waits import insert_waits
+from tests.ir import samples
+from tests.ir.test_interp import GEMM_SIZES, gemm_inputs, gemm_reference
+
+
+def without(block: list[Op], victim: int) -> list[Op]:
+    kept: list[Op] = []
+    for op in block:
+        if op.id == victim:
+            continue
+        kept.append(replace(op, body=without(op.body, victim)) if isinstance(op, ops.For) else op)
+    return kept
+
+
+def waits_of(kernel: Kernel) -> list[ops.Wait]:
+    return [op for op in ops.walk(kernel.body) if isinstance(op, ops.Wait)]
+
+
+@pytest.mark.parametrize("schedule", ADVERSARIES[:3], ids=str)
+def test_programs_with_inserted_waits_compute_the_same(schedule: Schedule) -> None:
+    inputs = gemm_inputs()
+    outcome = run(insert_waits(samples.gemm()), inputs, GEMM_SIZES, schedule=schedule)
+    assert outcome.hazards == ()
+    assert np.array_equal(outcome.arrays["C"].astype(np.float32), gemm_reference(inputs))
+
+
+def test_loads_stay_in_flight() -> None:
+    counts = [w.vm for w in waits_of(insert_waits(samples.gemm())) if w.vm is not None]
+    assert counts[0] == 7, "the first of eight global loads is used while seven are outstanding"
+    assert counts == sorted(counts, reverse=True)
+
+
+def test_inserting_twice_changes_nothing() -> None:
+    once = insert_waits(samples.gemm())
+    assert insert_waits(once) is once
+
+
+def test_ids_stay_unique() -> None:
+    ids = [op.id for op in ops.walk(insert_waits(samples.gemm()).body)]
+    assert len(ids) == len(set(ids))
+
+
+def test_a_missing_wait_is_a_hazard() -> None:
+    kernel = insert_waits(samples.vadd())
+    (wait,) = waits_of(kernel)
+    broken = replace(kernel, body=without(kernel.body, wait.id))
+    x = np.ones(1024, dtype=np.float32)
+    outcome = run(broken, {"x": x, "y": x}, {"N": 1024})
+    assert {h.kind for h in outcome.hazards} == {"unwaited"}
+    assert not np.array_equal(outcome.arrays["z"], x + x)
+
+
+@pytest.mark.parametrize("which", [0, 5, -1])
+def test_every_inserted_wait_of_the_gemm_is_needed(which: int) -> None:
+    kernel = insert_waits(samples.gemm())
+    broken = replace(kernel, body=without(kernel.body, waits_of(kernel)[which].id))
+    assert "unwaited" in {h.kind for h in run(broken, gemm_inputs(), GEMM_SIZES).hazards}

@@ -1,0 +1,298 @@
+"""Loading code objects and launching kernels on the simulated device.
+
+    from argus import machine
+    kernel = machine.load("vadd.hsaco").kernel("vadd")
+    result = kernel((3, 1, 1), (256, 1, 1), a, b, c, np.int32(3000))
+    c                                # NumPy arrays are written in place
+    result.reports                   # what the checks found
+
+grid is the number of workgroups, block the number of threads of each; both may be an int or a tuple of up to three.
+Arguments follow the kernel's metadata: arrays (NumPy, ml_dtypes, anything with __dlpack__ on the CPU) and None (null)
+for pointers, Python or NumPy scalars for values; hidden arguments are supplied. Objects without metadata take
+explicit byte offsets: `kernel(grid, block, *args, offsets=[0, 16, 32])`, where scalars must be sized (np.int32(5),
+np.float32(1)). `lds` is the dynamic LDS size in bytes, added to what the descriptor states.
+
+Each launch has its own device memory: arrays are copied in, and copied back when the launch ends (also when a check
+stops it). The same array passed twice is one allocation; partly overlapping arrays are refused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from argus.machine.checks import ALL_CHECKS, CheckName, Checks
+from argus.machine.errors import LaunchError, MachineError, Report
+from argus.machine.interp import Program
+from argus.machine.interp_control import set_mode
+from argus.machine.interp_schedule import Schedule, Scheduler
+from argus.machine.interp_services import Services
+from argus.machine.interp_start import Dispatch, dispatch_packet, float_mode, initial_scalars, initial_v0, mode_register
+from argus.machine.launch_arguments import pack_arguments
+from argus.machine.loader import CodeObject, KernelInfo, load_object
+from argus.machine.memory import Arena
+from argus.machine.record import ExecutionRecord, WaveRecord, WaveRecorder
+from argus.machine.state import LANES, LDS_LIMIT, REGISTERS, Wave, Workgroup
+
+Triple = tuple[int, int, int]
+Executor = Literal["interp", "jit"]
+MAX_THREADS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to run a launch.
+
+    checks       names of checks, or "all"; see `argus.machine.checks`.
+    schedule     order of waves, with `quantum` instructions per turn and a `seed`.
+    record       make an execution record.
+    max_steps    wave instructions after which the launch is reported as not ending.
+    switch_after instructions after which a workgroup that has not ended lets others run.
+    workgroups   run only these (linear numbers or (x, y, z)); the others do not exist for the run.
+    stop         raise at the end if any check reported something.
+    """
+
+    checks: Sequence[CheckName] | Literal["all"] = ()
+    schedule: Schedule = "rounds"
+    quantum: int = 64
+    seed: int = 0
+    record: bool = False
+    max_steps: int = 200_000_000
+    switch_after: int = 200_000
+    workgroups: Sequence[int | Triple] | None = None
+    stop: bool = False
+    progress: Callable[[int, int], None] | None = None
+
+    def chosen_checks(self) -> tuple[CheckName, ...]:
+        return ALL_CHECKS if self.checks == "all" else tuple(self.checks)
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchResult:
+    """What a launch did."""
+
+    instructions: int
+    workgroups: int
+    reports: list[Report] = field(default_factory=list)
+    record: ExecutionRecord | None = None
+
+    @property
+    def ok(self) -> bool:
+        return not self.reports
+
+
+def _triple(value: int | Sequence[int], what: str) -> Triple:
+    parts = (value,) if isinstance(value, int | np.integer) else tuple(value)
+    if not 1 <= len(parts) <= 3 or any(not isinstance(p, int | np.integer) or p < 1 for p in parts):
+        raise LaunchError(f"{what} must be one to three positive numbers, not {value!r}")
+    x, y, z = (*(int(p) for p in parts), 1, 1)[:3]
+    return x, y, z
+
+
+class Module:
+    """A loaded code object."""
+
+    def __init__(self, code: CodeObject) -> None:
+        self.code = code
+
+    @property
+    def names(self) -> list[str]:
+        """The kernels it holds."""
+        return sorted(self.code.kernels)
+
+    def kernel(self, name: str | None = None) -> Kernel:
+        """A kernel by name; the name may be left out if there is only one."""
+        if name is None:
+            if len(self.names) != 1:
+                raise LaunchError(f"the object holds {len(self.names)} kernels, name one of: {', '.join(self.names)}")
+            name = self.names[0]
+        if name not in self.code.kernels:
+            raise LaunchError(f"no kernel {name!r}; the object holds: {', '.join(self.names)}")
+        return Kernel(self.code, self.code.kernels[name])
+
+
+def load(source: str | Path | bytes) -> Module:
+    """Load a code object from a path or its bytes."""
+    return Module(load_object(source))
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A launch ready to run: what an executor starts from."""
+
+    code: CodeObject
+    dispatch: Dispatch
+    arena: Arena
+    code_base: int
+    options: Options
+    write_back: Callable[[], None]
+
+    @property
+    def chosen_workgroups(self) -> list[int]:
+        total, chosen = self.dispatch.workgroups, self.options.workgroups
+        if chosen is None:
+            return list(range(total))
+        gx, gy, _ = self.dispatch.grid
+        numbers = [w if isinstance(w, int) else w[0] + gx * (w[1] + gy * w[2]) for w in chosen]
+        bad = [n for n in numbers if not 0 <= n < total]
+        if bad:
+            raise LaunchError(f"workgroup {bad[0]} is not in the grid of {total}")
+        return numbers
+
+
+class Kernel:
+    """A kernel of a loaded object; call it to launch it."""
+
+    def __init__(self, code: CodeObject, info: KernelInfo) -> None:
+        self.code = code
+        self.info = info
+
+    def __call__(
+        self,
+        grid: int | Sequence[int],
+        block: int | Sequence[int],
+        *args: Any,
+        lds: int = 0,
+        offsets: Sequence[int] | None = None,
+        options: Options | None = None,
+        executor: Executor = "interp",
+        **settings: Any,
+    ) -> LaunchResult:
+        """Launch; keyword arguments other than the named ones are fields of `Options`."""
+        chosen = options or Options(**settings)
+        prepared = self.prepare(grid, block, args, lds, offsets, chosen)
+        try:
+            if executor == "jit":
+                return _run_jit(prepared)
+            return interpret(prepared)
+        finally:
+            prepared.write_back()
+
+    def prepare(
+        self,
+        grid: int | Sequence[int],
+        block: int | Sequence[int],
+        args: Sequence[Any],
+        lds: int,
+        offsets: Sequence[int] | None,
+        options: Options,
+    ) -> Prepared:
+        """Check the launch, allocate device memory, and pack the arguments."""
+        info = self.info
+        shape, threads = _triple(grid, "grid"), _triple(block, "block")
+        lds_bytes = self._check_resources(threads, lds)
+        arena = Arena()
+        code_base = self._map_code(arena)
+        packed = pack_arguments(arena, info, args, offsets, shape, threads, lds)
+        kernarg = arena.allocate(max(len(packed.data), 1), "kernel arguments")
+        packet = arena.allocate(64, "dispatch packet")
+        private = info.private_segment_fixed_size
+        arena.write(kernarg, np.frombuffer(packed.data, np.uint8))
+        header = dispatch_packet(shape, threads, private, lds_bytes, kernarg.start)
+        arena.write(packet, np.frombuffer(header, np.uint8))
+        dispatch = Dispatch(info, shape, threads, lds_bytes, kernarg.start, packed.data, packet.start)
+        return Prepared(self.code, dispatch, arena, code_base, options, packed.write_back)
+
+    def _check_resources(self, block: Triple, lds: int) -> int:
+        info, descriptor = self.info, self.info.descriptor
+        threads = math.prod(block)
+        if threads > min(MAX_THREADS, info.max_flat_workgroup_size):
+            limit = min(MAX_THREADS, info.max_flat_workgroup_size)
+            raise LaunchError(f"a workgroup of {threads} threads; kernel {info.name} allows {limit}", "ARG-M108")
+        if info.required_workgroup_size is not None and info.required_workgroup_size != block:
+            raise LaunchError(f"kernel {info.name} requires workgroups of {info.required_workgroup_size}, not {block}")
+        lds_bytes = info.group_segment_fixed_size + lds
+        if lds < 0 or lds_bytes > LDS_LIMIT:
+            message = f"kernel {info.name} asks for {lds_bytes} bytes of LDS; a workgroup has at most {LDS_LIMIT}"
+            raise LaunchError(message, "ARG-M108")
+        if descriptor.vgprs > REGISTERS:
+            message = f"kernel {info.name} asks for {descriptor.vgprs} registers; a wave has at most {REGISTERS}"
+            raise LaunchError(message, "ARG-M108")
+        return lds_bytes
+
+    def _map_code(self, arena: Arena) -> int:
+        """Copy the object's sections to device memory; returns the address of the code section."""
+        end = max((s.address + len(s.data) for s in self.code.segments), default=len(self.code.text))
+        image = arena.allocate(max(end, self.code.text_address + len(self.code.text)), "code object")
+        offset = image.start - arena.base
+        for segment in self.code.segments:
+            start = offset + segment.address
+            arena.buffer[start : start + len(segment.data)] = np.frombuffer(segment.data, np.uint8)
+        for pointer in self.code.pointers:
+            place = arena.buffer[offset + pointer : offset + pointer + 8].view(np.uint64)
+            place += np.uint64(image.start)
+        return image.start + self.code.text_address
+
+
+def _run_jit(prepared: Prepared) -> LaunchResult:
+    try:
+        from argus.machine.jit.executor import execute
+    except ImportError:
+        raise LaunchError("the JIT executor is not available; use executor='interp'") from None
+    result: LaunchResult = execute(prepared)
+    return result
+
+
+def interpret(prepared: Prepared) -> LaunchResult:
+    """Run a prepared launch on the interpreter."""
+    dispatch, options = prepared.dispatch, prepared.options
+    descriptor = dispatch.kernel.descriptor
+    services = Services(prepared.arena, descriptor.accum_offset, prepared.code_base, recording=options.record)
+    checks = Checks(options.chosen_checks(), services, dispatch.kernel)
+    program = Program(prepared.code.text, dispatch.kernel.start, services, checks.wraps)
+    checks.bind(program)
+    scheduler = Scheduler(
+        program, options.schedule, options.quantum, options.seed, options.max_steps, options.switch_after
+    )
+    scheduler.barrier_released = checks.barrier_released
+    waves: dict[tuple[int, int], WaveRecord] = {}
+    numbers = prepared.chosen_workgroups
+    done = 0
+
+    def ended(group: Workgroup) -> None:
+        nonlocal done
+        done += 1
+        checks.workgroup_ended(group)
+        for w in group.waves:
+            if w.recorder is not None:
+                waves[group.number, w.index] = w.recorder.finish()
+        if options.progress is not None:
+            options.progress(done, len(numbers))
+
+    with np.errstate(all="ignore"):
+        scheduler.run(_workgroups(prepared, program, checks, numbers), ended)
+    reports = services.findings.reports()
+    if options.stop and reports:
+        raise MachineError(reports[0])
+    record = ExecutionRecord(dispatch.grid, dispatch.block, waves) if options.record else None
+    return LaunchResult(scheduler.steps, len(numbers), reports, record)
+
+
+def _workgroups(prepared: Prepared, program: Program, checks: Checks, numbers: list[int]) -> Iterator[Workgroup]:
+    dispatch, options = prepared.dispatch, prepared.options
+    mode, register = float_mode(dispatch.kernel), mode_register(dispatch.kernel)
+    private = -(-dispatch.kernel.private_segment_fixed_size // 4) * 4
+    for number in numbers:
+        group = Workgroup(dispatch.workgroup(number), number, dispatch.lds_bytes)
+        scalars = initial_scalars(dispatch, group.id)
+        for index in range(dispatch.waves):
+            w = Wave(group, index, mode)
+            for n, value in scalars.items():
+                w.s[n] = value
+            w.v[0][...], live = initial_v0(dispatch, index)
+            w.set_exec(live)
+            set_mode(w, register)
+            w.pc = program.start
+            if private:
+                w.scratch = np.zeros((LANES, private), np.uint8)
+            if options.record:
+                w.recorder = WaveRecorder()
+            checks.wave_started(w, sorted(scalars))
+            group.waves.append(w)
+        checks.workgroup_started(group)
+        yield group

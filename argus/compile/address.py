@@ -8,8 +8,9 @@
     VOFFSET     the rest, per lane: computed before the loop
     IMMEDIATE   the constant, up to 4095; for LDS up to 65535
 
-so a load in a loop costs no vector instruction. A guard replaces VOFFSET by 2**31 where it is false; every buffer is
-smaller, so the load gives zeros and the store nothing.
+so a load in a loop costs no vector instruction. A guard that differs between lanes replaces VOFFSET by 2**31 where it
+is false: every buffer is smaller, so the load gives zeros and the store nothing. A guard all lanes agree on makes the
+resource empty instead, which is scalar work.
 
 The range check. The hardware compares VOFFSET + IMMEDIATE with the size; whether SOFFSET takes part is documented
 both ways, so SOFFSET is used only where `Facts.in_bounds` shows that nothing is out of range; elsewhere the loop's
@@ -64,12 +65,15 @@ def buffer_address(c: Context, access: Access) -> BufferAddress:
     voffset = rest + (constant - immediate)
     if _least(voffset) < 0:
         soffset, block, voffset = ZERO, ZERO, access.address - immediate
-    resource = _resource(c, access.memory, block)
-    offset = c.indices.value(voffset)
+    switch = E.TRUE
+    if access.guard is not None and c.indices.uniform(access.guard):
+        switch = access.guard
+    elif access.guard is not None:
+        voffset = E.select(access.guard, voffset, E.const(OUT_OF_RANGE))
+    resource = _resource(c, access.memory, block, switch)
+    offset = _kept(c, voffset)
     if immediate:
         offset = c.function.let(f"add i32 {offset}, {immediate}")
-    if access.guard is not None and access.guard is not E.TRUE:
-        offset = c.function.let(f"select i1 {c.indices.value(access.guard)}, i32 {offset}, i32 {OUT_OF_RANGE}")
     return BufferAddress(resource, offset, c.indices.value(soffset))
 
 
@@ -106,10 +110,24 @@ def _loop_variables(c: Context) -> set[str]:
     return names
 
 
-def _resource(c: Context, tensor: Tensor, base: Expr) -> str:
-    """The buffer resource of the tensor from byte `base` on; made once per scope in which `base` is constant."""
-    home = c.indices.home(base)
-    key = (tensor.name, base)
+def _kept(c: Context, e: Expr) -> str:
+    """A per-lane expression as an opaque value: LLVM keeps it in its register and does not compute it anew in a loop."""
+    if e.op == "const":
+        return c.indices.value(e)
+    home = c.indices.home(e)
+    kept = home.kept.get(e)
+    if kept is None:
+        kept = home.kept[e] = c.function.opaque("i32", c.indices.value(e), "v", home)
+    return kept
+
+
+def _resource(c: Context, tensor: Tensor, base: Expr, switch: Expr) -> str:
+    """The buffer resource of the tensor from byte `base` on, empty where the uniform `switch` is false.
+
+    Made once per scope in which both are fixed; the size is computed outside the scope of the switch where possible.
+    """
+    home = max(c.indices.home(base), c.indices.home(switch), key=lambda scope: scope.depth)
+    key = (tensor.name, base, switch)
     scope = c.function.scope
     while True:
         if key in scope.resources:
@@ -118,13 +136,12 @@ def _resource(c: Context, tensor: Tensor, base: Expr) -> str:
             break
         scope = scope.parent
     inside, c.function.scope = c.function.scope, home
-    pointer, size = f"%{tensor.name}", c.indices.value(extent_bytes(tensor))
+    pointer = f"%{tensor.name}"
     if base is not ZERO:
-        offset = c.indices.value(base)
-        wide = c.function.let(f"zext i32 {offset} to i64", home)
+        wide = c.function.let(f"zext i32 {c.indices.value(base)} to i64", home)
         pointer = c.function.let(f"getelementptr i8, ptr addrspace(1) {pointer}, i64 {wide}", home)
-        left = c.function.let(f"sub i32 {size}, {offset}", home)
-        size = c.function.call("i32", "llvm.smax.i32", f"i32 {left}", "i32 0", scope=home)
+    left = E.maximum(extent_bytes(tensor) - base, 0) if base is not ZERO else extent_bytes(tensor)
+    size = c.indices.value(E.select(switch, left, ZERO))
     records = c.function.let(f"zext i32 {size} to i64", home)
     made = c.function.call(
         "ptr addrspace(8)",
@@ -155,7 +172,7 @@ def lds_address(c: Context, buffer: Shared, address: Expr) -> str:
     home = c.indices.home(moving)
     pointer = home.pointers.get(moving)
     if pointer is None:
-        value = c.indices.value(moving)
+        value = _kept(c, moving)
         pointer = home.pointers[moving] = c.function.let(f"inttoptr i32 {value} to ptr addrspace(3)", home)
     if not constant:
         return pointer

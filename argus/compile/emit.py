@@ -220,7 +220,7 @@ def _splat(element: str, value: object, count: int) -> str:
 
 def _module_text(c: Context, plan: Plan, debug: bool) -> str:
     kernel, function = c.kernel, c.function
-    arguments = [f"ptr addrspace(1) inreg noalias %{t.name}" for t in kernel.tensors]
+    arguments = [f"ptr addrspace(1) inreg %{t.name}" for t in kernel.tensors]
     arguments += [f"{_argument_type(s.dtype)} inreg %{s.name}" for s in kernel.scalars]
     arguments += [f"i32 inreg %{s.name}" for s in kernel.shapes]
     names = [*(t.name for t in kernel.tensors), *(s.name for s in kernel.scalars), *(s.name for s in kernel.shapes)]

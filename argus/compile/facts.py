@@ -53,7 +53,29 @@ class Facts:
         return lo is not None and lo >= 1
 
     def in_bounds(self, access: Access) -> bool:
-        """Every element of the access, of every thread, lies inside the tensor."""
+        """Every element of the access, of every thread whose guard holds, lies inside the tensor."""
+        if self._inside(access):
+            return True
+        if access.guard is None:
+            return False
+        before = dict(self.limits)
+        for condition in access.guard.args if access.guard.op == "land" else (access.guard,):
+            self._limit_from(condition)
+        inside = self._inside(access)
+        self.limits = before
+        return inside
+
+    def _limit_from(self, condition: Expr) -> None:
+        """From a < b (or a <= b): a block or loop variable that a grows with by one is at most b - a + itself (- 1)."""
+        if condition.op not in ("lt", "le"):
+            return
+        slack = condition.args[1] - condition.args[0]
+        terms, _ = E.linear(slack)
+        for atom, factor in terms.items():
+            if factor == -1 and atom in self.limits:
+                self.limits[atom] = slack + atom - (1 if condition.op == "lt" else 0)
+
+    def _inside(self, access: Access) -> bool:
         tensor = access.memory
         if not isinstance(tensor, Tensor) or len(access.coords) != len(tensor.shape):
             return False

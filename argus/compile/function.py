@@ -46,8 +46,9 @@ class Scope:
     cache: dict[Expr, str] = field(default_factory=dict)
     phis: list[Phi] = field(default_factory=list)
     increments: list[tuple[Phi, str]] = field(default_factory=list)
-    resources: dict[tuple[str, Expr], str] = field(default_factory=dict)
+    resources: dict[tuple[str, Expr, Expr], str] = field(default_factory=dict)
     pointers: dict[Expr, str] = field(default_factory=dict)
+    kept: dict[Expr, str] = field(default_factory=dict)
     variable: Expr | None = None
     first: Expr | None = None
     step: int = 1

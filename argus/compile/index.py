@@ -144,6 +144,7 @@ class Indices:
         scope = self.function.scope
         scope.cache = {e: text for e, text in scope.cache.items() if name not in {v.name for v in e.free()}}
         scope.pointers = {e: text for e, text in scope.pointers.items() if name not in {v.name for v in e.free()}}
+        scope.kept = {e: text for e, text in scope.kept.items() if name not in {v.name for v in e.free()}}
 
     def uniform(self, e: Expr) -> bool:
         return not any(v.name in self.varying for v in e.free())
@@ -156,6 +157,8 @@ class Indices:
         home = self.home(e)
         if e.op == "add" and not e.boolean:
             text = self._sum(e, home)
+        elif e.op in ("lt", "le") and home.kind == "loop":
+            text = self._comparison(e, home)
         elif self._steps(e, home):
             text = self._running(e, home)
         else:
@@ -216,6 +219,18 @@ class Indices:
             found = self._find(total)
             text = found if found is not None else self._join(total, text, part)
         return text
+
+    def _comparison(self, e: Expr, home: Scope) -> str:
+        """What moves with the loop on the left, what does not on the right, where it is computed before the loop."""
+        terms, constant = E.linear(e.args[0] - e.args[1])
+        moving, fixed = E.const(0), E.const(-constant)
+        for atom, factor in terms.items():
+            if self.home(atom) is home:
+                moving = moving + atom * factor
+            else:
+                fixed = fixed - atom * factor
+        code = Code(self.function, home, self.variables)
+        return code.compare(e.op, self.value(moving), self.value(fixed))
 
     def _join(self, total: Expr, text: str, part: Expr) -> str:
         home = self.home(total)

@@ -8,8 +8,8 @@ registers. Loop-carried values are live throughout their loop. Addresses are est
 expressions. The estimate decides where accumulators live (values that enter a loop and are only ever the C operand of
 matrix instructions): in V while everything fits, else in A. A kernel that cannot fit is refused here, with the numbers.
 
-Policies a kernel may set: `accumulators` = "vgpr" | "agpr", `waves_per_simd` = minimum number of waves a SIMD must
-hold.
+Policies a kernel may set: `agpr` = True | False (accumulators in A or in V), `waves_per_simd` = how many waves a SIMD
+must hold.
 """
 
 from __future__ import annotations
@@ -21,18 +21,22 @@ from argus.compile.errors import CompileError
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.types import Value
+from argus.layout import expr as E
+from argus.layout.expr import Expr
 
 FILE = 512
 HALF = 256
 SIMDS = 4
-POLICIES = frozenset({"accumulators", "waves_per_simd"})
+POLICIES = ("agpr", "waves_per_simd")
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`live` and `accumulators` are estimates in registers; `agprs` what the A file must hold."""
+    """Estimates in registers: `live` values and `addresses` at the fullest point, `accumulators` among the values;
+    `agprs` is what the A file must hold."""
 
     live: int
+    addresses: int
     accumulators: int
     agprs: int
     waves_per_simd: int
@@ -51,31 +55,34 @@ class Plan:
 
 
 def plan(kernel: Kernel) -> Plan:
-    unknown = sorted(set(kernel.policies) - POLICIES)
+    unknown = [name for name in kernel.policies if name not in POLICIES]
     if unknown:
+        known = ", ".join(POLICIES)
         raise CompileError(
-            "C150", f"no policy named {unknown[0]!r}; there are {', '.join(sorted(POLICIES))}", kernel.span
+            "C150", f"the compiler does not act on a policy {unknown[0]!r}, only on {known}", kernel.span
         )
     waves = max(-(-kernel.waves // SIMDS), int(kernel.policies.get("waves_per_simd", 1)))
+    if not 1 <= waves <= 8:
+        raise CompileError("C150", f"a SIMD holds 1 to 8 waves, not {waves}", kernel.span)
     accumulators = frozenset(_accumulators(kernel.body))
     carried = sum(registers(value) for value in accumulators)
-    live = _most_live(kernel.body, frozenset())
-    budget = FILE // waves
-    choice = kernel.policies.get("accumulators", "agpr" if live > min(budget, HALF) else "vgpr")
-    if choice not in ("agpr", "vgpr"):
-        raise CompileError("C150", f"accumulators live in 'vgpr' or 'agpr', not {choice!r}", kernel.span)
-    if live > budget:
+    live, _ = _walk_back(kernel.body, frozenset())
+    addresses = _addresses(kernel.body, frozenset())
+    needed, budget = live + addresses, FILE // waves
+    in_agprs = bool(kernel.policies.get("agpr", needed > min(budget, HALF))) and carried > 0
+    if live > budget or live - (carried if in_agprs else 0) > HALF:
         raise CompileError(
             "C130",
-            f"about {live} registers are live at once, a wave has {budget}",
+            f"about {needed} registers are live at once, a wave has {budget}",
             kernel.span,
             (
-                f"accumulators {carried}, everything else {live - carried}",
-                f"{kernel.waves} waves a workgroup: {waves} share the {FILE} registers of a SIMD",
+                f"accumulators {carried}, other values {live - carried}, addresses {addresses}",
+                f"{waves} waves share the {FILE} registers of a SIMD; at most {HALF} of a wave's are not accumulation",
+                "registers: a smaller tile, fewer values in flight, or fewer waves",
             ),
         )
-    agprs = min(HALF, -(-carried // 4) * 4) if choice == "agpr" else 0
-    return Plan(live, carried, agprs, waves, accumulators if choice == "agpr" else frozenset())
+    agprs = min(HALF, -(-carried // 4) * 4) if in_agprs else 0
+    return Plan(live, addresses, carried, agprs, waves, accumulators if in_agprs else frozenset())
 
 
 def _accumulators(block: list[ops.Op]) -> list[Value]:
@@ -93,12 +100,8 @@ def _accumulators(block: list[ops.Op]) -> list[Value]:
     return found
 
 
-def _most_live(block: list[ops.Op], after: frozenset[Value]) -> int:
-    """Most registers live at one point of the block, given the values live after it."""
-    return _walk_back(block, after)[0]
-
-
 def _walk_back(block: list[ops.Op], after: frozenset[Value]) -> tuple[int, frozenset[Value]]:
+    """Most registers live at one point of the block, and the values live before it, given those live after."""
     live = set(after)
     most = _size(live)
     for op in reversed(block):
@@ -135,3 +138,26 @@ def _used_from_outside(block: list[ops.Op]) -> set[Value]:
 
 def _size(values: set[Value] | frozenset[Value]) -> int:
     return sum(registers(value) for value in values)
+
+
+def _addresses(block: list[ops.Op], loops: frozenset[str]) -> int:
+    """Distinct per-lane address parts in one loop, the largest number of any loop."""
+    parts: set[Expr] = set()
+    most = 0
+    for op in block:
+        if isinstance(op, ops.For):
+            most = max(most, _addresses(op.body, loops | {op.var.name}))
+        elif op.blocks:
+            most = max(most, *(_addresses(inner, loops) for inner in op.blocks))
+        elif isinstance(op, ops.Load | ops.Store | ops.Atomic | ops.CopyToLds):
+            parts.add(_lane_part(op.access.address, loops))
+    return max(most, len(parts) if loops else 0)
+
+
+def _lane_part(address: Expr, loops: frozenset[str]) -> Expr:
+    total = E.const(0)
+    for atom, factor in E.linear(address)[0].items():
+        names = {v.name for v in atom.free()}
+        if "lane" in names or not names & (loops | {"block_x", "block_y", "block_z"}):
+            total = total + atom * factor
+    return total

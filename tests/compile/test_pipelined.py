@@ -1,0 +1,39 @@
+"""Inner loops of hand-assembly class: 256x256x64 bf16 GEMM in four forms, counted in the decoded object.
+
+The limits are the counts of the best schedules known for these tiles, plus the four scalar instructions that make the
+prefetch past the last tile exact (a compare, two selects of the buffer size, one copy).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from argus.compile import compile_kernel
+from argus.compile.decoded import decode
+from argus.gfx942.waits import decode as decode_wait
+from tests.compile.pipelined import Pipelined
+
+FORMS = {
+    "4 waves, 32x32x8": (Pipelined(4, 32), 230, 128, 15),
+    "8 waves, 32x32x8": (Pipelined(8, 32), 131, 64, 5),
+    "8 waves, 16x16x16": (Pipelined(8, 16, deep=False, rolling=True), 193, 128, 5),
+    "4 waves, 16x16x16": (Pipelined(4, 16, deep=False, rolling=True), 357, 256, 15),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_inner_loop(form: str) -> None:
+    """`compile_kernel` itself audits order, copies and spills; here the counts."""
+    source, most, matrix, in_flight = FORMS[form]
+    kernel = source.kernel()
+    compiled = compile_kernel(kernel)
+    code = decode(compiled.object, kernel.name)
+    first, last = max(code.loops, key=lambda span: code.kinds[span[0] : span[1]].count("mfma"))
+    counts = Counter(code.kinds[first : last + 1])
+    assert counts["mfma"] == matrix
+    assert last - first + 1 <= most
+    assert counts["valu"] == counts["accmov"] == counts["nop"] == 0
+    waits = [decode_wait(i.operands[0].value) for i in code.insts[first : last + 1] if i.op == "s_waitcnt"]
+    assert min(w.vm for w in waits) >= in_flight

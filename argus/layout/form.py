@@ -32,6 +32,7 @@ from argus.layout.swizzle import Swizzle
 
 MAX_POINTS = 1 << 22
 SELF_CHECK_POINTS = 1 << 16
+MAX_ADDRESS = 1 << 62
 
 Table = NDArray[np.int64]
 Number = int | Expr
@@ -119,6 +120,13 @@ def _check_names(form: Form) -> None:
 
 
 def _check_digits(form: Form) -> None:
+    reach = abs(form.offset) + sum(
+        abs(d.stride) * (d.extent if isinstance(d.extent, int) else 1)
+        for d in form.digits()
+        if isinstance(d.stride, int)
+    )
+    if reach >= MAX_ADDRESS:
+        raise LayoutError(f"the layout reaches {reach} bytes; addresses must stay below 2**62")
     for axis in form.axes:
         if not axis.digits:
             raise LayoutError(f"axis `{axis.name}` has no digits", axis.name)

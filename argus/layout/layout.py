@@ -167,7 +167,7 @@ class Layout:
         """name=count: a further axis on which the address does not depend."""
         data = self.form
         for name, count in copies.items():
-            data = reshape.replicate(data, name, count)
+            data = reshape.replicate(data, name, _number(name, count))
         return Layout.of(data)
 
     def shift(self, by: int | Expr) -> Layout:

@@ -85,7 +85,10 @@ class Owner:
         grid = np.indices(tuple(self.inputs.values()), dtype=np.int64, sparse=True)
         env = dict(zip(self.inputs, grid, strict=True))
         shape = tuple(self.inputs.values())
-        return {name: np.broadcast_to(np.asarray(evaluate(e, env)), shape) for name, e in self.outputs.items()}
+        try:
+            return {name: np.broadcast_to(np.asarray(evaluate(e, env)), shape) for name, e in self.outputs.items()}
+        except ExprError as error:
+            raise LayoutError(f"owner: {error}") from error
 
     def table(self, output: str) -> NDArray[np.int64]:
         """Values of one coordinate at every point, indexed by the inputs in order."""
@@ -97,8 +100,11 @@ class Owner:
 
     def _flat(self) -> NDArray[np.int64]:
         """Coordinates packed into one number per point (row-major in the output box)."""
+        shape = self.shape()
+        if int(np.prod([1, *shape.values()], dtype=object)) >= 1 << 62:
+            raise LayoutError(f"the coordinates of the owner span {_show(shape)}, too large a box to enumerate")
         packed = np.zeros(tuple(self.inputs.values()), dtype=np.int64)
-        for name, extent in self.shape().items():
+        for name, extent in shape.items():
             if int(self._tables[name].min()) < 0:
                 raise LayoutError(f"coordinate `{name}` of the owner becomes negative", name)
             packed = packed * extent + self._tables[name]

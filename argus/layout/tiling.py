@@ -24,6 +24,8 @@ from argus.layout.form import Axis, Digit, Form, steps, table
 
 def _gaps(form: Form, unit: int, operation: str) -> tuple[list[tuple[int, int]], int, str]:
     """Digits (extent, stride) that fill the spaces between the form's digits, and where the last of them ends."""
+    if unit < 1:
+        raise LayoutError(f"{operation}: the unit must be at least 1, not {unit}")
     if form.offset or not (form.base.op == "const" and form.base.value == 0):
         raise LayoutError(f"{operation}: the layout must start at 0, not at {form.base + form.offset}")
     gaps: list[tuple[int, int]] = []

@@ -27,7 +27,7 @@ _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _RELA = struct.Struct("<QQq")
 _IDENT = 16
-_NAME_LIMIT = 1 << 16
+_NAME_LIMIT, _NAME_BUDGET = 1 << 16, 1 << 26
 
 
 class LoadError(ValueError):
@@ -138,6 +138,9 @@ def _sections(data: bytes, table_offset: int, count: int, name_index: int) -> tu
     for index, (_, kind, _, _, offset, size, *_rest) in enumerate(raw):
         if kind not in (0, SHT_NOBITS) and offset + size > len(data):
             raise LoadError(f"the file is truncated at {len(data)} bytes: section {index} reaches to {offset + size}")
+    held_bytes = sum(size for _, kind, _, _, _, size, *_rest in raw if kind not in (0, SHT_NOBITS))
+    if held_bytes > len(data):
+        raise LoadError(f"the sections hold {held_bytes} bytes but the file only {len(data)}: they overlap in the file")
     names = data[raw[name_index][4] :][: raw[name_index][5]]
     sections = []
     for index, (name, kind, flags, address, offset, size, link, info, align, _) in enumerate(raw):
@@ -162,9 +165,13 @@ def _symbols(section: Section, sections: tuple[Section, ...]) -> tuple[Symbol, .
         raise LoadError(f"symbol table {section.name!r} names string table {section.link}, which does not exist")
     strings = sections[section.link].data
     found = []
+    budget = _NAME_BUDGET
     for offset in range(0, len(section.data) - _SYMBOL.size + 1, _SYMBOL.size):
         name, info, _, where, value, size = _SYMBOL.unpack_from(section.data, offset)
         label = string_at(strings, name, f"the name of symbol {offset // _SYMBOL.size}")
+        budget -= len(label)
+        if budget < 0:
+            raise LoadError(f"the names of symbol table {section.name!r} take more than {_NAME_BUDGET} characters")
         found.append(Symbol(label, value, size, where, info & 15, info >> 4))
     return tuple(found)
 

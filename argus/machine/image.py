@@ -40,6 +40,7 @@ MEMORY_LIMIT = 1 << 28
 _FIRST_ADDRESS = 0x1000
 _LARGEST_ALIGN = 1 << 16
 _CODE_PAGE = 256
+_LARGEST_GAP = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +110,16 @@ def place_image(elf: Elf) -> Image:
         )
         for s in kept
     ]
-    if got.slots:
-        table = b"".join(value.to_bytes(8, "little") for value in got.slots.values())
+    if got.values:
+        table = b"".join(value.to_bytes(8, "little") for value in got.values)
         segments.append(Segment(".got", got.address, table, len(table), writable=False, executable=False))
-        pointers += [got.address + 8 * index for index in range(len(got.slots))]
+        pointers += [got.address + 8 * index for index in range(len(got.values))]
     image.segments = tuple(segments)
     image.pointers = tuple(sorted(set(pointers)))
     image.text_address = min(s.address for s in segments if s.executable)
     last = max(s.address + s.size for s in segments if s.executable)
+    if last - image.text_address > sum(s.size for s in segments if s.executable) + _LARGEST_GAP:
+        raise LoadError("the code sections of the object lie too far apart")
     text = bytearray(last - image.text_address)
     for segment in segments:
         if segment.executable:
@@ -132,7 +135,7 @@ def _place(sections: list[Section]) -> dict[int, int]:
     position = _FIRST_ADDRESS
     for section in sorted(sections, key=lambda s: not s.flags & SHF_EXECINSTR):
         align = max(section.align, _CODE_PAGE if section.flags & SHF_EXECINSTR else 8)
-        if align & align - 1 or align > _LARGEST_ALIGN:
+        if section.align.bit_count() > 1 or align > _LARGEST_ALIGN:
             raise LoadError(f"section {section.name!r} asks for an alignment of {section.align} bytes")
         position = position + align - 1 & -align
         addresses[section.index] = position
@@ -156,12 +159,15 @@ class _Got:
     """The global offset table, filled as relocations ask for slots."""
 
     address: int
-    slots: dict[int, int] = field(default_factory=dict)
+    values: list[int] = field(default_factory=list)
+    places: dict[int, int] = field(default_factory=dict)
 
     def slot(self, symbol: int, value: int) -> int:
         """The address of the slot that holds the address of a symbol."""
-        self.slots.setdefault(symbol, value)
-        return self.address + 8 * list(self.slots).index(symbol)
+        if symbol not in self.places:
+            self.places[symbol] = self.address + 8 * len(self.values)
+            self.values.append(value)
+        return self.places[symbol]
 
 
 def _relocate(elf: Elf, image: Image, contents: dict[int, bytearray], got: _Got) -> list[int]:

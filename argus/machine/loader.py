@@ -16,6 +16,7 @@ offload bundles must be unpacked before.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -178,8 +179,9 @@ def _kernel(
     if descriptor.wavefront_size32:
         raise LoadError(f"kernel {name!r} wants waves of 32 lanes; gfx942 has only waves of 64")
     size = code.size if code is not None else 0
-    following = next((a for a in starts if a > first + image.text_address), None)
-    end = first + size if size else (len(image.text) if following is None else following - image.text_address)
+    following = bisect_right(starts, first + image.text_address)
+    limit = starts[following] - image.text_address if following < len(starts) else len(image.text)
+    end = first + size if size else limit
     if end > len(image.text):
         raise LoadError(f"kernel {name!r} ends at {end:#x}, outside the code ({len(image.text):#x} bytes)")
     return KernelInfo(

@@ -41,6 +41,7 @@ _FIRST_ADDRESS = 0x1000
 _LARGEST_ALIGN = 1 << 16
 _CODE_PAGE = 256
 _LARGEST_GAP = 1 << 20
+_ADDRESS = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ def place_image(elf: Elf) -> Image:
     addresses = _place(kept) if elf.type == ET_REL else {s.index: s.address for s in kept}
     _check_layout(kept, addresses)
     contents = {s.index: bytearray(s.data) for s in kept}
-    shifts = {s.index: addresses[s.index] - s.address for s in kept}
+    shifts = addresses if elf.type == ET_REL else {}
     image = Image(b"", 0, (), (), addresses, shifts)
     end = max(addresses[s.index] + s.size for s in kept)
     got = _Got(end + 15 & ~15)
@@ -111,7 +112,7 @@ def place_image(elf: Elf) -> Image:
         for s in kept
     ]
     if got.values:
-        table = b"".join(value.to_bytes(8, "little") for value in got.values)
+        table = b"".join((value & _ADDRESS).to_bytes(8, "little") for value in got.values)
         segments.append(Segment(".got", got.address, table, len(table), writable=False, executable=False))
         pointers += [got.address + 8 * index for index in range(len(got.values))]
     image.segments = tuple(segments)

@@ -113,6 +113,11 @@ def good(kind: int = 3) -> File:
     ]
     relocation = struct.pack("<QQq", 16, 1 << 32 | 5, 16)
     parts.append(Part(".rela.rodata", 4, 0, 0, relocation if kind == 1 else b"", link=SYMBOLS, info=RODATA))
+    if kind == 1:
+        kinds = [(0, 3), (8, 5), (16, 7), (20, 10), (24, 11), (28, 8)]
+        pointers = b"".join(struct.pack("<QQq", offset, 2 << 32 | code, 0) for offset, code in kinds)
+        parts.append(Part(".data", 1, ALLOC | WRITE, 0, bytes(32), align=8))
+        parts.append(Part(".rela.data", 4, 0, 0, pointers, link=SYMBOLS, info=len(parts)))
     return File(parts, type=kind)
 
 

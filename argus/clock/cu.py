@@ -238,8 +238,10 @@ class ComputeUnit:
             return self._barrier(state, op, now)
         if unit is Unit.BRANCH:
             return _claim(self.branch_turn, simd, now, Reason.BRANCH)
-        if unit is Unit.SMEM and len(state.lgkm) >= LGKM_MAX:
-            return _full([time for time, _ in state.lgkm], now)
+        if unit is Unit.SMEM:
+            _retire_lgkm(state, now)
+            if len(state.lgkm) >= LGKM_MAX:
+                return _full([time for time, _ in state.lgkm], now)
         at, reason = _claim(self.scalar_turn, simd, now, Reason.SALU)
         if unit is Unit.SMEM and at == now:
             access = state.wave.accesses[state.at]

@@ -178,6 +178,17 @@ def test_wait_for_vector_memory_leaves_the_newest_in_flight() -> None:
     assert total(1, gap=300) == 0
 
 
+def test_full_counters_hold_the_wave_until_one_returns() -> None:
+    program = Program()
+    scalar, vector = program.op("s_load", Unit.SMEM, lgkm=True), program.vmem()
+    program.add(scalar, times=40)
+    program.add(vector, load(4, np.zeros(64)), times=200)
+    model = unit(program)
+    end = model.run([[program.wave()]])
+    assert end < 5000
+    assert model.issued == [40, 200]
+
+
 def test_barrier_waits_for_the_slowest_wave_of_its_workgroup_only() -> None:
     slow, fast = Program(), Program()
     for program, work in ((slow, 500), (fast, 10)):

@@ -16,11 +16,13 @@ get the rules that hold for any positive divisor.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from math import gcd
 
 from argus.layout.node import BUILDERS, Expr, ExprError, const, make
 
 MAX_PRODUCT_TERMS = 16
+CACHED_DIVISIONS = 1 << 14
 
 Terms = dict[Expr, int]
 
@@ -202,6 +204,7 @@ def _cofactor(a: Expr, b: Expr) -> Expr | None:
     return add(*quotients)
 
 
+@lru_cache(maxsize=CACHED_DIVISIONS)
 def _floordiv_const(a: Expr, c: int) -> Expr:
     if c == 0:
         raise ExprError(f"`{a}` is divided by zero")
@@ -266,6 +269,7 @@ def mod(a: Expr, b: Expr) -> Expr:
     return make("mod", (a, b))
 
 
+@lru_cache(maxsize=CACHED_DIVISIONS)
 def _mod_const(a: Expr, c: int) -> Expr:
     if c == 0:
         raise ExprError(f"`{a}` is taken modulo zero")

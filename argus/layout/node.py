@@ -39,6 +39,7 @@ from argus.layout.interval import Interval
 
 MAX_BITS = 4096
 MAX_DEPTH = 2000
+CACHED_CONSTANTS = 1 << 16
 
 ExprLike = Union["Expr", int, bool]
 
@@ -53,6 +54,7 @@ _RANK = {"var": 0, "apply": 1, "select": 3, "const": 9}
 _COMPARISONS = frozenset({"lt", "le", "eq", "ne", "not", "land", "lor"})
 _table: WeakValueDictionary[tuple[Any, ...], Expr] = WeakValueDictionary()
 _lock = threading.Lock()
+_constants: dict[int, Expr] = {}
 
 
 class Expr:
@@ -216,8 +218,7 @@ def make(
     if boolean is None:
         boolean = op in _COMPARISONS or (op == "select" and args[1].boolean and args[2].boolean)
     key = (op, args, name, value, bounds if op in ("var", "apply") else None, boolean)
-    with _lock:
-        found = _table.get(key)
+    found = _table.get(key)
     if found is not None:
         return found
     depth = 1 + max((arg.depth for arg in args), default=0)
@@ -266,10 +267,16 @@ def var(name: str, lo: int | None = None, hi: int | None = None) -> Expr:
 
 def const(n: int) -> Expr:
     """The integer constant n."""
+    known = _constants.get(n)
+    if known is not None:
+        return known
     n = int(n)
     if n.bit_length() > MAX_BITS:
         raise ExprError(f"a constant of {n.bit_length()} bits is too large for an index expression")
-    return make("const", value=n, bounds=(n, n))
+    made = make("const", value=n, bounds=(n, n))
+    if -CACHED_CONSTANTS <= n <= CACHED_CONSTANTS:
+        _constants[n] = made
+    return made
 
 
 TRUE = make("const", value=1, bounds=(1, 1), boolean=True)

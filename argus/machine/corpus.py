@@ -9,7 +9,8 @@
 
 Every `.co`, `.hsaco` and `.o` file below DIR is loaded and its whole code section decoded, padding included; a word
 that is no instruction is counted and skipped. With `--objdump` each instruction is also compared, size and text, with
-`llvm-objdump`; branches to a label are compared by the label's address. Without it nothing but Argus itself runs.
+`llvm-objdump`; branches to a label are compared by the label's address, unlinked objects (whose addresses are not fixed
+yet) are only decoded. Without it nothing but Argus itself runs.
 Coverage of opcodes is not a proof that a kernel computes the right thing; that is what the launch tests are for.
 """
 
@@ -27,7 +28,7 @@ from pathlib import Path
 from argus.gfx942.decoder import DecodeError, decode
 from argus.gfx942.disasm import text
 from argus.gfx942.inst import Inst
-from argus.machine.elf import parse_elf
+from argus.machine.elf import ET_REL, parse_elf
 from argus.machine.loader import CodeObject, LoadError, load_object
 from argus.machine.semantics import implemented
 
@@ -45,6 +46,7 @@ class ObjectReport:
     error: str = ""
     kernels: int = 0
     instructions: int = 0
+    compared: bool = False
     undecoded: list[str] = field(default_factory=list)
     differing: list[str] = field(default_factory=list)
     opcodes: Counter[str] = field(default_factory=Counter)
@@ -92,6 +94,8 @@ class CorpusReport:
         undecoded = sum(len(o.undecoded) for o in self.objects)
         differing = sum(len(o.differing) for o in self.objects)
         unlike = f", {differing} instructions unlike llvm-objdump" if self.compared else ""
+        alone = sum(not o.compared and not o.error for o in self.objects) if self.compared else 0
+        unlike += f" ({alone} unlinked objects not compared)" if alone else ""
         lines = [
             f"objects             {len(self.objects)}, {len(unloaded)} not loaded",
             f"kernels             {sum(o.kernels for o in self.objects)}",
@@ -132,8 +136,13 @@ def _examine(path: Path, objdump: str | None, texts: dict[tuple[int, ...], str])
     for inst in instructions:
         if inst.words not in texts:
             texts[inst.words] = text(inst) if objdump else ""
-    if objdump:
-        _compare(path, loaded, instructions, objdump, texts, report)
+    elf = parse_elf(path.read_bytes())
+    if objdump and elf.type != ET_REL:
+        labels: dict[int, set[str]] = {}
+        for symbol in elf.symbols:
+            labels.setdefault(symbol.value, set()).add(symbol.name)
+        _compare(_objdump_lines(path, objdump), loaded, instructions, labels, texts, report)
+        report.compared = True
     return report
 
 
@@ -153,17 +162,13 @@ def _decode(code: bytes, report: ObjectReport) -> list[Inst]:
 
 
 def _compare(
-    path: Path,
+    theirs: dict[int, tuple[str, int]],
     loaded: CodeObject,
     instructions: list[Inst],
-    objdump: str,
+    labels: dict[int, set[str]],
     texts: dict[tuple[int, ...], str],
     report: ObjectReport,
 ) -> None:
-    theirs = _objdump_lines(path, objdump)
-    labels: dict[int, set[str]] = {}
-    for symbol in parse_elf(path.read_bytes()).symbols:
-        labels.setdefault(symbol.value, set()).add(symbol.name)
     ours = {inst.pc + loaded.text_address: inst for inst in instructions}
     for address in sorted(theirs.keys() | ours.keys()):
         inst, answer = ours.get(address), theirs.get(address)

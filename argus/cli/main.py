@@ -1,4 +1,4 @@
-"""`argus VERB …`: one file per verb. Exit codes: 0 good, 1 refuted or wrong, 2 not a valid program or command, 3 unknown.
+"""`argus VERB …`: one file per verb. Exit: 0 good, 1 refuted or wrong, 2 not a valid program or command, 3 unknown.
 
 A mistake of the user ends in a sentence on standard error, never in a traceback. A fault of Argus itself ends with code
 70 and says so; `ARGUS_DEBUG=1` shows its traceback.

@@ -1,7 +1,7 @@
 """Arguments for a launch: seeded inputs, and outputs filled with a pattern no kernel writes by accident.
 
-Inputs are standard normal values rounded to the element type (small integers for integer types). Outputs start as NaN (or
-the type's most negative integer): an element the kernel forgets to write is then wrong, not zero.
+Inputs are standard normal values rounded to the element type (small integers for integer types). Outputs start as NaN
+(or the type's most negative integer): an element the kernel forgets to write is then wrong, not zero.
 """
 
 from __future__ import annotations
@@ -32,3 +32,12 @@ def make_arrays(kernel: Kernel, sizes: Mapping[str, int], seed: int) -> dict[str
             blank: float | int = np.nan if tensor.dtype.kind == "float" else -(2 ** (tensor.dtype.bits - 1))
             arrays[tensor.name] = np.full(shape, blank).astype(dtype)
     return arrays
+
+
+def make_scalars(kernel: Kernel, seed: int) -> dict[str, float]:
+    """A value for every scalar argument: between a half and one, so that neither a lost nor a doubled use hides."""
+    rng = np.random.default_rng(seed + 1)
+    return {
+        s.name: float(np.float32(rng.uniform(0.5, 1.0))) if s.dtype.kind == "float" else int(rng.integers(1, 8))
+        for s in kernel.scalars
+    }

@@ -1,0 +1,179 @@
+"""`argus run FILE`: execute a kernel's code object and compare with its specification.
+`argus run OBJECT --kernel … --grid … --block … --arg …`: execute anybody's gfx942 code object.
+
+Whether the file is an object is read from its first bytes, not from its name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from argus import machine
+from argus.cli.gate import add_force, refused
+from argus.cli.object_args import Argument, parse_arguments
+from argus.cli.options import GOOD, WRONG, UsageError, add_kernel_arguments, sizes
+from argus.cli.reading import kernel_of
+from argus.compile import compile_kernel
+from argus.device.guards import check_sizes
+from argus.device.launch import MachineDevice, Outcome
+from argus.tasks.compare import Comparison, compare
+from argus.tasks.inputs import make_arrays, make_scalars
+from argus.tasks.spec import evaluate, parse
+
+ELF = b"\x7fELF"
+
+
+def register(verbs: Any) -> None:
+    parser = verbs.add_parser(
+        "run",
+        help="execute a kernel file, or any gfx942 code object, on the simulated MI300X",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="arguments of an object: --arg f32[4096]:normal  f32[4096]  @file.npy  i32=4096  null",
+    )
+    add_kernel_arguments(parser)
+    parser.add_argument("--seed", type=int, default=0, help="seed of the input data")
+    parser.add_argument("--grid", help="objects: workgroups, for example 16,16")
+    parser.add_argument("--block", help="objects: threads of a workgroup, for example 256")
+    parser.add_argument("--arg", action="append", default=[], help="objects: one argument, in order")
+    parser.add_argument("--lds", type=int, default=0, help="objects: bytes of dynamic LDS")
+    parser.add_argument("--save", metavar="DIR", help="objects: write the arrays after the run as .npy files")
+    add_force(parser)
+    parser.set_defaults(handler=handle)
+
+
+def handle(args: argparse.Namespace) -> int:
+    path = Path(args.file)
+    with path.open("rb") as file:
+        is_object = file.read(4) == ELF
+    return run_object(path, args) if is_object else run_file(args)
+
+
+def run_file(args: argparse.Namespace) -> int:
+    kernel = kernel_of(args)
+    launch = sizes(args, kernel)
+    check_sizes(kernel, launch)
+    code = refused(kernel, args)
+    if code:
+        return code
+    arrays = make_arrays(kernel, launch, args.seed)
+    scalars = make_scalars(kernel, args.seed)
+    inputs = {name: array.copy() for name, array in arrays.items()}
+    outcome = MachineDevice().launch(kernel, compile_kernel(kernel).object, launch, arrays, scalars)
+    comparison = None
+    if kernel.computes is not None:
+        spec = parse(kernel.computes)
+        comparison = compare(arrays[spec.result], evaluate(spec, inputs, {**launch, **scalars}))
+    if args.json:
+        print(json.dumps(_to_json(kernel.name, launch, outcome, comparison), indent=2))
+    else:
+        print(_to_text(kernel.name, launch, outcome, comparison))
+    return WRONG if outcome.reports or (comparison is not None and not comparison.ok) else GOOD
+
+
+def _to_json(name: str, launch: Any, outcome: Outcome, comparison: Comparison | None) -> dict[str, object]:
+    return {
+        "kernel": name,
+        "shape": dict(launch),
+        "device": outcome.device,
+        "workgroups": outcome.workgroups,
+        "instructions": outcome.instructions,
+        "seconds": outcome.seconds,
+        "reports": [report.to_json() for report in outcome.reports],
+        "comparison": None if comparison is None else comparison.to_json(),
+    }
+
+
+def _to_text(name: str, launch: Any, outcome: Outcome, comparison: Comparison | None) -> str:
+    shape = " ".join(f"{k}={v}" for k, v in launch.items())
+    lines = [
+        f"{name} {shape} on {outcome.device}: {outcome.workgroups} workgroups, "
+        f"{outcome.instructions} wave instructions, {outcome.seconds:.2f} s"
+    ]
+    lines += [str(report) for report in outcome.reports]
+    if not outcome.reports:
+        lines.append("no races, missing waits, bad accesses or uninitialised values found")
+    if comparison is None:
+        lines.append("the kernel states no specification (computes=…): results were not compared")
+    elif comparison.ok:
+        lines.append(
+            f"correct: {comparison.elements} elements within the error bound of the arithmetic "
+            f"(largest error {comparison.worst:.2f} of its bound)"
+        )
+    else:
+        lines.append(
+            f"WRONG: {comparison.wrong} of {comparison.elements} elements; first at "
+            f"{list(comparison.first_wrong or ())}: {comparison.got:g} instead of {comparison.want:g}"
+        )
+    return "\n".join(lines)
+
+
+def run_object(path: Path, args: argparse.Namespace) -> int:
+    if args.set or args.shape:
+        raise UsageError("--set and --shape belong to kernel files; an object takes --grid, --block and --arg")
+    if not args.grid or not args.block:
+        raise UsageError("a code object needs --grid and --block")
+    arguments = parse_arguments(args.arg, args.seed)
+    kernel = machine.load(path).kernel(args.kernel)
+    result = kernel(
+        _numbers(args.grid, "--grid"),
+        _numbers(args.block, "--block"),
+        *(a.value for a in arguments),
+        lds=args.lds,
+        options=machine.Options(checks="all", progress=_progress if sys.stderr.isatty() else None),
+    )
+    if args.save:
+        _save(Path(args.save), arguments)
+    if args.json:
+        found = [report.to_json() for report in result.reports]
+        arrays = [_summary(a) for a in arguments if isinstance(a.value, np.ndarray)]
+        print(
+            json.dumps(
+                {"kernel": kernel.info.name, "instructions": result.instructions, "reports": found, "arrays": arrays}
+            )
+        )
+    else:
+        print(f"{kernel.info.name}: {result.workgroups} workgroups, {result.instructions} wave instructions")
+        for argument in arguments:
+            if isinstance(argument.value, np.ndarray):
+                s = _summary(argument)
+                print(f"  {argument.text}: min {s['min']:g} max {s['max']:g} mean {s['mean']:g} first {s['first']}")
+        for report in result.reports:
+            print(report)
+    return WRONG if result.reports else GOOD
+
+
+def _numbers(text: str, flag: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.replace("x", ",").split(","))
+    except ValueError as error:
+        raise UsageError(f"{flag} takes one to three numbers, not {text!r}") from error
+
+
+def _progress(done: int, total: int) -> None:
+    print(f"\r{done}/{total} workgroups", end="" if done < total else "\n", file=sys.stderr, flush=True)
+
+
+def _summary(argument: Argument) -> dict[str, Any]:
+    values = np.asarray(argument.value).astype(np.float64)
+    return {
+        "argument": argument.text,
+        "min": float(values.min()),
+        "max": float(values.max()),
+        "mean": float(values.mean()),
+        "first": [float(v) for v in values.ravel()[:4]],
+    }
+
+
+def _save(directory: Path, arguments: list[Argument]) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    for number, argument in enumerate(arguments):
+        if isinstance(argument.value, np.ndarray):
+            array = argument.value
+            plain = array if array.dtype.kind in "fiub" else array.view(f"u{array.dtype.itemsize}")
+            np.save(directory / f"arg{number}.npy", plain)

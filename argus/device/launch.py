@@ -1,0 +1,99 @@
+"""One way to launch a compiled kernel, whatever executes it.
+
+    outcome = MachineDevice().launch(kernel, compiled.object, sizes, arrays)
+
+The guards run first (`argus.device.guards`), then the arguments are put in the order of the signature (tensors,
+scalars, shape symbols), then the device runs the code object. Output arrays are written in place; the device names
+itself in every outcome. Today's only device is the simulated machine; a HIP device takes the same call.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from argus import machine
+from argus.device.guards import LaunchError, check_arrays, check_sizes, launch_grid, numpy_dtype
+from argus.ir.kernel import Kernel
+from argus.machine.errors import Report
+from argus.machine.record import ExecutionRecord
+
+Arrays = Mapping[str, npt.NDArray[np.generic]]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`device` says what executed the launch, `reports` what it found wrong."""
+
+    device: str
+    seconds: float
+    grid: tuple[int, int, int]
+    workgroups: int
+    instructions: int
+    reports: Sequence[Report]
+    record: ExecutionRecord | None
+
+
+class Device(Protocol):
+    """Anything that can execute a code object."""
+
+    name: str
+
+    def launch(
+        self,
+        kernel: Kernel,
+        code: bytes,
+        sizes: Mapping[str, int],
+        arrays: Arrays,
+        scalars: Mapping[str, float],
+    ) -> Outcome: ...
+
+
+class MachineDevice:
+    """The simulated gfx942. `checks`: races, waits, bounds, uninitialised values; `workgroups` samples a grid."""
+
+    def __init__(self, checks: bool = True, record: bool = False, workgroups: Sequence[int] | None = None) -> None:
+        self._checks, self._record, self._workgroups = checks, record, workgroups
+        self.name = "simulated gfx942, " + ("checking interpreter" if checks else "interpreter")
+
+    def launch(
+        self,
+        kernel: Kernel,
+        code: bytes,
+        sizes: Mapping[str, int],
+        arrays: Arrays,
+        scalars: Mapping[str, float] | None = None,
+    ) -> Outcome:
+        check_sizes(kernel, sizes)
+        check_arrays(kernel, sizes, arrays)
+        grid = launch_grid(kernel, sizes)
+        if 0 in grid:
+            return Outcome(self.name, 0.0, grid, 0, 0, [], None)
+        started = time.perf_counter()
+        result = machine.load(code).kernel(kernel.name)(
+            grid,
+            kernel.threads,
+            *_arguments(kernel, sizes, arrays, scalars or {}),
+            options=machine.Options(
+                checks="all" if self._checks else (), record=self._record, workgroups=self._workgroups
+            ),
+        )
+        seconds = time.perf_counter() - started
+        return Outcome(self.name, seconds, grid, result.workgroups, result.instructions, result.reports, result.record)
+
+
+def _arguments(kernel: Kernel, sizes: Mapping[str, int], arrays: Arrays, scalars: Mapping[str, float]) -> list[Any]:
+    """The arguments in the order of the machine-code signature."""
+    for scalar in kernel.scalars:
+        if scalar.name not in scalars:
+            raise LaunchError(f"scalar argument {scalar.name} of {kernel.name} is not given")
+    return [
+        *(arrays[t.name] for t in kernel.tensors),
+        *(np.asarray(scalars[s.name], numpy_dtype(s.dtype))[()] for s in kernel.scalars),
+        *(np.int32(sizes[s.name]) for s in kernel.shapes),
+    ]

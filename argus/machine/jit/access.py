@@ -1,13 +1,13 @@
 """Vector memory as runtime functions: 64 addresses in, registers out, nothing outside the arena touched.
 
-    load_x4(context, registers, exec, pc)       load_u16, load_i8, load_d16_hi ... , store_x1 ... store_b8_hi
-    lds_load_x2(context, registers, addresses, offset, exec), lds_store_...
+    load_x4(context, arena, registers, exec, pc)      load_u16, load_i8_hi ... , store_x1 ... store_b8_hi
+    lds_load_x2(context, registers, addresses, offset, exec, pc), lds_store_...
 
-Global functions read their 64 addresses from the context's address row, where `addresses.py` put them; LDS functions
-add an offset to an address register. Every address is checked. If all lanes are active and in range (one vector test),
-eight lanes move at a time through a register transpose; otherwise lanes move one by one. A lane outside the arena
-faults (first fault kept, the wave stops at its next back edge) and moves nothing; a lane outside the LDS reads zero and
-writes nothing, as the hardware does.
+Functions of global and private memory read their 64 addresses from the context's address row, where `addresses.py` put
+them, and move data in the memory that `arena` describes; LDS functions add an offset to an address register. Every address is checked against the allocations (`Bounds`). If all lanes are active and in the allocation of the first
+(one vector test), eight lanes move at a time through a register transpose; otherwise lanes move one by one. A lane
+outside every allocation faults (first fault kept, the wave stops at its next back edge) and moves nothing; a lane
+outside the LDS reads zero and writes nothing, as the hardware does, and the first one is noted.
 
 Chunks are moved in order and a chunk's addresses are read before its registers are written, so a load may overwrite
 its own address register.
@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from argus.machine.jit.frame import ADDRESSES, CHUNK, LANES, ROW, Context, Fault
-from argus.machine.jit.irtext import Function, Module
+from argus.machine.jit.frame import ADDRESSES, CHUNK, GRANULE, LANES, ROW, Arena, Context, Fault
+from argus.machine.jit.irtext import Definers, Function, Module
 
 V4, V8 = "<4 x i32>", "<8 x i32>"
 
@@ -58,14 +59,49 @@ STORES = (
 LanePointer = Callable[[str], str]
 
 
-def define_access_functions(module: Module) -> None:
-    _define_fault(module)
-    for kind in LOADS:
-        _define_global(module, kind, loading=True)
-        _define_lds(module, kind, loading=True)
-    for kind in STORES:
-        _define_global(module, kind, loading=False)
-        _define_lds(module, kind, loading=False)
+def access_functions() -> Definers:
+    made: Definers = {"fault": _define_fault, "note": _define_note}
+    for kinds, loading in ((LOADS, True), (STORES, False)):
+        for kind in kinds:
+            verb = "load" if loading else "store"
+            made[f"{verb}_{kind.name}"] = partial(_define_global, kind=kind, loading=loading)
+            made[f"lds_{verb}_{kind.name}"] = partial(_define_lds, kind=kind, loading=loading)
+    return made
+
+
+ACCESS_PARAMETERS = [("ptr", "context"), ("ptr", "arena"), ("ptr", "v"), ("i64", "exec"), ("i64", "pc")]
+
+
+class Bounds:
+    """The memory that `%arena` describes: which allocation an address lies in, and whether an access fits there."""
+
+    def __init__(self, f: Function, arena: str = "%arena") -> None:
+        self.f = f
+        self.base, self._size = (f.load("i64", f.at(arena, int(o)), 8) for o in (Arena.BASE, Arena.SIZE))
+        self.host, self._shadow, self._bounds = (
+            f.load("ptr", f.at(arena, int(o)), 8) for o in (Arena.HOST, Arena.SHADOW, Arena.BOUNDS)
+        )
+
+    def allocation(self, address: str) -> tuple[str, str]:
+        """Device address of the first byte of the allocation around `address`, and its size."""
+        f = self.f
+        offset = f.binary("sub", "i64", address, self.base)
+        inside = f.compare("ult", "i64", offset, self._size)
+        granule = f.select(inside, "i64", f.binary("lshr", "i64", offset, str(GRANULE.bit_length() - 1)), "0")
+        number = f.cast("zext", "i16", f.load("i16", f.index("i16", self._shadow, granule), 2), "i64")
+        entry = f.index("i64", self._bounds, f.mul("i64", number, "2"))
+        return f.add("i64", self.base, f.load("i64", entry, 8)), f.load("i64", f.at(entry, 8), 8)
+
+    def check(self, address: str, size: int) -> str:
+        """Whether `size` bytes at `address` lie in one allocation."""
+        f = self.f
+        start, room = self.allocation(address)
+        into = f.binary("sub", "i64", address, start)
+        fits = f.compare("sle", "i64", into, f.binary("sub", "i64", room, str(size)))
+        return f.binary("and", "i1", fits, f.compare("sge", "i64", into, "0"))
+
+    def pointer(self, address: str) -> str:
+        return self.f.at(self.host, self.f.binary("sub", "i64", address, self.base))
 
 
 def context_field(f: Function, field: Context) -> str:
@@ -91,6 +127,26 @@ def _define_fault(module: Module) -> None:
             f.store("i64", value, f.at("%context", int(field)), 8)
         f.store("i64", str(-(1 << 62)), f.at("%context", int(Context.SLICE)), 8)
     f.ret()
+
+
+def _define_note(module: Module) -> None:
+    """Remember the first access outside the LDS; the wave goes on."""
+    parameters = [("ptr", "context"), ("i64", "pc"), ("i64", "lane"), ("i64", "address")]
+    f = module.function("note", "void", parameters, "cold noinline")
+    earlier = context_field(f, Context.NOTE_PC)
+    with f.when(f.compare("slt", "i64", earlier, "0")):
+        for field, value in (
+            (Context.NOTE_PC, "%pc"),
+            (Context.NOTE_LANE, "%lane"),
+            (Context.NOTE_ADDRESS, "%address"),
+            (Context.NOTE_WAVE, context_field(f, Context.FAULT_WAVE)),
+        ):
+            f.store("i64", value, f.at("%context", int(field)), 8)
+    f.ret()
+
+
+def call_note(f: Function, lane: str, address: str) -> None:
+    f.call("void", "note", ("ptr", "%context"), ("i64", "%pc"), ("i64", lane), ("i64", address))
 
 
 def call_fault(f: Function, what: Fault, lane: str, address: str) -> None:
@@ -206,38 +262,38 @@ def _fast(kind: Kind) -> bool:
 
 def _define_global(module: Module, kind: Kind, loading: bool) -> None:
     name = f"{'load' if loading else 'store'}_{kind.name}"
-    f = module.function(name, "void", [("ptr", "context"), ("ptr", "v"), ("i64", "exec"), ("i64", "pc")])
-    base, host = context_field(f, Context.ARENA_BASE), f.load("ptr", f.at("%context", int(Context.ARENA_HOST)), 8)
-    limit = f.binary("sub", "i64", context_field(f, Context.ARENA_SIZE), str(kind.bytes))
+    f = module.function(name, "void", ACCESS_PARAMETERS)
+    bounds = Bounds(f)
     addresses = f.at("%context", ADDRESSES)
     if _fast(kind):
-        _global_fast(f, kind, loading, base, host, limit, addresses)
+        _global_fast(f, kind, loading, bounds, addresses)
     with f.loop(LANES) as lane:
         live = f.cast("trunc", "i64", f.binary("lshr", "i64", "%exec", lane), "i1")
         with f.when(live):
             address = f.load("i64", f.index("i64", addresses, lane), 8)
-            offset = f.binary("sub", "i64", address, base)
             good, bad, after = (f.fresh_label(stem) for stem in ("good", "bad", "next"))
-            f.branch(f.compare("ule", "i64", offset, limit), good, bad)
+            f.branch(bounds.check(address, kind.bytes), good, bad)
             f.label(bad)
             call_fault(f, Fault.OUT_OF_ARENA, lane, address)
             f.jump(after)
             f.label(good)
             move = load_lane if loading else store_lane
-            move(f, kind, f.at(host, offset), f.index("i32", "%v", lane))
+            move(f, kind, bounds.pointer(address), f.index("i32", "%v", lane))
             f.jump(after)
             f.label(after)
     f.ret()
 
 
-def _global_fast(f: Function, kind: Kind, loading: bool, base: str, host: str, limit: str, addresses: str) -> None:
-    """All lanes active and in range: eight at a time; one dword per lane in consecutive addresses: as one block."""
+def _global_fast(f: Function, kind: Kind, loading: bool, bounds: Bounds, addresses: str) -> None:
+    """All lanes active and in the first lane's allocation: eight at a time; one dword per lane in consecutive addresses: as one block."""
     v4 = "<4 x i64>"
     check, chunked, slow = (f.fresh_label(stem) for stem in ("check", "chunked", "slow"))
     f.branch(f.compare("eq", "i64", "%exec", "-1"), check, slow)
     f.label(check)
-    bases, limits = f.splat("i64", 4, base), f.splat("i64", 4, limit)
     first = f.load("i64", addresses, 8)
+    start, room = bounds.allocation(first)
+    bases = f.splat("i64", 4, start)
+    limits = f.splat("i64", 4, f.binary("sub", "i64", room, str(kind.bytes)))
     ramp = f.add(v4, f.splat("i64", 4, first), f"<{', '.join(f'i64 {kind.bytes * i}' for i in range(4))}>")
     outside, uneven = "zeroinitializer", "zeroinitializer"
     for quad in range(LANES // 4):
@@ -255,14 +311,13 @@ def _global_fast(f: Function, kind: Kind, loading: bool, base: str, host: str, l
     block = f.fresh_label("block")
     f.branch(f.compare("eq", "i64", uneven, "0"), block, chunked)
     f.label(block)
-    start = f.at(host, f.binary("sub", "i64", first, base))
-    _every_chunk(f, kind, loading, lambda lane: f.at(start, f.mul("i64", lane, str(kind.bytes))), kind.dwords == 1)
+    place = bounds.pointer(first)
+    _every_chunk(f, kind, loading, lambda lane: f.at(place, f.mul("i64", lane, str(kind.bytes))), kind.dwords == 1)
     f.ret()
     f.label(chunked)
 
     def pointer(lane: str) -> str:
-        address = f.load("i64", f.index("i64", addresses, lane), 8)
-        return f.at(host, f.binary("sub", "i64", address, base))
+        return bounds.pointer(f.load("i64", f.index("i64", addresses, lane), 8))
 
     _every_chunk(f, kind, loading, pointer, False)
     f.ret()
@@ -286,7 +341,7 @@ def _every_chunk(f: Function, kind: Kind, loading: bool, pointer: LanePointer, w
 
 def _define_lds(module: Module, kind: Kind, loading: bool) -> None:
     name = f"lds_{'load' if loading else 'store'}_{kind.name}"
-    parameters = [("ptr", "context"), ("ptr", "v"), ("ptr", "a"), ("i64", "offset"), ("i64", "exec")]
+    parameters = [("ptr", "context"), ("ptr", "v"), ("ptr", "a"), ("i64", "offset"), ("i64", "exec"), ("i64", "pc")]
     f = module.function(name, "void", parameters)
     lds = f.load("ptr", f.at("%context", int(Context.LDS)), 8)
     size = context_field(f, Context.LDS_SIZE)
@@ -319,6 +374,7 @@ def _define_lds(module: Module, kind: Kind, loading: bool) -> None:
             in_range = f.compare("sle", "i64", f.binary("sub", "i64", offset, "%offset"), limit)
             f.branch(in_range, good, bad)
             f.label(bad)
+            call_note(f, lane, offset)
             if loading:
                 zero_lane(f, kind, register)
             f.jump(after)

@@ -3,6 +3,8 @@
     addresses_pair(context, v, offset)               flat and global with a 64-bit register pair: v + offset
     addresses_base(context, v or null, base, offset) global with a scalar base: base + 32-bit v + offset
     addresses_buffer(context, voffset, vindex, descriptor, soffset, offset, bytes) -> lanes in range
+    addresses_private(context, v or null, base, bytes) scratch: lane * size + offset, checked against the lane's share
+    private_lanes(context, exec)                       flat addresses in the private aperture, made scratch offsets
 
 All write the context's address row. A buffer's row is accompanied by the room left in the buffer behind each lane's
 offset (OFFSETS row), for accesses that straddle the end: `load_buffer_*` and `store_buffer_*` check dword by dword,
@@ -11,21 +13,39 @@ loads beyond the end give zero, stores are dropped. `soffset` does not take part
 
 from __future__ import annotations
 
-from argus.machine.jit.access import LOADS, STORES, Kind, call_fault, context_field, load_lane, store_lane, zero_lane
-from argus.machine.jit.frame import ADDRESSES, LANES, OFFSETS, ROW, Context, Fault
-from argus.machine.jit.irtext import Function, Module
+from functools import partial
+
+from argus.machine.jit.access import (
+    ACCESS_PARAMETERS,
+    LOADS,
+    STORES,
+    Bounds,
+    Kind,
+    call_fault,
+    load_lane,
+    store_lane,
+    zero_lane,
+)
+from argus.machine.jit.frame import ADDRESSES, LANES, OFFSETS, ROW, Arena, Context, Fault
+from argus.machine.jit.irtext import Definers, Function, Module
+from argus.machine.state import PRIVATE_BASE
 
 V4 = "<4 x i64>"
 
 
-def define_address_functions(module: Module) -> None:
-    _define_pair(module)
-    _define_base(module)
-    _define_buffer(module)
-    for kind in LOADS:
-        _define_buffer_access(module, kind, loading=True)
-    for kind in STORES:
-        _define_buffer_access(module, kind, loading=False)
+def address_functions() -> Definers:
+    made: Definers = {
+        "addresses_pair": _define_pair,
+        "addresses_base": _define_base,
+        "addresses_buffer": _define_buffer,
+        "addresses_private": _define_private,
+        "private_lanes": _define_private_lanes,
+    }
+    for kinds, loading in ((LOADS, True), (STORES, False)):
+        for kind in kinds:
+            name = f"{'load' if loading else 'store'}_buffer_{kind.name}"
+            made[name] = partial(_define_buffer_access, kind=kind, loading=loading)
+    return made
 
 
 def _four(f: Function, pointer: str, lane: str) -> str:
@@ -62,6 +82,45 @@ def _define_base(module: Module) -> None:
     f.ret()
 
 
+OUTSIDE = -(1 << 63)
+"""Set in an address that must not be used; the low bits keep the offset for the report."""
+
+
+def _define_private(module: Module) -> None:
+    """The address row becomes places in the wave's private memory; %offset is the scalar and immediate part."""
+    parameters = [("ptr", "context"), ("ptr", "v"), ("i64", "offset"), ("i64", "bytes"), ("i64", "flat")]
+    f = module.function("addresses_private", "void", parameters)
+    share = f.binary("lshr", "i64", f.load("i64", f.at("%context", Context.PRIVATE + Arena.SIZE), 8), "6")
+    limit = f.binary("sub", "i64", share, "%bytes")
+    with f.loop(LANES) as lane:
+        place = f.index("i64", f.at("%context", ADDRESSES), lane)
+        start = f.stack("i64", 8)
+        f.store("i64", "%offset", start, 8)
+        with f.when(f.compare("ne", "ptr", "%v", "null")):
+            word = f.cast("zext", "i32", f.load("i32", f.index("i32", "%v", lane), 4), "i64")
+            f.store("i64", f.add("i64", word, "%offset"), start, 8)
+        with f.when(f.compare("ne", "i64", "%flat", "0")):
+            f.store("i64", f.binary("and", "i64", f.load("i64", place, 8), str(0xFFFFFFFF)), start, 8)
+        offset = f.load("i64", start, 8)
+        low, high = f.compare("sge", "i64", offset, "0"), f.compare("sle", "i64", offset, limit)
+        good = f.add("i64", offset, f.mul("i64", lane, share))
+        bad = f.binary("or", "i64", offset, str(OUTSIDE))
+        f.store("i64", f.select(f.binary("and", "i1", low, high), "i64", good, bad), place, 8)
+    f.ret()
+
+
+def _define_private_lanes(module: Module) -> None:
+    f = module.function("private_lanes", "i64", [("ptr", "context"), ("i64", "exec")])
+    found = f.stack("i64", 8)
+    f.store("i64", "0", found, 8)
+    with f.loop(LANES) as lane:
+        address = f.load("i64", f.index("i64", f.at("%context", ADDRESSES), lane), 8)
+        hit = f.compare("eq", "i64", f.binary("lshr", "i64", address, "32"), str(PRIVATE_BASE >> 32))
+        bit = f.binary("shl", "i64", f.cast("zext", "i1", hit, "i64"), lane)
+        f.store("i64", f.binary("or", "i64", f.load("i64", found, 8), bit), found, 8)
+    f.ret("i64", f.binary("and", "i64", f.load("i64", found, 8), "%exec"))
+
+
 def _define_buffer(module: Module) -> None:
     f = module.function(
         "addresses_buffer",
@@ -82,7 +141,7 @@ def _define_buffer(module: Module) -> None:
     records = f.binary("and", "i64", "%high", str((1 << 32) - 1))
     f.branch(f.compare("eq", "ptr", "%vindex", "null"), "raw", "structured")
     f.label("structured")
-    # a record is out of range by its index; within the last records nothing is cut
+    # a record is in range or not as a whole: by its index, or without a stride by its bytes
     with f.loop(LANES) as lane:
         index = f.cast("zext", "i32", f.load("i32", f.index("i32", "%vindex", lane), 4), "i64")
         within = f.stack("i64", 8)
@@ -92,8 +151,9 @@ def _define_buffer(module: Module) -> None:
             f.store("i64", f.add("i64", more, "%offset"), within, 8)
         place = f.add("i64", f.mul("i64", index, stride), f.load("i64", within, 8))
         f.store("i64", f.add("i64", base, place), f.index("i64", f.at("%context", ADDRESSES), lane), 8)
-        inside = f.compare("ult", "i64", index, records)
-        room = f.select(inside, "i64", str(1 << 40), str(-(1 << 40)))
+        fits = f.compare("ule", "i64", f.add("i64", f.load("i64", within, 8), "%bytes"), records)
+        inside = f.select(f.compare("ne", "i64", stride, "0"), "i1", f.compare("ult", "i64", index, records), fits)
+        room = f.select(inside, "i64", "%bytes", "0")
         f.store("i64", room, f.index("i64", f.at("%context", OFFSETS), lane), 8)
     f.jump("judge")
     f.label("raw")
@@ -120,18 +180,16 @@ def _define_buffer(module: Module) -> None:
 def _define_buffer_access(module: Module, kind: Kind, loading: bool) -> None:
     """All lanes in range: the plain access; otherwise lane by lane, dword by dword."""
     verb = "load" if loading else "store"
-    parameters = [("ptr", "context"), ("ptr", "v"), ("i64", "inside"), ("i64", "exec"), ("i64", "pc")]
+    parameters = [*ACCESS_PARAMETERS, ("i64", "inside")]
     f = module.function(f"{verb}_buffer_{kind.name}", "void", parameters)
     outside = f.binary("and", "i64", f.binary("xor", "i64", "%inside", "-1"), "%exec")
     f.branch(f.compare("eq", "i64", outside, "0"), "plain", "careful")
     f.label("plain")
-    f.call("void", f"{verb}_{kind.name}", ("ptr", "%context"), ("ptr", "%v"), ("i64", "%exec"), ("i64", "%pc"))
+    f.call("void", f"{verb}_{kind.name}", *[(t, f"%{n}") for t, n in ACCESS_PARAMETERS])
     f.ret()
     f.label("careful")
     unit = kind if kind.bits != 32 else Kind("x1")
-    base, size = context_field(f, Context.ARENA_BASE), context_field(f, Context.ARENA_SIZE)
-    host = f.load("ptr", f.at("%context", int(Context.ARENA_HOST)), 8)
-    limit = f.binary("sub", "i64", size, str(unit.bytes))
+    bounds = Bounds(f)
     with f.loop(LANES) as lane:
         live = f.cast("trunc", "i64", f.binary("lshr", "i64", "%exec", lane), "i1")
         with f.when(live):
@@ -145,10 +203,9 @@ def _define_buffer_access(module: Module, kind: Kind, loading: bool) -> None:
                         zero_lane(f, unit, register)
                 with f.when(has_room):
                     address = f.add("i64", first, str(4 * d))
-                    offset = f.binary("sub", "i64", address, base)
-                    inside = f.compare("ule", "i64", offset, limit)
+                    inside = bounds.check(address, unit.bytes)
                     with f.when(inside):
-                        (load_lane if loading else store_lane)(f, unit, f.at(host, offset), register)
+                        (load_lane if loading else store_lane)(f, unit, bounds.pointer(address), register)
                     with f.when(f.binary("xor", "i1", inside, "true")):
                         call_fault(f, Fault.OUT_OF_ARENA, lane, address)
     f.ret()

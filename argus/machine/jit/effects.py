@@ -19,6 +19,9 @@ from argus.machine.semantics import SALU, VALU
 from argus.machine.semantics.table import IMPLICIT, Op
 
 SCC = 253
+HWREG = 1000
+"""Hardware register n stands as HWREG + n, the skip bit of s_setvskip as VSKIP."""
+VSKIP = 2000
 WIDE = frozenset({"u64", "f64", "i64", "mask", "old64"})
 
 
@@ -56,9 +59,11 @@ def scalars_of(operand: Operand) -> set[int]:
     return set()
 
 
-def lane_op(inst: Inst) -> Op | None:
-    """The table entry of a lane-wise vector instruction."""
-    return VALU.get(inst.op)
+def hardware_operand(inst: Inst) -> tuple[Operand, ...]:
+    """The operand that names a hardware register."""
+    if inst.op == "s_getreg_b32":
+        return inst.operands[1:2]
+    return inst.operands[:1] if inst.op in ("s_setreg_b32", "s_setreg_imm32_b32") else ()
 
 
 def effects(inst: Inst, accum_offset: int) -> Effects:
@@ -125,5 +130,10 @@ def _class_effects(inst: Inst, accum_offset: int) -> Effects:
     if name in ("v_readlane_b32", "v_readfirstlane_b32"):
         reads = set().union(*scalars[1:]) | {EXEC, EXEC + 1}
         return Effects(frozenset(all_rows), frozenset(), frozenset(reads), frozenset(scalars[0]))
+    if name in ("s_setreg_b32", "s_setreg_imm32_b32"):
+        register = HWREG + (inst.operands[0].value & 63)
+        return Effects(frozenset(), frozenset(), frozenset(all_scalars), frozenset({register}))
+    if name == "s_setvskip":
+        return Effects(frozenset(), frozenset(), frozenset(all_scalars), frozenset({VSKIP}))
     everything = frozenset(all_scalars | {EXEC, EXEC + 1, M0, SCC})
     return Effects(frozenset(all_rows), frozenset(all_rows), everything, frozenset(all_scalars | {SCC}))

@@ -1,333 +1,240 @@
-"""Running a translated kernel: workgroups over threads, suspended workgroups revisited, faults turned into reports.
+"""The JIT as an executor of prepared launches, and the translation of a kernel on its own.
 
-    start = StartState(grid=(4, 4, 1), waves=..., ...)
-    run(code, arena, start, Limits(threads=2))          -> Outcome(steps, record, fault)
+    translated = translate(load_object("gemm.hsaco"), "gemm")      # compiled now, or found in the cache
+    result = execute(prepared)                                     # what kernel(..., executor="jit") does
 
-Each thread owns a context, a set of wave memory and an LDS, takes chunks of workgroups from a shared counter, and spends
-its time inside `run_workgroups` with the GIL released. A workgroup that used up its time slice is put aside with its
-registers and LDS, another one is started, and the suspended ones are advanced again in turn: a workgroup may wait for a
-later one and neither hangs. The number of suspended workgroups per thread grows only when none of them finishes in a
-round.
+A translation is kept in memory as well as on disk, keyed by the kernel's code and mode, so a second launch only prepares
+the waves' start state. Threads: as many as the machine has cores, or ARGUS_THREADS.
 
-Python's main thread only waits, so Ctrl-C arrives; it asks the threads to stop at their next time slice.
+Faults become the same reports the interpreter makes (out of bounds, does not end, invalid code), naming workgroup, wave,
+lane, instruction and address. The checks themselves are the interpreter's: asking for them here is refused.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
 import threading
-from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from argus.machine.jit.engine import Engine
-from argus.machine.jit.expand import TraceStreams
-from argus.machine.jit.frame import (
-    CONTEXT_BYTES,
-    ROW,
-    SCALAR_BYTES,
-    STATUS_WAVES,
-    TEMPLATE_BYTES,
-    WAVE_BYTES,
-    Context,
-    Exit,
-    Fault,
-    Launch,
-    Scalar,
-    WaveStatus,
-)
+from argus.gfx942.decoder import DecodeError, decode
+from argus.gfx942.disasm import text
+from argus.machine.errors import LaunchError, MachineError, Place, Report
+from argus.machine.interp_start import float_mode, initial_scalars, initial_v0, mode_register
+from argus.machine.jit.engine import Loaded
+from argus.machine.jit.frame import GRANULE, Fault
+from argus.machine.jit.objects import Entry, Facts, ObjectStore, source_digest
+from argus.machine.jit.translator import KernelSpec, translate_text
+from argus.machine.jit.workers import Limits, Memory, Outcome, StartState, Trouble, run
+from argus.machine.launch import LaunchResult, Prepared
+from argus.machine.loader import CodeObject, KernelInfo
+from argus.machine.memory import OutOfBounds
+from argus.machine.memory import Arena as DeviceMemory
+from argus.machine.record import ExecutionRecord
+from argus.machine.semantics.mem import MEMORY
 
-QUANTUM = 1 << 20
-"""Wave-instructions per time slice: about 20 to 100 milliseconds."""
-TRACE_BYTES = 64 << 20
-MOST_SUSPENDED = 256
-CHUNK_SECONDS_TARGET = 64
+LEAST_SIZE = -(1 << 40)
+OUTSIDE_BIT = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
-class StartState:
-    """How every workgroup starts.
+class Translated:
+    """A kernel as host code.
 
-    grid                  workgroups in x, y, z
-    scalars               initial scalar registers, the same for every wave (the workgroup's coordinates excepted)
-    workgroup_registers   scalar registers that receive x, y, z; None where the kernel does not ask for it
-    first_row             v0 of each wave, (waves, 64)
-    exec                  exec of each wave
-    lds_bytes             LDS of a workgroup
-    rows                  vector registers to clear
+    facts   instructions (static count), rows (vector registers used), blocks (record layouts), resume (points, as pcs)
+    fresh   whether it was compiled now rather than found in the cache
     """
 
-    grid: tuple[int, int, int]
-    scalars: Sequence[int]
-    workgroup_registers: tuple[int | None, int | None, int | None]
-    first_row: NDArray[np.uint32]
-    exec: Sequence[int]
-    lds_bytes: int
-    rows: int
-
-    @property
-    def waves(self) -> int:
-        return len(self.exec)
+    spec: KernelSpec
+    facts: Facts
+    loaded: Loaded
+    fresh: bool
 
 
-@dataclass(frozen=True, slots=True)
-class FaultReport:
-    """The first fault of a launch."""
-
-    fault: Fault
-    workgroup: int
-    wave: int
-    lane: int
-    pc: int
-    address: int
+_TRANSLATED: dict[str, Translated] = {}
+_LOCK = threading.Lock()
 
 
-@dataclass(slots=True)
-class Outcome:
-    """What a launch did."""
+def translate(
+    code: CodeObject, kernel: str, *, full_waves: bool = True, trace: bool = False, store: ObjectStore | None = None
+) -> Translated:
+    """The kernel as host code. Raises `JitUnsupported`, `CompileError` or `DecodeError`.
 
-    steps: int = 0
-    finished: int = 0
-    fault: FaultReport | None = None
-    stopped: bool = False
-    streams: TraceStreams = field(default_factory=TraceStreams)
-
-
-def _aligned(size: int) -> tuple[NDArray[np.uint8], int]:
-    """Zeroed memory and a 64-byte aligned address in it."""
-    memory = np.zeros(size + 64, np.uint8)
-    return memory, memory.ctypes.data + 63 & ~63
-
-
-class Workspace:
-    """Memory of one running workgroup: waves, LDS, status."""
-
-    def __init__(self, start: StartState) -> None:
-        self._waves, self.waves = _aligned(start.waves * WAVE_BYTES)
-        self._lds, self.lds = _aligned(max(start.lds_bytes, 4))
-        self.status = np.zeros(STATUS_WAVES + start.waves, np.int32)
-        self.workgroup = -1
+    full_waves says that workgroups are a multiple of 64 threads; trace adds the execution record.
+    """
+    info = code.kernels[kernel]
+    spec = kernel_spec(code, info, full_waves, trace)
+    key = _key(spec)
+    with _LOCK:
+        found = _TRANSLATED.get(key)
+        if found is None:
+            entry: Entry = (store or ObjectStore.default()).get(key, lambda: translate_text(spec))
+            found = _TRANSLATED[key] = Translated(spec, entry.facts, Loaded(entry.code), entry.fresh)
+    return found
 
 
-class Work:
-    """The workgroups still to be started, shared by all threads."""
-
-    def __init__(self, numbers: NDArray[np.int64], threads: int) -> None:
-        self._numbers = numbers
-        self._next = 0
-        self._chunk = max(1, min(64, len(numbers) // (8 * threads)))
-        self._lock = threading.Lock()
-
-    def take(self, most: int | None = None) -> NDArray[np.int64]:
-        with self._lock:
-            count = self._chunk if most is None else most
-            taken = self._numbers[self._next : self._next + count]
-            self._next += len(taken)
-        return taken
+def kernel_spec(code: CodeObject, info: KernelInfo, full_waves: bool, trace: bool) -> KernelSpec:
+    float_mode(info)
+    return KernelSpec(
+        code=code.text,
+        entry=info.start,
+        accum_offset=info.descriptor.accum_offset,
+        mode=mode_register(info),
+        full_waves=full_waves,
+        trace=trace,
+    )
 
 
-class Runner(threading.Thread):
-    """One thread's share of a launch."""
-
-    def __init__(self, engine: Engine, kernel: int, start: StartState, launch: int, work: Work, limits: Limits) -> None:
-        super().__init__(daemon=True)
-        self.engine, self.kernel, self.start_state, self.launch = engine, kernel, start, launch
-        self.work, self.limits = work, limits
-        self._memory, self.context_address = _aligned(CONTEXT_BYTES)
-        first = self.context_address - self._memory.ctypes.data
-        self.context = self._memory[first : first + 256].view(np.int64)
-        self.outcome = Outcome()
-        self.error: BaseException | None = None
-        self._trace = np.zeros(TRACE_BYTES // 8 if limits.trace else 0, np.int64)
-        self._put(Context.STEP_LIMIT, limits.max_steps)
-
-    def _put(self, field_: Context, value: int) -> None:
-        self.context[field_ // 8] = value
-
-    def _get(self, field_: Context) -> int:
-        return int(self.context[field_ // 8])
-
-    def set_arena(self, host: int, base: int, size: int) -> None:
-        self._put(Context.ARENA_HOST, host)
-        self._put(Context.ARENA_BASE, base)
-        self._put(Context.ARENA_SIZE, size)
-
-    def request_stop(self) -> None:
-        self._put(Context.STOP, 1)
-
-    def run(self) -> None:
-        try:
-            self._run()
-        except BaseException as error:
-            self.error = error
-        self.outcome.steps = self._get(Context.STEPS)
-
-    def _run(self) -> None:
-        suspended: deque[Workspace] = deque()
-        workspace = Workspace(self.start_state)
-        while self._going():
-            taken = self.work.take(1 if self.limits.trace else None)
-            if len(taken) == 0:
-                break
-            while len(taken) and self._going():
-                reason = self._start(workspace, taken)
-                done = self._get(Context.FINISHED)
-                self.outcome.finished += done
-                taken = taken[done + 1 :]
-                if reason == Exit.SLICE:
-                    suspended.append(workspace)
-                    workspace = self._revisit(suspended)
-        while suspended and self._going():
-            self._advance_first(suspended)
-
-    def _going(self) -> bool:
-        return self.outcome.fault is None and not self.outcome.stopped
-
-    def _revisit(self, suspended: deque[Workspace]) -> Workspace:
-        """Advance suspended workgroups one round; a workspace for the next one to start."""
-        while self._going():
-            for _ in range(len(suspended)):
-                finished = self._advance_first(suspended)
-                if finished is not None:
-                    return finished
-                if not self._going():
-                    break
-            if len(suspended) < MOST_SUSPENDED:
-                break
-        return Workspace(self.start_state)
-
-    def _advance_first(self, suspended: deque[Workspace]) -> Workspace | None:
-        workspace = suspended.popleft()
-        reason = self._advance(workspace)
-        if reason == Exit.SLICE:
-            suspended.append(workspace)
-            return None
-        if reason == Exit.END:
-            self.outcome.finished += 1
-        return workspace
-
-    def _use(self, workspace: Workspace) -> None:
-        self._put(Context.LDS, workspace.lds)
-        self._put(Context.LDS_SIZE, self.start_state.lds_bytes)
-        if self.limits.trace:
-            self._put(Context.TRACE, self._trace.ctypes.data)
-            self._put(Context.TRACE_END, self._trace.ctypes.data + self._trace.nbytes)
-
-    def _start(self, workspace: Workspace, numbers: NDArray[np.int64]) -> Exit:
-        self._use(workspace)
-        ids = np.ascontiguousarray(numbers)
-        pointers = (self.kernel, self.context_address, self.launch, workspace.waves, workspace.status.ctypes.data)
-        reason = Exit(self.engine.run_workgroups(*pointers, ids.ctypes.data, len(ids)))
-        workspace.workgroup = int(ids[min(self._get(Context.FINISHED), len(ids) - 1)])
-        return self._after(workspace, reason)
-
-    def _advance(self, workspace: Workspace) -> Exit:
-        self._use(workspace)
-        pointers = (self.kernel, self.context_address, self.launch, workspace.waves, workspace.status.ctypes.data)
-        return self._after(workspace, Exit(self.engine.advance_workgroup(*pointers)))
-
-    def _after(self, workspace: Workspace, reason: Exit) -> Exit:
-        if self.limits.trace:
-            used = (self._get(Context.TRACE) - self._trace.ctypes.data) // 8
-            self.outcome.streams.add(workspace.workgroup, self._trace[:used].copy())
-            if reason == Exit.TRACE_FULL:
-                return self._advance(workspace)
-        if reason == Exit.FAULT:
-            self.outcome.fault = self._fault(workspace)
-        elif reason == Exit.STOPPED:
-            self.outcome.stopped = True
-        return reason
-
-    def _fault(self, workspace: Workspace) -> FaultReport:
-        return FaultReport(
-            fault=Fault(self._get(Context.FAULT)),
-            workgroup=workspace.workgroup,
-            wave=self._get(Context.FAULT_WAVE),
-            lane=self._get(Context.FAULT_LANE),
-            pc=self._get(Context.FAULT_PC),
-            address=self._get(Context.FAULT_ADDRESS) & (1 << 64) - 1,
-        )
+def _key(spec: KernelSpec) -> str:
+    digest = hashlib.sha256(source_digest().encode())
+    digest.update(spec.code)
+    rest = (spec.entry, spec.accum_offset, spec.mode, spec.full_waves, spec.trace)
+    digest.update(repr(rest).encode())
+    return digest.hexdigest()[:48]
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How a launch may use the host."""
-
-    threads: int = 1
-    max_steps: int = 1 << 62
-    trace: bool = False
-    quantum: int = QUANTUM
-    progress: Callable[[int], None] | None = None
-
-
-def launch_block(start: StartState, quantum: int) -> NDArray[np.uint8]:
-    """The block all threads read: see `frame.Launch`."""
-    block = np.zeros(Launch.TEMPLATES + start.waves * TEMPLATE_BYTES, np.uint8)
-    header = block[: Launch.TEMPLATES].view(np.int64)
-    header[Launch.WAVES // 8] = start.waves
-    header[Launch.GRID_X // 8] = start.grid[0]
-    header[Launch.GRID_Y // 8] = start.grid[1]
-    for field_, register in zip(
-        (Launch.WORKGROUP_X, Launch.WORKGROUP_Y, Launch.WORKGROUP_Z), start.workgroup_registers, strict=True
-    ):
-        header[field_ // 8] = -1 if register is None else 4 * register
-    header[Launch.VECTOR_BYTES // 8] = start.rows * ROW
-    header[Launch.QUANTUM // 8] = quantum
-    for wave in range(start.waves):
-        template = block[Launch.TEMPLATES + wave * TEMPLATE_BYTES :][:TEMPLATE_BYTES]
-        scalars = template[:SCALAR_BYTES]
-        scalars[: 4 * len(start.scalars)].view(np.uint32)[:] = np.array(start.scalars, np.uint32)
-        scalars[Scalar.EXEC : Scalar.EXEC + 8].view(np.uint64)[0] = start.exec[wave]
-        scalars[Scalar.WAVE : Scalar.WAVE + 8].view(np.int64)[0] = wave
-        template[SCALAR_BYTES:].view(np.uint32)[:] = start.first_row[wave]
-    return block
+def thread_count() -> int:
+    """Threads of a launch: ARGUS_THREADS, or the cores this process may use."""
+    wanted = os.environ.get("ARGUS_THREADS", "")
+    if not wanted:
+        return len(os.sched_getaffinity(0))
+    if not wanted.isdigit() or int(wanted) < 1:
+        raise LaunchError(f"ARGUS_THREADS must be a positive number, not {wanted!r}")
+    return int(wanted)
 
 
-def run(
-    engine: Engine,
-    kernel: int,
-    arena: tuple[int, int, int],
-    start: StartState,
-    numbers: NDArray[np.int64],
-    limits: Limits,
-) -> Outcome:
-    """Run workgroups `numbers`; `arena` is (host address, device address, size)."""
-    block = launch_block(start, limits.quantum)
-    work = Work(numbers, limits.threads)
-    runners = [Runner(engine, kernel, start, block.ctypes.data, work, limits) for _ in range(limits.threads)]
-    for runner in runners:
-        runner.set_arena(*arena)
-        runner.start()
+def execute(prepared: Prepared) -> LaunchResult:
+    """Run a prepared launch."""
+    dispatch, options = prepared.dispatch, prepared.options
+    if options.chosen_checks():
+        raise LaunchError("checks are made by the interpreter; launch with executor='interp' or without checks")
+    numbers = np.array(prepared.chosen_workgroups, np.int64)
+    full_waves = dispatch.threads % 64 == 0
     try:
-        for runner in runners:
-            while runner.is_alive():
-                runner.join(0.2)
-                if limits.progress is not None:
-                    limits.progress(sum(r.outcome.finished for r in runners))
-                if any(r.outcome.fault is not None or r.error is not None for r in runners):
-                    _stop(runners)
-    except KeyboardInterrupt:
-        _stop(runners)
-        for runner in runners:
-            runner.join()
-        raise
-    return _joined(runners)
+        translated = translate(prepared.code, dispatch.kernel.name, full_waves=full_waves, trace=options.record)
+    except DecodeError as why:
+        raise MachineError(Report("ARG-M110", str(why), Place(pc=why.pc))) from None
+    memory = device_memory(prepared)
+    progress = options.progress
+    limits = Limits(
+        threads=min(thread_count(), max(1, len(numbers))),
+        max_steps=options.max_steps,
+        trace=options.record,
+        progress=None if progress is None else lambda done: progress(done, len(numbers)),
+    )
+    outcome = run(translated.loaded, memory, start_state(prepared, translated.facts), numbers, limits)
+    if outcome.fault is not None:
+        raise MachineError(_fault_report(prepared, translated, outcome.fault))
+    reports = [] if outcome.outside_lds is None else [_lds_report(prepared, outcome.outside_lds)]
+    if options.stop and reports:
+        raise MachineError(reports[0])
+    return LaunchResult(outcome.steps, len(numbers), reports, _record(prepared, translated, outcome))
 
 
-def _stop(runners: Sequence[Runner]) -> None:
-    for runner in runners:
-        runner.request_stop()
+def _record(prepared: Prepared, translated: Translated, outcome: Outcome) -> ExecutionRecord | None:
+    if not prepared.options.record:
+        return None
+    waves = outcome.streams.records(translated.facts["blocks"])
+    return ExecutionRecord(prepared.dispatch.grid, prepared.dispatch.block, waves)
 
 
-def _joined(runners: Sequence[Runner]) -> Outcome:
-    total = Outcome()
-    for runner in runners:
-        if runner.error is not None:
-            raise runner.error
-        total.steps += runner.outcome.steps
-        total.finished += runner.outcome.finished
-        total.fault = total.fault or runner.outcome.fault
-        total.streams.merge(runner.outcome.streams)
-    return total
+# Start state
+
+
+def start_state(prepared: Prepared, facts: Facts) -> StartState:
+    """How every workgroup of the launch starts."""
+    dispatch = prepared.dispatch
+    descriptor = dispatch.kernel.descriptor
+    scalars = [0] * 128
+    for register, value in initial_scalars(dispatch, (0, 0, 0)).items():
+        scalars[register] = value
+    following = descriptor.user_sgpr_count
+    registers: list[int | None] = []
+    for enabled in descriptor.workgroup_ids:
+        registers.append(following if enabled else None)
+        following += int(enabled)
+    rows = [initial_v0(dispatch, wave) for wave in range(dispatch.waves)]
+    return StartState(
+        grid=dispatch.grid,
+        scalars=scalars,
+        workgroup_registers=(registers[0], registers[1], registers[2]),
+        first_row=np.stack([row for row, _ in rows]),
+        exec=[live for _, live in rows],
+        lds_bytes=dispatch.lds_bytes,
+        rows=max(1, int(facts["rows"])),
+        private_bytes=_private_bytes(dispatch.kernel),
+    )
+
+
+def _private_bytes(kernel: KernelInfo) -> int:
+    return -(-kernel.private_segment_fixed_size // 4) * 4
+
+
+def device_memory(prepared: Prepared) -> Memory:
+    """Addresses and bounds of the launch's memory."""
+    arena: DeviceMemory = prepared.arena
+    size = len(arena.buffer)
+    shadow = np.zeros(-(-size // GRANULE), np.uint16)
+    bounds = np.zeros((len(arena.allocations) + 1, 2), np.int64)
+    bounds[0] = 0, LEAST_SIZE
+    for number, allocation in enumerate(arena.allocations, 1):
+        first = allocation.start - arena.base
+        bounds[number] = first, allocation.size
+        shadow[first // GRANULE : -(-(first + allocation.size) // GRANULE)] = number
+    private = 64 * _private_bytes(prepared.dispatch.kernel)
+    private_shadow = np.ones(private // GRANULE + 1, np.uint16)
+    private_bounds = np.array([[0, LEAST_SIZE], [0, private]], np.int64)
+    return Memory(
+        arena=(arena.buffer.ctypes.data, arena.base, size, shadow.ctypes.data, bounds.ctypes.data),
+        private=(0, 0, private, private_shadow.ctypes.data, private_bounds.ctypes.data),
+        code_base=prepared.code_base,
+        keep=(shadow, bounds, private_shadow, private_bounds),
+    )
+
+
+# Reports
+
+
+def _place(prepared: Prepared, trouble: Trouble, pc: int, lane: int | None) -> Place:
+    shown = text(decode(prepared.code.text, pc))
+    return Place(prepared.dispatch.workgroup(trouble.workgroup), trouble.wave, lane, pc, shown)
+
+
+def _fault_report(prepared: Prepared, translated: Translated, fault: Trouble) -> Report:
+    if fault.fault == Fault.STEP_LIMIT:
+        points = translated.facts["resume"]
+        pc = points[fault.resume - 1] if 0 < fault.resume <= len(points) else translated.spec.entry
+        limit = prepared.options.max_steps
+        message = f"the launch has executed more than {limit} instructions without ending"
+        return Report("ARG-M107", message, _place(prepared, fault, pc, None))
+    inst = decode(prepared.code.text, fault.pc)
+    place = _place(prepared, fault, fault.pc, fault.lane)
+    size = access_size(inst.op)
+    if fault.fault == Fault.MISALIGNED:
+        message = f"an atomic of {size} bytes at {fault.address:#x}, which is not a multiple of {size}"
+        return Report("ARG-M105", message, place, address=fault.address, space="global")
+    if fault.address >= OUTSIDE_BIT:
+        address = fault.address - OUTSIDE_BIT
+        share = _private_bytes(prepared.dispatch.kernel)
+        return Report(
+            "ARG-M105", f"accesses scratch byte {address} of {share}", place, address=address, space="scratch"
+        )
+    verb = "writes" if "store" in inst.op else "accesses"
+    why = OutOfBounds(fault.lane, fault.address, size, prepared.arena.nearest(fault.address))
+    message = f"{verb} memory outside every allocation: {why}"
+    return Report("ARG-M105", message, place, address=fault.address, space="global")
+
+
+def _lds_report(prepared: Prepared, note: Trouble) -> Report:
+    inst = decode(prepared.code.text, note.pc)
+    last = note.address + access_size(inst.op) - 1
+    message = f"accesses LDS bytes {note.address} to {last}; the workgroup has {prepared.dispatch.lds_bytes}"
+    place = _place(prepared, note, note.pc, note.lane)
+    return Report("ARG-M105", message, place, address=note.address, space="lds")
+
+
+def access_size(op: str) -> int:
+    """Bytes a lane moves at once."""
+    return MEMORY[op].size if op in MEMORY else 4

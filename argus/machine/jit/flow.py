@@ -21,10 +21,11 @@ from dataclasses import dataclass
 
 from argus.gfx942.decoder import decode
 from argus.gfx942.inst import EXEC, Inst, Operand
-from argus.machine.jit.effects import effects
+from argus.machine.jit.effects import HWREG, VSKIP, effects, hardware_operand
 from argus.machine.jit.errors import JitUnsupported
 
 Constants = dict[int, int]
+"""Registers known at a point: scalar registers by number, hardware registers from HWREG, the skip bit at VSKIP."""
 ONES = 0xFFFFFFFF
 INDIRECT = frozenset({"s_setpc_b64", "s_swappc_b64", "s_call_b64", "s_rfe_b64", "s_cbranch_i_fork", "s_cbranch_g_fork"})
 ENDS = frozenset({"s_endpgm", "s_endpgm_saved"})
@@ -61,24 +62,25 @@ def ends_block(inst: Inst) -> bool:
     return is_branch(inst) or inst.op in ENDS or inst.op == "s_barrier"
 
 
-def read_flow(code: bytes, entry: int, full_waves: bool) -> Flow:
-    """Decode what is reachable from `entry`; `full_waves` says that every wave starts with all 64 lanes active."""
+def read_flow(code: bytes, entry: int, start: Constants) -> Flow:
+    """Decode what is reachable from `entry`; `start` is known when a wave starts."""
     insts, leaders = _reach(code, entry)
     blocks: dict[int, Block] = {}
-    for start in sorted(leaders):
+    for first in sorted(leaders):
         run: list[Inst] = []
-        pc = start
+        pc = first
         while True:
             inst = insts[pc]
             run.append(inst)
             pc += inst.size
             if ends_block(inst) or pc in leaders:
                 break
-        blocks[start] = Block(start, run, _successors(run[-1]))
+        blocks[first] = Block(first, run, _successors(run[-1]))
     resume = {pc for block in blocks.values() if block.insts[-1].op == "s_barrier" for pc in block.successors}
     resume |= {target for block in blocks.values() for target in block.successors if target <= block.insts[-1].pc}
-    start_state = {EXEC: ONES, EXEC + 1: ONES} if full_waves else {}
-    return Flow(entry, blocks, sorted(resume), _constants(blocks, entry, start_state))
+    named = {HWREG + (operand.value & 63) for inst in insts.values() for operand in hardware_operand(inst)}
+    known = dict.fromkeys(named, 0) | {VSKIP: 0} | start
+    return Flow(entry, blocks, sorted(resume), _constants(blocks, entry, known))
 
 
 def _reach(code: bytes, entry: int) -> tuple[dict[int, Inst], set[int]]:
@@ -143,6 +145,16 @@ def step_constants(state: Constants, inst: Inst) -> None:
 
 
 def _learn(state: Constants, inst: Inst) -> Constants:
+    if inst.op in ("s_setreg_b32", "s_setreg_imm32_b32"):
+        spec = inst.operands[0].value
+        old, value = state.get(HWREG + (spec & 63)), _word(state, inst.operands[1], 0)
+        if old is None or value is None:
+            return {}
+        shift, mask = spec >> 6 & 31, (1 << (spec >> 11 & 31) + 1) - 1
+        return {HWREG + (spec & 63): (old & ~(mask << shift) | (value & mask) << shift) & ONES}
+    if inst.op == "s_setvskip":
+        value, bit = (_word(state, operand, 0) for operand in inst.operands[:2])
+        return {} if value is None or bit is None else {VSKIP: value >> (bit & 31) & 1}
     if inst.op in ("s_mov_b32", "s_movk_i32"):
         value = _word(state, inst.operands[1], 0)
         if inst.op == "s_movk_i32" and value is not None:

@@ -38,7 +38,7 @@ class Scalar(IntEnum):
     VSKIP = 520
     MODE = 524
     STATUS = 528
-    PRIVATE = 536
+    STEPS = 536
     WAVE = 544
     LANE_MASKS = 552
 
@@ -47,26 +47,47 @@ SCALAR_BYTES = 640
 WAVE_BYTES = SCALARS + SCALAR_BYTES + 64
 
 
-class Context(IntEnum):
-    """Byte offsets into a thread's context; every field is 8 bytes."""
+class Arena(IntEnum):
+    """Byte offsets into the description of a memory: five fields of 8 bytes.
 
-    ARENA_HOST = 0
-    ARENA_BASE = 8
-    ARENA_SIZE = 16
-    LDS = 24
-    LDS_SIZE = 32
-    FAULT = 40
-    FAULT_PC = 48
-    FAULT_LANE = 56
-    FAULT_ADDRESS = 64
-    STEPS = 72
-    STEP_LIMIT = 80
-    SLICE = 88
-    STOP = 96
-    TRACE = 104
-    TRACE_END = 112
-    FINISHED = 120
-    FAULT_WAVE = 128
+    HOST, BASE, SIZE   host address, device address, bytes
+    SHADOW             for each 256 bytes a 16-bit number: which allocation they belong to
+    BOUNDS             for each allocation its first byte (from BASE) and its size; number 0 is "none", of negative size
+    """
+
+    HOST = 0
+    BASE = 8
+    SIZE = 16
+    SHADOW = 24
+    BOUNDS = 32
+
+
+GRANULE = 256
+
+
+class Context(IntEnum):
+    """Byte offsets into a thread's context; every field is 8 bytes. It starts with the `Arena` of the device memory."""
+
+    LDS = 40
+    LDS_SIZE = 48
+    FAULT = 56
+    FAULT_PC = 64
+    FAULT_LANE = 72
+    FAULT_ADDRESS = 80
+    FAULT_WAVE = 88
+    NOTE_PC = 96
+    NOTE_LANE = 104
+    NOTE_ADDRESS = 112
+    NOTE_WAVE = 120
+    STEPS = 128
+    STEP_LIMIT = 136
+    SLICE = 144
+    STOP = 152
+    TRACE = 160
+    TRACE_END = 168
+    FINISHED = 176
+    CODE_BASE = 184
+    PRIVATE = 192
 
 
 ADDRESSES = 256
@@ -91,7 +112,8 @@ class Launch(IntEnum):
     WORKGROUP_Z = 40
     VECTOR_BYTES = 48
     QUANTUM = 56
-    TEMPLATES = 64
+    PRIVATE_BYTES = 64
+    TEMPLATES = 128
 
 
 TEMPLATE_BYTES = SCALAR_BYTES + ROW
@@ -126,5 +148,3 @@ class Fault(IntEnum):
     OUT_OF_ARENA = 1
     MISALIGNED = 2
     STEP_LIMIT = 3
-    TRAP = 4
-    BAD_PC = 5

@@ -14,11 +14,14 @@ the LLVM verifier does, in the child.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 
 INTRINSIC_PREFIX = "llvm."
+
+Definers = dict[str, Callable[["Module"], None]]
+"""Runtime functions by name: each entry writes one function into a module."""
 
 
 class Function:
@@ -165,6 +168,10 @@ class Module:
 
     def declare(self, name: str, returns: str, parameter_types: Sequence[str]) -> None:
         self.declarations[name] = f"declare {returns} @{name}({', '.join(parameter_types)})"
+
+    def missing(self) -> list[str]:
+        """Functions that are called but neither defined here nor built into LLVM."""
+        return [n for n in self.declarations if n not in self.functions and not n.startswith(INTRINSIC_PREFIX)]
 
     def constant(self, name: str, type_: str, value: str, align: int = 64) -> str:
         self.constants[name] = f"@{name} = internal constant {type_} {value}, align {align}"

@@ -2,7 +2,7 @@
 
     lanes_pull(out, index, source, offset, exec)     ds_bpermute: each active lane reads lane (index + offset)/4 mod 64
     lanes_push(out, index, source, offset, exec)     ds_permute: each active lane sends; the highest sender wins
-    lanes_table(out, source, table, exec) -> valid   a fixed pattern (ds_swizzle, DPP): table[i] is lane i's source or -1
+    lanes_table(out, source, table, exec) -> valid   a fixed pattern (ds_swizzle, DPP): table[i] is i's source or -1
     copy_row(out, source)   merge_row(out, source, exec)   lane_addresses(out, base): base + 4 * lane
 
 Inactive and missing sources read as zero; `lanes_table` also answers which lanes had a source. `out` may be any of the
@@ -13,27 +13,37 @@ to a spare row.
 from __future__ import annotations
 
 from argus.machine.jit.frame import CHUNK, LANES
-from argus.machine.jit.irtext import Function, Module
+from argus.machine.jit.irtext import Definers, Function, Module
 
 ROW_TYPE = "[64 x i32]"
 V8 = "<8 x i32>"
 
 
-def define_lane_functions(module: Module) -> None:
-    _define_pull(module)
-    _define_push(module)
-    _define_table(module)
-    _define_rows(module)
+def lane_functions() -> Definers:
+    return {
+        "lanes_pull": _define_pull,
+        "lanes_push": _define_push,
+        "lanes_table": _define_table,
+        "copy_row": _define_copy,
+        "merge_row": _define_merge,
+        "lane_addresses": _define_addresses,
+    }
 
 
-def _define_rows(module: Module) -> None:
+def _define_copy(module: Module) -> None:
     f = module.function("copy_row", "void", [("ptr", "out"), ("ptr", "source")])
     with f.loop(LANES, CHUNK) as lane:
         f.store(V8, f.load(V8, f.index("i32", "%source", lane), 32), f.index("i32", "%out", lane), 32)
     f.ret()
+
+
+def _define_merge(module: Module) -> None:
     f = module.function("merge_row", "void", [("ptr", "out"), ("ptr", "source"), ("i64", "exec")])
     _write_active(f, "%source")
     f.ret()
+
+
+def _define_addresses(module: Module) -> None:
     f = module.function("lane_addresses", "void", [("ptr", "out"), ("i32", "base")])
     ramp = f"<{', '.join(f'i32 {4 * i}' for i in range(CHUNK))}>"
     with f.loop(LANES, CHUNK) as lane:

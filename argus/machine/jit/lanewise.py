@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from argus.gfx942.inst import VCC, Inst, Operand
-from argus.machine.jit.effects import SCC, row_of
+from argus.machine.jit.effects import row_of
 from argus.machine.jit.errors import JitUnsupported
 from argus.machine.jit.llvm_builder import Value
+from argus.machine.jit.lower_scalar import APERTURES, BITS
 from argus.machine.jit.region import EXEC, Region
 from argus.machine.semantics import SATURATING, Op
 from argus.machine.semantics.modifiers import SIXTEEN, WIDE, constant_bits, output_modifiers, source_modifiers
@@ -48,8 +49,6 @@ class LaneWise:
 
     def _word(self, operand: Operand, word: str, part: int = 0) -> Value:
         """32 bits of an operand: its register `part`, or the constant as `word` reads it."""
-        if self.first_row is not None and operand is self.sources[0]:
-            return self.region.row(self.first_row + part)
         if operand.kind in ("v", "a"):
             return self.region.row(row_of(operand, self.accum_offset) + part)
         if operand.kind == "s":
@@ -57,17 +56,23 @@ class LaneWise:
         if operand.kind in CONSTANT_KINDS:
             bits = constant_bits(word, operand)
             return self.b.const32(bits >> 32 * part)
-        return self._special(operand)
+        return self._special(operand, part)
 
-    def _special(self, operand: Operand) -> Value:
-        if operand.kind != "special" or operand.value not in (SCC, 251, 252):
+    def _special(self, operand: Operand, part: int) -> Value:
+        if operand.kind == "special" and operand.value in APERTURES:
+            return self.b.const32(APERTURES[operand.value] >> 32 * part)
+        if operand.kind != "special" or operand.value not in BITS:
             raise JitUnsupported(self.inst, f"source {operand.kind} {operand.value}")
+        if part:
+            return self.b.const32(0)
         with self.region.outside():
             word = self.region.special(operand.value)
         return self.region.spread(word)
 
     def _argument(self, index: int, word: str, operand: Operand) -> Value:
-        if word in WIDE:
+        if index == 0 and self.first_row is not None:
+            value = self.region.row(self.first_row)
+        elif word in WIDE:
             value = self.b.pair(self._word(operand, word), self._word(operand, word, 1))
         else:
             value = self._word(operand, word)
@@ -150,9 +155,9 @@ class LaneWise:
     def _mask(self, operand: Operand) -> Value:
         if operand.kind == "s":
             return self.region.mask(operand.value)
-        if operand.kind == "imm" and operand.value in (0, -1):
-            return self.b.const_mask(bool(operand.value))
-        raise JitUnsupported(self.inst, "constant lane mask")
+        if operand.kind in CONSTANT_KINDS:
+            return self.region.constant_mask(constant_bits("u64", operand)) or self.b.const_mask(True)
+        raise JitUnsupported(self.inst, f"lane mask {operand.kind}")
 
     def _implicit(self, word: str) -> Value:
         if word == "lane":
@@ -203,7 +208,11 @@ class LaneWise:
 
     def _clamped(self, word: str, value: Value) -> Value:
         mods = self.inst.mods
-        scale = float(int(mods["mul"])) if "mul" in mods else 1.0 / int(mods["div"]) if "div" in mods else 1.0  # type: ignore[arg-type]
+        scale = 1.0
+        if isinstance(times := mods.get("mul"), int):
+            scale = float(times)
+        elif isinstance(divisor := mods.get("div"), int):
+            scale = 1.0 / divisor
         clamp = bool(mods.get("clamp"))
         if word not in FLOATS or (scale == 1.0 and not clamp):
             return value
@@ -230,6 +239,8 @@ class LaneWise:
                 self.region.set_row(row + 1, self.b.high(value), self.where)
             elif self.inst.enc == "sdwa":
                 self.region.set_row(row, self._sdwa_result(value, row), self.where)
+            elif word == "b8":
+                self.region.set_row(row, self._into_byte(value, row), self.where)
             elif word == "h16":
                 self.region.set_row(row, self._into_half(value, row), self.where)
             else:
@@ -241,6 +252,11 @@ class LaneWise:
         if high:
             return self.b.or_(self.b.and_(old, self.b.const32(0xFFFF)), self.b.shl32(value, self.b.const32(16)))
         return self.b.or_(self.b.and_(old, self.b.const32(0xFFFF0000)), value)
+
+    def _into_byte(self, value: Value, row: int) -> Value:
+        at = 8 * (self._bit("op_sel", 2) + 2 * self._bit("op_sel", 3))
+        keep = self.b.and_(self.region.row(row), self.b.const32(~(0xFF << at)))
+        return self.b.or_(keep, self.b.shl32(value, self.b.const32(at)))
 
     def _sdwa_result(self, value: Value, row: int) -> Value:
         selection = str(self.inst.mods.get("dst_sel", "DWORD"))

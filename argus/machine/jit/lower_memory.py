@@ -2,7 +2,7 @@
 
     buffer_load_dwordx4 v[8:11], v1, s[4:7], 0 offen offset:16
         %in = call i64 @addresses_buffer(context, v1, null, s[4:5], s[6:7], 0, 16, 16)
-        call void @load_buffer_x4(context, v8, %in, exec, pc)
+        call void @load_buffer_x4(context, context, v8, exec, pc, %in)
 
 What each instruction moves comes from the semantic table `MEMORY`. A read whose destination overlaps an address that is
 still needed (the ds_read2 forms) works from a copy of the address register.
@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 from argus.gfx942.inst import M0, Inst, Operand
 from argus.machine.jit.effects import row_of
 from argus.machine.jit.errors import JitUnsupported
-from argus.machine.jit.frame import ROW, SPARE_ROWS, VECTOR_ROWS
+from argus.machine.jit.frame import ROW, SPARE_ROWS, VECTOR_ROWS, Context
 from argus.machine.jit.lower_scalar import scalar_pair, scalar_word
+from argus.machine.jit.updates import update_name
 from argus.machine.semantics.mem import MemoryOp
 
 if TYPE_CHECKING:
@@ -59,55 +60,77 @@ def lower_memory(t: Translator, inst: Inst, op: MemoryOp) -> None:
 
 
 def _lower_vector(t: Translator, inst: Inst, op: MemoryOp) -> None:
+    to_lds = op.to_lds or bool(inst.mods.get("lds"))
     operands = list(inst.operands)
-    returns = op.kind == "atomic" and bool(inst.mods.get("sc0") or inst.mods.get("glc"))
+    returns = op.kind == "atomic" and bool(inst.mods.get("sc0"))
+    target = operands.pop(0) if (op.kind == "load" and not to_lds) or returns else None
     data: Operand | None = None
-    target: Operand | None = None
+    inside = "-1"
     if op.space == "buffer":
-        if not op.to_lds and not inst.mods.get("lds"):
-            data = target = operands.pop(0)
+        if op.kind != "load":
+            data = target if returns else operands.pop(0)
         inside = _buffer_addresses(t, inst, op, operands)
     else:
-        if (op.kind == "load" and not op.to_lds) or returns:
-            target = operands.pop(0)
         address = operands.pop(0)
-        if op.kind in ("store", "atomic"):
+        if op.kind != "load":
             data = operands.pop(0)
-        inside = "-1"
         _direct_addresses(t, inst, op, address, operands)
     t.trace_addresses(op, inside)
-    if op.kind == "load":
-        _vector_load(t, inst, op, target, inside)
-    elif op.kind == "store" and data is not None:
-        _access(t, f"store_{'buffer_' if op.space == 'buffer' else ''}{store_kind(op)}", data, inside, op, inst)
-    elif data is not None:
-        out = t.row_pointer(target) if returns and target is not None else "null"
-        exec_, pc = ("i64", t.scalars.exec()), ("i64", str(inst.pc))
-        arguments = [CONTEXT, ("ptr", out), ("ptr", t.row_pointer(data)), ("i64", inside), exec_, pc]
-        t.f.call("void", f"atomic_{op.atomic}", *arguments)
+    if op.kind == "atomic":
+        if data is None:
+            raise JitUnsupported(inst)
+        _atomic(t, inst, op, data, target, inside)
+    elif to_lds:
+        _load_to_lds(t, inst, op, inside)
+    else:
+        registers = target if op.kind == "load" else data
+        if registers is None:
+            raise JitUnsupported(inst)
+        _move(t, inst, op, t.row_pointer(registers), inside)
 
 
-def _vector_load(t: Translator, inst: Inst, op: MemoryOp, target: Operand | None, inside: str) -> None:
-    name = f"load_{'buffer_' if op.space == 'buffer' else ''}{load_kind(op)}"
-    if target is not None:
-        _access(t, name, target, inside, op, inst)
-        return
+def _atomic(t: Translator, inst: Inst, op: MemoryOp, data: Operand, target: Operand | None, inside: str) -> None:
+    out = "null" if target is None else t.row_pointer(target)
+    name = update_name(op.atomic, t.mode.flush_f32, t.mode.flush_f64_f16)
+    pointers = [CONTEXT, ("ptr", out), ("ptr", t.row_pointer(data))]
+    words = [("i64", inside), ("i64", t.scalars.exec()), ("i64", str(inst.pc))]
+    t.f.call("void", f"atomic_{name}", *pointers, *words)
+
+
+def _load_to_lds(t: Translator, inst: Inst, op: MemoryOp, inside: str) -> None:
+    """Through a spare row; inactive lanes write nothing, lanes outside the buffer write zero."""
     f = t.f
-    exec_ = ("i64", t.scalars.exec())
-    loaded = f.at("%wave", LOADED * ROW)
-    checked = [("i64", inside)] if op.space == "buffer" else []
-    f.call("void", name, CONTEXT, ("ptr", loaded), *checked, exec_, ("i64", str(inst.pc)))
+    loaded, where = f.at("%wave", LOADED * ROW), f.at("%wave", ADDRESS_COPY * ROW)
+    _move(t, inst, op, loaded, inside)
     base = f.binary("and", "i32", t.scalars.load32(M0), "65535")
-    where = f.at("%wave", ADDRESS_COPY * ROW)
     f.call("void", "lane_addresses", ("ptr", where), ("i32", base))
-    t.trace_lds(op, where, offset_of(inst))
-    f.call("void", "lds_store_x1", CONTEXT, ("ptr", loaded), ("ptr", where), ("i64", str(offset_of(inst))), exec_)
+    t.trace_lds(4, where, offset_of(inst))
+    words = [("i64", str(offset_of(inst))), ("i64", t.scalars.exec()), ("i64", str(inst.pc))]
+    f.call("void", "lds_store_x1", CONTEXT, ("ptr", loaded), ("ptr", where), *words)
 
 
-def _access(t: Translator, name: str, registers: Operand, inside: str, op: MemoryOp, inst: Inst) -> None:
-    checked = [("i64", inside)] if op.space == "buffer" else []
-    pointer = ("ptr", t.row_pointer(registers))
-    t.f.call("void", name, CONTEXT, pointer, *checked, ("i64", t.scalars.exec()), ("i64", str(inst.pc)))
+def _move(t: Translator, inst: Inst, op: MemoryOp, registers: str, inside: str) -> None:
+    """Load or store at the addresses of the context's row."""
+    f = t.f
+    name = f"{op.kind}_{'buffer_' if op.space == 'buffer' else ''}"
+    name += load_kind(op) if op.kind == "load" else store_kind(op)
+    private = f.at("%context", int(Context.PRIVATE))
+    exec_ = t.scalars.exec()
+
+    def call(arena: str, lanes: str) -> None:
+        checked = [("i64", inside)] if op.space == "buffer" else []
+        pointers = [CONTEXT, ("ptr", arena), ("ptr", registers)]
+        f.call("void", name, *pointers, ("i64", lanes), ("i64", str(inst.pc)), *checked)
+
+    if op.space != "flat":
+        call(private if op.space == "scratch" else "%context", exec_)
+        return
+    lanes = f.call("i64", "private_lanes", CONTEXT, ("i64", exec_))
+    call("%context", f.binary("and", "i64", exec_, f.binary("xor", "i64", lanes, "-1")))
+    with f.when(f.compare("ne", "i64", lanes, "0")):
+        words = [("i64", "0"), ("i64", str(op.size)), ("i64", "1")]
+        f.call("void", "addresses_private", CONTEXT, ("ptr", "null"), *words)
+        call(private, lanes)
 
 
 def _buffer_addresses(t: Translator, inst: Inst, op: MemoryOp, operands: Sequence[Operand]) -> str:
@@ -125,15 +148,22 @@ def _buffer_addresses(t: Translator, inst: Inst, op: MemoryOp, operands: Sequenc
 
 
 def _direct_addresses(t: Translator, inst: Inst, op: MemoryOp, address: Operand, operands: Sequence[Operand]) -> None:
-    offset = ("i64", str(offset_of(inst)))
+    offset = offset_of(inst)
     base = next((o for o in operands if o.kind == "s"), None)
-    if op.space == "scratch":
-        raise JitUnsupported(inst, "private memory")
-    if op.space == "flat" or base is None:
-        t.f.call("void", "addresses_pair", CONTEXT, ("ptr", t.row_pointer(address)), offset)
-        return
     row = t.row_pointer(address) if address.kind in ("v", "a") else "null"
-    t.f.call("void", "addresses_base", CONTEXT, ("ptr", row), ("i64", scalar_pair(t, inst, base)), offset)
+    if op.space == "scratch":
+        start = str(offset)
+        if base is not None:
+            start = t.f.add("i64", t.f.cast("zext", "i32", scalar_word(t, inst, base), "i64"), start)
+        if row == "null":
+            start = t.f.binary("and", "i64", start, str(0xFFFFFFFF)) if start.startswith("%") else start
+        words = [("i64", start), ("i64", str(op.size)), ("i64", "0")]
+        t.f.call("void", "addresses_private", CONTEXT, ("ptr", row), *words)
+    elif op.space == "flat" or base is None:
+        t.f.call("void", "addresses_pair", CONTEXT, ("ptr", row), ("i64", str(offset)))
+    else:
+        words = [("i64", scalar_pair(t, inst, base)), ("i64", str(offset))]
+        t.f.call("void", "addresses_base", CONTEXT, ("ptr", row), *words)
 
 
 # LDS
@@ -149,14 +179,15 @@ def _lower_lds(t: Translator, inst: Inst, op: MemoryOp) -> None:
         offsets = [offset_of(inst)]
     f = t.f
     row = t.row_pointer(address)
-    exec_ = ("i64", t.scalars.exec())
+    exec_ = [("i64", t.scalars.exec()), ("i64", str(inst.pc))]
     for offset in offsets:
-        t.trace_lds(op, row, offset)
+        t.trace_lds(op.size, row, offset)
     if op.kind == "atomic":
         out = t.row_pointer(target) if target is not None else "null"
         second = t.row_pointer(operands[1]) if len(operands) > 1 else "null"
         data = [("ptr", p) for p in (out, row, t.row_pointer(operands[0]), second)]
-        f.call("void", f"lds_atomic_{op.atomic}", CONTEXT, *data, ("i64", str(offsets[0])), exec_)
+        name = update_name(op.atomic, t.mode.flush_f32, t.mode.flush_f64_f16)
+        f.call("void", f"lds_atomic_{name}", CONTEXT, *data, ("i64", str(offsets[0])), *exec_)
         return
     if target is not None:
         first = row_of(target, t.spec.accum_offset)
@@ -166,13 +197,13 @@ def _lower_lds(t: Translator, inst: Inst, op: MemoryOp) -> None:
             row = copy
         for n, offset in enumerate(offsets):
             into = f.at(t.row_pointer(target), n * op.dwords * ROW)
-            f.call(
-                "void", f"lds_load_{load_kind(op)}", CONTEXT, ("ptr", into), ("ptr", row), ("i64", str(offset)), exec_
-            )
+            words = [("i64", str(offset)), *exec_]
+            f.call("void", f"lds_load_{load_kind(op)}", CONTEXT, ("ptr", into), ("ptr", row), *words)
         return
     for data_operand, offset in zip(operands, offsets, strict=False):
         pointer = ("ptr", t.row_pointer(data_operand))
-        f.call("void", f"lds_store_{store_kind(op)}", CONTEXT, pointer, ("ptr", row), ("i64", str(offset)), exec_)
+        words = [("i64", str(offset)), *exec_]
+        f.call("void", f"lds_store_{store_kind(op)}", CONTEXT, pointer, ("ptr", row), *words)
 
 
 # Scalar memory
@@ -200,7 +231,7 @@ def _lower_scalar(t: Translator, inst: Inst, op: MemoryOp) -> None:
         address = ("i64", f.add("i64", scalar_pair(t, inst, base), offset))
         t.trace_scalar(op, address[1])
         if op.kind == "atomic":
-            returns = "true" if inst.mods.get("glc") or inst.mods.get("sc0") else "false"
+            returns = "true" if inst.mods.get("glc") else "false"
             f.call("void", f"scalar_atomic_{op.atomic}", CONTEXT, address, data, ("i1", returns), pc)
         else:
             f.call("void", f"scalar_{op.kind}", CONTEXT, data, address, ("i64", str(op.dwords)), pc)

@@ -5,27 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from argus.gfx942.inst import EXEC, VCC, Inst, Operand
-from argus.machine.jit.effects import SCC, row_of
+from argus.machine.jit.effects import HWREG, SCC, row_of
 from argus.machine.jit.errors import JitUnsupported
-from argus.machine.jit.frame import ROW
+from argus.machine.jit.flow import step_constants
+from argus.machine.jit.frame import ROW, SPARE_ROWS, VECTOR_ROWS, Context, Scalar
 from argus.machine.jit.llvm_builder import LlvmBuilder, Value
 from argus.machine.semantics import Op
 from argus.machine.semantics.modifiers import WIDE, constant_bits
+from argus.machine.state import PRIVATE_BASE, SHARED_BASE
 
 if TYPE_CHECKING:
     from argus.machine.jit.translator import Translator
 
-NOTHING = frozenset(
-    "s_nop s_waitcnt s_sleep s_setprio s_sethalt s_icache_inv s_dcache_inv s_dcache_wb s_dcache_inv_vol s_dcache_wb_vol "
-    "s_ttracedata s_ttracedata_imm s_incperflevel s_decperflevel s_wakeup s_set_gpr_idx_off s_inst_prefetch s_sendmsg "
-    "s_dcache_discard s_dcache_discard_x2 v_nop ds_nop buffer_wbl2 buffer_inv buffer_wbinvl1 buffer_wbinvl1_vol "
-    "s_setkill s_waitcnt_depctr s_atc_probe s_atc_probe_buffer".split()
-)
-"""Instructions without an effect that this machine models: all memory is coherent and every result is ready at once."""
+APERTURES = {
+    235: SHARED_BASE,
+    236: SHARED_BASE | 0xFFFFFFFF,
+    237: PRIVATE_BASE,
+    238: PRIVATE_BASE | 0xFFFFFFFF,
+}
+BITS = frozenset({SCC, 251, 252})
 
 
 def special(t: Translator, value: int) -> str:
-    """A hardware source (scc, vccz, execz) as i32."""
+    """A hardware source of one bit (scc, vccz, execz) as i32."""
     f, scalars = t.f, t.scalars
     if value == SCC:
         bit = scalars.scc()
@@ -42,8 +44,11 @@ def scalar_word(t: Translator, inst: Inst, operand: Operand, word: str = "u32") 
     if operand.kind in ("imm", "lit", "fimm"):
         bits = constant_bits(word, operand) & 0xFFFFFFFF
         return str(bits - (bits >> 31 << 32))
-    if operand.kind == "special" and operand.value in (SCC, 251, 252):
+    if operand.kind == "special" and operand.value in BITS:
         return special(t, operand.value)
+    if operand.kind == "special" and operand.value in APERTURES:
+        low = APERTURES[operand.value] & 0xFFFFFFFF
+        return str(low - (low >> 31 << 32))
     raise JitUnsupported(inst, f"source {operand.kind} {operand.value}")
 
 
@@ -54,6 +59,8 @@ def scalar_pair(t: Translator, inst: Inst, operand: Operand, word: str = "u64") 
     if operand.kind in ("imm", "lit", "fimm"):
         bits = constant_bits(word, operand)
         return str(bits - (bits >> 63 << 64))
+    if operand.kind == "special" and operand.value in APERTURES:
+        return str(APERTURES[operand.value])
     return t.f.cast("zext", "i32", scalar_word(t, inst, operand), "i64")
 
 
@@ -119,3 +126,47 @@ def lower_lane_write(t: Translator, inst: Inst) -> None:
     lane = f.binary("and", "i64", number, "63")
     base = f.at("%wave", row_of(inst.operands[0], t.spec.accum_offset) * ROW)
     f.store("i32", value, f.index("i32", base, lane), 4)
+
+
+def lower_hardware_register(t: Translator, inst: Inst) -> None:
+    """s_getreg_b32; s_setreg only changes what is known, and that must be known."""
+    if inst.op != "s_getreg_b32":
+        after = dict(t.scalars.constants)
+        step_constants(after, inst)
+        if HWREG + (inst.operands[0].value & 63) not in after:
+            raise JitUnsupported(inst, "a hardware register set to a value not known at translation")
+        return
+    spec = inst.operands[1].value
+    value = t.scalars.constant(HWREG + (spec & 63))
+    if value is None:
+        raise JitUnsupported(inst, "a hardware register whose value depends on the path")
+    field = value >> (spec >> 6 & 31) & (1 << (spec >> 11 & 31) + 1) - 1
+    t.scalars.store32(inst.operands[0].value, str(field - (field >> 31 << 32)))
+
+
+def lower_skip(t: Translator, inst: Inst) -> None:
+    """s_setvskip: remember the chosen bit."""
+    f = t.f
+    value, bit = (scalar_word(t, inst, operand) for operand in inst.operands[:2])
+    moved = f.binary("lshr", "i32", value, f.binary("and", "i32", bit, "31"))
+    f.store("i32", f.binary("and", "i32", moved, "1"), f.at("%scalars", int(Scalar.VSKIP)), 4)
+
+
+def lower_counter(t: Translator, inst: Inst) -> None:
+    """s_getpc_b64: a device address. s_memtime, s_memrealtime: instructions executed by this thread so far."""
+    field = Context.CODE_BASE if inst.op == "s_getpc_b64" else Context.STEPS
+    value = t.f.load("i64", t.f.at("%context", int(field)), 8)
+    if inst.op == "s_getpc_b64":
+        value = t.f.add("i64", value, str(inst.pc + inst.size))
+    t.scalars.store64(inst.operands[0].value, value)
+
+
+def lower_swap(t: Translator, inst: Inst) -> None:
+    """v_swap_b32: through spare rows, active lanes only."""
+    f = t.f
+    first, second = (t.row_pointer(operand) for operand in inst.operands[:2])
+    copy = f.at("%wave", (VECTOR_ROWS + SPARE_ROWS - 1) * ROW)
+    exec_ = ("i64", t.scalars.exec())
+    f.call("void", "copy_row", ("ptr", copy), ("ptr", first))
+    f.call("void", "merge_row", ("ptr", first), ("ptr", second), exec_)
+    f.call("void", "merge_row", ("ptr", second), ("ptr", copy), exec_)

@@ -18,9 +18,11 @@ What it cannot do: `cbsz`, `abid` and `blgp` are not here; the translator permut
 
 from __future__ import annotations
 
+from functools import partial
+
 from argus.gfx942.mfma import MFMA, Mfma
 from argus.machine.jit.frame import CHUNK, CHUNKS, LANES, ROW
-from argus.machine.jit.irtext import Function, Module
+from argus.machine.jit.irtext import Definers, Function, Module
 
 F32X8 = "<8 x float>"
 I32X8 = "<8 x i32>"
@@ -49,23 +51,30 @@ def staged_rows(element: str, registers: int) -> int:
     return registers * per_register
 
 
-def define_matrix_functions(module: Module) -> None:
+def matrix_functions() -> Definers:
     """Every staging and multiplication function the dense matrix instructions need."""
+    made: Definers = {}
     operands = {(m.a, m.a_registers) for m in MFMA.values()} | {(m.b, m.b_registers) for m in MFMA.values()}
     for element, registers in sorted(operands):
-        if stage_name(element, registers):
-            _define_stage(module, element, registers)
-    for shape in sorted({shape_of(m) for m in MFMA.values()}):
-        kind, m, n, k, blocks = shape
-        name = f"matmul_{kind}_{m}x{n}x{k}x{blocks}"
-        f = module.function(name, "void", [("ptr", "d"), ("ptr", "a"), ("ptr", "b"), ("ptr", "c")])
-        if kind == "f64":
-            _matmul_f64(f, m, k, blocks)
-        elif m == 4:
-            _matmul_4x4(f, kind, k)
-        else:
-            _matmul_rows(f, kind, m, k, blocks)
-        f.ret()
+        name = stage_name(element, registers)
+        if name is not None:
+            made[name] = partial(_define_stage, element=element, registers=registers)
+    for m in MFMA.values():
+        made[matmul_name(m)] = partial(_define_matmul, shape=shape_of(m))
+    return made
+
+
+def _define_matmul(module: Module, shape: Shape) -> None:
+    kind, m, n, k, blocks = shape
+    pointers = [("ptr", "d"), ("ptr", "a"), ("ptr", "b"), ("ptr", "c")]
+    f = module.function(f"matmul_{kind}_{m}x{n}x{k}x{blocks}", "void", pointers)
+    if kind == "f64":
+        _matmul_f64(f, m, k, blocks)
+    elif m == 4:
+        _matmul_4x4(f, kind, k)
+    else:
+        _matmul_rows(f, kind, m, k, blocks)
+    f.ret()
 
 
 def _vector(kind: str) -> str:

@@ -1,37 +1,49 @@
-"""The runtime module: every function that translated kernels call, as one LLVM text.
+"""Runtime functions: what translated kernels call, added to a kernel's module as far as it needs them.
 
-    text, names = runtime()        # about 100 functions: matrix, memory, LDS, lanes, scheduler
+    add_runtime(module)       defines every missing function, and what those call in turn
 
-It does not depend on the kernel, so it is compiled once per installation (`objects.py`) and linked once per process.
+A kernel uses a dozen of about 250. Each is a separate function of the module, called and never inlined: that keeps the
+compile time of a kernel with thousands of memory instructions linear.
 """
 
 from __future__ import annotations
 
-from argus.machine.jit.access import define_access_functions
-from argus.machine.jit.addresses import define_address_functions
-from argus.machine.jit.irtext import Module
-from argus.machine.jit.lanes import define_lane_functions
-from argus.machine.jit.matrix import define_matrix_functions
-from argus.machine.jit.scalar_memory import define_scalar_memory
-from argus.machine.jit.scheduler import define_scheduler
-from argus.machine.jit.tracing import define_trace_functions
-from argus.machine.jit.updates import define_update_functions
+import functools
+
+from argus.machine.jit.access import access_functions
+from argus.machine.jit.addresses import address_functions
+from argus.machine.jit.irtext import Definers, Module
+from argus.machine.jit.lanes import lane_functions
+from argus.machine.jit.matrix import matrix_functions
+from argus.machine.jit.scalar_memory import scalar_memory_functions
+from argus.machine.jit.scheduler import scheduler_functions
+from argus.machine.jit.tracing import trace_functions
+from argus.machine.jit.updates import update_functions
 
 PARTS = (
-    define_matrix_functions,
-    define_access_functions,
-    define_address_functions,
-    define_update_functions,
-    define_scalar_memory,
-    define_lane_functions,
-    define_trace_functions,
-    define_scheduler,
+    access_functions,
+    address_functions,
+    lane_functions,
+    matrix_functions,
+    scalar_memory_functions,
+    scheduler_functions,
+    trace_functions,
+    update_functions,
 )
 
 
-def runtime() -> tuple[str, list[str]]:
-    """The module's text and the names of its functions."""
-    module = Module()
-    for define in PARTS:
-        define(module)
-    return str(module), list(module.functions)
+@functools.cache
+def runtime_functions() -> Definers:
+    """Every runtime function by name."""
+    made: Definers = {}
+    for part in PARTS:
+        made.update(part())
+    return made
+
+
+def add_runtime(module: Module) -> None:
+    """Define what the module calls."""
+    known = runtime_functions()
+    while missing := module.missing():
+        for name in missing:
+            known[name](module)

@@ -1,7 +1,7 @@
 """Running workgroups, as runtime functions: no Python between the waves.
 
-    run_workgroups(kernel, context, launch, waves, status, ids, count)  -> 0, or why one stopped (`Exit`)
-    advance_workgroup(kernel, context, launch, waves, status)           -> 0 when every wave has ended
+    run_workgroups(context, launch, waves, status, ids, count)  -> 0, or why one stopped (`Exit`)
+    advance_workgroup(context, launch, waves, status)           -> 0 when every wave has ended
 
 A workgroup starts with its waves' scalars and v0 copied from the launch block, other vector registers and the LDS zero.
 Waves run one after another, each until it ends, reaches a barrier, or uses up its time slice (wave-instructions). The
@@ -22,21 +22,24 @@ from argus.machine.jit.frame import (
     STATUS_WAVES,
     TEMPLATE_BYTES,
     WAVE_BYTES,
+    Arena,
     Context,
     Exit,
     Fault,
     Launch,
     WaveStatus,
 )
-from argus.machine.jit.irtext import Function, Module
+from argus.machine.jit.irtext import Definers, Function, Module
 
-POINTERS = [("ptr", name) for name in ("kernel", "context", "launch", "waves", "status")]
+POINTERS = [("ptr", name) for name in ("context", "launch", "waves", "status")]
 
 
-def define_scheduler(module: Module) -> None:
-    _define_start(module)
-    _define_advance(module)
-    _define_run(module)
+def scheduler_functions() -> Definers:
+    return {
+        "start_workgroup": _define_start,
+        "advance_workgroup": _define_advance,
+        "run_workgroups": _define_run,
+    }
 
 
 def _context(f: Function, field: Context) -> str:
@@ -59,6 +62,12 @@ def _clear(f: Function, target: str, size: str) -> None:
     f.call("void", "llvm.memset.p0.i64", ("ptr", target), ("i8", "0"), ("i64", size), ("i1", "false"))
 
 
+def _private(f: Function, count: str, wave: str) -> str:
+    """The private memory of a wave: behind the registers of all waves."""
+    before = f.add("i64", f.mul("i64", count, str(WAVE_BYTES)), f.mul("i64", wave, _field(f, Launch.PRIVATE_BYTES)))
+    return f.at("%waves", before)
+
+
 def _define_start(module: Module) -> None:
     parameters = [("ptr", "context"), ("ptr", "launch"), ("ptr", "waves"), ("ptr", "status"), ("i64", "id")]
     f = module.function("start_workgroup", "void", parameters)
@@ -74,6 +83,7 @@ def _define_start(module: Module) -> None:
         template = f.at(f.at("%launch", int(Launch.TEMPLATES)), f.mul("i64", w, str(TEMPLATE_BYTES)))
         scalars = f.at(wave, SCALARS)
         _clear(f, wave, vector_bytes)
+        _clear(f, _private(f, count, w), _field(f, Launch.PRIVATE_BYTES))
         _copy(f, scalars, template, SCALAR_BYTES)
         _copy(f, wave, f.at(template, SCALAR_BYTES), ROW)
         for field, value in zip((Launch.WORKGROUP_X, Launch.WORKGROUP_Y, Launch.WORKGROUP_Z), coordinates, strict=True):
@@ -98,6 +108,8 @@ def _define_advance(module: Module) -> None:
         ready = f.compare("eq", "i32", f.load("i32", status, 4), str(int(WaveStatus.READY)))
         with f.when(ready):
             wave = f.at("%waves", f.mul("i64", w, str(WAVE_BYTES)))
+            f.store("i64", w, _context(f, Context.FAULT_WAVE), 8)
+            f.store("ptr", _private(f, count, w), f.at("%context", Context.PRIVATE + Arena.HOST), 8)
             reason = _run_wave(f, wave, quantum)
             for exit_, become, counter, by in (
                 (Exit.END, WaveStatus.DONE, STATUS_LIVE, -1),
@@ -111,7 +123,6 @@ def _define_advance(module: Module) -> None:
             leave, stay = f.fresh_label("leave"), f.fresh_label("stay")
             f.branch(f.compare("ugt", "i32", reason, str(int(Exit.SLICE))), leave, stay)
             f.label(leave)
-            f.store("i64", w, _context(f, Context.FAULT_WAVE), 8)
             f.ret("i32", reason)
             f.label(stay)
     live, waiting = f.load("i32", _status(f, STATUS_LIVE), 4), f.load("i32", _status(f, STATUS_WAITING), 4)
@@ -136,7 +147,7 @@ def _define_advance(module: Module) -> None:
 def _run_wave(f: Function, wave: str, quantum: str) -> str:
     """Give one wave a time slice; account its steps; turn faults, the step limit and a stop request into exits."""
     f.store("i64", quantum, _context(f, Context.SLICE), 8)
-    reason = f.let(f"call i32 %kernel(ptr {wave}, ptr {f.at(wave, SCALARS)}, ptr %context)")
+    reason = f.call("i32", "kernel", ("ptr", wave), ("ptr", f.at(wave, SCALARS)), ("ptr", "%context"))
     fault = f.load("i64", _context(f, Context.FAULT), 8)
     faulty = f.compare("ne", "i64", fault, "0")
     left = f.load("i64", _context(f, Context.SLICE), 8)

@@ -4,7 +4,7 @@ A traced kernel writes one entry per executed basic block. What an entry looks l
 
     word 0       block number << 32 | wave number
     word 1       exec at the start; another exec word wherever exec changed inside the block
-    per access   lanes taking part (exec, and for buffers the range check), then 64 addresses; scalar memory: one address
+    per access   lanes taking part (exec, for buffers the range check), then 64 addresses; scalar memory: one address
 
 so an entry costs no more than its words, and its layout is kept with the compiled object as `BlockTrace.close()`'s
 facts. Before a block starts it makes sure its entry fits; if not, the wave stops with TRACE_FULL, Python takes the
@@ -19,7 +19,7 @@ from argus.gfx942.inst import EXEC, Inst
 from argus.machine.jit.effects import effects
 from argus.machine.jit.flow import Block
 from argus.machine.jit.frame import ADDRESSES, LANES, Context, Scalar
-from argus.machine.jit.irtext import Function, Module
+from argus.machine.jit.irtext import Definers, Function, Module
 from argus.machine.jit.objects import Facts
 from argus.machine.jit.scalars import Scalars
 from argus.machine.record import GLOBAL, LDS, SCALAR, SCRATCH
@@ -28,13 +28,20 @@ from argus.machine.semantics.mem import MemoryOp
 V4 = "<4 x i64>"
 
 
-def define_trace_functions(module: Module) -> None:
+def trace_functions() -> Definers:
     """trace_row(out, context): the address row; trace_lds(out, a, offset): an LDS address register plus offset."""
+    return {"trace_row": _define_row, "trace_lds": _define_lds}
+
+
+def _define_row(module: Module) -> None:
     f = module.function("trace_row", "void", [("ptr", "out"), ("ptr", "context")])
     with f.loop(LANES, 4) as lane:
         row = f.load(V4, f.index("i64", f.at("%context", ADDRESSES), lane), 32)
         f.store(V4, row, f.index("i64", "%out", lane), 8)
     f.ret()
+
+
+def _define_lds(module: Module) -> None:
     f = module.function("trace_lds", "void", [("ptr", "out"), ("ptr", "a"), ("i64", "offset")])
     offset = f.splat("i64", 4, "%offset")
     with f.loop(LANES, 4) as lane:
@@ -96,27 +103,27 @@ class BlockTrace:
         self._words += words
         return first
 
-    def _note(self, word: int, op: MemoryOp, space: int) -> None:
-        self._accesses.append([self._position, word, op.size, space])
+    def _note(self, word: int, size: int, space: int) -> None:
+        self._accesses.append([self._position, word, size, space])
 
     def addresses(self, op: MemoryOp, inside: str, scalars: Scalars) -> None:
         word = self._reserve(1 + LANES)
         taking_part = self.f.binary("and", "i64", scalars.exec(), inside)
         self.f.store("i64", taking_part, self.f.at(self._entry, 8 * word), 8)
         self.f.call("void", "trace_row", ("ptr", self.f.at(self._entry, 8 * word + 8)), ("ptr", "%context"))
-        self._note(word, op, SCRATCH if op.space == "scratch" else GLOBAL)
+        self._note(word, op.size, SCRATCH if op.space == "scratch" else GLOBAL)
 
-    def lds(self, op: MemoryOp, row: str, offset: int, scalars: Scalars) -> None:
+    def lds(self, size: int, row: str, offset: int, scalars: Scalars) -> None:
         word = self._reserve(1 + LANES)
         self.f.store("i64", scalars.exec(), self.f.at(self._entry, 8 * word), 8)
         out = ("ptr", self.f.at(self._entry, 8 * word + 8))
         self.f.call("void", "trace_lds", out, ("ptr", row), ("i64", str(offset)))
-        self._note(word, op, LDS)
+        self._note(word, size, LDS)
 
     def scalar(self, op: MemoryOp, address: str) -> None:
         word = self._reserve(1)
         self.f.store("i64", address, self.f.at(self._entry, 8 * word), 8)
-        self._note(word, op, SCALAR)
+        self._note(word, op.size, SCALAR)
 
     def close(self) -> Facts:
         """Complete the reservation; the entry's layout."""

@@ -1,7 +1,7 @@
 """One kernel as one host function: `i32 kernel(wave, scalars, context)`.
 
     spec = KernelSpec(code, entry, accum_offset, ...)
-    text, facts = translate(spec)
+    text, facts = translate_text(spec)
 
 The function starts with a switch over the wave's resume point and consists of the kernel's basic blocks. It runs one
 wave until the wave ends, reaches a barrier, or its time slice is over (checked on backward jumps only), and says which
@@ -18,23 +18,33 @@ from dataclasses import dataclass
 
 from argus.gfx942.inst import EXEC, VCC, Inst, Operand
 from argus.gfx942.mfma import Mfma
-from argus.machine.jit.effects import Effects, effects, row_of
+from argus.machine.jit.effects import HWREG, VSKIP, Effects, effects, row_of
 from argus.machine.jit.errors import JitUnsupported
-from argus.machine.jit.flow import ENDS, Block, Flow, read_flow, step_constants
+from argus.machine.jit.flow import ENDS, ONES, Block, Flow, read_flow, step_constants
 from argus.machine.jit.frame import LANES, ROW, SPARE_ROWS, VECTOR_ROWS, Context, Exit, Scalar
 from argus.machine.jit.irtext import Module
 from argus.machine.jit.lanewise import LaneWise
 from argus.machine.jit.llvm_builder import LlvmBuilder
 from argus.machine.jit.lower_matrix import Staging, lower_matrix
 from argus.machine.jit.lower_memory import lower_memory
-from argus.machine.jit.lower_scalar import lower_lane_read, lower_lane_write, lower_salu, special
+from argus.machine.jit.lower_scalar import (
+    lower_counter,
+    lower_hardware_register,
+    lower_lane_read,
+    lower_lane_write,
+    lower_salu,
+    lower_skip,
+    lower_swap,
+    special,
+)
 from argus.machine.jit.objects import Facts
 from argus.machine.jit.pending import Pending, mask_pairs, plain_scalars
 from argus.machine.jit.region import Region
+from argus.machine.jit.runtime import add_runtime
 from argus.machine.jit.scalars import Scalars
 from argus.machine.jit.tracing import BlockTrace
 from argus.machine.semantics import SALU, VALU, Op
-from argus.machine.semantics.control import BRANCHES, NO_EFFECT
+from argus.machine.semantics.control import BRANCHES, CLOCKS, HARDWARE_REGISTERS, NO_EFFECT
 from argus.machine.semantics.lanes import dpp_enabled, dpp_sources, swizzle_sources
 from argus.machine.semantics.matrix import MATRIX
 from argus.machine.semantics.mem import MEMORY, MemoryOp
@@ -46,28 +56,55 @@ REGION_LIMIT = 40
 SPARES = SPARE_ROWS - 2
 ALL_LANES = (1 << LANES) - 1
 NOTHING = NO_EFFECT | {"s_waitcnt"}
+VECTOR_PREFIXES = ("v_", "ds_", "buffer_", "global_", "flat_", "scratch_")
+MODE_REGISTER = 1
+ROUNDING = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """The parts of MODE that change arithmetic."""
+
+    flush_f32: bool
+    flush_f64_f16: bool
+    saturate_fp8: bool
+    dx10_clamp: bool
+
+
+def float_mode(bits: int) -> Mode:
+    """MODE taken apart: denormals in bits 7..4, DX10_CLAMP bit 8, FP16_OVFL bit 23."""
+    return Mode(bits >> 4 & 3 != 3, bits >> 6 & 3 != 3, bool(bits >> 23 & 1), bool(bits >> 8 & 1))
+
+
+DEFAULT_MODE = 0x3F0
+"""MODE as compilers set it: denormals kept, DX10_CLAMP, IEEE."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelSpec:
-    """Everything the translation depends on."""
+    """Everything the translation depends on: code, where it starts, a[0]'s row, MODE, whether all lanes start active."""
 
     code: bytes
     entry: int
     accum_offset: int
-    flush_f32: bool = False
-    flush_f64_f16: bool = False
-    saturate_fp8: bool = False
-    dx10_clamp: bool = True
+    mode: int = DEFAULT_MODE
     full_waves: bool = True
     trace: bool = False
 
 
-def translate(spec: KernelSpec) -> tuple[str, Facts]:
+def translate_text(spec: KernelSpec) -> tuple[str, Facts]:
     """LLVM text of the kernel and the facts its execution needs."""
     t = Translator(spec)
     t.run()
-    facts: Facts = {"instructions": t.flow.instructions, "rows": t.highest_row + 1, "blocks": t.trace_facts}
+    pointers = [("ptr", name) for name in ("context", "launch", "waves", "status")]
+    t.module.declare("run_workgroups", "i32", [*[type_ for type_, _ in pointers], "ptr", "i64"])
+    add_runtime(t.module)
+    facts: Facts = {
+        "instructions": t.flow.instructions,
+        "rows": t.highest_row + 1,
+        "blocks": t.trace_facts,
+        "resume": t.resume_points,
+    }
     return str(t.module), facts
 
 
@@ -76,7 +113,10 @@ class Translator:
 
     def __init__(self, spec: KernelSpec) -> None:
         self.spec = spec
-        self.flow: Flow = read_flow(spec.code, spec.entry, spec.full_waves)
+        start = {HWREG + MODE_REGISTER: spec.mode}
+        if spec.full_waves:
+            start |= {EXEC: ONES, EXEC + 1: ONES}
+        self.flow: Flow = read_flow(spec.code, spec.entry, start)
         self.module = Module()
         self.f = self.module.function(
             "kernel", "i32", [("ptr noalias", "wave"), ("ptr noalias", "scalars"), ("ptr", "context")]
@@ -87,6 +127,7 @@ class Translator:
         self.region_size = 0
         self.region_effects = Pending()
         self.spare = 0
+        self.mode = float_mode(spec.mode)
         self.highest_row = 0
         self.trace: BlockTrace | None = None
         self.trace_facts: list[Facts] = []
@@ -97,6 +138,7 @@ class Translator:
         f = self.f
         order = sorted(self.flow.blocks)
         points = order if self.spec.trace else self.flow.resume
+        self.resume_points = points
         self._resume = {pc: number for number, pc in enumerate(points, 1)}
         resume = f.load("i32", f.at("%scalars", int(Scalar.RESUME)), 4)
         cases = " ".join(f"i32 {number}, label %pc_{pc}" for pc, number in self._resume.items())
@@ -174,19 +216,47 @@ class Translator:
             self.highest_row = max(self.highest_row, *rows)
             if self.highest_row >= VECTOR_ROWS:
                 raise JitUnsupported(inst, "names a register beyond the 512 of a wave")
+        self._set_mode(inst)
+        if self.scalars.constant(VSKIP) != 0 and inst.op.startswith(VECTOR_PREFIXES):
+            self._skippable(inst, effect)
+        else:
+            self._dispatch(inst, effect)
+        self.staging.invalidate(effect.vector_writes)
+
+    def _set_mode(self, inst: Inst) -> None:
+        bits = self.scalars.constant(HWREG + MODE_REGISTER)
+        if bits is None or bits & ROUNDING:
+            raise JitUnsupported(inst, "the float mode here is not known or not round-to-nearest")
+        mode = float_mode(bits)
+        if mode != self.mode:
+            self.close_region()
+            self.mode = mode
+
+    def _dispatch(self, inst: Inst, effect: Effects) -> None:
         lane_op = VALU.get(inst.op)
         if lane_op is not None:
             self._lane_instruction(inst, lane_op, effect)
         else:
             self._other_instruction(inst, effect)
-        self.staging.invalidate(effect.vector_writes)
+
+    def _skippable(self, inst: Inst, effect: Effects) -> None:
+        """A vector instruction that s_setvskip may turn off."""
+        if self.spec.trace:
+            raise JitUnsupported(inst, "an execution record of code that s_setvskip may skip")
+        self.close_region()
+        word = self.f.load("i32", self.f.at("%scalars", int(Scalar.VSKIP)), 4)
+        with self.f.when(self.f.compare("eq", "i32", word, "0")):
+            self._dispatch(inst, effect)
+            self.close_region()
+        self.scalars.reset(self.scalars.constants)
+        self.staging.clear()
 
     def _lane_instruction(self, inst: Inst, op: Op, effect: Effects) -> None:
         source_row, where, masked = (None, None, ALL_LANES) if inst.enc != "dpp" else self._shuffled(inst)
         if self._must_close(inst, op, effect):
             self.close_region()
         region = self._open_region()
-        walk = LaneWise(region, inst, op, self.spec.accum_offset, self.spec.dx10_clamp)
+        walk = LaneWise(region, inst, op, self.spec.accum_offset, self.mode.dx10_clamp)
         walk.first_row = source_row
         walk.where = region.runtime_mask(where) if where is not None else region.constant_mask(masked)
         walk.emit()
@@ -237,6 +307,14 @@ class Translator:
             lower_lane_write(self, inst)
         elif inst.op in ("ds_bpermute_b32", "ds_permute_b32", "ds_swizzle_b32"):
             self._cross_lanes(inst)
+        elif inst.op in HARDWARE_REGISTERS:
+            lower_hardware_register(self, inst)
+        elif inst.op == "s_setvskip":
+            lower_skip(self, inst)
+        elif inst.op in CLOCKS or inst.op == "s_getpc_b64":
+            lower_counter(self, inst)
+        elif inst.op == "v_swap_b32":
+            lower_swap(self, inst)
         else:
             raise JitUnsupported(inst)
 
@@ -301,9 +379,9 @@ class Translator:
 
     def _open_region(self) -> Region:
         if self.region is None:
-            spec = self.spec
+            mode = self.mode
             builder = LlvmBuilder(
-                self.f, 8, flush32=spec.flush_f32, flush64=spec.flush_f64_f16, saturate_fp8=spec.saturate_fp8
+                self.f, 8, flush32=mode.flush_f32, flush64=mode.flush_f64_f16, saturate_fp8=mode.saturate_fp8
             )
             self.region = Region(self.f, self.scalars, builder, self.scalars.exec_full, self._special)
         return self.region
@@ -347,9 +425,9 @@ class Translator:
         if self.trace is not None:
             self.trace.addresses(op, inside, self.scalars)
 
-    def trace_lds(self, op: MemoryOp, row: str, offset: int) -> None:
+    def trace_lds(self, size: int, row: str, offset: int) -> None:
         if self.trace is not None:
-            self.trace.lds(op, row, offset, self.scalars)
+            self.trace.lds(size, row, offset, self.scalars)
 
     def trace_scalar(self, op: MemoryOp, address: str) -> None:
         if self.trace is not None:

@@ -2,12 +2,13 @@
 
     from argus.gfx942 import mfma_32x32x8_bf16 as MMA
     MMA.operand()                    row = lane%32, k = lane//32*4 + e                    one instruction's A or B
-    MMA.operand(wide=8)              row = lane%32, k = lane//32*8 + h*4 + e              what a 16-byte read gives: two (h)
+    MMA.operand(wide=8)              row = lane%32, k = lane//32*8 + h*4 + e              a 16-byte read: two (h)
     MMA.acc(row="n", col="m")        n = r//4*8 + lane//32*4 + r%4, m = lane%32           the 16 accumulators of a lane
 
 Owners come from the lane maps in `argus.gfx942.mfma`, evaluated with index expressions, so there is one source for
 compiler, checker, machine and author. `wide` reads let lanes hold more consecutive k than one instruction takes; which
-k meet in an instruction is then permuted, which is right exactly when both operands are read alike (the checker proves it).
+k meet in an instruction is then permuted, which is right exactly when both operands are read alike
+(the checker proves it).
 
 Blocked instructions (several independent products at once) have no `operand`/`acc` here: their block index has no axis
 in a two-axis fragment.
@@ -96,7 +97,7 @@ class Matrix:
 
 
 def matrix(name: str) -> Matrix | None:
-    """The instruction of an author's name (`mfma_32x32x8_bf16`) or mnemonic; None when gfx942 has no such instruction."""
+    """The instruction of an author's name (`mfma_32x32x8_bf16`) or mnemonic; None if there is none."""
     mnemonic = ALIASES.get(name, name)
     found = MFMA.get(mnemonic)
     if found is None:

@@ -5,6 +5,6 @@ kernel = read("argus/kernels/gemm.py", settings={"BM": 64})
 """
 
 from argus.lang.errors import Diagnostic, ProgramError, explain
-from argus.lang.reader import read
+from argus.lang.reader import read, read_value
 
-__all__ = ["Diagnostic", "ProgramError", "explain", "read"]
+__all__ = ["Diagnostic", "ProgramError", "explain", "read", "read_value"]

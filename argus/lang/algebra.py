@@ -38,7 +38,8 @@ LAYOUT_METHODS = (
 
 def make_layout(interp: Expressions, **digits: object) -> object:
     points = 1
-    for name, digit in digits.items():
+    specs: dict[str, Any] = dict(digits)
+    for name, digit in specs.items():
         if isinstance(digit, tuple) and len(digit) == 2 and all(isinstance(d, int) for d in digit):
             points *= max(1, digit[0])
         elif not (isinstance(digit, tuple) and all(isinstance(d, str) for d in digit)):
@@ -48,19 +49,20 @@ def make_layout(interp: Expressions, **digits: object) -> object:
             )
     if points > MAX_POINTS:
         raise interp.ctx.error("AG115", what="a layout", limit=f"{MAX_POINTS:,} elements")
-    return guarded(interp, "AG301", lambda: Layout(**digits))  # type: ignore[arg-type]
+    return guarded(interp, "AG301", lambda: Layout(**specs))
 
 
 def make_owner(interp: Expressions, **parts: object) -> object:
     points = 1
-    for name, part in parts.items():
+    given: dict[str, Any] = dict(parts)
+    for name, part in given.items():
         if isinstance(part, int) and not isinstance(part, bool):
             points *= max(1, part)
         elif not isinstance(part, str):
             raise interp.ctx.error("AG302", problem=f"`{name}` is an extent (a whole number) or a formula (a string)")
     if points > MAX_POINTS:
         raise interp.ctx.error("AG115", what="an owner", limit=f"{MAX_POINTS:,} elements")
-    owner = guarded(interp, "AG302", lambda: Owner(**parts))  # type: ignore[arg-type]
+    owner = guarded(interp, "AG302", lambda: Owner(**given))
     assert isinstance(owner, Owner)
     threads = [n for n in ("t", "lane", "wave") if n in owner.inputs]
     if "t" in threads and len(threads) > 1:
@@ -78,9 +80,9 @@ def guarded(interp: Expressions, code: str, build: Callable[[], object]) -> obje
     try:
         return build()
     except (LayoutError, ExprError) as error:
-        raise interp.ctx.error(code, problem=str(error))
+        raise interp.ctx.error(code, problem=str(error)) from None
     except (TypeError, ValueError, KeyError, ArithmeticError) as error:
-        raise interp.ctx.error(code, problem=f"these arguments do not describe one ({error})")
+        raise interp.ctx.error(code, problem=f"these arguments do not describe one ({error})") from None
 
 
 def _layout_method(name: str) -> Method:
@@ -89,7 +91,9 @@ def _layout_method(name: str) -> Method:
             if not isinstance(value, (int, str, tuple, Layout)):
                 from argus.lang.arithmetic import describe
 
-                raise interp.ctx.error("AG301", problem=f"`{name}` takes numbers, strings and layouts, not {describe(value)}")
+                raise interp.ctx.error(
+                    "AG301", problem=f"`{name}` takes numbers, strings and layouts, not {describe(value)}"
+                )
         return guarded(interp, "AG301", lambda: getattr(layout, name)(*args, **keywords))
 
     call.__name__ = name

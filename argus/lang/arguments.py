@@ -40,23 +40,29 @@ def integer(ctx: Context, function: str, argument: str, value: object, low: int 
 
 def flag(ctx: Context, function: str, argument: str, value: object) -> bool:
     if not isinstance(value, bool):
-        raise ctx.error("AG112", function=function, problem=f"`{argument}` is True or False, not {arithmetic.describe(value)}")
+        raise ctx.error(
+            "AG112", function=function, problem=f"`{argument}` is True or False, not {arithmetic.describe(value)}"
+        )
     return value
 
 
 def text(ctx: Context, function: str, argument: str, value: object) -> str:
     if not isinstance(value, str):
-        raise ctx.error("AG112", function=function, problem=f"`{argument}` is a string, not {arithmetic.describe(value)}")
+        raise ctx.error(
+            "AG112", function=function, problem=f"`{argument}` is a string, not {arithmetic.describe(value)}"
+        )
     return value
 
 
 def index(ctx: Context, function: str, argument: str, value: object) -> Expr:
     if not isinstance(value, (int, Expr)):
-        raise ctx.error("AG112", function=function, problem=f"`{argument}` is an index, not {arithmetic.describe(value)}")
+        raise ctx.error(
+            "AG112", function=function, problem=f"`{argument}` is an index, not {arithmetic.describe(value)}"
+        )
     try:
         return E.as_expr(value)
     except ExprError as error:
-        raise ctx.error("AG512", problem=str(error))
+        raise ctx.error("AG512", problem=str(error)) from None
 
 
 def dtype(ctx: Context, function: str, argument: str, value: object) -> DType:
@@ -102,7 +108,9 @@ def distribution(ctx: Context, function: str, value: object, tiles_given: object
     repeat = counts(ctx, function, "tiles", tiles_given)
     unknown = [a for a in repeat if a not in given.outputs]
     if unknown:
-        raise ctx.error("AG302", problem=f"`tiles` names the axis {unknown[0]}, the owner has {', '.join(given.outputs)}")
+        raise ctx.error(
+            "AG302", problem=f"`tiles` names the axis {unknown[0]}, the owner has {', '.join(given.outputs)}"
+        )
     inputs = given.inputs
     threads = inputs.get("t", ctx.threads)
     if "t" in inputs and threads != ctx.threads:

@@ -13,11 +13,12 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 from argus.ir.types import DType, i32
 from argus.lang import tiles
 from argus.lang.context import MAX_INT_BITS, MAX_LENGTH, Context
+from argus.lang.distribution import SCALAR, Distribution
 from argus.lang.values import Coordinates, Tile
 from argus.layout import expr as E
 from argus.layout.expr import Expr, ExprError
@@ -67,15 +68,15 @@ _COMPARE: dict[type[ast.cmpop], tuple[Callable[[Any, Any], Any], str]] = {
 }
 
 
-def is_number(x: object) -> bool:
+def is_number(x: object) -> TypeGuard[int | float]:
     return isinstance(x, (int, float))
 
 
-def is_integer(x: object) -> bool:
+def is_integer(x: object) -> TypeGuard[int]:
     return isinstance(x, int)
 
 
-def is_index(x: object) -> bool:
+def is_index(x: object) -> TypeGuard[int | Expr]:
     return isinstance(x, (int, Expr))
 
 
@@ -127,9 +128,9 @@ def index_binary(ctx: Context, kind: type[ast.operator], x: object, y: object) -
         raise ctx.error("AG415", "indices are whole numbers: use // for division, and shifts or products for powers",
                  symbol=SYMBOL[kind], left=describe(x), right=describe(y))  # fmt: skip
     try:
-        return folded(ctx.bounded(E.as_expr(fn(E.as_expr(x), E.as_expr(y)))))  # type: ignore[arg-type]
+        return folded(ctx.bounded(E.as_expr(fn(E.as_expr(x), E.as_expr(y)))))
     except (ExprError, ZeroDivisionError) as error:
-        raise ctx.error("AG512", problem=str(error))
+        raise ctx.error("AG512", problem=str(error)) from None
 
 
 def _truthy(x: object) -> bool:
@@ -137,14 +138,18 @@ def _truthy(x: object) -> bool:
 
 
 def _coordinates(ctx: Context, kind: type[ast.operator], x: object, y: object) -> Coordinates:
-    dist = x.dist if isinstance(x, Coordinates) else y.dist  # type: ignore[union-attr]
+    dist = _distribution_of(x, y)
     left, right = spread(ctx, x, dist), spread(ctx, y, dist)
     made = [E.as_expr(index_binary(ctx, kind, a, b)) for a, b in zip(left, right, strict=True)]
     ctx.spend(len(made))
     return Coordinates(dist, tuple(made))
 
 
-def spread(ctx: Context, x: object, dist: tiles.Distribution) -> tuple[object, ...]:
+def _distribution_of(*values: object) -> Distribution:
+    return next((v.dist for v in values if isinstance(v, (Coordinates, Tile))), SCALAR)
+
+
+def spread(ctx: Context, x: object, dist: Distribution) -> tuple[object, ...]:
     if isinstance(x, Coordinates):
         if not x.dist.same_as(dist):
             raise ctx.error(
@@ -179,27 +184,25 @@ def _tile_binary(ctx: Context, kind: type[ast.operator], x: object, y: object) -
 
 def _static_binary(ctx: Context, kind: type[ast.operator], x: object, y: object) -> object:
     fn = _STATIC_FN.get(kind)
-    numbers = is_number(x) and is_number(y)
-    joined = kind is ast.Add and type(x) is type(y) and isinstance(x, (str, list, tuple))
-    repeated = kind is ast.Mult and isinstance(x, (list, tuple)) and isinstance(y, int)
-    if fn is None or not (numbers or joined or repeated):
-        raise ctx.error("AG415", symbol=SYMBOL.get(kind, "?"), left=describe(x), right=describe(y))
-    if joined:
-        if len(x) + len(y) > MAX_LENGTH:  # type: ignore[arg-type]
+    joins = (str, list, tuple)
+    if fn is not None and kind is ast.Add and isinstance(x, joins) and isinstance(y, joins) and type(x) is type(y):
+        if len(x) + len(y) > MAX_LENGTH:
             raise ctx.error("AG115", what="a list or string", limit=f"{MAX_LENGTH:,} entries")
         return fn(x, y)
-    if repeated:
-        if len(x) * max(y, 0) > MAX_LENGTH:  # type: ignore[arg-type,operator,type-var]
+    if fn is not None and kind is ast.Mult and isinstance(x, (list, tuple)) and isinstance(y, int):
+        if len(x) * max(y, 0) > MAX_LENGTH:
             raise ctx.error("AG115", what="a list", limit=f"{MAX_LENGTH:,} entries")
         return fn(x, y)
+    if fn is None or not (is_number(x) and is_number(y)):
+        raise ctx.error("AG415", symbol=SYMBOL.get(kind, "?"), left=describe(x), right=describe(y))
     if kind in (ast.Pow, ast.LShift) and isinstance(y, (int, float)) and abs(y) > MAX_INT_BITS:
         raise ctx.error("AG115", what="a number", limit=f"{MAX_INT_BITS} bits")
     try:
         result = fn(x, y)
     except ZeroDivisionError:
-        raise ctx.error("AG512", problem="the divisor is 0")
+        raise ctx.error("AG512", problem="the divisor is 0") from None
     except (ValueError, TypeError, OverflowError) as error:
-        raise ctx.error("AG415", str(error), symbol=SYMBOL[kind], left=describe(x), right=describe(y))
+        raise ctx.error("AG415", str(error), symbol=SYMBOL[kind], left=describe(x), right=describe(y)) from None
     if isinstance(result, complex):
         raise ctx.error("AG415", symbol=SYMBOL[kind], left=describe(x), right=describe(y))
     return checked_number(ctx, result)
@@ -230,10 +233,10 @@ def unary(ctx: Context, op: ast.unaryop, x: object) -> object:
         if isinstance(x, Expr):
             return folded(-x)
         if is_number(x):
-            return -x  # type: ignore[operator]
+            return -x
     if isinstance(op, ast.Invert) and is_integer(x) and not isinstance(x, bool):
-        return ~x  # type: ignore[operator]
-    symbol = {ast.USub: "-", ast.Invert: "~", ast.UAdd: "+"}[type(op)]  # type: ignore[index]
+        return ~x
+    symbol = {ast.USub: "-", ast.Invert: "~", ast.UAdd: "+"}[type(op)]
     raise ctx.error("AG415", symbol=symbol, left="nothing", right=describe(x))
 
 
@@ -249,7 +252,7 @@ def condition(ctx: Context, x: Expr) -> Expr:
     try:
         return x if x.boolean else x.ne(0)
     except ExprError as error:
-        raise ctx.error("AG512", problem=str(error))
+        raise ctx.error("AG512", problem=str(error)) from None
 
 
 def compare(ctx: Context, op: ast.cmpop, x: object, y: object) -> object:
@@ -259,24 +262,18 @@ def compare(ctx: Context, op: ast.cmpop, x: object, y: object) -> object:
             raise ctx.error("AG415", symbol="is", left=describe(x), right=describe(y))
         return (x is y) == (kind is ast.Is)
     if kind in (ast.In, ast.NotIn):
-        if not isinstance(y, (tuple, list, dict, str)) or isinstance(x, (Expr, Tile, Coordinates)):
+        if isinstance(y, str) and isinstance(x, str):
+            return (x in y) == (kind is ast.In)
+        if not isinstance(y, (tuple, list, dict)) or isinstance(x, (Expr, Tile, Coordinates)):
             raise ctx.error("AG415", symbol="in", left=describe(x), right=describe(y))
-        if isinstance(y, str) and not isinstance(x, str):
-            raise ctx.error("AG415", symbol="in", left=describe(x), right=describe(y))
-        return (
-            any(x is v or x == v for v in y) == (kind is ast.In)
-            if not isinstance(y, str)
-            else (
-                (x in y) == (kind is ast.In)  # type: ignore[operator]
-            )
-        )
+        return any(x is v or x == v for v in y) == (kind is ast.In)
     fn, name = _COMPARE[kind]
     if isinstance(x, Tile) or isinstance(y, Tile):
         like = x if isinstance(x, Tile) else y
         assert isinstance(like, Tile)
         return tiles.elementwise(ctx, name, to_tile(ctx, x, like), to_tile(ctx, y, like))
     if isinstance(x, Coordinates) or isinstance(y, Coordinates):
-        dist = x.dist if isinstance(x, Coordinates) else y.dist  # type: ignore[union-attr]
+        dist = _distribution_of(x, y)
         pairs = zip(spread(ctx, x, dist), spread(ctx, y, dist), strict=True)
         ctx.spend(dist.count)
         return Coordinates(dist, tuple(E.as_expr(_index_compare(ctx, name, kind, a, b)) for a, b in pairs))
@@ -291,9 +288,9 @@ def _index_compare(ctx: Context, name: str, kind: type[ast.cmpop], x: object, y:
     if not (is_index(x) and is_index(y)):
         raise ctx.error("AG415", symbol=SYMBOL[kind], left=describe(x), right=describe(y))
     try:
-        made: Expr = getattr(E.as_expr(x), name)(E.as_expr(y))  # type: ignore[arg-type]
+        made: Expr = getattr(E.as_expr(x), name)(E.as_expr(y))
     except ExprError as error:
-        raise ctx.error("AG512", problem=str(error))
+        raise ctx.error("AG512", problem=str(error)) from None
     return ctx.bounded(made)
 
 
@@ -308,4 +305,4 @@ def conjunction(ctx: Context, op: ast.boolop, values: list[object]) -> object:
 
 
 def index_as_data(ctx: Context, x: Expr) -> Tile:
-    return Tile(i32, tiles.SCALAR, (ctx.b.index(x),))
+    return Tile(i32, SCALAR, (ctx.b.index(x),))

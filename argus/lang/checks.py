@@ -81,7 +81,7 @@ def _fact(interp: Expressions, rule: str, name: str, fact: object) -> Expr | str
         try:
             node = ast.parse(fact, mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            raise ctx.error("AG607", rule=rule, text=fact)
+            raise ctx.error("AG607", rule=rule, text=fact) from None
         place = ctx.span
         for part in ast.walk(node):
             if isinstance(part, ast.expr):
@@ -104,8 +104,8 @@ def tag(interp: Expressions, target: object, **tags: object) -> object:
         raise ctx.error("AG606", rule="tag", got=arithmetic.describe(target))
     for name, value in tags.items():
         if isinstance(target, Tensor):
-            params = tuple(var(axis, 0, None) for axis in target.axes)
-            by_name = {p.name: p for p in params}
+            params = tuple(var(f"at_{axis}", 0, None) for axis in target.axes)
+            by_name = dict(zip(target.axes, params, strict=True))
             if isinstance(value, str) and value in by_name:
                 ctx.b.append(Tag(target=target, name=name, params=params, exprs=(by_name[value],)))
                 continue

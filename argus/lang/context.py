@@ -61,6 +61,7 @@ class Context:
         self.multiples: dict[Expr, int] = {}
         self.divergence: list[tuple[str, Span]] = []
         self.distributions: dict[tuple[object, ...], tuple[object, Distribution]] = {}
+        self.run_axes: dict[tuple[Distribution, int], str | None] = {}
         self.runs: dict[tuple[object, ...], bool] = {}
         self._tree: dict[Expr, int] = {}
 
@@ -81,7 +82,7 @@ class Context:
         return self.wave * WAVE + LANE
 
     def error(self, code: str, *parts: ast.AST | Span | Note | str | None, **words: object) -> ProgramError:
-        """The catalogue's diagnostic `code`, to be raised; `parts` are its place (by default the op being read) and notes."""
+        """The diagnostic `code`, to be raised; `parts` are its place (by default the op being read) and notes."""
         span = self.span
         notes: list[Note] = []
         for part in parts:

@@ -11,10 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from argus.ir.ops import Tensor
 from argus.ir.types import DType
-from argus.lang import arithmetic, builtins, members, tiles
+from argus.lang import arithmetic, compute, members, pythonic, tiles
 from argus.lang.context import MAX_DEPTH, MAX_LENGTH, Context
+from argus.lang.invoke import invoke
 from argus.lang.values import (
+    Annotation,
     Builtin,
     Coordinates,
     Function,
@@ -28,11 +31,39 @@ from argus.lang.values import (
     View,
 )
 from argus.layout.expr import Expr
-from argus.ir.ops import Tensor
 
 _FORBIDDEN_BUILTINS = frozenset(
-    "open exec eval compile print input getattr setattr delattr globals locals vars type object super dir id hash "
-    "__import__ breakpoint memoryview help exit quit isinstance issubclass callable iter next".split()
+    [
+        "open",
+        "exec",
+        "eval",
+        "compile",
+        "print",
+        "input",
+        "getattr",
+        "setattr",
+        "delattr",
+        "globals",
+        "locals",
+        "vars",
+        "type",
+        "object",
+        "super",
+        "dir",
+        "id",
+        "hash",
+        "__import__",
+        "breakpoint",
+        "memoryview",
+        "help",
+        "exit",
+        "quit",
+        "isinstance",
+        "issubclass",
+        "callable",
+        "iter",
+        "next",
+    ]
 )
 
 
@@ -67,8 +98,8 @@ class Expressions:
         holder = self.scope.holder(node.id)
         if holder is not None:
             return self.usable(holder.names[node.id], node)
-        if node.id in builtins.STATIC:
-            return Builtin(node.id, builtins.STATIC[node.id])
+        if node.id in pythonic.STATIC:
+            return Builtin(node.id, pythonic.STATIC[node.id])
         if node.id in _FORBIDDEN_BUILTINS:
             raise self.ctx.error("AG119", node, name=node.id)
         known = [n for s in self.scope.chain() for n in s.names]
@@ -132,7 +163,7 @@ class Expressions:
                 from argus.layout import expr as E
 
                 cond = arithmetic.condition(self.ctx, test)
-                return arithmetic.folded(E.select(cond, E.as_expr(chosen), E.as_expr(other)))  # type: ignore[arg-type]
+                return arithmetic.folded(E.select(cond, E.as_expr(chosen), E.as_expr(other)))
             raise self.ctx.error("AG514", node)
         return self.evaluate(node.body if test else node.orelse)
 
@@ -292,14 +323,14 @@ class Expressions:
                     node,
                     problem=f"{index} is outside 0..{len(container) - 1}",
                     shape=f"{len(container)} entries",
-                )
+                ) from None
         if isinstance(container, dict):
             if not isinstance(index, (str, int, tuple)) or index not in container:
                 raise ctx.error(
                     "AG403", node, problem="there is no such key", shape=", ".join(map(str, container)) or "nothing"
                 )
             return container[index]
-        if isinstance(container, builtins.Annotation):
+        if isinstance(container, Annotation):
             return members.annotate(ctx, container, index)
         raise ctx.error("AG417", node, what=arithmetic.describe(container))
 
@@ -330,12 +361,12 @@ class Expressions:
             self.depth -= 1
             return result
         if isinstance(called, Builtin):
-            return builtins.invoke(self, called, args, keywords)
+            return invoke(self, called, args, keywords)
         if isinstance(called, DType):
-            return builtins.invoke(self, Builtin(called.name, builtins.number_of(called)), args, keywords)
+            return invoke(self, Builtin(called.name, compute.number_of(called)), args, keywords)
         matrix = members.as_matrix_call(called)
         if matrix is not None:
-            return builtins.invoke(self, matrix, args, keywords)
+            return invoke(self, matrix, args, keywords)
         what = f"`{called.name}`" if isinstance(called, Namespace) else arithmetic.describe(called)
         raise ctx.error("AG111", node, what=what)
 

@@ -16,11 +16,11 @@ from argus.gfx942.fragments import Fragment, Matrix, matrix
 from argus.ir import ops
 from argus.ir.ops import Op, Tensor
 from argus.ir.types import DType
-from argus.lang import algebra, arithmetic, builtins, checks, tile_methods, transfers
+from argus.lang import algebra, arithmetic, builtins, checks, compute, tile_methods, transfers
 from argus.lang import arguments as want
-from argus.lang.builtins import Annotation
 from argus.lang.context import Context
 from argus.lang.values import (
+    Annotation,
     Builtin,
     Coordinates,
     Namespace,
@@ -142,7 +142,7 @@ def as_matrix_call(value: object) -> Builtin | None:
     def call(interp: Expressions, a: object, b: object, c: object) -> object:
         ctx = interp.ctx
         parts = [want.tile(ctx, value.name, n, t) for n, t in (("a", a), ("b", b), ("c", c))]
-        return builtins.multiply(interp, value, parts[0], parts[1], parts[2])
+        return compute.multiply(interp, value, parts[0], parts[1], parts[2])
 
     return Builtin(value.name, call)
 
@@ -152,7 +152,9 @@ def view(ctx: Context, owner: Tensor | View, index: tuple[object, ...]) -> View:
     tensor = owner if isinstance(owner, Tensor) else owner.tensor
     origin = [const(0)] * len(tensor.axes) if isinstance(owner, Tensor) else list(owner.origin)
     if len(index) > len(tensor.axes):
-        raise ctx.error("AG315", tensor=tensor.name, axes=" ".join(tensor.axes), given=len(index), wanted=len(tensor.axes))
+        raise ctx.error(
+            "AG315", tensor=tensor.name, axes=" ".join(tensor.axes), given=len(index), wanted=len(tensor.axes)
+        )
     for i, e in enumerate(index):
         if not isinstance(e, (int, Expr)) or isinstance(e, bool):
             raise ctx.error("AG319", tensor=tensor.name, axis=tensor.axes[i], got=arithmetic.describe(e))
@@ -175,7 +177,9 @@ def annotate(ctx: Context, annotation: Annotation, index: object) -> Annotation:
             raise ctx.error("AG204", problem="`ag.const` takes bool or int")
         return Annotation("const", static=str(name))
     if not (isinstance(index, tuple) and len(index) == 2 and isinstance(index[0], str) and isinstance(index[1], DType)):
-        raise ctx.error("AG204", problem='a tensor is written ag.In["M K", bf16]: axes in one string, then the element type')
+        raise ctx.error(
+            "AG204", problem='a tensor is written ag.In["M K", bf16]: axes in one string, then the element type'
+        )
     return Annotation(annotation.kind, index[0], index[1])
 
 

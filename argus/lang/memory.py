@@ -50,8 +50,8 @@ def global_accesses(ctx: Context, view: View, dist: Distribution, width: int, gu
     axis = run_axis(ctx, dist, n, width)
     position = len(tensor.axes) - 1 if axis is None else axis_of[axis]
     if n > 1 and tensor.strides[position] is not const(1):
-        raise ctx.error("AG307", f"neighbours along {tensor.axes[position]} are {tensor.strides[position]} elements apart in memory",
-                 width=width, n=n, first=0, second=1)  # fmt: skip
+        far = f"neighbours along {tensor.axes[position]} are {tensor.strides[position]} elements apart in memory"
+        raise ctx.error("AG307", far, width=width, n=n, first=0, second=1)
     made: list[Access] = []
     for i in range(0, dist.count, n):
         local = dist.coords(i)
@@ -67,7 +67,7 @@ def global_accesses(ctx: Context, view: View, dist: Distribution, width: int, gu
 
 
 def match_tensor_axes(ctx: Context, view: View, dist: Distribution) -> dict[str, int]:
-    """Which tensor axis each coordinate of the tile runs along: by name where all names match, else the last axes in order."""
+    """Which tensor axis each coordinate runs along: by name where all names match, else the last axes in order."""
     tensor = view.tensor
     by_name = {a.lower(): i for i, a in enumerate(tensor.axes)}
     wanted = [a.lower() for a in dist.axes]
@@ -80,8 +80,10 @@ def match_tensor_axes(ctx: Context, view: View, dist: Distribution) -> dict[str,
     placed = {a: first + i for i, a in enumerate(dist.axes)}
     for a, i in placed.items():
         if by_name.get(a.lower(), i) != i:
-            raise ctx.error("AG305", tensor=tensor.name, axes=" ".join(tensor.axes), tile=", ".join(dist.axes),
-                     problem=f"by position `{a}` would run along {tensor.axes[i]}, but the tensor has an axis {tensor.axes[by_name[a.lower()]]}")  # fmt: skip
+            there = f"the tensor has an axis {tensor.axes[by_name[a.lower()]]}"
+            problem = f"by position `{a}` would run along {tensor.axes[i]}, but {there}"
+            axes, tile = " ".join(tensor.axes), ", ".join(dist.axes)
+            raise ctx.error("AG305", tensor=tensor.name, axes=axes, tile=tile, problem=problem)
     return placed
 
 
@@ -154,7 +156,7 @@ def _address(ctx: Context, target: SharedTile, coords: Mapping[str, Expr], exten
     try:
         return ctx.bounded(target.layout.address(**coords) + target.shift)
     except (ExprError, ValueError) as error:
-        raise ctx.error("AG301", problem=str(error))
+        raise ctx.error("AG301", problem=str(error)) from None
 
 
 def reachable(ctx: Context, e: Expr) -> tuple[int, int] | None:
@@ -220,6 +222,8 @@ def run_axis(ctx: Context, dist: Distribution, n: int, width: int) -> str | None
     """The axis along which every run of n elements advances by one; None for a tile without axes or single elements."""
     if n == 1 or not dist.axes:
         return None
+    if (dist, n) in ctx.run_axes:
+        return ctx.run_axes[dist, n]
     found: str | None = None
     for i in range(0, dist.count, n):
         base = dist.coords(i)
@@ -234,6 +238,7 @@ def run_axis(ctx: Context, dist: Distribution, n: int, width: int) -> str | None
                 raise ctx.error("AG307", f"in thread 0, element {i} is at {first}; element {i + j} at {second}",
                          width=width, n=n, first=i, second=i + j)  # fmt: skip
             found = axis
+    ctx.run_axes[dist, n] = found
     return found
 
 

@@ -16,14 +16,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from argus.ir.kernel import Kernel, Knob, KnobValue
-from argus.ir.ops import Shared
-from argus.lang import arithmetic, members
+from argus.ir.verify import verify
+from argus.lang import members
 from argus.lang.context import Context
 from argus.lang.errors import ProgramError
 from argus.lang.signature import Decorator, Signature, read_decorator, read_signature
 from argus.lang.source import text_of, tree_of
 from argus.lang.statements import Interpreter
-from argus.lang.values import Builtin, Function, Namespace, Scope, SharedTile, Unavailable
+from argus.lang.values import Function, Namespace, Scope
 from argus.layout.expr import const
 
 _ALLOWED_MODULES = {"argus": members.ARGUS, "argus.gfx942": members.GFX942}
@@ -42,7 +42,16 @@ def read(
         return _Reader(file, source, settings or {}).kernel(tree, kernel)
     except RecursionError:
         ctx = Context(file, source)
-        raise ctx.error("AG120", tree.body[0] if tree.body else None, limit=100)
+        raise ctx.error("AG120", tree.body[0] if tree.body else None, limit=100) from None
+
+
+def read_value(path: str | Path, name: str, settings: Mapping[str, KnobValue] | None = None) -> object:
+    """What a name at the top level of a kernel file stands for (a layout, an owner, a number), or None if not there."""
+    file, source = text_of(path)
+    tree = tree_of(file, source)
+    reader = _Reader(file, source, settings or {})
+    reader.statements(tree)
+    return reader.module.names.get(name)
 
 
 class _Reader:
@@ -52,12 +61,17 @@ class _Reader:
         self.interp = Interpreter(self.ctx, self.module)
         self.settings = dict(settings)
         self.knobs: list[Knob] = []
+        self.chosen: dict[str, KnobValue] = {}
 
     def kernel(self, tree: ast.Module, name: str | None) -> Kernel:
+        return self._read(self._choose(self.statements(tree), name, tree))
+
+    def statements(self, tree: ast.Module) -> dict[str, ast.FunctionDef]:
+        """Read the top level of the file; returns its kernels, not yet read."""
         found: dict[str, ast.FunctionDef] = {}
         for node in tree.body:
             self._module_statement(node, found)
-        return self._read(self._choose(found, name, tree))
+        return found
 
     # -- the file ---------------------------------------------------------------------------------------------------
 
@@ -166,7 +180,7 @@ class _Reader:
         value = self.settings.get(knob.name, knob.default)
         if not any(_same(value, v) for v in knob.legal):
             raise self.ctx.error("AG201", knob.span, name=knob.name, value=value, legal=_listed(knob.legal))
-        self.module.names[knob.name] = value
+        self.module.names[knob.name] = self.chosen[knob.name] = value
 
     def _choose(self, found: dict[str, ast.FunctionDef], name: str | None, tree: ast.Module) -> ast.FunctionDef:
         place = tree.body[0] if tree.body else None
@@ -198,7 +212,7 @@ class _Reader:
         body.run_kernel(node)
         if ctx.grid is None:
             ctx.grid = (const(1), const(1), const(1))
-        made = Kernel(
+        kernel = Kernel(
             name=node.name,
             file=ctx.file,
             source=ctx.source,
@@ -206,7 +220,7 @@ class _Reader:
             scalars=tuple(signature.scalars),
             shapes=tuple(signature.shapes),
             knobs=tuple(self.knobs),
-            settings={k.name: self.module.names[k.name] for k in self.knobs},  # type: ignore[misc]
+            settings=dict(self.chosen),
             requires=tuple(decorator.requires),
             waves=ctx.waves,
             grid=ctx.grid,
@@ -217,7 +231,8 @@ class _Reader:
             computes=decorator.computes,
             span=ctx.span_of(node),
         )
-        return made
+        verify(kernel)
+        return kernel
 
 
 def _same(a: object, b: object) -> bool:

@@ -4,8 +4,8 @@
         31 maxima in registers (halving: 32 -> 16 -> ... -> 1), then one exchange with lane ^ 32
 
 Which lanes hold parts of the same result is read off the coordinates: `lane ^ d` is a partner when it agrees on every
-axis that stays, in every lane and wave. Lanes that agree on *all* axes hold copies, not parts, and are left alone (a sum
-over copies would count them twice).
+axis that stays, in every lane and wave. Lanes that agree on *all* axes hold copies, not parts, and are left alone (a
+sum over copies would count them twice).
 
 What it cannot do: parts in different waves. They meet in LDS; an axis spread over waves is an error that says so.
 """

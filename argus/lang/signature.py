@@ -3,9 +3,9 @@
     @ag.kernel(threads=256, waves=(2, 2), requires="M % BM == 0 and K % BK == 0")
     def gemm(A: ag.In["M K", bf16], C: ag.Out["M N", bf16], alpha: f32, causal: ag.const[bool] = False):
 
-A word in the axes is a size symbol (`M`), `D=128` an axis of fixed extent, `Kc=K` an axis named Kc of size K. Tensors are
-row-major and contiguous. `requires` is a string of Python conditions over sizes and knobs. Besides being kept (a launch
-checks it) it narrows what the reader knows: `M % 128 == 0` makes 128 the smallest M, `M <= 65536` the largest.
+A word in the axes is a size symbol (`M`), `D=128` an axis of fixed extent, `Kc=K` an axis named Kc of size K. Tensors
+are row-major and contiguous. `requires` is a string of Python conditions over sizes and knobs. Besides being kept (a
+launch checks it) it narrows what the reader knows: `M % 128 == 0` makes 128 the smallest M, `M <= 65536` the largest.
 Sizes are at least 1, and small enough that no tensor reaches 2^31 bytes, the range of a buffer offset.
 """
 
@@ -20,10 +20,9 @@ from argus.ir.kernel import WAVE, Knob, ScalarArg
 from argus.ir.ops import Tensor
 from argus.ir.types import DType, Span
 from argus.lang import arithmetic, tiles
-from argus.lang.builtins import Annotation
 from argus.lang.context import Context
 from argus.lang.statements import Interpreter
-from argus.lang.values import Scope
+from argus.lang.values import Annotation, Scope
 from argus.layout import expr as E
 from argus.layout.expr import Expr, const, var
 
@@ -79,7 +78,9 @@ def read_signature(ctx: Context, interp: Interpreter, node: ast.FunctionDef, kno
             made.names[arg.arg] = tiles.scalar(value)
         elif isinstance(annotation, Annotation) and annotation.kind == "const" and annotation.static:
             if arg.arg not in defaults:
-                raise ctx.error("AG204", arg, problem=f"`{arg.arg}` is a static argument and needs a default, such as = False")
+                raise ctx.error(
+                    "AG204", arg, problem=f"`{arg.arg}` is a static argument and needs a default, such as = False"
+                )
             default = interp.evaluate(defaults[arg.arg])
             if not isinstance(default, int):
                 raise ctx.error("AG204", arg, problem=f"the default of `{arg.arg}` is a number or True/False")
@@ -184,7 +185,9 @@ def _threads(ctx: Context, call: ast.Call, given: dict[str, object], places: dic
             raise ctx.error("AG208", places["waves"], shape=str(waves), wanted=threads // WAVE, threads=threads)
         total *= n
     if total != threads // WAVE:
-        raise ctx.error("AG208", places["waves"], shape=" × ".join(map(str, shape)), wanted=threads // WAVE, threads=threads)
+        raise ctx.error(
+            "AG208", places["waves"], shape=" × ".join(map(str, shape)), wanted=threads // WAVE, threads=threads
+        )
     ctx.wave_shape = tuple(n for n in shape if isinstance(n, int))
 
 
@@ -194,7 +197,7 @@ def _conditions(ctx: Context, interp: Interpreter, place: ast.AST, text: str, si
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise ctx.error("AG206", place, text=text)
+        raise ctx.error("AG206", place, text=text) from None
     span = ctx.span_of(place)
     for part in ast.walk(tree):
         if isinstance(part, ast.expr):
@@ -218,9 +221,9 @@ def _conditions(ctx: Context, interp: Interpreter, place: ast.AST, text: str, si
 
 def _finalise(ctx: Context, call: ast.Call, signature: Signature, conditions: list[Expr]) -> list[Expr]:
     """Replace provisional sizes by symbols with the bounds that follow from the conditions and the address range."""
-    low = {s: 1 for s in signature.shapes}
-    high = {s: MAX_BUFFER for s in signature.shapes}
-    step = {s: 1 for s in signature.shapes}
+    low = dict.fromkeys(signature.shapes, 1)
+    high = dict.fromkeys(signature.shapes, MAX_BUFFER)
+    step = dict.fromkeys(signature.shapes, 1)
     for c in conditions:
         _narrow(c, low, high, step)
     for s in signature.shapes:
@@ -230,13 +233,13 @@ def _finalise(ctx: Context, call: ast.Call, signature: Signature, conditions: li
         sizes = [
             size if isinstance(size, int) else next(s for s in signature.shapes if s.name == size) for _, size in axes
         ]
-        for i, s in enumerate(sizes):
+        for i, size in enumerate(sizes):
             others = annotation.dtype.bytes
             for j, o in enumerate(sizes):
                 if j != i:
                     others *= o if isinstance(o, int) else low[o]
-            if isinstance(s, Expr):
-                high[s] = min(high[s], MAX_BUFFER // others)
+            if isinstance(size, Expr):
+                high[size] = min(high[size], MAX_BUFFER // others)
     final: dict[Expr, Expr] = {}
     for s in signature.shapes:
         high[s] = high[s] // step[s] * step[s]

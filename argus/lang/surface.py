@@ -1,8 +1,8 @@
 """Kernel files as ordinary Python modules: `from argus.kernels.gemm import gemm` gives a handle on the kernel.
 
-The tools never import a kernel file. A person may: for that, every name the language has exists in Python too. Knobs are
-their defaults, layouts and owners are the real ones, and a function under `@ag.kernel` becomes a `KernelHandle` that
-knows its file and reads the kernel from there:
+The tools never import a kernel file. A person may: for that, every name the language has exists in Python too. Knobs
+are their defaults, layouts and owners are the real ones, and a function under `@ag.kernel` becomes a `KernelHandle`
+that knows its file and reads the kernel from there:
 
     from argus.kernels.gemm import gemm
     gemm.read(BM=64)            -> argus.ir.kernel.Kernel

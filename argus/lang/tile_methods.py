@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from argus.lang import arguments as want
 from argus.lang import convert, reduce, tiles
+from argus.lang.invoke import Call
 from argus.lang.values import Tile
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def order(interp: Expressions, tile: Tile, *names: object) -> object:
     return tiles.pick(ctx, tile, tile.dist.part(digits, tuple(chosen)), chosen)
 
 
-def _reduction(fn: str):  # type: ignore[no-untyped-def]
+def _reduction(fn: str) -> Call:
     def call(interp: Expressions, tile: Tile, *axes: object) -> object:
         ctx = interp.ctx
         names = [want.text(ctx, fn, "an axis", a) for a in axes]
@@ -78,7 +79,7 @@ def _reduction(fn: str):  # type: ignore[no-untyped-def]
     return call
 
 
-TILE = {
+TILE: dict[str, Call] = {
     "to": to,
     "bitcast": bitcast,
     "regs": regs,

@@ -20,6 +20,7 @@ from argus.lang import arguments as want
 from argus.lang import arithmetic, memory, tiles
 from argus.lang.context import Context
 from argus.lang.distribution import Distribution
+from argus.lang.invoke import Call
 from argus.lang.values import Function, SharedTile, Tile, View
 from argus.layout import expr as E
 from argus.layout.expr import Expr, const
@@ -132,12 +133,14 @@ def copy(
     guard: object = None,
     **offsets: object,
 ) -> None:
-    """Global memory straight to LDS; lane i of a wave lands 4·i bytes after lane 0, whatever the layout says elsewhere."""
+    """Global memory straight to LDS; lane i of a wave lands 4·i bytes after lane 0."""
     ctx, view = interp.ctx, _view(place)
     if not view.tensor.read:
         raise ctx.error("AG314", tensor=view.tensor.name)
     if not isinstance(into, SharedTile):
-        raise ctx.error("AG112", function="copy", problem=f"it copies into an LDS buffer, not {arithmetic.describe(into)}")
+        raise ctx.error(
+            "AG112", function="copy", problem=f"it copies into an LDS buffer, not {arithmetic.describe(into)}"
+        )
     if into.buffer.dtype != view.tensor.dtype:
         raise ctx.error("AG311", target=into.buffer.name, wanted=into.buffer.dtype, got=view.tensor.dtype)
     size = want.integer(ctx, "copy", "width", width, 1, 16)
@@ -160,7 +163,7 @@ def copy(
         ctx.b.copy_to_lds(source, into.buffer, base)
 
 
-def _atomic(fn: str):  # type: ignore[no-untyped-def]
+def _atomic(fn: str) -> Call:
     def call(
         interp: Expressions,
         place: Tensor | View,
@@ -255,7 +258,9 @@ def _placement(
         made[axis] = (source, const(0) if given is None else want.index(ctx, "an LDS access", axis, given))
     missing = [a for a in dist.axes if a not in used]
     if missing:
-        raise ctx.error("AG304", problem=f"the tile's axis `{missing[0]}` has no place in the buffer ({', '.join(axes)})")
+        raise ctx.error(
+            "AG304", problem=f"the tile's axis `{missing[0]}` has no place in the buffer ({', '.join(axes)})"
+        )
     return made
 
 
@@ -295,7 +300,7 @@ def _condition(ctx: Context, function: str, value: object) -> Expr | None:
 
 
 def _in_shape(ctx: Context, view: View, dist: Distribution, n: int) -> memory.Guard:
-    """Every coordinate below the tensor's extent; a run of n elements is whole because the extent is a multiple of n."""
+    """Every coordinate is below the tensor's extent; runs of n elements are whole where n divides the extent."""
     placed = memory.match_tensor_axes(ctx, view, dist)
     run = memory.run_axis(ctx, dist, n, n * view.tensor.dtype.bytes)
     if run is not None:
@@ -317,11 +322,11 @@ def _in_shape(ctx: Context, view: View, dist: Distribution, n: int) -> memory.Gu
     return test
 
 
-GLOBAL = {
+GLOBAL: dict[str, Call] = {
     "load": load,
     "store": store,
     "copy": copy,
     **{f"atomic_{fn}": _atomic(fn) for fn in ATOMICS},
 }
-SHARED = {"load": shared_load, "store": shared_store, "view": shared_view}
-FUNCTIONS = {"as_index": as_index}
+SHARED: dict[str, Call] = {"load": shared_load, "store": shared_store, "view": shared_view}
+FUNCTIONS: dict[str, Call] = {"as_index": as_index}

@@ -109,6 +109,16 @@ class Policy:
     params: dict[str, int | str]
 
 
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """`ag.In`, `ag.Out`, `ag.InOut`, `ag.const`: what an argument is; with brackets, its axes and element type."""
+
+    kind: str
+    axes: str = ""
+    dtype: DType | None = None
+    static: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class Function:
     """A function of the kernel file; calls are read in place."""

@@ -48,4 +48,4 @@ def find(text: str, args: argparse.Namespace) -> Layout | Owner:
     try:
         return read_layout(text)
     except LayoutError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(f"not a layout: {error}") from error

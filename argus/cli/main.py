@@ -13,14 +13,16 @@ import traceback
 from types import ModuleType
 
 from argus.cli import check, compile, explain, ir, layout, machine, run, time
-from argus.cli.options import INVALID, UsageError
+from argus.cli.options import INVALID, WRONG, UsageError
 from argus.compile.errors import CompileError
 from argus.device.guards import LaunchError
 from argus.lang.errors import ProgramError
-from argus.machine.errors import MachineError
+from argus.machine import LaunchError as MachineLaunchError
+from argus.machine import LoadError, MachineError
 from argus.tasks.spec import SpecError
 
 INTERNAL = 70
+USER_ERRORS = (UsageError, LaunchError, MachineLaunchError, LoadError, SpecError, CompileError, OSError)
 VERBS: tuple[ModuleType, ...] = (check, ir, compile, run, time, layout, explain, machine)
 
 
@@ -44,10 +46,11 @@ def main(argv: list[str] | None = None) -> int:
         return int(args.handler(args))
     except ProgramError as error:
         print(error.render(json=getattr(args, "json", False)), file=sys.stderr)
-    except (UsageError, LaunchError, SpecError, CompileError, MachineError, OSError) as error:
+    except USER_ERRORS as error:
         print(f"error: {error}", file=sys.stderr)
-    except BrokenPipeError:
-        return INVALID
+    except MachineError as error:
+        print(error, file=sys.stderr)
+        return WRONG
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         return INVALID

@@ -3,7 +3,7 @@
 Accesses of one instruction are handled together (addresses [n, 64], lanes that take part [n, 64]), because a
 loop executes the same instruction thousands of times:
 
-    lds_access(parameters, "read", 128, addresses, present)   -> [LdsAccess(port=16, bank=8, conflicts=0, ...), ...]
+    lds_access(parameters, "read", 128, addresses, present)   -> [LdsAccess(port=23.0, bank=8, conflicts=0, ...), ...]
     vmem_access(parameters, 16, addresses, present)           -> [VmemAccess(clocks=16, lines=(0, ... 7), ...), ...]
 
 The L1 path moves 64 bytes per clock, looks up one 128-byte line per clock and takes at least four clocks per access.
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from argus.clock.caches import LINE, SCALAR_LINE
 from argus.clock.parameters import Parameters
 from argus.clock.program import LdsAccess, ScalarAccess, VmemAccess
-from argus.gfx942.lds import PORT_CLOCKS, Kind, access_bits, conflict_cycles_many, conflict_free_cycles
+from argus.gfx942.lds import Kind, access_bits, conflict_cycles_many, conflict_free_cycles
 
 Addresses = npt.NDArray[np.int64]
 Lanes = npt.NDArray[np.bool_]
@@ -35,21 +35,18 @@ def lds_access(
     bank = conflict_cycles_many(kind, bits, addresses, masks).reshape(-1, parts).sum(axis=1)
     active = present.sum(axis=1).reshape(-1, parts).sum(axis=1)
     free = parts * conflict_free_cycles(kind, bits)
-    port = parts * PORT_CLOCKS[kind, served]
     width = _MEASURED_WIDTH[served]
-    latency = parameters[f"lds_{kind}_latency_b{width}"] + (parts - 1) * PORT_CLOCKS[kind, served]
-    pace = parts * parameters[f"lds_{kind}_pace_b{width}"]
+    once = parameters[f"lds_{kind}_port_b{width}"] * served / width
+    latency = parameters[f"lds_{kind}_latency_b{width}"] + (parts - 1) * once
     return [
-        LdsAccess(port, int(clocks), int(clocks) - free, latency, pace, int(lanes) * bits // 8)
+        LdsAccess(parts * once, int(clocks), int(clocks) - free, latency, int(lanes) * bits // 8)
         for clocks, lanes in zip(bank, active, strict=True)
     ]
 
 
 def permute_access(parameters: Parameters, count: int) -> list[LdsAccess]:
     """ds_bpermute, ds_permute, ds_swizzle: lanes exchanged through the LDS crossbar, no bank is read."""
-    port = PORT_CLOCKS["read", 32]
-    pace = parameters["lds_read_pace_b32"]
-    return [LdsAccess(port, 2, 0, parameters["lds_permute_latency"], pace, 0)] * count
+    return [LdsAccess(parameters["lds_read_port_b32"], 2, 0, parameters["lds_permute_latency"], 0)] * count
 
 
 def scalar_access(size: int, addresses: npt.NDArray[np.int64]) -> list[ScalarAccess]:

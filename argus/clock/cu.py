@@ -22,6 +22,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from argus.clock.banks import BankCalendar
 from argus.clock.caches import MemorySystem
 from argus.clock.parameters import Parameters
 from argus.clock.program import LdsAccess, Op, Reason, ScalarAccess, Unit, VmemAccess, Wave
@@ -29,6 +30,7 @@ from argus.gfx942.chip import SIMDS_PER_CU
 from argus.gfx942.waits import LGKM_MAX, VM_MAX
 
 TURN = 4
+LDS_DMA_CLOCKS = 2
 REASONS = len(Reason)
 
 
@@ -50,7 +52,6 @@ class WaveState:
     at_barrier: bool = False
     vm: list[float] = field(default_factory=list)
     lgkm: list[tuple[float, Reason]] = field(default_factory=list)
-    lds_end: float = -1e9
     lds_done: float = 0.0
     matrix: list[tuple[int, Op]] = field(default_factory=list)
 
@@ -94,7 +95,7 @@ class ComputeUnit:
         self.lds_turn = [-1] * SIMDS_PER_CU
         self.vmem_turn = [-1] * SIMDS_PER_CU
         self.port_free = [0.0, 0.0]
-        self.bank_free = 0.0
+        self.banks = BankCalendar()
         self.lds_queue: list[deque[float]] = [deque() for _ in range(SIMDS_PER_CU)]
         self.vmem_free = 0.0
         self.vmem_queue: deque[float] = deque()
@@ -290,12 +291,11 @@ class ComputeUnit:
         access = state.wave.accesses[state.at]
         if isinstance(access, LdsAccess):
             start = max(float(now), self.port_free[pair])
-            self.bank_free = max(self.bank_free, start) + access.bank
-            end = max(start + access.port, self.bank_free)
+            self.banks.forget(now)
+            end = max(start + access.port, self.banks.book(start, access.bank))
             self.port_free[pair] = end
             queue.append(start)
-            state.lds_end = max(end, state.lds_end + access.pace)
-            state.lds_done = max(state.lds_done, state.lds_end + access.latency - access.port)
+            state.lds_done = max(state.lds_done, end + access.latency - access.port)
             state.lgkm.append((state.lds_done, Reason.WAIT_LDS))
             self.busy.lds_port[pair] += end - start
             self.busy.lds_bank += access.bank
@@ -329,7 +329,7 @@ class ComputeUnit:
             else:
                 done = self.memory.read(access.lines, tail)
             if access.to_lds:
-                self.bank_free = max(self.bank_free, float(now)) + 2
+                self.banks.book(done, LDS_DMA_CLOCKS)
         done = max([done, *state.vm[-1:]])
         if op.vm:
             state.vm.append(done)

@@ -116,13 +116,12 @@ class Op:
 
 @dataclass(frozen=True, slots=True)
 class LdsAccess:
-    """One wave access to LDS: clocks on the pair's port and in the banks, clocks lost to conflicts, latency, pace."""
+    """One wave access to LDS: clocks on the pair's port and in the banks, clocks lost to conflicts, latency."""
 
-    port: int
+    port: float
     bank: int
     conflicts: int
     latency: float
-    pace: float
     bytes: int
 
 

@@ -111,7 +111,7 @@ def _loop_variables(c: Context) -> set[str]:
 
 
 def _kept(c: Context, e: Expr) -> str:
-    """A per-lane expression as an opaque value: LLVM keeps it in its register and does not compute it anew in a loop."""
+    """A per-lane expression as an opaque value: LLVM keeps it in a register and does not compute it anew in a loop."""
     if e.op == "const":
         return c.indices.value(e)
     home = c.indices.home(e)

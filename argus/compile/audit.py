@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from argus.compile.decoded import Decoded, decode
@@ -94,8 +95,8 @@ def _no_scratch(kernel: Kernel, code: Decoded) -> None:
         )
 
 
-def expected(op: ops.Op) -> list[str]:
-    """The instruction classes an op becomes, in order; arithmetic is not listed."""
+def expected(op: ops.Op, waves: int) -> list[str]:
+    """The instruction classes an op becomes, in order; arithmetic is not listed. One wave needs no barrier."""
     match op:
         case ops.Mfma():
             return ["mfma"]
@@ -112,7 +113,7 @@ def expected(op: ops.Op) -> list[str]:
             count = op.access.count // 2 if pair else op.access.count
             return ["ds_atomic" if isinstance(op.access.memory, ops.Shared) else "atomic"] * count
         case ops.Barrier():
-            return ["barrier"]
+            return ["barrier"] if waves > 1 else []
         case ops.SetPrio():
             return ["prio"]
     return []
@@ -141,16 +142,25 @@ def _same_instructions(kernel: Kernel, code: Decoded, made_by: list[int]) -> Non
     total: Counter[tuple[str, int]] = Counter()
     for block in _blocks(kernel.body):
         ids = {op.id for op in block}
-        wanted = [(k, op.id) for op in block if op.id in keep for k in expected(op)]
+        wanted = [(k, op.id) for op in block if op.id in keep for k in expected(op, kernel.waves)]
         have = [event for event in found if event[1] in ids]
         total.update(wanted)
-        if wanted != have:
+        if wanted != have and not _only_unused_pieces_missing(wanted, have):
             _explain(by_id, wanted, have)
     surplus = Counter(found) - total
     if surplus:
         (name, op_id), count = next(iter(surplus.items()))
         span = by_id[op_id].span if op_id in by_id else kernel.span
         raise CompileError("C302", f"{count} {name} instructions belong to no op of the kernel", span)
+
+
+def _only_unused_pieces_missing(wanted: list[tuple[str, int]], have: list[tuple[str, int]]) -> bool:
+    """A load of several instructions may lack those whose elements nobody reads; everything else must be there."""
+    want_runs, have_runs = ([(event, len(list(run))) for event, run in groupby(events)] for events in (wanted, have))
+    return len(want_runs) == len(have_runs) and all(
+        event == event_ and (n == n_ or (event[0] in ("load", "ds_read") and n_ < n))
+        for (event, n), (event_, n_) in zip(want_runs, have_runs, strict=True)
+    )
 
 
 def _explain(by_id: dict[int, ops.Op], wanted: list[tuple[str, int]], have: list[tuple[str, int]]) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from argus.compile.context import Context, held_type, registers
-from argus.compile.function import Phi
+from argus.compile.function import Phi, Scope
 from argus.ir.kernel import LANE
 from argus.ir.ops import For, If, Op
 from argus.ir.types import Value
@@ -93,7 +93,7 @@ def emit_if(c: Context, op: If, emit_block: EmitBlock) -> None:
     function = c.function
     condition = _condition(c, op.cond, op.uniform)
     then, other, after = function.label(), function.label(), function.label()
-    function.line(f"br i1 {condition}, label %{then}, label %{other}")
+    arms: list[Scope] = []
     ends: list[tuple[str, list[str]]] = []
     for label, block, yields in ((then, op.then, op.then_yields), (other, op.orelse, op.else_yields)):
         function.open("branch", label)
@@ -102,14 +102,17 @@ def emit_if(c: Context, op: If, emit_block: EmitBlock) -> None:
         c.at(op)
         function.line(f"br label %{after}")
         inner = function.close()
-        function.scope.lines += inner.lines
+        arms.append(inner)
         ends.append((inner.label, [c.values.get(value, "poison") for value in yields]))
+    function.line(f"br i1 {condition}, label %{then}, label %{other}")
+    for inner in arms:
+        function.scope.lines += inner.lines
     function.start_block(after)
     for n, out in enumerate(op.outs):
         if out not in c.live.values:
             continue
-        arms = ", ".join(f"[ {texts[n]}, %{label} ]" for label, texts in ends)
-        c.set(out, function.let(f"phi {held_type(out)} {arms}"))
+        sources = ", ".join(f"[ {texts[n]}, %{label} ]" for label, texts in ends)
+        c.set(out, function.let(f"phi {held_type(out)} {sources}"))
 
 
 def _condition(c: Context, cond: Expr, uniform: bool) -> str:

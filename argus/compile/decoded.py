@@ -77,7 +77,8 @@ class Decoded:
     @property
     def classes(self) -> dict[str, int]:
         counts = Counter(self.kinds)
-        return {name: counts[name] for name in dict.fromkeys(k for _, k in _PREFIXES) if counts[name]}
+        names = dict.fromkeys([*(k for _, k in _PREFIXES), "load_lds", "other"])
+        return {name: counts[name] for name in names if counts[name]}
 
     @property
     def loops(self) -> list[tuple[int, int]]:

@@ -8,6 +8,8 @@ is still open just *before* the loop, so code that does not change in the loop i
     scope of the loop        L1:     %k = phi ...
                                      call ... buffer.load(..., %v, ...)
 
+The branch that leaves a scope is written when the scope around it goes on, after everything that may be hoisted.
+
 A line is tagged with the id of the IR op it belongs to; the tag becomes a debug location whose *line number is the op
 id plus one* and, after linking, the sidecar (`argus.compile.lineinfo`). Address setup carries line 0: it belongs to
 no op.

@@ -66,8 +66,11 @@ def _mark_op(op: ops.Op, needed: set[Value], names: set[str], kept: set[int]) ->
     else:
         keep = isinstance(op, _EFFECT) or any(result in needed for result in op.results)
         keep = keep or (isinstance(op, ops.Instruction) and not op.outs)
-    if keep:
+    if isinstance(op, ops.Registers) and keep:
+        needed |= {op.args[n] for n, _ in op.pick}
+    elif keep:
         needed |= set(op.operands)
+    if keep:
         names |= {v.name for e in expressions(op) for v in e.free()}
     return keep
 

@@ -121,12 +121,12 @@ def _guarded(c: Context, access: Access, inside: Callable[[], str], kind: str) -
     condition = c.indices.value(access.guard)
     then, done = c.function.label(), c.function.label()
     before = c.function.scope.label
-    c.function.line(f"br i1 {condition}, label %{then}, label %{done}")
     c.function.open("branch", then)
     c.function.start_block(then)
     text = inside()
     c.function.line(f"br label %{done}")
     inner = c.function.close()
+    c.function.line(f"br i1 {condition}, label %{then}, label %{done}")
     c.function.scope.lines += inner.lines
     c.function.start_block(done)
     if not kind:

@@ -1,0 +1,119 @@
+"""Index expressions as machine code agree with their meaning, at every place an expression can stand."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from argus.compile.index import slope
+from argus.ir.build import Builder
+from argus.ir.kernel import BLOCK_X, LANE, wave_variable
+from argus.ir.ops import Access
+from argus.ir.types import i32
+from argus.layout import expr as E
+from argus.layout.expr import Expr, const, var
+from tests.compile.harness import WAVE, kernel, launch, tensor
+
+WAVES = 2
+WAVE_NUMBER = wave_variable(WAVES)
+SIZE = var("K", 1, 4096)
+LOOP = var("kt", 0, 15)
+VARIABLES = (LANE, WAVE_NUMBER, BLOCK_X, SIZE, LOOP)
+LIMIT = 1 << 30
+
+
+def random_number(rng: random.Random, depth: int, variables: tuple[Expr, ...]) -> Expr:
+    """A random expression whose value and parts stay inside 31 bits."""
+    if depth == 0 or rng.random() < 0.15:
+        return rng.choice([*variables, const(rng.choice([0, 1, 2, 3, 7, 8, 13, 64, 100, -5]))])
+
+    def sub() -> Expr:
+        return random_number(rng, depth - 1, variables)
+
+    kind = rng.choice(["add", "sub", "mul", "div", "mod", "xor", "and", "or", "shl", "shr", "min", "max", "select"])
+    a, b = sub(), sub()
+    if kind == "add":
+        e = a + b
+    elif kind == "sub":
+        e = a - b
+    elif kind == "mul":
+        e = a * b
+    elif kind == "div":
+        e = a // rng.choice([1, 2, 3, 8, 12, 64, SIZE])
+    elif kind == "mod":
+        e = a % rng.choice([2, 3, 8, 12, 64, SIZE])
+    elif kind in ("xor", "and", "or"):
+        a, b = E.maximum(a, 0), E.maximum(b, 0)
+        e = {"xor": a ^ b, "and": a & b, "or": a | b}[kind]
+    elif kind == "shl":
+        e = a << rng.choice([0, 1, 4])
+    elif kind == "shr":
+        e = a >> rng.choice([0, 1, 4])
+    elif kind == "min":
+        e = E.minimum(a, b)
+    elif kind == "max":
+        e = E.maximum(a, b)
+    else:
+        condition = rng.choice(
+            [a.lt(b), a.le(b), a.eq(b), a.ne(b), E.land(a.lt(b), b.lt(50)), E.lor(a.lt(b), a.eq(7)), E.lnot(a.lt(b))]
+        )
+        e = E.select(condition, sub(), sub())
+    small = all(n.lo is not None and n.hi is not None and n.lo > -LIMIT and n.hi < LIMIT for n in E.postorder(e))
+    return e if small else sub()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_expressions(seed: int) -> None:
+    """20 expressions a kernel: before, inside and after a loop, for all threads of two workgroups."""
+    rng = random.Random(seed)
+    inside = [random_number(rng, 4, (*VARIABLES[:2], var("block_x", 0, 3), *VARIABLES[3:])) for _ in range(12)]
+    outside = [random_number(rng, 4, (*VARIABLES[:2], var("block_x", 0, 3), SIZE)) for _ in range(8)]
+    count, steps = len(inside) + len(outside), 5
+    z = tensor("z", i32, 2 * 128 * count, written=True)
+    place = (BLOCK_X * 128 + WAVE_NUMBER * WAVE + LANE) * count
+    b = Builder()
+
+    def store(n: int, value: object) -> None:
+        b.store(Access(z, (place + n) * 4, 1, (place + n,), 0), value)  # type: ignore[arg-type]
+
+    for n, e in enumerate(outside[:4]):
+        store(n, b.index(e))
+    zero = b.constant(0, i32)
+    with b.loop(LOOP, 0, const(steps), tuple(zero for _ in inside)) as loop:
+        loop.yields(*(b.map("add", acc, b.index(e)) for acc, e in zip(loop.args, inside, strict=True)))
+    for n, total in enumerate(loop.outs):
+        store(8 + n, total)
+    for n, e in enumerate(outside[4:], 4):
+        store(n, b.index(e))
+    out = np.zeros((2, WAVES, WAVE, count), np.int32)
+    size = rng.randint(1, 4096)
+    k = kernel("index", [z], b, WAVES, shapes=(SIZE,), grid=(const(2), const(1), const(1)))
+    launch(k, out, size, grid=(2, 1, 1))
+    block, wave, lane = np.meshgrid(np.arange(2), np.arange(WAVES), np.arange(WAVE), indexing="ij")
+    here = {"block_x": block, "wave": wave, "lane": lane, "K": size}
+    for n, e in enumerate(outside):
+        np.testing.assert_array_equal(out[..., n], E.evaluate(e, here), err_msg=str(e))
+    for n, e in enumerate(inside):
+        total = sum(
+            np.broadcast_to(E.evaluate(e, {**here, "kt": kt}), block.shape).astype(np.int64) for kt in range(steps)
+        )
+        np.testing.assert_array_equal(out[..., 8 + n], total.astype(np.int32), err_msg=str(e))
+
+
+def test_slope_is_the_difference_of_neighbours() -> None:
+    rng = random.Random(7)
+    found = 0
+    for _ in range(400):
+        e = random_number(rng, 3, (LANE, SIZE, LOOP))
+        rate = slope(e, LOOP)
+        if rate is None:
+            continue
+        found += 1
+        assert LOOP not in rate.free()
+        for kt in range(6):
+            env = {"lane": np.arange(WAVE), "K": 37}
+            step = np.asarray(E.evaluate(e, {**env, "kt": kt + 1})) - np.asarray(E.evaluate(e, {**env, "kt": kt}))
+            np.testing.assert_array_equal(step, np.broadcast_to(E.evaluate(rate, env), step.shape))
+    assert found > 50

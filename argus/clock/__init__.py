@@ -1,7 +1,7 @@
 """Cycles, bottlenecks and timelines of gfx942 code objects on a simulated MI300X.
 
     timing = time_record(record, insts, kernel)       # one compute unit: clocks, utilisation, stalls per instruction
-    launch = estimate(timing, grid=4096, flops=...)   # the whole launch: time, TFLOPS, what bounds it
+    timing, launch = time_launch(record, insts, kernel, flops=...)    # the whole launch: time, TFLOPS, what bounds it
 
 docs/clock.md says what is modelled, from which sources, and what nobody knows.
 """
@@ -10,7 +10,7 @@ from argus.clock.launch import Launch, estimate, resident_workgroups
 from argus.clock.model import Resources, time_waves
 from argus.clock.parameters import MODEL_VERSION, PARAMETERS, Parameters
 from argus.clock.perfetto import write_trace
-from argus.clock.timer import kernel_resources, time_record
+from argus.clock.timer import kernel_resources, time_launch, time_record
 from argus.clock.timing import LABEL, Timing
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "estimate",
     "kernel_resources",
     "resident_workgroups",
+    "time_launch",
     "time_record",
     "time_waves",
     "write_trace",

@@ -7,10 +7,11 @@
     HBM  the rest
     scalar cache  16 KB of 64 B lines, in front of the L2
 
-Each level beyond L1 is a server with the CU's fair share of its bandwidth: a transfer waits for the one before it.
-Lines that several workgroups of an XCD fetch at the same time are fetched once; each of them pays the full latency
-and its part of the bytes. That number of sharers comes from the record or from the caller, never from a guess: without
-it, the bandwidth of MALL and HBM is not limited here and the launch estimate applies its roof instead.
+L2 and MALL are servers with the CU's fair share of their bandwidth: a transfer waits for the one before it. Lines that
+several workgroups of an XCD fetch at the same time are fetched once; each of them pays the full latency and its part of
+the bytes. That number of sharers comes from the record or from the caller, never from a guess: without it, the
+bandwidth beyond the L2 is not limited here. HBM bandwidth never is: what must come from memory is a property of the launch, and
+its estimate applies that roof.
 """
 
 from __future__ import annotations
@@ -94,10 +95,8 @@ class MemorySystem:
         self.sharers = sharers
         self.fill = Server(min(parameters["cu_fill"], parameters["l2_share"] * per_cu))
         self.write_path = Server(min(float(chip.fact("cu_l2_write").value), parameters["cu_fill"]))
-        per_clock = 1e3 / (clock_mhz * active_cus)
-        limited = sharers is not None
-        self.mall = Server(parameters["mall_bandwidth"] * per_clock if limited else None)
-        self.hbm = Server(parameters["hbm_bandwidth"] * per_clock if limited else None)
+        mall_rate = parameters["mall_bandwidth"] * 1e3 / (clock_mhz * active_cus)
+        self.mall = Server(mall_rate if sharers is not None else None)
         self.latency: dict[Level, float] = {
             "l1": parameters["l1_latency"],
             "l2": parameters["l2_latency"],
@@ -128,8 +127,6 @@ class MemorySystem:
             level = "mall" if self.warm or line in self.seen else "hbm"
             self.seen.add(line)
             arrived = max(arrived, self.mall.serve(start, size))
-            if level == "hbm":
-                arrived = max(arrived, self.hbm.serve(start, size))
             self.traffic.read[level] += size
         return arrived + self.latency[level]
 

@@ -32,6 +32,12 @@ class Resources:
     lds_bytes: int = 0
 
 
+def room_for(resources: Resources, waves: int) -> int:
+    """Workgroups of that many waves that fit on one compute unit."""
+    found = occupancy(resources.vgprs, resources.agprs, resources.sgprs, resources.lds_bytes, waves)
+    return found.workgroups_per_cu
+
+
 def time_waves(
     ops: Sequence[Op],
     workgroups: Mapping[int, Sequence[Wave]],
@@ -49,7 +55,7 @@ def time_waves(
     if not workgroups or not any(workgroups.values()):
         raise ValueError("there is no wave to time: the record is empty")
     size = max(len(waves) for waves in workgroups.values())
-    room = occupancy(resources.vgprs, resources.agprs, resources.sgprs, resources.lds_bytes, size).workgroups_per_cu
+    room = room_for(resources, size)
     count = room if resident is None else resident
     if not 1 <= count <= room:
         raise ValueError(f"{count} workgroups on one CU were asked for; {room} fit")

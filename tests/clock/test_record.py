@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from kernels import CHASE, MATRIX, STREAM, SWEEP, compile_ir, run
 
-from argus.clock import estimate, kernel_resources, time_record
+from argus.clock import estimate, kernel_resources, time_launch, time_record
 from argus.clock.program import Reason
 from argus.gfx942.lds import conflict_cycles
 from argus.machine.record import ExecutionRecord
@@ -68,6 +68,20 @@ def test_streaming_copy_is_bound_by_memory() -> None:
     big = estimate(timing, 100 * groups)
     assert big.bound == "hbm"
     assert big.hbm_gbps == pytest.approx(4200, rel=0.05)
+
+
+def test_launch_uses_the_residency_of_the_grid() -> None:
+    code = compile_ir(STREAM)
+    for groups, resident, rest in ((64, 1, 0), (8 * 38 * 9, 8, 1)):
+        source = np.arange(groups * 1024, dtype=np.int32)
+        done = run(code, groups, 256, source, np.zeros_like(source), workgroups=[0, 8])
+        timing, launch = time_launch(done.record, done.insts, done.kernel, hbm_bytes=2 * source.nbytes)
+        assert timing.resident == resident
+        assert launch.grid == groups
+        tail = time_record(done.record, done.insts, done.kernel, resident=rest).cycles if rest else 0
+        assert launch.parts["compute"] == timing.cycles + tail
+    with pytest.raises(ValueError, match="the record is empty"):
+        time_launch(ExecutionRecord((1, 1, 1), (64, 1, 1)), done.insts, done.kernel)
 
 
 def test_resources_come_from_the_descriptor() -> None:

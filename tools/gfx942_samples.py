@@ -13,9 +13,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from gfx942_table import FLAGS, disassemble, group
+from gfx942_llvm import disassemble
+from gfx942_probes import FLAGS, group
 
 from argus.gfx942.encoding import FIELDS, LITERAL, OPCODE, PREFIX, TWO_WORDS, OperandForm, Row, table
 

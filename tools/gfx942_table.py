@@ -14,174 +14,21 @@ import argparse
 import itertools
 import json
 import re
-import struct
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from gfx942_llvm import disassemble
+from gfx942_probes import FLAGS, MARK, SHOWN, group
 
 from argus.gfx942.encoding import FIELDS, LITERAL, OPCODE, PREFIX, TWO_WORDS, family_of
 
 TABLE = Path(__file__).resolve().parent.parent / "argus" / "gfx942" / "encoding_table.json"
-NOP = 0xBF800000
-STRIDE = 16
-CHUNK = 20_000
 FOLLOWING = 0x12345678
-LINE = re.compile(r"\t(.*?)\s*// ([0-9A-F]{12}): ([0-9A-F ]+)")
 
 MODIFIER = r"(off(en|set\d?)|quad_perm|dst_sel|src0_sel|gds|sc0|glc)\b"
-
-MARK = {
-    "vdst": 10,
-    "vdata": 10,
-    "sdst": 36,
-    "sdata": 36,
-    "src0": 256 + 20,
-    "ssrc0": 20,
-    "src1": 256 + 32,
-    "vsrc1": 32,
-    "ssrc1": 40,
-    "src2": 256 + 44,
-    "simm16": 0x123,
-    "offset": 0x164,
-    "soffset": 60,
-    "addr": 20,
-    "vaddr": 20,
-    "data": 32,
-    "data0": 32,
-    "data1": 44,
-    "saddr": 64,
-    "sbase": 26,
-    "srsrc": 12,
-}
-"""The value put into each operand field; register numbers are what the text will show."""
-
-SHOWN = {"sbase": 52, "srsrc": 48}
-"""Fields that count in groups of registers: the register number the text shows."""
-
-FLAGS: dict[str, dict[str, tuple[int, ...]]] = {
-    "VOP3": {
-        "clamp": (15,),
-        "omod": (59, 60),
-        "abs0": (8,),
-        "abs1": (9,),
-        "abs2": (10,),
-        "neg0": (61,),
-        "neg1": (62,),
-        "neg2": (63,),
-        "op_sel": (11, 12, 13, 14),
-    },
-    "VOP3P": {
-        "clamp": (15,),
-        "op_sel": (11, 12, 13),
-        "op_sel_hi": (59, 60, 14),
-        "neg_lo": (61, 62, 63),
-        "neg_hi": (8, 9, 10),
-        "cbsz": (8, 9, 10),
-        "abid": (11, 12, 13, 14),
-        "blgp": (61, 62, 63),
-        "neg": (61, 62, 63),
-        "abs0": (8,),
-        "abs1": (9,),
-        "abs2": (10,),
-        "neg0": (61,),
-        "neg1": (62,),
-        "neg2": (63,),
-        "acc": (15, 59, 60),
-    },
-    "SDWA": {
-        "clamp": (45,),
-        "omod": (46, 47),
-        "src0_sel": (48,),
-        "src1_sel": (56,),
-        "dst_sel": (40,),
-        "dst_unused": (43,),
-        "sext0": (51,),
-        "neg0": (52,),
-        "abs0": (53,),
-        "sext1": (59,),
-        "neg1": (60,),
-        "abs1": (61,),
-    },
-    "DPP": {"neg0": (52,), "abs0": (53,), "neg1": (54,), "abs1": (55,), "bound_ctrl": (51,), "row_mask": (60,)},
-    "SMEM": {"glc": (16,), "nv": (15,), "soe": (14,)},
-    "DS": {"gds": (16,), "acc": (25,), "offset": (0, 15)},
-    "FLAT": {"sc0": (16,), "nt": (17,), "sc1": (25,), "lds": (13,), "acc": (55,), "offset": (0,)},
-    "BUF": {
-        "sc0": (14,),
-        "sc1": (15,),
-        "nt": (17,),
-        "lds": (16,),
-        "offen": (12,),
-        "idxen": (13,),
-        "acc": (55,),
-        "offset": (0,),
-    },
-    "MTBUF": {
-        "sc0": (14,),
-        "sc1": (53,),
-        "nt": (54,),
-        "offen": (12,),
-        "idxen": (13,),
-        "acc": (55,),
-        "offset": (0,),
-        "dfmt": (19,),
-        "nfmt": (23,),
-    },
-}
-"""Modifier bits to try, by group of families."""
-
-
-def disassemble(numbers: list[int]) -> list[tuple[str, int] | None]:
-    """LLVM's text and word count for each 64-bit instruction number; None where it finds no instruction.
-
-    LLVM 22 crashes on some reserved encodings; the run is then resumed behind the one that crashed it.
-    """
-    found: dict[int, tuple[str, int]] = {}
-    start = 0
-    while start < len(numbers):
-        end = min(start + CHUNK, len(numbers))
-        reached = _disassemble_from(numbers[:end], start, found)
-        start = end if reached is None else reached + 1
-    return [found.get(index) for index in range(len(numbers))]
-
-
-def _disassemble_from(numbers: list[int], start: int, found: dict[int, tuple[str, int]]) -> int | None:
-    with tempfile.TemporaryDirectory() as folder:
-        base = Path(folder)
-        blob = b"".join(struct.pack("<QII", number, NOP, NOP) for number in numbers[start:])
-        (base / "x.bin").write_bytes(blob)
-        (base / "x.s").write_text(f'.text\n.incbin "{base}/x.bin"\n', encoding="utf-8")
-        target = ["-triple=amdgcn-amd-amdhsa", "-mcpu=gfx942", "-filetype=obj"]
-        subprocess.run(["llvm-mc-22", *target, f"{base}/x.s", "-o", f"{base}/x.o"], check=True)
-        run = subprocess.run(
-            ["llvm-objdump-22", "-d", "--mcpu=gfx942", f"{base}/x.o"], capture_output=True, text=True, check=False
-        )
-    last = -1
-    for line in run.stdout.splitlines():
-        match = LINE.match(line)
-        if not match:
-            continue
-        address = int(match[2], 16)
-        last = max(last, address // STRIDE)
-        if address % STRIDE == 0 and not match[1].startswith(".long"):
-            found[start + address // STRIDE] = (match[1].strip(), len(match[3].split()))
-    return None if run.returncode == 0 else start + last + 1
-
-
-def group(family: str) -> str:
-    """Families that share their modifier bits."""
-    if family.endswith("_SDWA"):
-        return "SDWA"
-    if family.endswith("_DPP"):
-        return "DPP"
-    if family.startswith("MUBUF"):
-        return "BUF"
-    if family.startswith(("FLAT", "GLOBAL", "SCRATCH")):
-        return "FLAT"
-    return family
 
 
 def put(family: str, number: int, field: str, value: int) -> int:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from argus.check.accumulator import accumulator_example
 from argus.check.flow import Flow, Place, bounds_of
 from argus.check.matrix import LaneMaps, Mismatch, Product, lane_maps
 from argus.check.report import Counterexample, Operand, Site, Verdict
@@ -36,6 +37,7 @@ class Failure:
     mismatch: Mismatch
     a: Case
     b: Case
+    c: Case
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class Conform(Rule):
         self.found.rewind(position)
 
     def matrix(self, op: ops.Mfma, place: Place, cases: tuple[Case, ...], found: Product) -> None:
-        failures = [Failure(op, place, m, cases[0], cases[1]) for m in found.mismatches]
+        failures = [Failure(op, place, m, *cases) for m in found.mismatches]
         self.found.add(op, place.facts, failures)
 
     def verdicts(self, flow: Flow) -> list[Verdict]:
@@ -92,6 +94,8 @@ class Conform(Rule):
         """A replayed counterexample, or why there is none."""
         holders = _holders(failure)
         axis = flow.tables.axis_names[failure.mismatch.axis]
+        if failure.mismatch.kind == "accumulator":
+            return accumulator_example(flow, failure.op, failure.place, failure.mismatch, failure.c)
         condition = _difference(flow, failure, holders)
         found = smallest_execution(flow.kernel, flow.prover, failure.place, (condition,))
         if found is None:

@@ -23,16 +23,16 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.check import elementwise, loops
+from argus.check import accesses, branches, elementwise, loops
 from argus.check.matrix import Product, multiply
 from argus.check.prover import Prover
 from argus.check.sharedmem import SharedMemory
-from argus.check.tables import ABSENT, Record, Tables, without_constant
+from argus.check.tables import Tables
 from argus.check.tags import Case, Tags, merge, product, uniform
 from argus.check.threads import Spread, Threads, conditions
 from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
-from argus.ir.ops import Access, Op, Shared, Tensor
+from argus.ir.ops import Access, Op
 from argus.ir.types import Value
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -59,6 +59,8 @@ class Listener(Protocol):
     def global_store(self, op: ops.Store | ops.Atomic, place: Place, access: Access, value: Tags) -> None: ...
 
     def lds_access(self, op: Op, place: Place, access: Access, start: Spread, value: Tags) -> None: ...
+
+    def stated(self, op: ops.Check, place: Place, values: Mapping[Value, Tags]) -> None: ...
 
 
 @dataclass(slots=True)
@@ -92,6 +94,7 @@ class Flow:
         self.rename: dict[Expr, Expr] = {}
         self.active: Mask = np.ones(self.threads.shape, dtype=np.bool_)
         self.sound = Silence(tuple(listeners))
+        self.problems: list[tuple[Op, str]] = []
         self.contract = frozenset(
             self.tables.axes[str(name)]
             for op in ops.walk(kernel.body)
@@ -158,11 +161,11 @@ class Flow:
             case ops.Symbol():
                 self.symbol(op)
             case ops.Load():
-                self.values[op.result] = self.load(op)
+                self.values[op.result] = accesses.load(self, op)
             case ops.Store() | ops.Atomic():
-                self.store(op)
+                accesses.store(self, op)
             case ops.CopyToLds():
-                self.copy(op)
+                accesses.copy(self, op)
             case ops.Map():
                 self.values[op.result] = self.map(op)
             case ops.Convert():
@@ -185,9 +188,13 @@ class Flow:
             case ops.For():
                 loops.run(self, op)
             case ops.If():
-                self.branch(op)
+                branches.branch(self, op)
             case ops.Schedule():
                 self.walk(op.body)
+            case ops.Check():
+                values = {v: self.prune(self.values[v]) for v in op.operands}
+                for listener in self.tell():
+                    listener.stated(op, self.place(), values)
             case _:
                 pass
 
@@ -222,152 +229,6 @@ class Flow:
         if truth is not None:
             return self.active & truth, None, False
         return (None, shared, False) if shared is not None else (None, None, True)
-
-    def load(self, op: ops.Load) -> Tags:
-        if isinstance(op.access.memory, Shared):
-            return self.lds_load(op)
-        for listener in self.tell():
-            listener.global_load(op, self.place(), op.access)
-        return self.elements(op, op.access, op.result)
-
-    def elements(self, op: Op, access: Access, result: Value) -> Tags:
-        tensor = access.memory
-        assert isinstance(tensor, Tensor)
-        count = access.count
-        kind = "value" if tensor.written else "element"
-        shape = (*self.threads.shape, count)
-        offset = np.zeros((*shape, self.tables.width), dtype=np.int32)
-        rests: list[Spread] = []
-        numbers = self.tables.tensor_axes[tensor]
-        if len(access.coords) != len(numbers):
-            return self.lost(result, f"the access names no coordinates of {tensor.name}", op)
-        for position, (axis, coordinate) in enumerate(zip(numbers, access.coords, strict=True)):
-            spread = self.threads.spread(self.here(coordinate))
-            rests.append(spread)
-            offset[..., axis] = spread.offsets[..., None]
-            if position == access.axis or (access.axis == -1 and position == len(numbers) - 1):
-                offset[..., axis] += np.arange(count, dtype=np.int32)
-        record = self._element_records(kind, tensor, numbers, rests, offset)
-        full = Case(E.TRUE, record, offset, np.full(shape, -1, dtype=np.int64))
-        return self._guarded(op, access, full, result)
-
-    def _element_records(
-        self, kind: str, tensor: Tensor, axes: tuple[int, ...], spreads: list[Spread], offset: NDArray[np.int32]
-    ) -> NDArray[np.int32]:
-        whole = all(s.rest is not None for s in spreads)
-        record = np.empty(offset.shape[:-1], dtype=np.int32)
-        places = [(0, 0)] if whole else [(w, lane) for w in range(self.threads.waves) for lane in range(64)]
-        for w, lane in places:
-            rests = [ABSENT] * self.tables.width
-            for axis, spread in zip(axes, spreads, strict=True):
-                rest = spread.rest if spread.rest is not None else spread.rests[w, lane]  # type: ignore[index]
-                constant, symbolic = without_constant(rest)
-                rests[axis] = self.tables.rest(symbolic)
-                if whole:
-                    offset[..., axis] += constant
-                else:
-                    offset[w, lane, :, axis] += constant
-            number = self.tables.intern(Record(kind, tensor.name, tuple(rests)))  # type: ignore[arg-type]
-            if whole:
-                record[...] = number
-            else:
-                record[w, lane] = number
-        return record
-
-    def _guarded(self, op: Op, access: Access, full: Case, result: Value) -> Tags:
-        active, shared, entangled = self.condition(access.guard)
-        if active is not None:
-            if not active.all():
-                record = np.where(active[..., None], full.record, Tables.ZERO).astype(np.int32)
-                offset = np.where(active[..., None, None], full.offset, 0).astype(np.int32)
-                full = Case(E.TRUE, record, offset, full.site)
-            return Tags((full,))
-        assert access.guard is not None
-        if self._pads(access, self.here(access.guard)):
-            return Tags((full,))
-        if entangled or shared is None:
-            return self.lost(result, "the load's guard is neither the tensor's edge nor the same for all threads", op)
-        zero = uniform(full.record.shape, Tables.ZERO, self.tables.width).cases[0]
-        return self.prune(Tags((full.under(shared), zero.under(E.lnot(shared)))))
-
-    def _pads(self, access: Access, guard: Expr) -> bool:
-        """Where the guard is false every element lies outside the tensor, where its value counts as zero anyway."""
-        tensor = access.memory
-        assert isinstance(tensor, Tensor)
-        outside = []
-        for position, (coordinate, extent) in enumerate(zip(access.coords, tensor.shape, strict=True)):
-            c = self.here(coordinate)
-            last = access.count - 1 if position == access.axis else 0
-            outside += [(c + last).lt(0), c.ge(extent)]
-        return self.prover.holds(self.facts, E.lor(guard, *outside)) is True
-
-    def lds_load(self, op: ops.Load) -> Tags:
-        access = op.access
-        buffer = access.memory
-        assert isinstance(buffer, Shared)
-        active, _, _ = self.condition(access.guard)
-        start = self.threads.spread(self.here(access.address))
-        constant = start.constant()
-        if constant is None or active is None:
-            tags = self.lost(op.result, f"the address in {buffer.name} stays symbolic", op)
-        else:
-            where = self.memory.granules(constant + buffer.base, access.count, buffer.dtype.bytes)
-            tags = self.prune(self.memory.load(op.id, where, active))
-        for listener in self.tell():
-            listener.lds_access(op, self.place(), access, start, tags)
-        return tags
-
-    def store(self, op: ops.Store | ops.Atomic) -> None:
-        access, value = op.access, self.values[op.value]
-        if isinstance(access.memory, Tensor):
-            for listener in self.tell():
-                listener.global_store(op, self.place(), access, value)
-            return
-        start = self.threads.spread(self.here(access.address))
-        for listener in self.tell():
-            listener.lds_access(op, self.place(), access, start, value)
-        if isinstance(op, ops.Atomic):
-            value = self.lost(op.value, "an atomic operation combined it with what was there", op)
-        self._put(op, access, start, value)
-
-    def _put(self, op: Op, access: Access, start: Spread, value: Tags) -> None:
-        buffer = access.memory
-        assert isinstance(buffer, Shared)
-        active, shared, _ = self.condition(access.guard)
-        constant = start.constant()
-        if constant is None:
-            self.memory.lose_range(buffer, f"the address of a store to {buffer.name} stays symbolic", op.id)
-            return
-        where = self.memory.granules(constant + buffer.base, access.count, buffer.dtype.bytes)
-        if active is not None:
-            self.memory.store(op.id, where, active, value, self.threads, self.feasible)
-        elif shared is not None:
-            before = self.memory.tags
-            self.memory.store(op.id, where, self.active, value, self.threads, self.feasible)
-            after = self.memory.tags
-            self.memory.tags = self.prune(
-                Tags(
-                    (
-                        *(c.under(shared) for c in after.cases),
-                        *(c.under(E.lnot(shared)) for c in before.cases),
-                    )
-                )
-            )
-        else:
-            self.memory.lose_range(buffer, "a store's guard differs from thread to thread", op.id)
-
-    def copy(self, op: ops.CopyToLds) -> None:
-        """Direct copy: lane i of a wave lands at lds_base + 4*i."""
-        for listener in self.tell():
-            listener.global_load(op, self.place(), op.access)
-        value = Value(-1, op.access.memory.dtype, op.access.count)
-        tags = self.elements(op, op.access, value)
-        lane = E.var("lane", 0, 63)
-        target = Access(op.into, op.lds_base + 4 * lane, op.access.count)
-        start = self.threads.spread(self.here(target.address))
-        for listener in self.tell():
-            listener.lds_access(op, self.place(), target, start, tags)
-        self._put(op, target, start, tags)
 
     def map(self, op: ops.Map) -> Tags:
         operands = tuple(self.values[v] for v in op.args)
@@ -415,87 +276,6 @@ class Flow:
             return found.case
 
         return self.combined(op, op.result, operands, combine)
-
-    # -- branches --------------------------------------------------------------------------------------------------
-
-    def branch(self, op: ops.If) -> None:
-        truth, shared = conditions(self.threads, self.here(op.cond))
-        if truth is not None:
-            self._select_threads(op, truth)
-        elif shared is not None:
-            self._select_path(op, shared)
-        else:
-            self._entangled(op)
-
-    def _select_threads(self, op: ops.If, truth: Mask) -> None:
-        before = self.active
-        for mask, block in ((before & truth, op.then), (before & ~truth, op.orelse)):
-            if mask.any():
-                self.active = mask
-                self.walk(block)
-        self.active = before
-        for out, yes, no in zip(op.outs, op.then_yields, op.else_yields, strict=True):
-            if not (before & ~truth).any():
-                self.values[out] = self.values[yes]
-            elif not (before & truth).any():
-                self.values[out] = self.values[no]
-            else:
-                operands = (self.values[yes], self.values[no])
-                self.values[out] = self.combined(op, out, operands, lambda cases: _choose(truth, cases))
-
-    def _select_path(self, op: ops.If, shared: Expr) -> None:
-        before, memory = self.facts, self.memory.tags
-        ends: list[tuple[Expr, Tags, list[Tags]]] = []
-        sides = ((shared, op.then, op.then_yields), (E.lnot(shared), op.orelse, op.else_yields))
-        for guard, block, yields in sides:
-            if not self.feasible(guard):
-                continue
-            self.facts, self.memory.tags = (*before, guard), memory
-            self.walk(block)
-            ends.append((guard, self.memory.tags, [self.values[v] for v in yields]))
-            self.facts = before
-        self.memory.tags = self._joined([(g, m) for g, m, _ in ends])
-        for n, out in enumerate(op.outs):
-            self.values[out] = self._joined([(g, values[n]) for g, _, values in ends])
-
-    def _joined(self, ends: list[tuple[Expr, Tags]]) -> Tags:
-        if len(ends) == 1:
-            return ends[0][1]
-        return merge(Tags(tuple(c.under(guard) for guard, tags in ends for c in tags.cases)))
-
-    def _entangled(self, op: ops.If) -> None:
-        """Threads disagree in a way that depends on sizes: only what both sides leave equal is still known."""
-        why = "threads take different branches depending on sizes"
-        memory = self.memory.tags
-        after: list[Tags] = []
-        for block in (op.then, op.orelse):
-            self.memory.tags = memory
-            self.walk(block)
-            after.append(self.memory.tags)
-        self.memory.tags = self._agreeing(after, self.tables.lost(why, op.id))
-        for out, yes, no in zip(op.outs, op.then_yields, op.else_yields, strict=True):
-            pair = [self.values[yes], self.values[no]]
-            self.values[out] = self._agreeing(pair, self.tables.lost(why, op.id))
-
-    def _agreeing(self, tags: list[Tags], lost: int) -> Tags:
-        if any(len(t.cases) != 1 for t in tags):
-            return uniform(tags[0].shape, lost, self.tables.width)
-        x, y = tags[0].cases[0], tags[1].cases[0]
-        same = (x.record == y.record) & (x.offset == y.offset).all(axis=-1)
-        record = np.where(same, x.record, lost).astype(np.int32)
-        offset = np.where(same[..., None], x.offset, 0).astype(np.int32)
-        return Tags((Case(E.TRUE, record, offset, x.site),))
-
-
-def _choose(truth: Mask, cases: tuple[Case, ...]) -> Case:
-    yes, no = cases
-    pick = truth[..., None]
-    return Case(
-        E.TRUE,
-        np.where(pick, yes.record, no.record).astype(np.int32),
-        np.where(pick[..., None], yes.offset, no.offset).astype(np.int32),
-        np.where(pick, yes.site, no.site),
-    )
 
 
 def _names(*given: object) -> list[str]:

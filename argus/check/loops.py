@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from argus.check.tables import Item, Record, Repeat, Slots, Sum, Tables, substitute_items
-from argus.check.tags import MAX_CASES, Case, Tags, incoming, merge, translate, uniform
+from argus.check.guess import State, first_guess, next_guess, tidy
+from argus.check.tables import Item, Repeat, Sum, substitute_items
+from argus.check.tags import Case, incoming, translate, uniform
 from argus.ir import ops
 from argus.ir.ops import Shared
 from argus.layout import expr as E
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 MAX_PERIOD = 16
 MAX_GUESSES = 4
-MAX_DEPTH = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +79,6 @@ class Shape:
         return tuple(f for f in facts if f is not E.TRUE)
 
 
-State = list[Tags]
-"""Tags of the carried values, then of LDS."""
-
-
 def shape_of(flow: Flow, op: ops.For) -> Shape:
     lo, hi = flow.here(op.lo), flow.here(op.hi)
     period = _period(op) if lo.op == "const" else 1
@@ -116,24 +112,34 @@ def run(flow: Flow, op: ops.For) -> None:
     """Transfer of a whole loop."""
     shape = shape_of(flow, op)
     start: State = [*(flow.values[v] for v in op.inits), flow.memory.tags]
+    _check_bounds(flow, shape)
     if flow.prover.possible((*flow.facts, shape.lo.lt(shape.hi))) is False:
         flow.values.update(zip(op.outs, start[:-1], strict=True))
         return
     flow.sound.muted += 1
     out = _round(flow, shape, [incoming(t.shape, n, flow.tables) for n, t in enumerate(start)])[-1]
-    head = _guess(flow, shape, start, out)
+    head = first_guess(flow, shape, start, out)
     flow.sound.muted -= 1
     for _ in range(MAX_GUESSES):
         mark = [listener_mark(x) for x in flow.sound.listeners]
         ends = _round(flow, shape, head)
         wrong = _step_fails(flow, shape, head, ends[-1])
         if not wrong:
-            _leave(flow, shape, head, ends)
+            _leave(flow, shape, start, ends)
             return
         for listener, position in zip(flow.sound.listeners, mark, strict=True):
             listener_rewind(listener, position)
-        head = _next_guess(flow, shape, start, ends[-1])
-    _give_up(flow, shape, head, ends[-1])
+        head = next_guess(flow, shape, start, ends[-1])
+    _give_up(flow, shape, start, head, ends[-1])
+
+
+def _check_bounds(flow: Flow, shape: Shape) -> None:
+    """Expressions were simplified with the variable's declared bounds, so the loop must stay within them."""
+    var = shape.op.var
+    limits = [E.TRUE if var.lo is None else shape.lo.ge(var.lo), E.TRUE if var.hi is None else shape.hi.le(var.hi + 1)]
+    for limit in limits:
+        if flow.prover.holds(flow.facts, limit) is not True:
+            flow.problems.append((shape.op, f"{var.name} may leave its stated bounds {var.lo}..{var.hi}"))
 
 
 def listener_mark(listener: object) -> int:
@@ -165,249 +171,6 @@ def _round(flow: Flow, shape: Shape, head: State) -> list[State]:
         ends.append([*carried, flow.memory.tags])
     flow.facts, flow.loops, flow.rename = facts, loops, rename
     return ends
-
-
-# -- guessing ----------------------------------------------------------------------------------------------------------
-
-
-def _guess(flow: Flow, shape: Shape, start: State, out: State) -> State:
-    return [_slot_guess(flow, shape, start, out, n) for n in range(len(start))]
-
-
-def _inside(flow: Flow, shape: Shape) -> tuple[Expr, ...]:
-    return (*flow.facts, *shape.facts(0))
-
-
-def _is_first(shape: Shape) -> Expr:
-    return shape.counter.eq(shape.first)
-
-
-def _is_later(shape: Shape) -> Expr:
-    return shape.counter.gt(shape.first)
-
-
-def _slot_guess(flow: Flow, shape: Shape, start: State, out: State, n: int) -> Tags:
-    if _identity(flow, out[n], n).all():
-        return start[n]
-    cases = [c.under(_is_first(shape)) for c in start[n].cases]
-    cases += _earlier(flow, shape, start, out, out[n], n, _is_later(shape), shape.previous, 0)
-    return _tidy(flow, shape, _accumulated(flow, shape, start[n], out[n], n, cases))
-
-
-def _identity(flow: Flow, tags: Tags, n: int) -> np.ndarray:
-    """Positions that an iteration leaves alone on every path."""
-    same = np.ones(tags.shape, dtype=bool)
-    position = np.arange(int(np.prod(tags.shape))).reshape(tags.shape)
-    for case in tags.cases:
-        same &= (case.record == flow.tables.incoming(n)) & (case.offset[..., 0] == position)
-    return same
-
-
-def _earlier(
-    flow: Flow,
-    shape: Shape,
-    start: State,
-    out: State,
-    tags: Tags,
-    n: int,
-    guard: Expr,
-    back: dict[Expr, Expr | int],
-    depth: int,
-) -> list[Case]:
-    """`tags` as written by the iteration that `back` leads to; incoming marks are followed further back."""
-    result: list[Case] = []
-    inside = _inside(flow, shape)
-    for case in translate(tags, flow.tables, back).cases:
-        condition = E.land(guard, case.guard)
-        if flow.prover.possible((*inside, condition)) is False:
-            continue
-        marks = [int(m) for m in np.unique(case.record) if flow.tables[int(m)].kind == "incoming"]
-        if not marks:
-            result.append(Case(condition, case.record, case.offset, case.site))
-        elif depth >= MAX_DEPTH or len(result) > MAX_CASES:
-            result.append(_without_marks(flow, case, condition, marks))
-        else:
-            result += _followed(flow, shape, start, out, case, condition, marks, back, depth)
-    return result
-
-
-def _without_marks(flow: Flow, case: Case, condition: Expr, marks: list[int]) -> Case:
-    lost = flow.tables.lost("it depends on a value carried through more iterations than are followed", -1)
-    record = np.where(np.isin(case.record, marks), lost, case.record).astype(np.int32)
-    return Case(condition, record, case.offset, case.site)
-
-
-def _followed(
-    flow: Flow,
-    shape: Shape,
-    start: State,
-    out: State,
-    case: Case,
-    condition: Expr,
-    marks: list[int],
-    back: dict[Expr, Expr | int],
-    depth: int,
-) -> list[Case]:
-    """Replace incoming marks of a case by the state at the head of the iteration it came from."""
-    counter = E.as_expr(back[shape.counter])
-    fixed = [_fill(flow, case, marks, _initial_everywhere(flow, start, out))]
-    if not any(flow.tables[int(m)].kind == "incoming" for m in np.unique(fixed[0].record)):
-        return [Case(condition, fixed[0].record, fixed[0].offset, fixed[0].site)]
-    result: list[Case] = []
-    at_first = E.land(condition, counter.eq(shape.first))
-    if flow.prover.possible((*_inside(flow, shape), at_first)) is not False:
-        for option in _options(start):
-            filled = _fill(flow, fixed[0], marks, option)
-            result.append(Case(at_first, filled.record, filled.offset, filled.site))
-    at_later = E.land(condition, counter.gt(shape.first))
-    if flow.prover.possible((*_inside(flow, shape), at_later)) is not False:
-        if any(len(t.cases) > 1 for t in (*start, *out)):
-            result.append(_without_marks(flow, fixed[0], at_later, marks))
-        else:
-            filled = _fill(flow, fixed[0], marks, {n: t.cases[0] for n, t in enumerate(out)}, back)
-            further: dict[Expr, Expr | int] = {shape.counter: counter - shape.stride}
-            step = Tags((Case(E.TRUE, filled.record, filled.offset, filled.site),))
-            result += _resolve_rest(flow, shape, start, out, step, at_later, further, depth + 1)
-    return result
-
-
-def _resolve_rest(
-    flow: Flow,
-    shape: Shape,
-    start: State,
-    out: State,
-    tags: Tags,
-    guard: Expr,
-    back: dict[Expr, Expr | int],
-    depth: int,
-) -> list[Case]:
-    case = tags.cases[0]
-    marks = [int(m) for m in np.unique(case.record) if flow.tables[int(m)].kind == "incoming"]
-    if not marks:
-        return [Case(guard, case.record, case.offset, case.site)]
-    if depth >= MAX_DEPTH:
-        return [_without_marks(flow, case, guard, marks)]
-    return _followed(flow, shape, start, out, case, guard, marks, back, depth)
-
-
-def _options(start: State) -> list[dict[int, Case]]:
-    if any(len(t.cases) > 1 for t in start):
-        return [{n: t.cases[0] for n, t in enumerate(start) if len(t.cases) == 1}]
-    return [{n: t.cases[0] for n, t in enumerate(start)}]
-
-
-def _initial_everywhere(flow: Flow, start: State, out: State) -> dict[int, Case]:
-    """Slots no iteration changes keep their initial tags."""
-    return {n: t.cases[0] for n, t in enumerate(start) if len(t.cases) == 1 and bool(_identity(flow, out[n], n).all())}
-
-
-def _fill(
-    flow: Flow, case: Case, marks: list[int], sources: dict[int, Case], back: dict[Expr, Expr | int] | None = None
-) -> Case:
-    """Incoming marks replaced by the tags at the positions they name, where the slot is in `sources`."""
-    record, offset, site = case.record.copy(), case.offset.copy(), case.site.copy()
-    for mark in marks:
-        slot = int(flow.tables[mark].label)
-        here = case.record == mark
-        if slot not in sources or not here.any():
-            continue
-        source = sources[slot]
-        if back is not None:
-            source = translate(Tags((source,)), flow.tables, back).cases[0]
-        position = case.offset[..., 0][here]
-        record[here] = source.record.reshape(-1)[position]
-        offset[here] = source.offset.reshape(-1, flow.tables.width)[position]
-        site[here] = source.site.reshape(-1)[position]
-    return Case(case.guard, record, offset, site)
-
-
-def _accumulated(flow: Flow, shape: Shape, start: Tags, out: Tags, n: int, cases: list[Case]) -> list[Case]:
-    """Sums that grow on top of the incoming accumulator become sums over all iterations so far."""
-    if len(out.cases) != 1 or len(start.cases) != 1:
-        return [_without_open_sums(flow, c) for c in cases]
-    made = out.cases[0]
-    numbers, inverse = np.unique(made.record, return_inverse=True)
-    initial = start.cases[0]
-    grown = np.zeros(made.record.shape, dtype=bool)
-    record = made.record.copy()
-    where = inverse.reshape(made.record.shape)
-    for index, number in enumerate(numbers):
-        one = flow.tables[int(number)]
-        if one.sums is None or one.sums.root != f"slot:{n}":
-            continue
-        here = where == index
-        for below in np.unique(initial.record[here]):
-            total = _total(flow.tables, shape, flow.tables[int(below)], one)
-            if total is not None:
-                chosen = here & (initial.record == below)
-                record[chosen] = flow.tables.intern(total)
-                grown |= chosen
-    if not grown.any():
-        return [_without_open_sums(flow, c) for c in cases]
-
-    def patch(case: Case) -> Case:
-        new = np.where(grown, record, case.record).astype(np.int32)
-        offset = np.where(grown[..., None], made.offset, case.offset).astype(np.int32)
-        return _without_open_sums(flow, Case(case.guard, new, offset, case.site))
-
-    return [patch(c) for c in cases]
-
-
-def _total(tables: Tables, shape: Shape, below: Record, one: Record) -> Record | None:
-    if any(rest >= 0 and shape.counter in tables.rests[rest].free() for rest in one.rests):
-        return None
-    assert one.sums is not None
-    items: tuple[Item, ...] = ()
-    if below.kind == "zero":
-        root = "zero"
-    elif below.kind == "plain":
-        return None
-    elif below.sums is not None and below.rests == one.rests:
-        root, items = below.sums.root, below.sums.items
-    else:
-        return None
-    repeat = Repeat(shape.counter, shape.first, shape.counter, shape.stride, one.sums.items)
-    return replace(one, sums=Sum(root, (*items, repeat)))
-
-
-def _without_open_sums(flow: Flow, case: Case) -> Case:
-    """Sums that still stand on an incoming mark are not known."""
-    numbers, inverse = np.unique(case.record, return_inverse=True)
-    changed = []
-    for number in numbers:
-        one = flow.tables[int(number)]
-        if one.sums is not None and one.sums.root.startswith("slot:"):
-            one = replace(one, sums=None)
-        changed.append(flow.tables.intern(one))
-    record = np.array(changed, dtype=np.int32)[inverse].reshape(case.record.shape)
-    return Case(case.guard, record, case.offset, case.site)
-
-
-def _tidy(flow: Flow, shape: Shape, cases: list[Case]) -> Tags:
-    """Merge equal alternatives, also when the first iteration's tag is the later ones' at that iteration."""
-    if len(cases) > MAX_CASES:
-        why = "too many alternatives at the head of a loop"
-        return uniform(cases[0].record.shape, flow.tables.lost(why, shape.op.id), flow.tables.width)
-    tags = merge(Tags(tuple(cases)))
-    if len(tags.cases) == 2 and tags.cases[0].guard is _is_first(shape):
-        first, later = tags.cases
-        at_first = translate(Tags((later,)), flow.tables, {shape.counter: shape.first}).cases[0]
-        if at_first.same_tags(first):
-            return Tags((Case(E.TRUE, later.record, later.offset, later.site),))
-    return tags
-
-
-def _next_guess(flow: Flow, shape: Shape, start: State, out: State) -> State:
-    result = []
-    inside = _inside(flow, shape)
-    for before, after in zip(start, out, strict=True):
-        cases = [c.under(_is_first(shape)) for c in before.cases]
-        for case in translate(after, flow.tables, shape.previous).cases:
-            condition = E.land(_is_later(shape), case.guard)
-            if flow.prover.possible((*inside, condition)) is not False:
-                cases.append(Case(condition, case.record, case.offset, case.site))
-        result.append(_tidy(flow, shape, cases))
-    return result
 
 
 # -- proving -----------------------------------------------------------------------------------------------------------
@@ -453,36 +216,28 @@ def _fold(shape: Shape, items: tuple[Item, ...]) -> tuple[Item, ...]:
     return items
 
 
-def _leave(flow: Flow, shape: Shape, head: State, ends: list[State]) -> None:
-    """State after the loop: the invariant at the exit value of the counter."""
+def _leave(flow: Flow, shape: Shape, start: State, ends: list[State]) -> None:
+    """State after the loop: untouched if it did not run, else what its last iteration left."""
     trips = shape.trips
-    if shape.period == 1:
-        final = [translate(t, flow.tables, {shape.counter: shape.lo + trips * shape.op.step}) for t in head]
-    else:
-        final = _exit_of_ring(flow, shape, head, ends, trips)
-    final = [flow.prune(t) for t in final]
+    options: list[tuple[Expr, State]] = []
+    if flow.prover.possible((*flow.facts, trips.eq(0))) is not False:
+        options.append((trips.eq(0), start))
+    for r in range(shape.period):
+        guard = E.land(trips.gt(0), (trips % shape.period).eq((r + 1) % shape.period))
+        if flow.prover.possible((*flow.facts, guard)) is False:
+            continue
+        last = shape.lo + (trips - 1) * shape.op.step if shape.period == 1 else (trips - 1) // shape.period
+        made = [t.each(lambda c: _folded(flow, shape, c)) for t in ends[r]]
+        options.append((guard, [translate(t, flow.tables, {shape.counter: last}) for t in made]))
+    final: State = []
+    for n in range(len(start)):
+        cases = [c.under(guard) for guard, state in options for c in state[n].cases]
+        final.append(flow.prune(tidy(flow, shape, cases)))
     flow.values.update(zip(shape.op.outs, final[:-1], strict=True))
     flow.memory.tags = final[-1]
 
 
-def _exit_of_ring(flow: Flow, shape: Shape, head: State, ends: list[State], trips: Expr) -> State:
-    rounds = {shape.counter: trips // shape.period}
-    options: list[tuple[Expr, State]] = []
-    for r in range(shape.period):
-        guard = (trips % shape.period).eq(r)
-        if flow.prover.possible((*flow.facts, guard)) is not False:
-            state = head if r == 0 else ends[r - 1]
-            options.append((guard, [translate(t, flow.tables, rounds) for t in state]))
-    if len(options) == 1:
-        return options[0][1]
-    joined: State = []
-    for n in range(len(head)):
-        cases = [c.under(guard) for guard, state in options for c in state[n].cases]
-        joined.append(_tidy(flow, shape, cases))
-    return joined
-
-
-def _give_up(flow: Flow, shape: Shape, head: State, out: State) -> None:
+def _give_up(flow: Flow, shape: Shape, start: State, head: State, out: State) -> None:
     """No invariant: forget the slots that do not settle, check the rest of the program with that."""
     why = f"the loop over {shape.op.var.name} carries it in a way no invariant was found for"
     lost = flow.tables.lost(why, shape.op.id)
@@ -493,11 +248,8 @@ def _give_up(flow: Flow, shape: Shape, head: State, out: State) -> None:
         ends = _round(flow, shape, head)
         more = set(_step_fails(flow, shape, head, ends[-1])) - wrong
         if not more:
-            _leave(flow, shape, head, ends)
+            _leave(flow, shape, start, ends)
             return
         for listener, position in zip(flow.sound.listeners, marks, strict=True):
             listener_rewind(listener, position)
         wrong |= more
-
-
-__all__ = ["Shape", "Slots", "run", "shape_of"]

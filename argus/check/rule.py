@@ -6,6 +6,7 @@ what a rule heard during a walk whose guess failed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Generic, TypeVar
@@ -18,7 +19,7 @@ from argus.check.threads import Spread
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Access, Op
-from argus.ir.types import Span
+from argus.ir.types import Span, Value
 from argus.layout.expr import Expr
 
 F = TypeVar("F")
@@ -60,6 +61,12 @@ class Rule:
 
     name = ""
 
+    flow: Flow
+
+    def begin(self, flow: Flow) -> None:
+        """The walk that is about to start."""
+        self.flow = flow
+
     def mark(self) -> int:
         return 0
 
@@ -77,6 +84,9 @@ class Rule:
 
     def lds_access(self, op: Op, place: Place, access: Access, start: Spread, value: Tags) -> None:
         del op, place, access, start, value
+
+    def stated(self, op: ops.Check, place: Place, values: Mapping[Value, Tags]) -> None:
+        del op, place, values
 
     def verdicts(self, flow: Flow) -> list[Verdict]:
         del flow

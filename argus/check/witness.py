@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from argus.check.flow import Place
 from argus.check.prover import Prover
@@ -25,6 +27,7 @@ from argus.layout.expr import Expr, ExprError
 BLOCK = (BLOCK_X, BLOCK_Y, BLOCK_Z)
 MAX_ELEMENTS = 1 << 24
 """Replays larger than this are not attempted."""
+MAX_BLOCKS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +99,91 @@ def replay(
     execution: Execution,
     watch: Mapping[int, Callable[[interp.Event], None]],
     schedule: interp.Schedule | None = None,
+    results: Mapping[int, Callable[[interp.Event], None]] | None = None,
 ) -> interp.Outcome | None:
     """Run the one workgroup of the execution with provenance; None when it is too large or cannot be run."""
     if not affordable(kernel, execution.sizes):
         return None
     try:
         return interp.run(
-            kernel, {}, execution.sizes, blocks=[execution.block], schedule=schedule, watch=watch, provenance=True
-        )
+            kernel, {}, execution.sizes, blocks=[execution.block], schedule=schedule, watch=watch, results=results,
+            provenance=True,
+        )  # fmt: skip
     except (interp.InterpError, ExprError):
         return None
+
+
+def inputs(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, NDArray[Any]]:
+    """Small whole numbers for every tensor that is read, the same in every run."""
+    made: dict[str, NDArray[Any]] = {}
+    for n, tensor in enumerate(kernel.tensors):
+        if tensor.read:
+            dice = np.random.default_rng(n)
+            made[tensor.name] = dice.integers(1, 4, interp.extents(tensor, sizes))
+    return made
+
+
+def influence(
+    kernel: Kernel,
+    execution: Execution,
+    tensor: Tensor,
+    at: Mapping[str, int],
+    look: Callable[[interp.Outcome, list[NDArray[Any]]], Any],
+    watched: tuple[int, int, int] | None = None,
+) -> bool | None:
+    """Does what `look` sees change when the elements of `tensor` with coordinates `at` change?
+
+    `watched` is (op, wave, operand): its data in the execution's iteration is handed to `look`. None: cannot be run.
+    """
+    if not affordable(kernel, execution.sizes):
+        return None
+    base = inputs(kernel, execution.sizes)
+    results = []
+    for delta in (0, 1):
+        arrays = {name: array.copy() for name, array in base.items()}
+        if delta:
+            where = tuple(at.get(axis, slice(None)) for axis in tensor.axes)
+            arrays[tensor.name][where] += 3
+        seen: list[NDArray[Any]] = []
+
+        def watch(event: interp.Event, seen: list[NDArray[Any]] = seen) -> None:
+            assert watched is not None
+            if event.wave == watched[1] and event.loops == execution.loops:
+                seen.append(event.operands[watched[2]].data.copy())
+
+        try:
+            outcome = interp.run(
+                kernel, arrays, execution.sizes, blocks=[execution.block],
+                watch={watched[0]: watch} if watched is not None else None,
+            )  # fmt: skip
+        except (interp.InterpError, ExprError, IndexError):
+            return None
+        results.append(look(outcome, seen))
+    if results[0] is None or results[1] is None:
+        return None
+    return bool(np.any(np.asarray(results[0], dtype=np.float64) != np.asarray(results[1], dtype=np.float64)))
+
+
+def small_launches(kernel: Kernel, extra: Iterable[Expr] = ()) -> list[dict[str, int]]:
+    """A few small launches that the kernel allows: the smallest, several blocks each way, longer loops, the example."""
+    wishes: list[tuple[Expr, ...]] = [(), *((extent.ge(2),) for extent in kernel.grid), *((e,) for e in extra)]
+    found: list[dict[str, int]] = []
+    requires = tuple(kernel.requires)
+    nonempty = tuple(extent.ge(1) for extent in kernel.grid)
+    for wish in wishes:
+        values = Prover(requires).smallest((*nonempty, *wish), list(kernel.shapes))
+        if values is not None:
+            found.append({v.name: n for v, n in values.items()})
+    if kernel.example and {v.name for v in kernel.shapes} <= set(kernel.example):
+        example = {v.name: kernel.example[v.name] for v in kernel.shapes}
+        if all(E.evaluate(r, example) for r in requires):
+            found.append(example)
+    distinct = list({tuple(sorted(f.items())): f for f in found}.values())
+    return [sizes for sizes in distinct if affordable(kernel, sizes) and _blocks(kernel, sizes) <= MAX_BLOCKS]
+
+
+def _blocks(kernel: Kernel, sizes: Mapping[str, int]) -> int:
+    total = 1
+    for extent in kernel.grid:
+        total *= int(E.evaluate(extent, sizes))
+    return total

@@ -170,3 +170,24 @@ def _carried(pending: Pending, sources: tuple[Value, ...], targets: tuple[Value,
         if source in pending:
             result[target] = pending[source]
     return result
+
+
+def missing_waits(kernel: Kernel) -> list[tuple[Op, Value]]:
+    """Uses of registers whose load may still be outstanding, in a kernel with explicit waits."""
+    finder = _Finder()
+    finder.block(kernel.body, {})
+    return list(finder.missing)
+
+
+class _Finder(_Inserter):
+    """Walks as the inserter does; where a wait would have to be inserted, one is missing."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.missing: dict[tuple[Op, Value], None] = {}
+
+    def needed(self, op: Op, pending: Pending) -> ops.Wait | None:
+        for value in self.uses(op):
+            if value in pending:
+                self.missing[op, value] = None
+        return super().needed(op, pending)

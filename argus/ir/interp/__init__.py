@@ -10,8 +10,8 @@ issued or as late as its wave's waits allow, so a missing barrier or wait change
 say `waits: explicit` (see `argus.ir.waits`) is taken at its word; otherwise the first use of a loaded register waits.
 
 With `provenance=True` every register element also knows which tensor element it was loaded from, through LDS and
-register moves; `watch={op id: function}` shows an op's operands when it executes. That is how counterexamples of the
-checker are replayed.
+register moves; `watch={op id: function}` shows an op's operands when it executes, `results` what a load delivers. That
+is how counterexamples of the checker are replayed.
 
 Not modelled: time, caches, the order of additions inside an MFMA; see `numbers` for rounding.
 """
@@ -81,6 +81,7 @@ def run(
     blocks: Iterable[tuple[int, int, int]] | None = None,
     schedule: Schedule | None = None,
     watch: Mapping[int, Callable[[Event], None]] | None = None,
+    results: Mapping[int, Callable[[Event], None]] | None = None,
     provenance: bool = False,
 ) -> Outcome:
     """Execute the launch (or only `blocks` of its grid). Arrays missing from `arrays` start as zeros."""
@@ -106,7 +107,18 @@ def run(
     given = {s.name: (scalars or {}).get(s.name, 1) for s in kernel.scalars}
     for block in blocks:
         Workgroup(
-            kernel, block, names, given, memories, writes, hazards, chosen, watch or {}, provenance, implied
+            kernel,
+            block,
+            names,
+            given,
+            memories,
+            writes,
+            hazards,
+            chosen,
+            watch or {},
+            results or {},
+            provenance,
+            implied,
         ).run()
     results = {t.name: _result(t, memories[t], names) for t in kernel.tensors}
     return Outcome(results, tuple(hazards), writes)

@@ -6,6 +6,7 @@ say; that is the buffer's range check. An LDS access outside its own buffer is r
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,14 @@ if TYPE_CHECKING:
 
 Elements = NDArray[np.int64]
 POISON = 0xA5
+
+
+def _then(first: Callable[[], None], second: Callable[[], None]) -> Callable[[], None]:
+    def both() -> None:
+        first()
+        second()
+
+    return both
 
 
 class Accesses:
@@ -98,7 +107,15 @@ class Accesses:
             bytes_of[done] = memory.data[where]
             if self.group.provenance:
                 codes[done] = self.origin(access, memory, start[done], where)
+                if isinstance(access.memory, Shared) and (codes[done] == UNWRITTEN).any():
+                    byte = int(start[done][codes[done] == UNWRITTEN][0])
+                    who = (op.id, self.wave.number)
+                    self.group.hazards.append(Hazard("unwritten", access.memory.name, byte, who, who, "never written"))
 
+        observer = self.group.results.get(op.id)
+        if observer is not None:
+            event = self.wave.event(op, (register,), active)
+            effect = _then(effect, lambda: observer(event))
         counter: Counter = "lgkm" if isinstance(access.memory, Shared) else "vm"
         token, number = self.issue(op, counter, effect)
         register.token = token

@@ -39,7 +39,8 @@ TENSOR_SHIFT = 40
 
 @dataclass(frozen=True, slots=True)
 class Hazard:
-    """Something the order of waves or the time of a wait decides. `kind`: race, overlap, unwaited, barrier, range."""
+    """Something the order of waves or the time of a wait decides. `kind`: race, overlap, unwaited, barrier,
+    range, unwritten (only with provenance)."""
 
     kind: str
     memory: str

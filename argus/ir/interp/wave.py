@@ -52,7 +52,7 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What a watcher sees when an op is executed: operands (in the op's order) before it takes effect."""
+    """What a watcher sees: an op's operands before it takes effect, or the result of a load when it arrives."""
 
     op: Op
     block: tuple[int, int, int]
@@ -121,13 +121,16 @@ class Wave:
             return Register(data, code, sources=sources, rename=rename)
         return Register(data, code)
 
+    def event(self, op: Op, operands: tuple[Register, ...], active: Mask) -> Event:
+        return Event(op, self.group.block, self.number, dict(self.loops), operands, active)
+
     def execute(self, block: list[Op], active: Mask) -> Iterator[Pause]:
         for op in block:
             self.group.count_step(op)
             watcher = self.group.watch.get(op.id)
             if watcher is not None:
                 operands = tuple(self.read(v, op) for v in op.operands)
-                watcher(Event(op, self.group.block, self.number, dict(self.loops), operands, active))
+                watcher(self.event(op, operands, active))
             match op:
                 case ops.For():
                     yield from self.loop(op, active)

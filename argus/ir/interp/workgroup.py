@@ -56,6 +56,7 @@ class Workgroup:
         hazards: list[Hazard],
         schedule: Schedule,
         watch: Mapping[int, Callable[[Event], None]],
+        results: Mapping[int, Callable[[Event], None]],
         provenance: bool,
         implied_waits: bool,
     ) -> None:
@@ -68,6 +69,7 @@ class Workgroup:
         self.hazards = hazards
         self.schedule = schedule
         self.watch = watch
+        self.results = results
         self.provenance = provenance
         self.implied_waits = implied_waits
         self.tokens: list[Token] = []

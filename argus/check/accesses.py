@@ -1,0 +1,184 @@
+"""Tag transfer of memory accesses: tensors give elements, LDS gives back what was put there.
+
+A load of A[m, k] yields the tag (A, m, k) for every thread and element. Outside the tensor the tag means zero, which is
+what the guarded load delivers, provided that the address leaves the buffer there too; `in_bounds` proves that. A guard
+that is false only outside the tensor therefore adds nothing. A guard that all threads share makes two alternatives,
+the element and zero.
+
+    x = load A[m, k], guard k < K          ->  element (A, m, k): the guard is the tensor's edge
+    x = load A[m, k], guard kt + 1 < n     ->  {kt + 1 < n: element; else: zero}
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from argus.check.tables import ABSENT, Record, Tables, without_constant
+from argus.check.tags import Case, Tags, uniform
+from argus.check.threads import Spread
+from argus.ir import ops
+from argus.ir.ops import Access, Op, Shared, Tensor
+from argus.ir.types import Value
+from argus.layout import expr as E
+from argus.layout.expr import Expr
+
+if TYPE_CHECKING:
+    from argus.check.flow import Flow
+
+
+def load(flow: Flow, op: ops.Load) -> Tags:
+    if isinstance(op.access.memory, Shared):
+        return lds_load(flow, op)
+    for listener in flow.tell():
+        listener.global_load(op, flow.place(), op.access)
+    return elements(flow, op, op.access, op.result)
+
+
+def elements(flow: Flow, op: Op, access: Access, result: Value) -> Tags:
+    tensor = access.memory
+    assert isinstance(tensor, Tensor)
+    count = access.count
+    kind = "value" if tensor.written else "element"
+    shape = (*flow.threads.shape, count)
+    offset = np.zeros((*shape, flow.tables.width), dtype=np.int32)
+    rests: list[Spread] = []
+    numbers = flow.tables.tensor_axes[tensor]
+    if len(access.coords) != len(numbers):
+        return flow.lost(result, f"the access names no coordinates of {tensor.name}", op)
+    for position, (axis, coordinate) in enumerate(zip(numbers, access.coords, strict=True)):
+        spread = flow.threads.spread(flow.here(coordinate))
+        rests.append(spread)
+        offset[..., axis] = spread.offsets[..., None]
+        if position == access.axis or (access.axis == -1 and position == len(numbers) - 1):
+            offset[..., axis] += np.arange(count, dtype=np.int32)
+    record = _element_records(flow, kind, tensor, numbers, rests, offset)
+    full = Case(E.TRUE, record, offset, np.full(shape, -1, dtype=np.int64))
+    return _guarded(flow, op, access, full, result)
+
+
+def _element_records(
+    flow: Flow, kind: str, tensor: Tensor, axes: tuple[int, ...], spreads: list[Spread], offset: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    whole = all(s.rest is not None for s in spreads)
+    record = np.empty(offset.shape[:-1], dtype=np.int32)
+    places = [(0, 0)] if whole else [(w, lane) for w in range(flow.threads.waves) for lane in range(64)]
+    for w, lane in places:
+        rests = [ABSENT] * flow.tables.width
+        for axis, spread in zip(axes, spreads, strict=True):
+            rest = spread.rest if spread.rest is not None else spread.rests[w, lane]  # type: ignore[index]
+            constant, symbolic = without_constant(rest)
+            rests[axis] = flow.tables.rest(symbolic)
+            if whole:
+                offset[..., axis] += constant
+            else:
+                offset[w, lane, :, axis] += constant
+        number = flow.tables.intern(Record(kind, tensor.name, tuple(rests)))  # type: ignore[arg-type]
+        if whole:
+            record[...] = number
+        else:
+            record[w, lane] = number
+    return record
+
+
+def _guarded(flow: Flow, op: Op, access: Access, full: Case, result: Value) -> Tags:
+    active, shared, entangled = flow.condition(access.guard)
+    if active is not None:
+        if not active.all():
+            record = np.where(active[..., None], full.record, Tables.ZERO).astype(np.int32)
+            offset = np.where(active[..., None, None], full.offset, 0).astype(np.int32)
+            full = Case(E.TRUE, record, offset, full.site)
+        return Tags((full,))
+    assert access.guard is not None
+    if _pads(flow, access, flow.here(access.guard)):
+        return Tags((full,))
+    if entangled or shared is None:
+        return flow.lost(result, "the load's guard is neither the tensor's edge nor the same for all threads", op)
+    zero = uniform(full.record.shape, Tables.ZERO, flow.tables.width).cases[0]
+    return flow.prune(Tags((full.under(shared), zero.under(E.lnot(shared)))))
+
+
+def _pads(flow: Flow, access: Access, guard: Expr) -> bool:
+    """Where the guard is false every element lies outside the tensor, where its value counts as zero anyway."""
+    tensor = access.memory
+    assert isinstance(tensor, Tensor)
+    outside = []
+    for position, (coordinate, extent) in enumerate(zip(access.coords, tensor.shape, strict=True)):
+        c = flow.here(coordinate)
+        last = access.count - 1 if position == access.axis else 0
+        outside += [(c + last).lt(0), c.ge(extent)]
+    return flow.prover.holds(flow.facts, E.lor(guard, *outside)) is True
+
+
+def lds_load(flow: Flow, op: ops.Load) -> Tags:
+    access = op.access
+    buffer = access.memory
+    assert isinstance(buffer, Shared)
+    active, _, _ = flow.condition(access.guard)
+    start = flow.threads.spread(flow.here(access.address))
+    constant = start.constant()
+    if constant is None or active is None:
+        tags = flow.lost(op.result, f"the address in {buffer.name} stays symbolic", op)
+    else:
+        where = flow.memory.granules(constant + buffer.base, access.count, buffer.dtype.bytes)
+        tags = flow.prune(flow.memory.load(op.id, where, active))
+    for listener in flow.tell():
+        listener.lds_access(op, flow.place(), access, start, tags)
+    return tags
+
+
+def store(flow: Flow, op: ops.Store | ops.Atomic) -> None:
+    access, value = op.access, flow.values[op.value]
+    if isinstance(access.memory, Tensor):
+        for listener in flow.tell():
+            listener.global_store(op, flow.place(), access, value)
+        return
+    start = flow.threads.spread(flow.here(access.address))
+    for listener in flow.tell():
+        listener.lds_access(op, flow.place(), access, start, value)
+    if isinstance(op, ops.Atomic):
+        value = flow.lost(op.value, "an atomic operation combined it with what was there", op)
+    _put(flow, op, access, start, value)
+
+
+def _put(flow: Flow, op: Op, access: Access, start: Spread, value: Tags) -> None:
+    buffer = access.memory
+    assert isinstance(buffer, Shared)
+    active, shared, _ = flow.condition(access.guard)
+    constant = start.constant()
+    if constant is None:
+        flow.memory.lose_range(buffer, f"the address of a store to {buffer.name} stays symbolic", op.id)
+        return
+    where = flow.memory.granules(constant + buffer.base, access.count, buffer.dtype.bytes)
+    if active is not None:
+        flow.memory.store(op.id, where, active, value, flow.threads, flow.feasible)
+    elif shared is not None:
+        before = flow.memory.tags
+        flow.memory.store(op.id, where, flow.active, value, flow.threads, flow.feasible)
+        after = flow.memory.tags
+        flow.memory.tags = flow.prune(
+            Tags(
+                (
+                    *(c.under(shared) for c in after.cases),
+                    *(c.under(E.lnot(shared)) for c in before.cases),
+                )
+            )
+        )
+    else:
+        flow.memory.lose_range(buffer, "a store's guard differs from thread to thread", op.id)
+
+
+def copy(flow: Flow, op: ops.CopyToLds) -> None:
+    """Direct copy: lane i of a wave lands at lds_base + 4*i."""
+    for listener in flow.tell():
+        listener.global_load(op, flow.place(), op.access)
+    value = Value(-1, op.access.memory.dtype, op.access.count)
+    tags = elements(flow, op, op.access, value)
+    lane = E.var("lane", 0, 63)
+    target = Access(op.into, op.lds_base + 4 * lane, op.access.count)
+    start = flow.threads.spread(flow.here(target.address))
+    for listener in flow.tell():
+        listener.lds_access(op, flow.place(), target, start, tags)
+    _put(flow, op, target, start, tags)

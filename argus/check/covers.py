@@ -1,0 +1,228 @@
+"""Rule `covers`: every element of an output is written exactly once over the whole grid.
+
+Proved: the elements one workgroup writes in one pass of its loops form a box of offsets, each once; the boxes of
+different blocks and iterations start at multiples of its size; and distinct (block, iteration) give distinct boxes,
+all of which together reach every element. Either the structure shows this (each axis moved by its own block or loop
+variable), or the prover shows that the map from blocks to boxes is injective and their numbers agree.
+
+Implied for the output of a kernel that says what it computes; stated by `ag.check.covers(C)` for others. Atomics do not
+count as writes. A refutation is a launch executed in full by the interpreter, and an element it wrote never or twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from argus.check.accesses import elements
+from argus.check.flow import Flow, Place, bounds_of
+from argus.check.report import Counterexample, Operand, Verdict
+from argus.check.rule import Rule
+from argus.check.spec import spec_of
+from argus.check.tags import Tags
+from argus.check.witness import small_launches
+from argus.ir import interp, ops
+from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z
+from argus.ir.ops import Access, Tensor
+from argus.ir.types import Span, Value
+from argus.layout import expr as E
+from argus.layout.expr import Expr, ExprError
+
+BLOCK = (BLOCK_X, BLOCK_Y, BLOCK_Z)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One store: per axis the offsets of all active elements, and the symbolic start."""
+
+    op: ops.Store | ops.Atomic
+    place: Place
+    rests: tuple[Expr, ...]
+    offsets: NDArray[np.int64]
+    problem: str = ""
+
+
+class Covers(Rule):
+    """Listens to stores; decides per tensor."""
+
+    name = "covers"
+
+    def begin(self, flow: Flow) -> None:
+        super().begin(flow)
+        self.stores: list[tuple[Tensor, Written]] = []
+        self.asked: dict[Tensor, tuple[Span, int]] = {}
+        spec = spec_of(flow.kernel, flow.tables)
+        if spec is not None:
+            self.asked[spec.output] = (spec.output.span, -1)
+
+    def mark(self) -> int:
+        return len(self.stores)
+
+    def rewind(self, position: int) -> None:
+        del self.stores[position:]
+
+    def stated(self, op: ops.Check, place: Place, values: Mapping[Value, Tags]) -> None:
+        if op.rule == "covers":
+            for target in op.targets:
+                if isinstance(target, Tensor):
+                    self.asked[target] = (op.span, op.id)
+
+    def global_store(self, op: ops.Store | ops.Atomic, place: Place, access: Access, value: Tags) -> None:
+        tensor = access.memory
+        assert isinstance(tensor, Tensor)
+        self.stores.append((tensor, self._written(op, place, access, tensor)))
+
+    def _written(self, op: ops.Store | ops.Atomic, place: Place, access: Access, tensor: Tensor) -> Written:
+        nothing = np.zeros((0, len(tensor.axes)), dtype=np.int64)
+        if isinstance(op, ops.Atomic):
+            return Written(op, place, (), nothing, "it is updated by atomics")
+        tags = elements(self.flow, op, access, op.value)
+        case = tags.cases[0]
+        records = np.unique(case.record[place.active])
+        if len(tags.cases) != 1 or len(records) != 1 or self.flow.tables[int(records[0])].kind in ("lost", "zero"):
+            return Written(op, place, (), nothing, "the coordinates of a store differ between threads and sizes")
+        axes = list(self.flow.tables.tensor_axes[tensor])
+        offsets = case.offset[place.active][..., axes].reshape(-1, len(axes)).astype(np.int64)
+        numbers = [self.flow.tables[int(records[0])].rests[a] for a in axes]
+        return Written(op, place, tuple(self.flow.tables.rests[n] for n in numbers), offsets)
+
+    def verdicts(self, flow: Flow) -> list[Verdict]:
+        return [self._verdict(flow, tensor, *where) for tensor, where in self.asked.items()]
+
+    def _verdict(self, flow: Flow, tensor: Tensor, span: Span, op: int) -> Verdict:
+        stores = [w for t, w in self.stores if t is tensor]
+        if stores and op < 0:
+            span, op = stores[0].op.span, stores[0].op.id
+        doubt = "nothing is stored to it" if not stores else prove(flow, tensor, stores)
+        if doubt is None:
+            bounds = bounds_of(flow.prover.base)
+            return Verdict("covers", "proved", span, op, "enumeration+z3", sites=len(stores), bounds=bounds)
+        example = _counterexample(flow, tensor, span, op)
+        if example is not None:
+            return Verdict("covers", "refuted", span, op, "interpreter", counterexample=example)
+        return Verdict("covers", "unknown", span, op, "enumeration+z3", reason=f"{tensor.name}: {doubt}")
+
+
+def prove(flow: Flow, tensor: Tensor, stores: list[Written]) -> str | None:
+    """None when the stores cover the tensor exactly once; else what is missing for the proof."""
+    for store in stores:
+        if store.problem:
+            return store.problem
+    starts = {store.rests for store in stores}
+    if len(starts) != 1:
+        return "its stores start at different symbolic places"
+    if len({store.place.facts for store in stores}) != 1 or len({store.place.loops for store in stores}) != 1:
+        return "its stores are on different paths"
+    box = _box(np.concatenate([store.offsets for store in stores]))
+    if box is None:
+        return "what one workgroup writes is not a full box"
+    low, size = box
+    return _tiling(flow, tensor, stores[0], [rest + int(l) for rest, l in zip(stores[0].rests, low, strict=True)], size)
+
+
+def _box(offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[int]] | None:
+    low = offsets.min(axis=0)
+    size = (offsets.max(axis=0) - low + 1).tolist()
+    if int(np.prod(size, dtype=object)) != len(offsets):
+        return None
+    flat = np.ravel_multi_index(tuple((offsets - low).T), size)
+    return (low, size) if len(np.unique(flat)) == len(flat) else None
+
+
+def _tiling(flow: Flow, tensor: Tensor, store: Written, starts: list[Expr], size: list[int]) -> str | None:
+    movers = _movers(flow, store)
+    if movers is None:
+        return "the number of boxes is not known"
+    extra = [f for f in store.place.facts if f not in _loop_facts(flow, store)]
+    if extra:
+        return f"it is stored only where {extra[0]}"
+    used: set[Expr] = set()
+    for axis, start in enumerate(starts):
+        parts, constant = E.linear(start)
+        alone = list(parts)
+        if constant or len(alone) > 1 or (alone and (alone[0] not in movers or alone[0] in used)):
+            return _injective(flow, tensor, movers, starts, size)
+        if alone:
+            used.add(alone[0])
+            if parts[alone[0]] != size[axis] * movers[alone[0]][1]:
+                return f"the boxes on axis {tensor.axes[axis]} are {size[axis]} wide but {parts[alone[0]]} apart"
+        count = movers[alone[0]][0] if alone else E.const(1)
+        if flow.prover.holds((), (count * size[axis]).ge(tensor.shape[axis])) is not True:
+            return f"the boxes on axis {tensor.axes[axis]} may not reach its end"
+    for mover, (count, _) in movers.items():
+        if mover not in used and flow.prover.holds((), count.le(1)) is not True:
+            return f"different {mover} write the same elements"
+    return None
+
+
+def _movers(flow: Flow, store: Written) -> dict[Expr, tuple[Expr, int]] | None:
+    """Variables that tell boxes apart: how many values each takes, and the step between them."""
+    movers: dict[Expr, tuple[Expr, int]] = {v: (n, 1) for v, n in zip(BLOCK, flow.kernel.grid, strict=True)}
+    loops = {op.var: op for op in ops.walk(flow.kernel.body) if isinstance(op, ops.For)}
+    for var, value in store.place.loops:
+        loop = loops[var]
+        if value is not var or loop.lo.op != "const" or loop.lo.value != 0:
+            return None
+        movers[var] = ((loop.hi + (loop.step - 1)) // loop.step, 1)
+        if loop.step != 1:
+            return None
+    return movers
+
+
+def _loop_facts(flow: Flow, store: Written) -> set[Expr]:
+    """What being inside the loops says; anything else on the path is a condition."""
+    inside = {var for var, _ in store.place.loops}
+    loops = [op for op in ops.walk(flow.kernel.body) if isinstance(op, ops.For) and op.var in inside]
+    return {fact for op in loops for fact in (op.var.lt(op.hi), op.var.ge(op.lo))}
+
+
+def _injective(
+    flow: Flow, tensor: Tensor, movers: dict[Expr, tuple[Expr, int]], starts: list[Expr], size: list[int]
+) -> str | None:
+    """Boxes by an arbitrary map of blocks: injective, aligned, inside, and as many as there are tiles."""
+    other = {v: E.var(f"{v.name}_other", 0, v.hi) for v in movers}
+    facts = [c for v, (n, _) in movers.items() for c in (v.lt(n), other[v].lt(n))]
+    same = E.land(*(s.eq(s.subst(dict(other))) for s in starts))
+    differ = E.lor(*(v.ne(o) for v, o in other.items()))
+    if flow.prover.possible((*facts, same, differ)) is not False:
+        return "two blocks may write the same box"
+    tiles: Expr = E.const(1)
+    boxes: Expr = E.const(1)
+    for start, extent, width in zip(starts, tensor.shape, size, strict=True):
+        fits = E.land((start % width).eq(0), start.ge(0), (start + width).le(extent), (extent % width).eq(0))
+        if flow.prover.holds(tuple(facts), fits) is not True:
+            return "a box may leave the tensor or its grid"
+        tiles = tiles * (extent // width)
+    for count, _ in movers.values():
+        boxes = boxes * count
+    if boxes is not tiles and flow.prover.holds((), boxes.eq(tiles)) is not True:
+        return "there may be fewer boxes than tiles"
+    return None
+
+
+def _counterexample(flow: Flow, tensor: Tensor, span: Span, op: int) -> Counterexample | None:
+    for sizes in small_launches(flow.kernel):
+        try:
+            outcome = interp.run(flow.kernel, {}, sizes)
+        except (interp.InterpError, ExprError):
+            continue
+        strides = [int(E.evaluate(s, sizes)) for s in tensor.strides]
+        shape = interp.extents(tensor, sizes)
+        counts = np.lib.stride_tricks.as_strided(
+            outcome.writes[tensor.name], shape, tuple(4 * s for s in strides)
+        )  # fmt: skip
+        wrong = np.argwhere(counts != 1)
+        if len(wrong):
+            at = tuple(int(v) for v in wrong[0])
+            times = int(counts[at])
+            coords = dict(zip(tensor.axes, at, strict=True))
+            named = ", ".join(f"{a}={c}" for a, c in coords.items())
+            how = "is never written" if times == 0 else f"is written {times} times"
+            operand = Operand("element", 0, 0, f"{tensor.name}[{named}] {how}", tensor.name, coords, span=span)
+            message = f"{tensor.name}[{named}] {how}"
+            hint = "let the grid and the stores' coordinates tile the output exactly"
+            return Counterexample("covers", span, op, message, sizes, (0, 0, 0), {}, 0, (operand,), hint)
+    return None

@@ -1,0 +1,188 @@
+"""Rule `placed`: what is stored belongs where it is stored.
+
+Proved, when the kernel says what it computes: for every store to the output, every thread, element, path and size, the
+coordinates of the stored value on the axes the specification ties to the output's indices equal the coordinates it is
+stored at. With `C[m, n] = sum(A[m, k] * B[n, k], k)`, an accumulator made from row 3 of A must be stored to row 3 of C.
+Coordinates outside the tensors are exempt: there nothing is written.
+
+Axes the specification does not tie are not judged; a value without a single coordinate on a tied axis is `unknown`.
+A refutation is replayed by changing the input row the tags name and watching the wrong output element change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from argus.check.accesses import elements
+from argus.check.flow import Flow, Place, bounds_of
+from argus.check.report import Counterexample, Operand, Verdict
+from argus.check.rule import Findings, Rule
+from argus.check.spec import Spec, spec_of
+from argus.check.tags import Case, Tags
+from argus.check.witness import Execution, influence, smallest_execution
+from argus.ir import interp, ops
+from argus.ir.ops import Access, Tensor
+from argus.ir.types import Span
+from argus.layout import expr as E
+from argus.layout.expr import Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Misplaced:
+    """Element (wave, lane, element) of a store: the value says `holds` on `axis`, the store says `stored`."""
+
+    op: ops.Store | ops.Atomic
+    place: Place
+    axis: int
+    thread: tuple[int, int]
+    element: int
+    holds: Expr
+    stored: Expr
+    why: str = ""
+
+
+class Placed(Rule):
+    """Listens to stores to the output of the specification."""
+
+    name = "placed"
+
+    def begin(self, flow: Flow) -> None:
+        super().begin(flow)
+        self.found: Findings[Misplaced] = Findings()
+        self.spec: Spec | None = spec_of(flow.kernel, flow.tables)
+
+    def mark(self) -> int:
+        return self.found.mark()
+
+    def rewind(self, position: int) -> None:
+        self.found.rewind(position)
+
+    def global_store(self, op: ops.Store | ops.Atomic, place: Place, access: Access, value: Tags) -> None:
+        if self.spec is None or access.memory is not self.spec.output or not self.spec.placed:
+            return
+        target = elements(self.flow, op, access, op.value).cases[0]
+        failures: list[Misplaced] = []
+        for case in self.flow.prune(value).cases:
+            failures += self._compare(op, place, case, target)
+        self.found.add(op, place.facts, failures)
+
+    def _compare(self, op: ops.Store | ops.Atomic, place: Place, case: Case, target: Case) -> list[Misplaced]:
+        assert self.spec is not None
+        tables = self.flow.tables
+        own = tables.tensor_axes[self.spec.output]
+        rests, goals = tables.rests_of(case.record), tables.rests_of(target.record)
+        active = np.broadcast_to(place.active[..., None], case.record.shape)
+        for axis, position in self.spec.placed.items():
+            there = own[position]
+            wrong = (rests[..., axis] != goals[..., there]) | (case.offset[..., axis] != target.offset[..., there])
+            wrong &= (rests[..., axis] >= 0) & active
+            if wrong.any():
+                failure = self._first(op, place, case, target, axis, there, wrong)
+                if failure is not None:
+                    return [failure]
+        why = self._unjudged(case, active)
+        return [Misplaced(op, place, -1, (0, 0), 0, E.const(0), E.const(0), why)] if why else []
+
+    def _unjudged(self, case: Case, active: np.ndarray) -> str:
+        """Why a stored element cannot be judged: its origin is lost, or it has no single coordinate on a tied axis."""
+        assert self.spec is not None
+        for number in np.unique(case.record[active]):
+            record = self.flow.tables[int(number)]
+            if record.kind in ("lost", "unwritten"):
+                return record.why or "it comes from LDS that was never written"
+            missing = [a for a in self.spec.placed if record.rests[a] < 0 and record.kind != "zero"]
+            if missing:
+                name = self.flow.tables.axis_names[missing[0]]
+                return f"the stored value belongs to no single {name}"
+        return ""
+
+    def _first(
+        self,
+        op: ops.Store | ops.Atomic,
+        place: Place,
+        case: Case,
+        target: Case,
+        axis: int,
+        there: int,
+        wrong: np.ndarray,
+    ) -> Misplaced | None:
+        """The first element that can be wrong; symbolic differences are put to the prover."""
+        tables = self.flow.tables
+        decided: dict[Expr, bool] = {}
+        for w, lane, e in np.argwhere(wrong):
+            holds = tables.coordinate(int(case.record[w, lane, e]), axis, int(case.offset[w, lane, e, axis]))
+            stored = tables.coordinate(int(target.record[w, lane, e]), there, int(target.offset[w, lane, e, there]))
+            assert holds is not None
+            assert stored is not None
+            same = holds.eq(stored)
+            if same not in decided:
+                facts = (*place.facts, case.guard)
+                decided[same] = self.flow.prover.holds(facts, same) is True
+            if not decided[same]:
+                return Misplaced(op, place, axis, (int(w), int(lane)), int(e), holds, stored)
+        return None
+
+    def verdicts(self, flow: Flow) -> list[Verdict]:
+        return [self._verdict(flow, span) for span in self.found.spans()]
+
+    def _verdict(self, flow: Flow, span: Span) -> Verdict:
+        entries = self.found.at(span)
+        first = entries[0]
+        failures = [f for entry in entries for f in entry.failures]
+        if not failures:
+            facts = (*flow.prover.base, *first.facts)
+            bounds = bounds_of(facts)
+            return Verdict("placed", "proved", span, first.op.id, "enumeration", sites=len(entries), bounds=bounds)
+        for failure in [f for f in failures if f.axis >= 0][:3]:
+            example = self._counterexample(flow, failure)
+            if example is not None:
+                return Verdict("placed", "refuted", span, failure.op.id, "enumeration", counterexample=example)
+        reason = failures[0].why or "a stored value may belong elsewhere, but no replay shows it"
+        return Verdict("placed", "unknown", span, first.op.id, "enumeration", reason=reason)
+
+    def _counterexample(self, flow: Flow, failure: Misplaced) -> Counterexample | None:
+        assert self.spec is not None
+        output, position = self.spec.output, self.spec.placed[failure.axis]
+        extent = output.shape[position]
+        inside = (failure.holds.ne(failure.stored), failure.stored.lt(extent), failure.stored.ge(0))
+        sources = [t for t in flow.kernel.tensors if t.read and failure.axis in flow.tables.tensor_axes[t]]
+        found = smallest_execution(flow.kernel, flow.prover, failure.place, inside)
+        if found is None or not sources:
+            return None
+        execution, values = found
+        env = {v.name: n for v, n in values.items()}
+        holds = int(E.evaluate(failure.holds, env))
+        name = flow.tables.axis_names[failure.axis]
+        access = failure.op.access
+        w, lane = failure.thread
+        where = _element_index(access, execution, w, lane, failure.element)
+        confirmed = influence(
+            flow.kernel, execution, sources[0], {name: holds}, lambda o, _: _at(o, output, where, execution)
+        )
+        if not confirmed:
+            return None
+        coords = dict(zip(output.axes, where, strict=True))
+        named = ", ".join(f"{a}={c}" for a, c in coords.items())
+        text = f"stores a value of {name}={holds} ({sources[0].name}) to {output.name}[{named}]"
+        operand = Operand("value", 64 * w + lane, failure.element, text, output.name, coords, span=failure.op.span)
+        message = f"a value is stored at another {name} than it was computed for"
+        return Counterexample(
+            "placed", failure.op.span, failure.op.id, message, execution.sizes, execution.block, execution.loops, w,
+            (operand,), "make the coordinates of the store follow the accumulator's lane map and the operands' order",
+        )  # fmt: skip
+
+
+def _element_index(access: Access, execution: Execution, wave: int, lane: int, element: int) -> tuple[int, ...]:
+    env = {**execution.env, "wave": wave, "lane": lane}
+    coords = [int(E.evaluate(c, env)) for c in access.coords]
+    coords[access.axis % len(coords)] += element
+    return tuple(coords)
+
+
+def _at(outcome: interp.Outcome, output: Tensor, where: tuple[int, ...], execution: Execution) -> float | None:
+    array = outcome.arrays[output.name]
+    if any(not 0 <= c < n for c, n in zip(where, interp.extents(output, execution.sizes), strict=True)):
+        return None
+    return float(array[where])

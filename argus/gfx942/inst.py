@@ -47,7 +47,7 @@ Mod = int | bool | str | tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Inst:
-    """One instruction at byte offset `pc` of the code section; `size` in bytes; `target` is the pc a branch jumps to."""
+    """One instruction at byte offset `pc` of the code section; `size` in bytes; a branch jumps to pc `target`."""
 
     pc: int
     size: int

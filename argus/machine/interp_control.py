@@ -115,8 +115,6 @@ def compile_wait(inst: Inst) -> Run:
 def barrier(w: Wave) -> bool:
     w.state = "barrier"
     w.barriers += 1
-    if w.queues is not None:
-        w.queues.barrier()
     if w.recorder is not None:
         w.recorder.barrier()
     return True

@@ -62,15 +62,18 @@ def _element_offsets(inst: Inst, op: MemoryOp) -> list[int]:
     return [int(inst.mods.get(name, 0)) * op.stride for name in ("offset0", "offset1")]  # type: ignore[arg-type]
 
 
-def _issue(w: Wave, inst: Inst, op: MemoryOp, services: Services, address: int, offset: int) -> tuple[Any, Any, Any]:
-    """(lanes, byte offsets, which of them are inside) of one element."""
+def _issue(
+    w: Wave, inst: Inst, op: MemoryOp, services: Services, address: int, offset: int, source: int = -1
+) -> tuple[Any, Any, Any]:
+    """(lanes, byte offsets, which of them are inside) of one element; `source` is the register a store takes."""
     if w.full:
         lanes, where = _ALL_LANES, w.v[address].astype(np.int64) + offset
     else:
         lanes = np.flatnonzero(w.lanes)
         where = w.v[address][lanes].astype(np.int64) + offset
     if services.watching and len(lanes):
-        services.observe(MemoryAccess(w, inst, record.LDS, op.kind, op.size, lanes, where))
+        data = stored(w, source, op, lanes) if source >= 0 else None
+        services.observe(MemoryAccess(w, inst, record.LDS, op.kind, op.size, lanes, where, data))
     inside = where + op.size <= w.group.lds_bytes
     if np.count_nonzero(inside) == len(lanes):
         return lanes, where, None
@@ -114,7 +117,10 @@ def _store(inst: Inst, op: MemoryOp, services: Services) -> Run:
     offsets = _element_offsets(inst, op)
 
     def run(w: Wave) -> None:
-        parts = [_issue(w, inst, op, services, address, offset) for offset in offsets]
+        parts = [
+            _issue(w, inst, op, services, address, offset, source)
+            for offset, source in zip(offsets, sources, strict=True)
+        ]
         data = [stored(w, source, op, parts[0][0]) for source in sources]
 
         def complete() -> None:

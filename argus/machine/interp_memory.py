@@ -158,9 +158,10 @@ def _put(plan: _Plan, w: Wave, lanes: Any, addresses: Any, room: Any) -> None:
     for d, size, some in pieces:
         where = addresses[some] + U64(4 * d) if d else addresses[some]
         offsets = services.global_offsets(w, plan.inst, where, size, lanes[some])
+        piece = data[d : d + max(1, size // 4), some]
         if services.watching:
-            _observe(plan, w, record.GLOBAL, size, lanes[some], where)
-        scatter(arena.words, arena.buffer, offsets, size, data[d : d + max(1, size // 4), some])
+            _observe(plan, w, record.GLOBAL, size, lanes[some], where, piece)
+        scatter(arena.words, arena.buffer, offsets, size, piece)
 
 
 def _lds_offsets(w: Wave, inst: Inst, lanes: Any) -> Any:
@@ -207,8 +208,8 @@ def stored(w: Wave, source: int, op: MemoryOp, lanes: Any) -> Rows:
     return data >> U32(16) if op.half == 1 else data
 
 
-def _observe(plan: _Plan, w: Wave, space: int, size: int, lanes: Any, addresses: Any) -> None:
-    plan.services.observe(MemoryAccess(w, plan.inst, space, plan.op.kind, size, lanes, addresses))
+def _observe(plan: _Plan, w: Wave, space: int, size: int, lanes: Any, addresses: Any, data: Rows | None = None) -> None:
+    plan.services.observe(MemoryAccess(w, plan.inst, space, plan.op.kind, size, lanes, addresses, data))
 
 
 def _global_mover(plan: _Plan) -> Mover:
@@ -230,7 +231,7 @@ def _global_mover(plan: _Plan) -> Mover:
         data = _fetch(plan, w, lanes, addresses, room)
         lds = _lds_offsets(w, inst, lanes)
         if services.watching:
-            services.observe(MemoryAccess(w, inst, record.LDS, "store", 4, lanes, lds))
+            services.observe(MemoryAccess(w, inst, record.LDS, "store", 4, lanes, lds, data))
         return services.finish(w, inst, plan.counter, (), lambda: _to_lds(services, w, inst, lanes, lds, data))
 
     def store(w: Wave, lanes: Any, addresses: Any, room: Any) -> None:

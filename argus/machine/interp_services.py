@@ -30,7 +30,8 @@ Lanes = NDArray[np.int64]
 
 @dataclass(slots=True)
 class MemoryAccess:
-    """One access of one instruction: the lanes taking part and their byte addresses (LDS: offsets)."""
+    """One access of one instruction: the lanes taking part, their byte addresses (LDS: offsets), and for stores the
+    data as (dwords, lanes)."""
 
     wave: Wave
     inst: Inst
@@ -39,6 +40,7 @@ class MemoryAccess:
     size: int
     lanes: Lanes
     addresses: NDArray[Any]
+    data: NDArray[np.uint32] | None = None
 
 
 class AccessObserver(Protocol):

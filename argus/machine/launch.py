@@ -26,7 +26,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from argus.machine.checks import ALL_CHECKS, CheckName, Checks
+from argus.machine.checks import ALL_CHECKS, CheckName, Checks, Event, Watch
 from argus.machine.errors import LaunchError, MachineError, Report
 from argus.machine.interp import Program
 from argus.machine.interp_control import set_mode
@@ -55,6 +55,8 @@ class Options:
     switch_after instructions after which a workgroup that has not ended lets others run.
     workgroups   run only these (linear numbers or (x, y, z)); the others do not exist for the run.
     stop         raise at the end if any check reported something.
+    watch        registers and waves to watch; the changes are in `LaunchResult.events`.
+    progress     called with (workgroups ended, workgroups in all).
     """
 
     checks: Sequence[CheckName] | Literal["all"] = ()
@@ -66,6 +68,7 @@ class Options:
     switch_after: int = 200_000
     workgroups: Sequence[int | Triple] | None = None
     stop: bool = False
+    watch: Sequence[Watch] = ()
     progress: Callable[[int, int], None] | None = None
 
     def chosen_checks(self) -> tuple[CheckName, ...]:
@@ -80,6 +83,7 @@ class LaunchResult:
     workgroups: int
     reports: list[Report] = field(default_factory=list)
     record: ExecutionRecord | None = None
+    events: list[Event] = field(default_factory=list)
 
     @property
     def ok(self) -> bool:
@@ -243,9 +247,9 @@ def interpret(prepared: Prepared) -> LaunchResult:
     dispatch, options = prepared.dispatch, prepared.options
     descriptor = dispatch.kernel.descriptor
     services = Services(prepared.arena, descriptor.accum_offset, prepared.code_base, recording=options.record)
-    checks = Checks(options.chosen_checks(), services, dispatch.kernel)
+    checks = Checks(options.chosen_checks(), services, dispatch.waves, options.watch)
     program = Program(prepared.code.text, dispatch.kernel.start, services, checks.wraps)
-    checks.bind(program)
+    checks.bind(program.insts, program.steps)
     scheduler = Scheduler(
         program, options.schedule, options.quantum, options.seed, options.max_steps, options.switch_after
     )
@@ -270,7 +274,7 @@ def interpret(prepared: Prepared) -> LaunchResult:
     if options.stop and reports:
         raise MachineError(reports[0])
     record = ExecutionRecord(dispatch.grid, dispatch.block, waves) if options.record else None
-    return LaunchResult(scheduler.steps, len(numbers), reports, record)
+    return LaunchResult(scheduler.steps, len(numbers), reports, record, checks.events)
 
 
 def _workgroups(prepared: Prepared, program: Program, checks: Checks, numbers: list[int]) -> Iterator[Workgroup]:

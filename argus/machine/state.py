@@ -20,6 +20,7 @@ from argus.gfx942.inst import EXEC
 from argus.machine.semantics.numpy_backend import FloatMode, NumpyBuilder, numpy_builder
 
 if TYPE_CHECKING:
+    from argus.machine.checks.uninitialised import Defined
     from argus.machine.checks.waits import Queues
     from argus.machine.record import WaveRecorder
 
@@ -51,10 +52,8 @@ class Wave:
     """One wave: registers, position, and what it waits for."""
 
     __slots__ = (
-        "at_barrier",
         "barriers",
         "builder",
-        "clock",
         "defined",
         "dx10_clamp",
         "exec",
@@ -98,6 +97,7 @@ class Wave:
         self.scratch: NDArray[np.uint8] = np.zeros((LANES, 0), np.uint8)
         self.recorder: WaveRecorder | None = None
         self.queues: Queues | None = None
+        self.defined: Defined
         self.exec = ALL
         self.lanes = lanes_of(ALL)
         self.full = True
@@ -134,7 +134,7 @@ class Wave:
 class Workgroup:
     """One workgroup: its waves and its LDS."""
 
-    __slots__ = ("id", "lds", "lds_bytes", "lds_words", "number", "shadow", "steps", "waves")
+    __slots__ = ("id", "lds", "lds_bytes", "lds_words", "number", "waves")
 
     def __init__(self, identity: tuple[int, int, int], number: int, lds_bytes: int) -> None:
         self.id = identity
@@ -143,4 +143,3 @@ class Workgroup:
         self.lds = np.zeros(-(-max(lds_bytes, 4) // 4) * 4, np.uint8)
         self.lds_words: NDArray[np.uint32] = self.lds.view(np.uint32)
         self.waves: list[Wave] = []
-        self.steps = 0

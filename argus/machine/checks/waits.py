@@ -20,11 +20,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from argus.gfx942.disasm import text
+from argus.gfx942.hazards import registers
 from argus.gfx942.inst import Inst
+from argus.gfx942.instructions import spec
 from argus.gfx942.waits import LGKM_MAX, VM_MAX
+from argus.machine.checks.names import physical, scalar_name, vector_name
+from argus.machine.errors import Place
+from argus.machine.interp_services import Services
 from argus.machine.state import Wave
 
 POISON = np.uint32(0xFFC0_DEAD)
@@ -34,23 +41,24 @@ POISON = np.uint32(0xFFC0_DEAD)
 class Pending:
     """An operation in flight. `scalar` operations have scalar destinations and return out of order."""
 
+    number: int
     inst: Inst
     registers: tuple[int, ...]
     complete: Callable[[], None]
     scalar: bool
     counters: int
-    lanes: int
 
 
 class Queues:
     """A wave's operations in flight."""
 
-    __slots__ = ("_lgkm", "_vm", "_wave", "scalars", "vectors")
+    __slots__ = ("_lgkm", "_vm", "_wave", "issued", "scalars", "vectors")
 
     def __init__(self, w: Wave) -> None:
         self._wave = w
         self._vm: list[Pending] = []
         self._lgkm: list[Pending] = []
+        self.issued = 0
         self.vectors: dict[int, Pending] = {}
         self.scalars: dict[int, Pending] = {}
 
@@ -65,7 +73,8 @@ class Queues:
     ) -> None:
         """An operation was issued."""
         w = self._wave
-        pending = Pending(inst, tuple(registers), complete, scalar, 2 if counter == "both" else 1, w.exec)
+        pending = Pending(self.issued, inst, tuple(registers), complete, scalar, 2 if counter == "both" else 1)
+        self.issued += 1
         table = self.scalars if scalar else self.vectors
         for n in pending.registers:
             table[n] = pending
@@ -114,9 +123,57 @@ class Queues:
         """The wave ends: everything completes."""
         self.wait(0, 0)
 
-    def in_flight(self) -> list[Pending]:
-        """Everything issued and not certain, oldest first."""
-        return [*self._lgkm, *self._vm]
+    def in_flight(self) -> frozenset[int]:
+        """Numbers of the operations issued and not certain."""
+        return frozenset(p.number for p in (*self._lgkm, *self._vm))
 
-    def barrier(self) -> None:
-        """A barrier does not wait for anything."""
+
+class WaitCheck:
+    """Reports instructions that touch registers of operations in flight."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    def wrap(self, inst: Inst, run: Callable[[Wave], Any]) -> Callable[[Wave], Any]:
+        use, accum = registers(inst), self._services.accum_offset
+        reads = [physical(k, accum) for k in sorted(use.reads)]
+        writes = [physical(k, accum) for k in sorted(use.writes - use.reads)]
+        scalar_reads = sorted(use.scalar_reads)
+        scalar_writes = sorted(use.scalar_writes - use.scalar_reads)
+        counters: set[str] = set(spec(inst.op).counters)
+        if not (reads or writes or scalar_reads or scalar_writes):
+            return run
+
+        def checked(w: Wave) -> Any:
+            queues = w.queues
+            if queues is not None:
+                if queues.vectors:
+                    self._look(w, inst, reads, queues.vectors, "reads", vector_name, frozenset())
+                    self._look(w, inst, writes, queues.vectors, "overwrites", vector_name, counters)
+                if queues.scalars:
+                    self._look(w, inst, scalar_reads, queues.scalars, "reads", scalar_name, frozenset())
+                    self._look(w, inst, scalar_writes, queues.scalars, "overwrites", scalar_name, frozenset())
+            return run(w)
+
+        return checked
+
+    def _look(
+        self,
+        w: Wave,
+        inst: Inst,
+        numbers: list[int],
+        table: dict[int, Pending],
+        verb: str,
+        name: Callable[[int, int], str],
+        in_order: frozenset[str] | set[str],
+    ) -> None:
+        """Report registers in flight; a load may overwrite the target of an earlier one on the same counter."""
+        for n in numbers:
+            pending = table.get(n)
+            if pending is None or (in_order and in_order == set(spec(pending.inst.op).counters)):
+                continue
+            counter = "lgkmcnt" if "lgkm" in spec(pending.inst.op).counters else "vmcnt"
+            message = f"{verb} {name(n, self._services.accum_offset)} before s_waitcnt {counter} makes its load certain"
+            other = Place(w.group.id, w.index, None, pending.inst.pc, text(pending.inst))
+            self._services.finding("ARG-M102", message, w, inst, other=other)
+            return

@@ -136,30 +136,27 @@ def _decode_words(number: int, available: int) -> Decoded:
     row = plan.row
     if number & row.zero or number & row.one != row.one:
         raise Reserved("reserved bits have the wrong value")
+    operands = [
+        (accumulator if number >> acc & 1 else plain)[number >> shift & mask]
+        for shift, mask, plain, acc, accumulator in plan.slots
+    ]
     if plan.address is not None:
-        operands = plan.address(number, [_operand(number, slot) for slot in plan.slots])
-        if operands is None:
-            raise Reserved("the address operand is reserved")
-    else:
-        operands = [_operand(number, slot) for slot in plan.slots]
-    if any(operand is LITERAL_FOLLOWS for operand in operands):
-        if plan.size == 8 or available < 8:
-            why = "no literal is allowed here" if plan.size == 8 else "the code ends inside the instruction"
-            raise Reserved(why)
-        size = 8
-        operands = [Operand("lit", number >> 32) if o is LITERAL_FOLLOWS else o for o in operands]
-    whole = tuple(operand for operand in operands if operand is not None)
-    if len(whole) != len(operands):
-        raise Reserved("an operand field names no constant and no register, or a group at an odd register")
+        operands = plan.address(number, operands)
+    whole: list[Operand] = []
+    for operand in operands:
+        if operand is None:
+            raise Reserved("an operand field names no constant and no register, or a group at an odd register")
+        if operand is LITERAL_FOLLOWS:
+            if plan.size == 8 or available < 8:
+                why = "no literal is allowed here" if plan.size == 8 else "the code ends inside the instruction"
+                raise Reserved(why)
+            size = 8
+            operand = Operand("lit", number >> 32)
+        whole.append(operand)
     mods: dict[str, Mod] = {}
-    whole = plan.mods(number, whole, mods)
+    modified = plan.mods(number, tuple(whole), mods)
     words = (number & 0xFFFFFFFF,) if size == 4 else (number & 0xFFFFFFFF, number >> 32)
-    return size, row.op, row.enc, whole, mods, plan.branch, words
-
-
-def _operand(number: int, slot: Slot) -> Operand | None:
-    shift, mask, plain, acc, accumulator = slot
-    return (accumulator if number >> acc & 1 else plain)[number >> shift & mask]
+    return size, row.op, row.enc, modified, mods, plan.branch, words
 
 
 CACHE_LIMIT = 1 << 20

@@ -23,8 +23,8 @@ from argus.gfx942.inst import Mod, Operand
 ModReader = Callable[[int, tuple[Operand, ...], dict[str, Mod]], tuple[Operand, ...]]
 """(instruction number, operands, mods to fill) -> operands with their source modifiers."""
 
-AddressReader = Callable[[int, list[Operand | None]], list[Operand | None] | None]
-"""(instruction number, operands with gaps) -> operands; None when the address is reserved."""
+AddressReader = Callable[[int, list[Operand | None]], list[Operand | None]]
+"""(instruction number, operands with gaps) -> operands; an entry stays None when its field is reserved."""
 
 SELECTS = ("BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD")
 UNUSED = ("UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE")

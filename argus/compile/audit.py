@@ -120,19 +120,8 @@ def expected(op: ops.Op, waves: int) -> list[str]:
 
 
 def _blocks(block: list[ops.Op]) -> list[list[ops.Op]]:
-    """Straight-line pieces of the program: every block, with the ops of Schedule regions in place."""
-    straight: list[ops.Op] = []
-    found: list[list[ops.Op]] = [straight]
-    for op in block:
-        if isinstance(op, ops.Schedule):
-            first, *rest = _blocks(op.body)
-            straight += first
-            found += rest
-        else:
-            straight.append(op)
-            for inner in op.blocks:
-                found += _blocks(inner)
-    return found
+    """The block and every block inside it."""
+    return [block, *(found for op in block for inner in op.blocks for found in _blocks(inner))]
 
 
 def _same_instructions(kernel: Kernel, code: Decoded, made_by: list[int]) -> None:

@@ -6,8 +6,8 @@
     compiled.llvm_ir      the module LLVM was given
     compiled.summary      registers, LDS, instruction counts
 
-Steps, one module each: register plan, emission, LLVM in its own process, line table, link, audit. A failed audit is a
-`CompileError`: an object that is not what the IR says never leaves this function.
+Steps, one module each: scheduling, register plan, emission, LLVM in its own process, line table, link, audit. A
+failed audit is a `CompileError`: an object that is not what the IR says never leaves this function.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from argus.compile import audit, backend, lineinfo, linker
 from argus.compile.emit import emit
 from argus.compile.errors import CompileError
 from argus.compile.registers import Plan, plan
+from argus.compile.schedule import scheduled
 from argus.gfx942.lds import SIZE_BYTES as LDS_BYTES
 from argus.ir.kernel import Kernel
 from argus.ir.ops import walk
@@ -68,6 +69,7 @@ def compile_kernel(kernel: Kernel) -> Compiled:
             kernel.span,
             tuple(f"{b.name}: {b.bytes} bytes at {b.base}" for b in kernel.shared),
         )
+    kernel = scheduled(kernel)
     registers = plan(kernel)
     module = emit(kernel, registers)
     relocatable = backend.run(module.text)

@@ -148,8 +148,6 @@ def _emit_op(c: Context, op: ops.Op, plan: Plan) -> None:
             control.emit_for(c, op, lambda c, block: _emit_block(c, block, plan), plan.file)
         case ops.If():
             control.emit_if(c, op, lambda c, block: _emit_block(c, block, plan))
-        case ops.Schedule():
-            _emit_block(c, op.body, plan)
         case ops.Tag() | ops.Check():
             pass
         case _:

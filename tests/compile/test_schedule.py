@@ -1,0 +1,148 @@
+"""Scheduling: every dependence kept, order inside a class kept, ratios met, results unchanged on the machine."""
+
+from __future__ import annotations
+
+import random
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from argus.compile import CompileError
+from argus.compile.schedule import class_of, dependences, interleave, pattern, scheduled
+from argus.ir import ops
+from argus.ir.build import Builder
+from argus.ir.kernel import LANE, Kernel
+from argus.ir.ops import Access, Shared
+from argus.ir.types import NOWHERE, bf16, f32
+from tests.compile.harness import kernel, lane_rows, launch, tensor
+from tests.ir import samples
+
+
+def random_region(seed: int) -> list[ops.Op]:
+    """Loads, stores, arithmetic and matrix instructions on two LDS buffers and a tensor, randomly connected."""
+    rng = random.Random(seed)
+    b = Builder()
+    buffers = [Shared("p", f32, 4096, 0), Shared("q", f32, 4096, 4096)]
+    x = tensor("x", f32, 4096)
+    values = [b.constant(1.0, f32, 4)]
+    acc = b.constant(0.0, f32, 16)
+    for _ in range(rng.randint(5, 60)):
+        kind = rng.choice(["read", "write", "load", "map", "mfma", "slice"])
+        where = LANE * 16 + rng.choice([0, 1024, 2048])
+        if kind == "read":
+            values.append(b.load(Access(rng.choice(buffers), where, 4)))
+        elif kind == "write":
+            b.store(Access(rng.choice(buffers), where, 4), rng.choice(values))
+        elif kind == "load":
+            values.append(b.load(Access(x, where, 4, (LANE * 4,), 0)))
+        elif kind == "map":
+            values.append(b.map("add", rng.choice(values), rng.choice(values)))
+        elif kind == "slice":
+            values.append(b.registers((rng.choice(values),), ((0, 1), (0, 0), (0, 3), (0, 2))))
+        else:
+            a = b.convert(rng.choice(values), bf16)
+            acc = b.mfma("mfma_32x32x8_bf16", a, a, acc)
+    return b.body
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_laws(seed: int) -> None:
+    before = random_region(seed)
+    rows = [("mfma", 2), ("ds_read", 1), ("ds_write", 1)]
+    after = interleave(list(before), rows)
+    assert sorted(op.id for op in after) == sorted(op.id for op in before)
+    position = {op.id: n for n, op in enumerate(after)}
+    for op, needed in zip(before, dependences(before), strict=True):
+        for m in needed:
+            assert position[before[m].id] < position[op.id]
+    for name, _ in rows:
+        order = [op.id for op in after if class_of(op) == name]
+        assert order == [op.id for op in before if class_of(op) == name]
+
+
+def test_independent_work_comes_out_in_the_ratio_asked_for() -> None:
+    b = Builder()
+    s = Shared("s", bf16, 4096, 0)
+    fragment = b.constant(1.0, bf16, 4)
+    acc = [b.constant(0.0, f32, 16) for _ in range(8)]
+    for n in range(8):
+        b.load(Access(s, LANE * 8 + 512 * n, 4))
+    for n in range(8):
+        b.mfma("mfma_32x32x8_bf16", fragment, fragment, acc[n])
+    after = interleave(b.body, [("mfma", 2), ("ds_read", 1)])
+    kinds = [class_of(op) for op in after if class_of(op) is not None]
+    assert kinds == ["mfma", "mfma", "ds_read"] * 4 + ["ds_read"] * 4
+
+
+def test_nothing_crosses_a_barrier() -> None:
+    b = Builder()
+    s = Shared("s", f32, 4096, 0)
+    first = b.load(Access(s, LANE * 4, 1))
+    b.barrier()
+    second = b.load(Access(s, LANE * 4 + 1024, 1))
+    b.map("add", first, second)
+    after = interleave(b.body, [("valu", 1), ("ds_read", 4)])
+    assert [type(op).__name__ for op in after] == ["Load", "Barrier", "Load", "Map"]
+
+
+def test_disjoint_ranges_of_one_buffer_are_independent_and_overlapping_buffers_are_not() -> None:
+    b = Builder()
+    one, other, over = Shared("one", f32, 1024, 0), Shared("other", f32, 1024, 1024), Shared("over", f32, 1024, 512)
+    value = b.constant(1.0, f32)
+    b.store(Access(one, LANE * 4, 1), value)
+    b.load(Access(one, LANE * 4 + 256, 1))
+    b.load(Access(one, LANE * 4 + 128, 1))
+    b.load(Access(other, LANE * 4, 1))
+    b.store(Access(over, LANE * 4 + 600, 1), value)
+    needs = dependences(b.body)
+    assert needs[2] == []
+    assert needs[3] == [1]
+    assert needs[4] == []
+    assert 4 in needs[5]
+
+
+def test_explicit_order_and_its_mistakes() -> None:
+    assert pattern({"order": "mfma*2 ds_read, mfma"}, NOWHERE) == [("mfma", 2), ("ds_read", 1), ("mfma", 1)]
+    with pytest.raises(CompileError, match="C150"):
+        pattern({"order": "mfma+2"}, NOWHERE)
+    with pytest.raises(CompileError, match="C150"):
+        pattern({"matrix": 2}, NOWHERE)
+
+
+def scheduled_gemm() -> Kernel:
+    """The sample GEMM with its fragment reads and matrix instructions in a schedule region."""
+    made = samples.gemm()
+    loop = next(op for op in made.body if isinstance(op, ops.For))
+    last = max(n for n, op in enumerate(loop.body) if isinstance(op, ops.Barrier))
+    inner = loop.body[last + 1 :]
+    region = ops.Schedule(policy={"mfma": 2, "ds_read": 1}, body=inner, id=10_000, span=samples.at(18))
+    loop.body = [*loop.body[: last + 1], region]
+    return made
+
+
+def test_a_scheduled_gemm_reads_ahead_and_still_multiplies() -> None:
+    final = scheduled(scheduled_gemm())
+    loop = next(op for op in final.body if isinstance(op, ops.For))
+    kinds = [class_of(op) for op in loop.body if class_of(op) in ("mfma", "ds_read")]
+    assert kinds != sorted(kinds, key=lambda k: k == "mfma"), "reads stand between matrix instructions"
+    assert not any(isinstance(op, ops.Schedule) for op in ops.walk(final.body))
+    rng = np.random.default_rng(1)
+    a, b = (rng.standard_normal((128, 128)).astype(ml_dtypes.bfloat16) for _ in range(2))
+    c = np.zeros((128, 128), ml_dtypes.bfloat16)
+    launch(scheduled_gemm(), a, b, c, 128, 128, 128)
+    exact = a.astype(np.float64) @ b.astype(np.float64).T
+    np.testing.assert_allclose(c.astype(np.float64), exact, rtol=2.0**-8, atol=1e-3)
+
+
+def test_a_region_without_matrix_work() -> None:
+    b = Builder()
+    x, z = tensor("x", f32, 256), tensor("z", f32, 256, written=True)
+    body: list[ops.Op] = []
+    with b.into(body):
+        value = b.load(lane_rows(x, 4))
+        b.store(lane_rows(z, 4), b.map("add", value, value))
+    b.append(ops.Schedule(policy={"valu": 1, "buffer_load": 1}, body=body))
+    data, out = np.arange(256, dtype=np.float32), np.zeros(256, np.float32)
+    launch(kernel("region", [x, z], b), data, out)
+    np.testing.assert_array_equal(out, 2 * data)

@@ -44,9 +44,9 @@ def lds_access(
     ]
 
 
-def permute_access(parameters: Parameters, count: int) -> list[LdsAccess]:
+def permute_access(parameters: Parameters) -> LdsAccess:
     """ds_bpermute, ds_permute, ds_swizzle: lanes exchanged through the LDS crossbar, no bank is read."""
-    return [LdsAccess(parameters["lds_read_port_b32"], 2, 0, parameters["lds_permute_latency"], 0)] * count
+    return LdsAccess(parameters["lds_read_port_b32"], 2, 0, parameters["lds_permute_latency"], 0)
 
 
 def scalar_access(size: int, addresses: npt.NDArray[np.int64]) -> list[ScalarAccess]:

@@ -10,8 +10,8 @@
 L2 and MALL are servers with the CU's fair share of their bandwidth: a transfer waits for the one before it. Lines that
 several workgroups of an XCD fetch at the same time are fetched once; each of them pays the full latency and its part of
 the bytes. That number of sharers comes from the record or from the caller, never from a guess: without it, the
-bandwidth beyond the L2 is not limited here. HBM bandwidth never is: what must come from memory is a property of the launch, and
-its estimate applies that roof.
+bandwidth beyond the L2 is not limited here. HBM bandwidth never is: what must come from memory is a property of the
+launch, and its estimate applies that roof.
 """
 
 from __future__ import annotations

@@ -13,22 +13,26 @@ side, as the hardware lays them out.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from argus.clock.access import Addresses, lds_access, permute_access, scalar_access, vmem_access
+from argus.clock.caches import LINE
 from argus.clock.operations import operations
 from argus.clock.parameters import PARAMETERS, Parameters
 from argus.clock.program import Access, Op, Unit, Wave
 from argus.gfx942.inst import Inst
 from argus.gfx942.instructions import spec
-from argus.machine.record import LDS, NO_ADDRESS, SCALAR, SCRATCH, ExecutionRecord, WaveRecord
+from argus.gfx942.lds import Kind
+from argus.machine.record import GLOBAL, LDS, NO_ADDRESS, SCALAR, SCRATCH, ExecutionRecord, WaveRecord
 
 _PERMUTE = re.compile(r"ds_(b?permute|swizzle)_b32$")
+_LINE = np.uint64(LINE)
+_ONE = np.uint64(1)
 _SCRATCH_BASE = 1 << 56
 _SCRATCH_WAVE = 1 << 32
 
@@ -45,21 +49,48 @@ class _Uses:
 
 
 def waves_of(
-    record: ExecutionRecord, insts: Iterable[Inst], parameters: Parameters = PARAMETERS
+    record: ExecutionRecord,
+    insts: Iterable[Inst],
+    parameters: Parameters = PARAMETERS,
+    chosen: Container[int] | None = None,
 ) -> tuple[list[Op], dict[int, list[Wave]]]:
-    """The operations of the kernel, and per workgroup (linear id) its waves in order."""
+    """The operations of the kernel, and per workgroup (linear id) its waves in order; only the `chosen` workgroups."""
     by_pc = {inst.pc: inst for inst in insts}
     ops = operations(by_pc.values(), parameters)
+    permute = permute_access(parameters)
+    fixed = {op.index: permute for pc, op in ops.items() if _PERMUTE.match(by_pc[pc].op)}
     workgroups: dict[int, list[Wave]] = defaultdict(list)
     uses: dict[int, list[_Uses]] = defaultdict(list)
     for (workgroup, number), taken in sorted(record.waves.items()):
-        wave = Wave(workgroup, number, _steps(taken.pc, ops), [None] * len(taken.pc))
+        if chosen is not None and workgroup not in chosen:
+            continue
+        steps = _steps(taken.pc, ops)
+        accesses: list[Access] = [fixed.get(op.index) for op in steps] if fixed else [None] * len(steps)
+        wave = Wave(workgroup, number, steps, accesses)
         workgroups[workgroup].append(wave)
         for pc, use in _by_instruction(wave, taken):
             uses[pc].append(use)
     for pc, found in uses.items():
-        _price(by_pc[pc], ops[pc], found, parameters)
+        if ops[pc].index not in fixed:
+            _price(by_pc[pc], ops[pc], found, parameters)
     return list(ops.values()), dict(workgroups)
+
+
+def readers_of_lines(record: ExecutionRecord, insts: Iterable[Inst], workgroups: Sequence[int]) -> Counter[int]:
+    """For every line of global memory how many of these workgroups load from it."""
+    loads = np.array(sorted(inst.pc for inst in insts if spec(inst.op).memory.kind == "load"), dtype=np.int64)
+    lines: dict[int, list[npt.NDArray[np.uint64]]] = {number: [] for number in workgroups}
+    for (workgroup, _), taken in record.waves.items():
+        if workgroup in lines:
+            rows = (taken.space == GLOBAL) & np.isin(taken.pc[taken.addr_index], loads)
+            addresses, size = taken.addr[rows], taken.bytes[rows].astype(np.uint64)[:, None]
+            here = addresses != NO_ADDRESS
+            lines[workgroup] += [addresses[here] // _LINE, (addresses + size - _ONE)[here] // _LINE]
+    readers: Counter[int] = Counter()
+    for found in lines.values():
+        if found:
+            readers.update(np.unique(np.concatenate(found)).tolist())
+    return readers
 
 
 def _steps(pcs: npt.NDArray[np.int32], ops: Mapping[int, Op]) -> list[Op]:
@@ -102,15 +133,31 @@ def _accesses(inst: Inst, op: Op, use: _Uses, parts: int, to_lds: bool, paramete
     effect = spec(inst.op).memory.kind
     if op.unit is Unit.SMEM or use.space == SCALAR:
         return scalar_access(use.size, addresses[:, 0])
-    if _PERMUTE.match(inst.op):
-        return permute_access(parameters, len(use.steps))
     if use.space == LDS:
-        return lds_access(parameters, "read" if effect == "load" else "write", 8 * use.size, addresses, present, parts)
+        kind: Kind = "read" if effect == "load" else "write"
+        distinct, position = _distinct(use.addresses, parts)
+        rows = (distinct[:, None] * parts + np.arange(parts)).ravel()
+        priced = lds_access(parameters, kind, 8 * use.size, addresses[rows], present[rows], parts)
+        return [priced[i] for i in position]
     if use.space == SCRATCH:
         addresses = _scratch_lines(addresses, use.wave)
     return vmem_access(
         parameters, use.size, addresses, present, store=effect == "store", atomic=effect == "atomic", to_lds=to_lds
     )
+
+
+def _distinct(addresses: npt.NDArray[np.uint64], parts: int) -> tuple[npt.NDArray[np.int64], list[int]]:
+    """The first of equal accesses, and for each access which of those it equals: loops repeat LDS addresses."""
+    seen: dict[bytes, int] = {}
+    first: list[int] = []
+    position = []
+    for number, access in enumerate(addresses.reshape(-1, parts * 64)):
+        key = access.tobytes()
+        if key not in seen:
+            seen[key] = len(first)
+            first.append(number)
+        position.append(seen[key])
+    return np.array(first, dtype=np.int64), position
 
 
 def _scratch_lines(addresses: Addresses, wave: Wave) -> Addresses:

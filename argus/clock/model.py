@@ -48,10 +48,19 @@ def time_waves(
     active_cus: int = chip.CUS,
     warm: bool = False,
     l2_sharers: float | None = None,
+    readers: Mapping[int, int] | None = None,
     parameters: Parameters = PARAMETERS,
     events: bool = False,
 ) -> Timing:
-    """Runs `resident` workgroups (default: all that fit) on one compute unit."""
+    """Runs `resident` workgroups (default: all that fit) on one compute unit.
+
+    clock_mhz    core clock: latencies outside it are given in time
+    active_cus   compute units that share the L2s and the MALL
+    warm         whatever is read lies in the MALL already
+    l2_sharers   workgroups of an XCD that want the same line, when known otherwise than from the sample
+    readers      the same per line, when more workgroups were recorded than are in `workgroups`
+    events       keep every issue, for a timeline
+    """
     if not workgroups or not any(workgroups.values()):
         raise ValueError("there is no wave to time: the record is empty")
     size = max(len(waves) for waves in workgroups.values())
@@ -64,7 +73,7 @@ def time_waves(
     notes = []
     if len(ids) < count:
         notes.append(f"{count} resident workgroups were made from {len(ids)} recorded")
-    sharers, typical = _sharing(workgroups, ids[0], l2_sharers)
+    sharers, typical = _sharing(workgroups, ids[0], l2_sharers, readers)
     if sharers is None:
         notes.append(
             "how many workgroups share a cache line is not known from this sample: beyond L2 only latency counts"
@@ -124,17 +133,22 @@ def _read_lines(waves: Sequence[Wave]) -> set[int]:
 
 
 def _sharing(
-    workgroups: Mapping[int, Sequence[Wave]], first: int, stated: float | None
+    workgroups: Mapping[int, Sequence[Wave]], first: int, stated: float | None, known: Mapping[int, int] | None
 ) -> tuple[Callable[[int], float] | None, float]:
     """How many workgroups on the first one's XCD read a line, from the sample or as stated; and the mean of that."""
     if stated is not None:
         return (lambda line: stated), stated
-    neighbours = [i for i in workgroups if chip.xcd_of_workgroup(i) == chip.xcd_of_workgroup(first)]
-    if len(neighbours) < 2:
+    readers = known or _readers(workgroups, first)
+    if not readers:
         return None, 1.0
-    readers: Counter[int] = Counter()
-    for i in neighbours:
-        readers.update(_read_lines(workgroups[i]))
     own = _read_lines(workgroups[first])
-    mean = sum(readers[line] for line in own) / len(own) if own else 1.0
-    return (lambda line: float(max(1, readers[line]))), mean
+    mean = sum(readers.get(line, 1) for line in own) / len(own) if own else 1.0
+    return (lambda line: float(readers.get(line, 1))), mean
+
+
+def _readers(workgroups: Mapping[int, Sequence[Wave]], first: int) -> Counter[int]:
+    neighbours = [i for i in workgroups if chip.xcd_of_workgroup(i) == chip.xcd_of_workgroup(first)]
+    readers: Counter[int] = Counter()
+    for i in neighbours if len(neighbours) > 1 else ():
+        readers.update(_read_lines(workgroups[i]))
+    return readers

@@ -11,10 +11,11 @@ record may hold a few workgroups of a large launch; see `argus.clock.model` for 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from argus.clock.frontend import waves_of
+from argus.clock.frontend import readers_of_lines, waves_of
 from argus.clock.launch import Launch, estimate, resident_workgroups, workgroups_on_fullest_cu
 from argus.clock.model import Resources, room_for, time_waves
 from argus.clock.parameters import PARAMETERS, Parameters
@@ -43,12 +44,13 @@ def time_record(
     kernel: KernelInfo,
     *,
     dynamic_lds: int = 0,
+    resident: int | None = None,
     parameters: Parameters = PARAMETERS,
     **options: Any,
 ) -> Timing:
     """Times the recorded workgroups on one compute unit; `options` are those of `argus.clock.model.time_waves`."""
-    ops, workgroups = waves_of(record, insts, parameters)
-    return time_waves(ops, workgroups, kernel_resources(kernel, dynamic_lds), parameters=parameters, **options)
+    sample = _Sample(record, tuple(insts), kernel_resources(kernel, dynamic_lds), parameters)
+    return sample.time(resident or sample.room, **options)
 
 
 def time_launch(
@@ -60,21 +62,49 @@ def time_launch(
     flops: float | None = None,
     hbm_bytes: float | None = None,
     element: str | None = None,
-    clock_mhz: float = chip.CLOCK_MAX_MHZ,
     parameters: Parameters = PARAMETERS,
     **options: Any,
 ) -> tuple[Timing, Launch]:
     """Times the fullest compute unit as the recorded grid fills it, last round included, and estimates the launch."""
-    ops, workgroups = waves_of(record, insts, parameters)
-    if not workgroups:
-        raise ValueError("there is no wave to time: the record is empty")
-    resources = kernel_resources(kernel, dynamic_lds)
+    sample = _Sample(record, tuple(insts), kernel_resources(kernel, dynamic_lds), parameters)
     grid = math.prod(record.grid)
-    room = room_for(resources, max(len(waves) for waves in workgroups.values()))
-    resident = resident_workgroups(grid, room)
+    resident = resident_workgroups(grid, sample.room)
     rest = workgroups_on_fullest_cu(grid) % resident
-    common = {"clock_mhz": clock_mhz, "active_cus": min(grid, chip.CUS), "parameters": parameters, **options}
-    timing = time_waves(ops, workgroups, resources, resident=resident, **common)
-    tail = time_waves(ops, workgroups, resources, resident=rest, **common) if rest else None
+    options.setdefault("active_cus", min(grid, chip.CUS))
+    timing = sample.time(resident, **options)
+    tail = sample.time(rest, **{**options, "events": False}) if rest else None
     launch = estimate(timing, grid, tail=tail, flops=flops, hbm_bytes=hbm_bytes, element=element, parameters=parameters)
     return timing, launch
+
+
+class _Sample:
+    """The recorded workgroups of the first one's XCD: some are timed, all say who reads which line."""
+
+    def __init__(
+        self, record: ExecutionRecord, insts: tuple[Inst, ...], resources: Resources, parameters: Parameters
+    ) -> None:
+        if not record.waves:
+            raise ValueError("there is no wave to time: the record is empty")
+        self.resources, self.parameters = resources, parameters
+        sizes = Counter(workgroup for workgroup, _ in record.waves)
+        numbers = sorted(sizes)
+        self.neighbours = [n for n in numbers if chip.xcd_of_workgroup(n) == chip.xcd_of_workgroup(numbers[0])]
+        self.room = room_for(resources, max(sizes.values()))
+        self.readers = readers_of_lines(record, insts, self.neighbours) if len(self.neighbours) > 1 else None
+        self.ops, self.waves = waves_of(record, insts, parameters, self._on_one_cu(self.room))
+
+    def _on_one_cu(self, count: int) -> list[int]:
+        """Workgroups that meet on one CU: an XCD fills its CUs in turn, so every 38th, as far as recorded."""
+        spread = self.neighbours[:: chip.CUS_PER_XCD]
+        return (spread + [n for n in self.neighbours if n not in spread])[:count]
+
+    def time(self, resident: int, **options: Any) -> Timing:
+        return time_waves(
+            self.ops,
+            self.waves,
+            self.resources,
+            resident=resident,
+            readers=self.readers,
+            parameters=self.parameters,
+            **options,
+        )

@@ -9,8 +9,7 @@ LDS serves a wave access in *phases*, groups of lanes; within a phase each of th
 and lanes that want the same word share it.  `phases` comes from the chip description (`argus.gfx942.lds.PHASES`),
 which this room does not import.
 
-A wave-uniform base that is a multiple of 128 bytes does not change the answer; any other base must be part of the
-addresses.
+A wave-uniform base that is a multiple of 4 bytes turns the banks but does not change the answer.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import numpy as np
@@ -164,6 +165,20 @@ def linear_tree(rng: random.Random, depth: int) -> trees.Tree:
     if op == "and":
         return (op, one, ("int", rng.choice((1, 2, 5, 6, 12))))
     return (op, one, linear_tree(rng, depth - 1))
+
+
+def test_equations_are_decided_only_when_they_are_certain() -> None:
+    x, y = E.var("x", -6, 6), E.var("y", 0, 9)
+    decided = 0
+    for p, q, c in itertools.product((-6, -4, 2, 3, 4, 6), (-9, -6, -4, 2, 4, 6), range(-7, 8)):
+        truths = {p * i + q * j == c for i in range(-6, 7) for j in range(10)}
+        e = (x * p + y * q).eq(c)
+        if e.op == "const":
+            assert truths == {e is E.TRUE}, (p, q, c)
+            decided += 1
+        opposite = (x * p + y * q).ne(c)
+        assert (opposite.op == "const") == (e.op == "const")
+    assert decided > 100
 
 
 def test_substitution_is_composition() -> None:

@@ -26,7 +26,7 @@ FREE = E.var("u")  # no bounds at all
 NUMBERS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 64, -1, -2, -3, -8)
 DIVISORS = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, -1, -2, -3, -4, -8)
 
-ARITHMETIC = ("add", "add", "sub", "mul", "mulc", "mulc", "div", "mod", "div", "mod", "divd", "modd")
+ARITHMETIC = ("add", "add", "sub", "mul", "mulc", "mulc", "div", "mod", "div", "mod", "divd", "modd", "divn", "modn")
 BITWISE = ("xor", "xor", "and", "or", "shl", "shr", "field")
 CHOICE = ("min", "max", "select")
 COMPARE = ("lt", "le", "gt", "ge", "eq", "ne")
@@ -40,6 +40,8 @@ def number(rng: random.Random, depth: int, *, free: bool = False) -> Tree:
         if free and rng.random() < 0.2:
             return ("u",)
         return (rng.choice(list(DOMAINS)),)
+    if rng.random() < 0.05:
+        return truth(rng, depth - 1, free=free)  # truth values are the numbers 0 and 1
     op = rng.choice(ARITHMETIC + BITWISE + CHOICE)
 
     def sub() -> Tree:
@@ -51,6 +53,9 @@ def number(rng: random.Random, depth: int, *, free: bool = False) -> Tree:
         return (op, sub(), ("int", rng.choice(DIVISORS)))
     if op in ("divd", "modd"):
         return (op[:3], sub(), ("d",))
+    if op in ("divn", "modn"):
+        odd = ("add", ("mul", ("n",), ("int", 2)), ("int", 1))  # of either sign, never zero
+        return (op[:3], sub(), odd)
     if op in ("shl", "shr"):
         return (op, sub(), ("s",) if rng.random() < 0.3 else ("int", rng.randrange(5)))
     if op == "field":

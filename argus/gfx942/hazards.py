@@ -90,18 +90,6 @@ def registers(inst: Inst) -> Registers:
     return _registers(inst.op, inst.operands, destinations(inst), writes_lds(inst), bool(keeps))
 
 
-def _class(inst: Inst) -> str:
-    """mfma, valu (transcendental included), salu, mem (vector memory and LDS) or other."""
-    name = spec(inst.op).cls
-    if name == "mfma":
-        return "mfma"
-    if name in ("valu", "trans"):
-        return "valu"
-    if name in ("vmem", "lds"):
-        return "mem"
-    return "salu" if name == "salu" else "other"
-
-
 @dataclass(frozen=True, slots=True)
 class Rule:
     """`states` wait states are required between two instructions, because of `why`."""
@@ -235,9 +223,22 @@ def _after_scalar(first: Inst, second: Inst) -> Iterator[Rule]:
             yield Rule(2, "a hardware register is accessed just after it is written")
 
 
+@lru_cache(maxsize=1 << 16)
+def _class(op: str) -> str:
+    """mfma, valu (transcendental included), salu, mem (vector memory and LDS) or other."""
+    name = spec(op).cls
+    if name == "mfma":
+        return "mfma"
+    if name in ("valu", "trans"):
+        return "valu"
+    if name in ("vmem", "lds"):
+        return "mem"
+    return "salu" if name == "salu" else "other"
+
+
 def required(first: Inst, second: Inst) -> Rule | None:
     """The strictest rule between two instructions, if any."""
-    before, after = _class(first), _class(second)
+    before, after = _class(first.op), _class(second.op)
     if before == "mfma":
         rules = list(_after_matrix(first, second, after))
     elif before == "valu":
@@ -284,10 +285,19 @@ def _predecessors(insts: Sequence[Inst]) -> list[list[int]]:
     return before
 
 
+def _related(first: Registers, second: Registers) -> bool:
+    """Whether a rule about registers can apply: the two share one, or the first writes exec."""
+    if EXEC in first.scalar_writes or not first.scalar_writes.isdisjoint(second.scalar_reads):
+        return True
+    touched = second.reads | second.writes
+    return not (first.writes.isdisjoint(touched) and first.reads.isdisjoint(second.writes))
+
+
 def violations(insts: Sequence[Inst]) -> list[Violation]:
     """Every pair of instructions that is too close on some path through the code."""
     before = _predecessors(insts)
-    kinds = [_class(inst) for inst in insts]
+    kinds = [_class(inst.op) for inst in insts]
+    uses = [registers(inst) for inst in insts]
     reach = {"mfma": REACH, "valu": 5, "mem": 2, "salu": 2, "other": 0}
     found: dict[tuple[int, int], Violation] = {}
     for k, second in enumerate(insts):
@@ -301,7 +311,8 @@ def violations(insts: Sequence[Inst]) -> list[Violation]:
                 continue
             best[j] = states
             first = insts[j]
-            if states < reach[kinds[j]]:
+            by_register = kinds[j] != "salu" and "_f64" not in first.op
+            if states < reach[kinds[j]] and (not by_register or _related(uses[j], uses[k])):
                 rule = required(first, second)
                 if rule is not None and states < rule.states:
                     known = found.get((j, k))

@@ -7,6 +7,8 @@
     HBM  the rest
     scalar cache  16 KB of 64 B lines, in front of the L2
 
+A line on its way is not there yet: whoever asks for it meanwhile waits for the same arrival.
+
 L2 and MALL are servers with the CU's fair share of their bandwidth: a transfer waits for the one before it. Lines that
 several workgroups of an XCD fetch at the same time are fetched once; each of them pays the full latency and its part of
 the bytes. That number of sharers comes from the record or from the caller, never from a guess: without it, the
@@ -68,9 +70,10 @@ class Server:
 
 @dataclass(slots=True)
 class Traffic:
-    """Bytes moved, by where they were found; line hits and looks per level."""
+    """Bytes moved: by where they were found, beyond the L2 divided by the sharers; into the L1; written."""
 
     read: dict[Level, float] = field(default_factory=lambda: dict.fromkeys(("l1", "l2", "mall", "hbm"), 0.0))
+    filled: float = 0.0
     written: float = 0.0
 
 
@@ -105,6 +108,7 @@ class MemorySystem:
         }
         self.scalar_latency = parameters["smem_latency"]
         self.scalar_cache = Lru(chip.count("scalar_cache_bytes") // SCALAR_LINE, 4)
+        self.arrival: dict[int, float] = {}
         self.traffic = Traffic()
 
     def read(self, lines: Sequence[int], start: float) -> float:
@@ -113,12 +117,14 @@ class MemorySystem:
         for line in lines:
             if self.l1.touch(line):
                 self.traffic.read["l1"] += LINE
+                done = max(done, self.arrival.get(line, 0.0))
             else:
                 done = max(done, self._fetch(line, start))
         return done
 
     def _fetch(self, line: int, start: float) -> float:
         arrived = self.fill.serve(start, LINE)
+        self.traffic.filled += LINE
         if self.l2.touch(line):
             level: Level = "l2"
             self.traffic.read["l2"] += LINE
@@ -128,14 +134,18 @@ class MemorySystem:
             self.seen.add(line)
             arrived = max(arrived, self.mall.serve(start, size))
             self.traffic.read[level] += size
-        return arrived + self.latency[level]
+        self.arrival[line] = max(arrived + self.latency[level], self.arrival.get(line, 0.0))
+        return self.arrival[line]
 
     def scalar(self, lines: Sequence[int], start: float) -> float:
         """Time when a scalar load is back: from the scalar cache or through the L2."""
         done = start + self.scalar_latency
         for line in lines:
-            if not self.scalar_cache.touch(line):
-                done = max(done, self._fetch(line * SCALAR_LINE // LINE, start))
+            wide = line * SCALAR_LINE // LINE
+            if self.scalar_cache.touch(line):
+                done = max(done, self.arrival.get(wide, 0.0))
+            else:
+                done = max(done, self._fetch(wide, start))
         return done
 
     def write(self, lines: Sequence[int], size: int, start: float) -> float:

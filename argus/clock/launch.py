@@ -110,7 +110,7 @@ def estimate(
     if rest and tail is None:
         notes.append(f"the last round has {rest} of {timing.resident} workgroups per CU and is counted as a full one")
     per_group = grid / timing.resident
-    beyond_l1 = sum(timing.read_bytes[level] for level in ("l2", "mall", "hbm")) * per_group
+    beyond_l1 = timing.filled_bytes * per_group
     beyond_l2 = sum(timing.read_bytes[level] for level in ("mall", "hbm")) * per_group if timing.sharing_known else 0.0
     if hbm_bytes is None:
         hbm_bytes = (timing.footprint_bytes + timing.written_bytes) * per_group

@@ -53,7 +53,9 @@ class Timing:
     bank_conflict_clocks: int
     lds_bytes: int
     matrix_flops: int
+    busiest_matrix_clocks: int
     read_bytes: Mapping[str, float]
+    filled_bytes: float
     written_bytes: float
     footprint_bytes: float
     sharing_known: bool
@@ -97,7 +99,9 @@ class Timing:
             "bank_conflict_clocks": self.bank_conflict_clocks,
             "lds_bytes": self.lds_bytes,
             "matrix_flops": self.matrix_flops,
+            "busiest_matrix_clocks": self.busiest_matrix_clocks,
             "read_bytes": dict(self.read_bytes),
+            "filled_bytes": self.filled_bytes,
             "written_bytes": self.written_bytes,
             "footprint_bytes": self.footprint_bytes,
             "sharing_known": self.sharing_known,

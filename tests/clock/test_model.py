@@ -59,6 +59,7 @@ def test_account_of_a_small_kernel() -> None:
     assert timing.wave_clocks == 4 * timing.issued + sum(timing.reasons.values())
     assert timing.read_bytes["hbm"] == 50 * 1024
     assert timing.read_bytes["l1"] == 3 * 50 * 1024
+    assert timing.filled_bytes == 50 * 1024
 
 
 def test_forms() -> None:
@@ -87,6 +88,18 @@ def test_sharing_divides_traffic_beyond_the_l2() -> None:
     assert shared.read_bytes["hbm"] == alone.read_bytes["hbm"] / 4
     stated = time_waves(program.ops, {0: [program.wave()]}, LARGE, l2_sharers=4)
     assert stated.read_bytes["hbm"] == shared.read_bytes["hbm"]
+    assert shared.filled_bytes == alone.filled_bytes
+
+
+def test_a_line_on_its_way_is_waited_for() -> None:
+    """A second wave asking for the same line shortly after the first gets it when the first does, not before."""
+    program = Program()
+    program.add(program.vmem(), load(4, LANE * 4))
+    program.add(program.wait(vm=0))
+    one = time_waves(program.ops, {0: [program.wave()]}, LARGE, resident=1)
+    two = time_waves(program.ops, {0: [program.wave(0, w) for w in range(2)]}, LARGE, resident=1)
+    assert two.wave_clocks == pytest.approx(2 * one.wave_clocks, abs=16)
+    assert two.filled_bytes == one.filled_bytes
 
 
 def test_warm_caches_are_nearer() -> None:

@@ -1,0 +1,101 @@
+"""What would help most: the same execution timed again with one cost taken away.
+
+    for change in what_if(ops, workgroups, resources):
+        print(change.name, change.cycles, f"{change.saved:.0%}")
+
+    no bank conflicts       every LDS access takes its conflict-free bank clocks
+    LDS twice as fast       ports and banks in half the clocks
+    memory at L1 latency    every load and store comes back as from the L1
+    barriers free           s_barrier waits for nobody
+    no s_nop                explicit wait turns removed
+    matrix core only        the clocks of the busiest matrix core, a bound no schedule can beat
+
+A change shows what its cost is worth *in this schedule*; two changes together may save more or less than their sum.
+"Barriers free" is not a program one could run, only a price.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from argus.clock.model import Resources, time_waves
+from argus.clock.parameters import PARAMETERS, Parameters
+from argus.clock.program import Access, LdsAccess, Op, Unit, Wave
+from argus.clock.timing import Timing
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One cost taken away: clocks then, and the share of the clocks that it saves."""
+
+    name: str
+    cycles: int
+    saved: float
+
+
+def what_if(
+    ops: Sequence[Op],
+    workgroups: Mapping[int, Sequence[Wave]],
+    resources: Resources,
+    *,
+    parameters: Parameters = PARAMETERS,
+    **options: Any,
+) -> tuple[Timing, list[Change]]:
+    """The timing as it is, and the changes, the most helpful first."""
+
+    def timed(groups: Mapping[int, Sequence[Wave]], used: Parameters = parameters) -> Timing:
+        return time_waves(ops, groups, resources, parameters=used, **options)
+
+    base = timed(workgroups)
+    near = parameters["l1_latency"]
+    near_ns = near * 1e3 / base.clock_mhz
+    nearer = parameters.with_values(l2_latency=near, mall_latency_ns=near_ns, hbm_latency_ns=near_ns)
+    cycles = {
+        "no bank conflicts": timed(_with_accesses(workgroups, _without_conflicts)).cycles,
+        "LDS twice as fast": timed(_with_accesses(workgroups, _twice_as_fast)).cycles,
+        "memory at L1 latency": timed(workgroups, nearer).cycles,
+        "barriers free": timed(_without(workgroups, Unit.BARRIER)).cycles,
+        "no s_nop": timed(_without(workgroups, Unit.NOP)).cycles,
+        "matrix core only": base.busiest_matrix_clocks,
+    }
+    changes = [Change(name, clocks, 1 - clocks / base.cycles) for name, clocks in cycles.items()]
+    return base, sorted(changes, key=lambda change: -change.saved)
+
+
+def _with_accesses(
+    workgroups: Mapping[int, Sequence[Wave]], change: Callable[[LdsAccess], LdsAccess]
+) -> dict[int, list[Wave]]:
+    known: dict[int, LdsAccess] = {}
+
+    def changed(access: Access) -> Access:
+        if not isinstance(access, LdsAccess):
+            return access
+        if id(access) not in known:
+            known[id(access)] = change(access)
+        return known[id(access)]
+
+    return {
+        number: [replace(wave, accesses=[changed(access) for access in wave.accesses]) for wave in waves]
+        for number, waves in workgroups.items()
+    }
+
+
+def _without_conflicts(access: LdsAccess) -> LdsAccess:
+    return replace(access, bank=access.bank - access.conflicts, conflicts=0)
+
+
+def _twice_as_fast(access: LdsAccess) -> LdsAccess:
+    return replace(access, port=access.port / 2, bank=access.bank // 2, latency=access.latency - access.port / 2)
+
+
+def _without(workgroups: Mapping[int, Sequence[Wave]], unit: Unit) -> dict[int, list[Wave]]:
+    out: dict[int, list[Wave]] = {}
+    for number, waves in workgroups.items():
+        kept = []
+        for wave in waves:
+            steps = [(op, access) for op, access in zip(wave.ops, wave.accesses, strict=True) if op.unit is not unit]
+            kept.append(replace(wave, ops=[op for op, _ in steps], accesses=[access for _, access in steps]))
+        out[number] = kept
+    return out

@@ -52,7 +52,7 @@ class Audit:
 def audit(kernel: Kernel, plan: Plan, code_object: bytes, pcs: list[tuple[int, int]]) -> Audit:
     """Check the object; raises CompileError at the first difference."""
     code = decode(code_object, kernel.name)
-    made_by = _attribute(code, pcs)
+    made_by = attribute(code, pcs)
     _no_scratch(kernel, code)
     _same_instructions(kernel, code, made_by)
     _no_accumulator_moves(kernel, code)
@@ -70,7 +70,7 @@ def audit(kernel: Kernel, plan: Plan, code_object: bytes, pcs: list[tuple[int, i
     )
 
 
-def _attribute(code: Decoded, pcs: list[tuple[int, int]]) -> list[int]:
+def attribute(code: Decoded, pcs: list[tuple[int, int]]) -> list[int]:
     """The op of every instruction."""
     result: list[int] = []
     position, current = 0, -1

@@ -21,6 +21,7 @@ from argus.gfx942.decoder import DecodeError, decode_all
 from argus.gfx942.inst import Inst
 
 NT_AMDGPU_METADATA = 32
+PRELOADED_ENTRY = 256
 
 _PREFIXES: tuple[tuple[str, str], ...] = (
     ("v_mfma", "mfma"),
@@ -68,15 +69,29 @@ def kind(inst: Inst) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """`entry` is where execution starts when arguments are preloaded, as a position in `insts`."""
+    """The instructions of one kernel and their classes.
+
+    With preloaded arguments, execution starts 256 bytes in; what stands before is the fallback of older firmware, which
+    loads the arguments and jumps there. `classes` counts from `entry` on.
+    """
 
     insts: list[Inst]
     kinds: list[str]
     metadata: dict[str, Any]
 
     @property
+    def entry(self) -> int:
+        """Position of the first instruction executed."""
+        for n, inst in enumerate(self.insts):
+            if inst.op == "s_branch" and inst.target == PRELOADED_ENTRY and inst.pc < PRELOADED_ENTRY:
+                return next(m for m, later in enumerate(self.insts) if later.pc == PRELOADED_ENTRY and m > n)
+            if self.kinds[n] not in ("smem", "wait"):
+                break
+        return 0
+
+    @property
     def classes(self) -> dict[str, int]:
-        counts = Counter(self.kinds)
+        counts = Counter(self.kinds[self.entry :])
         names = dict.fromkeys([*(k for _, k in _PREFIXES), "load_lds", "other"])
         return {name: counts[name] for name in names if counts[name]}
 

@@ -9,7 +9,7 @@ expressions. The estimate decides where accumulators live (values that enter a l
 matrix instructions): in V while everything fits, else in A. A kernel that cannot fit is refused here, with the numbers.
 
 Policies a kernel may set: `agpr` = True | False (accumulators in A or in V), `waves_per_simd` = how many waves a SIMD
-must hold.
+must hold, `waits` = "explicit" (every wait is an op of the kernel already).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from argus.layout.expr import Expr
 FILE = 512
 HALF = 256
 SIMDS = 4
-POLICIES = ("agpr", "waves_per_simd")
+POLICIES = ("agpr", "waves_per_simd", "waits")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,8 @@ def plan(kernel: Kernel) -> Plan:
         raise CompileError(
             "C150", f"the compiler does not act on a policy {unknown[0]!r}, only on {known}", kernel.span
         )
+    if kernel.policies.get("waits", "explicit") != "explicit":
+        raise CompileError("C150", f"waits are 'explicit' or left to the compiler, not {kernel.policies['waits']!r}")
     waves = max(-(-kernel.waves // SIMDS), int(kernel.policies.get("waves_per_simd", 1)))
     if not 1 <= waves <= 8:
         raise CompileError("C150", f"a SIMD holds 1 to 8 waves, not {waves}", kernel.span)

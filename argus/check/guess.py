@@ -51,9 +51,10 @@ def _is_later(shape: Shape) -> Expr:
 def _slot_guess(flow: Flow, shape: Shape, start: State, out: State, n: int) -> Tags:
     if _identity(flow, out[n], n).all():
         return start[n]
-    cases = [c.under(_is_first(shape)) for c in start[n].cases]
-    cases += _earlier(flow, shape, start, out, out[n], n, _is_later(shape), shape.previous, 0)
-    return tidy(flow, shape, _accumulated(flow, shape, start[n], out[n], n, cases))
+    first = [c.under(_is_first(shape)) for c in start[n].cases]
+    later = _earlier(flow, shape, start, out, out[n], n, _is_later(shape), shape.previous, 0)
+    first, later = (_accumulated(flow, shape, start[n], out[n], n, cases) for cases in (first, later))
+    return tidy(flow, shape, first, later)
 
 
 def _identity(flow: Flow, tags: Tags, n: int) -> np.ndarray:
@@ -245,28 +246,34 @@ def _without_open_sums(flow: Flow, case: Case) -> Case:
     return Case(case.guard, record, case.offset, case.site)
 
 
-def tidy(flow: Flow, shape: Shape, cases: list[Case]) -> Tags:
-    """Merge equal alternatives, also when the first iteration's tag is the later ones' at that iteration."""
-    if len(cases) > MAX_CASES:
+def tidy(flow: Flow, shape: Shape, first: list[Case], later: list[Case]) -> Tags:
+    """The alternatives with equal ones merged. Where the first iteration's tag is the later ones' at that iteration,
+    element by element, it is written in their form, so that the two can be merged."""
+    if len(first) + len(later) > MAX_CASES:
         why = "too many alternatives at the head of a loop"
-        return uniform(cases[0].record.shape, flow.tables.lost(why, shape.op.id), flow.tables.width)
-    tags = merge(Tags(tuple(cases)))
-    if len(tags.cases) == 2 and tags.cases[0].guard is _is_first(shape):
-        first, later = tags.cases
-        at_first = translate(Tags((later,)), flow.tables, {shape.counter: shape.first}).cases[0]
-        if at_first.same_tags(first):
-            return Tags((Case(E.TRUE, later.record, later.offset, later.site),))
-    return tags
+        return uniform((first + later)[0].record.shape, flow.tables.lost(why, shape.op.id), flow.tables.width)
+    start: dict[Expr, Expr | int] = {shape.counter: shape.first}
+    adapted = []
+    for case in first:
+        for other in later:
+            there = translate(Tags((other,)), flow.tables, start).cases[0]
+            same = (there.record == case.record) & (there.offset == case.offset).all(axis=-1)
+            record = np.where(same, other.record, case.record).astype(np.int32)
+            offset = np.where(same[..., None], other.offset, case.offset).astype(np.int32)
+            case = Case(case.guard, record, offset, case.site)
+        adapted.append(case)
+    return merge(Tags((*adapted, *later)))
 
 
 def next_guess(flow: Flow, shape: Shape, start: State, out: State) -> State:
     result = []
     inside = _inside(flow, shape)
     for before, after in zip(start, out, strict=True):
-        cases = [c.under(_is_first(shape)) for c in before.cases]
+        first = [c.under(_is_first(shape)) for c in before.cases]
+        later = []
         for case in translate(after, flow.tables, shape.previous).cases:
             condition = E.land(_is_later(shape), case.guard)
             if flow.prover.possible((*inside, condition)) is not False:
-                cases.append(Case(condition, case.record, case.offset, case.site))
-        result.append(tidy(flow, shape, cases))
+                later.append(Case(condition, case.record, case.offset, case.site))
+        result.append(tidy(flow, shape, first, later))
     return result

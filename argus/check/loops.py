@@ -119,6 +119,8 @@ def run(flow: Flow, op: ops.For) -> None:
     flow.sound.muted += 1
     out = _round(flow, shape, [incoming(t.shape, n, flow.tables) for n, t in enumerate(start)])[-1]
     head = first_guess(flow, shape, start, out)
+    if not all(_accumulates(flow, out, n) for n in _accumulators(op)):
+        head = _data_first(flow, shape, start, head)
     flow.sound.muted -= 1
     for _ in range(MAX_GUESSES):
         mark = [listener_mark(x) for x in flow.sound.listeners]
@@ -131,6 +133,33 @@ def run(flow: Flow, op: ops.For) -> None:
             listener_rewind(listener, position)
         head = next_guess(flow, shape, start, ends[-1])
     _give_up(flow, shape, start, head, ends[-1])
+
+
+def _accumulators(op: ops.For) -> list[int]:
+    """Slots that enter an MFMA of the body as its accumulator."""
+    used = {inner.c for inner in ops.walk(op.body) if isinstance(inner, ops.Mfma)}
+    return [n for n, arg in enumerate(op.args) if arg in used]
+
+
+def _accumulates(flow: Flow, out: State, n: int) -> bool:
+    """The iteration was seen to add known products to what the slot held."""
+    records = [flow.tables[int(r)] for case in out[n].cases for r in np.unique(case.record)]
+    return all(r.sums is not None and r.sums.root == f"slot:{n}" for r in records)
+
+
+def _data_first(flow: Flow, shape: Shape, start: State, head: State) -> State:
+    """Operands that come from the iteration before have to be known before sums of their products can be guessed."""
+    sums = _accumulators(shape.op)
+    for _ in range(MAX_GUESSES):
+        mixed = [incoming(t.shape, n, flow.tables) if n in sums else t for n, t in enumerate(head)]
+        out = _round(flow, shape, mixed)[-1]
+        wrong = [n for n in _step_fails(flow, shape, mixed, out) if n not in sums]
+        later = next_guess(flow, shape, start, out)
+        guessed = first_guess(flow, shape, start, out)
+        head = [guessed[n] if n in sums else later[n] if n in wrong else head[n] for n in range(len(head))]
+        if not wrong:
+            break
+    return head
 
 
 def _check_bounds(flow: Flow, shape: Shape) -> None:
@@ -232,7 +261,7 @@ def _leave(flow: Flow, shape: Shape, start: State, ends: list[State]) -> None:
     final: State = []
     for n in range(len(start)):
         cases = [c.under(guard) for guard, state in options for c in state[n].cases]
-        final.append(flow.prune(tidy(flow, shape, cases)))
+        final.append(flow.prune(tidy(flow, shape, [], cases)))
     flow.values.update(zip(shape.op.outs, final[:-1], strict=True))
     flow.memory.tags = final[-1]
 

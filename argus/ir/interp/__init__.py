@@ -120,8 +120,8 @@ def run(
             provenance,
             implied,
         ).run()
-    results = {t.name: _result(t, memories[t], names) for t in kernel.tensors}
-    return Outcome(results, tuple(hazards), writes)
+    final = {t.name: _result(t, memories[t], names) for t in kernel.tensors}
+    return Outcome(final, tuple(hazards), writes)
 
 
 def _allocate(tensor: Tensor, arrays: Mapping[str, NDArray[Any]], sizes: Mapping[str, int], track: bool) -> Bytes:

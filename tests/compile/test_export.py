@@ -1,4 +1,4 @@
-"""The exported files stand alone: launchers run on a stub of HIP that forwards to the machine, and refuse bad launches."""
+"""The exported files stand alone: launchers run on a stub of HIP that forwards to the machine; bad launches refused."""
 
 from __future__ import annotations
 

@@ -82,6 +82,7 @@ class ComputeUnit:
         self.launch_gap = int(parameters["wave_launch_clocks"])
         self.lds_queue_size = int(parameters["lds_queue"])
         self.vmem_queue_size = int(parameters["vmem_queue"])
+        self.coexec = parameters["matrix_coexec"] != 0
         self.rotating = parameters.choice("arbitration") == "rotating"
         self.busy = Busy()
         self.issued = [0] * op_count
@@ -270,7 +271,7 @@ class ComputeUnit:
         self.busy.matrix[simd] += op.clocks
         if op.matrix is not None:
             self.busy.flops += op.matrix.flops
-            if op.matrix.coexec == 0:
+            if op.matrix.coexec == 0 or not self.coexec:
                 self.matrix_alone[simd] = now + op.clocks
         state.matrix.append((now, op))
         return now, Reason.MATRIX

@@ -19,6 +19,7 @@ from argus.clock.parameters import PARAMETERS, Parameters
 from argus.clock.program import Op, Reason, VmemAccess, Wave
 from argus.clock.timing import Row, Timing
 from argus.gfx942 import chip
+from argus.gfx942.mfma import ISSUE_CLOCKS
 from argus.gfx942.occupancy import occupancy
 
 
@@ -90,6 +91,7 @@ def time_waves(
         waves=len(states),
         wave_clocks=sum((s.ready_at_end or 0) - s.started for s in states),
         issued=sum(unit.issued),
+        longest_wave_turns=max(ISSUE_CLOCKS * len(state.wave.ops) for state in states),
         resident=count,
         occupancy=room,
         clock_mhz=clock_mhz,

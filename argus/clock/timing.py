@@ -45,6 +45,7 @@ class Timing:
     waves: int
     wave_clocks: int
     issued: int
+    longest_wave_turns: int
     resident: int
     occupancy: int
     clock_mhz: float
@@ -91,6 +92,7 @@ class Timing:
             "waves": self.waves,
             "wave_clocks": self.wave_clocks,
             "instructions": self.issued,
+            "longest_wave_turns_clk": self.longest_wave_turns,
             "resident_workgroups": self.resident,
             "occupancy_workgroups": self.occupancy,
             "clock_mhz": self.clock_mhz,

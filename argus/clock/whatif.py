@@ -9,6 +9,7 @@
     barriers free           s_barrier waits for nobody
     no s_nop                explicit wait turns removed
     matrix core only        the clocks of the busiest matrix core, a bound no schedule can beat
+    issue turns only        the longest wave with every instruction in its own turn, another bound
 
 A change shows what its cost is worth *in this schedule*; two changes together may save more or less than their sum.
 "Barriers free" is not a program one could run, only a price.
@@ -59,6 +60,7 @@ def what_if(
         "barriers free": timed(_without(workgroups, Unit.BARRIER)).cycles,
         "no s_nop": timed(_without(workgroups, Unit.NOP)).cycles,
         "matrix core only": base.busiest_matrix_clocks,
+        "issue turns only": base.longest_wave_turns,
     }
     changes = [Change(name, clocks, 1 - clocks / base.cycles) for name, clocks in cycles.items()]
     return base, sorted(changes, key=lambda change: -change.saved)

@@ -16,13 +16,14 @@ from argus.cli import check, compile, explain, ir, layout, machine, run, time
 from argus.cli.options import INVALID, WRONG, UsageError
 from argus.compile.errors import CompileError
 from argus.device.guards import LaunchError
+from argus.device.hip_calls import HipError
 from argus.lang.errors import ProgramError
 from argus.machine import LaunchError as MachineLaunchError
 from argus.machine import LoadError, MachineError
 from argus.tasks.spec import SpecError
 
 INTERNAL = 70
-USER_ERRORS = (UsageError, LaunchError, MachineLaunchError, LoadError, SpecError, CompileError, OSError)
+USER_ERRORS = (UsageError, LaunchError, MachineLaunchError, LoadError, SpecError, CompileError, HipError, OSError)
 VERBS: tuple[ModuleType, ...] = (check, ir, compile, run, time, layout, explain, machine)
 
 

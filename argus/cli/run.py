@@ -20,8 +20,9 @@ from argus.cli.object_args import Argument, parse_arguments
 from argus.cli.options import GOOD, WRONG, UsageError, add_kernel_arguments, sizes
 from argus.cli.reading import kernel_of
 from argus.compile import compile_kernel
+from argus.device.choose import DEVICES, choose
 from argus.device.guards import check_sizes
-from argus.device.launch import MachineDevice, Outcome
+from argus.device.launch import Outcome
 from argus.tasks.compare import Comparison, compare
 from argus.tasks.inputs import make_arrays, make_scalars
 from argus.tasks.spec import evaluate, parse
@@ -38,6 +39,9 @@ def register(verbs: Any) -> None:
     )
     add_kernel_arguments(parser)
     parser.add_argument("--seed", type=int, default=0, help="seed of the input data")
+    parser.add_argument(
+        "--device", choices=DEVICES, default="auto", help="auto: the GPU if a gfx942 is there, else the machine"
+    )
     parser.add_argument("--grid", help="objects: workgroups, for example 16,16")
     parser.add_argument("--block", help="objects: threads of a workgroup, for example 256")
     parser.add_argument("--arg", action="append", default=[], help="objects: one argument, in order")
@@ -64,7 +68,7 @@ def run_file(args: argparse.Namespace) -> int:
     arrays = make_arrays(kernel, launch, args.seed)
     scalars = make_scalars(kernel, args.seed)
     inputs = {name: array.copy() for name, array in arrays.items()}
-    outcome = MachineDevice().launch(kernel, compile_kernel(kernel).object, launch, arrays, scalars)
+    outcome = choose(args.device).launch(kernel, compile_kernel(kernel).object, launch, arrays, scalars)
     comparison = None
     if kernel.computes is not None:
         spec = parse(kernel.computes)
@@ -96,7 +100,7 @@ def _to_text(name: str, launch: Any, outcome: Outcome, comparison: Comparison | 
         f"{outcome.instructions} wave instructions, {outcome.seconds:.2f} s"
     ]
     lines += [str(report) for report in outcome.reports]
-    if not outcome.reports:
+    if outcome.checked and not outcome.reports:
         lines.append("no races, missing waits, bad accesses or uninitialised values found")
     if comparison is None:
         lines.append("the kernel states no specification (computes=…): results were not compared")

@@ -8,13 +8,14 @@ and the values.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import ml_dtypes
 import numpy as np
-import numpy.typing as npt
 
 from argus.ir.kernel import Kernel
-from argus.ir.types import DType
+from argus.ir.types import DTYPES, DType
 from argus.layout.expr import evaluate
 
 MAX_BYTES = 2**31
@@ -25,6 +26,13 @@ _NUMPY: dict[str, np.dtype[np.generic]] = {
     "bf8": np.dtype(ml_dtypes.float8_e5m2fnuz), "i64": np.dtype(np.int64), "i32": np.dtype(np.int32),
     "i16": np.dtype(np.int16), "i8": np.dtype(np.int8), "u32": np.dtype(np.uint32), "u16": np.dtype(np.uint16),
     "u8": np.dtype(np.uint8), "bool": np.dtype(np.bool_),
+}  # fmt: skip
+
+
+_TORCH = {
+    "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "float8_e4m3fnuz": "fp8",
+    "float8_e5m2fnuz": "bf8", "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8", "uint32": "u32",
+    "uint16": "u16", "uint8": "u8", "bool": "bool",
 }  # fmt: skip
 
 
@@ -73,21 +81,50 @@ def check_sizes(kernel: Kernel, sizes: Mapping[str, int]) -> None:
             raise LaunchError(f"{tensor.name} has {extent} bytes; buffer offsets reach only {MAX_BYTES - 1}")
 
 
-def check_arrays(kernel: Kernel, sizes: Mapping[str, int], arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """An array argument wherever it lies: host arrays and tensors on a device answer the same questions."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    start: int
+    bytes: int
+    contiguous: bool
+
+
+def placed(name: str, array: Any) -> Placed:
+    """Shape, element type and place of a numpy array or of a tensor with `data_ptr()` (torch's)."""
+    if isinstance(array, np.ndarray):
+        known = {dtype: ours for ours, dtype in _NUMPY.items()}
+        ours = known.get(array.dtype, str(array.dtype))
+        return Placed(array.shape, ours, array.ctypes.data, array.nbytes, array.flags.c_contiguous)
+    if hasattr(array, "data_ptr") and hasattr(array, "shape") and hasattr(array, "dtype"):
+        ours = _TORCH.get(str(array.dtype).removeprefix("torch."), str(array.dtype))
+        shape = tuple(int(n) for n in array.shape)
+        size = int(np.prod(shape, dtype=np.int64)) * (DTYPES[ours].bytes if ours in DTYPES else 1)
+        return Placed(shape, ours, int(array.data_ptr()), size, bool(array.is_contiguous()))
+    raise LaunchError(f"{name} is a {type(array).__name__}; pass a numpy array or a tensor on the GPU")
+
+
+def check_arrays(kernel: Kernel, sizes: Mapping[str, int], arrays: Mapping[str, Any]) -> None:
     """Refuse arrays of another shape, type or memory order than the kernel's arguments, or outputs that overlap."""
     shapes = tensor_shapes(kernel, sizes)
+    found: dict[str, Placed] = {}
     for tensor in kernel.tensors:
-        array = arrays[tensor.name]
-        if array.shape != shapes[tensor.name] or array.dtype != numpy_dtype(tensor.dtype):
+        if tensor.name not in arrays:
+            raise LaunchError(f"no array is given for {tensor.name}")
+        here = found[tensor.name] = placed(tensor.name, arrays[tensor.name])
+        if here.shape != shapes[tensor.name] or here.dtype != tensor.dtype.name:
             raise LaunchError(
                 f"{tensor.name} must be {tensor.dtype}{list(shapes[tensor.name])}, "
-                f"the given array is {array.dtype}{list(array.shape)}"
+                f"the given array is {here.dtype}{list(here.shape)}"
             )
-        if not array.flags.c_contiguous:
+        if not here.contiguous:
             raise LaunchError(f"{tensor.name} must be contiguous in row-major order")
     for tensor in kernel.tensors:
         if not tensor.written:
             continue
-        for other in kernel.tensors:
-            if other is not tensor and np.may_share_memory(arrays[tensor.name], arrays[other.name]):
-                raise LaunchError(f"output {tensor.name} overlaps {other.name}")
+        out = found[tensor.name]
+        for name, other in found.items():
+            if name != tensor.name and out.start < other.start + other.bytes and other.start < out.start + out.bytes:
+                raise LaunchError(f"output {tensor.name} overlaps {name}")

@@ -4,7 +4,7 @@
 
 The guards run first (`argus.device.guards`), then the arguments are put in the order of the signature (tensors,
 scalars, shape symbols), then the device runs the code object. Output arrays are written in place; the device names
-itself in every outcome. Today's only device is the simulated machine; a HIP device takes the same call.
+itself in every outcome: the simulated machine here, a GPU in `argus.device.hip`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ Arrays = Mapping[str, npt.NDArray[np.generic]]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`device` says what executed the launch, `reports` what it found wrong."""
+    """`device` says what executed the launch; `checked` whether it watched for faults, `reports` which it found."""
 
     device: str
     seconds: float
@@ -37,6 +37,7 @@ class Outcome:
     instructions: int
     reports: Sequence[Report]
     record: ExecutionRecord | None
+    checked: bool = False
 
 
 class Device(Protocol):
@@ -50,7 +51,7 @@ class Device(Protocol):
         code: bytes,
         sizes: Mapping[str, int],
         arrays: Arrays,
-        scalars: Mapping[str, float],
+        scalars: Mapping[str, float] | None = None,
     ) -> Outcome: ...
 
 
@@ -78,22 +79,29 @@ class MachineDevice:
         result = machine.load(code).kernel(kernel.name)(
             grid,
             kernel.threads,
-            *_arguments(kernel, sizes, arrays, scalars or {}),
+            *(arrays[t.name] for t in kernel.tensors),
+            *scalar_values(kernel, sizes, scalars or {}),
             options=machine.Options(
                 checks="all" if self._checks else (), record=self._record, workgroups=self._workgroups
             ),
         )
         seconds = time.perf_counter() - started
-        return Outcome(self.name, seconds, grid, result.workgroups, result.instructions, result.reports, result.record)
+        return Outcome(
+            self.name,
+            seconds,
+            grid,
+            result.workgroups,
+            result.instructions,
+            result.reports,
+            result.record,
+            checked=self._checks,
+        )
 
 
-def _arguments(kernel: Kernel, sizes: Mapping[str, int], arrays: Arrays, scalars: Mapping[str, float]) -> list[Any]:
-    """The arguments in the order of the machine-code signature."""
+def scalar_values(kernel: Kernel, sizes: Mapping[str, int], scalars: Mapping[str, float]) -> list[np.generic]:
+    """What follows the tensors in the machine-code signature: scalar arguments, then shape symbols."""
     for scalar in kernel.scalars:
         if scalar.name not in scalars:
             raise LaunchError(f"scalar argument {scalar.name} of {kernel.name} is not given")
-    return [
-        *(arrays[t.name] for t in kernel.tensors),
-        *(np.asarray(scalars[s.name], numpy_dtype(s.dtype))[()] for s in kernel.scalars),
-        *(np.int32(sizes[s.name]) for s in kernel.shapes),
-    ]
+    values: list[np.generic] = [numpy_dtype(s.dtype).type(scalars[s.name]) for s in kernel.scalars]
+    return [*values, *(np.int32(sizes[s.name]) for s in kernel.shapes)]

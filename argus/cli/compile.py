@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from argus.cli.gate import add_force, refused
+from argus.cli.gate import add_force, admit
 from argus.cli.options import GOOD, add_kernel_arguments
 from argus.cli.reading import kernel_of
 from argus.compile import compile_kernel
@@ -23,10 +23,7 @@ def register(verbs: Any) -> None:
 
 
 def handle(args: argparse.Namespace) -> int:
-    kernel = kernel_of(args)
-    code = refused(kernel, args)
-    if code:
-        return code
+    kernel = admit(kernel_of(args), args)
     compiled = compile_kernel(kernel)
     directory = Path(args.output)
     directory.mkdir(parents=True, exist_ok=True)

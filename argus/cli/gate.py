@@ -7,26 +7,43 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 
 from argus.check import check
 from argus.cli.check import exit_code
-from argus.cli.options import GOOD, UNKNOWN
+from argus.cli.options import GOOD, UNKNOWN, sizes
+from argus.cli.reading import kernel_of
+from argus.device.guards import check_sizes
 from argus.ir.kernel import Kernel
+
+
+class RefusedError(Exception):
+    """The checker did not prove the kernel; `code` is the exit code, the text its report."""
+
+    def __init__(self, code: int, report: str) -> None:
+        super().__init__(report)
+        self.code = code
 
 
 def add_force(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="go on although the checker refuted or could not prove")
 
 
-def refused(kernel: Kernel, args: argparse.Namespace) -> int:
-    """0 if the kernel may go on; otherwise the exit code to end with, after saying why."""
+def admit(kernel: Kernel, args: argparse.Namespace) -> Kernel:
+    """The kernel, if it is proved or forced."""
     report = check(kernel)
     code = exit_code(report)
-    if code == GOOD:
-        return GOOD
-    if args.force:
+    if code != GOOD:
+        if not args.force:
+            raise RefusedError(code, report.render())
         word = "unproved" if code == UNKNOWN else "REFUTED"
         print(f"warning: {kernel.name} is {word}; going on because of --force", file=sys.stderr)
-        return GOOD
-    print(report.render(), file=sys.stderr)
-    return code
+    return kernel
+
+
+def admitted_launch(args: argparse.Namespace) -> tuple[Kernel, Mapping[str, int]]:
+    """The proved kernel and the sizes of the launch, which satisfy its `requires`."""
+    kernel = kernel_of(args)
+    launch = sizes(args, kernel)
+    check_sizes(kernel, launch)
+    return admit(kernel, args), launch

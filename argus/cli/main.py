@@ -13,6 +13,7 @@ import traceback
 from types import ModuleType
 
 from argus.cli import check, compile, explain, ir, layout, machine, run, time
+from argus.cli.gate import RefusedError
 from argus.cli.options import INVALID, WRONG, UsageError
 from argus.compile.errors import CompileError
 from argus.device.guards import LaunchError
@@ -47,6 +48,9 @@ def main(argv: list[str] | None = None) -> int:
         return int(args.handler(args))
     except ProgramError as error:
         print(error.render(json=getattr(args, "json", False)), file=sys.stderr)
+    except RefusedError as error:
+        print(error, file=sys.stderr)
+        return error.code
     except USER_ERRORS as error:
         print(f"error: {error}", file=sys.stderr)
     except MachineError as error:

@@ -15,13 +15,11 @@ from typing import Any
 import numpy as np
 
 from argus import machine
-from argus.cli.gate import add_force, refused
+from argus.cli.gate import add_force, admitted_launch
 from argus.cli.object_args import Argument, parse_arguments
-from argus.cli.options import GOOD, WRONG, UsageError, add_kernel_arguments, sizes
-from argus.cli.reading import kernel_of
+from argus.cli.options import GOOD, WRONG, UsageError, add_kernel_arguments
 from argus.compile import compile_kernel
 from argus.device.choose import DEVICES, choose
-from argus.device.guards import check_sizes
 from argus.device.launch import Outcome
 from argus.tasks.compare import Comparison, compare
 from argus.tasks.inputs import make_arrays, make_scalars
@@ -59,12 +57,7 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def run_file(args: argparse.Namespace) -> int:
-    kernel = kernel_of(args)
-    launch = sizes(args, kernel)
-    check_sizes(kernel, launch)
-    code = refused(kernel, args)
-    if code:
-        return code
+    kernel, launch = admitted_launch(args)
     arrays = make_arrays(kernel, launch, args.seed)
     scalars = make_scalars(kernel, args.seed)
     inputs = {name: array.copy() for name, array in arrays.items()}

@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 
 from argus import machine
-from argus.cli.gate import add_force, refused
-from argus.cli.options import GOOD, UsageError, add_kernel_arguments, sizes
-from argus.cli.reading import kernel_of
+from argus.cli.gate import add_force, admitted_launch
+from argus.cli.options import GOOD, UsageError, add_kernel_arguments
 from argus.clock import estimate, kernel_resources, resident_workgroups, time_record, write_trace
 from argus.compile import Compiled, compile_kernel
-from argus.device.guards import check_sizes, launch_grid, tensor_shapes
+from argus.device.guards import launch_grid, tensor_shapes
 from argus.device.launch import MachineDevice
 from argus.gfx942 import chip
 from argus.gfx942.decoder import decode_all
@@ -42,12 +41,7 @@ def register(verbs: Any) -> None:
 
 
 def handle(args: argparse.Namespace) -> int:
-    kernel = kernel_of(args)
-    launch = sizes(args, kernel)
-    check_sizes(kernel, launch)
-    code = refused(kernel, args)
-    if code:
-        return code
+    kernel, launch = admitted_launch(args)
     compiled = compile_kernel(kernel)
     info = machine.load(compiled.object).kernel(kernel.name).info
     grid = int(np.prod(launch_grid(kernel, launch)))

@@ -116,8 +116,8 @@ def _header(kernel: Kernel) -> Iterator[str]:
         yield f"shared {_text(b.name)} {b.dtype} {size} layout {_text(b.layout)}{_place(b.span, kernel.file)}"
     for name, policy in kernel.policies.items():
         yield f"policy {_text(name)} {json.dumps(policy)}"
-    for name, size in kernel.example.items():
-        yield f"example {_text(name)} {size}"
+    for name, number in kernel.example.items():
+        yield f"example {_text(name)} {number}"
     if kernel.computes is not None:
         yield f"computes {_text(kernel.computes)}"
 

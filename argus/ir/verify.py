@@ -3,7 +3,8 @@
     values      defined once, before use, in the block or one around it; operands have the counts and types the op needs
     loops       as many values carried in, carried round and out, of equal types; branches likewise
     accesses    of the kernel's own memories, inside an LDS buffer where bounds are known, one coordinate per axis
-    variables   one meaning per name: lane, wave, block, sizes, loop variables inside their loop, symbols after their op
+    variables   one meaning per name: lane, wave, block, sizes, loop variables in their loop, symbols after their op;
+                assertions may speak of every loop variable
     LDS         buffers do not overlap and fit
     ops         unique numbers
 
@@ -46,6 +47,8 @@ class _Verifier:
         self.numbers: set[int] = set()
         self.known_values: set[Value] = set()
         self.value_numbers: set[int] = set()
+        self.loops = {op.var for op in ops.walk(kernel.body) if isinstance(op, ops.For)}
+        self.symbols = {op.symbol for op in ops.walk(kernel.body) if isinstance(op, ops.Symbol)}
 
     def run(self) -> None:
         kernel = self.kernel
@@ -91,13 +94,14 @@ class _Verifier:
             self._used(v, op)
         if isinstance(op, ops.Symbol):
             variables.add(op.symbol)
-        inner = (
-            {*variables, op.var}
-            if isinstance(op, ops.For)
-            else {*variables, *op.params}
-            if isinstance(op, ops.Tag)
-            else variables
-        )
+        inner = variables
+        match op:
+            case ops.For():
+                inner = {*variables, op.var}
+            case ops.Tag():
+                inner = {*variables, *op.params}
+            case ops.Check():
+                inner = {*variables, *self.loops, *self.symbols}
         for e in op_expressions(op):
             self._known(e, inner, op, "is not known here")
         self._rules(op, variables)

@@ -17,7 +17,8 @@ from argus.layout import expr as E
 from argus.layout.expr import Expr, ExprError
 from argus.layout.owner import Owner
 
-MAX_REGISTERS = 512
+MAX_ELEMENTS = 2048
+"""What a thread can hold: 512 registers of four 8-bit elements."""
 
 
 def wrong(ctx: Context, function: str, argument: str, wanted: str, got: object) -> None:
@@ -121,8 +122,8 @@ def distribution(ctx: Context, function: str, value: object, tiles_given: object
     for name, n in (*inputs.items(), *repeat.items()):
         if name not in ("t", "lane", "wave"):
             held *= n
-    if held > MAX_REGISTERS * 4:
-        raise ctx.error("AG318", held=held, limit=MAX_REGISTERS * 4)
+    if held > MAX_ELEMENTS:
+        raise ctx.error("AG318", held=held, limit=MAX_ELEMENTS)
     key = (id(given), tuple(repeat.items()))
     found = ctx.distributions.get(key)
     if found is None:

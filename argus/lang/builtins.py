@@ -42,6 +42,7 @@ FUNCTIONS: dict[str, Call] = {
     "setprio": flow.setprio,
     "mfma": compute.mfma,
     "where": compute.where,
+    "stack": compute.stack,
     "max": compute.extreme("max"),
     "min": compute.extreme("min"),
     "fma": compute.fma,

@@ -151,7 +151,14 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "AG421",
         "reduction-over-waves",
         "parts along {axes} are held by different waves",
-        "write partial results to LDS, ag.barrier(), and reduce again",
+        "reduce each wave's part (within=\"wave\"), write the parts to LDS, ag.barrier(), and reduce again",
         "Waves exchange data only through memory.",
+    ),
+    (
+        "AG422",
+        "lane-out-of-range",
+        "there is no lane `{source}` for every lane: lanes are 0..63",
+        "keep it in range: (ag.lane() + 1) % 64, ag.lane() ^ 32, ag.max(ag.lane() - 1, 0)",
+        "An exchange between lanes takes each lane's value from one of the 64 lanes of its wave.",
     ),
 )

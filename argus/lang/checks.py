@@ -16,7 +16,7 @@ from argus.ir.ops import Memory, Shared, Tag, Tensor
 from argus.ir.types import Value
 from argus.lang import arithmetic
 from argus.lang.context import Context
-from argus.lang.values import Builtin, Ring, SharedTile, Slot, Tile, View
+from argus.lang.values import Builtin, Ring, Scope, SharedTile, Slot, Tile, Unavailable, View
 from argus.layout import expr as E
 from argus.layout.expr import Expr, var
 
@@ -87,7 +87,10 @@ def _fact(interp: Expressions, rule: str, name: str, fact: object) -> Expr | str
             if isinstance(part, ast.expr):
                 part.lineno, part.col_offset = place.line, place.col
                 part.end_lineno, part.end_col_offset = place.end_line, place.end_col
+        outer = interp.scope
+        interp.scope = Scope(outer, _visible(interp))
         fact = interp.evaluate(node)
+        interp.scope = outer
     if isinstance(fact, bool):
         return int(fact)
     if isinstance(fact, (int, Expr)):
@@ -95,6 +98,16 @@ def _fact(interp: Expressions, rule: str, name: str, fact: object) -> Expr | str
     if isinstance(fact, tuple) and all(isinstance(f, (int, Expr)) for f in fact):
         return tuple(E.as_expr(f) for f in fact)
     raise ctx.error("AG607", rule=rule, text=f"{name} = {arithmetic.describe(fact)}")
+
+
+def _visible(interp: Expressions) -> dict[str, object]:
+    """Loop variables that have no value here any more: an assertion may still speak of them."""
+    made: dict[str, object] = {}
+    for name, variable in interp.ctx.loop_variables.items():
+        holder = interp.scope.holder(name)
+        if holder is not None and isinstance(holder.names[name], Unavailable):
+            made[name] = variable
+    return made
 
 
 def tag(interp: Expressions, target: object, **tags: object) -> object:

@@ -10,7 +10,7 @@ from argus.ir.types import DTYPES, DType
 from argus.lang import arguments as want
 from argus.lang import arithmetic, tiles
 from argus.lang.convert import convert
-from argus.lang.distribution import SCALAR
+from argus.lang.distribution import SCALAR, Distribution, Form
 from argus.lang.errors import Note
 from argus.lang.invoke import Call
 from argus.lang.values import Coordinates, Tile
@@ -62,6 +62,7 @@ def where(interp: Expressions, condition: object, x: object, y: object) -> objec
         return arithmetic.folded(E.select(arithmetic.condition(ctx, condition), E.as_expr(x), E.as_expr(y)))
     if isinstance(condition, bool):
         return x if condition else y
+    x, y = (tiles.materialise(ctx, v) if isinstance(v, Coordinates) else v for v in (x, y))
     like = next((t for t in (x, y) if isinstance(t, Tile)), None)
     if like is None:
         raise ctx.error("AG112", function="ag.where", problem="one of its values must be a tile")
@@ -107,6 +108,29 @@ def cdiv(interp: Expressions, x: object, y: object) -> object:
     ctx = interp.ctx
     a, b = want.index(ctx, "ag.cdiv", "x", x), want.index(ctx, "ag.cdiv", "y", y)
     return arithmetic.index_binary(ctx, ast.FloorDiv, a + b - 1, b)
+
+
+def stack(interp: Expressions, parts: object, name: object) -> object:
+    """Tiles of one kind as one tile with a further, slowest digit `name`."""
+    ctx = interp.ctx
+    label = want.text(ctx, "ag.stack", "name", name)
+    items = interp.static_items(parts, None)
+    made = [want.tile(ctx, "ag.stack", "a part", p) for p in items]
+    if not made:
+        raise ctx.error("AG112", function="ag.stack", problem="it needs at least one tile")
+    first = made[0]
+    for t in made[1:]:
+        if t.dtype != first.dtype:
+            raise ctx.error("AG401", what="`ag.stack`", left=first.dtype, right=t.dtype)
+        if t.count != first.count or t.dist.axes != first.dist.axes:
+            raise ctx.error("AG402", left=f"{first.count} elements per thread", right=f"{t.count}")
+    if len(made) * first.count > want.MAX_ELEMENTS:
+        raise ctx.error("AG318", held=len(made) * first.count, limit=want.MAX_ELEMENTS)
+    rows = [tuple(t.dist.coords(i).values()) for t in made for i in range(t.count)]
+    digits = ((label, len(made)), *first.dist.digits)
+    dist = Distribution(digits, first.dist.axes, Form(lambda i: rows[i]), tuple(range(len(rows))))
+    pieces = [p for t in made for p in tiles.regroup(ctx, t, first.chunk).pieces]
+    return Tile(first.dtype, dist, tuple(pieces))
 
 
 def number_of(dtype: DType) -> Call:

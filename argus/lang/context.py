@@ -1,8 +1,8 @@
 """What every part of the reader shares while one kernel is read: source text, place, effort spent, and the IR so far.
 
-Reading is bounded. Each evaluated node costs one unit of effort and each emitted op twenty; a kernel of a thousand
-instructions uses a few percent of the allowance, a program that unrolls without end runs out of it in about a second
-and is told so. Sizes of numbers, strings and lists are bounded for the same reason.
+Reading is bounded. Each evaluated node costs one unit of effort and each emitted op five; a kernel of a thousand
+instructions uses a tenth of the allowance, a program that unrolls without end runs out of it within a second and is
+told so. Sizes of numbers, strings and lists are bounded for the same reason.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from argus.lang.distribution import Distribution
 from argus.lang.errors import Note, ProgramError, diagnose
 from argus.layout.expr import Expr, linear, var
 
-EFFORT = 400_000
-OP_EFFORT = 20
+EFFORT = 120_000
+OP_EFFORT = 5
 MAX_INT_BITS = 128
 MAX_LENGTH = 65_536
 MAX_EXPR_TREE = 4_000
@@ -52,6 +52,7 @@ class Context:
         self.wave_shape: tuple[int, ...] = (1,)
         self.tensors: dict[str, Tensor] = {}
         self.shared: list[Shared] = []
+        self.loop_variables: dict[str, Expr] = {}
         self.unnamed: list[Shared] = []
         self.grid: tuple[Expr, Expr, Expr] | None = None
         self.policies: dict[str, int | str | bool] = {}

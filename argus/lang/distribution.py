@@ -103,6 +103,20 @@ class Distribution:
             self.digits, self.axes, moved, self.elements, self.inst, self.role, self.label, self.extents
         )
 
+    def without(self, gone: list[str]) -> Distribution:
+        """The same elements without some of their coordinates."""
+        kept = [i for i, a in enumerate(self.axes) if a not in gone]
+        base = self.form
+        form = Form(lambda e: tuple(base.at(e)[i] for i in kept))
+        axes = tuple(self.axes[i] for i in kept)
+        return Distribution(self.digits, axes, form, self.elements, self.inst, self.role, self.label, self.extents)
+
+    def moved(self, lane: Expr, source: Expr) -> Distribution:
+        """The coordinates seen by a lane that holds what `source` held."""
+        base = self.form
+        form = Form(lambda e: tuple(c.subst({lane: source}) for c in base.at(e)))
+        return Distribution(self.digits, self.axes, form, self.elements, self.inst, self.role, self.label, self.extents)
+
     def values(self, i: int, waves: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
         """Coordinates of element i as an array [axis, thread], for distributions over lane and wave alone."""
         thread = np.arange(WAVE * waves)

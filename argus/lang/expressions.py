@@ -270,7 +270,7 @@ class Expressions:
     def bind(self, target: ast.expr, value: object) -> None:
         raise NotImplementedError
 
-    def static_items(self, value: object, node: ast.AST) -> list[Any]:
+    def static_items(self, value: object, node: ast.AST | None) -> list[Any]:
         """The items of something whose length is known while reading."""
         if isinstance(value, Unroll):
             return list(value.points)

@@ -16,7 +16,7 @@ from argus.gfx942.fragments import Fragment, Matrix, matrix
 from argus.ir import ops
 from argus.ir.ops import Op, Tensor
 from argus.ir.types import DType
-from argus.lang import algebra, arithmetic, builtins, checks, compute, tile_methods, transfers
+from argus.lang import algebra, arithmetic, builtins, checks, compute, instructions, tile_methods, transfers
 from argus.lang import arguments as want
 from argus.lang.context import Context
 from argus.lang.values import (
@@ -87,7 +87,7 @@ def names_of(space: str) -> list[str]:
     if space == "argus.gfx942":
         from argus.gfx942.mfma import ALIASES
 
-        return list(ALIASES)
+        return [*ALIASES, *instructions.ELEMENTWISE, *instructions.CONTROL]
     return [*builtins.FUNCTIONS, *builtins.CONSTANTS, *algebra.CONSTRUCTORS, "check", "tag", "knob", "kernel"]
 
 
@@ -110,7 +110,7 @@ def lookup(space: str, name: str) -> object | None:
             return GFX942
         return matrix(name)
     if space == "argus.gfx942":
-        return matrix(name)
+        return matrix(name) or instructions.instruction(name)
     if space == "ag.check" and name in checks.RULES:
         return Builtin(f"ag.check.{name}", partial(checks.check, rule=name))
     return None

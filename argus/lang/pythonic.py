@@ -35,7 +35,7 @@ def _static_range(interp: Expressions, *bounds: object) -> object:
 
 def _sized(name: str, fn: Callable[[list[Any]], object]) -> Call:
     def call(interp: Expressions, items: object) -> object:
-        found = interp.static_items(items, _Nowhere)
+        found = interp.static_items(items, None)
         try:
             return fn(found)
         except (TypeError, ValueError):
@@ -44,23 +44,16 @@ def _sized(name: str, fn: Callable[[list[Any]], object]) -> Call:
     return call
 
 
-class _NowhereType:
-    """A node without a place: the error is shown at the call."""
-
-
-_Nowhere: Any = _NowhereType()
-
-
 def _length(interp: Expressions, items: object) -> object:
     if isinstance(items, str):
         return len(items)
-    return len(interp.static_items(items, _Nowhere))
+    return len(interp.static_items(items, None))
 
 
 def _folded_extreme(name: str) -> Call:
     def call(interp: Expressions, *items: object) -> object:
         ctx = interp.ctx
-        values = interp.static_items(items[0], _Nowhere) if len(items) == 1 else list(items)
+        values = interp.static_items(items[0], None) if len(items) == 1 else list(items)
         if not values:
             raise ctx.error("AG112", function=name, problem="it needs at least one value")
         total = values[0]
@@ -73,7 +66,7 @@ def _folded_extreme(name: str) -> Call:
 
 def _sum(interp: Expressions, items: object, start: object = 0) -> object:
     total = start
-    for position, item in enumerate(interp.static_items(items, _Nowhere)):
+    for position, item in enumerate(interp.static_items(items, None)):
         total = (
             item
             if position == 0 and start == 0 and isinstance(item, Tile)
@@ -83,11 +76,11 @@ def _sum(interp: Expressions, items: object, start: object = 0) -> object:
 
 
 def _enumerate(interp: Expressions, items: object) -> object:
-    return list(enumerate(interp.static_items(items, _Nowhere)))
+    return list(enumerate(interp.static_items(items, None)))
 
 
 def _zip(interp: Expressions, *items: object) -> object:
-    lists = [interp.static_items(i, _Nowhere) for i in items]
+    lists = [interp.static_items(i, None) for i in items]
     if len({len(x) for x in lists}) > 1:
         raise interp.ctx.error("AG112", function="zip", problem="its lists have different lengths")
     return list(zip(*lists, strict=True))

@@ -7,7 +7,8 @@ Which lanes hold parts of the same result is read off the coordinates: `lane ^ d
 axis that stays, in every lane and wave. Lanes that agree on *all* axes hold copies, not parts, and are left alone (a
 sum over copies would count them twice).
 
-What it cannot do: parts in different waves. They meet in LDS; an axis spread over waves is an error that says so.
+What it cannot do: parts in different waves. They meet in LDS; an axis spread over waves is an error that says so,
+unless the author asks for each wave's own part (`within="wave"`).
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from argus.layout.expr import Expr
 MAP_OF = {"sum": "add", "max": "max", "min": "min"}
 
 
-def reduce(ctx: Context, tile: Tile, fn: str, axes: list[str]) -> Tile:
-    """Combine all elements that agree on the other axes."""
+def reduce(ctx: Context, tile: Tile, fn: str, axes: list[str], in_wave: bool = False) -> Tile:
+    """Combine all elements that agree on the other axes; `in_wave` takes only those of the same wave."""
     for axis in axes:
         if axis not in tile.dist.axes:
             raise ctx.error("AG407", name=axis, axes=", ".join(tile.dist.axes) or "none", methods="sum, max, min")
@@ -41,7 +42,7 @@ def reduce(ctx: Context, tile: Tile, fn: str, axes: list[str]) -> Tile:
     if len(sizes) != 1:
         raise ctx.error("AG420", axes=", ".join(axes))
     values = _fold_registers(ctx, tile, fn, list(groups.values()))
-    for distance in _partners(ctx, tile.dist, kept, axes):
+    for distance in _partners(ctx, tile.dist, axes, in_wave):
         moved = ctx.b.lanes(values, E.xor(ctx.lane, E.const(distance)))
         values = ctx.b.map(fn, values, moved)
     rows = [tuple(key) for key in groups]
@@ -73,7 +74,7 @@ def _fold_registers(ctx: Context, tile: Tile, fn: str, groups: list[list[int]]) 
     return tiles.collect(ctx, [column[0] for column in columns])
 
 
-def _partners(ctx: Context, dist: Distribution, kept: tuple[str, ...], axes: list[str]) -> list[int]:
+def _partners(ctx: Context, dist: Distribution, axes: list[str], in_wave: bool) -> list[int]:
     """Distances d such that exchanging with lane ^ d completes the reduction."""
     lanes = np.arange(WAVE)
     stay: list[np.ndarray[tuple[int, ...], np.dtype[np.int64]]] = []
@@ -86,10 +87,13 @@ def _partners(ctx: Context, dist: Distribution, kept: tuple[str, ...], axes: lis
             )
             (gone if axis in axes else stay).append(table)
     for table in gone:
-        if (table != table[0]).any():
+        if not in_wave and (table != table[0]).any():
             raise ctx.error("AG421", axes=", ".join(axes))
     reached = {d for d in range(WAVE) if all((t == t[:, lanes ^ d]).all() for t in stay)}
     copies = {d for d in reached if all((t == t[:, lanes ^ d]).all() for t in gone)}
+    together = {tuple(int(t[0, lane]) for t in stay) for lane in lanes}
+    if len(together) * len(reached) != WAVE:
+        raise ctx.error("AG420", axes=", ".join(axes))
     made: list[int] = []
     span = set(copies)
     for d in sorted(reached):

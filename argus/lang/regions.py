@@ -47,6 +47,7 @@ class Regions(Expressions):
         low, high = items.lo.bounds()[0], items.hi.bounds()[1]
         top = None if high is None else max(high - 1, low if low is not None else high - 1)
         var = ctx.fresh_variable(node.target.id, low, top)
+        ctx.loop_variables[node.target.id] = var
         carried, lost = self._assigned_before(node)
         span = ctx.span_of(node)
         flat: list[Value] = []

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from argus.lang import arguments as want
-from argus.lang import convert, reduce, tiles
+from argus.lang import convert, memory, reduce, tiles
+from argus.lang.errors import Note
 from argus.lang.invoke import Call
 from argus.lang.values import Tile
 
@@ -69,11 +70,48 @@ def order(interp: Expressions, tile: Tile, *names: object) -> object:
     return tiles.pick(ctx, tile, tile.dist.part(digits, tuple(chosen)), chosen)
 
 
+def without(interp: Expressions, tile: Tile, *names: object) -> object:
+    """The tile without some axes (all, if none is named): their place is given another way, as for a gathered row."""
+    ctx = interp.ctx
+    gone = [want.text(ctx, "without", "an axis", n) for n in names] or list(tile.dist.axes)
+    for name in gone:
+        if name not in tile.dist.axes:
+            raise ctx.error("AG407", name=name, axes=", ".join(tile.dist.axes) or "none", methods=", ".join(TILE))
+    return Tile(tile.dtype, tile.dist.without(gone), tile.pieces)
+
+
+def held_as(interp: Expressions, tile: Tile, owner: object, tiles: object = None) -> object:
+    """The same registers with the coordinates of an owner, in register order."""
+    ctx = interp.ctx
+    dist = want.distribution(ctx, "held_as", owner, tiles)
+    if dist.count != tile.count:
+        raise ctx.error("AG402", left=f"an owner of {dist.count} elements per thread", right=f"a tile of {tile.count}")
+    return Tile(tile.dtype, dist, tile.pieces)
+
+
+def from_lane(interp: Expressions, tile: Tile, source: object) -> object:
+    """What lane `source` of the wave holds, e.g. x.from_lane(ag.lane() ^ 1). Coordinates are those of the source."""
+    ctx = interp.ctx
+    where = want.index(ctx, "from_lane", "source", source)
+    for level, span in ctx.divergence:
+        if level == "lane":
+            raise ctx.error("AG511", Note("the branch is decided here", span), what="an exchange between lanes")
+    low, high = where.bounds()
+    if low is None or high is None or low < 0 or high > 63:
+        found = memory.reachable(ctx, where)
+        if found is None or found[0] < 0 or found[1] > 63:
+            raise ctx.error("AG422", source=str(where))
+    moved = {v: ctx.b.lanes(v, where) for v in dict.fromkeys(tile.pieces)}
+    return Tile(tile.dtype, tile.dist.moved(ctx.lane, where), tuple(moved[v] for v in tile.pieces))
+
+
 def _reduction(fn: str) -> Call:
-    def call(interp: Expressions, tile: Tile, *axes: object) -> object:
+    def call(interp: Expressions, tile: Tile, *axes: object, within: object = "block") -> object:
         ctx = interp.ctx
         names = [want.text(ctx, fn, "an axis", a) for a in axes]
-        return reduce.reduce(ctx, tile, reduce.MAP_OF[fn], names)
+        if within not in ("block", "wave"):
+            raise ctx.error("AG112", function=fn, problem='`within` is "block" or "wave"')
+        return reduce.reduce(ctx, tile, reduce.MAP_OF[fn], names, within == "wave")
 
     call.__name__ = fn
     return call
@@ -84,6 +122,9 @@ TILE: dict[str, Call] = {
     "bitcast": bitcast,
     "regs": regs,
     "order": order,
+    "without": without,
+    "held_as": held_as,
+    "from_lane": from_lane,
     "sum": _reduction("sum"),
     "max": _reduction("max"),
     "min": _reduction("min"),

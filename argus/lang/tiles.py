@@ -151,6 +151,7 @@ def _truth(e: Expr) -> Expr:
 
 def map_pieces(ctx: Context, fn: str, args: list[Tile]) -> Tile:
     """Elementwise `fn` over tiles of one distribution."""
+    ctx.spend(args[-1].count)
     chunk = min(t.chunk for t in args)
     args = [regroup(ctx, t, chunk) for t in args]
     made: dict[tuple[Value, ...], Value] = {}
@@ -175,6 +176,9 @@ def broadcast(ctx: Context, tile: Tile, dist: Distribution, chunk: int) -> Tile:
     where: dict[tuple[Expr, ...], int] = {}
     for j in range(tile.count):
         where[tuple(tile.dist.coords(j).values())] = j
+    if len(where) != tile.count:
+        twice = "several elements of a thread have the same coordinates in the smaller tile"
+        raise ctx.error("AG402", twice, left=_axes_text(dist), right=_axes_text(tile.dist))
     chosen: list[int] = []
     for i in range(dist.count):
         coords = dist.coords(i)

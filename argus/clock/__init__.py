@@ -10,7 +10,7 @@ from argus.clock.launch import Launch, estimate, resident_workgroups
 from argus.clock.model import Resources, time_waves
 from argus.clock.parameters import MODEL_VERSION, PARAMETERS, Parameters
 from argus.clock.perfetto import write_trace
-from argus.clock.timer import kernel_resources, time_launch, time_record
+from argus.clock.timer import kernel_resources, time_launch, time_record, workgroups_to_record
 from argus.clock.timing import LABEL, Timing
 
 __all__ = [
@@ -27,5 +27,6 @@ __all__ = [
     "time_launch",
     "time_record",
     "time_waves",
+    "workgroups_to_record",
     "write_trace",
 ]

@@ -3,13 +3,12 @@
     timing = time_waves(ops, {0: waves_of_workgroup_0, ...}, Resources(vgprs=128, lds_bytes=32768))
 
 `workgroups` may be a sample of the launch. As many of them as the occupancy allows (or `resident` says) share the CU;
-if the sample is smaller they are repeated. All sampled workgroups of one XCD tell how many want the same line, which
-divides the traffic beyond the L2; a sample of one says nothing about that, and then this traffic is not limited here.
+if the sample is smaller they are repeated. How many workgroups of the XCD want the same line divides the traffic beyond
+the L2; it must be told (`readers` or `l2_sharers`), else that traffic is not limited here.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -58,8 +57,8 @@ def time_waves(
     clock_mhz    core clock: latencies outside it are given in time
     active_cus   compute units that share the L2s and the MALL
     warm         whatever is read lies in the MALL already
-    l2_sharers   workgroups of an XCD that want the same line, when known otherwise than from the sample
-    readers      the same per line, when more workgroups were recorded than are in `workgroups`
+    readers      for every line how many of the workgroups that run on the XCD at a time read it
+    l2_sharers   the same as one number for all lines
     events       keep every issue, for a timeline
     """
     if not workgroups or not any(workgroups.values()):
@@ -74,11 +73,9 @@ def time_waves(
     notes = []
     if len(ids) < count:
         notes.append(f"{count} resident workgroups were made from {len(ids)} recorded")
-    sharers, typical = _sharing(workgroups, ids[0], l2_sharers, readers)
+    sharers, typical = _sharing(chosen[0], l2_sharers, readers)
     if sharers is None:
-        notes.append(
-            "how many workgroups share a cache line is not known from this sample: beyond L2 only latency counts"
-        )
+        notes.append("how many workgroups of an XCD share a cache line is not known: beyond the L2 only latency counts")
     memory = MemorySystem(parameters, clock_mhz, active_cus, warm, sharers, typical)
     unit = ComputeUnit(parameters, memory, len(ops), keep_events=events)
     cycles = unit.run(chosen)
@@ -137,22 +134,13 @@ def _read_lines(waves: Sequence[Wave]) -> set[int]:
 
 
 def _sharing(
-    workgroups: Mapping[int, Sequence[Wave]], first: int, stated: float | None, known: Mapping[int, int] | None
+    waves: Sequence[Wave], stated: float | None, readers: Mapping[int, int] | None
 ) -> tuple[Callable[[int], float] | None, float]:
-    """How many workgroups on the first one's XCD read a line, from the sample or as stated; and the mean of that."""
+    """How many workgroups of the XCD read a line, and the mean of that over the lines these waves read."""
     if stated is not None:
         return (lambda line: stated), stated
-    readers = known or _readers(workgroups, first)
-    if not readers:
+    if readers is None:
         return None, 1.0
-    own = _read_lines(workgroups[first])
+    own = _read_lines(waves)
     mean = sum(readers.get(line, 1) for line in own) / len(own) if own else 1.0
     return (lambda line: float(readers.get(line, 1))), mean
-
-
-def _readers(workgroups: Mapping[int, Sequence[Wave]], first: int) -> Counter[int]:
-    neighbours = [i for i in workgroups if chip.xcd_of_workgroup(i) == chip.xcd_of_workgroup(first)]
-    readers: Counter[int] = Counter()
-    for i in neighbours if len(neighbours) > 1 else ():
-        readers.update(_read_lines(workgroups[i]))
-    return readers

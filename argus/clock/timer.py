@@ -5,7 +5,8 @@
     timing, launch = time_launch(result.record, insts, kernel_info)       # as many as the grid puts there; whole launch
 
 `insts` are the decoded instructions of the kernel, `kernel_info` its entry in the code object (registers, LDS). The
-record may hold a few workgroups of a large launch; see `argus.clock.model` for what several of them add.
+record may hold a few workgroups of a large launch: those of `workgroups_to_record`. If it holds all workgroups that run
+on one XCD at a time, their common cache lines divide the traffic beyond the L2.
 """
 
 from __future__ import annotations
@@ -36,6 +37,18 @@ def kernel_resources(kernel: KernelInfo, dynamic_lds: int = 0) -> Resources:
         sgprs=kernel.descriptor.sgprs,
         lds_bytes=kernel.group_segment_fixed_size + dynamic_lds,
     )
+
+
+def together_on_xcd(grid: int, room: int) -> int:
+    """Workgroups that run on the fullest XCD at a time."""
+    return min(-(-grid // chip.XCDS), chip.CUS_PER_XCD * resident_workgroups(grid, room))
+
+
+def workgroups_to_record(grid: int, room: int, sharing: bool = False) -> list[int]:
+    """A sample for the clock: the workgroups that meet on one CU, or (`sharing`) all that meet on one XCD."""
+    first = list(range(0, grid, chip.XCDS))
+    together = first[: together_on_xcd(grid, room)]
+    return together if sharing else together[:: chip.CUS_PER_XCD]
 
 
 def time_record(
@@ -78,7 +91,7 @@ def time_launch(
 
 
 class _Sample:
-    """The recorded workgroups of the first one's XCD: some are timed, all say who reads which line."""
+    """The recorded workgroups of the first one's XCD: some are timed, all (if complete) say who reads which line."""
 
     def __init__(
         self, record: ExecutionRecord, insts: tuple[Inst, ...], resources: Resources, parameters: Parameters
@@ -90,7 +103,9 @@ class _Sample:
         numbers = sorted(sizes)
         self.neighbours = [n for n in numbers if chip.xcd_of_workgroup(n) == chip.xcd_of_workgroup(numbers[0])]
         self.room = room_for(resources, max(sizes.values()))
-        self.readers = readers_of_lines(record, insts, self.neighbours) if len(self.neighbours) > 1 else None
+        together = together_on_xcd(math.prod(record.grid), self.room)
+        complete = len(self.neighbours) >= together
+        self.readers = readers_of_lines(record, insts, self.neighbours[:together]) if complete else None
         self.ops, self.waves = waves_of(record, insts, parameters, self._on_one_cu(self.room))
 
     def _on_one_cu(self, count: int) -> list[int]:

@@ -129,3 +129,20 @@ define amdgpu_kernel void @copy(ptr addrspace(1) inreg %from, ptr addrspace(1) i
   ret void
 }
 """
+
+TABLE = """
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare i32 @llvm.amdgcn.workgroup.id.x()
+define amdgpu_kernel void @lookup(ptr addrspace(1) inreg %table, ptr addrspace(1) inreg %to) {
+  %lane = call i32 @llvm.amdgcn.workitem.id.x()
+  %group = call i32 @llvm.amdgcn.workgroup.id.x()
+  %first = mul i32 %group, 64
+  %at = add i32 %first, %lane
+  %word = shl i32 %lane, 2
+  %p = getelementptr i32, ptr addrspace(1) %table, i32 %word
+  %q = getelementptr i32, ptr addrspace(1) %to, i32 %at
+  %v = load i32, ptr addrspace(1) %p
+  store i32 %v, ptr addrspace(1) %q
+  ret void
+}
+"""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kernels import CHASE, MATRIX, STREAM, SWEEP, compile_ir, run
+from kernels import CHASE, MATRIX, STREAM, SWEEP, TABLE, compile_ir, run
 
-from argus.clock import estimate, kernel_resources, time_launch, time_record
+from argus.clock import estimate, kernel_resources, time_launch, time_record, workgroups_to_record
 from argus.clock.program import Reason
 from argus.gfx942.lds import conflict_cycles
 from argus.machine.record import ExecutionRecord
@@ -68,6 +68,28 @@ def test_streaming_copy_is_bound_by_memory() -> None:
     big = estimate(timing, 100 * groups)
     assert big.bound == "hbm"
     assert big.hbm_gbps == pytest.approx(4200, rel=0.05)
+
+
+def test_sharing_is_known_only_from_all_workgroups_of_an_xcd() -> None:
+    """All lanes of all workgroups read the same table: the more of them on an XCD, the less each one costs the MALL."""
+    code = compile_ir(TABLE)
+    groups = 8 * 3
+    table, out = np.arange(256, dtype=np.int32), np.zeros(groups * 64, np.int32)
+    few = run(code, groups, 64, table, out, workgroups=[0, 8])
+    assert not time_record(few.record, few.insts, few.kernel, resident=1).sharing_known
+    wanted = workgroups_to_record(groups, room=1, sharing=True)
+    assert wanted == [0, 8, 16]
+    done = run(code, groups, 64, table, out, workgroups=wanted)
+    timing = time_record(done.record, done.insts, done.kernel, resident=1)
+    assert timing.sharing_known
+    assert timing.read_bytes["hbm"] == pytest.approx(timing.filled_bytes / 3)
+
+
+def test_samples() -> None:
+    assert workgroups_to_record(1, 4) == [0]
+    assert workgroups_to_record(8 * 38 * 4, 4) == [0, 8 * 38, 2 * 8 * 38, 3 * 8 * 38]
+    assert len(workgroups_to_record(10**6, 4, sharing=True)) == 38 * 4
+    assert workgroups_to_record(100, 4, sharing=True) == list(range(0, 100, 8))
 
 
 def test_launch_uses_the_residency_of_the_grid() -> None:

@@ -3,8 +3,8 @@
 Checked on the bytes that will be loaded:
 
     C301  no scratch memory, no spilled registers
-    C302  matrix, memory and barrier instructions: for every IR block, the same ones in the same order, each at a pc
-          that the line table attributes to the op that asked for it
+    C302  matrix, memory and barrier instructions: for every straight piece of the IR the same ones in the same order,
+          in one piece, each at a pc that the line table attributes to the op that asked for it
     C303  no accumulator moves inside a loop that computes with the matrix unit
     C304  LDS as planned, registers within the wave's budget
     C305  before every barrier and at every `Wait` the object waits at least as much as the IR says
@@ -119,20 +119,43 @@ def expected(op: ops.Op, waves: int) -> list[str]:
     return []
 
 
-def _blocks(block: list[ops.Op]) -> list[list[ops.Op]]:
-    """The block and every block inside it."""
-    return [block, *(found for op in block for inner in op.blocks for found in _blocks(inner))]
+def segments(block: list[ops.Op]) -> list[list[ops.Op]]:
+    """Straight-line pieces of the program: every block, cut at loops, branches and guarded LDS accesses."""
+    piece: list[ops.Op] = []
+    found = [piece]
+    for op in block:
+        if op.blocks:
+            for inner in op.blocks:
+                found += segments(inner)
+        elif _branches(op):
+            found.append([op])
+        else:
+            piece.append(op)
+            continue
+        piece = []
+        found.append(piece)
+    return [piece for piece in found if piece]
+
+
+def _branches(op: ops.Op) -> bool:
+    """A guarded access of LDS, or of pairs of bf16, is a branch around it."""
+    if not isinstance(op, ops.Load | ops.Store | ops.Atomic):
+        return False
+    pairs = isinstance(op, ops.Atomic) and op.value.dtype.name == "bf16"
+    return pairs or (isinstance(op.access.memory, ops.Shared) and op.access.guard is not None)
 
 
 def _same_instructions(kernel: Kernel, code: Decoded, made_by: list[int]) -> None:
+    """Segment by segment; LLVM may lay segments out in another order, but none may be torn apart."""
     keep = live(kernel.body).ops
     found = [(k, op) for k, op in zip(code.kinds, made_by, strict=True) if k in EVENTS]
     by_id = {op.id: op for op in ops.walk(kernel.body)}
+    segment_of: dict[int, int] = {}
     total: Counter[tuple[str, int]] = Counter()
-    for block in _blocks(kernel.body):
-        ids = {op.id for op in block}
-        wanted = [(k, op.id) for op in block if op.id in keep for k in expected(op, kernel.waves)]
-        have = [event for event in found if event[1] in ids]
+    for number, segment in enumerate(segments(kernel.body)):
+        segment_of |= {op.id: number for op in segment}
+        wanted = [(k, op.id) for op in segment if op.id in keep for k in expected(op, kernel.waves)]
+        have = [event for event in found if segment_of.get(event[1]) == number]
         total.update(wanted)
         if wanted != have and not _only_unused_pieces_missing(wanted, have):
             _explain(by_id, wanted, have)
@@ -141,6 +164,13 @@ def _same_instructions(kernel: Kernel, code: Decoded, made_by: list[int]) -> Non
         (name, op_id), count = next(iter(surplus.items()))
         span = by_id[op_id].span if op_id in by_id else kernel.span
         raise CompileError("C302", f"{count} {name} instructions belong to no op of the kernel", span)
+    runs = [number for number, _ in groupby(found, key=lambda event: segment_of[event[1]])]
+    torn = next((number for number, count in Counter(runs).items() if count > 1), None)
+    if torn is not None:
+        op = next(op for op in segments(kernel.body)[torn] if op.id in keep and expected(op, kernel.waves))
+        raise CompileError(
+            "C302", "instructions of this straight piece of code were moved past a loop or branch", op.span
+        )
 
 
 def _only_unused_pieces_missing(wanted: list[tuple[str, int]], have: list[tuple[str, int]]) -> bool:

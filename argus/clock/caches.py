@@ -13,7 +13,7 @@ L2 and MALL are servers with the CU's fair share of their bandwidth: a transfer 
 several workgroups of an XCD fetch at the same time are fetched once; each of them pays the full latency and its part of
 the bytes. That number of sharers comes from the record or from the caller, never from a guess: without it, the
 bandwidth beyond the L2 is not limited here. HBM bandwidth never is: what must come from memory is a property of the
-launch, and its estimate applies that roof.
+launch, and its estimate applies that roof. The latency of HBM grows with its load, which the launch knows too.
 """
 
 from __future__ import annotations
@@ -77,6 +77,12 @@ class Traffic:
     written: float = 0.0
 
 
+def _slowdown(parameters: Parameters, load: float) -> float:
+    """Latency of memory at a share of its bandwidth, relative to the idle latency."""
+    factor: float = 1.0 + parameters["hbm_load_factor"] * load ** parameters["hbm_load_power"]
+    return factor
+
+
 class MemorySystem:
     """Global memory as one CU sees it."""
 
@@ -88,6 +94,7 @@ class MemorySystem:
         warm: bool,
         sharers: Callable[[int], float] | None,
         typical_sharers: float,
+        hbm_load: float = 0.0,
     ) -> None:
         per_cu = chip.XCDS / active_cus
         self.l1 = Lru(chip.count("l1_bytes") // LINE, chip.count("l1_ways"))
@@ -104,7 +111,7 @@ class MemorySystem:
             "l1": parameters["l1_latency"],
             "l2": parameters["l2_latency"],
             "mall": parameters["mall_latency_ns"] * clock_mhz * 1e-3,
-            "hbm": parameters["hbm_latency_ns"] * clock_mhz * 1e-3,
+            "hbm": parameters["hbm_latency_ns"] * clock_mhz * 1e-3 * _slowdown(parameters, hbm_load),
         }
         self.scalar_latency = parameters["smem_latency"]
         self.scalar_cache = Lru(chip.count("scalar_cache_bytes") // SCALAR_LINE, 4)

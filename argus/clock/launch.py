@@ -6,7 +6,7 @@ Workgroups go to the 8 XCDs in turn, so the fullest XCD has ceil(grid / 8), spre
 ceil(ceil(grid / 8) / 38) of them, `resident` at a time. A last round with fewer workgroups is timed with `tail` when
 given, else as a full round. The launch takes the longest of
 
-    compute   rounds on the fullest CU
+    compute   rounds on the fullest CU, with the time a workgroup's successor needs to start
     l2        bytes that miss the L1 of all CUs, at the L2's bandwidth
     mall      bytes that miss the L2s, at the Infinity Cache's bandwidth
     hbm       bytes that must come from and go to memory, at the HBM's bandwidth
@@ -41,6 +41,7 @@ class Launch:
     tflops: float | None
     matrix_peak_share: float | None
     hbm_gbps: float
+    hbm_load: float
     hbm_bytes: float
     notes: tuple[str, ...]
 
@@ -57,6 +58,7 @@ class Launch:
             "tflops": self.tflops,
             "matrix_peak_share": self.matrix_peak_share,
             "hbm_gbps": self.hbm_gbps,
+            "hbm_load": self.hbm_load,
             "hbm_bytes": self.hbm_bytes,
             "notes": list(self.notes),
         }
@@ -105,7 +107,7 @@ def estimate(
     per_cu = workgroups_on_fullest_cu(grid)
     full, rest = divmod(per_cu, timing.resident)
     last = (tail or timing).cycles if rest else 0
-    compute = full * timing.cycles + last
+    compute = full * timing.cycles + last + parameters["workgroup_turnaround"] * (full + (rest > 0) - 1)
     notes = [*timing.notes]
     if rest and tail is None:
         notes.append(f"the last round has {rest} of {timing.resident} workgroups per CU and is counted as a full one")
@@ -117,7 +119,7 @@ def estimate(
         notes.append("memory bytes: every workgroup's own footprint, shared data counted once per workgroup")
     gigabytes = clock * 1e-3
     parts = {
-        "compute": float(compute),
+        "compute": compute,
         "l2": beyond_l1 / (parameters["l2_share"] * chip.XCDS),
         "mall": max(beyond_l2, hbm_bytes) * gigabytes / parameters["mall_bandwidth"],
         "hbm": hbm_bytes * gigabytes / parameters["hbm_bandwidth"],
@@ -137,6 +139,7 @@ def estimate(
         tflops=tflops,
         matrix_peak_share=share,
         hbm_gbps=hbm_bytes / microseconds * 1e-3,
+        hbm_load=parts["hbm"] / parts[bound],
         hbm_bytes=hbm_bytes,
         notes=tuple(notes),
     )

@@ -49,6 +49,7 @@ def time_waves(
     warm: bool = False,
     l2_sharers: float | None = None,
     readers: Mapping[int, int] | None = None,
+    hbm_load: float = 0.0,
     parameters: Parameters = PARAMETERS,
     events: bool = False,
 ) -> Timing:
@@ -59,6 +60,7 @@ def time_waves(
     warm         whatever is read lies in the MALL already
     readers      for every line how many of the workgroups that run on the XCD at a time read it
     l2_sharers   the same as one number for all lines
+    hbm_load     share of the HBM's bandwidth in use, which lengthens its latency
     events       keep every issue, for a timeline
     """
     if not workgroups or not any(workgroups.values()):
@@ -76,7 +78,7 @@ def time_waves(
     sharers, typical = _sharing(chosen[0], l2_sharers, readers)
     if sharers is None:
         notes.append("how many workgroups of an XCD share a cache line is not known: beyond the L2 only latency counts")
-    memory = MemorySystem(parameters, clock_mhz, active_cus, warm, sharers, typical)
+    memory = MemorySystem(parameters, clock_mhz, active_cus, warm, sharers, typical, hbm_load)
     unit = ComputeUnit(parameters, memory, len(ops), keep_events=events)
     cycles = unit.run(chosen)
     states = [state for group in unit.groups for state in group]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from argus.clock.frontend import readers_of_lines, waves_of
@@ -26,6 +26,9 @@ from argus.gfx942.inst import Inst
 from argus.gfx942.occupancy import MAX_ARCH_REGISTERS
 from argus.machine.loader import KernelInfo
 from argus.machine.record import ExecutionRecord
+
+LOAD_TOLERANCE = 0.04
+LOAD_ROUNDS = 5
 
 
 def kernel_resources(kernel: KernelInfo, dynamic_lds: int = 0) -> Resources:
@@ -78,15 +81,40 @@ def time_launch(
     parameters: Parameters = PARAMETERS,
     **options: Any,
 ) -> tuple[Timing, Launch]:
-    """Times the fullest compute unit as the recorded grid fills it, last round included, and estimates the launch."""
+    """Times the fullest compute unit as the recorded grid fills it, last round included, and estimates the launch.
+
+    The latency of memory depends on how busy the launch keeps it, and that on the latency: a few rounds settle it.
+    """
     sample = _Sample(record, tuple(insts), kernel_resources(kernel, dynamic_lds), parameters)
     grid = math.prod(record.grid)
     resident = resident_workgroups(grid, sample.room)
     rest = workgroups_on_fullest_cu(grid) % resident
     options.setdefault("active_cus", min(grid, chip.CUS))
-    timing = sample.time(resident, **options)
-    tail = sample.time(rest, **{**options, "events": False}) if rest else None
-    launch = estimate(timing, grid, tail=tail, flops=flops, hbm_bytes=hbm_bytes, element=element, parameters=parameters)
+
+    def attempt(load: float) -> tuple[Timing, Launch]:
+        timing = sample.time(resident, hbm_load=load, **options)
+        tail = sample.time(rest, hbm_load=load, **{**options, "events": False}) if rest else None
+        return timing, estimate(
+            timing, grid, tail=tail, flops=flops, hbm_bytes=hbm_bytes, element=element, parameters=parameters
+        )
+
+    return settle(attempt)
+
+
+def settle(attempt: Callable[[float], tuple[Timing, Launch]]) -> tuple[Timing, Launch]:
+    """The attempt whose assumed memory load is the one it causes, within `LOAD_TOLERANCE`."""
+    low, high = 0.0, 1.0
+    timing, launch = attempt(low)
+    assumed = low
+    for _ in range(LOAD_ROUNDS):
+        if timing.read_bytes["hbm"] == 0 or abs(launch.hbm_load - assumed) <= LOAD_TOLERANCE:
+            break
+        if launch.hbm_load > assumed:
+            low = assumed
+        else:
+            high = assumed
+        assumed = min(launch.hbm_load, high) if low == 0 and high == 1 else (low + high) / 2
+        timing, launch = attempt(assumed)
     return timing, launch
 
 

@@ -7,6 +7,7 @@ import pytest
 from kernels import CHASE, MATRIX, STREAM, SWEEP, TABLE, compile_ir, run
 
 from argus.clock import estimate, kernel_resources, time_launch, time_record, workgroups_to_record
+from argus.clock.parameters import PARAMETERS
 from argus.clock.program import Reason
 from argus.gfx942.lds import conflict_cycles
 from argus.machine.record import ExecutionRecord
@@ -94,10 +95,11 @@ def test_samples() -> None:
 
 def test_launch_uses_the_residency_of_the_grid() -> None:
     code = compile_ir(STREAM)
+    no_gap = PARAMETERS.with_values(workgroup_turnaround=0)
     for groups, resident, rest in ((64, 1, 0), (8 * 38 * 9, 8, 1)):
         source = np.arange(groups * 1024, dtype=np.int32)
         done = run(code, groups, 256, source, np.zeros_like(source), workgroups=[0, 8])
-        timing, launch = time_launch(done.record, done.insts, done.kernel, hbm_bytes=2 * source.nbytes)
+        timing, launch = time_launch(done.record, done.insts, done.kernel, hbm_bytes=0, parameters=no_gap)
         assert timing.resident == resident
         assert launch.grid == groups
         tail = time_record(done.record, done.insts, done.kernel, resident=rest).cycles if rest else 0

@@ -60,10 +60,13 @@ def _put(f: Function, row: int, lane: str, value: str) -> None:
 
 def _define_pair(module: Module) -> None:
     f = module.function("addresses_pair", "void", [("ptr", "context"), ("ptr", "v"), ("i64", "offset")])
-    offset = f.splat("i64", 4, "%offset")
-    with f.loop(LANES, 4) as lane:
-        high = f.binary("shl", V4, _four(f, f.at("%v", ROW), lane), "splat (i64 32)")
-        _put(f, ADDRESSES, lane, f.add(V4, f.binary("or", V4, _four(f, "%v", lane), high), offset))
+    offset = f.splat("i64", 8, "%offset")
+    order = [half * 8 + lane for lane in range(8) for half in (0, 1)]
+    with f.loop(LANES, 8) as lane:
+        low, high = (f.load("<8 x i32>", f.index("i32", row, lane), 32) for row in ("%v", f.at("%v", ROW)))
+        pairs = f.cast("bitcast", "<16 x i32>", f.shuffle("i32", 8, low, high, order), "<8 x i64>")
+        place = f.index("i64", f.at("%context", ADDRESSES), lane)
+        f.store("<8 x i64>", f.add("<8 x i64>", pairs, offset), place, 32)
     f.ret()
 
 

@@ -20,8 +20,7 @@ from argus.machine.semantics.table import IMPLICIT, Op
 
 SCC = 253
 HWREG = 1000
-"""Hardware register n stands as HWREG + n, the skip bit of s_setvskip as VSKIP."""
-VSKIP = 2000
+"""Hardware register n stands as HWREG + n."""
 WIDE = frozenset({"u64", "f64", "i64", "mask", "old64"})
 
 
@@ -66,11 +65,21 @@ def hardware_operand(inst: Inst) -> tuple[Operand, ...]:
     return inst.operands[:1] if inst.op in ("s_setreg_b32", "s_setreg_imm32_b32") else ()
 
 
+_KNOWN: dict[tuple[tuple[int, ...], int], Effects] = {}
+_MOST_KNOWN = 1 << 16
+
+
 def effects(inst: Inst, accum_offset: int) -> Effects:
-    op = SALU.get(inst.op) or VALU.get(inst.op)
-    if op is not None:
-        return _table_effects(inst, op, accum_offset)
-    return _class_effects(inst, accum_offset)
+    """The registers of an instruction; remembered by its words, as unrolled code repeats them."""
+    key = (inst.words, accum_offset)
+    found = _KNOWN.get(key)
+    if found is None:
+        op = SALU.get(inst.op) or VALU.get(inst.op)
+        found = _class_effects(inst, accum_offset) if op is None else _table_effects(inst, op, accum_offset)
+        if len(_KNOWN) >= _MOST_KNOWN:
+            _KNOWN.clear()
+        _KNOWN[key] = found
+    return found
 
 
 def _table_effects(inst: Inst, op: Op, accum_offset: int) -> Effects:
@@ -133,7 +142,5 @@ def _class_effects(inst: Inst, accum_offset: int) -> Effects:
     if name in ("s_setreg_b32", "s_setreg_imm32_b32"):
         register = HWREG + (inst.operands[0].value & 63)
         return Effects(frozenset(), frozenset(), frozenset(all_scalars), frozenset({register}))
-    if name == "s_setvskip":
-        return Effects(frozenset(), frozenset(), frozenset(all_scalars), frozenset({VSKIP}))
     everything = frozenset(all_scalars | {EXEC, EXEC + 1, M0, SCC})
     return Effects(frozenset(all_rows), frozenset(all_rows), everything, frozenset(all_scalars | {SCC}))

@@ -11,7 +11,12 @@ backward jump; every loop contains one of those, so a time slice always ends.
 Known constants are a forward data-flow over scalar registers with intersection at joins. They serve two purposes:
 exec known to be all ones (most code of most kernels) selects unmasked code, and selectors of byte permutes fold.
 Tracked are moves of constants and copies, `saveexec` and the `s_or_b64 exec, exec, saved` that undoes it; any other
-write makes a register unknown. Only instructions reachable from the entry are decoded, so data between functions does
+write makes a register unknown.
+
+s_setvskip makes the wave skip vector instructions until further notice. Code that may run either way exists twice: the
+skipping copy of a block (its start carries SKIPPING) has no vector instructions, and s_setvskip chooses between them.
+
+Only instructions reachable from the entry are decoded, so data between functions does
 not matter; a jump that leaves the code, or one through a register, is reported by `JitUnsupported`.
 """
 
@@ -21,14 +26,18 @@ from dataclasses import dataclass
 
 from argus.gfx942.decoder import decode
 from argus.gfx942.inst import EXEC, Inst, Operand
-from argus.machine.jit.effects import HWREG, VSKIP, effects, hardware_operand
+from argus.machine.jit.effects import HWREG, effects, hardware_operand
 from argus.machine.jit.errors import JitUnsupported
 
 Constants = dict[int, int]
-"""Registers known at a point: scalar registers by number, hardware registers from HWREG, the skip bit at VSKIP."""
+"""Registers known at a point: scalar registers by number, hardware registers from HWREG."""
 ONES = 0xFFFFFFFF
+NOTHING_LEARNED: Constants = {}
 INDIRECT = frozenset({"s_setpc_b64", "s_swappc_b64", "s_call_b64", "s_rfe_b64", "s_cbranch_i_fork", "s_cbranch_g_fork"})
 ENDS = frozenset({"s_endpgm", "s_endpgm_saved"})
+VECTOR_PREFIXES = ("v_", "ds_", "buffer_", "global_", "flat_", "scratch_")
+SKIPPING = 1 << 40
+"""Added to the start of a block that runs with s_setvskip on."""
 
 
 @dataclass(slots=True)
@@ -59,7 +68,12 @@ def is_branch(inst: Inst) -> bool:
 
 
 def ends_block(inst: Inst) -> bool:
-    return is_branch(inst) or inst.op in ENDS or inst.op == "s_barrier"
+    return is_branch(inst) or inst.op in ENDS or inst.op in ("s_barrier", "s_setvskip")
+
+
+def real_pc(start: int) -> int:
+    """The program counter of a block start."""
+    return start & SKIPPING - 1
 
 
 def read_flow(code: bytes, entry: int, start: Constants) -> Flow:
@@ -68,55 +82,74 @@ def read_flow(code: bytes, entry: int, start: Constants) -> Flow:
     blocks: dict[int, Block] = {}
     for first in sorted(leaders):
         run: list[Inst] = []
-        pc = first
+        skipping, pc = first & SKIPPING, real_pc(first)
         while True:
             inst = insts[pc]
-            run.append(inst)
             pc += inst.size
-            if ends_block(inst) or pc in leaders:
+            if not skipping or not inst.op.startswith(VECTOR_PREFIXES):
+                run.append(inst)
+            if ends_block(inst):
+                blocks[first] = Block(first, run, _successors(inst, skipping))
                 break
-        blocks[first] = Block(first, run, _successors(run[-1]))
-    resume = {pc for block in blocks.values() if block.insts[-1].op == "s_barrier" for pc in block.successors}
-    resume |= {target for block in blocks.values() for target in block.successors if target <= block.insts[-1].pc}
+            if pc | skipping in leaders:
+                blocks[first] = Block(first, run, [pc | skipping])
+                break
+    resume = {pc for block in blocks.values() if _last_op(block) == "s_barrier" for pc in block.successors}
+    resume |= {target for block in blocks.values() for target in block.successors if is_backward(block, target)}
     named = {HWREG + (operand.value & 63) for inst in insts.values() for operand in hardware_operand(inst)}
-    known = dict.fromkeys(named, 0) | {VSKIP: 0} | start
-    return Flow(entry, blocks, sorted(resume), _constants(blocks, entry, known))
+    return Flow(entry, blocks, sorted(resume), _constants(blocks, entry, dict.fromkeys(named, 0) | start))
+
+
+def _last_op(block: Block) -> str:
+    return block.insts[-1].op if block.insts else ""
+
+
+def is_backward(block: Block, target: int) -> bool:
+    """Whether going from the block to `target` may close a loop."""
+    last = block.insts[-1].pc if block.insts else real_pc(block.pc)
+    return real_pc(target) <= last
 
 
 def _reach(code: bytes, entry: int) -> tuple[dict[int, Inst], set[int]]:
+    """Instructions by pc, and block starts: a pc, with SKIPPING where vector instructions are skipped."""
     insts: dict[int, Inst] = {}
     leaders, work = {entry}, [entry]
+    seen: set[int] = set()
     while work:
-        pc = work.pop()
-        while pc not in insts:
-            inst = decode(code, pc)
-            insts[pc] = inst
+        place = work.pop()
+        while place not in seen:
+            seen.add(place)
+            pc, skipping = real_pc(place), place & SKIPPING
+            inst = insts[pc] = decode(code, pc) if pc not in insts else insts[pc]
             if inst.op in INDIRECT:
                 raise JitUnsupported(inst, "jumps through a register")
             if inst.op in ENDS:
                 break
-            following = pc + inst.size
-            if is_branch(inst):
-                if inst.target is None:
+            if ends_block(inst):
+                if is_branch(inst) and inst.target is None:
                     raise JitUnsupported(inst, "has no target")
-                leaders.add(inst.target)
-                work.append(inst.target)
-                if inst.op == "s_branch":
-                    break
-                leaders.add(following)
-            elif inst.op == "s_barrier":
-                leaders.add(following)
-            pc = following
+                targets = _successors(inst, skipping)
+                leaders.update(targets)
+                work.extend(targets)
+                break
+            place = pc + inst.size | skipping
     return insts, leaders
 
 
-def _successors(last: Inst) -> list[int]:
+def _successors(last: Inst, skipping: int) -> list[int]:
+    """Block starts behind a block's last instruction; for s_setvskip the skipping one first."""
     following = last.pc + last.size
     if last.op in ENDS:
         return []
+    if last.op == "s_setvskip":
+        value, bit = last.operands[:2]
+        if value.kind == "imm" and bit.kind == "imm":
+            return [following | (SKIPPING if value.value >> (bit.value & 31) & 1 else 0)]
+        return [following | SKIPPING, following]
     if last.target is None:
-        return [following]
-    return [last.target] if last.op == "s_branch" else [last.target, following]
+        return [following | skipping]
+    taken = last.target | skipping
+    return [taken] if last.op == "s_branch" else [taken, following | skipping]
 
 
 def _constants(blocks: dict[int, Block], entry: int, start: Constants) -> dict[int, Constants]:
@@ -141,10 +174,13 @@ def step_constants(state: Constants, inst: Inst) -> None:
     learned = _learn(state, inst)
     for register in effects(inst, 0).scalar_writes:
         state.pop(register, None)
-    state.update(learned)
+    if learned:
+        state.update(learned)
 
 
 def _learn(state: Constants, inst: Inst) -> Constants:
+    if not inst.op.startswith("s_"):
+        return NOTHING_LEARNED
     if inst.op in ("s_setreg_b32", "s_setreg_imm32_b32"):
         spec = inst.operands[0].value
         old, value = state.get(HWREG + (spec & 63)), _word(state, inst.operands[1], 0)
@@ -152,9 +188,6 @@ def _learn(state: Constants, inst: Inst) -> Constants:
             return {}
         shift, mask = spec >> 6 & 31, (1 << (spec >> 11 & 31) + 1) - 1
         return {HWREG + (spec & 63): (old & ~(mask << shift) | (value & mask) << shift) & ONES}
-    if inst.op == "s_setvskip":
-        value, bit = (_word(state, operand, 0) for operand in inst.operands[:2])
-        return {} if value is None or bit is None else {VSKIP: value >> (bit & 31) & 1}
     if inst.op in ("s_mov_b32", "s_movk_i32"):
         value = _word(state, inst.operands[1], 0)
         if inst.op == "s_movk_i32" and value is not None:

@@ -35,7 +35,6 @@ class Scalar(IntEnum):
     EXEC = 4 * 126
     SCC = 512
     RESUME = 516
-    VSKIP = 520
     MODE = 524
     STATUS = 528
     STEPS = 536

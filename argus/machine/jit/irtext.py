@@ -30,11 +30,16 @@ class Function:
     def __init__(self, module: Module, name: str, returns: str, params: Sequence[tuple[str, str]], attributes: str):
         self.module = module
         self.name = name
-        self.header = f"define {returns} @{name}({', '.join(f'{t} %{n}' for t, n in params)}) {attributes}{{"
+        self._head = f"@{name}({', '.join(f'{t} %{n}' for t, n in params)}) {attributes}"
+        self._returns = returns
         self.lines: list[str] = []
         self._stack: list[str] = []
         self.label_now = "entry"
         self._names = count()
+
+    def returns(self, type_: str) -> None:
+        """Set the result type, for functions whose body decides it."""
+        self._returns = type_
 
     def fresh(self) -> str:
         return f"%t{next(self._names)}"
@@ -150,7 +155,7 @@ class Function:
         self.label(after)
 
     def __str__(self) -> str:
-        return "\n".join([self.header, "entry:", *self._stack, *self.lines, "}"])
+        return "\n".join([f"define {self._returns} {self._head}{{", "entry:", *self._stack, *self.lines, "}"])
 
 
 class Module:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from argus.machine.jit.frame import CHUNK, LANES
 from argus.machine.jit.irtext import Definers, Function, Module
+from argus.machine.jit.region import LANE_BITS
 
 ROW_TYPE = "[64 x i32]"
 V8 = "<8 x i32>"
@@ -66,10 +67,11 @@ def _number(f: Function, lane: str) -> str:
 def _write_active(f: Function, row: str) -> None:
     """Copy the collected row to the active lanes of `out`."""
     with f.loop(LANES, CHUNK) as lane:
-        byte = f.cast("trunc", "i64", f.binary("lshr", "i64", "%exec", lane), "i8")
-        mask = f.cast("bitcast", "i8", byte, "<8 x i1>")
+        bits = f.cast("trunc", "i64", f.binary("lshr", "i64", "%exec", lane), "i32")
+        chosen = f.binary("and", V8, f.splat("i32", CHUNK, bits), LANE_BITS)
+        mask = f.compare("ne", V8, chosen, "zeroinitializer")
         target = f.index("i32", "%out", lane)
-        new, old = f.load(V8, f.index("i32", row, lane), 32), f.load(V8, target, 32)
+        new, old = f.load(V8, f.index("i32", row, lane), 32), f.let(f"load volatile {V8}, ptr {target}, align 32")
         f.store(V8, f.select(mask, V8, new, old, "<8 x i1>"), target, 32)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from argus.gfx942.inst import VCC, Inst, Operand
+from argus.machine.jit import outline
 from argus.machine.jit.effects import row_of
 from argus.machine.jit.errors import JitUnsupported
 from argus.machine.jit.llvm_builder import Value
@@ -131,10 +132,9 @@ class LaneWise:
         return self._apply(self._plain())
 
     def _apply(self, arguments: Sequence[Value]) -> Any:
-        function = self.op.fn
-        if self.inst.mods.get("clamp") and self.inst.op in SATURATING:
-            function = SATURATING[self.inst.op]
-        return function(self.b, *arguments)
+        saturating = bool(self.inst.mods.get("clamp")) and self.inst.op in SATURATING
+        function = SATURATING[self.inst.op] if saturating else self.op.fn
+        return outline.apply(self.b, self.inst.op, function, saturating, arguments)
 
     def _plain(self) -> list[Value]:
         arguments: list[Value] = []

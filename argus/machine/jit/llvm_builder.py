@@ -78,6 +78,7 @@ class LlvmBuilder:
         self.width = width
         self._flush = {32: flush32, 64: flush64}
         self._saturate_fp8 = saturate_fp8
+        self._constants: dict[tuple[int, int], Value] = {}
         if width:
             self._types = {n: f"<{width} x i{n}>" for n in (1, 8, 16, 32, 64)}
             self._reals = {16: f"<{width} x half>", 32: f"<{width} x float>", 64: f"<{width} x double>"}
@@ -85,6 +86,16 @@ class LlvmBuilder:
             self._types = {n: f"i{n}" for n in (1, 8, 16, 32, 64)}
             self._reals = {16: "half", 32: "float", 64: "double"}
         self._suffix = f"v{width}" if width else ""
+
+    @property
+    def mode(self) -> tuple[bool, bool, bool]:
+        """Flush f32, flush f64 and f16, saturate fp8."""
+        return self._flush[32], self._flush[64], self._saturate_fp8
+
+    def like(self, f: Function) -> LlvmBuilder:
+        """A builder of the same kind for another function."""
+        flush32, flush64, saturate = self.mode
+        return LlvmBuilder(f, self.width, flush32=flush32, flush64=flush64, saturate_fp8=saturate)
 
     @property
     def saturate_fp8(self) -> bool:
@@ -133,8 +144,12 @@ class LlvmBuilder:
 
     def _const(self, bits: int, value: int) -> Value:
         value &= (1 << bits) - 1
-        signed = value - (value >> (bits - 1) << bits)
-        return Value(bits, f"splat (i{bits} {signed})" if self.width else str(signed), known=value)
+        made = self._constants.get((bits, value))
+        if made is None:
+            signed = value - (value >> (bits - 1) << bits)
+            spelled = f"splat (i{bits} {signed})" if self.width else str(signed)
+            made = self._constants[bits, value] = Value(bits, spelled, known=value)
+        return made
 
     def _intrinsic(self, name: str, real_bits: int, *operands: str) -> str:
         """A float intrinsic of one type throughout."""

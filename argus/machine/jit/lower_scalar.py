@@ -144,12 +144,12 @@ def lower_hardware_register(t: Translator, inst: Inst) -> None:
     t.scalars.store32(inst.operands[0].value, str(field - (field >> 31 << 32)))
 
 
-def lower_skip(t: Translator, inst: Inst) -> None:
-    """s_setvskip: remember the chosen bit."""
+def skip_bit(t: Translator, inst: Inst) -> str:
+    """s_setvskip: whether the chosen bit is set."""
     f = t.f
     value, bit = (scalar_word(t, inst, operand) for operand in inst.operands[:2])
     moved = f.binary("lshr", "i32", value, f.binary("and", "i32", bit, "31"))
-    f.store("i32", f.binary("and", "i32", moved, "1"), f.at("%scalars", int(Scalar.VSKIP)), 4)
+    return f.cast("trunc", "i32", moved, "i1")
 
 
 def lower_counter(t: Translator, inst: Inst) -> None:

@@ -8,10 +8,14 @@
 Within the loop a vector register is loaded once and stored once, whatever happens to it in between; that is where the
 translator's speed on vector code comes from. Scalar operands are read and spread before the loop, at the moment their
 instruction is added, so a later scalar instruction may overwrite them. A lane mask is one byte per chunk. Under a
-partial exec mask every register write is a select with the old value; where exec is all ones nothing is selected.
+partial exec mask the final stores keep the old value of inactive lanes; what those lanes compute in between reaches
+nobody, because nothing crosses lanes inside a region and masks are written as zero for them. (The old value is a
+volatile load, or LLVM would make masked stores of it, which are slow and defeat store forwarding.)
 
-While a region is open, the function's lines are the loop's body; `outside()` gives the place before the loop, where
-instructions that do not depend on the region go.
+The loop becomes a function of its own, called from the kernel, so that a kernel of thousands of instructions can be
+compiled in several parts at once. While a region is open, the kernel's
+lines are the loop's body; `outside()` gives the place before the call, where instructions that do not depend on the
+region go.
 
 The caller keeps a region legal: no instruction in it may read as a plain scalar what another one wrote as a mask, exec
 does not change inside it, and nothing crosses lanes. `Region` itself does not check this.
@@ -28,6 +32,7 @@ from argus.machine.jit.llvm_builder import LlvmBuilder, Value
 from argus.machine.jit.scalars import Scalars
 
 EXEC = 126
+LANE_BITS = f"<{', '.join(f'i32 {1 << i}' for i in range(CHUNK))}>"
 
 
 class Region:
@@ -48,8 +53,8 @@ class Region:
         self._scalars = scalars
         self._outer = f.lines
         self._body: list[str] = []
-        self._chunk = f.fresh()
-        self._base = f.fresh()
+        self._head: list[str] = []
+        self._words: list[str] = []
         self._rows: dict[int, Value] = {}
         self._dirty: list[int] = []
         self._splats: dict[int | str, Value] = {}
@@ -57,6 +62,7 @@ class Region:
         self._lanes: Value | None = None
         self.mask_writes: set[int] = set()
         f.lines = self._body
+        self._exec = self.mask(EXEC)
 
     @contextmanager
     def outside(self) -> Iterator[None]:
@@ -72,15 +78,12 @@ class Region:
     def row(self, r: int) -> Value:
         value = self._rows.get(r)
         if value is None:
-            value = Value(32, self.f.load("<8 x i32>", self.f.at(self._base, r * ROW), 32))
+            value = Value(32, self.f.load("<8 x i32>", self.f.at("%base", r * ROW), 32))
             self._rows[r] = value
         return value
 
     def set_row(self, r: int, value: Value, where: Value | None) -> None:
         """Write a register; `where` restricts the lanes further than exec does."""
-        if not self.exec_full:
-            active = self.mask(EXEC)
-            where = active if where is None else self.b.mask_and(where, active)
         if where is not None:
             value = self.b.select(where, value, self.row(r))
         self._rows[r] = value
@@ -96,15 +99,23 @@ class Region:
             return self.b.const32(known)
         if r not in self._splats:
             with self.outside():
-                self._splats[r] = Value(32, self.f.splat("i32", CHUNK, self._scalars.load32(r)))
+                word = self._scalars.load32(r)
+            self._splats[r] = self._spread(word)
         return self._splats[r]
 
     def spread(self, word: str) -> Value:
         """A scalar word computed before the region, spread over the lanes."""
         if word not in self._splats:
-            with self.outside():
-                self._splats[word] = Value(32, self.f.splat("i32", CHUNK, word))
+            self._splats[word] = self._spread(word)
         return self._splats[word]
+
+    def _spread(self, word: str) -> Value:
+        parameter = f"%w{len(self._words)}"
+        self._words.append(word)
+        self.f.lines = self._head
+        value = Value(32, self.f.splat("i32", CHUNK, parameter))
+        self.f.lines = self._body
+        return value
 
     def outdate(self, r: int) -> None:
         """Scalar register r changes after the region's present instructions; later ones must read it anew."""
@@ -118,8 +129,7 @@ class Region:
             return self.b.const_mask(True)
         value = self._masks.get(r)
         if value is None:
-            byte = self.f.load("i8", self._mask_byte(r))
-            value = Value(1, self.f.cast("bitcast", "i8", byte, "<8 x i1>"))
+            value = self._expand(self._mask_byte(r))
             self._masks[r] = value
         return value
 
@@ -138,21 +148,26 @@ class Region:
             return None
         data = "".join(f"\\{bits >> 8 * c & 0xFF:02x}" for c in range(CHUNKS))
         table = self.f.module.constant(f"lanes_{bits:x}", f"[{CHUNKS} x i8]", f'c"{data}"', 8)
-        byte = self.f.load("i8", self.f.at(table, self._chunk))
-        return Value(1, self.f.cast("bitcast", "i8", byte, "<8 x i1>"))
+        return self._expand(self.f.at(table, "%chunk"))
 
-    def runtime_mask(self, pointer: str) -> Value:
-        """A mask of 64 lanes stored at `pointer` before the region."""
-        byte = self.f.load("i8", self.f.at(pointer, self._chunk))
-        return Value(1, self.f.cast("bitcast", "i8", byte, "<8 x i1>"))
+    def runtime_mask(self, offset: int) -> Value:
+        """A mask of 64 lanes stored with the scalars, before the region."""
+        return self._expand(self.f.at(self.f.at("%scalars", offset), "%chunk"))
+
+    def _expand(self, pointer: str) -> Value:
+        """The byte at `pointer` as a mask of eight lanes (a plain bitcast would be taken apart bit by bit)."""
+        f = self.f
+        word = f.cast("zext", "i8", f.load("i8", pointer), "i32")
+        bits = f.binary("and", "<8 x i32>", f.splat("i32", CHUNK, word), LANE_BITS)
+        return Value(1, f.compare("ne", "<8 x i32>", bits, "zeroinitializer"))
 
     def _mask_byte(self, r: int) -> str:
-        return self.f.at(self.f.at("%scalars", 4 * r), self._chunk)
+        return self.f.at(self.f.at("%scalars", 4 * r), "%chunk")
 
     def lane(self) -> Value:
         """The number of each lane."""
         if self._lanes is None:
-            first = self.f.cast("trunc", "i64", self.f.mul("i64", self._chunk, str(CHUNK)), "i32")
+            first = self.f.cast("trunc", "i64", self.f.mul("i64", "%chunk", str(CHUNK)), "i32")
             ramp = f"<{', '.join(f'i32 {i}' for i in range(CHUNK))}>"
             self._lanes = Value(32, self.f.add("<8 x i32>", self.f.splat("i32", CHUNK, first), ramp))
         return self._lanes
@@ -160,15 +175,33 @@ class Region:
     # Closing
 
     def close(self) -> None:
-        """Store what was written and append the loop to the function."""
+        """Store what was written, make the loop a function of its own, and call it."""
         f = self.f
         for r in self._dirty:
-            f.store("<8 x i32>", self.b.whole(self._rows[r]), f.at(self._base, r * ROW), 32)
-        body = self._body
+            place, value = f.at("%base", r * ROW), self._rows[r]
+            if not self.exec_full:
+                old = Value(32, f.let(f"load volatile <8 x i32>, ptr {place}, align 32"))
+                value = self.b.select(self._exec, value, old)
+            f.store("<8 x i32>", self.b.whole(value), place, 32)
         f.lines = self._outer
-        with f.loop(CHUNKS) as chunk:
-            f.emit(f"{self._chunk} = add i64 {chunk}, 0")
-            f.emit(f"{self._base} = getelementptr i8, ptr %wave, i64 {f.mul('i64', chunk, str(4 * CHUNK))}")
-            f.lines.extend(body)
+        name = f"region_{len(f.module.functions)}"
+        pointers = [("ptr noalias", "wave"), ("ptr noalias", "scalars")]
+        words = [("i32", f"w{i}") for i in range(len(self._words))]
+        loop = f.module.function(name, "void", [*pointers, *words])
+        loop.lines = [
+            *self._head,
+            "br label %loop",
+            "loop:",
+            "%chunk = phi i64 [0, %entry], [%next, %loop]",
+            f"%lanes = mul nuw nsw i64 %chunk, {4 * CHUNK}",
+            "%base = getelementptr i8, ptr %wave, i64 %lanes",
+            *self._body,
+            "%next = add nuw nsw i64 %chunk, 1",
+            f"%more = icmp ult i64 %next, {CHUNKS}",
+            "br i1 %more, label %loop, label %done",
+            "done:",
+            "ret void",
+        ]
+        f.call("void", name, ("ptr", "%wave"), ("ptr", "%scalars"), *[("i32", word) for word in self._words])
         for r in self.mask_writes:
             self._scalars.forget(r, 2)

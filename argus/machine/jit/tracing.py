@@ -128,7 +128,7 @@ class BlockTrace:
     def close(self) -> Facts:
         """Complete the reservation; the entry's layout."""
         self.f.lines[self._hole] = f"{self._next} = getelementptr i8, ptr {self._entry}, i64 {8 * self._words}"
-        barrier = self.block.insts[-1].op == "s_barrier"
+        barrier = bool(self.block.insts) and self.block.insts[-1].op == "s_barrier"
         return {
             "words": self._words,
             "pcs": self._pcs,

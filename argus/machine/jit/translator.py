@@ -18,9 +18,19 @@ from dataclasses import dataclass
 
 from argus.gfx942.inst import EXEC, VCC, Inst, Operand
 from argus.gfx942.mfma import Mfma
-from argus.machine.jit.effects import HWREG, VSKIP, Effects, effects, row_of
+from argus.machine.jit.effects import HWREG, Effects, effects, row_of
 from argus.machine.jit.errors import JitUnsupported
-from argus.machine.jit.flow import ENDS, ONES, Block, Flow, read_flow, step_constants
+from argus.machine.jit.flow import (
+    ENDS,
+    ONES,
+    Block,
+    Flow,
+    ends_block,
+    is_backward,
+    read_flow,
+    real_pc,
+    step_constants,
+)
 from argus.machine.jit.frame import LANES, ROW, SPARE_ROWS, VECTOR_ROWS, Context, Exit, Scalar
 from argus.machine.jit.irtext import Module
 from argus.machine.jit.lanewise import LaneWise
@@ -33,8 +43,8 @@ from argus.machine.jit.lower_scalar import (
     lower_lane_read,
     lower_lane_write,
     lower_salu,
-    lower_skip,
     lower_swap,
+    skip_bit,
     special,
 )
 from argus.machine.jit.objects import Facts
@@ -56,7 +66,6 @@ REGION_LIMIT = 40
 SPARES = SPARE_ROWS - 2
 ALL_LANES = (1 << LANES) - 1
 NOTHING = NO_EFFECT | {"s_waitcnt"}
-VECTOR_PREFIXES = ("v_", "ds_", "buffer_", "global_", "flat_", "scratch_")
 MODE_REGISTER = 1
 ROUNDING = 15
 
@@ -173,19 +182,20 @@ class Translator:
         self.f.ret("i32", str(int(reason)))
 
     def _terminate(self, block: Block) -> None:
-        last = block.insts[-1]
-        if last.op in ENDS:
+        last = block.insts[-1] if block.insts else None
+        if not block.successors:
             self._leave(Exit.END, None)
-        elif last.op == "s_barrier":
+        elif last is not None and last.op == "s_barrier":
             self._leave(Exit.BARRIER, block.successors[0])
-        elif last.op == "s_branch" or last.op not in BRANCHES:
-            self._go(last, block.successors[0])
+        elif len(block.successors) == 1 or last is None:
+            self._go(block, block.successors[0])
         else:
-            yes, no = block.successors
-            taken = self.f.fresh_label("taken")
-            self.f.branch(self._condition(BRANCHES[last.op]), taken, f"pc_{no}")
-            self.f.label(taken)
-            self._go(last, yes)
+            condition = skip_bit(self, last) if last.op == "s_setvskip" else self._condition(BRANCHES[last.op])
+            labels = [self.f.fresh_label("taken"), self.f.fresh_label("not")]
+            self.f.branch(condition, *labels)
+            for label, target in zip(labels, block.successors, strict=True):
+                self.f.label(label)
+                self._go(block, target)
 
     def _condition(self, name: str) -> str:
         if name.startswith("scc"):
@@ -194,9 +204,9 @@ class Translator:
         pair = self.scalars.load64(EXEC if name.startswith("exec") else VCC)
         return self.f.compare("ne" if name.endswith("nz") else "eq", "i64", pair, "0")
 
-    def _go(self, last: Inst, target: int) -> None:
+    def _go(self, block: Block, target: int) -> None:
         """Jump; backwards only while the time slice lasts."""
-        if target > last.pc:
+        if not is_backward(block, target):
             self.f.jump(f"pc_{target}")
             return
         left = self.f.load("i64", self.f.at("%context", int(Context.SLICE)), 8)
@@ -208,7 +218,7 @@ class Translator:
     # Instructions
 
     def _instruction(self, inst: Inst) -> None:
-        if inst.op in NOTHING or inst.op in ENDS or inst.op in BRANCHES or inst.op == "s_barrier":
+        if inst.op in NOTHING or ends_block(inst):
             return
         effect = effects(inst, self.spec.accum_offset)
         rows = effect.vector_reads | effect.vector_writes
@@ -217,10 +227,11 @@ class Translator:
             if self.highest_row >= VECTOR_ROWS:
                 raise JitUnsupported(inst, "names a register beyond the 512 of a wave")
         self._set_mode(inst)
-        if self.scalars.constant(VSKIP) != 0 and inst.op.startswith(VECTOR_PREFIXES):
-            self._skippable(inst, effect)
+        lane_op = VALU.get(inst.op)
+        if lane_op is not None:
+            self._lane_instruction(inst, lane_op, effect)
         else:
-            self._dispatch(inst, effect)
+            self._other_instruction(inst, effect)
         self.staging.invalidate(effect.vector_writes)
 
     def _set_mode(self, inst: Inst) -> None:
@@ -231,25 +242,6 @@ class Translator:
         if mode != self.mode:
             self.close_region()
             self.mode = mode
-
-    def _dispatch(self, inst: Inst, effect: Effects) -> None:
-        lane_op = VALU.get(inst.op)
-        if lane_op is not None:
-            self._lane_instruction(inst, lane_op, effect)
-        else:
-            self._other_instruction(inst, effect)
-
-    def _skippable(self, inst: Inst, effect: Effects) -> None:
-        """A vector instruction that s_setvskip may turn off."""
-        if self.spec.trace:
-            raise JitUnsupported(inst, "an execution record of code that s_setvskip may skip")
-        self.close_region()
-        word = self.f.load("i32", self.f.at("%scalars", int(Scalar.VSKIP)), 4)
-        with self.f.when(self.f.compare("eq", "i32", word, "0")):
-            self._dispatch(inst, effect)
-            self.close_region()
-        self.scalars.reset(self.scalars.constants)
-        self.staging.clear()
 
     def _lane_instruction(self, inst: Inst, op: Op, effect: Effects) -> None:
         source_row, where, masked = (None, None, ALL_LANES) if inst.enc != "dpp" else self._shuffled(inst)
@@ -309,8 +301,6 @@ class Translator:
             self._cross_lanes(inst)
         elif inst.op in HARDWARE_REGISTERS:
             lower_hardware_register(self, inst)
-        elif inst.op == "s_setvskip":
-            lower_skip(self, inst)
         elif inst.op in CLOCKS or inst.op == "s_getpc_b64":
             lower_counter(self, inst)
         elif inst.op == "v_swap_b32":
@@ -336,7 +326,7 @@ class Translator:
         index, source = (("ptr", self.row_pointer(o)) for o in inst.operands[1:3])
         f.call("void", name, out, index, source, ("i32", str(number)), exec_)
 
-    def _shuffled(self, inst: Inst) -> tuple[int, str | None, int]:
+    def _shuffled(self, inst: Inst) -> tuple[int, int | None, int]:
         """DPP: the first source shuffled into a spare row; lanes to write, as a stored mask or a constant."""
         explicit = sum(word not in ("scc", "exec") for word in VALU[inst.op].results)
         source = inst.operands[explicit]
@@ -358,7 +348,7 @@ class Translator:
 
     def _emit_shuffle(
         self, first: int, spare: int, lanes: tuple[int, ...], enabled: int, bound: bool, exists: int
-    ) -> tuple[int, str | None, int]:
+    ) -> tuple[int, int | None, int]:
         f = self.f
         source, out = f.at("%wave", first * ROW), f.at("%wave", spare * ROW)
         if self.scalars.exec_full:
@@ -371,8 +361,8 @@ class Translator:
         if bound:
             return spare, None, enabled
         signed = enabled - (enabled >> 63 << 64)
-        place = f.at("%scalars", int(Scalar.LANE_MASKS) + 8 * (spare - VECTOR_ROWS))
-        f.store("i64", f.binary("and", "i64", valid, str(signed)), place, 8)
+        place = int(Scalar.LANE_MASKS) + 8 * (spare - VECTOR_ROWS)
+        f.store("i64", f.binary("and", "i64", valid, str(signed)), f.at("%scalars", place), 8)
         return spare, place, ALL_LANES
 
     # Regions

@@ -1,0 +1,187 @@
+"""How fast the JIT executes machine code, as ratios to NumPy and to the interpreter in the same run.
+
+    python bench/machine_speed.py            all rows; about a minute
+    python bench/machine_speed.py gemm fa    some rows
+
+| row      | ratio                                                             | goal   |
+|----------|-------------------------------------------------------------------|--------|
+| gemm     | FLOP rate of Triton's bf16 256x256x64 GEMM / NumPy's sgemm         | 0.45   |
+| fa       | FLOP rate of Triton's flash attention, D = 128 / NumPy's sgemm     | 0.40   |
+| memory   | bytes moved by a vector addition / by np.copyto, per second        | 0.30   |
+| interp   | time of the interpreter / time of the JIT, same GEMM               | 300    |
+| threads  | CPU time per workgroup with two threads / with one                 | <= 1.1 |
+| record   | time with an execution record / without                            | <= 3   |
+| first    | seconds of the first launch, empty cache                           | <= 3   |
+| later    | milliseconds of a later launch of a one-workgroup kernel           | <= 50  |
+
+Times are CPU times of this process, the least of several runs, NumPy and JIT alternating; a busy machine slows both.
+Kernels are compiled by Triton (a test dependency), which needs no GPU for that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("ARGUS_THREADS", "1")
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "machine"))
+
+import jit_triton_kernels as kernels
+
+from argus.machine import load
+from argus.machine.jit.executor import execute, translate
+from argus.machine.launch import Kernel, Options
+
+SIZE = 1024
+ELEMENTS = 1 << 24
+
+
+def least(run: Callable[[], object], repeats: int = 5) -> float:
+    """CPU seconds of the fastest of several runs."""
+    best = float("inf")
+    for _ in range(repeats):
+        start = time.process_time()
+        run()
+        best = min(best, time.process_time() - start)
+    return best
+
+
+def paired(run: Callable[[], object], other: Callable[[], object], rounds: int = 4) -> tuple[float, float]:
+    """Least CPU seconds of two things measured in turn."""
+    times = [(least(run, 2), least(other, 3)) for _ in range(rounds)]
+    return min(t for t, _ in times), min(t for _, t in times)
+
+
+def sgemm() -> tuple[Callable[[], object], float]:
+    a = np.random.default_rng(0).standard_normal((SIZE, SIZE), dtype=np.float32)
+    out = np.empty_like(a)
+    return lambda: np.matmul(a, a, out=out), 2.0 * SIZE**3
+
+
+def prepared_runner(kernel: Kernel, launch: kernels.Launch, options: Options | None = None) -> Callable[[], object]:
+    """The launch without copying arguments: only what the executor does."""
+    prepared = kernel.prepare(launch.grid, launch.block, launch.args, launch.lds, None, options or Options())
+    return lambda: execute(prepared)
+
+
+def row(name: str, value: float, goal: str, detail: str) -> None:
+    print(f"{name:8s} {value:10.3f}   goal {goal:8s} {detail}", flush=True)
+
+
+def rate_row(name: str, launch: kernels.Launch, goal: str) -> None:
+    kernel = load(launch.code).kernel()
+    run = prepared_runner(kernel, launch)
+    run()
+    reference, flops = sgemm()
+    reference()
+    mine, theirs = paired(run, reference)
+    ratio = launch.flops / mine / (flops / theirs)
+    row(name, ratio, goal, f"{launch.flops / mine / 1e9:.1f} GFLOP/s of {flops / theirs / 1e9:.1f} (sgemm)")
+
+
+def memory_row() -> None:
+    launch = kernels.vector_add(ELEMENTS)
+    run = prepared_runner(load(launch.code).kernel(), launch)
+    run()
+    source = np.ones(ELEMENTS, np.float32)
+    target = np.empty_like(source)
+    mine, theirs = paired(run, lambda: np.copyto(target, source))
+    moved, copied = 12 * ELEMENTS / mine, 8 * ELEMENTS / theirs
+    row("memory", moved / copied, ">= 0.3", f"{moved / 1e9:.2f} GB/s of {copied / 1e9:.2f} (copy)")
+
+
+def interpreter_row() -> None:
+    small = kernels.gemm(256, 256, 128)
+    kernel = load(small.code).kernel()
+    jit = prepared_runner(kernel, small)
+    jit()
+    start = time.process_time()
+    kernel(small.grid, small.block, *small.args, lds=small.lds, executor="interp")
+    slow = time.process_time() - start
+    fast = least(jit, 20)
+    row("interp", slow / fast, ">= 300", f"{slow:.2f} s of the interpreter, {fast * 1e3:.2f} ms of the JIT")
+
+
+def threads_row() -> None:
+    launch = kernels.gemm(1024, 1024, 1024)
+    run = prepared_runner(load(launch.code).kernel(), launch)
+    times = {}
+    for _ in range(3):
+        for count in ("1", "2"):
+            os.environ["ARGUS_THREADS"] = count
+            times[count] = min(times.get(count, float("inf")), least(run, 3))
+    os.environ["ARGUS_THREADS"] = "1"
+    row("threads", times["2"] / times["1"], "<= 1.1", f"{times['1'] * 1e3:.1f} and {times['2'] * 1e3:.1f} ms CPU time")
+
+
+def record_row() -> None:
+    launch = kernels.gemm(512, 512, 1024)
+    kernel = load(launch.code).kernel()
+    plain, traced = prepared_runner(kernel, launch), prepared_runner(kernel, launch, Options(record=True))
+    plain(), traced()
+    with_record, without = paired(traced, plain, 3)
+    row("record", with_record / without, "<= 3", f"{with_record * 1e3:.1f} and {without * 1e3:.1f} ms")
+
+
+def first_row() -> None:
+    for name, launch in (("gemm", kernels.gemm(256, 256, 64)), ("fa", kernels.attention(128))):
+        folder = tempfile.mkdtemp()
+        before = os.environ.get("ARGUS_CACHE")
+        os.environ["ARGUS_CACHE"] = folder
+        try:
+            module = load(launch.code)
+            start = time.perf_counter()
+            translated = translate(module.code, module.names[0])
+            wall = time.perf_counter() - start
+        finally:
+            shutil.rmtree(folder)
+            os.environ.pop("ARGUS_CACHE") if before is None else os.environ.update(ARGUS_CACHE=before)
+        row("first", wall, "<= 3", f"{name}: {translated.facts['instructions']} static instructions")
+
+
+def later_row() -> None:
+    launch = kernels.vector_add(1024)
+    kernel = load(launch.code).kernel()
+
+    def again() -> None:
+        kernel(launch.grid, launch.block, *launch.args, lds=launch.lds, executor="jit")
+
+    again()
+    row("later", least(again) * 1e3, "<= 50", "whole call, arguments copied, translation in memory")
+
+
+ROWS: dict[str, Callable[[], Any]] = {
+    "first": first_row,
+    "gemm": lambda: rate_row("gemm", kernels.gemm(1024, 1024, 1024), ">= 0.45"),
+    "fa": lambda: rate_row("fa", kernels.attention(1024), ">= 0.40"),
+    "memory": memory_row,
+    "interp": interpreter_row,
+    "threads": threads_row,
+    "record": record_row,
+    "later": later_row,
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("rows", nargs="*", choices=[*ROWS, []], help="which rows (default: all)")
+    chosen = parser.parse_args().rows or list(ROWS)
+    for name in chosen:
+        ROWS[name]()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

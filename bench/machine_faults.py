@@ -6,13 +6,9 @@ Each fault changes one instruction of a Triton kernel: an s_waitcnt or s_barrier
 instruction is shifted, or an s_nop is shortened to s_nop 0. A fault is *observable* if a separate, simple judge says
 so:
 
-* s_waitcnt: replaying the executed instructions of the unchanged kernel, some wave touches a register of a load that
-only
-  this wait (or a later one) completes before the touch, or passes a barrier with LDS work in flight that only this wait
-  completes;
-* s_barrier: in the recorded LDS and global addresses two waves meet at the same bytes, one writing, on the two sides
-of it
-  with no other barrier between;
+* s_waitcnt: replaying the executed instructions of the unchanged kernel, some wave touches a register of a load, or
+  passes a barrier with LDS work in flight, that only this wait completes before;
+* s_barrier: in the recorded LDS addresses two waves meet at the same bytes, one writing, on the two sides of it;
 * LDS offset: the result of a plain run, without checks, changes;
 * s_nop: every one the compiler put there for more than one wait state.
 

@@ -28,6 +28,7 @@ CODES: Mapping[str, str] = {
     "ARG-M110": "invalid code",
     "ARG-M111": "invalid launch",
     "ARG-M112": "conflicting stores",
+    "ARG-M113": "trap",
 }
 
 

@@ -185,6 +185,8 @@ class Program:
             return flow.compile_skip(inst)
         if op in control.CLOCKS:
             return flow.compile_clock(inst)
+        if op == control.TRAP:
+            return self._refuse(inst, "ARG-M113", f"the kernel executed s_trap {inst.operands[0].value}")
         raise Unsupported("the machine does not know it")
 
     def _branch(self, inst: Inst) -> Run:

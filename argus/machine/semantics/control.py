@@ -53,6 +53,8 @@ CLOCKS = frozenset({"s_memtime", "s_memrealtime"})
 """They return the number of instructions the wave has executed, so runs repeat."""
 INDEXING = frozenset({"s_set_gpr_idx_on", "s_set_gpr_idx_off", "s_set_gpr_idx_idx", "s_set_gpr_idx_mode"})
 """Bits of the mode: 1 source 0, 2 source 1, 4 source 2, 8 destination; the index is M0[7:0], the mode M0[15:12]."""
+TRAP = "s_trap"
+"""The kernel gives up (a failed assertion, an abort): the launch ends with a report."""
 SKIPPING = "s_setvskip"
 """While set, vector instructions are skipped; s_setvskip with both operands zero clears it."""
 
@@ -60,7 +62,7 @@ CONTROL: frozenset[str] = (
     frozenset(BRANCHES)
     | INDIRECT
     | ENDS
-    | {BARRIER, WAIT, SKIPPING}
+    | {BARRIER, WAIT, SKIPPING, TRAP}
     | NO_EFFECT
     | HARDWARE_REGISTERS
     | CLOCKS

@@ -4,7 +4,9 @@ A compiler divides n by d as: scale both (v_div_scale twice), v_rcp of the scale
 scaled quotient and its correction by v_div_fmas, and the special cases by v_div_fixup. The scale keeps every
 intermediate normal; v_div_fmas undoes it: by 2**64 for large and 2**-64 for small quotients (f64: 2**128 and
 2**-128). AMD's CDNA manual prints 2**32 for the f32 factor, which would not undo a scale of 2**64; the later manuals'
-form is used.
+form is used. For a denormal quotient by a huge divisor the manual scales the divisor up, out of range; scaling it down is
+what makes the sequence right, and is used here.
+A NaN quotient of ordinary operands can only come from an overflow on the way, so v_div_fixup makes it infinite.
 """
 
 from __future__ import annotations
@@ -145,7 +147,7 @@ def _div_scale(f: _F32, b: Builder, x: Word, den: Word, num: Word) -> tuple[Word
     n = b.select(tiny_num, up, keep)
     n = b.select(tiny_quotient, b.select(is_num, up, keep), n)
     n = b.select(tiny_inverse, down, n)
-    n = b.select(b.mask_and(tiny_inverse, tiny_quotient), b.select(is_den, up, keep), n)
+    n = b.select(b.mask_and(tiny_inverse, tiny_quotient), b.select(is_den, down, keep), n)
     n = b.select(small_den, up, n)
     n = b.select(near_max, b.select(is_den, up, keep), n)
     flag = b.mask_or(near_max, b.mask_and(tiny_quotient, b.mask_not(small_den)))
@@ -168,7 +170,8 @@ def _div_fixup(f: _F32, b: Builder, quotient: Word, den: Word, num: Word) -> Wor
     zero, inf = f.const(b, 0), f.const(b, f.inf)
     den_zero, num_zero = f.equal(b, den, zero), f.equal(b, num, zero)
     den_inf, num_inf = b.eq(abs_den, inf), b.eq(abs_num, inf)
-    r = b.or_(b.and_(quotient, magnitude), sign)
+    overflowed = f.nan_of(b, quotient)
+    r = b.or_(b.select(overflowed, inf, b.and_(quotient, magnitude)), sign)
     vanishes = b.slt32(b.sub32(f.exponent(b, num), f.exponent(b, den)), b.const32(-f.underflow))
     r = b.select(vanishes, sign, r)
     r = b.select(b.mask_or(den_inf, num_zero), sign, r)

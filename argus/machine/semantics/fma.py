@@ -63,7 +63,7 @@ def fma64_scalar(a: float, b: float, c: float) -> float:
     try:
         return numerator / denominator
     except OverflowError:
-        return math.copysign(math.inf, numerator)
+        return math.inf if numerator > 0 else -math.inf
 
 
 def fma64(a: F64, b: F64, c: F64) -> F64:

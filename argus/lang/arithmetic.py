@@ -87,10 +87,14 @@ def folded(e: Expr) -> Expr | int | bool:
     return bool(e.value) if e.boolean else e.value
 
 
+def article(name: str) -> str:
+    return f"{'an' if name[0] in 'aefhilmnorsx' else 'a'} {name}"
+
+
 def describe(x: object) -> str:
     """What a value is, in the author's words."""
     if isinstance(x, Tile):
-        return f"a {x.dtype} tile"
+        return f"{article(x.dtype.name)} tile"
     if isinstance(x, Coordinates):
         return "the coordinates of a tile"
     if isinstance(x, Expr):

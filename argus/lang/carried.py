@@ -49,5 +49,5 @@ def shape_of(value: object) -> object:
 def kind_text(value: object) -> str:
     if isinstance(value, Tile):
         digits = "×".join(str(n) for _, n in value.dist.digits) or "1"
-        return f"a {value.dtype} tile of {digits} over ({', '.join(value.dist.axes)})"
-    return arithmetic.describe(value)
+        return f"{arithmetic.article(value.dtype.name)} tile of {digits} over ({', '.join(value.dist.axes)})"
+    return repr(value) if isinstance(value, (int, float, str)) else arithmetic.describe(value)

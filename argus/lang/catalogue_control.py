@@ -147,7 +147,7 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
     (
         "AG522",
         "assign-outside",
-        "`{name}` belongs to a function that is not running",
+        "`{name}` cannot be changed here: it belongs to the file, or to a function that has returned",
         "return the new value and assign it where it is used",
         "A function may change tiles of the functions that are being read around it, not constants of the "
         "file and not those of a function that has returned.",

@@ -66,7 +66,7 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "AG409",
         "no-conversion",
         "{left} cannot become {right}",
-        "use ag.where(mask, 1, 0) for masks; bitcast keeps the number of bits",
+        "use ag.where(mask, f32(1), f32(0)) for masks; bitcast keeps the number of bits",
         "Conversions exist between numbers, not between numbers and masks.",
     ),
     (
@@ -151,7 +151,7 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "AG421",
         "reduction-over-waves",
         "parts along {axes} are held by different waves",
-        "reduce each wave's part (within=\"wave\"), write the parts to LDS, ag.barrier(), and reduce again",
+        'reduce each wave\'s part (within="wave"), write the parts to LDS, ag.barrier(), and reduce again',
         "Waves exchange data only through memory.",
     ),
     (

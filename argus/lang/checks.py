@@ -28,6 +28,8 @@ RULES = (
     "same", "distinct", "invariant",
 )  # fmt: skip
 
+ABOUT_INDICES = ("same", "distinct", "invariant")
+
 Target = Value | Memory | str
 
 
@@ -40,7 +42,7 @@ def check(interp: Expressions, *targets: object, rule: str, **facts: object) -> 
     for t in targets:
         if isinstance(t, str):
             axes.append(t)
-        elif isinstance(t, (Expr, int)):
+        elif isinstance(t, (Expr, int)) and rule in ABOUT_INDICES:
             exprs.append(E.as_expr(t))
         else:
             found += _targets(ctx, rule, t)

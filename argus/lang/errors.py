@@ -1,12 +1,12 @@
 """What a kernel author is told when a program is not one: a coded diagnostic with a place, notes and a fix.
 
-    error[AG307]: `width=16` moves 8 elements at once, but element 1 of a thread is not next to element 0
-      --> gemm.py:31:14
+    error[AG307]: `width=16` moves 4 elements at once, but element 1 of a thread is not next to element 0
+      --> scale.py:10:9
        |
-    31 |         ra = A[bm*BM, kt*BK].load(COPY_A, width=16)
-       |              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-       = note: element 0 is at K = 0, element 1 at K = 32 (thread 0)
-       = help: make the last register axis of the owner run along K, or use a smaller width
+    10 |     v = x[start].load(PART, width=16)
+       |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+       = note: in thread 0, element 0 is at n = 0; element 1 at n = 256
+       = help: let the last register digit of the owner run along the contiguous axis, or use a smaller width
 
 The code never changes its meaning, the words may. The words live in `argus.lang.catalogue`, one entry per mistake; a
 raise site only names the code and fills in the names and numbers of the program at hand. A diagnostic is plain data:
@@ -48,13 +48,14 @@ class Diagnostic:
 
     def render(self) -> str:
         """The diagnostic as text, with the source line and carets under the place."""
-        lines = [f"error[{self.code}]: {self.message}", f"  --> {self.span}"]
-        lines += _snippet(self.source, self.span)
+        margin = " " * len(str(self.span.line))
+        lines = [f"error[{self.code}]: {self.message}", f"{margin}--> {self.span}"]
+        lines += _snippet(self.source, self.span, margin)
         for note in self.notes:
             where = f" ({note.span})" if note.span is not None else ""
-            lines.append(f"   = note: {note.text}{where}")
+            lines.append(f"{margin} = note: {note.text}{where}")
         if self.fix:
-            lines.append(f"   = help: {self.fix}")
+            lines.append(f"{margin} = help: {self.fix}")
         return "\n".join(lines) + "\n"
 
     def to_json(self) -> dict[str, Any]:
@@ -113,7 +114,7 @@ def span_json(span: Span) -> dict[str, Any]:
     }
 
 
-def _snippet(source: str, span: Span) -> list[str]:
+def _snippet(source: str, span: Span, margin: str) -> list[str]:
     lines = source.splitlines()
     if not 1 <= span.line <= len(lines):
         return []
@@ -126,6 +127,4 @@ def _snippet(source: str, span: Span) -> list[str]:
         left = max(0, min(start - 20, len(shown) - _WIDEST_LINE))
         shown, start, stop = shown[left : left + _WIDEST_LINE], start - left, stop - left
     stop = min(max(stop, start + 1), max(len(shown), start + 1))
-    number = str(span.line)
-    margin = " " * len(number)
-    return [f"{margin} |", f"{number} | {shown}", f"{margin} | {' ' * start}{'^' * (stop - start)}"]
+    return [f"{margin} |", f"{span.line} | {shown}", f"{margin} | {' ' * start}{'^' * (stop - start)}"]

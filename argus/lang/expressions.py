@@ -109,7 +109,7 @@ class Expressions:
         if isinstance(value, Unavailable):
             from argus.lang.errors import Note
 
-            raise self.ctx.error(value.code, node, Note("this is the place", value.span), **value.words)
+            raise self.ctx.error(value.code, node, Note("because of this statement", value.span), **value.words)
         return value
 
     def _attribute(self, node: ast.Attribute) -> object:

@@ -30,6 +30,8 @@ def _signature(call: Call) -> inspect.Signature:
 
 
 def _words(message: str) -> str:
-    return message.replace("got an unexpected keyword argument", "it has no argument").replace(
-        "missing a required argument:", "it needs"
+    return (
+        message.replace("'", "`")
+        .replace("got an unexpected keyword argument", "it has no argument")
+        .replace("missing a required argument:", "it needs")
     )

@@ -20,6 +20,8 @@ from argus.layout.expr import Expr, as_expr
 
 Element = tuple[Value, int]
 
+SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "=="}
+
 WIDE_CHUNK = 32
 """Registers per value where nothing else decides."""
 
@@ -214,7 +216,7 @@ def elementwise(ctx: Context, fn: str, *args: Tile) -> Tile:
     data = args[1:] if fn == "select" else args
     for t in data[1:]:
         if t.dtype != data[0].dtype:
-            raise ctx.error("AG401", what=f"`{fn}`", left=data[0].dtype, right=t.dtype)
+            raise ctx.error("AG401", what=f"`{SYMBOLS.get(fn, fn)}`", left=data[0].dtype, right=t.dtype)
     if fn == "select" and args[0].dtype != boolean:
         raise ctx.error("AG412", dtype=args[0].dtype)
     if data[0].dtype.kind not in spec.kinds:

@@ -37,7 +37,7 @@ HOSTILE: dict[str, tuple[str, str]] = {
     "decorator": (HEAD + "@print\ndef f():\n    pass\n", "AG105"),
     "class": (HEAD + "class X:\n    print('SENTINEL')\n", "AG121"),
     "module call": (HEAD + "print('SENTINEL')\n", "AG121"),
-    "endless comprehension": (body(f"x = [0 {'for i in range(60000) ' * 6}]"), "AG115"),
+    "endless comprehension": (body(f"x = [0 {'for i in range(60000) ' * 6}]"), "AG113"),
     "huge range": (body("x = [i for i in range(10**9)]"), "AG115"),
     "huge unroll": (body("for i in ag.unroll(1000, 1000): ag.barrier()"), "AG115"),
     "large unroll": (body("for i in ag.unroll(60000): ag.barrier()"), "AG113"),
@@ -105,7 +105,9 @@ def test_ten_megabytes_of_nesting(tmp_path: Path) -> None:
         assert (done.returncode, done.stdout.strip()) == (0, "AG102"), done.stderr
 
 
-@pytest.mark.parametrize("text", ["(" * 120_000, "[" * 250_000, "x" + "[0]" * 80_000, "-" * 250_000 + "1", "lambda:" * 30_000 + "1"])
+@pytest.mark.parametrize(
+    "text", ["(" * 120_000, "[" * 250_000, "x" + "[0]" * 80_000, "-" * 250_000 + "1", "lambda:" * 30_000 + "1"]
+)
 def test_deep_files_below_the_size_limit(text: str, tmp_path: Path) -> None:
     path = tmp_path / "deep.py"
     path.write_text(text)

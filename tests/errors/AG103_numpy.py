@@ -1,0 +1,7 @@
+"""Tables are computed with numpy."""
+
+import numpy as np
+
+import argus as ag
+
+SIZES = np.arange(4)

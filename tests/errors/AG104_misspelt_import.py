@@ -1,0 +1,2 @@
+import argus as ag
+from argus import bfloat16

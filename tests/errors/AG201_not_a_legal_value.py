@@ -1,0 +1,5 @@
+# settings: BM=96
+import argus as ag
+from argus import bf16, f32, i32
+
+BM = ag.knob(64, legal=(64, 128), why="rows per workgroup")

@@ -1,0 +1,4 @@
+import argus as ag
+from argus import bf16, f32, i32
+
+BM = ag.knob(96, legal=(64, 128), why="rows per workgroup")

@@ -1,0 +1,12 @@
+import argus as ag
+from argus import bf16, f32, i32
+
+TILE = ag.Layout(row=(32, 128), col=(32, 4)).xor(col="row[0:3]")
+ROWS = ag.Owner(t=256, e=4, row="t//8", col="t%8*4 + e")
+PART = ag.Owner(t=256, e=4, n="t*4 + e")
+
+
+@ag.kernel(threads=256)
+def scale(x: ag.In["N", f32], y: ag.Out["N", f32]):
+    tile = ag.shared(TILE, f32)
+    v = tile.load(ROWS, width=16)

@@ -1,0 +1,12 @@
+import argus as ag
+from argus import bf16, f32, i32
+
+PART = ag.Owner(t=256, e=4, n="t*4 + e")
+
+
+@ag.kernel(threads=256)
+def scale(x: ag.In["N", f32], y: ag.Out["N", f32]):
+    b = ag.grid(N // 1024)
+    if b > 0:
+        v = x[1024 * b - 1024].load(PART, width=16)
+    y[1024 * b].store(v, width=16)

@@ -1,0 +1,86 @@
+"""One case on one executor: result, rates, what the checks reported.
+
+    row = measure(root, case, "jit", ())        Row; row.failure is "" if the result is within its bounds
+
+Rates are wave instructions and floating-point (or integer) operations per second of the launch itself, arguments
+copied in and out included, translation by the JIT not (it is done once, before). A kernel that cannot be run, or that
+the machine stops, is a failure with the machine's sentence; findings of the checks are not, they are shown.
+
+A kernel with a known flaw (a race, a missing wait) gives different results for different orders of waves. It is
+judged on the interpreter, waves interleaved and memory completing at once, as near to the hardware's timing as the
+machine has; the checks get a launch of their own. On the JIT, which runs a wave from barrier to barrier, the error is
+shown but not judged.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from argus import machine
+from argus.machine.checks import CheckName
+from argus.machine.errors import Report
+from argus.machine.jit.errors import JitError
+from argus.machine.jit.executor import translate
+from argus.machine.launch import Executor, Options
+from bench.foreign.case import Case, Judgement
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What the table shows of one case."""
+
+    case: Case
+    executor: Executor
+    judgement: Judgement | None = None
+    instructions: int = 0
+    seconds: float = 0.0
+    reports: list[Report] = field(default_factory=list)
+    stopped: str = ""
+
+    @property
+    def judged(self) -> bool:
+        """Whether the result says something about the machine."""
+        return not (self.case.flaw and self.executor == "jit")
+
+    @property
+    def failure(self) -> str:
+        if self.judgement is None:
+            return self.stopped
+        if not self.judged:
+            return ""
+        if not self.judgement.ok:
+            return f"off by {self.judgement.share:.3g} times what rounding may do"
+        return ""
+
+    @property
+    def found(self) -> str:
+        """Reports by code, such as "ARG-M101 x2"."""
+        counts = Counter(report.code for report in self.reports)
+        return ", ".join(f"{code} x{count}" for code, count in sorted(counts.items())) or "none"
+
+
+def measure(root: Path, build: Callable[[], Case], executor: Executor, checks: Sequence[CheckName]) -> Row:
+    """Run a case once (with a flaw and checks: twice); `build` makes it, with fresh arguments."""
+    case = build()
+    try:
+        if not (case.flaw and checks):
+            return _launch(root, case, executor, checks)
+        plain, checked = _launch(root, case, executor, ()), _launch(root, build(), executor, checks)
+        return replace(plain, reports=checked.reports)
+    except (machine.LoadError, machine.MachineError, JitError) as why:
+        return Row(case, executor, stopped=str(why).splitlines()[0])
+
+
+def _launch(root: Path, case: Case, executor: Executor, checks: Sequence[CheckName]) -> Row:
+    kernel = machine.load(root / case.path).kernel()
+    if executor == "jit":
+        translate(kernel.code, kernel.info.name, full_waves=case.block % 64 == 0)
+    start = time.perf_counter()
+    options = Options(checks=tuple(checks))
+    result = kernel(case.grid, case.block, *case.args, offsets=case.offsets, executor=executor, options=options)
+    seconds = time.perf_counter() - start
+    return Row(case, executor, case.judge(), result.instructions, seconds, result.reports)

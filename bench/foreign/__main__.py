@@ -51,9 +51,9 @@ def cells(row: Row) -> tuple[str, ...]:
     case = row.case
     head = (case.kernel, case.variant, case.shape, row.executor)
     if row.judgement is None:
-        return (*head, "-", "-", "-", "-", "stopped")
+        return (*head, "-", "-", "-", "-", "stopped" if row.stopped else "not run")
     rate, work = row.instructions / row.seconds, case.flops / row.seconds / 1e9
-    share = f"{row.judgement.share:.2f}" if row.judged else "not judged"
+    share = f"{row.judgement.share:.2f}" if not row.left_out else "not judged"
     measured = (f"{row.judgement.error:.1e}", share, f"{rate:.2e}", f"{work:.3g}")
     return (*head, *measured, row.found)
 
@@ -79,10 +79,10 @@ def main(given: list[str] | None = None) -> int:
     failed = [row for row in rows if row.failure]
     for row in failed:
         print(f"\nFAILED {row.case.kernel}, {row.case.variant}, {row.case.shape}: {row.failure}")
-    open_ = [row for row in rows if not row.judged]
-    for row in open_:
-        print(f"\nnot judged: {row.case.kernel}, {row.case.shape}: {row.case.flaw}")
-    print(f"\n{len(rows) - len(failed) - len(open_)} of {len(rows)} within their bounds, {len(open_)} not judged")
+    left_out = [row for row in rows if row.left_out]
+    for row in left_out:
+        print(f"\nnot judged: {row.case.kernel}, {row.case.shape}: {row.left_out}")
+    print(f"\n{len(rows) - len(failed) - len(left_out)} of {len(rows)} within their bounds, {len(left_out)} not judged")
     return 1 if failed else 0
 
 

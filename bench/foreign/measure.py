@@ -9,7 +9,7 @@ the machine stops, is a failure with the machine's sentence; findings of the che
 A kernel with a known flaw (a race, a missing wait) gives different results for different orders of waves. It is
 judged on the interpreter, waves interleaved and memory completing at once, as near to the hardware's timing as the
 machine has; the checks get a launch of their own. On the JIT, which runs a wave from barrier to barrier, the error is
-shown but not judged.
+shown but not judged. Neither is a kernel that the JIT leaves to the interpreter.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 from argus import machine
 from argus.machine.checks import CheckName
 from argus.machine.errors import Report
-from argus.machine.jit.errors import JitError
+from argus.machine.jit.errors import JitError, JitUnsupported
 from argus.machine.jit.executor import translate
 from argus.machine.launch import Executor, Options
 from bench.foreign.case import Case, Judgement
@@ -40,18 +40,15 @@ class Row:
     seconds: float = 0.0
     reports: list[Report] = field(default_factory=list)
     stopped: str = ""
-
-    @property
-    def judged(self) -> bool:
-        """Whether the result says something about the machine."""
-        return not (self.case.flaw and self.executor == "jit")
+    left_out: str = ""
+    """Why the result is not judged, if it is not."""
 
     @property
     def failure(self) -> str:
+        if self.left_out:
+            return ""
         if self.judgement is None:
             return self.stopped
-        if not self.judged:
-            return ""
         if not self.judgement.ok:
             return f"off by {self.judgement.share:.3g} times what rounding may do"
         return ""
@@ -71,6 +68,8 @@ def measure(root: Path, build: Callable[[], Case], executor: Executor, checks: S
             return _launch(root, case, executor, checks)
         plain, checked = _launch(root, case, executor, ()), _launch(root, build(), executor, checks)
         return replace(plain, reports=checked.reports)
+    except JitUnsupported as why:
+        return Row(case, executor, left_out=str(why))
     except (machine.LoadError, machine.MachineError, JitError) as why:
         return Row(case, executor, stopped=str(why).splitlines()[0])
 
@@ -83,4 +82,5 @@ def _launch(root: Path, case: Case, executor: Executor, checks: Sequence[CheckNa
     options = Options(checks=tuple(checks))
     result = kernel(case.grid, case.block, *case.args, offsets=case.offsets, executor=executor, options=options)
     seconds = time.perf_counter() - start
-    return Row(case, executor, case.judge(), result.instructions, seconds, result.reports)
+    left_out = case.flaw if executor == "jit" else ""
+    return Row(case, executor, case.judge(), result.instructions, seconds, result.reports, left_out=left_out)

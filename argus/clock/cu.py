@@ -118,9 +118,10 @@ class ComputeUnit:
                 states.append(state)
                 age += 1
             self.groups.append(states)
-        for simd, states in enumerate(self.waves):
-            for state in states:
+        for group_states in self.groups:
+            for state in group_states:
                 self._enter(state, state.started)
+        for simd in range(SIMDS_PER_CU):
             self._schedule(simd)
         while self.heap:
             now, simd = heapq.heappop(self.heap)

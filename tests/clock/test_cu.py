@@ -244,6 +244,31 @@ def test_priority_wins_the_shared_unit() -> None:
     assert second < first
 
 
+@pytest.mark.parametrize(("skewed", "low", "high"), [(False, 0.55, 0.72), (True, 0.93, 1.0)])
+def test_two_wave_groups_in_opposite_phases_keep_the_matrix_core_busy(skewed: bool, low: float, high: float) -> None:
+    """16 matrix instructions at raised priority, then 60 VALU ones, a barrier after each; the skew is one barrier."""
+    waves, program = [], Program()
+    matrix, add, barrier = program.matrix("mfma_32x32x8_bf16", 0, 600, 610), program.valu(), program.barrier()
+    up, down = (program.op("s_setprio", Unit.PRIORITY, amount=level) for level in (1, 0))
+    for number in range(8):
+        program.steps.clear()
+        if skewed and number >= 4:
+            program.add(barrier)
+        for _ in range(20):
+            program.add(up)
+            program.add(matrix, times=16)
+            program.add(down)
+            program.add(barrier)
+            program.add(add, times=60)
+            program.add(barrier)
+        if skewed and number < 4:
+            program.add(barrier)
+        waves.append(program.wave(0, number))
+    model = unit(program)
+    end = model.run([waves])
+    assert low <= sum(model.busy.matrix) / (4 * end) <= high
+
+
 def test_stalls_and_turns_add_up_to_the_life_of_every_wave() -> None:
     program = Program()
     matrix, add, ds, vm, barrier = (

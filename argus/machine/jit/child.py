@@ -1,11 +1,12 @@
 """The compiling child: LLVM IR on standard input, a host object file at the path given as argument.
 
-    python -P child.py OUTPUT PASSES < kernel.ll
+    python -P child.py OUTPUT < kernel.ll
 
 LLVM ends the whole process when it meets something it cannot do, so it is met here and not in the user's process.
 The script imports nothing of the package (it starts in a tenth of a second) and leaves no partial output behind:
-the object is written beside its final name and renamed. PASSES is 0 for none (kernels: their code is already what it
-should be, and optimisation would take longer than it saves) or the optimisation level for the runtime functions.
+the object is written beside its final name and renamed. No optimisation passes over
+the text: its code is already what it should be, they would take longer than they save; the code generator's own work
+(selection, scheduling, registers) is at its usual level.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import sys
 import llvmlite.binding as llvm
 
 
-def compile_text(text: str, passes: int) -> bytes:
+def compile_text(text: str) -> bytes:
     """Host machine code of an LLVM module."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -28,18 +29,13 @@ def compile_text(text: str, passes: int) -> bytes:
     )
     module.triple = llvm.get_default_triple()
     module.data_layout = str(machine.target_data)
-    if passes:
-        options = llvm.create_pipeline_tuning_options(speed_level=passes)
-        options.slp_vectorization = False
-        builder = llvm.create_pass_builder(machine, options)
-        builder.getModulePassManager().run(module, builder)
     made: bytes = machine.emit_object(module)
     return made
 
 
-def main(output: str, passes: int) -> int:
+def main(output: str) -> int:
     try:
-        made = compile_text(sys.stdin.read(), passes)
+        made = compile_text(sys.stdin.read())
     except RuntimeError as error:
         print(error, file=sys.stderr)
         return 1
@@ -51,4 +47,4 @@ def main(output: str, passes: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], int(sys.argv[2])))
+    sys.exit(main(sys.argv[1]))

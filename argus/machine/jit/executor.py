@@ -71,7 +71,7 @@ def translate(
         found = _TRANSLATED.get(key)
         if found is None:
             entry: Entry = (store or ObjectStore.default()).get(key, lambda: translate_text(spec))
-            found = _TRANSLATED[key] = Translated(spec, entry.facts, Loaded(entry.code), entry.fresh)
+            found = _TRANSLATED[key] = Translated(spec, entry.facts, Loaded(entry.codes), entry.fresh)
     return found
 
 

@@ -182,6 +182,21 @@ class Module:
         self.constants[name] = f"@{name} = internal constant {type_} {value}, align {align}"
         return f"@{name}"
 
+    def parts(self, count: int) -> list[str]:
+        """The module as up to `count` modules of similar size that can be compiled apart and linked together."""
+        shares: list[list[str]] = [[] for _ in range(count)]
+        sizes = [0] * count
+        for name, function in sorted(self.functions.items(), key=lambda item: -len(item[1].lines)):
+            least = sizes.index(min(sizes))
+            shares[least].append(name)
+            sizes[least] += len(function.lines)
+        return [self._text(share) for share in shares if share]
+
+    def _text(self, names: Sequence[str]) -> str:
+        here = set(names)
+        bodies = [str(self.functions[name]) for name in names]
+        declared = [text for name, text in self.declarations.items() if name not in here]
+        return "\n".join([*self.constants.values(), *declared, *bodies, ""])
+
     def __str__(self) -> str:
-        declared = [text for name, text in self.declarations.items() if name not in self.functions]
-        return "\n".join([*self.constants.values(), *declared, *map(str, self.functions.values()), ""])
+        return self._text(list(self.functions))

@@ -214,8 +214,10 @@ class LaneWise:
         elif isinstance(divisor := mods.get("div"), int):
             scale = 1.0 / divisor
         clamp = bool(mods.get("clamp"))
-        if word not in FLOATS or (scale == 1.0 and not clamp):
+        if (scale == 1.0 and not clamp) or (clamp and self.inst.op in SATURATING) or len(self.op.results) > 1:
             return value
+        if word not in FLOATS:
+            raise JitUnsupported(self.inst, "output modifier on an integer")
         made: Value = output_modifiers(self.b, word, value, clamp=clamp, scale=scale, nan_to_zero=self.dx10_clamp)
         return made
 

@@ -1,16 +1,17 @@
 """Compiled objects on disk, keyed by content.
 
     objects = ObjectStore.default()
-    entry = objects.get(key, produce)       # produce() -> (LLVM text, facts about it); called only if the key is new
-    entry.code, entry.facts
+    entry = objects.get(key, produce)       # produce() -> (LLVM texts, facts about them); called only if the key is new
+    entry.codes, entry.facts
 
-An entry is two files in `$ARGUS_CACHE` (or `~/.cache/argus`) under `jit/`: KEY.o, the host object, and KEY.json, the
-facts the translator keeps with it and the object's SHA-256. The key covers everything the object depends on: the
-kernel's bytes and mode, the sources of the translator, the semantic table and the instruction facts (`source_digest`),
-the host processor and LLVM's version. An entry whose checksum does not match is made again. Entries are written by
-rename, so concurrent processes need no lock; the worst case is that both compile.
+An entry lies in `$ARGUS_CACHE` (or `~/.cache/argus`) under `jit/`: KEY.0.o, KEY.1.o ..., host objects that are linked
+together, and KEY.json, the facts the translator keeps with them and the objects' SHA-256. The key covers everything the
+objects depend on: the kernel's bytes and mode, the sources of the translator, the semantic table and the instruction
+facts (`source_digest`), the host processor and LLVM's version. An entry whose checksums do not match is made again.
+Files are written by rename, so concurrent processes need no lock; the worst case is that both compile.
 
-Compilation runs in a child process (`child.py`): if LLVM aborts, the caller gets `CompileError` with its last words.
+Each text is compiled in a child process of its own (`child.py`), all at once: if LLVM aborts, the caller gets
+`CompileError` with its last words.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,11 +42,14 @@ DEPENDS_ON = ("machine/jit", "machine/semantics", "gfx942")
 Facts = dict[str, Any]
 
 
+Produce = Callable[[], tuple[list[str], Facts]]
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A compiled object and what its producer noted about it."""
+    """Compiled objects and what their producer noted about them."""
 
-    code: bytes
+    codes: list[bytes]
     facts: Facts
     fresh: bool
 
@@ -74,47 +79,47 @@ class ObjectStore:
         root = os.environ.get("ARGUS_CACHE") or Path.home() / ".cache" / "argus"
         return ObjectStore(Path(root) / "jit")
 
-    def get(self, key: str, produce: Callable[[], tuple[str, Facts]], passes: int = 0) -> Entry:
+    def get(self, key: str, produce: Produce) -> Entry:
         """The entry of `key`, compiled now if it is not there."""
         found = self._read(key)
         if found is not None:
             return found
-        text, facts = produce()
-        return self._write(key, text, facts, passes)
+        texts, facts = produce()
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            return _compile_into(self.folder, key, texts, facts)
+        except OSError:
+            with tempfile.TemporaryDirectory() as folder:
+                return _compile_into(Path(folder), key, texts, facts)
 
     def _read(self, key: str) -> Entry | None:
         try:
-            code = (self.folder / f"{key}.o").read_bytes()
             facts = json.loads((self.folder / f"{key}.json").read_text())
-        except (OSError, ValueError):
+            sums = facts.pop("sha256")
+            codes = [(self.folder / f"{key}.{n}.o").read_bytes() for n in range(len(sums))]
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
-        if not isinstance(facts, dict) or facts.pop("sha256", None) != hashlib.sha256(code).hexdigest():
-            return None
-        return Entry(code, facts, fresh=False)
-
-    def _write(self, key: str, text: str, facts: Facts, passes: int) -> Entry:
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            return self._compile_into(self.folder, key, text, facts, passes)
-        except OSError:
-            with tempfile.TemporaryDirectory() as folder:
-                return self._compile_into(Path(folder), key, text, facts, passes)
-
-    @staticmethod
-    def _compile_into(folder: Path, key: str, text: str, facts: Facts, passes: int) -> Entry:
-        target = folder / f"{key}.o"
-        compile_object(text, target, passes)
-        code = target.read_bytes()
-        noted = json.dumps({**facts, "sha256": hashlib.sha256(code).hexdigest()})
-        partial = folder / f"{key}.json.{os.getpid()}"
-        partial.write_text(noted)
-        partial.replace(folder / f"{key}.json")
-        return Entry(code, json.loads(json.dumps(facts)), fresh=True)
+        return Entry(codes, facts, fresh=False) if _sums(codes) == sums else None
 
 
-def compile_object(text: str, target: Path, passes: int) -> None:
+def _sums(codes: Sequence[bytes]) -> list[str]:
+    return [hashlib.sha256(code).hexdigest() for code in codes]
+
+
+def _compile_into(folder: Path, key: str, texts: Sequence[str], facts: Facts) -> Entry:
+    targets = [folder / f"{key}.{n}.o" for n in range(len(texts))]
+    with ThreadPoolExecutor(len(texts)) as pool:
+        list(pool.map(compile_object, texts, targets))
+    codes = [target.read_bytes() for target in targets]
+    partial = folder / f"{key}.json.{os.getpid()}"
+    partial.write_text(json.dumps({**facts, "sha256": _sums(codes)}))
+    partial.replace(folder / f"{key}.json")
+    return Entry(codes, json.loads(json.dumps(facts)), fresh=True)
+
+
+def compile_object(text: str, target: Path) -> None:
     """Compile LLVM text into `target` in a child process."""
-    command = [sys.executable, "-P", str(CHILD), str(target), str(passes)]
+    command = [sys.executable, "-P", str(CHILD), str(target)]
     try:
         done = subprocess.run(command, input=text, text=True, capture_output=True, timeout=COMPILE_SECONDS, check=False)
     except subprocess.TimeoutExpired:

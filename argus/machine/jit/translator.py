@@ -1,7 +1,7 @@
 """One kernel as one host function: `i32 kernel(wave, scalars, context)`.
 
     spec = KernelSpec(code, entry, accum_offset, ...)
-    text, facts = translate_text(spec)
+    texts, facts = translate_text(spec)
 
 The function starts with a switch over the wave's resume point and consists of the kernel's basic blocks. It runs one
 wave until the wave ends, reaches a barrier, or its time slice is over (checked on backward jumps only), and says which
@@ -14,6 +14,7 @@ computation or one load between two runs of arithmetic does not break them apart
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from argus.gfx942.inst import EXEC, VCC, Inst, Operand
@@ -63,6 +64,8 @@ from argus.machine.semantics.modifiers import constant_bits
 REGION_LIMIT = 40
 """Instructions per region: longer loops need more values at once than the host has registers."""
 
+MOST_PARTS = 4
+PART_LINES = 6000
 SPARES = SPARE_ROWS - 2
 ALL_LANES = (1 << LANES) - 1
 NOTHING = NO_EFFECT | {"s_waitcnt"}
@@ -101,8 +104,14 @@ class KernelSpec:
     trace: bool = False
 
 
-def translate_text(spec: KernelSpec) -> tuple[str, Facts]:
-    """LLVM text of the kernel and the facts its execution needs."""
+def part_count(module: Module) -> int:
+    """How many parts to compile at once: one per core, none shorter than some thousand lines."""
+    lines = sum(len(function.lines) for function in module.functions.values())
+    return max(1, min(MOST_PARTS, len(os.sched_getaffinity(0)), lines // PART_LINES))
+
+
+def translate_text(spec: KernelSpec) -> tuple[list[str], Facts]:
+    """The kernel as LLVM texts, and the facts its execution needs."""
     t = Translator(spec)
     t.run()
     pointers = [("ptr", name) for name in ("context", "launch", "waves", "status")]
@@ -114,7 +123,7 @@ def translate_text(spec: KernelSpec) -> tuple[str, Facts]:
         "blocks": t.trace_facts,
         "resume": t.resume_points,
     }
-    return str(t.module), facts
+    return t.module.parts(part_count(t.module)), facts
 
 
 class Translator:

@@ -81,7 +81,9 @@ def _read(entry: Path) -> Compiled | None:
         if hashlib.sha256(code).hexdigest() != sidecar["object_sha256"]:
             return None
         plan = Plan(**facts["plan"], in_agprs=frozenset())
-        return Compiled(facts["name"], code, sidecar, (entry / "kernel.ll").read_text(), plan, Audit(**facts["audit"]))
+        pcs = [(pc, op) for pc, op in sidecar["pcs"]]
+        audit = Audit(**{**facts["audit"], "unneeded": tuple(facts["audit"]["unneeded"]), "pcs": pcs})
+        return Compiled(facts["name"], code, sidecar, (entry / "kernel.ll").read_text(), plan, audit)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

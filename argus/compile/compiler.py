@@ -76,7 +76,7 @@ def compile_kernel(kernel: Kernel) -> Compiled:
     code_object = linker.link(relocatable)
     pcs = lineinfo.op_at_pc(relocatable, kernel.name)
     found = audit.audit(kernel, registers, code_object, pcs)
-    return Compiled(kernel.name, code_object, sidecar(kernel, code_object, pcs), module.text, registers, found)
+    return Compiled(kernel.name, code_object, sidecar(kernel, code_object, found.pcs), module.text, registers, found)
 
 
 def sidecar(kernel: Kernel, code_object: bytes, pcs: list[tuple[int, int]]) -> dict[str, Any]:

@@ -6,6 +6,9 @@ show that it runs at least once nothing else is needed; otherwise the entry is g
 A vector that enters a loop as a constant (accumulators that start at zero) is made opaque first, in the register file
 it is to live in: LLVM would otherwise split the loop-carried vector into scalars and spill them.
 
+Memory accesses do not move across the edges of loops and branches: LLVM would sink a load to its first use, and with it
+the time it has to arrive.
+
 After a loop everything computed from `lane` before it is forgotten and computed anew: addresses of the epilogue would
 otherwise occupy registers throughout the loop.
 """
@@ -16,6 +19,7 @@ from collections.abc import Callable
 
 from argus.compile.context import Context, held_type, registers
 from argus.compile.function import Phi, Scope
+from argus.compile.liveness import taken
 from argus.ir.kernel import LANE
 from argus.ir.ops import For, If, Op
 from argus.ir.types import Value
@@ -49,7 +53,9 @@ def emit_for(c: Context, op: For, emit_block: EmitBlock, home: Callable[[Value],
         carried.append(phi)
         c.set(arg, phi.name)
     c.facts.enter(op.var, op.hi)
+    function.fence()
     emit_block(c, op.body)
+    function.fence()
     c.facts.leave(op.var)
     function.op = -1
     for phi, (_, _, back, _) in zip(carried, rows, strict=True):
@@ -62,6 +68,7 @@ def emit_for(c: Context, op: For, emit_block: EmitBlock, home: Callable[[Value],
     del indices.variables[op.var.name]
     entered_from = outer.label
     runs = c.facts.positive(op.hi - op.lo)
+    function.fence()
     if runs:
         function.line(f"br label %{label}")
     else:
@@ -78,6 +85,7 @@ def emit_for(c: Context, op: For, emit_block: EmitBlock, home: Callable[[Value],
         else:
             arms = f"[ {phi.start}, %{entered_from} ], [ {phi.back}, %{loop.label} ]"
             c.set(out, function.let(f"phi {phi.type} {arms}"))
+    function.fence()
     indices.forget(LANE.name)
     indices.variables[LANE.name] = (function.opaque("i32", indices.variables[LANE.name][0], "v"), outer)
 
@@ -91,6 +99,12 @@ def _start(c: Context, init: Value, arg: Value, home: Callable[[Value], str]) ->
 
 def emit_if(c: Context, op: If, emit_block: EmitBlock) -> None:
     function = c.function
+    if op.cond.op == "const":
+        emit_block(c, taken(op)[0])
+        for out, chosen in zip(op.outs, op.then_yields if op.cond.value else op.else_yields, strict=True):
+            if out in c.live.values:
+                c.set(out, c.get(chosen))
+        return
     condition = _condition(c, op.cond, op.uniform)
     then, other, after = function.label(), function.label(), function.label()
     arms: list[Scope] = []
@@ -98,12 +112,15 @@ def emit_if(c: Context, op: If, emit_block: EmitBlock) -> None:
     for label, block, yields in ((then, op.then, op.then_yields), (other, op.orelse, op.else_yields)):
         function.open("branch", label)
         function.start_block(label)
+        function.fence()
         emit_block(c, block)
         c.at(op)
+        function.fence()
         function.line(f"br label %{after}")
         inner = function.close()
         arms.append(inner)
         ends.append((inner.label, [c.values.get(value, "poison") for value in yields]))
+    function.fence()
     function.line(f"br i1 {condition}, label %{then}, label %{other}")
     for inner in arms:
         function.scope.lines += inner.lines
@@ -113,6 +130,7 @@ def emit_if(c: Context, op: If, emit_block: EmitBlock) -> None:
             continue
         sources = ", ".join(f"[ {texts[n]}, %{label} ]" for label, texts in ends)
         c.set(out, function.let(f"phi {held_type(out)} {sources}"))
+    function.fence()
 
 
 def _condition(c: Context, cond: Expr, uniform: bool) -> str:

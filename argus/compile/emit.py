@@ -231,7 +231,7 @@ def _module_text(c: Context, plan: Plan, debug: bool) -> str:
         'target triple = "amdgcn-amd-amdhsa"',
         *sorted(function.declarations.values()),
         f"define amdgpu_kernel void @{kernel.name}({', '.join(arguments)}) #0 {attached} {{",
-        "entry:",
+        "entry.0:",
         notes.resolve(body, function.locations),
         "}",
         f"attributes #0 = {{ {_attributes(kernel, plan, function.declarations)} }}",

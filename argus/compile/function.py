@@ -14,7 +14,8 @@ A line is tagged with the id of the IR op it belongs to; the tag becomes a debug
 id plus one* and, after linking, the sidecar (`argus.compile.lineinfo`). Address setup carries line 0: it belongs to
 no op.
 
-Names are numbered in the order of emission and nothing else, so the same kernel gives the same text.
+Names are numbered in the order of emission and nothing else, so the same kernel gives the same text; they contain a
+dot, so that no name of a kernel's argument can meet one.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Function:
     """Collects the text of one kernel. `scope` is the innermost open scope, `op` the IR op being emitted."""
 
     def __init__(self) -> None:
-        self.scope = Scope(None, "entry", "function", 0)
+        self.scope = Scope(None, "entry.0", "function", 0)
         self.op = SETUP
         self.declarations: dict[str, str] = {}
         self.locations: dict[int, int] = {}
@@ -68,11 +69,11 @@ class Function:
 
     def name(self) -> str:
         self._names += 1
-        return f"%t{self._names}"
+        return f"%.{self._names}"
 
     def label(self) -> str:
         self._names += 1
-        return f"b{self._names}"
+        return f"block.{self._names}"
 
     def line(self, text: str, scope: Scope | None = None) -> None:
         """Append an instruction of the current op; with an explicit scope it is setup, which belongs to no op."""

@@ -55,9 +55,11 @@ def _mark_op(op: ops.Op, needed: set[Value], names: set[str], kept: set[int]) ->
         return _mark(op.body, needed, names, kept) or any(out in needed for out in op.outs)
     if isinstance(op, ops.If):
         for out, *arms in zip(op.outs, op.then_yields, op.else_yields, strict=True):
-            if out in needed:
+            if out in needed and op.cond.op == "const":
+                needed.add(arms[0] if op.cond.value else arms[1])
+            elif out in needed:
                 needed |= set(arms)
-        inside = [_mark(arm, needed, names, kept) for arm in (op.then, op.orelse)]
+        inside = [_mark(arm, needed, names, kept) for arm in taken(op)]
         keep = any(inside) or any(out in needed for out in op.outs)
     elif isinstance(op, ops.Schedule):
         return _mark(op.body, needed, names, kept)
@@ -73,6 +75,13 @@ def _mark_op(op: ops.Op, needed: set[Value], names: set[str], kept: set[int]) ->
     if keep:
         names |= {v.name for e in expressions(op) for v in e.free()}
     return keep
+
+
+def taken(op: ops.If) -> tuple[list[ops.Op], ...]:
+    """The arms that can run: one if the condition is known."""
+    if op.cond.op != "const":
+        return op.then, op.orelse
+    return (op.then,) if op.cond.value else (op.orelse,)
 
 
 def expressions(op: ops.Op) -> list[Expr]:

@@ -16,9 +16,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from argus.compile.audit import EVENTS, attribute
 from argus.compile.compiler import Compiled
 from argus.compile.decoded import Decoded, decode
+from argus.compile.matching import EVENTS, attribute
 from argus.compile.schedule import scheduled
 from argus.gfx942.disasm import text as instruction_text
 from argus.gfx942.mfma import MFMA
@@ -160,6 +160,8 @@ def to_text(found: Report, assembly: bool = False) -> str:
                 f"    {s.span.file}:{s.span.line}  vm {s.found[0]} (needed {s.planned[0]}), "
                 f"lgkm {s.found[1]} (needed {s.planned[1]})"
             )
+    if found.compiled.audit.unneeded:
+        lines.append(f"\nloads left out because nothing depends on them: {len(found.compiled.audit.unneeded)}")
     if assembly:
         lines.append("")
         last = NOWHERE

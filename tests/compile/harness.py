@@ -60,11 +60,11 @@ def lane_rows(t: Tensor, count: int) -> Access:
     return Access(t, at * t.dtype.bytes, count, (at,), 0)
 
 
-def launch(k: Kernel, *args: object, grid: tuple[int, int, int] = (1, 1, 1)) -> None:
+def launch(k: Kernel, *args: object, grid: tuple[int, int, int] = (1, 1, 1), checks: object = "all") -> None:
     """Compile, audit, run with every check; a report is a failure."""
     compiled = compile_kernel(k)
     result = machine.load(compiled.object).kernel(k.name)(
-        grid, (k.threads, 1, 1), *args, options=machine.Options(checks="all", max_steps=2_000_000)
+        grid, (k.threads, 1, 1), *args, options=machine.Options(checks=checks, max_steps=2_000_000)
     )
     assert not result.reports, result.reports[0]
 

@@ -89,7 +89,6 @@ def time_launch(
     grid = math.prod(record.grid)
     resident = resident_workgroups(grid, sample.room)
     rest = workgroups_on_fullest_cu(grid) % resident
-    options.setdefault("active_cus", min(grid, chip.CUS))
 
     def attempt(load: float) -> tuple[Timing, Launch]:
         timing = sample.time(resident, hbm_load=load, **options)
@@ -131,7 +130,9 @@ class _Sample:
         numbers = sorted(sizes)
         self.neighbours = [n for n in numbers if chip.xcd_of_workgroup(n) == chip.xcd_of_workgroup(numbers[0])]
         self.room = room_for(resources, max(sizes.values()))
-        together = together_on_xcd(math.prod(record.grid), self.room)
+        grid = math.prod(record.grid)
+        self.active_cus = min(grid, chip.CUS)
+        together = together_on_xcd(grid, self.room)
         complete = len(self.neighbours) >= together
         self.readers = readers_of_lines(record, insts, self.neighbours[:together]) if complete else None
         self.ops, self.waves = waves_of(record, insts, parameters, self._on_one_cu(self.room))
@@ -142,6 +143,7 @@ class _Sample:
         return (spread + [n for n in self.neighbours if n not in spread])[:count]
 
     def time(self, resident: int, **options: Any) -> Timing:
+        options.setdefault("active_cus", self.active_cus)
         return time_waves(
             self.ops,
             self.waves,

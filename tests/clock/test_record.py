@@ -86,6 +86,13 @@ def test_sharing_is_known_only_from_all_workgroups_of_an_xcd() -> None:
     assert timing.read_bytes["hbm"] == pytest.approx(timing.filled_bytes / 3)
 
 
+def test_a_lonely_workgroup_has_the_memory_to_itself() -> None:
+    done = run(compile_ir(STREAM), 1, 256, np.zeros(1024, np.int32), np.zeros(1024, np.int32))
+    alone = time_record(done.record, done.insts, done.kernel, resident=1)
+    crowded = time_record(done.record, done.insts, done.kernel, resident=1, active_cus=304)
+    assert alone.cycles < crowded.cycles
+
+
 def test_samples() -> None:
     assert workgroups_to_record(1, 4) == [0]
     assert workgroups_to_record(8 * 38 * 4, 4) == [0, 8 * 38, 2 * 8 * 38, 3 * 8 * 38]

@@ -157,13 +157,12 @@ def swizzled(names: Sequence[str], wanted: Table, carried: Sequence[Swizzle], ba
     constant = int(wanted.flat[0])
     if constant < 0:
         return
-    linear = fit.fit_linear(wanted ^ constant)
-    if linear is not None:
-        placed, columns = linear
+    for placed, columns in fit.linear_forms(wanted ^ constant):
         swizzle = Swizzle(columns)
         inside = swizzle.inverse().of_table(np.array(constant, dtype=np.int64))
         form = strided(names, placed + inside, {}, swizzle, base)
-        if isinstance(form, Form) and (table(form) == wanted + (base.value if base.op == "const" else 0)).all():
+        # The offset joins without a carry only if it shares no bit with the places; the table decides.
+        if isinstance(form, Form) and (swizzle.of_table(placed + inside) == wanted).all():
             yield form
 
 

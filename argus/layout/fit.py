@@ -14,13 +14,15 @@ repeats on every extent-th value.  If the run does not divide what is left, no d
 
 Values may be vectors (last array axis): a stride then has one component per channel, and all channels share the digits.
 
-What it cannot do: exclusive-or maps are not strided; `fit_linear` handles those that are linear over bits.
+What it cannot do: exclusive-or maps are not strided; `linear_forms` handles those that are linear over bits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +30,9 @@ from numpy.typing import NDArray
 from argus.layout import gf2
 
 Table = NDArray[np.int64]
+
+MAX_FACTORISATIONS = 32
+LINEAR_WORK = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -105,13 +110,13 @@ def _axis_digits(line: Table) -> tuple[tuple[int, tuple[int, ...]], ...] | int:
 
 def linear_columns(values: Table) -> list[list[int]] | None:
     """Per axis, the images of its bits when the table is linear over bits; else None."""
-    if any(n & (n - 1) for n in values.shape) or int(values.flat[0]) != 0 or int(values.min()) < 0:
+    if int(values.flat[0]) != 0 or int(values.min()) < 0:
         return None
     columns: list[list[int]] = []
     predicted = np.zeros(values.shape, dtype=np.int64)
     for axis, extent in enumerate(values.shape):
         images = []
-        for bit in range(extent.bit_length() - 1):
+        for bit in range((extent - 1).bit_length()):
             image = int(values[tuple(1 << bit if i == axis else 0 for i in range(values.ndim))])
             predicted = predicted ^ (_bit_of(values.shape, axis, bit) * image)
             images.append(image)
@@ -119,27 +124,55 @@ def linear_columns(values: Table) -> list[list[int]] | None:
     return columns if bool((predicted == values).all()) else None
 
 
-def fit_linear(values: Table) -> tuple[Table, tuple[int, ...]] | None:
-    """For a table linear over bits: (strided table, columns of X) with values == X(strided) everywhere, else None.
+def linear_forms(values: Table) -> Iterator[tuple[Table, tuple[int, ...]]]:
+    """For a table linear over bits: pairs (table, columns of X) with values == X(table) everywhere.
 
-    Needs extents that are powers of two, value 0 at the origin and columns that are zero or independent.  Each column
-    is given a pivot bit of its own; the strided table places the input bit there and X moves it to the column.
+    The bits are those of mixed-radix digits; factorisations of the extents are tried, the coarsest first.  Columns must
+    be zero or independent.  Each gets a place for its input bit and X moves that place to the column: first a place at
+    a bit of the column itself (which keeps X close to the identity), then places next to each other (which digits that
+    are not powers of two need).
     """
-    columns = linear_columns(values)
-    if columns is None:
-        return None
-    nonzero = [image for images in columns for image in images if image]
-    if gf2.rank(nonzero) < len(nonzero):
-        return None
-    pivots = _pivots(nonzero)
-    matrix = [1 << i for i in range(max((image.bit_length() for image in nonzero), default=0))]
-    strided = np.zeros(values.shape, dtype=np.int64)
-    for axis, images in enumerate(columns):
-        for bit, image in enumerate(images):
-            if image:
-                matrix[pivots[image]] = image
-                strided = strided + (_bit_of(values.shape, axis, bit) << pivots[image])
-    return strided, tuple(matrix)
+    budget = max(1, LINEAR_WORK // values.size)
+    radices = itertools.product(*(_factorisations(n) for n in values.shape))
+    for radix in itertools.islice(radices, budget):
+        digits = values.reshape([extent for axis in radix for extent in axis])
+        columns = linear_columns(digits)
+        if columns is None:
+            continue
+        images = [image for axis in columns for image in axis]
+        nonzero = [image for image in images if image]
+        if gf2.rank(nonzero) < len(nonzero):
+            continue
+        pivots = _pivots(nonzero)
+        size = max((image.bit_length() for image in nonzero), default=0)
+        for places in (pivots, {image: place for place, image in enumerate(nonzero)}):
+            table = np.zeros(digits.shape, dtype=np.int64)
+            for axis, axis_images in enumerate(columns):
+                for bit, image in enumerate(axis_images):
+                    if image:
+                        table = table + (_bit_of(digits.shape, axis, bit) << places[image])
+            yield table.reshape(values.shape), _matrix(places, pivots, size)
+
+
+def _matrix(places: Mapping[int, int], pivots: Mapping[int, int], size: int) -> tuple[int, ...]:
+    """Columns of X: each place goes to its column, the other places to the bits that are nobody's pivot."""
+    free = iter(bit for bit in range(size) if bit not in pivots.values())
+    taken = {place: image for image, place in places.items()}
+    return tuple(taken[bit] if bit in taken else 1 << next(free) for bit in range(size))
+
+
+@lru_cache(maxsize=256)
+def _factorisations(n: int) -> tuple[tuple[int, ...], ...]:
+    """Ordered factorisations of n into factors above 1 (at most MAX_FACTORISATIONS), fewest factors first."""
+    found: list[tuple[int, ...]] = [(n,)]
+    for known in found:
+        if len(found) >= MAX_FACTORISATIONS:
+            break
+        last = known[-1]
+        splits = [(*known[:-1], f, last // f) for f in range(2, int(last**0.5) + 1) if last % f == 0]
+        splits += [(*known[:-1], last // f, f) for f in range(2, int(last**0.5) + 1) if last % f == 0]
+        found.extend(split for split in splits if split not in found)
+    return tuple(found[:MAX_FACTORISATIONS])
 
 
 def _bit_of(shape: tuple[int, ...], axis: int, bit: int) -> Table:

@@ -186,26 +186,43 @@ def all_matrices(bits: int) -> np.ndarray:
             images += [image ^ column for image in images]
         if len(set(images)) == 1 << bits:
             found.append(images)
-    return np.array(found)
+    return np.array(found, dtype=np.int16)
 
 
 def representable(table: dict[Point, int], shape: Point) -> bool:
     """A layout (strides, offset, invertible exclusive-or part) with this table exists.
 
-    Exhaustive over exclusive-or parts when all values are below 8; above that, none and every linear table are tried: a
-    lower bound of what exists, found by means that share nothing with the code under test.
+    Exhaustive over exclusive-or parts when all values are below 16; above that, none and every linear table are tried:
+    a lower bound of what exists, found by means that share nothing with the code under test.
     """
     if strided_exists(table, shape):
         return True
     highest = max(table.values())
-    if highest < 8 and min(table.values()) >= 0:
-        keys = list(table)
-        values = np.array([table[k] for k in keys])
-        for images in all_matrices(max(1, highest.bit_length())):
-            if strided_exists(dict(zip(keys, images[values].tolist(), strict=True)), shape):
-                return True
-        return False
+    if highest < 16 and min(table.values()) >= 0:
+        return some_matrix_makes_it_strided(table, shape, max(1, highest.bit_length()))
     return linear_exists(table, shape)
+
+
+def some_matrix_makes_it_strided(table: dict[Point, int], shape: Point, bits: int) -> bool:
+    """`strided_exists` for the table seen through every invertible matrix at once."""
+    keys = list(table)
+    index = {p: i for i, p in enumerate(keys)}
+    images = all_matrices(bits)[:, np.array([table[p] for p in keys])]
+    images = images - images[:, :1]
+    for axis, extent in enumerate(shape):
+        line = images[:, [index[tuple(x if i == axis else 0 for i in range(len(shape)))] for x in range(extent)]]
+        fits = np.zeros(len(images), dtype=bool)
+        for factors in factorisations(extent):
+            expected = np.zeros_like(line)
+            for position, factor in enumerate(factors):
+                weight = prod(factors[position + 1 :])
+                expected += line[:, [weight]] * (np.arange(extent) // weight % factor)
+            fits |= (expected == line).all(axis=1)
+        images = images[fits]
+    total = np.zeros_like(images)
+    for axis in range(len(shape)):
+        total += images[:, [index[tuple(x if i == axis else 0 for i, x in enumerate(p))] for p in keys]]
+    return bool((total == images).all(axis=1).any())
 
 
 def linear_exists(table: dict[Point, int], shape: Point) -> bool:

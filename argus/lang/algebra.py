@@ -81,7 +81,7 @@ def guarded(interp: Expressions, code: str, build: Callable[[], object]) -> obje
         return build()
     except (LayoutError, ExprError) as error:
         raise interp.ctx.error(code, problem=str(error)) from None
-    except (TypeError, ValueError, KeyError, ArithmeticError) as error:
+    except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError) as error:
         raise interp.ctx.error(code, problem=f"these arguments do not describe one ({error})") from None
 
 

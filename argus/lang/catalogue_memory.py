@@ -124,7 +124,7 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
     (
         "AG317",
         "guard-cuts-vector",
-        "`guard=True` cannot guard runs of {n} elements along {axis}: the end may cut one in half",
+        'the guard "shape" cannot guard runs of {n} elements along {axis}: the end may cut one in half',
         "state in `requires` that {axis} % {n} == 0, or use a width of one element",
         "An access is done or not done as a whole. When the extent is not a multiple of the run, the last run"
         " would need to be half done.",

@@ -77,14 +77,12 @@ def _fold_registers(ctx: Context, tile: Tile, fn: str, groups: list[list[int]]) 
 def _partners(ctx: Context, dist: Distribution, axes: list[str], in_wave: bool) -> list[int]:
     """Distances d such that exchanging with lane ^ d completes the reduction."""
     lanes = np.arange(WAVE)
+    env = {"lane": lanes, "wave": np.arange(ctx.waves)[:, None]}
     stay: list[np.ndarray[tuple[int, ...], np.dtype[np.int64]]] = []
     gone: list[np.ndarray[tuple[int, ...], np.dtype[np.int64]]] = []
     for i in range(dist.count):
         for axis, e in dist.coords(i).items():
-            local = _without_others(e)
-            table = np.stack(
-                [np.broadcast_to(E.evaluate(local, {"lane": lanes, "wave": w}), lanes.shape) for w in range(ctx.waves)]
-            )
+            table = np.broadcast_to(E.evaluate(_without_others(e), env), (ctx.waves, WAVE))
             (gone if axis in axes else stay).append(table)
     for table in gone:
         if not in_wave and (table != table[0]).any():

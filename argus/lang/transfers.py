@@ -6,8 +6,8 @@
     C[m0, n0].store(acc.to(bf16), width=8, guard=lambda m, n: m0 + m < M)
     C[m0, n0].atomic_add(acc, width=4)
 
-`guard` is a condition per thread; as a function it is asked for every access with the tile's coordinates. `guard=True`
-compares every coordinate with the tensor's shape.
+`guard` is a condition per thread; as a function it is asked for every access with the tile's coordinates. The guard
+"shape" compares every coordinate with the tensor's shape.
 """
 
 from __future__ import annotations
@@ -268,14 +268,14 @@ def _guard(
     interp: Expressions, function: str, guard: object, view: View | None, dist: Distribution, width: int
 ) -> memory.Guard:
     ctx = interp.ctx
-    if guard is None or guard is False:
+    if guard is None:
         return lambda _: None
-    if guard is True:
+    if guard == "shape":
         if view is None:
             raise ctx.error(
                 "AG112",
                 function=function,
-                problem="`guard=True` compares with the shape of a tensor; an LDS buffer needs a condition",
+                problem='guard="shape" compares with the shape of a tensor; an LDS buffer needs a condition',
             )
         return _in_shape(ctx, view, dist, width // view.tensor.dtype.bytes)
     if isinstance(guard, Function):

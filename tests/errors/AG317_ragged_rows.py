@@ -7,4 +7,4 @@ PART = ag.Owner(t=256, e=4, n="t*4 + e")
 @ag.kernel(threads=256)
 def scale(x: ag.In["M N", f32]):
     row = ag.grid(M)
-    v = x[row].load(PART, width=16, guard=True)
+    v = x[row].load(PART, width=16, guard="shape")

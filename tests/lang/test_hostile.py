@@ -69,10 +69,15 @@ HOSTILE: dict[str, tuple[str, str]] = {
     "surrogate escape": ("X = '\\ud800'\nimport os\n", "AG103"),
     "requires text": (HEAD + "@ag.kernel(threads=64, requires='__import__(\"os\").system(\"touch SENTINEL\") == 0')\n"
                       "def k(x: ag.In['N', f32]):\n    pass\n", "AG119"),
-    "requires too deep": (HEAD + f"@ag.kernel(threads=64, requires={'-' * 5000 + 'N'!r})\ndef k(x: ag.In['N', f32]):\n    pass\n", "AG206"),
+    "requires too deep": (
+        HEAD + f"@ag.kernel(threads=64, requires={'-' * 5000 + 'N'!r})\ndef k(x: ag.In['N', f32]):\n    pass\n",
+        "AG206",
+    ),
     "check text": (body("ag.check.fresh(x, N=\"__import__('os')\")"), "AG119"),
     "lambda bomb": (body("f = lambda: [f() for i in range(9)]", "f()"), "AG114"),
-    "many registers": (HEAD + "OWN = ag.Owner(t=64, p=10000, i='t')\n" + KERNEL + "    x = ag.zeros(OWN, f32)\n", "AG318"),
+    "many registers": (
+        HEAD + "OWN = ag.Owner(t=64, p=10000, i='t')\n" + KERNEL + "    x = ag.zeros(OWN, f32)\n", "AG318",
+    ),
     "growing stack": (body("t = ag.zeros(OWN, f32)", *["t = ag.stack([t, t], 'a')"] * 30), "AG318"),
     "growing product of sums": (body("n = N", *["n = (n + ag.lane()) * (n + ag.wave())"] * 30), "AG115"),
 }  # fmt: skip
@@ -93,13 +98,16 @@ def test_hostile_text(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_ten_megabytes_of_nesting(tmp_path: Path) -> None:
     """In a process of its own: time, memory, and no crash of the parser."""
+    limit = 1 << 30
+    reading = (
+        "import sys\nfrom argus.lang import read, ProgramError\n"
+        "try:\n    read(sys.argv[1])\nexcept ProgramError as e:\n    print(e.code)\n"
+    )
     for text in ("(" * 5_000_000 + ")" * 5_000_000, "[" * 10_000_000, "x" + "[0]" * 3_000_000, "-" * 10_000_000 + "1"):
         path = tmp_path / "deep.py"
         path.write_text(text)
-        code = "import sys\nfrom argus.lang import read, ProgramError\ntry:\n    read(sys.argv[1])\nexcept ProgramError as e:\n    print(e.code)\n"
-        limit = 1 << 30
         done = subprocess.run(
-            [sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=60, check=False,
+            [sys.executable, "-c", reading, str(path)], capture_output=True, text=True, timeout=60, check=False,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)),
         )  # fmt: skip
         assert (done.returncode, done.stdout.strip()) == (0, "AG102"), done.stderr

@@ -1,8 +1,8 @@
 """Flash attention forward, bf16, head dimension 128: 128 query rows per workgroup, 32 per wave, 64 keys per step.
 
 A wave keeps its queries in registers. Keys and values go through a ring of two LDS slots, so one barrier per step is
-enough. Scores are held transposed (a lane has the scores of one query), which makes the softmax a reduction over registers
-and one lane exchange, and lets the probabilities feed the second product without touching LDS.
+enough. Scores are held transposed (a lane has the scores of one query), which makes the softmax a reduction over
+registers and one lane exchange, and lets the probabilities feed the second product without touching LDS.
 """
 
 import argus as ag

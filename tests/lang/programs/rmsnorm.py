@@ -1,4 +1,4 @@
-"""RMSNorm: Y = X * rsqrt(mean(X^2) + eps) * W. One wave per row; a lane holds 8 neighbouring elements per 512 columns."""
+"""RMSNorm: Y = X * rsqrt(mean(X^2) + eps) * W. One wave per row; a lane holds 8 neighbouring elements of every 512."""
 
 import argus as ag
 from argus import bf16, f32

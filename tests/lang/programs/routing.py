@@ -1,4 +1,4 @@
-"""Top-1 routing: for every token the expert with the largest logit (the first of equals) and its softmax probability."""
+"""Top-1 routing: for every token the expert with the largest logit (the first of equals) and its probability."""
 
 import argus as ag
 from argus import LOG2E, f32, i32

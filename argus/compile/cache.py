@@ -99,7 +99,7 @@ def _write(entry: Path, compiled: Compiled) -> None:
             "agprs": plan.agprs,
             "waves_per_simd": plan.waves_per_simd,
         },
-        "audit": asdict(compiled.audit),
+        "audit": {key: value for key, value in asdict(compiled.audit).items() if key != "pcs"},
     }
     try:
         entry.parent.mkdir(parents=True, exist_ok=True)

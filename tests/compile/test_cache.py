@@ -26,9 +26,9 @@ def kernel() -> Kernel:
 def test_the_second_time_is_read_and_equal(monkeypatch: pytest.MonkeyPatch) -> None:
     first = cache.compile_cached(kernel())
     monkeypatch.setattr(cache, "compile_kernel", lambda k: pytest.fail("compiled again"))
-    start = time.perf_counter()
+    start = time.process_time()
     second = cache.compile_cached(kernel())
-    assert time.perf_counter() - start < 0.05
+    assert time.process_time() - start < 0.05
     assert second.object == first.object
     assert second.sidecar == first.sidecar
     assert second.summary == first.summary

@@ -286,7 +286,7 @@ def test_float_to_integer(source: str) -> None:
         same(clipped, np.clip(np.rint(exact), info.min, info.max).astype(NUMPY[target]))
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(st.data())
 def test_register_rearrangements(data: st.DataObject) -> None:
     """Any pick of elements of up to three values, for every element width."""

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from argus.layout import fit
-from argus.layout.error import LayoutError
+from argus.layout.error import LayoutDefect, LayoutError
 from argus.layout.form import Axis, Digit, Form, Table, channels, digit_values, table
 from argus.layout.node import Expr, const
 from argus.layout.owner import Owner
@@ -54,6 +54,12 @@ def tabulate(outer: Form, inner: Owner) -> Table:
     if outside or outer.base.op != "const":
         raise LayoutError("addresses known only at launch cannot be tabulated")
     return outer.swizzle.of_table(np.array(inside)) + outer.base.value
+
+
+def confirm(form: Form, wanted: Table, operation: str) -> None:
+    """The pointwise law of an operation, checked on its result."""
+    if form.shape != wanted.shape or not (table(form) == wanted).all():
+        raise LayoutDefect(f"internal error: {operation} would give a layout that is wrong at some point")
 
 
 def _check_range(outer: Form, index: Table) -> None:
@@ -113,9 +119,14 @@ def at_points(
     wanted = {symbol: np.broadcast_to(t, shape) for symbol, t in outside.items()}
     first = strided(names, inner, wanted, outer.swizzle, outer.base)
     if isinstance(first, Form):
+        if first.concrete:
+            confirm(first, outer.swizzle.of_table(np.array(inner)) + outer.base.value, operation)
         return first
     if not wanted:
-        for candidate in swizzled(names, outer.swizzle.of_table(np.array(inner)), carried, outer.base):
+        addresses = outer.swizzle.of_table(np.array(inner))
+        for candidate in swizzled(names, addresses, carried, outer.base):
+            if candidate.concrete:
+                confirm(candidate, addresses + outer.base.value, operation)
             return candidate
     raise _misfit_error(outer, names, coordinates, first, operation)
 

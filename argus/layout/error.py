@@ -13,3 +13,7 @@ class LayoutError(ValueError):
     def __init__(self, message: str, *digits: str) -> None:
         super().__init__(message)
         self.digits = digits
+
+
+class LayoutDefect(LayoutError):
+    """A result that failed its own check: a defect of Argus, reported instead of being used."""

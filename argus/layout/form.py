@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.layout.arith import linear
-from argus.layout.error import LayoutError
+from argus.layout.error import LayoutDefect, LayoutError
 from argus.layout.evaluate import evaluate
 from argus.layout.node import Expr, ExprLike, as_expr, const, var
 from argus.layout.swizzle import Swizzle
@@ -148,7 +148,7 @@ def _self_check(form: Form) -> None:
     env: dict[str, Any] = {axis.name: x for axis, x in zip(form.axes, coordinates, strict=True)}
     e = address(form, {axis.name: variable(axis) for axis in form.axes})
     if not (np.broadcast_to(np.asarray(evaluate(e, env)), form.shape) == table(form)).all():
-        raise LayoutError(f"internal error: the two readings of a layout differ ({form})")
+        raise LayoutDefect(f"internal error: the two readings of a layout differ ({form})")
 
 
 def variable(axis: Axis) -> Expr:

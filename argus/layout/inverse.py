@@ -16,7 +16,7 @@ from math import gcd
 
 import numpy as np
 
-from argus.layout.compose import strided, swizzled
+from argus.layout.compose import confirm, strided, swizzled
 from argus.layout.error import LayoutError
 from argus.layout.form import Form, Table, steps, table
 from argus.layout.node import Expr, const
@@ -35,8 +35,10 @@ def inverse(form: Form) -> Form:
     back = order.astype(np.int64)
     first = strided(("address",), back, {}, Swizzle(), const(0))
     if isinstance(first, Form):
+        confirm(first, back, "inverse")
         return first
     for candidate in swizzled(("address",), back, _inverse_carry(form, back, unit), const(0)):
+        confirm(candidate, back, "inverse")
         return candidate
     names = [axis.name for axis in form.axes]
     raise LayoutError(

@@ -280,6 +280,8 @@ def split(form: Form, name: str, parts: Mapping[str, int]) -> Form:
     shape = tuple(parts.values())
     index = np.arange(product, dtype=np.int64).reshape(shape)
     fitted = at_points(inner, list(parts), shape, {name: index}, (), "split")
+    if not fitted.swizzle.identity:
+        raise LayoutError(f"split: `{name}` does not divide into {' and '.join(parts)}", name, *list(parts)[:1])
     at = form.axes.index(axis)
     return replace(form, axes=(*form.axes[:at], *fitted.axes, *form.axes[at + 1 :]))
 

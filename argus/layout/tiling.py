@@ -17,9 +17,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from argus.layout.compose import compose
-from argus.layout.error import LayoutError
-from argus.layout.form import Axis, Digit, Form, steps, table
+from argus.layout.compose import compose, confirm
+from argus.layout.error import LayoutDefect, LayoutError
+from argus.layout.form import MAX_POINTS, Axis, Digit, Form, channels, grid, steps, table
 
 
 def _gaps(form: Form, unit: int, operation: str) -> tuple[list[tuple[int, int]], int, str]:
@@ -72,7 +72,13 @@ def complement(form: Form, size: int, unit: int = 1, name: str = "rest") -> Form
         )
     if size > reach:
         gaps.append((size // reach, reach))
-    return Form((_gap_axis(name, gaps),))
+    rest = Form((_gap_axis(name, gaps),))
+    if size // unit <= MAX_POINTS:
+        inside = channels(form, grid(form))[0]
+        sums = np.add.outer(np.broadcast_to(inside, form.shape), table(rest)).reshape(-1)
+        if not (np.sort(sums) == np.arange(0, size, unit)).all():
+            raise LayoutDefect("internal error: complement would leave or repeat an address")
+    return rest
 
 
 def divide(form: Form, tile: Form, name: str = "rest") -> Form:
@@ -95,4 +101,15 @@ def product(form: Form, other: Form, unit: int = 1) -> Form:
     count = -(-(int(places.max()) + 1) // filled)
     free = Form((_gap_axis("free", [*gaps, (count, reach)] if count > 1 else gaps),))
     copies = compose(free, other)
-    return Form((*form.axes, *copies.axes), form.swizzle, copies.offset)
+    if not copies.swizzle.identity:
+        names = [axis.name for axis in other.axes]
+        raise LayoutError(
+            f"product: the places of `{names[0]}` do not lie at regular distances in the space that is free",
+            names[0],
+            steps(form)[0].label if steps(form) else form.axes[0].name,
+        )
+    result = Form((*form.axes, *copies.axes), form.swizzle, copies.offset)
+    inside = channels(form, grid(form))[0]
+    wanted = np.add.outer(np.broadcast_to(inside, form.shape), table(free).reshape(-1)[places])
+    confirm(result, form.swizzle.of_table(wanted), "product")
+    return result

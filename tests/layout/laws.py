@@ -23,7 +23,7 @@ import numpy as np
 
 from argus.layout import compose, inverse, reshape, tiling
 from argus.layout import expr as E
-from argus.layout.error import LayoutError
+from argus.layout.error import LayoutDefect, LayoutError
 from argus.layout.form import Axis, Digit, Form, address
 from argus.layout.owner import Owner
 from argus.layout.swizzle import Swizzle
@@ -259,13 +259,20 @@ def verdict(run: Callable[[], Form], shape: Point, meaning: Callable[[Point], in
     """Run an operation and judge it against the meaning of every point."""
     try:
         result = to_spec(run())
-    except LayoutError:
+    except LayoutError as error:
+        honest(error)
         if search and representable({p: meaning(p) for p in points(shape)}, shape):
             return "missed"
         return "refused"
     if result.shape != shape:
         return "mismatch"
     return "held" if all(value(result, p) == meaning(p) for p in points(shape)) else "mismatch"
+
+
+def honest(error: LayoutError) -> None:
+    """A refusal is an answer; a result that failed the operation's own check is not."""
+    if isinstance(error, LayoutDefect):
+        raise error
 
 
 def compose_law(rng: random.Random) -> str:
@@ -324,7 +331,8 @@ def divide_law(rng: random.Random) -> str:
     if not ok:
         try:
             tiling.divide(to_form(outer), to_form(tile, "uvwxyz"))
-        except LayoutError:
+        except LayoutError as error:
+            honest(error)
             return "refused"
         return "mismatch"
     shape = (*tile.shape, len(starts))
@@ -345,7 +353,8 @@ def complement_law(rng: random.Random) -> str:
         size = -(-size // spec.size) * spec.size
     try:
         rest = to_spec(tiling.complement(to_form(spec), size, unit))
-    except LayoutError:
+    except LayoutError as error:
+        honest(error)
         return "refused"
     sums = sorted(v + r for v in values for r in linear(rest))
     return "held" if sums == list(range(0, size, unit)) else "mismatch"
@@ -356,7 +365,8 @@ def product_law(rng: random.Random) -> str:
     copies = random_spec(rng, limit=24)
     try:
         result = to_spec(tiling.product(to_form(block), to_form(copies, "uvwxyz")))
-    except LayoutError:
+    except LayoutError as error:
+        honest(error)
         return "refused"
     if result.shape != (*block.shape, *copies.shape):
         return "mismatch"
@@ -388,7 +398,8 @@ def inverse_law(rng: random.Random) -> str:
     if unit == 0 or steps != list(range(0, len(steps) * unit, unit)):
         try:
             inverse.inverse(to_form(spec))
-        except LayoutError:
+        except LayoutError as error:
+            honest(error)
             return "refused"
         return "mismatch"
     back = {v // unit: i for i, v in enumerate(values)}
@@ -401,7 +412,8 @@ def coordinates_law(rng: random.Random) -> str:
     where = E.var("address", 0, 1 << 20)
     try:
         found = inverse.coordinates(form, where)
-    except LayoutError:
+    except LayoutError as error:
+        honest(error)
         return "refused"
     for point in points(spec.shape):
         env = {"address": value(spec, point)}
@@ -497,7 +509,8 @@ def view_law(rng: random.Random) -> str:
     spec = Spec((((rows, of * inner * rng.choice((1, 1, 2))),), ((inner, of),)), columns)
     try:
         result = to_spec(reshape.view(to_form(spec), to, of))
-    except LayoutError:
+    except LayoutError as error:
+        honest(error)
         return "refused"
     if prod(result.shape) * to != spec.size * of:
         return "mismatch"

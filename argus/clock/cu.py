@@ -20,54 +20,18 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from argus.clock.banks import BankCalendar
 from argus.clock.caches import MemorySystem
 from argus.clock.parameters import Parameters
 from argus.clock.program import LdsAccess, Op, Reason, ScalarAccess, Unit, VmemAccess, Wave
+from argus.clock.state import Busy, WaveState
 from argus.gfx942.chip import SIMDS_PER_CU
 from argus.gfx942.waits import LGKM_MAX, VM_MAX
 
 TURN = 4
 LDS_DMA_CLOCKS = 2
 REASONS = len(Reason)
-
-
-@dataclass(slots=True)
-class WaveState:
-    """A wave in flight. `ready`: the first turn in which its next operation may try to issue."""
-
-    wave: Wave
-    group: int
-    age: int
-    simd: int
-    ready: int
-    started: int
-    at: int = 0
-    priority: int = 0
-    last: int = -1
-    ended: int | None = None
-    ready_at_end: int | None = None
-    at_barrier: bool = False
-    vm: list[float] = field(default_factory=list)
-    lgkm: list[tuple[float, Reason]] = field(default_factory=list)
-    lds_done: float = 0.0
-    matrix: list[tuple[int, Op]] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Busy:
-    """Clocks each unit worked, and what LDS and vector memory moved."""
-
-    matrix: list[int] = field(default_factory=lambda: [0] * SIMDS_PER_CU)
-    valu: list[int] = field(default_factory=lambda: [0] * SIMDS_PER_CU)
-    lds_port: list[float] = field(default_factory=lambda: [0.0] * 2)
-    lds_bank: int = 0
-    lds_conflicts: int = 0
-    lds_bytes: int = 0
-    vmem: int = 0
-    flops: int = 0
 
 
 class ComputeUnit:

@@ -11,7 +11,7 @@ the wait states of gfx942 (one wait state is one turn of the wave, 4 clk), after
 Correct code contains the s_nop that these demand, so the times rarely add to a real kernel; they are kept because a
 chain through A or B (attention) is as slow as the table says, whoever fills the gap.
 
-Source: LLVM GCNHazardRecognizer.cpp, checkMAIHazards90A and checkMAIVALUHazards.
+The wait states are those of `argus.gfx942.hazards`; here they become clocks.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from argus.gfx942.hazards import Rule, required
+from argus.gfx942.inst import Inst, Operand
 from argus.gfx942.mfma import MFMA, Mfma
 
 TURN = 4
@@ -47,22 +49,39 @@ class ResultClocks:
     longest: int
 
 
-def _clocks(wait_states: int) -> int:
-    return TURN * (1 + wait_states)
+def _clocks(rule: Rule | None) -> int:
+    return TURN * (1 + (rule.states if rule else 0))
+
+
+def _v(first: int, count: int = 1) -> Operand:
+    return Operand("v", first, count)
+
+
+def _matrix(row: Mfma, d: int, a: int, c: int) -> Inst:
+    sizes = (row.c_registers, row.a_registers, row.b_registers, row.c_registers)
+    operands = tuple(_v(first, size) for first, size in zip((d, a, 240, c), sizes, strict=True))
+    return Inst(0, 8, row.name, "vop3p", operands)
 
 
 def result_clocks(row: Mfma) -> ResultClocks:
-    """The dependency times of one matrix instruction."""
-    n = row.passes
-    if row.c == "f64":
-        overlap, use, memory = (9, 11, 18) if row.blocks == 1 else (4, 6, 9)
-        same = 0 if row.blocks == 1 else 4
-        states = (same, overlap, overlap, use, use, memory, 0)
-    elif row.xdl:
-        states = (2 if n == 2 else 0, n + 1, n + 1, n + 3, n + 3, n + 3, n - 1)
-    else:
-        states = (2 if n == 2 else 0, 0, n, n + 2, n + 2, n + 2, 0)
-    return ResultClocks(*map(_clocks, (*states, max(states))))
+    """The dependency times of one matrix instruction: the hazard rules asked about one consumer of each kind."""
+    xdl, other = MFMA["v_mfma_f32_32x32x8_bf16"], MFMA["v_mfma_f32_16x16x4_f32"]
+    far, beyond = 64, 128
+    producer = _matrix(row, d=0, a=far, c=beyond)
+
+    def after(consumer: Inst) -> int:
+        return _clocks(required(producer, consumer))
+
+    clocks = (
+        after(_matrix(row, d=0, a=far, c=0)),
+        after(_matrix(xdl, d=1, a=far, c=1)),
+        after(_matrix(other, d=1, a=far, c=1)),
+        after(_matrix(xdl, d=beyond + 64, a=0, c=beyond)),
+        after(Inst(0, 4, "v_mov_b32", "e32", (_v(far), _v(0)))),
+        after(Inst(0, 8, "global_store_dword", "", (_v(far, 2), _v(0), Operand("off")))),
+        after(Inst(0, 4, "v_mov_b32", "e32", (_v(beyond), _v(far)))),
+    )
+    return ResultClocks(*clocks, max(clocks))
 
 
 RESULT_CLOCKS: Mapping[str, ResultClocks] = MappingProxyType({name: result_clocks(row) for name, row in MFMA.items()})

@@ -14,10 +14,11 @@ from collections.abc import Iterable
 
 from argus.clock.matrix import RESULT_CLOCKS, ResultClocks, result_clocks
 from argus.clock.parameters import PARAMETERS, Parameters
-from argus.clock.program import Op, Unit, registers
+from argus.clock.program import Op, Unit
 from argus.gfx942.disasm import text
-from argus.gfx942.inst import Inst, Operand
-from argus.gfx942.instructions import InstSpec, destinations, spec
+from argus.gfx942.hazards import registers, vector_keys
+from argus.gfx942.inst import Inst
+from argus.gfx942.instructions import InstSpec, spec
 from argus.gfx942.mfma import MFMA, Mfma
 from argus.gfx942.waits import decode
 
@@ -104,23 +105,16 @@ def _result(row: Mfma | None) -> ResultClocks | None:
 
 
 def _register_sets(inst: Inst, unit: Unit) -> tuple[int, int, int]:
-    reads = writes = c = 0
-    written = destinations(inst)
-    for position, operand in enumerate(inst.operands):
-        mask = _mask(operand)
-        if position < written:
-            writes |= mask
-        elif unit is Unit.MATRIX and position == 3:
-            c = mask
-        else:
-            reads |= mask
-    return reads, writes, writes if inst.op.startswith("v_smfmac") else c
+    """Vector registers read, written, and read as the C operand of a matrix instruction (for sparse ones: D)."""
+    if unit is not Unit.MATRIX:
+        used = registers(inst)
+        return _mask(used.reads), _mask(used.writes), 0
+    d, a, b, last = (_mask(vector_keys(operand)) for operand in inst.operands[:4])
+    return (a | b | last, d, d) if inst.op.startswith("v_smfmac") else (a | b, d, last)
 
 
-def _mask(operand: Operand) -> int:
-    if operand.kind not in ("v", "a"):
-        return 0
-    return registers(operand.value, operand.count, operand.kind == "a")
+def _mask(keys: Iterable[int]) -> int:
+    return sum(1 << key for key in keys)
 
 
 def _amount(inst: Inst, unit: Unit) -> int:

@@ -6,7 +6,7 @@
 The compute unit model knows nothing of encodings or of the machine's record; `argus.clock.frontend` builds these from
 both, and tests build them by hand.
 
-Register sets are bit masks: VGPR n is bit n, AGPR n is bit 512 + n, so overlap is one `&`.
+Register sets are bit masks: VGPR n is bit n, AGPR n is bit ACC + n, so overlap is one `&`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from argus.clock.matrix import ResultClocks
+from argus.gfx942.hazards import ACC
 from argus.gfx942.mfma import Mfma
 from argus.gfx942.waits import Waits
-
-ACC_BASE = 512
 
 
 class Unit(IntEnum):
@@ -159,4 +158,4 @@ class Wave:
 
 def registers(first: int, count: int, acc: bool = False) -> int:
     """Bit mask of `count` registers from `first`."""
-    return ((1 << count) - 1) << (first + (ACC_BASE if acc else 0))
+    return ((1 << count) - 1) << (first + (ACC if acc else 0))

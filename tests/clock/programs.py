@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +27,9 @@ class Program:
         self.ops: list[Op] = []
         self.steps: list[tuple[Op, Access]] = []
 
-    def op(self, text: str, unit: Unit, **fields: object) -> Op:
+    def op(self, text: str, unit: Unit, **fields: Any) -> Op:
         pc = 8 * len(self.ops)
-        made = Op(len(self.ops), pc, text, unit, follow=pc + 8, **fields)  # type: ignore[arg-type]
+        made = Op(len(self.ops), pc, text, unit, follow=pc + 8, **fields)
         self.ops.append(made)
         return made
 

@@ -166,7 +166,8 @@ def test_tail_round() -> None:
 
 
 def test_lru_against_a_list() -> None:
-    cache, model = Lru(lines=8, ways=4), {0: [], 1: []}  # type: ignore[var-annotated]
+    cache = Lru(lines=8, ways=4)
+    model: dict[int, list[int]] = {0: [], 1: []}
     for step in range(500):
         line = (step * step * 7 + step // 3) % 13
         ways = model[line % 2]

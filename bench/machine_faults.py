@@ -7,7 +7,7 @@ instruction is shifted, or an s_nop is shortened to s_nop 0. A fault is *observa
 so:
 
 * s_waitcnt: replaying the executed instructions of the unchanged kernel, some wave touches a register of a load, or
-  passes a barrier with LDS work in flight, that only this wait completes before;
+  takes LDS work over a barrier behind which another wave touches the same bytes, that only this wait completes before;
 * s_barrier: in the recorded LDS addresses two waves meet at the same bytes, one writing, on the two sides of it;
 * LDS offset: the result of a plain run, without checks, changes;
 * s_nop: every one the compiler put there for more than one wait state.
@@ -116,60 +116,82 @@ def shown(inst: Inst) -> Shown:
     return Shown(op, targets, named_registers(rest), wait)
 
 
-def needed_waits(wave: WaveRecord, table: dict[int, Shown]) -> set[int]:
-    """The waits (by pc) without which this wave would touch something in flight."""
+Bytes = dict[int, dict[str, set[int]]]
+"""Barrier interval -> LDS bytes read ("r") and written ("w")."""
+
+
+def lds_bytes(wave: WaveRecord, writes: dict[int, bool]) -> tuple[Bytes, dict[int, tuple[bool, set[int]]]]:
+    """(bytes by interval, bytes by position of the instruction) of a wave's LDS accesses."""
+    by_interval: Bytes = defaultdict(lambda: {"r": set(), "w": set()})
+    by_position: dict[int, tuple[bool, set[int]]] = {}
+    for k in np.flatnonzero(wave.space == LDS).tolist():
+        at = int(wave.addr_index[k])
+        lanes = wave.addr[k][wave.addr[k] != NO_ADDRESS].astype(np.int64)
+        touched = set((lanes[:, None] + np.arange(int(wave.bytes[k]))).reshape(-1).tolist())
+        write = writes[int(wave.pc[at])]
+        by_interval[int(np.searchsorted(wave.barriers, at))]["w" if write else "r"] |= touched
+        by_position[at] = (write, touched | by_position.get(at, (write, set()))[1])
+    return by_interval, by_position
+
+
+@dataclass
+class InFlight:
+    """An operation of the replay, the LDS bytes it touches, and the waits that would complete it."""
+
+    registers: set[str]
+    write: bool
+    bytes: set[int]
+    waits: set[int]
+
+
+def needed_waits(
+    wave: WaveRecord, table: dict[int, Shown], lds: dict[int, tuple[bool, set[int]]], others: list[Bytes]
+) -> set[int]:
+    """The waits (by pc) without which this wave would touch a register in flight, or leave LDS work in flight over a
+    barrier into an interval in which another wave touches the same bytes."""
     needed: set[int] = set()
-    vm: list[tuple[set[str], bool, set[int]]] = []
-    lgkm: list[tuple[set[str], bool, set[int]]] = []
+    vm: list[InFlight] = []
+    lgkm: list[InFlight] = []
+    interval = 0
 
-    def settle(queue: list[Any], keep: int, pc: int) -> None:
-        for entry in queue[: max(0, len(queue) - keep)]:
-            entry[2].add(pc)
+    def collides(op: InFlight) -> bool:
+        for other in others:
+            then = other[interval]
+            if op.bytes & then["w"] or (op.write and op.bytes & then["r"]):
+                return True
+        return False
 
-    for pc in wave.pc.tolist():
+    for at, pc in enumerate(wave.pc.tolist()):
         inst = table[pc]
         if inst.wait is not None:
-            settle(vm, inst.wait[0], pc)
-            settle(lgkm, inst.wait[1], pc)
+            for queue, keep in ((vm, inst.wait[0]), (lgkm, inst.wait[1])):
+                for op in queue[: max(0, len(queue) - keep)]:
+                    op.waits.add(pc)
             continue
+        interval += inst.op == "s_barrier"
         for queue in (vm, lgkm):
-            kept = []
-            for registers, is_lds, waits in queue:
-                used = bool(registers & inst.touched) or (inst.op == "s_barrier" and is_lds)
-                if used and len(waits) == 1:
-                    needed |= waits
-                if not used:
-                    kept.append((registers, is_lds, waits))
-            queue[:] = kept
+            used = [op for op in queue if op.registers & inst.touched or (inst.op == "s_barrier" and collides(op))]
+            for op in used:
+                if len(op.waits) == 1:
+                    needed |= op.waits
+                queue.remove(op)
+        write, touched = lds.get(at, (False, set()))
         if inst.op.startswith(_LGKM):
-            lgkm.append((inst.targets, inst.op.startswith("ds_"), set()))
+            lgkm.append(InFlight(inst.targets, write, touched, set()))
         elif inst.op.startswith(_VM):
-            vm.append((inst.targets, False, set()))
+            vm.append(InFlight(inst.targets, write, touched, set()))
     return needed
 
 
-def needed_barriers(waves: list[WaveRecord], writes: dict[int, bool]) -> set[int]:
-    """The barriers (by pc of the first wave) across which waves share LDS bytes, one writing."""
-    touched: list[dict[int, dict[str, set[int]]]] = []
-    for wave in waves:
-        per: dict[int, dict[str, set[int]]] = defaultdict(lambda: {"r": set(), "w": set()})
-        for k in np.flatnonzero(wave.space == LDS).tolist():
-            at = int(wave.addr_index[k])
-            interval = int(np.searchsorted(wave.barriers, at))
-            lanes = wave.addr[k][wave.addr[k] != NO_ADDRESS].astype(np.int64)
-            size = int(wave.bytes[k])
-            byte_set = set((lanes[:, None] + np.arange(size)).reshape(-1).tolist())
-            per[interval]["w" if writes[int(wave.pc[at])] else "r"] |= byte_set
-        touched.append(per)
+def needed_barriers(wave: WaveRecord, touched: list[Bytes]) -> set[int]:
+    """The barriers (by pc in this wave) on whose two sides different waves touch the same LDS bytes, one writing."""
     needed = set()
-    for k, position in enumerate(waves[0].barriers.tolist()):
+    for k, position in enumerate(wave.barriers.tolist()):
         for a, first in enumerate(touched):
             for b, second in enumerate(touched):
-                if a == b:
-                    continue
                 before, after = first[k], second[k + 1]
-                if before["w"] & (after["r"] | after["w"]) or before["r"] & after["w"]:
-                    needed.add(int(waves[0].pc[position]))
+                if a != b and (before["w"] & (after["r"] | after["w"]) or before["r"] & after["w"]):
+                    needed.add(int(wave.pc[position]))
     return needed
 
 
@@ -180,12 +202,14 @@ def judged(case: triton_cases.Case, insts: list[Inst]) -> Callable[[Fault, bool]
     writes = {i.pc: i.op.startswith("ds_write") or bool(i.mods.get("lds")) for i in insts}
     waves = result.record.waves
     waits: set[int] = set()
-    for wave in waves.values():
-        waits |= needed_waits(wave, table)
-    groups = sorted({group for group, _ in waves})
     barriers: set[int] = set()
-    for group in groups:
-        barriers |= needed_barriers([wave for (g, _), wave in sorted(waves.items()) if g == group], writes)
+    for group in sorted({group for group, _ in waves}):
+        members = [wave for (g, _), wave in sorted(waves.items()) if g == group]
+        lds = [lds_bytes(wave, writes) for wave in members]
+        for k, wave in enumerate(members):
+            others = [by_interval for n, (by_interval, _) in enumerate(lds) if n != k]
+            waits |= needed_waits(wave, table, lds[k][1], others)
+        barriers |= needed_barriers(members[0], [by_interval for by_interval, _ in lds])
     executed = {pc for wave in waves.values() for pc in wave.pc.tolist()}
 
     def observable(fault: Fault, changed: bool) -> bool:

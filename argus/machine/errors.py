@@ -109,11 +109,12 @@ class Report:
 
 
 class MachineError(Exception):
-    """A launch cannot go on; `report` says where and why."""
+    """A launch cannot go on; `report` says where and why, `findings` what the checks had reported before."""
 
     def __init__(self, report: Report) -> None:
         super().__init__(str(report))
         self.report = report
+        self.findings: list[Report] = []
 
 
 class LaunchError(MachineError):

@@ -62,7 +62,7 @@ class Services:
     recording: bool = False
 
     def place(self, w: Wave, inst: Inst, lane: int | None = None) -> Place:
-        return Place(w.group.id, w.index, lane, inst.pc, text(inst))
+        return Place(w.group.id, w.index, lane, inst.pc, text(inst) if inst.words else inst.op)
 
     def fault(self, code: str, message: str, w: Wave, inst: Inst, lane: int | None = None, **more: Any) -> MachineError:
         """A fault that ends the run."""

@@ -268,8 +268,12 @@ def interpret(prepared: Prepared) -> LaunchResult:
         if options.progress is not None:
             options.progress(done, len(numbers))
 
-    with np.errstate(all="ignore"):
-        scheduler.run(_workgroups(prepared, program, checks, numbers), ended)
+    try:
+        with np.errstate(all="ignore"):
+            scheduler.run(_workgroups(prepared, program, checks, numbers), ended)
+    except MachineError as error:
+        error.findings = services.findings.reports()
+        raise
     reports = services.findings.reports()
     if options.stop and reports:
         raise MachineError(reports[0])

@@ -3,8 +3,8 @@
 Ordered are: accesses of one wave; accesses of one workgroup with a barrier between (and the earlier one completed
 before it, as in `lds_races`); accesses of different workgroups if the first released and the second acquired through
 memory. Releases and acquires are atomics, and stores and loads with a coherence bit (sc0, sc1, glc) of an address
-used that way; they carry vector clocks, so "workgroup 3 has seen all that workgroup 0 did before its release" is
-exact.
+used that way; they do not race with each other, and carry vector clocks, so "workgroup 3 has seen all that workgroup
+0 did before its release" is exact.
 
 Shadow words are as small as the smallest store of the kernel. Of the readers of a word the last two waves are
 remembered; a race with an earlier reader can be missed. Storing the value that is there already is no race.
@@ -60,6 +60,10 @@ class _Marks:
             getattr(self, name)[index] = getattr(other, name)[index]
 
 
+def _coherent(inst: Inst) -> bool:
+    return bool(inst.mods.get("sc0") or inst.mods.get("sc1") or inst.mods.get("glc"))
+
+
 class GlobalRaceCheck:
     """Observes global and scalar accesses, barriers, and synchronisation through memory."""
 
@@ -105,17 +109,18 @@ class GlobalRaceCheck:
         first = offsets // self._granule
         index = (first[:, None] + np.arange(-(-access.size // self._granule))).reshape(-1)
         self._synchronise(access, offsets)
-        self._touch(w, inst, index, access.kind, access, self._changes(access, offsets, len(index)))
+        kind = access.kind
+        if _coherent(inst):
+            kind = "coherent load" if kind == "load" else "atomic"
+        self._touch(w, inst, index, kind, access, self._changes(access, offsets, len(index)))
         if w.queues is not None:
-            self._flights.setdefault(self._uid(w), []).append(_Flight(w.queues.issued, inst, index, access.kind))
+            self._flights.setdefault(self._uid(w), []).append(_Flight(w.queues.issued, inst, index, kind))
 
     def _uid(self, w: Wave) -> int:
         return w.group.number * self._waves + w.index
 
     def _synchronise(self, access: MemoryAccess, offsets: Any) -> None:
-        mods = access.inst.mods
-        coherent = bool(mods.get("sc0") or mods.get("sc1") or mods.get("glc"))
-        if access.kind != "atomic" and not coherent:
+        if access.kind != "atomic" and not _coherent(access.inst):
             return
         group = access.wave.group.number
         seen = self._seen[group]
@@ -170,13 +175,15 @@ class GlobalRaceCheck:
     def _touch(self, w: Wave, inst: Inst, index: Index, kind: str, access: MemoryAccess | None, changes: Any) -> None:
         writes, reads, older = self._marks()
         after_write = self._unordered(w, writes, index)
-        if kind == "atomic":
+        if kind in ("atomic", "coherent load"):
             after_write &= ~self._atomic[index]
         elif changes is not None:
             after_write &= changes | self._atomic[index]
         if after_write.any():
-            verb = "reads" if kind == "load" else "writes"
+            verb = "writes" if kind in ("store", "atomic") else "reads"
             self._report(w, inst, index, after_write, writes, f"{verb} what", "writes", access)
+        if kind == "coherent load":
+            return
         stamp = (self._uid(w), w.barriers, self._clock[w.group.number], inst.pc)
         if kind == "load":
             changed = index[reads.wave[index] != stamp[0]]

@@ -21,9 +21,9 @@ from argus.check.accesses import elements
 from argus.check.flow import Flow, Place, bounds_of
 from argus.check.report import Counterexample, Operand, Verdict
 from argus.check.rule import Rule
+from argus.check.search import launches
 from argus.check.spec import spec_of
 from argus.check.tags import Tags
-from argus.check.witness import small_launches
 from argus.ir import interp, ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z
 from argus.ir.ops import Access, Tensor
@@ -204,7 +204,7 @@ def _injective(
 
 
 def _counterexample(flow: Flow, tensor: Tensor, span: Span, op: int) -> Counterexample | None:
-    for sizes in small_launches(flow.kernel):
+    for sizes in launches(flow.kernel, 8):
         try:
             outcome = interp.run(flow.kernel, {}, sizes)
         except (interp.InterpError, ExprError):

@@ -49,6 +49,7 @@ def check(kernel: Kernel) -> Report:
     for rule in rules:
         began = perf_counter()
         verdicts += rule.verdicts(flow)
+        flow.refuted = any(v.status == "refuted" for v in verdicts)
         stats[rule.name] = perf_counter() - began
     verdicts += _problems(flow)
     stats |= {"solver": prover.seconds, "queries": float(prover.decided["z3"])}

@@ -28,7 +28,7 @@ from argus.check.matrix import Product, multiply
 from argus.check.prover import Prover
 from argus.check.sharedmem import SharedMemory
 from argus.check.tables import Tables
-from argus.check.tags import Case, Tags, merge, product, uniform
+from argus.check.tags import Case, Tags, merge, product, uniform, unwieldy
 from argus.check.threads import Spread, Threads, conditions
 from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
@@ -95,6 +95,7 @@ class Flow:
         self.active: Mask = np.ones(self.threads.shape, dtype=np.bool_)
         self.sound = Silence(tuple(listeners))
         self.problems: list[tuple[Op, str]] = []
+        self.refuted = False
         self.contract = frozenset(
             self.tables.axes[str(name)]
             for op in ops.walk(kernel.body)
@@ -127,6 +128,9 @@ class Flow:
         """Only alternatives that can happen on this path."""
         if len(tags.cases) == 1:
             return tags
+        if any(unwieldy(c.guard) for c in tags.cases):
+            why = "it has a long history of alternatives"
+            return uniform(tags.shape, self.tables.lost(why, -1), self.tables.width)
         kept = tuple(c for c in tags.cases if self.feasible(c.guard))
         return merge(Tags(kept)) if kept else tags
 

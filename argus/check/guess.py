@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from argus.check.tables import Item, Record, Repeat, Sum, Tables
-from argus.check.tags import MAX_CASES, Case, Tags, merge, translate, uniform
+from argus.check.tags import MAX_CASES, Case, Tags, merge, translate, uniform, unwieldy
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
@@ -113,21 +113,21 @@ def _followed(
 ) -> list[Case]:
     """Replace incoming marks of a case by the state at the head of the iteration it came from."""
     counter = E.as_expr(back[shape.counter])
-    fixed = [_fill(flow, case, marks, _initial_everywhere(flow, start, out))]
-    if not any(flow.tables[int(m)].kind == "incoming" for m in np.unique(fixed[0].record)):
-        return [Case(condition, fixed[0].record, fixed[0].offset, fixed[0].site)]
+    fixed = _fill(flow, case, marks, _singles(start), only=[_identity(flow, t, n) for n, t in enumerate(out)])
+    if not any(flow.tables[int(m)].kind == "incoming" for m in np.unique(fixed.record)):
+        return [Case(condition, fixed.record, fixed.offset, fixed.site)]
     result: list[Case] = []
     at_first = E.land(condition, counter.eq(shape.first))
     if flow.prover.possible((*_inside(flow, shape), at_first)) is not False:
-        for option in _options(start):
-            filled = _fill(flow, fixed[0], marks, option)
-            result.append(Case(at_first, filled.record, filled.offset, filled.site))
+        filled = _fill(flow, fixed, marks, _singles(start))
+        left = [m for m in marks if (filled.record == m).any()]
+        result.append(_without_marks(flow, filled, at_first, left))
     at_later = E.land(condition, counter.gt(shape.first))
     if flow.prover.possible((*_inside(flow, shape), at_later)) is not False:
         if any(len(t.cases) > 1 for t in (*start, *out)):
-            result.append(_without_marks(flow, fixed[0], at_later, marks))
+            result.append(_without_marks(flow, fixed, at_later, marks))
         else:
-            filled = _fill(flow, fixed[0], marks, {n: t.cases[0] for n, t in enumerate(out)}, back)
+            filled = _fill(flow, fixed, marks, _singles(out), back)
             further: dict[Expr, Expr | int] = {shape.counter: counter - shape.stride}
             step = Tags((Case(E.TRUE, filled.record, filled.offset, filled.site),))
             result += _resolve_rest(flow, shape, start, out, step, at_later, further, depth + 1)
@@ -153,21 +153,21 @@ def _resolve_rest(
     return _followed(flow, shape, start, out, case, guard, marks, back, depth)
 
 
-def _options(start: State) -> list[dict[int, Case]]:
-    if any(len(t.cases) > 1 for t in start):
-        return [{n: t.cases[0] for n, t in enumerate(start) if len(t.cases) == 1}]
-    return [{n: t.cases[0] for n, t in enumerate(start)}]
-
-
-def _initial_everywhere(flow: Flow, start: State, out: State) -> dict[int, Case]:
-    """Slots no iteration changes keep their initial tags."""
-    return {n: t.cases[0] for n, t in enumerate(start) if len(t.cases) == 1 and bool(_identity(flow, out[n], n).all())}
+def _singles(state: State) -> dict[int, Case]:
+    """Slots with one alternative."""
+    return {n: t.cases[0] for n, t in enumerate(state) if len(t.cases) == 1}
 
 
 def _fill(
-    flow: Flow, case: Case, marks: list[int], sources: dict[int, Case], back: dict[Expr, Expr | int] | None = None
+    flow: Flow,
+    case: Case,
+    marks: list[int],
+    sources: dict[int, Case],
+    back: dict[Expr, Expr | int] | None = None,
+    only: list[np.ndarray] | None = None,
 ) -> Case:
-    """Incoming marks replaced by the tags at the positions they name, where the slot is in `sources`."""
+    """Incoming marks replaced by the tags at the positions they name, where the slot is in `sources`; with `only`,
+    where the position is one that no iteration changes."""
     record, offset, site = case.record.copy(), case.offset.copy(), case.site.copy()
     for mark in marks:
         slot = int(flow.tables[mark].label)
@@ -178,6 +178,10 @@ def _fill(
         if back is not None:
             source = translate(Tags((source,)), flow.tables, back).cases[0]
         position = case.offset[..., 0][here]
+        if only is not None:
+            steady = only[slot].reshape(-1)[position]
+            here[here] = steady
+            position = position[steady]
         record[here] = source.record.reshape(-1)[position]
         offset[here] = source.offset.reshape(-1, flow.tables.width)[position]
         site[here] = source.site.reshape(-1)[position]
@@ -249,7 +253,7 @@ def _without_open_sums(flow: Flow, case: Case) -> Case:
 def tidy(flow: Flow, shape: Shape, first: list[Case], later: list[Case]) -> Tags:
     """The alternatives with equal ones merged. Where the first iteration's tag is the later ones' at that iteration,
     element by element, it is written in their form, so that the two can be merged."""
-    if len(first) + len(later) > MAX_CASES:
+    if len(first) + len(later) > MAX_CASES or any(unwieldy(c.guard) for c in (*first, *later)):
         why = "too many alternatives at the head of a loop"
         return uniform((first + later)[0].record.shape, flow.tables.lost(why, shape.op.id), flow.tables.width)
     start: dict[Expr, Expr | int] = {shape.counter: shape.first}

@@ -22,6 +22,8 @@ import numpy as np
 from argus.check.flow import Flow, Place, bounds_of
 from argus.check.report import Counterexample, Operand, Verdict
 from argus.check.rule import Findings, Rule
+from argus.check.search import executions, interference
+from argus.check.spec import spec_of
 from argus.check.tags import Tags
 from argus.check.threads import Spread
 from argus.check.witness import Execution, replay, smallest_execution
@@ -43,7 +45,7 @@ class Doubt:
     access: Access
     condition: Expr
     what: str
-    certain: bool = False
+    stray: bool = False
 
 
 class InBounds(Rule):
@@ -93,7 +95,7 @@ class InBounds(Rule):
         tensor, flow = access.memory, self.flow
         assert isinstance(tensor, Tensor)
         if len(access.coords) != len(tensor.axes):
-            return Doubt(op, place, access, E.TRUE, "names no coordinates", certain=False)
+            return Doubt(op, place, access, E.TRUE, "names no coordinates")
         flat: Expr = E.const(0)
         for coordinate, stride in zip(access.coords, tensor.strides, strict=True):
             flat = flat + coordinate * stride
@@ -118,7 +120,7 @@ class InBounds(Rule):
                 if flow.prover.holds(self._facts(place, access), limit) is not True:
                     name = tensor.axes[axis]
                     what = f"leaves axis {name} of {tensor.name} without leaving the buffer"
-                    return Doubt(op, place, access, E.lnot(limit), what)
+                    return Doubt(op, place, access, E.lnot(limit), what, stray=True)
         return None
 
     def _limits(self, place: Place, access: Access, c: Expr, last: int, extent: Expr, upper: bool) -> list[Expr]:
@@ -162,15 +164,13 @@ def _contiguous(tensor: Tensor) -> bool:
 
 
 def _counterexample(flow: Flow, doubt: Doubt) -> Counterexample | None:
-    extra: tuple[Expr, ...] = (flow.here(doubt.condition),)
-    if doubt.access.guard is not None:
-        extra = (*extra, doubt.access.guard)
-    found = smallest_execution(flow.kernel, flow.prover, doubt.place, extra)
+    found = _execution(flow, doubt)
     if found is None:
         return None
-    execution, _ = found
-    thread = _wrong_thread(flow, doubt, execution)
-    if thread is None or not _reached(flow, doubt, execution, thread // 64):
+    execution, thread = found
+    if not _reached(flow, doubt, execution, thread // 64):
+        return None
+    if doubt.stray and not isinstance(doubt.op, ops.Store | ops.Atomic) and not _matters(flow, doubt, execution):
         return None
     env = {**execution.env, "lane": thread % 64, "wave": thread // 64}
     access = doubt.access
@@ -188,6 +188,35 @@ def _counterexample(flow: Flow, doubt: Doubt) -> Counterexample | None:
         "in_bounds", doubt.op.span, doubt.op.id, message, execution.sizes, execution.block, execution.loops,
         thread // 64, (operand,), "guard the access by its coordinates, or require sizes that divide evenly",
     )  # fmt: skip
+
+
+def _matters(flow: Flow, doubt: Doubt, execution: Execution) -> bool:
+    """A load that strays into the next row is wrong if some output depends on a row it should not depend on."""
+    spec = spec_of(flow.kernel, flow.tables)
+    tensor = doubt.access.memory
+    if spec is None or not isinstance(tensor, Tensor):
+        return False
+    numbers = flow.tables.tensor_axes[tensor]
+    sizes = [execution.sizes]
+    return any(
+        interference(flow.kernel, spec.output, tensor, numbers.index(axis), position, sizes) is not None
+        for axis, position in spec.placed.items()
+        if axis in numbers
+    )
+
+
+def _execution(flow: Flow, doubt: Doubt) -> tuple[Execution, int] | None:
+    """The solver's smallest execution if it shows the fault, else the first small one that does."""
+    extra: tuple[Expr, ...] = (flow.here(doubt.condition),)
+    if doubt.access.guard is not None:
+        extra = (*extra, doubt.access.guard)
+    solved = smallest_execution(flow.kernel, flow.prover, doubt.place, extra)
+    tried = [] if solved is None else [solved[0]]
+    for execution in (*tried, *executions(flow.kernel, doubt.place)):
+        thread = _wrong_thread(flow, doubt, execution)
+        if thread is not None:
+            return execution, thread
+    return None
 
 
 def _wrong_thread(flow: Flow, doubt: Doubt, execution: Execution) -> int | None:

@@ -19,6 +19,7 @@ from argus.check.accesses import elements
 from argus.check.flow import Flow, Place, bounds_of
 from argus.check.report import Counterexample, Operand, Verdict
 from argus.check.rule import Findings, Rule
+from argus.check.search import interference, launches
 from argus.check.spec import Spec, spec_of
 from argus.check.tags import Case, Tags
 from argus.check.witness import Execution, influence, smallest_execution
@@ -139,17 +140,49 @@ class Placed(Rule):
             example = self._counterexample(flow, failure)
             if example is not None:
                 return Verdict("placed", "refuted", span, failure.op.id, "enumeration", counterexample=example)
+        example = None if flow.refuted else self._interference(flow, failures[0])
+        if example is not None:
+            return Verdict("placed", "refuted", span, first.op.id, "interpreter", counterexample=example)
         reason = failures[0].why or "a stored value may belong elsewhere, but no replay shows it"
         return Verdict("placed", "unknown", span, first.op.id, "enumeration", reason=reason)
+
+    def _interference(self, flow: Flow, failure: Misplaced) -> Counterexample | None:
+        """Where the tags do not say which row went wrong: change input rows and see what else changes."""
+        assert self.spec is not None
+        output = self.spec.output
+        for axis, position in self.spec.placed.items():
+            for tensor in flow.kernel.tensors:
+                numbers = flow.tables.tensor_axes[tensor]
+                if not tensor.read or axis not in numbers:
+                    continue
+                where_to_look = launches(flow.kernel, 4)
+                found = interference(flow.kernel, output, tensor, numbers.index(axis), position, where_to_look)
+                if found is not None:
+                    sizes, where, value = found
+                    name = flow.tables.axis_names[axis]
+                    coords = dict(zip(output.axes, where, strict=True))
+                    named = ", ".join(f"{a}={c}" for a, c in coords.items())
+                    text = f"{output.name}[{named}] changes with {tensor.name} at {name}={value}"
+                    operand = Operand("value", 0, 0, text, output.name, coords, span=failure.op.span)
+                    message = f"an output depends on another {name} than its own"
+                    hint = f"combine only values of the same {name}"
+                    return Counterexample(
+                        "placed", failure.op.span, failure.op.id, message, sizes, (0, 0, 0), {}, 0, (operand,), hint
+                    )
+        return None
 
     def _counterexample(self, flow: Flow, failure: Misplaced) -> Counterexample | None:
         assert self.spec is not None
         output, position = self.spec.output, self.spec.placed[failure.axis]
         extent = output.shape[position]
-        inside = (failure.holds.ne(failure.stored), failure.stored.lt(extent), failure.stored.ge(0))
         sources = [t for t in flow.kernel.tensors if t.read and failure.axis in flow.tables.tensor_axes[t]]
+        if not sources:
+            return None
+        width = sources[0].shape[flow.tables.tensor_axes[sources[0]].index(failure.axis)]
+        inside = [failure.holds.ne(failure.stored), failure.stored.lt(extent), failure.stored.ge(0)]
+        inside += [failure.holds.lt(width), failure.holds.ge(0)]
         found = smallest_execution(flow.kernel, flow.prover, failure.place, inside)
-        if found is None or not sources:
+        if found is None:
             return None
         execution, values = found
         env = {v.name: n for v, n in values.items()}

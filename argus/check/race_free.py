@@ -13,6 +13,7 @@ Assumes: all waves reach the same barriers (a barrier under a condition on wave 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,8 +21,11 @@ from argus.check.flow import Flow, Place, bounds_of
 from argus.check.race import Conflict, Live, Races, lds_target
 from argus.check.report import Counterexample, Operand, Verdict
 from argus.check.rule import Rule
+from argus.check.tags import Case, Tags
+from argus.check.threads import Spread
 from argus.check.witness import replay, smallest_execution
-from argus.ir import interp
+from argus.ir import interp, ops
+from argus.ir.ops import Access, Op, Shared
 from argus.ir.types import Span
 from argus.layout import expr as E
 
@@ -30,6 +34,29 @@ class RaceFree(Rule):
     """Runs its own walk and reports per buffer."""
 
     name = "race_free"
+
+    def begin(self, flow: Flow) -> None:
+        super().begin(flow)
+        self.clashes: list[Clash] = []
+
+    def mark(self) -> int:
+        return len(self.clashes)
+
+    def rewind(self, position: int) -> None:
+        del self.clashes[position:]
+
+    def lds_access(self, op: Op, place: Place, access: Access, start: Spread, value: Tags) -> None:
+        """Two lanes of one wave that store different tags to one granule."""
+        constant = start.constant()
+        buffer = access.memory
+        if not isinstance(op, ops.Store | ops.CopyToLds) or constant is None or not isinstance(buffer, Shared):
+            return
+        where = self.flow.memory.granules(constant + buffer.base, access.count, buffer.dtype.bytes)[..., 0]
+        for case in value.cases:
+            clash = _clash(where, case, place)
+            if clash is not None:
+                self.clashes.append(Clash(op, place, buffer, *clash))
+                return
 
     def verdicts(self, flow: Flow) -> list[Verdict]:
         if not flow.kernel.shared:
@@ -44,6 +71,10 @@ class RaceFree(Rule):
             conflicts = [c for c in races.conflicts.values() if buffer in (c.first.touch.buffer, c.second.touch.buffer)]
             if conflicts:
                 yield self._refutation(flow, races, conflicts, span)
+                continue
+            clashes = [c for c in self.clashes if c.buffer is buffer]
+            if clashes:
+                yield _overlap(flow, clashes[0])
                 continue
             unclear = [why for op, why in races.unknown if (t := lds_target(op)) is None or t.memory is buffer]
             if unclear:
@@ -88,6 +119,57 @@ class RaceFree(Rule):
             "race_free", op.span, op.id, message, execution.sizes, execution.block, execution.loops,
             operands[-1].thread // 64, operands, _help(first, second), table=True,
         )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """Two threads of one wave whose store writes different data to one granule."""
+
+    op: Op
+    place: Place
+    buffer: Shared
+    first: int
+    second: int
+    granule: int
+
+
+def _clash(where: np.ndarray, case: Case, place: Place) -> tuple[int, int, int] | None:
+    for w in range(len(where)):
+        count = where.shape[-1]
+        lanes = np.repeat(np.arange(64), count)[np.repeat(place.active[w], count)]
+        flat, record = where[w][place.active[w]].reshape(-1), case.record[w][place.active[w]].reshape(-1)
+        offset = case.offset[w][place.active[w]].reshape(len(flat), -1)
+        order = np.argsort(flat, kind="stable")
+        same = flat[order][1:] == flat[order][:-1]
+        differ = (record[order][1:] != record[order][:-1]) | (offset[order][1:] != offset[order][:-1]).any(axis=1)
+        hit = np.flatnonzero(same & differ)
+        if len(hit):
+            n = int(hit[0])
+            return 64 * w + int(lanes[order][n]), 64 * w + int(lanes[order][n + 1]), int(flat[order][n])
+    return None
+
+
+def _overlap(flow: Flow, clash: Clash) -> Verdict:
+    op = clash.op
+    found = smallest_execution(flow.kernel, flow.prover, clash.place)
+    reason = (
+        f"two lanes of line {op.span.line} may write different data to one address, but the replay does not show it"
+    )
+    if found is None:
+        return Verdict("race_free", "unknown", op.span, op.id, "enumeration", reason=reason)
+    execution, _ = found
+    outcome = replay(flow.kernel, execution, {})
+    if outcome is None or not any(h.kind == "overlap" and h.first[0] == op.id for h in outcome.hazards):
+        return Verdict("race_free", "unknown", op.span, op.id, "enumeration", reason=reason)
+    byte = clash.granule * flow.memory.unit - clash.buffer.base
+    text = f"byte {byte} of {clash.buffer.name}"
+    operands = tuple(Operand("writes", thread, 0, text, span=op.span) for thread in (clash.first, clash.second))
+    message = f"two lanes of one store write different data to the same bytes of {clash.buffer.name}"
+    example = Counterexample(
+        "race_free", op.span, op.id, message, execution.sizes, execution.block, execution.loops, clash.first // 64,
+        operands, "give every lane its own address", table=True,
+    )  # fmt: skip
+    return Verdict("race_free", "refuted", op.span, op.id, "enumeration", counterexample=example)
 
 
 def _help(first: Live, second: Live) -> str:

@@ -21,11 +21,12 @@ import numpy as np
 from argus.check.flow import Flow, Place, bounds_of
 from argus.check.report import Counterexample, Operand, Verdict
 from argus.check.rule import Findings, Rule
+from argus.check.search import launches
 from argus.check.spec import Spec, spec_of
 from argus.check.tables import Item, Slots, Sum
 from argus.check.tags import Tags
-from argus.check.witness import small_launches
 from argus.ir import interp, ops
+from argus.ir.kernel import Kernel
 from argus.ir.ops import Access, Op, Tensor
 from argus.ir.types import Span, Value
 from argus.layout import expr as E
@@ -99,7 +100,7 @@ class Reduced(Rule):
         if not gaps:
             bounds = bounds_of((*flow.prover.base, *first.facts))
             return Verdict("reduced", "proved", span, first.op.id, "enumeration+z3", sites=len(entries), bounds=bounds)
-        for axis in dict.fromkeys(g.axis for g in gaps if g.axis >= 0):
+        for axis in dict.fromkeys(g.axis for g in gaps if g.axis >= 0 and not flow.refuted):
             example = _counterexample(flow, axis, span, first.op.id)
             if example is not None:
                 return Verdict("reduced", "refuted", span, first.op.id, "interpreter", counterexample=example)
@@ -204,43 +205,48 @@ def _joined(flow: Flow, facts: tuple[Expr, ...], pieces: list[Interval]) -> list
 
 
 def _counterexample(flow: Flow, axis: int, span: Span, op: int) -> Counterexample | None:
+    """Launch small sizes with ones at chosen indices; a sum that counts wrong is narrowed down to one index."""
     kernel, name = flow.kernel, flow.tables.axis_names[axis]
-    loops = [loop for loop in ops.walk(kernel.body) if isinstance(loop, ops.For)]
-    known = set(kernel.shapes)
-    longer = [
-        (loop.hi - loop.lo).ge(n * loop.step) for n in (2, 3) for loop in loops if (loop.hi - loop.lo).free() <= known
-    ]
     outputs = [t for t in kernel.tensors if t.written and not t.read]
-    for sizes in small_launches(kernel, longer):
-        extent = _extent(flow, axis)
-        if extent is None or len(outputs) != 1:
+    extent = _extent(flow, axis)
+    if extent is None or len(outputs) != 1:
+        return None
+    for sizes in _by_length(kernel, extent):
+        indices = list(range(int(E.evaluate(extent, sizes))))
+        found = _count(flow, axis, indices, sizes, outputs[0])
+        if found is None:
+            continue
+        while len(indices) > 1:
+            half = indices[: len(indices) // 2]
+            first = _count(flow, axis, half, sizes, outputs[0])
+            indices, found = (half, first) if first is not None else (indices[len(indices) // 2 :], found)
+        last = _count(flow, axis, indices, sizes, outputs[0])
+        if last is None:
             return None
-        for index in _probes(int(E.evaluate(extent, sizes))):
-            try:
-                outcome = interp.run(kernel, _one_hot(flow, axis, index, sizes), sizes, blocks=[(0, 0, 0)])
-            except (interp.InterpError, ExprError):
-                break
-            found = _wrong_count(outcome, outputs[0], sizes)
-            if found is not None:
-                at, times = found
-                coords = dict(zip(outputs[0].axes, at, strict=True))
-                where = ", ".join(f"{a}={c}" for a, c in coords.items())
-                how = "is never accumulated" if times == 0 else f"is accumulated {times:g} times"
-                text = f"for {outputs[0].name}[{where}] the index {name}={index} {how}"
-                operand = Operand("sum", 0, 0, text, outputs[0].name, coords, span=span)
-                message = f"{name}={index} {how}"
-                hint = f"let the loop and its fragments visit every {name} exactly once"
-                return Counterexample("reduced", span, op, message, sizes, (0, 0, 0), {}, 0, (operand,), hint)
+        at, times = last
+        coords = dict(zip(outputs[0].axes, at, strict=True))
+        where = ", ".join(f"{a}={c}" for a, c in coords.items())
+        how = "is never accumulated" if times == 0 else f"is accumulated {times:g} times"
+        text = f"for {outputs[0].name}[{where}] the index {name}={indices[0]} {how}"
+        operand = Operand("sum", 0, 0, text, outputs[0].name, coords, span=span)
+        message = f"{name}={indices[0]} {how}"
+        hint = f"let the loop and its fragments visit every {name} exactly once"
+        return Counterexample("reduced", span, op, message, sizes, (0, 0, 0), {}, 0, (operand,), hint)
     return None
 
 
-def _probes(extent: int) -> list[int]:
-    """Indices to try: the ends first, then powers of two and their neighbours, then the rest, within reason."""
-    order = [0, extent - 1, *(x for p in range(12) for x in ((1 << p) - 1, 1 << p)), *range(extent)]
-    return list(dict.fromkeys(x for x in order if 0 <= x < extent))[:24]
+def _by_length(kernel: Kernel, extent: Expr) -> list[dict[str, int]]:
+    """Small launches with different lengths of the sum, shortest first."""
+    by_extent: dict[int, dict[str, int]] = {}
+    for sizes in launches(kernel):
+        by_extent.setdefault(int(E.evaluate(extent, sizes)), sizes)
+    return [by_extent[n] for n in sorted(by_extent)][:6]
 
 
-def _one_hot(flow: Flow, axis: int, index: int, sizes: Mapping[str, int]) -> dict[str, np.ndarray]:
+def _count(
+    flow: Flow, axis: int, indices: list[int], sizes: Mapping[str, int], output: Tensor
+) -> tuple[tuple[int, ...], float] | None:
+    """The first output element of block 0 whose sum over ones at `indices` is not their number."""
     arrays: dict[str, np.ndarray] = {}
     for tensor, numbers in flow.tables.tensor_axes.items():
         if not tensor.read:
@@ -249,20 +255,19 @@ def _one_hot(flow: Flow, axis: int, index: int, sizes: Mapping[str, int]) -> dic
         if axis in numbers:
             position = numbers.index(axis)
             keep = np.zeros(array.shape[position])
-            keep[index] = 1
+            keep[indices] = 1
             array = array * keep.reshape([-1 if a == position else 1 for a in range(array.ndim)])
         arrays[tensor.name] = array
-    return arrays
-
-
-def _wrong_count(
-    outcome: interp.Outcome, output: Tensor, sizes: Mapping[str, int]
-) -> tuple[tuple[int, ...], float] | None:
+    try:
+        outcome = interp.run(flow.kernel, arrays, sizes, blocks=[(0, 0, 0)])
+    except (interp.InterpError, ExprError):
+        return None
     shape = interp.extents(output, sizes)
     strides = tuple(4 * int(E.evaluate(s, sizes)) for s in output.strides)
     written = np.lib.stride_tricks.as_strided(outcome.writes[output.name], shape, strides) > 0
-    wrong = written & (outcome.arrays[output.name].astype(np.float64) != 1)
+    got = outcome.arrays[output.name].astype(np.float64)
+    wrong = written & (got != len(indices))
     if not wrong.any():
         return None
     at = tuple(int(v) for v in np.argwhere(wrong)[0])
-    return at, float(outcome.arrays[output.name][at])
+    return at, float(got[at])

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,8 @@ from argus.layout import expr as E
 from argus.layout.expr import Expr
 
 MAX_CASES = 8
+MAX_GUARD = 40
+"""Parts of a guard beyond which alternatives are given up: they are no longer telling cases apart but histories."""
 SITE_SHIFT = 16
 
 Records = NDArray[np.int32]
@@ -114,13 +117,23 @@ def product(
                 if not several or feasible(both):
                     extended.append((both, (*cases, case)))
         chosen = extended
-        if len(chosen) > MAX_CASES:
+        if len(chosen) > MAX_CASES or any(unwieldy(guard) for guard, _ in chosen):
             return None
     results = []
     for guard, cases in chosen:
         case = combine(cases)
         results.append(Case(guard, case.record, case.offset, case.site))
     return merge(Tags(tuple(results))) if results else None
+
+
+@lru_cache(maxsize=4096)
+def unwieldy(guard: Expr) -> bool:
+    """The guard has more than MAX_GUARD parts, counted as written out."""
+    return _parts(guard) > MAX_GUARD
+
+
+def _parts(e: Expr) -> int:
+    return 1 + sum(_parts(arg) for arg in e.args) if e.op in ("land", "lor", "not") else 1
 
 
 def merge(tags: Tags) -> Tags:

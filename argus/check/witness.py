@@ -106,8 +106,8 @@ def replay(
         return None
     try:
         return interp.run(
-            kernel, {}, execution.sizes, blocks=[execution.block], schedule=schedule, watch=watch, results=results,
-            provenance=True,
+            kernel, inputs(kernel, execution.sizes), execution.sizes, blocks=[execution.block], schedule=schedule,
+            watch=watch, results=results, provenance=True,
         )  # fmt: skip
     except (interp.InterpError, ExprError):
         return None
@@ -119,7 +119,7 @@ def inputs(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, NDArray[Any]]:
     for n, tensor in enumerate(kernel.tensors):
         if tensor.read:
             dice = np.random.default_rng(n)
-            made[tensor.name] = dice.integers(1, 4, interp.extents(tensor, sizes))
+            made[tensor.name] = dice.integers(1, 100, interp.extents(tensor, sizes))
     return made
 
 
@@ -135,7 +135,8 @@ def influence(
 
     `watched` is (op, wave, operand): its data in the execution's iteration is handed to `look`. None: cannot be run.
     """
-    if not affordable(kernel, execution.sizes):
+    extents = dict(zip(tensor.axes, interp.extents(tensor, execution.sizes), strict=True))
+    if not affordable(kernel, execution.sizes) or any(not 0 <= at[a] < extents[a] for a in at):
         return None
     base = inputs(kernel, execution.sizes)
     results = []
@@ -162,28 +163,3 @@ def influence(
     if results[0] is None or results[1] is None:
         return None
     return bool(np.any(np.asarray(results[0], dtype=np.float64) != np.asarray(results[1], dtype=np.float64)))
-
-
-def small_launches(kernel: Kernel, extra: Iterable[Expr] = ()) -> list[dict[str, int]]:
-    """A few small launches that the kernel allows: the smallest, several blocks each way, longer loops, the example."""
-    wishes: list[tuple[Expr, ...]] = [(), *((extent.ge(2),) for extent in kernel.grid), *((e,) for e in extra)]
-    found: list[dict[str, int]] = []
-    requires = tuple(kernel.requires)
-    nonempty = tuple(extent.ge(1) for extent in kernel.grid)
-    for wish in wishes:
-        values = Prover(requires).smallest((*nonempty, *wish), list(kernel.shapes))
-        if values is not None:
-            found.append({v.name: n for v, n in values.items()})
-    if kernel.example and {v.name for v in kernel.shapes} <= set(kernel.example):
-        example = {v.name: kernel.example[v.name] for v in kernel.shapes}
-        if all(E.evaluate(r, example) for r in requires):
-            found.append(example)
-    distinct = list({tuple(sorted(f.items())): f for f in found}.values())
-    return [sizes for sizes in distinct if affordable(kernel, sizes) and _blocks(kernel, sizes) <= MAX_BLOCKS]
-
-
-def _blocks(kernel: Kernel, sizes: Mapping[str, int]) -> int:
-    total = 1
-    for extent in kernel.grid:
-        total *= int(E.evaluate(extent, sizes))
-    return total

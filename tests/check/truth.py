@@ -1,4 +1,4 @@
-"""Ground truth without the checker: execute a kernel and compare with numpy; hazards and double writes count as wrong."""
+"""Ground truth without the checker: execute and compare with numpy; hazards and double writes count as wrong."""
 
 from __future__ import annotations
 

@@ -1,0 +1,127 @@
+"""Small executions, tried one after another, where a solver gives no counterexample.
+
+Sizes come from a short list of small and awkward numbers (1, 2, 3, 5, 8, ... and what the requirements' divisors
+suggest), kept if the kernel allows them, smallest first; blocks are the corners of the grid; loop counters are 0 to
+3.
+
+    for execution in executions(kernel, place): ...         every one satisfies the facts of the place
+
+`interference` is the dynamic test of where an output element's value comes from: it changes one row of an input and
+looks which outputs change. Both only ever *find* wrong executions; that nothing is found proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
+
+import numpy as np
+
+from argus.check.flow import Place
+from argus.check.witness import BLOCK, MAX_BLOCKS, Execution, affordable, inputs
+from argus.ir import interp
+from argus.ir.kernel import Kernel
+from argus.ir.ops import Tensor
+from argus.layout import expr as E
+from argus.layout.expr import Expr, ExprError
+
+SMALL = (1, 2, 3, 5, 8)
+MAX_SIZES = 60
+MAX_COUNTER = 4
+
+
+def launches(kernel: Kernel, limit: int = MAX_SIZES) -> list[dict[str, int]]:
+    """Small sizes the kernel allows, with a grid that is not empty and not large."""
+    choices = [_choices(kernel, symbol) for symbol in kernel.shapes]
+    found: list[dict[str, int]] = []
+    for values in sorted(product(*choices), key=lambda v: (sum(v), v)):
+        sizes = {symbol.name: n for symbol, n in zip(kernel.shapes, values, strict=True)}
+        if _allowed(kernel, sizes):
+            found.append(sizes)
+            if len(found) >= limit:
+                break
+    return found
+
+
+def _choices(kernel: Kernel, symbol: Expr) -> list[int]:
+    """Small numbers, and multiples of the constants that divide this symbol in requirements and grid."""
+    units = {1}
+    for e in (*kernel.requires, *kernel.grid):
+        for node in E.postorder(e):
+            if node.op in ("mod", "floordiv") and node.args[1].op == "const" and symbol in node.args[0].free():
+                units.add(abs(node.args[1].value))
+    largest = max(units)
+    values = {u * n for u in units for n in (1, 2, 3)} | set(SMALL) | {largest + 1, largest + 8, largest - 1}
+    low = symbol.lo if symbol.lo is not None else 0
+    return sorted(v for v in values if v >= max(low, 1) and (symbol.hi is None or v <= symbol.hi))[:14]
+
+
+def _allowed(kernel: Kernel, sizes: Mapping[str, int]) -> bool:
+    try:
+        if not all(E.evaluate(r, sizes) for r in kernel.requires):
+            return False
+        grid = [int(E.evaluate(g, sizes)) for g in kernel.grid]
+    except ExprError:
+        return False
+    return min(grid) >= 1 and int(np.prod(grid)) <= MAX_BLOCKS and affordable(kernel, sizes)
+
+
+def executions(kernel: Kernel, place: Place) -> Iterator[Execution]:
+    """Executions that reach a place, smallest sizes first."""
+    counters = sorted({v for _, value in place.loops for v in value.free()} - set(kernel.shapes), key=lambda v: v.name)
+    counters = [v for v in counters if v not in BLOCK]
+    for sizes in launches(kernel):
+        grid = [int(E.evaluate(g, sizes)) for g in kernel.grid]
+        for corner in product(*(sorted({0, n - 1}) for n in grid)):
+            for values in product(range(MAX_COUNTER), repeat=len(counters)):
+                block = (corner[0], corner[1], corner[2])
+                env = {**sizes, **{v.name: b for v, b in zip(BLOCK, block, strict=True)}}
+                env |= {v.name: n for v, n in zip(counters, values, strict=True)}
+                if all(_true(f, env) for f in place.facts):
+                    loops = {var.name: int(E.evaluate(value, env)) for var, value in place.loops}
+                    yield Execution(sizes, block, loops)
+
+
+def _true(fact: Expr, env: Mapping[str, int]) -> bool:
+    try:
+        return bool(E.evaluate(fact, env))
+    except ExprError:
+        return False
+
+
+def interference(
+    kernel: Kernel,
+    output: Tensor,
+    tensor: Tensor,
+    axis: int,
+    position: int,
+    candidates: Iterable[dict[str, int]],
+) -> tuple[dict[str, int], tuple[int, ...], int] | None:
+    """An output element that changes with the input's row `value` on `axis` although its own `position` is another.
+
+    Returns (sizes, index of the output element, value).
+    """
+    for sizes in candidates:
+        extent = interp.extents(tensor, sizes)[axis]
+        base = _outputs(kernel, output, inputs(kernel, sizes), sizes)
+        for value in sorted({0, 1, extent // 2, extent - 1} & set(range(extent))):
+            arrays = inputs(kernel, sizes)
+            arrays[tensor.name][(slice(None),) * axis + (value,)] += 5
+            after = _outputs(kernel, output, arrays, sizes)
+            if base is None or after is None:
+                break
+            changed = np.argwhere(base != after)
+            wrong = changed[changed[:, position] != value] if len(changed) else changed
+            if len(wrong):
+                return sizes, tuple(int(v) for v in wrong[0]), value
+    return None
+
+
+def _outputs(
+    kernel: Kernel, output: Tensor, arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int]
+) -> np.ndarray | None:
+    try:
+        outcome = interp.run(kernel, arrays, sizes)
+    except (interp.InterpError, ExprError):
+        return None
+    return np.asarray(outcome.arrays[output.name]).astype(np.float64)

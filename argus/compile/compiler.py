@@ -6,8 +6,9 @@
     compiled.llvm_ir      the module LLVM was given
     compiled.summary      registers, LDS, instruction counts
 
-Steps, one module each: scheduling, register plan, emission, LLVM in its own process, line table, link, audit. A
-failed audit is a `CompileError`: an object that is not what the IR says never leaves this function.
+Steps, one module each (emission and LLVM again when instructions came out too close together): scheduling, register
+plan, emission, LLVM in its own process, line table, link, audit. A failed audit is a `CompileError`: an object that
+is not what the IR says never leaves this function.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
-from argus.compile import audit, backend, lineinfo, linker
+from argus.compile import apart, audit, backend, lineinfo, linker
 from argus.compile.emit import emit
 from argus.compile.errors import CompileError
 from argus.compile.registers import Plan, plan
@@ -71,12 +72,19 @@ def compile_kernel(kernel: Kernel) -> Compiled:
         )
     kernel = scheduled(kernel)
     registers = plan(kernel)
-    module = emit(kernel, registers)
-    relocatable = backend.run(module.text)
-    code_object = linker.link(relocatable)
-    pcs = lineinfo.op_at_pc(relocatable, kernel.name)
-    found = audit.audit(kernel, registers, code_object, pcs)
-    return Compiled(kernel.name, code_object, sidecar(kernel, code_object, found.pcs), module.text, registers, found)
+    idle: dict[int, int] = {}
+    for _ in range(apart.ROUNDS):
+        module = emit(kernel, registers, apart=idle)
+        relocatable = backend.run(module.text)
+        code_object = linker.link(relocatable)
+        pcs = lineinfo.op_at_pc(relocatable, kernel.name)
+        found = audit.audit(kernel, registers, code_object, pcs)
+        short = apart.missing(code_object, kernel.name, found.pcs)
+        if not short:
+            map_ = sidecar(kernel, code_object, found.pcs)
+            return Compiled(kernel.name, code_object, map_, module.text, registers, found)
+        idle = {op: idle.get(op, 0) + short.get(op, 0) for op in {*idle, *short}}
+    raise apart.failure(kernel, code_object)
 
 
 def sidecar(kernel: Kernel, code_object: bytes, pcs: list[tuple[int, int]]) -> dict[str, Any]:

@@ -50,6 +50,7 @@ class Context:
         self.facts = Facts(kernel)
         self.values: dict[Value, str] = {}
         self.live = live(kernel.body)
+        self.apart: dict[int, int] = {}
         self.constants: dict[Value, float | int] = {}
         self.span: Span = NOWHERE
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from argus.compile import arithmetic, control, convert, exchange, memory
@@ -53,8 +54,10 @@ class Module:
     name: str
 
 
-def emit(kernel: Kernel, plan: Plan, debug: bool = True) -> Module:
+def emit(kernel: Kernel, plan: Plan, debug: bool = True, apart: Mapping[int, int] | None = None) -> Module:
+    """The module of a kernel; `apart` asks for idle slots before ops, by op id (see `argus.compile.apart`)."""
     c = Context(kernel)
+    c.apart = dict(apart or {})
     _bind_inputs(c)
     _emit_block(c, kernel.body, plan)
     c.function.op = SETUP
@@ -91,7 +94,17 @@ def _emit_block(c: Context, block: list[ops.Op], plan: Plan) -> None:
     for op in block:
         if op.id in c.live.ops:
             c.at(op)
+            idle(c, c.apart.get(op.id, 0))
             _emit_op(c, op, plan)
+
+
+def idle(c: Context, slots: int) -> None:
+    """`slots` wait states: s_nop n is n + 1 of them, at most 16 each."""
+    while slots > 0:
+        c.function.keep_order()
+        c.function.call("void", "llvm.amdgcn.s.nop", f"i16 {min(slots, 16) - 1}")
+        c.function.keep_order()
+        slots -= 16
 
 
 def _emit_op(c: Context, op: ops.Op, plan: Plan) -> None:

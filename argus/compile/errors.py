@@ -32,6 +32,7 @@ CODES: dict[str, str] = {
     "C303": "accumulators are copied inside a loop",
     "C304": "registers or LDS differ from the plan",
     "C305": "a wait of the object is weaker than the plan",
+    "C306": "two dependent instructions of the object are too close",
     "C401": "not an AMDGPU relocatable object",
     "C402": "the object needs something the linker does not do",
 }

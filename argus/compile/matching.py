@@ -4,7 +4,7 @@ The program is cut into straight segments (at loops, branches and guarded LDS ac
 another order, but inside each the same instructions must stand in the same order and in one piece. Two liberties of
 LLVM are known and allowed:
 
-  * a load whose value algebra makes superfluous (min(max(x, y), y) is y) is left out, unless the kernel counts
+  * a load or product that algebra makes superfluous (min(max(x, y), y) is y) is left out, unless the kernel counts
     outstanding accesses in a wait: then the count would no longer mean what its author meant;
   * a narrow load merged with the truncation in its user carries the user's line; it is recognised by its class, which
     the user cannot have, and given back to the op at its position.
@@ -28,7 +28,7 @@ from argus.ir.kernel import Kernel
 EVENTS = frozenset(
     {"mfma", "ds_read", "ds_write", "ds_atomic", "load", "load_lds", "store", "atomic", "barrier", "prio"}
 )
-DROPPABLE = frozenset({"load", "ds_read"})
+DROPPABLE = frozenset({"load", "ds_read", "mfma"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z
 from argus.lang import arguments as want
 from argus.lang import arithmetic, grids
 from argus.lang.values import Policy
-from argus.layout.expr import Expr
+from argus.layout.expr import Expr, ExprError
 
 if TYPE_CHECKING:
     from argus.lang.expressions import Expressions
@@ -26,7 +26,10 @@ def grid(interp: Expressions, *extents: object, order: object = None) -> object:
             raise ctx.error("AG112", function="ag.grid", problem=f"extent {i} may depend on sizes and knobs only")
     if order is not None and not isinstance(order, Policy):
         raise ctx.error("AG112", function="ag.grid", problem="`order` is ag.row_major(), ag.grouped(n) or ag.xcd(n)")
-    ctx.grid, blocks = grids.mapping(sizes, order)
+    try:
+        ctx.grid, blocks = grids.mapping(sizes, order)
+    except ExprError as error:
+        raise ctx.error("AG512", problem=str(error)) from None
     return blocks[0] if len(blocks) == 1 else tuple(blocks)
 
 

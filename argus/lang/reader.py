@@ -21,10 +21,10 @@ from argus.lang import members
 from argus.lang.context import Context
 from argus.lang.errors import ProgramError
 from argus.lang.signature import Decorator, Signature, read_decorator, read_signature
-from argus.lang.source import text_of, tree_of
+from argus.lang.source import MAX_NESTING, text_of, tree_of
 from argus.lang.statements import Interpreter
 from argus.lang.values import Function, Namespace, Scope
-from argus.layout.expr import const
+from argus.layout.expr import ExprError, const
 
 _ALLOWED_MODULES = {"argus": members.ARGUS, "argus.gfx942": members.GFX942}
 
@@ -38,11 +38,13 @@ def read(
     """Read one kernel of a file (or of source text) with the given knob settings."""
     file, source = text_of(path_or_source)
     tree = tree_of(file, source)
+    reader = _Reader(file, source, settings or {})
     try:
-        return _Reader(file, source, settings or {}).kernel(tree, kernel)
+        return reader.kernel(tree, kernel)
     except RecursionError:
-        ctx = Context(file, source)
-        raise ctx.error("AG120", tree.body[0] if tree.body else None, limit=100) from None
+        raise reader.ctx.error("AG120", limit=MAX_NESTING) from None
+    except (ExprError, OverflowError) as error:
+        raise reader.ctx.error("AG512", problem=str(error)) from None
 
 
 def read_value(path: str | Path, name: str, settings: Mapping[str, KnobValue] | None = None) -> object:

@@ -31,7 +31,7 @@ WORDS: list[str] = []
 for line in (
     "0 1 -1 2 3 7 16 64 256 4096 0.5 1e30 '' 'n' 'row' None True False N M K t ag f32 bf16 i32 fp8 x y acc ROW",
     "ag.lane() ag.wave() ag.thread() ag.inf ag.range(N) ag.unroll(3) ag.zeros ag.barrier() ag.max ag.mfma ag.grid",
-    "ag.Owner(t=256,i='t') ag.Layout(r=(4,4)) x.n x.max('n') x[0] [x] (x,x) {} lambda:0 lambda(a):a range(3) len abs sum",
+    "ag.Owner(t=256,i='t') ag.Layout(r=(4,4)) x.n x.max('n') x[0] [x] (x,x) {} lambda:0 range(3) len abs sum",
     "+ - * // % / ** & | ^ << >> < <= == != and or not in is if else for , ( ) [ ] : = . *= += @ return pass with as",
 ):
     WORDS += line.split()
@@ -40,9 +40,11 @@ VALUES = """
 0 | 1 | -1 | 2 | 3 | 7 | 16 | 64 | 256 | 4096 | 10**30 | 0.5 | 1e30 | 1e-40 | '' | 'n' | 'row' | None | True | False
 N | M | K | ag | f32 | bf16 | i32 | fp8 | x | acc | ROW | ag.lane() | ag.wave() | ag.thread() | ag.inf | -ag.inf
 ag.range(N) | ag.range(3) | ag.unroll(3) | ag.zeros | ag.barrier() | ag.mfma | ag.check | ag.grid(2)
-ag.Owner(t=256,i='t') | ag.Owner(lane=64,e=4,n='lane*4+e') | ag.Layout(r=(4,4)) | x.n | x.max('n') | x[0] | [x] | (x,x)
-{} | (lambda:0) | (lambda a: a) | range(3) | len | abs(x) | sum([x,x]) | x.to(f32) | x.to(i32) | x > 0 | ag.lane() > 3
-N > 5 | x.n > N | f32(1) | i32(ag.lane()) | f32(x.n) | ag.as_index(x, 0, 5) | [i for i in range(3)]
+ag.Owner(t=256,i='t') | ag.Owner(lane=64,e=4,n='lane*4+e') | ag.Layout(r=(4,4)) | x.n
+x.max('n') | x[0] | [x] | (x,x)
+{} | (lambda:0) | (lambda a: a) | range(3) | len | abs(x) | sum([x,x]) | x.to(f32) | x.to(i32)
+x > 0 | ag.lane() > 3 | N > 5 | x.n > N | f32(1) | i32(ag.lane()) | f32(x.n)
+ag.as_index(x, 0, 5) | [i for i in range(3)]
 (N if N > 3 else 2) | x if N > 3 else x | ag.where(x > 0, x, 0) | ag.stack([x, x], 'q') | x.from_lane(ag.lane() ^ 1)
 x.without() | x.regs(0, 1) | x.bitcast(i32) | ag.ring(2, a=(ag.Layout(r=(4,4)), f32)) | ag.const[bool] | ag.In
 ag.shared(ag.Layout(r=(4,4)), f32) | ag.schedule(mfma=1) | ag.In['N', f32] | dict(a=1) | ~x | -x | not x | x == x

@@ -1,4 +1,8 @@
-"""`argus compile FILE -o DIR`: the code object and its sidecar."""
+"""`argus compile FILE -o DIR`: the code object and everything needed to launch it without Argus.
+
+Written are the object, its sidecar, a C++ header and a Python module that launch it through HIP, the proof report and a
+manifest with hashes. `--report` prints a table per loop of the machine code, `--assembly` the code beside its source.
+"""
 
 from __future__ import annotations
 
@@ -10,27 +14,32 @@ from typing import Any
 from argus.cli.gate import add_force, admit
 from argus.cli.options import GOOD, add_kernel_arguments
 from argus.cli.reading import kernel_of
-from argus.compile import compile_kernel
+from argus.compile.cache import compile_cached
+from argus.compile.export import export
+from argus.compile.report import report, to_text
 
 
 def register(verbs: Any) -> None:
-    parser = verbs.add_parser("compile", help="make a gfx942 code object (.hsaco)")
+    parser = verbs.add_parser("compile", help="make a gfx942 code object (.hsaco) with launchers and proof")
     add_kernel_arguments(parser)
     parser.add_argument("-o", "--output", default="out", metavar="DIR", help="where to write (default: out)")
     parser.add_argument("--llvm", action="store_true", help="also write the LLVM IR")
+    parser.add_argument("--report", action="store_true", help="show the loops of the machine code")
+    parser.add_argument("--assembly", action="store_true", help="with --report: the code beside its source lines")
     add_force(parser)
     parser.set_defaults(handler=handle)
 
 
 def handle(args: argparse.Namespace) -> int:
-    kernel = admit(kernel_of(args), args)
-    compiled = compile_kernel(kernel)
+    kernel = kernel_of(args)
+    proof = admit(kernel, args)
+    compiled = compile_cached(kernel)
     directory = Path(args.output)
-    directory.mkdir(parents=True, exist_ok=True)
-    target = directory / f"{kernel.name}.hsaco"
-    target.write_bytes(compiled.object)
-    (directory / f"{kernel.name}.hsaco.map.json").write_text(json.dumps(compiled.sidecar))
+    export(kernel, compiled, directory, proof.to_json())
     if args.llvm:
         (directory / f"{kernel.name}.ll").write_text(compiled.llvm_ir)
+    target = directory / f"{kernel.name}.hsaco"
     print(json.dumps({"object": str(target), **compiled.summary}) if args.json else f"{target}: {compiled.describe()}")
+    if args.report:
+        print(to_text(report(kernel, compiled), assembly=args.assembly))
     return GOOD

@@ -9,7 +9,7 @@ import argparse
 import sys
 from collections.abc import Mapping
 
-from argus.check import check
+from argus.check import Report, check
 from argus.cli.check import exit_code
 from argus.cli.options import GOOD, UNKNOWN, sizes
 from argus.cli.reading import kernel_of
@@ -29,8 +29,8 @@ def add_force(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="go on although the checker refuted or could not prove")
 
 
-def admit(kernel: Kernel, args: argparse.Namespace) -> Kernel:
-    """The kernel, if it is proved or forced."""
+def admit(kernel: Kernel, args: argparse.Namespace) -> Report:
+    """The checker's report, if the kernel is proved or forced."""
     report = check(kernel)
     code = exit_code(report)
     if code != GOOD:
@@ -38,7 +38,7 @@ def admit(kernel: Kernel, args: argparse.Namespace) -> Kernel:
             raise RefusedError(code, report.render())
         word = "unproved" if code == UNKNOWN else "REFUTED"
         print(f"warning: {kernel.name} is {word}; going on because of --force", file=sys.stderr)
-    return kernel
+    return report
 
 
 def admitted_launch(args: argparse.Namespace) -> tuple[Kernel, Mapping[str, int]]:
@@ -46,4 +46,5 @@ def admitted_launch(args: argparse.Namespace) -> tuple[Kernel, Mapping[str, int]
     kernel = kernel_of(args)
     launch = sizes(args, kernel)
     check_sizes(kernel, launch)
-    return admit(kernel, args), launch
+    admit(kernel, args)
+    return kernel, launch

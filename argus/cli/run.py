@@ -18,7 +18,7 @@ from argus import machine
 from argus.cli.gate import add_force, admitted_launch
 from argus.cli.object_args import Argument, parse_arguments
 from argus.cli.options import GOOD, WRONG, UsageError, add_kernel_arguments
-from argus.compile import compile_kernel
+from argus.compile.cache import compile_cached
 from argus.device.choose import DEVICES, choose
 from argus.device.launch import Outcome
 from argus.tasks.compare import Comparison, compare
@@ -61,7 +61,7 @@ def run_file(args: argparse.Namespace) -> int:
     arrays = make_arrays(kernel, launch, args.seed)
     scalars = make_scalars(kernel, args.seed)
     inputs = {name: array.copy() for name, array in arrays.items()}
-    outcome = choose(args.device).launch(kernel, compile_kernel(kernel).object, launch, arrays, scalars)
+    outcome = choose(args.device).launch(kernel, compile_cached(kernel).object, launch, arrays, scalars)
     comparison = None
     if kernel.computes is not None:
         spec = parse(kernel.computes)

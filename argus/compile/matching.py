@@ -4,7 +4,7 @@ The program is cut into straight segments (at loops, branches and guarded LDS ac
 another order, but inside each the same instructions must stand in the same order and in one piece. Two liberties of
 LLVM are known and allowed:
 
-  * a load or product that algebra makes superfluous (min(max(x, y), y) is y) is left out, unless the kernel counts
+  * a load or product that algebra makes superfluous (`x if x == y else y` is y) is left out, unless the kernel counts
     outstanding accesses in a wait: then the count would no longer mean what its author meant;
   * a narrow load merged with the truncation in its user carries the user's line; it is recognised by its class, which
     the user cannot have, and given back to the op at its position.

@@ -90,8 +90,8 @@ class Builder:
         self.append(ops.Index(expr=expr, result=result))
         return result
 
-    def symbol(self, value: Value, symbol: Expr) -> None:
-        self.append(ops.Symbol(value=value, symbol=symbol))
+    def symbol(self, value: Value, symbol: Expr, facts: tuple[Expr, ...] = ()) -> None:
+        self.append(ops.Symbol(value=value, symbol=symbol, facts=facts))
 
     def load(self, access: Access) -> Value:
         result = self.value(access.memory.dtype, access.count)

@@ -128,11 +128,13 @@ class Index(_OneResult):
 class Symbol(Op):
     """Data as an index: names the integer a thread holds so that expressions may use it (gather, routing, paging).
 
-    `symbol` is a variable with the bounds the author stated; those bounds are obligations of the launch, not proved.
+    `symbol` is a variable with the bounds the author stated; those bounds, and the conditions in `facts` (such as
+    `expert <= E - 1`), are obligations of the launch, not proved.
     """
 
     value: Value
     symbol: Expr
+    facts: tuple[Expr, ...] = ()
 
     @property
     def operands(self) -> tuple[Value, ...]:

@@ -42,7 +42,9 @@ def _symbol(p: KernelParser, results: list[Value]) -> Op:
     _none(p, results)
     value = p.use()
     p.tokens.expect("as")
-    return ops.Symbol(value=value, symbol=p.expr())
+    symbol = p.expr()
+    p.tokens.expect("facts")
+    return ops.Symbol(value=value, symbol=symbol, facts=p.exprs())
 
 
 def _load(p: KernelParser, results: list[Value]) -> Op:

@@ -47,7 +47,7 @@ def op_expressions(op: Op) -> Iterator[Expr]:
         case ops.Index():
             yield op.expr
         case ops.Symbol():
-            yield op.symbol
+            yield from (op.symbol, *op.facts)
         case ops.Load() | ops.Store() | ops.Atomic() | ops.CopyToLds():
             yield op.access.address
             yield from op.access.coords
@@ -164,7 +164,7 @@ def _simple(op: Op) -> str:
         case ops.Index():
             return f"index {_expr(op.expr)}"
         case ops.Symbol():
-            return f"symbol {op.value} as {_expr(op.symbol)}"
+            return f"symbol {op.value} as {_expr(op.symbol)} facts {_list(op.facts)}"
         case ops.Load():
             return f"load {_access(op.access)}"
         case ops.Store():

@@ -17,6 +17,7 @@ raise site only names the code and fills in the names and numbers of the program
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from json import dumps as to_text
@@ -26,6 +27,7 @@ from argus.ir.types import Span
 from argus.lang.catalogue import CATALOGUE, Entry
 
 _WIDEST_LINE = 160
+_OPEN = re.compile(r"\{[^{}]*\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +102,10 @@ def explain(code: str) -> str | None:
 
 
 def page(entry: Entry) -> str:
-    """Code, name and the explanation in the catalogue."""
-    return f"# {entry.code}: {entry.name.replace('-', ' ')}\n\n{entry.explanation}\n"
+    """Code, name, sentence, explanation and fix; words that depend on the program are left open."""
+    sentence, fix = (_OPEN.sub("…", text) for text in (entry.message, entry.fix))
+    title = f"# {entry.code}: {entry.name.replace('-', ' ')}"
+    return f"{title}\n\n> {sentence}\n\n{entry.explanation}\n\nFix: {fix}\n"
 
 
 def span_json(span: Span) -> dict[str, Any]:

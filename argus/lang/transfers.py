@@ -207,9 +207,8 @@ def as_index(interp: Expressions, value: object, low: object, high: object, name
         raise ctx.error("AG112", function="ag.as_index", problem=f"`name` is a word, not {label!r}")
     symbol = ctx.fresh_variable(label, lo, hi)
     ctx.varying[symbol] = ctx.data_level.get(tile.pieces[0], "lane")
-    ctx.b.symbol(tile.pieces[0], symbol)
-    if most.op != "const":
-        ctx.b.check("assume", holds=symbol.le(most))
+    facts = tuple(f for f in (symbol.ge(least), symbol.le(most)) if f.op != "const")
+    ctx.b.symbol(tile.pieces[0], symbol, facts)
     return symbol
 
 

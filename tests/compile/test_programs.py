@@ -1,0 +1,64 @@
+"""Every program written in the language compiles, and the machine agrees with the IR interpreter on a workgroup.
+
+The interpreter has no meaning for instructions named directly; programs with such are only run.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from argus import machine
+from argus.compile import compile_kernel
+from argus.ir import interp
+from argus.ir.kernel import Kernel
+from argus.ir.ops import Instruction, Tensor, walk
+from argus.lang import read
+from tests.compile.harness import NUMPY
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted([*(ROOT / "tests/lang/programs").glob("*.py"), *(ROOT / "argus/kernels").glob("[a-z]*.py")])
+CHECKS = ("waits", "lds-races", "global-races", "wait-states", "barriers")
+TOLERANCE = {"f32": 2.0**-16, "f16": 2.0**-9, "bf16": 2.0**-6, "fp8": 2.0**-2, "bf8": 2.0**-1}
+
+
+def contents(t: Tensor, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """Outputs empty; integers small enough to be any index; floats around one."""
+    if not t.read:
+        return np.zeros(shape, NUMPY[t.dtype.name])
+    if t.dtype.kind != "float":
+        return rng.integers(0, 2, shape).astype(NUMPY[t.dtype.name])
+    return rng.uniform(-1, 1, shape).astype(np.float32).astype(NUMPY[t.dtype.name])
+
+
+def first_workgroup(kernel: Kernel) -> None:
+    rng = np.random.default_rng(0)
+    sizes = {s.name: kernel.example[s.name] for s in kernel.shapes}
+    arrays = {t.name: contents(t, interp.extents(t, sizes), rng) for t in kernel.tensors}
+    scalars = {s.name: 0.125 if s.dtype.kind == "float" else 1 for s in kernel.scalars}
+    named = any(isinstance(op, Instruction) for op in walk(kernel.body))
+    before = {n: a.copy() for n, a in arrays.items()}
+    meant = None if named else interp.run(kernel, before, sizes, scalars=scalars, blocks=[(0, 0, 0)])
+    compiled = compile_kernel(kernel)
+    values = [NUMPY[s.dtype.name].type(scalars[s.name]) for s in kernel.scalars]
+    result = machine.load(compiled.object).kernel(kernel.name)(
+        (1, 1, 1), (kernel.threads, 1, 1), *arrays.values(), *values, *sizes.values(),
+        options=machine.Options(checks=CHECKS, max_steps=2_000_000),
+    )  # fmt: skip
+    assert not result.reports, result.reports[0]
+    for t in kernel.tensors:
+        if t.written and meant is None:
+            assert np.isfinite(arrays[t.name].astype(np.float64)).all()
+            assert (arrays[t.name] != before[t.name]).any()
+        elif t.written and meant is not None:
+            got, want = (x.astype(np.float64) for x in (arrays[t.name], meant.arrays[t.name]))
+            limit = TOLERANCE.get(t.dtype.name, 0.0)
+            scale = float(np.nanmax(np.abs(want), initial=0.0))
+            np.testing.assert_allclose(got, want, rtol=limit, atol=limit * scale, err_msg=t.name)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_program(path: Path) -> None:
+    first_workgroup(read(str(path), None, None, None))

@@ -1,0 +1,73 @@
+"""The code blocks of the tutorial and the reference are executed.
+
+A `python` block whose first line is `# file: NAME` is a kernel file: it is saved under that name and read; a second
+line `# error: CODE` says that it must be refused so. Other `python` blocks are Python and run in order, in the folder
+with the saved files. `sh` blocks are commands of `argus` that must succeed. A `text` block with a diagnostic must be
+what the reader says about the file it names.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from argus.cli.main import main
+from argus.lang import ProgramError, read
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", ["tutorial.md", "language.md"])
+def test_blocks(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "argus" / "kernels", tmp_path / "argus" / "kernels")
+    names: dict[str, object] = {}
+    blocks = BLOCK.findall((ROOT / "docs" / page).read_text())
+    assert len(blocks) >= 5
+    for language, text in blocks:
+        if language == "python" and text.startswith("# file: "):
+            kernel_file(tmp_path, text)
+        elif language == "python":
+            exec(compile(text, page, "exec"), names)
+        elif language == "sh":
+            for line in text.splitlines():
+                assert main(line.split()[1:]) == 0, line
+        elif text.startswith("error["):
+            file = re.search(r"--> (\S+?):", text)
+            assert file is not None
+            with pytest.raises(ProgramError) as caught:
+                read(file[1])
+            assert caught.value.render() == text
+
+
+def kernel_file(folder: Path, text: str) -> None:
+    lines = text.splitlines()
+    name = lines[0].removeprefix("# file: ")
+    wanted = lines[1].removeprefix("# error: ") if lines[1].startswith("# error: ") else None
+    source = "\n".join(lines[2 if wanted else 1 :]) + "\n"
+    (folder / name).write_text(source)
+    if wanted is None:
+        read(name)
+        return
+    with pytest.raises(ProgramError) as caught:
+        read(name)
+    assert caught.value.code == wanted
+
+
+def test_reference_names_everything() -> None:
+    """Each function, method and rule of the language is mentioned in the reference."""
+    from argus.lang import algebra, builtins, checks, instructions, pythonic, tile_methods, transfers
+
+    text = (ROOT / "docs" / "language.md").read_text()
+    words = set(re.findall(r"\w+", text))
+    for table in (
+        builtins.FUNCTIONS, builtins.CONSTANTS, algebra.CONSTRUCTORS, algebra.LAYOUT, algebra.MATRIX, algebra.FRAGMENT,
+        tile_methods.TILE, transfers.GLOBAL, transfers.SHARED, transfers.FUNCTIONS, pythonic.STATIC,
+        instructions.ELEMENTWISE, instructions.CONTROL, checks.RULES,
+    ):  # fmt: skip
+        missing = [name for name in table if name not in words]
+        assert not missing

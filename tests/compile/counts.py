@@ -1,0 +1,77 @@
+"""Inner loops side by side: instructions by class of our kernels and of Triton's for the same tile.
+
+    python -m tests.compile.counts
+
+Static counts of the loop with the most matrix instructions, per wave and iteration, read from the code objects with
+the project's own decoder; where a loop has several paths, our longest and Triton's shortest. Triton's rows need the
+`triton` package; it compiles for gfx942 without a GPU.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from argus.compile import compile_kernel
+from argus.compile.decoded import Decoded, decode
+from argus.gfx942.mfma import MFMA
+from argus.gfx942.waits import decode as decode_wait
+from argus.lang import read
+from tests.compile.pipelined import Pipelined
+
+ROOT = Path(__file__).parents[2]
+COLUMNS = (
+    "mfma", "valu", "trans", "accmov", "ds_read", "ds_write", "exchange", "load", "salu", "wait", "barrier", "nop",
+    "scratch",
+)  # fmt: skip
+
+
+def row(name: str, code: Decoded, longest: bool) -> str:
+    """Of several loops with the most matrix instructions (paths of one loop) the longest or the shortest."""
+    sign = 1 if longest else -1
+    first, last = max(code.loops, key=lambda s: (code.kinds[s[0] : s[1]].count("mfma"), sign * (s[1] - s[0])))
+    inside = range(first, last + 1)
+    counts = Counter(code.kinds[n] for n in inside)
+    clocks = sum(MFMA[code.insts[n].op].cycles for n in inside if code.insts[n].op in MFMA)
+    waits = [decode_wait(code.insts[n].operands[0].value).vm for n in inside if code.insts[n].op == "s_waitcnt"]
+    numbers = [code.metadata[".vgpr_count"], code.metadata[".vgpr_spill_count"], last - first + 1, clocks]
+    cells = [*map(str, numbers), *(str(counts[c]) for c in COLUMNS), str(min(waits, default=63))]
+    return f"{name:<44}" + "".join(f"{cell:>9}" for cell in cells)
+
+
+def ours() -> Iterator[tuple[str, Decoded]]:
+    forms = {
+        "GEMM 256x256x64, 4 waves, 32x32x8": Pipelined(4, 32),
+        "GEMM 256x256x64, 8 waves, 32x32x8": Pipelined(8, 32),
+        "GEMM 256x256x64, 8 waves, 16x16x16": Pipelined(8, 16, deep=False, rolling=True),
+        "GEMM 256x256x64, 4 waves, 16x16x16": Pipelined(4, 16, deep=False, rolling=True),
+    }
+    for name, form in forms.items():
+        yield name, decode(compile_kernel(form.kernel()).object, "gemm256")
+    for path in ("argus/kernels/gemm.py", "tests/lang/programs/attention.py"):
+        kernel = read(str(ROOT / path), None, None, None)
+        yield f"{path.rpartition('/')[2]} as written", decode(compile_kernel(kernel).object, kernel.name)
+
+
+def tritons() -> Iterator[tuple[str, Decoded]]:
+    if importlib.util.find_spec("triton") is None:
+        return
+    from tests.compile import counts_triton
+
+    for name, kernel, code_object in counts_triton.compiled():
+        yield name, decode(code_object, kernel)
+
+
+def main() -> None:
+    head = ("regs", "spills", "insts", "clocks", *COLUMNS, "vmcnt>=")
+    print(f"{'loop with the most matrix instructions':<44}" + "".join(f"{column:>9}" for column in head))
+    for name, code in ours():
+        print(row(name, code, longest=True))
+    for name, code in tritons():
+        print(row(name, code, longest=False))
+
+
+if __name__ == "__main__":
+    main()

@@ -6,6 +6,7 @@ Checked on the bytes that will be loaded:
     C302  matrix, memory and barrier instructions are those of the IR, one to one and in order (`matching`)
     C303  no accumulator moves inside a loop that computes with the matrix unit
     C304  LDS as planned, registers within the wave's budget
+    C307  every register a load fills is waited for before it is touched, on every path (`arrivals`)
     C305  before every barrier and at every `Wait` the object waits at least as much as the IR says
 
 Vector and scalar arithmetic may move between these instructions; LLVM may wait more than asked (a performance matter,
@@ -20,11 +21,13 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from argus.compile.arrivals import early_uses
 from argus.compile.decoded import Decoded, decode
 from argus.compile.errors import CompileError
 from argus.compile.liveness import live
 from argus.compile.matching import EVENTS, match
 from argus.compile.registers import Plan
+from argus.gfx942.disasm import text as instruction_text
 from argus.gfx942.waits import Waits
 from argus.gfx942.waits import decode as decode_wait
 from argus.ir import ops
@@ -55,6 +58,7 @@ def audit(kernel: Kernel, plan: Plan, code_object: bytes, pcs: list[tuple[int, i
     _no_accumulator_moves(kernel, code)
     _as_planned(kernel, plan, code)
     _waits(kernel, code, made_by)
+    _arrived(kernel, code, made_by)
     found = code.metadata
     agprs = int(found.get(".agpr_count", 0))
     return Audit(
@@ -132,6 +136,20 @@ def _waits(kernel: Kernel, code: Decoded, made_by: list[int]) -> None:
                     f"the kernel waits for vm {need.vm}, lgkm {need.lgkm}, the object vm {have.vm}, lgkm {have.lgkm}",
                     op.span,
                 )
+
+
+def _arrived(kernel: Kernel, code: Decoded, made_by: list[int]) -> None:
+    early = early_uses(code)
+    if early:
+        first = early[0]
+        by_id = {op.id: op for op in ops.walk(kernel.body)}
+        place = {inst.pc: n for n, inst in enumerate(code.insts)}
+        op = by_id.get(made_by[place[first.inst.pc]])
+        raise CompileError(
+            "C307",
+            f"{instruction_text(first.inst)} at {first.inst.pc:#x} comes before its data ({first.counter}cnt)",
+            op.span if op is not None else kernel.span,
+        )
 
 
 def _waited(code: Decoded, place: int) -> Waits:

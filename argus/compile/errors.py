@@ -33,6 +33,7 @@ CODES: dict[str, str] = {
     "C304": "registers or LDS differ from the plan",
     "C305": "a wait of the object is weaker than the plan",
     "C306": "two dependent instructions of the object are too close",
+    "C307": "a register is used before the load that fills it has arrived",
     "C401": "not an AMDGPU relocatable object",
     "C402": "the object needs something the linker does not do",
 }

@@ -6,15 +6,18 @@ import struct
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 
 import pytest
 
 from argus.compile import CompileError, apart, compile_kernel, elf
+from argus.compile.arrivals import early_uses
 from argus.compile.audit import audit
 from argus.compile.decoded import decode
 from argus.compile.registers import plan
 from argus.gfx942.hazards import violations
 from argus.gfx942.inst import Inst
+from argus.gfx942.waits import decode as decode_wait
 from argus.gfx942.waits import encode
 from argus.ir import ops
 from argus.ir.build import Builder
@@ -95,6 +98,33 @@ def test_a_weaker_wait_before_a_barrier() -> None:
         return words(0xBF8C0000 | encode(lgkm=15)) if inst.op == "s_waitcnt" else None
 
     assert "lgkm" in refused("C305", patched(weaker))
+
+
+@pytest.mark.parametrize("name", ["vm", "lgkm"])
+def test_every_wait_that_registers_need_is_noticed_when_it_is_gone(name: str) -> None:
+    """Waits are removed one by one; those whose counter guards registers must each be missed."""
+    waits = [i for i in decode(good()[0], "gemm").insts if i.op == "s_waitcnt"]
+    limits = {i.pc: getattr(decode_wait(i.operands[0].value), name) for i in waits}
+    removed = [pc for pc, limit in limits.items() if limit < (63 if name == "vm" else 15) and pc >= 256]
+    unnoticed = []
+    for pc in removed:
+        broken = patched(lambda inst, pc=pc: words(NOP) if inst.pc == pc else None)
+        if not early_uses(decode(broken, "gemm")):
+            unnoticed.append(pc)
+    before_barriers = {
+        a.pc for a, b in pairwise(decode(good()[0], "gemm").insts) if b.op == "s_barrier" and a.op == "s_waitcnt"
+    }
+    assert set(unnoticed) <= before_barriers, "only the waits that publish LDS writes guard no register"
+    assert len(removed) > len(unnoticed)
+
+
+def test_a_missing_register_wait_is_refused() -> None:
+    def without_vm(inst: Inst) -> bytes | None:
+        if inst.op != "s_waitcnt":
+            return None
+        return words(0xBF8C0000 | encode(lgkm=decode_wait(inst.operands[0].value).lgkm))
+
+    assert "vmcnt" in refused("C307", patched(without_vm))
 
 
 def test_an_accumulator_move_in_the_loop() -> None:

@@ -7,7 +7,7 @@
     E.evaluate(a, {"row": 3, "k": 17})               # 402         one point, or arrays of points
     gf2.basis(a, [row, k])                           # columns     the address is linear over bits
     E.to_z3(a, "bv")                                 # a term      to prove something about all points
-    emit.emit(a, PythonBuilder())                    # code        what the kernel will execute
+    emit.emit(a, emit.PythonSource())                # code        what the kernel will execute
 
 One expression, four interpreters (evaluate, gf2, smt, emit): the checker and the code generator cannot disagree
 about an address, and the tests hold the interpreters against each other on random expressions.

@@ -3,9 +3,9 @@
     read_layout('Layout(row=(256, 128), chunk=(8, 16), e=(8, 2)).xor(chunk="row[0:3]")')
     read_named(source_of_a_file, "LDS")          the value assigned to LDS at the top level of the file
 
-Understood are `Layout(...)` and `Owner(...)` (also `ag.Layout`), method calls that give layouts, integers with + -
-* // % << >> and **-free arithmetic, tuples, strings, dictionaries, and names assigned earlier at the top level of
-the same file. Anything else is an error that quotes the part, so a kernel file can be shown without trusting it.
+Understood are `Layout(...)` and `Owner(...)` (also `ag.Layout`), method calls that give layouts, integers with
++ - * // % << >>, tuples, strings, dictionaries, and names assigned earlier at the top level of the same file.
+Anything else is an error that quotes the part, so a kernel file can be shown without trusting it.
 """
 
 from __future__ import annotations

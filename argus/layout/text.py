@@ -7,7 +7,8 @@
 Printed text is Python: evaluated with integers for the variables it gives the expression's value.  Parsing walks
 the syntax tree and never executes anything; text length, node count and nesting are bounded.
 
-What it cannot do: bounds of variables and functions are not part of the text; the caller supplies them by name.
+What it cannot do: an expression whose shared parts would print to more than 64 Ki characters is only described;
+bounds of variables and functions are not part of the text; the caller supplies them by name.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from argus.layout.bits import bit_and, bit_or, xor
 from argus.layout.logic import as_condition, land, lnot, lor, maximum, minimum, select
 from argus.layout.node import FALSE, TRUE, Expr, ExprError, ExprLike, apply, as_expr, const, postorder
 
-MAX_TEXT = 20_000
-MAX_NODES = 5_000
+MAX_TEXT = 1 << 16
+MAX_NODES = 20_000
 
 _SYMBOL = {
     "lor": "or",
@@ -63,10 +64,13 @@ _NON_CHAINING = frozenset({"lt", "le", "eq", "ne"})
 
 
 def to_text(e: Expr) -> str:
-    """Python source of `e`."""
+    """Python source of `e`; a description in <> when shared parts would make it longer than can be read back."""
     done: dict[Expr, tuple[str, int]] = {}
-    for node in postorder(e):
-        done[node] = _render(node, [done[arg] for arg in node.args])
+    for count, node in enumerate(postorder(e), 1):
+        parts = [done[arg] for arg in node.args]
+        if sum(len(text) for text, _ in parts) > MAX_TEXT:
+            return f"<an expression of more than {count} parts over {', '.join(sorted(v.name for v in e.free()))}>"
+        done[node] = _render(node, parts)
     return done[e][0]
 
 

@@ -13,7 +13,7 @@ side, as the hardware lays them out.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ from argus.clock.program import Access, Op, Unit, Wave
 from argus.gfx942.inst import Inst
 from argus.gfx942.instructions import spec
 from argus.gfx942.lds import Kind
-from argus.machine.record import GLOBAL, LDS, NO_ADDRESS, SCALAR, SCRATCH, ExecutionRecord, WaveRecord
+from argus.machine.record import LDS, NO_ADDRESS, SCALAR, SCRATCH, ExecutionRecord, WaveRecord
 
 _PERMUTE = re.compile(r"ds_(b?permute|swizzle)_b32$")
 _LINE = np.uint64(LINE)
@@ -74,23 +74,6 @@ def waves_of(
         if ops[pc].index not in fixed:
             _price(by_pc[pc], ops[pc], found, parameters)
     return list(ops.values()), dict(workgroups)
-
-
-def readers_of_lines(record: ExecutionRecord, insts: Iterable[Inst], workgroups: Sequence[int]) -> Counter[int]:
-    """For every line of global memory how many of these workgroups load from it."""
-    loads = np.array(sorted(inst.pc for inst in insts if spec(inst.op).memory.kind == "load"), dtype=np.int64)
-    lines: dict[int, list[npt.NDArray[np.uint64]]] = {number: [] for number in workgroups}
-    for (workgroup, _), taken in record.waves.items():
-        if workgroup in lines:
-            rows = (taken.space == GLOBAL) & np.isin(taken.pc[taken.addr_index], loads)
-            addresses, size = taken.addr[rows], taken.bytes[rows].astype(np.uint64)[:, None]
-            here = addresses != NO_ADDRESS
-            lines[workgroup] += [addresses[here] // _LINE, (addresses + size - _ONE)[here] // _LINE]
-    readers: Counter[int] = Counter()
-    for found in lines.values():
-        if found:
-            readers.update(np.unique(np.concatenate(found)).tolist())
-    return readers
 
 
 def _steps(pcs: npt.NDArray[np.int32], ops: Mapping[int, Op]) -> list[Op]:

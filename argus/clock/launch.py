@@ -1,30 +1,50 @@
-"""From one compute unit to a whole launch: rounds of workgroups, roofs of bandwidth, the launch floor.
+"""From one compute unit to a whole launch: places of workgroups, roofs of bandwidth, the launch floor, two clocks.
 
     estimate(timing, grid=4096, flops=2 * 4096**3, hbm_bytes=...)  -> Launch(cycles=..., microseconds=..., tflops=...)
 
 Workgroups go to the 8 XCDs in turn, so the fullest XCD has ceil(grid / 8), spread over 38 CUs: the fullest CU runs
 ceil(ceil(grid / 8) / 38) of them, `resident` at a time. A last round with fewer workgroups is timed with `tail` when
-given, else as a full round. The launch takes the longest of
+given, else as a full round. When workgroups differ (`work`: instructions of sampled ones relative to the timed one),
+they are handed out one by one (`argus.clock.dispatch`). The launch takes the longest of
 
-    compute   rounds on the fullest CU, with the time a workgroup's successor needs to start
+    compute   the last workgroup's end, with the time a workgroup's successor needs to start
     l2        bytes that miss the L1 of all CUs, at the L2's bandwidth
     mall      bytes that miss the L2s, at the Infinity Cache's bandwidth
     hbm       bytes that must come from and go to memory, at the HBM's bandwidth
+    atomics   atomic accesses to the busiest line, one after the other
 
-plus the launch floor, which is time, not clocks. This is a first estimate: no tail overlap, no skew between CUs, no
-power-limited clock. `hbm_bytes` (the tensors' size) should be given; without it each workgroup's own footprint is used,
-which counts shared data once per workgroup and is an upper bound.
+plus the launch floor, which is time, not clocks. `hbm_bytes` (the tensors' size) should be given; without it each
+workgroup's own footprint is used, which counts shared data once per workgroup and is an upper bound. Tensors that fit
+into the Infinity Cache are read from memory once, or not at all when it starts `warm`; of larger ones, what the L2s
+miss is missing there too, in proportion. Time is given at a stated clock and at the predicted sustained clock.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from argus.clock.curve import Curve
+from argus.clock.dispatch import finish, nearest
 from argus.clock.parameters import PARAMETERS, Parameters
 from argus.clock.timing import LABEL, Timing
 from argus.gfx942 import chip
+
+
+@dataclass(frozen=True, slots=True)
+class Sustained:
+    """The launch at the clock its power allows (`argus.clock.power`)."""
+
+    clock_mhz: float
+    cycles: float
+    microseconds: float
+    tflops: float | None
+    matrix_peak_share: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +64,11 @@ class Launch:
     hbm_load: float
     hbm_bytes: float
     notes: tuple[str, ...]
+    curve: Curve
+    flops: float | None
+    element: str | None
+    work_error: float | None
+    sustained: Sustained
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -60,6 +85,9 @@ class Launch:
             "hbm_gbps": self.hbm_gbps,
             "hbm_load": self.hbm_load,
             "hbm_bytes": self.hbm_bytes,
+            "activity": self.curve.activity(self.clock_mhz).to_json(),
+            "sustained": self.sustained.to_json(),
+            "work_standard_error": self.work_error,
             "notes": list(self.notes),
         }
 
@@ -72,10 +100,23 @@ class Launch:
                 LABEL,
                 f"{self.grid} workgroups: {self.microseconds:.2f} us at {self.clock_mhz:.0f} MHz{rate}{share}, "
                 f"{self.hbm_gbps:.0f} GB/s of memory",
+                f"at the predicted sustained clock of {self.sustained.clock_mhz:.0f} MHz: "
+                f"{self.sustained.microseconds:.2f} us{_rates(self.sustained)}",
                 f"bound by {self.bound}; clocks: {parts}",
+                *(
+                    []
+                    if self.work_error is None
+                    else [f"work per workgroup: +- {100 * self.work_error:.1f} % (sampled)"]
+                ),
                 *(f"note: {note}" for note in self.notes),
             ]
         )
+
+
+def _rates(found: Sustained) -> str:
+    rate = "" if found.tflops is None else f", {found.tflops:.1f} TFLOPS"
+    share = "" if found.matrix_peak_share is None else f" ({100 * found.matrix_peak_share:.1f} % of matrix peak)"
+    return rate + share
 
 
 def workgroups_on_fullest_cu(grid: int) -> int:
@@ -98,34 +139,63 @@ def estimate(
     hbm_bytes: float | None = None,
     element: str | None = None,
     clock_mhz: float | None = None,
+    work: Mapping[int, float] | None = None,
+    warm: bool = False,
+    hot_atomics: float = 0.0,
     parameters: Parameters = PARAMETERS,
 ) -> Launch:
-    """First estimate of a launch of `grid` workgroups like the timed ones."""
+    """Estimate of a launch of `grid` workgroups like the timed ones.
+
+    work         workgroup -> its instructions relative to the timed workgroups, for a sample of the grid
+    warm         the tensors were used before and lie in the Infinity Cache as far as they fit
+    hot_atomics  atomic wave accesses to the busiest line
+    """
     if grid < 1:
         raise ValueError(f"a launch has at least one workgroup, not {grid}")
     clock = timing.clock_mhz if clock_mhz is None else clock_mhz
-    per_cu = workgroups_on_fullest_cu(grid)
-    full, rest = divmod(per_cu, timing.resident)
-    last = (tail or timing).cycles if rest else 0
-    compute = full * timing.cycles + last + parameters["workgroup_turnaround"] * (full + (rest > 0) - 1)
     notes = [*timing.notes]
-    if rest and tail is None:
-        notes.append(f"the last round has {rest} of {timing.resident} workgroups per CU and is counted as a full one")
+    per_cu = workgroups_on_fullest_cu(grid)
+    error = None
     per_group = grid / timing.resident
+    if work is None or len(set(work.values())) == 1:
+        full, rest = divmod(per_cu, timing.resident)
+        last = (tail or timing).cycles if rest else 0
+        compute = full * timing.cycles + last + parameters["workgroup_turnaround"] * (full + (rest > 0) - 1)
+        if rest and tail is None:
+            notes.append(
+                f"the last round has {rest} of {timing.resident} workgroups per CU and is counted as a full one"
+            )
+    else:
+        shares = nearest(dict(work), grid)
+        places = chip.CUS_PER_XCD * timing.resident
+        compute = finish([timing.cycles * share for share in shares], places, parameters["workgroup_turnaround"])
+        per_group = sum(shares) / timing.resident
+        error = _standard_error(list(work.values()))
     beyond_l1 = timing.filled_bytes * per_group
     beyond_l2 = sum(timing.read_bytes[level] for level in ("mall", "hbm")) * per_group if timing.sharing_known else 0.0
     if hbm_bytes is None:
         hbm_bytes = (timing.footprint_bytes + timing.written_bytes) * per_group
         notes.append("memory bytes: every workgroup's own footprint, shared data counted once per workgroup")
+    fits = min(1.0, chip.count("mall_bytes") / hbm_bytes) if hbm_bytes else 1.0
+    moved = max(0.0 if warm and fits == 1.0 else hbm_bytes, (1 - fits) * beyond_l2)
     gigabytes = clock * 1e-3
     parts = {
         "compute": compute,
         "l2": beyond_l1 / (parameters["l2_share"] * chip.XCDS),
         "mall": max(beyond_l2, hbm_bytes) * gigabytes / parameters["mall_bandwidth"],
-        "hbm": hbm_bytes * gigabytes / parameters["hbm_bandwidth"],
+        "hbm": moved * gigabytes / parameters["hbm_bandwidth"],
+        "atomics": hot_atomics * parameters["atomic_clocks"],
     }
     bound = max(parts, key=lambda name: parts[name])
-    microseconds = parts[bound] / clock + parameters["launch_floor"]
+    on_chip = timing.cycles * per_group / chip.CUS
+    curve = Curve(
+        points=((clock, parts[bound]),),
+        matrix=timing.utilisation["matrix"] * on_chip,
+        valu=timing.utilisation["valu"] * on_chip,
+        lds=timing.utilisation["lds banks"] * on_chip,
+        bytes=max(beyond_l2, hbm_bytes),
+    )
+    microseconds = curve.microseconds(clock, parameters)
     tflops = None if flops is None else flops / microseconds * 1e-6
     share = None if tflops is None or element is None else tflops / chip.matrix_peak_tflops(element, clock)
     return Launch(
@@ -138,8 +208,38 @@ def estimate(
         parts=parts,
         tflops=tflops,
         matrix_peak_share=share,
-        hbm_gbps=hbm_bytes / microseconds * 1e-3,
+        hbm_gbps=moved / microseconds * 1e-3,
         hbm_load=parts["hbm"] / parts[bound],
-        hbm_bytes=hbm_bytes,
+        hbm_bytes=moved,
         notes=tuple(notes),
+        curve=curve,
+        flops=flops,
+        element=element,
+        work_error=error,
+        sustained=_sustained(curve, flops, element, parameters),
     )
+
+
+def with_curve(launch: Launch, other: Launch, parameters: Parameters = PARAMETERS) -> Launch:
+    """The launch with what a timing at another clock says about the clocks between."""
+    if other.clock_mhz == launch.clock_mhz:
+        return launch
+    curve = replace(launch.curve, points=tuple(sorted((*launch.curve.points, *other.curve.points))))
+    return replace(launch, curve=curve, sustained=_sustained(curve, launch.flops, launch.element, parameters))
+
+
+def _sustained(curve: Curve, flops: float | None, element: str | None, parameters: Parameters) -> Sustained:
+    clock = curve.sustained(parameters)
+    microseconds = curve.microseconds(clock, parameters)
+    tflops = None if flops is None else flops / microseconds * 1e-6
+    share = None if tflops is None or element is None else tflops / chip.matrix_peak_tflops(element)
+    return Sustained(clock, curve.cycles(clock), microseconds, tflops, share)
+
+
+def _standard_error(samples: list[float]) -> float:
+    """Standard error of the mean of samples, relative to it."""
+    mean = sum(samples) / len(samples)
+    if len(samples) < 2 or mean == 0:
+        return 0.0
+    variance = sum((value - mean) ** 2 for value in samples) / (len(samples) - 1)
+    return math.sqrt(variance / len(samples)) / mean

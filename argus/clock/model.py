@@ -48,7 +48,7 @@ def time_waves(
     active_cus: int = chip.CUS,
     warm: bool = False,
     l2_sharers: float | None = None,
-    readers: Mapping[int, int] | None = None,
+    readers: Mapping[int, float] | None = None,
     hbm_load: float = 0.0,
     parameters: Parameters = PARAMETERS,
     events: bool = False,
@@ -58,7 +58,7 @@ def time_waves(
     clock_mhz    core clock: latencies outside it are given in time
     active_cus   compute units that share the L2s and the MALL
     warm         whatever is read lies in the MALL already
-    readers      for every line how many of the workgroups that run on the XCD at a time read it
+    readers      for every line how many fetches by workgroups of the XCD one miss of its L2 serves
     l2_sharers   the same as one number for all lines
     hbm_load     share of the HBM's bandwidth in use, which lengthens its latency
     events       keep every issue, for a timeline
@@ -136,7 +136,7 @@ def _read_lines(waves: Sequence[Wave]) -> set[int]:
 
 
 def _sharing(
-    waves: Sequence[Wave], stated: float | None, readers: Mapping[int, int] | None
+    waves: Sequence[Wave], stated: float | None, readers: Mapping[int, float] | None
 ) -> tuple[Callable[[int], float] | None, float]:
     """How many workgroups of the XCD read a line, and the mean of that over the lines these waves read."""
     if stated is not None:

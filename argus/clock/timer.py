@@ -16,11 +16,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from argus.clock.frontend import readers_of_lines, waves_of
-from argus.clock.launch import Launch, estimate, resident_workgroups, workgroups_on_fullest_cu
+from argus.clock.atomics import busiest_line
+from argus.clock.frontend import waves_of
+from argus.clock.launch import Launch, estimate, resident_workgroups, with_curve, workgroups_on_fullest_cu
 from argus.clock.model import Resources, room_for, time_waves
 from argus.clock.parameters import PARAMETERS, Parameters
 from argus.clock.timing import Timing
+from argus.clock.xcd import fetches_per_miss
 from argus.gfx942 import chip
 from argus.gfx942.inst import Inst
 from argus.gfx942.occupancy import MAX_ARCH_REGISTERS
@@ -75,29 +77,55 @@ def time_launch(
     kernel: KernelInfo,
     *,
     dynamic_lds: int = 0,
+    grid: int | None = None,
     flops: float | None = None,
     hbm_bytes: float | None = None,
     element: str | None = None,
+    clock_mhz: float = chip.CLOCK_MAX_MHZ,
+    warm: bool = False,
+    seed: int = 0,
     parameters: Parameters = PARAMETERS,
     **options: Any,
 ) -> tuple[Timing, Launch]:
-    """Times the fullest compute unit as the recorded grid fills it, last round included, and estimates the launch.
+    """Times the fullest compute unit as the grid fills it, last round included, and estimates the launch.
 
-    The latency of memory depends on how busy the launch keeps it, and that on the latency: a few rounds settle it.
+    grid   workgroups of the launch, when the record is one of a smaller launch of like workgroups
+    warm   the tensors lie in the Infinity Cache as far as they fit
+
+    The latency of memory depends on how busy the launch keeps it, and that on the latency: a few rounds settle it. The
+    launch is timed at the stated clock and again at the sustained clock that the first timing predicts.
     """
-    sample = _Sample(record, tuple(insts), kernel_resources(kernel, dynamic_lds), parameters)
-    grid = math.prod(record.grid)
-    resident = resident_workgroups(grid, sample.room)
-    rest = workgroups_on_fullest_cu(grid) % resident
+    sample = _Sample(record, tuple(insts), kernel_resources(kernel, dynamic_lds), parameters, grid, seed)
+    resident = resident_workgroups(sample.grid, sample.room)
+    rest = workgroups_on_fullest_cu(sample.grid) % resident
+    near = warm and hbm_bytes is not None and hbm_bytes <= chip.count("mall_bytes")
+    options = {"warm": near, **options}
 
-    def attempt(load: float) -> tuple[Timing, Launch]:
-        timing = sample.time(resident, hbm_load=load, **options)
-        tail = sample.time(rest, hbm_load=load, **{**options, "events": False}) if rest else None
-        return timing, estimate(
-            timing, grid, tail=tail, flops=flops, hbm_bytes=hbm_bytes, element=element, parameters=parameters
-        )
+    def at(clock: float, **given: Any) -> tuple[Timing, Launch]:
+        def attempt(load: float) -> tuple[Timing, Launch]:
+            chosen = {**options, **given, "hbm_load": load, "clock_mhz": clock}
+            timing = sample.time(resident, **chosen)
+            tail = sample.time(rest, **{**chosen, "events": False}) if rest else None
+            return timing, estimate(
+                timing,
+                sample.grid,
+                tail=tail,
+                flops=flops,
+                hbm_bytes=hbm_bytes,
+                element=element,
+                work=sample.work,
+                warm=warm,
+                hot_atomics=sample.hot_atomics,
+                parameters=parameters,
+            )
 
-    return settle(attempt)
+        return settle(attempt)
+
+    timing, launch = at(clock_mhz)
+    slower = 50 * round(launch.sustained.clock_mhz / 50)
+    if abs(slower - clock_mhz) >= 50:
+        launch = with_curve(launch, at(slower, events=False)[1], parameters)
+    return timing, launch
 
 
 def settle(attempt: Callable[[float], tuple[Timing, Launch]]) -> tuple[Timing, Launch]:
@@ -121,7 +149,13 @@ class _Sample:
     """The recorded workgroups of the first one's XCD: some are timed, all (if complete) say who reads which line."""
 
     def __init__(
-        self, record: ExecutionRecord, insts: tuple[Inst, ...], resources: Resources, parameters: Parameters
+        self,
+        record: ExecutionRecord,
+        insts: tuple[Inst, ...],
+        resources: Resources,
+        parameters: Parameters,
+        grid: int | None = None,
+        seed: int = 0,
     ) -> None:
         if not record.waves:
             raise ValueError("there is no wave to time: the record is empty")
@@ -130,12 +164,25 @@ class _Sample:
         numbers = sorted(sizes)
         self.neighbours = [n for n in numbers if chip.xcd_of_workgroup(n) == chip.xcd_of_workgroup(numbers[0])]
         self.room = room_for(resources, max(sizes.values()))
-        grid = math.prod(record.grid)
-        self.active_cus = min(grid, chip.CUS)
-        together = together_on_xcd(grid, self.room)
+        self.grid = grid or math.prod(record.grid)
+        self.active_cus = min(self.grid, chip.CUS)
+        together = together_on_xcd(self.grid, self.room)
         complete = len(self.neighbours) >= together
-        self.readers = readers_of_lines(record, insts, self.neighbours[:together]) if complete else None
+        self.readers = fetches_per_miss(record, insts, self.neighbours[:together], seed) if complete else None
+        self.work = self._work(record)
+        self.hot_atomics = busiest_line(record, insts, self.grid)
         self.ops, self.waves = waves_of(record, insts, parameters, self._on_one_cu(self.room))
+
+    def _work(self, record: ExecutionRecord) -> dict[int, float] | None:
+        """Instructions of recorded workgroups relative to the timed ones; None when another grid was recorded."""
+        if self.grid != math.prod(record.grid):
+            return None
+        total: Counter[int] = Counter()
+        for (workgroup, _), wave in record.waves.items():
+            total[workgroup] += len(wave.pc)
+        timed = self._on_one_cu(resident_workgroups(self.grid, self.room))
+        mean = sum(total[number] for number in timed) / len(timed)
+        return {number: count / mean for number, count in total.items()}
 
     def _on_one_cu(self, count: int) -> list[int]:
         """Workgroups that meet on one CU: an XCD fills its CUs in turn, so every 38th, as far as recorded."""

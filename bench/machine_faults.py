@@ -148,7 +148,9 @@ def needed_waits(
     wave: WaveRecord, table: dict[int, Shown], lds: dict[int, tuple[bool, set[int]]], others: list[Bytes]
 ) -> set[int]:
     """The waits (by pc) without which this wave would touch a register in flight, or leave LDS work in flight over a
-    barrier into an interval in which another wave touches the same bytes."""
+    barrier into an interval in which another wave touches the same bytes.
+
+    A full counter (15, 63) completes the oldest operation."""
     needed: set[int] = set()
     vm: list[InFlight] = []
     lgkm: list[InFlight] = []
@@ -180,6 +182,7 @@ def needed_waits(
             lgkm.append(InFlight(inst.targets, write, touched, set()))
         elif inst.op.startswith(_VM):
             vm.append(InFlight(inst.targets, write, touched, set()))
+        del lgkm[:-15], vm[:-63]
     return needed
 
 

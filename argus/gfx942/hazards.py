@@ -12,8 +12,9 @@ as far as the largest rule reaches (19) and reports pairs that are too close. `r
 instruction reads and writes; other checks use it, too.
 
 Source: LLVM `GCNHazardRecognizer.cpp` (checkMAIHazards90A, checkMAIVALUHazards, checkVALUHazards and friends, for
-GFX940), with N the passes of the matrix instruction. Rules that are about speed only, and those of instructions
-compute kernels do not use (exports, interpolation, message passing), are left out.
+GFX940), with N the passes of the matrix instruction; the wait state after a wide buffer store with a scalar offset is
+LLVM's pull request 197267. Rules that are about speed only, and those of instructions compute kernels do not use
+(exports, interpolation, message passing), are left out.
 """
 
 from __future__ import annotations
@@ -205,10 +206,9 @@ def _after_memory(first: Inst, second: Inst, kind: str) -> Iterator[Rule]:
     if first.op.startswith("ds_"):
         return
     data = first.operands[0] if first.op.startswith("buffer_") else first.operands[1]
-    if first.op.startswith("buffer_") and first.operands[3].kind == "s":
-        return
+    shorter = first.op.startswith("buffer_") and first.operands[3].kind == "s"
     if set(vector_keys(data)) & registers(second).writes:
-        yield Rule(2, "the data of a wide store is overwritten")
+        yield Rule(1 if shorter else 2, "the data of a wide store is overwritten")
 
 
 def _after_scalar(first: Inst, second: Inst) -> Iterator[Rule]:

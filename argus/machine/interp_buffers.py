@@ -5,7 +5,9 @@
     word 3      format; bit 23 adds the lane number to the index (not supported)
 
 A lane's *room* is how many bytes of the buffer remain at its offset; a dword is in range when its end is within the
-room. soffset moves the address but not the check.
+room. The offset is (register + immediate) mod 2**32 plus soffset. That soffset counts is what AMD's own emulator models
+after measurements (ROCm/rocm-systems pull request 10928); the LLVM manual says it does not, and
+`soffset_in_range=False` chooses that reading.
 """
 
 from __future__ import annotations
@@ -19,12 +21,12 @@ from argus.gfx942.inst import Inst, Operand
 from argus.machine.interp_operands import Unsupported, register, scalar_source
 from argus.machine.state import LANES, Wave
 
-U64 = np.uint64
+U32, U64 = np.uint32, np.uint64
 _M64 = (1 << 64) - 1
 
 
 def buffer_addresses(
-    inst: Inst, operands: list[Operand], size: int, accum_offset: int
+    inst: Inst, operands: list[Operand], size: int, accum_offset: int, soffset_in_range: bool
 ) -> Callable[[Wave], tuple[Any, Any]]:
     """(addresses, room in bytes at each) from vaddr, the resource and soffset."""
     vaddr, resource, soffset = operands[:3]
@@ -39,15 +41,16 @@ def buffer_addresses(
 
     def addresses(w: Wave) -> tuple[Any, Any]:
         low, high, records, word3 = w.s[r : r + 4]
-        stride = high >> 16 & 0x3FFF
-        base = (low | (high & 0xFFFF) << 32) + step(w)
-        offset = w.v[offset_register].astype(np.int64) + fixed if offen else np.full(LANES, fixed, np.int64)
+        stride, moved = high >> 16 & 0x3FFF, step(w)
+        base = (low | (high & 0xFFFF) << 32) + moved
+        offset = (w.v[offset_register] + U32(fixed)).astype(np.int64) if offen else np.full(LANES, fixed, np.int64)
+        limit = records - moved if soffset_in_range else records
         if not idxen:
-            return offset.view(U64) + U64(base & _M64), records - offset
+            return offset.view(U64) + U64(base & _M64), limit - offset
         if high >> 31 or word3 >> 23 & 1:
             raise Unsupported("a swizzled buffer resource, or one that adds the lane number, is not supported")
         index = w.v[first].astype(np.int64)
-        inside = (index < records) if stride else (index * 0 + offset + size <= records)
+        inside = (index < records) if stride else (offset + size <= limit)
         room = np.where(inside, size, 0)
         return (offset + index * stride).view(U64) + U64(base & _M64), room
 

@@ -72,7 +72,7 @@ class _Plan:
                 self.data = register(operands.pop(0), accum)
             elif self.returns:
                 self.data = self.target
-            self.addresses = buffer_addresses(inst, operands, op.size, accum)
+            self.addresses = buffer_addresses(inst, operands, op.size, accum, services.soffset_in_range)
         else:
             vaddr = operands.pop(0)
             if op.kind != "load":

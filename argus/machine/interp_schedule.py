@@ -16,8 +16,10 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Literal
 
+from argus.gfx942.disasm import text
 from argus.machine.errors import MachineError, Place, Report
 from argus.machine.interp import Program
+from argus.machine.interp_operands import Unsupported
 from argus.machine.state import Wave, Workgroup
 
 Schedule = Literal["rounds", "sequential", "random"]
@@ -88,11 +90,16 @@ class Scheduler:
         return all(w.state == "done" for w in group.waves)
 
     def _turn(self, w: Wave, quantum: int) -> int:
-        count = self.program.run(w, quantum)
+        try:
+            count = self.program.run(w, quantum)
+        except Unsupported as why:
+            inst = self.program.insts[w.pc - 1]
+            place = Place(w.group.id, w.index, None, inst.pc, text(inst))
+            raise MachineError(Report("ARG-M109", f"cannot be executed: {why}", place)) from None
         self.steps += count
         if self.steps > self.max_steps:
-            inst = self.program.insts[w.pc]
-            place = Place(w.group.id, w.index, None, inst.pc, inst.op)
+            inst = self.program.insts[w.pc - 1]
+            place = Place(w.group.id, w.index, None, inst.pc, text(inst) if inst.words else inst.op)
             message = f"the launch has executed {self.steps} instructions without ending (limit {self.max_steps})"
             raise MachineError(Report("ARG-M107", message, place))
         return count

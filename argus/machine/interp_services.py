@@ -60,6 +60,7 @@ class Services:
     observers: list[AccessObserver] = field(default_factory=list)
     deferred: bool = False
     recording: bool = False
+    soffset_in_range: bool = True
 
     def place(self, w: Wave, inst: Inst, lane: int | None = None) -> Place:
         return Place(w.group.id, w.index, lane, inst.pc, text(inst) if inst.words else inst.op)

@@ -54,6 +54,7 @@ class Options:
     max_steps    wave instructions after which the launch is reported as not ending.
     switch_after instructions after which a workgroup that has not ended lets others run.
     workgroups   run only these (linear numbers or (x, y, z)); the others do not exist for the run.
+    soffset_in_range   whether the scalar offset of buffer instructions counts in their range check.
     stop         raise at the end if any check reported something.
     watch        registers and waves to watch; the changes are in `LaunchResult.events`.
     progress     called with (workgroups ended, workgroups in all).
@@ -67,6 +68,7 @@ class Options:
     max_steps: int = 200_000_000
     switch_after: int = 200_000
     workgroups: Sequence[int | Triple] | None = None
+    soffset_in_range: bool = True
     stop: bool = False
     watch: Sequence[Watch] = ()
     progress: Callable[[int, int], None] | None = None
@@ -246,7 +248,13 @@ def interpret(prepared: Prepared) -> LaunchResult:
     """Run a prepared launch on the interpreter."""
     dispatch, options = prepared.dispatch, prepared.options
     descriptor = dispatch.kernel.descriptor
-    services = Services(prepared.arena, descriptor.accum_offset, prepared.code_base, recording=options.record)
+    services = Services(
+        prepared.arena,
+        descriptor.accum_offset,
+        prepared.code_base,
+        recording=options.record,
+        soffset_in_range=options.soffset_in_range,
+    )
     checks = Checks(options.chosen_checks(), services, dispatch.waves, options.watch)
     program = Program(prepared.code.text, dispatch.kernel.start, services, checks.wraps)
     checks.bind(program.insts, program.steps)

@@ -9,8 +9,8 @@ Addresses
     flat     64-bit register pair + offset; inside the LDS or scratch aperture it addresses those
     scratch  (register or 0) + (scalar or 0) + offset, per lane private
     buffer   base of the resource + register (offen) + index * stride (idxen) + soffset + offset. The range check covers
-             register + offset (structured buffers: index against num_records), dword by dword; soffset is outside it.
-             Out of range: loads give 0, stores and atomics do nothing
+             (register + offset) mod 2**32 + soffset (with a stride and an index: the index against num_records), dword
+             by dword, atomics as a whole. Out of range: loads give 0, stores and atomics do nothing
     lds      32-bit register + offset (ds_*); M0 is not a limit on gfx942
     scalar   scalar pair + offset or scalar; the two low address bits are ignored
     `to_lds` forms write LDS at M0[15:0] + offset + 4 * lane instead of a register; inactive lanes write nothing

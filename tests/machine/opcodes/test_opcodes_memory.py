@@ -146,16 +146,28 @@ def _resource(memory: Memory, records: int, stride: int = 0) -> None:
 def test_buffer_load_out_of_range_dwords_are_zero(width: int) -> None:
     memory = Memory()
     _resource(memory, 256)
-    put(memory.wave, 8, [4 * k + (0xFFFFFF00 if k == 63 else 0) for k in LANE], False)
+    put(memory.wave, 8, [(0x80000000, 0xFFFFFFFC)[k % 2] if k > 61 else 4 * k for k in LANE], False)
     memory.wave.s[20] = 128
     op = "buffer_load_dword" + (f"x{width}" if width > 1 else "")
     memory.run(op, (Operand("v", 4, width), Operand("v", 8), RESOURCE, Operand("s", 20)), offen=True, offset=8)
     content = memory.initial.tobytes()
     for lane in LANE:
         for d in range(width):
-            offset = int(memory.wave.v[8][lane]) + 8 + 4 * d
-            want = struct.unpack_from("<I", content, offset + 128)[0] if offset + 4 <= 256 else 0
+            offset = (int(memory.wave.v[8][lane]) + 8) % 2**32 + 128 + 4 * d
+            want = struct.unpack_from("<I", content, offset)[0] if offset + 4 <= 256 else 0
             assert int(memory.wave.v[4 + d][lane]) == want, (lane, d)
+
+
+def test_scalar_offset_outside_the_range_check_on_request() -> None:
+    memory = Memory()
+    memory.services.soffset_in_range = False
+    _resource(memory, 128)
+    put(memory.wave, 8, [4 * k for k in LANE], False)
+    memory.wave.s[20] = 64
+    memory.run("buffer_load_dword", (Operand("v", 4), Operand("v", 8), RESOURCE, Operand("s", 20)), offen=True)
+    content = memory.initial.tobytes()
+    want = [struct.unpack_from("<I", content, 64 + 4 * k)[0] if 4 * k + 4 <= 128 else 0 for k in LANE]
+    assert get(memory.wave, 4, False) == want
 
 
 def test_buffer_store_out_of_range_does_nothing() -> None:

@@ -33,6 +33,7 @@ LAYOUT_METHODS = (
     "complement",
     "inverse",
     "merge",
+    "split",
 )
 
 
@@ -88,11 +89,11 @@ def guarded(interp: Expressions, code: str, build: Callable[[], object]) -> obje
 def _layout_method(name: str) -> Method:
     def call(interp: Expressions, layout: Layout, *args: object, **keywords: object) -> object:
         for value in (*args, *keywords.values()):
-            if not isinstance(value, (int, str, tuple, Layout)):
+            if not isinstance(value, (int, str, tuple, dict, Layout, Owner)):
                 from argus.lang.arithmetic import describe
 
                 raise interp.ctx.error(
-                    "AG301", problem=f"`{name}` takes numbers, strings and layouts, not {describe(value)}"
+                    "AG301", problem=f"`{name}` takes numbers, strings, layouts and owners, not {describe(value)}"
                 )
         return guarded(interp, "AG301", lambda: getattr(layout, name)(*args, **keywords))
 

@@ -21,7 +21,7 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
     (
         "AG102",
         "file-too-large",
-        "the kernel file has {size:,} bytes; at most {limit:,} are read",
+        "the kernel file has more than {limit:,} bytes",
         "split the kernels over several files",
         "A kernel file is a few hundred lines. The limit keeps a mistaken path (a data file, a log) from being parsed.",
     ),

@@ -144,4 +144,19 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "ag.as_index",
         "Addresses are index expressions, which the checker reasons about.",
     ),
+    (
+        "AG320",
+        "element-size",
+        "elements of the layout are {step} bytes apart, but {dtype} has {size} bytes",
+        "use a layout whose smallest stride is the size of an element",
+        "Neighbouring elements would overlap. Strides are in bytes; `layout.view(4)` reads the same bytes as "
+        "elements of 4 bytes.",
+    ),
+    (
+        "AG321",
+        "elements-meet",
+        "two elements of the buffer have the same address: {first} and {second}",
+        "make strides large enough that digits do not overlap, and swizzle only with bits of other digits",
+        "In a buffer every element needs a place of its own.",
+    ),
 )

@@ -25,12 +25,15 @@ def text_of(path_or_source: str | Path) -> tuple[str, str]:
     path = Path(path_or_source)
     name = str(path)
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise _error("AG102", name, "", size=path.stat().st_size, limit=MAX_BYTES)
-        data = path.read_bytes()
+        if path.exists() and not path.is_file():
+            raise _error("AG100", name, "", path=name, reason="it is not a file")
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise _error("AG100", name, "", path=name, reason=reason) from None
+    if len(data) > MAX_BYTES:
+        raise _error("AG102", name, "", limit=MAX_BYTES)
     try:
         return name, data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -40,7 +43,7 @@ def text_of(path_or_source: str | Path) -> tuple[str, str]:
 def tree_of(file: str, source: str) -> ast.Module:
     """The syntax tree, of bounded size and depth."""
     if len(source) > MAX_BYTES:
-        raise _error("AG102", file, source, size=len(source), limit=MAX_BYTES)
+        raise _error("AG102", file, source, limit=MAX_BYTES)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -62,6 +62,12 @@ def _rounded(size: int) -> int:
 
 
 def _allocate(ctx: Context, name: str, layout: Layout, element: DType, copies: int) -> Shared:
+    step = layout.itemsize
+    if step < element.bytes:
+        raise ctx.error("AG320", step=step, dtype=element, size=element.bytes)
+    if (pair := layout.collision()) is not None:
+        first, second = (", ".join(f"{a} = {v}" for a, v in point.items()) for point in pair)
+        raise ctx.error("AG321", first=first, second=second)
     base = max((b.base + b.bytes for b in ctx.shared), default=0)
     size = _rounded(layout.size_bytes) * copies
     if base + size > LDS_BYTES:

@@ -127,7 +127,7 @@ def test_deep_files_below_the_size_limit(text: str, tmp_path: Path) -> None:
 
 
 def test_paths_that_cannot_be_read(tmp_path: Path) -> None:
-    for path in (tmp_path, tmp_path / "missing.py", "nul\0byte"):
+    for path in (tmp_path, tmp_path / "missing.py", "nul\0byte", "/dev/zero"):
         with pytest.raises(ProgramError) as caught:
             read(path)
         assert caught.value.code == "AG100"

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from argus.compile import arithmetic, control, convert, exchange, memory
-from argus.compile.context import Context, element_type, held_type, registers, vector
+from argus.compile.context import Context, element_type, held_type, registers
 from argus.compile.function import SETUP
 from argus.compile.instructions import emit_instruction
 from argus.compile.liveness import expressions
@@ -84,7 +84,9 @@ def _bind_inputs(c: Context) -> None:
         c.indices.define(shape, f"%{shape.name}")
     for scalar in kernel.scalars:
         text = f"%{scalar.name}"
-        if scalar.dtype.bits < 32:
+        if scalar.dtype.kind == "bool":
+            text = function.let(f"icmp ne i8 {text}, 0")
+        elif scalar.dtype.bits < 32:
             element = element_type(scalar.dtype)
             text = c.packed(function.let(f"bitcast i{scalar.dtype.bits} {text} to {element}"), scalar.value)
         c.set(scalar.value, text)
@@ -254,7 +256,7 @@ def _module_text(c: Context, plan: Plan, debug: bool) -> str:
 
 
 def _argument_type(dtype: DType) -> str:
-    return f"i{dtype.bits}" if dtype.bits < 32 else vector(dtype.llvm, 1)
+    return f"i{8 * dtype.bytes}" if dtype.bits < 32 else dtype.llvm
 
 
 def _attributes(kernel: Kernel, plan: Plan, declarations: dict[str, str]) -> str:

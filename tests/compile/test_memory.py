@@ -14,8 +14,8 @@ from argus.compile import CompileError, compile_kernel
 from argus.compile.decoded import decode
 from argus.compile.memory import pieces
 from argus.ir.build import Builder
-from argus.ir.kernel import BLOCK_X, LANE, Kernel, wave_variable
-from argus.ir.ops import Access, Shared, Tensor
+from argus.ir.kernel import BLOCK_X, LANE, Kernel, ScalarArg, wave_variable
+from argus.ir.ops import Access, SetPrio, Shared, Tensor
 from argus.ir.types import DTYPES, bf16, f16, f32, i32
 from argus.layout import expr as E
 from argus.layout.expr import Expr, const, var
@@ -364,3 +364,44 @@ def test_stores_are_unbiased() -> None:
     error = got.astype(np.float64) - x.astype(np.float64)
     assert abs(error.mean()) < 3e-5
     np.testing.assert_array_equal(got, x.astype(ml_dtypes.bfloat16))
+
+
+def test_scalar_arguments_of_every_type() -> None:
+    """Tensor, then scalars with natural alignment, then a size: the order every launcher uses."""
+    types = ("f32", "bf16", "i8", "f64", "f16", "i32", "bool", "i64", "u8")
+    b = Builder()
+    given = [ScalarArg(f"s{n}", DTYPES[name], b.value(DTYPES[name], 1)) for n, name in enumerate(types)]
+    size = var("N", 1, 1000)
+    z = tensor("z", f32, WAVE * (len(types) + 1), written=True)
+    numbers = [b.convert(s.value, f32) if s.dtype is not f32 else s.value for s in given]
+    numbers.append(b.convert(b.index(size), f32))
+    row = b.registers(tuple(numbers), tuple((n, 0) for n in range(len(numbers))))
+    b.store(lane_rows(z, len(numbers)), row)
+    made = kernel("scalars", [z], b, shapes=(size,))
+    made.scalars = tuple(given)
+    out = np.zeros((WAVE, len(numbers)), np.float32)
+    values = (1.5, 2.5, -3, 4.5, -5.5, 6, True, 8, 9)
+    args = [np.bool_(v) if t == "bool" else NUMPY[t].type(v) for t, v in zip(types, values, strict=True)]
+    launch(made, out, *args, 77)
+    np.testing.assert_array_equal(out, np.tile(np.array([*map(float, values), 77.0], np.float32), (WAVE, 1)))
+
+
+def test_opposite_phases() -> None:
+    """One wave skips a bare barrier behind the other: uniform branches around barriers keep every wave's own count."""
+    waves = 2
+    wave = wave_variable(waves)
+    s, z = Shared("s", f32, 512, 0), tensor("z", f32, 128, written=True)
+    b = Builder()
+    i = wave * WAVE + LANE
+    b.store(Access(s, i * 4, 1), b.convert(b.index(i), f32))
+    b.barrier()
+    for first in (0, 1):
+        arm: list = []
+        with b.into(arm):
+            b.append(SetPrio(priority=first + 1))
+        b.branch(wave.eq(first), True, arm, [])
+        b.barrier(bare=True)
+    b.store(Access(z, i * 4, 1, (i,), 0), b.load(Access(s, (127 - i) * 4, 1)))
+    out = np.zeros(128, np.float32)
+    launch(kernel("phases", [z], b, waves, shared=(s,)), out)
+    np.testing.assert_array_equal(out, np.arange(127, -1, -1))

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from argus.gfx942.fragments import Fragment, Matrix
+from argus.lang.arithmetic import describe
 from argus.layout.error import LayoutError
-from argus.layout.expr import Expr, ExprError
+from argus.layout.expr import ExprError
 from argus.layout.layout import Layout
 from argus.layout.owner import Owner
 
@@ -90,8 +91,6 @@ def _layout_method(name: str) -> Method:
     def call(interp: Expressions, layout: Layout, *args: object, **keywords: object) -> object:
         for value in (*args, *keywords.values()):
             if not isinstance(value, (int, str, tuple, dict, Layout, Owner)):
-                from argus.lang.arithmetic import describe
-
                 raise interp.ctx.error(
                     "AG301", problem=f"`{name}` takes numbers, strings, layouts and owners, not {describe(value)}"
                 )
@@ -134,5 +133,3 @@ LAYOUT: dict[str, Method] = {name: _layout_method(name) for name in LAYOUT_METHO
 OWNER: dict[str, Method] = {"shape": _shape}
 FRAGMENT: dict[str, Method] = {"per": _fragment_per}
 MATRIX: dict[str, Method] = {"operand": _operand, "acc": _acc}
-
-__all__ = ["CONSTRUCTORS", "FRAGMENT", "LAYOUT", "MATRIX", "OWNER", "Expr", "guarded"]

@@ -21,10 +21,6 @@ MAX_ELEMENTS = 2048
 """What a thread can hold: 512 registers of four 8-bit elements."""
 
 
-def wrong(ctx: Context, function: str, argument: str, wanted: str, got: object) -> None:
-    raise ctx.error("AG112", function=function, problem=f"`{argument}` is {wanted}, not {arithmetic.describe(got)}")
-
-
 def integer(ctx: Context, function: str, argument: str, value: object, low: int = 0, high: int = 1 << 31) -> int:
     if isinstance(value, Expr) and value.op == "const":
         value = value.value

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from argus.lang import catalogue_control, catalogue_file, catalogue_memory, catalogue_tiles
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -20,8 +22,6 @@ class Entry:
 
 
 def _entries() -> list[Entry]:
-    from argus.lang import catalogue_control, catalogue_file, catalogue_memory, catalogue_tiles
-
     parts = (catalogue_file, catalogue_memory, catalogue_tiles, catalogue_control)
     return [Entry(*row) for part in parts for row in part.ROWS]
 

@@ -256,8 +256,8 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
     (
         "AG214",
         "name-clash",
-        "`{name}` is an argument and a size",
-        "rename one of them",
-        "Sizes are names in the kernel, as arguments are.",
+        "`{name}` cannot be a size: it has another meaning",
+        "rename the axis or the argument",
+        "Sizes are names in the kernel, as arguments are; lane, wave, block_x, block_y and block_z are taken.",
     ),
 )

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from argus.ir.build import Builder
 from argus.ir.kernel import LANE, WAVE, wave_variable
 from argus.ir.ops import Op, Shared, Tensor
-from argus.ir.types import NOWHERE, Span, Value
+from argus.ir.types import Span, Value
 from argus.lang.distribution import Distribution
 from argus.lang.errors import Note, ProgramError, diagnose
 from argus.layout.expr import Expr, linear, var
@@ -25,6 +25,8 @@ MAX_INT_BITS = 128
 MAX_LENGTH = 65_536
 MAX_EXPR_TREE = 4_000
 MAX_DEPTH = 64
+RESERVED = frozenset({"lane", "wave", "block_x", "block_y", "block_z"})
+"""Variables of index expressions that mean the same in every kernel."""
 
 
 class CountedBuilder(Builder):
@@ -45,7 +47,7 @@ class Context:
     def __init__(self, file: str, source: str) -> None:
         self.file = file
         self.source = source
-        self.span: Span = NOWHERE
+        self.span = Span(file, 1, 0, 1, 1)
         self.effort = EFFORT
         self.b: Builder = CountedBuilder(self)
         self.threads = WAVE
@@ -56,7 +58,7 @@ class Context:
         self.unnamed: list[Shared] = []
         self.grid: tuple[Expr, Expr, Expr] | None = None
         self.policies: dict[str, int | str | bool] = {}
-        self.names: set[str] = {"lane", "wave"}
+        self.names: set[str] = set(RESERVED)
         self.varying: dict[Expr, str] = {}
         self.data_level: dict[Value, str] = {}
         self.multiples: dict[Expr, int] = {}
@@ -159,13 +161,17 @@ class Context:
             return product
         return self.multiples.get(e, 1)
 
-    def rename_buffer(self, old: Shared, name: str) -> Shared:
-        """Name a fresh LDS buffer as the author's variable; nothing refers to it yet."""
-        taken = {b.name for b in self.shared}
+    def memory_name(self, name: str, but: Shared | None = None) -> str:
+        """The name, or the name with a number, that no other memory of the kernel has."""
+        taken = {*self.tensors, *(b.name for b in self.shared if b is not but)}
         stem, n = name, 1
         while name in taken:
             n += 1
             name = f"{stem}_{n}"
-        new = Shared(name, old.dtype, old.bytes, old.base, old.layout, old.span)
+        return name
+
+    def rename_buffer(self, old: Shared, name: str) -> Shared:
+        """Name a fresh LDS buffer as the author's variable; nothing refers to it yet."""
+        new = Shared(self.memory_name(name, old), old.dtype, old.bytes, old.base, old.layout, old.span)
         self.shared[self.shared.index(old)] = new
         return new

@@ -14,13 +14,10 @@ is given where memory is touched.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-
-import numpy as np
+from dataclasses import dataclass
 
 from argus.gfx942.fragments import Fragment
 from argus.ir.kernel import LANE, WAVE, wave_variable
-from argus.layout import expr as E
 from argus.layout.expr import Expr, const
 from argus.layout.owner import Owner
 
@@ -53,8 +50,6 @@ class Distribution:
     elements: tuple[int, ...]
     inst: str = ""
     role: str = ""
-    label: str = ""
-    extents: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -89,7 +84,7 @@ class Distribution:
     def part(self, digits: Digits, picked: tuple[int, ...]) -> Distribution:
         """Some of the elements, in the given order and under new digits."""
         chosen = tuple(self.elements[i] for i in picked)
-        return Distribution(digits, self.axes, self.form, chosen, self.inst, self.role, self.label, self.extents)
+        return Distribution(digits, self.axes, self.form, chosen, self.inst, self.role)
 
     def shifted(self, offsets: Mapping[str, Expr]) -> Distribution:
         """The same elements with their coordinates moved by `offsets`."""
@@ -99,9 +94,7 @@ class Distribution:
         moves = tuple(offsets.get(a, zero) for a in self.axes)
         base = self.form
         moved = Form(lambda i: tuple(c + m for c, m in zip(base.at(i), moves, strict=True)))
-        return Distribution(
-            self.digits, self.axes, moved, self.elements, self.inst, self.role, self.label, self.extents
-        )
+        return Distribution(self.digits, self.axes, moved, self.elements, self.inst, self.role)
 
     def without(self, gone: list[str]) -> Distribution:
         """The same elements without some of their coordinates."""
@@ -109,26 +102,19 @@ class Distribution:
         base = self.form
         form = Form(lambda e: tuple(base.at(e)[i] for i in kept))
         axes = tuple(self.axes[i] for i in kept)
-        return Distribution(self.digits, axes, form, self.elements, self.inst, self.role, self.label, self.extents)
+        return Distribution(self.digits, axes, form, self.elements, self.inst, self.role)
 
     def moved(self, lane: Expr, source: Expr) -> Distribution:
         """The coordinates seen by a lane that holds what `source` held."""
         base = self.form
         form = Form(lambda e: tuple(c.subst({lane: source}) for c in base.at(e)))
-        return Distribution(self.digits, self.axes, form, self.elements, self.inst, self.role, self.label, self.extents)
-
-    def values(self, i: int, waves: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-        """Coordinates of element i as an array [axis, thread], for distributions over lane and wave alone."""
-        thread = np.arange(WAVE * waves)
-        env = {"lane": thread % WAVE, "wave": thread // WAVE}
-        rows = [np.broadcast_to(E.evaluate(c, env), thread.shape) for c in self.form.at(self.elements[i])]
-        return np.stack(rows) if rows else np.zeros((0, len(thread)), dtype=np.int64)
+        return Distribution(self.digits, self.axes, form, self.elements, self.inst, self.role)
 
 
 SCALAR = Distribution((), (), Form(lambda _: ()), (0,))
 
 
-def from_owner(owner: Owner | Fragment, waves: int, tiles: Mapping[str, int], label: str = "") -> Distribution:
+def from_owner(owner: Owner | Fragment, waves: int, tiles: Mapping[str, int]) -> Distribution:
     """The distribution of an owner, repeated `tiles[axis]` times along axes (tile digits come first)."""
     thread = {"lane": LANE, "wave": wave_variable(waves), "t": wave_variable(waves) * WAVE + LANE}
     inputs = dict(owner.inputs)
@@ -155,6 +141,5 @@ def from_owner(owner: Owner | Fragment, waves: int, tiles: Mapping[str, int], la
     count = 1
     for _, n in digits:
         count *= n
-    spans = {a: extents[a] * tiles.get(a, 1) for a in axes}
     inst, role = (owner.inst, owner.role) if isinstance(owner, Fragment) else ("", "")
-    return Distribution(digits, axes, Form(at), tuple(range(count)), inst, role, label, spans)
+    return Distribution(digits, axes, Form(at), tuple(range(count)), inst, role)

@@ -7,6 +7,7 @@ Nothing is looked up in Python itself. A name is what the file bound it to, or o
 from __future__ import annotations
 
 import ast
+import difflib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +16,7 @@ from argus.ir.ops import Tensor
 from argus.ir.types import DType
 from argus.lang import arithmetic, compute, members, pythonic, tiles
 from argus.lang.context import MAX_DEPTH, MAX_LENGTH, Context
+from argus.lang.errors import Note
 from argus.lang.invoke import invoke
 from argus.lang.values import (
     Annotation,
@@ -30,6 +32,7 @@ from argus.lang.values import (
     Unroll,
     View,
 )
+from argus.layout import expr as E
 from argus.layout.expr import Expr
 
 _FORBIDDEN_BUILTINS = frozenset(
@@ -107,8 +110,6 @@ class Expressions:
 
     def usable(self, value: object, node: ast.expr) -> object:
         if isinstance(value, Unavailable):
-            from argus.lang.errors import Note
-
             raise self.ctx.error(value.code, node, Note("because of this statement", value.span), **value.words)
         return value
 
@@ -160,8 +161,6 @@ class Expressions:
         if isinstance(test, Expr):
             chosen, other = self.evaluate(node.body), self.evaluate(node.orelse)
             if arithmetic.is_index(chosen) and arithmetic.is_index(other):
-                from argus.layout import expr as E
-
                 cond = arithmetic.condition(self.ctx, test)
                 return arithmetic.folded(E.select(cond, E.as_expr(chosen), E.as_expr(other)))
             raise self.ctx.error("AG514", node)
@@ -372,8 +371,6 @@ class Expressions:
 
 
 def near(name: str, known: list[str]) -> list[str]:
-    import difflib
-
     found = difflib.get_close_matches(name, known, 1)
     return [f"did you mean `{found[0]}`?"] if found else []
 

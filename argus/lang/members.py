@@ -8,11 +8,13 @@ MMA.operand, LDS.xor               layouts, owners and matrix instructions
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 from argus.gfx942.fragments import Fragment, Matrix, matrix
+from argus.gfx942.mfma import ALIASES
 from argus.ir import ops
 from argus.ir.ops import Op, Tensor
 from argus.ir.types import DType
@@ -73,8 +75,6 @@ def member(ctx: Context, owner: object, name: str) -> object:
 def namespace_member(ctx: Context, space: Namespace, name: str) -> object:
     found = lookup(space.name, name)
     if found is None:
-        import difflib
-
         known = names_of(space.name)
         guess = difflib.get_close_matches(name, known, 1)
         raise ctx.error("AG110", *([f"did you mean `{guess[0]}`?"] if guess else []), space=space.name, name=name)
@@ -85,8 +85,6 @@ def names_of(space: str) -> list[str]:
     if space == "ag.check":
         return list(checks.RULES)
     if space == "argus.gfx942":
-        from argus.gfx942.mfma import ALIASES
-
         return [*ALIASES, *instructions.ELEMENTWISE, *instructions.CONTROL]
     return [*builtins.FUNCTIONS, *builtins.CONSTANTS, *algebra.CONSTRUCTORS, "check", "tag", "knob", "kernel"]
 

@@ -20,6 +20,7 @@ from argus.ir.ops import Access
 from argus.ir.types import DType
 from argus.lang.context import Context
 from argus.lang.distribution import Distribution
+from argus.lang.tiles import regroup
 from argus.lang.values import SharedTile, Tile, View
 from argus.layout import expr as E
 from argus.layout.expr import Expr, ExprError, const
@@ -275,8 +276,6 @@ def load(ctx: Context, accesses: list[Access], dist: Distribution) -> Tile:
 
 def store(ctx: Context, accesses: list[Access], tile: Tile) -> None:
     """One store per access."""
-    from argus.lang.tiles import regroup
-
     pieces = regroup(ctx, tile, accesses[0].count).pieces
     site = ctx.b.site
     for i, (access, value) in enumerate(zip(accesses, pieces, strict=True)):

@@ -20,7 +20,7 @@ from argus.ir.kernel import WAVE, Knob, ScalarArg
 from argus.ir.ops import Tensor
 from argus.ir.types import DType, Span
 from argus.lang import arithmetic, tiles
-from argus.lang.context import Context
+from argus.lang.context import RESERVED, Context
 from argus.lang.statements import Interpreter
 from argus.lang.values import Annotation, Scope
 from argus.layout import expr as E
@@ -122,7 +122,7 @@ def _provisional(ctx: Context, node: ast.FunctionDef, made: Signature) -> None:
         assert annotation.dtype is not None
         for _, size in axes:
             if isinstance(size, str) and size not in symbols:
-                if size in made.names:
+                if size in made.names or size in RESERVED:
                     raise ctx.error("AG214", span, name=size)
                 symbols[size] = var(size, 1, MAX_BUFFER)
         made.names[name] = None

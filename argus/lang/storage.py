@@ -79,7 +79,7 @@ def _allocate(ctx: Context, name: str, layout: Layout, element: DType, copies: i
             total=f"{base + size:,}",
             limit=f"{LDS_BYTES:,}",
         )
-    buffer = Shared(name, element, size, base, str(layout), ctx.span)
+    buffer = Shared(ctx.memory_name(name), element, size, base, str(layout), ctx.span)
     ctx.shared.append(buffer)
     return buffer
 

@@ -16,6 +16,7 @@ from argus.ir.types import DType, Value, boolean, i32
 from argus.lang.context import Context
 from argus.lang.distribution import SCALAR, Distribution
 from argus.lang.values import Coordinates, Tile
+from argus.layout import expr as E
 from argus.layout.expr import Expr, as_expr
 
 Element = tuple[Value, int]
@@ -146,8 +147,6 @@ def _mask(ctx: Context, c: Coordinates) -> Tile:
 
 
 def _truth(e: Expr) -> Expr:
-    from argus.layout import expr as E
-
     return E.as_expr(e.value) + 0 if e.op == "const" else E.select(e, as_expr(1), as_expr(0))
 
 

@@ -255,6 +255,11 @@ def test_guards() -> None:
     assert [op.access.guard is None for op in made.body if isinstance(op, ops.Load)] == [False, True]
 
 
+def test_buffers_and_tensors_have_names_of_their_own() -> None:
+    made = kernel("y = ag.shared(TILE, f32)\nx = ag.shared(TILE, f32, name='x')\nr = ag.ring(2, x=(TILE, f32))")
+    assert [b.name for b in made.shared] == ["y_2", "x_2", "x_3"]
+
+
 def test_atomics() -> None:
     made = kernel("y.atomic_add(x.load(OWN, width=4).without('i'))", 'x: ag.In["N", f32], y: ag.InOut["M", f32]')
     assert execute(made, {"N": 256, "M": 1}, x=X)["y"][0] == X.sum()

@@ -34,9 +34,10 @@ from bench.foreign.case import (
 from bench.foreign.shuffle import shuffled
 
 STEP_K = 128
+RACE = "LDS race in the epilogue, see docs/foreign.md"
 
 
-def case(variant: str, tile: str, m: int, n: int, k: int, *, splits: int = 1, pad: int = 0) -> Case:
+def case(variant: str, tile: str, m: int, n: int, k: int, *, splits: int = 1, pad: int = 0, flaw: str = "") -> Case:
     rng = np.random.default_rng(m + n + k)
     a = rng.integers(-128, 128, (m, k + pad), np.int8)
     b = rng.integers(-128, 128, (n, k), np.int8)
@@ -58,7 +59,7 @@ def case(variant: str, tile: str, m: int, n: int, k: int, *, splits: int = 1, pa
     args = packed(d, a, shuffled(b), row_scale, column_scale, bias, m, n, k, k + pad, k, 2 * n, splits)
     grid = (n // tile_n * splits, -(-m // tile_m), 1)
     path = f"i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_{tile}.co"
-    return Case("gemm_i8", variant, path, f"{m}x{n}x{k}", grid, 256, args, judged, 2.0 * m * n * k)
+    return Case("gemm_i8", variant, path, f"{m}x{n}x{k}", grid, 256, args, judged, 2.0 * m * n * k, flaw)
 
 
 def _steps(k: int, splits: int) -> list[NDArray[np.int64]]:
@@ -68,10 +69,9 @@ def _steps(k: int, splits: int) -> list[NDArray[np.int64]]:
 def cases(large: bool) -> Iterator[Builder]:
     if large:
         yield partial(case, "bias", "128x128", 256, 1024, 2048)
-        yield partial(case, "bias", "112x256", 224, 1024, 2048)
         return
     yield partial(case, "M tail, bias", "32x128", 50, 128, 512)
     yield partial(case, "M = 1, bias", "16x128", 1, 128, 512)
     yield partial(case, "long rows of A", "64x128", 64, 128, 512, pad=128)
-    yield partial(case, "tail of a 256-wide tile", "112x256", 120, 256, 512)
+    yield partial(case, "tail of a 256-wide tile", "112x256", 120, 256, 512, flaw=RACE)
     yield partial(case, "split-K 2, M tail", "32x128", 50, 128, 1024, splits=2)

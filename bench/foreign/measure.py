@@ -2,14 +2,14 @@
 
     row = measure(root, case, "jit", ())        Row; row.failure is "" if the result is within its bounds
 
-Rates are wave instructions and floating-point (or integer) operations per second of the launch itself, arguments
+Rates are wave instructions and floating-point (or integer) operations per CPU second of the launch itself, arguments
 copied in and out included, translation by the JIT not (it is done once, before). A kernel that cannot be run, or that
 the machine stops, is a failure with the machine's sentence; findings of the checks are not, they are shown.
 
 A kernel with a known flaw (a race, a missing wait) gives different results for different orders of waves. It is
-judged on the interpreter, waves interleaved and memory completing at once, as near to the hardware's timing as the
-machine has; the checks get a launch of their own. On the JIT, which runs a wave from barrier to barrier, the error is
-shown but not judged. Neither is a kernel that the JIT leaves to the interpreter.
+judged on the interpreter with waves taking turns at every instruction and memory completing at once, as near to the
+hardware's timing as the machine has; the checks get a launch of their own. On the JIT, which runs a wave from barrier
+to barrier, the error is shown but not judged. Neither is a kernel that the JIT leaves to the interpreter.
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ def _launch(root: Path, case: Case, executor: Executor, checks: Sequence[CheckNa
     kernel = machine.load(root / case.path).kernel()
     if executor == "jit":
         translate(kernel.code, kernel.info.name, full_waves=case.block % 64 == 0)
-    start = time.perf_counter()
-    options = Options(checks=tuple(checks))
+    start = time.process_time()
+    options = Options(checks=tuple(checks), quantum=1 if case.flaw else Options().quantum)
     result = kernel(case.grid, case.block, *case.args, offsets=case.offsets, executor=executor, options=options)
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     left_out = case.flaw if executor == "jit" else ""
     return Row(case, executor, case.judge(), result.instructions, seconds, result.reports, left_out=left_out)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from argus.compile.context import registers
 from argus.compile.errors import CompileError
+from argus.gfx942.mfma import ALIASES, mfma
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.types import Value
@@ -70,21 +71,34 @@ def plan(kernel: Kernel) -> Plan:
     carried = sum(registers(value) for value in accumulators)
     live, _ = _walk_back(kernel.body, frozenset())
     addresses = _addresses(kernel.body, frozenset())
-    needed, budget = live + addresses, FILE // waves
+    spare = _spare(kernel.body)
+    needed, budget = live + addresses + spare, FILE // waves
     in_agprs = bool(kernel.policies.get("agpr", needed > min(budget, HALF))) and carried > 0
-    if live > budget or live - (carried if in_agprs else 0) > HALF:
+    ordinary = needed - (carried if in_agprs else 0)
+    if needed > budget or ordinary > HALF:
+        room = f"a wave has {budget}" if needed > budget else f"{ordinary} of them ordinary, of which a wave has {HALF}"
         raise CompileError(
             "C130",
-            f"about {needed} registers are live at once, a wave has {budget}",
+            f"about {needed} registers are live at once, {room}",
             kernel.span,
             (
-                f"accumulators {carried}, other values {live - carried}, addresses {addresses}",
-                f"{waves} waves share the {FILE} registers of a SIMD; at most {HALF} of a wave's are not accumulation",
-                "registers: a smaller tile, fewer values in flight, or fewer waves",
+                f"accumulators {carried}, other values {live - carried}, addresses {addresses}, in transit {spare}",
+                f"{waves} waves share the {FILE} registers of a SIMD; {HALF} ordinary and {HALF} accumulation at most",
+                "a smaller tile, fewer values in flight, or fewer waves would fit",
             ),
         )
     agprs = min(HALF, -(-carried // 4) * 4) if in_agprs else 0
     return Plan(live, addresses, carried, agprs, waves, accumulators if in_agprs else frozenset())
+
+
+def _spare(block: list[ops.Op]) -> int:
+    """Small matrix instructions do not write their result over C: one result and its operands are in transit."""
+    sizes = [
+        registers(op.result) + registers(op.a) + registers(op.b)
+        for op in ops.walk(block)
+        if isinstance(op, ops.Mfma) and op.inst in ALIASES and mfma(op.inst).m < 32
+    ]
+    return max(sizes, default=0)
 
 
 def _accumulators(block: list[ops.Op]) -> list[Value]:

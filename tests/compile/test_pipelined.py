@@ -10,7 +10,7 @@ from collections import Counter
 
 import pytest
 
-from argus.compile import compile_kernel
+from argus.compile import CompileError, compile_kernel
 from argus.compile.decoded import decode
 from argus.gfx942.waits import decode as decode_wait
 from tests.compile.pipelined import Pipelined
@@ -37,3 +37,32 @@ def test_inner_loop(form: str) -> None:
     assert counts["valu"] == counts["accmov"] == counts["nop"] == 0
     waits = [decode_wait(i.operands[0].value) for i in code.insts[first : last + 1] if i.op == "s_waitcnt"]
     assert min(w.vm for w in waits) >= in_flight
+
+
+CONFIGURATIONS = [
+    (waves, size, deep, rolling, agpr)
+    for waves in (4, 8)
+    for size in (32, 16)
+    for deep, rolling in ((True, False), (False, False), (False, True))
+    for agpr in (None, True, False)
+    if not (deep and size == 16)
+]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=str)
+def test_every_configuration_is_clean_or_refused_with_numbers(
+    configuration: tuple[int, int, bool, bool, bool | None],
+) -> None:
+    """No spills and no copies, or C130 before LLVM is asked."""
+    *form, agpr = configuration
+    kernel = Pipelined(*form).kernel()  # type: ignore[arg-type]
+    kernel.policies = {} if agpr is None else {"agpr": agpr}
+    try:
+        compiled = compile_kernel(kernel)
+    except CompileError as error:
+        assert error.code == "C130", error  # noqa: PT017 (both outcomes are fine)
+        return
+    code = decode(compiled.object, kernel.name)
+    first, last = max(code.loops, key=lambda span: code.kinds[span[0] : span[1]].count("mfma"))
+    assert not {"valu", "accmov", "scratch"} & set(code.kinds[first : last + 1])

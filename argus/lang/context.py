@@ -1,8 +1,8 @@
 """What every part of the reader shares while one kernel is read: source text, place, effort spent, and the IR so far.
 
-Reading is bounded. Each evaluated node costs one unit of effort and each emitted op five; a kernel of a thousand
-instructions uses a tenth of the allowance, a program that unrolls without end runs out of it within a second and is
-told so. Sizes of numbers, strings and lists are bounded for the same reason.
+Reading is bounded. Each evaluated node costs one unit of effort, each emitted op ten, each access to memory fifty more;
+a large kernel uses a tenth of the allowance, a program that unrolls without end runs out of it within about a second
+and is told so. Sizes of numbers, strings and lists are bounded for the same reason.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from argus.lang.distribution import Distribution
 from argus.lang.errors import Note, ProgramError, diagnose
 from argus.layout.expr import Expr, linear, var
 
-EFFORT = 120_000
-OP_EFFORT = 5
+EFFORT = 200_000
+OP_EFFORT = 10
+ACCESS_EFFORT = 50
 MAX_INT_BITS = 128
 MAX_LENGTH = 65_536
 MAX_EXPR_TREE = 4_000

@@ -18,7 +18,7 @@ import numpy as np
 from argus.ir.kernel import WAVE
 from argus.ir.ops import Access
 from argus.ir.types import DType
-from argus.lang.context import Context
+from argus.lang.context import ACCESS_EFFORT, Context
 from argus.lang.distribution import Distribution
 from argus.lang.tiles import regroup
 from argus.lang.values import SharedTile, Tile, View
@@ -55,6 +55,7 @@ def global_accesses(ctx: Context, view: View, dist: Distribution, width: int, gu
         raise ctx.error("AG307", far, width=width, n=n, first=0, second=1)
     made: list[Access] = []
     for i in range(0, dist.count, n):
+        ctx.spend(ACCESS_EFFORT)
         local = dist.coords(i)
         coords = list(view.origin)
         for name, e in local.items():
@@ -103,6 +104,7 @@ def shared_accesses(
     names = tuple(place)
     made: list[Access] = []
     for i in range(0, dist.count, n):
+        ctx.spend(ACCESS_EFFORT)
         coords = _placed(dist, i, place)
         address = _address(ctx, target, coords, extents)
         axis = _advancing(dist, i, place) if n > 1 else len(names) - 1

@@ -10,6 +10,7 @@ import ast
 
 from argus.ir.ops import Op
 from argus.lang import arithmetic, members, tiles
+from argus.lang.context import OP_EFFORT
 from argus.lang.regions import Regions
 from argus.lang.values import Coordinates, Function, Policy, Range, Scope, SharedTile, Tile
 from argus.layout.expr import Expr
@@ -188,6 +189,7 @@ class Interpreter(Regions):
     # -- functions --------------------------------------------------------------------------------------------------
 
     def call_function(self, function: Function, args: list[object], keywords: dict[str, object]) -> object:
+        self.ctx.spend(OP_EFFORT)
         scope = Scope(function.scope)
         self._bind_arguments(function, scope, args, keywords)
         outer, self.scope = self.scope, scope

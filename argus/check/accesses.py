@@ -54,9 +54,25 @@ def elements(flow: Flow, op: Op, access: Access, result: Value) -> Tags:
         offset[..., axis] = spread.offsets[..., None]
         if position == access.axis or (access.axis == -1 and position == len(numbers) - 1):
             offset[..., axis] += np.arange(count, dtype=np.int32)
+    for axis, tag in flow.tables.tags.get(tensor, ()):
+        value = _tag_value(tag, access)
+        if value is None:
+            return flow.lost(result, f"the tag {tag.name} differs between the elements of one access", op)
+        spread = flow.threads.spread(flow.here(value))
+        rests.append(spread)
+        offset[..., axis] = spread.offsets[..., None]
+        numbers = (*numbers, axis)
     record = _element_records(flow, kind, tensor, numbers, rests, offset)
     full = Case(E.TRUE, record, offset, np.full(shape, -1, dtype=np.int64))
     return _guarded(flow, op, access, full, result)
+
+
+def _tag_value(tag: ops.Tag, access: Access) -> Expr | None:
+    """The author's tag of a tensor's elements at an access; None when it moves along the access."""
+    moving = tag.params[access.axis] if access.count > 1 and tag.params else None
+    if moving is not None and moving in tag.exprs[0].free():
+        return None
+    return tag.exprs[0].subst(dict(zip(tag.params, access.coords, strict=True)))
 
 
 def _element_records(

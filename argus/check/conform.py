@@ -146,18 +146,21 @@ def _b(failure: Failure, maps: LaneMaps, m: Mismatch, k: int) -> _Holder:
 
 
 def _difference(flow: Flow, failure: Failure, holders: tuple[_Holder, _Holder]) -> Expr:
-    """The condition that both coordinates exist and differ, inside the tensors so that the replay can see them."""
-    sides = []
+    """The condition that both coordinates differ, inside their tensors so that the replay can see them."""
+    sides: list[Expr | None] = []
+    inside: list[Expr] = []
+    tensors = {t.name: t for t in flow.kernel.tensors}
     for h in holders:
         at = (h.wave, h.lane, h.element)
-        sides.append(
-            flow.tables.coordinate(
-                int(h.case.record[at]), failure.mismatch.axis, int(h.case.offset[at][failure.mismatch.axis])
-            )
-        )
-    if sides[0] is None or sides[1] is None:
-        return E.TRUE
-    return sides[0].ne(sides[1])
+        number, offset = int(h.case.record[at]), h.case.offset[at]
+        sides.append(flow.tables.coordinate(number, failure.mismatch.axis, int(offset[failure.mismatch.axis])))
+        tensor = tensors.get(flow.tables[number].label)
+        for axis, extent in zip(flow.tables.tensor_axes[tensor], tensor.shape, strict=True) if tensor else ():
+            coordinate = flow.tables.coordinate(number, axis, int(offset[axis]))
+            if coordinate is not None:
+                inside += [coordinate.ge(0), coordinate.lt(extent)]
+    differ = E.TRUE if sides[0] is None or sides[1] is None else sides[0].ne(sides[1])
+    return E.land(differ, *inside)
 
 
 def _observe(flow: Flow, op: ops.Mfma, execution: Execution, holders: tuple[_Holder, ...]) -> tuple[Held, ...] | None:

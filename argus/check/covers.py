@@ -22,7 +22,6 @@ from argus.check.flow import Flow, Place, bounds_of
 from argus.check.report import Counterexample, Operand, Verdict
 from argus.check.rule import Rule
 from argus.check.search import launches
-from argus.check.spec import spec_of
 from argus.check.tags import Tags
 from argus.ir import interp, ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z
@@ -54,9 +53,8 @@ class Covers(Rule):
         super().begin(flow)
         self.stores: list[tuple[Tensor, Written]] = []
         self.asked: dict[Tensor, tuple[Span, int]] = {}
-        spec = spec_of(flow.kernel, flow.tables)
-        if spec is not None:
-            self.asked[spec.output] = (spec.output.span, -1)
+        if flow.spec is not None:
+            self.asked[flow.spec.output] = (flow.spec.output.span, -1)
 
     def mark(self) -> int:
         return len(self.stores)

@@ -5,8 +5,11 @@ An elementwise result belongs to every coordinate its operands agree on, or that
     s [Sq, Sk]  -  top [Sq]      ->  [Sq, Sk]        the statistic of a row applied to the row
     a [m=3]     +  b [m=4]       ->  m is a conflict  (kept as such: a later use of m is reported, not guessed)
 
-Zero and plain operands have no coordinates. Sums survive conversion, scaling, selection and division; adding two sums
-or anything else ends them, since it is no longer the plain accumulation that `reduced` speaks of.
+Sums, maxima and minima of different coordinates are *reductions*: the result is a statistic over that axis, which may
+be applied to elements of it again. Which elements went into it is not tracked, and `reduced` says so where it is
+stored. On axes the specification ties to the output's indices nothing may be reduced: there it is a conflict. Zero
+and plain operands have no coordinates. Sums survive conversion, scaling, selection and division; adding two sums or
+anything else ends them, since it is no longer the plain accumulation that `reduced` speaks of.
 """
 
 from __future__ import annotations
@@ -15,10 +18,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from argus.check.tables import ABSENT, CONFLICT, Record, Tables
+from argus.check.tables import ABSENT, CONFLICT, REDUCED, Record, Sum, Tables
 from argus.check.tags import Case
 
 _KEEPS_SUM = frozenset({"mul", "div", "select", "neg"})
+_REDUCTIONS = frozenset({"add", "max", "min"})
 
 
 def unary(fn: str, case: Case, tables: Tables) -> Case:
@@ -35,7 +39,7 @@ def _unary_record(fn: str, record: Record, tables: Tables) -> Record:
         return record if fn in ("neg", "abs", "sqrt", "floor") else tables[Tables.PLAIN]
     if record.kind == "plain":
         return record
-    return replace(record, kind="value", label=f"{fn}({record.label})", sums=record.sums if fn in _KEEPS_SUM else None)
+    return replace(record, kind="value", label="", sums=record.sums if fn in _KEEPS_SUM else None)
 
 
 def several(fn: str, cases: tuple[Case, ...], tables: Tables) -> Case:
@@ -49,34 +53,69 @@ def several(fn: str, cases: tuple[Case, ...], tables: Tables) -> Case:
 def _pair(fn: str, x: Case, y: Case, tables: Tables) -> Case:
     shape = x.record.shape
     rx, ry = tables.rests_of(x.record), tables.rests_of(y.record)
-    only_y = rx == ABSENT
-    agree = (rx == ry) & (x.offset == y.offset)
-    rests = np.where(only_y, ry, np.where((ry == ABSENT) | agree, rx, CONFLICT)).astype(np.int32)
-    offset = np.where(rests < 0, 0, np.where(only_y, y.offset, x.offset)).astype(np.int32)
+    rests = _combined(fn, rx, ry, (rx == ry) & (x.offset == y.offset), tables)
+    offset = np.where(rests < 0, 0, np.where(rests == rx, x.offset, y.offset)).astype(np.int32)
     key = np.concatenate([x.record[..., None], y.record[..., None], rests], axis=-1).reshape(-1, tables.width + 2)
     if bool((key == key[0]).all()):
         distinct, inverse = key[:1], np.zeros(len(key), dtype=np.int64)
     else:
         distinct, inverse = np.unique(key, axis=0, return_inverse=True)
-    made = [tables.intern(_joined(fn, tables[int(k[0])], tables[int(k[1])], k[2:], tables)) for k in distinct]
+    own = _own_position(x), _own_position(y)
+    made = [tables.intern(_joined(fn, tables[int(k[0])], tables[int(k[1])], k[2:], own, tables)) for k in distinct]
     record = np.array(made, dtype=np.int32)[inverse.reshape(-1)].reshape(shape)
     return Case(x.guard, record, offset, np.full(shape, -1, dtype=np.int64))
 
 
-def _joined(fn: str, x: Record, y: Record, rests: np.ndarray, tables: Tables) -> Record:
+def _combined(fn: str, rx: np.ndarray, ry: np.ndarray, agree: np.ndarray, tables: Tables) -> np.ndarray:
+    """Rests of the result: kept where one side has none or both agree; otherwise a reduction or a conflict."""
+    mixed = np.full(rx.shape, CONFLICT, dtype=np.int32)
+    reducing = fn in _REDUCTIONS
+    if reducing:
+        free = [a for a in range(tables.width) if a not in tables.tied]
+        mixed[..., free] = REDUCED
+    with_statistic = np.where(rx == REDUCED, ry, rx)  # a statistic of a row applied to its elements
+    result = np.where((rx >= 0) & (ry >= 0), np.where(agree, rx, mixed), mixed)
+    one_reduced = ((rx == REDUCED) & (ry >= 0)) | ((ry == REDUCED) & (rx >= 0))
+    result = np.where(one_reduced, mixed if reducing else with_statistic, result)
+    result = np.where((rx == REDUCED) & (ry == REDUCED), REDUCED, result)
+    result = np.where((rx == CONFLICT) | (ry == CONFLICT), CONFLICT, result)
+    result = np.where(rx == ABSENT, ry, np.where(ry == ABSENT, rx, result))
+    return result.astype(np.int32)
+
+
+def _own_position(case: Case) -> bool:
+    position = np.arange(case.record.size).reshape(case.record.shape)
+    return bool((case.offset[..., 0] == position).all())
+
+
+def _joined(fn: str, x: Record, y: Record, rests: np.ndarray, own: tuple[bool, bool], tables: Tables) -> Record:
     for side in (x, y):
         if side.kind == "lost":
             return side
         if side.kind == "unwritten":
             return Record("lost", rests=tables.nowhere, why="it was computed from LDS that was never written")
-    if fn == "mul" and "zero" in (x.kind, y.kind) and (x.kind == y.kind or "plain" in (x.kind, y.kind)):
+    if fn == "mul" and "zero" in (x.kind, y.kind):
         return tables[Tables.ZERO]
     numbers = tuple(int(r) for r in rests)
-    if all(n == ABSENT for n in numbers):
+    sums = _kept_sum(fn, x, y, own)
+    reduced = frozenset(a for a, n in enumerate(numbers) if n == REDUCED)
+    statistics = x.statistics | y.statistics | reduced
+    if all(n == ABSENT for n in numbers) and sums is None and not statistics:
         return tables[Tables.PLAIN]
-    with_sum = [side.sums for side in (x, y) if side.sums is not None]
-    sums = with_sum[0] if fn in _KEEPS_SUM and len(with_sum) == 1 else None
-    return Record("value", f"{fn}({x.label}, {y.label})", numbers, sums)
+    return Record("value", "", numbers, sums, statistics=statistics)
+
+
+def _kept_sum(fn: str, x: Record, y: Record, own: tuple[bool, bool]) -> Sum | None:
+    """Scaling or selecting keeps one operand's sum; an accumulator that just came in is the sum it came in with."""
+    if fn not in _KEEPS_SUM:
+        return None
+    found = []
+    for side, at_home in zip((x, y), own, strict=True):
+        if side.sums is not None:
+            found.append(side.sums)
+        elif side.kind == "incoming" and at_home:
+            found.append(Sum(f"slot:{side.label}", ()))
+    return found[0] if len(found) == 1 else None
 
 
 def retyped(case: Case, source_bits: int, target_bits: int, count: int, tables: Tables, op: int) -> Case:

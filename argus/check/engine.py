@@ -26,6 +26,7 @@ from argus.check.speed import RULES as SPEED
 from argus.check.speed import Speed
 from argus.ir import ops
 from argus.ir.kernel import Kernel
+from argus.ir.types import Value
 from argus.ir.waits import insert_waits
 
 ANSWERED = frozenset({"conform", "race_free", "fresh", "in_bounds", "reduced", "covers", *SPEED, *RELATIONS})
@@ -66,7 +67,7 @@ def _problems(flow: Flow) -> list[Verdict]:
         if isinstance(op, ops.Check) and op.rule not in ANSWERED:
             reason = f"there is no rule `{op.rule}`"
             found.append(Verdict(op.rule, "unknown", op.span, op.id, "structural", reason=reason))
-        if isinstance(op, ops.Tag):
+        if isinstance(op, ops.Tag) and isinstance(op.target, Value):
             reason = f"the tag {op.name} is the author's word: nothing here derives it"
             found.append(Verdict("tag", "unknown", op.span, op.id, "structural", reason=reason))
     return found

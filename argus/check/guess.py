@@ -262,11 +262,20 @@ def tidy(flow: Flow, shape: Shape, first: list[Case], later: list[Case]) -> Tags
         for other in later:
             there = translate(Tags((other,)), flow.tables, start).cases[0]
             same = (there.record == case.record) & (there.offset == case.offset).all(axis=-1)
+            same |= _belongs_anywhere(flow, case, other)
             record = np.where(same, other.record, case.record).astype(np.int32)
             offset = np.where(same[..., None], other.offset, case.offset).astype(np.int32)
             case = Case(case.guard, record, offset, case.site)
         adapted.append(case)
     return merge(Tags((*adapted, *later)))
+
+
+def _belongs_anywhere(flow: Flow, case: Case, other: Case) -> np.ndarray:
+    """A constant belongs to whatever coordinates a later value of its slot has."""
+    constant = (case.record == Tables.PLAIN) | (case.record == Tables.ZERO)
+    numbers = [int(n) for n in np.unique(other.record)]
+    general = [n for n in numbers if flow.tables[n].kind == "value" and flow.tables[n].sums is None]
+    return np.asarray(constant & np.isin(other.record, general))
 
 
 def next_guess(flow: Flow, shape: Shape, start: State, out: State) -> State:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import gcd
 
 import numpy as np
 
@@ -23,7 +24,6 @@ from argus.check.flow import Flow, Place, bounds_of
 from argus.check.report import Counterexample, Operand, Verdict
 from argus.check.rule import Findings, Rule
 from argus.check.search import executions, interference
-from argus.check.spec import spec_of
 from argus.check.tags import Tags
 from argus.check.threads import Spread
 from argus.check.witness import Execution, replay, smallest_execution
@@ -55,6 +55,7 @@ class InBounds(Rule):
 
     def __init__(self) -> None:
         self.found: Findings[Doubt] = Findings()
+        self.steps: dict[tuple[tuple[Expr, ...], Expr, Expr, int], bool] = {}
 
     def mark(self) -> int:
         return self.found.mark()
@@ -129,10 +130,32 @@ class InBounds(Rule):
         spread = flow.threads.spread(c)
         if access.guard is None and spread.rest is not None and place.active.any():
             low, high = int(spread.offsets[place.active].min()), int(spread.offsets[place.active].max())
-            limits = [(spread.rest + low).ge(0)]
-            return [*limits, (spread.rest + (high + last)).lt(extent)] if upper else limits
+            limits = [] if self._above(place.facts, spread.rest, low) else [(spread.rest + low).ge(0)]
+            if upper and not self._below(place.facts, spread.rest, high + last, extent):
+                limits.append((spread.rest + (high + last)).lt(extent))
+            return limits
         limits = [c.ge(0)]
         return [*limits, (c + last).lt(extent)] if upper else limits
+
+    def _above(self, facts: tuple[Expr, ...], rest: Expr, offset: int) -> bool:
+        """rest + offset >= 0, from the lower end of the step it lies in."""
+        parts, constant = E.linear(rest)
+        step = gcd(*parts.values()) if parts else 1
+        least = (offset + constant) // step * step - constant
+        key = (facts, rest, E.const(0), least)
+        if key not in self.steps:
+            self.steps[key] = self.flow.prover.holds(facts, (rest + least).ge(0)) is True
+        return self.steps[key]
+
+    def _below(self, facts: tuple[Expr, ...], rest: Expr, offset: int, extent: Expr) -> bool:
+        """rest + offset < extent, proved for the whole step of `rest` at once, so that its other offsets follow."""
+        parts, constant = E.linear(rest)
+        step = gcd(*parts.values()) if parts else 1
+        most = (offset + constant) // step * step + step - 1 - constant
+        key = (facts, rest, extent, most)
+        if key not in self.steps:
+            self.steps[key] = self.flow.prover.holds(facts, (rest + most).lt(extent)) is True
+        return self.steps[key]
 
     def verdicts(self, flow: Flow) -> list[Verdict]:
         return [self._verdict(flow, span) for span in self.found.spans()]
@@ -192,7 +215,7 @@ def _counterexample(flow: Flow, doubt: Doubt) -> Counterexample | None:
 
 def _matters(flow: Flow, doubt: Doubt, execution: Execution) -> bool:
     """A load that strays into the next row is wrong if some output depends on a row it should not depend on."""
-    spec = spec_of(flow.kernel, flow.tables)
+    spec = flow.spec
     tensor = doubt.access.memory
     if spec is None or not isinstance(tensor, Tensor):
         return False

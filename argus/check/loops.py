@@ -136,9 +136,17 @@ def run(flow: Flow, op: ops.For) -> None:
 
 
 def _accumulators(op: ops.For) -> list[int]:
-    """Slots that enter an MFMA of the body as its accumulator."""
-    used = {inner.c for inner in ops.walk(op.body) if isinstance(inner, ops.Mfma)}
-    return [n for n, arg in enumerate(op.args) if arg in used]
+    """Slots that enter an MFMA of the body as its accumulator, perhaps scaled or renamed before."""
+    found = []
+    for n, arg in enumerate(op.args):
+        same = {arg}
+        for inner in ops.walk(op.body):
+            if isinstance(inner, ops.Map | ops.Registers | ops.Convert) and same & set(inner.operands):
+                same.add(inner.result)
+            elif isinstance(inner, ops.Mfma) and inner.c in same:
+                found.append(n)
+                break
+    return found
 
 
 def _accumulates(flow: Flow, out: State, n: int) -> bool:

@@ -310,6 +310,9 @@ def _records(
     else:
         _, first, inverse = np.unique(key, axis=0, return_index=True, return_inverse=True)
     made = []
+    behind = frozenset[int]().union(
+        *(tables[int(n)].statistics for side in (a.record, b.record, c.record) for n in np.unique(side))
+    )
     flat_rests = rests.reshape(-1, tables.width)
     position = np.arange(int(np.prod(shape)), dtype=np.int64)
     own = bool((c.offset[..., 0].reshape(-1) == position).all())
@@ -317,9 +320,8 @@ def _records(
         wave, lane, r = (int(v) for v in np.unravel_index(int(n), shape))
         below = tables[int(c.record[wave, lane, r])]
         share = shares[wave, int(maps.d_block[lane, r])]
-        made.append(
-            tables.intern(Record("value", "sum", tuple(int(v) for v in flat_rests[n]), _sum(below, share, own)))
-        )
+        numbers = tuple(int(v) for v in flat_rests[n])
+        made.append(tables.intern(Record("value", "", numbers, _sum(below, share, own), statistics=behind)))
     return np.array(made, dtype=np.int32)[inverse.reshape(-1)].reshape(shape)
 
 

@@ -20,7 +20,6 @@ from argus.check.flow import Flow, Place, bounds_of
 from argus.check.report import Counterexample, Operand, Verdict
 from argus.check.rule import Findings, Rule
 from argus.check.search import interference, launches
-from argus.check.spec import Spec, spec_of
 from argus.check.tags import Case, Tags
 from argus.check.witness import Execution, influence, smallest_execution
 from argus.ir import interp, ops
@@ -52,7 +51,7 @@ class Placed(Rule):
     def begin(self, flow: Flow) -> None:
         super().begin(flow)
         self.found: Findings[Misplaced] = Findings()
-        self.spec: Spec | None = spec_of(flow.kernel, flow.tables)
+        self.spec = flow.spec
 
     def mark(self) -> int:
         return self.found.mark()

@@ -6,6 +6,7 @@ Order: structural (constants, a fact itself, bounds carried by the expression), 
 64-bit vectors where bit operations make integers impossible, with the no-overflow condition proved beside it. Effort is
 limited by Z3's deterministic `rlimit`, never by the clock, so a verdict does not depend on the load of the machine.
 
+Only facts connected to the question by common variables are handed to the solver.
 Answers are three-valued: None means "not decided", and callers must treat it as the bad case.
 """
 
@@ -41,21 +42,24 @@ class Prover:
         if goal in known:
             self.decided["structural"] += 1
             return True
-        key = (known, goal)
+        relevant = _cone(known, goal.free())
+        key = (relevant, goal)
         if key not in self._memo:
-            answer = self._satisfiable((*known, E.lnot(goal)))
+            answer = self._satisfiable((*relevant, E.lnot(goal)))
             self._memo[key] = not_(answer)
         return self._memo[key]
 
     def possible(self, facts: Iterable[Expr]) -> bool | None:
         """Can all facts (and the base) be true together?"""
-        known = frozenset((*self.base, *facts))
-        if E.FALSE in known:
+        own = frozenset(facts)
+        if E.FALSE in own:
             self.decided["structural"] += 1
             return False
-        key = (known, E.TRUE)
+        seeds = frozenset(v for fact in own or self.base for v in fact.free())
+        relevant = _cone(own | frozenset(self.base), seeds)
+        key = (relevant, E.TRUE)
         if key not in self._memo:
-            self._memo[key] = self._satisfiable(tuple(known))
+            self._memo[key] = self._satisfiable(tuple(relevant))
         return self._memo[key]
 
     def smallest(self, facts: Iterable[Expr], order: Sequence[Expr]) -> dict[Expr, int] | None:
@@ -87,6 +91,9 @@ class Prover:
 
         start = perf_counter()
         self.decided["z3"] += 1
+        facts = _without_multiples(facts)
+        if E.FALSE in facts:
+            return False
         try:
             try:
                 solver, _ = _solver(facts)
@@ -102,6 +109,36 @@ class Prover:
 
 def not_(answer: bool | None) -> bool | None:
     return None if answer is None else not answer
+
+
+def _cone(facts: frozenset[Expr], seeds: frozenset[Expr]) -> frozenset[Expr]:
+    """The facts that speak, directly or through others, about the seeds' variables. Leaving facts out is safe: what
+    follows from fewer follows from all, and what is impossible with fewer is impossible."""
+    chosen: set[Expr] = set()
+    reached = set(seeds)
+    grown = True
+    while grown:
+        grown = False
+        for fact in facts:
+            if fact not in chosen and (fact.free() & reached or not fact.free()):
+                chosen.add(fact)
+                reached |= fact.free()
+                grown = True
+    return frozenset(chosen)
+
+
+def _without_multiples(facts: Facts) -> Facts:
+    """x % c == 0 says x = c*y: with y in place of x, quotients and remainders of x disappear."""
+    replaced: dict[Expr, Expr | int] = {}
+    for fact in _parts(facts):
+        if fact.op == "eq" and fact.args[1].op == "const" and fact.args[1].value == 0 and fact.args[0].op == "mod":
+            x, c = fact.args[0].args
+            if x.op == "var" and c.op == "const" and c.value > 1 and x not in replaced:
+                low = None if x.lo is None else -(-x.lo // c.value)
+                high = None if x.hi is None else x.hi // c.value
+                if low is None or high is None or low <= high:
+                    replaced[x] = c.value * E.var(f"{x.name}_{c.value}th", low, high)
+    return tuple(fact.subst(replaced) for fact in facts) if replaced else facts
 
 
 def _parts(facts: Iterable[Expr]) -> list[Expr]:
@@ -131,7 +168,7 @@ def _solver(facts: Facts) -> tuple[Any, dict[Expr, Any]]:
     terms: dict[Expr, Any] = {}
     solver = z3.SolverFor("QF_NIA") if _nonlinear(facts) else z3.Solver()
     solver.set("rlimit", RLIMIT)
-    parts = _parts(facts)
+    parts = _parts(sorted(facts, key=lambda f: f.digest))  # the order must not depend on the process
     for fact in (*parts, *_divisors(parts)):
         solver.add(E.to_z3(fact, "int", cache=terms))
     solver.add(*E.z3_bounds(_named(parts), "int"))
@@ -154,7 +191,7 @@ def _by_bits(facts: Facts) -> bool | None:
 
     solver = z3.Solver()
     solver.set("rlimit", RLIMIT)
-    parts = _parts(facts)
+    parts = _parts(sorted(facts, key=lambda f: f.digest))
     named = _named(parts)
     if any(v.lo is None or v.hi is None for v in named):
         return None

@@ -22,7 +22,6 @@ from argus.check.flow import Flow, Place, bounds_of
 from argus.check.report import Counterexample, Operand, Verdict
 from argus.check.rule import Findings, Rule
 from argus.check.search import launches
-from argus.check.spec import Spec, spec_of
 from argus.check.tables import Item, Slots, Sum
 from argus.check.tags import Tags
 from argus.ir import interp, ops
@@ -51,7 +50,7 @@ class Reduced(Rule):
     def begin(self, flow: Flow) -> None:
         super().begin(flow)
         self.found: Findings[Gap] = Findings()
-        self.spec: Spec | None = spec_of(flow.kernel, flow.tables)
+        self.spec = flow.spec
 
     def mark(self) -> int:
         return self.found.mark()
@@ -60,12 +59,22 @@ class Reduced(Rule):
         self.found.rewind(position)
 
     def global_store(self, op: ops.Store | ops.Atomic, place: Place, access: Access, value: Tags) -> None:
+        self._statistics(op, place, value)
         if self.spec is None or access.memory is not self.spec.output or not _has_matrix(self.flow):
             return
         for axis in self.spec.summed:
             extent = _extent(self.flow, axis)
             if extent is not None:
                 self._decide(op, place, value, axis, E.const(0), extent)
+
+    def _statistics(self, op: ops.Store | ops.Atomic, place: Place, value: Tags) -> None:
+        """Sums and maxima by elementwise functions and lane exchanges: what went into them is not tracked."""
+        behind = {a for c in value.cases for n in np.unique(c.record) for a in self.flow.tables[int(n)].statistics}
+        for axis in sorted(behind):
+            name = self.flow.tables.axis_names[axis]
+            self.found.add(
+                op, place.facts, [Gap(-1, f"a reduction over {name} went into it that is not proved complete")]
+            )
 
     def stated(self, op: ops.Check, place: Place, values: Mapping[Value, Tags]) -> None:
         if op.rule != "reduced":

@@ -29,10 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.ir.kernel import Kernel
-from argus.ir.ops import Tensor
+from argus.ir.ops import Tag, Tensor, walk
 from argus.layout.expr import Expr, linear
 
-ABSENT, CONFLICT = -1, -2
+ABSENT, CONFLICT, REDUCED = -1, -2, -3
 Kind = Literal["element", "value", "plain", "zero", "unwritten", "incoming", "lost"]
 _FIXED: tuple[Kind, ...] = ("zero", "plain", "unwritten")
 
@@ -71,14 +71,16 @@ class Sum:
 @dataclass(frozen=True, slots=True)
 class Record:
     """Symbolic part of a tag. `rests[a]` numbers the symbolic part of the coordinate on axis a in `Tables.rests`;
-    ABSENT where there is no such coordinate, CONFLICT where different ones were combined. `part` is (index, of) for a
-    piece of an element."""
+    ABSENT where there is no such coordinate, CONFLICT where different ones were combined, REDUCED where they were
+    combined by a sum, maximum or minimum. `statistics` are the axes of such reductions anywhere behind the value.
+    `part` is (index, of) for a piece of an element."""
 
     kind: Kind
     label: str = ""
     rests: tuple[int, ...] = ()
     sums: Sum | None = None
     part: tuple[int, int] = (0, 1)
+    statistics: frozenset[int] = frozenset()
     why: str = ""
     op: int = -1
 
@@ -110,8 +112,16 @@ class Tables:
                 repeated = tensor.axes[:position].count(name)
                 numbers.append(self.axes.setdefault(name + "'" * repeated, len(self.axes)))
             self.tensor_axes[tensor] = tuple(numbers)
+        self.tags: dict[Tensor, list[tuple[int, Tag]]] = {}
+        for op in walk(kernel.body):
+            if isinstance(op, Tag) and isinstance(op.target, Tensor):
+                for n, _ in enumerate(op.exprs):
+                    axis = self.axes.setdefault(op.name if len(op.exprs) == 1 else f"{op.name}.{n}", len(self.axes))
+                    self.tags.setdefault(op.target, []).append((axis, replace(op, exprs=(op.exprs[n],))))
         self.axis_names = list(self.axes)
         self.width = max(1, len(self.axes))
+        self.tied: frozenset[int] = frozenset()
+        """Axes the specification ties to the output's indices: nothing may be reduced over them."""
         self.records: list[Record] = []
         self.rests: list[Expr] = []
         self._numbers: dict[Record, int] = {}

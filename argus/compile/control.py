@@ -31,7 +31,9 @@ EmitBlock = Callable[[Context, list[Op]], None]
 def emit_for(c: Context, op: For, emit_block: EmitBlock, home: Callable[[Value], str]) -> None:
     """`home` names the register file ("v" or "a") of a loop-carried value."""
     function, indices = c.function, c.indices
-    lo, hi = indices.value(op.lo), indices.value(op.hi)
+    if op.step < 1:
+        raise c.fail("C102", f"a loop counts upwards; its step is {op.step}")
+    lo, hi = _uniform(c, op.lo), _uniform(c, op.hi)
     rows = [
         row
         for row in zip(op.args, op.inits, op.yields, op.outs, strict=True)
@@ -135,9 +137,14 @@ def emit_if(c: Context, op: If, emit_block: EmitBlock) -> None:
 
 def _condition(c: Context, cond: Expr, uniform: bool) -> str:
     """A condition every lane of the wave agrees on is read from one lane, so that the branch is a scalar one."""
-    text = c.indices.value(cond)
     if not uniform or c.indices.uniform(cond):
+        return c.indices.value(cond)
+    return c.function.let(f"icmp ne i32 {_uniform(c, cond)}, 0")
+
+
+def _uniform(c: Context, e: Expr) -> str:
+    """A number all lanes agree on; one that comes from data is read from the first lane, to be scalar."""
+    text = c.indices.number(e)
+    if c.indices.uniform(e):
         return text
-    wide = c.function.let(f"zext i1 {text} to i32")
-    first = c.function.call("i32", "llvm.amdgcn.readfirstlane.i32", f"i32 {wide}")
-    return c.function.let(f"icmp ne i32 {first}, 0")
+    return c.function.call("i32", "llvm.amdgcn.readfirstlane.i32", f"i32 {text}")

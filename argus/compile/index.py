@@ -112,8 +112,7 @@ class Code:
         return self._two("or", a, b, "i1")
 
     def select(self, c: str, a: str, b: str) -> str:
-        kind = "i1" if a in ("true", "false") or b in ("true", "false") else "i32"
-        return self.function.let(f"select i1 {c}, {kind} {a}, {kind} {b}", self.scope)
+        return self.function.let(f"select i1 {c}, i32 {a}, i32 {b}", self.scope)
 
     def minimum(self, a: str, b: str) -> str:
         return self.function.call("i32", "llvm.smin.i32", f"i32 {a}", f"i32 {b}", scope=self.scope)
@@ -157,6 +156,9 @@ class Indices:
         home = self.home(e)
         if e.op == "add" and not e.boolean:
             text = self._sum(e, home)
+        elif e.op == "select" and e.boolean:
+            condition, yes, no = (self.value(arg) for arg in e.args)
+            text = self.function.let(f"select i1 {condition}, i1 {yes}, i1 {no}", home)
         elif e.op in ("lt", "le") and home.kind == "loop":
             text = self._comparison(e, home)
         elif self._steps(e, home):
@@ -258,9 +260,9 @@ class Indices:
 
     def _running(self, e: Expr, loop: Scope) -> str:
         """A running sum: the value in the first iteration, plus the slope times the step after each."""
-        if loop.variable is None or loop.first is None or loop.parent is None:
-            raise ValueError("a running sum needs a loop")
-        rate = slope(e, loop.variable) or E.const(0)
+        rate = slope(e, loop.variable) if loop.variable is not None else None
+        if rate is None or loop.variable is None or loop.first is None or loop.parent is None:
+            raise ValueError("a running sum needs a loop and a constant slope")
         inside, self.function.scope = self.function.scope, loop.parent
         start = self.value(e.subst({loop.variable: loop.first}))
         increment = self.value(rate * loop.step)

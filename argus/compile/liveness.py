@@ -30,8 +30,8 @@ def live(body: list[ops.Op]) -> Live:
     names: set[str] = set()
     kept: set[int] = set()
     size = -1
-    while size != len(kept) + len(needed):
-        size = len(kept) + len(needed)
+    while size != len(kept) + len(needed) + len(names):
+        size = len(kept) + len(needed) + len(names)
         _mark(body, needed, names, kept)
     return Live(frozenset(kept), frozenset(needed))
 
@@ -52,15 +52,19 @@ def _mark_op(op: ops.Op, needed: set[Value], names: set[str], kept: set[int]) ->
         for arg, out, init, back in zip(op.args, op.outs, op.inits, op.yields, strict=True):
             if arg in needed or out in needed:
                 needed |= {init, back}
-        return _mark(op.body, needed, names, kept) or any(out in needed for out in op.outs)
+        inside = _mark(op.body, needed, names, kept)
+        if inside or any(out in needed for out in op.outs):
+            names |= {v.name for e in expressions(op) for v in e.free()}
+            return True
+        return False
     if isinstance(op, ops.If):
         for out, *arms in zip(op.outs, op.then_yields, op.else_yields, strict=True):
             if out in needed and op.cond.op == "const":
                 needed.add(arms[0] if op.cond.value else arms[1])
             elif out in needed:
                 needed |= set(arms)
-        inside = [_mark(arm, needed, names, kept) for arm in taken(op)]
-        keep = any(inside) or any(out in needed for out in op.outs)
+        arms_kept = [_mark(arm, needed, names, kept) for arm in taken(op)]
+        keep = any(arms_kept) or any(out in needed for out in op.outs)
     elif isinstance(op, ops.Schedule):
         return _mark(op.body, needed, names, kept)
     elif isinstance(op, ops.Symbol):

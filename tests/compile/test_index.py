@@ -57,14 +57,23 @@ def random_number(rng: random.Random, depth: int, variables: tuple[Expr, ...]) -
         e = E.maximum(a, b)
     else:
         condition = rng.choice(
-            [a.lt(b), a.le(b), a.eq(b), a.ne(b), E.land(a.lt(b), b.lt(50)), E.lor(a.lt(b), a.eq(7)), E.lnot(a.lt(b))]
+            [
+                a.lt(b),
+                a.le(b),
+                a.eq(b),
+                a.ne(b),
+                E.land(a.lt(b), b.lt(50)),
+                E.lor(a.lt(b), a.eq(7)),
+                E.lnot(a.lt(b)),
+                E.select(b.lt(9), a.lt(b), a.eq(b)),
+            ]
         )
         e = E.select(condition, sub(), sub())
     small = all(n.lo is not None and n.hi is not None and n.lo > -LIMIT and n.hi < LIMIT for n in E.postorder(e))
     return e if small else sub()
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(10))
 def test_random_expressions(seed: int) -> None:
     """20 expressions a kernel: before, inside and after a loop, for all threads of two workgroups."""
     rng = random.Random(seed)
@@ -117,3 +126,10 @@ def test_slope_is_the_difference_of_neighbours() -> None:
             step = np.asarray(E.evaluate(e, {**env, "kt": kt + 1})) - np.asarray(E.evaluate(e, {**env, "kt": kt}))
             np.testing.assert_array_equal(step, np.broadcast_to(E.evaluate(rate, env), step.shape))
     assert found > 50
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("first", range(100, 400, 50))
+def test_many_random_expressions(first: int) -> None:
+    for seed in range(first, first + 50):
+        test_random_expressions(seed)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from argus.compile import CompileError, compile_kernel
 from argus.compile.decoded import decode
 from argus.compile.memory import pieces
+from argus.gfx942.disasm import text as instruction_text
 from argus.ir.build import Builder
 from argus.ir.kernel import BLOCK_X, LANE, Kernel, ScalarArg, wave_variable
 from argus.ir.ops import Access, SetPrio, Shared, Tensor
@@ -405,3 +406,31 @@ def test_opposite_phases() -> None:
     out = np.zeros(128, np.float32)
     launch(kernel("phases", [z], b, waves, shared=(s,)), out)
     np.testing.assert_array_equal(out, np.arange(127, -1, -1))
+
+
+def test_loop_bounds_from_data() -> None:
+    """The length comes from memory, equal in all lanes: the loop is still a scalar one."""
+    length, z = tensor("length", i32, 1), tensor("z", i32, WAVE, written=True)
+    count, step = var("count", 0, 50), var("i", 0, 49)
+    b = Builder()
+    b.symbol(b.load(Access(length, const(0), 1, (const(0),), 0)), count)
+    with b.loop(step, 0, count, (b.constant(0, i32),)) as loop:
+        loop.yields(b.map("add", loop.args[0], b.index(step + LANE)))
+    b.store(lane_rows(z, 1), loop.outs[0])
+    made = kernel("counted", [length, z], b)
+    for n in (0, 1, 7):
+        out = np.full(WAVE, -1, np.int32)
+        launch(made, np.array([n], np.int32), out)
+        np.testing.assert_array_equal(out, sum((i + np.arange(WAVE) for i in range(n)), np.zeros(WAVE, np.int32)))
+    code = decode(compile_kernel(made).object, "counted")
+    assert not any("exec" in instruction_text(inst) for inst in code.insts)
+
+
+def test_loops_count_upwards() -> None:
+    z = tensor("z", i32, WAVE, written=True)
+    b = Builder()
+    with b.loop(var("i", 0, 9), 0, const(4), (b.constant(0, i32),), step=-1) as loop:
+        loop.yields(loop.args[0])
+    b.store(lane_rows(z, 1), loop.outs[0])
+    with pytest.raises(CompileError, match="C102"):
+        compile_kernel(kernel("down", [z], b))

@@ -12,7 +12,7 @@ import sys
 import traceback
 from types import ModuleType
 
-from argus.cli import check, compile, explain, ir, layout, machine, run, time
+from argus.cli import check, clock, compare, compile, explain, ir, layout, machine, run, time
 from argus.cli.gate import RefusedError
 from argus.cli.options import INVALID, WRONG, UsageError
 from argus.compile.errors import CompileError
@@ -25,7 +25,7 @@ from argus.tasks.spec import SpecError
 
 INTERNAL = 70
 USER_ERRORS = (UsageError, LaunchError, MachineLaunchError, LoadError, SpecError, CompileError, HipError, OSError)
-VERBS: tuple[ModuleType, ...] = (check, ir, compile, run, time, layout, explain, machine)
+VERBS: tuple[ModuleType, ...] = (check, ir, compile, run, time, compare, clock, layout, explain, machine)
 
 
 def build_parser() -> argparse.ArgumentParser:

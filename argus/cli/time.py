@@ -1,7 +1,9 @@
-"""`argus time FILE`: how long the kernel takes on the simulated MI300X, and where the clocks go.
+"""`argus time FILE`: how long a kernel takes on the simulated MI300X, and where the clocks go.
+`argus time OBJECT --kernel … --grid … --block … --arg …`: the same for anybody's gfx942 code object.
 
-The code object is executed with recording on; of a large grid only a few workgroups of one XCD are executed, and the
-rest are taken to be like them. Every figure is labelled as simulated.
+The code object is executed with recording on, a sample of its workgroups on the interpreter or, when that takes long,
+on the JIT; the others are taken to be like them. Every figure is labelled as simulated: clocks, time at a stated clock,
+and time at the clock the launch's power allows.
 """
 
 from __future__ import annotations
@@ -10,92 +12,159 @@ import argparse
 import json
 from bisect import bisect_right
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from argus import machine
 from argus.cli.gate import add_force, admitted_launch
+from argus.cli.object_args import parse_arguments
 from argus.cli.options import GOOD, UsageError, add_kernel_arguments
-from argus.clock import estimate, kernel_resources, resident_workgroups, time_record, write_trace
+from argus.clock import Timing, write_trace
+from argus.clock.observe import Observed
+from argus.clock.page import page
+from argus.clock.sampled import Work, sample, time_observed
+from argus.clock.whatif import BOUNDS, what_if_recorded
 from argus.compile import Compiled, compile_kernel
-from argus.device.guards import launch_grid, tensor_shapes
-from argus.device.launch import MachineDevice
+from argus.device.guards import check_arrays, launch_grid, tensor_shapes
+from argus.device.launch import scalar_values
 from argus.gfx942 import chip
-from argus.gfx942.decoder import decode_all
-from argus.gfx942.mfma import ALIASES, MFMA
-from argus.gfx942.occupancy import occupancy
-from argus.ir.kernel import Kernel
-from argus.ir.ops import Mfma, walk
 from argus.machine.loader import KernelInfo
 from argus.tasks.inputs import make_arrays, make_scalars
 
+ELF = b"\x7fELF"
+LOWEST_MHZ = 100
+WORTH_SAYING = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A launch given on the command line, with what ties its code to a source."""
+
+    work: Work
+    title: str
+    places: Mapping[int, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+
 
 def register(verbs: Any) -> None:
-    parser = verbs.add_parser("time", help="time a kernel on the simulated MI300X")
-    add_kernel_arguments(parser)
+    parser = verbs.add_parser(
+        "time",
+        help="time a kernel file, or any gfx942 code object, on the simulated MI300X",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="arguments of an object: --arg bf16[4096,4096]:normal  f32[4096]  @file.npy  i32=4096  null",
+    )
+    add_time_arguments(parser)
     parser.add_argument("--trace", metavar="OUT", help="write a Perfetto trace of one compute unit")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the input data")
-    add_force(parser)
+    parser.add_argument("--html", metavar="OUT", help="write one HTML page: roofline, timeline, stalls, source")
     parser.set_defaults(handler=handle)
 
 
-def handle(args: argparse.Namespace) -> int:
+def add_time_arguments(parser: argparse.ArgumentParser) -> None:
+    """What describes a launch to be timed; `compare` uses the same words."""
+    add_kernel_arguments(parser)
+    parser.add_argument("--seed", type=int, default=0, help="seed of the input data and of the sample")
+    parser.add_argument("--grid", help="objects: workgroups, for example 16,16")
+    parser.add_argument("--block", help="objects: threads of a workgroup, for example 256")
+    parser.add_argument("--arg", action="append", default=[], help="objects: one argument, in order")
+    parser.add_argument("--lds", type=int, default=0, help="objects: bytes of dynamic LDS")
+    parser.add_argument("--device-clock", type=float, default=chip.CLOCK_MAX_MHZ, metavar="MHZ", help="stated clock")
+    parser.add_argument("--warm", action="store_true", help="the tensors lie in the Infinity Cache as far as they fit")
+    add_force(parser)
+
+
+def given(args: argparse.Namespace) -> Timed:
+    """The launch the arguments describe."""
+    path = Path(args.file)
+    with path.open("rb") as file:
+        is_object = file.read(4) == ELF
+    if not LOWEST_MHZ <= args.device_clock <= chip.CLOCK_MAX_MHZ:
+        raise UsageError(f"--device-clock takes {LOWEST_MHZ} to {chip.CLOCK_MAX_MHZ} MHz, not {args.device_clock:g}")
+    return _object(path, args) if is_object else _file(args)
+
+
+def _file(args: argparse.Namespace) -> Timed:
     kernel, launch = admitted_launch(args)
     compiled = compile_kernel(kernel)
-    info = machine.load(compiled.object).kernel(kernel.name).info
-    grid = int(np.prod(launch_grid(kernel, launch)))
-    if grid == 0:
+    code = machine.load(compiled.object).kernel(kernel.name)
+    grid = launch_grid(kernel, launch)
+    if 0 in grid:
         raise UsageError("the launch is empty: no workgroup to time")
-    resources = kernel_resources(info)
-    room = occupancy(
-        resources.vgprs, resources.agprs, resources.sgprs, resources.lds_bytes, kernel.waves
-    ).workgroups_per_cu
-    resident = resident_workgroups(grid, room)
-    sample = sampled(grid, resident)
-    device = MachineDevice(checks=False, record=True, workgroups=sample)
-    outcome = device.launch(
-        kernel, compiled.object, launch, make_arrays(kernel, launch, args.seed), make_scalars(kernel, args.seed)
-    )
-    if outcome.record is None:
-        raise UsageError("the launch left no record")
-    text = machine.load(compiled.object).code.text
-    timing = time_record(
-        outcome.record,
-        decode_all(text, info.start, info.end),
-        info,
-        resident=resident,
-        active_cus=min(grid, chip.CUS),
-        events=bool(args.trace),
-    )
-    flops = timing.matrix_flops / timing.resident * grid
+    arrays = make_arrays(kernel, launch, args.seed)
+    check_arrays(kernel, launch, arrays)
+    values = [*(arrays[t.name] for t in kernel.tensors)]
+    scalars = scalar_values(kernel, launch, make_scalars(kernel, args.seed))
     moved = sum(
         int(np.prod(shape, dtype=np.int64)) * tensor.dtype.bytes
         for tensor, shape in zip(kernel.tensors, tensor_shapes(kernel, launch).values(), strict=True)
     )
-    whole = estimate(timing, grid, flops=flops or None, hbm_bytes=moved, element=matrix_element(kernel))
-    places = source_lines(compiled, info)
-    if args.trace:
-        write_trace(timing, args.trace, places)
-    if args.json:
-        print(json.dumps({"launch": whole.to_json(), "unit": timing.to_json(places), "sampled": sample}))
-        return GOOD
+    work = Work(kernel.name, code, grid, (kernel.threads,), [*values, *scalars], bytes=float(moved))
     shape = " ".join(f"{name}={size}" for name, size in launch.items())
-    print(f"{kernel.name} {shape}, {grid} workgroups of {kernel.threads} threads, {len(sample)} executed")
-    print(whole.text())
-    print(timing.text(top=8, source=places).split("\n", 1)[1])
+    text = {Path(args.file).name: Path(args.file).read_text(encoding="utf-8")}
+    return Timed(work, f"{kernel.name} {shape}", source_lines(compiled, code.info), text)
+
+
+def _object(path: Path, args: argparse.Namespace) -> Timed:
+    if args.set or args.shape:
+        raise UsageError("--set and --shape belong to kernel files; an object takes --grid, --block and --arg")
+    if not args.grid or not args.block:
+        raise UsageError("a code object needs --grid and --block")
+    arguments = parse_arguments(args.arg, args.seed)
+    kernel = machine.load(path).kernel(args.kernel)
+    grid, block = (_numbers(text, flag) for text, flag in ((args.grid, "--grid"), (args.block, "--block")))
+    if 0 in grid or 0 in block:
+        raise UsageError("the launch is empty: no workgroup to time")
+    work = Work(kernel.info.name, kernel, grid, block, [a.value for a in arguments], lds=args.lds)
+    return Timed(work, f"{path.name}: {kernel.info.name}")
+
+
+def _numbers(text: str, flag: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.replace("x", ",").split(","))
+    except ValueError as error:
+        raise UsageError(f"{flag} takes one to three numbers, not {text!r}") from error
+
+
+def handle(args: argparse.Namespace) -> int:
+    timed = given(args)
+    work = timed.work
+    seen = sample(work, args.seed)
+    timing, launch = time_observed(
+        work,
+        seen,
+        seed=args.seed,
+        clock_mhz=args.device_clock,
+        warm=args.warm,
+        events=bool(args.trace or args.html),
+    )
+    executed = sorted({number for number, _ in seen.record.waves})
+    if args.trace:
+        write_trace(timing, args.trace, timed.places)
+    if args.html:
+        text = page(timed.title, timing, launch, timed.places, timed.files)
+        Path(args.html).write_text(text, encoding="utf-8")
+    if args.json:
+        found = {"launch": launch.to_json(), "unit": timing.to_json(timed.places), "sampled": executed}
+        print(json.dumps({**found, "executor": seen.executor, "note": seen.note}))
+        return GOOD
+    print(f"{timed.title}, {work.workgroups} workgroups of {np.prod(work.block)} threads, {len(executed)} executed")
+    print(launch.text())
+    print(timing.text(top=8, source=timed.places).split("\n", 1)[1])
+    print(_what_helps(seen, timing))
+    if seen.note:
+        print(f"note: {seen.note}")
     return GOOD
 
 
-def sampled(grid: int, resident: int) -> list[int]:
-    """The first workgroups of XCD 0 (workgroups go to the 8 XCDs in turn): those that share a cache and a CU."""
-    return list(range(0, grid, chip.XCDS))[: max(2, resident)]
-
-
-def matrix_element(kernel: Kernel) -> str | None:
-    """Element type of the kernel's matrix instructions, for the share of peak."""
-    types = {MFMA[ALIASES[op.inst]].a for op in walk(kernel.body) if isinstance(op, Mfma)}
-    return types.pop() if len(types) == 1 else None
+def _what_helps(seen: Observed, timing: Timing) -> str:
+    """The costs whose removal would shorten the work of one compute unit most."""
+    changes = what_if_recorded(seen.record, seen.insts, seen.kernel, seen.lds, timing)
+    worth = [change for change in changes if change.saved >= WORTH_SAYING and change.name not in BOUNDS][:4]
+    if not worth:
+        return "what would help: nothing in this list saves 2 % (conflicts, latency, barriers, s_nop, LDS rate)"
+    return "what would help: " + ", ".join(f"{change.name} -{100 * change.saved:.0f} %" for change in worth)
 
 
 def source_lines(compiled: Compiled, info: KernelInfo) -> Mapping[int, str]:

@@ -14,9 +14,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Literal
 
 from argus.clock.atomics import busiest_line
+from argus.clock.dispatch import nearest
 from argus.clock.frontend import waves_of
 from argus.clock.launch import Launch, estimate, resident_workgroups, with_curve, workgroups_on_fullest_cu
 from argus.clock.model import Resources, room_for, time_waves
@@ -78,7 +79,7 @@ def time_launch(
     *,
     dynamic_lds: int = 0,
     grid: int | None = None,
-    flops: float | None = None,
+    flops: float | Literal["matrix"] | None = None,
     hbm_bytes: float | None = None,
     element: str | None = None,
     clock_mhz: float = chip.CLOCK_MAX_MHZ,
@@ -90,6 +91,7 @@ def time_launch(
     """Times the fullest compute unit as the grid fills it, last round included, and estimates the launch.
 
     grid   workgroups of the launch, when the record is one of a smaller launch of like workgroups
+    flops  operations of the launch, or "matrix": those of its matrix instructions
     warm   the tensors lie in the Infinity Cache as far as they fit
 
     The latency of memory depends on how busy the launch keeps it, and that on the latency: a few rounds settle it. The
@@ -110,7 +112,7 @@ def time_launch(
                 timing,
                 sample.grid,
                 tail=tail,
-                flops=flops,
+                flops=sample.matrix_flops(timing) if flops == "matrix" else flops,
                 hbm_bytes=hbm_bytes,
                 element=element,
                 work=sample.work,
@@ -183,6 +185,11 @@ class _Sample:
         timed = self._on_one_cu(resident_workgroups(self.grid, self.room))
         mean = sum(total[number] for number in timed) / len(timed)
         return {number: count / mean for number, count in total.items()}
+
+    def matrix_flops(self, timing: Timing) -> float | None:
+        """Operations of the matrix instructions of the whole launch."""
+        shares = self.grid if self.work is None else sum(nearest(self.work, self.grid))
+        return timing.matrix_flops / timing.resident * shares or None
 
     def _on_one_cu(self, count: int) -> list[int]:
         """Workgroups that meet on one CU: an XCD fills its CUs in turn, so every 38th, as far as recorded."""

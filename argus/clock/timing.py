@@ -11,15 +11,31 @@ wave's life is exactly its turns (4 clk per instruction) plus its stalls.
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import Any
 
 from argus.clock.parameters import MODEL_VERSION
 from argus.clock.program import REASON_TEXT, Reason
 
-LABEL = f"simulated MI300X, model {MODEL_VERSION}, not yet validated"
+
+def _label() -> str:
+    """What every output says about itself; the errors are those `argus clock validate --write` noted."""
+    path = files("argus.clock").joinpath("validation.json")
+    if not path.is_file():
+        return f"simulated MI300X, model {MODEL_VERSION}, not yet validated"
+    found = json.loads(path.read_text(encoding="utf-8"))
+    median, worse = (100 * found["clock"][name] for name in ("median", "p90"))
+    return (
+        f"simulated MI300X, model {MODEL_VERSION}, validation error: median {median:.0f} %, "
+        f"90th percentile {worse:.0f} % ({found['rows']} rows)"
+    )
+
+
+LABEL = _label()
 
 
 @dataclass(frozen=True, slots=True)

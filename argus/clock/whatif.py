@@ -17,14 +17,21 @@ A change shows what its cost is worth *in this schedule*; two changes together m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from argus.clock.frontend import waves_of
 from argus.clock.model import Resources, time_waves
 from argus.clock.parameters import PARAMETERS, Parameters
 from argus.clock.program import Access, LdsAccess, Op, Unit, Wave
+from argus.clock.timer import kernel_resources
 from argus.clock.timing import Timing
+from argus.gfx942.inst import Inst
+from argus.machine.loader import KernelInfo
+from argus.machine.record import ExecutionRecord
+
+BOUNDS = ("matrix core only", "issue turns only")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +66,20 @@ def what_if(
         "memory at L1 latency": timed(workgroups, nearer).cycles,
         "barriers free": timed(_without(workgroups, Unit.BARRIER)).cycles,
         "no s_nop": timed(_without(workgroups, Unit.NOP)).cycles,
-        "matrix core only": base.busiest_matrix_clocks,
-        "issue turns only": base.longest_wave_turns,
+        **dict(zip(BOUNDS, (base.busiest_matrix_clocks, base.longest_wave_turns), strict=True)),
     }
     changes = [Change(name, clocks, 1 - clocks / base.cycles) for name, clocks in cycles.items()]
     return base, sorted(changes, key=lambda change: -change.saved)
+
+
+def what_if_recorded(
+    record: ExecutionRecord, insts: Iterable[Inst], kernel: KernelInfo, dynamic_lds: int, timing: Timing
+) -> list[Change]:
+    """The changes for a recorded launch, at the clock and with the workgroups of its timing."""
+    numbers = sorted({number for number, _ in record.waves})
+    ops, groups = waves_of(record, insts, PARAMETERS, numbers[: timing.resident])
+    resources = kernel_resources(kernel, dynamic_lds)
+    return what_if(ops, groups, resources, resident=timing.resident, clock_mhz=timing.clock_mhz)[1]
 
 
 def _with_accesses(

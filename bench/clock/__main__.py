@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from bench.clock import fmha, gemm
+from bench.clock import fmha, gemm, triton_gemm
 
 FAMILIES: dict[str, Callable[[Path, Path], Iterator[dict[str, Any]]]] = {
     "gemm_bf16": gemm.bf16,
     "gemm_i8": gemm.i8,
+    "gemm_triton": triton_gemm.simulated,
     "fmha": fmha.simulated,
 }
 SUBFOLDER = Path("hsa/gfx942")

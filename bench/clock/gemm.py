@@ -1,6 +1,9 @@
 """AITER's GEMM rows: bf16 (LDS-staged assembly) and i8 (per-token scales).
 
-A launch is recorded with as many rows of tiles as one XCD needs for its first round; the grid is the measured one.
+A bf16 launch is recorded with as many rows of tiles as one XCD needs for its first round; the grid is the measured one.
+The i8 kernels use indexed registers, which only the interpreter executes: one workgroup is recorded, and how many
+workgroups of an XCD share a line follows from the placement of its tiles (`sharers`). Their times come from AITER's
+tuner, which rotates over up to 101 copies of the tensors (aiter/test_common.py): caches are cold.
 """
 
 from __future__ import annotations
@@ -13,17 +16,20 @@ from argus import machine
 from argus.clock import kernel_resources, time_launch, workgroups_to_record
 from argus.clock.model import room_for
 from argus.clock.observe import observe
-from argus.gfx942.chip import CUS
+from argus.gfx942.chip import CUS, CUS_PER_XCD, XCDS
 from bench.clock.rows import Measured, line, number, read
 from bench.foreign import gemm_bf16, gemm_i8
 from bench.foreign.case import Case
 
+LARGEST = 4096
+"""Largest bf16 GEMM of which one XCD's workgroups are all recorded; beyond, sharing follows from placement."""
 
-def launch_line(root: Path, row: Measured, case: Case, grid: int) -> dict[str, Any]:
+
+def launch_line(root: Path, row: Measured, case: Case, grid: int, shared: float | None) -> dict[str, Any]:
     kernel = machine.load(root / case.path).kernel()
     room = room_for(kernel_resources(kernel.info), case.block // 64)
     recorded = case.grid[0] * case.grid[1] * case.grid[2]
-    sample = [n for n in workgroups_to_record(grid, room, sharing=True) if n < recorded]
+    sample = [n for n in workgroups_to_record(grid, room, sharing=shared is None) if n < recorded]
     seen = observe(kernel, case.grid, case.block, case.args, offsets=case.offsets, workgroups=sample, executor="jit")
     _, launch = time_launch(
         seen.record,
@@ -34,6 +40,7 @@ def launch_line(root: Path, row: Measured, case: Case, grid: int) -> dict[str, A
         hbm_bytes=row.bytes,
         element=row.element,
         warm=True,
+        l2_sharers=shared,
     )
     return line(row, launch)
 
@@ -60,9 +67,11 @@ def bf16(root: Path, facts: Path) -> Iterator[dict[str, Any]]:
             microseconds=float(row["value"]),
             source=row["source"],
         )
-        m = enough(size, tile, size // 64, 1)
+        grid = (size // 64, -(-size // tile))
+        shared = sharers(grid, (tile, 64), 1) if size > LARGEST else None
+        m = enough(size, tile, size // 64, 1) if shared is None else tile
         case = gemm_bf16.case("f32 out", f"{tile}x64_pf3_splitk", m, size, size)
-        yield launch_line(root, found, case, size // 64 * -(-size // tile))
+        yield launch_line(root, found, case, grid[0] * grid[1], shared)
 
 
 def i8(root: Path, facts: Path) -> Iterator[dict[str, Any]]:
@@ -81,5 +90,29 @@ def i8(root: Path, facts: Path) -> Iterator[dict[str, Any]]:
             microseconds=float(row["us"]),
             source=row["file"],
         )
-        case = gemm_i8.case("bias", tile, enough(m, tile_m, n // tile_n, 2), n, k)
-        yield launch_line(root, found, case, n // tile_n * -(-m // tile_m))
+        grid = (n // tile_n, -(-m // tile_m))
+        case = gemm_i8.case("bias", tile, min(m, tile_m), n, k)
+        kernel = machine.load(root / case.path).kernel()
+        seen = observe(
+            kernel, case.grid, case.block, case.args, offsets=case.offsets, workgroups=[0], executor="interp"
+        )
+        room = room_for(kernel_resources(kernel.info), case.block // 64)
+        _, launch = time_launch(
+            seen.record,
+            seen.insts,
+            seen.kernel,
+            grid=grid[0] * grid[1],
+            flops=found.flops,
+            hbm_bytes=found.bytes,
+            element="i8",
+            warm=False,
+            l2_sharers=sharers(grid, (tile_m, tile_n), room),
+        )
+        yield line(found, launch)
+
+
+def sharers(grid: tuple[int, int], tile: tuple[int, int], room: int) -> float:
+    """Mean number of workgroups on XCD 0 that read a line of A or B, in the first round; column tiles run fastest."""
+    together = range(0, grid[0] * grid[1], XCDS)[: CUS_PER_XCD * room]
+    rows, columns = {n // grid[0] for n in together}, {n % grid[0] for n in together}
+    return len(together) * sum(tile) / (len(rows) * tile[0] + len(columns) * tile[1])

@@ -93,10 +93,15 @@ def registers(inst: Inst) -> Registers:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`states` wait states are required between two instructions, because of `why`."""
+    """`states` wait states are required between two instructions, because of `why`.
+
+    AMD's own assembly (the kernels of ROCm/aiter) keeps only `kept` of them for some rules; fewer than that many is
+    certainly wrong, more is what LLVM keeps. -1: all of them.
+    """
 
     states: int
     why: str
+    kept: int = -1
 
 
 def _matrix(op: str) -> tuple[int, bool, bool]:
@@ -168,7 +173,7 @@ def _valu_pair(first: Inst, second: Inst, def_: Registers, use: Registers) -> It
     scalars = def_.scalar_writes & use.scalar_reads - {EXEC, EXEC + 1}
     if second.enc == "dpp":
         if def_.writes & use.reads:
-            yield Rule(2, "a vector result is read by a DPP instruction")
+            yield Rule(2, "a vector result is read by a DPP instruction", kept=1)
         if EXEC in def_.scalar_writes:
             yield Rule(5, "exec is written by a vector instruction before a DPP instruction")
     if second.op.startswith("v_div_fmas") and VCC in def_.scalar_writes:
@@ -182,7 +187,7 @@ def _valu_pair(first: Inst, second: Inst, def_: Registers, use: Registers) -> It
     if second.op in ("v_readlane_b32", "v_readfirstlane_b32", "v_writelane_b32") and EXEC in def_.scalar_writes:
         yield Rule(4, "exec is written by a vector instruction before v_readlane or v_writelane")
     if scalars:
-        yield Rule(2, "a scalar register written by a vector instruction is read by a vector instruction")
+        yield Rule(2, "a scalar register written by a vector instruction is read by a vector instruction", kept=0)
     if spec(first.op).cls == "trans" and spec(second.op).cls != "trans" and def_.writes & use.reads:
         yield Rule(1, "a transcendental result is read by another vector instruction")
     if _writes_part(first) and def_.writes & use.reads:
@@ -215,7 +220,7 @@ def _after_scalar(first: Inst, second: Inst) -> Iterator[Rule]:
     if M0 in registers(first).scalar_writes and (
         writes_lds(second) or second.op.startswith(("s_movrel", "s_set_gpr_idx")) or "addtid" in second.op
     ):
-        yield Rule(1, "m0 is written just before it is used")
+        yield Rule(1, "m0 is written just before it is used", kept=0)
     if first.op.startswith("s_setreg") and second.op.startswith(("s_getreg", "s_setreg")):
         first_register = first.operands[0].value & 63
         second_register = second.operands[1 if second.op == "s_getreg_b32" else 0].value & 63
@@ -259,16 +264,27 @@ def wait_states(inst: Inst) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """`second` follows `first` with `states` wait states where the rule needs more."""
+    """`second` follows `first` with `states` wait states where the rule needs more.
+
+    `elapsed` counts in a busy matrix core: two matrix instructions are issued at least the passes of the first apart,
+    so a read behind three 4-pass instructions has 8 wait states from the first of them, although only two stand
+    between.
+    """
 
     first: Inst
     second: Inst
     states: int
+    elapsed: int
     rule: Rule
 
     @property
     def missing(self) -> int:
         return self.rule.states - self.states
+
+    @property
+    def certain(self) -> bool:
+        """Whether it is too close by what AMD's own assembly keeps, too; else it is only closer than LLVM puts it."""
+        return self.elapsed < (self.rule.states if self.rule.kept < 0 else self.rule.kept)
 
 
 _FALL = ("s_branch", "s_endpgm", "s_setpc_b64", "s_swappc_b64", "s_endpgm_saved")
@@ -294,7 +310,7 @@ def _related(first: Registers, second: Registers) -> bool:
 
 
 def violations(insts: Sequence[Inst]) -> list[Violation]:
-    """Every pair of instructions that is too close on some path through the code."""
+    """Every pair of instructions that is too close on some path through the code, counted as LLVM counts."""
     before = _predecessors(insts)
     kinds = [_class(inst.op) for inst in insts]
     uses = [registers(inst) for inst in insts]
@@ -304,20 +320,24 @@ def violations(insts: Sequence[Inst]) -> list[Violation]:
         if kinds[k] == "other" and not second.op.startswith("s_getreg"):
             continue
         best: dict[int, int] = {}
-        work = [(p, 0) for p in before[k]]
+        core = 0 if kinds[k] == "mfma" else -1
+        work = [(p, 0, 0, core) for p in before[k]]
         while work:
-            j, states = work.pop()
+            j, states, elapsed, core = work.pop()
             if states >= REACH or best.get(j, REACH + 1) <= states:
                 continue
             best[j] = states
             first = insts[j]
+            if kinds[j] == "mfma":
+                if core >= 0:
+                    elapsed = max(elapsed, core + _matrix(first.op)[0] - 1)
+                core = elapsed + 1
             by_register = kinds[j] != "salu" and "_f64" not in first.op
             if states < reach[kinds[j]] and (not by_register or _related(uses[j], uses[k])):
                 rule = required(first, second)
-                if rule is not None and states < rule.states:
-                    known = found.get((j, k))
-                    if known is None or states < known.states:
-                        found[j, k] = Violation(first, second, states, rule)
-            further = states + wait_states(first)
-            work.extend((p, further) for p in before[j])
+                known = found.get((j, k))
+                if rule is not None and states < rule.states and (known is None or states < known.states):
+                    found[j, k] = Violation(first, second, states, elapsed, rule)
+            here = wait_states(first)
+            work.extend((p, states + here, elapsed + here, core) for p in before[j])
     return list(found.values())

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 CODES: Mapping[str, str] = {
     "ARG-M101": "race",
@@ -74,7 +74,8 @@ class Report:
     at        where;
     other     the other side (of a race, of a missing wait), if there is one;
     address   byte address concerned, if any; `space` says of what memory;
-    count     how often the same pair of instructions was found.
+    count     how often the same pair of instructions was found;
+    level     "error", or "note" for a rule of the compilers that AMD's own assembly does not keep.
     """
 
     code: str
@@ -84,6 +85,7 @@ class Report:
     address: int | None = None
     space: str = ""
     count: int = 1
+    level: Literal["error", "note"] = "error"
 
     @property
     def name(self) -> str:
@@ -105,6 +107,7 @@ class Report:
             "address": self.address,
             "space": self.space,
             "count": self.count,
+            "level": self.level,
         }
 
 

@@ -88,8 +88,13 @@ class LaunchResult:
     events: list[Event] = field(default_factory=list)
 
     @property
+    def errors(self) -> list[Report]:
+        """The reports that are not mere notes."""
+        return [r for r in self.reports if r.level == "error"]
+
+    @property
     def ok(self) -> bool:
-        return not self.reports
+        return not self.errors
 
 
 def _triple(value: int | Sequence[int], what: str) -> Triple:
@@ -283,8 +288,9 @@ def interpret(prepared: Prepared) -> LaunchResult:
         error.findings = services.findings.reports()
         raise
     reports = services.findings.reports()
-    if options.stop and reports:
-        raise MachineError(reports[0])
+    errors = [r for r in reports if r.level == "error"]
+    if options.stop and errors:
+        raise MachineError(errors[0])
     record = ExecutionRecord(dispatch.grid, dispatch.block, waves) if options.record else None
     return LaunchResult(scheduler.steps, len(numbers), reports, record, checks.events)
 

@@ -109,7 +109,7 @@ class GlobalRaceCheck:
         first = offsets // self._granule
         index = (first[:, None] + np.arange(-(-access.size // self._granule))).reshape(-1)
         self._synchronise(access, offsets)
-        kind = access.kind
+        kind: str = access.kind
         if _coherent(inst):
             kind = "coherent load" if kind == "load" else "atomic"
         self._touch(w, inst, index, kind, access, self._changes(access, offsets, len(index)))

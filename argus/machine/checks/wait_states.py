@@ -1,6 +1,7 @@
 """Missing wait states (s_nop): pairs of instructions the hardware needs apart. The rules are in `argus.gfx942.hazards`.
 
 The pairs are found once, on every path of the prepared code; the report comes when the second instruction is executed.
+A distance that AMD's own assembly uses, although LLVM keeps more, is a note, not an error.
 Code reached only by jumps through registers is not looked at.
 """
 
@@ -43,7 +44,8 @@ class WaitStateCheck:
                     f"add s_nop {violation.missing - 1}"
                 )
                 other = Place(w.group.id, w.index, None, violation.first.pc, text(violation.first))
-                self._services.finding("ARG-M103", message, w, violation.second, other=other)
+                level = "error" if violation.certain else "note"
+                self._services.finding("ARG-M103", message, w, violation.second, other=other, level=level)
             return run(w)
 
         return reported

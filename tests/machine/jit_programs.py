@@ -3,9 +3,9 @@
     program = Program(["v_add_u32 v40, v8, v9", "s_add_u32 s60, s20, s21"])
     program.run("jit")   ->  Registers(vector=(200, 64) words v40.., scalar=words s52..)
 
-The frame around the body loads v8..v39, a0..a3 and s20..s51 with special and random values, different in every lane, and
-stores v40..v239, a0..a7 and s52..s101, vcc, exec and scc afterwards. Assembled by Triton's assembler (a test dependency).
-Not a test module itself.
+The frame around the body loads v8..v39, a0..a3 and s20..s51 with special and random values, different in every lane,
+and stores v40..v239, a0..a7 and s52..s101, vcc, exec and scc afterwards. Assembled by Triton's assembler (a test
+dependency). Not a test module itself.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ FIRST_TARGET, TARGETS = 40, 200
 FIRST_SCALAR, SCALARS = 20, 32
 FIRST_SCALAR_TARGET, SCALAR_TARGETS = 52, 50
 SPECIALS = np.array(
-    [0, 0x80000000, 0x3F800000, 0xBF800000, 0x7F800000, 0xFF800000, 0x7FC00000, 1, 0x807FFFFF, 0x00800000, 0x7F7FFFFF]
-    + [0x3F000000, 0x40490FDB, 0x4B800001, 0x4F000000, 0xCF000001, 0x33800000, 0x00003C00, 0x0000FC00, 0x00008001]
-    + [0x7E000001, 0x12345678, 0xFFFFFFFF, 31, 32, 0x00010001, 0x3C003C00, 0x43004000, 0xFFFF0001, 0x3FF00000],
+    [0, 0x80000000, 0x3F800000, 0xBF800000, 0x7F800000, 0xFF800000, 0x7FC00000, 1, 0x807FFFFF, 0x00800000, 0x7F7FFFFF,
+     0x3F000000, 0x40490FDB, 0x4B800001, 0x4F000000, 0xCF000001, 0x33800000, 0x00003C00, 0x0000FC00, 0x00008001,
+     0x7E000001, 0x12345678, 0xFFFFFFFF, 31, 32, 0x00010001, 0x3C003C00, 0x43004000, 0xFFFF0001, 0x3FF00000],
     np.uint32,
-)
+)  # fmt: skip
 
 FRAME = """
 .text
@@ -138,10 +138,11 @@ def is_valid(line: str) -> bool:
 
 @dataclass(frozen=True)
 class Registers:
-    """What a program left: vector rows (v40.., then a0..a7), and scalars s52.., vcc, exec, scc; per workgroup."""
+    """What a program left: vector rows (v40.., then a0..a7), scalars s52.., vcc, exec, scc; its input array."""
 
     vector: np.ndarray
     scalar: np.ndarray
+    memory: np.ndarray
     result: LaunchResult
 
 
@@ -169,10 +170,14 @@ class Program:
         )
         self.code = assemble(self.source)
 
-    def run(self, executor: str, seed: int = 0, grid: int = 1, block: int = 64, **settings: object) -> Registers:
+    def run(
+        self, executor: str, seed: int = 0, grid: int = 1, block: int = 64, keep: int = 0xFFFFFFFF, **settings: object
+    ) -> Registers:
+        """Run it; `keep` masks the input words."""
         out = np.zeros((grid, ROWS_OUT + 1, 64), np.uint32)
-        result = load(self.code).kernel()(grid, block, inputs(seed), out, executor=executor, **settings)
-        return Registers(out[:, : TARGETS + 8], out[:, TARGETS + 8 : ROWS_OUT, 0], result)
+        memory = inputs(seed) & np.uint32(keep)
+        result = load(self.code).kernel()(grid, block, memory, out, executor=executor, **settings)
+        return Registers(out[:, : TARGETS + 8], out[:, TARGETS + 8 : ROWS_OUT, 0], memory, result)
 
 
 def same_words(a: np.ndarray, b: np.ndarray) -> np.ndarray:

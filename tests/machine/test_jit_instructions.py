@@ -135,7 +135,7 @@ def programs() -> list[list[str]]:
         op = VALU.get(name) or SALU[name]
         forms = vector_forms if name in VALU else scalar_forms
         usable = [i for i, line in enumerate(forms(op, probe)) if is_valid(line)]
-        chosen = RNG.sample(usable, min(len(usable), 3))
+        chosen = RNG.sample(usable, min(len(usable), 2))
         for index in chosen:
             if targets.full or len(body) >= PROGRAM_LENGTH:
                 made.append(body)

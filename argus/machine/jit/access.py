@@ -4,10 +4,11 @@
     lds_load_x2(context, registers, addresses, offset, exec, pc), lds_store_...
 
 Functions of global and private memory read their 64 addresses from the context's address row, where `addresses.py` put
-them, and move data in the memory that `arena` describes; LDS functions add an offset to an address register. Every address is checked against the allocations (`Bounds`). If all lanes are active and in the allocation of the first
-(one vector test), eight lanes move at a time through a register transpose; otherwise lanes move one by one. A lane
-outside every allocation faults (first fault kept, the wave stops at its next back edge) and moves nothing; a lane
-outside the LDS reads zero and writes nothing, as the hardware does, and the first one is noted.
+them, and move data in the memory that `arena` describes; LDS functions add an offset to an address register. Every
+address is checked against the allocations (`Bounds`). If all lanes are active and in the allocation of the first (one
+vector test), eight lanes move at a time through a register transpose; otherwise lanes move one by one. A lane outside
+every allocation faults (first fault kept, the wave stops at its next back edge) and moves nothing; a lane outside the
+LDS reads zero and writes nothing, as the hardware does, and the first one is noted.
 
 Chunks are moved in order and a chunk's addresses are read before its registers are written, so a load may overwrite
 its own address register.
@@ -23,6 +24,8 @@ from argus.machine.jit.frame import ADDRESSES, CHUNK, GRANULE, LANES, ROW, Arena
 from argus.machine.jit.irtext import Definers, Function, Module
 
 V4, V8 = "<4 x i32>", "<8 x i32>"
+CACHED = 1 << 26
+"""Device memories beyond this size do not fit the host's caches: whole-wave stores to them bypass the caches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,9 @@ class Bounds:
         into = f.binary("sub", "i64", address, start)
         fits = f.compare("sle", "i64", into, f.binary("sub", "i64", room, str(size)))
         return f.binary("and", "i1", fits, f.compare("sge", "i64", into, "0"))
+
+    def larger_than(self, size: int) -> str:
+        return self.f.compare("ugt", "i64", self._size, str(size))
 
     def pointer(self, address: str) -> str:
         return self.f.at(self.host, self.f.binary("sub", "i64", address, self.base))
@@ -234,7 +240,7 @@ def transpose(f: Function, rows: Sequence[str]) -> list[str]:
     return [f.shuffle("i32", 8, x, y, lanes) for x, y in ((a, b), (c, d)) for lanes in (first, second)]
 
 
-def store_chunk(f: Function, kind: Kind, pointers: Sequence[str], registers: str) -> None:
+def store_chunk(f: Function, kind: Kind, pointers: Sequence[str], registers: str, stream: bool = False) -> None:
     rows = [f.load(V8, f.at(registers, d * ROW), 32) for d in range(kind.dwords)]
     if kind.dwords == 1:
         for lane, pointer in enumerate(pointers):
@@ -250,7 +256,10 @@ def store_chunk(f: Function, kind: Kind, pointers: Sequence[str], registers: str
         wide = transpose(f, rows)
         for lane, pointer in enumerate(pointers):
             quad = f.shuffle("i32", 8, wide[lane % 4], "poison", [lane // 4 * 4 + i for i in range(4)])
-            f.store(V4, quad, pointer, 1)
+            if stream:
+                f.stream(V4, quad, pointer, 16)
+            else:
+                f.store(V4, quad, pointer, 1)
 
 
 def _fast(kind: Kind) -> bool:
@@ -285,7 +294,7 @@ def _define_global(module: Module, kind: Kind, loading: bool) -> None:
 
 
 def _global_fast(f: Function, kind: Kind, loading: bool, bounds: Bounds, addresses: str) -> None:
-    """All lanes active and in the first lane's allocation: eight at a time; one dword per lane in consecutive addresses: as one block."""
+    """All lanes active and in the first lane's allocation: eight at a time, consecutive addresses as one block."""
     v4 = "<4 x i64>"
     check, chunked, slow = (f.fresh_label(stem) for stem in ("check", "chunked", "slow"))
     f.branch(f.compare("eq", "i64", "%exec", "-1"), check, slow)
@@ -312,7 +321,19 @@ def _global_fast(f: Function, kind: Kind, loading: bool, bounds: Bounds, address
     f.branch(f.compare("eq", "i64", uneven, "0"), block, chunked)
     f.label(block)
     place = bounds.pointer(first)
-    _every_chunk(f, kind, loading, lambda lane: f.at(place, f.mul("i64", lane, str(kind.bytes))), kind.dwords == 1)
+
+    def following(lane: str) -> str:
+        return f.at(place, f.mul("i64", lane, str(kind.bytes)))
+
+    if not loading and kind.dwords == 4:
+        streaming, plain = f.fresh_label("streaming"), f.fresh_label("plain")
+        aligned = f.compare("eq", "i64", f.binary("and", "i64", f.cast("ptrtoint", "ptr", place, "i64"), "15"), "0")
+        f.branch(f.binary("and", "i1", aligned, bounds.larger_than(CACHED)), streaming, plain)
+        f.label(streaming)
+        _every_chunk(f, kind, loading, following, False, stream=True)
+        f.ret()
+        f.label(plain)
+    _every_chunk(f, kind, loading, following, kind.dwords == 1)
     f.ret()
     f.label(chunked)
 
@@ -324,7 +345,9 @@ def _global_fast(f: Function, kind: Kind, loading: bool, bounds: Bounds, address
     f.label(slow)
 
 
-def _every_chunk(f: Function, kind: Kind, loading: bool, pointer: LanePointer, whole_rows: bool) -> None:
+def _every_chunk(
+    f: Function, kind: Kind, loading: bool, pointer: LanePointer, whole_rows: bool, stream: bool = False
+) -> None:
     with f.loop(LANES, CHUNK) as lane:
         registers = f.index("i32", "%v", lane)
         if whole_rows:
@@ -333,7 +356,10 @@ def _every_chunk(f: Function, kind: Kind, loading: bool, pointer: LanePointer, w
             f.store(V8, f.load(V8, source, 4), target, 4)
         else:
             pointers = [pointer(f.binary("or", "i64", lane, str(i))) for i in range(CHUNK)]
-            (load_chunk if loading else store_chunk)(f, kind, pointers, registers)
+            if loading:
+                load_chunk(f, kind, pointers, registers)
+            else:
+                store_chunk(f, kind, pointers, registers, stream)
 
 
 # LDS

@@ -2,13 +2,14 @@
 
     addresses_pair(context, v, offset)               flat and global with a 64-bit register pair: v + offset
     addresses_base(context, v or null, base, offset) global with a scalar base: base + 32-bit v + offset
-    addresses_buffer(context, voffset, vindex, descriptor, soffset, offset, bytes) -> lanes in range
+    addresses_buffer(context, voffset, vindex, descriptor, soffset, offset, bytes, pc) -> lanes in range
     addresses_private(context, v or null, base, bytes) scratch: lane * size + offset, checked against the lane's share
     private_lanes(context, exec)                       flat addresses in the private aperture, made scratch offsets
 
 All write the context's address row. A buffer's row is accompanied by the room left in the buffer behind each lane's
 offset (OFFSETS row), for accesses that straddle the end: `load_buffer_*` and `store_buffer_*` check dword by dword,
-loads beyond the end give zero, stores are dropped. `soffset` does not take part in the range check.
+loads beyond the end give zero, stores are dropped. The offset is (register + immediate) mod 2**32 plus soffset; whether
+soffset counts in the range check is the launch's choice (context field SOFFSET_COUNTS, all ones or zero).
 """
 
 from __future__ import annotations
@@ -137,37 +138,50 @@ def _define_buffer(module: Module) -> None:
             ("i64", "soffset"),
             ("i64", "offset"),
             ("i64", "bytes"),
+            ("i64", "pc"),
         ],
     )
     base = f.add("i64", f.binary("and", "i64", "%low", str((1 << 48) - 1)), "%soffset")
     stride = f.binary("and", "i64", f.binary("lshr", "i64", "%low", "48"), str((1 << 14) - 1))
     records = f.binary("and", "i64", "%high", str((1 << 32) - 1))
+    counts = f.load("i64", f.at("%context", int(Context.SOFFSET_COUNTS)), 8)
+    bytes_ = f.binary("sub", "i64", records, f.binary("and", "i64", "%soffset", counts))
     f.branch(f.compare("eq", "ptr", "%vindex", "null"), "raw", "structured")
     f.label("structured")
+    swizzle = f.compare("slt", "i64", "%low", "0")
+    adds_lane = f.cast("trunc", "i64", f.binary("lshr", "i64", "%high", "55"), "i1")
+    with f.when(f.binary("or", "i1", swizzle, adds_lane)):
+        call_fault(f, Fault.SWIZZLED, "0", "0")
     # a record is in range or not as a whole: by its index, or without a stride by its bytes
     with f.loop(LANES) as lane:
         index = f.cast("zext", "i32", f.load("i32", f.index("i32", "%vindex", lane), 4), "i64")
         within = f.stack("i64", 8)
         f.store("i64", "%offset", within, 8)
         with f.when(f.compare("ne", "ptr", "%voffset", "null")):
-            more = f.cast("zext", "i32", f.load("i32", f.index("i32", "%voffset", lane), 4), "i64")
-            f.store("i64", f.add("i64", more, "%offset"), within, 8)
+            word = f.load("i32", f.index("i32", "%voffset", lane), 4)
+            more = f.add("i32", word, f.cast("trunc", "i64", "%offset", "i32"))
+            f.store("i64", f.cast("zext", "i32", more, "i64"), within, 8)
         place = f.add("i64", f.mul("i64", index, stride), f.load("i64", within, 8))
         f.store("i64", f.add("i64", base, place), f.index("i64", f.at("%context", ADDRESSES), lane), 8)
-        fits = f.compare("ule", "i64", f.add("i64", f.load("i64", within, 8), "%bytes"), records)
+        fits = f.compare("ule", "i64", f.add("i64", f.load("i64", within, 8), "%bytes"), bytes_)
         inside = f.select(f.compare("ne", "i64", stride, "0"), "i1", f.compare("ult", "i64", index, records), fits)
         room = f.select(inside, "i64", "%bytes", "0")
         f.store("i64", room, f.index("i64", f.at("%context", OFFSETS), lane), 8)
     f.jump("judge")
     f.label("raw")
-    bases, records4, offset = f.splat("i64", 4, base), f.splat("i64", 4, records), f.splat("i64", 4, "%offset")
+    bases, room4, offset = f.splat("i64", 4, base), f.splat("i64", 4, bytes_), f.splat("i64", 4, "%offset")
+    offset32 = f.splat("i32", 4, f.cast("trunc", "i64", "%offset", "i32"))
     f.branch(f.compare("eq", "ptr", "%voffset", "null"), "same", "each")
     for label in ("same", "each"):
         f.label(label)
         with f.loop(LANES, 4) as lane:
-            place = offset if label == "same" else f.add(V4, offset, _four(f, "%voffset", lane))
+            if label == "same":
+                place = offset
+            else:
+                words = f.load("<4 x i32>", f.index("i32", "%voffset", lane), 16)
+                place = f.cast("zext", "<4 x i32>", f.add("<4 x i32>", words, offset32), V4)
             _put(f, ADDRESSES, lane, f.add(V4, bases, place))
-            _put(f, OFFSETS, lane, f.binary("sub", V4, records4, place))
+            _put(f, OFFSETS, lane, f.binary("sub", V4, room4, place))
         f.jump("judge")
     f.label("judge")
     needed = f.splat("i64", 16, "%bytes")

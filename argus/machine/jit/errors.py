@@ -1,11 +1,13 @@
-"""What can go wrong in the translator, in the user's words."""
+"""What can go wrong in the translator, in the user's words; all are errors of the machine, with a report."""
 
 from __future__ import annotations
 
+from argus.gfx942.disasm import text
 from argus.gfx942.inst import Inst
+from argus.machine.errors import MachineError, Place, Report
 
 
-class JitError(Exception):
+class JitError(MachineError):
     """Base of the translator's errors."""
 
 
@@ -15,10 +17,12 @@ class JitUnsupported(JitError):
     def __init__(self, inst: Inst, reason: str = "") -> None:
         self.inst = inst
         because = f" ({reason})" if reason else ""
-        super().__init__(
-            f"the JIT does not translate {inst.op} at pc {inst.pc:#x}{because}; run this kernel with the interpreter"
-        )
+        message = f"the JIT does not translate it{because}; run this kernel with the interpreter"
+        super().__init__(Report("ARG-M109", message, Place(pc=inst.pc, text=text(inst))))
 
 
 class CompileError(JitError):
     """LLVM refused or aborted on the translated code; the child process's last words are in the message."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(Report("ARG-M109", f"{message}; run this kernel with the interpreter"))

@@ -3,11 +3,11 @@
     translated = translate(load_object("gemm.hsaco"), "gemm")      # compiled now, or found in the cache
     result = execute(prepared)                                     # what kernel(..., executor="jit") does
 
-A translation is kept in memory as well as on disk, keyed by the kernel's code and mode, so a second launch only prepares
-the waves' start state. Threads: as many as the machine has cores, or ARGUS_THREADS.
+A translation is kept in memory as well as on disk, keyed by the kernel's code and mode, so a second launch only
+prepares the waves' start state. Threads: as many as the machine has cores, or ARGUS_THREADS.
 
-Faults become the same reports the interpreter makes (out of bounds, does not end, invalid code), naming workgroup, wave,
-lane, instruction and address. The checks themselves are the interpreter's: asking for them here is refused.
+Faults become the same reports the interpreter makes (out of bounds, does not end, invalid code), naming workgroup,
+wave, lane, instruction and address. The checks themselves are the interpreter's: asking for them here is refused.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from argus.machine.jit.translator import KernelSpec, translate_text
 from argus.machine.jit.workers import Limits, Memory, Outcome, StartState, Trouble, run
 from argus.machine.launch import LaunchResult, Prepared
 from argus.machine.loader import CodeObject, KernelInfo
-from argus.machine.memory import OutOfBounds
 from argus.machine.memory import Arena as DeviceMemory
+from argus.machine.memory import OutOfBounds
 from argus.machine.record import ExecutionRecord
 from argus.machine.semantics.mem import MEMORY
 
@@ -108,8 +108,8 @@ def thread_count() -> int:
 def execute(prepared: Prepared) -> LaunchResult:
     """Run a prepared launch."""
     dispatch, options = prepared.dispatch, prepared.options
-    if options.chosen_checks():
-        raise LaunchError("checks are made by the interpreter; launch with executor='interp' or without checks")
+    if options.chosen_checks() or options.watch:
+        raise LaunchError("checks and watches are the interpreter's; launch with executor='interp' or without them")
     numbers = np.array(prepared.chosen_workgroups, np.int64)
     full_waves = dispatch.threads % 64 == 0
     try:
@@ -190,6 +190,7 @@ def device_memory(prepared: Prepared) -> Memory:
         arena=(arena.buffer.ctypes.data, arena.base, size, shadow.ctypes.data, bounds.ctypes.data),
         private=(0, 0, private, private_shadow.ctypes.data, private_bounds.ctypes.data),
         code_base=prepared.code_base,
+        soffset_in_range=prepared.options.soffset_in_range,
         keep=(shadow, bounds, private_shadow, private_bounds),
     )
 
@@ -210,7 +211,14 @@ def _fault_report(prepared: Prepared, translated: Translated, fault: Trouble) ->
         message = f"the launch has executed more than {limit} instructions without ending"
         return Report("ARG-M107", message, _place(prepared, fault, pc, None))
     inst = decode(prepared.code.text, fault.pc)
-    place = _place(prepared, fault, fault.pc, fault.lane)
+    if fault.fault == Fault.TRAP:
+        message = f"the kernel executed s_trap {inst.operands[0].value}"
+        return Report("ARG-M113", message, _place(prepared, fault, fault.pc, None))
+    if fault.fault == Fault.SWIZZLED:
+        message = "a swizzled buffer resource, or one that adds the lane number, is not supported"
+        return Report("ARG-M109", message, _place(prepared, fault, fault.pc, None))
+    scalar = inst.op.startswith("s_")
+    place = _place(prepared, fault, fault.pc, None if scalar else fault.lane)
     size = access_size(inst.op)
     if fault.fault == Fault.MISALIGNED:
         message = f"an atomic of {size} bytes at {fault.address:#x}, which is not a multiple of {size}"
@@ -221,9 +229,9 @@ def _fault_report(prepared: Prepared, translated: Translated, fault: Trouble) ->
         return Report(
             "ARG-M105", f"accesses scratch byte {address} of {share}", place, address=address, space="scratch"
         )
-    verb = "writes" if "store" in inst.op else "accesses"
+    verb = "scalar access" if scalar else "writes memory" if "store" in inst.op else "accesses memory"
     why = OutOfBounds(fault.lane, fault.address, size, prepared.arena.nearest(fault.address))
-    message = f"{verb} memory outside every allocation: {why}"
+    message = f"{verb} outside every allocation: {why}"
     return Report("ARG-M105", message, place, address=fault.address, space="global")
 
 

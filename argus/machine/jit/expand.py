@@ -3,8 +3,9 @@
     streams.add(workgroup, words)                 as they come, in order per workgroup
     streams.records(blocks)                       -> {(workgroup, wave): WaveRecord}
 
-`blocks` are the entry layouts noted at translation (`tracing.BlockTrace.close`). A stream is first cut into entries (the
-only Python loop, one step per executed block); everything else is NumPy indexing per wave.
+`blocks` are the entry layouts noted at translation (`tracing.BlockTrace.close`). A stream is cut into entries (the
+only Python loop, one step per executed block); everything else is NumPy indexing per wave. Accesses in which no lane
+took part leave no row.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class TraceStreams:
         layouts = Layouts(blocks)
         made: dict[tuple[int, int], WaveRecord] = {}
         for workgroup, parts in sorted(self.parts.items()):
-            words = np.concatenate(parts) if parts else np.zeros(0, np.int64)
+            words = parts[0] if len(parts) == 1 else np.concatenate(parts)
             starts, numbers, waves = _cut(words, layouts.words)
             for wave in np.unique(waves):
                 own = waves == wave
@@ -89,11 +90,15 @@ class Layouts:
         table = self.accesses[chosen]
         word = np.repeat(starts, counts) + table[:, 1]
         index = np.repeat(offsets[:-1], counts) + table[:, 0]
+        scalar = table[:, 3] == SCALAR
+        took_part = scalar | (words[word] != 0)
+        if not took_part.all():
+            table, word, index, scalar = table[took_part], word[took_part], index[took_part], scalar[took_part]
         ends = offsets[1:][self.barrier[numbers]] - 1
         return WaveRecord(
             pc=self.pcs[flat],
             exec=exec_,
-            addr=_addresses(words, word, table[:, 3] == SCALAR),
+            addr=_addresses(words, word, scalar),
             addr_index=index.astype(np.int32),
             bytes=table[:, 2].astype(np.int32),
             space=table[:, 3].astype(np.uint8),
@@ -109,14 +114,18 @@ def _ramps(lengths: Words) -> Words:
 
 
 def _addresses(words: Words, at: Words, scalar: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    addresses = np.full((len(at), LANES), NO_ADDRESS, np.uint64)
-    vector = np.nonzero(~scalar)[0]
-    if len(vector):
-        window = np.lib.stride_tricks.sliding_window_view(words, LANES)
-        rows = window[at[vector] + 1].view(np.uint64)
-        masks = words[at[vector]].view(np.uint64)
+    """Rows of 64 addresses: copied as they are, then corrected where lanes take no part."""
+    if len(words) < LANES:
+        words = np.concatenate([words, np.zeros(LANES, np.int64)])
+    rows = np.lib.stride_tricks.as_strided(words, (len(words) - LANES + 1, LANES), (8, 8), writeable=False)
+    first = np.minimum(at + np.where(scalar, 0, 1), len(rows) - 1)
+    addresses: NDArray[np.uint64] = rows[first].view(np.uint64)
+    partial = np.nonzero(scalar | (words[at] != -1))[0]
+    if len(partial):
+        only = scalar[partial]
+        masks = np.where(only, 1, words[at[partial]]).view(np.uint64)
         bits = (masks[:, None] >> np.arange(LANES, dtype=np.uint64)) & np.uint64(1)
-        addresses[vector] = np.where(bits.astype(np.bool_), rows, NO_ADDRESS)
-    only = np.nonzero(scalar)[0]
-    addresses[only, 0] = words[at[only]].view(np.uint64)
+        fixed = np.where(bits.astype(np.bool_), addresses[partial], NO_ADDRESS)
+        fixed[only, 0] = words[at[partial[only]]].view(np.uint64)
+        addresses[partial] = fixed
     return addresses

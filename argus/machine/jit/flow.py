@@ -34,7 +34,7 @@ Constants = dict[int, int]
 ONES = 0xFFFFFFFF
 NOTHING_LEARNED: Constants = {}
 INDIRECT = frozenset({"s_setpc_b64", "s_swappc_b64", "s_call_b64", "s_rfe_b64", "s_cbranch_i_fork", "s_cbranch_g_fork"})
-ENDS = frozenset({"s_endpgm", "s_endpgm_saved"})
+ENDS = frozenset({"s_endpgm", "s_endpgm_saved", "s_trap"})
 VECTOR_PREFIXES = ("v_", "ds_", "buffer_", "global_", "flat_", "scratch_")
 SKIPPING = 1 << 40
 """Added to the start of a block that runs with s_setvskip on."""
@@ -42,11 +42,12 @@ SKIPPING = 1 << 40
 
 @dataclass(slots=True)
 class Block:
-    """Instructions from `pc` on; `successors` are block starts, fall-through last."""
+    """Instructions from `pc` on (`passed` counts skipped ones too); `successors`: block starts, fall-through last."""
 
     pc: int
     insts: list[Inst]
     successors: list[int]
+    passed: int
 
 
 @dataclass(slots=True)
@@ -82,17 +83,18 @@ def read_flow(code: bytes, entry: int, start: Constants) -> Flow:
     blocks: dict[int, Block] = {}
     for first in sorted(leaders):
         run: list[Inst] = []
-        skipping, pc = first & SKIPPING, real_pc(first)
+        skipping, pc, passed = first & SKIPPING, real_pc(first), 0
         while True:
             inst = insts[pc]
             pc += inst.size
+            passed += 1
             if not skipping or not inst.op.startswith(VECTOR_PREFIXES):
                 run.append(inst)
             if ends_block(inst):
-                blocks[first] = Block(first, run, _successors(inst, skipping))
+                blocks[first] = Block(first, run, _successors(inst, skipping), passed)
                 break
             if pc | skipping in leaders:
-                blocks[first] = Block(first, run, [pc | skipping])
+                blocks[first] = Block(first, run, [pc | skipping], passed)
                 break
     resume = {pc for block in blocks.values() if _last_op(block) == "s_barrier" for pc in block.successors}
     resume |= {target for block in blocks.values() for target in block.successors if is_backward(block, target)}

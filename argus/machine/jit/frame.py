@@ -86,7 +86,8 @@ class Context(IntEnum):
     TRACE_END = 168
     FINISHED = 176
     CODE_BASE = 184
-    PRIVATE = 192
+    SOFFSET_COUNTS = 192
+    PRIVATE = 200
 
 
 ADDRESSES = 256
@@ -147,3 +148,5 @@ class Fault(IntEnum):
     OUT_OF_ARENA = 1
     MISALIGNED = 2
     STEP_LIMIT = 3
+    TRAP = 4
+    SWIZZLED = 5

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from itertools import count
 
 INTRINSIC_PREFIX = "llvm."
+STREAMING_NODE = "!0 = !{i32 1}"
 
 Definers = dict[str, Callable[["Module"], None]]
 """Runtime functions by name: each entry writes one function into a module."""
@@ -101,6 +102,10 @@ class Function:
 
     def store(self, type_: str, value: str, pointer: str, align: int = 1) -> None:
         self.emit(f"store {type_} {value}, ptr {pointer}, align {align}")
+
+    def stream(self, type_: str, value: str, pointer: str, align: int) -> None:
+        """A store that bypasses the caches."""
+        self.emit(f"store {type_} {value}, ptr {pointer}, align {align}, !nontemporal !0")
 
     def stack(self, type_: str, align: int = 64) -> str:
         """Stack space, reserved at the function's entry."""
@@ -196,7 +201,7 @@ class Module:
         here = set(names)
         bodies = [str(self.functions[name]) for name in names]
         declared = [text for name, text in self.declarations.items() if name not in here]
-        return "\n".join([*self.constants.values(), *declared, *bodies, ""])
+        return "\n".join([*self.constants.values(), *declared, *bodies, STREAMING_NODE, ""])
 
     def __str__(self) -> str:
         return self._text(list(self.functions))

@@ -6,9 +6,11 @@
 A value remembers its spelling as bits and, once needed, as a float, so a chain of float operations carries no casts
 back and forth; and it remembers whether a denormal could be in it, so that with flushing on (`flush32`, `flush64`) a
 chain flushes each operand once. Constants are folded, because some table functions are mostly decided by one (a byte
-permute with a known selector is two instructions instead of a hundred). Flushing is written out as integer operations rather than left to the processor's
-FTZ/DAZ bits, because those decide "denormal" before rounding, would also reach matrix instructions (which ignore the
-mode on the GPU), and cannot be set for f32 and f64 separately.
+permute with a known selector is two instructions instead of a hundred).
+
+Flushing is written out as integer operations rather than left to the processor's FTZ/DAZ bits, because those decide
+"denormal" before rounding, would also reach matrix instructions (which ignore the mode on the GPU), and cannot be set
+for f32 and f64 separately.
 
 Minimum and maximum are LLVM's `minimumnum`/`maximumnum`, the only intrinsics with the table's rules for -0 and NaN.
 Conversions to integers are the saturating intrinsics. Nothing here may trap or be undefined: shift counts are below

@@ -1,7 +1,7 @@
 """Memory instructions: addresses, then the access, by calls to runtime functions.
 
     buffer_load_dwordx4 v[8:11], v1, s[4:7], 0 offen offset:16
-        %in = call i64 @addresses_buffer(context, v1, null, s[4:5], s[6:7], 0, 16, 16)
+        %in = call i64 @addresses_buffer(context, v1, null, s[4:5], s[6:7], 0, 16, 16, pc)
         call void @load_buffer_x4(context, context, v8, exec, pc, %in)
 
 What each instruction moves comes from the semantic table `MEMORY`. A read whose destination overlaps an address that is
@@ -61,6 +61,8 @@ def lower_memory(t: Translator, inst: Inst, op: MemoryOp) -> None:
 
 def _lower_vector(t: Translator, inst: Inst, op: MemoryOp) -> None:
     to_lds = op.to_lds or bool(inst.mods.get("lds"))
+    if to_lds and op.space == "scratch":
+        raise JitUnsupported(inst)
     operands = list(inst.operands)
     returns = op.kind == "atomic" and bool(inst.mods.get("sc0"))
     target = operands.pop(0) if (op.kind == "load" and not to_lds) or returns else None
@@ -143,7 +145,7 @@ def _buffer_addresses(t: Translator, inst: Inst, op: MemoryOp, operands: Sequenc
     low, high = t.scalars.load64(resource.value), t.scalars.load64(resource.value + 2)
     scalar = f.cast("zext", "i32", scalar_word(t, inst, soffset), "i64")
     arguments = [("ptr", offset), ("ptr", index), ("i64", low), ("i64", high), ("i64", scalar)]
-    constant = [("i64", str(offset_of(inst))), ("i64", str(op.size))]
+    constant = [("i64", str(offset_of(inst))), ("i64", str(op.size)), ("i64", str(inst.pc))]
     return f.call("i64", "addresses_buffer", CONTEXT, *arguments, *constant)
 
 

@@ -8,7 +8,7 @@ from argus.gfx942.inst import EXEC, VCC, Inst, Operand
 from argus.machine.jit.effects import HWREG, SCC, row_of
 from argus.machine.jit.errors import JitUnsupported
 from argus.machine.jit.flow import step_constants
-from argus.machine.jit.frame import ROW, SPARE_ROWS, VECTOR_ROWS, Context, Scalar
+from argus.machine.jit.frame import ROW, SPARE_ROWS, VECTOR_ROWS, Context
 from argus.machine.jit.llvm_builder import LlvmBuilder, Value
 from argus.machine.semantics import Op
 from argus.machine.semantics.modifiers import WIDE, constant_bits

@@ -22,17 +22,15 @@ from argus.gfx942.mfma import Mfma
 from argus.machine.jit.effects import HWREG, Effects, effects, row_of
 from argus.machine.jit.errors import JitUnsupported
 from argus.machine.jit.flow import (
-    ENDS,
     ONES,
     Block,
     Flow,
     ends_block,
     is_backward,
     read_flow,
-    real_pc,
     step_constants,
 )
-from argus.machine.jit.frame import LANES, ROW, SPARE_ROWS, VECTOR_ROWS, Context, Exit, Scalar
+from argus.machine.jit.frame import LANES, ROW, SPARE_ROWS, VECTOR_ROWS, Context, Exit, Fault, Scalar
 from argus.machine.jit.irtext import Module
 from argus.machine.jit.lanewise import LaneWise
 from argus.machine.jit.llvm_builder import LlvmBuilder
@@ -94,7 +92,7 @@ DEFAULT_MODE = 0x3F0
 
 @dataclass(frozen=True, slots=True)
 class KernelSpec:
-    """Everything the translation depends on: code, where it starts, a[0]'s row, MODE, whether all lanes start active."""
+    """What the translation depends on: code, where it starts, a[0]'s row, MODE, whether all lanes start active."""
 
     code: bytes
     entry: int
@@ -173,7 +171,8 @@ class Translator:
             self.trace = BlockTrace(f, block, number)
             self.trace.open(lambda: self._leave(Exit.TRACE_FULL, block.pc))
         slice_ = f.at("%context", int(Context.SLICE))
-        left = f.binary("sub", "i64", f.load("i64", slice_, 8), str(len(block.insts)))
+        counted = len(block.insts) if self.spec.trace else block.passed
+        left = f.binary("sub", "i64", f.load("i64", slice_, 8), str(counted))
         f.store("i64", left, slice_, 8)
         for inst in block.insts:
             if self.trace is not None:
@@ -192,7 +191,11 @@ class Translator:
 
     def _terminate(self, block: Block) -> None:
         last = block.insts[-1] if block.insts else None
-        if not block.successors:
+        if last is not None and last.op == "s_trap":
+            words = [str(int(Fault.TRAP)), str(last.pc), "0", "0"]
+            self.f.call("void", "fault", ("ptr", "%context"), *[("i64", word) for word in words])
+            self._leave(Exit.FAULT, None)
+        elif not block.successors:
             self._leave(Exit.END, None)
         elif last is not None and last.op == "s_barrier":
             self._leave(Exit.BARRIER, block.successors[0])

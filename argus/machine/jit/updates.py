@@ -21,7 +21,6 @@ from argus.machine.jit.irtext import Definers, Function, Module
 from argus.machine.jit.llvm_builder import LlvmBuilder, Value
 from argus.machine.semantics.atomics import ATOMICS, TWO_OPERANDS
 
-
 Mode = tuple[bool, bool]
 """Flush f32, flush f64 and f16."""
 

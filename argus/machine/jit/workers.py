@@ -2,10 +2,10 @@
 
     outcome = run(loaded, memory, start, numbers, Limits(threads=2))
 
-Each thread owns a context, wave memory and an LDS, takes chunks of workgroups from a shared counter, and spends its time
-inside `run_workgroups` with the GIL released. A workgroup that used up its time slice is put aside with its registers
-and LDS, another one is started, and the suspended ones are advanced again in turn: a workgroup may wait for a later one
-and neither hangs. The number of suspended workgroups grows only while none of them finishes in a round.
+Each thread owns a context, wave memory and an LDS, takes chunks of workgroups from a shared counter, and spends its
+time inside `run_workgroups` with the GIL released. A workgroup that used up its time slice is put aside with its
+registers and LDS, another one is started, and the suspended ones are advanced again in turn: a workgroup may wait for
+a later one and neither hangs. The number of suspended workgroups grows only while none of them finishes in a round.
 
 Python's main thread only waits, so Ctrl-C arrives; it asks the threads to stop at their next time slice.
 """
@@ -75,7 +75,7 @@ class StartState:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """The first fault of a thread, or the first access outside the LDS (no fault). `resume` is the wave's resume point."""
+    """The first fault of a thread, or its first access outside the LDS; `resume` is the wave's resume point."""
 
     fault: Fault
     workgroup: int
@@ -143,6 +143,7 @@ class Memory:
     arena: tuple[int, int, int, int, int]
     private: tuple[int, int, int, int, int]
     code_base: int
+    soffset_in_range: bool
     keep: tuple[NDArray[np.generic], ...]
 
 
@@ -166,6 +167,7 @@ class Runner(threading.Thread):
         for at, value in zip(Arena, memory.private, strict=True):
             self.context[(Context.PRIVATE + at) // 8] = value
         self._put(Context.CODE_BASE, memory.code_base)
+        self._put(Context.SOFFSET_COUNTS, -1 if memory.soffset_in_range else 0)
         self._put(Context.STEP_LIMIT, limits.max_steps)
         self._put(Context.NOTE_PC, -1)
 

@@ -12,9 +12,11 @@ A kernel file is data: nothing in it is executed, imported or looked up in Pytho
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
+from argus.gfx942.fragments import Fragment
 from argus.ir.kernel import Kernel, Knob, KnobValue
 from argus.ir.verify import verify
 from argus.lang import members
@@ -39,12 +41,8 @@ def read(
     file, source = text_of(path_or_source)
     tree = tree_of(file, source)
     reader = _Reader(file, source, settings or {})
-    try:
+    with _diagnosed(reader.ctx):
         return reader.kernel(tree, kernel)
-    except RecursionError:
-        raise reader.ctx.error("AG120", limit=MAX_NESTING) from None
-    except (ExprError, OverflowError) as error:
-        raise reader.ctx.error("AG512", problem=str(error)) from None
 
 
 def read_value(path: str | Path, name: str, settings: Mapping[str, KnobValue] | None = None) -> object:
@@ -52,8 +50,21 @@ def read_value(path: str | Path, name: str, settings: Mapping[str, KnobValue] | 
     file, source = text_of(path)
     tree = tree_of(file, source)
     reader = _Reader(file, source, settings or {})
-    reader.statements(tree)
-    return reader.module.names.get(name)
+    with _diagnosed(reader.ctx):
+        reader.statements(tree)
+    found = reader.module.names.get(name)
+    return found.owner if isinstance(found, Fragment) else found
+
+
+@contextmanager
+def _diagnosed(ctx: Context) -> Iterator[None]:
+    """What index arithmetic refuses deep inside becomes a diagnostic at the place being read."""
+    try:
+        yield
+    except RecursionError:
+        raise ctx.error("AG120", limit=MAX_NESTING) from None
+    except (ExprError, OverflowError) as error:
+        raise ctx.error("AG512", problem=str(error)) from None
 
 
 class _Reader:

@@ -290,7 +290,7 @@ def _example(ctx: Context, place: ast.AST, given: object, signature: Signature, 
     if given is None:
         return {}
     names = {s.name: s for s in signature.shapes}
-    if not isinstance(given, dict) or not all(isinstance(v, int) and k in names for k, v in given.items()):
+    if not isinstance(given, dict) or not all(type(v) is int and k in names for k, v in given.items()):
         raise ctx.error(
             "AG210", place, problem=f"`example` gives a number for each size: {', '.join(names) or 'there are none'}"
         )

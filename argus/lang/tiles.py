@@ -26,6 +26,8 @@ SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<="
 WIDE_CHUNK = 32
 """Registers per value where nothing else decides."""
 
+MASK_CHUNK = 8
+
 
 def elements(tile: Tile) -> list[Element]:
     return [(v, n) for v in tile.pieces for n in range(v.count)]
@@ -52,9 +54,9 @@ def regroup(ctx: Context, tile: Tile, chunk: int) -> Tile:
     return Tile(tile.dtype, tile.dist, tuple(collect(ctx, g) for g in groups))
 
 
-def natural_chunk(count: int) -> int:
-    """The largest piece size up to WIDE_CHUNK that divides the count."""
-    return next(c for c in range(min(count, WIDE_CHUNK), 0, -1) if count % c == 0)
+def natural_chunk(count: int, most: int = WIDE_CHUNK) -> int:
+    """The largest piece size up to `most` that divides the count."""
+    return next(c for c in range(min(count, most), 0, -1) if count % c == 0)
 
 
 def check_index(ctx: Context, tile: Tile, index: tuple[object, ...]) -> tuple[int, ...]:
@@ -124,26 +126,30 @@ def materialise(ctx: Context, c: Coordinates) -> Tile:
     """Coordinates as data: i32 for indices, a mask for conditions."""
     if c.boolean:
         return _mask(ctx, c)
-    made: dict[Expr, Value] = {}
-    for e in c.exprs:
-        if e not in made:
-            made[e] = ctx.b.index(e)
-    items = [(made[e], 0) for e in c.exprs]
-    chunk = natural_chunk(len(items))
-    groups = [items[i : i + chunk] for i in range(0, len(items), chunk)]
-    return Tile(i32, c.dist, tuple(collect(ctx, g) for g in groups))
+    chunk = natural_chunk(len(c.exprs))
+    starts = range(0, len(c.exprs), chunk)
+    return Tile(i32, c.dist, tuple(_indices(ctx, c.exprs[i : i + chunk]) for i in starts))
+
+
+def _indices(ctx: Context, exprs: tuple[Expr, ...]) -> Value:
+    """Indices as one value."""
+    made = {e: ctx.b.index(e) for e in dict.fromkeys(exprs)}
+    return collect(ctx, [(made[e], 0) for e in exprs])
 
 
 def _mask(ctx: Context, c: Coordinates) -> Tile:
+    """A condition per element: differences compared with 0, a few elements at a time so that few are live at once."""
     ops = {e.op for e in c.exprs}
-    arity = {len(e.args) for e in c.exprs}
-    if len(ops) == 1 and len(arity) == 1 and (op := next(iter(ops))) in ("lt", "le", "eq", "ne"):
-        left = Coordinates(c.dist, tuple(e.args[0] - e.args[1] for e in c.exprs))
-        zero = constant(ctx, 0, i32, c.dist)
-        return map_pieces(ctx, op, [materialise(ctx, left), zero])
-    # Mixed forms (some elements decided outright, connectives): the truth value as 0 or 1, compared with 0.
-    as_number = Coordinates(c.dist, tuple(_truth(e) for e in c.exprs))
-    return map_pieces(ctx, "ne", [materialise(ctx, as_number), constant(ctx, 0, i32, c.dist)])
+    op = next(iter(ops))
+    if len(ops) == 1 and op in ("lt", "le", "eq", "ne"):
+        numbers = tuple(e.args[0] - e.args[1] for e in c.exprs)
+    else:
+        # Mixed forms (some elements decided outright, connectives): the truth value as 0 or 1, compared with 0.
+        op, numbers = "ne", tuple(_truth(e) for e in c.exprs)
+    chunk = natural_chunk(len(numbers), MASK_CHUNK)
+    zero = ctx.b.constant(0, i32, chunk)
+    starts = range(0, len(numbers), chunk)
+    return Tile(boolean, c.dist, tuple(ctx.b.map(op, _indices(ctx, numbers[i : i + chunk]), zero) for i in starts))
 
 
 def _truth(e: Expr) -> Expr:

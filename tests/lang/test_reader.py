@@ -9,8 +9,10 @@ import pytest
 
 from argus.ir import ops
 from argus.ir.kernel import Kernel
-from argus.lang import read
+from argus.lang import read, read_value
 from argus.layout.expr import evaluate
+from argus.layout.layout import Layout
+from argus.layout.owner import Owner
 from tests.ir import samples
 
 KERNELS = Path(__file__).parents[2] / "argus" / "kernels"
@@ -90,3 +92,22 @@ def test_importing_a_kernel_gives_a_handle() -> None:
     assert gemm.read(BM=64).settings["BM"] == 64
     with pytest.raises(TypeError, match="is a kernel"):
         gemm(1, 2, 3)
+
+
+def test_values_of_a_file() -> None:
+    layout, fragment = read_value(KERNELS / "gemm.py", "LDS_A", {"BM": 64}), read_value(KERNELS / "gemm.py", "FRAG")
+    assert isinstance(layout, Layout)
+    assert layout.size_bytes == 64 * 128
+    assert isinstance(fragment, Owner)
+    assert read_value(KERNELS / "gemm.py", "nothing") is None
+
+
+def test_names_outside_kernels() -> None:
+    import argus as ag
+
+    assert ag.inf == float("inf")
+    assert isinstance(ag.Layout(row=(4, 16)), Layout)
+    with pytest.raises(TypeError, match="inside a kernel"):
+        ag.barrier()
+    with pytest.raises(AttributeError):
+        _ = ag.barier

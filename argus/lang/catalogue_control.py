@@ -212,8 +212,9 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
     (
         "AG608",
         "unknown-policy",
-        "there is no compiler policy `{name}`",
+        "{problem}",
         "use {known}",
-        "Policies direct the compiler: registers, waves per SIMD, unrolling, store width.",
+        "Policies direct the compiler: how many waves a SIMD should hold (1 to 8), whether accumulators go to AGPRs, "
+        "and whether waits are left to the author. Unrolling and access widths are written in the program itself.",
     ),
 )

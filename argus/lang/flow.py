@@ -81,7 +81,11 @@ def schedule(interp: Expressions, order: object = None, **ratios: object) -> obj
     ctx = interp.ctx
     params: dict[str, int | str] = {}
     if order is not None:
-        params["order"] = want.text(ctx, "ag.schedule", "order", order)
+        params["order"] = text = want.text(ctx, "ag.schedule", "order", order)
+        for word in text.replace(",", " ").split():
+            name, star, count = word.partition("*")
+            if name not in grids.SCHEDULE_CLASSES or (star and not count.isdecimal()):
+                raise ctx.error("AG602", name=word, known=", ".join(grids.SCHEDULE_CLASSES))
     for name, ratio in ratios.items():
         if name not in grids.SCHEDULE_CLASSES:
             raise ctx.error("AG602", name=name, known=", ".join(grids.SCHEDULE_CLASSES))

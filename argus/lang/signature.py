@@ -28,7 +28,12 @@ from argus.layout.expr import Expr, const, var
 
 MAX_BUFFER = 2**31 - 1
 MAX_THREADS = 1024
-POLICIES = ("waves_per_simd", "agpr", "unroll", "store_width", "schedule")
+POLICIES: dict[str, tuple[int | str, ...]] = {
+    "waves_per_simd": tuple(range(1, 9)),
+    "agpr": (False, True),
+    "waits": ("explicit",),
+}
+"""What the compiler can be told: waves to make room for on a SIMD, accumulators in AGPRs, waits left to the author."""
 
 
 class KnobHolder(Protocol):
@@ -318,7 +323,11 @@ def _policies(ctx: Context, place: ast.AST, given: object) -> dict[str, int | st
         raise ctx.error("AG112", place, function="ag.kernel", problem="`policy` is dict(name=value, …)")
     made: dict[str, int | str | bool] = {}
     for name, value in given.items():
-        if name not in POLICIES or not isinstance(value, (int, str)):
-            raise ctx.error("AG608", place, name=name, known=", ".join(POLICIES))
+        if name not in POLICIES:
+            raise ctx.error("AG608", place, problem=f"there is no compiler policy `{name}`", known=", ".join(POLICIES))
+        legal = POLICIES[name]
+        if not any(value == v and type(value) is type(v) for v in legal):
+            problem = f"the policy `{name}` cannot be {value!r}"
+            raise ctx.error("AG608", place, problem=problem, known=", ".join(repr(v) for v in legal))
         made[name] = value
     return made

@@ -26,10 +26,10 @@ from argus.machine.interp_lds import compile_lds
 from argus.machine.interp_matrix import compile_mfma
 from argus.machine.interp_memory import compile_vector_memory
 from argus.machine.interp_operands import Unsupported
+from argus.machine.interp_packed import compile_vector
 from argus.machine.interp_salu import compile_salu
 from argus.machine.interp_scalar_memory import compile_scalar_memory
 from argus.machine.interp_services import Services
-from argus.machine.interp_valu import compile_valu
 from argus.machine.record import WaveRecorder
 from argus.machine.semantics import control
 from argus.machine.semantics.lanes import LANE_OPS
@@ -147,7 +147,7 @@ class Program:
     def _compile(self, inst: Inst) -> Run:
         op, services = inst.op, self._services
         if op in VALU:
-            return compile_valu(inst, services.accum_offset)
+            return compile_vector(inst, services.accum_offset)
         if op in SALU:
             return compile_salu(inst)
         if op in MATRIX:

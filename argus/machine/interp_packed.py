@@ -13,10 +13,11 @@ import numpy as np
 
 from argus.gfx942.inst import Inst, Operand
 from argus.machine.interp_operands import Reader, register, row_writer, vector_source
-from argus.machine.interp_valu import Run, half_writer
+from argus.machine.interp_valu import Run, compile_valu, half_writer
 from argus.machine.semantics.modifiers import constant_bits, output_modifiers, source_modifiers
 from argus.machine.semantics.numpy_backend import NumpyBuilder
 from argus.machine.semantics.table import Op
+from argus.machine.semantics.valu import VALU
 from argus.machine.state import Wave
 
 U32 = np.uint32
@@ -29,6 +30,15 @@ def _bits(inst: Inst, name: str, default: int, count: int) -> tuple[int, ...]:
     value = inst.mods.get(name)
     chosen = tuple(value) if isinstance(value, tuple) else ()
     return chosen + (default,) * (count - len(chosen))
+
+
+PACKED = ("pk16", "pk32", "pkmov", "mix")
+
+
+def compile_vector(inst: Inst, accum_offset: int) -> Run:
+    """The closure that executes any vector arithmetic instruction."""
+    op = VALU[inst.op]
+    return compile_packed(inst, op, accum_offset) if op.shape in PACKED else compile_valu(inst, accum_offset)
 
 
 def compile_packed(inst: Inst, op: Op, accum_offset: int) -> Run:

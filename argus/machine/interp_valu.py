@@ -42,12 +42,8 @@ _HIGH, _LOW16, _HIGH16 = U32(16), U32(0xFFFF), U32(0xFFFF0000)
 
 
 def compile_valu(inst: Inst, accum_offset: int) -> Run:
-    """The closure that executes a vector arithmetic instruction."""
+    """The closure that executes a vector arithmetic instruction of shape plain or dot."""
     op = VALU[inst.op]
-    if op.shape in ("pk16", "pk32", "pkmov", "mix"):
-        from argus.machine.interp_packed import compile_packed
-
-        return compile_packed(inst, op, accum_offset)
     operands = iter(inst.operands)
     results = [next(operands) for word in op.results if word not in IMPLICIT]
     readers = list(_readers(inst, op, operands, results, accum_offset))

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from argus.gfx942.inst import VCC, Inst, Mod, Operand
+from argus.machine.interp_packed import compile_vector
 from argus.machine.interp_salu import compile_salu
-from argus.machine.interp_valu import compile_valu
 from argus.machine.semantics.numpy_backend import FloatMode
 from argus.machine.state import ALL, Wave, Workgroup, bits_of
 
@@ -104,7 +104,7 @@ def run(
     if old is not None:
         put(w, TARGET, old, any(word in WIDE for word in left))
     with np.errstate(all="ignore"):
-        compile_valu(instruction(op, signature, mods, enc, **flags), 256)(w)
+        compile_vector(instruction(op, signature, mods, enc, **flags), 256)(w)
     results = []
     for word in left:
         if word in ("mask", "exec"):

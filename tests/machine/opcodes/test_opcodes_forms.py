@@ -11,7 +11,7 @@ from opcode_softfloat import F16, F32
 
 from argus.gfx942.inst import Inst, Operand
 from argus.machine.interp_lanes import compile_lane_move, lds_lane_row
-from argus.machine.interp_valu import compile_valu
+from argus.machine.interp_packed import compile_vector
 from argus.machine.semantics.lanes import dpp_sources, swizzle_sources
 from argus.machine.semantics.numpy_backend import FloatMode
 from argus.machine.state import ALL
@@ -146,7 +146,7 @@ def test_sdwa_source_selection(source: str, sext: bool) -> None:
     w = wave()
     put(w, 20, values, False)
     operands = (Operand("v", 4), Operand("v", 20, sext=sext))
-    compile_valu(Inst(0, 8, "v_mov_b32", "sdwa", operands, {"src0_sel": source, "dst_sel": "DWORD"}), 256)(w)
+    compile_vector(Inst(0, 8, "v_mov_b32", "sdwa", operands, {"src0_sel": source, "dst_sel": "DWORD"}), 256)(w)
     shift, size = SDWA[source]
     for got, value in zip(get(w, 4, False), values, strict=True):
         want = value >> shift & (1 << size) - 1
@@ -162,7 +162,7 @@ def test_sdwa_destination_selection(target: str, unused: str) -> None:
     put(w, 20, [0x123456F0 + (k & 15) for k in range(64)], False)
     put(w, 4, [0xA1B2C3D4] * 64, False)
     mods = {"dst_sel": target, "dst_unused": unused, "src0_sel": "DWORD"}
-    compile_valu(Inst(0, 8, "v_mov_b32", "sdwa", (Operand("v", 4), Operand("v", 20)), mods), 256)(w)
+    compile_vector(Inst(0, 8, "v_mov_b32", "sdwa", (Operand("v", 4), Operand("v", 20)), mods), 256)(w)
     shift, size = SDWA[target]
     field = (1 << size) - 1
     for k, got in enumerate(get(w, 4, False)):
@@ -204,7 +204,7 @@ def test_dpp(control: dict[str, object], sources: list[int], bound: bool, exec_:
     put(w, 20, [1000 + k for k in LANE], False)
     put(w, 22, [10000 * k for k in LANE], False)
     put(w, 4, [5] * 64, False)
-    compile_valu(instruction("v_add_u32", "u32 = u32 u32", mods, "dpp"), 256)(w)  # type: ignore[arg-type]
+    compile_vector(instruction("v_add_u32", "u32 = u32 u32", mods, "dpp"), 256)(w)  # type: ignore[arg-type]
     for k, got in enumerate(get(w, 4, False)):
         written = bool(exec_ >> k & 1) and (0b1011 >> k // 16 & 1) and (0b0111 >> k // 4 % 4 & 1)
         valid = sources[k] >= 0 and bool(exec_ >> sources[k] & 1)

@@ -10,7 +10,7 @@ from opcode_harness import get, instruction, put, wave
 from opcode_softfloat import F16, F32
 
 from argus.gfx942.inst import Inst, Operand
-from argus.machine.interp_valu import compile_valu
+from argus.machine.interp_packed import compile_vector
 from argus.machine.semantics import VALU
 
 M16, M32 = 0xFFFF, 0xFFFFFFFF
@@ -68,7 +68,7 @@ def test_halves(op: str, selected: bool) -> None:
     w = wave()
     for k, row in enumerate(rows):
         put(w, 20 + 2 * k, row, False)
-    compile_valu(instruction(op, "u32 = " + "u32 " * count, mods), 256)(w)
+    compile_vector(instruction(op, "u32 = " + "u32 " * count, mods), 256)(w)
     for lane, got in enumerate(get(w, 4, False)):
         for shift, chosen, sign in ((0, sel, neg), (16, sel_hi, neg_hi)):
             args = [
@@ -89,7 +89,7 @@ def test_register_pairs(op: str) -> None:
     w = wave()
     for k, row in enumerate(rows):
         put(w, 20 + 2 * k, row, True)
-    compile_valu(instruction(op, "u64 = " + "u64 " * count, mods), 256)(w)
+    compile_vector(instruction(op, "u64 = " + "u64 " * count, mods), 256)(w)
     for lane, got in enumerate(get(w, 4, True)):
         for shift, chosen, sign in ((0, sel, neg), (32, sel_hi, neg_hi)):
             args = [
@@ -104,7 +104,7 @@ def test_packed_move_takes_one_register_of_each_source() -> None:
     w = wave()
     put(w, 20, [0x1111111100000000 + k for k in range(64)], True)
     put(w, 22, [0x3333333322222222] * 64, True)
-    compile_valu(instruction("v_pk_mov_b32", "u64 = u64 u64", {"op_sel": (1, 0)}), 256)(w)
+    compile_vector(instruction("v_pk_mov_b32", "u64 = u64 u64", {"op_sel": (1, 0)}), 256)(w)
     assert get(w, 4, True) == [0x2222222211111111] * 64
 
 
@@ -112,13 +112,13 @@ def test_packed_f32_constant_is_both_halves_and_f16_constant_only_the_low_one() 
     w = wave()
     put(w, 20, [0x3F8000003F800000] * 64, True)
     operands = (Operand("v", 4, 2), Operand("v", 20, 2), Operand("fimm", 0x40000000))
-    compile_valu(Inst(0, 8, "v_pk_mul_f32", "", operands), 256)(w)
+    compile_vector(Inst(0, 8, "v_pk_mul_f32", "", operands), 256)(w)
     assert get(w, 4, True) == [0x4000000040000000] * 64
     put(w, 20, [0x3C003C00] * 64, False)
     operands = (Operand("v", 4), Operand("v", 20), Operand("fimm", 0x40000000))
-    compile_valu(Inst(0, 8, "v_pk_add_f16", "", operands), 256)(w)
+    compile_vector(Inst(0, 8, "v_pk_add_f16", "", operands), 256)(w)
     assert get(w, 4, False) == [0x3C004200] * 64
-    compile_valu(Inst(0, 8, "v_pk_add_f16", "", operands, {"op_sel_hi": (1, 0)}), 256)(w)
+    compile_vector(Inst(0, 8, "v_pk_add_f16", "", operands, {"op_sel_hi": (1, 0)}), 256)(w)
     assert get(w, 4, False) == [0x42004200] * 64
 
 
@@ -132,7 +132,7 @@ def test_mixed_precision(op: str) -> None:
     for k, row in enumerate(rows):
         put(w, 20 + 2 * k, row, False)
     mods = {"op_sel": sel, "op_sel_hi": half, "neg_lo": (0, 1, 0), "neg_hi": (1, 0, 0)}
-    compile_valu(instruction(op, "u32 = u32 u32 u32", mods), 256)(w)
+    compile_vector(instruction(op, "u32 = u32 u32 u32", mods), 256)(w)
     for lane, got in enumerate(get(w, 4, False)):
         args = []
         for k, row in enumerate(rows):

@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 from opcode_harness import batches, run
-from opcode_oracles import ORACLES
+from opcode_oracles_convert import ORACLES
 from opcode_softfloat import F16, F32, F64, Format
 
 from argus.machine.semantics import VALU

@@ -39,6 +39,11 @@ NUMPY: Mapping[str, np.dtype[np.generic]] = {
 OF_NUMPY = {np_dtype: DTYPES[name] for name, np_dtype in NUMPY.items()}
 
 
+EXACT = ("waits", "lds-races", "global-races", "wait-states", "barriers")
+"""The machine's checks without `uninitialised`, which asks whole registers to be defined where LLVM uses only a half of
+a pair (packed f32 with op_sel, the addend of v_mad_u64_u32); results are compared instead."""
+
+
 def tensor(name: str, dtype: DType, count: int, written: bool = False) -> Tensor:
     return Tensor(name, dtype, ("i",), (const(count),), (const(1),), not written, written)
 

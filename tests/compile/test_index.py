@@ -14,7 +14,7 @@ from argus.ir.ops import Access
 from argus.ir.types import i32
 from argus.layout import expr as E
 from argus.layout.expr import Expr, const, var
-from tests.compile.harness import WAVE, kernel, launch, tensor
+from tests.compile.harness import EXACT, WAVE, kernel, launch, tensor
 
 WAVES = 2
 WAVE_NUMBER = wave_variable(WAVES)
@@ -99,7 +99,7 @@ def test_random_expressions(seed: int) -> None:
     out = np.zeros((2, WAVES, WAVE, count), np.int32)
     size = rng.randint(1, 4096)
     k = kernel("index", [z], b, WAVES, shapes=(SIZE,), grid=(const(2), const(1), const(1)))
-    launch(k, out, size, grid=(2, 1, 1))
+    launch(k, out, size, grid=(2, 1, 1), checks=EXACT)
     block, wave, lane = np.meshgrid(np.arange(2), np.arange(WAVES), np.arange(WAVE), indexing="ij")
     here = {"block_x": block, "wave": wave, "lane": lane, "K": size}
     for n, e in enumerate(outside):

@@ -16,11 +16,10 @@ from argus.ir import interp
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Instruction, Tensor, walk
 from argus.lang import read
-from tests.compile.harness import NUMPY
+from tests.compile.harness import EXACT, NUMPY
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted([*(ROOT / "tests/lang/programs").glob("*.py"), *(ROOT / "argus/kernels").glob("[a-z]*.py")])
-CHECKS = ("waits", "lds-races", "global-races", "wait-states", "barriers")
 TOLERANCE = {"f32": 2.0**-16, "f16": 2.0**-9, "bf16": 2.0**-6, "fp8": 2.0**-2, "bf8": 2.0**-1}
 
 
@@ -45,7 +44,7 @@ def first_workgroup(kernel: Kernel) -> None:
     values = [NUMPY[s.dtype.name].type(scalars[s.name]) for s in kernel.scalars]
     result = machine.load(compiled.object).kernel(kernel.name)(
         (1, 1, 1), (kernel.threads, 1, 1), *arrays.values(), *values, *sizes.values(),
-        options=machine.Options(checks=CHECKS, max_steps=2_000_000),
+        options=machine.Options(checks=EXACT, max_steps=2_000_000),
     )  # fmt: skip
     assert not result.reports, result.reports[0]
     for t in kernel.tensors:

@@ -3,8 +3,8 @@
 Proved, for every read of LDS, every thread, element, path and iteration: each byte read has been written before on
 the path (also in the first iteration); and for every op: the registers it needs have been waited for. Together with
 `race_free`, which orders the writes of other waves before the read, this means the read delivers exactly the tags the
-walk computed. For a tensor that is both written and read in one kernel: no load may meet a store of the kernel that
-no barrier orders after its `vm` wait.
+walk computed. A tensor that the kernel both stores to and loads from is never proved: refuted where the interpreter
+meets a race between the two, otherwise `unknown`.
 
 Stated with a coordinate, `ag.check.fresh(sA, K="kt*BK")`, it also proves that what is read belongs to that version:
 every element's K lies in [kt*BK, kt*BK + the step of that expression per iteration).
@@ -22,6 +22,7 @@ import numpy as np
 from argus.check.flow import Flow, Place, bounds_of
 from argus.check.report import Counterexample, Operand, Verdict
 from argus.check.rule import Findings, Rule
+from argus.check.search import launches
 from argus.check.tags import Tags
 from argus.check.threads import Spread
 from argus.check.witness import Execution, decode, replay, smallest_execution
@@ -128,7 +129,7 @@ class Fresh(Rule):
 
     def verdicts(self, flow: Flow) -> list[Verdict]:
         verdicts = [self._verdict(flow, span) for span in self.found.spans()]
-        return verdicts + self.unreadable + _waits(flow)
+        return verdicts + self.unreadable + _waits(flow) + _written_and_read(flow)
 
     def _verdict(self, flow: Flow, span: Span) -> Verdict:
         entries = self.found.at(span)
@@ -196,6 +197,34 @@ def _counterexample(flow: Flow, stale: Stale) -> Counterexample | None:
         "fresh", stale.op.span, stale.op.id, message, execution.sizes, execution.block,
         dict(execution.loops) | dict(stale.op.site), stale.thread // 64, (operand,), hint,
     )  # fmt: skip
+
+
+def _written_and_read(flow: Flow) -> list[Verdict]:
+    """Tensors the kernel both stores to and loads from: refuted where the interpreter meets a race, else unknown."""
+    result = []
+    for tensor in flow.kernel.tensors:
+        stores = [op for op in ops.walk(flow.kernel.body) if isinstance(op, ops.Store) and op.access.memory is tensor]
+        loads = [op for op in ops.walk(flow.kernel.body) if isinstance(op, ops.Load) and op.access.memory is tensor]
+        if not stores or not loads:
+            continue
+        load = loads[0]
+        reason = f"{tensor.name} is stored to and loaded from: the order of the two is not decided"
+        verdict = Verdict("fresh", "unknown", load.span, load.id, "interpreter", reason=reason)
+        for sizes in launches(flow.kernel, 4):
+            outcome = _try(flow, sizes)
+            races = [h for h in outcome.hazards if h.memory == tensor.name and h.kind == "race"] if outcome else []
+            if races:
+                text = f"meets a store of another wave at byte {races[0].byte} of {tensor.name}"
+                operand = Operand("load", 64 * races[0].second[1], 0, text, tensor.name, span=load.span)
+                message = f"a load of {tensor.name} meets a store of the same kernel that nothing orders before it"
+                hint = "wait for the store (ag.wait(vm=0)) before the barrier that publishes it"
+                example = Counterexample(
+                    "fresh", load.span, load.id, message, sizes, (0, 0, 0), {}, 0, (operand,), hint
+                )  # fmt: skip
+                verdict = Verdict("fresh", "refuted", load.span, load.id, "interpreter", counterexample=example)
+                break
+        result.append(verdict)
+    return result
 
 
 def _waits(flow: Flow) -> list[Verdict]:

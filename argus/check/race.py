@@ -80,6 +80,7 @@ class Races:
         self.unit = flow.memory.unit
         self.facts: tuple[Expr, ...] = ()
         self.loops: tuple[tuple[Expr, Expr], ...] = ()
+        self.active: NDArray[np.bool_] = np.ones(flow.threads.shape, dtype=np.bool_)
         self.conflicts: dict[tuple[int, int], Conflict] = {}
         self.unknown: list[tuple[Op, str]] = []
         self.touched: dict[Shared, Op] = {}
@@ -144,11 +145,11 @@ class Races:
 
     def _bytes(self, op: Op, target: Access, buffer: Shared, address: Expr) -> Touch | None:
         spread = self.flow.threads.spread(address)
-        active = np.ones(self.flow.threads.shape, dtype=np.bool_)
+        active = self.active
         if target.guard is not None:
             truth, _ = conditions(self.flow.threads, self.flow.here(target.guard))
             if truth is not None:
-                active = truth
+                active = active & truth
         if spread.rest is None:
             return None
         constant = spread.rest.value if spread.rest.op == "const" else 0
@@ -211,10 +212,12 @@ class Races:
     # -- control flow ----------------------------------------------------------------------------------------------
 
     def branch(self, op: ops.If, live: LiveSet) -> LiveSet:
-        _, shared = conditions(self.flow.threads, self.flow.here(op.cond))
+        truth, shared = conditions(self.flow.threads, self.flow.here(op.cond))
         for inner in ops.walk([*op.then, *op.orelse]):
             if isinstance(inner, ops.Barrier) and shared is None:
                 self.unknown.append((inner, "a barrier under a condition that differs between threads"))
+        if truth is not None:
+            return self.some_threads(op, live, truth)
         before = self.facts
         ends = []
         for guard, block in ((shared, op.then), (None if shared is None else E.lnot(shared), op.orelse)):
@@ -224,6 +227,22 @@ class Races:
             ends.append(self.walk(block, live))
         self.facts = before
         return _union(ends)
+
+    def some_threads(self, op: ops.If, live: LiveSet, truth: NDArray[np.bool_]) -> LiveSet:
+        """A condition on wave and lane: each side belongs to its threads, and both happen."""
+        before = self.active
+        ends = []
+        for mask, block in ((before & truth, op.then), (before & ~truth, op.orelse)):
+            if mask.any():
+                self.active = mask
+                ends.append(self.walk(block, live))
+        self.active = before
+        both = _union(ends)
+        for x in ends[0].values():
+            for y in ends[-1].values():
+                if len(ends) > 1 and x.key not in live and y.key not in live:
+                    self.compare(x, y)
+        return both
 
     def possible(self, guard: Expr) -> bool:
         return self.flow.prover.possible((*self.facts, guard)) is not False

@@ -9,6 +9,8 @@ from typing import Any
 from argus.check import Report, check
 from argus.cli.options import GOOD, UNKNOWN, WRONG, add_kernel_arguments
 from argus.cli.reading import kernel_of
+from argus.compile.schedule import scheduled
+from argus.ir.kernel import Kernel
 
 
 def register(verbs: Any) -> None:
@@ -23,7 +25,12 @@ def exit_code(report: Report) -> int:
     return WRONG if "refuted" in states else UNKNOWN if "unknown" in states else GOOD
 
 
+def judged(kernel: Kernel) -> Report:
+    """The verdicts about the program in the order in which it is emitted: after scheduling, not as it is written."""
+    return check(scheduled(kernel))
+
+
 def handle(args: argparse.Namespace) -> int:
-    report = check(kernel_of(args))
+    report = judged(kernel_of(args))
     print(json.dumps(report.to_json(), indent=2) if args.json else report.render())
     return exit_code(report)

@@ -9,8 +9,8 @@ import argparse
 import sys
 from collections.abc import Mapping
 
-from argus.check import Report, check
-from argus.cli.check import exit_code
+from argus.check import Report
+from argus.cli.check import exit_code, judged
 from argus.cli.options import GOOD, UNKNOWN, sizes
 from argus.cli.reading import kernel_of
 from argus.device.guards import check_sizes
@@ -31,7 +31,7 @@ def add_force(parser: argparse.ArgumentParser) -> None:
 
 def admit(kernel: Kernel, args: argparse.Namespace) -> Report:
     """The checker's report, if the kernel is proved or forced."""
-    report = check(kernel)
+    report = judged(kernel)
     code = exit_code(report)
     if code != GOOD:
         if not args.force:

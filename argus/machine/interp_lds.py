@@ -22,7 +22,7 @@ from argus.machine.interp_operands import Unsupported, register
 from argus.machine.interp_services import MemoryAccess, Services
 from argus.machine.memory import gather, scatter
 from argus.machine.semantics.atomics import TWO_OPERANDS
-from argus.machine.semantics.lanes import LANE_OPS
+from argus.machine.semantics.lanes import LANE_OPS, number
 from argus.machine.semantics.mem import MEMORY, MemoryOp
 from argus.machine.state import LANES, Wave
 
@@ -59,7 +59,7 @@ def _lane_op(inst: Inst, services: Services) -> Run:
 def _element_offsets(inst: Inst, op: MemoryOp) -> list[int]:
     if op.elements == 1:
         return [imm_offset(inst)]
-    return [int(inst.mods.get(name, 0)) * op.stride for name in ("offset0", "offset1")]  # type: ignore[arg-type]
+    return [number(inst.mods, name) * op.stride for name in ("offset0", "offset1")]
 
 
 def _issue(

@@ -19,6 +19,7 @@ from argus.gfx942.inst import Inst, Operand
 from argus.gfx942.mfma import BITS, MFMA, Mfma
 from argus.machine.interp_operands import Unsupported, register
 from argus.machine.semantics.fma import add_rounding_to_f32, fma64
+from argus.machine.semantics.lanes import number
 from argus.machine.semantics.matrix import a_block_source, b_lane_source
 from argus.machine.semantics.modifiers import constant_bits
 from argus.machine.semantics.numpy_backend import NumpyBuilder
@@ -134,7 +135,7 @@ def compile_mfma(inst: Inst, accum_offset: int) -> Run:
     """The closure that executes a dense matrix instruction."""
     m = MFMA[inst.op]
     shape, multiply = _shape(m.name), _product(m)
-    cbsz, abid, blgp = (int(inst.mods.get(name, 0)) for name in ("cbsz", "abid", "blgp"))  # type: ignore[arg-type]
+    cbsz, abid, blgp = (number(inst.mods, name) for name in ("cbsz", "abid", "blgp"))
     if (cbsz and not m.cbsz) or (blgp and m.blgp == "none"):
         raise Unsupported(f"cbsz or blgp on {m.name}")
     d, a, b = (register(o, accum_offset) for o in inst.operands[:3])

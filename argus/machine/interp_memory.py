@@ -19,6 +19,7 @@ from argus.machine.interp_buffers import buffer_addresses
 from argus.machine.interp_operands import Unsupported, register, scalar_source
 from argus.machine.interp_services import Counter, MemoryAccess, Services
 from argus.machine.memory import gather, scatter
+from argus.machine.semantics.lanes import number
 from argus.machine.semantics.mem import MEMORY, MemoryOp
 from argus.machine.state import LANES, PRIVATE_BASE, SHARED_BASE, Wave
 
@@ -31,8 +32,7 @@ _M64 = (1 << 64) - 1
 
 
 def imm_offset(inst: Inst) -> int:
-    value = inst.mods.get("offset", 0)
-    return int(value) if isinstance(value, int) else 0
+    return number(inst.mods, "offset")
 
 
 def global_address(vaddr: Operand, saddr: Operand | None, offset: int, accum_offset: int) -> Callable[[Wave], Any]:

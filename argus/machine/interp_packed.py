@@ -95,10 +95,8 @@ def _half16(operand: Operand, word: str, chosen: int, neg: int, accum_offset: in
         value = (whole >> 16 * chosen) & 0xFFFF
         value = value - (value >> 15 << 16) & 0xFFFFFFFF if word == "i16" else value
         constant = _C32(value)
-        read: Reader = lambda w: constant  # noqa: E731
-    else:
-        read = vector_source(operand, word, accum_offset, {"op_sel": (chosen,)}, 0, "")
-    return _negated(read, word, neg)
+        return _negated(lambda w: constant, word, neg)
+    return _negated(vector_source(operand, word, accum_offset, {"op_sel": (chosen,)}, 0, ""), word, neg)
 
 
 def _negated(read: Reader, word: str, neg: int) -> Reader:
@@ -143,11 +141,11 @@ def _mix(inst: Inst, op: Op, accum_offset: int) -> Run:
 
 
 def _mix_source(operand: Operand, chosen: int, is_half: int, neg: int, absolute: int, accum_offset: int) -> Reader:
-    if is_half:
-        narrow = _half16(operand, "f16", chosen, 0, accum_offset)
-        read: Reader = lambda w: w.builder.f16_to_f32(narrow(w))  # noqa: E731
-    else:
-        read = vector_source(operand, "f32", accum_offset, {}, 0, "")
-    if not (neg or absolute):
-        return read
-    return lambda w: source_modifiers(_PLAIN, "f32", read(w), neg=bool(neg), absolute=bool(absolute))
+    narrow = _half16(operand, "f16", chosen, 0, accum_offset) if is_half else None
+    wide = vector_source(operand, "f32", accum_offset, {}, 0, "")
+
+    def read(w: Wave) -> Any:
+        value = w.builder.f16_to_f32(narrow(w)) if narrow is not None else wide(w)
+        return source_modifiers(_PLAIN, "f32", value, neg=bool(neg), absolute=bool(absolute))
+
+    return read

@@ -28,7 +28,7 @@ from argus.machine.interp_operands import (
     row_writer,
     vector_source,
 )
-from argus.machine.semantics.lanes import dpp_enabled
+from argus.machine.semantics.lanes import dpp_enabled, number
 from argus.machine.semantics.modifiers import output_modifiers
 from argus.machine.semantics.table import IMPLICIT, Op
 from argus.machine.semantics.valu import SATURATING, VALU
@@ -128,11 +128,7 @@ def _bits(row: Row) -> int:
 
 def _output(inst: Inst, word: str, compute: Callable[[Wave], Any]) -> Callable[[Wave], Any]:
     """Output scale and clamp of float results."""
-    scale = 1.0
-    if "mul" in inst.mods:
-        scale = float(int(inst.mods["mul"]))  # type: ignore[arg-type]
-    elif "div" in inst.mods:
-        scale = 1.0 / int(inst.mods["div"])  # type: ignore[arg-type]
+    scale = number(inst.mods, "mul", 1) / number(inst.mods, "div", 1)
     clamp = bool(inst.mods.get("clamp"))
     if not clamp and scale == 1.0:
         return compute
@@ -205,13 +201,14 @@ def _sdwa_writer(inst: Inst, n: int) -> Writer:
 
 def _dpp_writer(inst: Inst, word: str, n: int, accum_offset: int) -> Writer:
     enabled = np.array(dpp_enabled(inst.mods))
-    if inst.mods.get("bound_ctrl"):
-        if enabled.all():
-            return pair_writer(n) if word in ("u64", "f64") else row_writer(n)
-        allowed: Callable[[Wave], Row] = lambda w: enabled  # noqa: E731
-    else:
-        _, valid = dpp_reader(lambda w: _LANE, inst.mods)
-        allowed = lambda w: enabled & valid(w)  # noqa: E731
+    bound = bool(inst.mods.get("bound_ctrl"))
+    if bound and enabled.all():
+        return pair_writer(n) if word in ("u64", "f64") else row_writer(n)
+    _, valid = dpp_reader(lambda w: _LANE, inst.mods)
+
+    def allowed(w: Wave) -> Row:
+        return enabled if bound else enabled & valid(w)
+
     if word in ("u64", "f64"):
         low, high = masked_row_writer(n, allowed), masked_row_writer(n + 1, allowed)
 

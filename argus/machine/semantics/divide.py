@@ -4,9 +4,9 @@ A compiler divides n by d as: scale both (v_div_scale twice), v_rcp of the scale
 scaled quotient and its correction by v_div_fmas, and the special cases by v_div_fixup. The scale keeps every
 intermediate normal; v_div_fmas undoes it: by 2**64 for large and 2**-64 for small quotients (f64: 2**128 and
 2**-128). AMD's CDNA manual prints 2**32 for the f32 factor, which would not undo a scale of 2**64; the later manuals'
-form is used. For a denormal quotient by a huge divisor the manual scales the divisor up, out of range; scaling it down is
-what makes the sequence right, and is used here.
-A NaN quotient of ordinary operands can only come from an overflow on the way, so v_div_fixup makes it infinite.
+form is used. For a denormal quotient by a huge divisor the manual scales the divisor up, out of range; scaling it
+down is what makes the sequence right, and is used here. A NaN quotient of ordinary operands can only come from an
+overflow on the way, so v_div_fixup makes it infinite.
 """
 
 from __future__ import annotations

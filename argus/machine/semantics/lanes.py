@@ -66,25 +66,30 @@ def _row_bcast(lane: int, n: int) -> int:
     return 31 if lane >= 32 else NO_LANE
 
 
+def number(mods: Mapping[str, Mod], name: str, default: int = 0) -> int:
+    """A modifier whose value is a number."""
+    value = mods.get(name, default)
+    if not isinstance(value, int):
+        raise ValueError(f"{name} is a number, not {value!r}")
+    return int(value)
+
+
 def dpp_sources(mods: Mapping[str, Mod]) -> tuple[int, ...]:
     """The source lane of each lane, or -1."""
     quad = mods.get("quad_perm")
     if isinstance(quad, tuple):
         return tuple((i & ~3) + quad[i & 3] for i in range(LANES))
     if "row_bcast" in mods:
-        return tuple(_row_bcast(i, int(mods["row_bcast"])) for i in range(LANES))  # type: ignore[arg-type]
+        return tuple(_row_bcast(i, number(mods, "row_bcast")) for i in range(LANES))
     for name, source in _CONTROLS.items():
         if name in mods:
-            n = mods[name]
-            return tuple(source(i, int(n) if isinstance(n, int) else 0) for i in range(LANES))
+            return tuple(source(i, number(mods, name)) for i in range(LANES))
     raise ValueError(f"unknown DPP control {dict(mods)}")
 
 
 def dpp_enabled(mods: Mapping[str, Mod]) -> tuple[bool, ...]:
     """Which lanes row_mask and bank_mask allow to be written."""
-    rows, banks = mods.get("row_mask", 15), mods.get("bank_mask", 15)
-    if not isinstance(rows, int) or not isinstance(banks, int):
-        raise ValueError(f"DPP masks are numbers, not {rows!r}, {banks!r}")
+    rows, banks = number(mods, "row_mask", 15), number(mods, "bank_mask", 15)
     return tuple(bool(rows >> i // 16 & 1 and banks >> (i // 4) % 4 & 1) for i in range(LANES))
 
 

@@ -83,7 +83,8 @@ def main() -> int:
     print(f"{len(judged)} mutants, {len(wrong)} wrong, {len(refuted)} refuted, {len(faults)} faults,", end=" ")
     print(f"{perf_counter() - start:.0f} s")
     if args.table:
-        args.table.write_text(f"{_HEAD}\n{text}")
+        which = "every mutant" if args.every == 1 else f"every {args.every}th mutant"
+        args.table.write_text(f"{_HEAD}\nThis table: {which} of {args.programs}.\n\n{text}")
     return 1 if faults or len(refuted) < REQUIRED * len(wrong) else 0
 
 

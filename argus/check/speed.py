@@ -23,11 +23,14 @@ from argus.check.report import Counterexample, Operand, Verdict
 from argus.check.rule import Findings, Rule
 from argus.check.tags import Tags
 from argus.check.threads import Spread
-from argus.check.witness import smallest_execution
+from argus.check.witness import BLOCK, smallest_execution
 from argus.gfx942 import lds
 from argus.ir import ops
+from argus.ir.kernel import LANE
 from argus.ir.ops import Access, Memory, Op, Shared
 from argus.ir.types import Span, Value
+from argus.layout import expr as E
+from argus.layout.expr import Expr
 
 RULES = ("bank_free", "vector", "coalesced")
 PERIOD = lds.BANKS * lds.BANK_BYTES
@@ -134,20 +137,37 @@ class Speed(Rule):
         return None
 
     def _lines(self, op: Op, place: Place, access: Access, spread: Spread, args: Mapping[str, object]) -> Slow | None:
-        base = self._base(place, spread, LINE)
-        if base is None:
-            return Slow(op, place, f"has an address not known to be a multiple of {LINE}")
         size = access.count * access.memory.dtype.bytes
-        for w in range(len(base)):
-            active = place.active[w]
-            if not active.any():
-                continue
-            touched = (base[w][active][:, None] + np.arange(size)) // LINE
-            lines, needed = len(np.unique(touched)), -(-int(active.sum()) * size // LINE)
+        for w in range(self.flow.threads.waves):
+            active = np.flatnonzero(place.active[w])
+            groups: dict[Expr, list[int]] = {}
+            for lane in active:
+                rest = spread.rest if spread.rest is not None else spread.rests[w, lane]  # type: ignore[index]
+                groups.setdefault(rest, []).append(int(lane))
+            for rest in groups:
+                if self.flow.prover.holds(place.facts, (rest % LINE).eq(0)) is not True:
+                    return Slow(op, place, f"has an address not known to be a multiple of {LINE}")
+            lines = sum(_distinct(spread.offsets[w][lanes], size) for lanes in groups.values())
+            needed = -(-len(active) * size // LINE)
             if lines > needed:
-                text = f"touches {lines} lines of {LINE} bytes where {needed} would do"
-                return Slow(op, place, text, (64 * w,))
+                return self._counted(op, place, access, w, needed)
         return None
+
+    def _counted(self, op: Op, place: Place, access: Access, wave: int, needed: int) -> Slow:
+        """Rows that look apart may coincide: count the lines of the smallest execution."""
+        found = smallest_execution(self.flow.kernel, self.flow.prover, place)
+        if found is None or not access.address.free() <= {
+            *self.flow.kernel.shapes,
+            *BLOCK,
+            LANE,
+            *_names(place, access),
+        }:
+            return Slow(op, place, "touches lines that were not counted")
+        env: dict[str, int | Addresses] = {**found[0].env, "lane": np.arange(64), "wave": wave}
+        start = np.broadcast_to(np.asarray(E.evaluate(access.address, env)), (64,))[place.active[wave]]
+        lines = _distinct(start, access.count * access.memory.dtype.bytes)
+        threads = (64 * wave,) if lines > needed else ()
+        return Slow(op, place, f"touches {lines} lines of {LINE} bytes where {needed} would do", threads)
 
     def verdicts(self, flow: Flow) -> list[Verdict]:
         result = list(self.wrong)
@@ -182,6 +202,16 @@ _HELP = {
     "vector": "give each lane consecutive elements at an aligned address",
     "coalesced": "let consecutive lanes touch consecutive bytes",
 }
+
+
+def _distinct(start: Addresses, size: int) -> int:
+    """Lines that accesses of `size` bytes at these addresses touch."""
+    return len(np.unique((np.asarray(start)[:, None] + np.arange(size)) // LINE))
+
+
+def _names(place: Place, access: Access) -> set[Expr]:
+    """Loop variables of the place, and the wave, as the address writes them."""
+    return {var for var, _ in place.loops} | {v for v in access.address.free() if v.name == "wave"}
 
 
 def _colliding(kind: lds.Kind, width: int, addresses: Addresses) -> tuple[int, ...]:

@@ -55,9 +55,11 @@ class Row:
 
     @property
     def found(self) -> str:
-        """Reports by code, such as "ARG-M101 x2"."""
-        counts = Counter(report.code for report in self.reports)
-        return ", ".join(f"{code} x{count}" for code, count in sorted(counts.items())) or "none"
+        """Reports by code, such as "ARG-M101 x2"; notes, which are no errors, behind a slash."""
+        errors = Counter(report.code for report in self.reports if report.level == "error")
+        notes = Counter(report.code for report in self.reports if report.level != "error")
+        shown = [", ".join(f"{code} x{count}" for code, count in sorted(c.items())) for c in (errors, notes)]
+        return (shown[0] or "none") + (f" / {shown[1]}" if notes else "")
 
 
 def measure(root: Path, build: Callable[[], Case], executor: Executor, checks: Sequence[CheckName]) -> Row:

@@ -24,6 +24,7 @@ from argus.gfx942.disasm import text
 from argus.machine.errors import LaunchError, MachineError, Place, Report
 from argus.machine.interp_start import float_mode, initial_scalars, initial_v0, mode_register
 from argus.machine.jit.engine import Loaded
+from argus.machine.jit.expand import Layouts
 from argus.machine.jit.frame import GRANULE, Fault
 from argus.machine.jit.objects import Entry, Facts, ObjectStore, source_digest
 from argus.machine.jit.translator import KernelSpec, translate_text
@@ -121,7 +122,7 @@ def execute(prepared: Prepared) -> LaunchResult:
     limits = Limits(
         threads=min(thread_count(), max(1, len(numbers))),
         max_steps=options.max_steps,
-        trace=options.record,
+        trace=Layouts(translated.facts["blocks"]) if options.record else None,
         progress=None if progress is None else lambda done: progress(done, len(numbers)),
     )
     outcome = run(translated.loaded, memory, start_state(prepared, translated.facts), numbers, limits)
@@ -130,13 +131,13 @@ def execute(prepared: Prepared) -> LaunchResult:
     reports = [] if outcome.outside_lds is None else [_lds_report(prepared, outcome.outside_lds)]
     if options.stop and reports:
         raise MachineError(reports[0])
-    return LaunchResult(outcome.steps, len(numbers), reports, _record(prepared, translated, outcome))
+    return LaunchResult(outcome.steps, len(numbers), reports, _record(prepared, outcome))
 
 
-def _record(prepared: Prepared, translated: Translated, outcome: Outcome) -> ExecutionRecord | None:
+def _record(prepared: Prepared, outcome: Outcome) -> ExecutionRecord | None:
     if not prepared.options.record:
         return None
-    waves = outcome.streams.records(translated.facts["blocks"])
+    waves = dict(sorted(outcome.waves.items()))
     return ExecutionRecord(prepared.dispatch.grid, prepared.dispatch.block, waves)
 
 

@@ -1,17 +1,18 @@
 """From traced words to the execution record.
 
-    streams.add(workgroup, words)                 as they come, in order per workgroup
-    streams.records(blocks)                       -> {(workgroup, wave): WaveRecord}
+    recorder = Recorder(Layouts(blocks))
+    recorder.add(workgroup, words, ended)     as they come, in order per workgroup
+    recorder.waves                            -> {(workgroup, wave): WaveRecord}
 
-`blocks` are the entry layouts noted at translation (`tracing.BlockTrace.close`). A stream is cut into entries (the
-only Python loop, one step per executed block); everything else is NumPy indexing per wave. Accesses in which no lane
-took part leave no row.
+`blocks` are the entry layouts noted at translation (`tracing.BlockTrace.close`). A workgroup's words are expanded when
+it ends, straight from the thread's buffer; only words of a workgroup that goes on are copied. They are cut into entries
+(the only Python loop, one step per executed block); everything else is NumPy indexing per wave. Accesses in which no
+lane took part leave no row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,30 +24,26 @@ Words = NDArray[np.int64]
 LANES = 64
 
 
-@dataclass(slots=True)
-class TraceStreams:
-    """Raw words of the traced workgroups."""
+class Recorder:
+    """The records of one thread's workgroups."""
 
-    parts: dict[int, list[Words]] = field(default_factory=dict)
+    def __init__(self, layouts: Layouts) -> None:
+        self.waves: dict[tuple[int, int], WaveRecord] = {}
+        self._layouts = layouts
+        self._unfinished: dict[int, list[Words]] = {}
 
-    def add(self, workgroup: int, words: Words) -> None:
-        self.parts.setdefault(workgroup, []).append(words)
-
-    def merge(self, other: TraceStreams) -> None:
-        for workgroup, parts in other.parts.items():
-            self.parts.setdefault(workgroup, []).extend(parts)
-
-    def records(self, blocks: Sequence[dict[str, Any]]) -> dict[tuple[int, int], WaveRecord]:
-        """The record of every traced wave."""
-        layouts = Layouts(blocks)
-        made: dict[tuple[int, int], WaveRecord] = {}
-        for workgroup, parts in sorted(self.parts.items()):
-            words = parts[0] if len(parts) == 1 else np.concatenate(parts)
-            starts, numbers, waves = _cut(words, layouts.words)
-            for wave in np.unique(waves):
-                own = waves == wave
-                made[workgroup, int(wave)] = layouts.expand(words, starts[own], numbers[own])
-        return made
+    def add(self, workgroup: int, words: Words, ended: bool) -> None:
+        """Take the words a workgroup has written since the last time."""
+        earlier = self._unfinished.pop(workgroup, [])
+        if not ended:
+            self._unfinished[workgroup] = [*earlier, words.copy()]
+            return
+        if earlier:
+            words = np.concatenate([*earlier, words])
+        starts, numbers, waves = _cut(words, self._layouts.words)
+        for wave in np.unique(waves):
+            own = waves == wave
+            self.waves[workgroup, int(wave)] = self._layouts.expand(words, starts[own], numbers[own])
 
 
 def _cut(words: Words, sizes: list[int]) -> tuple[Words, Words, Words]:

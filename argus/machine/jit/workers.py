@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.machine.jit.engine import Loaded
-from argus.machine.jit.expand import TraceStreams
+from argus.machine.jit.expand import Layouts, Recorder
 from argus.machine.jit.frame import (
     CONTEXT_BYTES,
     ROW,
@@ -37,6 +37,7 @@ from argus.machine.jit.frame import (
     Launch,
     Scalar,
 )
+from argus.machine.record import WaveRecord
 
 QUANTUM = 1 << 20
 """Wave-instructions per time slice: about 20 to 100 milliseconds."""
@@ -95,7 +96,7 @@ class Outcome:
     fault: Trouble | None = None
     outside_lds: Trouble | None = None
     stopped: bool = False
-    streams: TraceStreams = field(default_factory=TraceStreams)
+    waves: dict[tuple[int, int], WaveRecord] = field(default_factory=dict)
 
 
 def _aligned(size: int) -> tuple[NDArray[np.uint8], int]:
@@ -161,7 +162,8 @@ class Runner(threading.Thread):
         self.context = self._memory[first : first + 256].view(np.int64)
         self.outcome = Outcome()
         self.error: BaseException | None = None
-        self._trace = np.zeros(TRACE_BYTES // 8 if limits.trace else 0, np.int64)
+        self._recorder = None if limits.trace is None else Recorder(limits.trace)
+        self._trace = np.zeros(0 if limits.trace is None else TRACE_BYTES // 8, np.int64)
         for at, value in zip(Arena, memory.arena, strict=True):
             self.context[at // 8] = value
         for at, value in zip(Arena, memory.private, strict=True):
@@ -186,12 +188,14 @@ class Runner(threading.Thread):
         except BaseException as error:
             self.error = error
         self.outcome.steps = self._get(Context.STEPS)
+        if self._recorder is not None:
+            self.outcome.waves = self._recorder.waves
 
     def _run(self) -> None:
         suspended: deque[Workspace] = deque()
         workspace = Workspace(self.start_state)
         while self._going():
-            taken = self.work.take(1 if self.limits.trace else None)
+            taken = self.work.take(None if self._recorder is None else 1)
             if len(taken) == 0:
                 break
             while len(taken) and self._going():
@@ -234,7 +238,7 @@ class Runner(threading.Thread):
     def _use(self, workspace: Workspace) -> None:
         self._put(Context.LDS, workspace.lds)
         self._put(Context.LDS_SIZE, self.start_state.lds_bytes)
-        if self.limits.trace:
+        if self._recorder is not None:
             self._put(Context.TRACE, self._trace.ctypes.data)
             self._put(Context.TRACE_END, self._trace.ctypes.data + self._trace.nbytes)
 
@@ -252,9 +256,9 @@ class Runner(threading.Thread):
         return self._after(workspace, Exit(self.loaded.advance_workgroup(*pointers)))
 
     def _after(self, workspace: Workspace, reason: Exit) -> Exit:
-        if self.limits.trace:
+        if self._recorder is not None:
             used = (self._get(Context.TRACE) - self._trace.ctypes.data) // 8
-            self.outcome.streams.add(workspace.workgroup, self._trace[:used].copy())
+            self._recorder.add(workspace.workgroup, self._trace[:used], ended=reason == Exit.END)
             if reason == Exit.TRACE_FULL:
                 return self._advance(workspace)
         if reason == Exit.FAULT:
@@ -294,7 +298,7 @@ class Limits:
 
     threads: int = 1
     max_steps: int = 1 << 62
-    trace: bool = False
+    trace: Layouts | None = None
     quantum: int = QUANTUM
     progress: Callable[[int], None] | None = None
 
@@ -360,5 +364,5 @@ def _joined(runners: Sequence[Runner]) -> Outcome:
         total.finished += runner.outcome.finished
         total.fault = total.fault or runner.outcome.fault
         total.outside_lds = total.outside_lds or runner.outcome.outside_lds
-        total.streams.merge(runner.outcome.streams)
+        total.waves.update(runner.outcome.waves)
     return total

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.check.tables import ABSENT, Record, Tables, without_constant
+from argus.check.tables import ABSENT, Kind, Record, Tables, without_constant
 from argus.check.tags import Case, Tags, uniform
 from argus.check.threads import Spread
 from argus.ir import ops
@@ -41,7 +41,7 @@ def elements(flow: Flow, op: Op, access: Access, result: Value) -> Tags:
     tensor = access.memory
     assert isinstance(tensor, Tensor)
     count = access.count
-    kind = "value" if tensor.written else "element"
+    kind: Kind = "value" if tensor.written else "element"
     shape = (*flow.threads.shape, count)
     offset = np.zeros((*shape, flow.tables.width), dtype=np.int32)
     rests: list[Spread] = []
@@ -76,7 +76,7 @@ def _tag_value(tag: ops.Tag, access: Access) -> Expr | None:
 
 
 def _element_records(
-    flow: Flow, kind: str, tensor: Tensor, axes: tuple[int, ...], spreads: list[Spread], offset: NDArray[np.int32]
+    flow: Flow, kind: Kind, tensor: Tensor, axes: tuple[int, ...], spreads: list[Spread], offset: NDArray[np.int32]
 ) -> NDArray[np.int32]:
     whole = all(s.rest is not None for s in spreads)
     record = np.empty(offset.shape[:-1], dtype=np.int32)
@@ -84,14 +84,13 @@ def _element_records(
     for w, lane in places:
         rests = [ABSENT] * flow.tables.width
         for axis, spread in zip(axes, spreads, strict=True):
-            rest = spread.rest if spread.rest is not None else spread.rests[w, lane]  # type: ignore[index]
-            constant, symbolic = without_constant(rest)
+            constant, symbolic = without_constant(spread.at(w, lane))
             rests[axis] = flow.tables.rest(symbolic)
             if whole:
                 offset[..., axis] += constant
             else:
                 offset[w, lane, :, axis] += constant
-        number = flow.tables.intern(Record(kind, tensor.name, tuple(rests)))  # type: ignore[arg-type]
+        number = flow.tables.intern(Record(kind, tensor.name, tuple(rests)))
         if whole:
             record[...] = number
         else:
@@ -123,7 +122,7 @@ def _pads(flow: Flow, access: Access, guard: Expr) -> bool:
     outside = []
     for position, (coordinate, extent) in enumerate(zip(access.coords, tensor.shape, strict=True)):
         c = flow.here(coordinate)
-        last = access.count - 1 if position == access.axis else 0
+        last = access.count - 1 if position == access.axis % len(tensor.axes) else 0
         outside += [(c + last).lt(0), c.ge(extent)]
     return flow.prover.holds(flow.facts, E.lor(guard, *outside)) is True
 

@@ -16,7 +16,7 @@ listeners. The facts of the path are `facts`; `rename` replaces loop variables w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -51,7 +51,14 @@ class Place:
 
 
 class Listener(Protocol):
-    """What a rule may want to hear of; each event comes once per program point and iteration class."""
+    """What a rule may want to hear of; each event comes once per program point and iteration class.
+
+    `mark` and `rewind` take back what was heard during a walk whose guess of an invariant failed.
+    """
+
+    def mark(self) -> int: ...
+
+    def rewind(self, position: int) -> None: ...
 
     def matrix(self, op: ops.Mfma, place: Place, cases: tuple[Case, ...], found: Product) -> None: ...
 
@@ -149,8 +156,10 @@ class Flow:
     def lost(self, value: Value, why: str, op: Op) -> Tags:
         return uniform(self.shape(value), self.tables.lost(why, op.id), self.tables.width)
 
-    def combined(self, op: Op, result: Value, operands: tuple[Tags, ...], combine: object) -> Tags:
-        made = product(operands, combine, self.feasible)  # type: ignore[arg-type]
+    def combined(
+        self, op: Op, result: Value, operands: tuple[Tags, ...], combine: Callable[[tuple[Case, ...]], Case]
+    ) -> Tags:
+        made = product(operands, combine, self.feasible)
         return made if made is not None else self.lost(result, "too many alternatives", op)
 
     def tell(self) -> tuple[Listener, ...]:

@@ -123,14 +123,14 @@ def run(flow: Flow, op: ops.For) -> None:
         head = _data_first(flow, shape, start, head)
     flow.sound.muted -= 1
     for _ in range(MAX_GUESSES):
-        mark = [listener_mark(x) for x in flow.sound.listeners]
+        mark = [listener.mark() for listener in flow.sound.listeners]
         ends = _round(flow, shape, head)
         wrong = _step_fails(flow, shape, head, ends[-1])
         if not wrong:
             _leave(flow, shape, start, ends)
             return
         for listener, position in zip(flow.sound.listeners, mark, strict=True):
-            listener_rewind(listener, position)
+            listener.rewind(position)
         head = next_guess(flow, shape, start, ends[-1])
     _give_up(flow, shape, start, head, ends[-1])
 
@@ -173,21 +173,12 @@ def _data_first(flow: Flow, shape: Shape, start: State, head: State) -> State:
 def _check_bounds(flow: Flow, shape: Shape) -> None:
     """Expressions were simplified with the variable's declared bounds, so the loop must stay within them."""
     var = shape.op.var
+    if any(v.name in ("lane", "wave") for v in shape.lo.free() | shape.hi.free()):
+        flow.problems.append((shape.op, f"the range of {var.name} must be the same for all threads"))
     limits = [E.TRUE if var.lo is None else shape.lo.ge(var.lo), E.TRUE if var.hi is None else shape.hi.le(var.hi + 1)]
     for limit in limits:
         if flow.prover.holds(flow.facts, limit) is not True:
             flow.problems.append((shape.op, f"{var.name} may leave its stated bounds {var.lo}..{var.hi}"))
-
-
-def listener_mark(listener: object) -> int:
-    mark = getattr(listener, "mark", None)
-    return int(mark()) if mark is not None else 0
-
-
-def listener_rewind(listener: object, position: int) -> None:
-    rewind = getattr(listener, "rewind", None)
-    if rewind is not None:
-        rewind(position)
 
 
 def _round(flow: Flow, shape: Shape, head: State) -> list[State]:
@@ -281,12 +272,12 @@ def _give_up(flow: Flow, shape: Shape, start: State, head: State, out: State) ->
     wrong = set(_step_fails(flow, shape, head, out))
     while True:
         head = [uniform(t.shape, lost, flow.tables.width) if n in wrong else t for n, t in enumerate(head)]
-        marks = [listener_mark(x) for x in flow.sound.listeners]
+        marks = [listener.mark() for listener in flow.sound.listeners]
         ends = _round(flow, shape, head)
         more = set(_step_fails(flow, shape, head, ends[-1])) - wrong
         if not more:
             _leave(flow, shape, start, ends)
             return
         for listener, position in zip(flow.sound.listeners, marks, strict=True):
-            listener_rewind(listener, position)
+            listener.rewind(position)
         wrong |= more

@@ -142,8 +142,7 @@ class Speed(Rule):
             active = np.flatnonzero(place.active[w])
             groups: dict[Expr, list[int]] = {}
             for lane in active:
-                rest = spread.rest if spread.rest is not None else spread.rests[w, lane]  # type: ignore[index]
-                groups.setdefault(rest, []).append(int(lane))
+                groups.setdefault(spread.at(w, int(lane)), []).append(int(lane))
             for rest in groups:
                 if self.flow.prover.holds(place.facts, (rest % LINE).eq(0)) is not True:
                     return Slow(op, place, f"has an address not known to be a multiple of {LINE}")

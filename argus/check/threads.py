@@ -31,6 +31,15 @@ class Spread:
     rest: Expr | None
     rests: PerThread | None = None
 
+    def at(self, wave: int, lane: int) -> Expr:
+        """The symbolic part in one thread."""
+        if self.rest is not None:
+            return self.rest
+        assert self.rests is not None
+        rest = self.rests[wave, lane]
+        assert isinstance(rest, Expr)
+        return rest
+
     def constant(self) -> NDArray[np.int64] | None:
         """The value itself, when nothing symbolic remains."""
         if self.rest is not None and self.rest.op == "const":

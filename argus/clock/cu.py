@@ -46,6 +46,7 @@ class ComputeUnit:
         self.launch_gap = int(parameters["wave_launch_clocks"])
         self.lds_queue_size = int(parameters["lds_queue"])
         self.vmem_queue_size = int(parameters["vmem_queue"])
+        self.vmem_least = int(parameters["vmem_least_clocks"])
         self.coexec = parameters["matrix_coexec"] != 0
         self.rotating = parameters.choice("arbitration") == "rotating"
         self.busy = Busy()
@@ -289,7 +290,7 @@ class ComputeUnit:
             self.vmem_free = start + access.clocks
             queue.append(start)
             self.busy.vmem += access.clocks
-            tail = start + access.clocks - TURN
+            tail = start + access.clocks - self.vmem_least
             if access.store or access.atomic:
                 done = self.memory.write(access.lines, access.bytes, tail)
             else:

@@ -25,7 +25,7 @@ from argus.clock.parameters import PARAMETERS, Parameters
 from argus.gfx942.chip import CLOCK_MAX_MHZ
 
 LOWEST_MHZ = 500.0
-_STEPS = 40
+_STEPS = 24
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,117 @@
+"""What workgroups do to each other: shared lines of an XCD's L2, atomics on one line, unequal work."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from kernels import compile_ir, run
+from programs import LANE, Program, load
+
+from argus.clock.atomics import busiest_line
+from argus.clock.launch import estimate
+from argus.clock.model import Resources, time_waves
+from argus.clock.parameters import PARAMETERS
+from argus.clock.xcd import fetches_per_miss
+from argus.gfx942.inst import Inst
+from argus.machine.record import GLOBAL, NO_ADDRESS, ExecutionRecord, WaveRecorder
+
+ATOMIC = """
+declare i32 @llvm.amdgcn.workitem.id.x()
+define amdgpu_kernel void @count(ptr addrspace(1) inreg %out) {
+  %lane = call i32 @llvm.amdgcn.workitem.id.x()
+  %one = icmp eq i32 %lane, 0
+  br i1 %one, label %add, label %done
+add:
+  %old = atomicrmw add ptr addrspace(1) %out, i32 1 syncscope("agent") monotonic
+  br label %done
+done:
+  ret void
+}
+"""
+
+READ = """
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare i32 @llvm.amdgcn.workgroup.id.x()
+define amdgpu_kernel void @read(ptr addrspace(1) inreg %from, ptr addrspace(1) inreg %to, i32 inreg %apart) {
+  %lane = call i32 @llvm.amdgcn.workitem.id.x()
+  %group = call i32 @llvm.amdgcn.workgroup.id.x()
+  %start = mul i32 %group, %apart
+  %at = add i32 %start, %lane
+  %p = getelementptr i32, ptr addrspace(1) %from, i32 %at
+  %v = load i32, ptr addrspace(1) %p
+  %q = getelementptr i32, ptr addrspace(1) %to, i32 %lane
+  store i32 %v, ptr addrspace(1) %q
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize(("apart", "expected"), [(0, 5.0), (64, 1.0)])
+def test_lines_are_fetched_once_for_all_who_share_them(apart: int, expected: float) -> None:
+    """Five workgroups of one XCD read the same 256 bytes, or each its own."""
+    groups = 40
+    source, out = np.zeros(groups * 64 + 64, np.int32), np.zeros(64, np.int32)
+    done = run(compile_ir(READ), groups, 64, source, out, np.int32(apart), workgroups=list(range(0, groups, 8)))
+    found = fetches_per_miss(done.record, done.insts, range(0, groups, 8))
+    assert set(found.values()) == {expected}
+    assert len(found) == (2 if apart == 0 else 10)
+
+
+def _reader(lines: list[int], inst: Inst) -> WaveRecorder:
+    recorder = WaveRecorder()
+    for line in lines:
+        recorder.instruction(inst.pc, 1)
+        addresses = np.full(64, NO_ADDRESS, np.uint64)
+        addresses[0] = line * 128
+        recorder.access(addresses, 4, GLOBAL)
+    return recorder
+
+
+@pytest.mark.parametrize(("between", "expected"), [(100, 2.0), (1_000, 4.0), (20_000, 2.0)])
+def test_a_line_evicted_meanwhile_is_fetched_again(between: int, expected: float) -> None:
+    """Two workgroups read line 0 first and last, each other lines between: kept by the L1, by the L2, by none."""
+    done = run(compile_ir(READ), 1, 64, np.zeros(128, np.int32), np.zeros(64, np.int32), np.int32(0))
+    inst = next(inst for inst in done.insts if inst.op.startswith("global_load"))
+    waves = {
+        (group, 0): _reader([0, *range(1 + group * between, 1 + (group + 1) * between), 0], inst).finish()
+        for group in (0, 8)
+    }
+    found = fetches_per_miss(ExecutionRecord((16, 1, 1), (64, 1, 1), waves), done.insts, [0, 8])
+    assert found[0] == expected
+
+
+@pytest.mark.parametrize("groups", [8, 64])
+def test_atomics_on_one_line_are_counted_for_the_whole_grid(groups: int) -> None:
+    done = run(compile_ir(ATOMIC), groups, 64, np.zeros(1, np.int32))
+    assert busiest_line(done.record, done.insts, groups) == groups
+    assert busiest_line(done.record, done.insts, 10 * groups) == 10 * groups
+
+
+def test_a_hot_line_bounds_the_launch() -> None:
+    timing = _one_load()
+    launch = estimate(timing, 304, hbm_bytes=0, hot_atomics=1e6)
+    assert launch.bound == "atomics"
+    assert launch.cycles == 1e6 * PARAMETERS["atomic_clocks"]
+
+
+def test_unequal_work_lengthens_the_launch_by_its_longest_workgroup() -> None:
+    timing = _one_load()
+    even = estimate(timing, 304, hbm_bytes=0, work={0: 1.0, 100: 1.0})
+    uneven = estimate(timing, 304, hbm_bytes=0, work={0: 1.0, 303: 3.0})
+    assert even.work_error is None
+    assert uneven.parts["compute"] == 3 * even.parts["compute"]
+    assert uneven.work_error == pytest.approx(0.5)
+
+
+def test_tensors_that_fit_the_infinity_cache_are_free_when_it_is_warm() -> None:
+    timing = _one_load()
+    assert estimate(timing, 304, hbm_bytes=1e8, warm=True).hbm_bytes == 0
+    assert estimate(timing, 304, hbm_bytes=1e8).hbm_bytes == 1e8
+    assert estimate(timing, 304, hbm_bytes=1e9, warm=True).hbm_bytes == 1e9
+
+
+def _one_load():
+    program = Program()
+    program.add(program.vmem(), load(16, LANE * 16))
+    program.add(program.wait(vm=0))
+    return time_waves(program.ops, {0: [program.wave(0, 0)]}, Resources(lds_bytes=65536), resident=1)

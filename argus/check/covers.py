@@ -21,7 +21,7 @@ from argus.check.accesses import elements
 from argus.check.flow import Flow, Place, bounds_of
 from argus.check.report import Counterexample, Operand, Verdict
 from argus.check.rule import Rule
-from argus.check.search import launches
+from argus.check.search import launches, varied
 from argus.check.tags import Tags
 from argus.ir import interp, ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z
@@ -202,7 +202,7 @@ def _injective(
 
 
 def _counterexample(flow: Flow, tensor: Tensor, span: Span, op: int) -> Counterexample | None:
-    for sizes in launches(flow.kernel, 8):
+    for sizes in [*varied(flow.kernel), *launches(flow.kernel, 6)]:
         try:
             outcome = interp.run(flow.kernel, {}, sizes)
         except (interp.InterpError, ExprError):

@@ -19,7 +19,7 @@ from argus.check.accesses import elements
 from argus.check.flow import Flow, Place, bounds_of
 from argus.check.report import Counterexample, Operand, Verdict
 from argus.check.rule import Findings, Rule
-from argus.check.search import interference, launches
+from argus.check.search import interference, varied
 from argus.check.tags import Case, Tags
 from argus.check.witness import Execution, influence, smallest_execution
 from argus.ir import interp, ops
@@ -154,7 +154,7 @@ class Placed(Rule):
                 numbers = flow.tables.tensor_axes[tensor]
                 if not tensor.read or axis not in numbers:
                     continue
-                where_to_look = launches(flow.kernel, 4)
+                where_to_look = varied(flow.kernel)
                 found = interference(flow.kernel, output, tensor, numbers.index(axis), position, where_to_look)
                 if found is not None:
                     sizes, where, value = found

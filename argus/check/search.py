@@ -43,6 +43,20 @@ def launches(kernel: Kernel, limit: int = MAX_SIZES) -> list[dict[str, int]]:
     return found
 
 
+def varied(kernel: Kernel) -> list[dict[str, int]]:
+    """The smallest launch, and the smallest with several blocks in each direction, and in two at once."""
+    found = launches(kernel, 400)
+    grids = [tuple(int(E.evaluate(g, sizes)) for g in kernel.grid) for sizes in found]
+    wishes = ((1, 1, 1), (2, 1, 1), (1, 2, 1), (2, 2, 1), (1, 1, 2))
+    chosen = []
+    for wish in wishes:
+        fitting = [
+            s for s, grid in zip(found, grids, strict=True) if all(n >= w for n, w in zip(grid, wish, strict=True))
+        ]
+        chosen += [sizes for sizes in fitting[:1] if sizes not in chosen]
+    return chosen
+
+
 def _choices(kernel: Kernel, symbol: Expr) -> list[int]:
     """Small numbers, and multiples of the constants that divide this symbol in requirements and grid."""
     units = {1}

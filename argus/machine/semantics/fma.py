@@ -52,8 +52,10 @@ def fma32(a: F32, b: F32, c: F32) -> F32:
 
 def fma64_scalar(a: float, b: float, c: float) -> float:
     """a * b + c of three f64 numbers with one rounding."""
-    if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
+    if not (math.isfinite(a) and math.isfinite(b)):
         return a * b + c
+    if not math.isfinite(c):
+        return c
     an, ad = a.as_integer_ratio()
     bn, bd = b.as_integer_ratio()
     cn, cd = c.as_integer_ratio()

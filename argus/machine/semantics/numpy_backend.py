@@ -26,6 +26,11 @@ U8, U16, U32, U64 = np.uint8, np.uint16, np.uint32, np.uint64
 I32, I64, F16, F32, F64 = np.int32, np.int64, np.float16, np.float32, np.float64
 
 
+def _number(x: Array, y: Array, first: Array) -> Array:
+    """x where `first` holds or y is a NaN (of either kind), else y."""
+    return np.where(first | np.isnan(y), x, y)
+
+
 @dataclass(frozen=True, slots=True)
 class FloatMode:
     """The parts of the MODE register that change arithmetic."""
@@ -197,11 +202,11 @@ class NumpyBuilder:
 
     def fmin32(self, a: Array, b: Array) -> Array:
         x, y = a.view(F32), b.view(F32)
-        return np.where(x == y, a | b, np.fmin(x, y).view(U32))
+        return np.where(x == y, a | b, _number(x, y, x < y).view(U32))
 
     def fmax32(self, a: Array, b: Array) -> Array:
         x, y = a.view(F32), b.view(F32)
-        return np.where(x == y, a & b, np.fmax(x, y).view(U32))
+        return np.where(x == y, a & b, _number(x, y, x > y).view(U32))
 
     def feq32(self, a: Array, b: Array) -> Array:
         return a.view(F32) == b.view(F32)
@@ -249,11 +254,11 @@ class NumpyBuilder:
 
     def fmin64(self, a: Array, b: Array) -> Array:
         x, y = a.view(F64), b.view(F64)
-        return np.where(x == y, a | b, np.fmin(x, y).view(U64))
+        return np.where(x == y, a | b, _number(x, y, x < y).view(U64))
 
     def fmax64(self, a: Array, b: Array) -> Array:
         x, y = a.view(F64), b.view(F64)
-        return np.where(x == y, a & b, np.fmax(x, y).view(U64))
+        return np.where(x == y, a & b, _number(x, y, x > y).view(U64))
 
     def feq64(self, a: Array, b: Array) -> Array:
         return a.view(F64) == b.view(F64)

@@ -21,7 +21,7 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 from argus import machine
-from argus.clock import kernel_resources, time_launch
+from argus.clock import Launch, kernel_resources, time_launch
 from argus.clock.model import room_for
 from argus.clock.observe import observe
 from argus.gfx942.chip import CUS_PER_XCD, XCDS
@@ -182,39 +182,39 @@ def rows_of(facts: Path) -> Iterator[tuple[Config, int, Measured]]:
 def simulated(root: Path, facts: Path) -> Iterator[dict[str, Any]]:
     objects = {config: compiled(config) for config in CONFIGS}
     for config, size, row in rows_of(facts):
-        code, lds = objects[config]
-        bm, bn, _ = config.tile
-        kernel = machine.load(code).kernel("matmul")
-        resources = replace(kernel_resources(kernel.info), lds_bytes=lds)
-        room = room_for(resources, config.warps)
-        side = max(room, 1)
-        m, n = side * bm, side * bn
-        a, b, c = np.zeros((m, size), BF16), np.zeros(size * n, BF16), np.zeros((m, n), BF16)
-        scalars = (np.int32(x) for x in (m, n, size, size, n, size, n))
-        diagonal = {tile_of(config, pid, side, side): pid for pid in range(side * side)}
-        chosen = [diagonal[i, i] for i in range(side)]
-        seen = observe(
-            kernel,
-            side * side,
-            64 * config.warps,
-            (a, b, c, *scalars, None, None),
-            lds=lds - kernel.info.group_segment_fixed_size,
-            workgroups=chosen,
-        )
-        record = renumbered(seen.record, chosen)
-        _, launch = time_launch(
-            record,
-            seen.insts,
-            seen.kernel,
-            dynamic_lds=seen.lds,
-            grid=(size // bm) * (size // bn),
-            flops=row.flops,
-            hbm_bytes=row.bytes,
-            element="bf16",
-            warm=True,
-            l2_sharers=sharers(config, size, room),
-        )
-        yield line(row, launch)
+        yield line(row, launch_of(config, size, *objects[config]))
+
+
+def launch_of(config: Config, size: int, code: bytes, lds: int, placed: Config | None = None) -> Launch:
+    """The launch of one square GEMM; `placed` places its tiles as another configuration does."""
+    bm, bn, _ = config.tile
+    kernel = machine.load(code).kernel("matmul")
+    room = room_for(replace(kernel_resources(kernel.info), lds_bytes=lds), config.warps)
+    m, n = room * bm, room * bn
+    a, b, c = np.zeros((m, size), BF16), np.zeros(size * n, BF16), np.zeros((m, n), BF16)
+    scalars = (np.int32(x) for x in (m, n, size, size, n, size, n))
+    number_of = {tile_of(config, pid, room, room): pid for pid in range(room * room)}
+    chosen = [number_of[i, i] for i in range(room)]
+    seen = observe(
+        kernel,
+        room * room,
+        64 * config.warps,
+        (a, b, c, *scalars, None, None),
+        lds=lds - kernel.info.group_segment_fixed_size,
+        workgroups=chosen,
+    )
+    return time_launch(
+        renumbered(seen.record, chosen),
+        seen.insts,
+        seen.kernel,
+        dynamic_lds=seen.lds,
+        grid=(size // bm) * (size // bn),
+        flops=2.0 * size**3,
+        hbm_bytes=6.0 * size**2,
+        element="bf16",
+        warm=True,
+        l2_sharers=sharers(placed or config, size, room),
+    )[1]
 
 
 def renumbered(record: ExecutionRecord, chosen: list[int]) -> ExecutionRecord:

@@ -80,6 +80,31 @@ def test_a_line_evicted_meanwhile_is_fetched_again(between: int, expected: float
     assert found[0] == expected
 
 
+def _tile(number: int, remapped: bool) -> tuple[int, int]:
+    """Tiles of a 64 x 64 grid in groups of four rows; remapped: every XCD gets a run of consecutive numbers."""
+    if remapped:
+        number = number % 8 * 512 + number // 8
+    return number // 256 * 4 + number % 4, number % 256 // 4
+
+
+def test_xcd_aware_mapping_moves_fewer_lines_beyond_the_l2() -> None:
+    """In plain order the first 38 tiles of an XCD lie in 2 rows and 32 columns; remapped, in 4 rows and 10 columns."""
+    done = run(compile_ir(READ), 1, 64, np.zeros(128, np.int32), np.zeros(64, np.int32), np.int32(0))
+    inst = next(inst for inst in done.insts if inst.op.startswith("global_load"))
+    numbers = list(range(0, 304, 8))
+    misses = {}
+    for remapped in (False, True):
+        waves = {}
+        for number in numbers:
+            row, column = _tile(number, remapped)
+            lines = [*range(1000 * row, 1000 * row + 4), *range(500_000 + 1000 * column, 500_004 + 1000 * column)]
+            waves[number, 0] = _reader(lines, inst).finish()
+        found = fetches_per_miss(ExecutionRecord((4096, 1, 1), (64, 1, 1), waves), done.insts, numbers)
+        misses[remapped] = len(found)
+        assert sum(found.values()) == len(numbers) * 8
+    assert misses == {False: 4 * (2 + 32), True: 4 * (4 + 10)}
+
+
 @pytest.mark.parametrize("groups", [8, 64])
 def test_atomics_on_one_line_are_counted_for_the_whole_grid(groups: int) -> None:
     done = run(compile_ir(ATOMIC), groups, 64, np.zeros(1, np.int32))

@@ -283,7 +283,9 @@ def run_case(number: int, executor: Executor, all_seeds: list[Seed], pool: Pool)
         try:
             kernel = load(data).kernel()
             block = kernel.info.required_workgroup_size or (rng.choice((64, 100, 128)), 1, 1)
-            prepared = kernel.prepare(1, block, arguments(kernel, rng), rng.choice((0, 4096)), None, options)
+            prepared = kernel.prepare(
+                1, block, arguments(kernel, rng), 0 if rng.random() < 0.9 else 4096, None, options
+            )
             end = _execute(prepared, executor)
         except LoadError:
             end = "LoadError"

@@ -15,6 +15,7 @@ import json
 import re
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,7 @@ def main() -> int:
     parser.add_argument("facts", type=Path, help="folder with calibration.csv")
     parser.add_argument("--only", choices=("xcd", "falcon", "assembly", "swizzle"))
     options = parser.parse_args()
-    effects = {
+    effects: dict[str, Callable[[], list[str]]] = {
         "swizzle": swizzle,
         "falcon": falcon,
         "xcd": xcd_mapping,

@@ -33,8 +33,8 @@ TARGET = GPUTarget("hip", "gfx942", 64)
 DIVISIBLE = [["tt.divisibility", 16]]
 
 
-@triton.jit
-def matmul(
+@triton.jit  # type: ignore[untyped-decorator]
+def matmul(  # type: ignore[no-untyped-def]
     a,
     b,
     c,
@@ -51,7 +51,7 @@ def matmul(
     GROUP: tl.constexpr,
     XCDS: tl.constexpr,
     NT: tl.constexpr,
-):
+) -> None:
     pid = tl.program_id(0)
     rows, columns = tl.cdiv(m, BM), tl.cdiv(n, BN)
     if XCDS > 1:

@@ -282,7 +282,7 @@ def run_case(number: int, executor: Executor, all_seeds: list[Seed], pool: Pool)
     with mock.patch.object(launch_module, "Arena", arena), mock.patch.object(workers, "_aligned", fenced_workspace):
         try:
             kernel = load(data).kernel()
-            block = kernel.info.required_workgroup_size or (rng.choice((64, 100, 128)), 1, 1)
+            block = kernel.info.required_workgroup_size or min(rng.choice((64, 100, 128)), _most_threads(kernel))
             prepared = kernel.prepare(
                 1, block, arguments(kernel, rng), 0 if rng.random() < 0.9 else 4096, None, options
             )
@@ -297,6 +297,10 @@ def run_case(number: int, executor: Executor, all_seeds: list[Seed], pool: Pool)
     if strays:
         raise AssertionError(f"{strays} bytes between the allocations were changed")
     return f"{damage} {end}"
+
+
+def _most_threads(kernel: Kernel) -> int:
+    return max(1, kernel.info.max_flat_workgroup_size)
 
 
 def _execute(prepared: Prepared, executor: Executor) -> str:

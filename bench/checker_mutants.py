@@ -83,7 +83,7 @@ def main() -> int:
     print(f"{len(judged)} mutants, {len(wrong)} wrong, {len(refuted)} refuted, {len(faults)} faults,", end=" ")
     print(f"{perf_counter() - start:.0f} s")
     if args.table:
-        which = "every mutant" if args.every == 1 else f"every {args.every}th mutant"
+        which = "every mutant" if args.every == 1 else f"one mutant in {args.every}"
         args.table.write_text(f"{_HEAD}\nThis table: {which} of {args.programs}.\n\n{text}")
     return 1 if faults or len(refuted) < REQUIRED * len(wrong) else 0
 
@@ -91,8 +91,7 @@ def main() -> int:
 _HEAD = """# Mutation suite
 
 Made by `python bench/checker_mutants.py --table docs/mutation.md`. *Wrong*: the independent interpreter computes
-another
-result than numpy, meets a hazard, or writes an element not exactly once, at one of the program's sizes or at the sizes
+another result than numpy, meets a hazard, or writes an element not exactly once, at one of the program's sizes or at the sizes
 of the checker's own counterexample.
 """
 

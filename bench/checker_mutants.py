@@ -91,8 +91,8 @@ def main() -> int:
 _HEAD = """# Mutation suite
 
 Made by `python bench/checker_mutants.py --table docs/mutation.md`. *Wrong*: the independent interpreter computes
-another result than numpy, meets a hazard, or writes an element not exactly once, at one of the program's sizes or at the sizes
-of the checker's own counterexample.
+another result than numpy, meets a hazard, or writes an element not exactly once, at one of the program's sizes or at
+the sizes of the checker's own counterexample.
 """
 
 

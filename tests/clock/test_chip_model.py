@@ -105,6 +105,18 @@ def test_xcd_aware_mapping_moves_fewer_lines_beyond_the_l2() -> None:
     assert misses == {False: 4 * (2 + 32), True: 4 * (4 + 10)}
 
 
+def test_a_part_of_the_workgroups_stands_for_all() -> None:
+    """Ten of forty workgroups that all read one table, and each lines of its own."""
+    done = run(compile_ir(READ), 1, 64, np.zeros(128, np.int32), np.zeros(64, np.int32), np.int32(0))
+    inst = next(inst for inst in done.insts if inst.op.startswith("global_load"))
+    numbers = list(range(0, 80, 8))
+    waves = {(n, 0): _reader([0, 1, 1000 + n], inst).finish() for n in numbers}
+    record = ExecutionRecord((320, 1, 1), (64, 1, 1), waves)
+    found = fetches_per_miss(record, done.insts, numbers, together=40)
+    assert found[0] == found[1] == pytest.approx(40)
+    assert {found[1000 + n] for n in numbers} == {1.0}
+
+
 @pytest.mark.parametrize("groups", [8, 64])
 def test_atomics_on_one_line_are_counted_for_the_whole_grid(groups: int) -> None:
     done = run(compile_ir(ATOMIC), groups, 64, np.zeros(1, np.int32))

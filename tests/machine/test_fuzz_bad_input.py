@@ -166,3 +166,21 @@ def test_more_lds_than_there_is(fixed: int, dynamic: int, executor: str) -> None
     with pytest.raises(LaunchError, match=f"kernel kernel asks for {fixed + dynamic} bytes of LDS") as refused:
         kernel(1, 64, None, executor=executor, lds=dynamic)
     assert refused.value.report.code == "ARG-M108"
+
+
+def test_more_registers_than_there_are(executor: str) -> None:
+    """The descriptor cannot state more than 512; the metadata can."""
+    stated = b".vgpr_count\xcd"
+    data = assemble("s_endpgm", vgprs=512, accum=256)
+    assert stated + (512).to_bytes(2, "big") in data
+    greedy = data.replace(stated + (512).to_bytes(2, "big"), stated + (600).to_bytes(2, "big"))
+    with pytest.raises(LaunchError, match="kernel kernel asks for 600 registers") as refused:
+        machine.load(greedy).kernel()(1, 64, None, executor=executor)
+    assert refused.value.report.code == "ARG-M108"
+
+
+def test_more_scratch_than_there_is(executor: str) -> None:
+    kernel = machine.load(assemble("s_endpgm", scratch=1 << 30)).kernel()
+    with pytest.raises(LaunchError, match=f"kernel kernel asks for {1 << 30} bytes of scratch") as refused:
+        kernel(1, 64, None, executor=executor)
+    assert refused.value.report.code == "ARG-M108"

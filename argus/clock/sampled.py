@@ -4,8 +4,8 @@
     timing, launch = time_observed(work, seen)
 
 First the workgroups that meet on one compute unit, and `STRATA` others spread over the grid by the seed, which tell
-whether all do the same work. If one XCD's worth of workgroups is affordable (`AFFORDABLE` wave instructions), those are
-executed too: then it is known which of them share cache lines. The same seed gives the same sample and the same time.
+whether all do the same work. Then as many of the workgroups that run on one XCD at a time as `AFFORDABLE` wave
+instructions allow, chosen by the seed: they tell who shares cache lines. The same seed gives the same sample and time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from argus.clock.launch import Launch
 from argus.clock.model import room_for
 from argus.clock.observe import Observed, observe
 from argus.clock.parameters import PARAMETERS, Parameters
-from argus.clock.timer import kernel_resources, time_launch, together_on_xcd, workgroups_to_record
+from argus.clock.timer import LEAST_SHARERS, kernel_resources, time_launch, workgroups_to_record
 from argus.clock.timing import Timing
 from argus.gfx942.chip import WAVE_LANES, XCDS
 from argus.gfx942.mfma import MFMA
@@ -77,9 +77,13 @@ def sample(work: Work, seed: int = 0) -> Observed:
 
     seen = run(few)
     each = seen.record.instructions / len(few)
-    if each * together_on_xcd(work.workgroups, room) > AFFORDABLE[seen.executor]:
+    on_xcd = workgroups_to_record(work.workgroups, room, sharing=True)
+    count = min(len(on_xcd), int(AFFORDABLE[seen.executor] / each))
+    if count < min(len(on_xcd), LEAST_SHARERS):
         return seen
-    return run(sorted({*few, *workgroups_to_record(work.workgroups, room, sharing=True)}), seen.executor)
+    others = [number for number in on_xcd if number not in few]
+    more = random.Random(seed).sample(others, max(0, min(len(others), count - (len(on_xcd) - len(others)))))
+    return run(sorted({*few, *more}), seen.executor)
 
 
 def _spread(grid: int, seed: int) -> set[int]:

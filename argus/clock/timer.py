@@ -32,6 +32,8 @@ from argus.machine.record import ExecutionRecord
 
 LOAD_TOLERANCE = 0.04
 LOAD_ROUNDS = 5
+LEAST_SHARERS = 8
+"""Workgroups of an XCD that must be recorded to say who shares its cache lines, if it runs more."""
 
 
 def kernel_resources(kernel: KernelInfo, dynamic_lds: int = 0) -> Resources:
@@ -169,8 +171,9 @@ class _Sample:
         self.grid = grid or math.prod(record.grid)
         self.active_cus = min(self.grid, chip.CUS)
         together = together_on_xcd(self.grid, self.room)
-        complete = len(self.neighbours) >= together
-        self.readers = fetches_per_miss(record, insts, self.neighbours[:together], seed) if complete else None
+        enough = len(self.neighbours) >= min(together, LEAST_SHARERS)
+        taken = self.neighbours[:together]
+        self.readers = fetches_per_miss(record, insts, taken, seed, together) if enough else None
         self.work = self._work(record)
         self.hot_atomics = busiest_line(record, insts, self.grid)
         self.ops, self.waves = waves_of(record, insts, parameters, self._on_one_cu(self.room))
@@ -193,7 +196,8 @@ class _Sample:
 
     def _on_one_cu(self, count: int) -> list[int]:
         """Workgroups that meet on one CU: an XCD fills its CUs in turn, so every 38th, as far as recorded."""
-        spread = self.neighbours[:: chip.CUS_PER_XCD]
+        first = self.neighbours[0]
+        spread = [n for n in self.neighbours if (n - first) // chip.XCDS % chip.CUS_PER_XCD == 0]
         return (spread + [n for n in self.neighbours if n not in spread])[:count]
 
     def time(self, resident: int, **options: Any) -> Timing:

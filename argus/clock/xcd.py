@@ -7,6 +7,9 @@ Each workgroup's lines, as its own L1 lets them through, are spread evenly over 
 line that 16 workgroups fetch and that misses once counts 16: each of them moves a sixteenth of it beyond the L2. Two
 workgroups that read the same line far apart in time count 1 each, as the line was evicted meanwhile.
 
+Of a large launch a random part of the XCD's workgroups is enough: with n of N executed, the cache has n/N of its size,
+and a workgroup's k - 1 companions at a line stand for (k - 1) (N - 1) / (n - 1).
+
 Lines that are on their way count as found. What it cannot do: feed the misses back into the time of each workgroup.
 """
 
@@ -30,9 +33,14 @@ _LINE = np.uint64(LINE)
 
 
 def fetches_per_miss(
-    record: ExecutionRecord, insts: Iterable[Inst], workgroups: Sequence[int], seed: int = 0
+    record: ExecutionRecord,
+    insts: Iterable[Inst],
+    workgroups: Sequence[int],
+    seed: int = 0,
+    together: int | None = None,
 ) -> dict[int, float]:
-    """For every line these workgroups load: fetches by all of them per miss of the shared L2."""
+    """For every line these workgroups load: fetches per miss of the L2 shared by `together` (default: just these)."""
+    share = 1.0 if together is None else len(workgroups) / together
     loads = np.array(sorted(inst.pc for inst in insts if spec(inst.op).memory.kind == "load"), dtype=np.int64)
     times: list[npt.NDArray[np.float64]] = []
     lines: list[npt.NDArray[np.int64]] = []
@@ -44,14 +52,15 @@ def fetches_per_miss(
     if not lines:
         return {}
     order = np.argsort(np.concatenate(times), kind="stable")
-    l2 = Lru(chip.count("l2_bytes") // LINE, chip.count("l2_ways"))
+    l2 = Lru(int(share * chip.count("l2_bytes")) // LINE, chip.count("l2_ways"))
     fetches: Counter[int] = Counter()
     misses: Counter[int] = Counter()
     for line in np.concatenate(lines)[order].tolist():
         fetches[line] += 1
         if not l2.touch(line):
             misses[line] += 1
-    return {line: count / misses[line] for line, count in fetches.items()}
+    others = 1.0 if together is None or len(workgroups) < 2 else (together - 1) / (len(workgroups) - 1)
+    return {line: 1 + (count / misses[line] - 1) * others for line, count in fetches.items()}
 
 
 def _stream(

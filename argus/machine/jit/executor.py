@@ -224,7 +224,7 @@ def _fault_report(prepared: Prepared, translated: Translated, fault: Trouble) ->
     if fault.fault == Fault.MISALIGNED:
         message = f"an atomic of {size} bytes at {fault.address:#x}, which is not a multiple of {size}"
         return Report("ARG-M105", message, place, address=fault.address, space="global")
-    if fault.address >= OUTSIDE_BIT:
+    if fault.address >= OUTSIDE_BIT and inst.op.startswith(("scratch_", "flat_")):
         address = fault.address - OUTSIDE_BIT
         share = _private_bytes(prepared.dispatch.kernel)
         return Report(

@@ -14,7 +14,7 @@ from types import ModuleType
 
 from argus.cli import check, clock, compare, compile, explain, ir, layout, machine, run, time
 from argus.cli.gate import RefusedError
-from argus.cli.options import INVALID, WRONG, UsageError
+from argus.cli.options import GOOD, INVALID, WRONG, UsageError
 from argus.compile.errors import CompileError
 from argus.device.guards import LaunchError
 from argus.device.hip_calls import HipError
@@ -51,6 +51,9 @@ def main(argv: list[str] | None = None) -> int:
     except RefusedError as error:
         print(error, file=sys.stderr)
         return error.code
+    except BrokenPipeError:
+        sys.stderr.close()
+        return GOOD
     except USER_ERRORS as error:
         print(f"error: {error}", file=sys.stderr)
     except MachineError as error:

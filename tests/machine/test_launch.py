@@ -268,3 +268,25 @@ def test_progress_is_called() -> None:
     seen: list[tuple[int, int]] = []
     ids()(3, 64, np.zeros(192, np.uint32), progress=lambda done, total: seen.append((done, total)))
     assert seen == [(1, 3), (2, 3), (3, 3)]
+
+
+class OnlyDlpack:
+    """Stands for a tensor of another library: it shares its memory through DLPack and offers nothing else."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self._array = array
+
+    def __dlpack__(self, **options: object) -> object:
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._array.__dlpack_device__()
+
+
+def test_tensors_of_other_libraries_by_dlpack() -> None:
+    data = np.zeros(64, np.uint32)
+    body = "v_mov_b32 v1, 7\nv_lshlrev_b32 v2, 2, v0\ns_load_dwordx2 s[4:5], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\n"
+    body += "global_store_dword v2, v1, s[4:5]\ns_endpgm"
+    kernel = machine.load(assemble(body)).kernel()
+    kernel(1, 64, OnlyDlpack(data))
+    np.testing.assert_array_equal(data, 7)

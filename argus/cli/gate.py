@@ -35,7 +35,9 @@ def admit(kernel: Kernel, args: argparse.Namespace) -> Report:
     code = exit_code(report)
     if code != GOOD:
         if not args.force:
-            raise RefusedError(code, report.render())
+            raise RefusedError(
+                code, f"{report.render()}\nstopped here: nothing was compiled or executed; --force goes on"
+            )
         word = "unproved" if code == UNKNOWN else "REFUTED"
         print(f"warning: {kernel.name} is {word}; going on because of --force", file=sys.stderr)
     return report

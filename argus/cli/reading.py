@@ -7,8 +7,14 @@ import argparse
 from argus.cli.options import settings
 from argus.ir.kernel import Kernel
 from argus.lang import read
+from argus.tasks.spec import parse, validate
 
 
 def kernel_of(args: argparse.Namespace) -> Kernel:
-    """Read the kernel named on the command line with its knob settings."""
-    return read(args.file, settings=settings(args), kernel=args.kernel)
+    """Read the kernel named on the command line with its knob settings; its specification must be readable too."""
+    kernel = read(args.file, settings=settings(args), kernel=args.kernel)
+    if kernel.computes is not None:
+        ranks = {tensor.name: len(tensor.axes) for tensor in kernel.tensors}
+        names = {*(s.name for s in kernel.shapes), *(s.name for s in kernel.scalars)}
+        validate(parse(kernel.computes), ranks, names)
+    return kernel

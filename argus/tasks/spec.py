@@ -19,7 +19,7 @@ Cannot say: recurrences, gathers with data-dependent indices, anything whose int
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,6 +81,40 @@ def _reference(node: ast.expr) -> tuple[str, tuple[str, ...]]:
             raise SpecError(f"indices are plain names, found {ast.unparse(item)!r} in {ast.unparse(node)!r}")
         names.append(item.id)
     return node.value.id, tuple(names)
+
+
+def validate(spec: Spec, ranks: Mapping[str, int], symbols: Collection[str]) -> None:
+    """Refuse what `evaluate` would refuse at any size: unknown names, wrong numbers of indices, unknown functions."""
+    indices: set[str] = set()
+    for node in ast.walk(spec.expression):
+        if isinstance(node, ast.Subscript):
+            name, used = _reference(node)
+            _known_tensor(name, used, ranks)
+            indices.update(used)
+    _known_tensor(spec.result, spec.indices, ranks)
+    tensors = {node.value for node in ast.walk(spec.expression) if isinstance(node, ast.Subscript)}
+    functions = {node.func for node in ast.walk(spec.expression) if isinstance(node, ast.Call)}
+    for node in ast.walk(spec.expression):
+        if isinstance(node, ast.Call):
+            if not isinstance(node.func, ast.Name) or node.func.id not in FUNCTIONS:
+                raise SpecError(
+                    f"a specification cannot call {ast.unparse(node.func)}; known are {', '.join(FUNCTIONS)}"
+                )
+        elif (
+            isinstance(node, ast.Name)
+            and node not in tensors
+            and node not in functions
+            and node.id not in indices
+            and node.id not in symbols
+        ):
+            raise SpecError(f"{node.id} is neither an index of a tensor on the right side nor a size or scalar")
+
+
+def _known_tensor(name: str, indices: tuple[str, ...], ranks: Mapping[str, int]) -> None:
+    if name not in ranks:
+        raise SpecError(f"the specification names {name}, which is not an argument of the kernel")
+    if ranks[name] != len(indices):
+        raise SpecError(f"{name} has {ranks[name]} axes but is indexed with {len(indices)}")
 
 
 def evaluate(spec: Spec, tensors: Mapping[str, npt.NDArray[np.generic]], symbols: Mapping[str, float]) -> Bounded:
@@ -290,3 +324,5 @@ def _abs(x: Array, e: Array) -> tuple[Array, Array]:
 _FUNCTIONS: dict[str, Callable[[Array, Array], tuple[Array, Array]]] = {
     "exp": _exp, "exp2": _exp2, "log2": _log2, "sqrt": _sqrt, "rsqrt": _rsqrt, "abs": _abs,
 }  # fmt: skip
+
+FUNCTIONS = ("sum", "max", "min", "where", "maximum", "minimum", *_FUNCTIONS)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from argus.tasks.compare import compare
-from argus.tasks.spec import Bounded, SpecError, evaluate, parse
+from argus.tasks.spec import Bounded, SpecError, evaluate, parse, validate
 
 RNG = np.random.default_rng(7)
 A = RNG.standard_normal((5, 33))
@@ -87,3 +87,18 @@ def test_comparison_rejects_nan_and_wrong_infinity() -> None:
     assert compare(np.array([1.0, np.inf, np.nan], np.float32), want).ok
     assert compare(np.array([np.nan, np.inf, np.nan], np.float32), want).wrong == 1
     assert compare(np.array([1.0, -np.inf, 0.0], np.float32), want).wrong == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["C[m, k] = D[m, k]", "E[m, k] = A[m, k]", "C[m] = A[m, k]", "C[m, k] = A[m, k] + q", "C[m, k] = erf(A[m, k])",
+     "C[m, k] = A[m, k] + B[m]"],
+)  # fmt: skip
+def test_what_no_size_can_mend_is_refused_without_data(text: str) -> None:
+    with pytest.raises(SpecError):
+        validate(parse(text), {"A": 2, "B": 2, "C": 2}, {"s"})
+
+
+def test_good_specifications_validate() -> None:
+    for text in ("C[m, n] = sum(A[m, k] * B[n, k], k) * s", "C[m, k] = where(k <= m, exp2(A[m, k]), 0)"):
+        validate(parse(text), {"A": 2, "B": 2, "C": 2}, {"s"})

@@ -11,6 +11,7 @@ the element and zero.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,6 +68,39 @@ def elements(flow: Flow, op: Op, access: Access, result: Value) -> Tags:
     return _guarded(flow, op, access, full, result)
 
 
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a store to a tensor goes: coordinates per thread and element, and which threads store when.
+
+    `active` are the threads that may store; `shared` is a condition all of them share; `own` one that differs.
+    """
+
+    case: Case
+    active: NDArray[np.bool_]
+    shared: Expr = E.TRUE
+    own: Spread | None = None
+
+    def condition(self, wave: int, lane: int) -> Expr:
+        return self.shared if self.own is None else self.own.at(wave, lane)
+
+
+def target(flow: Flow, op: ops.Store | ops.Atomic, access: Access) -> Target:
+    """The coordinates a store names, whether or not its guard lets it happen."""
+    case = elements(flow, op, replace(access, guard=None), op.value).cases[0]
+    active, shared, _ = flow.condition(access.guard)
+    if active is not None:
+        return Target(case, active)
+    if shared is not None:
+        return Target(case, flow.active, shared)
+    assert access.guard is not None
+    return Target(case, flow.active, own=flow.threads.spread(flow.here(access.guard)))
+
+
+def at_edge(flow: Flow, access: Access) -> bool:
+    """The access has no guard, or one that only keeps it inside its tensor."""
+    return access.guard is None or pads(flow, access, flow.here(access.guard))
+
+
 def _tag_value(tag: ops.Tag, access: Access) -> Expr | None:
     """The author's tag of a tensor's elements at an access; None when it moves along the access."""
     moving = tag.params[access.axis] if access.count > 1 and tag.params else None
@@ -107,7 +141,7 @@ def _guarded(flow: Flow, op: Op, access: Access, full: Case, result: Value) -> T
             full = Case(E.TRUE, record, offset, full.site)
         return Tags((full,))
     assert access.guard is not None
-    if _pads(flow, access, flow.here(access.guard)):
+    if pads(flow, access, flow.here(access.guard)):
         return Tags((full,))
     if entangled or shared is None:
         return flow.lost(result, "the load's guard is neither the tensor's edge nor the same for all threads", op)
@@ -115,7 +149,7 @@ def _guarded(flow: Flow, op: Op, access: Access, full: Case, result: Value) -> T
     return flow.prune(Tags((full.under(shared), zero.under(E.lnot(shared)))))
 
 
-def _pads(flow: Flow, access: Access, guard: Expr) -> bool:
+def pads(flow: Flow, access: Access, guard: Expr) -> bool:
     """Where the guard is false every element lies outside the tensor, where its value counts as zero anyway."""
     tensor = access.memory
     assert isinstance(tensor, Tensor)

@@ -5,8 +5,9 @@ different blocks and iterations start at multiples of its size; and distinct (bl
 all of which together reach every element. Either the structure shows this (each axis moved by its own block or loop
 variable), or the prover shows that the map from blocks to boxes is injective and their numbers agree.
 
-Implied for the output of a kernel that says what it computes; stated by `ag.check.covers(C)` for others. Atomics do not
-count as writes. A refutation is a launch executed in full by the interpreter, and an element it wrote never or twice.
+Implied for the output of a kernel that says what it computes; stated by `ag.check.covers(C)` for others. An output
+that atomics update is `unknown`: several updates of one element are not overwrites. A refutation is a launch executed
+in full by the interpreter, and an element it wrote never or twice.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.check.accesses import elements
+from argus.check.accesses import at_edge, target
 from argus.check.flow import Flow, Place, bounds_of
 from argus.check.report import Counterexample, Operand, Verdict
 from argus.check.rule import Rule
@@ -31,6 +32,12 @@ from argus.layout import expr as E
 from argus.layout.expr import Expr, ExprError
 
 BLOCK = (BLOCK_X, BLOCK_Y, BLOCK_Z)
+UPDATED = "it is updated by atomics, and how often each element should be is not known"
+NOTHING = "nothing is stored to it"
+ADVICE = {
+    UPDATED: "compare the result of a run with the specification: argus run",
+    NOTHING: "store the result, or name the tensor that holds it in computes=…",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +83,16 @@ class Covers(Rule):
     def _written(self, op: ops.Store | ops.Atomic, place: Place, access: Access, tensor: Tensor) -> Written:
         nothing = np.zeros((0, len(tensor.axes)), dtype=np.int64)
         if isinstance(op, ops.Atomic):
-            return Written(op, place, (), nothing, "it is updated by atomics")
-        tags = elements(self.flow, op, access, op.value)
-        case = tags.cases[0]
-        records = np.unique(case.record[place.active])
-        if len(tags.cases) != 1 or len(records) != 1 or self.flow.tables[int(records[0])].kind in ("lost", "zero"):
+            return Written(op, place, (), nothing, UPDATED)
+        aim = target(self.flow, op, access)
+        if (aim.shared is not E.TRUE or aim.own is not None) and not at_edge(self.flow, access):
+            return Written(op, place, (), nothing, "it is stored only under a condition on sizes or data")
+        active = place.active & aim.active
+        records = np.unique(aim.case.record[active])
+        if len(records) != 1 or self.flow.tables[int(records[0])].kind in ("lost", "zero"):
             return Written(op, place, (), nothing, "the coordinates of a store differ between threads and sizes")
         axes = list(self.flow.tables.tensor_axes[tensor])
-        offsets = case.offset[place.active][..., axes].reshape(-1, len(axes)).astype(np.int64)
+        offsets = aim.case.offset[active][..., axes].reshape(-1, len(axes)).astype(np.int64)
         numbers = [self.flow.tables[int(records[0])].rests[a] for a in axes]
         return Written(op, place, tuple(self.flow.tables.rests[n] for n in numbers), offsets)
 
@@ -94,14 +103,18 @@ class Covers(Rule):
         stores = [w for t, w in self.stores if t is tensor]
         if stores and op < 0:
             span, op = stores[0].op.span, stores[0].op.id
-        doubt = "nothing is stored to it" if not stores else prove(flow, tensor, stores)
+        doubt = NOTHING if not stores else prove(flow, tensor, stores)
         if doubt is None:
             bounds = bounds_of(flow.prover.base)
             return Verdict("covers", "proved", span, op, "enumeration+z3", sites=len(stores), bounds=bounds)
-        example = _counterexample(flow, tensor, span, op)
+        updated = any(isinstance(w.op, ops.Atomic) for w in stores)
+        example = None if updated else _counterexample(flow, tensor, span, op)
         if example is not None:
             return Verdict("covers", "refuted", span, op, "interpreter", counterexample=example)
-        return Verdict("covers", "unknown", span, op, "enumeration+z3", reason=f"{tensor.name}: {doubt}")
+        advice = ADVICE.get(
+            doubt, "let every store's coordinates be a block or loop variable times the tile, plus an offset"
+        )
+        return Verdict("covers", "unknown", span, op, "enumeration+z3", reason=f"{tensor.name}: {doubt}", help=advice)
 
 
 def prove(flow: Flow, tensor: Tensor, stores: list[Written]) -> str | None:

@@ -2,11 +2,12 @@
 
 Implied rules need no statement: conform, race_free, fresh, in_bounds, and, where the kernel says what it computes,
 placed, reduced and covers. Stated rules are decided where they stand. A statement no rule answers is `unknown`, never
-ignored.
+ignored; so is a specification that cannot be read, and a rule that fails (`shield`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from time import perf_counter
 
 from argus.check.conform import Conform
@@ -22,6 +23,7 @@ from argus.check.relations import RULES as RELATIONS
 from argus.check.relations import Relations
 from argus.check.report import Report, Verdict
 from argus.check.rule import Rule
+from argus.check.shield import HELP, Shielded, internal
 from argus.check.speed import RULES as SPEED
 from argus.check.speed import Speed
 from argus.ir import ops
@@ -32,34 +34,68 @@ from argus.ir.waits import insert_waits
 ANSWERED = frozenset({"conform", "race_free", "fresh", "in_bounds", "reduced", "covers", *SPEED, *RELATIONS})
 
 
+SPECIFIED = ("placed", "reduced", "covers")
+"""Rules that a specification implies."""
+
+
 def check(kernel: Kernel) -> Report:
     """Decide every implied and stated rule of the kernel."""
+    return decide(
+        kernel, [Conform(), RaceFree(), Fresh(), InBounds(), Placed(), Reduced(), Covers(), Relations(), Speed()]
+    )  # fmt: skip
+
+
+def decide(kernel: Kernel, rules: Iterable[Rule]) -> Report:
+    """Decide these rules. Nothing raised on the way escapes: it makes verdicts `unknown`."""
     start = perf_counter()
-    kernel = insert_waits(kernel)
-    prover = Prover(launch_facts(kernel))
-    rules: list[Rule] = [
-        Conform(), RaceFree(), Fresh(), InBounds(), Placed(), Reduced(), Covers(), Relations(), Speed()
-    ]  # fmt: skip
-    flow = Flow(kernel, prover, rules)
-    for rule in rules:
-        rule.begin(flow)
-    flow.run()
-    walked = perf_counter()
-    stats = {"walk": walked - start}
+    shielded = [Shielded(rule) for rule in rules]
+    try:
+        kernel = insert_waits(kernel)
+        flow = Flow(kernel, Prover(launch_facts(kernel)), shielded)
+        for rule in shielded:
+            rule.begin(flow)
+        flow.run()
+    except Exception as error:
+        for rule in shielded:
+            rule.failed = internal(error)
+        return Report(kernel, tuple(rule.failure(kernel) for rule in shielded), perf_counter() - start)
+    stats = {"walk": perf_counter() - start}
     verdicts: list[Verdict] = []
-    for rule in rules:
+    for rule in shielded:
         began = perf_counter()
         verdicts += rule.verdicts(flow)
         flow.refuted = any(v.status == "refuted" for v in verdicts)
         stats[rule.name] = perf_counter() - began
-    verdicts += _problems(flow)
-    stats |= {"solver": prover.seconds, "queries": float(prover.decided["z3"])}
-    return Report(kernel, tuple(verdicts), perf_counter() - start, stats)
+    try:
+        verdicts += _problems(flow)
+    except Exception as error:
+        verdicts.append(Verdict("check", "unknown", kernel.span, -1, "none", reason=internal(error), help=HELP))
+    stats |= {"solver": flow.prover.seconds, "queries": float(flow.prover.decided["z3"])}
+    return Report(kernel, tuple(verdicts), perf_counter() - start, stats, _notes(flow))
+
+
+def _notes(flow: Flow) -> tuple[str, ...]:
+    """What nobody asked about, and what a reader may think was checked."""
+    if not flow.kernel.computes:
+        return ("no specification (computes=…): placed, reduced and covers were not checked",)
+    if flow.spec is None:
+        return ()
+    others = [t.name for t in flow.kernel.tensors if t.written and t is not flow.spec.output]
+    if not others:
+        return ()
+    return (f"the specification says nothing about {', '.join(others)}: placed and covers were not checked there",)
 
 
 def _problems(flow: Flow) -> list[Verdict]:
     """Assumptions that failed, launches that cannot exist, and statements nobody answers."""
     found = [Verdict("bounds", "unknown", op.span, op.id, "z3", reason=why) for op, why in dict.fromkeys(flow.problems)]
+    if flow.unread:
+        reason = f"the specification `{flow.kernel.computes}` cannot be read: {flow.unread}"
+        advice = "write one assignment over the kernel's arguments, such as C[m, n] = sum(A[m, k] * B[n, k], k)"
+        found += [
+            Verdict(rule, "unknown", flow.kernel.span, -1, "structural", reason=reason, help=advice)
+            for rule in SPECIFIED
+        ]
     if flow.prover.possible(()) is not True:
         reason = "no sizes satisfy what the kernel requires, so every proof would be empty"
         found.append(Verdict("requires", "unknown", flow.kernel.span, -1, "z3", reason=reason))

@@ -27,7 +27,7 @@ from argus.check import accesses, branches, elementwise, loops
 from argus.check.matrix import Product, multiply
 from argus.check.prover import Prover
 from argus.check.sharedmem import SharedMemory
-from argus.check.spec import spec_of
+from argus.check.spec import Spec, Unreadable, spec_of
 from argus.check.tables import Tables
 from argus.check.tags import Case, Tags, merge, product, uniform, unwieldy
 from argus.check.threads import Spread, Threads, conditions
@@ -94,7 +94,12 @@ class Flow:
         self.kernel = kernel
         self.prover = prover
         self.tables = Tables(kernel)
-        self.spec = spec_of(kernel, self.tables)
+        self.spec: Spec | None = None
+        self.unread = ""
+        try:
+            self.spec = spec_of(kernel, self.tables)
+        except Unreadable as error:
+            self.unread = str(error)
         self.tables.tied = frozenset() if self.spec is None else frozenset(self.spec.placed)
         self.threads = Threads(kernel.waves)
         self.memory = SharedMemory(kernel, self.tables)

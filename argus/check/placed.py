@@ -5,7 +5,11 @@ coordinates of the stored value on the axes the specification ties to the output
 stored at. With `C[m, n] = sum(A[m, k] * B[n, k], k)`, an accumulator made from row 3 of A must be stored to row 3 of C.
 Coordinates outside the tensors are exempt: there nothing is written.
 
-Axes the specification does not tie are not judged; a value without a single coordinate on a tied axis is `unknown`.
+It says nothing about functions: which tensors were combined, and how, is not compared.
+
+`unknown` is what has no single coordinate on a tied axis; every specification with an axis that is not tied by plain
+indices; and a value behind which there is a reduction over an axis that also belongs to an index of the output, as in
+`y[m, n] = x[m, n] * sum(x[m, k], k)`: which elements a reduction took is not tracked, so it could hide anything.
 A refutation is replayed by changing the input row the tags name and watching the wrong output element change.
 """
 
@@ -15,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from argus.check.accesses import elements
+from argus.check.accesses import Target, target
 from argus.check.flow import Flow, Place, bounds_of
 from argus.check.report import Counterexample, Operand, Verdict
 from argus.check.rule import Findings, Rule
@@ -26,7 +30,7 @@ from argus.ir import interp, ops
 from argus.ir.ops import Access, Tensor
 from argus.ir.types import Span
 from argus.layout import expr as E
-from argus.layout.expr import Expr
+from argus.layout.expr import Expr, ExprError
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,42 +64,52 @@ class Placed(Rule):
         self.found.rewind(position)
 
     def global_store(self, op: ops.Store | ops.Atomic, place: Place, access: Access, value: Tags) -> None:
-        if self.spec is None or access.memory is not self.spec.output or not self.spec.placed:
+        if self.spec is None or access.memory is not self.spec.output:
             return
-        target = elements(self.flow, op, access, op.value).cases[0]
-        failures: list[Misplaced] = []
+        aim = target(self.flow, op, access)
+        failures = [_open(op, place, why) for why in self.spec.unjudged]
         for case in self.flow.prune(value).cases:
-            failures += self._compare(op, place, case, target)
+            failures += self._compare(op, place, case, aim)
         self.found.add(op, place.facts, failures)
 
-    def _compare(self, op: ops.Store | ops.Atomic, place: Place, case: Case, target: Case) -> list[Misplaced]:
+    def _compare(self, op: ops.Store | ops.Atomic, place: Place, case: Case, aim: Target) -> list[Misplaced]:
         assert self.spec is not None
         tables = self.flow.tables
         own = tables.tensor_axes[self.spec.output]
-        rests, goals = tables.rests_of(case.record), tables.rests_of(target.record)
-        active = np.broadcast_to(place.active[..., None], case.record.shape)
-        for axis, position in self.spec.placed.items():
+        rests, goals = tables.rests_of(case.record), tables.rests_of(aim.case.record)
+        active = np.broadcast_to((place.active & aim.active)[..., None], case.record.shape)
+        if bool((goals[active][..., list(own)] < 0).any()):
+            return [_open(op, place, "where it is stored is not known")]
+        for axis, position in (self.spec.placed | self.spec.partly).items():
             there = own[position]
-            wrong = (rests[..., axis] != goals[..., there]) | (case.offset[..., axis] != target.offset[..., there])
+            wrong = (rests[..., axis] != goals[..., there]) | (case.offset[..., axis] != aim.case.offset[..., there])
             wrong &= (rests[..., axis] >= 0) & active
             if wrong.any():
-                failure = self._first(op, place, case, target, axis, there, wrong)
+                failure = self._first(op, place, case, aim, axis, there, wrong)
                 if failure is not None:
                     return [failure]
         why = self._unjudged(case, active)
-        return [Misplaced(op, place, -1, (0, 0), 0, E.const(0), E.const(0), why)] if why else []
+        return [_open(op, place, why)] if why else []
 
     def _unjudged(self, case: Case, active: np.ndarray) -> str:
         """Why a stored element cannot be judged: its origin is lost, or it has no single coordinate on a tied axis."""
         assert self.spec is not None
+        names = self.flow.tables.axis_names
+        tied = self.spec.placed | self.spec.partly
         for number in np.unique(case.record[active]):
             record = self.flow.tables[int(number)]
             if record.kind in ("lost", "unwritten"):
                 return record.why or "it comes from LDS that was never written"
-            missing = [a for a in self.spec.placed if record.rests[a] < 0 and record.kind != "zero"]
+            if record.kind == "zero":
+                if self.spec.summed:
+                    continue
+                return "the stored value is zero whatever the inputs are"
+            missing = [a for a in tied if record.rests[a] < 0]
             if missing:
-                name = self.flow.tables.axis_names[missing[0]]
-                return f"the stored value belongs to no single {name}"
+                return f"the stored value belongs to no single {names[missing[0]]}"
+            hidden = [a for a in self.spec.partly if a in record.statistics]
+            if hidden:
+                return f"which {names[hidden[0]]} a reduction behind the stored value took is not tracked"
         return ""
 
     def _first(
@@ -103,24 +117,25 @@ class Placed(Rule):
         op: ops.Store | ops.Atomic,
         place: Place,
         case: Case,
-        target: Case,
+        aim: Target,
         axis: int,
         there: int,
         wrong: np.ndarray,
     ) -> Misplaced | None:
         """The first element that can be wrong; symbolic differences are put to the prover."""
         tables = self.flow.tables
-        decided: dict[Expr, bool] = {}
+        goal = aim.case
+        decided: dict[tuple[Expr, Expr], bool] = {}
         for w, lane, e in np.argwhere(wrong):
             holds = tables.coordinate(int(case.record[w, lane, e]), axis, int(case.offset[w, lane, e, axis]))
-            stored = tables.coordinate(int(target.record[w, lane, e]), there, int(target.offset[w, lane, e, there]))
-            assert holds is not None
-            assert stored is not None
-            same = holds.eq(stored)
-            if same not in decided:
-                facts = (*place.facts, case.guard)
-                decided[same] = self.flow.prover.holds(facts, same) is True
-            if not decided[same]:
+            stored = tables.coordinate(int(goal.record[w, lane, e]), there, int(goal.offset[w, lane, e, there]))
+            if holds is None or stored is None:
+                return _open(op, place, "where it is stored is not known")
+            question = (holds.eq(stored), aim.condition(int(w), int(lane)))
+            if question not in decided:
+                facts = (*place.facts, case.guard, question[1])
+                decided[question] = self.flow.prover.holds(facts, question[0]) is True
+            if not decided[question]:
                 return Misplaced(op, place, axis, (int(w), int(lane)), int(e), holds, stored)
         return None
 
@@ -143,16 +158,19 @@ class Placed(Rule):
         if example is not None:
             return Verdict("placed", "refuted", span, first.op.id, "interpreter", counterexample=example)
         reason = failures[0].why or "a stored value may belong elsewhere, but no replay shows it"
-        return Verdict("placed", "unknown", span, first.op.id, "enumeration", reason=reason)
+        advice = "compare the result of a run with the specification: argus run"
+        return Verdict("placed", "unknown", span, first.op.id, "enumeration", reason=reason, help=advice)
 
     def _interference(self, flow: Flow, failure: Misplaced) -> Counterexample | None:
         """Where the tags do not say which row went wrong: change input rows and see what else changes."""
         assert self.spec is not None
         output = self.spec.output
-        for axis, position in self.spec.placed.items():
+        for axis, position in (self.spec.placed | self.spec.partly).items():
             for tensor in flow.kernel.tensors:
                 numbers = flow.tables.tensor_axes[tensor]
                 if not tensor.read or axis not in numbers:
+                    continue
+                if axis in self.spec.partly and tensor not in self.spec.sources[axis]:
                     continue
                 where_to_look = varied(flow.kernel)
                 found = interference(flow.kernel, output, tensor, numbers.index(axis), position, where_to_look)
@@ -171,13 +189,22 @@ class Placed(Rule):
         return None
 
     def _counterexample(self, flow: Flow, failure: Misplaced) -> Counterexample | None:
+        """The first tensor, of those that belong to the output's index alone, by which a replay shows the failure."""
         assert self.spec is not None
-        output, position = self.spec.output, self.spec.placed[failure.axis]
-        extent = output.shape[position]
-        sources = [t for t in flow.kernel.tensors if t.read and failure.axis in flow.tables.tensor_axes[t]]
-        if not sources:
-            return None
-        width = sources[0].shape[flow.tables.tensor_axes[sources[0]].index(failure.axis)]
+        for source in self.spec.sources[failure.axis]:
+            try:
+                found = self._shown(flow, failure, source)
+            except ExprError:  # the failing coordinate is loaded data, which no solver's model defines
+                return None
+            if found is not None:
+                return found
+        return None
+
+    def _shown(self, flow: Flow, failure: Misplaced, source: Tensor) -> Counterexample | None:
+        assert self.spec is not None
+        output = self.spec.output
+        extent = output.shape[(self.spec.placed | self.spec.partly)[failure.axis]]
+        width = source.shape[flow.tables.tensor_axes[source].index(failure.axis)]
         inside = [failure.holds.ne(failure.stored), failure.stored.lt(extent), failure.stored.ge(0)]
         inside += [failure.holds.lt(width), failure.holds.ge(0)]
         found = smallest_execution(flow.kernel, flow.prover, failure.place, inside)
@@ -191,19 +218,24 @@ class Placed(Rule):
         w, lane = failure.thread
         where = _element_index(access, execution, w, lane, failure.element)
         confirmed = influence(
-            flow.kernel, execution, sources[0], {name: holds}, lambda o, _: _at(o, output, where, execution)
-        )
+            flow.kernel, execution, source, {name: holds}, lambda o, _: _at(o, output, where, execution)
+        )  # fmt: skip
         if not confirmed:
             return None
         coords = dict(zip(output.axes, where, strict=True))
         named = ", ".join(f"{a}={c}" for a, c in coords.items())
-        text = f"stores a value of {name}={holds} ({sources[0].name}) to {output.name}[{named}]"
+        text = f"stores a value of {name}={holds} ({source.name}) to {output.name}[{named}]"
         operand = Operand("value", 64 * w + lane, failure.element, text, output.name, coords, span=failure.op.span)
         message = f"a value is stored at another {name} than it was computed for"
         return Counterexample(
             "placed", failure.op.span, failure.op.id, message, execution.sizes, execution.block, execution.loops, w,
             (operand,), "make the coordinates of the store follow the accumulator's lane map and the operands' order",
         )  # fmt: skip
+
+
+def _open(op: ops.Store | ops.Atomic, place: Place, why: str) -> Misplaced:
+    """Not judged, and why."""
+    return Misplaced(op, place, -1, (0, 0), 0, E.const(0), E.const(0), why)
 
 
 def _element_index(access: Access, execution: Execution, wave: int, lane: int, element: int) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ contiguous block, and the blocks of successive iterations adjacent.
 
 Implied for sums of the specification, at the stores of its output; stated by `ag.check.reduced(acc, K=(0, K))`.
 A refutation is a launch executed by the interpreter with ones at one index and zeros elsewhere: the result counts how
-often that index was accumulated.
+often that index was accumulated. It is tried only where the specification is nothing but a sum of a product.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from argus.layout import expr as E
 from argus.layout.expr import Expr, ExprError
 
 Interval = tuple[Expr, Expr]
+ADVICE = "only sums accumulated by MFMAs are counted; compare the result of a run with the specification: argus run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +61,17 @@ class Reduced(Rule):
 
     def global_store(self, op: ops.Store | ops.Atomic, place: Place, access: Access, value: Tags) -> None:
         self._statistics(op, place, value)
-        if self.spec is None or access.memory is not self.spec.output or not _has_matrix(self.flow):
+        if self.spec is None or access.memory is not self.spec.output:
             return
-        for axis in self.spec.summed:
+        if self.spec.unreduced:
+            self.found.add(op, place.facts, [Gap(-1, why) for why in self.spec.unreduced])
+        for axis in sorted(self.spec.summed):
             extent = _extent(self.flow, axis)
             if extent is not None:
                 self._decide(op, place, value, axis, E.const(0), extent)
+            else:
+                name = self.flow.tables.axis_names[axis]
+                self.found.add(op, place.facts, [Gap(-1, f"{name} has different extents in different tensors")])
 
     def _statistics(self, op: ops.Store | ops.Atomic, place: Place, value: Tags) -> None:
         """Sums and maxima by elementwise functions and lane exchanges: what went into them is not tracked."""
@@ -109,15 +115,12 @@ class Reduced(Rule):
         if not gaps:
             bounds = bounds_of((*flow.prover.base, *first.facts))
             return Verdict("reduced", "proved", span, first.op.id, "enumeration+z3", sites=len(entries), bounds=bounds)
-        for axis in dict.fromkeys(g.axis for g in gaps if g.axis >= 0 and not flow.refuted):
+        countable = self.spec is not None and self.spec.plain and not flow.refuted
+        for axis in dict.fromkeys(g.axis for g in gaps if g.axis >= 0 and countable):
             example = _counterexample(flow, axis, span, first.op.id)
             if example is not None:
                 return Verdict("reduced", "refuted", span, first.op.id, "interpreter", counterexample=example)
-        return Verdict("reduced", "unknown", span, first.op.id, "enumeration+z3", reason=gaps[0].why)
-
-
-def _has_matrix(flow: Flow) -> bool:
-    return any(isinstance(op, ops.Mfma) for op in ops.walk(flow.kernel.body))
+        return Verdict("reduced", "unknown", span, first.op.id, "enumeration+z3", reason=gaps[0].why, help=ADVICE)
 
 
 def _extent(flow: Flow, axis: int) -> Expr | None:

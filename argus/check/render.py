@@ -27,7 +27,8 @@ def render(report: Report) -> str:
         blocks.append("\n".join(_proved_line(v) for v in proved))
     count = report.count()
     parts = [f"{count[s]} {s}" for s in ("proved", "refuted", "unknown") if count[s]]
-    blocks.append(f"{report.kernel.name}: {', '.join(parts) or 'nothing to check'} in {report.seconds:.2f} s")
+    notes = "".join(f"; {note}" for note in report.notes)
+    blocks.append(f"{report.kernel.name}: {', '.join(parts) or 'nothing to check'} in {report.seconds:.2f} s{notes}")
     return "\n\n".join(blocks)
 
 
@@ -45,6 +46,8 @@ def _range(bound: tuple[int | None, int | None]) -> str:
 def _verdict(kernel: Kernel, verdict: Verdict) -> str:
     if verdict.counterexample is None:
         lines = [f"unknown[{verdict.rule}]: {verdict.reason}", *_snippet(kernel, verdict.span)]
+        if verdict.help:
+            lines.append(f"{_gutter()} = help: {verdict.help}")
         return "\n".join(lines)
     found = verdict.counterexample
     lines = [

@@ -105,6 +105,7 @@ class Verdict:
     bounds: Mapping[str, tuple[int | None, int | None]] = field(default_factory=dict)
     reason: str = ""
     counterexample: Counterexample | None = None
+    help: str = ""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -116,6 +117,7 @@ class Verdict:
             "sites": self.sites,
             "bounds": {name: list(bound) for name, bound in self.bounds.items()},
             "reason": self.reason,
+            "help": self.help,
             "counterexample": None if self.counterexample is None else self.counterexample.to_json(),
         }
 
@@ -126,12 +128,13 @@ def point(span: Span, op: int) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything the checker found about one kernel."""
+    """Everything the checker found about one kernel; `notes` say what it was not asked about."""
 
     kernel: Kernel
     verdicts: tuple[Verdict, ...]
     seconds: float
     stats: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def status(self) -> Status:
@@ -148,6 +151,7 @@ class Report:
             "settings": dict(self.kernel.settings),
             "seconds": round(self.seconds, 6),
             "stats": {name: round(value, 6) for name, value in self.stats.items()},
+            "notes": list(self.notes),
             "verdicts": [verdict.to_json() for verdict in self.verdicts],
         }
 

@@ -4,81 +4,198 @@
 
     output C, index m is axis 0 and n axis 1; axis 0 of A belongs to m, axis 0 of B to n; k is summed away
 
-From this the checker knows which axes of a stored value must equal which coordinates of the store, and which axes
-must be contracted completely. Indices that are not plain names (`x[i + 1]`) say nothing here. The line's numerical
-meaning is evaluated elsewhere, to compare results.
+From this the checker knows which axes of a stored value must equal which coordinates of the store (`placed`), and which
+axes must be contracted completely (`summed`). An axis can play both parts:
+
+    y[m, n] = x[m, n] * sum(x[m, k], k) * w[n]        axis N belongs to n, and is reduced over as well (`partly`)
+
+What cannot be turned into such a statement is kept as a reason and ends in `unknown`: indices that are not plain names
+(`x[i + 1]`), an axis with two output indices, several or masked reductions of one axis. A line of another form, with
+names or functions nobody knows, is refused as a whole. The line's numerical meaning is evaluated elsewhere.
 """
 
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from argus.check.tables import Tables
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Tensor
 
+REDUCTIONS = ("sum", "max", "min")
+FUNCTIONS = {"exp": 1, "exp2": 1, "log2": 1, "sqrt": 1, "rsqrt": 1, "abs": 1, "where": 3, "maximum": 2, "minimum": 2}
+_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+
+
+class Unreadable(Exception):
+    """Why a specification says nothing to the checker."""
+
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """`placed`: axis number -> position in the output; `summed`: axis numbers contracted over their whole extent."""
+    """`placed`, `partly`: axis -> position in the output; `summed`: axes contracted over their whole extent.
+
+    `sources` are, per axis of `placed` and `partly`, the tensors whose only index there is the output's. `unjudged` and
+    `unreduced` say what `placed` and `reduced` cannot decide. `plain`: nothing but a sum of a product of elements.
+    """
 
     output: Tensor
     placed: dict[int, int]
+    partly: dict[int, int]
     summed: frozenset[int]
+    sources: dict[int, tuple[Tensor, ...]]
+    unjudged: tuple[str, ...]
+    unreduced: tuple[str, ...]
+    plain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """An index of a subscript: an index of the output, or the variable of the `binder`-th reduction (0: none)."""
+
+    name: str
+    binder: int = 0
+
+
+@dataclass(slots=True)
+class _Reader:
+    """One pass over the right side: which index stands at which axis, which reduction binds it."""
+
+    tensors: dict[str, Tensor]
+    free: frozenset[str]
+    scalars: frozenset[str]
+    uses: list[tuple[Tensor, int, Index | None]] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)
+    as_values: set[Index] = field(default_factory=set)
+
+    def visit(self, node: ast.expr, bound: dict[str, int]) -> None:
+        match node:
+            case ast.Constant(value=int() | float()):
+                return
+            case ast.Name(id=name) if name in bound or name in self.free:
+                self.as_values.add(Index(name, bound.get(name, 0)))
+            case ast.Name(id=name) if name in self.scalars:
+                return
+            case ast.Name(id=name):
+                raise Unreadable(f"`{name}` is no index, no size and no argument of the kernel")
+            case ast.Subscript():
+                self._subscript(node, bound)
+            case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
+                self.visit(operand, bound)
+            case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _OPERATORS):
+                self.visit(left, bound)
+                self.visit(right, bound)
+            case ast.Compare(left=left, comparators=[right]):
+                self.visit(left, bound)
+                self.visit(right, bound)
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
+                self._call(name, args, bound)
+            case _:
+                raise Unreadable(f"it contains `{ast.unparse(node)}`")
+
+    def _call(self, name: str, args: list[ast.expr], bound: dict[str, int]) -> None:
+        if name in REDUCTIONS and len(args) == 2 and isinstance(args[1], ast.Name):
+            self.kinds.append(name)
+            self.visit(args[0], {**bound, args[1].id: len(self.kinds)})
+        elif FUNCTIONS.get(name) == len(args):
+            for arg in args:
+                self.visit(arg, bound)
+        else:
+            raise Unreadable(f"there is no function `{name}` of {len(args)} arguments")
+
+    def _subscript(self, node: ast.Subscript, bound: dict[str, int]) -> None:
+        tensor, parts = _reference(node, self.tensors)
+        for position, part in enumerate(parts):
+            if isinstance(part, ast.Name) and (part.id in bound or part.id in self.free):
+                self.uses.append((tensor, position, Index(part.id, bound.get(part.id, 0))))
+            elif isinstance(part, ast.Name) and part.id not in self.scalars:
+                raise Unreadable(f"the index `{part.id}` of {tensor.name} is neither the output's nor reduced over")
+            else:
+                self.uses.append((tensor, position, None))
 
 
 def spec_of(kernel: Kernel, tables: Tables) -> Spec | None:
-    """The reading of `computes`, or None when there is none or it has another form."""
+    """The reading of `computes`, or None when there is none. Raises Unreadable."""
     if not kernel.computes:
         return None
     try:
         tree = ast.parse(kernel.computes.strip())
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    if len(tree.body) != 1 or not isinstance(tree.body[0], ast.Assign):
-        return None
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise Unreadable("it is not written like `C[m, n] = sum(A[m, k] * B[n, k], k)`") from error
+    if len(tree.body) != 1 or not isinstance(tree.body[0], ast.Assign) or len(tree.body[0].targets) != 1:
+        raise Unreadable("it is not one assignment such as `C[m, n] = sum(A[m, k] * B[n, k], k)`")
     statement = tree.body[0]
     tensors = {t.name: t for t in kernel.tensors}
-    target = _subscript(statement.targets[0], tensors)
-    if target is None:
-        return None
-    output, indices = target
-    roles: dict[int, set[str | None]] = {}
-    for node in ast.walk(statement.value):
-        found = _subscript(node, tensors)
-        if found is not None:
-            tensor, names = found
-            for axis, name in zip(tables.tensor_axes[tensor], names, strict=True):
-                roles.setdefault(axis, set()).add(name)
-    summed = _summed(statement.value)
-    placed = {}
-    contracted = set()
-    for axis, names_of_axis in roles.items():
-        name = next(iter(names_of_axis))
-        if len(names_of_axis) != 1 or name is None:
-            continue
-        if indices.count(name) == 1:
-            placed[axis] = indices.index(name)
-        elif name in summed:
-            contracted.add(axis)
-    return Spec(output, placed, frozenset(contracted))
+    output, parts = _reference(statement.targets[0], tensors)
+    indices = [part.id for part in parts if isinstance(part, ast.Name)]
+    if len(indices) != len(parts) or len(set(indices)) != len(parts):
+        raise Unreadable(f"the indices of the result {output.name} are not different plain names")
+    if not output.written:
+        raise Unreadable(f"the kernel's argument {output.name} is no output")
+    scalars = frozenset({s.name for s in kernel.scalars} | {s.name for s in kernel.shapes})
+    reader = _Reader(tensors, frozenset(indices), scalars)
+    try:
+        reader.visit(statement.value, {})
+    except RecursionError as error:
+        raise Unreadable("it is nested too deeply") from error
+    return _classified(reader, output, indices, tables, _is_plain(statement.value))
 
 
-def _subscript(node: ast.AST, tensors: dict[str, Tensor]) -> tuple[Tensor, list[str | None]] | None:
-    if not (isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in tensors):
-        return None
-    tensor = tensors[node.value.id]
+def _reference(node: ast.expr, tensors: dict[str, Tensor]) -> tuple[Tensor, list[ast.expr]]:
+    if not (isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)):
+        raise Unreadable(f"`{ast.unparse(node)}` is not a tensor with indices")
+    tensor = tensors.get(node.value.id)
+    if tensor is None:
+        raise Unreadable(f"`{node.value.id}` is not a tensor of the kernel")
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if len(parts) != len(tensor.axes):
-        return None
-    return tensor, [part.id if isinstance(part, ast.Name) else None for part in parts]
+        raise Unreadable(f"{tensor.name} has {len(tensor.axes)} axes but is given {len(parts)} indices")
+    return tensor, parts
 
 
-def _summed(tree: ast.AST) -> frozenset[str]:
-    """Names given to `sum` after its first argument, anywhere."""
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "sum":
-            found |= {arg.id for arg in node.args[1:] if isinstance(arg, ast.Name)}
-    return frozenset(found)
+def _classified(reader: _Reader, output: Tensor, indices: list[str], tables: Tables, plain: bool) -> Spec:
+    roles: dict[int, dict[Tensor, set[Index | None]]] = {}
+    for tensor, position, index in reader.uses:
+        roles.setdefault(tables.tensor_axes[tensor][position], {}).setdefault(tensor, set()).add(index)
+    placed: dict[int, int] = {}
+    partly: dict[int, int] = {}
+    summed: set[int] = set()
+    unjudged: list[str] = []
+    unreduced: list[str] = []
+    sources: dict[int, tuple[Tensor, ...]] = {}
+    for axis, by_tensor in roles.items():
+        name = tables.axis_names[axis]
+        found = set().union(*by_tensor.values())
+        own = {i for i in found if i is not None and not i.binder}
+        reduced = {i for i in found if i is not None and i.binder}
+        if None in found:
+            unjudged.append(f"the specification computes its index on {name}, and only plain indices are compared")
+        elif len(own) > 1:
+            unjudged.append(f"the specification uses {name} with several indices of the output")
+        elif own:
+            (index,) = own
+            (partly if reduced else placed)[axis] = indices.index(index.name)
+            sources[axis] = tuple(t for t, names in by_tensor.items() if names == {index})
+        kinds = {reader.kinds[i.binder - 1] for i in reduced}
+        if len(reduced) == 1 and found == reduced and kinds == {"sum"} and not reduced & reader.as_values:
+            summed.add(axis)
+        elif reduced:
+            unreduced.append(f"that every {name} is reduced over as the specification says is not decided")
+    if not (placed or partly or unjudged):
+        unjudged.append("the specification ties no axis of an input to an index of the output")
+    return Spec(output, placed, partly, frozenset(summed), sources, tuple(unjudged), tuple(unreduced), plain)
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """`sum(A[...] * B[...], k)`: with ones everywhere it counts what is accumulated."""
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "sum"):
+        return False
+    factors = [node.args[0]]
+    while factors:
+        factor = factors.pop()
+        if isinstance(factor, ast.BinOp) and isinstance(factor.op, ast.Mult):
+            factors += [factor.left, factor.right]
+        elif not isinstance(factor, ast.Subscript):
+            return False
+    return True

@@ -1,0 +1,175 @@
+"""Kernels and their specifications: wrong ones are never proved, and nothing is left out silently."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from argus.check import Report, check
+from argus.ir.kernel import Kernel
+from argus.lang import read
+from tests.ir import samples
+
+HEAD = """import argus as ag
+from argus import f32, i32
+
+ROW = ag.Owner(lane=64, e=4, n="lane*4 + e")
+ONE = ag.Owner(lane=64, z="lane*0")
+HALF = ag.Owner(lane=64, i="lane % 32")
+"""
+
+SCALE = """
+@ag.kernel(threads=64, example=dict(M=3), computes="y[m, n] = x[m, n] * sum(x[m, k], k) * w[n]")
+def f(x: ag.In["M N=256", f32], w: ag.In["N=256", f32], y: ag.Out["M N=256", f32]):
+    m = ag.grid(M)
+    v = x[m].load(ROW, width=16)
+    y[m].store({value}, width=16)
+"""
+
+ROWS = """
+@ag.kernel(threads=64, example=dict(M=3), computes="s[m] = {what}")
+def f(x: ag.In["M N=256", f32], s: ag.Out["M", f32]):
+    m = ag.grid(M)
+    v = x[m].load(ROW, width=16)
+    s[m].store({value}, width=4, guard=ag.lane() == 0)
+"""
+
+COPY = """
+@ag.kernel(threads=64, requires="N % 32 == 0", example=dict(N=64), computes="y[n] = x[n]")
+def f(x: ag.In["N", f32], y: ag.Out["N", f32]):
+    s = 32 * ag.grid(N // 32)
+    y[s].store({value}, width=4, guard=ag.lane() < {lanes})
+"""
+
+GATHER = """
+@ag.kernel(threads=64, example=dict(M=3, P=9), computes="y[m, n] = x[m, n]")
+def f(x: ag.In["P N=256", f32], i: ag.In["M", i32], y: ag.Out["M N=256", f32]):
+    m = ag.grid(M)
+    r = ag.as_index(i[m].load(ONE, width=4), 0, P - 1, name="r")
+    y[m].store(x[r].load(ROW, width=16), width=16)
+"""
+
+ATOMIC = """
+@ag.kernel(threads=64, example=dict(M=3), computes="s[n] = s[n] + sum(x[m, n], m)")
+def f(x: ag.In["M N=256", f32], s: ag.InOut["N=256", f32]):
+    m = ag.grid(M)
+    s.atomic_add(x[m].load(ROW, width=16))
+"""
+
+
+@pytest.fixture
+def reading(tmp_path: Path) -> Reading:
+    return Reading(tmp_path)
+
+
+class Reading:
+    """Kernel text to a report."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def report(self, text: str) -> Report:
+        file = self.folder / "f.py"
+        file.write_text(HEAD + text)
+        return check(read(str(file)))
+
+
+def of(report: Report, rule: str) -> set[str]:
+    return {v.status for v in report.verdicts if v.rule == rule}
+
+
+def specified(computes: str) -> Kernel:
+    return replace(samples.vadd(), computes=computes)
+
+
+def test_an_operand_beside_a_row_sum_is_still_compared(reading: Reading) -> None:
+    shifted = reading.report(SCALE.format(value='v * v.sum("n") * w[4].load(ROW, width=16)'))
+    assert of(shifted, "placed") == {"refuted"}
+    right = reading.report(SCALE.format(value='v * v.sum("n") * w.load(ROW, width=16)'))
+    assert right.status == "unknown"
+    assert of(right, "placed") == {"unknown"}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        'x[m, 4].load(ROW, width=16) * v.sum("n") * w.load(ROW, width=16)',
+        '(v + w[4].load(ROW, width=16)) * v.sum("n") * w.load(ROW, width=16)',
+        'v * v.sum("n") + w[4].load(ROW, width=16)',
+    ],
+)
+def test_a_shift_hidden_by_a_reduction_is_not_proved(reading: Reading, value: str) -> None:
+    assert "proved" not in of(reading.report(SCALE.format(value=value)), "placed")
+
+
+@pytest.mark.parametrize("kind", ["sum", "max"])
+def test_a_row_statistic_stored_by_one_lane(reading: Reading, kind: str) -> None:
+    report = reading.report(ROWS.format(what=f"{kind}(x[m, k], k)", value=f'v.{kind}("n")'))
+    assert (of(report, "placed"), of(report, "covers")) == ({"proved"}, {"proved"})
+    assert of(report, "reduced") == {"unknown"}
+
+
+def test_a_sum_that_is_not_taken_is_refuted_and_a_maximum_unknown(reading: Reading) -> None:
+    value = "x[m].load(ONE, width=4)"
+    assert of(reading.report(ROWS.format(what="sum(x[m, k], k)", value=value)), "reduced") == {"refuted"}
+    assert of(reading.report(ROWS.format(what="max(x[m, k], k)", value=value)), "reduced") == {"unknown"}
+    assert of(reading.report(ROWS.format(what="2 * sum(x[m, k], k)", value=value)), "reduced") == {"unknown"}
+
+
+def test_a_store_guarded_by_lane(reading: Reading) -> None:
+    good = reading.report(COPY.format(value="x[s].load(HALF, width=4)", lanes=32))
+    assert good.status == "proved", good.render()
+    few = reading.report(COPY.format(value="x[s].load(HALF, width=4)", lanes=31))
+    assert of(few, "covers") == {"refuted"}
+
+
+def test_storing_zero_is_not_storing_the_input(reading: Reading) -> None:
+    assert of(reading.report(COPY.format(value="ag.zeros(HALF, f32)", lanes=32)), "placed") == {"unknown"}
+
+
+def test_a_row_chosen_by_data_is_unknown(reading: Reading) -> None:
+    report = reading.report(GATHER)
+    assert of(report, "placed") == {"unknown"}
+    assert not any(v.reason.startswith("internal") for v in report.verdicts)
+
+
+def test_atomic_updates_are_no_overwrites(reading: Reading) -> None:
+    assert of(reading.report(ATOMIC), "covers") == {"unknown"}
+
+
+@pytest.mark.parametrize(
+    ("computes", "why"),
+    [
+        ("z[i] = sum(x[k] where k <= i, k)", "not written like"),
+        ("z[i] = x[i] * foo(3)", "`foo`"),
+        ("z[i] = q[i]", "`q` is not a tensor"),
+        ("z[i] = x[i]; z[i] = y[i]", "one assignment"),
+        ("z[i] = x[j] + y[i]", "`j`"),
+        ("z[i] = x[i, i]", "1 axes"),
+        ("x[i] = y[i]", "no output"),
+        ("z[i] = " + "-" * 3000 + "x[i]", ""),
+    ],
+)
+def test_a_specification_that_cannot_be_read_is_reported(computes: str, why: str) -> None:
+    report = check(specified(computes))
+    for rule in ("placed", "reduced", "covers"):
+        (verdict,) = [v for v in report.verdicts if v.rule == rule]
+        assert verdict.status == "unknown"
+        assert why in verdict.reason
+
+
+@pytest.mark.parametrize("computes", ["z[i] = x[i + 1] + y[i]", "z[i] = 3"])
+def test_a_specification_without_plain_indices_is_not_proved(computes: str) -> None:
+    assert of(check(specified(computes)), "placed") == {"unknown"}
+
+
+def test_a_kernel_without_specification_says_so() -> None:
+    report = check(replace(samples.vadd(), computes=None))
+    assert "no specification (computes=…)" in report.render().splitlines()[-1]
+    assert "no specification" not in check(samples.vadd()).render()
+
+
+def test_unknown_verdicts_come_with_help() -> None:
+    assert "= help: write one assignment" in check(specified("z[i] =")).render()

@@ -71,13 +71,17 @@ def decide(kernel: Kernel, rules: Iterable[Rule]) -> Report:
     except Exception as error:
         verdicts.append(Verdict("check", "unknown", kernel.span, -1, "none", reason=internal(error), help=HELP))
     stats |= {"solver": flow.prover.seconds, "queries": float(flow.prover.decided["z3"])}
-    return Report(kernel, tuple(verdicts), perf_counter() - start, stats, _notes(flow))
+    return Report(kernel, tuple(verdicts), perf_counter() - start, stats, _notes(flow, verdicts))
 
 
-def _notes(flow: Flow) -> tuple[str, ...]:
+def _notes(flow: Flow, verdicts: list[Verdict]) -> tuple[str, ...]:
     """What nobody asked about, and what a reader may think was checked."""
     if not flow.kernel.computes:
-        return ("no specification (computes=…): placed, reduced and covers were not checked",)
+        silent = [rule for rule in SPECIFIED if all(v.rule != rule for v in verdicts)]
+        if not silent:
+            return ()
+        listed = " and ".join(part for part in (", ".join(silent[:-1]), *silent[-1:]) if part)
+        return (f"no specification (computes=…): {listed} {'was' if len(silent) == 1 else 'were'} not checked",)
     if flow.spec is None:
         return ()
     others = [t.name for t in flow.kernel.tensors if t.written and t is not flow.spec.output]

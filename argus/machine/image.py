@@ -34,7 +34,7 @@ from argus.machine.elf import (
     Symbol,
 )
 
-MEMORY_LIMIT = 1 << 28
+MEMORY_LIMIT = 1 << 26
 """Largest image accepted, zero-filled sections and gaps included."""
 
 _FIRST_ADDRESS = 0x1000

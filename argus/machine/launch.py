@@ -36,15 +36,15 @@ from argus.machine.interp_start import Dispatch, dispatch_packet, float_mode, in
 from argus.machine.launch_arguments import pack_arguments
 from argus.machine.loader import CodeObject, KernelInfo, load_object
 from argus.machine.memory import Arena
-from argus.machine.metadata import number as stated_number
+from argus.machine.metadata import number as stated
 from argus.machine.record import ExecutionRecord, WaveRecord, WaveRecorder
 from argus.machine.state import LANES, LDS_LIMIT, REGISTERS, Wave, Workgroup
 
 Triple = tuple[int, int, int]
 Executor = Literal["interp", "jit"]
 MAX_THREADS = 1024
-PRIVATE_LIMIT = 1 << 17
-"""Bytes per lane: the largest scratch allocation a wave can state, 8 MiB, over 64 lanes."""
+PRIVATE_LIMIT = 8191 * 1024 // LANES
+"""Scratch bytes of a lane: a wave has up to 8191 KiB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,15 +224,13 @@ class Kernel:
         if lds < 0 or lds_bytes > LDS_LIMIT:
             message = f"kernel {info.name} asks for {lds_bytes} bytes of LDS; a workgroup has at most {LDS_LIMIT}"
             raise LaunchError(message, "ARG-M108")
-        private = info.private_segment_fixed_size
-        if private > PRIVATE_LIMIT:
-            message = f"kernel {info.name} asks for {private} bytes of scratch per lane; at most {PRIVATE_LIMIT}"
-            raise LaunchError(message, "ARG-M108")
-        registers = max(
-            descriptor.vgprs, *(stated_number(info.metadata, key) for key in (".vgpr_count", ".agpr_count"))
-        )
+        registers = max(descriptor.vgprs, stated(info.metadata, ".vgpr_count"), stated(info.metadata, ".agpr_count"))
         if registers > REGISTERS:
             message = f"kernel {info.name} asks for {registers} registers; a wave has at most {REGISTERS}"
+            raise LaunchError(message, "ARG-M108")
+        private = info.private_segment_fixed_size
+        if private > PRIVATE_LIMIT:
+            message = f"kernel {info.name} asks for {private} bytes of scratch; a lane has at most {PRIVATE_LIMIT}"
             raise LaunchError(message, "ARG-M108")
         return lds_bytes
 

@@ -23,7 +23,7 @@ from argus.machine.memory import Allocation, Arena
 from argus.machine.metadata import KernelArg
 
 POINTER_KINDS = ("global_buffer", "dynamic_shared_pointer", "image", "pipe", "queue", "sampler")
-KERNARG_LIMIT = 1 << 16
+POINTER_BYTES = 8
 Bytes = NDArray[np.uint8]
 
 
@@ -85,31 +85,14 @@ def pack_arguments(
         names = ", ".join(a.name or "?" for a in visible)
         raise LaunchError(f"kernel {info.name} takes {len(visible)} arguments ({names}), {len(args)} given")
     size = max([info.kernarg_size, *(a.offset + a.size for a in info.args)], default=0)
-    _check_sizes(info, size)
     data = bytearray(size)
     for arg, value in zip(visible, args, strict=True):
         data[arg.offset : arg.offset + arg.size] = _encode(arg, value, buffers)
     for arg in info.args:
         if arg.hidden:
             hidden = hidden_argument(arg.value_kind, grid, block, dynamic_lds)
-            data[arg.offset : arg.offset + arg.size] = hidden.to_bytes(arg.size, "little")
+            data[arg.offset : arg.offset + arg.size] = (hidden & (1 << 8 * arg.size) - 1).to_bytes(arg.size, "little")
     return PackedArguments(bytes(data), buffers.write_back)
-
-
-def _check_sizes(info: KernelInfo, size: int) -> None:
-    """Refuse argument layouts no compiler makes, before anything is allocated by them."""
-    if size > KERNARG_LIMIT:
-        raise LaunchError(
-            f"kernel {info.name} asks for {size} bytes of arguments; at most {KERNARG_LIMIT} are possible"
-        )
-    for arg in info.args:
-        name = arg.name or f"at offset {arg.offset}"
-        if arg.size < 1:
-            raise LaunchError(f"argument {name} of kernel {info.name} has {arg.size} bytes")
-        if arg.value_kind in POINTER_KINDS and arg.value_kind != "dynamic_shared_pointer" and arg.size != 8:
-            raise LaunchError(
-                f"argument {name} of kernel {info.name} is a pointer of {arg.size} bytes; pointers have 8"
-            )
 
 
 def as_array(value: Any) -> NDArray[Any] | None:
@@ -129,6 +112,8 @@ def _encode(arg: KernelArg, value: Any, buffers: _Buffers) -> bytes:
             return bytes(arg.size)
         if array is None:
             raise LaunchError(f"argument {name} is a pointer: pass an array or None, not {type(value).__name__}")
+        if arg.size < POINTER_BYTES:
+            raise LaunchError(f"argument {name} is a pointer of {arg.size} bytes; an address needs {POINTER_BYTES}")
         return buffers.address_of(array, name).to_bytes(arg.size, "little")
     if array is not None and array.ndim:
         raise LaunchError(f"argument {name} is a value of {arg.size} bytes, not a pointer; an array was given")

@@ -25,7 +25,7 @@ from typing import Any
 from argus.machine.descriptor import DESCRIPTOR_SIZE, PRELOAD_PROLOGUE, Descriptor, parse_descriptor
 from argus.machine.elf import Elf, LoadError, Symbol, parse_elf
 from argus.machine.image import Image, Segment, place_image
-from argus.machine.metadata import KernelArg, kernel_args, kernel_entries, number, read_metadata
+from argus.machine.metadata import KERNARG_LIMIT, KernelArg, kernel_args, kernel_entries, number, read_metadata
 
 __all__ = ["CodeObject", "Isa", "KernelArg", "KernelInfo", "LoadError", "Segment", "load_object"]
 
@@ -184,13 +184,16 @@ def _kernel(
     end = first + size if size else limit
     if end > len(image.text):
         raise LoadError(f"kernel {name!r} ends at {end:#x}, outside the code ({len(image.text):#x} bytes)")
+    kernarg_size = descriptor.kernarg_size or number(entry, ".kernarg_segment_size")
+    if kernarg_size > KERNARG_LIMIT:
+        raise LoadError(f"kernel {name!r} asks for {kernarg_size} bytes of arguments; a launch has {KERNARG_LIMIT}")
     return KernelInfo(
         name=name,
         entry=first,
         end=end,
         descriptor=descriptor,
         args=kernel_args(entry),
-        kernarg_size=descriptor.kernarg_size or number(entry, ".kernarg_segment_size"),
+        kernarg_size=kernarg_size,
         group_segment_fixed_size=descriptor.group_segment_fixed_size,
         private_segment_fixed_size=descriptor.private_segment_fixed_size,
         max_flat_workgroup_size=number(entry, ".max_flat_workgroup_size", 1024),

@@ -98,6 +98,10 @@ def number(entry: Mapping[str, Any], key: str, default: int = 0) -> int:
     return value
 
 
+KERNARG_LIMIT = 1 << 16
+"""Bytes of kernel arguments a launch can have."""
+
+
 def kernel_args(entry: Mapping[str, Any]) -> tuple[KernelArg, ...]:
     """The arguments of one kernel in the order of the metadata."""
     raw = entry.get(".args", [])
@@ -107,11 +111,14 @@ def kernel_args(entry: Mapping[str, Any]) -> tuple[KernelArg, ...]:
     for index, arg in enumerate(raw):
         if not isinstance(arg, dict):
             raise LoadError(f"argument {index} in the metadata is not a map")
+        offset, size = number(arg, ".offset"), number(arg, ".size")
+        if not size or offset + size > KERNARG_LIMIT:
+            raise LoadError(f"argument {index} in the metadata has {size} bytes at offset {offset} of {KERNARG_LIMIT}")
         args.append(
             KernelArg(
                 name=str(arg.get(".name", "")),
-                offset=number(arg, ".offset"),
-                size=number(arg, ".size"),
+                offset=offset,
+                size=size,
                 value_kind=str(arg.get(".value_kind", "by_value")),
                 address_space=str(arg.get(".address_space", "")),
                 type_name=str(arg.get(".type_name", arg.get(".value_type", ""))),

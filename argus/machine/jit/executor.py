@@ -224,8 +224,8 @@ def _fault_report(prepared: Prepared, translated: Translated, fault: Trouble) ->
     if fault.fault == Fault.MISALIGNED:
         message = f"an atomic of {size} bytes at {fault.address:#x}, which is not a multiple of {size}"
         return Report("ARG-M105", message, place, address=fault.address, space="global")
-    if fault.address >= OUTSIDE_BIT and inst.op.startswith(("scratch_", "flat_")):
-        address = fault.address - OUTSIDE_BIT
+    address = fault.address - OUTSIDE_BIT
+    if address >= 0 and (inst.op.startswith("scratch_") or (inst.op.startswith("flat_") and address < 1 << 32)):
         share = _private_bytes(prepared.dispatch.kernel)
         return Report(
             "ARG-M105", f"accesses scratch byte {address} of {share}", place, address=address, space="scratch"

@@ -338,8 +338,7 @@ def run(loaded: Loaded, memory: Memory, start: StartState, numbers: NDArray[np.i
         for runner in runners:
             while runner.is_alive():
                 runner.join(0.2)
-                if limits.progress is not None:
-                    limits.progress(sum(r.outcome.finished for r in runners))
+                _report(limits, runners)
                 if any(r.outcome.fault is not None or r.error is not None for r in runners):
                     _stop(runners)
     except KeyboardInterrupt:
@@ -347,7 +346,13 @@ def run(loaded: Loaded, memory: Memory, start: StartState, numbers: NDArray[np.i
         for runner in runners:
             runner.join()
         raise
+    _report(limits, runners)
     return _joined(runners)
+
+
+def _report(limits: Limits, runners: Sequence[Runner]) -> None:
+    if limits.progress is not None:
+        limits.progress(sum(runner.outcome.finished for runner in runners))
 
 
 def _stop(runners: Sequence[Runner]) -> None:

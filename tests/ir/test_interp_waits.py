@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 
 from argus.ir import ops
+from argus.ir.build import Builder
 from argus.ir.interp import ADVERSARIES, Schedule, run
-from argus.ir.kernel import Kernel
+from argus.ir.kernel import LANE, Kernel
 from argus.ir.ops import Op
+from argus.ir.types import NOWHERE, f32, i32
 from argus.ir.waits import insert_waits
+from argus.layout.expr import const
 from tests.ir import samples
 from tests.ir.test_interp import GEMM_SIZES, gemm_inputs, gemm_reference
 
@@ -68,3 +71,25 @@ def test_every_inserted_wait_of_the_gemm_is_needed(which: int) -> None:
     kernel = insert_waits(samples.gemm())
     broken = replace(kernel, body=without(kernel.body, waits_of(kernel)[which].id))
     assert "unwaited" in {h.kind for h in run(broken, gemm_inputs(), GEMM_SIZES).hazards}
+
+
+@pytest.mark.parametrize("schedule", ADVERSARIES[:3], ids=str)
+def test_a_renaming_of_a_renaming_made_after_the_wait_holds_what_arrived(schedule: Schedule) -> None:
+    """The first renaming is made while the load is outstanding and read by nobody before the second renames it."""
+    x, z = samples.tensor("x", f32, ("N",), (const(256),)), samples.tensor("z", f32, ("N",), (const(256),), out=True)
+    b = Builder()
+    with b.at(samples.at(1)):
+        got = b.load(samples.access(x, (LANE * 4,), 4))
+        turned = b.registers((got,), ((0, 3), (0, 2), (0, 1), (0, 0)))
+        b.wait(vm=0)
+        back = b.bitcast(b.bitcast(b.registers((turned,), ((0, 3), (0, 2), (0, 1), (0, 0))), i32), f32)
+        b.store(samples.access(z, (LANE * 4,), 4), back)
+    kernel = Kernel(
+        name="twice", file="sample.py", source="", tensors=(x, z), scalars=(), shapes=(), knobs=(), settings={},
+        requires=(), waves=1, grid=(const(1), const(1), const(1)), shared=(), body=b.body, span=NOWHERE,
+        policies={"waits": "explicit"},
+    )  # fmt: skip
+    data = np.arange(256, dtype=np.float32)
+    outcome = run(kernel, {"x": data}, {}, schedule=schedule)
+    assert outcome.hazards == ()
+    assert np.array_equal(outcome.arrays["z"], data)

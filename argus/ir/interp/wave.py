@@ -96,10 +96,7 @@ class Wave:
     def settle(self, register: Register, op: Op) -> Register:
         for source in register.sources:
             self.settle(source, op)
-        if register.rename is not None:
-            register.data, register.code = register.rename()
-            if not any(self.outstanding(source) for source in register.sources):
-                register.sources, register.rename = (), None
+        self.refresh(register)
         token = register.token
         if token is not None and token in self.queues.of(token.counter):
             if self.group.implied_waits:
@@ -110,12 +107,24 @@ class Wave:
                 self.group.hazards.append(Hazard("unwaited", "registers", 0, *who, note))
         return register
 
+    def refresh(self, register: Register) -> None:
+        """Make a renaming again from what its sources, themselves possibly renamings, hold by now."""
+        if register.rename is None:
+            return
+        for source in register.sources:
+            self.refresh(source)
+        register.data, register.code = register.rename()
+        if not any(self.outstanding(source) for source in register.sources):
+            register.sources, register.rename = (), None
+
     def outstanding(self, register: Register) -> bool:
         token = register.token
         waiting = token is not None and token in self.queues.of(token.counter)
         return waiting or any(self.outstanding(source) for source in register.sources)
 
     def renaming(self, sources: tuple[Register, ...], rename: Callable[[], tuple[Any, Any]]) -> Register:
+        for source in sources:
+            self.refresh(source)
         data, code = rename()
         if any(self.outstanding(source) for source in sources):
             return Register(data, code, sources=sources, rename=rename)

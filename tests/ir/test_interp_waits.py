@@ -11,7 +11,7 @@ from argus.ir import ops
 from argus.ir.build import Builder
 from argus.ir.interp import ADVERSARIES, Schedule, run
 from argus.ir.kernel import LANE, Kernel
-from argus.ir.ops import Op
+from argus.ir.ops import Access, Op, Shared
 from argus.ir.types import NOWHERE, f32, i32
 from argus.ir.waits import insert_waits
 from argus.layout.expr import const
@@ -93,3 +93,22 @@ def test_a_renaming_of_a_renaming_made_after_the_wait_holds_what_arrived(schedul
     outcome = run(kernel, {"x": data}, {}, schedule=schedule)
     assert outcome.hazards == ()
     assert np.array_equal(outcome.arrays["z"], data)
+
+
+@pytest.mark.parametrize("schedule", ADVERSARIES[:3], ids=str)
+def test_what_a_guard_keeps_from_being_loaded_is_zero_and_counts_as_written(schedule: Schedule) -> None:
+    """Zeros of a guarded load go through LDS: reading them there is no read of unwritten memory."""
+    x, z = samples.tensor("x", f32, ("N",), (const(64),)), samples.tensor("z", f32, ("N",), (const(64),), out=True)
+    shared = Shared("s", f32, 256, 0)
+    b = Builder()
+    with b.at(samples.at(1)):
+        b.store(Access(shared, LANE * 4, 1), b.load(samples.access(x, (LANE,), 1, guard=LANE.lt(10))))
+        b.barrier()
+        b.store(samples.access(z, (LANE,), 1), b.load(Access(shared, LANE * 4, 1)))
+    kernel = Kernel(
+        name="guarded", file="sample.py", source="", tensors=(x, z), scalars=(), shapes=(), knobs=(), settings={},
+        requires=(), waves=1, grid=(const(1), const(1), const(1)), shared=(shared,), body=b.body, span=NOWHERE,
+    )  # fmt: skip
+    outcome = run(kernel, {"x": np.ones(64, dtype=np.float32)}, {}, schedule=schedule, provenance=True)
+    assert outcome.hazards == ()
+    assert np.array_equal(outcome.arrays["z"], np.arange(64) < 10)

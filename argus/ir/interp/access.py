@@ -104,6 +104,7 @@ class Accesses:
 
         def effect() -> None:
             raw[:] = 0
+            codes[:] = ZERO
             bytes_of[done] = memory.data[where]
             if self.group.provenance:
                 codes[done] = self.origin(access, memory, start[done], where)

@@ -6,8 +6,6 @@ the interpreter under adversarial schedules, at several launches and at the laun
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
 from argus.check import Report, check
@@ -24,7 +22,6 @@ ACCEPTED = [
 """Every third runs with the other tests, all of them by `pytest -m "full or not full" tests/check/adversary`."""
 
 
-@cache
 def kernel(adversary: Adversary) -> Kernel:
     return read(adversary.path, settings={"CASE": adversary.case})
 

@@ -1,0 +1,61 @@
+"""Servers that speak Anthropic's messages protocol.
+
+Environment: `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL` (default https://api.anthropic.com).
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from argus.agent.providers.errors import ProviderError
+from argus.agent.providers.message import Reply, Request
+from argus.agent.providers.transport import Transport
+
+DEFAULT_URL = "https://api.anthropic.com"
+VERSION = "2023-06-01"
+
+
+@dataclass(frozen=True, slots=True)
+class Anthropic:
+    """One model behind one address."""
+
+    model: str
+    url: str
+    key: str = field(repr=False)
+    transport: Transport = field(default_factory=Transport)
+
+    @property
+    def name(self) -> str:
+        return f"anthropic:{self.model}"
+
+    def ask(self, request: Request) -> Reply:
+        body = {
+            "model": self.model,
+            "max_tokens": request.max_tokens,
+            "temperature": request.temperature,
+            "system": request.system,
+            "messages": [{"role": turn.speaker, "content": turn.text} for turn in request.turns],
+        }
+        headers = {"x-api-key": self.key, "anthropic-version": VERSION}
+        answer = self.transport.post(f"{self.url}/v1/messages", headers, body, (self.key,))
+        try:
+            text = "".join(part["text"] for part in answer["content"] if part["type"] == "text")
+            reason = answer.get("stop_reason")
+            used = answer.get("usage") or {}
+            counts = int(used.get("input_tokens", 0)), int(used.get("output_tokens", 0))
+        except (LookupError, TypeError, AttributeError, ValueError) as error:
+            raise ProviderError("ARG-P106", f"{self.name}: the answer has no text content") from error
+        if reason == "max_tokens":
+            raise ProviderError("ARG-P107", f"{self.name}: cut off after {request.max_tokens} tokens")
+        if not text:
+            raise ProviderError("ARG-P106", f"{self.name}: the answer holds no text (stop_reason {reason!r})")
+        return Reply(text, self.model, *counts)
+
+
+def from_environment(model: str) -> Anthropic:
+    """The model `model` at the address and with the key of the environment."""
+    key = os.environ.get("ANTHROPIC_API_KEY", "")
+    if not key:
+        raise ProviderError("ARG-P102", f"anthropic:{model} needs ANTHROPIC_API_KEY")
+    return Anthropic(model, os.environ.get("ANTHROPIC_BASE_URL", DEFAULT_URL).rstrip("/"), key)

@@ -1,0 +1,45 @@
+"""What goes wrong between Argus and a language model. Every failure is loud and has a code; nothing falls back.
+
+    error ARG-P104: https://host/v1/chat/completions: still refused for its rate after 4 attempts (HTTP 429)
+
+Texts never hold a key: whatever a server answers goes through `redact` before it becomes part of a message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+CODES: Mapping[str, str] = {
+    "ARG-P101": "no such model provider",
+    "ARG-P102": "a key is missing from the environment",
+    "ARG-P103": "the provider refuses the request",
+    "ARG-P104": "the provider limits the rate",
+    "ARG-P105": "the provider fails",
+    "ARG-P106": "the answer cannot be understood",
+    "ARG-P107": "the answer was cut off",
+    "ARG-P108": "the budget is used up",
+    "ARG-P109": "the request is not in the recording",
+    "ARG-P110": "the provider cannot be reached",
+    "ARG-P111": "the command fails",
+    "ARG-P120": "the answer holds no edit",
+    "ARG-P121": "an edit does not fit the file",
+}
+
+SHOWN = 400
+
+
+class ProviderError(Exception):
+    """`code` is a key of CODES."""
+
+    def __init__(self, code: str, message: str) -> None:
+        self.code = code
+        self.message = message
+        super().__init__(f"{code}: {message}")
+
+
+def redact(text: str, secrets: Iterable[str]) -> str:
+    """`text` without any of `secrets`, shortened to what fits in a message."""
+    for secret in secrets:
+        if secret:
+            text = text.replace(secret, "[redacted]")
+    return text if len(text) <= SHOWN else text[:SHOWN] + "…"

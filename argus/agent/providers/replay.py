@@ -1,7 +1,8 @@
 """Recorded replies: an episode with a model, repeated without it.
 
 A recording is a file of JSON lines `{"request": digest, "role": …, "reply": {"text": …, "model": …, …}}`, written by
-`Recorder` and read by `Replay`. A request the recording does not hold is an error, never a guess: the prompts have changed since.
+`Recorder` and read by `Replay`. A request the recording does not hold is an error, never a
+guess: the prompts have changed since.
 """
 
 from __future__ import annotations

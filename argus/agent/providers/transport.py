@@ -1,8 +1,8 @@
 """One HTTP request with patience: what may pass is tried again, what will not is an error at once.
 
-Tried again: no connection, time-out, 408, 429, 5xx. Between attempts it waits as long as the server asks (`Retry-After`,
-at most a minute) or 1, 2, 4 … seconds. Everything else that is not 200 is final. Redirects are not followed: a key goes
-only to the address the user named.
+Tried again: no connection, time-out, 408, 429, 5xx. Between attempts it waits as long as the server asks
+(`Retry-After`, at most a minute) or 1, 2, 4 … seconds. Everything else that is not 200 is final. Redirects are not
+followed: a key goes only to the address the user named.
 """
 
 from __future__ import annotations

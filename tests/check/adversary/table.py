@@ -334,6 +334,15 @@ FAMILIES = (
         tolerance=2e-2,
     ),
     Family(
+        "taps",
+        _sizes("M N K", (64, 64, 32), (64, 64, 96)),
+        lambda a: {"C": np.einsum("rmk,rnk->mn", a["A"].astype(np.float64), a["B"].astype(np.float64))},
+        (
+            ("right", "taps and channels summed in one accumulator"),
+            ("wrong", "no barrier before the next tap's first tile is stored"),
+        ),
+    ),
+    Family(
         "roundtrip",
         _sizes("N", (512,), (256,)),
         lambda a: {"z": a["x"] * 2},

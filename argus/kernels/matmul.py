@@ -1,0 +1,224 @@
+"""The matrix product of the library: C = op(A) @ op(B), bf16 or f16, f32 accumulation, any M and N.
+
+One BM x BN tile of C per workgroup. A k-step of both operands lies in LDS, the next one in registers: while the matrix
+instructions of step kt run, the fragments of its later parts are read, step kt + 1 goes from registers to LDS and step
+kt + 2 is fetched. Small tiles leave room for several workgroups on a compute unit, which hide each other's waits.
+
+    A is [M, K] or [K, M] (A_T), B is [N, K] or [K, N] (B_T): a stored-by-k operand is turned in registers on its way
+    rows past the end of the tensor are cut off by the buffer range, columns by a guard; nothing is padded or copied
+    K not a multiple of BK: KTAIL masks the elements past K, one compare per load
+
+What it cannot do: sizes that are no multiple of WIDTH / 2 elements along the contiguous axis of an operand (choose a smaller
+WIDTH), tensors of 2 GiB and more.
+"""
+
+import argus as ag
+from argus import bf16, f16, f32
+from argus.gfx942 import mfma_16x16x16_bf16, mfma_16x16x16_f16, mfma_32x32x8_bf16, mfma_32x32x8_f16
+
+DTYPE = ag.knob("bf16", legal=("bf16", "f16"), why="element type of A, B and C")
+BM = ag.knob(256, legal=(16, 32, 64, 96, 128, 160, 192, 224, 256), why="rows of C per workgroup")
+BN = ag.knob(256, legal=(16, 32, 64, 96, 128, 160, 192, 224, 256), why="columns of C per workgroup")
+WM = ag.knob(2, legal=(1, 2, 4), why="waves along M")
+WN = ag.knob(2, legal=(1, 2, 4), why="waves along N")
+INST = ag.knob(32, legal=(16, 32), why="matrix instruction: 32x32x8 or 16x16x16")
+A_T = ag.knob(False, legal=(False, True), why="A is stored as [K, M]")
+B_T = ag.knob(False, legal=(False, True), why="B is stored as [K, N]")
+WIDTH = ag.knob(16, legal=(2, 4, 8, 16), why="bytes per global access; rows must be multiples of it")
+KTAIL = ag.knob(False, legal=(False, True), why="K is no multiple of BK: mask the last step")
+XM = ag.knob(0, legal=(0, 1, 2, 4, 8), why="XCDs along M (8 // XM along N); 0: row-major workgroups")
+GROUP = ag.knob(1, legal=(1, 2, 4, 8), why="rows of tiles of an XCD that are walked together")
+SPLITS = ag.knob(
+    4, legal=(2, 3, 4, 5, 6, 7, 8, 16), why="kernel split: workgroups that share a tile of C, each with a part of K"
+)
+ACT = ag.knob("none", legal=("none", "relu", "silu", "gelu"), why="activation after the bias")
+SWIZZLE = ag.knob(True, legal=(True, False), why="off: bank conflicts, for comparison")
+
+BK = 64  # a row of 128 bytes covers all 32 banks
+T = bf16 if DTYPE == "bf16" else f16
+MMA = (
+    (mfma_32x32x8_bf16 if INST == 32 else mfma_16x16x16_bf16)
+    if DTYPE == "bf16"
+    else (mfma_32x32x8_f16 if INST == 32 else mfma_16x16x16_f16)
+)
+THREADS = 64 * WM * WN
+TM, TN = BM // (WM * INST), BN // (WN * INST)  # matrix instruction tiles per wave
+KF = 512 // INST  # k of one fragment: a lane's 16 bytes feed two instructions
+ACC = MMA.acc(row="n", col="m")
+FRAG = MMA.operand(wide=8)
+
+assert BM % (WM * INST) == 0 and BN % (WN * INST) == 0, "every wave takes whole matrix instruction tiles"
+
+
+def lds(rows):
+    """Rows of 128 bytes; XOR of the 16-byte chunk with the row keeps writes and fragment reads free of conflicts."""
+    plain = ag.Layout(row=(rows, 128), chunk=(8, 16), e=(8, 2), k=("chunk", "e"))
+    return plain.xor(chunk="row[0:3]").xor(chunk="row[3:6]") if SWIZZLE else plain
+
+
+def by_row(rows):
+    """Stored by rows of k: 8 lanes x 16 bytes move one row."""
+    assert rows * 8 % THREADS == 0, "the workgroup moves a tile in whole passes"
+    return ag.Owner(p=rows * 8 // THREADS, t=THREADS, e=8, row=f"p*{THREADS // 8} + t//8", k="t%8*8 + e")
+
+
+def block(rows):
+    """Of an operand stored by k, a thread moves this many neighbouring k of so many neighbouring rows."""
+    e = 8 if rows >= THREADS else 4
+    i = rows * BK // (THREADS * e)
+    assert i in (2, 4, 8), "a thread turns 2, 4 or 8 neighbouring k"
+    return i, e
+
+
+def by_k(rows):
+    """Stored by k: the block is turned in registers."""
+    i, e = block(rows)
+    wide = rows // e
+    return ag.Owner(t=THREADS, i=i, e=e, k=f"t//{wide}*{i} + i", row=f"t%{wide}*{e} + e")
+
+
+MOVE_A, MOVE_B = by_k(BM) if A_T else by_row(BM), by_k(BN) if B_T else by_row(BN)
+
+
+def place(M, N):
+    """This workgroup's tile. Its number % 8 is its XCD; XCDs take every XM-th row and every (8 // XM)-th column."""
+    if XM == 0:
+        return ag.grid(ag.cdiv(M, BM), ag.cdiv(N, BN))
+    z, y, x = ag.grid(ag.cdiv(M, BM * XM * GROUP), ag.cdiv(N, BN * (8 // XM)), 8 * GROUP)
+    return (z * GROUP + x // 8) * XM + x % 8 // (8 // XM), y * (8 // XM) + x % (8 // XM)
+
+
+def load(X, turned, move, rows, start, kt, last):
+    """A k-step of an operand to registers; zeros past the last row and past K."""
+    if turned:
+        return X[kt * BK, start].load(move, width=min(WIDTH, 2 * block(rows)[1]), guard="shape")
+    if KTAIL:
+        return X[start, kt * BK].load(move, width=WIDTH, guard="shape")
+    return X[start, kt * BK].load(move, width=WIDTH, guard=kt < last)
+
+
+def keep(buffer, part, turned, rows):
+    """A k-step from registers to LDS, k neighbouring."""
+    if turned:
+        buffer.store(part.order("e", "i"), width=2 * block(rows)[0])
+    else:
+        buffer.store(part, width=16)
+
+
+def product(A, B, bm, bn, first, steps, K):
+    """The tile's sum over k-steps first .. first + steps - 1; part of it per wave."""
+    wm, wn = ag.wave()
+    sA, sB = ag.shared(lds(BM), T), ag.shared(lds(BN), T)
+    acc = ag.zeros(ACC, f32, tiles=dict(m=TM, n=TN))
+    tiles = ag.cdiv(K, BK)
+
+    def fetch(kt):
+        return load(A, A_T, MOVE_A, BM, bm * BM, kt, tiles), load(B, B_T, MOVE_B, BN, bn * BN, kt, tiles)
+
+    def write(ra, rb):
+        keep(sA, ra, A_T, BM)
+        keep(sB, rb, B_T, BN)
+
+    def read_a(ks):
+        return [sA.load(FRAG, row=INST * (TM * wm + i), k=KF * ks, width=16) for i in range(TM)]
+
+    def read_b(ks):
+        return [sB.load(FRAG, row=INST * (TN * wn + j), k=KF * ks, width=16) for j in range(TN)]
+
+    def multiply(a, b, halves=(0, 1)):
+        for h in halves:
+            for j, i in ag.unroll(TN, TM):
+                acc[i, j] = ag.mfma(b[j][h], a[i][h], acc[i, j])
+
+    ra, rb = fetch(first)
+    write(ra, rb)
+    ra, rb = fetch(first + 1)
+    ag.barrier()
+    a0, b0 = read_a(0), read_b(0)
+    for kt in ag.range(first, first + steps - 1):
+        with ag.schedule(mfma=2, ds_read=1):  # two matrix instructions hide one 16-byte read
+            a1, b1 = read_a(1), read_b(1)
+            if INST == 32:
+                a2 = read_a(2)
+                multiply(a0, b0)
+            else:
+                multiply(a0, b0, (0,))
+        with ag.schedule(mfma=2, ds_read=1):
+            if INST == 32:
+                b2, a3, b3 = read_b(2), read_a(3), read_b(3)
+                multiply(a1, b1)
+            else:
+                multiply(a0, b0, (1,))
+        ag.barrier()  # step kt has been read
+        with ag.schedule(mfma=2, ds_write=1, buffer_load=1):
+            write(ra, rb)
+            ra, rb = fetch(kt + 2)
+            if INST == 32:
+                multiply(a2, b2)
+            else:
+                multiply(a1, b1, (0,))
+        ag.barrier()  # step kt + 1 is there
+        with ag.schedule(mfma=2, ds_read=1):
+            a0, b0 = read_a(0), read_b(0)
+            if INST == 32:
+                multiply(a3, b3)
+            else:
+                multiply(a1, b1, (1,))
+    for ks in ag.unroll(BK // KF):
+        multiply(a0, b0)
+        if ks < BK // KF - 1:
+            a0, b0 = read_a(ks + 1), read_b(ks + 1)
+    return acc
+
+
+def activated(x):
+    """The activation; gelu in its tanh form, which is x times a sigmoid."""
+    if ACT == "relu":
+        return ag.max(x, 0.0)
+    if ACT == "silu":
+        return x * ag.rcp(1.0 + ag.exp2(x * -ag.LOG2E))
+    if ACT == "gelu":
+        return x * ag.rcp(1.0 + ag.exp2((x + x * x * x * 0.044715) * (-1.5957691216057308 * ag.LOG2E)))
+    return x
+
+
+ROWS_A = "K M" if A_T else "M K"
+ROWS_B = "K N" if B_T else "N K"
+SUM = f"sum(A[{'k, m' if A_T else 'm, k'}] * B[{'k, n' if B_T else 'n, k'}], k)"
+LEAST = WIDTH // 2
+NEEDS = (
+    f"M >= 1 and N >= 1 and K >= 1 and N % {min(4, LEAST)} == 0 and K % {LEAST if KTAIL else BK} == 0"
+    + (f" and M % {LEAST} == 0" if A_T else "")
+    + (f" and N % {LEAST} == 0" if B_T else "")
+)
+EXAMPLE = dict(M=256, N=256, K=256)
+
+
+@ag.kernel(threads=THREADS, waves=(WM, WN), requires=NEEDS, computes=f"C[m, n] = {SUM}", example=EXAMPLE)
+def matmul(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], C: ag.Out["M N", T]):
+    bm, bn = place(M, N)
+    wm, wn = ag.wave()
+    acc = product(A, B, bm, bn, 0, ag.cdiv(K, BK), K)
+    C[bm * BM + INST * TM * wm, bn * BN + INST * TN * wn].store(acc.to(T), width=min(8, WIDTH), guard="shape")
+
+
+@ag.kernel(threads=THREADS, waves=(WM, WN), requires=NEEDS, example=EXAMPLE)
+def linear(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], bias: ag.In["N", T], C: ag.Out["M N", T]):
+    bm, bn = place(M, N)
+    wm, wn = ag.wave()
+    acc = product(A, B, bm, bn, 0, ag.cdiv(K, BK), K)
+    row, column = bm * BM + INST * TM * wm, bn * BN + INST * TN * wn
+    shift = bias[column].load(ACC.per("n"), tiles=dict(n=TN), width=min(8, WIDTH), guard="shape").to(f32)
+    C[row, column].store(activated(acc + shift).to(T), width=min(8, WIDTH), guard="shape")
+    ag.check.reduced(acc, K=(0, K))
+    ag.check.covers(C)
+
+
+@ag.kernel(threads=THREADS, waves=(WM, WN), requires=NEEDS, example=EXAMPLE)
+def split(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], W: ag.Out[f"S={SPLITS} M N", f32]):
+    s, bm, bn = ag.grid(SPLITS, ag.cdiv(M, BM), ag.cdiv(N, BN))
+    wm, wn = ag.wave()
+    steps = ag.cdiv(ag.cdiv(K, BK), SPLITS)
+    acc = product(A, B, bm, bn, s * steps, steps, K)
+    W[s, bm * BM + INST * TM * wm, bn * BN + INST * TN * wn].store(acc, width=min(16, 2 * WIDTH), guard="shape")
+    ag.check.covers(W)

@@ -20,9 +20,8 @@ from typing import Any, NoReturn
 
 from argus.cli.options import GOOD, UsageError
 from argus.cli.time import Timed, add_time_arguments, given
-from argus.clock import LABEL, PARAMETERS, Launch, Parameters
-from argus.clock.observe import Observed
-from argus.clock.sampled import sample, time_observed
+from argus.clock import LABEL, PARAMETERS, Launch, Parameters, Recorded
+from argus.clock.sampled import matrix_element, prepared, sample, time_prepared
 from argus.clock.sensitivity import CLOCKS
 from argus.clock.sensitivity import compare as under_perturbed_clocks
 
@@ -41,14 +40,15 @@ class Candidate:
     """One launch with its executed sample."""
 
     timed: Timed
-    seen: Observed
+    recorded: Recorded
+    element: str | None
     args: argparse.Namespace
 
     def launch(self, parameters: Parameters = PARAMETERS) -> Launch:
-        return time_observed(
+        return time_prepared(
             self.timed.work,
-            self.seen,
-            seed=self.args.seed,
+            self.recorded,
+            self.element,
             parameters=parameters,
             clock_mhz=self.args.device_clock,
             warm=self.args.warm,
@@ -113,7 +113,8 @@ def _candidate(text: str) -> Candidate:
         raise UsageError(f"candidate {text!r}: {error}") from error
     args = parser.parse_args(words)
     timed = given(args)
-    return Candidate(timed, sample(timed.work, args.seed), args)
+    seen = sample(timed.work, args.seed)
+    return Candidate(timed, prepared(seen, args.seed), matrix_element(seen), args)
 
 
 def _table(rows: list[dict[str, Any]], clocks: int) -> str:

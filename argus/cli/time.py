@@ -22,17 +22,18 @@ from argus import machine
 from argus.cli.gate import add_force, admitted_launch
 from argus.cli.object_args import parse_arguments
 from argus.cli.options import GOOD, UsageError, add_kernel_arguments
-from argus.clock import Timing, write_trace
-from argus.clock.observe import Observed
+from argus.clock import Recorded, Timing, write_trace
 from argus.clock.page import page
-from argus.clock.sampled import Work, sample, time_observed
+from argus.clock.sampled import Work, matrix_element, prepared, sample, time_prepared
+from argus.clock.staged import Operand
 from argus.clock.whatif import BOUNDS, what_if_recorded
 from argus.compile import Compiled, compile_kernel
-from argus.device.guards import check_arrays, launch_grid, tensor_shapes
+from argus.device.guards import launch_grid, numpy_dtype, tensor_shapes
 from argus.device.launch import scalar_values
 from argus.gfx942 import chip
+from argus.ir.kernel import Kernel
 from argus.machine.loader import KernelInfo
-from argus.tasks.inputs import make_arrays, make_scalars
+from argus.tasks.inputs import make_scalars
 
 ELF = b"\x7fELF"
 LOWEST_MHZ = 100
@@ -92,18 +93,21 @@ def _file(args: argparse.Namespace) -> Timed:
     grid = launch_grid(kernel, launch)
     if 0 in grid:
         raise UsageError("the launch is empty: no workgroup to time")
-    arrays = make_arrays(kernel, launch, args.seed)
-    check_arrays(kernel, launch, arrays)
-    values = [*(arrays[t.name] for t in kernel.tensors)]
+    operands = tensor_operands(kernel, launch, args.seed)
     scalars = scalar_values(kernel, launch, make_scalars(kernel, args.seed))
-    moved = sum(
-        int(np.prod(shape, dtype=np.int64)) * tensor.dtype.bytes
-        for tensor, shape in zip(kernel.tensors, tensor_shapes(kernel, launch).values(), strict=True)
-    )
-    work = Work(kernel.name, code, grid, (kernel.threads,), [*values, *scalars], bytes=float(moved))
+    work = Work(kernel.name, code, grid, (kernel.threads,), [*operands, *scalars])
     shape = " ".join(f"{name}={size}" for name, size in launch.items())
     text = {Path(args.file).name: Path(args.file).read_text(encoding="utf-8")}
     return Timed(work, f"{kernel.name} {shape}", source_lines(compiled, code.info), text)
+
+
+def tensor_operands(kernel: Kernel, launch: Mapping[str, int], seed: int) -> list[Operand]:
+    """The tensors of a launch as the clock takes them: those only written to are left blank."""
+    shapes = tensor_shapes(kernel, launch)
+    return [
+        Operand(shapes[tensor.name], numpy_dtype(tensor.dtype), seed + number, blank=not tensor.read)
+        for number, tensor in enumerate(kernel.tensors)
+    ]
 
 
 def _object(path: Path, args: argparse.Namespace) -> Timed:
@@ -131,10 +135,11 @@ def handle(args: argparse.Namespace) -> int:
     timed = given(args)
     work = timed.work
     seen = sample(work, args.seed)
-    timing, launch = time_observed(
+    recorded = prepared(seen, args.seed)
+    timing, launch = time_prepared(
         work,
-        seen,
-        seed=args.seed,
+        recorded,
+        matrix_element(seen),
         clock_mhz=args.device_clock,
         warm=args.warm,
         events=bool(args.trace or args.html),
@@ -152,15 +157,15 @@ def handle(args: argparse.Namespace) -> int:
     print(f"{timed.title}, {work.workgroups} workgroups of {np.prod(work.block)} threads, {len(executed)} executed")
     print(launch.text())
     print(timing.text(top=8, source=timed.places).split("\n", 1)[1])
-    print(_what_helps(seen, timing))
+    print(_what_helps(recorded, timing))
     if seen.note:
         print(f"note: {seen.note}")
     return GOOD
 
 
-def _what_helps(seen: Observed, timing: Timing) -> str:
+def _what_helps(recorded: Recorded, timing: Timing) -> str:
     """The costs whose removal would shorten the work of one compute unit most."""
-    changes = what_if_recorded(seen.record, seen.insts, seen.kernel, seen.lds, timing)
+    changes = what_if_recorded(recorded, timing)
     worth = [change for change in changes if change.saved >= WORTH_SAYING and change.name not in BOUNDS][:4]
     if not worth:
         return "what would help: nothing in this list saves 2 % (conflicts, latency, barriers, s_nop, LDS rate)"

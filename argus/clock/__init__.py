@@ -10,7 +10,8 @@ from argus.clock.launch import Launch, estimate, resident_workgroups
 from argus.clock.model import Resources, time_waves
 from argus.clock.parameters import MODEL_VERSION, PARAMETERS, Parameters
 from argus.clock.perfetto import write_trace
-from argus.clock.timer import kernel_resources, time_launch, time_record, workgroups_to_record
+from argus.clock.recorded import Recorded, kernel_resources, workgroups_to_record
+from argus.clock.timer import time_launch, time_record, time_recorded
 from argus.clock.timing import LABEL, Timing
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "PARAMETERS",
     "Launch",
     "Parameters",
+    "Recorded",
     "Resources",
     "Timing",
     "estimate",
@@ -26,6 +28,7 @@ __all__ = [
     "resident_workgroups",
     "time_launch",
     "time_record",
+    "time_recorded",
     "time_waves",
     "workgroups_to_record",
     "write_trace",

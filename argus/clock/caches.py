@@ -50,6 +50,22 @@ class Lru:
             ways.popitem(last=False)
         return False
 
+    def misses(self, lines: Sequence[int]) -> list[bool]:
+        """For each line, in order, whether it was not there."""
+        sets, count, most = self.sets, len(self.sets), self.ways
+        out = []
+        for line in lines:
+            ways = sets[line % count]
+            if line in ways:
+                ways.move_to_end(line)
+                out.append(False)
+                continue
+            ways[line] = None
+            if len(ways) > most:
+                ways.popitem(last=False)
+            out.append(True)
+        return out
+
     def drop(self, line: int) -> None:
         self.sets[line % len(self.sets)].pop(line, None)
 
@@ -77,7 +93,7 @@ class Traffic:
     written: float = 0.0
 
 
-def _slowdown(parameters: Parameters, load: float) -> float:
+def slowdown(parameters: Parameters, load: float) -> float:
     """Latency of memory at a share of its bandwidth, relative to the idle latency."""
     factor: float = 1.0 + parameters["hbm_load_factor"] * load ** parameters["hbm_load_power"]
     return factor
@@ -111,7 +127,7 @@ class MemorySystem:
             "l1": parameters["l1_latency"],
             "l2": parameters["l2_latency"],
             "mall": parameters["mall_latency_ns"] * clock_mhz * 1e-3,
-            "hbm": parameters["hbm_latency_ns"] * clock_mhz * 1e-3 * _slowdown(parameters, hbm_load),
+            "hbm": parameters["hbm_latency_ns"] * clock_mhz * 1e-3 * slowdown(parameters, hbm_load),
         }
         self.scalar_latency = parameters["smem_latency"]
         self.scalar_cache = Lru(chip.count("scalar_cache_bytes") // SCALAR_LINE, 4)

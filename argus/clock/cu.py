@@ -20,18 +20,28 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from argus.clock.banks import BankCalendar
 from argus.clock.caches import MemorySystem
 from argus.clock.parameters import Parameters
 from argus.clock.program import LdsAccess, Op, Reason, ScalarAccess, Unit, VmemAccess, Wave
-from argus.clock.state import Busy, WaveState
+from argus.clock.state import NEVER, Busy, WaveState
+from argus.clock.steady import WARM, Account
 from argus.gfx942.chip import SIMDS_PER_CU
 from argus.gfx942.waits import LGKM_MAX, VM_MAX
 
 TURN = 4
 LDS_DMA_CLOCKS = 2
 REASONS = len(Reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The account at a mark of a loop."""
+
+    issued: int
+    account: Account
 
 
 class ComputeUnit:
@@ -68,6 +78,8 @@ class ComputeUnit:
         self.waves: list[list[WaveState]] = [[] for _ in range(SIMDS_PER_CU)]
         self.groups: list[list[WaveState]] = []
         self.heap: list[tuple[int, int]] = []
+        self.passed: list[list[int]] = []
+        self.snapshots: list[Snapshot] = []
         self.scheduled = [-1] * SIMDS_PER_CU
 
     def run(self, workgroups: Sequence[Sequence[Wave]]) -> int:
@@ -83,6 +95,8 @@ class ComputeUnit:
                 states.append(state)
                 age += 1
             self.groups.append(states)
+            self.passed.append([])
+            states[0].next_mark = waves[0].marks[0] if waves[0].left_out else NEVER
         for group_states in self.groups:
             for state in group_states:
                 self._enter(state, state.started)
@@ -128,6 +142,8 @@ class ComputeUnit:
         self.issued[op.index] += 1
         if self.events is not None:
             self.events.append((now, state.simd, state.age, op.index, op.clocks))
+        if state.at >= state.next_mark:
+            self._mark(state, now)
         state.last = now
         state.at += 1
         earliest = now + TURN
@@ -136,6 +152,15 @@ class ComputeUnit:
             self.stalls[op.index][Reason.BRANCH] += extra
             earliest += extra
         self._enter(state, earliest)
+
+    def _mark(self, state: WaveState, now: int) -> None:
+        """The first wave of a workgroup begins another iteration of its loop."""
+        marks = state.wave.marks
+        self.passed[state.group].append(now)
+        if state.group == 0 and state.marked in (WARM, len(marks) - 1):
+            self.snapshots.append(Snapshot(sum(self.issued), Account.of(self)))
+        state.marked += 1
+        state.next_mark = marks[state.marked] if state.marked < len(marks) else NEVER
 
     def _enter(self, state: WaveState, earliest: int) -> None:
         """Sets `ready` for the wave's next operation; internal operations are finished on the way."""
@@ -235,10 +260,8 @@ class ComputeUnit:
         self.matrix_free[simd] = now + op.clocks
         self.valu_free[simd] = now + TURN
         self.busy.matrix[simd] += op.clocks
-        if op.matrix is not None:
-            self.busy.flops += op.matrix.flops
-            if op.matrix.coexec == 0 or not self.coexec:
-                self.matrix_alone[simd] = now + op.clocks
+        if op.matrix is not None and (op.matrix.coexec == 0 or not self.coexec):
+            self.matrix_alone[simd] = now + op.clocks
         state.matrix.append((now, op))
         return now, Reason.MATRIX
 

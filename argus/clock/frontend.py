@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from argus.clock.access import Addresses, lds_access, permute_access, scalar_access, vmem_access
 from argus.clock.caches import LINE
+from argus.clock.fold import Folded, whole
 from argus.clock.operations import operations
 from argus.clock.parameters import PARAMETERS, Parameters
 from argus.clock.program import Access, Op, Unit, Wave
@@ -49,24 +50,26 @@ class _Uses:
 
 
 def waves_of(
-    record: ExecutionRecord,
+    record: ExecutionRecord | Folded,
     insts: Iterable[Inst],
     parameters: Parameters = PARAMETERS,
     chosen: Container[int] | None = None,
 ) -> tuple[list[Op], dict[int, list[Wave]]]:
     """The operations of the kernel, and per workgroup (linear id) its waves in order; only the `chosen` workgroups."""
+    folded = record if isinstance(record, Folded) else whole(record)
     by_pc = {inst.pc: inst for inst in insts}
     ops = operations(by_pc.values(), parameters)
     permute = permute_access(parameters)
     fixed = {op.index: permute for pc, op in ops.items() if _PERMUTE.match(by_pc[pc].op)}
     workgroups: dict[int, list[Wave]] = defaultdict(list)
     uses: dict[int, list[_Uses]] = defaultdict(list)
-    for (workgroup, number), taken in sorted(record.waves.items()):
+    for (workgroup, number), taken in sorted(folded.record.waves.items()):
         if chosen is not None and workgroup not in chosen:
             continue
         steps = _steps(taken.pc, ops)
         accesses: list[Access] = [fixed.get(op.index) for op in steps] if fixed else [None] * len(steps)
-        wave = Wave(workgroup, number, steps, accesses)
+        marks = folded.marks.get((workgroup, number), ())
+        wave = Wave(workgroup, number, steps, accesses, folded.left_out.get(workgroup, 0), marks)
         workgroups[workgroup].append(wave)
         for pc, use in _by_instruction(wave, taken):
             uses[pc].append(use)

@@ -68,6 +68,8 @@ class Launch:
     flops: float | None
     element: str | None
     work_error: float | None
+    sharing_error: float
+    iteration_error: float
     sustained: Sustained
 
     def to_json(self) -> dict[str, Any]:
@@ -88,8 +90,19 @@ class Launch:
             "activity": self.curve.activity(self.clock_mhz).to_json(),
             "sustained": self.sustained.to_json(),
             "work_standard_error": self.work_error,
+            "sharing_error": self.sharing_error,
+            "iteration_error": self.iteration_error,
             "notes": list(self.notes),
         }
+
+    def sampling(self) -> str:
+        """What the sample leaves open, as shares of the figure each concerns."""
+        parts = [f"cycles +- {100 * self.iteration_error:.1f} % (iterations of loops)"]
+        if self.work_error is not None:
+            parts.append(f"work per workgroup +- {100 * self.work_error:.1f} %")
+        if self.sharing_error:
+            parts.append(f"sharing of cache lines +- {100 * self.sharing_error:.1f} %")
+        return "sampling: " + ", ".join(parts)
 
     def text(self) -> str:
         rate = "" if self.tflops is None else f", {self.tflops:.1f} TFLOPS"
@@ -103,11 +116,7 @@ class Launch:
                 f"at the predicted sustained clock of {self.sustained.clock_mhz:.0f} MHz: "
                 f"{self.sustained.microseconds:.2f} us{_rates(self.sustained)}",
                 f"bound by {self.bound}; clocks: {parts}",
-                *(
-                    []
-                    if self.work_error is None
-                    else [f"work per workgroup: +- {100 * self.work_error:.1f} % (sampled)"]
-                ),
+                self.sampling(),
                 *(f"note: {note}" for note in self.notes),
             ]
         )
@@ -142,6 +151,7 @@ def estimate(
     work: Mapping[int, float] | None = None,
     warm: bool = False,
     hot_atomics: float = 0.0,
+    sharing_error: float = 0.0,
     parameters: Parameters = PARAMETERS,
 ) -> Launch:
     """Estimate of a launch of `grid` workgroups like the timed ones.
@@ -216,6 +226,8 @@ def estimate(
         flops=flops,
         element=element,
         work_error=error,
+        sharing_error=sharing_error,
+        iteration_error=timing.iteration_error,
         sustained=_sustained(curve, flops, element, parameters),
     )
 

@@ -12,10 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from argus.clock.caches import LINE, MemorySystem
 from argus.clock.cu import ComputeUnit
 from argus.clock.parameters import PARAMETERS, Parameters
 from argus.clock.program import Op, Reason, VmemAccess, Wave
+from argus.clock.steady import WARM, continued, issued
 from argus.clock.timing import Row, Timing
 from argus.gfx942 import chip
 from argus.gfx942.mfma import ISSUE_CLOCKS
@@ -80,56 +83,77 @@ def time_waves(
         notes.append("how many workgroups of an XCD share a cache line is not known: beyond the L2 only latency counts")
     memory = MemorySystem(parameters, clock_mhz, active_cus, warm, sharers, typical, hbm_load)
     unit = ComputeUnit(parameters, memory, len(ops), keep_events=events)
-    cycles = unit.run(chosen)
+    simulated = unit.run(chosen)
+    account, steady = continued(unit, chosen, simulated)
+    executed = issued(unit, chosen)
+    added = steady.clocks if steady else (0.0,) * count
+    cycles = round(simulated + (steady.mean_clocks if steady else 0.0))
     states = [state for group in unit.groups for state in group]
+    stalls = np.rint(account.stalls).astype(np.int64).tolist()
+    lds_bank, conflicts, lds_bytes, vmem = account.lds.tolist()
+    read = dict(zip(memory.traffic.read, account.traffic.tolist(), strict=False))
+    filled, written = account.traffic[-2:].tolist()
     return Timing(
         cycles=cycles,
         workgroup_cycles=tuple(
-            max(s.ended or 0 for s in group) - min(s.started for s in group) for group in unit.groups
+            round(max(s.ended or 0 for s in group) - min(s.started for s in group) + more)
+            for group, more in zip(unit.groups, added, strict=True)
         ),
         waves=len(states),
-        wave_clocks=sum((s.ready_at_end or 0) - s.started for s in states),
-        issued=sum(unit.issued),
-        longest_wave_turns=max(ISSUE_CLOCKS * len(state.wave.ops) for state in states),
+        wave_clocks=ISSUE_CLOCKS * sum(executed) + sum(map(sum, stalls)),
+        issued=sum(executed),
+        longest_wave_turns=max(ISSUE_CLOCKS * _length(state.wave) for state in states),
         resident=count,
         occupancy=room,
         clock_mhz=clock_mhz,
-        utilisation=_utilisation(unit, cycles),
-        rows=tuple(_row(op, unit) for op in ops),
-        bank_conflict_clocks=unit.busy.lds_conflicts,
-        lds_bytes=unit.busy.lds_bytes,
-        matrix_flops=unit.busy.flops,
-        busiest_matrix_clocks=max(unit.busy.matrix),
-        read_bytes={str(level): size for level, size in memory.traffic.read.items()},
-        filled_bytes=memory.traffic.filled,
-        written_bytes=memory.traffic.written,
-        footprint_bytes=float(sum(LINE * len(_read_lines(waves)) for waves in chosen)),
+        utilisation={
+            "matrix": float(account.matrix.sum()) / (chip.SIMDS_PER_CU * cycles),
+            "valu": float(account.valu.sum()) / (chip.SIMDS_PER_CU * cycles),
+            "lds ports": float(account.lds_port.sum()) / (2 * cycles),
+            "lds banks": lds_bank / cycles,
+            "vector memory": vmem / cycles,
+        },
+        rows=tuple(_row(op, executed[op.index], stalls[op.index]) for op in ops),
+        bank_conflict_clocks=round(conflicts),
+        lds_bytes=round(lds_bytes),
+        matrix_flops=sum(op.matrix.flops * executed[op.index] for op in ops if op.matrix is not None),
+        busiest_matrix_clocks=round(account.matrix.max()),
+        read_bytes={str(level): size for level, size in read.items()},
+        filled_bytes=filled,
+        written_bytes=written,
+        footprint_bytes=float(sum(_footprint(waves) for waves in chosen)),
         sharing_known=sharers is not None,
+        iterations=None if steady is None else (steady.timed, steady.iterations),
+        iteration_error=0.0 if steady is None else steady.error,
         notes=tuple(notes),
         events=tuple(unit.events or ()),
     )
 
 
-def _row(op: Op, unit: ComputeUnit) -> Row:
-    stalls = {reason: clocks for reason in Reason if (clocks := unit.stalls[op.index][reason])}
-    return Row(op.pc, op.text, unit.issued[op.index], stalls)
+def _row(op: Op, executed: int, stalls: Sequence[int]) -> Row:
+    return Row(op.pc, op.text, executed, {reason: clocks for reason in Reason if (clocks := stalls[reason])})
 
 
-def _utilisation(unit: ComputeUnit, cycles: int) -> dict[str, float]:
-    simd_clocks = chip.SIMDS_PER_CU * cycles
-    return {
-        "matrix": sum(unit.busy.matrix) / simd_clocks,
-        "valu": sum(unit.busy.valu) / simd_clocks,
-        "lds ports": sum(unit.busy.lds_port) / (2 * cycles),
-        "lds banks": unit.busy.lds_bank / cycles,
-        "vector memory": unit.busy.vmem / cycles,
-    }
+def _length(wave: Wave) -> int:
+    """Instructions of the wave, with those of the iterations left out."""
+    return len(wave.ops) + (wave.left_out * (wave.marks[1] - wave.marks[0]) if wave.left_out else 0)
 
 
-def _read_lines(waves: Sequence[Wave]) -> set[int]:
+def _footprint(waves: Sequence[Wave]) -> float:
+    """Bytes of the lines the workgroup reads; the iterations left out reach as far on as the later timed ones."""
+    lines = len(_read_lines(waves))
+    if waves[0].left_out:
+        warm = len(_read_lines(waves, WARM))
+        timed = len(_read_lines(waves, len(waves[0].marks) - 1))
+        lines += round(waves[0].left_out * (timed - warm) / (len(waves[0].marks) - 1 - WARM))
+    return float(LINE * lines)
+
+
+def _read_lines(waves: Sequence[Wave], mark: int | None = None) -> set[int]:
+    """Lines the waves read; with `mark`, before that mark."""
     lines: set[int] = set()
     for wave in waves:
-        for access in wave.accesses:
+        for access in wave.accesses[: None if mark is None else wave.marks[mark]]:
             if isinstance(access, VmemAccess) and not access.store:
                 lines.update(access.lines)
     return lines

@@ -3,9 +3,9 @@
     seen = observe(machine.load("gemm.co").kernel(), grid, block, args, workgroups=[0, 8, 16])
     timing, launch = time_launch(seen.record, seen.insts, seen.kernel, dynamic_lds=seen.lds)
 
-Translating a kernel takes seconds, interpreting a short one less, so the interpreter starts (on copies of the arrays)
-and gives up after `SHORT` wave instructions. A kernel that the JIT does not translate goes back to the interpreter,
-without a limit; `seen.note` then says so.
+Translating a kernel takes a second, interpreting a very short one less, so the interpreter starts and gives up after
+`SHORT` wave instructions. A kernel that the JIT does not translate goes back to the interpreter, without a limit;
+`seen.note` then says so.
 """
 
 from __future__ import annotations
@@ -14,30 +14,87 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-
+from argus.clock.fold import Folded, whole
+from argus.clock.staged import Staged
 from argus.gfx942.decoder import decode_all
 from argus.gfx942.inst import Inst
-from argus.machine import Options
 from argus.machine.errors import MachineError
 from argus.machine.jit.errors import JitError
-from argus.machine.launch import Executor, Kernel, LaunchResult
+from argus.machine.launch import Executor, Kernel
 from argus.machine.loader import KernelInfo
 from argus.machine.record import ExecutionRecord
 
-SHORT = 60_000
+SHORT = 8_000
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A recorded sample of a launch and what the clock needs beside it."""
+    """A recorded sample of a launch, its long loops shortened or not, and what the clock needs beside it."""
 
-    record: ExecutionRecord
+    folded: Folded
     insts: tuple[Inst, ...]
     kernel: KernelInfo
     lds: int
     executor: Executor
     note: str = ""
+
+    @property
+    def record(self) -> ExecutionRecord:
+        return self.folded.record
+
+
+class Observer:
+    """One launch, of which workgroups can be executed in several steps on the executor that suits it."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        grid: int | Sequence[int],
+        block: int | Sequence[int],
+        args: Sequence[Any],
+        *,
+        lds: int = 0,
+        offsets: Sequence[int] | None = None,
+        executor: Literal["auto", "jit", "interp"] = "auto",
+    ) -> None:
+        self.insts = tuple(decode_all(kernel.code.text, kernel.info.start, kernel.info.end))
+        self.kernel = kernel.info
+        self.lds = lds
+        self.note = ""
+        self._launch = (kernel, grid, block, args, lds, offsets)
+        self._staged: Staged | None = None
+        self._wanted = executor
+        self.executor: Executor | None = None if executor == "auto" else executor
+
+    def record(self, workgroups: Sequence[int] | None) -> ExecutionRecord:
+        """Executes these workgroups (None: all) and returns what they did."""
+        if self.executor is None:
+            try:
+                return self._run(workgroups, "interp", max_steps=SHORT)
+            except MachineError as error:
+                if "without ending" not in error.report.message:
+                    raise
+            self._staged = None
+        if self.executor == "interp":
+            return self._run(workgroups, "interp")
+        try:
+            return self._run(workgroups, "jit")
+        except JitError as error:
+            if self._wanted == "jit":
+                raise
+            self.note = f"executed on the interpreter: {error.report.message}"
+        return self._run(workgroups, "interp")
+
+    def _run(self, workgroups: Sequence[int] | None, how: Executor, **limits: Any) -> ExecutionRecord:
+        self._staged = self._staged or Staged(*self._launch)
+        result = self._staged.run(workgroups, how, **limits)
+        if result.record is None:
+            raise ValueError("the launch left no record")
+        self.executor = how
+        return result.record
+
+    def observed(self, folded: Folded) -> Observed:
+        return Observed(folded, self.insts, self.kernel, self.lds, self.executor or "interp", self.note)
 
 
 def observe(
@@ -52,29 +109,5 @@ def observe(
     executor: Literal["auto", "jit", "interp"] = "auto",
 ) -> Observed:
     """Runs the `workgroups` (default: all) and keeps what they did. The arrays in `args` are not changed."""
-    insts = tuple(decode_all(kernel.code.text, kernel.info.start, kernel.info.end))
-
-    def run(how: Executor, **limits: Any) -> LaunchResult:
-        options = Options(record=True, workgroups=workgroups, **limits)
-        fresh = [value.copy() if isinstance(value, np.ndarray) else value for value in args]
-        return kernel(grid, block, *fresh, lds=lds, offsets=offsets, options=options, executor=how)
-
-    def done(result: LaunchResult, how: Executor, note: str = "") -> Observed:
-        if result.record is None:
-            raise ValueError("the launch left no record")
-        return Observed(result.record, insts, kernel.info, lds, how, note)
-
-    if executor == "interp":
-        return done(run("interp"), "interp")
-    if executor == "auto":
-        try:
-            return done(run("interp", max_steps=SHORT), "interp")
-        except MachineError as error:
-            if "without ending" not in error.report.message:
-                raise
-    try:
-        return done(run("jit"), "jit")
-    except JitError as error:
-        if executor == "jit":
-            raise
-        return done(run("interp"), "interp", f"executed on the interpreter: {error.report.message}")
+    observer = Observer(kernel, grid, block, args, lds=lds, offsets=offsets, executor=executor)
+    return observer.observed(whole(observer.record(workgroups)))

@@ -148,12 +148,14 @@ Access = LdsAccess | VmemAccess | ScalarAccess | None
 
 @dataclass(slots=True)
 class Wave:
-    """One wave's execution."""
+    """One wave's execution. Of a long loop `left_out` iterations may be missing; `marks`: starts of the others."""
 
     workgroup: int
     wave: int
     ops: list[Op]
     accesses: list[Access]
+    left_out: int = 0
+    marks: tuple[int, ...] = ()
 
 
 def registers(first: int, count: int, acc: bool = False) -> int:

@@ -5,7 +5,9 @@
 
 First the workgroups that meet on one compute unit, and `STRATA` others spread over the grid by the seed, which tell
 whether all do the same work. Then as many of the workgroups that run on one XCD at a time as `AFFORDABLE` wave
-instructions allow, chosen by the seed: they tell who shares cache lines. The same seed gives the same sample and time.
+instructions allow, chosen by the seed: they tell who shares cache lines. They are executed `AT_ONCE` wave instructions
+at a time and their long loops shortened at once, so that the record stays small. The same seed gives the same sample
+and time.
 """
 
 from __future__ import annotations
@@ -19,18 +21,29 @@ from typing import Any
 
 import numpy as np
 
+from argus.clock.fold import fold, merged
 from argus.clock.launch import Launch
 from argus.clock.model import room_for
-from argus.clock.observe import Observed, observe
+from argus.clock.observe import Observed, Observer
 from argus.clock.parameters import PARAMETERS, Parameters
-from argus.clock.timer import LEAST_SHARERS, kernel_resources, time_launch, workgroups_to_record
+from argus.clock.recorded import (
+    LEAST_SHARERS,
+    Recorded,
+    atomic_places,
+    kernel_resources,
+    on_one_cu,
+    workgroups_to_record,
+)
+from argus.clock.staged import Operand
+from argus.clock.timer import time_recorded
 from argus.clock.timing import Timing
 from argus.gfx942.chip import WAVE_LANES, XCDS
 from argus.gfx942.mfma import MFMA
 from argus.machine.launch import Executor, Kernel
 
 STRATA = 8
-AFFORDABLE: dict[Executor, int] = {"interp": 100_000, "jit": 1_000_000}
+AFFORDABLE: dict[Executor, int] = {"interp": 100_000, "jit": 6_000_000}
+AT_ONCE = 400_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +67,7 @@ class Work:
     def moved(self) -> float:
         if self.bytes is not None:
             return self.bytes
-        return float(sum(value.nbytes for value in self.args if isinstance(value, np.ndarray)))
+        return float(sum(value.nbytes for value in self.args if isinstance(value, np.ndarray | Operand)))
 
 
 def sample(work: Work, seed: int = 0) -> Observed:
@@ -63,27 +76,21 @@ def sample(work: Work, seed: int = 0) -> Observed:
     room = room_for(resources, -(-math.prod(work.block) // WAVE_LANES))
     few = sorted({*workgroups_to_record(work.workgroups, room), *_spread(work.workgroups, seed)})
 
-    def run(chosen: Sequence[int], how: Executor | None = None) -> Observed:
-        return observe(
-            work.kernel,
-            work.grid,
-            work.block,
-            work.args,
-            workgroups=chosen,
-            lds=work.lds,
-            offsets=work.offsets,
-            executor=how or "auto",
-        )
-
-    seen = run(few)
-    each = seen.record.instructions / len(few)
+    observer = Observer(work.kernel, work.grid, work.block, work.args, lds=work.lds, offsets=work.offsets)
+    counted = atomic_places(observer.insts)
+    neighbours = [number for number in few if number % XCDS == few[0] % XCDS]
+    parts = [fold(observer.record(few), on_one_cu(neighbours, room), counted)]
+    each = sum(parts[0].full.values()) / len(few)
     on_xcd = workgroups_to_record(work.workgroups, room, sharing=True)
-    count = min(len(on_xcd), int(AFFORDABLE[seen.executor] / each))
-    if count < min(len(on_xcd), LEAST_SHARERS):
-        return seen
-    others = [number for number in on_xcd if number not in few]
-    more = random.Random(seed).sample(others, max(0, min(len(others), count - (len(on_xcd) - len(others)))))
-    return run(sorted({*few, *more}), seen.executor)
+    count = min(len(on_xcd), int(AFFORDABLE[observer.executor or "interp"] / each))
+    if count >= min(len(on_xcd), LEAST_SHARERS):
+        others = [number for number in on_xcd if number not in few]
+        wanted = max(0, min(len(others), count - (len(on_xcd) - len(others))))
+        more = sorted(random.Random(seed).sample(others, wanted))
+        step = max(1, int(AT_ONCE / each))
+        for start in range(0, len(more), step):
+            parts.append(fold(observer.record(more[start : start + step]), counted=counted))
+    return observer.observed(merged(parts))
 
 
 def _spread(grid: int, seed: int) -> set[int]:
@@ -108,16 +115,19 @@ def matrix_element(seen: Observed) -> str | None:
 def time_observed(
     work: Work, seen: Observed, *, seed: int = 0, parameters: Parameters = PARAMETERS, **options: Any
 ) -> tuple[Timing, Launch]:
-    """Times a launch from its sample; `options` are those of `argus.clock.timer.time_launch`."""
-    return time_launch(
-        seen.record,
-        seen.insts,
-        seen.kernel,
-        dynamic_lds=seen.lds,
-        flops="matrix",
-        hbm_bytes=work.moved,
-        element=matrix_element(seen),
-        seed=seed,
-        parameters=parameters,
-        **options,
+    """Times a launch from its sample; `options` are those of `argus.clock.timer.time_recorded`."""
+    return time_prepared(work, prepared(seen, seed), matrix_element(seen), parameters=parameters, **options)
+
+
+def prepared(seen: Observed, seed: int = 0) -> Recorded:
+    """The sample ready to be timed under any parameters."""
+    return Recorded(seen.folded, seen.insts, seen.kernel, dynamic_lds=seen.lds, seed=seed)
+
+
+def time_prepared(
+    work: Work, recorded: Recorded, element: str | None, *, parameters: Parameters = PARAMETERS, **options: Any
+) -> tuple[Timing, Launch]:
+    """Times a prepared sample."""
+    return time_recorded(
+        recorded, flops="matrix", hbm_bytes=work.moved, element=element, parameters=parameters, **options
     )

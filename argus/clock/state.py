@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from argus.clock.program import Op, Reason, Wave
 from argus.gfx942.chip import SIMDS_PER_CU
 
+NEVER = 1 << 60
+
 
 @dataclass(slots=True)
 class WaveState:
@@ -33,6 +35,8 @@ class WaveState:
     lgkm: list[tuple[float, Reason]] = field(default_factory=list)
     lds_done: float = 0.0
     matrix: list[tuple[int, Op]] = field(default_factory=list)
+    next_mark: int = NEVER
+    marked: int = 0
 
 
 @dataclass(slots=True)
@@ -46,4 +50,3 @@ class Busy:
     lds_conflicts: int = 0
     lds_bytes: int = 0
     vmem: int = 0
-    flops: int = 0

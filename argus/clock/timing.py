@@ -76,6 +76,8 @@ class Timing:
     written_bytes: float
     footprint_bytes: float
     sharing_known: bool
+    iterations: tuple[int, int] | None = None
+    iteration_error: float = 0.0
     notes: tuple[str, ...] = ()
     events: tuple[tuple[int, int, int, int, int], ...] = field(default=(), repr=False)
 
@@ -123,6 +125,8 @@ class Timing:
             "written_bytes": self.written_bytes,
             "footprint_bytes": self.footprint_bytes,
             "sharing_known": self.sharing_known,
+            "iterations_timed": None if self.iterations is None else list(self.iterations),
+            "iteration_error": self.iteration_error,
             "notes": list(self.notes),
             "instructions_by_pc": [
                 {
@@ -141,6 +145,14 @@ class Timing:
             LABEL,
             f"{self.cycles} clk for {self.resident} workgroup(s) of {self.waves // self.resident} waves on one CU "
             f"(room for {self.occupancy}); {self.issued} wave instructions",
+            *(
+                []
+                if self.iterations is None
+                else [
+                    f"{self.iterations[0]} of {self.iterations[1]} iterations of the longest loop were timed, the others "
+                    f"are like the later of them; +- {100 * self.iteration_error:.1f} %"
+                ]
+            ),
             "units busy     " + "  ".join(f"{name} {100 * share:.1f} %" for name, share in self.utilisation.items()),
             "read           " + "  ".join(f"{name} {size / 1024:.0f} KiB" for name, size in self.read_bytes.items()),
             f"LDS conflicts  {self.bank_conflict_clocks} clk",

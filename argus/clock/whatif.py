@@ -17,19 +17,16 @@ A change shows what its cost is worth *in this schedule*; two changes together m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from argus.clock.frontend import waves_of
 from argus.clock.model import Resources, time_waves
 from argus.clock.parameters import PARAMETERS, Parameters
 from argus.clock.program import Access, LdsAccess, Op, Unit, Wave
-from argus.clock.timer import kernel_resources
+from argus.clock.recorded import Recorded
 from argus.clock.timing import Timing
-from argus.gfx942.inst import Inst
-from argus.machine.loader import KernelInfo
-from argus.machine.record import ExecutionRecord
 
 BOUNDS = ("matrix core only", "issue turns only")
 
@@ -72,14 +69,10 @@ def what_if(
     return base, sorted(changes, key=lambda change: -change.saved)
 
 
-def what_if_recorded(
-    record: ExecutionRecord, insts: Iterable[Inst], kernel: KernelInfo, dynamic_lds: int, timing: Timing
-) -> list[Change]:
+def what_if_recorded(recorded: Recorded, timing: Timing) -> list[Change]:
     """The changes for a recorded launch, at the clock and with the workgroups of its timing."""
-    numbers = sorted({number for number, _ in record.waves})
-    ops, groups = waves_of(record, insts, PARAMETERS, numbers[: timing.resident])
-    resources = kernel_resources(kernel, dynamic_lds)
-    return what_if(ops, groups, resources, resident=timing.resident, clock_mhz=timing.clock_mhz)[1]
+    ops, groups = recorded.waves(PARAMETERS)
+    return what_if(ops, groups, recorded.resources, resident=timing.resident, clock_mhz=timing.clock_mhz)[1]
 
 
 def _with_accesses(
@@ -113,7 +106,14 @@ def _without(workgroups: Mapping[int, Sequence[Wave]], unit: Unit) -> dict[int, 
     for number, waves in workgroups.items():
         kept = []
         for wave in waves:
-            steps = [(op, access) for op, access in zip(wave.ops, wave.accesses, strict=True) if op.unit is not unit]
-            kept.append(replace(wave, ops=[op for op, _ in steps], accesses=[access for _, access in steps]))
+            steps = [at for at, op in enumerate(wave.ops) if op.unit is not unit]
+            kept.append(
+                replace(
+                    wave,
+                    ops=[wave.ops[at] for at in steps],
+                    accesses=[wave.accesses[at] for at in steps],
+                    marks=tuple(bisect_left(steps, mark) for mark in wave.marks),
+                )
+            )
         out[number] = kept
     return out

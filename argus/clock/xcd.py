@@ -1,6 +1,6 @@
 """Who finds what in the L2 of an XCD: the loads of all workgroups that run there, through one shared cache.
 
-    fetches_per_miss(record, insts, [0, 8, ... 296], seed=0)    -> {line: 2.4, ...}
+    fetches_per_miss(folded, insts, [0, 8, ... 296], seed=0)    -> {line: 2.4, ...}
 
 Each workgroup's lines, as its own L1 lets them through, are spread evenly over its run; workgroups start a little apart
 (`SKEW` of the run, drawn from the seed), because on real hardware they do. Merged by time, they pass one L2 of 4 MB. A
@@ -16,13 +16,13 @@ Lines that are on their way count as found. What it cannot do: feed the misses b
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from argus.clock.caches import LINE, Lru
+from argus.clock.fold import Folded
 from argus.gfx942 import chip
 from argus.gfx942.inst import Inst
 from argus.gfx942.instructions import spec
@@ -33,7 +33,7 @@ _LINE = np.uint64(LINE)
 
 
 def fetches_per_miss(
-    record: ExecutionRecord,
+    folded: Folded,
     insts: Iterable[Inst],
     workgroups: Sequence[int],
     seed: int = 0,
@@ -45,22 +45,20 @@ def fetches_per_miss(
     times: list[npt.NDArray[np.float64]] = []
     lines: list[npt.NDArray[np.int64]] = []
     for number in workgroups:
-        moments, found = _stream(record, loads, number)
-        start = SKEW * random.Random(f"{seed}/{number}").random()
+        moments, found = _stream(folded.record, loads, number)
+        start = SKEW * folded.stretch(number) * random.Random(f"{seed}/{number}").random()
         times.append(moments + start)
         lines.append(found)
     if not lines:
         return {}
     order = np.argsort(np.concatenate(times), kind="stable")
+    merged = np.concatenate(lines)[order]
     l2 = Lru(int(share * chip.count("l2_bytes")) // LINE, chip.count("l2_ways"))
-    fetches: Counter[int] = Counter()
-    misses: Counter[int] = Counter()
-    for line in np.concatenate(lines)[order].tolist():
-        fetches[line] += 1
-        if not l2.touch(line):
-            misses[line] += 1
+    missed = np.array(l2.misses(merged.tolist()), dtype=bool)
+    seen, fetches = np.unique(merged, return_counts=True)
+    misses = np.bincount(np.searchsorted(seen, merged[missed]), minlength=len(seen))
     others = 1.0 if together is None or len(workgroups) < 2 else (together - 1) / (len(workgroups) - 1)
-    return {line: 1 + (count / misses[line] - 1) * others for line, count in fetches.items()}
+    return dict(zip(seen.tolist(), (1 + (fetches / misses - 1) * others).tolist(), strict=True))
 
 
 def _stream(
@@ -87,5 +85,5 @@ def _stream(
     when, what = np.concatenate(moments), np.concatenate(lines)
     order = np.argsort(when, kind="stable")
     l1 = Lru(chip.count("l1_bytes") // LINE, chip.count("l1_ways"))
-    passed = np.array([not l1.touch(line) for line in what[order].tolist()], dtype=bool)
+    passed = np.array(l1.misses(what[order].tolist()), dtype=bool)
     return when[order][passed], what[order][passed]

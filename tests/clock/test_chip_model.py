@@ -8,6 +8,7 @@ from kernels import compile_ir, run
 from programs import LANE, Program, load
 
 from argus.clock.atomics import busiest_line
+from argus.clock.fold import whole
 from argus.clock.launch import estimate
 from argus.clock.model import Resources, time_waves
 from argus.clock.parameters import PARAMETERS
@@ -52,7 +53,7 @@ def test_lines_are_fetched_once_for_all_who_share_them(apart: int, expected: flo
     groups = 40
     source, out = np.zeros(groups * 64 + 64, np.int32), np.zeros(64, np.int32)
     done = run(compile_ir(READ), groups, 64, source, out, np.int32(apart), workgroups=list(range(0, groups, 8)))
-    found = fetches_per_miss(done.record, done.insts, range(0, groups, 8))
+    found = fetches_per_miss(whole(done.record), done.insts, range(0, groups, 8))
     assert set(found.values()) == {expected}
     assert len(found) == (2 if apart == 0 else 10)
 
@@ -76,7 +77,7 @@ def test_a_line_evicted_meanwhile_is_fetched_again(between: int, expected: float
         (group, 0): _reader([0, *range(1 + group * between, 1 + (group + 1) * between), 0], inst).finish()
         for group in (0, 8)
     }
-    found = fetches_per_miss(ExecutionRecord((16, 1, 1), (64, 1, 1), waves), done.insts, [0, 8])
+    found = fetches_per_miss(whole(ExecutionRecord((16, 1, 1), (64, 1, 1), waves)), done.insts, [0, 8])
     assert found[0] == expected
 
 
@@ -99,7 +100,7 @@ def test_xcd_aware_mapping_moves_fewer_lines_beyond_the_l2() -> None:
             row, column = _tile(number, remapped)
             lines = [*range(1000 * row, 1000 * row + 4), *range(500_000 + 1000 * column, 500_004 + 1000 * column)]
             waves[number, 0] = _reader(lines, inst).finish()
-        found = fetches_per_miss(ExecutionRecord((4096, 1, 1), (64, 1, 1), waves), done.insts, numbers)
+        found = fetches_per_miss(whole(ExecutionRecord((4096, 1, 1), (64, 1, 1), waves)), done.insts, numbers)
         misses[remapped] = len(found)
         assert sum(found.values()) == len(numbers) * 8
     assert misses == {False: 4 * (2 + 32), True: 4 * (4 + 10)}
@@ -112,7 +113,7 @@ def test_a_part_of_the_workgroups_stands_for_all() -> None:
     numbers = list(range(0, 80, 8))
     waves = {(n, 0): _reader([0, 1, 1000 + n], inst).finish() for n in numbers}
     record = ExecutionRecord((320, 1, 1), (64, 1, 1), waves)
-    found = fetches_per_miss(record, done.insts, numbers, together=40)
+    found = fetches_per_miss(whole(record), done.insts, numbers, together=40)
     assert found[0] == found[1] == pytest.approx(40)
     assert {found[1000 + n] for n in numbers} == {1.0}
 

@@ -117,8 +117,16 @@ def _known_tensor(name: str, indices: tuple[str, ...], ranks: Mapping[str, int])
         raise SpecError(f"{name} has {ranks[name]} axes but is indexed with {len(indices)}")
 
 
-def evaluate(spec: Spec, tensors: Mapping[str, npt.NDArray[np.generic]], symbols: Mapping[str, float]) -> Bounded:
-    """The specified result in float64 and the f32 error bound of each element."""
+def evaluate(
+    spec: Spec,
+    tensors: Mapping[str, npt.NDArray[np.generic]],
+    symbols: Mapping[str, float],
+    positions: Mapping[str, npt.NDArray[np.intp]] | None = None,
+) -> Bounded:
+    """The specified result in float64 and the f32 error bound of each element.
+
+    `positions`: the values of indices along which the tensors were cut, where they do not count from zero.
+    """
     extents: dict[str, int] = {}
     for node in ast.walk(spec.expression):
         if isinstance(node, ast.Subscript):
@@ -131,7 +139,7 @@ def evaluate(spec: Spec, tensors: Mapping[str, npt.NDArray[np.generic]], symbols
             for index, extent in zip(indices, shape, strict=True):
                 if extents.setdefault(index, extent) != extent:
                     raise SpecError(f"index {index} runs over {extents[index]} and over {extent}")
-    found = _Evaluator(tensors, symbols, extents).visit(spec.expression)
+    found = _Evaluator(tensors, symbols, extents, positions or {}).visit(spec.expression)
     missing = [i for i in spec.indices if i not in found.indices]
     extra = [i for i in found.indices if i not in spec.indices]
     if missing or extra:
@@ -152,8 +160,9 @@ class _Evaluator:
         tensors: Mapping[str, npt.NDArray[np.generic]],
         symbols: Mapping[str, float],
         extents: Mapping[str, int],
+        positions: Mapping[str, npt.NDArray[np.intp]],
     ) -> None:
-        self._tensors, self._symbols, self._extents = tensors, symbols, extents
+        self._tensors, self._symbols, self._extents, self._positions = tensors, symbols, extents, positions
 
     def visit(self, node: ast.expr) -> Bounded:
         if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
@@ -180,6 +189,8 @@ class _Evaluator:
         return Bounded(indices, array, np.zeros_like(array))
 
     def _name(self, node: ast.Name) -> Bounded:
+        if node.id in self._positions:
+            return self._exact((node.id,), self._positions[node.id].astype(np.float64))
         if node.id in self._extents:
             return self._exact((node.id,), np.arange(self._extents[node.id], dtype=np.float64))
         if node.id in self._symbols:

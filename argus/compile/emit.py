@@ -190,6 +190,7 @@ def _emit_mfma(c: Context, op: ops.Mfma) -> None:
     b = c.cast(c.get(op.b), held_type(op.b), row.b_type)
     start = c.cast(c.get(op.c), held_type(op.c), row.c_type)
     operands = [f"{row.a_type} {a}", f"{row.b_type} {b}", f"{row.c_type} {start}", "i32 0", "i32 0", "i32 0"]
+    c.function.keep_order()
     text = c.function.call(row.c_type, row.intrinsic, *operands)
     c.function.keep_order()
     c.set(op.result, c.cast(text, row.c_type, held_type(op.result)))

@@ -5,14 +5,18 @@
 Rounds follow the pattern. In a round each class gives up to its ratio of operations, always its *first* remaining
 one, and only when everything that one depends on has been placed; a class that cannot go waits for a later round. So
 operations of one class never overtake each other (the wait counters count in order), and a region full of independent
-work comes out in exactly the ratio asked for. Operations of classes the pattern does not name stay where they were
-relative to the first class it names. Register slices, constants and casts have no class: they go directly before
-their first use.
+work comes out in exactly the ratio asked for. Operations of classes the pattern does not name, barriers among them,
+stay where they were relative to the first class it names. Register slices, constants and casts have no class: they
+go directly before their first use.
+
+The ratio of `valu` counts issue slots of 4 clocks: an exponential takes four of them, a pair of f32 rounded to bf16
+five. What a round takes too much is taken off the next. Wide arithmetic is cut into single registers (`narrow`).
 
 An explicit pattern, `order="mfma*2 ds_read mfma ds_write"`, is the same with classes repeated.
 
 Dependences: values; index symbols; accesses of the same memory of which one writes, unless their address ranges are
-disjoint; and everything against barriers, waits, priorities, loops and branches, which therefore stay in place.
+disjoint; memory accesses against barriers, while arithmetic may pass them; and everything against waits, priorities,
+loops and branches, which therefore stay in place.
 
 The result is kernel IR again, with the regions gone: the order checked is the order emitted.
 """
@@ -25,28 +29,42 @@ from dataclasses import replace
 
 from argus.compile.errors import CompileError
 from argus.compile.liveness import expressions
+from argus.compile.narrow import Numbers, narrowed
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.types import Span
 
 CLASSES = ("mfma", "valu", "salu", "ds_read", "ds_write", "buffer_load", "buffer_store")
+TRANSCENDENTAL = frozenset({"exp2", "log2", "rcp", "rsqrt", "sqrt"})
+TRANSCENDENTAL_SLOTS = 4
+ROUNDING_SLOTS = {
+    ("bf16", "rne", True): 2.5,
+    ("bf16", "rne", False): 4.5,
+    ("bf16", "rtz", True): 0.5,
+    ("bf16", "rtz", False): 2.5,
+}
+"""f32 to bf16, per element, as `argus.compile.convert` writes it."""
 _TOKEN = re.compile(r"([a-z_]+)(?:\*(\d+))?")
 
 
 def scheduled(kernel: Kernel) -> Kernel:
     """The kernel with every schedule region replaced by its operations in final order."""
-    return replace(kernel, body=_flatten(kernel.body))
+    return replace(kernel, body=_flatten(kernel.body, Numbers(kernel)))
 
 
-def _flatten(block: list[ops.Op]) -> list[ops.Op]:
+def _flatten(block: list[ops.Op], numbers: Numbers) -> list[ops.Op]:
     result: list[ops.Op] = []
     for op in block:
         if isinstance(op, ops.Schedule):
-            result += interleave(_flatten(op.body), pattern(op.policy, op.span))
+            rows = pattern(op.policy, op.span)
+            inner = _flatten(op.body, numbers)
+            if any(name == "valu" for name, _ in rows):
+                inner = narrowed(inner, numbers)
+            result += interleave(inner, rows)
         elif isinstance(op, ops.For):
-            result.append(replace(op, body=_flatten(op.body)))
+            result.append(replace(op, body=_flatten(op.body, numbers)))
         elif isinstance(op, ops.If):
-            result.append(replace(op, then=_flatten(op.then), orelse=_flatten(op.orelse)))
+            result.append(replace(op, then=_flatten(op.then, numbers), orelse=_flatten(op.orelse, numbers)))
         else:
             result.append(op)
     return result
@@ -87,12 +105,24 @@ def class_of(op: ops.Op) -> str | None:
             return "valu"
         case ops.Instruction():
             return "valu" if op.outs else None
+        case ops.Barrier():
+            return "barrier"
     return None
+
+
+def slots(op: ops.Op) -> int:
+    """Issue slots of 4 clocks that the arithmetic of one operation takes; 1 for everything that is not `valu`."""
+    if isinstance(op, ops.Map):
+        return op.result.count * (TRANSCENDENTAL_SLOTS if op.fn in TRANSCENDENTAL else 1)
+    if isinstance(op, ops.Convert):
+        one = ROUNDING_SLOTS.get((op.result.dtype.name, op.rounding, op.finite), 1.0)
+        return max(1, round(op.result.count * one))
+    return 1
 
 
 def _fixed(op: ops.Op) -> bool:
     """Nothing crosses it."""
-    return isinstance(op, ops.Barrier | ops.Wait | ops.SetPrio | ops.For | ops.If) or (
+    return isinstance(op, ops.Wait | ops.SetPrio | ops.For | ops.If) or (
         isinstance(op, ops.Instruction) and not op.outs
     )
 
@@ -122,6 +152,7 @@ class _Piece:
         listed = {name for name, _ in rows}
         self.queues: dict[str, list[int]] = {name: [] for name in listed}
         self.others: list[int] = []
+        self.debt = dict.fromkeys(listed, 0)
         for n, op in enumerate(block):
             name = class_of(op)
             if name in listed and name is not None:
@@ -133,20 +164,23 @@ class _Piece:
         while any(self.queues.values()) or self.others:
             before = len(self.done)
             for name, count in self.rows:
-                self._take(self.queues[name], count, self._ready)
+                taken = self._take(self.queues[name], count - self.debt[name], self._ready)
+                self.debt[name] = max(0, self.debt[name] + taken - count)
             self._take(self.others, len(self.others), self._others_may_go)
-            if len(self.done) == before:
+            if len(self.done) == before and not any(self.debt.values()):
                 heads = [queue for queue in (*self.queues.values(), self.others) if queue]
                 self._take(min((q for q in heads if self._ready(q[0])), key=lambda q: q[0]), 1, self._ready)
         for n in range(len(self.block)):
             self._place(n)
         return [self.block[n] for n in self.placed]
 
-    def _take(self, queue: list[int], count: int, may: Callable[[int], bool]) -> None:
-        for _ in range(count):
-            if not queue or not may(queue[0]):
-                return
+    def _take(self, queue: list[int], count: int, may: Callable[[int], bool]) -> int:
+        """Place operations worth at least `count`, as far as they may go; how much they were worth."""
+        taken = 0
+        while taken < count and queue and may(queue[0]):
+            taken += slots(self.block[queue[0]])
             self._place(queue.pop(0))
+        return taken
 
     def _others_may_go(self, n: int) -> bool:
         """Classes without a ratio keep their place relative to the first class of the pattern."""
@@ -179,6 +213,7 @@ def dependences(block: list[ops.Op]) -> list[list[int]]:
     maker: dict[object, int] = {}
     accesses: list[tuple[int, ops.Memory, int | None, int | None, bool]] = []
     needs: list[list[int]] = []
+    meetings: list[int] = []
     for n, op in enumerate(block):
         before: set[int] = {maker[value] for value in op.operands if value in maker}
         for e in expressions(op):
@@ -190,6 +225,11 @@ def dependences(block: list[ops.Op]) -> list[list[int]]:
                 if (writes or writes_) and _overlap(memory, lo, hi, memory_, lo_, hi_)
             }
             accesses.append((n, memory, lo, hi, writes))
+        if isinstance(op, ops.Barrier):
+            before |= {m for m, *_ in accesses} | set(meetings)
+            meetings.append(n)
+        elif _touches(op):
+            before |= set(meetings)
         for value in op.results:
             maker[value] = n
         if isinstance(op, ops.Symbol):

@@ -14,8 +14,8 @@ from argus.ir import ops
 from argus.ir.build import Builder
 from argus.ir.kernel import LANE, Kernel
 from argus.ir.ops import Access, Shared
-from argus.ir.types import NOWHERE, bf16, f32
-from tests.compile.harness import kernel, lane_rows, launch, tensor
+from argus.ir.types import NOWHERE, DType, bf16, f32
+from tests.compile.harness import EXACT, NUMPY, kernel, lane_rows, launch, tensor
 from tests.ir import samples
 
 
@@ -146,3 +146,59 @@ def test_a_region_without_matrix_work() -> None:
     data, out = np.arange(256, dtype=np.float32), np.zeros(256, np.float32)
     launch(kernel("region", [x, z], b), data, out)
     np.testing.assert_array_equal(out, 2 * data)
+
+
+def test_arithmetic_passes_a_barrier_and_memory_does_not() -> None:
+    b = Builder()
+    s = Shared("s", f32, 4096, 0)
+    fragment, acc = b.constant(1.0, bf16, 4), b.constant(0.0, f32, 16)
+    one = b.constant(2.0, f32)
+    b.load(Access(s, LANE * 4, 1))
+    for _ in range(2):
+        acc = b.mfma("mfma_32x32x8_bf16", fragment, fragment, acc)
+    b.barrier()
+    b.load(Access(s, LANE * 4 + 1024, 1))
+    b.mfma("mfma_32x32x8_bf16", fragment, fragment, acc)
+    for _ in range(3):
+        one = b.map("add", one, one)
+    after = interleave(b.body, [("mfma", 1), ("valu", 1), ("ds_read", 1)])
+    kinds = [class_of(op) for op in after if class_of(op) is not None]
+    assert kinds == ["mfma", "valu", "ds_read", "mfma", "valu", "barrier", "mfma", "valu", "ds_read"]
+
+
+def test_wide_arithmetic_is_spread_by_issue_slots() -> None:
+    """Eight exponentials of four slots each between eight matrix instructions, four slots a round."""
+    b = Builder()
+    x = tensor("x", f32, 512)
+    fragment = b.constant(1.0, bf16, 4)
+    body: list[ops.Op] = []
+    value = b.load(lane_rows(x, 8))
+    with b.into(body):
+        for _ in range(8):
+            b.mfma("mfma_32x32x8_bf16", fragment, fragment, b.constant(0.0, f32, 16))
+        b.map("exp2", value)
+    b.append(ops.Schedule(policy={"mfma": 1, "valu": 4}, body=body))
+    final = scheduled(kernel("spread", [x], b))
+    kinds = [class_of(op) for op in final.body if class_of(op) in ("mfma", "valu")]
+    assert kinds == ["mfma", "valu"] * 8
+    assert len({op.id for op in final.body}) == len(final.body)
+
+
+@pytest.mark.parametrize(("dtype", "grain"), [(f32, 1), (bf16, 2)])
+def test_wide_arithmetic_in_pieces_computes_the_same(dtype: DType, grain: int) -> None:
+    b = Builder()
+    x, z = tensor("x", dtype, 448), tensor("z", bf16, 448, written=True)
+    body: list[ops.Op] = []
+    value = b.load(lane_rows(x, 7))
+    with b.into(body):
+        total = b.convert(b.map("add", value, b.map("mul", value, value)), bf16)
+    b.append(ops.Schedule(policy={"mfma": 1, "valu": 4}, body=body))
+    b.store(lane_rows(z, 7), total)
+    made = kernel("pieces", [x, z], b)
+    maps = [op for op in ops.walk(scheduled(made).body) if isinstance(op, ops.Map)]
+    assert {op.result.count for op in maps} == ({1} if grain == 1 else {1, 2})
+    data = np.linspace(-3, 3, 448).astype(NUMPY[dtype.name])
+    out = np.zeros(448, ml_dtypes.bfloat16)
+    launch(made, data, out, checks=EXACT)
+    square = (data * data).astype(data.dtype)
+    np.testing.assert_array_equal(out, (data + square).astype(ml_dtypes.bfloat16))

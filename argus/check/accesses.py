@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from argus.check.tables import ABSENT, Kind, Record, Tables, without_constant
 from argus.check.tags import Case, Tags, uniform
+from argus.check.terms import UNKNOWN, Leaf
 from argus.check.threads import Spread
 from argus.ir import ops
 from argus.ir.ops import Access, Op, Shared, Tensor
@@ -124,12 +125,19 @@ def _element_records(
                 offset[..., axis] += constant
             else:
                 offset[w, lane, :, axis] += constant
-        number = flow.tables.intern(Record(kind, tensor.name, tuple(rests)))
+        number = flow.tables.intern(Record(kind, tensor.name, tuple(rests), term=_worth(flow, tensor)))
         if whole:
             record[...] = number
         else:
             record[w, lane] = number
     return record
+
+
+def _worth(flow: Flow, tensor: Tensor) -> int:
+    """The element itself, unless the kernel may have stored there."""
+    if tensor.written:
+        return UNKNOWN
+    return flow.tables.terms.atom(Leaf(tensor.name, flow.tables.tensor_axes[tensor]))
 
 
 def _guarded(flow: Flow, op: Op, access: Access, full: Case, result: Value) -> Tags:

@@ -79,7 +79,7 @@ class Conform(Rule):
         failures = [f for entry in entries for f in entry.failures]
         certain = [f for f in failures if f.mismatch.kind != "unknown"]
         if not failures:
-            by = "enumeration" if not flow.prover.decided["z3"] else "enumeration+z3"
+            by = "enumeration" if not flow.prover.queries else "enumeration+z3"
             facts = (*flow.prover.base, *first.facts)
             return Verdict("conform", "proved", span, first.op.id, by, sites=len(entries), bounds=bounds_of(facts))
         reason = failures[0].mismatch.why

@@ -6,48 +6,71 @@ An elementwise result belongs to every coordinate its operands agree on, or that
     a [m=3]     +  b [m=4]       ->  m is a conflict  (kept as such: a later use of m is reported, not guessed)
 
 Sums, maxima and minima of different coordinates are *reductions*: the result is a statistic over that axis, which may
-be applied to elements of it again. Which elements went into it is not tracked, and `reduced` says so where it is
-stored. On axes the specification ties to the output's indices nothing may be reduced: there it is a conflict. Zero
-and plain operands have no coordinates. Sums survive conversion, scaling, selection and division; adding two sums or
+be applied to elements of it again. Which elements went into it is part of its term. On axes the specification ties to the output's indices nothing may be reduced: there it is a conflict. Zero
+and plain operands have no coordinates. What elements are worth is computed alongside (`worth`, `terms`). Sums survive conversion, scaling, selection and division; adding two sums or
 anything else ends them, since it is no longer the plain accumulation that `reduced` speaks of.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
+from argus.check import masks
 from argus.check.tables import ABSENT, CONFLICT, REDUCED, Record, Sum, Tables
 from argus.check.tags import Case
+from argus.check.taken import one
+from argus.check.terms import UNKNOWN
+from argus.check.worth import COMPARISONS, Standing, binary_term, exponential, reduction_of, unary_term
+from argus.layout import expr as E
 
 _KEEPS_SUM = frozenset({"mul", "div", "select", "neg"})
 _REDUCTIONS = frozenset({"add", "max", "min"})
 
 
-def unary(fn: str, case: Case, tables: Tables) -> Case:
+def unary(fn: str, case: Case, tables: Tables, standing: Callable[[Case, int], Standing]) -> Case:
     """One operand: coordinates stay; zero stays zero where the function maps zero to zero."""
     numbers, inverse = np.unique(case.record, return_inverse=True)
-    changed = np.array([tables.intern(_unary_record(fn, tables[int(n)], tables)) for n in numbers], dtype=np.int32)
+    changed = np.array(
+        [tables.intern(_unary_record(fn, int(n), case, tables, standing)) for n in numbers], dtype=np.int32
+    )
     return Case(case.guard, changed[inverse].reshape(case.record.shape), case.offset, case.site)
 
 
-def _unary_record(fn: str, record: Record, tables: Tables) -> Record:
-    if record.kind in ("lost", "unwritten", "incoming"):
+def _unary_record(
+    fn: str, number: int, case: Case, tables: Tables, standing: Callable[[Case, int], Standing]
+) -> Record:
+    record = tables[number]
+    if record.kind in ("lost", "unwritten"):
         return record
+    if record.kind == "incoming":
+        return record
+    if record.label == "condition" and fn == "not" and record.expr is not None:
+        return replace(record, expr=E.lnot(record.expr))
+    if fn == "exp2":
+        term = exponential(tables.terms, record.term, standing(case, number))
+    else:
+        term = unary_term(tables.terms, fn, record.term)
     if record.kind == "zero":
-        return record if fn in ("neg", "abs", "sqrt", "floor") else tables[Tables.PLAIN]
+        return record if fn in ("neg", "abs", "sqrt", "floor") else Record("plain", rests=tables.nowhere, term=term)
     if record.kind == "plain":
-        return record
-    return replace(record, kind="value", label="", sums=record.sums if fn in _KEEPS_SUM else None)
+        return Record("plain", rests=tables.nowhere, term=term)
+    return replace(record, kind="value", label="", sums=record.sums if fn in _KEEPS_SUM else None, term=term)
 
 
 def several(fn: str, cases: tuple[Case, ...], tables: Tables) -> Case:
     """Two or three operands of equal shape."""
-    result = cases[0]
-    for other in cases[1:]:
-        result = _pair(fn, result, other, tables)
-    return result
+    if fn == "fma":
+        return _pair("add", _pair("mul", cases[0], cases[1], tables), cases[2], tables)
+    if fn == "select":
+        return masks.select(cases[0], cases[1:], _pair(fn, cases[1], cases[2], tables), tables)
+    if fn in COMPARISONS or fn in ("and", "or"):
+        found = masks.condition(fn, cases, tables)
+        if found is not None:
+            return found
+    return _pair(fn, cases[0], cases[1], tables)
 
 
 def _pair(fn: str, x: Case, y: Case, tables: Tables) -> Case:
@@ -55,15 +78,51 @@ def _pair(fn: str, x: Case, y: Case, tables: Tables) -> Case:
     rx, ry = tables.rests_of(x.record), tables.rests_of(y.record)
     rests = _combined(fn, rx, ry, (rx == ry) & (x.offset == y.offset), tables)
     offset = np.where(rests < 0, 0, np.where(rests == rx, x.offset, y.offset)).astype(np.int32)
-    key = np.concatenate([x.record[..., None], y.record[..., None], rests], axis=-1).reshape(-1, tables.width + 2)
+    columns = [x.record[..., None], y.record[..., None], rests]
+    bound: list[int] = []
+    if fn in _REDUCTIONS:
+        taken = (rests == REDUCED) & ((rx >= 0) | (ry >= 0))
+        bound = [a for a in range(tables.width) if taken[..., a].any()]
+        for side in (x, y):
+            columns += [np.where(taken[..., a], side.offset[..., a], 0)[..., None] for a in bound]
+    key = np.concatenate(columns, axis=-1)
+    key = key.reshape(-1, key.shape[-1])
     if bool((key == key[0]).all()):
         distinct, inverse = key[:1], np.zeros(len(key), dtype=np.int64)
     else:
         distinct, inverse = np.unique(key, axis=0, return_inverse=True)
     own = _own_position(x), _own_position(y)
-    made = [tables.intern(_joined(fn, tables[int(k[0])], tables[int(k[1])], k[2:], own, tables)) for k in distinct]
+    made = []
+    for k in distinct:
+        sides = tables[int(k[0])], tables[int(k[1])]
+        after = k[2 : 2 + tables.width]
+        where = k[2 + tables.width :].reshape(2, len(bound))
+        term = _term(fn, sides, after, bound, where, tables)
+        made.append(tables.intern(_joined(fn, *sides, after, own, term, tables)))
     record = np.array(made, dtype=np.int32)[inverse.reshape(-1)].reshape(shape)
     return Case(x.guard, record, offset, np.full(shape, -1, dtype=np.int64))
+
+
+def _term(
+    fn: str,
+    sides: tuple[Record, Record],
+    after: np.ndarray,
+    bound: list[int],
+    where: np.ndarray,
+    tables: Tables,
+) -> int:
+    """What the result is worth: coordinates that are reduced over become part of the operands' terms."""
+    if (after == CONFLICT).any():
+        return UNKNOWN
+    terms = []
+    for record, offsets in zip(sides, where, strict=True):
+        term = record.term
+        for axis, offset in zip(bound, offsets, strict=True):
+            if record.rests[axis] >= 0 and after[axis] == REDUCED:
+                items = one(tables.rests[record.rests[axis]], int(offset))
+                term = tables.terms.reduce(reduction_of(fn), axis, term, items)
+        terms.append(term)
+    return binary_term(tables.terms, fn, terms[0], terms[1])
 
 
 def _combined(fn: str, rx: np.ndarray, ry: np.ndarray, agree: np.ndarray, tables: Tables) -> np.ndarray:
@@ -88,7 +147,9 @@ def _own_position(case: Case) -> bool:
     return bool((case.offset[..., 0] == position).all())
 
 
-def _joined(fn: str, x: Record, y: Record, rests: np.ndarray, own: tuple[bool, bool], tables: Tables) -> Record:
+def _joined(
+    fn: str, x: Record, y: Record, rests: np.ndarray, own: tuple[bool, bool], term: int, tables: Tables
+) -> Record:
     for side in (x, y):
         if side.kind == "lost":
             return side
@@ -101,8 +162,8 @@ def _joined(fn: str, x: Record, y: Record, rests: np.ndarray, own: tuple[bool, b
     reduced = frozenset(a for a, n in enumerate(numbers) if n == REDUCED)
     statistics = x.statistics | y.statistics | reduced
     if all(n == ABSENT for n in numbers) and sums is None and not statistics:
-        return tables[Tables.PLAIN]
-    return Record("value", "", numbers, sums, statistics=statistics)
+        return Record("plain", rests=tables.nowhere, term=term)
+    return Record("value", "", numbers, sums, statistics=statistics, term=term)
 
 
 def _kept_sum(fn: str, x: Record, y: Record, own: tuple[bool, bool]) -> Sum | None:
@@ -118,10 +179,27 @@ def _kept_sum(fn: str, x: Record, y: Record, own: tuple[bool, bool]) -> Sum | No
     return found[0] if len(found) == 1 else None
 
 
-def retyped(case: Case, source_bits: int, target_bits: int, count: int, tables: Tables, op: int) -> Case:
+def opaque(fn: str, case: Case, tables: Tables) -> Case:
+    """Coordinates stay; what it is worth is a function nothing is known about."""
+    numbers, inverse = np.unique(case.record, return_inverse=True)
+    changed = [tables.intern(_opaque(fn, tables[int(n)], tables)) for n in numbers]
+    return Case(case.guard, np.array(changed, np.int32)[inverse].reshape(case.record.shape), case.offset, case.site)
+
+
+def _opaque(fn: str, record: Record, tables: Tables) -> Record:
+    if record.kind not in ("element", "value", "plain"):
+        return record
+    label = "" if record.kind == "plain" else record.label
+    return replace(record, label=label, expr=None, term=tables.terms.apply(fn, (record.term,)))
+
+
+def retyped(
+    case: Case, source: tuple[str, int], target: tuple[str, int], count: int, tables: Tables, op: int
+) -> Case:
     """A bit cast: equal widths keep everything, pieces of elements are tracked when they are cut or put together."""
+    (source_kind, source_bits), (target_kind, target_bits) = source, target
     if source_bits == target_bits:
-        return case
+        return case if source_kind == target_kind else opaque(f"bits as {target_kind}", case, tables)
     if source_bits > target_bits:
         pieces = source_bits // target_bits
         record = np.stack([_parts(case.record, p, pieces, tables, op) for p in range(pieces)], axis=-1)

@@ -16,7 +16,7 @@ from argus.check.flow import Flow, launch_facts
 from argus.check.fresh import Fresh
 from argus.check.in_bounds import InBounds
 from argus.check.placed import Placed
-from argus.check.prover import Prover
+from argus.check.prover import Prover, question
 from argus.check.race_free import RaceFree
 from argus.check.reduced import Reduced
 from argus.check.relations import RULES as RELATIONS
@@ -26,6 +26,7 @@ from argus.check.rule import Rule
 from argus.check.shield import HELP, Shielded, internal
 from argus.check.speed import RULES as SPEED
 from argus.check.speed import Speed
+from argus.check.stats import effort
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.types import Value
@@ -34,6 +35,8 @@ from argus.ir.waits import insert_waits
 ANSWERED = frozenset({"conform", "race_free", "fresh", "in_bounds", "reduced", "covers", *SPEED, *RELATIONS})
 
 
+MAX_QUESTIONS = 20
+"""How many undecided questions a report carries."""
 SPECIFIED = ("placed", "reduced", "covers")
 """Rules that a specification implies."""
 
@@ -59,19 +62,20 @@ def decide(kernel: Kernel, rules: Iterable[Rule]) -> Report:
         for rule in shielded:
             rule.failed = internal(error)
         return Report(kernel, tuple(rule.failure(kernel) for rule in shielded), perf_counter() - start)
-    stats = {"walk": perf_counter() - start}
+    stats = {"walk": perf_counter() - start - sum(rule.seconds for rule in shielded)}
     verdicts: list[Verdict] = []
     for rule in shielded:
-        began = perf_counter()
         verdicts += rule.verdicts(flow)
         flow.refuted = any(v.status == "refuted" for v in verdicts)
-        stats[rule.name] = perf_counter() - began
+        stats[rule.name] = rule.seconds
     try:
         verdicts += _problems(flow)
     except Exception as error:
         verdicts.append(Verdict("check", "unknown", kernel.span, -1, "none", reason=internal(error), help=HELP))
-    stats |= {"solver": flow.prover.seconds, "queries": float(flow.prover.decided["z3"])}
-    return Report(kernel, tuple(verdicts), perf_counter() - start, stats, _notes(flow, verdicts))
+    stats |= effort(flow.prover)
+    open_questions = flow.prover.undecided[:MAX_QUESTIONS] if any(v.status == "unknown" for v in verdicts) else []
+    questions = tuple(question(facts) for facts in open_questions)
+    return Report(kernel, tuple(verdicts), perf_counter() - start, stats, _notes(flow, verdicts), questions)
 
 
 def _notes(flow: Flow, verdicts: list[Verdict]) -> tuple[str, ...]:

@@ -23,14 +23,16 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.check import accesses, branches, elementwise, loops
+from argus.check import accesses, branches, elementwise, instructions, loops, masks
 from argus.check.matrix import Product, multiply
 from argus.check.prover import Prover
 from argus.check.sharedmem import SharedMemory
 from argus.check.spec import Spec, Unreadable, spec_of
 from argus.check.tables import Tables
 from argus.check.tags import Case, Tags, merge, product, uniform, unwieldy
+from argus.check.terms import Number
 from argus.check.threads import Spread, Threads, conditions
+from argus.check.worth import Standing
 from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
 from argus.ir.ops import Access, Op
@@ -118,8 +120,11 @@ class Flow:
             for name in _names(op.args.get("axis"), op.args.get("axes"))
             if str(name) in self.tables.axes
         )
+        self.first: dict[int, Expr] = {}
+        """First value of the counter of every loop that is being walked, by its op."""
         for scalar in kernel.scalars:
-            self.values[scalar.value] = self.plain(scalar.value)
+            record = self.tables.plain(self.tables.terms.atom(Number(scalar.name)))
+            self.values[scalar.value] = uniform(self.shape(scalar.value), record, self.tables.width)
 
     def run(self) -> None:
         self.walk(self.kernel.body)
@@ -155,9 +160,6 @@ class Flow:
     def shape(self, value: Value) -> tuple[int, int, int]:
         return (*self.threads.shape, value.count)
 
-    def plain(self, value: Value) -> Tags:
-        return uniform(self.shape(value), Tables.PLAIN, self.tables.width)
-
     def lost(self, value: Value, why: str, op: Op) -> Tags:
         return uniform(self.shape(value), self.tables.lost(why, op.id), self.tables.width)
 
@@ -175,10 +177,12 @@ class Flow:
     def step(self, op: Op) -> None:
         match op:
             case ops.Constant():
-                record = Tables.ZERO if op.value == 0 else Tables.PLAIN
+                terms = self.tables.terms
+                record = Tables.ZERO if op.value == 0 else self.tables.plain(terms.constant(float(op.value)))
                 self.values[op.result] = uniform(self.shape(op.result), record, self.tables.width)
             case ops.Index():
-                self.values[op.result] = self.plain(op.result)
+                spread = self.threads.spread(self.here(op.expr))
+                self.values[op.result] = masks.index(spread, op.result.count, self.tables)
             case ops.Symbol():
                 self.symbol(op)
             case ops.Load():
@@ -191,11 +195,13 @@ class Flow:
                 self.values[op.result] = self.map(op)
             case ops.Convert():
                 source = self.values[op.value]
+                if op.value.dtype.kind == "float" and op.result.dtype.kind != "float":
+                    source = source.each(lambda c: elementwise.opaque(f"to {op.result.dtype.name}", c, self.tables))
                 self.values[op.result] = source
             case ops.Bitcast():
-                bits = op.value.dtype.bits, op.result.dtype.bits
+                source_type, target_type = ((v.dtype.kind, v.dtype.bits) for v in (op.value, op.result))
                 self.values[op.result] = self.values[op.value].each(
-                    lambda c: elementwise.retyped(c, *bits, op.result.count, self.tables, op.id)
+                    lambda c: elementwise.retyped(c, source_type, target_type, op.result.count, self.tables, op.id)
                 )
             case ops.Registers():
                 self.values[op.result] = self.registers(op)
@@ -204,8 +210,7 @@ class Flow:
             case ops.Mfma():
                 self.values[op.result] = self.mfma(op)
             case ops.Instruction():
-                for out in op.outs:
-                    self.values[out] = self.lost(out, f"{op.inst} has no tag transfer", op)
+                instructions.transfer(self, op)
             case ops.For():
                 loops.run(self, op)
             case ops.If():
@@ -253,11 +258,26 @@ class Flow:
 
     def map(self, op: ops.Map) -> Tags:
         operands = tuple(self.values[v] for v in op.args)
-        if op.fn == "select":
-            operands = operands[1:]
         if len(operands) == 1:
-            return operands[0].each(lambda c: elementwise.unary(op.fn, c, self.tables))
+            return operands[0].each(lambda c: elementwise.unary(op.fn, c, self.tables, self.standing))
         return self.combined(op, op.result, operands, lambda cases: elementwise.several(op.fn, cases, self.tables))
+
+    def standing(self, case: Case, number: int) -> Standing:
+        """Where the elements with this record stand, and what is known there."""
+        here = case.record == number
+        coordinates: dict[int, Expr] = {}
+        for axis, rest in enumerate(self.tables[number].rests):
+            if rest >= 0:
+                offsets = case.offset[..., axis][here]
+                low, high = int(offsets.min()), int(offsets.max())
+                part = E.const(low) if low == high else E.var(f"offset_{axis}", low, high)
+                coordinates[axis] = self.tables.rests[rest] + part
+        facts = (*self.facts, case.guard) if case.guard is not E.TRUE else self.facts
+
+        def holds(more: Iterable[Expr], goal: Expr) -> bool:
+            return self.prover.holds((*facts, *more), goal) is True
+
+        return Standing(coordinates, holds, self.first)
 
     def registers(self, op: ops.Registers) -> Tags:
         operands = tuple(self.values[v] for v in op.args)

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from argus.check.carried import Growth, each_record, free_choice, growth, guess, slots_in
 from argus.check.tables import Item, Record, Repeat, Sum, Tables
 from argus.check.tags import MAX_CASES, Case, Tags, merge, translate, uniform, unwieldy
+from argus.check.terms import UNKNOWN
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
@@ -33,7 +35,8 @@ State = list[Tags]
 
 
 def first_guess(flow: Flow, shape: Shape, start: State, out: State) -> State:
-    return [_slot_guess(flow, shape, start, out, n) for n in range(len(start))]
+    grown = growth(flow.tables, shape, start, out)
+    return [_slot_guess(flow, grown, start, out, n) for n in range(len(start))]
 
 
 def _inside(flow: Flow, shape: Shape) -> tuple[Expr, ...]:
@@ -48,12 +51,13 @@ def _is_later(shape: Shape) -> Expr:
     return shape.counter.gt(shape.first)
 
 
-def _slot_guess(flow: Flow, shape: Shape, start: State, out: State, n: int) -> Tags:
+def _slot_guess(flow: Flow, grown: Growth, start: State, out: State, n: int) -> Tags:
+    shape = grown.shape
     if _identity(flow, out[n], n).all():
         return start[n]
     first = [c.under(_is_first(shape)) for c in start[n].cases]
     later = _earlier(flow, shape, start, out, out[n], n, _is_later(shape), shape.previous, 0)
-    first, later = (_accumulated(flow, shape, start[n], out[n], n, cases) for cases in (first, later))
+    first, later = (_accumulated(flow, grown, start[n], out[n], n, cases) for cases in (first, later))
     return tidy(flow, shape, first, later)
 
 
@@ -188,42 +192,53 @@ def _fill(
     return Case(case.guard, record, offset, site)
 
 
-def _accumulated(flow: Flow, shape: Shape, start: Tags, out: Tags, n: int, cases: list[Case]) -> list[Case]:
-    """Sums that grow on top of the incoming accumulator become sums over all iterations so far."""
+def _accumulated(flow: Flow, grown: Growth, start: Tags, out: Tags, n: int, cases: list[Case]) -> list[Case]:
+    """What grows on top of what arrived becomes what all iterations so far have made of it."""
     if len(out.cases) != 1 or len(start.cases) != 1:
-        return [_without_open_sums(flow, c) for c in cases]
+        return [_without_marks_inside(flow, c) for c in cases]
     made = out.cases[0]
     numbers, inverse = np.unique(made.record, return_inverse=True)
     initial = start.cases[0]
-    grown = np.zeros(made.record.shape, dtype=bool)
+    grows = np.zeros(made.record.shape, dtype=bool)
     record = made.record.copy()
     where = inverse.reshape(made.record.shape)
     for index, number in enumerate(numbers):
         one = flow.tables[int(number)]
-        if one.sums is None or one.sums.root != f"slot:{n}":
+        if one.kind != "value" or n not in _rooted(flow, one):
             continue
         here = where == index
         for below in np.unique(initial.record[here]):
-            total = _total(flow.tables, shape, flow.tables[int(below)], one)
+            total = _total(flow.tables, grown, n, flow.tables[int(below)], one)
             if total is not None:
                 chosen = here & (initial.record == below)
                 record[chosen] = flow.tables.intern(total)
-                grown |= chosen
-    if not grown.any():
-        return [_without_open_sums(flow, c) for c in cases]
+                grows |= chosen
+    if not grows.any():
+        return [_without_marks_inside(flow, c) for c in cases]
 
     def patch(case: Case) -> Case:
-        new = np.where(grown, record, case.record).astype(np.int32)
-        offset = np.where(grown[..., None], made.offset, case.offset).astype(np.int32)
-        return _without_open_sums(flow, Case(case.guard, new, offset, case.site))
+        new = np.where(grows, record, case.record).astype(np.int32)
+        offset = np.where(grows[..., None], made.offset, case.offset).astype(np.int32)
+        return _without_marks_inside(flow, Case(case.guard, new, offset, case.site))
 
     return [patch(c) for c in cases]
 
 
-def _total(tables: Tables, shape: Shape, below: Record, one: Record) -> Record | None:
+def _rooted(flow: Flow, one: Record) -> set[int]:
+    """Slots that what arrived in is still part of."""
+    found = slots_in(flow.tables.terms, one.term)
+    if one.sums is not None and one.sums.root.startswith("slot:"):
+        found.add(int(one.sums.root.removeprefix("slot:")))
+    return found
+
+
+def _total(tables: Tables, grown: Growth, n: int, below: Record, one: Record) -> Record | None:
+    shape = grown.shape
     if any(rest >= 0 and shape.counter in tables.rests[rest].free() for rest in one.rests):
         return None
-    assert one.sums is not None
+    term = guess(tables, grown, n, one, below)
+    if one.sums is None or one.sums.root != f"slot:{n}":
+        return None if term == UNKNOWN or below.kind not in ("zero", "plain") else replace(one, term=term)
     items: tuple[Item, ...] = ()
     if below.kind == "zero":
         root = "zero"
@@ -234,20 +249,18 @@ def _total(tables: Tables, shape: Shape, below: Record, one: Record) -> Record |
     else:
         return None
     repeat = Repeat(shape.counter, shape.first, shape.counter, shape.stride, one.sums.items)
-    return replace(one, sums=Sum(root, (*items, repeat)))
+    return replace(one, sums=Sum(root, (*items, repeat)), term=term)
 
 
-def _without_open_sums(flow: Flow, case: Case) -> Case:
-    """Sums that still stand on an incoming mark are not known."""
-    numbers, inverse = np.unique(case.record, return_inverse=True)
-    changed = []
-    for number in numbers:
-        one = flow.tables[int(number)]
+def _without_marks_inside(flow: Flow, case: Case) -> Case:
+    """Sums and terms that still stand on what arrived are not known."""
+
+    def change(one: Record) -> Record:
         if one.sums is not None and one.sums.root.startswith("slot:"):
             one = replace(one, sums=None)
-        changed.append(flow.tables.intern(one))
-    record = np.array(changed, dtype=np.int32)[inverse].reshape(case.record.shape)
-    return Case(case.guard, record, case.offset, case.site)
+        return replace(one, term=UNKNOWN) if one.kind != "incoming" and slots_in(flow.tables.terms, one.term) else one
+
+    return each_record(flow.tables, case, change)
 
 
 def tidy(flow: Flow, shape: Shape, first: list[Case], later: list[Case]) -> Tags:
@@ -257,6 +270,7 @@ def tidy(flow: Flow, shape: Shape, first: list[Case], later: list[Case]) -> Tags
         why = "too many alternatives at the head of a loop"
         return uniform((first + later)[0].record.shape, flow.tables.lost(why, shape.op.id), flow.tables.width)
     start: dict[Expr, Expr | int] = {shape.counter: shape.first}
+    later = [_vague(flow, shape, first, other) for other in later]
     adapted = []
     for case in first:
         for other in later:
@@ -272,10 +286,25 @@ def tidy(flow: Flow, shape: Shape, first: list[Case], later: list[Case]) -> Tags
 
 def _belongs_anywhere(flow: Flow, case: Case, other: Case) -> np.ndarray:
     """A constant belongs to whatever coordinates a later value of its slot has."""
-    constant = (case.record == Tables.PLAIN) | (case.record == Tables.ZERO)
+    constants = [int(n) for n in np.unique(case.record) if flow.tables[int(n)].kind in ("plain", "zero")]
     numbers = [int(n) for n in np.unique(other.record)]
     general = [n for n in numbers if flow.tables[n].kind == "value" and flow.tables[n].sums is None]
-    return np.asarray(constant & np.isin(other.record, general))
+    return np.isin(case.record, constants) & np.isin(other.record, general)
+
+
+def _vague(flow: Flow, shape: Shape, first: list[Case], later: Case) -> Case:
+    """Where the slot starts with a number that the later term does not give, the term is forgotten."""
+    record = later.record
+    for case in first:
+        anywhere = _belongs_anywhere(flow, case, later)
+        if not anywhere.any():
+            continue
+        pairs = np.stack([case.record[anywhere], later.record[anywhere]], axis=-1)
+        for x, y in np.unique(pairs, axis=0):
+            if not free_choice(flow.tables, shape, flow.tables[int(y)], flow.tables[int(x)]):
+                bare = flow.tables.intern(replace(flow.tables[int(y)], term=UNKNOWN))
+                record = np.where(anywhere & (later.record == y), bare, record).astype(np.int32)
+    return Case(later.guard, record, later.offset, later.site)
 
 
 def next_guess(flow: Flow, shape: Shape, start: State, out: State) -> State:

@@ -25,11 +25,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from argus.check.carried import claims, forgotten, growth, guess, settled, standing_for_themselves
 from argus.check.guess import State, first_guess, next_guess, tidy
 from argus.check.tables import Item, Repeat, Sum, substitute_items
 from argus.check.tags import Case, incoming, translate, uniform
+from argus.check.terms import UNKNOWN
 from argus.ir import ops
 from argus.ir.ops import Shared
+from argus.ir.types import Value
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
@@ -111,6 +114,7 @@ def _period(op: ops.For) -> int:
 def run(flow: Flow, op: ops.For) -> None:
     """Transfer of a whole loop."""
     shape = shape_of(flow, op)
+    flow.first[op.id] = shape.first
     start: State = [*(flow.values[v] for v in op.inits), flow.memory.tags]
     _check_bounds(flow, shape)
     if flow.prover.possible((*flow.facts, shape.lo.lt(shape.hi))) is False:
@@ -119,10 +123,11 @@ def run(flow: Flow, op: ops.For) -> None:
     flow.sound.muted += 1
     out = _round(flow, shape, [incoming(t.shape, n, flow.tables) for n, t in enumerate(start)])[-1]
     head = first_guess(flow, shape, start, out)
-    if not all(_accumulates(flow, out, n) for n in _accumulators(op)):
+    if not _accumulates(flow, shape, start, out, _accumulators(op)):
         head = _data_first(flow, shape, start, head)
     flow.sound.muted -= 1
-    for _ in range(MAX_GUESSES):
+    tries = MAX_GUESSES
+    while tries:
         mark = [listener.mark() for listener in flow.sound.listeners]
         ends = _round(flow, shape, head)
         wrong = _step_fails(flow, shape, head, ends[-1])
@@ -131,28 +136,47 @@ def run(flow: Flow, op: ops.For) -> None:
             return
         for listener, position in zip(flow.sound.listeners, mark, strict=True):
             listener.rewind(position)
-        head = next_guess(flow, shape, start, ends[-1])
+        vague = [forgotten(flow.tables, t) if n in wrong else t for n, t in enumerate(head)]
+        if any(n not in _step_fails(flow, shape, vague, ends[-1]) for n in wrong):
+            head = vague
+        else:
+            head = next_guess(flow, shape, start, ends[-1])
+            tries -= 1
     _give_up(flow, shape, start, head, ends[-1])
 
 
 def _accumulators(op: ops.For) -> list[int]:
-    """Slots that enter an MFMA of the body as its accumulator, perhaps scaled or renamed before."""
+    """Slots that what an iteration leaves in them is computed from."""
     found = []
     for n, arg in enumerate(op.args):
-        same = {arg}
+        moved, computed = {arg}, set[Value]()
         for inner in ops.walk(op.body):
-            if isinstance(inner, ops.Map | ops.Registers | ops.Convert) and same & set(inner.operands):
-                same.add(inner.result)
-            elif isinstance(inner, ops.Mfma) and inner.c in same:
-                found.append(n)
-                break
+            used = set(inner.operands)
+            if isinstance(inner, ops.Map | ops.Mfma) and used & (moved | computed):
+                computed.add(inner.result)
+            elif isinstance(inner, ops.Registers | ops.Convert | ops.Lanes):
+                if used & computed:
+                    computed.add(inner.result)
+                elif used & moved:
+                    moved.add(inner.result)
+        if op.yields[n] in computed:
+            found.append(n)
     return found
 
 
-def _accumulates(flow: Flow, out: State, n: int) -> bool:
-    """The iteration was seen to add known products to what the slot held."""
-    records = [flow.tables[int(r)] for case in out[n].cases for r in np.unique(case.record)]
-    return all(r.sums is not None and r.sums.root == f"slot:{n}" for r in records)
+def _accumulates(flow: Flow, shape: Shape, start: State, out: State, sums: list[int]) -> bool:
+    """The iteration was seen to add known things to what the slots held."""
+    grown = growth(flow.tables, shape, start, out)
+    for n in sums:
+        for case in out[n].cases:
+            for number in np.unique(case.record):
+                record = flow.tables[int(number)]
+                if record.sums is not None and record.sums.root == f"slot:{n}":
+                    continue
+                below = flow.tables[int(start[n].cases[0].record.flat[0])]
+                if guess(flow.tables, grown, n, record, below) == UNKNOWN:
+                    return False
+    return True
 
 
 def _data_first(flow: Flow, shape: Shape, start: State, head: State) -> State:
@@ -209,6 +233,7 @@ def _step_fails(flow: Flow, shape: Shape, head: State, out: State) -> list[int]:
     again = tuple(f.subst(shape.next) for f in shape.facts(0))
     facts = (*flow.facts, *shape.facts(0), *(shape.facts(shape.period - 1)), *again)
     wrong = []
+    renamed = standing_for_themselves(flow.tables, shape, head, out)
     for n, (claimed, made) in enumerate(zip(head, out, strict=True)):
         target = translate(claimed, flow.tables, shape.next)
         for x in target.cases:
@@ -216,7 +241,8 @@ def _step_fails(flow: Flow, shape: Shape, head: State, out: State) -> list[int]:
                 both = E.land(x.guard, y.guard)
                 if flow.prover.possible((*facts, both)) is False:
                     continue
-                if not x.same_tags(_folded(flow, shape, y)) and n not in wrong:
+                after = settled(flow.tables, shape, _folded(flow, shape, y), renamed)
+                if not claims(flow.tables, x, after) and n not in wrong:
                     wrong.append(n)
     return wrong
 
@@ -255,7 +281,7 @@ def _leave(flow: Flow, shape: Shape, start: State, ends: list[State]) -> None:
         if flow.prover.possible((*flow.facts, guard)) is False:
             continue
         last = shape.lo + (trips - 1) * shape.op.step if shape.period == 1 else (trips - 1) // shape.period
-        made = [t.each(lambda c: _folded(flow, shape, c)) for t in ends[r]]
+        made = [t.each(lambda c: settled(flow.tables, shape, _folded(flow, shape, c), {})) for t in ends[r]]
         options.append((guard, [translate(t, flow.tables, {shape.counter: last}) for t in made]))
     final: State = []
     for n in range(len(start)):

@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 
 from argus.check.tables import ABSENT, Record, Slots, Sum, Tables
 from argus.check.tags import Case
+from argus.check.taken import several
+from argus.check.terms import UNKNOWN
 from argus.gfx942.mfma import Mfma
 from argus.gfx942.mfma import mfma as mfma_named
 from argus.layout.expr import Expr
@@ -304,6 +306,10 @@ def _records(
         order = {share: n for n, share in enumerate(dict.fromkeys(shares.values()))}
         share_of = np.array([[order[shares[w, x]] for x in range(maps.row.blocks)] for w in range(shape[0])])
         keys.append(share_of[:, maps.d_block][..., None])
+    worth = [_row_terms(side, tables) for side in (a, b)]
+    for side_worth, rows in zip(worth, (maps.d_i, maps.d_j), strict=True):
+        if bool((side_worth != side_worth[0, 0, 0]).any()):
+            keys.append(side_worth[:, maps.d_block, rows][..., None])
     key = np.concatenate(keys, axis=-1).reshape(-1, sum(k.shape[-1] for k in keys))
     if bool((key == key[0]).all()):
         first, inverse = np.array([0]), np.zeros(len(key), dtype=np.int64)
@@ -321,8 +327,32 @@ def _records(
         below = tables[int(c.record[wave, lane, r])]
         share = shares[wave, int(maps.d_block[lane, r])]
         numbers = tuple(int(v) for v in flat_rests[n])
-        made.append(tables.intern(Record("value", "", numbers, _sum(below, share, own), statistics=behind)))
+        block = int(maps.d_block[lane, r])
+        factors = int(worth[0][wave, block, maps.d_i[lane, r]]), int(worth[1][wave, block, maps.d_j[lane, r]])
+        term = _worth(below, share, factors, own, tables)
+        made.append(tables.intern(Record("value", "", numbers, _sum(below, share, own), statistics=behind, term=term)))
     return np.array(made, dtype=np.int32)[inverse.reshape(-1)].reshape(shape)
+
+
+def _row_terms(side: Operand, tables: Tables) -> NDArray[np.int64]:
+    """[wave, block, row]: what the elements of a row are worth, where that is one term at all its slots."""
+    worth = tables.terms_of(side.record)
+    same = (worth == worth[..., :1]).all(axis=-1)
+    return np.where(same, worth[..., 0], UNKNOWN)
+
+
+def _worth(
+    below: Record, share: tuple[Slots, ...] | None, factors: tuple[int, int], own_position: bool, tables: Tables
+) -> int:
+    """The accumulator and the sum of the products."""
+    terms = tables.terms
+    if share is None or (below.kind == "incoming" and not own_position):
+        return UNKNOWN
+    product = terms.multiply(*factors)
+    total = below.term
+    for slots in share:
+        total = terms.add(total, terms.reduce("sum", slots.axis, product, several(slots.rest, slots.offsets)))
+    return total
 
 
 def _shares(

@@ -4,7 +4,8 @@
 
 Order: structural (constants, a fact itself, bounds carried by the expression), then Z3 over mathematical integers, or
 64-bit vectors where bit operations make integers impossible, with the no-overflow condition proved beside it. Effort is
-limited by Z3's deterministic `rlimit`, never by the clock, so a verdict does not depend on the load of the machine.
+limited by Z3's deterministic `rlimit`, never by the clock, so a verdict does not depend on the load of the machine. What
+integers leave open goes to another strategy in a process of its own (`second`); what stays open is kept in `undecided`.
 
 Only facts connected to the question by common variables are handed to the solver.
 Answers are three-valued: None means "not decided", and callers must treat it as the bad case.
@@ -17,10 +18,13 @@ from collections.abc import Iterable, Sequence
 from time import perf_counter
 from typing import Any
 
+from argus.check.second import SECOND
 from argus.layout import expr as E
 from argus.layout.expr import Expr, ExprError
 
 RLIMIT = 4_000_000
+SECOND_OPINIONS = 8
+"""How many questions of one kernel the second strategy is asked."""
 Facts = tuple[Expr, ...]
 
 
@@ -31,7 +35,16 @@ class Prover:
         self.base: Facts = tuple(base)
         self.decided: Counter[str] = Counter()
         self.seconds = 0.0
+        self.effort = 0
+        """What Z3 spent, in its own units (those of `rlimit`)."""
+        self.undecided: list[Facts] = []
+        """Questions neither strategy answered."""
         self._memo: dict[tuple[frozenset[Expr], Expr], bool | None] = {}
+
+    @property
+    def queries(self) -> int:
+        """Questions that reached a solver."""
+        return self.decided["z3 integers"] + self.decided["z3 bits"]
 
     def holds(self, facts: Iterable[Expr], goal: Expr) -> bool | None:
         """True: the goal follows. False: the facts allow its negation. None: undecided."""
@@ -87,24 +100,61 @@ class Prover:
             self.seconds += perf_counter() - start
 
     def _satisfiable(self, facts: Facts) -> bool | None:
-        import z3
-
         start = perf_counter()
-        self.decided["z3"] += 1
         facts = _without_multiples(facts)
         if E.FALSE in facts:
+            self.decided["structural"] += 1
             return False
+        answer, how, effort = _first(facts)
+        self.effort += effort
+        if answer is None and how == "z3 integers" and self.decided["second strategy"] < SECOND_OPINIONS:
+            self.decided["second strategy"] += 1
+            answer = SECOND.answer(question(facts))
+        if answer is None:
+            self.undecided.append(facts)
+        self.decided[how] += 1
+        self.seconds += perf_counter() - start
+        return answer
+
+
+def _first(facts: Facts) -> tuple[bool | None, str, int]:
+    """Integers, or bits where integers cannot express the facts: the answer, by what, and the effort."""
+    import z3
+
+    probe = z3.Solver()
+    probe.check()
+    before, how = _spent(probe), "z3 integers"
+    try:
         try:
-            try:
-                solver, _ = _solver(facts)
-                answer = solver.check()
-            except ExprError:
-                return _by_bits(facts)
-            return True if answer == z3.sat else False if answer == z3.unsat else None
-        except z3.Z3Exception:
-            return None
-        finally:
-            self.seconds += perf_counter() - start
+            solver, _ = _solver(facts)
+        except ExprError:
+            how = "z3 bits"
+            answer, effort = _by_bits(facts)
+            return answer, how, effort - before
+        found = solver.check()
+        return True if found == z3.sat else False if found == z3.unsat else None, how, _spent(solver) - before
+    except z3.Z3Exception:
+        return None, how, 0
+
+
+def _spent(solver: Any) -> int:
+    """Z3's effort up to the solver's last question; it counts per process."""
+    statistics = solver.statistics()
+    return int(statistics.get_key_value("rlimit count")) if "rlimit count" in list(statistics.keys()) else 0
+
+
+def question(facts: Facts) -> str:
+    """The facts as SMT-LIB: over integers, or over 64-bit vectors where bit operations make integers impossible."""
+    import z3
+
+    try:
+        solver, _ = _solver(facts)
+    except ExprError:
+        solver = z3.Solver()
+        parts = _parts(sorted(facts, key=lambda f: f.digest))
+        solver.add(*(E.to_z3(f, "bv", 64) for f in (*parts, *_divisors(parts))))
+        solver.add(*E.z3_bounds(_named(parts), "bv", 64))
+    return str(solver.to_smt2())
 
 
 def not_(answer: bool | None) -> bool | None:
@@ -185,8 +235,8 @@ def _nonlinear(facts: Iterable[Expr]) -> bool:
     )
 
 
-def _by_bits(facts: Facts) -> bool | None:
-    """64-bit vectors; only an answer that cannot be an artefact of wrapping counts."""
+def _by_bits(facts: Facts) -> tuple[bool | None, int]:
+    """64-bit vectors; only an answer that cannot be an artefact of wrapping counts. Also the effort so far."""
     import z3
 
     solver = z3.Solver()
@@ -194,7 +244,7 @@ def _by_bits(facts: Facts) -> bool | None:
     parts = _parts(sorted(facts, key=lambda f: f.digest))
     named = _named(parts)
     if any(v.lo is None or v.hi is None for v in named):
-        return None
+        return None, 0
     solver.add(*(E.to_z3(f, "bv", 64) for f in (*parts, *_divisors(parts))), *E.z3_bounds(named, "bv", 64))
     exact = z3.And(*(E.z3_no_overflow(f, 64) for f in parts))
     answer = solver.check()
@@ -202,9 +252,9 @@ def _by_bits(facts: Facts) -> bool | None:
         limits = z3.Solver()
         limits.set("rlimit", RLIMIT)
         limits.add(*E.z3_bounds(named, "bv", 64), z3.Not(exact))
-        return False if limits.check() == z3.unsat else None
+        return (False if limits.check() == z3.unsat else None), _spent(limits)
     solver.add(exact)
-    return True if answer == z3.sat and solver.check() == z3.sat else None
+    return (True if answer == z3.sat and solver.check() == z3.sat else None), _spent(solver)
 
 
 def _least(solver: Any, term: Any, low: int) -> int | None:

@@ -135,6 +135,8 @@ class Report:
     seconds: float
     stats: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+    """SMT-LIB text of what no strategy decided, where a verdict is unknown."""
 
     @property
     def status(self) -> Status:

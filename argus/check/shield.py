@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from time import perf_counter
 from traceback import extract_tb
 
 from argus.check.flow import Flow, Place
@@ -40,6 +41,7 @@ class Shielded:
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
         self.failed = ""
+        self.seconds = 0.0
 
     @property
     def name(self) -> str:
@@ -48,10 +50,12 @@ class Shielded:
     def _tell(self, event: Callable[[], None]) -> None:
         if self.failed:
             return
+        start = perf_counter()
         try:
             event()
         except Exception as error:
             self.failed = internal(error)
+        self.seconds += perf_counter() - start
 
     def begin(self, flow: Flow) -> None:
         self._tell(lambda: self.rule.begin(flow))

@@ -28,6 +28,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from argus.check.terms import UNKNOWN, Carried, Terms
+from argus.check.terms import ZERO as NOTHING
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Tag, Tensor, walk
 from argus.layout.expr import Expr, linear
@@ -73,7 +75,8 @@ class Record:
     """Symbolic part of a tag. `rests[a]` numbers the symbolic part of the coordinate on axis a in `Tables.rests`;
     ABSENT where there is no such coordinate, CONFLICT where different ones were combined, REDUCED where they were
     combined by a sum, maximum or minimum. `statistics` are the axes of such reductions anywhere behind the value.
-    `part` is (index, of) for a piece of an element."""
+    `part` is (index, of) for a piece of an element. `term` is what it is worth (`terms`). A plain record can be an
+    "index" or a "condition": `expr` of an index expression whose finite part is the first column of the offsets."""
 
     kind: Kind
     label: str = ""
@@ -83,6 +86,8 @@ class Record:
     statistics: frozenset[int] = frozenset()
     why: str = ""
     op: int = -1
+    term: int = UNKNOWN
+    expr: Expr | None = None
 
 
 def substitute_items(items: Iterable[Item], mapping: Mapping[Expr, Expr | int]) -> tuple[Item, ...]:
@@ -127,8 +132,10 @@ class Tables:
         self._numbers: dict[Record, int] = {}
         self._rest_numbers: dict[Expr, int] = {}
         self._matrix = np.zeros((0, self.width), dtype=np.int32)
+        self._worth = np.zeros(0, dtype=np.int64)
+        self.terms = Terms()
         for kind in _FIXED:
-            self.intern(Record(kind, rests=self.nowhere))
+            self.intern(Record(kind, rests=self.nowhere, term=NOTHING if kind == "zero" else UNKNOWN))
 
     @property
     def nowhere(self) -> tuple[int, ...]:
@@ -156,7 +163,12 @@ class Tables:
         return self.intern(Record("lost", rests=self.nowhere, why=why, op=op))
 
     def incoming(self, slot: int) -> int:
-        return self.intern(Record("incoming", label=str(slot), rests=self.nowhere))
+        term = self.terms.atom(Carried(-1, slot))
+        return self.intern(Record("incoming", label=str(slot), rests=self.nowhere, term=term))
+
+    def plain(self, term: int) -> int:
+        """A number that belongs to no coordinate."""
+        return self.intern(Record("plain", rests=self.nowhere, term=term))
 
     def rests_of(self, record: NDArray[np.int32]) -> NDArray[np.int32]:
         """Numbers of the rests on every axis, for an array of record numbers."""
@@ -165,6 +177,13 @@ class Tables:
             self._matrix = np.concatenate([self._matrix, np.array(fresh, dtype=np.int32)])
         return self._matrix[record]
 
+    def terms_of(self, record: NDArray[np.int32]) -> NDArray[np.int64]:
+        """What the elements are worth; UNKNOWN for pieces of elements."""
+        if len(self._worth) < len(self.records):
+            fresh = [r.term if r.part == (0, 1) else UNKNOWN for r in self.records[len(self._worth) :]]
+            self._worth = np.concatenate([self._worth, np.array(fresh, dtype=np.int64)])
+        return self._worth[record]
+
     def kinds(self, record: NDArray[np.int32]) -> set[Kind]:
         return {self.records[n].kind for n in np.unique(record)}
 
@@ -172,6 +191,8 @@ class Tables:
         """The record with variables replaced, and what its offsets grow by (constants leave the rests)."""
         record = self.records[number]
         shift = [0] * self.width
+        if record.kind == "plain":
+            return self._plain_substituted(number, record, mapping), tuple(shift)
         if record.kind not in ("element", "value"):
             return number, tuple(shift)
         rests = list(record.rests)
@@ -182,7 +203,15 @@ class Tables:
         sums = record.sums
         if sums is not None:
             sums = Sum(sums.root, substitute_items(sums.items, mapping))
-        return self.intern(replace(record, rests=tuple(rests), sums=sums)), tuple(shift)
+        term = self.terms.substituted(record.term, mapping)
+        return self.intern(replace(record, rests=tuple(rests), sums=sums, term=term)), tuple(shift)
+
+    def _plain_substituted(self, number: int, record: Record, mapping: Mapping[Expr, Expr | int]) -> int:
+        term = self.terms.substituted(record.term, mapping)
+        expr = None if record.expr is None else record.expr.subst(mapping)
+        if term == record.term and expr is record.expr:
+            return number
+        return self.intern(replace(record, term=term, expr=expr))
 
     def coordinate(self, number: int, axis: int, offset: int) -> Expr | None:
         """The whole coordinate on an axis, or None."""

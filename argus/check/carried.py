@@ -1,0 +1,225 @@
+"""Terms of what a loop carries: guessed from one iteration that started from marks, proved by `loops`.
+
+After one iteration the term of slot n, with Carried marks for what arrived, shows how the slot grows:
+
+    acc + red(sum, K, A·B, {kt*64 + 0..63})            acc = red(sum, K, A·B, for kt' < kt: {kt'*64 + 0..63})
+    max(top, red(max, Sk, s, tile j))                  the same with max; or left alone, as the value T_j of the slot
+    den · 2**(top - new) + 2**-new · red(sum, ...)     den = 2**-T_j · red(sum, ..., for j' < j: ...)
+
+The last line is the running sum of an online softmax: what arrived is scaled by u(arrived) / u(left), where u = 2**top
+and `new` is what is left in the slot of `top`. Multiplied by u it is a plain sum, whatever `top` is. Such a slot stands
+for itself: T_j is a function of the own coordinates and j, and what an iteration leaves there is T_(j+1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from argus.check import taken as sets
+from argus.check.tables import Record, Tables
+from argus.check.tags import Case, Tags
+from argus.check.taken import Over
+from argus.check.terms import UNKNOWN, ZERO, Apply, Atom, Carried, Reduce, Terms
+
+RecordChange = Callable[[Record], Record]
+
+if TYPE_CHECKING:
+    from argus.check.loops import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """What one iteration leaves in the slots that have one term for all elements: slot -> (term, own axes)."""
+
+    shape: Shape
+    left: dict[int, tuple[int, tuple[int, ...]]]
+    scales: frozenset[int]
+
+
+def growth(tables: Tables, shape: Shape, start: list[Tags], out: list[Tags]) -> Growth:
+    """Looks at the marks in what one iteration left."""
+    left: dict[int, tuple[int, tuple[int, ...]]] = {}
+    for n, (before, after) in enumerate(zip(start[:-1], out[:-1], strict=True)):
+        if len(before.cases) != 1 or len(after.cases) != 1:
+            continue
+        first, last = np.unique(before.cases[0].record), np.unique(after.cases[0].record)
+        record = tables[int(last[0])]
+        if len(first) == 1 and len(last) == 1 and tables[int(first[0])].kind in ("zero", "plain"):
+            left[n] = record.term, tuple(a for a, rest in enumerate(record.rests) if rest >= 0)
+    scales = set()
+    for tags in out[:-1]:
+        for case in tags.cases:
+            for number in np.unique(case.record):
+                for (_, exponent), _ in tables.terms[tables[int(number)].term]:
+                    scales |= {m for m in slots_in(tables.terms, exponent) if m in left}
+    return Growth(shape, left, frozenset(scales))
+
+
+def slots_in(terms: Terms, term: int) -> set[int]:
+    """Slots whose marks a term contains."""
+    return {a.slot for a in terms.inside(term) if isinstance(a, Carried) and a.counter is None}
+
+
+def guess(tables: Tables, grown: Growth, n: int, after: Record, before: Record) -> int:
+    """The term of slot n at the head of an iteration, or UNKNOWN."""
+    terms, shape = tables.terms, grown.shape
+    mark = Carried(-1, n)
+    if n in grown.scales:
+        return terms.atom(Carried(shape.op.id, n, shape.counter, grown.left[n][1]))
+    atom = terms.as_atom(after.term)
+    if isinstance(atom, Apply) and atom.fn in ("max", "min") and terms.atom(mark) in atom.args:
+        others = [_repeated(terms, shape, a) for a in atom.args if a != terms.atom(mark)]
+        return terms.extreme("max" if atom.fn == "max" else "min", (before.term, *others))
+    kept = ZERO
+    added = ZERO
+    for mono, c in terms[after.term]:
+        one = terms.monomial(mono, c)
+        if n in slots_in(terms, one):
+            kept = terms.add(kept, one)
+        else:
+            added = terms.add(added, one)
+    factor = terms.divide(kept, terms.atom(mark))
+    if len(terms[kept]) != 1 or n in slots_in(terms, factor):
+        return UNKNOWN
+    scale = _scale(terms, grown, n, factor)
+    if scale is None or (scale != ZERO and before.term != ZERO):
+        return UNKNOWN
+    total = _repeated(terms, shape, terms.multiply(added, terms.exp2(_at_end(terms, grown, scale))))
+    here = terms.rewritten(scale, lambda a: _stands(terms, grown, a), {})
+    return terms.add(before.term, terms.multiply(terms.exp2(terms.negative(here)), total))
+
+
+def _scale(terms: Terms, grown: Growth, n: int, factor: int) -> int | None:
+    """The exponent of u, when the factor is u(arrived) / u(left); None when it is not."""
+    if factor == UNKNOWN or len(terms[factor]) != 1:
+        return None
+    (factors, exponent), c = terms[factor][0]
+    if factors or c != 1:
+        return None
+    scale, remaining = ZERO, exponent
+    for mono, k in terms[exponent]:
+        atom = terms.as_atom(terms.monomial(mono, 1.0))
+        if isinstance(atom, Carried) and atom.counter is None and atom.slot != n and atom.slot in grown.left:
+            mine = terms.scaled(terms.atom(atom), k)
+            scale = terms.add(scale, mine)
+            remaining = terms.add(remaining, terms.negative(mine))
+            remaining = terms.add(remaining, terms.scaled(grown.left[atom.slot][0], k))
+    return scale if remaining == ZERO else None
+
+
+def _at_end(terms: Terms, grown: Growth, scale: int) -> int:
+    """The scale with what the iteration leaves in place of what arrived."""
+
+    def change(atom: Atom) -> int | None:
+        return grown.left[atom.slot][0] if isinstance(atom, Carried) and atom.counter is None else None
+
+    return terms.rewritten(scale, change, {})
+
+
+def _stands(terms: Terms, grown: Growth, atom: Atom) -> int | None:
+    if not (isinstance(atom, Carried) and atom.counter is None):
+        return None
+    axes = grown.left[atom.slot][1]
+    return terms.atom(Carried(grown.shape.op.id, atom.slot, grown.shape.counter, axes))
+
+
+def _repeated(terms: Terms, shape: Shape, term: int) -> int:
+    """What one iteration adds, as what all iterations so far have added."""
+    if term == UNKNOWN or slots_in(terms, term):
+        return UNKNOWN
+    total = ZERO
+    for mono, c in terms[term]:
+        open_sums = []
+        for number, twice in mono[0]:
+            atom = terms.atoms[number]
+            if isinstance(atom, Reduce) and twice == 2 and shape.counter in sets.variables(atom.taken):
+                open_sums.append(atom)
+        if len(open_sums) != 1 or shape.counter in terms.free(open_sums[0].body):
+            return UNKNOWN
+        atom = open_sums[0]
+        rest = terms.divide(terms.monomial(mono, c), terms.atom(atom))
+        if shape.counter in terms.free(rest):
+            return UNKNOWN
+        items = (Over(shape.counter, shape.first, shape.counter, shape.stride, atom.taken),)
+        total = terms.add(total, terms.multiply(rest, terms.atom(replace(atom, taken=items))))
+    return total
+
+
+def standing_for_themselves(tables: Tables, shape: Shape, head: list[Tags], out: list[Tags]) -> dict[Atom, int]:
+    """What an iteration leaves in a slot that stands for itself is its value at the next head."""
+    renamed: dict[Atom, int] = {}
+    for claimed, made in zip(head[:-1], out[:-1], strict=True):
+        if len(claimed.cases) != 1 or len(made.cases) != 1:
+            continue
+        claims = {tables[int(n)].term for n in np.unique(claimed.cases[0].record)}
+        results = {tables[int(n)].term for n in np.unique(made.cases[0].record)}
+        if len(claims) != 1 or len(results) != 1:
+            continue
+        here, left = tables.terms.as_atom(claims.pop()), tables.terms.as_atom(results.pop())
+        if isinstance(here, Carried) and here.loop == shape.op.id and here.counter is shape.counter and left:
+            renamed[left] = tables.terms.atom(replace(here, counter=shape.counter + shape.stride))
+    return renamed
+
+
+def settled(tables: Tables, shape: Shape, case: Case, renamed: dict[Atom, int]) -> Case:
+    """Reductions over all earlier iterations plus this one's become reductions up to and including this one."""
+    terms = tables.terms
+    memo: dict[int, int] = {}
+
+    def change(atom: Atom) -> int | None:
+        if atom in renamed:
+            return renamed[atom]
+        if isinstance(atom, Reduce) and shape.counter in sets.variables(atom.taken):
+            items = sets.folded(atom.taken, shape.counter, shape.stride)
+            return terms.reduce(atom.op, atom.axis, terms.rewritten(atom.body, change, memo), items, atom.domain)
+        return None
+
+    def changed(record: Record) -> Record:
+        if shape.counter not in terms.free(record.term):
+            return record
+        return replace(record, term=terms.rewritten(record.term, change, memo))
+
+    return each_record(tables, case, changed)
+
+
+def each_record(tables: Tables, case: Case, change: RecordChange) -> Case:
+    """The case with every record changed."""
+    numbers, inverse = np.unique(case.record, return_inverse=True)
+    changed = np.array([tables.intern(change(tables[int(n)])) for n in numbers], dtype=np.int32)
+    if np.array_equal(changed, numbers):
+        return case
+    return Case(case.guard, changed[inverse].reshape(case.record.shape), case.offset, case.site)
+
+
+def forgotten(tables: Tables, tags: Tags) -> Tags:
+    """The same tags, worth anything."""
+    return tags.each(lambda c: each_record(tables, c, lambda r: replace(r, term=UNKNOWN)))
+
+
+def claims(tables: Tables, claimed: Case, made: Case) -> bool:
+    """What is claimed is what was made; a claim that says nothing about the term allows any."""
+    if not np.array_equal(claimed.offset, made.offset):
+        return False
+    if np.array_equal(claimed.record, made.record):
+        return True
+    vague = tables.terms_of(claimed.record) == UNKNOWN
+    bare = each_record(tables, made, lambda r: replace(r, term=UNKNOWN)).record
+    return np.array_equal(claimed.record, np.where(vague, bare, made.record))
+
+
+def at_first(tables: Tables, shape: Shape, term: int) -> int:
+    """The term at the head of the first iteration."""
+    return tables.terms.substituted(term, {shape.counter: shape.first})
+
+
+def free_choice(tables: Tables, shape: Shape, later: Record, first: Record) -> bool:
+    """The later record's term holds in the first iteration too, where the slot holds the number `first`."""
+    atom = tables.terms.as_atom(later.term)
+    if isinstance(atom, Carried):
+        return atom.loop == shape.op.id and atom.counter is shape.counter
+    return later.term != UNKNOWN and at_first(tables, shape, later.term) == first.term
+

@@ -1,0 +1,553 @@
+"""What a register element is worth: terms over tensor elements, in a normal form for sums, products and exponentials.
+
+    rmsnorm    x * rsqrt(sum(x*x) / D + eps) * w      X · (base(1/D · red(sum, Dim, X²) + eps))^-1/2 · W
+
+A term is a sum of monomials; a monomial is a coefficient, powers of atoms and one exponential 2**argument. Leaves have
+no coordinates of their own: the tag beside the term says which coordinate an element has on each axis, and every leaf
+of a term stands at these ("X" above is X[m, n] of the element's own m and n). A reduction binds one axis: its body's
+coordinate on that axis runs over the coordinates that were `taken`.
+
+The normal form makes what is equal by algebra identical: sums and products commute, x - x is nothing, factors that do
+not depend on a reduced axis stand before the sum, 2**a · 2**b is 2**(a+b), sums over parts of an axis add up to a sum
+over their union, a maximum of maxima is one. So the weights of an online softmax, rescaled any number of times, become
+
+    2**-T · red(sum, Sk, 2**s · V, taken)
+
+whatever the running maximum T is, and T cancels in numerator / denominator.
+
+Terms are interned: equal terms are the same number, UNKNOWN is absorbing. Numbers are real numbers here: rounding and
+conversions between float types are not seen; a/a is 1; a product of indicator and anything is 0 where it is false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from math import inf, isfinite
+from typing import Literal
+
+from argus.check import taken as sets
+from argus.check.taken import Taken
+from argus.layout import expr as E
+from argus.layout.expr import Expr
+
+UNKNOWN, ZERO, ONE = 0, 1, 2
+MAX_MONOMIALS = 64
+
+Factors = tuple[tuple[int, int], ...]
+Mono = tuple[Factors, int]
+"""Powers of atoms, as (atom, twice the exponent), and the argument of the exponential (ZERO: none)."""
+Reduction = Literal["sum", "max", "min"]
+UNIT: Mono = ((), ZERO)
+_OWN = "own_coordinate_on_axis_"
+
+
+def own(axis: int) -> Expr:
+    """The element's own coordinate on an axis, in conditions."""
+    return E.var(f"{_OWN}{axis}")
+
+
+def axis_of(v: Expr) -> int | None:
+    return int(v.name.removeprefix(_OWN)) if v.op == "var" and v.name.startswith(_OWN) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """An element of a tensor at the own coordinates of `axes`."""
+
+    tensor: str
+    axes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number that is the same everywhere: a scalar argument, or an expression over sizes."""
+
+    name: str | Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """A function nothing is known about, of terms. `max`, `min`: two or more arguments in canonical order."""
+
+    fn: str
+    args: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """A whole term as base of a power."""
+
+    base: int
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """1 where the condition on own coordinates holds, else 0; or `yes` and `no`."""
+
+    condition: Expr
+    yes: int = ONE
+    no: int = ZERO
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """`op` of `body` over the coordinates taken on an axis. `domain` stands for `taken` once that is known to be it."""
+
+    op: Reduction
+    axis: int
+    body: int
+    taken: Taken
+    domain: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What slot `slot` of loop `loop` holds at the head of the iteration `counter`, at the own coordinates of `axes`.
+    Without a counter: what arrived in the slot, while an invariant is being guessed."""
+
+    loop: int
+    slot: int
+    counter: Expr | None = None
+    axes: tuple[int, ...] = ()
+
+
+Atom = Leaf | Number | Apply | Power | Where | Reduce | Carried
+
+
+class Terms:
+    """The interned terms of one kernel."""
+
+    def __init__(self) -> None:
+        self._polys: list[tuple[tuple[Mono, float], ...]] = []
+        self._numbers: dict[tuple[tuple[Mono, float], ...], int] = {}
+        self.atoms: list[Atom] = []
+        self._atom_numbers: dict[Atom, int] = {}
+        self._axes: dict[int, frozenset[int]] = {}
+        self._free: dict[int, frozenset[Expr]] = {}
+        self._sums: dict[tuple[int, int], int] = {}
+        self._products: dict[tuple[int, int], int] = {}
+        self._polys.append((((((-1, 1),), ZERO), 1.0),))
+        for poly in ((), ((UNIT, 1.0),)):
+            self._intern(poly)
+
+    def __getitem__(self, term: int) -> tuple[tuple[Mono, float], ...]:
+        return self._polys[term]
+
+    def _intern(self, poly: tuple[tuple[Mono, float], ...]) -> int:
+        number = self._numbers.get(poly)
+        if number is None:
+            number = self._numbers[poly] = len(self._polys)
+            self._polys.append(poly)
+        return number
+
+    def _made(self, parts: Mapping[Mono, float]) -> int:
+        return self._intern(tuple(sorted((m, c) for m, c in parts.items() if c != 0)))
+
+    def atom(self, atom: Atom) -> int:
+        """The term that is this atom."""
+        return self._intern(((self._power(atom, 2), 1.0),))
+
+    def _power(self, atom: Atom, twice: int) -> Mono:
+        number = self._atom_numbers.get(atom)
+        if number is None:
+            number = self._atom_numbers[atom] = len(self.atoms)
+            self.atoms.append(atom)
+        return (((number, twice),), ZERO)
+
+    def monomial(self, mono: Mono, c: float) -> int:
+        return self._intern(((mono, c),))
+
+    def as_atom(self, term: int) -> Atom | None:
+        """The atom, if the term is nothing else."""
+        poly = self._polys[term]
+        if term and len(poly) == 1 and poly[0][1] == 1 and poly[0][0][1] == ZERO and len(poly[0][0][0]) == 1:
+            (number, twice) = poly[0][0][0][0]
+            return self.atoms[number] if twice == 2 else None
+        return None
+
+    def constant(self, value: float) -> int:
+        return self._intern(((UNIT, float(value)),)) if value else ZERO
+
+    def value(self, term: int) -> float | None:
+        """The number, if the term is one."""
+        poly = self._polys[term]
+        if term == ZERO:
+            return 0.0
+        return poly[0][1] if term and len(poly) == 1 and poly[0][0] == UNIT else None
+
+    # -- what a term depends on ------------------------------------------------------------------------------------
+
+    def axes(self, term: int) -> frozenset[int]:
+        """Axes on which the term depends on the own coordinate."""
+        if term not in self._axes:
+            found: frozenset[int] = frozenset()
+            for (factors, exponent), _ in self._polys[term] if term else ():
+                found |= self.axes(exponent) if exponent != ZERO else frozenset()
+                for number, _ in factors:
+                    found |= self.atom_axes(self.atoms[number])
+            self._axes[term] = found
+        return self._axes[term]
+
+    def atom_axes(self, atom: Atom) -> frozenset[int]:
+        match atom:
+            case Leaf(axes=axes) | Carried(axes=axes):
+                return frozenset(axes)
+            case Apply(args=args):
+                return frozenset[int]().union(*(self.axes(a) for a in args))
+            case Power(base=base):
+                return self.axes(base)
+            case Where(condition=condition, yes=yes, no=no):
+                return self.axes(yes) | self.axes(no) | axes_in(condition)
+            case Reduce(axis=axis, body=body):
+                return self.axes(body) - {axis}
+            case _:
+                return frozenset()
+
+    def free(self, term: int) -> frozenset[Expr]:
+        """Variables of index expressions anywhere in the term."""
+        if term not in self._free:
+            found: set[Expr] = set()
+            for atom in self.inside(term):
+                match atom:
+                    case Number(name=Expr() as e):
+                        found |= e.free()
+                    case Where(condition=condition):
+                        found |= condition.free()
+                    case Reduce(taken=taken):
+                        found |= sets.variables(taken)
+                    case Carried(counter=Expr() as counter):
+                        found |= counter.free()
+                    case _:
+                        pass
+            self._free[term] = frozenset(found)
+        return self._free[term]
+
+    def inside(self, term: int) -> Iterable[Atom]:
+        """All atoms of a term, outer ones first."""
+        pending, seen = [term], {term}
+        while pending:
+            current = pending.pop()
+            for (factors, exponent), _ in self._polys[current] if current else ():
+                inner = [exponent]
+                for number, _ in factors:
+                    atom = self.atoms[number]
+                    yield atom
+                    inner += parts_of(atom)
+                fresh = [t for t in inner if t not in seen]
+                seen.update(fresh)
+                pending += fresh
+
+    # -- arithmetic ------------------------------------------------------------------------------------------------
+
+    def add(self, x: int, y: int) -> int:
+        if UNKNOWN in (x, y):
+            return UNKNOWN
+        if x == ZERO or y == ZERO:
+            return y if x == ZERO else x
+        key = (x, y) if x < y else (y, x)
+        if key not in self._sums:
+            self._sums[key] = self._add(x, y)
+        return self._sums[key]
+
+    def _add(self, x: int, y: int) -> int:
+        infinite = {v for v in (self.value(x), self.value(y)) if v is not None and not isfinite(v)}
+        if infinite:
+            return self.constant(infinite.pop()) if len(infinite) == 1 else UNKNOWN
+        total: dict[Mono, float] = dict(self._polys[x])
+        openings: dict[tuple[Factors, int, int, int, float], Mono] = {}
+        for mono, c in self._polys[x]:
+            for key, _ in self._openings(mono, c):
+                openings[key] = mono
+        for mono, c in self._polys[y]:
+            if mono in total:
+                total[mono] += c
+                continue
+            for key, items in self._openings(mono, c):
+                partner = openings.get(key)
+                if partner is not None and partner in total and total[partner] == c:
+                    whole = self._united(partner, key, items)
+                    if whole not in total:
+                        del total[partner]
+                        total[whole] = c
+                        break
+            else:
+                total[mono] = c
+        return self._made(total) if len(total) <= MAX_MONOMIALS else UNKNOWN
+
+    def _openings(self, mono: Mono, c: float) -> list[tuple[tuple[Factors, int, int, int, float], Taken]]:
+        """The sums of a monomial that could go on: what must be equal for two of them to be one, and what was taken."""
+        found = []
+        for n, (number, twice) in enumerate(mono[0]):
+            atom = self.atoms[number]
+            if twice == 2 and isinstance(atom, Reduce) and atom.op == "sum" and atom.domain is None:
+                others = (*mono[0][:n], *mono[0][n + 1 :])
+                found.append(((others, mono[1], atom.axis, atom.body, c), atom.taken))
+        return found
+
+    def _united(self, partner: Mono, key: tuple[Factors, int, int, int, float], items: Taken) -> Mono:
+        others, exponent, axis, body, c = key
+        mine = next(taken for candidate, taken in self._openings(partner, c) if candidate == key)
+        both = Reduce("sum", axis, body, sets.union(mine, items, twice=True))
+        return self._times((others, exponent), self._power(both, 2))
+
+    def scaled(self, x: int, c: float) -> int:
+        if x == UNKNOWN:
+            return UNKNOWN
+        return self._made({m: k * c for m, k in self._polys[x]})
+
+    def negative(self, x: int) -> int:
+        return self.scaled(x, -1.0)
+
+    def _times(self, x: Mono, y: Mono) -> Mono:
+        powers = dict(x[0])
+        for number, twice in y[0]:
+            powers[number] = powers.get(number, 0) + twice
+        for number in powers:
+            if self._indicator(number):
+                powers[number] = 2
+        return tuple(sorted((n, e) for n, e in powers.items() if e)), self.add(x[1], y[1])
+
+    def multiply(self, x: int, y: int) -> int:
+        if ZERO in (x, y):
+            return ZERO
+        if UNKNOWN in (x, y):
+            return UNKNOWN
+        if ONE in (x, y):
+            return y if x == ONE else x
+        key = (x, y) if x < y else (y, x)
+        if key not in self._products:
+            self._products[key] = self._multiply(x, y)
+        return self._products[key]
+
+    def _multiply(self, x: int, y: int) -> int:
+        values = self.value(x), self.value(y)
+        for c, other in ((values[0], y), (values[1], x)):
+            if c is not None:
+                if not isfinite(c):
+                    return self._infinite(c, other)
+                return self._scaled_mask(other, c)
+        if len(self._polys[x]) * len(self._polys[y]) > MAX_MONOMIALS:
+            return UNKNOWN
+        total = ZERO
+        for m, c in self._polys[x]:
+            for n, d in self._polys[y]:
+                mono = self._times(m, n)
+                if mono[1] == UNKNOWN:
+                    return UNKNOWN
+                total = self.add(total, self._intern(((mono, c * d),)))
+        return total
+
+    def _infinite(self, c: float, other: int) -> int:
+        """An infinite number times a number."""
+        factor = self.value(other)
+        return self.constant(c * factor) if factor else UNKNOWN
+
+    def _scaled_mask(self, x: int, c: float) -> int:
+        """A positive factor goes into a mask by -inf, so that masked values look the same before and after scaling."""
+        atom = self.as_atom(x)
+        if isinstance(atom, Where) and c > 0 and self.value(atom.no) == -inf:
+            return self.where(atom.condition, self.scaled(atom.yes, c), atom.no)
+        return self.scaled(x, c)
+
+    def power(self, x: int, twice: int) -> int:
+        """x to the power twice/2."""
+        if x == UNKNOWN or (x == ZERO and twice < 0):
+            return UNKNOWN
+        if twice == 2:
+            return x
+        value = self.value(x)
+        if value is not None and isfinite(value) and (value > 0 or twice % 2 == 0):
+            return self.constant(value ** (twice / 2))
+        poly = self._polys[x]
+        if twice % 2 == 0 and len(poly) == 1 and (twice > 0 or not self._masked(poly[0][0])):
+            (factors, exponent), c = poly[0]
+            powers = tuple((n, 2 if self._indicator(n) else e * twice // 2) for n, e in factors)
+            return self._intern((((powers, self.scaled(exponent, twice / 2)), c ** (twice // 2)),))
+        return self._intern(((self._power(Power(x), twice), 1.0),))
+
+    def _indicator(self, number: int) -> bool:
+        atom = self.atoms[number]
+        return isinstance(atom, Where) and atom.yes == ONE and atom.no == ZERO
+
+    def _masked(self, mono: Mono) -> bool:
+        return any(isinstance(self.atoms[n], Where) for n, _ in mono[0])
+
+    def divide(self, x: int, y: int) -> int:
+        return self.multiply(x, self.power(y, -2))
+
+    def exp2(self, x: int) -> int:
+        """2**x. A mask by -inf in the argument becomes a mask by zero."""
+        if x == UNKNOWN:
+            return UNKNOWN
+        if self.value(x) == -inf:
+            return ZERO
+        if self.value(x) == inf:
+            return UNKNOWN
+        for mono, c in self._polys[x]:
+            atom = self.atoms[mono[0][0][0]] if len(mono[0]) == 1 and mono[0][0][1] == 2 and mono[1] == ZERO else None
+            if c > 0 and isinstance(atom, Where) and self.value(atom.no) == -inf:
+                rest = self.add(x, self._intern(((mono, -c),)))
+                inner = self.exp2(self.add(self.scaled(atom.yes, c), rest))
+                return self.multiply(self.atom(Where(atom.condition)), inner)
+        if x == ZERO:
+            return ONE
+        return self._intern(((((), x), 1.0),))
+
+    def extreme(self, fn: Reduction, args: Iterable[int]) -> int:
+        """The maximum or minimum: flat, without repetition, reductions of one body put together."""
+        neutral = -inf if fn == "max" else inf
+        flat: set[int] = set()
+        for arg in args:
+            if arg == UNKNOWN:
+                return UNKNOWN
+            atom = self.as_atom(arg)
+            inner = atom.args if isinstance(atom, Apply) and atom.fn == fn else (arg,)
+            flat.update(a for a in inner if self.value(a) != neutral)
+        together: dict[tuple[int, int], Taken] = {}
+        kept: set[int] = set()
+        for arg in flat:
+            atom = self.as_atom(arg)
+            if isinstance(atom, Reduce) and atom.op == fn and atom.domain is None:
+                key = atom.axis, atom.body
+                together[key] = sets.union(together.get(key, ()), atom.taken, twice=False)
+            else:
+                kept.add(arg)
+        kept |= {self.atom(Reduce(fn, axis, body, items)) for (axis, body), items in together.items()}
+        if not kept:
+            return self.constant(neutral)
+        return next(iter(kept)) if len(kept) == 1 else self.atom(Apply(fn, tuple(sorted(kept))))
+
+    def where(self, condition: Expr, yes: int, no: int) -> int:
+        if UNKNOWN in (yes, no):
+            return UNKNOWN
+        if yes == no or condition is E.TRUE:
+            return yes
+        if condition is E.FALSE:
+            return no
+        if no == ZERO:
+            return self.multiply(self.atom(Where(condition)), yes)
+        if yes == ZERO:
+            return self.multiply(self.atom(Where(E.lnot(condition))), no)
+        return self.atom(Where(condition, yes, no))
+
+    def apply(self, fn: str, args: tuple[int, ...]) -> int:
+        return UNKNOWN if UNKNOWN in args else self.atom(Apply(fn, args))
+
+    # -- reductions ------------------------------------------------------------------------------------------------
+
+    def reduce(self, op: Reduction, axis: int, body: int, items: Taken, domain: Expr | None = None) -> int:
+        """`op` of the body over the items. From a sum, factors that do not depend on the axis are taken out."""
+        if body in (UNKNOWN, ZERO):
+            return body if op == "sum" or body == UNKNOWN or axis not in self.axes(body) else UNKNOWN
+        if op != "sum":
+            return self.atom(Reduce(op, axis, body, items, domain)) if axis in self.axes(body) else body
+        total = ZERO
+        for (factors, exponent), c in self._polys[body]:
+            inner = tuple(f for f in factors if axis in self.atom_axes(self.atoms[f[0]]))
+            outer = tuple(f for f in factors if f not in inner)
+            within, without = self._split(exponent, axis)
+            core = self._intern((((inner, within), 1.0),))
+            reduced = self._power(Reduce("sum", axis, core, items, domain), 2)
+            total = self.add(total, self._intern(((self._times((outer, without), reduced), c),)))
+        return total
+
+    def _split(self, term: int, axis: int) -> tuple[int, int]:
+        """The monomials that depend on the axis, and the others."""
+        within: dict[Mono, float] = {}
+        without: dict[Mono, float] = {}
+        for mono, c in self._polys[term]:
+            depends = axis in self.axes(self._intern(((mono, 1.0),)))
+            (within if depends else without)[mono] = c
+        return self._made(within), self._made(without)
+
+    # -- rewriting -------------------------------------------------------------------------------------------------
+
+    def rewritten(self, term: int, change: Callable[[Atom], int | None], memo: dict[int, int]) -> int:
+        """The term built anew with atoms replaced: `change` gives a term, or None to keep the atom, its parts
+        rewritten."""
+        if term in (UNKNOWN, ZERO, ONE):
+            return term
+        if term in memo:
+            return memo[term]
+        total = ZERO
+        for (factors, exponent), c in self._polys[term]:
+            product = self.constant(c)
+            if exponent != ZERO:
+                product = self.multiply(product, self.exp2(self.rewritten(exponent, change, memo)))
+            for number, twice in factors:
+                product = self.multiply(product, self.power(self._replaced(self.atoms[number], change, memo), twice))
+            total = self.add(total, product)
+        memo[term] = total
+        return total
+
+    def _replaced(self, atom: Atom, change: Callable[[Atom], int | None], memo: dict[int, int]) -> int:
+        changed = change(atom)
+        if changed is not None:
+            return changed
+
+        def inner(term: int) -> int:
+            return self.rewritten(term, change, memo)
+
+        match atom:
+            case Apply(fn=("max" | "min") as fn, args=args):
+                return self.extreme(fn, [inner(a) for a in args])
+            case Apply(fn=fn, args=args):
+                return self.apply(fn, tuple(inner(a) for a in args))
+            case Power(base=base):
+                return inner(base)
+            case Where(condition=condition, yes=yes, no=no):
+                return self.where(condition, inner(yes), inner(no))
+            case Reduce():
+                return self.reduce(atom.op, atom.axis, inner(atom.body), atom.taken, atom.domain)
+            case _:
+                return self.atom(atom)
+
+    def substituted(self, term: int, mapping: Mapping[Expr, Expr | int]) -> int:
+        """Variables of index expressions replaced."""
+        if not self.free(term) & mapping.keys():
+            return term
+        memo: dict[int, int] = {}
+
+        def change(atom: Atom) -> int | None:
+            match atom:
+                case Number(name=Expr() as e):
+                    return self.atom(Number(e.subst(mapping)))
+                case Where(condition=condition, yes=yes, no=no):
+                    return self.where(
+                        condition.subst(mapping), self.rewritten(yes, change, memo), self.rewritten(no, change, memo)
+                    )
+                case Reduce():
+                    items = sets.substituted(atom.taken, mapping)
+                    if not items:
+                        return self._over_nothing(atom.op)
+                    return self.reduce(atom.op, atom.axis, self.rewritten(atom.body, change, memo), items, atom.domain)
+                case Carried(counter=Expr() as counter):
+                    return self.atom(Carried(atom.loop, atom.slot, counter.subst(mapping), atom.axes))
+                case _:
+                    return None
+
+        return self.rewritten(term, change, memo)
+
+    def _over_nothing(self, op: Reduction) -> int:
+        return ZERO if op == "sum" else self.constant(-inf if op == "max" else inf)
+
+
+def parts_of(atom: Atom) -> list[int]:
+    """The terms an atom is made of."""
+    match atom:
+        case Apply(args=args):
+            return list(args)
+        case Power(base=base):
+            return [base]
+        case Where(yes=yes, no=no):
+            return [yes, no]
+        case Reduce(body=body):
+            return [body]
+        case _:
+            return []
+
+
+def axes_in(condition: Expr) -> frozenset[int]:
+    """Axes whose own coordinate a condition speaks of."""
+    return frozenset(a for a in (axis_of(v) for v in condition.free()) if a is not None)

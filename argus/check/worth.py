@@ -1,0 +1,215 @@
+"""Terms of elementwise functions, masks by coordinates, and exponentials that may be taken apart.
+
+A mask compares an index expression with a number; its finite part differs from thread to thread. Beside a value whose
+own coordinates move in the same way it is a condition on these coordinates:
+
+    where(lane*4 + e - N < 0, x[m, n = lane*4 + e], -inf)      ->      x where @n < N, else -inf
+
+2**(a - T) may be split into 2**a · 2**-T only where nothing can overflow on the way: T must be a maximum over things
+that include a, and finite. Otherwise it stays one opaque function, and cancels with nothing. So a softmax whose maximum
+misses elements, or lags behind by an iteration, does not become equal to the specification.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from argus.check.taken import Over, Part, Taken, contains
+from argus.check.terms import UNKNOWN, Apply, Atom, Carried, Reduce, Reduction, Terms, Where, own
+from argus.layout import expr as E
+from argus.layout.expr import Expr
+
+INDEX = E.var("finite_part_of_an_index")
+"""The finite part of an index expression, in conditions."""
+_COMPARE: dict[str, Callable[[Expr, int], Expr]] = {
+    "lt": lambda e, c: e.lt(c),
+    "le": lambda e, c: e.le(c),
+    "gt": lambda e, c: e.gt(c),
+    "ge": lambda e, c: e.ge(c),
+    "eq": lambda e, c: e.eq(c),
+    "ne": lambda e, c: e.ne(c),
+}
+_SWAPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+COMPARISONS = frozenset(_COMPARE)
+
+Holds = Callable[[Expr], bool]
+
+
+def unary_term(terms: Terms, fn: str, x: int) -> int:
+    """A function of one operand, other than exp2."""
+    match fn:
+        case "neg":
+            return terms.negative(x)
+        case "rcp":
+            return terms.power(x, -2)
+        case "sqrt":
+            return terms.power(x, 1)
+        case "rsqrt":
+            return terms.power(x, -1)
+        case _:
+            return terms.apply(fn, (x,))
+
+
+def binary_term(terms: Terms, fn: str, x: int, y: int) -> int:
+    match fn:
+        case "add":
+            return terms.add(x, y)
+        case "sub":
+            return terms.add(x, terms.negative(y))
+        case "mul":
+            return terms.multiply(x, y)
+        case "div":
+            return terms.divide(x, y)
+        case "max" | "min":
+            return terms.extreme("max" if fn == "max" else "min", (x, y))
+        case _:
+            return terms.apply(fn, (x, y))
+
+
+def reduction_of(fn: str) -> Reduction:
+    """What a function does to elements at different coordinates, when it reduces them."""
+    return "max" if fn == "max" else "min" if fn == "min" else "sum"
+
+
+def comparison(fn: str, e: Expr, number: float, swapped: bool) -> Expr | None:
+    """index < number as a condition on INDEX; None when the number is no integer."""
+    if number != int(number):
+        return None
+    return _COMPARE[_SWAPPED[fn] if swapped else fn](e + INDEX, int(number))
+
+
+def at_own_coordinates(
+    condition: Expr, index: NDArray[np.int32], offset: NDArray[np.int32], rests: dict[int, Expr]
+) -> Expr | None:
+    """The condition with INDEX (index[i] for element i) in terms of the own coordinates rests[a] + offset[i, a]."""
+    if bool((index == index[0]).all()):
+        return condition.subst({INDEX: int(index[0])})
+    axes = sorted(rests)
+    single = [((a, sign),) for a in axes for sign in (1, -1)]
+    pairs = [((a, 1), (b, -1)) for a in axes for b in axes if a != b]
+    for combination in (*single, *pairs):
+        left = index.astype(np.int64)
+        whole: Expr = E.const(0)
+        for axis, sign in combination:
+            left = left - sign * offset[:, axis]
+            whole = whole + sign * (own(axis) - rests[axis])
+        if bool((left == left[0]).all()):
+            return condition.subst({INDEX: whole + int(left[0])})
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where elements stand: the coordinates on each axis as expressions with a bounded part, what is known there, and
+    the first iteration of each loop whose carried values may occur."""
+
+    coordinates: dict[int, Expr]
+    holds: Callable[[Iterable[Expr], Expr], bool]
+    first: dict[int, Expr]
+
+
+def exponential(terms: Terms, x: int, standing: Standing) -> int:
+    """2**x, taken apart if that is harmless."""
+    if x == UNKNOWN or terms.value(x) is not None:
+        return terms.exp2(x)
+    if not any(_extreme(atom) for atom in terms.inside(x)):
+        return terms.exp2(x)
+    for mono, c in terms[x]:
+        atom = terms.atoms[mono[0][0][0]] if len(mono[0]) == 1 and mono[0][0][1] == 2 else None
+        if atom is None or c >= 0 or not _extreme(atom):
+            continue
+        top = terms.atom(atom)
+        rest = terms.scaled(terms.add(x, terms.scaled(top, -c)), -1 / c)
+        if _dominates(terms, atom, rest, standing) and _finite(terms, atom, standing):
+            return terms.exp2(x)
+    return terms.apply("exp2", (x,))
+
+
+def _extreme(atom: Atom) -> bool:
+    return isinstance(atom, Carried) or (isinstance(atom, Apply | Reduce) and _kind(atom) in ("max", "min"))
+
+
+def _kind(atom: Apply | Reduce) -> str:
+    return atom.fn if isinstance(atom, Apply) else atom.op
+
+
+def _arguments(terms: Terms, atom: Atom) -> list[int]:
+    return list(atom.args) if isinstance(atom, Apply) and atom.fn == "max" else [terms.atom(atom)]
+
+
+def _dominates(terms: Terms, top: Atom, rest: int, standing: Standing) -> bool:
+    """top >= rest wherever the elements stand."""
+    smaller = terms.as_atom(rest)
+    if isinstance(smaller, Apply) and smaller.fn == "max":
+        return all(_dominates(terms, top, arg, standing) for arg in smaller.args)
+    for arg in _arguments(terms, top):
+        if arg == rest:
+            return True
+        atom = terms.as_atom(arg)
+        if not (isinstance(atom, Reduce) and atom.op == "max"):
+            continue
+        if isinstance(smaller, Reduce) and smaller == replace(atom, taken=smaller.taken):
+            if contains(atom.taken, smaller.taken):
+                return True
+        elif atom.body == rest:
+            coordinate = standing.coordinates.get(atom.axis)
+            if coordinate is not None and _among(coordinate, atom.taken, standing):
+                return True
+    return False
+
+
+def _among(coordinate: Expr, items: Taken, standing: Standing) -> bool:
+    """Every value of the coordinate is among the items, shown for one item that is a whole interval."""
+    for item in items:
+        if isinstance(item, Part) and item.mask & (item.mask + 1) == 0:
+            low = item.rest + item.low
+            inside = E.land(coordinate.ge(low), coordinate.lt(low + item.mask.bit_length()))
+            if standing.holds((), inside):
+                return True
+        elif isinstance(item, Over) and len(item.items) == 1 and isinstance(item.items[0], Part):
+            part = item.items[0]
+            low = part.rest + part.low
+            width = low.subst({item.var: item.var + item.step}) - low
+            if part.mask & (part.mask + 1) == 0 and width is E.const(part.mask.bit_length()):
+                ends = low.subst({item.var: item.lo}), low.subst({item.var: item.hi})
+                if standing.holds((), E.land(coordinate.ge(ends[0]), coordinate.lt(ends[1]))):
+                    return True
+    return False
+
+
+def _finite(terms: Terms, top: Atom, standing: Standing) -> bool:
+    """The maximum is not -inf: one of the values it is taken over is not masked. What a loop carries is finite from its
+    second iteration on if the maximum is in the first."""
+    facts = []
+    for arg in _arguments(terms, top):
+        atom = terms.as_atom(arg)
+        if isinstance(atom, Carried):
+            if atom.counter is None:
+                return True
+            if atom.loop in standing.first:
+                facts.append(atom.counter.eq(standing.first[atom.loop]))
+    for arg in _arguments(terms, top):
+        atom = terms.as_atom(arg)
+        if isinstance(atom, Carried) or arg == UNKNOWN:
+            continue
+        if not isinstance(atom, Reduce) or atom.op != "max":
+            value = terms.value(arg)
+            if value is None or value > -inf:
+                return True
+            continue
+        body = terms.as_atom(atom.body)
+        if not (isinstance(body, Where) and terms.value(body.no) == -inf):
+            return any(isinstance(item, Part) for item in atom.taken)
+        others: dict[Expr, Expr | int] = {own(a): e for a, e in standing.coordinates.items() if a != atom.axis}
+        for item in atom.taken:
+            if isinstance(item, Part):
+                ends = (item.rest + item.low, item.rest + (item.low + item.mask.bit_length() - 1))
+                for end in ends:
+                    if standing.holds(facts, body.condition.subst({**others, own(atom.axis): end})):
+                        return True
+    return False

@@ -8,8 +8,8 @@ kt + 2 is fetched. Small tiles leave room for several workgroups on a compute un
     rows past the end of the tensor are cut off by the buffer range, columns by a guard; nothing is padded or copied
     K not a multiple of BK: KTAIL masks the elements past K, one compare per load
 
-What it cannot do: sizes that are no multiple of WIDTH / 2 elements along the contiguous axis of an operand (choose a smaller
-WIDTH), tensors of 2 GiB and more.
+What it cannot do: sizes that are no multiple of WIDTH / 2 elements along the contiguous axis of an operand (choose a
+smaller WIDTH), tensors of 2 GiB and more.
 """
 
 import argus as ag
@@ -32,6 +32,7 @@ SPLITS = ag.knob(
     4, legal=(2, 3, 4, 5, 6, 7, 8, 16), why="kernel split: workgroups that share a tile of C, each with a part of K"
 )
 ACT = ag.knob("none", legal=("none", "relu", "silu", "gelu"), why="activation after the bias")
+DEPTH = ag.knob(1, legal=(1, 2, 3, 4, 5), why="k-steps on their way in registers; more hide the memory of small grids")
 SWIZZLE = ag.knob(True, legal=(True, False), why="off: bank conflicts, for comparison")
 
 BK = 64  # a row of 128 bytes covers all 32 banks
@@ -47,7 +48,8 @@ KF = 512 // INST  # k of one fragment: a lane's 16 bytes feed two instructions
 ACC = MMA.acc(row="n", col="m")
 FRAG = MMA.operand(wide=8)
 
-assert BM % (WM * INST) == 0 and BN % (WN * INST) == 0, "every wave takes whole matrix instruction tiles"
+assert BM % (WM * INST) == 0, "every wave takes whole rows of matrix instruction tiles"
+assert BN % (WN * INST) == 0, "every wave takes whole columns of matrix instruction tiles"
 
 
 def lds(rows):
@@ -92,9 +94,7 @@ def load(X, turned, move, rows, start, kt, last):
     """A k-step of an operand to registers; zeros past the last row and past K."""
     if turned:
         return X[kt * BK, start].load(move, width=min(WIDTH, 2 * block(rows)[1]), guard="shape")
-    if KTAIL:
-        return X[start, kt * BK].load(move, width=WIDTH, guard="shape")
-    return X[start, kt * BK].load(move, width=WIDTH, guard=kt < last)
+    return X[start, kt * BK].load(move, width=WIDTH, guard="shape" if KTAIL else kt < last)
 
 
 def keep(buffer, part, turned, rows):
@@ -105,15 +105,20 @@ def keep(buffer, part, turned, rows):
         buffer.store(part, width=16)
 
 
+def whole_turns(steps):
+    """Steps rounded up to what the pipeline runs: a first one and whole turns of DEPTH."""
+    return DEPTH * ag.cdiv(steps - 1, DEPTH) + 1
+
+
 def product(A, B, bm, bn, first, steps, K):
-    """The tile's sum over k-steps first .. first + steps - 1; part of it per wave."""
+    """The tile's sum over `steps` k-steps (whole turns) from step `first`; each wave holds its part."""
     wm, wn = ag.wave()
     sA, sB = ag.shared(lds(BM), T), ag.shared(lds(BN), T)
     acc = ag.zeros(ACC, f32, tiles=dict(m=TM, n=TN))
-    tiles = ag.cdiv(K, BK)
+    last = ag.cdiv(K, BK)
 
     def fetch(kt):
-        return load(A, A_T, MOVE_A, BM, bm * BM, kt, tiles), load(B, B_T, MOVE_B, BN, bn * BN, kt, tiles)
+        return load(A, A_T, MOVE_A, BM, bm * BM, kt, last), load(B, B_T, MOVE_B, BN, bn * BN, kt, last)
 
     def write(ra, rb):
         keep(sA, ra, A_T, BM)
@@ -132,38 +137,40 @@ def product(A, B, bm, bn, first, steps, K):
 
     ra, rb = fetch(first)
     write(ra, rb)
-    ra, rb = fetch(first + 1)
+    ahead = [fetch(first + 1 + d) for d in range(DEPTH)]
     ag.barrier()
     a0, b0 = read_a(0), read_b(0)
-    for kt in ag.range(first, first + steps - 1):
-        with ag.schedule(mfma=2, ds_read=1):  # two matrix instructions hide one 16-byte read
-            a1, b1 = read_a(1), read_b(1)
-            if INST == 32:
-                a2 = read_a(2)
-                multiply(a0, b0)
-            else:
-                multiply(a0, b0, (0,))
-        with ag.schedule(mfma=2, ds_read=1):
-            if INST == 32:
-                b2, a3, b3 = read_b(2), read_a(3), read_b(3)
-                multiply(a1, b1)
-            else:
-                multiply(a0, b0, (1,))
-        ag.barrier()  # step kt has been read
-        with ag.schedule(mfma=2, ds_write=1, buffer_load=1):
-            write(ra, rb)
-            ra, rb = fetch(kt + 2)
-            if INST == 32:
-                multiply(a2, b2)
-            else:
-                multiply(a1, b1, (0,))
-        ag.barrier()  # step kt + 1 is there
-        with ag.schedule(mfma=2, ds_read=1):
-            a0, b0 = read_a(0), read_b(0)
-            if INST == 32:
-                multiply(a3, b3)
-            else:
-                multiply(a1, b1, (1,))
+    for turn in ag.range(steps // DEPTH if DEPTH > 1 else steps - 1):
+        for d in range(DEPTH):
+            with ag.schedule(mfma=2, ds_read=1):  # two matrix instructions hide one 16-byte read
+                a1, b1 = read_a(1), read_b(1)
+                if INST == 32:
+                    a2 = read_a(2)
+                    multiply(a0, b0)
+                else:
+                    multiply(a0, b0, (0,))
+            with ag.schedule(mfma=2, ds_read=1):
+                if INST == 32:
+                    b2, a3, b3 = read_b(2), read_a(3), read_b(3)
+                    multiply(a1, b1)
+                else:
+                    multiply(a0, b0, (1,))
+            ag.barrier()  # this step has been read
+            with ag.schedule(mfma=2, ds_write=1, buffer_load=1):
+                ra, rb = ahead[d]
+                write(ra, rb)
+                ahead[d] = fetch(first + turn * DEPTH + d + 1 + DEPTH)
+                if INST == 32:
+                    multiply(a2, b2)
+                else:
+                    multiply(a1, b1, (0,))
+            ag.barrier()  # the next one is there
+            with ag.schedule(mfma=2, ds_read=1):
+                a0, b0 = read_a(0), read_b(0)
+                if INST == 32:
+                    multiply(a3, b3)
+                else:
+                    multiply(a1, b1, (1,))
     for ks in ag.unroll(BK // KF):
         multiply(a0, b0)
         if ks < BK // KF - 1:
@@ -198,7 +205,7 @@ EXAMPLE = dict(M=256, N=256, K=256)
 def matmul(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], C: ag.Out["M N", T]):
     bm, bn = place(M, N)
     wm, wn = ag.wave()
-    acc = product(A, B, bm, bn, 0, ag.cdiv(K, BK), K)
+    acc = product(A, B, bm, bn, 0, whole_turns(ag.cdiv(K, BK)), K)
     C[bm * BM + INST * TM * wm, bn * BN + INST * TN * wn].store(acc.to(T), width=min(8, WIDTH), guard="shape")
 
 
@@ -206,7 +213,7 @@ def matmul(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], C: ag.Out["M N", T]):
 def linear(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], bias: ag.In["N", T], C: ag.Out["M N", T]):
     bm, bn = place(M, N)
     wm, wn = ag.wave()
-    acc = product(A, B, bm, bn, 0, ag.cdiv(K, BK), K)
+    acc = product(A, B, bm, bn, 0, whole_turns(ag.cdiv(K, BK)), K)
     row, column = bm * BM + INST * TM * wm, bn * BN + INST * TN * wn
     shift = bias[column].load(ACC.per("n"), tiles=dict(n=TN), width=min(8, WIDTH), guard="shape").to(f32)
     C[row, column].store(activated(acc + shift).to(T), width=min(8, WIDTH), guard="shape")
@@ -218,7 +225,7 @@ def linear(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], bias: ag.In["N", T], C: ag.
 def split(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], W: ag.Out[f"S={SPLITS} M N", f32]):
     s, bm, bn = ag.grid(SPLITS, ag.cdiv(M, BM), ag.cdiv(N, BN))
     wm, wn = ag.wave()
-    steps = ag.cdiv(ag.cdiv(K, BK), SPLITS)
+    steps = whole_turns(ag.cdiv(ag.cdiv(K, BK), SPLITS))
     acc = product(A, B, bm, bn, s * steps, steps, K)
     W[s, bm * BM + INST * TM * wm, bn * BN + INST * TN * wn].store(acc, width=min(16, 2 * WIDTH), guard="shape")
     ag.check.covers(W)

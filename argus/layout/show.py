@@ -34,7 +34,8 @@ PICTURE_CELLS = (64, 64)
 
 @dataclass(frozen=True)
 class Grid:
-    """A rectangular excerpt: title, captions of rows and columns, text and colour class of each cell."""
+    """A rectangular excerpt: title, captions of rows and columns, text and colour class of each cell (below 0: white).
+    `marked` cells (row, column) are framed."""
 
     title: str
     corner: str
@@ -43,6 +44,7 @@ class Grid:
     text: list[list[str]]
     shade: list[list[int]]
     note: str
+    marked: frozenset[tuple[int, int]] = frozenset()
 
 
 def table(what: Layout | Owner, rows: int = TABLE_CELLS[0], columns: int = TABLE_CELLS[1]) -> str:
@@ -63,7 +65,11 @@ def _spaced(cells: list[str], widths: list[int]) -> str:
 
 def svg(what: Layout | Owner, rows: int = PICTURE_CELLS[0], columns: int = PICTURE_CELLS[1]) -> str:
     """The layout as an SVG document; cells of one bank (or one lane) share a colour."""
-    grid = _grid(what, rows, columns)
+    return draw(_grid(what, rows, columns))
+
+
+def draw(grid: Grid) -> str:
+    """The grid as an SVG document."""
     longest = max((len(cell) for row in grid.text for cell in row), default=1)
     width, height, left, top = max(26, 7 * longest + 8), 20, 90, 64
     parts = [
@@ -78,8 +84,9 @@ def svg(what: Layout | Owner, rows: int = PICTURE_CELLS[0], columns: int = PICTU
         parts.append(f'<text x="{left - 8}" y="{y + 14}" class="c" text-anchor="end">{escape(caption)}</text>')
         for j, cell in enumerate(grid.text[i]):
             x = left + j * width
+            frame = ' class="m"' if (i, j) in grid.marked else ""
             parts.append(
-                f'<rect x="{x}" y="{y}" width="{width}" height="{height}" fill="{_colour(grid.shade[i][j])}"/>'
+                f'<rect x="{x}" y="{y}" width="{width}" height="{height}" fill="{_colour(grid.shade[i][j])}"{frame}/>'
                 f'<text x="{x + width // 2}" y="{y + 14}" text-anchor="middle">{escape(cell)}</text>'
             )
     total_width = left + len(grid.columns) * width + 16
@@ -88,7 +95,7 @@ def svg(what: Layout | Owner, rows: int = PICTURE_CELLS[0], columns: int = PICTU
         parts.append(f'<text x="8" y="{total_height - 10}" class="c">{escape(grid.note)}</text>')
     style = (
         "text{font:11px ui-monospace,Menlo,Consolas,monospace;fill:#111}"
-        ".t{font-size:13px;font-weight:600}.c{fill:#555}rect{stroke:#fff;stroke-width:1}"
+        ".t{font-size:13px;font-weight:600}.c{fill:#555}rect{stroke:#fff;stroke-width:1}rect.m{stroke:#c00;stroke-width:3}"
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{total_width}" height="{total_height}" '
@@ -99,6 +106,8 @@ def svg(what: Layout | Owner, rows: int = PICTURE_CELLS[0], columns: int = PICTU
 
 def _colour(shade: int) -> str:
     """32 or 64 colours of similar brightness: hue from the shade, lightness alternating so that neighbours differ."""
+    if shade < 0:
+        return "#fafafa"
     return f"hsl({shade * 360 // BANKS % 360} 70% {78 if shade % 2 else 86}%)"
 
 

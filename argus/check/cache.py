@@ -1,0 +1,149 @@
+"""Proofs kept on disk, found by what they are about.
+
+    check_cached(kernel)        the verdicts kept for this very program, else decided now and kept
+
+The key is everything a verdict depends on: the text of the IR (program, sizes, requirements, specification, places in
+the source), the kernel's source (which reports quote), the source files of the checker and of what it stands on, and
+Z3's version. Any difference is another key, so nothing is ever out of date. Verdicts of all three kinds are kept: they
+are deterministic. A report made from kept verdicts says so (note, and `cached` in its stats).
+
+An entry is one JSON file, written under another name and moved into place, so that two processes may work at once. It
+holds data only; a file that cannot be read, or does not have the expected shape, is a miss and is written anew.
+
+Where: `proofs` in `$ARGUS_CACHE`, else `$XDG_CACHE_HOME/argus`, else `~/.cache/argus`; deleting it is always safe.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import types
+from collections.abc import Mapping
+from dataclasses import asdict, fields, is_dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from argus.check.engine import check
+from argus.check.report import Report, Verdict
+from argus.ir.kernel import Kernel
+from argus.ir.printer import print_kernel
+
+NOTE = "verdicts from the proof cache (--no-cache decides again)"
+_ROOMS = ("check", "ir", "layout", "gfx942")
+_KEPT = ("verdicts", "stats", "notes", "questions")
+
+
+class MisfitError(ValueError):
+    """A kept entry does not have the shape of a report."""
+
+
+def directory() -> Path:
+    """Where proofs are kept."""
+    own, base = os.environ.get("ARGUS_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    return (Path(own) if own else (Path(base) if base else Path.home() / ".cache") / "argus") / "proofs"
+
+
+@cache
+def checker() -> str:
+    """A digest of the code that makes verdicts."""
+    root = Path(__file__).parents[1]
+    digest = hashlib.sha256(metadata.version("z3-solver").encode())
+    for room in _ROOMS:
+        for path in sorted((root / room).rglob("*")):
+            if path.suffix in (".py", ".json"):
+                digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def key(kernel: Kernel) -> str:
+    """The name of the kernel's entry."""
+    return hashlib.sha256("\0".join((checker(), print_kernel(kernel), kernel.source)).encode()).hexdigest()
+
+
+def check_cached(kernel: Kernel) -> Report:
+    """`check`, remembered."""
+    start = perf_counter()
+    entry = directory() / f"{key(kernel)}.json"
+    kept = _read(entry)
+    if kept is not None:
+        stats = {**kept["stats"], "cached": 1.0}
+        notes = (*kept["notes"], NOTE)
+        return Report(kernel, kept["verdicts"], perf_counter() - start, stats, notes, kept["questions"])
+    report = check(kernel)
+    _write(entry, report)
+    return report
+
+
+def _read(entry: Path) -> dict[str, Any] | None:
+    try:
+        data = json.loads(entry.read_text())
+        return {
+            "verdicts": decode(tuple[Verdict, ...], data["verdicts"]),
+            "stats": decode(Mapping[str, float], data["stats"]),
+            "notes": decode(tuple[str, ...], data["notes"]),
+            "questions": decode(tuple[str, ...], data["questions"]),
+        }
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _write(entry: Path, report: Report) -> None:
+    """Keep the report; a place that cannot be written to keeps nothing."""
+    data = {name: _plain(getattr(report, name)) for name in _KEPT}
+    try:
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=entry.parent, suffix=".part", delete=False) as file:
+            json.dump(data, file)
+        os.replace(file.name, entry)
+    except OSError:
+        return
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def decode(wanted: Any, data: Any) -> Any:
+    """JSON data as a value of the type `wanted`, or MisfitError: dataclasses, tuples, mappings, numbers, words."""
+    origin, arguments = get_origin(wanted), get_args(wanted)
+    if origin in (Union, types.UnionType):
+        if data is None and type(None) in arguments:
+            return None
+        others = tuple(a for a in arguments if a is not type(None))
+        return decode(others[0], data) if len(others) == 1 else _one_of(others, data)
+    if origin is Literal:
+        if data not in arguments:
+            raise MisfitError(f"{data!r} is none of {arguments}")
+        return data
+    if origin is tuple:
+        if not isinstance(data, list):
+            raise MisfitError(f"{data!r} is no sequence")
+        each = [arguments[0]] * len(data) if arguments[-1] is ... else list(arguments)
+        return tuple(decode(a, item) for a, item in zip(each, data, strict=True))
+    if origin is not None and issubclass(origin, Mapping):
+        if not isinstance(data, dict):
+            raise MisfitError(f"{data!r} is no mapping")
+        return {decode(arguments[0], k): decode(arguments[1], v) for k, v in data.items()}
+    if isinstance(wanted, type) and is_dataclass(wanted):
+        hints = get_type_hints(wanted)
+        if not isinstance(data, dict) or set(data) != {f.name for f in fields(wanted)}:
+            raise MisfitError(f"{data!r} is no {wanted}")
+        return wanted(**{name: decode(hints[name], item) for name, item in data.items()})
+    return _one_of((wanted,), data)
+
+
+def _one_of(kinds: tuple[Any, ...], data: Any) -> Any:
+    if type(data) in kinds:
+        return data
+    if float in kinds and type(data) is int:
+        return float(data)
+    raise MisfitError(f"{data!r} is none of {kinds}")

@@ -29,6 +29,7 @@ CODES: Mapping[str, str] = {
     "ARG-M111": "invalid launch",
     "ARG-M112": "conflicting stores",
     "ARG-M113": "trap",
+    "ARG-M114": "lost data",
 }
 
 
@@ -75,7 +76,8 @@ class Report:
     other     the other side (of a race, of a missing wait), if there is one;
     address   byte address concerned, if any; `space` says of what memory;
     count     how often the same pair of instructions was found;
-    level     "error", or "note" for a rule of the compilers that AMD's own assembly does not keep.
+    level     "error"; "warning" for what right kernels hardly ever do but may; "note" for a rule of the compilers
+              that AMD's own assembly does not keep.
     """
 
     code: str
@@ -85,7 +87,7 @@ class Report:
     address: int | None = None
     space: str = ""
     count: int = 1
-    level: Literal["error", "note"] = "error"
+    level: Literal["error", "warning", "note"] = "error"
 
     @property
     def name(self) -> str:

@@ -92,7 +92,7 @@ class LaunchResult:
 
     @property
     def errors(self) -> list[Report]:
-        """The reports that are not mere notes."""
+        """The reports that are neither warnings nor notes."""
         return [r for r in self.reports if r.level == "error"]
 
     @property

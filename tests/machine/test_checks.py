@@ -240,8 +240,25 @@ def test_uninitialised_lds() -> None:
     report = only(launch(body.format(write="ds_write_b32 v1, v0\n"), lds=512))
     assert report.code == "ARG-M104"
     assert report.at.lane == 63
+    assert report.other is not None
+    assert report.other.text == "ds_read_b32 v2, v1 offset:4"
     full = "v_mov_b32 v3, 0\nds_write_b32 v3, v3 offset:256\nds_write_b32 v1, v0\n"
     assert launch(body.format(write=full), lds=512).ok
+
+
+def test_what_comes_out_of_unwritten_lds_is_traced_back_to_its_load() -> None:
+    """Through arithmetic, a scalar, and LDS itself."""
+    body = (
+        OUT
+        + "ds_read_b32 v2, v1 offset:1024\ns_waitcnt lgkmcnt(0)\nv_add_u32 v3, v2, v0\nds_write_b32 v1, v3\n"
+        + "s_waitcnt lgkmcnt(0)\nds_read_b32 v4, v1\ns_waitcnt lgkmcnt(0)\n{use}\n"
+        + END
+    )
+    for use in ("global_store_dword v1, v4, s[4:5]", "v_readfirstlane_b32 s6, v4\ns_load_dword s7, s[4:5], s6"):
+        reports = launch(body.format(use=use), lds=2048, checks=("uninitialised",)).reports
+        assert [r.code for r in reports] == ["ARG-M104"]
+        assert reports[0].other is not None
+        assert reports[0].other.text == "ds_read_b32 v2, v1 offset:1024"
 
 
 def test_mismatched_barriers() -> None:

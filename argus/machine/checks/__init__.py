@@ -6,6 +6,7 @@
 |---|---|---|---|
 | waits | `waits` | ARG-M102 | a result used, or its register overwritten, before an s_waitcnt made it certain |
 | lds-races | `lds_races` | ARG-M101, ARG-M112 | two waves at the same LDS bytes with no barrier between |
+| lds-use | `lds_use` | ARG-M114 | LDS data of which a part is read and the rest never |
 | global-races | `global_races` | ARG-M101 | the same in global memory, between waves and between workgroups |
 | wait-states | `wait_states` | ARG-M103 | dependent instructions too close for the hardware (s_nop) |
 | uninitialised | `uninitialised` | ARG-M104 | registers or LDS nobody wrote, where it matters |
@@ -19,12 +20,13 @@ complete as late as the program allows, so what is missing also shows in the res
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from argus.gfx942.inst import Inst
 from argus.machine.checks.barriers import BarrierCheck
 from argus.machine.checks.global_races import GlobalRaceCheck
 from argus.machine.checks.lds_races import LdsRaceCheck
+from argus.machine.checks.lds_use import LdsUseCheck
 from argus.machine.checks.uninitialised import UninitialisedCheck
 from argus.machine.checks.wait_states import WaitStateCheck
 from argus.machine.checks.waits import Queues, WaitCheck
@@ -34,8 +36,8 @@ from argus.machine.state import Wave, Workgroup
 
 __all__ = ["ALL_CHECKS", "CheckName", "Checks", "Event", "Watch"]
 
-CheckName = Literal["waits", "lds-races", "global-races", "wait-states", "uninitialised", "barriers"]
-ALL_CHECKS: tuple[CheckName, ...] = ("waits", "lds-races", "global-races", "wait-states", "uninitialised", "barriers")
+CheckName = Literal["waits", "lds-races", "global-races", "wait-states", "uninitialised", "barriers", "lds-use"]
+ALL_CHECKS: tuple[CheckName, ...] = get_args(CheckName)
 EVENT_LIMIT = 1_000_000
 
 Run = Callable[[Wave], Any]
@@ -52,12 +54,13 @@ class Checks:
             raise ValueError(f"unknown check {unknown[0]!r}; there are: {', '.join(ALL_CHECKS)}")
         self._deferred = bool({"waits", "lds-races", "global-races"} & set(names))
         self._lds = LdsRaceCheck(services) if "lds-races" in names else None
+        self._use = LdsUseCheck(services) if "lds-use" in names else None
         self._global = GlobalRaceCheck(services, waves) if "global-races" in names else None
         self._uninitialised = UninitialisedCheck(services) if "uninitialised" in names else None
         self._barriers = BarrierCheck(services) if "barriers" in names else None
         self._wait_states = WaitStateCheck(services) if "wait-states" in names else None
         self._watcher = Watcher(watches, services.accum_offset, EVENT_LIMIT) if watches else None
-        observers = (self._uninitialised, self._lds, self._global)
+        observers = (self._uninitialised, self._lds, self._use, self._global)
         services.observers.extend(check for check in observers if check is not None)
         wraps: list[Callable[[Inst, Run], Run]] = []
         if self._watcher is not None:
@@ -76,6 +79,8 @@ class Checks:
         """The program is ready."""
         if self._lds is not None:
             self._lds.bind(insts)
+        if self._use is not None:
+            self._use.bind(insts)
         if self._global is not None:
             self._global.bind(insts)
         if self._wait_states is not None:
@@ -90,7 +95,7 @@ class Checks:
 
     def workgroup_started(self, group: Workgroup) -> None:
         """All waves of a workgroup exist."""
-        for check in (self._uninitialised, self._lds, self._global):
+        for check in (self._uninitialised, self._lds, self._use, self._global):
             if check is not None:
                 check.workgroup_started(group)
 
@@ -102,6 +107,6 @@ class Checks:
 
     def workgroup_ended(self, group: Workgroup) -> None:
         """All waves of a workgroup have ended."""
-        for check in (self._uninitialised, self._lds, self._barriers):
+        for check in (self._uninitialised, self._lds, self._use, self._barriers):
             if check is not None:
                 check.workgroup_ended(group)

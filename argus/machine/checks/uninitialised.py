@@ -7,6 +7,8 @@ report comes when it matters: an address, a value stored to memory, a branch, th
     v_add_u32 v1, v9, v2              v9 was never written: v1 becomes undefined, no report
     global_store_dword v3, v1, s[0:1] ARG-M104: stores v1, undefined in lane 0
 
+If the value came out of LDS bytes nobody had written, the report names that LDS load as the other side.
+
 A matrix result is undefined where its C is, and everywhere if any lane of A or B is. An instruction that writes a
 part of a register (a half, a byte) makes the whole register defined; a source selected lane by lane (v_cndmask)
 counts only where it is chosen; permutes pass the property on only if no lane is defined. Memory outside LDS counts as
@@ -15,7 +17,8 @@ defined.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,9 +40,10 @@ Run = Callable[[Wave], Any]
 
 
 class Defined:
-    """What a wave has defined. `loading` are the lanes an LDS load found undefined, for the wrapped instruction."""
+    """What a wave has defined. `loading` are the lanes an LDS load found undefined, for the wrapped instruction, and
+    `source` the load they go back to; the origins are such loads by register, where there is one."""
 
-    __slots__ = ("loading", "s", "v")
+    __slots__ = ("loading", "s", "scalar_origins", "source", "v", "vector_origins")
 
     def __init__(self, scalars: list[int]) -> None:
         self.v = [0] * REGISTERS
@@ -48,6 +52,32 @@ class Defined:
         for n in (*scalars, EXEC, EXEC + 1, *range(FLAT_SCRATCH, XNACK_MASK + 2), *range(TTMP, M0)):
             self.s[n] = True
         self.loading = 0
+        self.source: Inst | None = None
+        self.vector_origins: dict[int, Inst | None] = {}
+        self.scalar_origins: dict[int, Inst | None] = {}
+
+    def origin(self, vectors: Iterable[int], scalars: Iterable[int] = ()) -> Inst | None:
+        """The LDS load an undefined value in one of these registers goes back to, if there is one."""
+        for n in vectors:
+            if self.v[n] != ALL and self.vector_origins.get(n) is not None:
+                return self.vector_origins[n]
+        return next((self.scalar_origins[n] for n in scalars if not self.s[n] and n in self.scalar_origins), None)
+
+    def spread(self, origin: Inst | None, vectors: Iterable[int], scalars: Iterable[int] = ()) -> None:
+        """These registers have become undefined."""
+        for n in vectors:
+            self.vector_origins[n] = origin
+        for n in scalars:
+            self.scalar_origins[n] = origin
+
+
+@dataclass(slots=True)
+class _Lds:
+    """Of each byte of a workgroup's LDS: whether it is defined, and the pc of the load its undefined value goes back
+    to (-1: none)."""
+
+    defined: NDArray[np.bool_]
+    origin: NDArray[np.int32]
 
 
 class UninitialisedCheck:
@@ -55,10 +85,12 @@ class UninitialisedCheck:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._lds: dict[int, NDArray[np.bool_]] = {}
+        self._lds: dict[int, _Lds] = {}
+        self._loads: dict[int, Inst] = {}
 
     def workgroup_started(self, group: Workgroup) -> None:
-        self._lds[group.number] = np.zeros(len(group.lds), np.bool_)
+        size = len(group.lds)
+        self._lds[group.number] = _Lds(np.zeros(size, np.bool_), np.full(size, -1, np.int32))
 
     def workgroup_ended(self, group: Workgroup) -> None:
         self._lds.pop(group.number, None)
@@ -70,16 +102,25 @@ class UninitialisedCheck:
         """LDS bytes become defined by stores; loads note the lanes that see undefined bytes."""
         if access.space != record.LDS:
             return
-        w, defined = access.wave, self._lds[access.wave.group.number]
+        w, lds = access.wave, self._lds[access.wave.group.number]
         index = access.addresses.astype(np.int64)[:, None] + np.arange(access.size)
-        inside = (index < len(defined)).all(axis=1)
-        if access.kind == "load" or access.kind == "atomic":
-            bad = access.lanes[inside][~defined[index[inside]].all(axis=1)]
-            for lane in bad.tolist():
-                w.defined.loading |= 1 << lane
+        inside = (index < len(lds.defined)).all(axis=1)
+        index, lanes = index[inside], access.lanes[inside]
+        if access.kind != "store":
+            missing = ~lds.defined[index]
+            bad = missing.any(axis=1)
+            if bad.any():
+                for lane in lanes[bad].tolist():
+                    w.defined.loading |= 1 << lane
+                w.defined.source = self._loads.get(int(lds.origin[index[missing][0]]), access.inst)
         if access.kind != "load":
-            undefined = self._undefined_data(access)
-            defined[index[inside]] = ~undefined[access.lanes[inside]][:, None]
+            undefined = self._undefined_data(access)[lanes]
+            lds.defined[index] = ~undefined[:, None]
+            if undefined.any():
+                origin = w.defined.origin(n for o in access.inst.operands[1:] for n in self._physical(o))
+                lds.origin[index[undefined]] = -1 if origin is None else origin.pc
+                if origin is not None:
+                    self._loads[origin.pc] = origin
 
     def _undefined_data(self, access: MemoryAccess) -> Any:
         inst, w = access.inst, access.wave
@@ -109,10 +150,18 @@ class UninitialisedCheck:
 
     # sinks
 
+    def _finding(self, w: Wave, inst: Inst, message: str, lane: int | None, origin: Inst | None) -> None:
+        other = None if origin is None else self._services.place(w, origin)
+        self._services.finding("ARG-M104", message, w, inst, lane, other=other)
+
     def _demand_scalars(self, w: Wave, inst: Inst, numbers: tuple[int, ...], what: str) -> None:
         for n in numbers:
             if not w.defined.s[n]:
-                self._services.finding("ARG-M104", f"{what} {scalar_name(n)}, which was never written", w, inst)
+                origin = w.defined.scalar_origins.get(n)
+                why = (
+                    "which was never written" if origin is None else "which LDS bytes nobody wrote have made undefined"
+                )
+                self._finding(w, inst, f"{what} {scalar_name(n)}, {why}", None, origin)
                 w.defined.s[n] = True
 
     def _demand_lanes(self, w: Wave, inst: Inst, numbers: tuple[int, ...], what: str) -> None:
@@ -121,7 +170,9 @@ class UninitialisedCheck:
             if missing:
                 lane = (missing & -missing).bit_length() - 1
                 name = vector_name(n, self._services.accum_offset)
-                self._services.finding("ARG-M104", f"{what} {name}, undefined in lane {lane}", w, inst, lane)
+                origin = w.defined.vector_origins.get(n)
+                why = "" if origin is None else ": it goes back to LDS bytes nobody wrote"
+                self._finding(w, inst, f"{what} {name}, undefined in lane {lane}{why}", lane, origin)
                 w.defined.v[n] |= missing
 
     # kinds of instructions
@@ -133,6 +184,8 @@ class UninitialisedCheck:
             v = w.defined.v
             whole = all(v[n] == ALL for n in a) and all(v[n] == ALL for n in b)
             masks = [v[n] for n in c] if c else [ALL] * len(target)
+            if not whole or any(mask != ALL for mask in masks):
+                w.defined.spread(w.defined.origin((*a, *b, *c)), target)
             for k, n in enumerate(target):
                 v[n] = masks[k] if whole else 0
             return run(w)
@@ -160,8 +213,11 @@ class UninitialisedCheck:
             w.defined.loading = 0
             result = run(w)
             good = w.exec & ~w.defined.loading
+            if w.defined.loading:
+                w.defined.spread(w.defined.source, targets)
             if lane_op and not any(w.defined.v[n] & w.exec for n in data):
                 good = 0
+                w.defined.spread(w.defined.origin(data), targets)
             for n in targets:
                 w.defined.v[n] = w.defined.v[n] & ~w.exec | good
             return result
@@ -210,6 +266,8 @@ class UninitialisedCheck:
             if not all(defined.s[n] for n in scalars):
                 bad = ALL
             bad &= exec_
+            if bad:
+                defined.spread(defined.origin(vectors, scalars), written, scalar_targets)
             result = run(w)
             for n in written:
                 defined.v[n] = defined.v[n] & ~exec_ | exec_ & ~bad
@@ -253,6 +311,8 @@ class UninitialisedCheck:
                     self._demand_scalars(w, inst, (chosen.value,), "reads the lane number")
                 lane = (w.s[chosen.value] if chosen.kind == "s" else chosen.value) & 63
             good = all(w.defined.v[n] >> lane & 1 for n in self._physical(source))
+            if not good:
+                w.defined.spread(w.defined.origin(self._physical(source)), (), (target,))
             result = run(w)
             w.defined.s[target] = good
             return result
@@ -294,6 +354,8 @@ class UninitialisedCheck:
                 chosen = inst.operands[1 if w.scc else 2]
                 needed = (SCC, *(range(chosen.value, chosen.value + chosen.count) if chosen.kind == "s" else ()))
             good = all(s[n] for n in needed)
+            if not good:
+                w.defined.spread(w.defined.origin((), needed), (), writes)
             result = run(w)
             for n in writes:
                 s[n] = good

@@ -1,0 +1,197 @@
+"""The stages of a judgement, in order; the first that finds something wrong ends it.
+
+    read       the file is a program of the language
+    contract   it solves the task that was set, at every shape of the task
+    check      every rule is proved, on the program as it is scheduled; `unknown` ends here as `unknown`
+    compile    it becomes a code object, and the audit of the object holds
+    small      small shapes, whole, on the checking interpreter: no reports, right results, under several orders of
+               waves, bit-identical where the task says so, on several kinds of data
+    shapes     the task's shapes on the JIT, a few workgroups each, on data of a hidden seed
+    held_out   shapes the candidate was not asked to be fast at, whole or in part
+    time       the clock, at the task's shapes; below nine tenths of the least possible time nothing is believed
+
+The candidate is read and never executed as Python. Its object runs in the machine, which bounds every access.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from argus import machine
+from argus.agent.judge.contract import broken
+from argus.agent.judge.evidence import evidence, question
+from argus.agent.judge.floor import ALLOWED, least_microseconds
+from argus.agent.judge.problem import Judgement, Problem, Sizes, Verdict, Violation, shape_text
+from argus.agent.judge.trials import Bench, Ended, Trials
+from argus.check import Report, check
+from argus.clock.sampled import Work, matrix_element, prepared, sample, time_prepared
+from argus.clock.staged import Operand
+from argus.clock.whatif import what_if_recorded
+from argus.compile.cache import compile_cached
+from argus.compile.errors import CompileError
+from argus.compile.schedule import scheduled
+from argus.device.guards import launch_grid, numpy_dtype, tensor_shapes
+from argus.device.launch import scalar_values
+from argus.ir.kernel import Kernel
+from argus.lang import ProgramError, read
+from argus.machine import MachineError
+from argus.tasks.inputs import make_scalars
+
+
+class Court(Bench):
+    """One problem; judges any number of candidates."""
+
+    def judge(self, source: str, seed: int) -> Judgement:
+        """Never raises for what a candidate does."""
+        return _Case(self, source, seed).judgement()
+
+
+@dataclass
+class _Case:
+    court: Court
+    source: str
+    seed: int
+    seconds: dict[str, float] = field(default_factory=dict)
+    found: dict[str, Any] = field(default_factory=dict)
+    times: dict[str, float] = field(default_factory=dict)
+    roof: dict[str, float] = field(default_factory=dict)
+    bottleneck: dict[str, Any] = field(default_factory=dict)
+    proved: int = 0
+    unknown: int = 0
+    code: bytes = b""
+
+    def judgement(self) -> Judgement:
+        try:
+            self._stages()
+        except Ended as end:
+            return self._answer(end.verdict, end.stage, end.violations)
+        return self._answer("pass", "time", ())
+
+    def _answer(self, verdict: Verdict, stage: str, violations: tuple[Violation, ...]) -> Judgement:
+        asked = question(self.source, self.court.problem.digest(), self.seed)
+        rests = {"verdict": verdict, "stage": stage, "times": self.times, **self.found}
+        return Judgement(
+            verdict,
+            stage,
+            violations,
+            self.times if verdict == "pass" else {},
+            self.roof,
+            self.bottleneck,
+            self.proved,
+            self.unknown,
+            evidence(asked, self.code, rests),
+            self.seconds,
+        )
+
+    def _stages(self) -> None:
+        problem = self.court.problem
+        with self._stage("read"):
+            kernel = self._read()
+        with self._stage("contract"):
+            wrong = tuple(broken(kernel, self.court.naive, problem))
+            if wrong:
+                raise Ended("fail", "contract", wrong)
+        with self._stage("check"):
+            self._check(kernel)
+        with self._stage("compile"):
+            self._compile(kernel)
+        with self._stage("small"):
+            trials = Trials(self.court, kernel, self.code, self.seed)
+            trials.small()
+        with self._stage("shapes"):
+            trials.sampled("shapes", problem.shapes)
+        with self._stage("held_out"):
+            trials.sampled("held_out", problem.held_out)
+            self.found["results"] = trials.passed
+        with self._stage("time"):
+            for sizes in problem.shapes:
+                self._time(kernel, sizes)
+
+    @contextmanager
+    def _stage(self, name: str) -> Iterator[None]:
+        started = time.perf_counter()
+        try:
+            yield
+        except MachineError as error:
+            raise Ended("fail", name, (_machine(error),)) from error
+        finally:
+            self.seconds[name] = round(time.perf_counter() - started, 3)
+
+    def _read(self) -> Kernel:
+        try:
+            return read(self.source)
+        except ProgramError as error:
+            seen = error.diagnostic
+            message = f"{seen.code}: {seen.message}"
+            raise Ended("error", "read", (Violation("read", message, seen.span.line, "error"),)) from error
+
+    def _check(self, kernel: Kernel) -> None:
+        report: Report = check(scheduled(kernel))
+        counts = report.count()
+        self.proved, self.unknown = counts["proved"], counts["unknown"]
+        self.found["verdicts"] = [[v.rule, v.status, v.span.line] for v in report.verdicts]
+        refuted = [v for v in report.verdicts if v.status == "refuted"]
+        open_ = [v for v in report.verdicts if v.status == "unknown"]
+        violations = tuple(
+            Violation(
+                v.rule,
+                v.counterexample.message if v.counterexample is not None else v.reason,
+                v.span.line,
+                v.status,
+                v.counterexample.help if v.counterexample is not None else v.help,
+                v.counterexample.to_json() if v.counterexample is not None else {},
+            )
+            for v in (*refuted, *open_)
+        )
+        if violations:
+            raise Ended("fail" if refuted else "unknown", "check", violations)
+
+    def _compile(self, kernel: Kernel) -> None:
+        try:
+            self.code = compile_cached(kernel).object
+        except CompileError as error:
+            said = Violation(error.code, error.message, error.span.line, "error", "; ".join(error.notes))
+            raise Ended("fail", "compile", (said,)) from error
+
+    def _time(self, kernel: Kernel, sizes: Sizes) -> None:
+        shapes = tensor_shapes(kernel, sizes)
+        operands = [
+            Operand(shapes[t.name], numpy_dtype(t.dtype), self.seed + number, blank=not t.read)
+            for number, t in enumerate(kernel.tensors)
+        ]
+        scalars = scalar_values(kernel, sizes, make_scalars(kernel, self.seed))
+        code = machine.load(self.code).kernel(kernel.name)
+        work = Work(kernel.name, code, launch_grid(kernel, sizes), (kernel.threads,), [*operands, *scalars])
+        seen = sample(work, self.seed)
+        recorded = prepared(seen, self.seed)
+        timing, launch = time_prepared(work, recorded, matrix_element(seen))
+        name = shape_text(sizes)
+        took = float(launch.sustained.microseconds)
+        least = least_microseconds(self.court.naive, sizes, self.court.spec)
+        if took < ALLOWED * least:
+            message = f"{name}: {took:.1f} µs, less than the least possible {least:.1f} µs"
+            raise Ended("fail", "time", (Violation("speed of light", message),))
+        self.times[name], self.roof[name] = took, least
+        if not self.bottleneck:
+            changes = what_if_recorded(recorded, timing)
+            self.bottleneck = {
+                "bound": launch.bound,
+                "stalls": {reason.name.lower(): clocks for reason, clocks in list(timing.reasons.items())[:6]},
+                "helps": {change.name: round(change.saved, 4) for change in changes},
+                "utilisation": {unit: round(share, 4) for unit, share in timing.utilisation.items()},
+                "clock_mhz": launch.sustained.clock_mhz,
+            }
+
+
+def _machine(error: MachineError) -> Violation:
+    report = error.report
+    return Violation(report.code, str(report), detail=report.to_json())
+
+
+def one(problem: Mapping[str, Any], source: str, seed: int) -> Judgement:
+    """A judgement by a court of its own."""
+    return Court(Problem.from_json(problem)).judge(source, seed)

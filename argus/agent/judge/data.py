@@ -1,0 +1,94 @@
+"""Inputs a candidate does not know: several distributions, drawn from seeds that only the judge has.
+
+    normal      standard normal values
+    uniform     between 0 and 1: sums grow, cancellation does not hide a lost term
+    wide        magnitudes over many powers of two
+    zeros       mostly zeros of both signs: a kernel that guesses is far off where it is not
+    specials    normal values with a few infinities and NaNs (only for tasks that define them)
+
+Outputs start as a bit pattern that no computation here gives (a NaN with a payload, or an odd integer), so that what a
+kernel wrote and what it left alone can be told apart bit by bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from argus.device.guards import numpy_dtype, tensor_shapes
+from argus.ir.kernel import Kernel
+
+Arrays = dict[str, npt.NDArray[np.generic]]
+Kind = Literal["normal", "uniform", "wide", "zeros", "specials"]
+KINDS: tuple[Kind, ...] = ("normal", "uniform", "wide", "zeros")
+
+WIDE = 12
+SPECIAL_SHARE = 1 / 512
+ZERO_SHARE = 0.9
+
+
+def inputs(kernel: Kernel, sizes: Mapping[str, int], kind: Kind, seed: int) -> Arrays:
+    """An array for every tensor the kernel reads."""
+    shapes = tensor_shapes(kernel, sizes)
+    found: Arrays = {}
+    for number, tensor in enumerate(kernel.tensors):
+        if tensor.read:
+            dice = np.random.default_rng((seed, number))
+            dtype = numpy_dtype(tensor.dtype)
+            values = _draw(dice, shapes[tensor.name], kind, tensor.dtype.kind == "float")
+            found[tensor.name] = _bounded(values, dtype).astype(dtype)
+    return found
+
+
+def poisoned(kernel: Kernel, sizes: Mapping[str, int]) -> Arrays:
+    """An array of the pattern for every tensor the kernel only writes."""
+    shapes = tensor_shapes(kernel, sizes)
+    found: Arrays = {}
+    for tensor in kernel.tensors:
+        if not tensor.read:
+            dtype = numpy_dtype(tensor.dtype)
+            plain = np.full(shapes[tensor.name], _pattern(dtype), f"u{dtype.itemsize}")
+            found[tensor.name] = plain.view(dtype)
+    return found
+
+
+def written(array: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
+    """Which elements no longer hold the pattern."""
+    return np.asarray(array.view(f"u{array.dtype.itemsize}") != _pattern(array.dtype))
+
+
+def _pattern(dtype: np.dtype[np.generic]) -> int:
+    return (0x7FBA5A5A7FBA5A5A >> (64 - 8 * dtype.itemsize)) | 1 if dtype.itemsize > 1 else 0x80
+
+
+def _draw(
+    dice: np.random.Generator, shape: tuple[int, ...], kind: Kind, floating: bool
+) -> npt.NDArray[np.float32] | npt.NDArray[np.int64]:
+    if not floating:
+        return dice.integers(0, 100, shape)
+    if kind == "uniform":
+        return dice.random(shape, np.float32)
+    values = dice.standard_normal(shape, np.float32)
+    if kind == "wide":
+        values *= np.exp2(dice.integers(-WIDE, WIDE + 1, shape)).astype(np.float32)
+    elif kind == "zeros":
+        values[dice.random(shape) < ZERO_SHARE] = 0.0
+        values[dice.random(shape) < ZERO_SHARE / 2] *= -0.0
+    elif kind == "specials":
+        some = dice.random(shape)
+        for number, special in enumerate((np.inf, -np.inf, np.nan)):
+            values[(some >= number * SPECIAL_SHARE) & (some < (number + 1) * SPECIAL_SHARE)] = special
+    return values
+
+
+def _bounded(values: npt.NDArray[np.generic], dtype: np.dtype[np.generic]) -> npt.NDArray[np.generic]:
+    """Values that a narrow format holds without becoming infinite."""
+    if values.dtype.kind != "f" or dtype.itemsize > 1:
+        return values
+    largest = float(ml_dtypes.finfo(dtype).max)
+    clipped: npt.NDArray[np.generic] = np.clip(values, -largest, largest)
+    return clipped

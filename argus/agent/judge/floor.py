@@ -1,0 +1,64 @@
+"""The least time a launch can take: every input read once, every output written once, every product made once.
+
+    least = max(bytes / peak bandwidth, 2 * products / peak matrix rate)
+
+A candidate that is faster than nine tenths of it has not done the work, whatever its results say: the clock, the task
+or the candidate is wrong, and it does not rank.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+from argus.device.guards import numpy_dtype, tensor_shapes
+from argus.gfx942 import chip
+from argus.ir.kernel import Kernel
+from argus.tasks.spec import Spec
+
+ALLOWED = 0.9
+MATRIX = ("f16", "bf16", "fp8", "bf8", "i8", "f32", "f64")
+
+
+def least_microseconds(kernel: Kernel, sizes: Mapping[str, int], spec: Spec) -> float:
+    """The roof of a launch, in microseconds, cold caches."""
+    shapes = tensor_shapes(kernel, sizes)
+    moved = sum(numpy_dtype(t.dtype).itemsize * _product(shapes[t.name]) for t in kernel.tensors)
+    seconds = moved / (1e9 * chip.fact("hbm_peak").value)
+    products = multiplications(kernel, sizes, spec)
+    if products:
+        rates = [chip.matrix_peak_tflops(t.dtype.name) for t in kernel.tensors if t.read and t.dtype.name in MATRIX]
+        seconds = max(seconds, 2e-12 * products / max(rates, default=chip.matrix_peak_tflops("fp8")))
+    return 1e6 * seconds
+
+
+def multiplications(kernel: Kernel, sizes: Mapping[str, int], spec: Spec) -> int:
+    """How many products the sums of two-tensor products in the specification need; 0 if there is none."""
+    shapes = tensor_shapes(kernel, sizes)
+    extents: dict[str, int] = {}
+    for node in ast.walk(spec.expression):
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+            for axis, index in enumerate(_indices(node)):
+                extents[index] = shapes[node.value.id][axis]
+    total = 0
+    for node in ast.walk(spec.expression):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "sum":
+            body = node.args[0]
+            if isinstance(body, ast.BinOp) and isinstance(body.op, ast.Mult):
+                tensors = [n for n in ast.walk(body) if isinstance(n, ast.Subscript)]
+                used = {index for tensor in tensors for index in _indices(tensor)}
+                if len(tensors) >= 2 and len(used) >= 3:
+                    total += _product([extents[index] for index in used])
+    return total
+
+
+def _indices(node: ast.Subscript) -> list[str]:
+    items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return [item.id for item in items if isinstance(item, ast.Name)]
+
+
+def _product(values: tuple[int, ...] | list[int]) -> int:
+    found = 1
+    for value in values:
+        found *= value
+    return found

@@ -1,0 +1,98 @@
+"""What the judge is asked and what it answers, as plain data that crosses a process boundary.
+
+A `Problem` is the task as far as judging needs it. Its naive kernel fixes the contract: names, axes and element types
+of the arguments, and what is computed. A candidate must keep all of that; its own words about what it computes count
+for nothing.
+
+A `Judgement` without `evidence` ranks nowhere, and only `pass` ranks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+Sizes = Mapping[str, int]
+Verdict = Literal["pass", "fail", "unknown", "error"]
+
+STAGES = ("read", "contract", "check", "compile", "small", "shapes", "held_out", "time")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """`small` shapes run whole with all checks on; `shapes` are timed; `held_out` ones are judged for results only."""
+
+    task: str
+    naive: str
+    small: tuple[Sizes, ...]
+    shapes: tuple[Sizes, ...]
+    held_out: tuple[Sizes, ...] = ()
+    specials: bool = True
+    deterministic: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        found = asdict(self)
+        for name in ("small", "shapes", "held_out"):
+            found[name] = [dict(sizes) for sizes in getattr(self, name)]
+        return found
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Problem:
+        lists = {name: tuple(dict(sizes) for sizes in data[name]) for name in ("small", "shapes", "held_out")}
+        return Problem(
+            data["task"], data["naive"], **lists, specials=data["specials"], deterministic=data["deterministic"]
+        )
+
+    def digest(self) -> str:
+        return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One thing that is wrong: `rule` is a rule of the checker, a stage of the judge or the code of a report.
+
+    `detail` is the counterexample or the report as JSON.
+    """
+
+    rule: str
+    message: str
+    line: int = 0
+    status: str = "refuted"
+    help: str = ""
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """`times` and `roof` are simulated microseconds by shape; `bottleneck` is what the clock saw at the first one."""
+
+    verdict: Verdict
+    stage: str
+    violations: tuple[Violation, ...] = ()
+    times: Mapping[str, float] = field(default_factory=dict)
+    roof: Mapping[str, float] = field(default_factory=dict)
+    bottleneck: Mapping[str, Any] = field(default_factory=dict)
+    proved: int = 0
+    unknown: int = 0
+    evidence: str = ""
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Without `seconds`, which differ from one judging to the next."""
+        found = asdict(self)
+        del found["seconds"]
+        return found
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any], seconds: Mapping[str, float] | None = None) -> Judgement:
+        values = {name: data[name] for name in data if name in Judgement.__dataclass_fields__ and name != "violations"}
+        found = tuple(Violation(**item) for item in data["violations"])
+        return Judgement(**{**values, "violations": found, "seconds": dict(seconds or {})})
+
+
+def shape_text(sizes: Sizes) -> str:
+    """`M=4096,N=4096`: the key of a shape."""
+    return ",".join(f"{name}={size}" for name, size in sizes.items())

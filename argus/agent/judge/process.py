@@ -1,0 +1,123 @@
+"""Ask the judge from outside: a child process that is started when needed, and started anew when it dies.
+
+    with JudgeProcess() as judge:
+        judge.judge(source, problem, seed=0)
+
+A candidate that takes the judge down (an abort in a library, no memory, no end) is judged `error` with what is known
+of the end; the next question gets a fresh process. The child never sees the parent's standard streams.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+from argus.agent.judge.evidence import evidence, question
+from argus.agent.judge.problem import Judgement, Problem, Violation
+
+SECONDS = 600.0
+
+
+@dataclass
+class JudgeProcess:
+    """`seconds`: how long one judgement may take."""
+
+    seconds: float = SECONDS
+    _child: subprocess.Popen[bytes] | None = field(default=None, init=False)
+    _to: int = field(default=-1, init=False)
+    _from: int = field(default=-1, init=False)
+
+    def judge(self, source: str, problem: Problem, *, seed: int) -> Judgement:
+        """The judgement; `error` if the process died or took too long."""
+        if self._child is None or self._child.poll() is not None:
+            self._start()
+        line = json.dumps({"problem": problem.to_json(), "source": source, "seed": seed}) + "\n"
+        try:
+            _write(self._to, line.encode())
+            answer = self._answer()
+        except OSError:
+            answer = None
+        if answer is not None:
+            data: dict[str, Any] = json.loads(answer)
+            return Judgement.from_json(data["judgement"], data["seconds"])
+        died = self._end()
+        said = Violation("judge", f"judging this candidate ended the judge's process: {died}", status="error")
+        asked = question(source, problem.digest(), seed)
+        return Judgement("error", "judge", (said,), evidence=evidence(asked, b"", {"ended": died}))
+
+    def _start(self) -> None:
+        self.close()
+        their_in, self._to = os.pipe()
+        self._from, their_out = os.pipe()
+        try:
+            self._child = subprocess.Popen(
+                [sys.executable, "-m", "argus.agent.judge.worker", str(their_in), str(their_out)],
+                pass_fds=(their_in, their_out),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+        finally:
+            os.close(their_in)
+            os.close(their_out)
+
+    def _answer(self) -> bytes | None:
+        """One line, or None if there is none before the end of time or of the process."""
+        until = time.monotonic() + self.seconds
+        found = b""
+        while not found.endswith(b"\n"):
+            left = until - time.monotonic()
+            if left <= 0 or not select.select([self._from], [], [], left)[0]:
+                return None
+            part = os.read(self._from, 1 << 16)
+            if not part:
+                return None
+            found += part
+        return found
+
+    def _end(self) -> str:
+        """How the process ended; it is gone afterwards."""
+        child = self._child
+        if child is None:
+            return "it was not there"
+        try:
+            code = child.wait(0.5)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+            self.close()
+            return f"no answer within {self.seconds:g} s"
+        self.close()
+        return signal.Signals(-code).name if code < 0 else f"exit code {code}"
+
+    def close(self) -> None:
+        for pipe in (self._to, self._from):
+            if pipe >= 0:
+                os.close(pipe)
+        self._to = self._from = -1
+        if self._child is not None:
+            self._child.kill()
+            self._child.wait()
+            self._child = None
+
+    def __enter__(self) -> JudgeProcess:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _write(pipe: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(pipe, view) :]

@@ -1,0 +1,113 @@
+"""Are the results right? Judged in float64 against the task's specification, on all elements or on those of some
+workgroups.
+
+Large launches run a few workgroups. The specification is then evaluated only for the rows and columns these wrote:
+every tensor axis that carries an index of the output is cut down to them. An index that also appears as a number (a
+causal mask) keeps its values.
+
+Two more questions than "within the error bound". Is the output rounded without bias: the mean of sign(want) * (got -
+want), in half units of the output format, is near 0 for round-to-nearest and near -1 for truncation. And did the
+kernel leave its inputs alone.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from argus.agent.judge.data import Arrays, written
+from argus.tasks.compare import Comparison, compare
+from argus.tasks.spec import Bounded, Spec, evaluate
+
+LEAST_FOR_BIAS = 4096
+BIAS = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was compared, and the bias in half units of the output format (None: too few elements, or too coarse)."""
+
+    comparison: Comparison
+    bias: float | None
+
+
+def judged(spec: Spec, inputs: Arrays, symbols: Mapping[str, float], got: npt.NDArray[np.generic]) -> Found:
+    """Compare a whole output."""
+    return _found(got, evaluate(spec, inputs, symbols))
+
+
+def judged_part(spec: Spec, inputs: Arrays, symbols: Mapping[str, float], got: npt.NDArray[np.generic]) -> Found | None:
+    """Compare what was written; None if nothing was, or not a whole box of elements."""
+    mask = written(got)
+    if not mask.any():
+        return None
+    positions = {
+        index: np.flatnonzero(mask.any(axis=tuple(a for a in range(mask.ndim) if a != axis)))
+        for axis, index in enumerate(spec.indices)
+    }
+    box = np.ix_(*(positions[index] for index in spec.indices))
+    if not mask[box].all():
+        return None
+    cut = {name: _cut(spec, name, array, positions) for name, array in inputs.items()}
+    return _found(got[box], evaluate(spec, cut, symbols, positions))
+
+
+def can_be_cut(spec: Spec) -> bool:
+    """Whether every tensor axis of the specification is a plain index, each tensor always with the same ones."""
+    seen: dict[str, str] = {}
+    for node in ast.walk(spec.expression):
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+            items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            if not all(isinstance(item, ast.Name) for item in items):
+                return False
+            text = ast.unparse(node.slice)
+            if seen.setdefault(node.value.id, text) != text:
+                return False
+    return True
+
+
+def _cut(
+    spec: Spec, name: str, array: npt.NDArray[np.generic], positions: Mapping[str, npt.NDArray[np.intp]]
+) -> npt.NDArray[np.generic]:
+    for node in ast.walk(spec.expression):
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == name:
+            items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            for axis, item in enumerate(items):
+                if isinstance(item, ast.Name) and item.id in positions:
+                    array = array.take(positions[item.id], axis=axis)
+            return array
+    return array
+
+
+def _found(got: npt.NDArray[np.generic], want: Bounded) -> Found:
+    comparison = compare(got, want)
+    return Found(comparison, _bias(got, want))
+
+
+def _bias(got: npt.NDArray[np.generic], want: Bounded) -> float | None:
+    """Mean error towards or away from zero in half units; None where the arithmetic's own error hides it."""
+    if got.dtype.kind in "iu" or got.dtype.itemsize > 2:
+        return None
+    found = got.astype(np.float64)
+    size = np.abs(want.value)
+    nearest = want.value.astype(got.dtype).astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        half = np.spacing(np.abs(nearest).astype(got.dtype)).astype(np.float64) / 2
+        usable = np.isfinite(found) & np.isfinite(want.value) & (want.error < 0.05 * half) & (size > 0)
+    count = int(usable.sum())
+    if count < LEAST_FOR_BIAS:
+        return None
+    signed = np.sign(want.value[usable]) * (found[usable] - want.value[usable]) / half[usable]
+    return float(signed.mean())
+
+
+def biased(found: Found) -> bool:
+    """Whether the rounding leans to one side more than chance allows."""
+    if found.bias is None:
+        return False
+    return abs(found.bias) > BIAS + 4 / math.sqrt(3 * LEAST_FOR_BIAS)

@@ -1,0 +1,166 @@
+"""Runs of a candidate's object and what they showed: reports of the machine, results against the specification.
+
+Small shapes run whole, first on the checking interpreter under several orders of waves and on several kinds of data,
+then translated; large ones run a few workgroups, translated. Outputs hold a pattern before every run, inputs are
+compared with themselves after it. Data come from seeds the judge keeps to itself and are drawn once for all
+candidates of a problem.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from argus import machine
+from argus.agent.judge.data import KINDS, Arrays, Kind, inputs, poisoned
+from argus.agent.judge.problem import Problem, Sizes, Verdict, Violation, shape_text
+from argus.agent.judge.results import Found, biased, can_be_cut, judged, judged_part
+from argus.device.guards import launch_grid, tensor_shapes
+from argus.device.launch import scalar_values
+from argus.ir.kernel import Kernel
+from argus.lang import read
+from argus.machine import Options
+from argus.tasks.inputs import make_scalars
+from argus.tasks.spec import Spec, SpecError, parse
+
+WHOLE = 1 << 16
+SAMPLED = 3
+CHECKED: tuple[tuple[Kind, Options], ...] = (
+    ("normal", Options(checks="all")),
+    ("wide", Options(checks="all", schedule="random", quantum=7)),
+)
+KEPT_BYTES = 1 << 30
+
+
+class Ended(Exception):
+    """A stage found something; the judgement is made."""
+
+    def __init__(self, verdict: Verdict, stage: str, violations: tuple[Violation, ...]) -> None:
+        super().__init__(stage)
+        self.verdict, self.stage, self.violations = verdict, stage, violations
+
+
+@dataclass
+class Bench:
+    """What all candidates of a problem share: the naive kernel, the specification, the data."""
+
+    problem: Problem
+    naive: Kernel = field(init=False)
+    spec: Spec = field(init=False)
+    _kept: dict[tuple[str, int, Kind, int], Arrays] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self.naive = read(self.problem.naive)
+        if self.naive.computes is None:
+            raise SpecError(f"the naive kernel of {self.problem.task} states no specification")
+        self.spec = parse(self.naive.computes)
+
+    def given(self, stage: str, number: int, sizes: Sizes, kind: Kind, seed: int) -> Arrays:
+        """The inputs of a run; the arrays are shared and must not be written to."""
+        key = (stage, number, kind, seed)
+        if key not in self._kept:
+            if sum(array.nbytes for arrays in self._kept.values() for array in arrays.values()) > KEPT_BYTES:
+                self._kept.clear()
+            hidden = random.Random(f"{stage} {number} {seed} {self.problem.digest()}").getrandbits(48)
+            self._kept[key] = inputs(self.naive, sizes, kind, hidden)
+        return self._kept[key]
+
+
+@dataclass
+class Trials:
+    """One candidate's runs; the first that goes wrong raises `Ended`. `passed` are those that did not."""
+
+    bench: Bench
+    kernel: Kernel
+    code: bytes
+    seed: int
+    passed: list[list[Any]] = field(default_factory=list)
+
+    def small(self) -> None:
+        """Every small shape, whole."""
+        problem = self.bench.problem
+        kinds: tuple[Kind, ...] = (*KINDS, "specials") if problem.specials else KINDS
+        for number, sizes in enumerate(problem.small):
+            outputs = []
+            for kind, options in CHECKED:
+                outputs.append(self._whole(sizes, number, "small", kind, options))
+            for kind in kinds:
+                outputs.append(self._whole(sizes, number, "small", kind, Options()))
+            if problem.deterministic and outputs[0] != outputs[len(CHECKED)]:
+                message = f"two runs on the same data at {shape_text(sizes)} give different bits"
+                raise Ended("fail", "small", (Violation("determinism", message),))
+
+    def sampled(self, stage: str, shapes: tuple[Sizes, ...]) -> None:
+        """Every shape: whole if it is small, else the first, the last and some other workgroup."""
+        for number, sizes in enumerate(shapes):
+            kind = KINDS[number % 2]
+            elements = int(np.prod(tensor_shapes(self.kernel, sizes)[self.bench.spec.result], dtype=np.int64))
+            if elements <= WHOLE or not can_be_cut(self.bench.spec):
+                self._whole(sizes, number, stage, kind, Options())
+                continue
+            groups = int(np.prod(launch_grid(self.kernel, sizes)))
+            dice = random.Random(f"{stage} {number} {self.seed}")
+            chosen = sorted({0, groups - 1, *(dice.randrange(groups) for _ in range(SAMPLED - 2))})
+            given = self.bench.given(stage, number, sizes, kind, self.seed)
+            for group in chosen:
+                arrays = {**given, **poisoned(self.kernel, sizes)}
+                self._launch(sizes, arrays, Options(workgroups=[group]), stage)
+                symbols = {**sizes, **make_scalars(self.kernel, self.seed)}
+                got = arrays[self.bench.spec.result]
+                self._right(judged_part(self.bench.spec, given, symbols, got), stage, sizes, f"workgroup {group}")
+
+    def _whole(self, sizes: Sizes, number: int, stage: str, kind: Kind, options: Options) -> bytes:
+        """Run everything; the bits of the result."""
+        given = self.bench.given(stage, number, sizes, kind, self.seed)
+        arrays = {**given, **poisoned(self.kernel, sizes)}
+        self._launch(sizes, arrays, options, stage)
+        symbols = {**sizes, **make_scalars(self.kernel, self.seed)}
+        got = arrays[self.bench.spec.result]
+        how = "checked" if options.checks else "translated"
+        self._right(judged(self.bench.spec, given, symbols, got), stage, sizes, f"{kind} data, {how}")
+        return got.tobytes()
+
+    def _launch(self, sizes: Sizes, arrays: Arrays, options: Options, stage: str) -> None:
+        kernel = self.kernel
+        scalars = scalar_values(kernel, sizes, make_scalars(kernel, self.seed))
+        mine = {t.name: arrays[t.name].copy() if t.read else arrays[t.name] for t in kernel.tensors}
+        result = machine.load(self.code).kernel(kernel.name)(
+            launch_grid(kernel, sizes),
+            kernel.threads,
+            *mine.values(),
+            *scalars,
+            options=options,
+            executor="interp" if options.checks else "jit",
+        )
+        wrong = [Violation(r.code, str(r), detail=r.to_json()) for r in result.errors]
+        for tensor in kernel.tensors:
+            if tensor.written:
+                arrays[tensor.name] = mine[tensor.name]
+            elif not _same_bits(mine[tensor.name], arrays[tensor.name]):
+                wrong.append(Violation("inputs", f"the input {tensor.name} was changed"))
+        if wrong:
+            raise Ended("fail", stage, tuple(wrong[:8]))
+
+    def _right(self, compared: Found | None, stage: str, sizes: Sizes, what: str) -> None:
+        place = f"{shape_text(sizes)}, {what}"
+        if compared is None:
+            message = f"{place}: what was written is no whole block of the output"
+            raise Ended("fail", stage, (Violation("result", message),))
+        comparison = compared.comparison
+        if not comparison.ok:
+            message = (
+                f"{place}: {comparison.wrong} of {comparison.elements} elements are wrong, the first at "
+                f"{list(comparison.first_wrong or ())}: {comparison.got:g} instead of {comparison.want:g}"
+            )
+            raise Ended("fail", stage, (Violation("result", message, detail=comparison.to_json()),))
+        if biased(compared):
+            message = f"{place}: results lean by {compared.bias:.2f} half units of the output: truncated, not rounded"
+            raise Ended("fail", stage, (Violation("bias", message),))
+        self.passed.append([stage, place, comparison.elements])
+
+
+def _same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    return np.array_equal(a.view(np.uint8), b.view(np.uint8))

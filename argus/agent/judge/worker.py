@@ -1,0 +1,49 @@
+"""The judge's own process: questions come in on one pipe, judgements go out on another, nothing else does.
+
+    {"problem": {…}, "source": "…", "seed": 0}   ->   {"judgement": {…}, "seconds": {…}}
+
+Run as `python -m argus.agent.judge.worker IN OUT` with the numbers of two inherited pipes. Standard output belongs to
+nobody here, so nothing that is printed can pass for a judgement. The process ends when its parent does: the kernel of
+the operating system sees to it, and an end of file on the pipe does too.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import sys
+from typing import Any
+
+PARENT_DEATH_SIGNAL = 1
+
+
+def die_with_parent() -> None:
+    """Ask Linux to end this process when its parent ends; elsewhere the closed pipe does it."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
+
+
+def serve(questions: int, answers: int) -> None:
+    """Answer until the pipe closes."""
+    from argus.agent.judge.court import Court
+    from argus.agent.judge.problem import Problem
+
+    courts: dict[str, Court] = {}
+    with os.fdopen(questions, "r") as asked, os.fdopen(answers, "w") as told:
+        for line in asked:
+            data: dict[str, Any] = json.loads(line)
+            problem = Problem.from_json(data["problem"])
+            court = courts.get(problem.digest())
+            if court is None:
+                court = courts[problem.digest()] = Court(problem)
+            judgement = court.judge(data["source"], data["seed"])
+            told.write(json.dumps({"judgement": judgement.to_json(), "seconds": dict(judgement.seconds)}) + "\n")
+            told.flush()
+
+
+if __name__ == "__main__":
+    die_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    serve(int(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,80 @@
+"""Layer normalisation of rows: Y = (X - mean) * rsqrt(variance + eps) * W + B. f32, bf16 or f16, f32 arithmetic.
+
+The variance is the mean of squared deviations from the mean, not a difference of large numbers. `layernorm` holds a row in
+registers: it is read once and written once. A row belongs to WAVES waves (with one, four rows to a workgroup); a thread
+holds CHUNKS times 16 bytes of it. `layernorm_long` walks rows that do not fit, three times.
+"""
+
+import argus as ag
+from argus import bf16, f16, f32
+
+DTYPE = ag.knob("bf16", legal=("f32", "bf16", "f16"), why="element type of X and Y")
+WAVES = ag.knob(1, legal=(1, 2, 4, 8, 16), why="waves that share a row")
+CHUNKS = ag.knob(2, legal=(1, 2, 3, 4, 6, 8), why="16-byte accesses of a thread per row")
+WIDTH = ag.knob(16, legal=(2, 4, 8, 16), why="bytes per access; rows must be multiples of it")
+
+T = {"f32": f32, "bf16": bf16, "f16": f16}[DTYPE]
+SIZE = 4 if DTYPE == "f32" else 2
+E = 16 // SIZE
+ROWS = 4 if WAVES == 1 else 1
+LANES = 64 * WAVES
+SPAN = LANES * E * CHUNKS
+
+# The lanes of a row hold 16 neighbouring bytes each, p times.
+ROW = (
+    ag.Owner(lane=64, p=CHUNKS, e=E, n=f"p*{64 * E} + lane*{E} + e")
+    if WAVES == 1
+    else ag.Owner(t=LANES, p=CHUNKS, e=E, n=f"p*{LANES * E} + t*{E} + e")
+)
+PARTS = ag.Layout(w=(WAVES, 4))
+EACH = ag.Owner(t=LANES, i=WAVES, w="i")
+
+
+def total(x):
+    """The sum over the row: of registers, of lanes, and through LDS of waves."""
+    if WAVES == 1:
+        return x.sum("n")
+    parts = ag.shared(PARTS, f32)
+    parts.store(x.sum("n", within="wave"), w=ag.wave(), width=4, guard=ag.lane() == 0)
+    ag.barrier()
+    return parts.load(EACH, width=4).sum("w")
+
+
+@ag.kernel(
+    threads=LANES * ROWS,
+    requires=f"M >= 1 and N >= 1 and N <= {SPAN} and N % {WIDTH // SIZE} == 0",
+    computes="Y[m, n] = (X[m, n] - sum(X[m, j], j) / N) * rsqrt(sum((X[m, k] - sum(X[m, j], j) / N) * (X[m, k] - sum(X[m, j], j) / N), k) / N + eps) * W[n] + B[n]",
+    example=dict(M=6, N=200),
+)
+def layernorm(X: ag.In["M N", T], W: ag.In["N", T], B: ag.In["N", T], Y: ag.Out["M N", T], eps: f32):
+    row = ROWS * ag.grid(ag.cdiv(M, ROWS)) + ag.wave() if WAVES == 1 else ag.grid(M)
+    w = W.load(ROW, width=WIDTH, guard="shape").to(f32)
+    b = B.load(ROW, width=WIDTH, guard="shape").to(f32)
+    x = X[row].load(ROW, width=WIDTH, guard="shape").to(f32)
+    off = ag.where(x.n < N, x - total(x) / f32(N), 0.0)
+    scale = ag.rsqrt(total(off * off) / f32(N) + eps)
+    Y[row].store((off * scale * w + b).to(T), width=WIDTH, guard="shape")
+
+
+@ag.kernel(
+    threads=LANES * ROWS,
+    requires=f"M >= 1 and N >= 1 and N % {WIDTH // SIZE} == 0",
+    computes="Y[m, n] = (X[m, n] - sum(X[m, j], j) / N) * rsqrt(sum((X[m, k] - sum(X[m, j], j) / N) * (X[m, k] - sum(X[m, j], j) / N), k) / N + eps) * W[n] + B[n]",
+    example=dict(M=6, N=3000),
+)
+def layernorm_long(X: ag.In["M N", T], W: ag.In["N", T], B: ag.In["N", T], Y: ag.Out["M N", T], eps: f32):
+    row = ROWS * ag.grid(ag.cdiv(M, ROWS)) + ag.wave() if WAVES == 1 else ag.grid(M)
+    sums, squares = ag.zeros(ROW, f32), ag.zeros(ROW, f32)
+    for i in ag.range(ag.cdiv(N, SPAN)):
+        sums = sums + X[row, i * SPAN].load(ROW, width=WIDTH, guard="shape").to(f32)
+    mean = total(sums) / f32(N)
+    for i in ag.range(ag.cdiv(N, SPAN)):
+        x = X[row, i * SPAN].load(ROW, width=WIDTH, guard="shape").to(f32)
+        off = ag.where(i * SPAN + x.n < N, x - mean, 0.0)
+        squares = squares + off * off
+    scale = ag.rsqrt(total(squares) / f32(N) + eps)
+    for i in ag.range(ag.cdiv(N, SPAN)):
+        w = W[i * SPAN].load(ROW, width=WIDTH, guard="shape").to(f32)
+        b = B[i * SPAN].load(ROW, width=WIDTH, guard="shape").to(f32)
+        x = X[row, i * SPAN].load(ROW, width=WIDTH, guard="shape").to(f32)
+        Y[row, i * SPAN].store(((x - mean) * scale * w + b).to(T), width=WIDTH, guard="shape")

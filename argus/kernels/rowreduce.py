@@ -1,0 +1,68 @@
+"""Reduction of rows: Y[m] = sum, mean or maximum of X[m, :]. f32, bf16 or f16 in, f32 out, any row length.
+
+A row belongs to WAVES waves (with one, four rows to a workgroup). Every element of a chunk of SPAN elements has its own
+running value, so that the loop is loads and additions; lanes and waves meet once, after it.
+"""
+
+import argus as ag
+from argus import bf16, f16, f32, inf
+
+DTYPE = ag.knob("bf16", legal=("f32", "bf16", "f16"), why="element type of X and Y")
+WAVES = ag.knob(1, legal=(1, 2, 4, 8, 16), why="waves that share a row")
+CHUNKS = ag.knob(2, legal=(1, 2, 3, 4, 6, 8), why="16-byte accesses of a thread per row")
+WIDTH = ag.knob(16, legal=(2, 4, 8, 16), why="bytes per access; rows must be multiples of it")
+OP = ag.knob("sum", legal=("sum", "mean", "max"), why="what is taken of a row")
+
+T = {"f32": f32, "bf16": bf16, "f16": f16}[DTYPE]
+SIZE = 4 if DTYPE == "f32" else 2
+E = 16 // SIZE
+ROWS = 4 if WAVES == 1 else 1
+LANES = 64 * WAVES
+SPAN = LANES * E * CHUNKS
+
+# The lanes of a row hold 16 neighbouring bytes each, p times.
+ROW = (
+    ag.Owner(lane=64, p=CHUNKS, e=E, n=f"p*{64 * E} + lane*{E} + e")
+    if WAVES == 1
+    else ag.Owner(t=LANES, p=CHUNKS, e=E, n=f"p*{LANES * E} + t*{E} + e")
+)
+PARTS = ag.Layout(w=(WAVES, 4))
+EACH = ag.Owner(t=LANES, i=WAVES, w="i")
+
+
+def largest(x):
+    """The maximum over the row: of registers, of lanes, and through LDS of waves."""
+    if WAVES == 1:
+        return x.max("n")
+    parts = ag.shared(PARTS, f32)
+    parts.store(x.max("n", within="wave"), w=ag.wave(), width=4, guard=ag.lane() == 0)
+    ag.barrier()
+    return parts.load(EACH, width=4).max("w")
+
+
+def total(x):
+    """The sum over the row: of registers, of lanes, and through LDS of waves."""
+    if WAVES == 1:
+        return x.sum("n")
+    parts = ag.shared(PARTS, f32)
+    parts.store(x.sum("n", within="wave"), w=ag.wave(), width=4, guard=ag.lane() == 0)
+    ag.barrier()
+    return parts.load(EACH, width=4).sum("w")
+
+
+@ag.kernel(
+    threads=LANES * ROWS,
+    requires=f"M >= 1 and N >= 1 and N % {WIDTH // SIZE} == 0",
+    computes={"sum": "Y[m] = sum(X[m, n], n)", "mean": "Y[m] = sum(X[m, n], n) / N", "max": "Y[m] = max(X[m, n], n)"}[
+        OP
+    ],
+    example=dict(M=6, N=200),
+)
+def rowreduce(X: ag.In["M N", T], Y: ag.Out["M", f32]):
+    row = ROWS * ag.grid(ag.cdiv(M, ROWS)) + ag.wave() if WAVES == 1 else ag.grid(M)
+    kept = ag.full(ROW, f32, -inf) if OP == "max" else ag.zeros(ROW, f32)
+    for i in ag.range(ag.cdiv(N, SPAN)):
+        x = X[row, i * SPAN].load(ROW, width=WIDTH, guard="shape").to(f32)
+        kept = ag.max(kept, ag.where(i * SPAN + x.n < N, x, -inf)) if OP == "max" else kept + x
+    result = largest(kept) if OP == "max" else total(kept) / f32(N) if OP == "mean" else total(kept)
+    Y[row].store(result, width=4, guard=ag.lane() == 0 if WAVES == 1 else ag.thread() == 0)

@@ -211,7 +211,7 @@ def _int_to_float(c: Context, op: Convert) -> str:
     wide = "double" if result.dtype.bits == 64 else "float"
     cast = "sitofp" if source.dtype.kind == "int" else "uitofp"
     kind = vector(element_type(source.dtype), count)
-    text = c.function.let(f"{cast} {kind} {c.typed(source)} to {vector(wide, count)}")
+    text = c.function.let(f"{cast} {kind} {_kept_apart(c, kind, c.typed(source))} to {vector(wide, count)}")
     if wide == "double" or result.dtype.name == "f32":
         return text
     return from_f32(c, text, result, op.rounding, op.saturate, finite=True)
@@ -222,10 +222,15 @@ def _int_to_int(c: Context, op: Convert) -> str:
     text, kind = c.typed(op.value), vector(element_type(source), count)
     if result.dtype.bits > source.bits:
         grow = "sext" if source.kind == "int" else "zext"
-        text = c.function.let(f"{grow} {kind} {text} to {vector(f'i{result.dtype.bits}', count)}")
+        text = c.function.let(f"{grow} {kind} {_kept_apart(c, kind, text)} to {vector(f'i{result.dtype.bits}', count)}")
     elif result.dtype.bits < source.bits:
         text = _narrow(c, text, source.bits, source.kind == "int", op)
     return c.packed(text, result)
+
+
+def _kept_apart(c: Context, kind: str, text: str) -> str:
+    """The same value; without this LLVM merges an extension into a narrow load and moves the load here."""
+    return c.function.let(f"freeze {kind} {text}")
 
 
 def _from_bool(c: Context, op: Convert) -> str:

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from argus.gfx942.calling import entry
+from argus.gfx942.calls import accepts, bind
 from argus.gfx942.lds import SIZE_BYTES
 from argus.gfx942.mfma import ALIASES, mfma
 from argus.ir import ops
@@ -156,6 +158,8 @@ class _Verifier:
                 self._same(op, op.result, op.value.count, op.value.dtype.name)
             case ops.Mfma():
                 self._mfma(op)
+            case ops.Instruction():
+                self._instruction(op)
             case ops.For():
                 self._loop(op, variables)
             case ops.If():
@@ -225,6 +229,21 @@ class _Verifier:
         ):
             self._same(op, v, count, "f32" if name == "xf32" else name)
         self._same(op, op.result, op.c.count, op.c.dtype.name)
+
+    def _instruction(self, op: ops.Instruction) -> None:
+        row = entry(op.inst)
+        if row is None:
+            raise IrError(f"there is no instruction {op.inst} to be named", op)
+        if len(op.args) != len(row.operands) or len(op.outs) != len(row.results):
+            raise IrError(f"{op.inst} is {row.signature}", op)
+        try:
+            bind(row, {k: int(v) for k, v in op.attrs.items()})
+        except ValueError as error:
+            raise IrError(f"{op.inst}: {error}", op) from None
+        for v, word in (*zip(op.args, row.operands, strict=True), *zip(op.outs, row.results, strict=True)):
+            self._count(op, v, op.outs[0].count)
+            if not accepts(word, v.dtype.name) or (row.packed and v.count % 2):
+                raise IrError(f"{op.inst} is {row.signature}; {v} is {v.type}", op)
 
     def _loop(self, op: ops.For, variables: set[Expr]) -> None:
         if op.var.op != "var" or op.step < 1 or op.var in variables:

@@ -167,6 +167,14 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "functions and kernels.",
     ),
     (
+        "AG122",
+        "instruction-not-callable",
+        "`{name}` is an instruction of the chip, but not a function of the language",
+        "{form}",
+        "Instructions that compute on the elements of tiles can be called by name. Others have a typed form in the "
+        "language, or are the compiler's business; docs/language.md lists them with the reason.",
+    ),
+    (
         "AG201",
         "knob-value",
         "knob {name} cannot be {value}; its values are {legal}",

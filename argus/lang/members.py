@@ -8,7 +8,6 @@ MMA.operand, LDS.xor               layouts, owners and matrix instructions
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from argus.ir.types import DType
 from argus.lang import algebra, arithmetic, builtins, checks, compute, instructions, tile_methods, transfers
 from argus.lang import arguments as want
 from argus.lang.context import Context
+from argus.lang.suggestions import other_form, suggestion
 from argus.lang.values import (
     Annotation,
     Builtin,
@@ -75,9 +75,11 @@ def member(ctx: Context, owner: object, name: str) -> object:
 def namespace_member(ctx: Context, space: Namespace, name: str) -> object:
     found = lookup(space.name, name)
     if found is None:
-        known = names_of(space.name)
-        guess = difflib.get_close_matches(name, known, 1)
-        raise ctx.error("AG110", *([f"did you mean `{guess[0]}`?"] if guess else []), space=space.name, name=name)
+        form = other_form(name)
+        if form and space.name != "ag.check":
+            raise ctx.error("AG122", name=name, form=form)
+        note = suggestion(name, names_of(space.name))
+        raise ctx.error("AG110", *([note] if note else []), space=space.name, name=name)
     return found
 
 
@@ -85,8 +87,9 @@ def names_of(space: str) -> list[str]:
     if space == "ag.check":
         return list(checks.RULES)
     if space == "argus.gfx942":
-        return [*ALIASES, *instructions.ELEMENTWISE, *instructions.CONTROL]
-    return [*builtins.FUNCTIONS, *builtins.CONSTANTS, *algebra.CONSTRUCTORS, "check", "tag", "knob", "kernel"]
+        return [*ALIASES, *instructions.NAMES]
+    own = (*builtins.FUNCTIONS, *builtins.CONSTANTS, *algebra.CONSTRUCTORS, *transfers.FUNCTIONS)
+    return [*own, "check", "tag", "knob", "kernel", *ALIASES, *instructions.NAMES]
 
 
 def lookup(space: str, name: str) -> object | None:
@@ -106,7 +109,7 @@ def lookup(space: str, name: str) -> object | None:
             return Builtin("ag.tag", checks.tag)
         if name == "gfx942":
             return GFX942
-        return matrix(name)
+        return matrix(name) or instructions.instruction(name)
     if space == "argus.gfx942":
         return matrix(name) or instructions.instruction(name)
     if space == "ag.check" and name in checks.RULES:

@@ -25,6 +25,7 @@ from argus.lang.errors import ProgramError
 from argus.lang.signature import Decorator, Signature, read_decorator, read_signature
 from argus.lang.source import MAX_NESTING, text_of, tree_of
 from argus.lang.statements import Interpreter
+from argus.lang.suggestions import other_form, suggestion
 from argus.lang.values import Function, Namespace, Scope
 from argus.layout.expr import ExprError, const
 
@@ -130,11 +131,11 @@ class _Reader:
             if found is None and alias.name in ("knob", "kernel"):
                 found = Namespace(alias.name)
             if found is None:
-                import difflib
-
-                guess = difflib.get_close_matches(alias.name, members.names_of(space.name), 1)
-                notes = [f"did you mean `{guess[0]}`?"] if guess else []
-                raise self.ctx.error("AG104", node, *notes, module=space.name, name=alias.name)
+                form = other_form(alias.name)
+                if form:
+                    raise self.ctx.error("AG122", node, name=alias.name, form=form)
+                note = suggestion(alias.name, members.names_of(space.name))
+                raise self.ctx.error("AG104", node, *([note] if note else []), module=space.name, name=alias.name)
             self.module.names[alias.asname or alias.name] = found
 
     def _language_call(self, node: ast.expr, name: str) -> ast.Call | None:

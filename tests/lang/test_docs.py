@@ -67,7 +67,7 @@ def test_reference_names_everything() -> None:
     for table in (
         builtins.FUNCTIONS, builtins.CONSTANTS, algebra.CONSTRUCTORS, algebra.LAYOUT, algebra.MATRIX, algebra.FRAGMENT,
         tile_methods.TILE, transfers.GLOBAL, transfers.SHARED, transfers.FUNCTIONS, pythonic.STATIC,
-        instructions.ELEMENTWISE, instructions.CONTROL, checks.RULES,
+        instructions.NAMES, checks.RULES,
     ):  # fmt: skip
         missing = [name for name in table if name not in words]
         assert not missing

@@ -320,15 +320,3 @@ ag.check.covers(y)
     assert found["Tag"].name == "part"  # type: ignore[attr-defined]
     assert [op.rule for op in made.body if isinstance(op, ops.Check)] == ["same", "reduced", "covers"]
     assert made.policies == {"waves_per_simd": 2, "agpr": False}
-
-
-def test_named_instructions_are_those_the_compiler_knows() -> None:
-    from argus.compile.instructions import CONTROL, TABLE
-    from argus.lang import instructions
-
-    llvm = {"i32": "i32", "f32": "float"}
-    assert set(instructions.CONTROL) == set(CONTROL)
-    assert set(instructions.ELEMENTWISE) == set(TABLE)
-    for name, row in instructions.ELEMENTWISE.items():
-        assert tuple(llvm[t] for t in row.operands) == TABLE[name].operands
-        assert llvm[row.result] == TABLE[name].result

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from argus.gfx942.calling import entry
 from argus.ir import ops
+from argus.ir.interp import instructions
 from argus.ir.interp.access import Accesses
 from argus.ir.interp.memory import COMPUTED, ZERO, Hazard, Queues, Token
 from argus.ir.interp.numbers import convert, elementwise, matrix_multiply, numpy_dtype
@@ -230,6 +232,8 @@ class Wave:
             case ops.Mfma():
                 a, b, c = (self.read(v, op).data for v in (op.a, op.b, op.c))
                 self.file[op.result] = self.computed(matrix_multiply(op.inst, a, b, c))
+            case ops.Instruction():
+                self.instruction(op)
             case ops.SetPrio() | ops.Tag() | ops.Check():
                 pass
             case _:
@@ -244,6 +248,15 @@ class Wave:
         if len(args) == 1:
             return Register(data, args[0].code)
         return self.computed(data)
+
+    def instruction(self, op: ops.Instruction) -> None:
+        row = entry(op.inst)
+        if row is None:
+            raise InterpError(f"{op.span}: `{op.inst}` is not an instruction that can be named")
+        args = [self.read(v, op) for v in op.args]
+        codes = instructions.moved(row, op, [a.code for a in args], ZERO)
+        for out, data in zip(op.outs, instructions.compute(op, [a.data for a in args]), strict=True):
+            self.file[out] = self.computed(data) if codes is None else Register(data, codes)
 
     def bitcast(self, op: ops.Bitcast, source: Register) -> tuple[NDArray[Any], NDArray[np.int64]]:
         data = np.ascontiguousarray(source.data).view(numpy_dtype(op.result.dtype)).reshape(LANES, op.result.count)

@@ -1,0 +1,11 @@
+import argus as ag
+from argus import bf16, f32, i32
+
+PART = ag.Owner(t=256, e=4, n="t*4 + e")
+
+
+@ag.kernel(threads=256)
+def scale(x: ag.In["N", f32], y: ag.Out["N", f32]):
+    start = 1024 * ag.grid(ag.cdiv(N, 1024))
+    v = x[start].load(PART, width=16)
+    y[start].store(ag.v_med3_f23(v, 0.0, 1.0), width=16)

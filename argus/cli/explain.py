@@ -6,6 +6,8 @@ import argparse
 import importlib
 from typing import Any
 
+from argus.agent.journal import CODES as JOURNAL_CODES
+from argus.agent.providers import CODES as PROVIDER_CODES
 from argus.check.relations import RULES as RELATIONS
 from argus.check.speed import RULES as SPEED
 from argus.cli.options import GOOD, UsageError
@@ -42,7 +44,12 @@ def page_of(code: str) -> str | None:
     if code in RULES:
         return f"# rule {code}\n\n{(importlib.import_module(RULES[code]).__doc__ or '').strip()}\n"
     upper = code.upper()
-    for table, what in ((COMPILE_CODES, "compile error"), (MACHINE_CODES, "report of the machine")):
+    for table, what in (
+        (COMPILE_CODES, "compile error"),
+        (MACHINE_CODES, "report of the machine"),
+        (PROVIDER_CODES, "error of a model provider"),
+        (JOURNAL_CODES, "error of the journal"),
+    ):
         if upper in table:
             return f"# {upper}: {table[upper]} ({what})\n"
     return explain(upper)

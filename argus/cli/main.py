@@ -12,7 +12,9 @@ import sys
 import traceback
 from types import ModuleType
 
-from argus.cli import check, clock, compare, compile, explain, ir, layout, machine, run, time
+from argus.agent.journal import JournalError
+from argus.agent.providers import ProviderError
+from argus.cli import check, clock, compare, compile, explain, history, ir, layout, machine, run, time
 from argus.cli.gate import RefusedError
 from argus.cli.options import GOOD, INVALID, WRONG, UsageError
 from argus.compile.errors import CompileError
@@ -22,10 +24,23 @@ from argus.lang.errors import ProgramError
 from argus.machine import LaunchError as MachineLaunchError
 from argus.machine import LoadError, MachineError
 from argus.tasks.spec import SpecError
+from argus.tasks.task import TaskError
 
 INTERNAL = 70
-USER_ERRORS = (UsageError, LaunchError, MachineLaunchError, LoadError, SpecError, CompileError, HipError, OSError)
-VERBS: tuple[ModuleType, ...] = (check, ir, compile, run, time, compare, clock, layout, explain, machine)
+USER_ERRORS = (
+    UsageError,
+    LaunchError,
+    MachineLaunchError,
+    LoadError,
+    SpecError,
+    CompileError,
+    HipError,
+    JournalError,
+    ProviderError,
+    TaskError,
+    OSError,
+)
+VERBS: tuple[ModuleType, ...] = (check, ir, compile, run, time, compare, clock, layout, explain, machine, history)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from argus.tasks.task import Task
+
 Sizes = Mapping[str, int]
 Verdict = Literal["pass", "fail", "unknown", "error"]
 
@@ -32,6 +34,11 @@ class Problem:
     held_out: tuple[Sizes, ...] = ()
     specials: bool = True
     deterministic: bool = True
+
+    @staticmethod
+    def of(task: Task) -> Problem:
+        """The problem a task poses."""
+        return Problem(task.name, task.source, task.small, task.shapes, task.held_out, task.specials)
 
     def to_json(self) -> dict[str, Any]:
         found = asdict(self)

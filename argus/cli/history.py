@@ -1,0 +1,158 @@
+"""`argus history`, `argus best`, `argus diff`, `argus verify-all`: what the journal of optimisations holds.
+
+argus history [RUN]              the runs; or every candidate of one: what was tried, what the judge said
+argus best [RUN] [-o FILE]       the best kernel of a run, and the way to it
+argus diff A [B] [--run RUN]     what changed from candidate A to B (from its parent, if only one is given)
+argus verify-all                 judges every stored winner again in fresh processes and compares the evidence
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from argus.agent.journal import Journal
+from argus.agent.journal.lineage import Candidate, Story
+from argus.agent.judge import JudgeProcess, Problem
+from argus.cli.options import GOOD, WRONG, UsageError
+
+
+def folder(args: argparse.Namespace) -> Path:
+    """Where the journal is: --journal, $ARGUS_JOURNAL, or ./argus-journal."""
+    return Path(args.journal or os.environ.get("ARGUS_JOURNAL") or "argus-journal")
+
+
+def add_journal(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--journal", metavar="DIR", help="where the journal is (default ./argus-journal)")
+
+
+def register(verbs: Any) -> None:
+    history = verbs.add_parser("history", help="list optimisation runs, or what one of them tried")
+    history.add_argument("run", nargs="?")
+    history.add_argument("--json", action="store_true", help="machine-readable output")
+    best = verbs.add_parser("best", help="the best kernel an optimisation found, and the way to it")
+    best.add_argument("run", nargs="?")
+    best.add_argument("-o", "--output", metavar="FILE", help="write the kernel there")
+    diff = verbs.add_parser("diff", help="what changed between two candidates")
+    diff.add_argument("a")
+    diff.add_argument("b", nargs="?")
+    diff.add_argument("--run")
+    again = verbs.add_parser("verify-all", help="judge every stored winner again in fresh processes")
+    for parser, handler in ((history, show), (best, show_best), (diff, show_diff), (again, verify_all)):
+        add_journal(parser)
+        parser.set_defaults(handler=handler)
+
+
+def show(args: argparse.Namespace) -> int:
+    with Journal.read(folder(args)) as journal:
+        if args.run is None:
+            rows = [Story.of(journal, run.id) for run in journal.runs()]
+            if args.json:
+                print(json.dumps([_run_json(story) for story in rows], indent=2))
+            else:
+                for story in rows:
+                    print(_run_line(story))
+            return GOOD
+        story = Story.of(journal, args.run)
+    if args.json:
+        print(json.dumps({**_run_json(story), "candidates": [_json(c) for c in story.candidates]}, indent=2))
+        return GOOD
+    print(_run_line(story))
+    for candidate in story.candidates:
+        print(_line(candidate))
+    return GOOD
+
+
+def show_best(args: argparse.Namespace) -> int:
+    with Journal.read(folder(args)) as journal:
+        story = Story.of(journal, args.run)
+        best = story.best()
+        if best is None:
+            raise UsageError(f"run {story.run.id} has no candidate that passed")
+        source = journal.text(best.source)
+    if args.output:
+        Path(args.output).write_text(source, encoding="utf-8")
+    print(_run_line(story))
+    for candidate in story.ancestors(best):
+        print(_line(candidate))
+    print(f"evidence {best.judgement['evidence']}")
+    print(f"written to {args.output}" if args.output else source)
+    return GOOD
+
+
+def show_diff(args: argparse.Namespace) -> int:
+    with Journal.read(folder(args)) as journal:
+        story = Story.of(journal, args.run)
+        after = story.candidate(args.b or args.a)
+        if args.b is None and after.parent is None:
+            raise UsageError(f"candidate {after.id} has no parent; name two candidates")
+        before = story.candidate(args.a if args.b else str(after.parent))
+        old, new = (journal.text(c.source).splitlines(keepends=True) for c in (before, after))
+    print("".join(difflib.unified_diff(old, new, before.id, after.id)), end="")
+    return GOOD
+
+
+def verify_all(args: argparse.Namespace) -> int:
+    """Exit 1 if a stored winner does not get the same judgement again."""
+    wrong = 0
+    with Journal.read(folder(args)) as journal:
+        for run in journal.runs():
+            best = Story.of(journal, run.id).best()
+            if best is None:
+                print(f"{run.id}: nothing passed, nothing to verify")
+                continue
+            problem = Problem.from_json(json.loads(journal.text(run.config["problem"])))
+            with JudgeProcess() as judge:
+                again = judge.judge(journal.text(best.source), problem, seed=run.config["seed"])
+            same = again.evidence == best.judgement["evidence"]
+            word = "same evidence" if same else f"{again.verdict}, OTHER evidence ({again.evidence[:12]})"
+            print(f"{run.id}: candidate {best.id} {again.verdict}, {word}" if same else f"{run.id}: {best.id}: {word}")
+            wrong += not same
+    return WRONG if wrong else GOOD
+
+
+def _run_line(story: Story) -> str:
+    best = story.best()
+    passed = sum(c.verdict == "pass" for c in story.candidates)
+    state = "ended" if story.ended is not None else "not ended"
+    time = f"best {best.microseconds:.1f} µs simulated (candidate {best.id})" if best is not None else "nothing passed"
+    return f"{story.run.id}  {story.run.task}  {len(story.candidates)} candidates, {passed} passed, {time}, {state}"
+
+
+def _line(candidate: Candidate) -> str:
+    params = " ".join(f"{name}={value}" for name, value in candidate.params.items())
+    if candidate.microseconds is not None:
+        said = f"{candidate.microseconds:10.1f} µs"
+    else:
+        rules = sorted({v["rule"] for v in candidate.judgement.get("violations", [])})
+        said = f"{candidate.verdict} at {candidate.judgement.get('stage', '?')}: {', '.join(rules)}"
+    return f"  {candidate.id:>8}  {candidate.technique:24} {params:32} {said}"
+
+
+def _run_json(story: Story) -> dict[str, Any]:
+    best = story.best()
+    return {
+        "run": story.run.id,
+        "task": story.run.task,
+        "created": story.run.created,
+        "config": story.run.config,
+        "candidates": len(story.candidates),
+        "best": None if best is None else _json(best),
+        "ended": story.ended,
+    }
+
+
+def _json(candidate: Candidate) -> dict[str, Any]:
+    return {
+        "id": candidate.id,
+        "parent": candidate.parent,
+        "technique": candidate.technique,
+        "params": dict(candidate.params),
+        "source": candidate.source,
+        "microseconds": candidate.microseconds,
+        "judgement": dict(candidate.judgement),
+    }

@@ -93,14 +93,35 @@ def _pair(fn: str, x: Case, y: Case, tables: Tables) -> Case:
         distinct, inverse = np.unique(key, axis=0, return_inverse=True)
     own = _own_position(x), _own_position(y)
     made = []
-    for k in distinct:
+    for n, k in enumerate(distinct):
         sides = tables[int(k[0])], tables[int(k[1])]
         after = k[2 : 2 + tables.width]
         where = k[2 + tables.width :].reshape(2, len(bound))
         term = _term(fn, sides, after, bound, where, tables)
+        if bound and fn == "add" and not _grows(sides, term, tables):
+            after = _side_by_side(sides, after, bound)
+            term = UNKNOWN if (after == CONFLICT).any() else binary_term(tables.terms, fn, sides[0].term, sides[1].term)
+            here = (inverse == n).reshape(shape)
+            kept = np.where((rx == after) & here[..., None], x.offset, y.offset)
+            offset = np.where(here[..., None], np.where(after < 0, 0, kept), offset).astype(np.int32)
         made.append(tables.intern(_joined(fn, *sides, after, own, term, tables)))
     record = np.array(made, dtype=np.int32)[inverse.reshape(-1)].reshape(shape)
     return Case(x.guard, record, offset, np.full(shape, -1, dtype=np.int64))
+
+
+def _grows(sides: tuple[Record, Record], term: int, tables: Tables) -> bool:
+    """The sum of elements at different coordinates is one reduction, as far as is known."""
+    parts = [len(tables.terms[side.term]) for side in sides]
+    return UNKNOWN in (term, sides[0].term, sides[1].term) or len(tables.terms[term]) < sum(parts)
+
+
+def _side_by_side(sides: tuple[Record, Record], after: np.ndarray, bound: list[int]) -> np.ndarray:
+    """Rests of a sum of different things: a statistic is applied to the element, two elements are in conflict."""
+    result = after.copy()
+    for axis in bound:
+        rests = [side.rests[axis] for side in sides]
+        result[axis] = max(rests) if min(rests) == REDUCED and max(rests) >= 0 else CONFLICT
+    return result
 
 
 def _term(

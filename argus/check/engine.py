@@ -26,6 +26,7 @@ from argus.check.rule import Rule
 from argus.check.shield import HELP, Shielded, internal
 from argus.check.speed import RULES as SPEED
 from argus.check.speed import Speed
+from argus.check.value import Valued
 from argus.check.stats import effort
 from argus.ir import ops
 from argus.ir.kernel import Kernel
@@ -37,15 +38,16 @@ ANSWERED = frozenset({"conform", "race_free", "fresh", "in_bounds", "reduced", "
 
 MAX_QUESTIONS = 20
 """How many undecided questions a report carries."""
-SPECIFIED = ("placed", "reduced", "covers")
+SPECIFIED = ("value", "placed", "reduced", "covers")
 """Rules that a specification implies."""
 
 
 def check(kernel: Kernel) -> Report:
     """Decide every implied and stated rule of the kernel."""
     return decide(
-        kernel, [Conform(), RaceFree(), Fresh(), InBounds(), Placed(), Reduced(), Covers(), Relations(), Speed()]
-    )  # fmt: skip
+        kernel,
+        [Conform(), RaceFree(), Fresh(), InBounds(), Valued(), Placed(), Reduced(), Covers(), Relations(), Speed()],
+    )
 
 
 def decide(kernel: Kernel, rules: Iterable[Rule]) -> Report:

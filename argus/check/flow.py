@@ -113,6 +113,8 @@ class Flow:
         self.sound = Silence(tuple(listeners))
         self.problems: list[tuple[Op, str]] = []
         self.refuted = False
+        self.agreed: set[tuple[int, tuple[Expr, ...]]] = set()
+        """Stores (op, facts of the path) whose value was proved equal to the specification's."""
         self.contract = frozenset(
             self.tables.axes[str(name)]
             for op in ops.walk(kernel.body)

@@ -67,12 +67,15 @@ class Placed(Rule):
         if self.spec is None or access.memory is not self.spec.output:
             return
         aim = target(self.flow, op, access)
+        agreed = (op.id, place.facts) in self.flow.agreed
         failures = [_open(op, place, why) for why in self.spec.unjudged]
         for case in self.flow.prune(value).cases:
-            failures += self._compare(op, place, case, aim)
+            failures += self._compare(op, place, case, aim, agreed)
         self.found.add(op, place.facts, failures)
 
-    def _compare(self, op: ops.Store | ops.Atomic, place: Place, case: Case, aim: Target) -> list[Misplaced]:
+    def _compare(
+        self, op: ops.Store | ops.Atomic, place: Place, case: Case, aim: Target, agreed: bool
+    ) -> list[Misplaced]:
         assert self.spec is not None
         tables = self.flow.tables
         own = tables.tensor_axes[self.spec.output]
@@ -88,7 +91,7 @@ class Placed(Rule):
                 failure = self._first(op, place, case, aim, axis, there, wrong)
                 if failure is not None:
                     return [failure]
-        why = self._unjudged(case, active)
+        why = "" if agreed else self._unjudged(case, active)
         return [_open(op, place, why)] if why else []
 
     def _unjudged(self, case: Case, active: np.ndarray) -> str:

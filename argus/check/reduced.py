@@ -14,16 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
+from argus.check.agreement import Judge, incomplete, ranges
 from argus.check.flow import Flow, Place, bounds_of
+from argus.check.intervals import intervals
+from argus.check.meaning import extent_of
 from argus.check.report import Counterexample, Operand, Verdict
 from argus.check.rule import Findings, Rule
 from argus.check.search import launches
-from argus.check.tables import Item, Slots, Sum
-from argus.check.tags import Tags
+from argus.check.tables import Sum
+from argus.check.tags import Case, Tags
+from argus.check.terms import UNKNOWN, Reduce
 from argus.ir import interp, ops
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Access, Op, Tensor
@@ -31,7 +34,6 @@ from argus.ir.types import Span, Value
 from argus.layout import expr as E
 from argus.layout.expr import Expr, ExprError
 
-Interval = tuple[Expr, Expr]
 ADVICE = "only sums accumulated by MFMAs are counted; compare the result of a run with the specification: argus run"
 
 
@@ -52,6 +54,7 @@ class Reduced(Rule):
         super().begin(flow)
         self.found: Findings[Gap] = Findings()
         self.spec = flow.spec
+        self.judge = Judge(flow)
 
     def mark(self) -> int:
         return self.found.mark()
@@ -60,13 +63,18 @@ class Reduced(Rule):
         self.found.rewind(position)
 
     def global_store(self, op: ops.Store | ops.Atomic, place: Place, access: Access, value: Tags) -> None:
+        specified = self.spec is not None and access.memory is self.spec.output
+        if specified and (op.id, place.facts) in self.flow.agreed:
+            if self.spec is not None and (self.spec.summed or self.spec.unreduced):
+                self.found.add(op, place.facts, [])
+            return
         self._statistics(op, place, value)
-        if self.spec is None or access.memory is not self.spec.output:
+        if self.spec is None or not specified:
             return
         if self.spec.unreduced:
             self.found.add(op, place.facts, [Gap(-1, why) for why in self.spec.unreduced])
         for axis in sorted(self.spec.summed):
-            extent = _extent(self.flow, axis)
+            extent = extent_of(self.flow.tables, axis)
             if extent is not None:
                 self._decide(op, place, value, axis, E.const(0), extent)
             else:
@@ -74,13 +82,18 @@ class Reduced(Rule):
                 self.found.add(op, place.facts, [Gap(-1, f"{name} has different extents in different tensors")])
 
     def _statistics(self, op: ops.Store | ops.Atomic, place: Place, value: Tags) -> None:
-        """Sums and maxima by elementwise functions and lane exchanges: what went into them is not tracked."""
-        behind = {a for c in value.cases for n in np.unique(c.record) for a in self.flow.tables[int(n)].statistics}
-        for axis in sorted(behind):
-            name = self.flow.tables.axis_names[axis]
-            self.found.add(
-                op, place.facts, [Gap(-1, f"a reduction over {name} went into it that is not proved complete")]
-            )
+        """Sums and maxima by elementwise functions and lane exchanges must be over the whole axis."""
+        tables = self.flow.tables
+        for case in self.flow.prune(value).cases:
+            active = np.broadcast_to(place.active[..., None], case.record.shape)
+            for number in np.unique(case.record[active]):
+                for axis in sorted(tables[int(number)].statistics):
+                    gap = Gap(-1, f"a reduction over {tables.axis_names[axis]} went into it that is not proved complete")
+                    self.found.add(op, place.facts, [gap] if self._open(place, case, int(number), axis) else [])
+
+    def _open(self, place: Place, case: Case, number: int, axis: int) -> bool:
+        known = self._known(place, case, number)
+        return incomplete(self.flow, self.judge, self.flow.tables[number], axis, known)
 
     def stated(self, op: ops.Check, place: Place, values: Mapping[Value, Tags]) -> None:
         if op.rule != "reduced":
@@ -101,9 +114,28 @@ class Reduced(Rule):
                 record = self.flow.tables[int(number)]
                 sums = Sum("zero", ()) if record.kind == "zero" else record.sums
                 why = complete(self.flow, facts, sums, axis, low, high)
+                if why is not None and self._whole(place, case, int(number), axis, low, high):
+                    why = None
                 if why is not None:
                     gaps.append(Gap(axis, why))
         self.found.add(op, place.facts, gaps)
+
+    def _whole(self, place: Place, case: Case, number: int, axis: int, low: Expr, high: Expr) -> bool:
+        """By its term: the value is a multiple of one sum over the axis, and that runs over [low, high), masks
+        included."""
+        tables = self.flow.tables
+        if low is not E.const(0) or extent_of(tables, axis) is not high or tables[number].term == UNKNOWN:
+            return False
+        term = self.judge.resolved(tables[number].term, self._known(place, case, number))
+        if len(tables.terms[term]) != 1:
+            return False
+        factors = [tables.terms.atoms[n] for n, _ in tables.terms[term][0][0][0]]
+        sums = [a for a in factors if isinstance(a, Reduce) and a.axis == axis]
+        return len(sums) == 1 and sums[0].op == "sum" and sums[0].domain is not None
+
+    def _known(self, place: Place, case: Case, number: int) -> tuple[Expr, ...]:
+        active = np.broadcast_to(place.active[..., None], case.record.shape)
+        return (*place.facts, case.guard, *ranges(self.flow, case, number, active))
 
     def verdicts(self, flow: Flow) -> list[Verdict]:
         return [self._verdict(flow, span) for span in self.found.spans()]
@@ -121,16 +153,6 @@ class Reduced(Rule):
             if example is not None:
                 return Verdict("reduced", "refuted", span, first.op.id, "interpreter", counterexample=example)
         return Verdict("reduced", "unknown", span, first.op.id, "enumeration+z3", reason=gaps[0].why, help=ADVICE)
-
-
-def _extent(flow: Flow, axis: int) -> Expr | None:
-    """The common extent of an axis in all tensors that are read."""
-    found = {
-        tensor.shape[numbers.index(axis)]
-        for tensor, numbers in flow.tables.tensor_axes.items()
-        if tensor.read and axis in numbers
-    }
-    return next(iter(found)) if len(found) == 1 else None
 
 
 def complete(flow: Flow, facts: tuple[Expr, ...], sums: Sum | None, axis: int, low: Expr, high: Expr) -> str | None:
@@ -152,75 +174,17 @@ def complete(flow: Flow, facts: tuple[Expr, ...], sums: Sum | None, axis: int, l
         edge = following[1]
     if flow.prover.holds(facts, edge.eq(high)) is True:
         return None
-    padded = _extent(flow, axis)
+    padded = extent_of(flow.tables, axis)
     if padded is high and flow.prover.holds(facts, edge.ge(high)) is True:
         return None
     return f"the accumulated {name} end at {edge}, not at {high}"
-
-
-def intervals(flow: Flow, facts: tuple[Expr, ...], items: tuple[Item, ...], axis: int) -> list[Interval] | str:
-    """The indices as disjoint intervals [from, to), each index once; or why that is not so."""
-    by_start: dict[Expr, list[int]] = {}
-    result: list[Interval] = []
-    for item in items:
-        if isinstance(item, Slots):
-            if item.axis != axis:
-                return f"the sum also runs over {flow.tables.axis_names[item.axis]}"
-            by_start.setdefault(item.rest, []).extend(item.offsets)
-    for rest, offsets in by_start.items():
-        ordered = sorted(offsets)
-        if len(set(ordered)) != len(ordered):
-            twice = next(x for x, y in pairwise(ordered) if x == y)
-            return f"{flow.tables.axis_names[axis]} {rest + twice} is accumulated twice"
-        result += [(rest + first, rest + (last + 1)) for first, last in _runs(ordered)]
-    for item in items:
-        if not isinstance(item, Slots):
-            bound = (*facts, item.var.ge(item.lo), item.var.lt(item.hi))
-            inner = intervals(flow, bound, item.items, axis)
-            if isinstance(inner, str):
-                return inner
-            joined = _joined(flow, bound, inner)
-            if len(joined) != 1:
-                return "an iteration accumulates several separate ranges"
-            start, end = joined[0]
-            width = E.as_expr(end - start)
-            step = E.as_expr(start.subst({item.var: item.var + item.step}) - start)
-            if flow.prover.holds(bound, step.eq(width)) is not True or item.var in width.free():
-                return f"an iteration accumulates {width} indices but the next one starts {step} further"
-            result.append((start.subst({item.var: item.lo}), start.subst({item.var: item.hi})))
-    return result
-
-
-def _runs(ordered: list[int]) -> list[tuple[int, int]]:
-    runs: list[tuple[int, int]] = []
-    for value in ordered:
-        if runs and runs[-1][1] + 1 == value:
-            runs[-1] = (runs[-1][0], value)
-        else:
-            runs.append((value, value))
-    return runs
-
-
-def _joined(flow: Flow, facts: tuple[Expr, ...], pieces: list[Interval]) -> list[Interval]:
-    """Adjacent intervals put together."""
-    result = list(pieces)
-    changed = True
-    while changed and len(result) > 1:
-        changed = False
-        for x in result:
-            y = next((p for p in result if p is not x and flow.prover.holds(facts, x[1].eq(p[0])) is True), None)
-            if y is not None:
-                result = [p for p in result if p is not x and p is not y] + [(x[0], y[1])]
-                changed = True
-                break
-    return result
 
 
 def _counterexample(flow: Flow, axis: int, span: Span, op: int) -> Counterexample | None:
     """Launch small sizes with ones at chosen indices; a sum that counts wrong is narrowed down to one index."""
     kernel, name = flow.kernel, flow.tables.axis_names[axis]
     outputs = [t for t in kernel.tensors if t.written and not t.read]
-    extent = _extent(flow, axis)
+    extent = extent_of(flow.tables, axis)
     if extent is None or len(outputs) != 1:
         return None
     for sizes in _by_length(kernel, extent):

@@ -146,10 +146,16 @@ class Relations(Rule):
     def _values(self, op: ops.Check, place: Place, values: list[Tags], axis: int, across: bool) -> None:
         """Equal coordinate on the axis: of all elements of a lane (`aligned`), or element by element (`same`)."""
         name = self.flow.tables.axis_names[axis]
-        if any(len(v.cases) != 1 for v in values):
-            self._add(op, "unknown", f"the values have several alternatives for {name}")
-            return
-        columns = [self._coordinates(v.cases[0], axis) for v in values]
+        tables = self.flow.tables
+        columns = []
+        for value in values:
+            found = [self._coordinates(c, axis) for c in value.cases]
+            zero = [tables.kinds(c.record) == {"zero"} for c in value.cases]
+            found = [column for column, nothing in zip(found, zero, strict=True) if not nothing] or found
+            if any(not all(np.array_equal(a, b) for a, b in zip(found[0], other, strict=True)) for other in found):
+                self._add(op, "unknown", f"the values have several alternatives for {name}")
+                return
+            columns.append(found[0])
         if any((rest < 0).any() for rest, _ in columns):
             self._add(op, "unknown", f"a value has no single {name}")
             return

@@ -178,6 +178,16 @@ class Terms:
 
     # -- what a term depends on ------------------------------------------------------------------------------------
 
+    def coefficients(self, term: int) -> Iterable[float]:
+        """All numbers in a term."""
+        pending, seen = [term], {term}
+        while pending:
+            for (factors, exponent), c in self._polys[pending.pop()]:
+                yield c
+                inner = [exponent, *(t for n, _ in factors for t in parts_of(self.atoms[n]))]
+                pending += [t for t in inner if t not in seen and t != UNKNOWN]
+                seen.update(inner)
+
     def axes(self, term: int) -> frozenset[int]:
         """Axes on which the term depends on the own coordinate."""
         if term not in self._axes:
@@ -463,31 +473,44 @@ class Terms:
 
     # -- rewriting -------------------------------------------------------------------------------------------------
 
-    def rewritten(self, term: int, change: Callable[[Atom], int | None], memo: dict[int, int]) -> int:
+    def rewritten(
+        self,
+        term: int,
+        change: Callable[[Atom], int | None],
+        memo: dict[int, int],
+        number: Callable[[float], float] | None = None,
+    ) -> int:
         """The term built anew with atoms replaced: `change` gives a term, or None to keep the atom, its parts
-        rewritten."""
+        rewritten. `number` replaces coefficients."""
         if term in (UNKNOWN, ZERO, ONE):
             return term
         if term in memo:
             return memo[term]
         total = ZERO
         for (factors, exponent), c in self._polys[term]:
-            product = self.constant(c)
+            product = self.constant(c if number is None else number(c))
             if exponent != ZERO:
-                product = self.multiply(product, self.exp2(self.rewritten(exponent, change, memo)))
-            for number, twice in factors:
-                product = self.multiply(product, self.power(self._replaced(self.atoms[number], change, memo), twice))
+                product = self.multiply(product, self.exp2(self.rewritten(exponent, change, memo, number)))
+            for n, twice in factors:
+                atom = self._replaced(self.atoms[n], change, memo, number)
+                product = self.multiply(product, self.power(atom, twice))
             total = self.add(total, product)
         memo[term] = total
         return total
 
-    def _replaced(self, atom: Atom, change: Callable[[Atom], int | None], memo: dict[int, int]) -> int:
+    def _replaced(
+        self,
+        atom: Atom,
+        change: Callable[[Atom], int | None],
+        memo: dict[int, int],
+        number: Callable[[float], float] | None,
+    ) -> int:
         changed = change(atom)
         if changed is not None:
             return changed
 
         def inner(term: int) -> int:
-            return self.rewritten(term, change, memo)
+            return self.rewritten(term, change, memo, number)
 
         match atom:
             case Apply(fn=("max" | "min") as fn, args=args):

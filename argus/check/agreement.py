@@ -1,0 +1,178 @@
+"""Does the term of a stored element say the same as the specification's?
+
+The kernel's term is brought into the form of the specification's, bottom up, under what is known where it is stored:
+
+    reduction    what it has taken becomes the whole axis, if it is: every coordinate of the axis that the masks inside
+                 let through is taken once (sums; at least once for maxima), and what is taken beyond the axis is zero
+                 (a leaf there is) or masked
+    mask         dropped where it always holds, made zero where it never does, written like an equivalent one of the
+                 specification
+    number       a coefficient within 1e-6 of one of the specification's is that one
+
+Then equal terms are the same number. Stored elements are known to lie inside the output; elsewhere nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import inf
+
+import numpy as np
+
+from argus.check.flow import Flow
+from argus.check.intervals import intervals, joined
+from argus.check.meaning import domain, extent_of
+from argus.check.tables import Item, Record, Slots
+from argus.check.tables import Repeat as Repeated
+from argus.check.tags import Case
+from argus.check.taken import Part, Taken
+from argus.check.terms import ONE, UNKNOWN, ZERO, Atom, Leaf, Reduce, Terms, Where, own
+from argus.layout import expr as E
+from argus.layout.expr import Expr
+
+Facts = tuple[Expr, ...]
+CLOSE = 1e-6
+
+
+@dataclass(slots=True)
+class Judge:
+    """Resolves terms under facts, with the conditions and numbers of a specification to aim at."""
+
+    flow: Flow
+    conditions: list[Expr] = field(default_factory=list)
+    numbers: list[float] = field(default_factory=list)
+    _known: dict[tuple[int, Facts], int] = field(default_factory=dict)
+
+    @property
+    def terms(self) -> Terms:
+        return self.flow.tables.terms
+
+    def aim(self, term: int, facts: Facts) -> int:
+        """Resolve the specification's term and remember how it is written."""
+        goal = self.resolved(term, facts)
+        atoms = list(self.terms.inside(goal))
+        self.conditions = list(dict.fromkeys(a.condition for a in atoms if isinstance(a, Where)))
+        self.numbers = sorted(set(self.terms.coefficients(goal)))
+        return goal
+
+    def resolved(self, term: int, facts: Facts) -> int:
+        key = term, facts
+        if key not in self._known:
+            memo: dict[int, int] = {}
+            self._known[key] = self.terms.rewritten(term, lambda a: self._changed(a, facts), memo, self._snapped)
+        return self._known[key]
+
+    def _snapped(self, c: float) -> float:
+        near = [n for n in self.numbers if abs(n - c) <= CLOSE * abs(n)]
+        return near[0] if near else c
+
+    def _changed(self, atom: Atom, facts: Facts) -> int | None:
+        if isinstance(atom, Where):
+            return self._mask(atom, facts)
+        if isinstance(atom, Reduce):
+            outside = tuple(f for f in facts if own(atom.axis) not in f.free())
+            whole = atom.domain if atom.domain is not None else self._whole(atom, outside)
+            if whole is None:
+                return None
+            body = self.resolved(atom.body, (*outside, *whole.args))
+            return self.terms.reduce(atom.op, atom.axis, body, (), whole)
+        return None
+
+    def _mask(self, atom: Where, facts: Facts) -> int:
+        if self._holds(facts, atom.condition):
+            return self.resolved(atom.yes, facts)
+        if self._holds(facts, E.lnot(atom.condition)):
+            return self.resolved(atom.no, facts)
+        condition = atom.condition
+        for wanted in self.conditions:
+            if self._holds((*facts, condition), wanted) and self._holds((*facts, wanted), condition):
+                condition = wanted
+                break
+        return self.terms.where(condition, self.resolved(atom.yes, facts), self.resolved(atom.no, facts))
+
+    def _holds(self, facts: Facts, goal: Expr) -> bool:
+        return self.flow.prover.holds(facts, goal) is True
+
+    def _whole(self, atom: Reduce, facts: Facts) -> Expr | None:
+        """The whole axis, if that is what the reduction has taken."""
+        extent = extent_of(self.flow.tables, atom.axis)
+        found = None if extent is None else self._interval(atom, facts)
+        if extent is None or found is None:
+            return None
+        here = own(atom.axis)
+        whole = domain(atom.axis, extent)
+        taken = (here.ge(found[0]), here.lt(found[1]))
+        masks = self._masks(atom)
+        if not self._holds((*facts, *whole.args, *masks), E.land(*taken)):
+            return None
+        if not self._vanishes(atom, extent) and not self._holds((*facts, *taken, *masks), whole):
+            return None
+        return whole
+
+    def _interval(self, atom: Reduce, facts: Facts) -> tuple[Expr, Expr] | None:
+        pieces = intervals(self.flow, facts, as_items(atom.taken, atom.axis), atom.axis)
+        if isinstance(pieces, str):
+            return None
+        runs = joined(self.flow, facts, pieces)
+        return runs[0] if len(runs) == 1 else None
+
+    def _masks(self, atom: Reduce) -> Facts:
+        """Conditions outside of which the body counts for nothing."""
+        if atom.op != "sum":
+            inner = self.terms.as_atom(atom.body)
+            neutral = -inf if atom.op == "max" else inf
+            masked = isinstance(inner, Where) and self.terms.value(inner.no) == neutral
+            return (inner.condition,) if masked and isinstance(inner, Where) else ()
+        return tuple(
+            a.condition for a in self._factors(atom) if isinstance(a, Where) and (a.yes, a.no) == (ONE, ZERO)
+        )  # fmt: skip
+
+    def _factors(self, atom: Reduce) -> Iterable[Atom]:
+        poly = self.terms[atom.body]
+        return [self.terms.atoms[n] for n, twice in poly[0][0][0] if twice > 0] if len(poly) == 1 else []
+
+    def _vanishes(self, atom: Reduce, extent: Expr) -> bool:
+        """Beyond the axis the body is zero, because a tensor's element is."""
+        if atom.op != "sum":
+            return False
+        tensors = {t.name: t for t in self.flow.kernel.tensors}
+        for factor in self._factors(atom):
+            if isinstance(factor, Leaf) and atom.axis in factor.axes:
+                if tensors[factor.tensor].shape[factor.axes.index(atom.axis)] is extent:
+                    return True
+        return False
+
+
+def as_items(items: Taken, axis: int) -> tuple[Item, ...]:
+    """What was taken, in the form in which sums of matrix instructions are counted."""
+    result: list[Item] = []
+    for item in items:
+        if isinstance(item, Part):
+            offsets = tuple(item.low + i for i in range(item.mask.bit_length()) if item.mask >> i & 1)
+            result.append(Slots(axis, item.rest, offsets))
+        else:
+            result.append(Repeated(item.var, item.lo, item.hi, item.step, as_items(item.items, axis)))
+    return tuple(result)
+
+
+def ranges(flow: Flow, case: Case, number: int, active: np.ndarray) -> Facts:
+    """Where the elements with this record stand on every axis."""
+    here = (case.record == number) & active
+    facts: list[Expr] = []
+    for axis, rest in enumerate(flow.tables[number].rests):
+        if rest >= 0:
+            offsets = case.offset[..., axis][here]
+            symbolic = flow.tables.rests[rest]
+            facts += [own(axis).ge(symbolic + int(offsets.min())), own(axis).le(symbolic + int(offsets.max()))]
+    return tuple(facts)
+
+
+def incomplete(flow: Flow, judge: Judge, record: Record, axis: int, facts: Facts) -> bool:
+    """A reduction over the axis went into the element that is not known to be over all of it."""
+    if record.term == UNKNOWN:
+        return True
+    resolved = judge.resolved(record.term, facts)
+    return any(
+        isinstance(a, Reduce) and a.axis == axis and a.domain is None for a in flow.tables.terms.inside(resolved)
+    )

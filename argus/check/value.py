@@ -1,0 +1,182 @@
+"""Rule `value`: what is stored is what the specification says, as a formula.
+
+Proved, when the kernel says what it computes: for every store to the output, every thread, element, path and size, the
+term of the stored element (`terms`) equals the specification's (`meaning`), where tensors stand at the element's own
+coordinates; `placed` proves that these are the coordinates it is stored at. So `x + x` for `x + y`, `2 * x` for `x`, a
+forgotten operand, a row sum over too few lanes or an accumulator that was not rescaled are not proved.
+
+Equal means: as formulas over real numbers, by the rules of `terms`. Rounding, overflow of intermediate results and
+division of zero by zero are not covered, except that an exponential is only taken apart where it cannot overflow
+(`worth`). Conversions between floating types count as exact.
+
+A refutation is a small launch with random inputs, executed by the interpreter, whose result is far from the
+specification evaluated in float64: further than a quarter of the value, since intermediate results may be narrow types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from argus.check.accesses import target
+from argus.check.agreement import Judge, ranges
+from argus.check.flow import Flow, Place, bounds_of
+from argus.check.meaning import meaning
+from argus.check.report import Counterexample, Operand, Verdict
+from argus.check.rule import Findings, Rule
+from argus.check.search import varied
+from argus.check.spec import Unreadable
+from argus.check.tags import Case, Tags
+from argus.check.terms import UNKNOWN, own
+from argus.check.termtext import shown
+from argus.ir import interp, ops
+from argus.ir.interp.numbers import numpy_dtype
+from argus.ir.kernel import Kernel
+from argus.ir.ops import Access
+from argus.ir.types import Span
+from argus.layout.expr import Expr, ExprError
+from argus.tasks.spec import SpecError, evaluate, parse
+
+FAR = 0.25
+ADVICE = "compare the result of a run with the specification: argus run"
+Facts = tuple[Expr, ...]
+
+
+class Valued(Rule):
+    """Listens to stores to the output of the specification."""
+
+    name = "value"
+
+    def begin(self, flow: Flow) -> None:
+        super().begin(flow)
+        self.found: Findings[str] = Findings()
+        self.spec = flow.spec
+        self.judge = Judge(flow)
+        self.goal = UNKNOWN
+        self.unread = ""
+        self.inside: Facts = ()
+        if self.spec is None:
+            return
+        tied = self.spec.placed | self.spec.partly
+        facts: list[Expr] = []
+        for axis, position in tied.items():
+            facts += [own(axis).ge(0), own(axis).lt(self.spec.output.shape[position])]
+            same = min(a for a, p in tied.items() if p == position)
+            facts += [own(axis).eq(own(same))] if same != axis else []
+        self.inside = tuple(facts)
+        try:
+            if self.spec.unjudged:
+                raise Unreadable(self.spec.unjudged[0])
+            self.goal = self.judge.aim(meaning(flow.kernel, self.spec, flow.tables), self.inside)
+        except (Unreadable, ExprError) as error:
+            self.unread = str(error)
+
+    def mark(self) -> int:
+        return self.found.mark()
+
+    def rewind(self, position: int) -> None:
+        self.found.rewind(position)
+
+    def global_store(self, op: ops.Store | ops.Atomic, place: Place, access: Access, value: Tags) -> None:
+        if self.spec is None or access.memory is not self.spec.output:
+            return
+        why = self.unread or self.disagreement(op, place, access, value)
+        self.found.add(op, place.facts, [why] if why else [])
+        if not why:
+            self.flow.agreed.add((op.id, place.facts))
+
+    def disagreement(self, op: ops.Store | ops.Atomic, place: Place, access: Access, value: Tags) -> str:
+        """Empty when every stored element is worth what the specification says, else why not."""
+        if isinstance(op, ops.Atomic):
+            return "what several updates of one element add up to is not followed"
+        aim = target(self.flow, op, access)
+        active = np.broadcast_to((place.active & aim.active)[..., None], aim.case.record.shape)
+        for case in self.flow.prune(value).cases:
+            for number in np.unique(case.record[active]):
+                why = self._compare(place, case, int(number), active)
+                if why:
+                    return why
+        return ""
+
+    def _compare(self, place: Place, case: Case, number: int, active: NDArray[np.bool_]) -> str:
+        tables = self.flow.tables
+        record = tables[number]
+        if record.kind in ("lost", "unwritten"):
+            return record.why or "it comes from LDS that was never written"
+        if record.term == UNKNOWN or record.part != (0, 1):
+            return "what is stored was computed in a way that is not followed"
+        general = (*self.inside, *place.facts, case.guard)
+        term = self.judge.resolved(record.term, general)
+        if term != self.goal:
+            term = self.judge.resolved(record.term, (*general, *ranges(self.flow, case, number, active)))
+        homeless = [a for a in tables.terms.axes(term) if record.rests[a] < 0]
+        if term == self.goal and not homeless:
+            return ""
+        return f"what is stored is `{shown(term, tables)}`, the specification says `{shown(self.goal, tables)}`"
+
+    def verdicts(self, flow: Flow) -> list[Verdict]:
+        return [self._verdict(flow, span) for span in self.found.spans()]
+
+    def _verdict(self, flow: Flow, span: Span) -> Verdict:
+        entries = self.found.at(span)
+        first = entries[0]
+        failures = [f for entry in entries for f in entry.failures]
+        if not failures:
+            bounds = bounds_of((*flow.prover.base, *first.facts))
+            return Verdict("value", "proved", span, first.op.id, "terms+z3", sites=len(entries), bounds=bounds)
+        example = None if flow.refuted else counterexample(flow, span, first.op.id)
+        if example is not None:
+            return Verdict("value", "refuted", span, first.op.id, "interpreter", counterexample=example)
+        return Verdict("value", "unknown", span, first.op.id, "terms+z3", reason=failures[0], help=ADVICE)
+
+
+def counterexample(flow: Flow, span: Span, op: int) -> Counterexample | None:
+    """The first small launch whose result is far from the specification."""
+    assert flow.spec is not None
+    output = flow.spec.output
+    for sizes in varied(flow.kernel):
+        found = _far(flow.kernel, output.name, sizes)
+        if found is not None:
+            at, got, want = found
+            coords = dict(zip(output.axes, at, strict=True))
+            named = ", ".join(f"{axis}={c}" for axis, c in coords.items())
+            text = f"{output.name}[{named}] is {got:.6g}, the specification gives {want:.6g}"
+            operand = Operand("value", 0, 0, text, output.name, coords, span=span)
+            hint = "compare what is computed with the specification, operand by operand"
+            message = "the kernel computes something else than it says"
+            return Counterexample("value", span, op, message, sizes, (0, 0, 0), {}, 0, (operand,), hint)
+    return None
+
+
+def _far(kernel: Kernel, output: str, sizes: Mapping[str, int]) -> tuple[tuple[int, ...], float, float] | None:
+    assert kernel.computes
+    dice = np.random.default_rng(1)
+    arrays: dict[str, NDArray[Any]] = {}
+    for tensor in kernel.tensors:
+        shape = interp.extents(tensor, sizes)
+        if tensor.read and tensor.dtype.kind == "float":
+            arrays[tensor.name] = dice.standard_normal(shape).astype(numpy_dtype(tensor.dtype))
+        elif tensor.read:
+            arrays[tensor.name] = dice.integers(0, 4, shape).astype(numpy_dtype(tensor.dtype))
+    scalars = {s.name: 0.75 if s.dtype.kind == "float" else 3 for s in kernel.scalars}
+    try:
+        outcome = interp.run(kernel, arrays, sizes, scalars=scalars)
+        with np.errstate(all="ignore"):
+            wanted = evaluate(parse(kernel.computes), arrays, {**sizes, **scalars})
+    except (interp.InterpError, ExprError, SpecError):
+        return None
+    got = np.asarray(outcome.arrays[output]).astype(np.float64)
+    usable = np.isfinite(wanted.value) & np.isfinite(wanted.error)
+    if got.shape != wanted.value.shape or not usable.any():
+        return None
+    typical = float(np.sqrt(np.mean(wanted.value[usable] ** 2)))
+    with np.errstate(invalid="ignore"):
+        limit = FAR * (np.abs(wanted.value) + typical) + 16 * wanted.error
+        wrong = usable & ~(np.abs(got - wanted.value) <= limit)
+    if not wrong.any():
+        return None
+    at = tuple(int(n) for n in np.argwhere(wrong)[0])
+    return at, float(got[at]), float(wanted.value[at])

@@ -1,8 +1,8 @@
 """Layer normalisation of rows: Y = (X - mean) * rsqrt(variance + eps) * W + B. f32, bf16 or f16, f32 arithmetic.
 
-The variance is the mean of squared deviations from the mean, not a difference of large numbers. `layernorm` holds a row in
-registers: it is read once and written once. A row belongs to WAVES waves (with one, four rows to a workgroup); a thread
-holds CHUNKS times 16 bytes of it. `layernorm_long` walks rows that do not fit, three times.
+The variance is the mean of squared deviations from the mean, not a difference of large numbers. `layernorm` holds a row
+in registers: it is read once and written once. A row belongs to WAVES waves (with one, four rows to a workgroup); a
+thread holds CHUNKS times 16 bytes of it. `layernorm_long` walks rows that do not fit, three times.
 """
 
 import argus as ag
@@ -40,10 +40,15 @@ def total(x):
     return parts.load(EACH, width=4).sum("w")
 
 
+MEAN = "sum(X[m, j], j) / N"
+VARIANCE = f"sum((X[m, k] - {MEAN}) * (X[m, k] - {MEAN}), k) / N"
+MEANS = f"Y[m, n] = (X[m, n] - {MEAN}) * rsqrt({VARIANCE} + eps) * W[n] + B[n]"
+
+
 @ag.kernel(
     threads=LANES * ROWS,
     requires=f"M >= 1 and N >= 1 and N <= {SPAN} and N % {WIDTH // SIZE} == 0",
-    computes="Y[m, n] = (X[m, n] - sum(X[m, j], j) / N) * rsqrt(sum((X[m, k] - sum(X[m, j], j) / N) * (X[m, k] - sum(X[m, j], j) / N), k) / N + eps) * W[n] + B[n]",
+    computes=MEANS,
     example=dict(M=6, N=200),
 )
 def layernorm(X: ag.In["M N", T], W: ag.In["N", T], B: ag.In["N", T], Y: ag.Out["M N", T], eps: f32):
@@ -59,7 +64,7 @@ def layernorm(X: ag.In["M N", T], W: ag.In["N", T], B: ag.In["N", T], Y: ag.Out[
 @ag.kernel(
     threads=LANES * ROWS,
     requires=f"M >= 1 and N >= 1 and N % {WIDTH // SIZE} == 0",
-    computes="Y[m, n] = (X[m, n] - sum(X[m, j], j) / N) * rsqrt(sum((X[m, k] - sum(X[m, j], j) / N) * (X[m, k] - sum(X[m, j], j) / N), k) / N + eps) * W[n] + B[n]",
+    computes=MEANS,
     example=dict(M=6, N=3000),
 )
 def layernorm_long(X: ag.In["M N", T], W: ag.In["N", T], B: ag.In["N", T], Y: ag.Out["M N", T], eps: f32):

@@ -66,7 +66,7 @@ def decide(kernel: Kernel, rules: Iterable[Rule]) -> Report:
         return Report(kernel, tuple(rule.failure(kernel) for rule in shielded), perf_counter() - start)
     stats = {"walk": perf_counter() - start - sum(rule.seconds for rule in shielded)}
     verdicts: list[Verdict] = []
-    for rule in shielded:
+    for rule in sorted(shielded, key=lambda rule: rule.name == "value"):  # last: it runs the kernel if nobody refuted
         verdicts += rule.verdicts(flow)
         flow.refuted = any(v.status == "refuted" for v in verdicts)
         stats[rule.name] = rule.seconds

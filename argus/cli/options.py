@@ -23,7 +23,8 @@ def add_kernel_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="machine-readable output")
 
 
-def _pairs(texts: list[str], flag: str) -> dict[str, str]:
+def pairs(texts: list[str], flag: str) -> dict[str, str]:
+    """The NAME=VALUE pairs of an option that may be given several times."""
     found: dict[str, str] = {}
     for item in ",".join(texts).split(","):
         if not item.strip():
@@ -42,7 +43,7 @@ def settings(args: argparse.Namespace) -> dict[str, KnobValue]:
     """Knob values by name: integers, true/false, or words."""
     words: dict[str, bool] = {"true": True, "false": False}
     result: dict[str, KnobValue] = {}
-    for name, text in _pairs(args.set, "--set").items():
+    for name, text in pairs(args.set, "--set").items():
         try:
             result[name] = words[text.lower()] if text.lower() in words else int(text, 0)
         except ValueError:
@@ -53,7 +54,7 @@ def settings(args: argparse.Namespace) -> dict[str, KnobValue]:
 def sizes(args: argparse.Namespace, kernel: Kernel) -> Mapping[str, int]:
     """Sizes of the launch: the kernel's example sizes, overridden by --shape."""
     given: dict[str, int] = {}
-    for name, text in _pairs(args.shape, "--shape").items():
+    for name, text in pairs(args.shape, "--shape").items():
         try:
             given[name] = int(text, 0)
         except ValueError as error:

@@ -9,7 +9,8 @@ import argus as ag
 from argus import LOG2E, bf16, f16, f32
 
 DTYPE = ag.knob("bf16", legal=("f32", "bf16", "f16"), why="element type")
-OP = ag.knob("add", legal=("add", "mul", "relu", "silu", "gelu", "none"), why="the operation")
+OP = ag.knob("add", legal=("add", "mul"), why="binary: the operation")
+ACT = ag.knob("silu", legal=("none", "relu", "silu", "gelu"), why="unary and combine: the activation")
 CHUNKS = ag.knob(2, legal=(1, 2, 4, 8), why="16-byte accesses of a thread per operand")
 WIDTH = ag.knob(16, legal=(2, 4, 8, 16), why="bytes per access; N must be a multiple of it")
 SPLITS = ag.knob(4, legal=(2, 3, 4, 5, 6, 7, 8, 16), why="combine: parts of the sum")
@@ -24,28 +25,28 @@ FLAT = ag.Owner(t=256, e=4, n="t*4 + e")
 
 
 def applied(x):
-    """The activation named by OP."""
-    if OP == "relu":
+    """The activation named by ACT."""
+    if ACT == "relu":
         return ag.max(x, 0.0)
-    if OP == "silu":
+    if ACT == "silu":
         return x * ag.rcp(1.0 + ag.exp2(x * -LOG2E))
-    if OP == "gelu":
+    if ACT == "gelu":
         return x * ag.rcp(1.0 + ag.exp2((x + x * x * x * 0.044715) * (-1.5957691216057308 * LOG2E)))
     return x
 
 
 MEANS = {
-    "add": "z[i] = x[i] + y[i]",
-    "mul": "z[i] = x[i] * y[i]",
+    "none": "z[i] = x[i]",
     "relu": "z[i] = maximum(x[i], 0)",
     "silu": "z[i] = x[i] / (1 + exp(-x[i]))",
     "gelu": "z[i] = x[i] / (1 + exp(-1.5957691216057308 * (x[i] + 0.044715 * x[i] * x[i] * x[i])))",
-    "none": "z[i] = x[i]",
-}[OP]
+}[ACT]
 NEEDS = f"N >= 1 and N % {WIDTH // SIZE} == 0"
 
 
-@ag.kernel(threads=256, requires=NEEDS, computes=MEANS if OP in ("add", "mul") else "", example=dict(N=5000))
+@ag.kernel(
+    threads=256, requires=NEEDS, computes=f"z[i] = x[i] {'*' if OP == 'mul' else '+'} y[i]", example=dict(N=5000)
+)
 def binary(x: ag.In["N", T], y: ag.In["N", T], z: ag.Out["N", T]):
     start = SPAN * ag.grid(ag.cdiv(N, SPAN))
     a = x[start].load(PART, width=WIDTH).to(f32)
@@ -53,7 +54,7 @@ def binary(x: ag.In["N", T], y: ag.In["N", T], z: ag.Out["N", T]):
     z[start].store((a * b if OP == "mul" else a + b).to(T), width=WIDTH)
 
 
-@ag.kernel(threads=256, requires=NEEDS, computes=MEANS if OP not in ("add", "mul") else "", example=dict(N=5000))
+@ag.kernel(threads=256, requires=NEEDS, computes=MEANS, example=dict(N=5000))
 def unary(x: ag.In["N", T], z: ag.Out["N", T]):
     start = SPAN * ag.grid(ag.cdiv(N, SPAN))
     z[start].store(applied(x[start].load(PART, width=WIDTH).to(f32)).to(T), width=WIDTH)

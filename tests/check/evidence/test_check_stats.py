@@ -1,0 +1,77 @@
+"""Counts of decisions do not depend on the run; undecided questions become files a solver can read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import z3
+
+from argus.check import check, prover
+from argus.check.engine import question
+from argus.check.prover import Prover
+from argus.check.second import SECOND, Second
+from argus.check.smtlib import dump
+from argus.check.stats import METHODS, table
+from argus.lang import read
+from argus.layout.expr import var
+
+GEMM = Path(__file__).parents[3] / "argus" / "kernels" / "gemm.py"
+
+
+def test_counts_and_effort_are_the_same_in_every_run() -> None:
+    first, again = (check(read(GEMM, settings={"BM": 64, "BN": 64})) for _ in range(2))
+    counted = ("queries", *METHODS, "undecided")
+    assert {n: first.stats[n] for n in counted} == {n: again.stats[n] for n in counted}
+    assert first.stats["rlimit"] > 0
+    text = table(first)
+    assert "walk" in text
+    assert "z3 integers" in text
+
+
+def hard() -> tuple[Prover, bool | None]:
+    """x³ + y³ + z³ = 33 within small bounds: far beyond the effort allowed."""
+    x, y, z = (var(n, -20_000, 20_000) for n in "xyz")
+    own = Prover()
+    return own, own.possible(((x * x * x + y * y * y + z * z * z).eq(33),))
+
+
+def test_what_nobody_decides_is_kept_and_can_be_asked_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prover, "RLIMIT", 2_000)
+    monkeypatch.setattr(SECOND, "answer", lambda text: None)
+    own, answer = hard()
+    assert answer is None
+    assert own.decided["second strategy"] == 1
+    (facts,) = own.undecided
+    solver = z3.Solver()
+    solver.from_string(question(facts))
+    assert len(solver.assertions()) >= 1
+    report = check(read(GEMM, settings={"BM": 64, "BN": 64}))
+    assert not dump(report, tmp_path), "everything is decided"
+    (file,) = dump(type(report)(report.kernel, report.verdicts, 0.0, {}, (), (question(facts),)), tmp_path)
+    assert file.name.startswith("gemm-0-")
+    solver = z3.Solver()
+    solver.from_file(str(file))
+
+
+def test_the_second_strategy_answers_where_the_first_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prover, "RLIMIT", 1)
+    x = var("x", 0, 1000)
+    own = Prover()
+    assert own.possible(((x * x).eq(49),)) is True
+    assert own.possible(((x * x).eq(50),)) is False
+    assert own.decided["second strategy"] == 2
+
+
+def test_a_second_strategy_that_dies_is_no_answer() -> None:
+    own = Second()
+    assert own.answer("(declare-fun x () Int)(assert (= (* x x) 50))(assert (> x 0))(assert (< x 99))") is False
+    process = own._process
+    assert process is not None
+    process.kill()
+    process.wait()
+    assert own.answer("(declare-fun x () Int)(assert (> x 3))") is True, "a new process answers"
+    assert own.answer("this is no SMT-LIB") is None
+    own.close()

@@ -127,7 +127,7 @@ def show(kernel: Kernel, look: Look) -> str:
 
 
 def _block(flow: Flow, seen: Seen, look: Look) -> Iterator[str]:
-    known = _substitution(seen.place, look)
+    known = _substitution(flow.kernel, seen.place, look)
     if known is None:
         return
     if any(fact.subst(known) is E.FALSE for fact in seen.place.facts):
@@ -151,12 +151,11 @@ def _block(flow: Flow, seen: Seen, look: Look) -> Iterator[str]:
     yield "\n".join(text)
 
 
-def _substitution(place: Place, look: Look) -> dict[Expr, Expr | int] | None:
+def _substitution(kernel: Kernel, place: Place, look: Look) -> dict[Expr, Expr | int] | None:
     """What is known, as replacements; None if this copy of the line belongs to another iteration."""
     known = dict(look.known)
-    made: dict[Expr, Expr | int] = {v: known[v.name] for v in (BLOCK_X, BLOCK_Y, BLOCK_Z) if v.name in known}
-    for fact in place.facts:
-        made |= {v: known[v.name] for v in fact.free() if v.name in known}
+    plain = (BLOCK_X, BLOCK_Y, BLOCK_Z, *kernel.shapes)
+    made: dict[Expr, Expr | int] = {v: known[v.name] for v in plain if v.name in known}
     for var, value in place.loops:
         if var.name not in known:
             continue

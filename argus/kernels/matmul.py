@@ -33,6 +33,7 @@ SPLITS = ag.knob(
 )
 ACT = ag.knob("none", legal=("none", "relu", "silu", "gelu"), why="activation after the bias")
 DEPTH = ag.knob(1, legal=(1, 2, 3, 4, 5), why="k-steps on their way in registers; more hide the memory of small grids")
+STAGES = ag.knob(1, legal=(1, 2), why="k-steps in LDS; with 2 a step has one barrier instead of two")
 SWIZZLE = ag.knob(True, legal=(True, False), why="off: bank conflicts, for comparison")
 
 BK = 64  # a row of 128 bytes covers all 32 banks
@@ -45,9 +46,11 @@ MMA = (
 THREADS = 64 * WM * WN
 TM, TN = BM // (WM * INST), BN // (WN * INST)  # matrix instruction tiles per wave
 KF = 512 // INST  # k of one fragment: a lane's 16 bytes feed two instructions
+FRAGS = BK // KF
 ACC = MMA.acc(row="n", col="m")
 FRAG = MMA.operand(wide=8)
 
+assert DEPTH % STAGES == 0, "with two stages in LDS, DEPTH is even: a turn ends where it started"
 assert BM % (WM * INST) == 0, "every wave takes whole rows of matrix instruction tiles"
 assert BN % (WN * INST) == 0, "every wave takes whole columns of matrix instruction tiles"
 
@@ -113,22 +116,22 @@ def whole_turns(steps):
 def product(A, B, bm, bn, first, steps, K):
     """The tile's sum over `steps` k-steps (whole turns) from step `first`; each wave holds its part."""
     wm, wn = ag.wave()
-    sA, sB = ag.shared(lds(BM), T), ag.shared(lds(BN), T)
+    sA, sB = [ag.shared(lds(BM), T) for s in range(STAGES)], [ag.shared(lds(BN), T) for s in range(STAGES)]
     acc = ag.zeros(ACC, f32, tiles=dict(m=TM, n=TN))
     last = ag.cdiv(K, BK)
 
     def fetch(kt):
         return load(A, A_T, MOVE_A, BM, bm * BM, kt, last), load(B, B_T, MOVE_B, BN, bn * BN, kt, last)
 
-    def write(ra, rb):
-        keep(sA, ra, A_T, BM)
-        keep(sB, rb, B_T, BN)
+    def write(ra, rb, stage=0):
+        keep(sA[stage], ra, A_T, BM)
+        keep(sB[stage], rb, B_T, BN)
 
-    def read_a(ks):
-        return [sA.load(FRAG, row=INST * (TM * wm + i), k=KF * ks, width=16) for i in range(TM)]
+    def read_a(ks, stage=0):
+        return [sA[stage].load(FRAG, row=INST * (TM * wm + i), k=KF * ks, width=16) for i in range(TM)]
 
-    def read_b(ks):
-        return [sB.load(FRAG, row=INST * (TN * wn + j), k=KF * ks, width=16) for j in range(TN)]
+    def read_b(ks, stage=0):
+        return [sB[stage].load(FRAG, row=INST * (TN * wn + j), k=KF * ks, width=16) for j in range(TN)]
 
     def multiply(a, b, halves=(0, 1)):
         for h in halves:
@@ -142,38 +145,52 @@ def product(A, B, bm, bn, first, steps, K):
     a0, b0 = read_a(0), read_b(0)
     for turn in ag.range(steps // DEPTH if DEPTH > 1 else steps - 1):
         for d in range(DEPTH):
-            with ag.schedule(mfma=2, ds_read=1):  # two matrix instructions hide one 16-byte read
-                a1, b1 = read_a(1), read_b(1)
-                if INST == 32:
-                    a2 = read_a(2)
+            ra, rb = ahead[d]
+            coming = first + turn * DEPTH + d + 1 + DEPTH
+            if STAGES == 2:
+                with ag.schedule(mfma=1, ds_read=1, ds_write=1, buffer_load=1):
+                    a = [a0, *[read_a(ks, d % 2) for ks in range(1, FRAGS)]]
+                    b = [b0, *[read_b(ks, d % 2) for ks in range(1, FRAGS)]]
+                    write(ra, rb, (d + 1) % 2)
+                    ahead[d] = fetch(coming)
+                    for ks in range(FRAGS - 1):
+                        multiply(a[ks], b[ks])
+                ag.barrier()  # this step has been read and the next one is there
+                with ag.schedule(mfma=2, ds_read=1):
+                    a0, b0 = read_a(0, (d + 1) % 2), read_b(0, (d + 1) % 2)
+                    multiply(a[FRAGS - 1], b[FRAGS - 1])
+            elif INST == 32:
+                with ag.schedule(mfma=2, ds_read=1):  # two matrix instructions hide one 16-byte read
+                    a1, b1, a2 = read_a(1), read_b(1), read_a(2)
                     multiply(a0, b0)
-                else:
-                    multiply(a0, b0, (0,))
-            with ag.schedule(mfma=2, ds_read=1):
-                if INST == 32:
+                with ag.schedule(mfma=2, ds_read=1):
                     b2, a3, b3 = read_b(2), read_a(3), read_b(3)
                     multiply(a1, b1)
-                else:
-                    multiply(a0, b0, (1,))
-            ag.barrier()  # this step has been read
-            with ag.schedule(mfma=2, ds_write=1, buffer_load=1):
-                ra, rb = ahead[d]
-                write(ra, rb)
-                ahead[d] = fetch(first + turn * DEPTH + d + 1 + DEPTH)
-                if INST == 32:
+                ag.barrier()  # this step has been read
+                with ag.schedule(mfma=2, ds_write=1, buffer_load=1):
+                    write(ra, rb)
+                    ahead[d] = fetch(coming)
                     multiply(a2, b2)
-                else:
-                    multiply(a1, b1, (0,))
-            ag.barrier()  # the next one is there
-            with ag.schedule(mfma=2, ds_read=1):
-                a0, b0 = read_a(0), read_b(0)
-                if INST == 32:
+                ag.barrier()  # the next one is there
+                with ag.schedule(mfma=2, ds_read=1):
+                    a0, b0 = read_a(0), read_b(0)
                     multiply(a3, b3)
-                else:
+            else:
+                with ag.schedule(mfma=4, ds_read=1):  # 16x16x16 takes half the time of 32x32x8
+                    a1, b1 = read_a(1), read_b(1)
+                    multiply(a0, b0)
+                ag.barrier()
+                with ag.schedule(mfma=4, ds_write=1, buffer_load=1):
+                    write(ra, rb)
+                    ahead[d] = fetch(coming)
+                    multiply(a1, b1, (0,))
+                ag.barrier()
+                with ag.schedule(mfma=4, ds_read=1):
+                    a0, b0 = read_a(0), read_b(0)
                     multiply(a1, b1, (1,))
-    for ks in ag.unroll(BK // KF):
+    for ks in ag.unroll(FRAGS):
         multiply(a0, b0)
-        if ks < BK // KF - 1:
+        if ks < FRAGS - 1:
             a0, b0 = read_a(ks + 1), read_b(ks + 1)
     return acc
 

@@ -7,6 +7,9 @@
     HBM  the rest
     scalar cache  16 KB of 64 B lines, in front of the L2
 
+The L2's set number is hashed (assumed): without that, rows of a matrix a power of two apart would share few sets, and
+GEMMs of such sizes would run many times slower than they do.
+
 A line on its way is not there yet: whoever asks for it meanwhile waits for the same arrival.
 
 L2 and MALL are servers with the CU's fair share of their bandwidth: a transfer waits for the one before it. Lines that
@@ -28,20 +31,29 @@ from argus.gfx942 import chip
 
 LINE = chip.count("l1_line")
 SCALAR_LINE = 64
+HASH_SHIFTS = (6, 11)
 
 Level = Literal["l1", "l2", "mall", "hbm"]
 
 
 class Lru:
-    """A set-associative cache of lines with least-recently-used replacement."""
+    """A set-associative cache of lines with least-recently-used replacement.
 
-    def __init__(self, lines: int, ways: int) -> None:
+    With `hashed` the upper bits of the line number are folded into its set number, so that lines a power of two apart
+    spread over all sets.
+    """
+
+    def __init__(self, lines: int, ways: int, hashed: bool = False) -> None:
         self.ways = max(1, min(ways, lines))
         self.sets: list[OrderedDict[int, None]] = [OrderedDict() for _ in range(max(1, lines // self.ways))]
+        self.fold, self.again = HASH_SHIFTS if hashed else (64, 64)
+
+    def _set(self, line: int) -> OrderedDict[int, None]:
+        return self.sets[(line ^ line >> self.fold ^ line >> self.again) % len(self.sets)]
 
     def touch(self, line: int) -> bool:
         """True when the line was there; it is afterwards."""
-        ways = self.sets[line % len(self.sets)]
+        ways = self._set(line)
         if line in ways:
             ways.move_to_end(line)
             return True
@@ -53,9 +65,10 @@ class Lru:
     def misses(self, lines: Sequence[int]) -> list[bool]:
         """For each line, in order, whether it was not there."""
         sets, count, most = self.sets, len(self.sets), self.ways
+        fold, again = self.fold, self.again
         out = []
         for line in lines:
-            ways = sets[line % count]
+            ways = sets[(line ^ line >> fold ^ line >> again) % count]
             if line in ways:
                 ways.move_to_end(line)
                 out.append(False)
@@ -67,7 +80,7 @@ class Lru:
         return out
 
     def drop(self, line: int) -> None:
-        self.sets[line % len(self.sets)].pop(line, None)
+        self._set(line).pop(line, None)
 
 
 @dataclass(slots=True)
@@ -115,7 +128,7 @@ class MemorySystem:
         per_cu = chip.XCDS / active_cus
         self.l1 = Lru(chip.count("l1_bytes") // LINE, chip.count("l1_ways"))
         share = min(1.0, typical_sharers / chip.CUS_PER_XCD)
-        self.l2 = Lru(int(chip.count("l2_bytes") // LINE * share), chip.count("l2_ways"))
+        self.l2 = Lru(int(chip.count("l2_bytes") // LINE * share), chip.count("l2_ways"), hashed=True)
         self.warm = warm
         self.seen: set[int] = set()
         self.sharers = sharers

@@ -38,8 +38,10 @@ REASONS = len(Reason)
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The account at a mark of a loop."""
+    """The account at a mark of a loop; `last`: where the first workgroup begins its last iteration."""
 
+    clock: int
+    last: bool
     issued: int
     account: Account
 
@@ -80,6 +82,7 @@ class ComputeUnit:
         self.heap: list[tuple[int, int]] = []
         self.passed: list[list[int]] = []
         self.snapshots: list[Snapshot] = []
+        self.last_mark_passed = False
         self.scheduled = [-1] * SIMDS_PER_CU
 
     def run(self, workgroups: Sequence[Sequence[Wave]]) -> int:
@@ -157,8 +160,9 @@ class ComputeUnit:
         """The first wave of a workgroup begins another iteration of its loop."""
         marks = state.wave.marks
         self.passed[state.group].append(now)
-        if state.group == 0 and state.marked in (WARM, len(marks) - 1):
-            self.snapshots.append(Snapshot(sum(self.issued), Account.of(self)))
+        if state.marked == WARM or (state.marked == len(marks) - 1 and not self.last_mark_passed):
+            self.last_mark_passed = state.marked > WARM
+            self.snapshots.append(Snapshot(now, state.marked > WARM, sum(self.issued), Account.of(self)))
         state.marked += 1
         state.next_mark = marks[state.marked] if state.marked < len(marks) else NEVER
 

@@ -182,7 +182,8 @@ def _cut(wave: WaveRecord, gone: slice) -> WaveRecord:
     missing = gone.stop - gone.start
 
     def kept(index: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
-        return np.logical_or(index < gone.start, index >= gone.stop)
+        outside: npt.NDArray[np.bool_] = (index < gone.start) | (index >= gone.stop)
+        return outside
 
     def moved(index: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
         return np.where(index >= gone.stop, index - missing, index).astype(np.int32)

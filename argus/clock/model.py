@@ -86,8 +86,8 @@ def time_waves(
     simulated = unit.run(chosen)
     account, steady = continued(unit, chosen, simulated)
     executed = issued(unit, chosen)
-    added = steady.clocks if steady else (0.0,) * count
-    cycles = round(simulated + (steady.mean_clocks if steady else 0.0))
+    added = steady.clocks if steady else 0.0
+    cycles = round(simulated + added)
     states = [state for group in unit.groups for state in group]
     stalls = np.rint(account.stalls).astype(np.int64).tolist()
     lds_bank, conflicts, lds_bytes, vmem = account.lds.tolist()
@@ -96,8 +96,7 @@ def time_waves(
     return Timing(
         cycles=cycles,
         workgroup_cycles=tuple(
-            round(max(s.ended or 0 for s in group) - min(s.started for s in group) + more)
-            for group, more in zip(unit.groups, added, strict=True)
+            round(max(s.ended or 0 for s in group) - min(s.started for s in group) + added) for group in unit.groups
         ),
         waves=len(states),
         wave_clocks=ISSUE_CLOCKS * sum(executed) + sum(map(sum, stalls)),

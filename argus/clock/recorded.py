@@ -1,12 +1,12 @@
 """What a recorded sample of a launch says whatever the clock's parameters are: made once, timed many times.
 
     recorded = Recorded(record, insts, kernel)          # long loops shortened, sharing of lines found
-    recorded.readers          {line: 2.4, ...}          # fetches by workgroups of the XCD that one miss of its L2 serves
-    recorded.waves(PARAMETERS)                          # the workgroups of one compute unit, priced by these parameters
+    recorded.readers          {line: 2.4, ...}          # fetches by workgroups of the XCD that one L2 miss serves
+    recorded.waves(PARAMETERS)                          # the workgroups of one compute unit, with these costs
 
-The record may hold a few workgroups of a large launch: those of `workgroups_to_record`. If it holds enough of those that
-run on one XCD at a time, their common cache lines divide the traffic beyond the L2. `sharing_error` says how much two
-halves of such a part differ; it is 0 when all of them were recorded.
+The record may hold a few workgroups of a large launch: those of `workgroups_to_record`. If it holds enough of those
+that run on one XCD at a time, their common cache lines divide the traffic beyond the L2. `sharing_error` says how much
+two halves of such a part differ; it is 0 when all of them were recorded.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ Timing needs addresses and branches, not results, so nothing is copied back, and
 host: an `Operand` is written into device memory directly, a block of seeded values again and again; one that is only
 written to stays untouched memory, which costs nothing. Arrays among the arguments are copied in and not changed.
 
-Several runs share the memory, as the workgroups of one launch do. What it cannot do: notice an access outside one tensor
-that hits another one, which `argus run` does.
+Several runs share the memory, as the workgroups of one launch do. What it cannot do: notice an access outside one
+tensor that hits another one, which `argus run` does.
 """
 
 from __future__ import annotations

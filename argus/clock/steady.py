@@ -4,27 +4,29 @@
     account, steady = continued(unit, groups)     # as if all 64 had run
     steady.iterations, steady.timed, steady.error -> 64, 18, 0.004
 
-The first wave of every workgroup notes when it begins each iteration that is left. After `WARM` iterations the loop is
-taken to be steady: what the unit's account gained from there to the last mark, per issued instruction, is what the
-iterations left out would have added, and their time is the mean distance of the marks. `error` is how much the earlier
-and the later half of those distances differ, as a share of the whole run: a loop still speeding up or slowing down
-shows there.
+The first wave of every workgroup notes when it begins each iteration that is left. The loop is taken to be steady from
+when the last workgroup has begun `WARM` iterations until the first one has begun its last: all of them run then. The
+iterations of all workgroups in that time give the rate at which those left out would have run. The stalls and bytes of
+that time, per issued instruction, are what they would have added; the work itself is counted. `error` is how much the
+rates of the two halves of that time differ, as a share of the whole run: a loop still speeding up shows there.
+
+When the oldest workgroups race so far ahead that no such time exists, it starts with the first workgroup's.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from argus.clock.program import Wave
+from argus.clock.program import LdsAccess, Unit, VmemAccess, Wave
 
 if TYPE_CHECKING:
-    from argus.clock.cu import ComputeUnit
+    from argus.clock.cu import ComputeUnit, Snapshot
 
 WARM = 6
 
@@ -68,12 +70,8 @@ class Steady:
 
     iterations: int
     timed: int
-    clocks: tuple[float, ...]
+    clocks: float
     error: float
-
-    @property
-    def mean_clocks(self) -> float:
-        return sum(self.clocks) / len(self.clocks)
 
 
 def issued(unit: ComputeUnit, groups: Sequence[Sequence[Wave]]) -> list[int]:
@@ -91,18 +89,50 @@ def continued(unit: ComputeUnit, groups: Sequence[Sequence[Wave]], cycles: int) 
     left_out = groups[0][0].left_out
     if not left_out:
         return account, None
-    start, end = unit.snapshots
+    start, end = _window(unit)
     missing = sum(wave.left_out * (wave.marks[1] - wave.marks[0]) for waves in groups for wave in waves)
     account = account.continued(start.account, end.account, missing / max(1, end.issued - start.issued))
-    slopes, drifts = [], []
-    for times in unit.passed:
-        middle = (WARM + len(times)) // 2
-        slopes.append((times[-1] - times[WARM]) / (len(times) - 1 - WARM))
-        early = (times[middle] - times[WARM]) / (middle - WARM)
-        late = (times[-1] - times[middle]) / (len(times) - 1 - middle)
-        drifts.append((late - early) / 2)
-    clocks = tuple(left_out * slope for slope in slopes)
-    total = cycles + sum(clocks) / len(clocks)
-    error = left_out * abs(sum(drifts) / len(drifts)) / total
-    timed = len(unit.passed[0]) - 1
+    account = replace(account, **_exact(unit))
+    middle = (start.clock + end.clock) / 2
+    early, late = (_iterations(unit, *part) for part in ((start.clock, middle), (middle, end.clock)))
+    clocks = left_out * len(groups) * (end.clock - start.clock) / (early + late)
+    error = clocks * abs(early - late) / (early + late) / (cycles + clocks)
+    timed = len(groups[0][0].marks) - 1
     return account, Steady(left_out + timed, timed, clocks, error)
+
+
+def _exact(unit: ComputeUnit) -> dict[str, Numbers]:
+    """What the waves say about the iterations left out: clocks of matrix cores, VALUs, LDS banks, vector memory."""
+    run = Account.of(unit)
+    found = {"matrix": run.matrix, "valu": run.valu, "lds": run.lds}
+    for state in (state for states in unit.groups for state in states):
+        wave = state.wave
+        times = wave.left_out / (len(wave.marks) - 1 - WARM)
+        for at in range(wave.marks[WARM], wave.marks[-1]):
+            op, access = wave.ops[at], wave.accesses[at]
+            if op.unit is Unit.MATRIX:
+                found["matrix"][state.simd] += times * op.clocks
+            elif op.unit is Unit.VALU:
+                found["valu"][state.simd] += times * op.clocks
+            elif isinstance(access, LdsAccess):
+                found["lds"][:3] += times * np.array((access.bank, access.conflicts, access.bytes))
+            elif isinstance(access, VmemAccess):
+                found["lds"][3] += times * access.clocks
+    return found
+
+
+def _window(unit: ComputeUnit) -> tuple[Snapshot, Snapshot]:
+    """The account when the loop had become steady, and when the first workgroup left it."""
+    end = next(found for found in unit.snapshots if found.last)
+    before = [found for found in unit.snapshots if not found.last and found.clock < end.clock]
+    steady = before[-1] if len(before) == len(unit.groups) else before[0]
+    return steady, end
+
+
+def _iterations(unit: ComputeUnit, start: float, end: float) -> float:
+    """Iterations all workgroups began between two clocks, in parts."""
+    total = 0.0
+    for times in unit.passed:
+        numbers = np.arange(len(times))
+        total += float(np.interp(end, times, numbers) - np.interp(start, times, numbers))
+    return total

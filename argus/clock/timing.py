@@ -149,8 +149,8 @@ class Timing:
                 []
                 if self.iterations is None
                 else [
-                    f"{self.iterations[0]} of {self.iterations[1]} iterations of the longest loop were timed, the others "
-                    f"are like the later of them; +- {100 * self.iteration_error:.1f} %"
+                    f"{self.iterations[0]} of {self.iterations[1]} iterations of the longest loop were timed, the rest "
+                    f"taken from the later of them; +- {100 * self.iteration_error:.1f} %"
                 ]
             ),
             "units busy     " + "  ".join(f"{name} {100 * share:.1f} %" for name, share in self.utilisation.items()),

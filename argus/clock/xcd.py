@@ -53,7 +53,7 @@ def fetches_per_miss(
         return {}
     order = np.argsort(np.concatenate(times), kind="stable")
     merged = np.concatenate(lines)[order]
-    l2 = Lru(int(share * chip.count("l2_bytes")) // LINE, chip.count("l2_ways"))
+    l2 = Lru(int(share * chip.count("l2_bytes")) // LINE, chip.count("l2_ways"), hashed=True)
     missed = np.array(l2.misses(merged.tolist()), dtype=bool)
     seen, fetches = np.unique(merged, return_counts=True)
     misses = np.bincount(np.searchsorted(seen, merged[missed]), minlength=len(seen))

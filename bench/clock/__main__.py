@@ -8,11 +8,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
+from argus.clock import PARAMETERS
 from bench.clock import fmha, gemm, triton_gemm
+from bench.clock.rows import Measured, Timer, line
 
-FAMILIES: dict[str, Callable[[Path, Path], Iterator[dict[str, Any]]]] = {
+FAMILIES: dict[str, Callable[[Path, Path], Iterator[tuple[Measured, Timer]]]] = {
     "gemm_bf16": gemm.bf16,
     "gemm_i8": gemm.i8,
     "gemm_triton": triton_gemm.simulated,
@@ -32,10 +33,10 @@ def main() -> int:
     with options.out.open("a", encoding="utf-8") as file:
         for family in options.family or FAMILIES:
             start = time.perf_counter()
-            for row in FAMILIES[family](root, options.facts):
-                print(json.dumps(row), file=file, flush=True)
+            for row, timed in FAMILIES[family](root, options.facts):
+                print(json.dumps(line(row, timed(PARAMETERS))), file=file, flush=True)
                 seconds = time.perf_counter() - start
-                print(f"{row['family']}, {row['program']}, {row['shape']}: {seconds:.1f} s", flush=True)
+                print(f"{row.family}, {row.program}, {row.shape}: {seconds:.1f} s", flush=True)
                 start = time.perf_counter()
     return 0
 

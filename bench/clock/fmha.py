@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from argus import machine
-from argus.clock import estimate, time_record
+from argus.clock import Launch, Parameters, Recorded, Timing, estimate, time_waves
 from argus.clock.launch import with_curve
 from argus.clock.observe import observe
-from bench.clock.rows import Measured, line, number, read
+from bench.clock.rows import Measured, Timer, number, read
 from bench.foreign import fmha
 
 CLOCKS = (2100, 1250)
@@ -46,16 +46,43 @@ def measured(facts: Path) -> Iterator[tuple[Measured, int, bool, int]]:
         )
 
 
-def simulated(root: Path, facts: Path) -> Iterator[dict[str, Any]]:
+def simulated(root: Path, facts: Path) -> Iterator[tuple[Measured, Timer]]:
     rows = list(measured(facts))
     for length, causal in sorted({(length, causal) for _, length, causal, _ in rows}):
         case = fmha.case("causal" if causal else "plain", length, length, HEADS, k_heads=1, lse=False)
         kernel = machine.load(root / case.path).kernel()
         seen = observe(kernel, case.grid, case.block, case.args, offsets=case.offsets, workgroups=[0], executor="jit")
-        timings = [time_record(seen.record, seen.insts, seen.kernel, clock_mhz=clock, warm=True) for clock in CLOCKS]
+        unit = _Unit(Recorded(seen.record, seen.insts, seen.kernel))
         for row, *key, grid in rows:
             if key == [length, causal]:
-                fast, slow = (
-                    estimate(t, grid, flops=row.flops, hbm_bytes=row.bytes, element="bf16", warm=True) for t in timings
-                )
-                yield line(row, with_curve(fast, slow))
+                yield row, partial(unit.launch, row, grid)
+
+
+class _Unit:
+    """One recorded workgroup; its timings under one set of parameters serve all rows of its length and mask."""
+
+    def __init__(self, recorded: Recorded) -> None:
+        self.recorded = recorded
+        self._timed: tuple[Parameters, list[Timing]] | None = None
+
+    def launch(self, row: Measured, grid: int, parameters: Parameters) -> Launch:
+        if self._timed is None or self._timed[0] is not parameters:
+            ops, waves = self.recorded.waves(parameters)
+            timings = [
+                time_waves(ops, waves, self.recorded.resources, clock_mhz=clock, warm=True, parameters=parameters)
+                for clock in CLOCKS
+            ]
+            self._timed = parameters, timings
+        fast, slow = (
+            estimate(
+                timing,
+                grid,
+                flops=row.flops,
+                hbm_bytes=row.bytes,
+                element=row.element,
+                warm=True,
+                parameters=parameters,
+            )
+            for timing in self._timed[1]
+        )
+        return with_curve(fast, slow, parameters)

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from argus import machine
-from argus.clock import kernel_resources, time_launch, workgroups_to_record
+from argus.clock import Recorded, kernel_resources, workgroups_to_record
 from argus.clock.model import room_for
 from argus.clock.observe import observe
 from argus.gfx942.chip import CUS, CUS_PER_XCD, XCDS
-from bench.clock.rows import Measured, line, number, read
+from bench.clock.rows import Measured, Timer, number, read, timer
 from bench.foreign import gemm_bf16, gemm_i8
 from bench.foreign.case import Case
 
@@ -25,24 +25,14 @@ LARGEST = 4096
 """Largest bf16 GEMM of which one XCD's workgroups are all recorded; beyond, sharing follows from placement."""
 
 
-def launch_line(root: Path, row: Measured, case: Case, grid: int, shared: float | None) -> dict[str, Any]:
+def recorded_launch(root: Path, case: Case, grid: int, sharing: bool, executor: Literal["jit", "interp"]) -> Recorded:
+    """A recorded sample: one CU's workgroups, or (`sharing`) one XCD's, as far as the case has them."""
     kernel = machine.load(root / case.path).kernel()
     room = room_for(kernel_resources(kernel.info), case.block // 64)
     recorded = case.grid[0] * case.grid[1] * case.grid[2]
-    sample = [n for n in workgroups_to_record(grid, room, sharing=shared is None) if n < recorded]
-    seen = observe(kernel, case.grid, case.block, case.args, offsets=case.offsets, workgroups=sample, executor="jit")
-    _, launch = time_launch(
-        seen.record,
-        seen.insts,
-        seen.kernel,
-        grid=grid,
-        flops=row.flops,
-        hbm_bytes=row.bytes,
-        element=row.element,
-        warm=True,
-        l2_sharers=shared,
-    )
-    return line(row, launch)
+    sample = [n for n in workgroups_to_record(grid, room, sharing=sharing) if n < recorded]
+    seen = observe(kernel, case.grid, case.block, case.args, offsets=case.offsets, workgroups=sample, executor=executor)
+    return Recorded(seen.record, seen.insts, seen.kernel, grid=grid)
 
 
 def enough(m: int, tile_m: int, columns: int, room: int) -> int:
@@ -50,7 +40,7 @@ def enough(m: int, tile_m: int, columns: int, room: int) -> int:
     return min(m, tile_m * -(-room * CUS // columns))
 
 
-def bf16(root: Path, facts: Path) -> Iterator[dict[str, Any]]:
+def bf16(root: Path, facts: Path) -> Iterator[tuple[Measured, Timer]]:
     for row in read(facts / "calibration.csv"):
         if "gemm_a16w16_asm" not in row["kernel"] or row["metric"] != "time":
             continue
@@ -71,10 +61,11 @@ def bf16(root: Path, facts: Path) -> Iterator[dict[str, Any]]:
         shared = sharers(grid, (tile, 64), 1) if size > LARGEST else None
         m = enough(size, tile, size // 64, 1) if shared is None else tile
         case = gemm_bf16.case("f32 out", f"{tile}x64_pf3_splitk", m, size, size)
-        yield launch_line(root, found, case, grid[0] * grid[1], shared)
+        recorded = recorded_launch(root, case, grid[0] * grid[1], shared is None, "jit")
+        yield found, timer(found, recorded, warm=True, **({} if shared is None else {"l2_sharers": shared}))
 
 
-def i8(root: Path, facts: Path) -> Iterator[dict[str, Any]]:
+def i8(root: Path, facts: Path) -> Iterator[tuple[Measured, Timer]]:
     for row in read(facts / "aiter_asm_gemm_times.csv"):
         m, n, k = (int(row[name]) for name in ("M", "N", "K"))
         tile = row["kernelName"].rsplit("_", 1)[1].removesuffix("E")
@@ -92,23 +83,9 @@ def i8(root: Path, facts: Path) -> Iterator[dict[str, Any]]:
         )
         grid = (n // tile_n, -(-m // tile_m))
         case = gemm_i8.case("bias", tile, min(m, tile_m), n, k)
-        kernel = machine.load(root / case.path).kernel()
-        seen = observe(
-            kernel, case.grid, case.block, case.args, offsets=case.offsets, workgroups=[0], executor="interp"
-        )
-        room = room_for(kernel_resources(kernel.info), case.block // 64)
-        _, launch = time_launch(
-            seen.record,
-            seen.insts,
-            seen.kernel,
-            grid=grid[0] * grid[1],
-            flops=found.flops,
-            hbm_bytes=found.bytes,
-            element="i8",
-            warm=False,
-            l2_sharers=sharers(grid, (tile_m, tile_n), room),
-        )
-        yield line(found, launch)
+        recorded = recorded_launch(root, case, grid[0] * grid[1], False, "interp")
+        shared = sharers(grid, (tile_m, tile_n), recorded.room)
+        yield found, timer(found, recorded, warm=False, l2_sharers=shared)
 
 
 def sharers(grid: tuple[int, int], tile: tuple[int, int], room: int) -> float:

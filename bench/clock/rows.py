@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from argus.clock.launch import Launch
+from argus.clock import Launch, Parameters, Recorded, time_recorded
+
+Timer = Callable[[Parameters], Launch]
+"""The launch of a row under given parameters of the clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,22 @@ class Measured:
     element: str
     microseconds: float
     source: str
+
+
+def timer(row: Measured, recorded: Recorded, **options: Any) -> Timer:
+    """Times the recorded sample as the launch of that row."""
+
+    def time(parameters: Parameters) -> Launch:
+        return time_recorded(
+            recorded,
+            flops=row.flops,
+            hbm_bytes=row.bytes,
+            element=row.element,
+            parameters=parameters,
+            **options,
+        )[1]
+
+    return time
 
 
 def line(row: Measured, launch: Launch) -> dict[str, Any]:

@@ -1,8 +1,9 @@
-"""Triton GEMM rows: the published kernels' loop (grouped tiles, optional XCD remapping) with their configurations.
+"""Triton GEMM rows: the published kernels (grouped tiles, their masks, optional XCD remapping) and configurations.
 
-The published sources differ from `matmul` in names and in how they advance pointers; the ISA comes from the Triton
-installed here, not from the one that was measured. One workgroup per place on a CU is recorded, on tiles that share
-nothing, and how many workgroups of an XCD share a line follows from the placement of the tiles.
+The sources are written here after the published ones; what makes a difference to the code is kept: which loads are
+masked by what, which operand is transposed, how tiles are numbered. They are compiled with the Triton installed here,
+told to load like the measured one, 3.5 (global loads, masked ones behind branches; no buffer loads, no transposition in
+registers), whose published ISA shows the same loops. A sample of the real grid is executed and timed.
 """
 
 from __future__ import annotations
@@ -10,23 +11,20 @@ from __future__ import annotations
 import statistics
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import triton
 import triton.language as tl
+from triton import knobs
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 from argus import machine
-from argus.clock import Launch, kernel_resources, time_launch
-from argus.clock.model import room_for
-from argus.clock.observe import observe
-from argus.gfx942.chip import CUS_PER_XCD, XCDS
-from argus.machine.record import ExecutionRecord
-from bench.clock.rows import Measured, line, number, read
+from argus.clock.sampled import Work, prepared, sample
+from argus.clock.staged import Operand
+from bench.clock.rows import Measured, Timer, number, read, timer
 from bench.foreign.case import BF16
 
 TARGET = GPUTarget("hip", "gfx942", 64)
@@ -51,6 +49,9 @@ def matmul(  # type: ignore[no-untyped-def]
     GROUP: tl.constexpr,
     XCDS: tl.constexpr,
     NT: tl.constexpr,
+    IN_GROUP: tl.constexpr,
+    WRAP: tl.constexpr,
+    MASK_K: tl.constexpr,
 ) -> None:
     pid = tl.program_id(0)
     rows, columns = tl.cdiv(m, BM), tl.cdiv(n, BN)
@@ -60,10 +61,12 @@ def matmul(  # type: ignore[no-untyped-def]
     in_group = GROUP * columns
     first = pid // in_group * GROUP
     height = min(rows - first, GROUP)
-    pid_m = first + pid % in_group % height
+    pid_m = first + (pid % in_group % height if IN_GROUP else pid % height)
     pid_n = pid % in_group // height
-    at_m = (pid_m * BM + tl.arange(0, BM)) % m
-    at_n = (pid_n * BN + tl.arange(0, BN)) % n
+    at_m = pid_m * BM + tl.arange(0, BM)
+    at_n = pid_n * BN + tl.arange(0, BN)
+    if WRAP:
+        at_m, at_n = at_m % m, at_n % n
     at_k = tl.arange(0, BK)
     a_at = a + at_m[:, None] * stride_am + at_k[None, :]
     if NT:
@@ -71,8 +74,20 @@ def matmul(  # type: ignore[no-untyped-def]
     else:
         b_at = b + at_k[:, None] * stride_bk + at_n[None, :]
     total = tl.zeros((BM, BN), tl.float32)
-    for _ in range(0, k, BK):
-        total = tl.dot(tl.load(a_at), tl.load(b_at), total)
+    for step in range(tl.cdiv(k, BK)):
+        inside_k = at_k < k - step * BK
+        if WRAP and MASK_K:
+            left = tl.load(a_at, mask=inside_k[None, :], other=0.0)
+            right = tl.load(b_at, mask=inside_k[:, None], other=0.0)
+        elif WRAP:
+            left, right = tl.load(a_at), tl.load(b_at)
+        elif MASK_K:
+            left = tl.load(a_at, mask=(at_m[:, None] < m) & inside_k[None, :], other=0.0)
+            right = tl.load(b_at, mask=inside_k[:, None] & (at_n[None, :] < n), other=0.0)
+        else:
+            left = tl.load(a_at, mask=at_m[:, None] < m, other=0.0)
+            right = tl.load(b_at, mask=at_n[None, :] < n, other=0.0)
+        total = tl.dot(left, right, total)
         a_at += BK
         b_at += BK if NT else BK * stride_bk
     out_m, out_n = pid_m * BM + tl.arange(0, BM), pid_n * BN + tl.arange(0, BN)
@@ -82,7 +97,12 @@ def matmul(  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """A published configuration; `key` is how its rows are found, `only` the sizes it was used for."""
+    """A published configuration; `key` is how its rows are found, `only` the sizes it was used for.
+
+    in_group  the row of a tile counts within its group of tiles (else over the whole grid, as one source has it)
+    wrap      rows and columns beyond the matrix wrap around instead of being masked
+    mask_k    loads are masked by what is left of k
+    """
 
     key: str
     tile: tuple[int, int, int]
@@ -93,6 +113,9 @@ class Config:
     nt: bool
     nonkdim: int
     only: tuple[int, ...]
+    in_group: bool = True
+    wrap: bool = False
+    mask_k: bool = False
 
     @property
     def name(self) -> str:
@@ -105,16 +128,26 @@ FALCON = "KernelFalcon _matmul_kernel"
 CONFIGS = (
     Config(FALCON, (64, 128, 32), 4, 8, 1, 1, True, 16, (2048,)),
     Config(FALCON, (128, 64, 32), 4, 8, 1, 1, True, 16, (4096, 16384)),
-    Config(OFFICIAL, (128, 128, 32), 8, 8, 1, 1, False, 0, (1024, 2048, 4096, 16384)),
-    Config(AITER, (256, 256, 64), 1, 8, 2, 8, True, 16, (1024, 2048)),
-    Config(AITER, (256, 256, 64), 4, 8, 2, 8, True, 16, (8192, 16384)),
+    Config(OFFICIAL, (128, 128, 32), 8, 8, 0, 1, False, 0, (1024, 2048, 4096, 16384), in_group=False, mask_k=True),
+    Config(AITER, (256, 256, 64), 1, 8, 2, 8, True, 16, (1024, 2048), wrap=True),
+    Config(AITER, (256, 256, 64), 4, 8, 2, 8, True, 16, (8192, 16384), wrap=True),
 )
 
 
 def compiled(config: Config) -> tuple[bytes, int]:
     """The code object and its bytes of LDS."""
     bm, bn, bk = config.tile
-    fixed = {"BM": bm, "BN": bn, "BK": bk, "GROUP": config.group, "XCDS": config.xcds, "NT": config.nt}
+    fixed = {
+        "BM": bm,
+        "BN": bn,
+        "BK": bk,
+        "GROUP": config.group,
+        "XCDS": config.xcds,
+        "NT": config.nt,
+        "IN_GROUP": config.in_group,
+        "WRAP": config.wrap,
+        "MASK_K": config.mask_k,
+    }
     pointers, numbers = ("a", "b", "c"), ("m", "n", "k", "stride_am", "stride_bk", "stride_bn", "stride_cm")
     signature = {
         **dict.fromkeys(pointers, "*bf16"),
@@ -129,25 +162,13 @@ def compiled(config: Config) -> tuple[bytes, int]:
         "waves_per_eu": config.waves_per_eu,
         "matrix_instr_nonkdim": config.nonkdim,
     }
-    found = triton.compile(source, target=TARGET, options=options)
+    with knobs.amd.scope():
+        knobs.amd.use_buffer_ops = False
+        knobs.amd.use_in_thread_transpose = False
+        knobs.amd.use_async_copy = False
+        knobs.amd.use_block_pingpong = True
+        found = triton.compile(source, target=TARGET, options=options)
     return found.asm["hsaco"], found.metadata.shared
-
-
-def tile_of(config: Config, pid: int, rows: int, columns: int) -> tuple[int, int]:
-    if config.xcds > 1 and rows * columns >= config.xcds:
-        pid = pid % config.xcds * (rows * columns // config.xcds) + pid // config.xcds
-    first = pid // (config.group * columns) * config.group
-    height = min(rows - first, config.group)
-    within = pid % (config.group * columns)
-    return first + within % height, within // height
-
-
-def sharers(config: Config, size: int, room: int) -> float:
-    """Mean number of workgroups on XCD 0 that read a line of A or B, in the first round."""
-    bm, bn, _ = config.tile
-    rows, columns = size // bm, size // bn
-    tiles = [tile_of(config, n, rows, columns) for n in range(0, rows * columns, XCDS)[: CUS_PER_XCD * room]]
-    return len(tiles) * (bm + bn) / (len({m for m, _ in tiles}) * bm + len({n for _, n in tiles}) * bn)
 
 
 def rows_of(facts: Path) -> Iterator[tuple[Config, int, Measured]]:
@@ -179,46 +200,26 @@ def rows_of(facts: Path) -> Iterator[tuple[Config, int, Measured]]:
         )
 
 
-def simulated(root: Path, facts: Path) -> Iterator[dict[str, Any]]:
-    objects = {config: compiled(config) for config in CONFIGS}
+def simulated(root: Path, facts: Path) -> Iterator[tuple[Measured, Timer]]:
+    objects: dict[Config, tuple[bytes, int]] = {}
     for config, size, row in rows_of(facts):
-        yield line(row, launch_of(config, size, *objects[config]))
+        if config not in objects:
+            objects[config] = compiled(config)
+        yield row, timer(row, prepared(sample(work_of(config, size, *objects[config]))), warm=True)
 
 
-def launch_of(config: Config, size: int, code: bytes, lds: int, placed: Config | None = None) -> Launch:
-    """The launch of one square GEMM; `placed` places its tiles as another configuration does."""
+def work_of(config: Config, size: int, code: bytes, lds: int) -> Work:
+    """One square GEMM of that size."""
     bm, bn, _ = config.tile
     kernel = machine.load(code).kernel("matmul")
-    room = room_for(replace(kernel_resources(kernel.info), lds_bytes=lds), config.warps)
-    m, n = room * bm, room * bn
-    a, b, c = np.zeros((m, size), BF16), np.zeros(size * n, BF16), np.zeros((m, n), BF16)
-    scalars = (np.int32(x) for x in (m, n, size, size, n, size, n))
-    number_of = {tile_of(config, pid, room, room): pid for pid in range(room * room)}
-    chosen = [number_of[i, i] for i in range(room)]
-    seen = observe(
+    a, b = Operand((size, size), BF16, 0), Operand((size, size), BF16, 1)
+    c = Operand((size, size), BF16, blank=True)
+    scalars = (np.int32(size) for _ in range(7))
+    return Work(
+        config.name,
         kernel,
-        room * room,
-        64 * config.warps,
+        (size // bm * (size // bn),),
+        (64 * config.warps,),
         (a, b, c, *scalars, None, None),
         lds=lds - kernel.info.group_segment_fixed_size,
-        workgroups=chosen,
     )
-    return time_launch(
-        renumbered(seen.record, chosen),
-        seen.insts,
-        seen.kernel,
-        dynamic_lds=seen.lds,
-        grid=(size // bm) * (size // bn),
-        flops=2.0 * size**3,
-        hbm_bytes=6.0 * size**2,
-        element="bf16",
-        warm=True,
-        l2_sharers=sharers(placed or config, size, room),
-    )[1]
-
-
-def renumbered(record: ExecutionRecord, chosen: list[int]) -> ExecutionRecord:
-    """The record as if its workgroups met on one CU."""
-    place = {number: at * XCDS * CUS_PER_XCD for at, number in enumerate(chosen)}
-    waves = {(place[group], wave): taken for (group, wave), taken in record.waves.items()}
-    return ExecutionRecord(record.grid, record.block, waves)

@@ -122,6 +122,8 @@ class Flow:
             for name in _names(op.args.get("axis"), op.args.get("axes"))
             if str(name) in self.tables.axes
         )
+        self.only: frozenset[int] | None = None
+        """Ops to walk, while just a part of a loop's state is being guessed."""
         self.first: dict[int, Expr] = {}
         """First value of the counter of every loop that is being walked, by its op."""
         for scalar in kernel.scalars:
@@ -133,7 +135,8 @@ class Flow:
 
     def walk(self, block: list[Op]) -> None:
         for op in block:
-            self.step(op)
+            if self.only is None or op.id in self.only:
+                self.step(op)
 
     # -- small questions -------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ Nothing here has to be right: `loops` proves or rejects the guess.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -34,9 +35,11 @@ State = list[Tags]
 """Tags of the carried values, then of LDS."""
 
 
-def first_guess(flow: Flow, shape: Shape, start: State, out: State) -> State:
+def first_guess(
+    flow: Flow, shape: Shape, start: State, out: State, slots: Iterable[int]
+) -> dict[int, Tags]:
     grown = growth(flow.tables, shape, start, out)
-    return [_slot_guess(flow, grown, start, out, n) for n in range(len(start))]
+    return {n: _slot_guess(flow, grown, start, out, n) for n in slots}
 
 
 def _inside(flow: Flow, shape: Shape) -> tuple[Expr, ...]:
@@ -307,15 +310,18 @@ def _vague(flow: Flow, shape: Shape, first: list[Case], later: Case) -> Case:
     return Case(later.guard, record, later.offset, later.site)
 
 
-def next_guess(flow: Flow, shape: Shape, start: State, out: State) -> State:
-    result = []
+def next_guess(
+    flow: Flow, shape: Shape, start: State, out: State, slots: Iterable[int]
+) -> dict[int, Tags]:
+    result: dict[int, Tags] = {}
     inside = _inside(flow, shape)
-    for before, after in zip(start, out, strict=True):
+    for n in slots:
+        before, after = start[n], out[n]
         first = [c.under(_is_first(shape)) for c in before.cases]
         later = []
         for case in translate(after, flow.tables, shape.previous).cases:
             condition = E.land(_is_later(shape), case.guard)
             if flow.prover.possible((*inside, condition)) is not False:
                 later.append(Case(condition, case.record, case.offset, case.site))
-        result.append(tidy(flow, shape, first, later))
+        result[n] = tidy(flow, shape, first, later)
     return result

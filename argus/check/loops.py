@@ -19,19 +19,19 @@ are constants. Exits in the middle of a round are alternatives guarded by the nu
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import gcd, lcm
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from argus.check.carried import claims, forgotten, growth, guess, settled, standing_for_themselves
+from argus.check.carried import claims, forgotten, settled, standing_for_themselves
 from argus.check.guess import State, first_guess, next_guess, tidy
 from argus.check.tables import Item, Repeat, Sum, substitute_items
 from argus.check.tags import Case, incoming, translate, uniform
-from argus.check.terms import UNKNOWN
 from argus.ir import ops
-from argus.ir.ops import Shared
+from argus.ir.ops import Op, Shared
 from argus.ir.types import Value
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -121,10 +121,7 @@ def run(flow: Flow, op: ops.For) -> None:
         flow.values.update(zip(op.outs, start[:-1], strict=True))
         return
     flow.sound.muted += 1
-    out = _round(flow, shape, [incoming(t.shape, n, flow.tables) for n, t in enumerate(start)])[-1]
-    head = first_guess(flow, shape, start, out)
-    if not _accumulates(flow, shape, start, out, _accumulators(op)):
-        head = _data_first(flow, shape, start, head)
+    head = _guessed(flow, shape, start)
     flow.sound.muted -= 1
     tries = MAX_GUESSES
     while tries:
@@ -137,10 +134,11 @@ def run(flow: Flow, op: ops.For) -> None:
         for listener, position in zip(flow.sound.listeners, mark, strict=True):
             listener.rewind(position)
         vague = [forgotten(flow.tables, t) if n in wrong else t for n, t in enumerate(head)]
-        if any(n not in _step_fails(flow, shape, vague, ends[-1]) for n in wrong):
+        if any(n not in _step_fails(flow, shape, vague, ends[-1], wrong) for n in wrong):
             head = vague
         else:
-            head = next_guess(flow, shape, start, ends[-1])
+            later = next_guess(flow, shape, start, ends[-1], range(len(head)))
+            head = [later[n] for n in range(len(head))]
             tries -= 1
     _give_up(flow, shape, start, head, ends[-1])
 
@@ -164,34 +162,58 @@ def _accumulators(op: ops.For) -> list[int]:
     return found
 
 
-def _accumulates(flow: Flow, shape: Shape, start: State, out: State, sums: list[int]) -> bool:
-    """The iteration was seen to add known things to what the slots held."""
-    grown = growth(flow.tables, shape, start, out)
-    for n in sums:
-        for case in out[n].cases:
-            for number in np.unique(case.record):
-                record = flow.tables[int(number)]
-                if record.sums is not None and record.sums.root == f"slot:{n}":
-                    continue
-                below = flow.tables[int(start[n].cases[0].record.flat[0])]
-                if guess(flow.tables, grown, n, record, below) == UNKNOWN:
-                    return False
-    return True
-
-
-def _data_first(flow: Flow, shape: Shape, start: State, head: State) -> State:
-    """Operands that come from the iteration before have to be known before sums of their products can be guessed."""
+def _guessed(flow: Flow, shape: Shape, start: State) -> State:
+    """The first guess. Operands that come from the iteration before have to be known before sums of their products can
+    be: data is settled first, by the ops it depends on, then one whole iteration shows how accumulators grow."""
     sums = _accumulators(shape.op)
-    for _ in range(MAX_GUESSES):
-        mixed = [incoming(t.shape, n, flow.tables) if n in sums else t for n, t in enumerate(head)]
-        out = _round(flow, shape, mixed)[-1]
-        wrong = [n for n in _step_fails(flow, shape, mixed, out) if n not in sums]
-        later = next_guess(flow, shape, start, out)
-        guessed = first_guess(flow, shape, start, out)
-        head = [guessed[n] if n in sums else later[n] if n in wrong else head[n] for n in range(len(head))]
+    data = [n for n in range(len(start)) if n not in sums]
+    lean = _needed(shape.op, data)
+    head = [incoming(t.shape, n, flow.tables) for n, t in enumerate(start)]
+    out = _round(flow, shape, head, lean)[-1]
+    guessed = first_guess(flow, shape, start, out, data)
+    head = [guessed.get(n, t) for n, t in enumerate(head)]
+    for _ in range(MAX_GUESSES if sums else 0):
+        out = _round(flow, shape, head, lean)[-1]
+        wrong = _step_fails(flow, shape, head, out, data)
         if not wrong:
             break
+        later = next_guess(flow, shape, start, out, wrong)
+        head = [later.get(n, t) for n, t in enumerate(head)]
+    if sums:
+        out = _round(flow, shape, head)[-1]
+        guessed = first_guess(flow, shape, start, out, sums)
+        head = [guessed.get(n, t) for n, t in enumerate(head)]
     return head
+
+
+def _needed(op: ops.For, slots: list[int]) -> frozenset[int]:
+    """Ops of the body that these slots, and LDS, depend on within one iteration."""
+    kept: set[int] = set()
+    wanted = {op.yields[n] for n in slots if n < len(op.yields)}
+    _collect(op.body, wanted, kept)
+    return frozenset(kept)
+
+
+def _collect(block: list[Op], wanted: set[Value], kept: set[int]) -> None:
+    for op in reversed(block):
+        if isinstance(op, ops.Schedule):
+            kept.add(op.id)
+            _collect(op.body, wanted, kept)
+            continue
+        inner = [op, *(o for b in op.blocks for o in ops.walk(b))]
+        if wanted & set(op.results) or any(_changes_lds(o) or isinstance(o, ops.Symbol) for o in inner):
+            kept.update(o.id for o in inner)
+            wanted.update(v for o in inner for v in o.operands)
+            if isinstance(op, ops.If):
+                wanted.update((*op.then_yields, *op.else_yields))
+            if isinstance(op, ops.For):
+                wanted.update(op.yields)
+
+
+def _changes_lds(op: Op) -> bool:
+    if isinstance(op, ops.Store | ops.Atomic):
+        return isinstance(op.access.memory, Shared)
+    return isinstance(op, ops.CopyToLds)
 
 
 def _check_bounds(flow: Flow, shape: Shape) -> None:
@@ -205,8 +227,9 @@ def _check_bounds(flow: Flow, shape: Shape) -> None:
             flow.problems.append((shape.op, f"{var.name} may leave its stated bounds {var.lo}..{var.hi}"))
 
 
-def _round(flow: Flow, shape: Shape, head: State) -> list[State]:
-    """Execute the iterations of one round from `head`; the state after each of them."""
+def _round(flow: Flow, shape: Shape, head: State, only: frozenset[int] | None = None) -> list[State]:
+    """Execute the iterations of one round from `head`; the state after each of them. With `only`, just these ops: what
+    they do not compute stays as it was."""
     facts, loops, rename = flow.facts, flow.loops, dict(flow.rename)
     flow.memory.tags = head[-1]
     carried = head[:-1]
@@ -218,8 +241,14 @@ def _round(flow: Flow, shape: Shape, head: State) -> list[State]:
             flow.rename = {**rename, shape.op.var: shape.value(r)}
         flow.values.update(zip(shape.op.args, (flow.prune(t) for t in carried), strict=True))
         flow.memory.tags = flow.prune(flow.memory.tags)
+        whole = flow.only
+        if only is not None:
+            for v in shape.op.yields:
+                flow.values.pop(v, None)
+            flow.only = only if whole is None else whole & only
         flow.walk(shape.op.body)
-        carried = [flow.values[v] for v in shape.op.yields]
+        flow.only = whole
+        carried = [flow.values.get(v, before) for v, before in zip(shape.op.yields, carried, strict=True)]
         ends.append([*carried, flow.memory.tags])
     flow.facts, flow.loops, flow.rename = facts, loops, rename
     return ends
@@ -228,13 +257,16 @@ def _round(flow: Flow, shape: Shape, head: State) -> list[State]:
 # -- proving -----------------------------------------------------------------------------------------------------------
 
 
-def _step_fails(flow: Flow, shape: Shape, head: State, out: State) -> list[int]:
+def _step_fails(
+    flow: Flow, shape: Shape, head: State, out: State, slots: Iterable[int] | None = None
+) -> list[int]:
     """Slots whose state after an iteration is not the guess for the next one."""
     again = tuple(f.subst(shape.next) for f in shape.facts(0))
     facts = (*flow.facts, *shape.facts(0), *(shape.facts(shape.period - 1)), *again)
     wrong = []
     renamed = standing_for_themselves(flow.tables, shape, head, out)
-    for n, (claimed, made) in enumerate(zip(head, out, strict=True)):
+    for n in range(len(head)) if slots is None else slots:
+        claimed, made = head[n], out[n]
         target = translate(claimed, flow.tables, shape.next)
         for x in target.cases:
             for y in made.cases:

@@ -16,6 +16,7 @@ import numpy as np
 
 from argus import machine
 from argus.agent.judge.data import KINDS, Arrays, Kind, inputs, poisoned
+from argus.agent.judge.examine import examine
 from argus.agent.judge.problem import Problem, Sizes, Verdict, Violation, shape_text
 from argus.agent.judge.results import Found, biased, can_be_cut, judged, judged_part
 from argus.device.guards import launch_grid, tensor_shapes
@@ -57,6 +58,8 @@ class Bench:
         if self.naive.computes is None:
             raise SpecError(f"the naive kernel of {self.problem.task} states no specification")
         self.spec = parse(self.naive.computes)
+        for sizes in self.problem.small[:1]:
+            examine(self.naive, self.spec, sizes)
 
     def given(self, stage: str, number: int, sizes: Sizes, kind: Kind, seed: int) -> Arrays:
         """The inputs of a run; the arrays are shared and must not be written to."""

@@ -1,0 +1,31 @@
+"""Can a task tell a right kernel from a wrong one? Asked before any candidate is judged.
+
+A task is refused if an output of zeros would pass, or if the result does not change with each of its inputs: then a
+candidate could leave work out and nobody would see it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from argus.agent.judge.data import inputs, poisoned
+from argus.ir.kernel import Kernel
+from argus.tasks.compare import compare
+from argus.tasks.inputs import make_scalars
+from argus.tasks.spec import Spec, SpecError, evaluate
+
+
+def examine(kernel: Kernel, spec: Spec, sizes: Mapping[str, int]) -> None:
+    """Raise `SpecError` if the task cannot tell."""
+    symbols = {**sizes, **make_scalars(kernel, 0)}
+    given = inputs(kernel, sizes, "normal", 1)
+    want = evaluate(spec, given, symbols)
+    zeros = np.zeros_like(poisoned(kernel, sizes)[spec.result])
+    if compare(zeros, want).wrong < zeros.size // 2:
+        raise SpecError(f"{kernel.name}: an output of zeros would pass for half of the elements")
+    for name in given:
+        other = {**given, name: inputs(kernel, sizes, "normal", 2)[name]}
+        if np.array_equal(evaluate(spec, other, symbols).value, want.value, equal_nan=True):
+            raise SpecError(f"{kernel.name}: the result does not depend on {name}")

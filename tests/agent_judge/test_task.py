@@ -1,0 +1,52 @@
+"""Tasks that cannot tell right from wrong are refused; biased rounding is noticed."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from argus.agent.judge import Problem
+from argus.agent.judge.court import Court
+from argus.agent.judge.results import biased, judged, judged_part
+from argus.tasks.spec import SpecError, parse
+from tests.agent_judge.test_process import NAIVE
+
+SIZES = {"N": 4096}
+
+
+@pytest.mark.parametrize(
+    ("computes", "says"),
+    [("z[i] = x[i] + 0 * y[i]", "does not depend on y"), ("z[i] = 0 * x[i] + 0 * y[i]", "zeros would pass")],
+)
+def test_a_task_that_cannot_tell(computes: str, says: str) -> None:
+    with pytest.raises(SpecError, match=says):
+        Court(Problem("t", NAIVE.replace("z[i] = x[i] + y[i]", computes), small=(SIZES,), shapes=(SIZES,)))
+
+
+def test_truncation_leans_and_rounding_does_not() -> None:
+    spec = parse("y[i] = x[i]")
+    x = np.random.default_rng(0).standard_normal(1 << 16).astype(np.float32)
+    rounded = x.astype(ml_dtypes.bfloat16)
+    truncated = (x.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32).astype(ml_dtypes.bfloat16)
+    fair, leaning = (judged(spec, {"x": x}, {}, got) for got in (rounded, truncated))
+    assert fair.comparison.ok
+    assert not biased(fair)
+    assert biased(leaning)
+    assert not leaning.comparison.ok
+
+
+def test_part_of_a_masked_result_keeps_its_place() -> None:
+    spec = parse("y[i, j] = where(i >= j, x[i, j], 0)")
+    x = np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32)
+    whole = np.where(np.arange(64)[:, None] >= np.arange(64), x, np.float32(0)).astype(np.float32)
+    poison = np.full((64, 64), 0x7FBA5A5B, np.uint32).view(np.float32)
+    got = poison.copy()
+    got[16:32, 8:40] = whole[16:32, 8:40]
+    found = judged_part(spec, {"x": x}, {}, got)
+    assert found is not None
+    assert found.comparison.ok
+    assert found.comparison.elements == 16 * 32
+    got[20, 9] = poison[20, 9]
+    assert judged_part(spec, {"x": x}, {}, got) is None
+    assert judged_part(spec, {"x": x}, {}, poison) is None

@@ -13,8 +13,9 @@ import traceback
 from types import ModuleType
 
 from argus.agent.journal import JournalError
+from argus.agent.policy import PolicyError
 from argus.agent.providers import ProviderError
-from argus.cli import check, clock, compare, compile, explain, history, ir, layout, machine, run, time
+from argus.cli import check, clock, compare, compile, explain, history, ir, kb, layout, machine, optimize, run, time
 from argus.cli.gate import RefusedError
 from argus.cli.options import GOOD, INVALID, WRONG, UsageError
 from argus.compile.errors import CompileError
@@ -38,9 +39,24 @@ USER_ERRORS = (
     JournalError,
     ProviderError,
     TaskError,
+    PolicyError,
     OSError,
 )
-VERBS: tuple[ModuleType, ...] = (check, ir, compile, run, time, compare, clock, layout, explain, machine, history)
+VERBS: tuple[ModuleType, ...] = (
+    check,
+    ir,
+    compile,
+    run,
+    time,
+    compare,
+    clock,
+    layout,
+    explain,
+    machine,
+    history,
+    optimize,
+    kb,
+)
 
 
 def build_parser() -> argparse.ArgumentParser:

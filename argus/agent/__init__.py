@@ -1,0 +1,1 @@
+"""The agent: plans, proposes, judges and learns, from a naive kernel to a fast one."""

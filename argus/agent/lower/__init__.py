@@ -1,0 +1,55 @@
+"""Typed transformations of kernel source, one per technique of the knowledge base that the language can say.
+
+    new = lower(text, "staging", {"barriers": "both"})
+
+A transformation looks for its place in the syntax tree, changes it, inserts the assertions its entry names, and prints
+the file again. It raises `NotApplicableError` where it has no place, and never asks whether the result is right: that
+is the judge's question. None of them contains a kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from argus.agent.lower.banks import swizzle
+from argus.agent.lower.blocking import blocking
+from argus.agent.lower.fragments import matrix_shape, swap_operands, wide_fragments
+from argus.agent.lower.pipeline import software_pipeline
+from argus.agent.lower.placement import accumulators, grid_order, waves_per_simd
+from argus.agent.lower.rows import reciprocal, row_block, row_resident, row_vector
+from argus.agent.lower.schedule import interleave, priority
+from argus.agent.lower.sizes import resize
+from argus.agent.lower.source import NotApplicableError, Source
+from argus.agent.lower.staging import staging
+
+Lowering = Callable[[Source, Mapping[str, object]], None]
+
+LOWERINGS: Mapping[str, Lowering] = {
+    "accumulators": accumulators,
+    "blocking": blocking,
+    "grid_order": grid_order,
+    "interleave": interleave,
+    "matrix_shape": matrix_shape,
+    "priority": priority,
+    "reciprocal": reciprocal,
+    "resize": resize,
+    "row_block": row_block,
+    "row_resident": row_resident,
+    "row_vector": row_vector,
+    "software_pipeline": software_pipeline,
+    "staging": staging,
+    "swap_operands": swap_operands,
+    "swizzle": swizzle,
+    "waves_per_simd": waves_per_simd,
+    "wide_fragments": wide_fragments,
+}
+
+
+def lower(text: str, name: str, params: Mapping[str, object]) -> str:
+    """The file after a transformation."""
+    source = Source(text)
+    LOWERINGS[name](source, params)
+    return source.text()
+
+
+__all__ = ["LOWERINGS", "NotApplicableError", "lower"]

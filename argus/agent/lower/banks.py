@@ -1,0 +1,103 @@
+"""Where elements lie in LDS: rows swizzled by exclusive or, or padded, so that lanes meet different banks.
+
+    ag.Layout(row=(128, 128), k=(64, 2))
+    -> ag.Layout(row=(128, 128), chunk=(8, 16), e=(8, 2), k=("chunk", "e")).xor(chunk="row[0:3]")      kind xor, bits 3
+    -> ag.Layout(row=(128, 144), k=(64, 2))                                                  kind pad, 16 bytes
+
+Reads and writes use coordinates, so nothing else changes. The assertion `ag.check.bank_free` is put in with the layout;
+if the bits do not fit the way the buffer is read, the checker says so.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+from argus.agent.lower.source import NotApplicableError, Source, is_ag, keyword
+from argus.agent.lower.text import expression, statement
+
+
+def swizzle(source: Source, params: Mapping[str, object]) -> None:
+    """Every LDS buffer of the kernel gets the layout `kind` with `bits` or `bytes`."""
+    kind, amount = str(params["kind"]), int(str(params["amount"]))
+    buffers = _buffers(source)
+    if not buffers:
+        raise NotApplicableError("there is no LDS buffer")
+    changed = False
+    for layout in dict.fromkeys(buffers.values()):
+        given = source.constant(layout)
+        if given is None:
+            continue
+        plain = _plain(given.value)
+        new = _xored(plain, amount) if kind == "xor" else _padded(plain, amount)
+        changed |= ast.dump(new) != ast.dump(given.value)
+        given.value = new
+    if not changed:
+        raise NotApplicableError("the buffers have this layout already")
+    asserted = any(
+        isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "bank_free"
+        for n in ast.walk(source.function)
+    )
+    if not asserted:
+        source.body.append(statement(f"ag.check.bank_free({', '.join(buffers)})"))
+
+
+def _buffers(source: Source) -> dict[str, str]:
+    """LDS buffers and the names of their layouts."""
+    found: dict[str, str] = {}
+    for node in ast.walk(source.function):
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and is_ag(node.value, "shared")
+            and isinstance(node.value, ast.Call)
+            and isinstance(node.value.args[0], ast.Name)
+        ):
+            found[node.targets[0].id] = node.value.args[0].id
+    return found
+
+
+def _plain(layout: ast.expr) -> tuple[str, str, str, str, str]:
+    """row axis, its extent, k axis, its extent, bytes of an element – of a layout in any of the three forms."""
+    call = layout
+    while isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "xor":
+        call = call.func.value
+    if not is_ag(call, "Layout") or not isinstance(call, ast.Call):
+        raise NotApplicableError(f"{ast.unparse(layout)} is not a plain layout")
+    digits = {k.arg: k.value for k in call.keywords if k.arg is not None}
+    row = next(iter(digits))
+    extent = _pair(digits[row])[0]
+    chunk = keyword(call, "chunk")
+    if chunk is not None:
+        names = [
+            n
+            for n, v in digits.items()
+            if isinstance(v, ast.Tuple) and isinstance(v.elts[0], ast.Constant) and v.elts[0].value == "chunk"
+        ]
+        many = _pair(chunk)[0]
+        count, size = _pair(digits["e"])
+        line = many.rsplit("//", 1)[0].strip() if "//" in many else f"{many} * {count}"
+        return row, extent, names[0], line, size
+    k = list(digits)[1]
+    line, size = _pair(digits[k])
+    return row, extent, k, line, size
+
+
+def _pair(node: ast.expr) -> tuple[str, str]:
+    if not isinstance(node, ast.Tuple) or len(node.elts) != 2:
+        raise NotApplicableError(f"{ast.unparse(node)} is not (extent, bytes)")
+    return ast.unparse(node.elts[0]), ast.unparse(node.elts[1])
+
+
+def _xored(plain: tuple[str, str, str, str, str], bits: int) -> ast.expr:
+    row, rows, k, line, size = plain
+    vector = 16 // int(size)
+    return expression(
+        f"ag.Layout({row}=({rows}, {size} * {line}), chunk=({line} // {vector}, 16), e=({vector}, {size}), "
+        f"{k}=('chunk', 'e')).xor(chunk='{row}[0:{bits}]')"
+    )
+
+
+def _padded(plain: tuple[str, str, str, str, str], amount: int) -> ast.expr:
+    row, rows, k, line, size = plain
+    return expression(f"ag.Layout({row}=({rows}, {size} * {line} + {amount}), {k}=({line}, {size}))")

@@ -1,0 +1,361 @@
+"""Software pipelining: parts of a loop's turn are done one or two turns earlier.
+
+A turn of a staged loop is  fetch (global -> registers), publish (registers -> LDS) between two barriers, read (LDS ->
+fragments), multiply.  With `depth="fetch"` the fetch of the next tile is issued right after this one is published, so
+it is in flight while the matrix instructions run:
+
+    ra = A[…, 0].load(COPY_A)                          for kt in …:
+    for kt in ag.range(n):                                 ra = A[…, BLOCK_K * kt].load(COPY_A)
+        ag.barrier(); sA.store(ra); ag.barrier()      <-   ag.barrier(); sA.store(ra); ag.barrier()
+        ra = A[…, BLOCK_K * (kt + 1)].load(…, guard=kt + 1 < n)
+        read; multiply                                     read; multiply
+
+With `depth="fragments"` the reads are cut into slices of k and run ahead of the multiplications too:
+
+    read 1, 2 | multiply 0      read 3 | multiply 1      barrier
+    publish kt+1, fetch kt+2 | multiply 2                barrier
+    read 0 of kt+1 | multiply 3
+
+Both are one mechanism: every statement of the turn gets an order and a shift (how many turns ahead it runs); statements
+with a shift also run before the loop for the turns they skip, and the last turn is written after the loop with the
+others alone. What is fetched past the end is guarded and never used.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from argus.agent.lower.fragments import operand_extents
+from argus.agent.lower.matrix import axis_name, owner_definition
+from argus.agent.lower.source import NotApplicableError, Source, drop_keyword, is_ag, keyword, names, set_keyword
+from argus.agent.lower.text import expression, is_comment, statement
+
+FETCH, PUBLISH, READ, MULTIPLY, BARRIER, OTHER = "fetch", "publish", "read", "multiply", "barrier", "other"
+LAST = "'# the last turn: nothing is left to fetch'"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A statement of a turn and how many turns ahead it runs."""
+
+    node: ast.stmt
+    shift: int
+
+
+def kind(source: Source, node: ast.stmt) -> str:
+    """What a statement of a loop does."""
+    if isinstance(node, ast.Expr) and is_ag(node.value, "barrier"):
+        return BARRIER
+    if any(is_ag(n, "mfma") for n in ast.walk(node)):
+        return MULTIPLY
+    tensors = source.tensors()
+    for block_kind, method in ((PUBLISH, "store"), (READ, "load")):
+        for n in ast.walk(node):
+            if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == method:
+                place = n.func.value
+                base = place.value if isinstance(place, ast.Subscript) else place
+                if isinstance(base, ast.Name) and base.id in tensors:
+                    return FETCH if method == "load" else OTHER
+                return block_kind
+    return OTHER
+
+
+def staged_loop(source: Source) -> tuple[ast.For, list[ast.stmt]]:
+    """The loop that publishes to LDS, and the list of statements it stands in."""
+    for block in source.blocks():
+        for node in block:
+            if isinstance(node, ast.For) and is_ag(node.iter, "range") and isinstance(node.target, ast.Name):
+                kinds = {kind(source, s) for s in node.body}
+                if {FETCH, PUBLISH} <= kinds:
+                    return node, block
+    raise NotApplicableError("no loop copies tiles through registers to LDS")
+
+
+def software_pipeline(source: Source, params: Mapping[str, object]) -> None:
+    """Run the fetch, or fetch, publish and first reads, ahead of the multiplications."""
+    loop, outer = staged_loop(source)
+    depth = str(params.get("depth", "fetch"))
+    ahead = _undo_prefetch(source, loop, outer)
+    if depth == "fetch":
+        if ahead:
+            raise NotApplicableError("the fetch runs ahead already")
+        _prefetch(source, loop, outer)
+    else:
+        _fragments(source, loop, outer)
+
+
+def variable(loop: ast.For) -> str:
+    if not isinstance(loop.target, ast.Name):
+        raise NotApplicableError("the loop has several variables")
+    return loop.target.id
+
+
+def bounds(loop: ast.For) -> tuple[ast.expr, ast.expr]:
+    """First and end of `ag.range(…)`."""
+    if not isinstance(loop.iter, ast.Call) or len(loop.iter.args) > 2:
+        raise NotApplicableError("the loop has a step")
+    given = loop.iter.args
+    return (ast.Constant(0), given[0]) if len(given) == 1 else (given[0], given[1])
+
+
+def _prefetch(source: Source, loop: ast.For, outer: list[ast.stmt]) -> None:
+    body = [s for s in loop.body if not is_comment(s)]
+    fetches = [s for s in body if kind(source, s) == FETCH]
+    last = max(at for at, s in enumerate(body) if kind(source, s) == PUBLISH)
+    if last + 1 < len(body) and kind(source, body[last + 1]) == BARRIER:
+        last += 1
+    steps = []
+    for at, node in enumerate(body):
+        if node not in fetches:
+            steps.append(Step(node, 0))
+        if at == last:
+            steps.extend(Step(fetch, 1) for fetch in fetches)
+    emit(source, loop, outer, steps)
+
+
+def _undo_prefetch(source: Source, loop: ast.For, outer: list[ast.stmt]) -> bool:
+    """Put fetches that run one turn ahead back in front of their barrier; False if there are none."""
+    at = outer.index(loop)
+    name = variable(loop)
+    moved: list[ast.stmt] = []
+    for node in list(loop.body):
+        if kind(source, node) == FETCH and f"{name} + 1" in ast.unparse(node):
+            loop.body.remove(node)
+            moved.append(shifted(node, name, expression(f"{name} - 1")))
+    if not moved:
+        return False
+    for node in moved:
+        for call in ast.walk(node):
+            if isinstance(call, ast.Call):
+                drop_keyword(call, "guard")
+    targets = [ast.dump(n.targets[0]) for n in moved if isinstance(n, ast.Assign)]
+    for node in [
+        n
+        for n in outer[:at]
+        if isinstance(n, ast.Assign) and ast.dump(n.targets[0]) in targets and kind(source, n) == FETCH
+    ]:
+        outer.remove(node)
+    loop.body[0:0] = moved
+    at = outer.index(loop) + 1
+    kept = [n for n in loop.body if n not in moved and not is_comment(n)]
+    if at >= len(outer) or ast.unparse(outer[at]) != ast.unparse(statement(LAST)):
+        raise NotApplicableError("the last turn of the pipelined loop is not where it was put")
+    del outer[at : at + 1 + len(kept)]
+    first, last = bounds(loop)
+    if isinstance(last, ast.BinOp) and isinstance(last.op, ast.Sub):
+        loop.iter = expression(f"ag.range({ast.unparse(_range(first, last.left)).strip('()')})")
+    return True
+
+
+def _range(first: ast.expr, end: ast.expr) -> ast.expr:
+    return end if isinstance(first, ast.Constant) and first.value == 0 else ast.Tuple([first, end], ast.Load())
+
+
+def _fragments(source: Source, loop: ast.For, outer: list[ast.stmt]) -> None:
+    body = [s for s in loop.body if not is_comment(s)]
+    kinds = [kind(source, s) for s in body]
+    shape = [k for n, k in enumerate(kinds) if n == 0 or kinds[n - 1] != k]
+    if shape != [FETCH, BARRIER, PUBLISH, BARRIER, READ, MULTIPLY]:
+        raise NotApplicableError(
+            "a turn of the loop must be fetch, barrier, publish, barrier, read, multiply; it is " + ", ".join(shape)
+        )
+    part = {k: [s for s, found in zip(body, kinds, strict=True) if found == k] for k in shape}
+    slices = _slices(source, part[READ], part[MULTIPLY])
+    count = len(slices)
+    if count < 2:
+        raise NotApplicableError("a turn has one slice of k; more of them are needed to read ahead")
+    fetch = [Step(s, 2) for s in part[FETCH]]
+    publish = [Step(s, 1) for s in part[PUBLISH]]
+    barrier = [Step(statement("ag.barrier()"), 1)]
+    reads = [r for read, _ in slices[1:] for r in read]
+    early = max(1, count - 2)
+    share = -(-len(reads) // early)
+    steps: list[Step] = []
+    for phase in range(early):
+        steps += [Step(r, 0) for r in reads[share * phase : share * (phase + 1)]]
+        if phase < count - 2:
+            steps += [Step(m, 0) for m in slices[phase][1]]
+    steps += [Step(statement(f"'# tile {variable(loop)} has been read'"), 0), *barrier]
+    steps += [*publish, *fetch, *(Step(m, 0) for m in slices[count - 2][1])]
+    steps += [Step(statement(f"'# tile {variable(loop)} + 1 is there'"), 0), *barrier]
+    steps += [Step(r, 1) for r in slices[0][0]] + [Step(m, 0) for m in slices[count - 1][1]]
+    emit(source, loop, outer, steps)
+
+
+def _slices(
+    source: Source, reads: list[ast.stmt], multiplies: list[ast.stmt]
+) -> list[tuple[list[ast.stmt], list[ast.stmt]]]:
+    """Reads and multiplications of a turn by slice of k, each with its own fragments `a0`, `a1`, …"""
+    if len(multiplies) != 1 or not isinstance(multiplies[0], ast.For) or not is_ag(multiplies[0].iter, "unroll"):
+        raise NotApplicableError("the multiplications are not one unrolled loop")
+    loop = multiplies[0]
+    counts: set[str] = set()
+    plan: list[tuple[str, ast.Assign, str, str, int]] = []
+    for read in reads:
+        if not isinstance(read, ast.Assign) or not isinstance(read.targets[0], ast.Name):
+            raise NotApplicableError("a fragment is not read into a name")
+        call = read.value
+        if not isinstance(call, ast.Call) or not call.args:
+            raise NotApplicableError("a fragment is not read by one load")
+        definition = owner_definition(source, call.args[0])
+        axis, tiles = axis_name(definition, "k"), keyword(call, "tiles")
+        count = keyword(tiles, axis) if isinstance(tiles, ast.Call) else None
+        if count is None:
+            raise NotApplicableError("the fragments of a turn are not tiled along k")
+        counts.add(ast.unparse(count))
+        plan.append((read.targets[0].id, read, axis, ast.unparse(count), operand_extents(source, definition)[1]))
+    number = source.value(expression(counts.pop())) if len(counts) == 1 else None
+    if number is None:
+        raise NotApplicableError("the operands have different numbers of slices along k")
+    found = []
+    for s in range(number):
+        sliced: list[ast.stmt] = []
+        renamed: dict[str, str] = {}
+        for name, read, axis, count_text, extent in plan:
+            new = copy.deepcopy(read)
+            renamed[name] = f"{name}{s}"
+            new.targets = [ast.Name(f"{name}{s}", ast.Store())]
+            call = new.value
+            if isinstance(call, ast.Call):
+                tiles = keyword(call, "tiles")
+                if isinstance(tiles, ast.Call):
+                    drop_keyword(tiles, axis)
+                if s:
+                    set_keyword(call, axis, ast.Constant(extent * s))
+            sliced.append(new)
+            del count_text
+        found.append((sliced, [_slice_of(loop, renamed, plan[0][3])]))
+    return found
+
+
+def _slice_of(loop: ast.For, renamed: Mapping[str, str], count: str) -> ast.stmt:
+    """The unrolled loop without its counter of slices, on one slice's fragments."""
+    new = copy.deepcopy(loop)
+    target = new.target.elts if isinstance(new.target, ast.Tuple) else [new.target]
+    if not isinstance(new.iter, ast.Call):
+        raise NotApplicableError("the multiplications are not unrolled")
+    at = next((n for n, a in enumerate(new.iter.args) if ast.unparse(a) == count), None)
+    if at is None:
+        raise NotApplicableError(f"no counter of the multiplications runs over {count}")
+    dropped = target[at]
+    del new.iter.args[at]
+    rest = [t for n, t in enumerate(target) if n != at]
+    new.target = rest[0] if len(rest) == 1 else ast.Tuple(rest, ast.Store())
+    counter = dropped.id if isinstance(dropped, ast.Name) else ""
+    _Slice(renamed, counter).visit(new)
+    return new
+
+
+class _Slice(ast.NodeTransformer):
+    def __init__(self, renamed: Mapping[str, str], counter: str) -> None:
+        self._renamed, self._counter = renamed, counter
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        if isinstance(node.value, ast.Name) and node.value.id in self._renamed:
+            items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            kept = [i for i in items if not (isinstance(i, ast.Name) and i.id == self._counter)]
+            name = ast.Name(self._renamed[node.value.id], ast.Load())
+            index = kept[0] if len(kept) == 1 else ast.Tuple(kept, ast.Load())
+            return ast.Subscript(name, index, ast.Load()) if kept else name
+        return node
+
+
+def emit(source: Source, loop: ast.For, outer: list[ast.stmt], steps: list[Step]) -> None:
+    """Write a turn in a new order; what runs ahead is also written before the loop for the turns it skips."""
+    name = variable(loop)
+    first, end = bounds(loop)
+    deepest = max(step.shift for step in steps)
+    before: list[ast.stmt] = []
+    for turn in range(-deepest, 0):
+        for step in steps:
+            at = turn + step.shift
+            if at >= 0 and step.shift:
+                when = simplified(ast.BinOp(first, ast.Add(), ast.Constant(at)))
+                before.append(_at(source, step.node, name, when, end if at else None))
+    body = []
+    for step in steps:
+        when = expression(f"{name} + {step.shift}")
+        body.append(_at(source, step.node, name, when, end) if step.shift else step.node)
+    loop.body = body
+    at_loop = outer.index(loop)
+    last = ast.BinOp(end, ast.Sub(), ast.Constant(1))
+    after = [shifted(step.node, name, last) for step in steps if not step.shift and not is_comment(step.node)]
+    loop.iter = expression(f"ag.range({ast.unparse(_range(first, last)).strip('()')})")
+    outer[at_loop + 1 : at_loop + 1] = [statement(LAST), *after]
+    outer[at_loop:at_loop] = before
+    at_least_one_turn(source, end)
+
+
+def at_least_one_turn(source: Source, end: ast.expr) -> None:
+    """`K // BLOCK_K` turns with the last one on its own: K is at least a block."""
+    if isinstance(end, ast.BinOp) and isinstance(end.op, ast.FloorDiv):
+        given = keyword(source.decorator, "requires")
+        old = str(given.value) if isinstance(given, ast.Constant) else ""
+        new = f"{ast.unparse(end.left)} >= {ast.unparse(end.right)}"
+        if new not in old:
+            set_keyword(source.decorator, "requires", ast.Constant(f"{old} and {new}" if old else new))
+
+
+def _at(source: Source, node: ast.stmt, name: str, when: ast.expr, end: ast.expr | None) -> ast.stmt:
+    new = shifted(node, name, when)
+    if end is not None and kind(source, node) == FETCH:
+        for call in ast.walk(new):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "load":
+                there = ast.Compare(when, [ast.Lt()], [end])
+                if keyword(call, "guard") is not None:
+                    raise NotApplicableError("the fetch has a guard of its own")
+                set_keyword(call, "guard", there)
+    return new
+
+
+def shifted(node: ast.stmt, name: str, when: ast.expr) -> ast.stmt:
+    """A copy of a statement at another turn of the loop."""
+    new = copy.deepcopy(node)
+    if name in names(new):
+        _Substitute(name, when).visit(new)
+    return new
+
+
+class _Substitute(ast.NodeTransformer):
+    def __init__(self, name: str, when: ast.expr) -> None:
+        self._name, self._when = name, when
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return copy.deepcopy(self._when) if node.id == self._name else node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        return simplified(node)
+
+
+def simplified(node: ast.expr) -> ast.expr:
+    """0 + x, 0 * x, 1 * x, (x + 1) - 1 and numbers are folded."""
+    if not isinstance(node, ast.BinOp):
+        return node
+    left, right = node.left, node.right
+    a = left.value if isinstance(left, ast.Constant) else None
+    b = right.value if isinstance(right, ast.Constant) else None
+    if isinstance(a, int) and isinstance(b, int):
+        if isinstance(node.op, ast.Add):
+            return ast.Constant(a + b)
+        if isinstance(node.op, ast.Mult):
+            return ast.Constant(a * b)
+    if isinstance(node.op, ast.Mult) and 0 in (a, b):
+        return ast.Constant(0)
+    if isinstance(node.op, ast.Mult) and 1 in (a, b):
+        return right if a == 1 else left
+    if isinstance(node.op, ast.Add) and 0 in (a, b):
+        return right if a == 0 else left
+    if (
+        isinstance(node.op, ast.Add)
+        and isinstance(b, int)
+        and isinstance(left, ast.BinOp)
+        and isinstance(left.op, ast.Sub)
+        and isinstance(left.right, ast.Constant)
+        and left.right.value == b
+    ):
+        return left.left
+    return node

@@ -1,0 +1,246 @@
+"""The loop: plan, select, lower, judge, repair, learn – until the budget is spent or nothing is left to try.
+
+    result = optimise(task, Settings(seed=0, budget=40), judges, policy=policy, listen=view)
+
+Everything a step decides follows from (seed, step) and from earlier judgements, so a run that is gone on with takes the
+same way again. A step takes one parent, draws a ranking of proposals, lowers the first few that have a place in the
+source and lead to something new, and judges them as one batch. What fails and can be repaired is repaired and judged
+again, at most `repairs` times in a row. Every judgement counts as one evaluation. The learner sees each outcome once.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from argus.agent.bottleneck import bottleneck
+from argus.agent.judge import Judgement
+from argus.agent.judging import Judges
+from argus.agent.lower import NotApplicableError
+from argus.agent.planner import Proposal, propose, random_order
+from argus.agent.policy import Policy
+from argus.agent.repair import repairs
+from argus.agent.reward import Reward, microseconds, reward
+from argus.agent.selector import Realised, realise
+from argus.knowledge import load, matching
+from argus.tasks.task import Task
+
+BETTER = 0.995
+SECOND_PARENT = 0.2
+
+Planner = Literal["bandit", "random"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a run searches. `patience`: steps without a gain after which it ends."""
+
+    seed: int = 0
+    budget: int = 40
+    batch: int = 2
+    repairs: int = 2
+    patience: int = 8
+    planner: Planner = "bandit"
+    feedback: bool = True
+    knowledge: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A source, where it comes from, and what the judge said."""
+
+    number: int
+    step: int
+    parent: int | None
+    source: str
+    technique: str
+    params: Mapping[str, Any]
+    why: str
+    done: tuple[str, ...]
+    judgement: Judgement
+    reward: Reward = field(default_factory=Reward)
+
+    @property
+    def microseconds(self) -> float:
+        return microseconds(self.judgement)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """A candidate before it is judged."""
+
+    parent: Candidate
+    realised: Realised
+    technique: str
+    params: Mapping[str, Any]
+    why: str
+
+
+@dataclass(slots=True)
+class State:
+    """What a run knows: all candidates, what was tried on which parent, the policy."""
+
+    task: Task
+    settings: Settings
+    policy: Policy
+    candidates: list[Candidate] = field(default_factory=list)
+    tried: dict[int, set[str]] = field(default_factory=dict)
+    sources: set[str] = field(default_factory=set)
+    step: int = 0
+    idle: int = 0
+
+    @property
+    def naive(self) -> Candidate:
+        return self.candidates[0]
+
+    def ranked(self) -> list[Candidate]:
+        """Those that passed, fastest first."""
+        passed = [c for c in self.candidates if math.isfinite(c.microseconds)]
+        return sorted(passed, key=lambda c: (c.microseconds, c.number))
+
+    @property
+    def best(self) -> Candidate:
+        ranked = self.ranked()
+        return ranked[0] if ranked else self.naive
+
+    @property
+    def spent(self) -> int:
+        return len(self.candidates)
+
+
+Listener = Callable[[State, Candidate], None]
+
+
+def optimise(
+    task: Task,
+    settings: Settings,
+    judges: Judges,
+    *,
+    policy: Policy | None = None,
+    listen: Listener | None = None,
+) -> State:
+    """Run the loop; the state holds every candidate, the best among them, and the policy as it came out."""
+    state = State(task, settings, policy or Policy())
+    first = Candidate(
+        0, 0, None, task.source, "naive", {}, "the naive kernel", (), _ask(judges, state, [task.source])[0]
+    )
+    _keep(state, first, listen)
+    while state.spent < settings.budget and state.idle < settings.patience:
+        state.step += 1
+        before = state.best.microseconds
+        batch = _batch(state)
+        if not batch:
+            break
+        _judge(state, judges, batch, listen)
+        state.idle = 0 if state.best.microseconds < BETTER * before else state.idle + 1
+    return state
+
+
+def _ask(judges: Judges, state: State, sources: list[str]) -> list[Judgement]:
+    return judges.judge(sources, state.task, seed=state.settings.seed)
+
+
+def _keep(state: State, candidate: Candidate, listen: Listener | None) -> None:
+    state.candidates.append(candidate)
+    state.sources.add(candidate.source)
+    if listen is not None:
+        listen(state, candidate)
+
+
+def _batch(state: State) -> list[Proposed]:
+    """The next candidates: as many as the batch holds and the budget allows."""
+    settings = state.settings
+    room = min(settings.batch, settings.budget - state.spent)
+    found: list[Proposed] = []
+    new = set(state.sources)
+    for parent in _parents(state):
+        for proposal in _proposals(state, parent):
+            if len(found) >= room:
+                return found
+            tried = state.tried.setdefault(parent.number, set())
+            tried.add(proposal.name)
+            try:
+                done = [step.split(" ", 1)[0] for step in parent.done]
+                realised = realise(parent.source, proposal, done, load() if settings.knowledge else {})
+            except NotApplicableError:
+                continue
+            if realised.source not in new:
+                new.add(realised.source)
+                found.append(Proposed(parent, realised, proposal.entry.id, proposal.params, proposal.why))
+    return found
+
+
+def _dice(state: State, what: str) -> random.Random:
+    return random.Random(f"{state.settings.seed} {state.step} {what}")
+
+
+def _parents(state: State) -> list[Candidate]:
+    """The best first; now and then the second best goes before it."""
+    ranked = state.ranked()[:3] or [state.naive]
+    if len(ranked) > 1 and _dice(state, "parent").random() < SECOND_PARENT:
+        ranked[0], ranked[1] = ranked[1], ranked[0]
+    return ranked
+
+
+def _proposals(state: State, parent: Candidate) -> list[Proposal]:
+    tried = state.tried.get(parent.number, set())
+    dice = _dice(state, f"plan {parent.number}")
+    family = state.task.family
+    entries = matching(family=family)
+    if state.settings.planner == "random" or not state.settings.knowledge:
+        return random_order(entries, tried, dice)
+    return propose(entries, state.policy, family, bottleneck(parent.judgement), tried, dice)
+
+
+def _judge(state: State, judges: Judges, batch: list[Proposed], listen: Listener | None) -> None:
+    """Judge a batch, then what repairs of its failures give, while the budget lasts."""
+    waiting = batch
+    for _ in range(1 + (state.settings.repairs if state.settings.feedback else 0)):
+        waiting = waiting[: state.settings.budget - state.spent]
+        if not waiting:
+            return
+        judgements = _ask(judges, state, [p.realised.source for p in waiting])
+        again: list[Proposed] = []
+        for proposed, judgement in zip(waiting, judgements, strict=True):
+            candidate = _learn(state, proposed, judgement)
+            _keep(state, candidate, listen)
+            if judgement.verdict != "pass":
+                again.extend(_repaired(state, candidate, proposed))
+        waiting = again
+
+
+def _learn(state: State, proposed: Proposed, judgement: Judgement) -> Candidate:
+    parent = proposed.parent
+    worth = reward(parent.judgement, judgement)
+    took, before = microseconds(judgement), parent.microseconds
+    gain = math.log2(before / took) if math.isfinite(took) and math.isfinite(before) else None
+    wrong = len({v.rule for v in judgement.violations})
+    key = (state.task.family, bottleneck(parent.judgement), proposed.technique.split(" ", 1)[0])
+    state.policy.learn(key, gain, wrong)
+    return Candidate(
+        number=len(state.candidates),
+        step=state.step,
+        parent=parent.number,
+        source=proposed.realised.source,
+        technique=proposed.technique,
+        params=proposed.params,
+        why=proposed.why,
+        done=(*parent.done, *proposed.realised.steps),
+        judgement=judgement,
+        reward=worth,
+    )
+
+
+def _repaired(state: State, candidate: Candidate, proposed: Proposed) -> list[Proposed]:
+    """The first repair that leads to something new; it belongs to the parent of what it repairs."""
+    for repair in repairs(candidate.source, candidate.judgement):
+        if repair.source not in state.sources:
+            realised = Realised(repair.source, (*proposed.realised.steps, f"repair {repair.rule}"))
+            return [Proposed(proposed.parent, realised, proposed.technique, proposed.params, repair.why)]
+    return []

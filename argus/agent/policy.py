@@ -1,0 +1,134 @@
+"""What experience says about techniques: a table of outcomes, drawn from by Thompson sampling.
+
+    key     (family, bottleneck, technique)
+    row     tries, wins, sum of log2 speed-ups, violations
+
+A draw is Beta(1 + wins, 1 + losses) times the expected gain, which starts at the knowledge base's figure and moves to
+the observed mean. Where a key has no experience, the same technique under other bottlenecks of the family lends a part
+of its own. All randomness comes from the caller's dice, so a run is a function of its seed. The table is a JSON file
+that one run leaves and the next starts from (`--policy FILE`); `lessons` is the same as text, for a person or a model.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+VERSION = 1
+PRIOR_TRIES = 2.0
+LENT = 0.3
+WIN = 0.01
+
+Key = tuple[str, str, str]
+
+
+class PolicyError(ValueError):
+    """A policy file cannot be read."""
+
+
+@dataclass(slots=True)
+class Row:
+    """Outcomes of one key."""
+
+    tries: float = 0.0
+    wins: float = 0.0
+    gain: float = 0.0
+    violations: float = 0.0
+
+
+@dataclass(slots=True)
+class Policy:
+    """The table; `updates` counts outcomes over all runs."""
+
+    rows: dict[Key, Row] = field(default_factory=dict)
+    updates: int = 0
+
+    def learn(self, key: Key, gain: float | None, violations: int) -> None:
+        """One outcome: the log2 speed-up over the parent, or None for a candidate that did not pass."""
+        row = self.rows.setdefault(key, Row())
+        row.tries += 1
+        row.violations += min(1, violations)
+        if gain is not None:
+            row.gain += gain
+            row.wins += gain > WIN
+        self.updates += 1
+
+    def draw(self, key: Key, prior: float, dice: random.Random) -> float:
+        """A sample of what trying this would bring."""
+        row = self._experience(key)
+        chance = dice.betavariate(1 + row.wins, 1 + row.tries - row.wins)
+        expected = (PRIOR_TRIES * prior + row.gain) / (PRIOR_TRIES + row.tries)
+        return chance * max(expected, 0.02)
+
+    def _experience(self, key: Key) -> Row:
+        own = self.rows.get(key, Row())
+        others = [r for k, r in self.rows.items() if k[0] == key[0] and k[2] == key[2] and k != key]
+        return Row(
+            own.tries + LENT * sum(r.tries for r in others),
+            own.wins + LENT * sum(r.wins for r in others),
+            own.gain + LENT * sum(r.gain for r in others),
+            own.violations + LENT * sum(r.violations for r in others),
+        )
+
+    def to_json(self) -> dict[str, object]:
+        rows = [{"key": list(key), **asdict(row)} for key, row in sorted(self.rows.items())]
+        return {"version": VERSION, "updates": self.updates, "rows": rows}
+
+    @staticmethod
+    def from_json(data: object, where: str = "policy") -> Policy:
+        if not isinstance(data, dict) or data.get("version") != VERSION or not isinstance(data.get("rows"), list):
+            raise PolicyError(f"{where}: not a policy of version {VERSION}")
+        found = Policy(updates=int(data.get("updates", 0)))
+        try:
+            for item in data["rows"]:
+                family, bottleneck, technique = (str(part) for part in item["key"])
+                numbers = {name: float(item[name]) for name in ("tries", "wins", "gain", "violations")}
+                found.rows[family, bottleneck, technique] = Row(**numbers)
+        except (KeyError, TypeError, ValueError) as error:
+            raise PolicyError(f"{where}: a row is not readable: {error}") from error
+        return found
+
+    def lessons(self, most: int = 12) -> str:
+        """The table in words, the most telling rows first."""
+        ranked = sorted(self.rows.items(), key=lambda item: (-abs(item[1].gain), item[0]))
+        lines = []
+        for (family, bottleneck, technique), row in ranked[:most]:
+            mean = row.gain / row.tries if row.tries else 0.0
+            wrong = f", {row.violations:g} wrong" if row.violations else ""
+            lines.append(
+                f"{family}, held back by {bottleneck}: {technique} tried {row.tries:g} times, "
+                f"{row.wins:g} gains, {2**mean:.2f}x on average{wrong}"
+            )
+        return "\n".join(lines)
+
+
+def read_policy(path: Path) -> Policy:
+    """The policy a file holds; a missing file is an empty policy."""
+    if not path.is_file():
+        return Policy()
+    try:
+        return Policy.from_json(json.loads(path.read_text(encoding="utf-8")), str(path))
+    except json.JSONDecodeError as error:
+        raise PolicyError(f"{path}: {error}") from error
+
+
+def write_policy(policy: Policy, path: Path) -> None:
+    """Written beside and moved into place."""
+    beside = path.with_name(path.name + ".new")
+    beside.write_text(json.dumps(policy.to_json(), indent=1) + "\n", encoding="utf-8")
+    beside.replace(path)
+
+
+def merged(policies: Iterable[Policy]) -> Policy:
+    """Experience of several runs as one."""
+    found = Policy()
+    for policy in policies:
+        found.updates += policy.updates
+        for key, row in policy.rows.items():
+            mine = found.rows.setdefault(key, Row())
+            for name in ("tries", "wins", "gain", "violations"):
+                setattr(mine, name, getattr(mine, name) + getattr(row, name))
+    return found

@@ -1,0 +1,61 @@
+"""From a proposal to a source: prerequisites first, then the technique.
+
+    realise(source, proposal, done, knowledge)  ->  Realised(source, ["register-blocking …", "lds-staging …"])
+
+The prerequisites an entry names are closed over and lowered with their first parameter set, in the order the base
+implies; those already in the candidate's lineage are left alone, and one that has no place in this source is taken as
+given (a kernel may come with LDS staging of its own). A technique without a place is not an attempt. Without knowledge
+(an empty base) nothing is a prerequisite of anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from argus.agent.lower import NotApplicableError, lower
+from argus.agent.planner import Proposal, attempt
+from argus.knowledge import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Realised:
+    """A new source and what was applied to get it, in order: techniques with their parameters."""
+
+    source: str
+    steps: tuple[str, ...]
+
+
+def closure(entry: Entry, done: Collection[str], knowledge: Mapping[str, Entry]) -> list[Entry]:
+    """Prerequisites of an entry that are not done, each after its own."""
+    found: list[Entry] = []
+
+    def visit(name: str) -> None:
+        needed = knowledge[name]
+        if name in done or needed in found:
+            return
+        for before in needed.requires:
+            visit(before)
+        if needed not in found:
+            found.append(needed)
+
+    for name in entry.requires if knowledge else ():
+        visit(name)
+    return found
+
+
+def realise(source: str, proposal: Proposal, done: Collection[str], knowledge: Mapping[str, Entry]) -> Realised:
+    """The source after the proposal; raises NotApplicableError if the technique itself has no place."""
+    steps: list[str] = []
+    for entry in closure(proposal.entry, done, knowledge):
+        if not entry.lowering or not set(entry.conflicts).isdisjoint(done):
+            continue
+        try:
+            source = lower(source, entry.lowering, entry.choices[0])
+        except NotApplicableError:
+            continue
+        steps.append(attempt(entry.id, entry.choices[0]))
+    if not set(proposal.entry.conflicts).isdisjoint(done):
+        raise NotApplicableError(f"{proposal.entry.id} does not go with what was done before")
+    source = lower(source, proposal.entry.lowering, proposal.params)
+    return Realised(source, (*steps, proposal.name))

@@ -1,0 +1,99 @@
+"""What a person sees while a run goes on: the best so far against start and roof, every attempt with its reason.
+
+On a terminal a panel at the bottom is redrawn in place; elsewhere each attempt is a line. All figures are simulated.
+
+    14  step 6   fragment-prefetch depth=fragments      pass     301.2 us   1.31x   held back by lds
+    15  step 6   block-sizes tiles_row=4 …              fail     C301 142 registers do not fit …
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+import sys
+import textwrap
+from collections import Counter
+from typing import TextIO
+
+from argus.agent.bottleneck import bottleneck
+from argus.agent.optimise import Candidate, State
+from argus.agent.reward import roof_share
+from argus.clock import LABEL
+
+BAR = 30
+
+
+class View:
+    """Prints to a stream; `tty` says whether it can be redrawn."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._out = stream or sys.stdout
+        self._tty = self._out.isatty()
+        self._panel = 0
+        self._violations: Counter[str] = Counter()
+
+    def start(self, title: str) -> None:
+        print(f"{title}\n{LABEL}", file=self._out, flush=True)
+
+    def listen(self, state: State, candidate: Candidate) -> None:
+        """One attempt."""
+        self._violations.update({v.rule for v in candidate.judgement.violations})
+        self._clear()
+        print(attempt_line(state, candidate), file=self._out)
+        if self._tty:
+            lines = self._lines(state)
+            print("\n".join(lines), file=self._out)
+            self._panel = len(lines)
+        self._out.flush()
+
+    def end(self, state: State) -> None:
+        self._clear()
+        print("\n".join(self._lines(state)), file=self._out, flush=True)
+
+    def _clear(self) -> None:
+        if self._panel:
+            self._out.write(f"\x1b[{self._panel}F\x1b[J")
+            self._panel = 0
+
+    def _lines(self, state: State) -> list[str]:
+        naive, best = state.naive.microseconds, state.best.microseconds
+        share = roof_share(state.best.judgement)
+        passed = sum(c.judgement.verdict == "pass" for c in state.candidates)
+        filled = round(BAR * min(1.0, share))
+        wrong = ", ".join(f"{rule} {n}" for rule, n in self._violations.most_common(5)) or "none"
+        width = shutil.get_terminal_size((110, 24)).columns
+        lines = [
+            f"best {_time(best)} ({_times(naive, best)} the naive {_time(naive)}), held back by "
+            f"{bottleneck(state.best.judgement)}",
+            f"roof [{'#' * filled}{'.' * (BAR - filled)}] {100 * share:.1f} % of the least possible time",
+            f"{state.spent} of {state.settings.budget} evaluations, {passed} passed; violations: {wrong}",
+            f"way: {' > '.join(step.split(' ', 1)[0] for step in state.best.done) or 'naive'}",
+        ]
+        return [piece for line in lines for piece in textwrap.wrap(line, max(40, width - 1))]
+
+
+def attempt_line(state: State, candidate: Candidate) -> str:
+    """One line about one attempt."""
+    params = " ".join(f"{k}={v}" for k, v in candidate.params.items())
+    what = textwrap.shorten(f"{candidate.technique} {params}", 52, placeholder=" …")
+    judged = candidate.judgement
+    head = f"{candidate.number:>3}  step {candidate.step:<3} {what:<52} {judged.verdict:<8}"
+    if judged.verdict == "pass":
+        parent = state.candidates[candidate.parent] if candidate.parent is not None else candidate
+        speed = _times(parent.microseconds, candidate.microseconds)
+        best = "  best" if state.best.number == candidate.number else ""
+        return f"{head} {_time(candidate.microseconds):>10} {speed:>7}  {bottleneck(judged)}{best}"
+    first = judged.violations[0] if judged.violations else None
+    said = judged.stage if first is None else f"{judged.stage}: {first.rule} {first.message}"
+    repair = (
+        f"  <- {candidate.why}" if candidate.why.startswith(("race_free", "fresh", "bank_free", "in_bounds")) else ""
+    )
+    return f"{head} {textwrap.shorten(said, 90, placeholder=' …')}{repair}"
+
+
+def _time(microseconds: float) -> str:
+    return f"{microseconds:.1f} us" if math.isfinite(microseconds) else "no time"
+
+
+def _times(before: float, after: float) -> str:
+    return f"{before / after:.2f}x" if math.isfinite(before) and math.isfinite(after) else ""

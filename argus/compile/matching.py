@@ -21,7 +21,7 @@ from itertools import groupby
 from argus.compile.decoded import Decoded
 from argus.compile.errors import CompileError
 from argus.compile.liveness import live
-from argus.compile.memory import pieces
+from argus.compile.memory import by_sign, pieces
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 
@@ -106,7 +106,7 @@ def expected(op: ops.Op, waves: int) -> list[str]:
             return ["load_lds"]
         case ops.Atomic():
             pair = op.value.dtype.bits == 16
-            count = op.access.count // 2 if pair else op.access.count
+            count = op.access.count // 2 if pair else op.access.count * (2 if by_sign(op) else 1)
             return ["ds_atomic" if isinstance(op.access.memory, ops.Shared) else "atomic"] * count
         case ops.Barrier():
             return ["barrier"] if waves > 1 else []

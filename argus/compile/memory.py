@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from argus.compile.address import alignment, buffer_address, extent_bytes, lds_address
+from argus.compile.address import OUT_OF_RANGE, alignment, buffer_address, extent_bytes, lds_address
 from argus.compile.context import Context, element_type, held_type, vector
 from argus.ir.ops import Access, Atomic, CopyToLds, Load, Shared, Store, Tensor
 from argus.ir.types import Value
@@ -266,9 +266,38 @@ def emit_atomic(c: Context, op: Atomic) -> None:
             _atomic_lds(c, op, one, kind, part, width)
         elif dtype.name == "bf16":
             _atomic_pointer(c, op, one, kind, part)
+        elif by_sign(op):
+            _atomic_by_sign(c, op, one, part)
         else:
             _atomic_global(c, op, one, kind, part)
         c.function.keep_order()
+
+
+def by_sign(op: Atomic) -> bool:
+    """f32 maxima and minima in global memory have no instruction: two integer ones take their place."""
+    return op.value.dtype.name == "f32" and op.fn in ("max", "min") and isinstance(op.access.memory, Tensor)
+
+
+def _atomic_by_sign(c: Context, op: Atomic, access: Access, part: str) -> None:
+    """Floats are ordered like signed integers where the new value is positive, and against unsigned ones where it is
+    negative. Lanes that an instruction does not concern, and NaN, address nothing."""
+    bits = c.cast(part, "float", "i32")
+    at = buffer_address(c, access)
+    negative = c.function.let(f"icmp slt i32 {bits}, 0")
+    nan = c.function.let(f"fcmp uno float {part}, {part}")
+    other = {"max": "umin", "min": "umax"}[op.fn]
+    for name, off in ((f"s{op.fn}", negative), (other, c.function.let(f"xor i1 {negative}, true"))):
+        nowhere = c.function.let(f"or i1 {off}, {nan}")
+        voffset = c.function.let(f"select i1 {nowhere}, i32 {OUT_OF_RANGE}, i32 {at.voffset}")
+        c.function.call(
+            "i32",
+            f"llvm.amdgcn.raw.ptr.buffer.atomic.{name}.i32",
+            f"i32 {bits}",
+            f"ptr addrspace(8) {at.resource}",
+            f"i32 {voffset}",
+            f"i32 {at.soffset}",
+            "i32 0",
+        )
 
 
 def _operation(c: Context, op: Atomic) -> str:

@@ -51,6 +51,17 @@ def tensor_shapes(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, tuple[i
     return {t.name: tuple(int(evaluate(extent, env)) for extent in t.shape) for t in kernel.tensors}
 
 
+def element_strides(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    """Strides in elements of every tensor argument at these sizes."""
+    env = dict(sizes)
+    return {t.name: tuple(int(evaluate(stride, env)) for stride in t.strides) for t in kernel.tensors}
+
+
+def buffer_elements(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    """Elements from the first of a tensor to past its last."""
+    return 0 if 0 in shape else 1 + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
+
+
 def launch_grid(kernel: Kernel, sizes: Mapping[str, int]) -> tuple[int, int, int]:
     """Number of workgroups in x, y and z."""
     x, y, z = (int(evaluate(extent, dict(sizes))) for extent in kernel.grid)
@@ -75,8 +86,9 @@ def check_sizes(kernel: Kernel, sizes: Mapping[str, int]) -> None:
             names = sorted(v.name for v in condition.free())
             values = ", ".join(f"{name} = {sizes[name]}" for name in names)
             raise LaunchError(f"{kernel.name} requires {condition}, but {values}")
+    strides = element_strides(kernel, sizes)
     for tensor, shape in zip(kernel.tensors, tensor_shapes(kernel, sizes).values(), strict=True):
-        extent = int(np.prod(shape, dtype=np.int64)) * tensor.dtype.bytes
+        extent = buffer_elements(shape, strides[tensor.name]) * tensor.dtype.bytes
         if extent >= MAX_BYTES:
             raise LaunchError(f"{tensor.name} has {extent} bytes; buffer offsets reach only {MAX_BYTES - 1}")
 
@@ -89,7 +101,7 @@ class Placed:
     dtype: str
     start: int
     bytes: int
-    contiguous: bool
+    strides: tuple[int, ...]
 
 
 def placed(name: str, array: Any) -> Placed:
@@ -97,18 +109,24 @@ def placed(name: str, array: Any) -> Placed:
     if isinstance(array, np.ndarray):
         known = {dtype: ours for ours, dtype in _NUMPY.items()}
         ours = known.get(array.dtype, str(array.dtype))
-        return Placed(array.shape, ours, array.ctypes.data, array.nbytes, array.flags.c_contiguous)
+        strides = tuple(step // array.itemsize for step in array.strides)
+        size = buffer_elements(array.shape, strides) * array.itemsize
+        return Placed(array.shape, ours, array.ctypes.data, size, strides)
     if hasattr(array, "data_ptr") and hasattr(array, "shape") and hasattr(array, "dtype"):
         ours = _TORCH.get(str(array.dtype).removeprefix("torch."), str(array.dtype))
         shape = tuple(int(n) for n in array.shape)
-        size = int(np.prod(shape, dtype=np.int64)) * (DTYPES[ours].bytes if ours in DTYPES else 1)
-        return Placed(shape, ours, int(array.data_ptr()), size, bool(array.is_contiguous()))
+        if hasattr(array, "stride"):
+            strides = tuple(int(n) for n in array.stride())
+        else:
+            strides = _row_major(shape) if array.is_contiguous() else (0,) * len(shape)
+        size = buffer_elements(shape, strides) * (DTYPES[ours].bytes if ours in DTYPES else 1)
+        return Placed(shape, ours, int(array.data_ptr()), size, strides)
     raise LaunchError(f"{name} is a {type(array).__name__}; pass a numpy array or a tensor on the GPU")
 
 
 def check_arrays(kernel: Kernel, sizes: Mapping[str, int], arrays: Mapping[str, Any]) -> None:
     """Refuse arrays of another shape, type or memory order than the kernel's arguments, or outputs that overlap."""
-    shapes = tensor_shapes(kernel, sizes)
+    shapes, strides = tensor_shapes(kernel, sizes), element_strides(kernel, sizes)
     found: dict[str, Placed] = {}
     for tensor in kernel.tensors:
         if tensor.name not in arrays:
@@ -119,8 +137,12 @@ def check_arrays(kernel: Kernel, sizes: Mapping[str, int], arrays: Mapping[str, 
                 f"{tensor.name} must be {tensor.dtype}{list(shapes[tensor.name])}, "
                 f"the given array is {here.dtype}{list(here.shape)}"
             )
-        if not here.contiguous:
-            raise LaunchError(f"{tensor.name} must be contiguous in row-major order")
+        pairs = zip(here.shape, here.strides, strides[tensor.name], strict=True)
+        if any(n > 1 and have != want for n, have, want in pairs):
+            order = "contiguous in row-major order"
+            if strides[tensor.name] != _row_major(here.shape):
+                order = f"strided by {list(strides[tensor.name])} elements, not by {list(here.strides)}"
+            raise LaunchError(f"{tensor.name} must be {order}")
     for tensor in kernel.tensors:
         if not tensor.written:
             continue
@@ -128,3 +150,10 @@ def check_arrays(kernel: Kernel, sizes: Mapping[str, int], arrays: Mapping[str, 
         for name, other in found.items():
             if name != tensor.name and out.start < other.start + other.bytes and other.start < out.start + out.bytes:
                 raise LaunchError(f"output {tensor.name} overlaps {name}")
+
+
+def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    strides = [1]
+    for extent in reversed(shape[1:]):
+        strides.insert(0, strides[0] * extent)
+    return tuple(strides) if shape else ()

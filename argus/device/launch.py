@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from argus import machine
-from argus.device.guards import LaunchError, check_arrays, check_sizes, launch_grid, numpy_dtype
+from argus.device.guards import LaunchError, buffer_elements, check_arrays, check_sizes, launch_grid, numpy_dtype
 from argus.ir.kernel import Kernel
 from argus.machine.errors import Report
 from argus.machine.record import ExecutionRecord
@@ -79,7 +79,7 @@ class MachineDevice:
         result = machine.load(code).kernel(kernel.name)(
             grid,
             kernel.threads,
-            *(arrays[t.name] for t in kernel.tensors),
+            *(flat(arrays[t.name]) for t in kernel.tensors),
             *scalar_values(kernel, sizes, scalars or {}),
             options=machine.Options(
                 checks="all" if self._checks else (), record=self._record, workgroups=self._workgroups
@@ -96,6 +96,14 @@ class MachineDevice:
             result.record,
             checked=self._checks,
         )
+
+
+def flat(array: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+    """The memory from an array's first element to its last, in one piece: what a strided argument points into."""
+    if array.flags.c_contiguous or 0 in array.shape:
+        return array
+    count = buffer_elements(array.shape, tuple(step // array.itemsize for step in array.strides))
+    return np.lib.stride_tricks.as_strided(array, (count,), (array.itemsize,))
 
 
 def scalar_values(kernel: Kernel, sizes: Mapping[str, int], scalars: Mapping[str, float]) -> list[np.generic]:

@@ -268,4 +268,12 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "rename the axis or the argument",
         "Sizes are names in the kernel, as arguments are; lane, wave, block_x, block_y and block_z are taken.",
     ),
+    (
+        "AG215",
+        "bad-strides",
+        "{problem}",
+        'ag.In["M K", bf16, "sM 1"]: one word per axis, each a number or a name',
+        "The third part of a tensor's type gives the distance of neighbours along each axis, in elements. Without it a "
+        "tensor is row-major. A tensor that is written must not overlap itself.",
+    ),
 )

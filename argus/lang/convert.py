@@ -7,6 +7,7 @@ Where gfx942 has no direct instruction the conversion goes through f32, which is
 from __future__ import annotations
 
 from argus.ir.types import DType, boolean
+from argus.lang import tiles
 from argus.lang.context import Context
 from argus.lang.values import Tile
 
@@ -27,7 +28,20 @@ def convert(
 
 
 def bitcast(ctx: Context, tile: Tile, dtype: DType) -> Tile:
-    """The same bits as another type of the same width."""
-    if dtype.bits != tile.dtype.bits:
-        raise ctx.error("AG409", "a bitcast keeps the width of an element", left=tile.dtype, right=dtype)
-    return Tile(dtype, tile.dist, tuple(ctx.b.bitcast(v, dtype) for v in tile.pieces))
+    """The same bits as another type. To a wider one, neighbouring elements of the last digit become one, which stands
+    where the first of them stood; to a narrower one, each element becomes a digit `part` of pieces, low bits first."""
+    if boolean in (dtype, tile.dtype):
+        raise ctx.error("AG409", "a mask has no bits; use ag.where", left=tile.dtype, right=dtype)
+    if dtype.bits <= tile.dtype.bits:
+        ratio = tile.dtype.bits // dtype.bits
+        digits = (*tile.dist.digits, ("part", ratio)) if ratio > 1 else tile.dist.digits
+        dist = tile.dist.part(digits, tuple(i for i in range(tile.count) for _ in range(ratio)))
+        return Tile(dtype, dist, tuple(ctx.b.bitcast(v, dtype) for v in tile.pieces))
+    ratio = dtype.bits // tile.dtype.bits
+    name, extent = tile.dist.digits[-1] if tile.dist.digits else ("", 1)
+    if extent % ratio:
+        note = f"{ratio} neighbouring elements make one {dtype}; the last digit of the tile has {extent}"
+        raise ctx.error("AG409", note, left=tile.dtype, right=dtype)
+    dist = tile.dist.part((*tile.dist.digits[:-1], (name, extent // ratio)), tuple(range(0, tile.count, ratio)))
+    whole = tiles.regroup(ctx, tile, tile.chunk if tile.chunk % ratio == 0 else ratio)
+    return Tile(dtype, dist, tuple(ctx.b.bitcast(v, dtype) for v in whole.pieces))

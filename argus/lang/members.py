@@ -171,17 +171,21 @@ def slot(ctx: Context, ring: Ring, index: object) -> Slot:
 
 
 def annotate(ctx: Context, annotation: Annotation, index: object) -> Annotation:
-    """`ag.In["M K", bf16]`, `ag.const[bool]`"""
+    """`ag.In["M K", bf16]`, `ag.In["M K", bf16, "sM 1"]`, `ag.const[bool]`"""
     if annotation.kind == "const":
         name = index if isinstance(index, str) else getattr(index, "name", "")
         if name not in ("bool", "int"):
             raise ctx.error("AG204", problem="`ag.const` takes bool or int")
         return Annotation("const", static=str(name))
-    if not (isinstance(index, tuple) and len(index) == 2 and isinstance(index[0], str) and isinstance(index[1], DType)):
-        raise ctx.error(
-            "AG204", problem='a tensor is written ag.In["M K", bf16]: axes in one string, then the element type'
-        )
-    return Annotation(annotation.kind, index[0], index[1])
+    match index:
+        case (str() as axes, DType() as dtype):
+            return Annotation(annotation.kind, axes, dtype)
+        case (str() as axes, DType() as dtype, str() as strides) if strides.split():
+            return Annotation(annotation.kind, axes, dtype, strides=strides)
+    raise ctx.error(
+        "AG204",
+        problem='a tensor is written ag.In["M K", bf16]: axes in one string, the element type, and perhaps strides',
+    )
 
 
 def schedule(ctx: Context, policy: Policy, block: list[Op]) -> None:

@@ -4,7 +4,7 @@
     def gemm(A: ag.In["M K", bf16], C: ag.Out["M N", bf16], alpha: f32, causal: ag.const[bool] = False):
 
 A word in the axes is a size symbol (`M`), `D=128` an axis of fixed extent, `Kc=K` an axis named Kc of size K. Tensors
-are row-major and contiguous. `requires` is a string of Python conditions over sizes and knobs. Besides being kept (a
+are row-major and contiguous unless strides are given (`argus.lang.strides`). `requires` is a string of Python conditions over sizes and knobs. Besides being kept (a
 launch checks it) it narrows what the reader knows: `M % 128 == 0` makes 128 the smallest M, `M <= 65536` the largest.
 Sizes are at least 1, and small enough that no tensor reaches 2^31 bytes, the range of a buffer offset.
 """
@@ -19,7 +19,7 @@ from typing import Protocol
 from argus.ir.kernel import WAVE, Knob, ScalarArg
 from argus.ir.ops import Tensor
 from argus.ir.types import DType, Span
-from argus.lang import arithmetic, tiles
+from argus.lang import arithmetic, strides, tiles
 from argus.lang.context import RESERVED, Context
 from argus.lang.statements import Interpreter
 from argus.lang.values import Annotation, Scope
@@ -36,6 +36,14 @@ POLICIES: dict[str, tuple[int | str, ...]] = {
 """What the compiler can be told: waves to make room for on a SIMD, accumulators in AGPRs, waits left to the author."""
 
 
+STATED_ELSEWHERE = {
+    "unroll": "copies of a loop's body are written as `for i in ag.unroll(n)`",
+    "store_width": "every store says its own `width=`",
+    "schedule": "the order of a block is `with ag.schedule(…):`",
+}
+"""Settings other compilers have, which a kernel here states where they act."""
+
+
 class KnobHolder(Protocol):
     def define_knob(self, knob: Knob) -> None: ...
 
@@ -49,6 +57,7 @@ class Signature:
     shapes: list[Expr] = field(default_factory=list)
     names: dict[str, object] = field(default_factory=dict)
     drafts: list[tuple[str, Annotation, list[tuple[str, str | int]], Span]] = field(default_factory=list)
+    strides: dict[str, list[strides.Word]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -93,7 +102,9 @@ def read_signature(ctx: Context, interp: Interpreter, node: ast.FunctionDef, kno
             knobs.define_knob(Knob(arg.arg, default, legal, "static argument", span))
             made.names[arg.arg] = interp.scope.names[arg.arg]
         elif isinstance(annotation, Annotation) and annotation.dtype is not None:
-            made.drafts.append((arg.arg, annotation, _axes(ctx, arg, annotation.axes), span))
+            axes = _axes(ctx, arg, annotation.axes)
+            made.drafts.append((arg.arg, annotation, axes, span))
+            made.strides[arg.arg] = strides.words(ctx, arg, annotation.strides, len(axes))
         else:
             raise ctx.error(
                 "AG204",
@@ -135,6 +146,12 @@ def _provisional(ctx: Context, node: ast.FunctionDef, made: Signature) -> None:
     for axis, extent in fixed.items():
         if axis not in symbols and axis not in made.names:
             made.names[axis] = extent
+    for name, _, _, span in made.drafts:
+        for word in made.strides[name]:
+            if isinstance(word, str) and word not in symbols and word not in fixed:
+                if word in made.names or word in RESERVED:
+                    raise ctx.error("AG214", span, name=word)
+                symbols[word] = var(word, 1, MAX_BUFFER)
     made.shapes = list(symbols.values())
     for symbol in made.shapes:
         made.names[symbol.name] = symbol
@@ -255,21 +272,25 @@ def _finalise(ctx: Context, call: ast.Call, signature: Signature, conditions: li
     signature.shapes = list(final.values())
     for s in final.values():
         signature.names[s.name] = s
+    apart: list[Expr] = []
     for name, annotation, axes, span in signature.drafts:
         assert annotation.dtype is not None
         shape = tuple(
             const(size) if isinstance(size, int) else next(s for s in signature.shapes if s.name == size)
             for _, size in axes
         )
-        strides: list[Expr] = [const(1)]
-        for extent in reversed(shape[1:]):
-            strides.insert(0, strides[0] * extent)
+        known = {
+            n: const(v) if isinstance(v, int) else v for n, v in signature.names.items() if isinstance(v, int | Expr)
+        }
+        steps = strides.resolved(signature.strides[name], known, shape)
         read, written = annotation.kind in ("in", "inout"), annotation.kind in ("out", "inout")
-        tensor = Tensor(name, annotation.dtype, tuple(a for a, _ in axes), shape, tuple(strides), read, written, span)
+        if written and signature.strides[name]:
+            apart += strides.apart(ctx, span, shape, steps)
+        tensor = Tensor(name, annotation.dtype, tuple(a for a, _ in axes), shape, steps, read, written, span)
         signature.tensors.append(tensor)
         signature.names[name] = ctx.tensors[name] = tensor
     kept = [c.subst(dict(final)) for c in conditions]
-    return [c for c in kept if c.op != "const"]
+    return [c for c in (*kept, *apart) if c.op != "const"]
 
 
 def _narrow(c: Expr, low: dict[Expr, int], high: dict[Expr, int], step: dict[Expr, int]) -> None:
@@ -324,7 +345,9 @@ def _policies(ctx: Context, place: ast.AST, given: object) -> dict[str, int | st
     made: dict[str, int | str | bool] = {}
     for name, value in given.items():
         if name not in POLICIES:
-            raise ctx.error("AG608", place, problem=f"there is no compiler policy `{name}`", known=", ".join(POLICIES))
+            note = [STATED_ELSEWHERE[name]] if name in STATED_ELSEWHERE else []
+            problem = f"there is no compiler policy `{name}`"
+            raise ctx.error("AG608", place, *note, problem=problem, known=", ".join(POLICIES))
         legal = POLICIES[name]
         if not any(value == v and type(value) is type(v) for v in legal):
             problem = f"the policy `{name}` cannot be {value!r}"

@@ -30,7 +30,11 @@ if TYPE_CHECKING:
     from argus.lang.expressions import Expressions
 
 ATOMICS = ("add", "max", "min")
-ATOMIC_TYPES = {"add": ("f32", "f64", "i32", "u32"), "max": ("i32", "u32", "f64"), "min": ("i32", "u32", "f64")}
+ATOMIC_TYPES = {
+    "add": ("f32", "f64", "i32", "u32"),
+    "max": ("f32", "f64", "i32", "u32"),
+    "min": ("f32", "f64", "i32", "u32"),
+}
 
 
 def _view(value: Tensor | View) -> View:

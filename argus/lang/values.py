@@ -111,12 +111,13 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """`ag.In`, `ag.Out`, `ag.InOut`, `ag.const`: what an argument is; with brackets, its axes and element type."""
+    """`ag.In`, `ag.Out`, `ag.InOut`, `ag.const`: what an argument is; with brackets, its axes, element type and strides."""
 
     kind: str
     axes: str = ""
     dtype: DType | None = None
     static: str = ""
+    strides: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from argus.device.guards import numpy_dtype, tensor_shapes
+from argus.device.guards import buffer_elements, element_strides, numpy_dtype, tensor_shapes
 from argus.ir.kernel import Kernel
 
 
 def make_arrays(kernel: Kernel, sizes: Mapping[str, int], seed: int) -> dict[str, npt.NDArray[np.generic]]:
     """One array per tensor argument, in the order of the signature."""
     rng = np.random.default_rng(seed)
-    shapes = tensor_shapes(kernel, sizes)
+    shapes, strides = tensor_shapes(kernel, sizes), element_strides(kernel, sizes)
     arrays: dict[str, npt.NDArray[np.generic]] = {}
     for tensor in kernel.tensors:
         dtype = numpy_dtype(tensor.dtype)
@@ -31,7 +31,18 @@ def make_arrays(kernel: Kernel, sizes: Mapping[str, int], seed: int) -> dict[str
         else:
             blank: float | int = np.nan if tensor.dtype.kind == "float" else -(2 ** (tensor.dtype.bits - 1))
             arrays[tensor.name] = np.full(shape, blank).astype(dtype)
+        arrays[tensor.name] = _spread(arrays[tensor.name], strides[tensor.name])
     return arrays
+
+
+def _spread(array: npt.NDArray[np.generic], strides: tuple[int, ...]) -> npt.NDArray[np.generic]:
+    """The array in memory with the kernel's strides; between its elements lies the same pattern everywhere."""
+    if 0 in array.shape or strides == tuple(step // array.itemsize for step in array.strides):
+        return array
+    memory = np.zeros(buffer_elements(array.shape, strides), array.dtype)
+    view = np.lib.stride_tricks.as_strided(memory, array.shape, tuple(step * array.itemsize for step in strides))
+    view[...] = array
+    return view
 
 
 def make_scalars(kernel: Kernel, seed: int) -> dict[str, float]:

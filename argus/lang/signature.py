@@ -4,9 +4,10 @@
     def gemm(A: ag.In["M K", bf16], C: ag.Out["M N", bf16], alpha: f32, causal: ag.const[bool] = False):
 
 A word in the axes is a size symbol (`M`), `D=128` an axis of fixed extent, `Kc=K` an axis named Kc of size K. Tensors
-are row-major and contiguous unless strides are given (`argus.lang.strides`). `requires` is a string of Python conditions over sizes and knobs. Besides being kept (a
-launch checks it) it narrows what the reader knows: `M % 128 == 0` makes 128 the smallest M, `M <= 65536` the largest.
-Sizes are at least 1, and small enough that no tensor reaches 2^31 bytes, the range of a buffer offset.
+are row-major and contiguous unless strides are given (`argus.lang.strides`). `requires` is a string of Python
+conditions over sizes and knobs. Besides being kept (a launch checks it) it narrows what the reader knows: `M % 128 == 0`
+makes 128 the smallest M, `M <= 65536` the largest. Sizes are at least 1, and small enough that no tensor reaches 2^31
+bytes, the range of a buffer offset.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
     B: ag.In["K N", bf16, "1 sN"]        a transposed matrix: neighbours along K lie next to each other
     C: ag.In["B M K", bf16, "K sM 1"]    any words: numbers, sizes, or new symbols, one per axis
 
-A new word is a size of the launch like those of the axes: a name in the kernel, an argument of the machine code, given by
-`--shape sM=…`, and `requires` may speak of it (`sM % 8 == 0`). A tensor that is written must not overlap itself, or two
+A new word is a size of the launch like those of the axes: a name in the kernel, an argument of the machine code, given
+by `--shape sM=…`, and `requires` may speak of it (`sM % 8 == 0`). A tensor that is written must not overlap itself, or two
 threads would write one element: its axes, the one of stride 1 first and then from the last to the first, must be nested
 (`sM >= K`); that condition is added to `requires`. Inputs may overlap.
 """
@@ -13,6 +13,7 @@ threads would write one element: its axes, the one of stride 1 first and then fr
 from __future__ import annotations
 
 import ast
+import itertools
 
 from argus.ir.types import Span
 from argus.lang.context import Context
@@ -50,7 +51,7 @@ def apart(ctx: Context, span: Span, shape: tuple[Expr, ...], strides: tuple[Expr
     """Conditions under which different coordinates are different elements."""
     order = sorted(range(len(shape)), key=lambda axis: (strides[axis] is not const(1), -axis))
     made: list[Expr] = []
-    for inner, outer in zip(order, order[1:], strict=False):
+    for inner, outer in itertools.pairwise(order):
         wanted = strides[inner] * shape[inner]
         if strides[outer] is wanted:
             continue

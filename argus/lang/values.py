@@ -111,7 +111,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """`ag.In`, `ag.Out`, `ag.InOut`, `ag.const`: what an argument is; with brackets, its axes, element type and strides."""
+    """`ag.In`, `ag.Out`, `ag.InOut`, `ag.const`: what an argument is; with brackets its axes, type and strides."""
 
     kind: str
     axes: str = ""

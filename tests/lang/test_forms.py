@@ -1,4 +1,4 @@
-"""Strided tensors, bit casts between widths, f32 maxima in memory, policies: from kernel text to the simulated machine."""
+"""Strided tensors, bit casts between widths, f32 maxima in memory, policies: from kernel text to the machine."""
 
 from __future__ import annotations
 

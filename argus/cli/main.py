@@ -15,7 +15,22 @@ from types import ModuleType
 from argus.agent.journal import JournalError
 from argus.agent.policy import PolicyError
 from argus.agent.providers import ProviderError
-from argus.cli import check, clock, compare, compile, explain, history, ir, kb, layout, machine, optimize, run, time
+from argus.cli import (
+    check,
+    clock,
+    compare,
+    compile,
+    explain,
+    history,
+    ir,
+    kb,
+    layout,
+    machine,
+    optimize,
+    report,
+    run,
+    time,
+)
 from argus.cli.gate import RefusedError
 from argus.cli.options import GOOD, INVALID, WRONG, UsageError
 from argus.compile.errors import CompileError
@@ -54,6 +69,7 @@ VERBS: tuple[ModuleType, ...] = (
     explain,
     machine,
     history,
+    report,
     optimize,
     kb,
 )

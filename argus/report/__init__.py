@@ -1,0 +1,1 @@
+"""Pages for a browser, made from what is stored. See `run_page.py`."""

@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.check import accesses, branches, elementwise, instructions, loops, masks
-from argus.check.matrix import Product, multiply
+from argus.check.matrix import Product
+from argus.check.product import multiply
 from argus.check.prover import Prover
 from argus.check.sharedmem import SharedMemory
 from argus.check.spec import Spec, Unreadable, spec_of

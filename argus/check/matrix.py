@@ -21,10 +21,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.check.tables import ABSENT, Record, Slots, Sum, Tables
+from argus.check.tables import ABSENT, Tables
 from argus.check.tags import Case
-from argus.check.taken import several
-from argus.check.terms import UNKNOWN
 from argus.gfx942.mfma import Mfma
 from argus.gfx942.mfma import mfma as mfma_named
 from argus.layout.expr import Expr
@@ -119,35 +117,7 @@ class Operand:
         return w, block, row, k
 
 
-def multiply(
-    inst: str,
-    a_case: Case,
-    b_case: Case,
-    c_case: Case,
-    tables: Tables,
-    equal: Equal | None,
-    contract: frozenset[int],
-) -> Product:
-    """Tags of one MFMA's result under one alternative of each operand; without `equal` nothing is compared."""
-    maps = lane_maps(inst)
-    a = Operand(a_case, maps.a_lane, maps.a_element, tables)
-    b = Operand(b_case, maps.b_lane, maps.b_element, tables)
-    found = _obstacles(a, b, tables)
-    if found:
-        number = tables.lost(found[0].why, -1)
-        return Product(_flat(c_case, number, tables), found)
-    contracted, mismatches = _pairs(a, b, tables, equal, contract)
-    result = _result(maps, a, b, c_case, contracted, tables, mismatches)
-    return Product(result, mismatches)
-
-
-def _flat(like: Case, number: int, tables: Tables) -> Case:
-    shape = like.record.shape
-    record = np.full(shape, number, dtype=np.int32)
-    return Case(like.guard, record, np.zeros((*shape, tables.width), np.int32), np.full(shape, -1, np.int64))
-
-
-def _obstacles(a: Operand, b: Operand, tables: Tables) -> list[Mismatch]:
+def obstacles(a: Operand, b: Operand, tables: Tables) -> list[Mismatch]:
     for side in (a, b):
         for number in np.unique(side.record):
             record = tables[int(number)]
@@ -159,7 +129,7 @@ def _obstacles(a: Operand, b: Operand, tables: Tables) -> list[Mismatch]:
     return []
 
 
-def _pairs(
+def pairs(
     a: Operand, b: Operand, tables: Tables, equal: Equal | None, contract: frozenset[int]
 ) -> tuple[list[int], list[Mismatch]]:
     contracted: list[int] = []
@@ -241,153 +211,3 @@ def _judge(key: NDArray[np.int64], tables: Tables, equal: Equal) -> bool | None:
     if left < 0 or right < 0 or left == right:
         return False
     return equal(tables.rests[left] + difference, tables.rests[right])
-
-
-def _result(
-    maps: LaneMaps,
-    a: Operand,
-    b: Operand,
-    c: Case,
-    contracted: list[int],
-    tables: Tables,
-    mismatches: list[Mismatch],
-) -> Case:
-    shape = c.record.shape
-    rests = np.full((*shape, tables.width), ABSENT, dtype=np.int32)
-    offset = np.zeros((*shape, tables.width), dtype=np.int32)
-    for axis in range(tables.width):
-        if axis in contracted:
-            continue
-        for side, rows in ((a, maps.d_i), (b, maps.d_j)):
-            if side.has(axis):
-                r = side.rests[:, maps.d_block, rows, 0, axis]
-                known = r != ABSENT
-                rests[..., axis] = np.where(known, r, rests[..., axis])
-                offset[..., axis] = np.where(known, side.offset[:, maps.d_block, rows, 0, axis], offset[..., axis])
-    _check_accumulator(maps, c, rests, offset, tables, mismatches)
-    record = _records(maps, a, b, c, contracted, rests, tables)
-    return Case(c.guard, record, offset, np.full(shape, -1, dtype=np.int64))
-
-
-def _check_accumulator(
-    maps: LaneMaps,
-    c: Case,
-    rests: NDArray[np.int32],
-    offset: NDArray[np.int32],
-    tables: Tables,
-    mismatches: list[Mismatch],
-) -> None:
-    mine = tables.rests_of(c.record)
-    wrong = (mine != ABSENT) & ((mine != rests) | (c.offset != offset)) & (rests != ABSENT)
-    if wrong.any():
-        w, lane, r, axis = (int(v) for v in np.argwhere(wrong)[0])
-        where = int(maps.d_block[lane, r]), int(maps.d_i[lane, r]), int(maps.d_j[lane, r])
-        mismatches.append(Mismatch("accumulator", axis, w, *where, 0))
-        return
-    for number in np.unique(c.record):
-        if tables[int(number)].kind in ("lost", "unwritten"):
-            why = tables[int(number)].why or "the accumulator was never written"
-            mismatches.append(Mismatch("unknown", -1, 0, 0, 0, 0, 0, why=why))
-
-
-def _records(
-    maps: LaneMaps,
-    a: Operand,
-    b: Operand,
-    c: Case,
-    contracted: list[int],
-    rests: NDArray[np.int32],
-    tables: Tables,
-) -> NDArray[np.int32]:
-    shape = c.record.shape
-    shares = _shares(a, b, contracted, tables)
-    keys = [c.record.astype(np.int64)[..., None], rests.astype(np.int64)]
-    if len(set(shares.values())) > 1:
-        order = {share: n for n, share in enumerate(dict.fromkeys(shares.values()))}
-        share_of = np.array([[order[shares[w, x]] for x in range(maps.row.blocks)] for w in range(shape[0])])
-        keys.append(share_of[:, maps.d_block][..., None])
-    worth = [_row_terms(side, tables) for side in (a, b)]
-    for side_worth, rows in zip(worth, (maps.d_i, maps.d_j), strict=True):
-        if bool((side_worth != side_worth[0, 0, 0]).any()):
-            keys.append(side_worth[:, maps.d_block, rows][..., None])
-    key = np.concatenate(keys, axis=-1).reshape(-1, sum(k.shape[-1] for k in keys))
-    if bool((key == key[0]).all()):
-        first, inverse = np.array([0]), np.zeros(len(key), dtype=np.int64)
-    else:
-        _, first, inverse = np.unique(key, axis=0, return_index=True, return_inverse=True)
-    made = []
-    behind = frozenset[int]().union(
-        *(tables[int(n)].statistics for side in (a.record, b.record, c.record) for n in np.unique(side))
-    )
-    flat_rests = rests.reshape(-1, tables.width)
-    position = np.arange(int(np.prod(shape)), dtype=np.int64)
-    own = bool((c.offset[..., 0].reshape(-1) == position).all())
-    for n in first:
-        wave, lane, r = (int(v) for v in np.unravel_index(int(n), shape))
-        below = tables[int(c.record[wave, lane, r])]
-        share = shares[wave, int(maps.d_block[lane, r])]
-        numbers = tuple(int(v) for v in flat_rests[n])
-        block = int(maps.d_block[lane, r])
-        factors = int(worth[0][wave, block, maps.d_i[lane, r]]), int(worth[1][wave, block, maps.d_j[lane, r]])
-        term = _worth(below, share, factors, own, tables)
-        made.append(tables.intern(Record("value", "", numbers, _sum(below, share, own), statistics=behind, term=term)))
-    return np.array(made, dtype=np.int32)[inverse.reshape(-1)].reshape(shape)
-
-
-def _row_terms(side: Operand, tables: Tables) -> NDArray[np.int64]:
-    """[wave, block, row]: what the elements of a row are worth, where that is one term at all its slots."""
-    worth = tables.terms_of(side.record)
-    same = (worth == worth[..., :1]).all(axis=-1)
-    return np.where(same, worth[..., 0], UNKNOWN)
-
-
-def _worth(
-    below: Record, share: tuple[Slots, ...] | None, factors: tuple[int, int], own_position: bool, tables: Tables
-) -> int:
-    """The accumulator and the sum of the products."""
-    terms = tables.terms
-    if share is None or (below.kind == "incoming" and not own_position):
-        return UNKNOWN
-    product = terms.multiply(*factors)
-    total = below.term
-    for slots in share:
-        total = terms.add(total, terms.reduce("sum", slots.axis, product, several(slots.rest, slots.offsets)))
-    return total
-
-
-def _shares(
-    a: Operand, b: Operand, contracted: list[int], tables: Tables
-) -> dict[tuple[int, int], tuple[Slots, ...] | None]:
-    """Per (wave, block): the contracted coordinates this instruction adds; None when they are not known."""
-    waves, blocks = a.record.shape[:2]
-    result: dict[tuple[int, int], tuple[Slots, ...] | None] = {}
-    for w in range(waves):
-        for block in range(blocks):
-            if len(contracted) != 1:
-                result[w, block] = None
-                continue
-            axis = contracted[0]
-            side = a if a.has(axis) else b
-            rest, offset = side.rests[w, block, 0, :, axis], side.offset[w, block, 0, :, axis]
-            if (rest < 0).any():
-                result[w, block] = None
-                continue
-            groups: dict[int, list[int]] = {}
-            for number, value in zip(rest.tolist(), offset.tolist(), strict=True):
-                groups.setdefault(number, []).append(value)
-            result[w, block] = tuple(
-                Slots(axis, tables.rests[number], tuple(sorted(values))) for number, values in sorted(groups.items())
-            )
-    return result
-
-
-def _sum(below: Record, share: tuple[Slots, ...] | None, own_position: bool) -> Sum | None:
-    if share is None:
-        return None
-    if below.kind == "zero":
-        return Sum("zero", share)
-    if below.kind == "incoming":
-        return Sum(f"slot:{below.label}", share) if own_position else None
-    if below.kind == "value" and below.sums is not None:
-        return Sum(below.sums.root, (*below.sums.items, *share))
-    return Sum("start", share)

@@ -134,6 +134,8 @@ class Tables:
         self._matrix = np.zeros((0, self.width), dtype=np.int32)
         self._worth = np.zeros(0, dtype=np.int64)
         self.terms = Terms()
+        self.pairings: dict[tuple[object, ...], object] = {}
+        """What pairs of matrix operands say about their product, by their contents (`product`)."""
         for kind in _FIXED:
             self.intern(Record(kind, rests=self.nowhere, term=NOTHING if kind == "zero" else UNKNOWN))
 

@@ -1,0 +1,273 @@
+"""Tag transfer of one MFMA: what pairing says about the operands, put onto the accumulator.
+
+A kernel multiplies many tiles that differ only in where they start. What the operands have to do with each other
+(`Pairing`) is therefore worked out for offsets counted from one element (the same for both operands, else they could
+not be compared), once, and reused:
+
+    A rows 32..63, k 16..23  with  B columns 96..127, k 16..23      like      rows 0..31, k 0..7, columns 0..31
+
+The result's coordinates and the coordinates added to the sum are moved to the place in question. A pairing that had to
+ask the prover holds only where it was asked, and is not kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from argus.check.matrix import Equal, Ints, LaneMaps, Mismatch, Operand, Product, lane_maps, obstacles, pairs
+from argus.check.tables import ABSENT, Record, Slots, Sum, Tables
+from argus.check.tags import Case
+from argus.check.taken import several
+from argus.check.terms import UNKNOWN
+from argus.layout.expr import Expr
+
+Share = tuple[Slots, ...] | None
+"""The contracted coordinates one instruction adds; None when they are not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """All that two operands say about their product, with offsets counted from their first elements.
+
+    `rests`, `offset`, `known` (1 where there is a coordinate) belong to the result's elements; elements in the same
+    group (`group`) have equal rests, share and factors; `first` is one element of each group."""
+
+    mismatches: tuple[Mismatch, ...]
+    rests: NDArray[np.int32]
+    offset: NDArray[np.int32]
+    known: NDArray[np.int32]
+    first: tuple[int, ...]
+    group: Ints
+    shares: tuple[Share, ...]
+    factors: tuple[tuple[int, int], ...]
+    behind: frozenset[int]
+    lost: str = ""
+
+
+def multiply(
+    inst: str,
+    a: Case,
+    b: Case,
+    c: Case,
+    tables: Tables,
+    equal: Equal | None,
+    contract: frozenset[int],
+) -> Product:
+    """Tags of one MFMA's result under one alternative of each operand; without `equal` nothing is compared."""
+    has_a, has_b = tables.rests_of(a.record) >= 0, tables.rests_of(b.record) >= 0
+    base = np.where(has_a[0, 0, 0], a.offset[0, 0, 0], np.where(has_b[0, 0, 0], b.offset[0, 0, 0], 0))
+    moved = [Case(x.guard, x.record, x.offset - base * has, x.site) for x, has in ((a, has_a), (b, has_b))]
+    pairing = _pairing(inst, moved[0], moved[1], tables, equal, contract)
+    mismatches = list(pairing.mismatches)
+    if pairing.lost:
+        number = tables.lost(pairing.lost, -1)
+        shape = c.record.shape
+        return Product(
+            Case(c.guard, np.full(shape, number, np.int32), np.zeros_like(c.offset), nobody(shape)), mismatches
+        )
+    offset = pairing.offset + base * pairing.known
+    _check_accumulator(lane_maps(inst), c, pairing.rests, offset, tables, mismatches)
+    record = _records(pairing, c, base, tables)
+    return Product(Case(c.guard, record, offset, nobody(record.shape)), mismatches)
+
+
+@lru_cache(maxsize=64)
+def nobody(shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """Sites of a value nobody put into LDS."""
+    sites = np.full(shape, -1, dtype=np.int64)
+    sites.setflags(write=False)
+    return sites
+
+
+def _pairing(
+    inst: str, a: Case, b: Case, tables: Tables, equal: Equal | None, contract: frozenset[int]
+) -> Pairing:
+    key = (
+        inst, equal is None, a.record.tobytes(), a.offset.tobytes(), b.record.tobytes(), b.offset.tobytes(),
+    )  # fmt: skip
+    known = tables.pairings.get(key)
+    if isinstance(known, Pairing):
+        return known
+    asked: list[bool] = []
+
+    def ask(x: Expr, y: Expr) -> bool | None:
+        assert equal is not None
+        asked.append(True)
+        return equal(x, y)
+
+    made = _paired(lane_maps(inst), a, b, tables, None if equal is None else ask, contract)
+    if not asked:
+        tables.pairings[key] = made
+    return made
+
+
+def _paired(
+    maps: LaneMaps, a_case: Case, b_case: Case, tables: Tables, equal: Equal | None, contract: frozenset[int]
+) -> Pairing:
+    a = Operand(a_case, maps.a_lane, maps.a_element, tables)
+    b = Operand(b_case, maps.b_lane, maps.b_element, tables)
+    nothing = np.zeros(0, dtype=np.int32)
+    found = obstacles(a, b, tables)
+    if found:
+        empty = np.zeros(0, dtype=np.int64)
+        return Pairing(tuple(found), nothing, nothing, nothing, (), empty, (), (), frozenset(), found[0].why)
+    contracted, mismatches = pairs(a, b, tables, equal, contract)
+    rests, offset = _coordinates(maps, a, b, contracted, tables)
+    shape = rests.shape[:-1]
+    shares = _shares(a, b, contracted, tables)
+    keys = [rests.astype(np.int64)]
+    if len(set(shares.values())) > 1:
+        order = {share: n for n, share in enumerate(dict.fromkeys(shares.values()))}
+        share_of = np.array([[order[shares[w, x]] for x in range(maps.row.blocks)] for w in range(shape[0])])
+        keys.append(share_of[:, maps.d_block][..., None])
+    worth = [_row_terms(side, tables) for side in (a, b)]
+    for side_worth, rows in zip(worth, (maps.d_i, maps.d_j), strict=True):
+        if bool((side_worth != side_worth[0, 0, 0]).any()):
+            keys.append(side_worth[:, maps.d_block, rows][..., None])
+    key = np.concatenate(keys, axis=-1).reshape(-1, sum(k.shape[-1] for k in keys))
+    if bool((key == key[0]).all()):
+        first, group = np.array([0]), np.zeros(len(key), dtype=np.int64)
+    else:
+        _, first, group = np.unique(key, axis=0, return_index=True, return_inverse=True)
+    where = [tuple(int(v) for v in np.unravel_index(int(n), shape)) for n in first]
+    blocks = [(w, int(maps.d_block[lane, r])) for w, lane, r in where]
+    factors = tuple(
+        (int(worth[0][w, block, maps.d_i[lane, r]]), int(worth[1][w, block, maps.d_j[lane, r]]))
+        for (w, lane, r), (_, block) in zip(where, blocks, strict=True)
+    )
+    behind = frozenset[int]().union(
+        *(tables[int(n)].statistics for side in (a.record, b.record) for n in np.unique(side))
+    )
+    return Pairing(
+        tuple(mismatches), rests, offset, (rests >= 0).astype(np.int32), tuple(int(n) for n in first),
+        group.reshape(-1), tuple(shares[at] for at in blocks), factors, behind,
+    )  # fmt: skip
+
+
+def _coordinates(
+    maps: LaneMaps, a: Operand, b: Operand, contracted: list[int], tables: Tables
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    shape = (a.record.shape[0], *maps.d_i.shape)
+    rests = np.full((*shape, tables.width), ABSENT, dtype=np.int32)
+    offset = np.zeros((*shape, tables.width), dtype=np.int32)
+    for axis in range(tables.width):
+        if axis in contracted:
+            continue
+        for side, rows in ((a, maps.d_i), (b, maps.d_j)):
+            if side.has(axis):
+                r = side.rests[:, maps.d_block, rows, 0, axis]
+                known = r != ABSENT
+                rests[..., axis] = np.where(known, r, rests[..., axis])
+                offset[..., axis] = np.where(known, side.offset[:, maps.d_block, rows, 0, axis], offset[..., axis])
+    offset[rests < 0] = 0
+    return rests, offset
+
+
+def _check_accumulator(
+    maps: LaneMaps,
+    c: Case,
+    rests: NDArray[np.int32],
+    offset: NDArray[np.int32],
+    tables: Tables,
+    mismatches: list[Mismatch],
+) -> None:
+    one = int(c.record.flat[0])
+    same = bool((c.record == one).all())
+    if same and tables[one].kind in ("zero", "plain", "incoming"):
+        return
+    mine = tables.rests_of(c.record)
+    wrong = (mine != ABSENT) & ((mine != rests) | (c.offset != offset)) & (rests != ABSENT)
+    if wrong.any():
+        w, lane, r, axis = (int(v) for v in np.argwhere(wrong)[0])
+        where = int(maps.d_block[lane, r]), int(maps.d_i[lane, r]), int(maps.d_j[lane, r])
+        mismatches.append(Mismatch("accumulator", axis, w, *where, 0))
+        return
+    for number in [one] if same else np.unique(c.record):
+        if tables[int(number)].kind in ("lost", "unwritten"):
+            why = tables[int(number)].why or "the accumulator was never written"
+            mismatches.append(Mismatch("unknown", -1, 0, 0, 0, 0, 0, why=why))
+
+
+def _records(pairing: Pairing, c: Case, base: NDArray[np.int32], tables: Tables) -> NDArray[np.int32]:
+    flat = c.record.reshape(-1)
+    group, first = pairing.group, list(pairing.first)
+    of_group = list(range(len(first)))
+    if not np.array_equal(flat, flat[first][group]):  # a group's accumulators differ: finer groups
+        key, start, group = np.unique(group * len(tables.records) + flat, return_index=True, return_inverse=True)
+        first, of_group = [int(n) for n in start], [int(k) // len(tables.records) for k in key]
+    behind = pairing.behind.union(*(tables[int(n)].statistics for n in np.unique(flat[first])))
+    rests = pairing.rests.reshape(-1, tables.width)
+    own = bool((c.offset[..., 0].reshape(-1) == np.arange(flat.size)).all())
+    made = []
+    for n, g in zip(first, of_group, strict=True):
+        below = tables[int(flat[n])]
+        share = _shifted(pairing.shares[g], base)
+        term = _worth(below, share, pairing.factors[g], own, tables)
+        numbers = tuple(int(v) for v in rests[n])
+        made.append(tables.intern(Record("value", "", numbers, _sum(below, share, own), statistics=behind, term=term)))
+    return np.array(made, dtype=np.int32)[group].reshape(c.record.shape)
+
+
+def _shifted(share: Share, base: NDArray[np.int32]) -> Share:
+    if share is None:
+        return None
+    return tuple(Slots(s.axis, s.rest, tuple(o + int(base[s.axis]) for o in s.offsets)) for s in share)
+
+
+def _row_terms(side: Operand, tables: Tables) -> NDArray[np.int64]:
+    """[wave, block, row]: what the elements of a row are worth, where that is one term at all its slots."""
+    worth = tables.terms_of(side.record)
+    same = (worth == worth[..., :1]).all(axis=-1)
+    return np.where(same, worth[..., 0], UNKNOWN)
+
+
+def _worth(below: Record, share: Share, factors: tuple[int, int], own_position: bool, tables: Tables) -> int:
+    """The accumulator and the sum of the products."""
+    terms = tables.terms
+    if share is None or (below.kind == "incoming" and not own_position):
+        return UNKNOWN
+    product = terms.multiply(*factors)
+    total = below.term
+    for slots in share:
+        total = terms.add(total, terms.reduce("sum", slots.axis, product, several(slots.rest, slots.offsets)))
+    return total
+
+
+def _shares(a: Operand, b: Operand, contracted: list[int], tables: Tables) -> dict[tuple[int, int], Share]:
+    """Per (wave, block): the contracted coordinates this instruction adds; None when they are not known."""
+    waves, blocks = a.record.shape[:2]
+    result: dict[tuple[int, int], Share] = {}
+    for w in range(waves):
+        for block in range(blocks):
+            if len(contracted) != 1:
+                result[w, block] = None
+                continue
+            axis = contracted[0]
+            side = a if a.has(axis) else b
+            rest, offset = side.rests[w, block, 0, :, axis], side.offset[w, block, 0, :, axis]
+            if (rest < 0).any():
+                result[w, block] = None
+                continue
+            groups: dict[int, list[int]] = {}
+            for number, value in zip(rest.tolist(), offset.tolist(), strict=True):
+                groups.setdefault(number, []).append(value)
+            result[w, block] = tuple(
+                Slots(axis, tables.rests[number], tuple(sorted(values))) for number, values in sorted(groups.items())
+            )
+    return result
+
+
+def _sum(below: Record, share: Share, own_position: bool) -> Sum | None:
+    if share is None:
+        return None
+    if below.kind == "zero":
+        return Sum("zero", share)
+    if below.kind == "incoming":
+        return Sum(f"slot:{below.label}", share) if own_position else None
+    if below.kind == "value" and below.sums is not None:
+        return Sum(below.sums.root, (*below.sums.items, *share))
+    return Sum("start", share)

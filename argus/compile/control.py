@@ -7,7 +7,8 @@ A vector that enters a loop as a constant (accumulators that start at zero) is m
 it is to live in: LLVM would otherwise split the loop-carried vector into scalars and spill them.
 
 Memory accesses do not move across the edges of loops and branches: LLVM would sink a load to its first use, and with it
-the time it has to arrive.
+the time it has to arrive. Neither does arithmetic that stands before a branch and is used after it: it was scheduled
+there.
 
 After a loop everything computed from `lane` before it is forgotten and computed anew: addresses of the epilogue would
 otherwise occupy registers throughout the loop.
@@ -21,10 +22,12 @@ from argus.compile.context import Context, held_type, registers
 from argus.compile.function import Phi, Scope
 from argus.compile.liveness import taken
 from argus.ir.kernel import LANE
-from argus.ir.ops import For, If, Op
+from argus.ir.ops import Convert, For, If, Map, Mfma, Op, Registers, walk
 from argus.ir.types import Value
 from argus.layout.expr import Expr
 
+MOST_HELD = 16
+"""Operands of one empty instruction."""
 EmitBlock = Callable[[Context, list[Op]], None]
 
 
@@ -97,6 +100,35 @@ def _start(c: Context, init: Value, arg: Value, home: Callable[[Value], str]) ->
     if init in c.constants and registers(arg) > 1:
         return c.function.opaque(held_type(arg), text, home(arg))
     return text
+
+
+def computed_before(block: list[Op], n: int) -> list[Value]:
+    """Values made by arithmetic between the last loop or branch and op n, and used from op n on."""
+    made: list[Value] = []
+    for op in reversed(block[:n]):
+        if op.blocks:
+            break
+        if isinstance(op, Map | Convert | Mfma | Registers):
+            made += op.results
+    used = {value for op in block[n:] for inner in walk([op]) for value in _operands(inner)}
+    return [value for value in reversed(made) if value in used]
+
+
+def _operands(op: Op) -> tuple[Value, ...]:
+    return (*op.operands, *op.then_yields, *op.else_yields) if isinstance(op, If) else op.operands
+
+
+def hold(c: Context, values: list[Value]) -> None:
+    """An empty instruction that reads the values: they are computed before it."""
+    texts = {
+        c.get(value): held_type(value)
+        for value in values
+        if value in c.values and registers(value) and c.get(value).startswith("%")
+    }
+    for start in range(0, len(texts), MOST_HELD):
+        rows = list(texts.items())[start : start + MOST_HELD]
+        operands = ", ".join(f"{kind} {text}" for text, kind in rows)
+        c.function.line(f'call void asm sideeffect "", "{",".join("v" for _ in rows)}"({operands})')
 
 
 def emit_if(c: Context, op: If, emit_block: EmitBlock) -> None:

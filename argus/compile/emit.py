@@ -93,9 +93,11 @@ def _bind_inputs(c: Context) -> None:
 
 
 def _emit_block(c: Context, block: list[ops.Op], plan: Plan) -> None:
-    for op in block:
+    for n, op in enumerate(block):
         if op.id in c.live.ops:
             c.at(op)
+            if isinstance(op, ops.If) and op.cond.op != "const":
+                control.hold(c, control.computed_before(block, n))
             idle(c, c.apart.get(op.id, 0))
             _emit_op(c, op, plan)
 

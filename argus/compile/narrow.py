@@ -24,6 +24,7 @@ from argus.ir.kernel import Kernel
 from argus.ir.types import Value
 
 REGISTER_BITS = 32
+Elementwise = ops.Map | ops.Convert
 
 
 class Numbers:
@@ -42,47 +43,60 @@ class Numbers:
 def narrowed(block: list[ops.Op], numbers: Numbers) -> list[ops.Op]:
     """The block with its wide elementwise ops in pieces; everything else as it was."""
     result: list[ops.Op] = []
+    chain: list[Elementwise] = []
     for op in block:
-        if isinstance(op, ops.Map | ops.Convert) and op.result.count > grain(op):
-            result += _pieces(op, numbers)
+        wide = isinstance(op, ops.Map | ops.Convert) and op.result.count > grain(op)
+        if chain and not (wide and isinstance(op, ops.Map | ops.Convert) and _continues(chain, op)):
+            result += _pieces(chain, numbers)
+            chain = []
+        if wide and isinstance(op, ops.Map | ops.Convert):
+            chain.append(op)
         else:
             result.append(op)
-    return result
+    return result + _pieces(chain, numbers) if chain else result
 
 
-def grain(op: ops.Map | ops.Convert) -> int:
+def _continues(chain: list[Elementwise], op: Elementwise) -> bool:
+    """An op cut like those before it that uses the last one: their pieces take turns, so that what goes from one to
+    the other lives shortly (a comparison and the choice by it: one mask at a time)."""
+    last = chain[-1]
+    return last.result in op.operands and op.result.count == last.result.count and grain(op) == grain(last)
+
+
+def grain(op: Elementwise) -> int:
     """Elements of one piece."""
     widths = [v.dtype.bits for v in (*op.operands, op.result) if v.dtype.kind != "bool"]
     return max(1, REGISTER_BITS // min(widths, default=REGISTER_BITS))
 
 
-def _pieces(op: ops.Map | ops.Convert, numbers: Numbers) -> list[ops.Op]:
+def _pieces(chain: list[Elementwise], numbers: Numbers) -> list[ops.Op]:
     made: list[ops.Op] = []
-    parts: list[Value] = []
-    size, total = grain(op), op.result.count
+    size, total = grain(chain[0]), chain[0].result.count
+    parts: dict[Value, list[Value]] = {op.result: [] for op in chain}
     for first in range(0, total, size):
         elements = range(first, min(first + size, total))
-        args: list[Value] = []
-        for value in op.operands:
-            part = numbers.value(value, len(elements))
-            args.append(part)
-            made.append(
-                ops.Registers(
-                    id=next(numbers.op),
-                    span=op.span,
-                    site=op.site,
-                    result=part,
-                    args=(value,),
-                    pick=tuple((0, n) for n in elements),
-                )
-            )
-        parts.append(numbers.value(op.result, len(elements)))
-        made.append(_alike(op, next(numbers.op), tuple(args), parts[-1]))
+        for op in chain:
+            args: list[Value] = []
+            for value in op.operands:
+                if value in parts:
+                    args.append(parts[value][first // size])
+                    continue
+                args.append(numbers.value(value, len(elements)))
+                picks = tuple((0, n) for n in elements)
+                made.append(_picked(op, next(numbers.op), args[-1], (value,), picks))
+            parts[op.result].append(numbers.value(op.result, len(elements)))
+            made.append(_alike(op, next(numbers.op), tuple(args), parts[op.result][-1]))
     picks = tuple((n // size, n % size) for n in range(total))
-    return [*made, ops.Registers(id=op.id, span=op.span, site=op.site, result=op.result, args=tuple(parts), pick=picks)]
+    return [*made, *(_picked(op, op.id, op.result, tuple(parts[op.result]), picks) for op in chain)]
 
 
-def _alike(op: ops.Map | ops.Convert, number: int, args: tuple[Value, ...], result: Value) -> ops.Op:
+def _picked(
+    op: ops.Op, number: int, result: Value, args: tuple[Value, ...], picks: tuple[tuple[int, int], ...]
+) -> ops.Registers:
+    return ops.Registers(id=number, span=op.span, site=op.site, result=result, args=args, pick=picks)
+
+
+def _alike(op: Elementwise, number: int, args: tuple[Value, ...], result: Value) -> ops.Op:
     if isinstance(op, ops.Map):
         return replace(op, id=number, args=args, result=result)
     return replace(op, id=number, value=args[0], result=result)

@@ -3,8 +3,9 @@
 A SIMD has 512 vector registers of 64 lanes; a wave may use at most 256 ordinary ones (V) and 256 accumulation ones
 (A). A workgroup of W waves occupies its four SIMDs with ceil(W/4) waves each, which must fit together.
 
-Estimate, before LLVM sees the kernel: walk the ops backwards, keep the set of live values, take the maximum of their
-registers. Loop-carried values are live throughout their loop. Addresses are estimated from the distinct vector index
+Estimate, before LLVM sees the kernel: walk the ops backwards, keep the set of live registers, take the maximum. A
+register that is only picked out of a value or put together into one is the same register (`_Homes`); constants have
+none. Loop-carried values are live throughout their loop. Addresses are estimated from the distinct vector index
 expressions. The estimate decides where accumulators live (values that enter a loop and are only ever the C operand of
 matrix instructions): in V while everything fits, else in A. A kernel that cannot fit is refused here, with the numbers.
 
@@ -14,6 +15,7 @@ must hold, `waits` = "explicit" (every wait is an op of the kernel already).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from argus.compile.context import registers
@@ -69,7 +71,7 @@ def plan(kernel: Kernel) -> Plan:
         raise CompileError("C150", f"a SIMD holds 1 to 8 waves, not {waves}", kernel.span)
     accumulators = frozenset(_accumulators(kernel.body))
     carried = sum(registers(value) for value in accumulators)
-    live, _ = _walk_back(kernel.body, frozenset())
+    live, _ = _walk_back(kernel.body, frozenset(), _Homes(kernel.body))
     addresses = _addresses(kernel.body, frozenset())
     spare = _spare(kernel.body)
     needed, budget = live + addresses + spare, FILE // waves
@@ -116,30 +118,73 @@ def _accumulators(block: list[ops.Op]) -> list[Value]:
     return found
 
 
-def _walk_back(block: list[ops.Op], after: frozenset[Value]) -> tuple[int, frozenset[Value]]:
-    """Most registers live at one point of the block, and the values live before it, given those live after."""
+Home = tuple[Value, int]
+"""A register: the value it was made for, and its number in it."""
+
+
+class _Homes:
+    """Where the registers of a value really are."""
+
+    def __init__(self, body: list[ops.Op]) -> None:
+        self._of: dict[Value, list[Home]] = {}
+        for op in ops.walk(body):
+            if isinstance(op, ops.Registers):
+                self._of[op.result] = self._picked(op)
+            elif isinstance(op, ops.Bitcast):
+                self._of[op.result] = self.of(op.value)
+            elif isinstance(op, ops.Constant) or (isinstance(op, ops.Index) and op.expr.op == "const"):
+                self._of[op.result] = []
+
+    def of(self, value: Value) -> list[Home]:
+        known = self._of.get(value)
+        return [(value, n) for n in range(registers(value))] if known is None else known
+
+    def all(self, values: Iterable[Value]) -> set[Home]:
+        return {home for value in values for home in self.of(value)}
+
+    def _picked(self, op: ops.Registers) -> list[Home]:
+        bits = op.result.dtype.bits
+        found: list[Home] = []
+        for n in range(registers(op.result)):
+            picks = op.pick[n * 32 // bits : max((n + 1) * 32 // bits, n * 32 // bits + 1)]
+            arg, first = picks[0]
+            source = self.of(op.args[arg])
+            if not source and registers(op.args[arg]):
+                continue
+            start = first * bits + n * 32 % bits
+            whole = start % 32 == 0 and all(pick == (arg, first + k) for k, pick in enumerate(picks))
+            found.append(source[start // 32] if whole else (op.result, n))
+        return found
+
+
+def _walk_back(block: list[ops.Op], after: frozenset[Home], homes: _Homes) -> tuple[int, frozenset[Home]]:
+    """Most registers live at one point of the block, and those live before it, given those live after."""
     live = set(after)
-    most = _size(live)
+    most = len(live)
     for op in reversed(block):
-        if isinstance(op, ops.Tag | ops.Check):
+        if isinstance(op, ops.Tag | ops.Check | ops.Registers | ops.Bitcast | ops.Constant):
+            if isinstance(op, ops.Registers) and live & {(op.result, n) for n in range(registers(op.result))}:
+                live -= {(op.result, n) for n in range(registers(op.result))}
+                live |= homes.all(op.operands)
+                most = max(most, len(live))
             continue
-        live -= set(op.results)
+        live -= {(value, n) for value in op.results for n in range(registers(value))}
         if isinstance(op, ops.For):
-            through = _used_from_outside(op.body) - set(op.args)
-            inside, _ = _walk_back(op.body, frozenset(live | through | set(op.yields)))
+            through = homes.all(_used_from_outside(op.body) - set(op.args))
+            inside, _ = _walk_back(op.body, frozenset(live | through | homes.all(op.yields)), homes)
             live |= through
-            most = max(most, inside, _size(live | set(op.args)))
+            most = max(most, inside, len(live | homes.all(op.args)))
         elif isinstance(op, ops.If):
             for arm, yields in ((op.then, op.then_yields), (op.orelse, op.else_yields)):
-                inside, before = _walk_back(arm, frozenset(live | set(yields)))
+                inside, before = _walk_back(arm, frozenset(live | homes.all(yields)), homes)
                 live |= before
                 most = max(most, inside)
         elif isinstance(op, ops.Schedule):
-            inside, before = _walk_back(op.body, frozenset(live))
+            inside, before = _walk_back(op.body, frozenset(live), homes)
             live = set(before)
             most = max(most, inside)
-        live |= set(op.operands)
-        most = max(most, _size(live))
+        live |= homes.all(op.operands)
+        most = max(most, len(live))
     return most, frozenset(live)
 
 
@@ -150,10 +195,6 @@ def _used_from_outside(block: list[ops.Op]) -> set[Value]:
             made |= set(op.args)
     used = {value for op in ops.walk(block) for value in op.operands}
     return used - made
-
-
-def _size(values: set[Value] | frozenset[Value]) -> int:
-    return sum(registers(value) for value in values)
 
 
 def _addresses(block: list[ops.Op], loops: frozenset[str]) -> int:

@@ -12,14 +12,14 @@ step j + 1. One barrier per step. Steps come in pairs, so that every slot is kno
 """
 
 import argus as ag
-from argus import LOG2E, bf16, f32, inf
+from argus import LOG2E, bf16, f32, i32, inf
 from argus.gfx942 import mfma_32x32x8_bf16 as MMA
 
 D = ag.knob(128, legal=(64, 128), why="head dimension")
 WAVES = ag.knob(8, legal=(4, 8), why="waves of 32 query rows: two on each SIMD hide each other's latencies")
 BC = ag.knob(64, legal=(32, 64), why="keys per step: with 64 the two slots of K and V fill the LDS")
 ROUND = ag.knob("rne", legal=("rne", "rtz"), why="probabilities to bf16: nearest even, or truncated, which is cheaper")
-AHEAD = ag.knob(4, legal=(2, 4), why="fragments read ahead of their matrix instructions")
+AHEAD = ag.knob(2, legal=(2, 4), why="fragments read ahead of their matrix instructions")
 T, BR, NT, KS, DT, NQ = 64 * WAVES, 32 * WAVES, BC // 32, D // 16, D // 32, BC // 16
 SOFTMAX_SPLIT = 3 * DT * NQ // 4  # second products before the barrier: the rest hides the first reads of the next step
 
@@ -72,7 +72,6 @@ def attention(
     shift = Sk - Sq  # the last row sees the last key
     seen = ag.min(ag.max(BR * (qb + 1) + shift, 0), Sk) if causal else Sk  # keys that some row of the tile sees
     pairs = ag.cdiv(seen, 2 * BC)
-    clear = ag.min(ag.max(BR * qb + shift + 1, 0), Sk) // (2 * BC) if causal else pairs  # pairs that all rows see
 
     def fetch_k(j):
         return K[z, BC * j].load(KCOPY, width=16, guard=j < 2 * pairs)
@@ -96,7 +95,9 @@ def attention(
         return s
 
     def hidden(s, j):
-        return ag.where(BC * j + s.Sk <= m0 + shift + s.Sq, s, -inf) if causal else s
+        half = 4 * (ag.lane() // 32)  # taken off both sides: what remains of s.Sk is a constant per register
+        last = i32(m0 + shift - BC * j + ag.lane() % 32 - half)
+        return ag.where(i32(s.Sk - half) <= last, s, -inf) if causal else s
 
     def accumulate(o, vf, pb, first, last):
         for n, e in ag.unroll(last - first, 2):
@@ -107,21 +108,25 @@ def attention(
     def rounded(p):
         return p.to(bf16, rounding=ROUND, finite=True)
 
-    def step(j, u, masked, kf, kr, vr, p, keep, top, den, o):
+    def step(j, u, kf, kr, vr, p, keep, top, den, o):
         """Step j, in slots u: scores of step j + 1, second product of step j."""
         with ag.schedule(order="mfma valu*6 ds_read ds_write mfma valu*6 buffer_load"):
             for n in range(AHEAD, NT * KS):
                 kf.append(read_k(1 - u, n))
-            vf = [read_v(u, n) for n in range(DT * NQ)]
+            vf = [read_v(u, n) for n in range(AHEAD)]
             ring[u].k.store(kr, width=16)
             publish_v(1 - u, vr)
             kr, vr = fetch_k(j + 3), fetch_v(j + 2)
             s = scores(kf)
-            o *= keep
-            den = den * keep + p.sum("Sk")
+            total = p.sum("Sk")
             pb = rounded(p)
-            if masked:
-                s = hidden(s, j + 1)
+            den = den * keep + total
+            o *= keep
+        if causal and BC * (j + 2) > m0 + shift + 1:
+            s = hidden(s, j + 1)
+        with ag.schedule(order="mfma valu*6 ds_read mfma valu*6"):
+            for n in range(AHEAD, DT * NQ):
+                vf.append(read_v(u, n))
             o = accumulate(o, vf, pb, 0, SOFTMAX_SPLIT)
             new = ag.max(top, s.max("Sk"))
             keep = ag.exp2((top - new) * c)
@@ -143,15 +148,10 @@ def attention(
     keep = ag.full(SCORES.per("Sq"), f32, 1.0)
     p = ag.exp2(ag.fma(s, c, -(top * c)))
     ag.barrier()  # the first keys have been read
-    for i in ag.range(ag.max(clear - 1, 0)):
-        kf, kr, vr, p, keep, top, den, o = step(2 * i, 0, False, kf, kr, vr, p, keep, top, den, o)
-        kf, kr, vr, p, keep, top, den, o = step(2 * i + 1, 1, False, kf, kr, vr, p, keep, top, den, o)
-    if causal:
-        for i in ag.range(ag.max(clear - 1, 0), pairs - 1):
-            kf, kr, vr, p, keep, top, den, o = step(2 * i, 0, True, kf, kr, vr, p, keep, top, den, o)
-            kf, kr, vr, p, keep, top, den, o = step(2 * i + 1, 1, True, kf, kr, vr, p, keep, top, den, o)
-    last = 2 * pairs - 2
-    kf, kr, vr, p, keep, top, den, o = step(last, 0, True, kf, kr, vr, p, keep, top, den, o)
+    for i in ag.range(pairs - 1):
+        kf, kr, vr, p, keep, top, den, o = step(2 * i, 0, kf, kr, vr, p, keep, top, den, o)
+        kf, kr, vr, p, keep, top, den, o = step(2 * i + 1, 1, kf, kr, vr, p, keep, top, den, o)
+    kf, kr, vr, p, keep, top, den, o = step(2 * pairs - 2, 0, kf, kr, vr, p, keep, top, den, o)
     o *= keep
     den = den * keep + p.sum("Sk")
     o = accumulate(o, [read_v(1, n) for n in range(DT * NQ)], rounded(p), 0, DT * NQ)

@@ -31,26 +31,31 @@ from argus.machine.interp_salu import compile_salu
 from argus.machine.interp_scalar_memory import compile_scalar_memory
 from argus.machine.interp_services import Services
 from argus.machine.record import WaveRecorder
+from argus.machine.register_file import RegisterFile
 from argus.machine.semantics import control
 from argus.machine.semantics.lanes import LANE_OPS
 from argus.machine.semantics.matrix import MATRIX
 from argus.machine.semantics.mem import MEMORY
 from argus.machine.semantics.salu import SALU
 from argus.machine.semantics.valu import VALU
-from argus.machine.state import Wave
+from argus.machine.state import REGISTERS, SCALARS, Wave
 
 Run = Callable[[Wave], Any]
 Wrap = Callable[[Inst, Run], Run]
 """A check's way to surround an instruction."""
 
+EVERY = RegisterFile(REGISTERS, SCALARS, 0)
 VECTOR_PREFIXES = ("v_", "ds_", "buffer_", "global_", "flat_", "scratch_")
 
 
 class Program:
     """The prepared code of one kernel."""
 
-    def __init__(self, code: bytes, start: int, services: Services, wraps: tuple[Wrap, ...] = ()) -> None:
+    def __init__(
+        self, code: bytes, start: int, services: Services, wraps: tuple[Wrap, ...] = (), file: RegisterFile = EVERY
+    ) -> None:
         self._code = code
+        self._file = file
         self._services = services
         self._wraps = wraps
         self.insts: list[Inst] = []
@@ -116,6 +121,9 @@ class Program:
             return self._jump(inst)
         if inst.op == "invalid":
             return self._refuse(inst, "ARG-M110", inst.enc)
+        beyond = self._file.beyond(inst)
+        if beyond is not None:
+            return self._refuse(inst, "ARG-M108", beyond)
         try:
             run = self._compile(inst)
         except (Unsupported, KeyError, ValueError, IndexError) as why:
@@ -212,7 +220,8 @@ class Program:
             key = (w.index_mode, w.s[M0] & 0xFF)
             if key not in variants:
                 moved = replace(inst, operands=_moved(inst, *key))
-                variants[key] = self._compile(moved)
+                beyond = self._file.beyond(moved)
+                variants[key] = self._compile(moved) if beyond is None else self._refuse(inst, "ARG-M108", beyond)
             return variants[key](w)
 
         return indexed

@@ -38,6 +38,7 @@ from argus.machine.loader import CodeObject, KernelInfo, load_object
 from argus.machine.memory import Arena
 from argus.machine.metadata import number as stated
 from argus.machine.record import ExecutionRecord, WaveRecord, WaveRecorder
+from argus.machine.register_file import RegisterFile
 from argus.machine.state import LANES, LDS_LIMIT, REGISTERS, Wave, Workgroup
 
 Triple = tuple[int, int, int]
@@ -269,7 +270,7 @@ def interpret(prepared: Prepared) -> LaunchResult:
         soffset_in_range=options.soffset_in_range,
     )
     checks = Checks(options.chosen_checks(), services, dispatch.waves, options.watch)
-    program = Program(prepared.code.text, dispatch.kernel.start, services, checks.wraps)
+    program = Program(prepared.code.text, dispatch.kernel.start, services, checks.wraps, RegisterFile.of(descriptor))
     checks.bind(program.insts, program.steps)
     scheduler = Scheduler(
         program, options.schedule, options.quantum, options.seed, options.max_steps, options.switch_after

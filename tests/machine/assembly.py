@@ -36,7 +36,7 @@ kernel:
   .amdhsa_system_sgpr_workgroup_id_z 0
   .amdhsa_system_vgpr_workitem_id 0
   .amdhsa_next_free_vgpr {vgprs}
-  .amdhsa_next_free_sgpr 96
+  .amdhsa_next_free_sgpr {sgprs}
   .amdhsa_accum_offset {accum}
   .amdhsa_float_denorm_mode_32 {denorm}
   .amdhsa_float_denorm_mode_16_64 3
@@ -68,7 +68,15 @@ ARG = "      - {{.name: p{k}, .offset: {offset}, .size: 8, .value_kind: global_b
 
 @cache
 def assemble(
-    body: str, *, args: int = 1, vgprs: int = 64, accum: int = 32, lds: int = 0, scratch: int = 0, denorm: int = 3
+    body: str,
+    *,
+    args: int = 1,
+    vgprs: int = 64,
+    accum: int = 32,
+    sgprs: int = 96,
+    lds: int = 0,
+    scratch: int = 0,
+    denorm: int = 3,
 ) -> bytes:
     """An object file (not linked) with one kernel."""
     lines = "\n".join(ARG.format(k=k, offset=8 * k) for k in range(args)) or "      []"
@@ -78,6 +86,7 @@ def assemble(
         kernarg=8 * max(args, 1),
         vgprs=vgprs,
         accum=accum,
+        sgprs=sgprs,
         lds=lds,
         scratch=scratch,
         has_scratch=int(scratch > 0),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -290,3 +292,34 @@ def test_tensors_of_other_libraries_by_dlpack() -> None:
     kernel = machine.load(assemble(body)).kernel()
     kernel(1, 64, OnlyDlpack(data))
     np.testing.assert_array_equal(data, 7)
+
+
+@pytest.mark.parametrize("executor", ["interp", "jit"])
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("v_mov_b32 v200, 0", "v200"),
+        ("v_mov_b32 v1, v8", "v8"),
+        ("v_accvgpr_write_b32 a4, 0", "a4"),
+        ("s_mov_b32 s40, 0", "s40"),
+        ("s_mov_b64 s[30:31], s[32:33]", "s33"),
+    ],
+)
+def test_registers_beyond_the_allocation(executor: Any, line: str, what: str) -> None:
+    code = assemble(line + "\ns_endpgm", vgprs=8, accum=4, sgprs=24)
+    with pytest.raises(MachineError) as stopped:
+        machine.load(code).kernel()(1, 64, None, executor=executor)
+    report = stopped.value.report
+    assert report.code == "ARG-M108"
+    assert report.message.startswith(f"names {what}; the kernel has allocated ")
+    assert report.at.text.split()[0].startswith(line.split()[0])
+    assert report.at.wave == 0
+
+
+@pytest.mark.parametrize("executor", ["interp", "jit"])
+def test_registers_within_the_allocation_and_beyond_it_in_code_not_reached(executor: Any) -> None:
+    body = (
+        "v_mov_b32 v7, 0\nv_accvgpr_write_b32 a3, 0\ns_mov_b32 s23, 0\ns_cbranch_execnz L_x\nv_mov_b32 v99, 0\nL_x:\n"
+    )
+    code = assemble(body + "s_endpgm", vgprs=8, accum=4, sgprs=24)
+    assert machine.load(code).kernel()(1, 64, None, executor=executor).ok

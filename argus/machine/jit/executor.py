@@ -34,6 +34,7 @@ from argus.machine.loader import CodeObject, KernelInfo
 from argus.machine.memory import Arena as DeviceMemory
 from argus.machine.memory import OutOfBounds
 from argus.machine.record import ExecutionRecord
+from argus.machine.register_file import RegisterFile
 from argus.machine.semantics.mem import MEMORY
 
 LEAST_SIZE = -(1 << 40)
@@ -81,7 +82,7 @@ def kernel_spec(code: CodeObject, info: KernelInfo, full_waves: bool, trace: boo
     return KernelSpec(
         code=code.text,
         entry=info.start,
-        accum_offset=info.descriptor.accum_offset,
+        file=RegisterFile.of(info.descriptor),
         mode=mode_register(info),
         full_waves=full_waves,
         trace=trace,
@@ -91,7 +92,7 @@ def kernel_spec(code: CodeObject, info: KernelInfo, full_waves: bool, trace: boo
 def _key(spec: KernelSpec) -> str:
     digest = hashlib.sha256(source_digest().encode())
     digest.update(spec.code)
-    rest = (spec.entry, spec.accum_offset, spec.mode, spec.full_waves, spec.trace)
+    rest = (spec.entry, spec.file, spec.mode, spec.full_waves, spec.trace)
     digest.update(repr(rest).encode())
     return digest.hexdigest()[:48]
 
@@ -215,6 +216,9 @@ def _fault_report(prepared: Prepared, translated: Translated, fault: Trouble) ->
     if fault.fault == Fault.TRAP:
         message = f"the kernel executed s_trap {inst.operands[0].value}"
         return Report("ARG-M113", message, _place(prepared, fault, fault.pc, None))
+    if fault.fault == Fault.REGISTER:
+        beyond = translated.spec.file.beyond(inst) or ""
+        return Report("ARG-M108", beyond, _place(prepared, fault, fault.pc, None))
     if fault.fault == Fault.SWIZZLED:
         message = "a swizzled buffer resource, or one that adds the lane number, is not supported"
         return Report("ARG-M109", message, _place(prepared, fault, fault.pc, None))

@@ -150,3 +150,4 @@ class Fault(IntEnum):
     STEP_LIMIT = 3
     TRAP = 4
     SWIZZLED = 5
+    REGISTER = 6

@@ -1,6 +1,6 @@
 """One kernel as one host function: `i32 kernel(wave, scalars, context)`.
 
-    spec = KernelSpec(code, entry, accum_offset, ...)
+    spec = KernelSpec(code, entry, register_file, ...)
     texts, facts = translate_text(spec)
 
 The function starts with a switch over the wave's resume point and consists of the kernel's basic blocks. It runs one
@@ -52,6 +52,7 @@ from argus.machine.jit.region import Region
 from argus.machine.jit.runtime import add_runtime
 from argus.machine.jit.scalars import Scalars
 from argus.machine.jit.tracing import BlockTrace
+from argus.machine.register_file import RegisterFile
 from argus.machine.semantics import SALU, VALU, Op
 from argus.machine.semantics.control import BRANCHES, CLOCKS, HARDWARE_REGISTERS, NO_EFFECT
 from argus.machine.semantics.lanes import dpp_enabled, dpp_sources, swizzle_sources
@@ -92,14 +93,19 @@ DEFAULT_MODE = 0x3F0
 
 @dataclass(frozen=True, slots=True)
 class KernelSpec:
-    """What the translation depends on: code, where it starts, a[0]'s row, MODE, whether all lanes start active."""
+    """What the translation depends on: code, where it starts, the registers, MODE, whether all lanes start active."""
 
     code: bytes
     entry: int
-    accum_offset: int
+    file: RegisterFile
     mode: int = DEFAULT_MODE
     full_waves: bool = True
     trace: bool = False
+
+    @property
+    def accum_offset(self) -> int:
+        """a[0]'s row."""
+        return self.file.accum_offset
 
 
 def part_count(module: Module) -> int:
@@ -192,8 +198,7 @@ class Translator:
     def _terminate(self, block: Block) -> None:
         last = block.insts[-1] if block.insts else None
         if last is not None and last.op == "s_trap":
-            words = [str(int(Fault.TRAP)), str(last.pc), "0", "0"]
-            self.f.call("void", "fault", ("ptr", "%context"), *[("i64", word) for word in words])
+            self._fault(Fault.TRAP, last)
             self._leave(Exit.FAULT, None)
         elif not block.successors:
             self._leave(Exit.END, None)
@@ -227,10 +232,18 @@ class Translator:
         self.f.label(over)
         self._leave(Exit.SLICE, target)
 
+    def _fault(self, fault: Fault, inst: Inst) -> None:
+        words = [str(int(fault)), str(inst.pc), "0", "0"]
+        self.f.call("void", "fault", ("ptr", "%context"), *[("i64", word) for word in words])
+
     # Instructions
 
     def _instruction(self, inst: Inst) -> None:
         if inst.op in NOTHING or ends_block(inst):
+            return
+        if self.spec.file.beyond(inst) is not None:
+            self.close_region()
+            self._fault(Fault.REGISTER, inst)
             return
         effect = effects(inst, self.spec.accum_offset)
         rows = effect.vector_reads | effect.vector_writes

@@ -7,7 +7,7 @@ import argparse
 from argus.cli.options import settings
 from argus.ir.kernel import Kernel
 from argus.lang import read
-from argus.tasks.spec import parse, validate
+from argus.tasks.spec import parse_all, validate
 
 
 def kernel_of(args: argparse.Namespace) -> Kernel:
@@ -16,5 +16,6 @@ def kernel_of(args: argparse.Namespace) -> Kernel:
     if kernel.computes is not None:
         ranks = {tensor.name: len(tensor.axes) for tensor in kernel.tensors}
         names = {*(s.name for s in kernel.shapes), *(s.name for s in kernel.scalars)}
-        validate(parse(kernel.computes), ranks, names)
+        for spec in parse_all(kernel.computes):
+            validate(spec, ranks, names)
     return kernel

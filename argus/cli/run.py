@@ -21,9 +21,9 @@ from argus.cli.options import GOOD, WRONG, UsageError, add_kernel_arguments
 from argus.compile.cache import compile_cached
 from argus.device.choose import DEVICES, choose
 from argus.device.launch import Outcome
-from argus.tasks.compare import Comparison, compare
+from argus.tasks.compare import Comparison, combined, compare
 from argus.tasks.inputs import make_arrays, make_scalars
-from argus.tasks.spec import evaluate, parse
+from argus.tasks.spec import evaluate, parse_all
 
 ELF = b"\x7fELF"
 
@@ -64,8 +64,9 @@ def run_file(args: argparse.Namespace) -> int:
     outcome = choose(args.device).launch(kernel, compile_cached(kernel).object, launch, arrays, scalars)
     comparison = None
     if kernel.computes is not None:
-        spec = parse(kernel.computes)
-        comparison = compare(arrays[spec.result], evaluate(spec, inputs, {**launch, **scalars}))
+        symbols = {**launch, **scalars}
+        specs = parse_all(kernel.computes)
+        comparison = combined([compare(arrays[s.result], evaluate(s, inputs, symbols)) for s in specs])
     if args.json:
         print(json.dumps(_to_json(kernel.name, launch, outcome, comparison), indent=2))
     else:

@@ -5,8 +5,8 @@
 
 A word in the axes is a size symbol (`M`), `D=128` an axis of fixed extent, `Kc=K` an axis named Kc of size K. Tensors
 are row-major and contiguous unless strides are given (`argus.lang.strides`). `requires` is a string of Python
-conditions over sizes and knobs. Besides being kept (a launch checks it) it narrows what the reader knows: `M % 128 == 0`
-makes 128 the smallest M, `M <= 65536` the largest. Sizes are at least 1, and small enough that no tensor reaches 2^31
+conditions over sizes and knobs. Besides being kept (a launch checks it) it narrows what the reader knows: `M % 8 == 0`
+makes 8 the smallest M, `M <= 65536` the largest. Sizes are at least 1, and small enough that no tensor reaches 2^31
 bytes, the range of a buffer offset.
 """
 

@@ -5,7 +5,7 @@
     C: ag.In["B M K", bf16, "K sM 1"]    any words: numbers, sizes, or new symbols, one per axis
 
 A new word is a size of the launch like those of the axes: a name in the kernel, an argument of the machine code, given
-by `--shape sM=…`, and `requires` may speak of it (`sM % 8 == 0`). A tensor that is written must not overlap itself, or two
+by `--shape sM=…`, and `requires` may speak of it (`sM % 8 == 0`). A written tensor must not overlap itself, or two
 threads would write one element: its axes, the one of stride 1 first and then from the last to the first, must be nested
 (`sM >= K`); that condition is added to `requires`. Inputs may overlap.
 """

@@ -8,7 +8,8 @@ infinity, or a NaN.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import ml_dtypes
 import numpy as np
@@ -70,6 +71,17 @@ def compare(got: npt.NDArray[np.generic], want: Bounded) -> Comparison:
         got=float(found[where]) if has else 0.0,
         want=float(want.value[where]) if has else 0.0,
         mean_signed_error=float((found[usable] - want.value[usable]).mean()) if usable.any() else 0.0,
+    )
+
+
+def combined(found: Sequence[Comparison]) -> Comparison:
+    """Comparisons of several results as one: the first wrong element is of the first result that has one."""
+    shown = next((c for c in found if not c.ok), found[0])
+    return replace(
+        shown,
+        elements=sum(c.elements for c in found),
+        wrong=sum(c.wrong for c in found),
+        worst=max(c.worst for c in found),
     )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from argus.tasks.compare import compare
-from argus.tasks.spec import Bounded, SpecError, evaluate, parse, validate
+from argus.tasks.compare import combined, compare
+from argus.tasks.spec import Bounded, SpecError, evaluate, parse, parse_all, validate
 
 RNG = np.random.default_rng(7)
 A = RNG.standard_normal((5, 33))
@@ -102,3 +102,89 @@ def test_what_no_size_can_mend_is_refused_without_data(text: str) -> None:
 def test_good_specifications_validate() -> None:
     for text in ("C[m, n] = sum(A[m, k] * B[n, k], k) * s", "C[m, k] = where(k <= m, exp2(A[m, k]), 0)"):
         validate(parse(text), {"A": 2, "B": 2, "C": 2}, {"s"})
+
+
+GATHERED = {
+    "T": RNG.standard_normal((9, 6)),
+    "I": RNG.integers(0, 9, 5).astype(np.int32),
+    "x": X,
+    "w": RNG.standard_normal((3,)),
+    "y": np.zeros(11),
+    "z": np.zeros(5),
+    "out": np.zeros((5, 6)),
+    "S": RNG.standard_normal((8, 10)),
+    "best": np.zeros(8, np.int32),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("out[m, n] = T[I[m], n]", GATHERED["T"][GATHERED["I"]]),
+        ("y[i] = x[i + 1]", np.append(X[1:], 0)),
+        ("y[i] = x[i - 2] + x[i]", np.concatenate([[0, 0], X[:-2]]) + X),
+        ("y[i] = sum(x[i + k] * w[k], k)", np.convolve(X, GATHERED["w"][::-1], "full")[2:]),
+        ("y[i] = sum(x[i + k - 1], k, 3)", np.convolve(X, np.ones(3), "same")),
+        ("z[i] = x[2 * i]", X[:10:2]),
+        ("y[i] = x[10 - i]", X[::-1]),
+        (
+            "y[i] = where(i % 2 == 0, x[i], -x[i - i % 2])",
+            np.where(np.arange(11) % 2 == 0, X, -np.repeat(X[::2], 2)[:11]),
+        ),
+        ("y[i] = max(x[i] * 2, x[i])", np.maximum(2 * X, X)),
+        ("y[i] = min(x[i], s)", np.minimum(X, 3.0)),
+        ("best[m] = argmax(S[m, n], n)", GATHERED["S"].argmax(1)),
+        ("best[m] = argmin(S[m, n], n)", GATHERED["S"].argmin(1)),
+        ("y[i] = x[i // N * N + (i + 1) % N]", np.append(X, 0)[np.arange(11) // 4 * 4 + (np.arange(11) + 1) % 4]),
+    ],
+)
+def test_computed_indices(text: str, want: np.ndarray) -> None:
+    spec = parse(text)
+    ranks = {name: array.ndim for name, array in GATHERED.items()}
+    validate(spec, ranks, {"s", "N"})
+    found = evaluate(spec, GATHERED, {"s": 3.0, "N": 4})
+    np.testing.assert_allclose(found.value, want, rtol=1e-12, atol=1e-12)
+
+
+def test_two_results() -> None:
+    both = parse_all("C[m, k] = A[m, k] / s[m]; s[m] = max(abs(A[m, k]), k)")
+    assert [spec.result for spec in both] == ["C", "s"]
+    with pytest.raises(SpecError, match="2 results"):
+        parse("C[m] = A[m, k]; D[m] = A[m, k]")
+    with pytest.raises(SpecError, match="twice"):
+        parse_all("C[m] = x[m]; C[m] = x[m]")
+    with pytest.raises(SpecError, match="empty"):
+        parse_all("")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "y[i] = x[x[i]]",
+        "y[i] = x[i / 2]",
+        "y[i + 1] = x[i]",
+        "y[i] = x[1:]",
+        "y[i] = sum(x[i + k], k)",
+        "y[i] = x[i // 0]",
+        "y[i] = sum(x[i], i, 3)",
+    ],
+)
+def test_wrong_computed_indices_are_refused(text: str) -> None:
+    with pytest.raises(SpecError):
+        evaluate(parse(text), GATHERED, {})
+
+
+def test_the_place_of_a_maximum_is_uncertain_where_values_are() -> None:
+    values = {"a": np.array([[1.0, 1.0, 0.0], [0.0, 2.0, 1.0]]), "b": np.zeros(2, np.int32)}
+    exact = evaluate(parse("b[m] = argmax(a[m, n], n)"), values, {})
+    np.testing.assert_array_equal(exact.value, [0, 1])
+    np.testing.assert_array_equal(exact.error, [0, 0])
+    rounded = evaluate(parse("b[m] = argmax(a[m, n] * 3, n)"), values, {})
+    np.testing.assert_array_equal(rounded.error, [1, 0])
+
+
+def test_several_comparisons_are_one() -> None:
+    good = compare(np.zeros(3, np.float32), Bounded(("i",), np.zeros(3), np.zeros(3)))
+    bad = compare(np.ones(2, np.float32), Bounded(("i",), np.zeros(2), np.zeros(2)))
+    both = combined([good, bad])
+    assert (both.elements, both.wrong, both.first_wrong, both.ok) == (5, 2, (0,), False)

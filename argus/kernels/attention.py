@@ -19,8 +19,10 @@ D = ag.knob(128, legal=(64, 128), why="head dimension")
 WAVES = ag.knob(8, legal=(4, 8), why="waves of 32 query rows: two on each SIMD hide each other's latencies")
 BC = ag.knob(64, legal=(32, 64), why="keys per step: with 64 the two slots of K and V fill the LDS")
 ROUND = ag.knob("rne", legal=("rne", "rtz"), why="probabilities to bf16: nearest even, or truncated, which is cheaper")
+RAGGED = ag.knob(False, legal=(False, True), why="any lengths; else whole tiles, without conditions on rows")
 AHEAD = ag.knob(2, legal=(2, 4), why="fragments read ahead of their matrix instructions")
 T, BR, NT, KS, DT, NQ = 64 * WAVES, 32 * WAVES, BC // 32, D // 16, D // 32, BC // 16
+INSIDE = "shape" if RAGGED else None
 SOFTMAX_SPLIT = 3 * DT * NQ // 4  # second products before the barrier: the rest hides the first reads of the next step
 
 # Rows of K; XOR of the 16-byte chunk with the row keeps writes and fragment reads free of bank conflicts.
@@ -48,7 +50,7 @@ OUT = MMA.acc(row="D", col="Sq")
 @ag.kernel(
     threads=T,
     waves=(WAVES,),
-    requires=f"Sq % {BR} == 0 and Sk % {2 * BC} == 0",
+    requires="Sq >= 1 and Sk >= 1" if RAGGED else f"Sq % {BR} == 0 and Sk % {2 * BC} == 0",
     example=dict(Z=1, G=1, Sq=256, Sk=256),
 )
 def attention(
@@ -60,10 +62,11 @@ def attention(
     scale: f32,
     causal: ag.const[bool] = False,
 ):
-    place, g, z = ag.grid(Sq // BR, G, Z)  # heads of one KV head on one chiplet; with a mask the longest tiles first
-    qb = Sq // BR - 1 - place if causal else place
+    tiles = ag.cdiv(Sq, BR)
+    place, g, z = ag.grid(tiles, G, Z)  # heads of one KV head on one chiplet; with a mask the longest tiles first
+    qb = tiles - 1 - place if causal else place
     m0 = BR * qb + 32 * ag.wave()  # first query of this wave
-    q = Q[z, g, m0].load(QFRAG, tiles=dict(D=KS), width=16)
+    q = Q[z, g, m0].load(QFRAG, tiles=dict(D=KS), width=16, guard=INSIDE)
     ring = ag.ring(2, k=(KL, bf16), v=(VL, bf16))
     top = ag.full(SCORES.per("Sq"), f32, -1.0e30)
     den = ag.zeros(SCORES.per("Sq"), f32)
@@ -71,13 +74,14 @@ def attention(
     c = scale * LOG2E
     shift = Sk - Sq  # the last row sees the last key
     seen = ag.min(ag.max(BR * (qb + 1) + shift, 0), Sk) if causal else Sk  # keys that some row of the tile sees
-    pairs = ag.cdiv(seen, 2 * BC)
+    pairs = ag.max(ag.cdiv(seen, 2 * BC), 1)
+    clear = m0 + shift + 1 if causal else Sk  # keys that all rows of the wave see
 
     def fetch_k(j):
-        return K[z, BC * j].load(KCOPY, width=16, guard=j < 2 * pairs)
+        return K[z, BC * j].load(KCOPY, width=16, guard=INSIDE or j < 2 * pairs)
 
     def fetch_v(j):
-        return V[z, BC * j].load(VCOPY, width=4, guard=j < 2 * pairs)
+        return V[z, BC * j].load(VCOPY, width=4, guard=INSIDE or j < 2 * pairs)
 
     def publish_v(slot, v):
         ring[slot].v.store(v.order("p", "c", "g", "i").held_as(VPUT), width=2 * R)
@@ -96,8 +100,8 @@ def attention(
 
     def hidden(s, j):
         half = 4 * (ag.lane() // 32)  # taken off both sides: what remains of s.Sk is a constant per register
-        last = i32(m0 + shift - BC * j + ag.lane() % 32 - half)
-        return ag.where(i32(s.Sk - half) <= last, s, -inf) if causal else s
+        last = i32((m0 + shift + ag.lane() % 32 if causal else Sk - 1) - BC * j - half)
+        return ag.where(i32(s.Sk - half) <= last, s, -inf)
 
     def accumulate(o, vf, pb, first, last):
         for n, e in ag.unroll(last - first, 2):
@@ -122,7 +126,7 @@ def attention(
             pb = rounded(p)
             den = den * keep + total
             o *= keep
-        if causal and BC * (j + 2) > m0 + shift + 1:
+        if (causal or RAGGED) and BC * (j + 2) > clear:
             s = hidden(s, j + 1)
         with ag.schedule(order="mfma valu*6 ds_read mfma valu*6"):
             for n in range(AHEAD, DT * NQ):
@@ -142,7 +146,9 @@ def attention(
     publish_v(0, fetch_v(0))
     kr, vr = fetch_k(2), fetch_v(1)
     ag.barrier()
-    s = hidden(scores([read_k(0, n) for n in range(NT * KS)]), 0)
+    s = scores([read_k(0, n) for n in range(NT * KS)])
+    if (causal or RAGGED) and BC > clear:
+        s = hidden(s, 0)
     kf = [read_k(1, n) for n in range(AHEAD)]
     top = ag.max(top, s.max("Sk"))
     keep = ag.full(SCORES.per("Sq"), f32, 1.0)
@@ -156,5 +162,6 @@ def attention(
     den = den * keep + p.sum("Sk")
     o = accumulate(o, [read_v(1, n) for n in range(DT * NQ)], rounded(p), 0, DT * NQ)
 
-    O[z, g, m0].store((o * ag.where(den > 0.0, ag.rcp(den), 0.0)).to(bf16), width=8)
-    L[z, g, m0].store((top * c + ag.log2(den)) / LOG2E, width=4, guard=ag.lane() < 32)
+    O[z, g, m0].store((o * ag.where(den > 0.0, ag.rcp(den), 0.0)).to(bf16), width=8, guard=INSIDE)
+    own = ag.lane() < 32 and (not RAGGED or m0 + ag.lane() < Sq)  # the upper half of a wave holds the same rows
+    L[z, g, m0].store((top * c + ag.log2(den)) / LOG2E, width=4, guard=own)

@@ -161,12 +161,16 @@ def pads(flow: Flow, access: Access, guard: Expr) -> bool:
     """Where the guard is false every element lies outside the tensor, where its value counts as zero anyway."""
     tensor = access.memory
     assert isinstance(tensor, Tensor)
-    outside = []
+    outside: list[Expr] = []
     for position, (coordinate, extent) in enumerate(zip(access.coords, tensor.shape, strict=True)):
         c = flow.here(coordinate)
         last = access.count - 1 if position == access.axis % len(tensor.axes) else 0
-        outside += [(c + last).lt(0), c.ge(extent)]
-    return flow.prover.holds(flow.facts, E.lor(guard, *outside)) is True
+        beyond = E.lor((c + last).lt(0), c.ge(extent))
+        if beyond.free() & guard.free():
+            outside.append(beyond)
+    if any(flow.prover.holds(flow.facts, E.lor(guard, beyond)) is True for beyond in outside):
+        return True
+    return len(outside) > 1 and flow.prover.holds(flow.facts, E.lor(guard, *outside)) is True
 
 
 def lds_load(flow: Flow, op: ops.Load) -> Tags:

@@ -123,6 +123,7 @@ class Flow:
             for name in _names(op.args.get("axis"), op.args.get("axes"))
             if str(name) in self.tables.axes
         )
+        self._feasible: dict[tuple[tuple[Expr, ...], Expr], bool] = {}
         self.only: frozenset[int] | None = None
         """Ops to walk, while just a part of a loop's state is being guessed."""
         self.first: dict[int, Expr] = {}
@@ -145,7 +146,12 @@ class Flow:
         return e.subst(self.rename) if self.rename else e
 
     def feasible(self, guard: Expr) -> bool:
-        return guard is E.TRUE or self.prover.possible((*self.facts, guard)) is not False
+        if guard is E.TRUE:
+            return True
+        key = (self.facts, guard)
+        if key not in self._feasible:
+            self._feasible[key] = self.prover.possible((*self.facts, guard)) is not False
+        return self._feasible[key]
 
     def equal(self, x: Expr, y: Expr) -> bool | None:
         return self.prover.holds(self.facts, x.eq(y))

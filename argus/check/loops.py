@@ -145,21 +145,19 @@ def run(flow: Flow, op: ops.For) -> None:
 
 def _accumulators(op: ops.For) -> list[int]:
     """Slots that what an iteration leaves in them is computed from."""
-    found = []
-    for n, arg in enumerate(op.args):
-        moved, computed = {arg}, set[Value]()
-        for inner in ops.walk(op.body):
-            used = set(inner.operands)
-            if isinstance(inner, ops.Map | ops.Mfma) and used & (moved | computed):
-                computed.add(inner.result)
-            elif isinstance(inner, ops.Registers | ops.Convert | ops.Lanes):
-                if used & computed:
-                    computed.add(inner.result)
-                elif used & moved:
-                    moved.add(inner.result)
-        if op.yields[n] in computed:
-            found.append(n)
-    return found
+    moved = {arg: 1 << n for n, arg in enumerate(op.args)}  # value -> bits of the slots it is moved from
+    computed: dict[Value, int] = {}
+    for inner in ops.walk(op.body):
+        if isinstance(inner, ops.Map | ops.Mfma | ops.Registers | ops.Convert | ops.Lanes):
+            made = at_rest = 0
+            for v in inner.operands:
+                made |= computed.get(v, 0)
+                at_rest |= moved.get(v, 0)
+            if isinstance(inner, ops.Map | ops.Mfma):
+                computed[inner.result] = made | at_rest
+            else:
+                computed[inner.result], moved[inner.result] = made, at_rest
+    return [n for n, value in enumerate(op.yields) if computed.get(value, 0) >> n & 1]
 
 
 def _guessed(flow: Flow, shape: Shape, start: State) -> State:

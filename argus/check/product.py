@@ -179,7 +179,7 @@ def _check_accumulator(
     same = bool((c.record == one).all())
     if same and tables[one].kind in ("zero", "plain", "incoming"):
         return
-    mine = tables.rests_of(c.record)
+    mine = np.array(tables[one].rests, dtype=np.int32) if same else tables.rests_of(c.record)
     wrong = (mine != ABSENT) & ((mine != rests) | (c.offset != offset)) & (rests != ABSENT)
     if wrong.any():
         w, lane, r, axis = (int(v) for v in np.argwhere(wrong)[0])
@@ -201,10 +201,10 @@ def _records(pairing: Pairing, c: Case, base: NDArray[np.int32], tables: Tables)
         first, of_group = [int(n) for n in start], [int(k) // len(tables.records) for k in key]
     behind = pairing.behind.union(*(tables[int(n)].statistics for n in np.unique(flat[first])))
     rests = pairing.rests.reshape(-1, tables.width)
-    own = bool((c.offset[..., 0].reshape(-1) == np.arange(flat.size)).all())
     made = []
     for n, g in zip(first, of_group, strict=True):
         below = tables[int(flat[n])]
+        own = below.kind == "incoming" and bool((c.offset[..., 0].reshape(-1) == np.arange(flat.size)).all())
         share = _shifted(pairing.shares[g], base)
         term = _worth(below, share, pairing.factors[g], own, tables)
         numbers = tuple(int(v) for v in rests[n])

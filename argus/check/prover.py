@@ -5,7 +5,7 @@
 Order: structural (constants, a fact itself, bounds carried by the expression), then Z3 over mathematical integers, or
 64-bit vectors where bit operations make integers impossible, with the no-overflow condition proved beside it. Effort is
 limited by Z3's deterministic `rlimit`, never by the clock, so a verdict does not depend on the load of the machine.
-What integers leave open goes to another strategy in a process of its own (`second`); `undecided` keeps the rest.
+Facts that an earlier model satisfies need no solver (`models`). What integers leave open goes to another strategy in a process of its own (`second`); `undecided` keeps the rest.
 
 Only facts connected to the question by common variables are handed to the solver.
 Answers are three-valued: None means "not decided", and callers must treat it as the bad case.
@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from time import perf_counter
 from typing import Any
 
+from argus.check.models import Models
 from argus.check.second import SECOND
 from argus.layout import expr as E
 from argus.layout.expr import Expr, ExprError
@@ -40,6 +41,7 @@ class Prover:
         self.undecided: list[Facts] = []
         """Questions neither strategy answered."""
         self._memo: dict[tuple[frozenset[Expr], Expr], bool | None] = {}
+        self._models = Models()
 
     @property
     def queries(self) -> int:
@@ -105,7 +107,11 @@ class Prover:
         if E.FALSE in facts:
             self.decided["structural"] += 1
             return False
-        answer, how, effort = _first(facts)
+        if self._models.shows(facts):
+            self.decided["known model"] += 1
+            self.seconds += perf_counter() - start
+            return True
+        answer, how, effort = _first(facts, self._models)
         self.effort += effort
         if answer is None and how == "z3 integers" and self.decided["second strategy"] < SECOND_OPINIONS:
             self.decided["second strategy"] += 1
@@ -117,7 +123,7 @@ class Prover:
         return answer
 
 
-def _first(facts: Facts) -> tuple[bool | None, str, int]:
+def _first(facts: Facts, models: Models) -> tuple[bool | None, str, int]:
     """Integers, or bits where integers cannot express the facts: the answer, by what, and the effort."""
     import z3
 
@@ -126,12 +132,14 @@ def _first(facts: Facts) -> tuple[bool | None, str, int]:
     before, how = _spent(probe), "z3 integers"
     try:
         try:
-            solver, _ = _solver(facts)
+            solver, terms = _solver(facts)
         except ExprError:
             how = "z3 bits"
             answer, effort = _by_bits(facts)
             return answer, how, effort - before
         found = solver.check()
+        if found == z3.sat:
+            models.keep(solver.model(), terms)
         return True if found == z3.sat else False if found == z3.unsat else None, how, _spent(solver) - before
     except z3.Z3Exception:
         return None, how, 0

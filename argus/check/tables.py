@@ -130,6 +130,7 @@ class Tables:
         self.records: list[Record] = []
         self.rests: list[Expr] = []
         self._numbers: dict[Record, int] = {}
+        self._substituted: dict[tuple[object, ...], tuple[int, tuple[int, ...]]] = {}
         self._rest_numbers: dict[Expr, int] = {}
         self._matrix = np.zeros((0, self.width), dtype=np.int32)
         self._worth = np.zeros(0, dtype=np.int64)
@@ -191,6 +192,12 @@ class Tables:
 
     def substituted(self, number: int, mapping: Mapping[Expr, Expr | int]) -> tuple[int, tuple[int, ...]]:
         """The record with variables replaced, and what its offsets grow by (constants leave the rests)."""
+        key = (number, *mapping.items())
+        if key not in self._substituted:
+            self._substituted[key] = self._substitute(number, mapping)
+        return self._substituted[key]
+
+    def _substitute(self, number: int, mapping: Mapping[Expr, Expr | int]) -> tuple[int, tuple[int, ...]]:
         record = self.records[number]
         shift = [0] * self.width
         if record.kind == "plain":

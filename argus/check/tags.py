@@ -43,7 +43,7 @@ class Case:
     site: Sites
 
     def under(self, guard: Expr) -> Case:
-        return Case(E.land(self.guard, guard), self.record, self.offset, self.site)
+        return Case(_both(self.guard, guard), self.record, self.offset, self.site)
 
     def same_tags(self, other: Case) -> bool:
         return np.array_equal(self.record, other.record) and np.array_equal(self.offset, other.offset)
@@ -113,7 +113,7 @@ def product(
         extended = []
         for guard, cases in chosen:
             for case in tags.cases:
-                both = E.land(guard, case.guard)
+                both = _both(guard, case.guard)
                 if not several or feasible(both):
                     extended.append((both, (*cases, case)))
         chosen = extended
@@ -124,6 +124,11 @@ def product(
         case = combine(cases)
         results.append(Case(guard, case.record, case.offset, case.site))
     return merge(Tags(tuple(results))) if results else None
+
+
+@lru_cache(maxsize=4096)
+def _both(x: Expr, y: Expr) -> Expr:
+    return E.land(x, y)
 
 
 @lru_cache(maxsize=4096)

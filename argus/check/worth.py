@@ -94,12 +94,13 @@ def at_own_coordinates(
     pairs = [((a, 1), (b, -1)) for a in axes for b in axes if a != b]
     for combination in (*single, *pairs):
         left = index.astype(np.int64)
-        whole: Expr = E.const(0)
         for axis, sign in combination:
             left = left - sign * offset[:, axis]
-            whole = whole + sign * (own(axis) - rests[axis])
         if bool((left == left[0]).all()):
-            return condition.subst({INDEX: whole + int(left[0])})
+            whole = E.const(int(left[0]))
+            for axis, sign in combination:
+                whole = whole + sign * (own(axis) - rests[axis])
+            return condition.subst({INDEX: whole})
     return None
 
 

@@ -1,0 +1,53 @@
+"""Models of earlier questions, tried before the solver is asked again.
+
+The loads of an unrolled copy ask the same question with another constant; when the answer is "that can be", the numbers
+that showed it for the first copy usually show it for the next. Evaluating facts at given numbers is exact, so a model
+that satisfies them is an answer; when none does, nothing is said.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from argus.layout import expr as E
+from argus.layout.expr import Expr, ExprError
+
+KEPT = 8
+
+
+class Models:
+    """The most recent models, newest first."""
+
+    def __init__(self) -> None:
+        self._kept: list[dict[str, int]] = []
+
+    def keep(self, model: Any, terms: dict[Expr, Any]) -> None:
+        """Remember Z3's model of the variables among the terms."""
+        import z3
+
+        found: dict[str, int] = {}
+        for e, term in terms.items():
+            if e.op == "var":
+                value = model.eval(term, model_completion=True)
+                if not z3.is_int_value(value):
+                    return
+                found[e.name] = value.as_long()
+        self._kept = [found, *self._kept][:KEPT]
+
+    def shows(self, facts: tuple[Expr, ...]) -> bool:
+        """A model satisfies all of them."""
+        variables = {v for fact in facts for v in fact.free()}
+        return any(self._satisfies(model, variables, facts) for model in self._kept)
+
+    def _satisfies(self, model: dict[str, int], variables: set[Expr], facts: tuple[Expr, ...]) -> bool:
+        values: dict[str, int] = {}
+        for v in variables:
+            value = model.get(v.name, v.lo if v.lo is not None else 0)
+            if (v.lo is not None and value < v.lo) or (v.hi is not None and value > v.hi):
+                return False
+            if values.setdefault(v.name, value) != value:
+                return False
+        try:
+            return all(E.evaluate(fact, values) for fact in facts)
+        except ExprError:
+            return False

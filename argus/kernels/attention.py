@@ -25,6 +25,8 @@ T, BR, NT, KS, DT, NQ = 64 * WAVES, 32 * WAVES, BC // 32, D // 16, D // 32, BC /
 INSIDE = "shape" if RAGGED else None
 SOFTMAX_SPLIT = 3 * DT * NQ // 4  # second products before the barrier: the rest hides the first reads of the next step
 
+assert BC * D // 8 >= T, "each thread loads at least 16 bytes of K: fewer waves, or more keys per step"
+
 # Rows of K; XOR of the 16-byte chunk with the row keeps writes and fragment reads free of bank conflicts.
 KL = ag.Layout(n=(BC, 2 * D), chunk=(D // 8, 16), e=(8, 2), d=("chunk", "e")).xor(chunk="n[0:3]")
 KCOPY = ag.Owner(p=BC * D // 8 // T, t=T, e=8, n=f"p*{8 * T // D} + t//{D // 8}", d=f"t%{D // 8}*8 + e")
@@ -52,6 +54,7 @@ OUT = MMA.acc(row="D", col="Sq")
     waves=(WAVES,),
     requires="Sq >= 1 and Sk >= 1" if RAGGED else f"Sq % {BR} == 0 and Sk % {2 * BC} == 0",
     example=dict(Z=1, G=1, Sq=256, Sk=256),
+    policy=dict(waves_per_simd=2),
 )
 def attention(
     Q: ag.In[f"Z G Sq D={D}", bf16],
@@ -147,7 +150,7 @@ def attention(
     kr, vr = fetch_k(2), fetch_v(1)
     ag.barrier()
     s = scores([read_k(0, n) for n in range(NT * KS)])
-    if (causal or RAGGED) and BC > clear:
+    if (causal or RAGGED) and clear < BC:
         s = hidden(s, 0)
     kf = [read_k(1, n) for n in range(AHEAD)]
     top = ag.max(top, s.max("Sk"))

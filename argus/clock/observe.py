@@ -85,6 +85,11 @@ class Observer:
             self.note = f"executed on the interpreter: {error.report.message}"
         return self._run(workgroups, "interp")
 
+    def leave_interpreter(self) -> None:
+        """What follows is long: let the JIT have it, if the executor was not given and can be chosen."""
+        if self._wanted == "auto" and not self.note:
+            self.executor = "jit"
+
     def _run(self, workgroups: Sequence[int] | None, how: Executor, **limits: Any) -> ExecutionRecord:
         self._staged = self._staged or Staged(*self._launch)
         result = self._staged.run(workgroups, how, **limits)

@@ -3,11 +3,11 @@
     seen = sample(Work("gemm", kernel, grid, block, args), seed=0)
     timing, launch = time_observed(work, seen)
 
-First the workgroups that meet on one compute unit, and `STRATA` others spread over the grid by the seed, which tell
-whether all do the same work. Then as many of the workgroups that run on one XCD at a time as `AFFORDABLE` wave
-instructions allow, chosen by the seed: they tell who shares cache lines. They are executed `AT_ONCE` wave instructions
-at a time and their long loops shortened at once, so that the record stays small. The same seed gives the same sample
-and time.
+First the workgroups that meet on one compute unit, then `STRATA` others (half as many if they are long) spread over the
+grid by the seed, which tell whether all do the same work, and as many of the workgroups that run on one XCD at a time
+as `AFFORDABLE` wave instructions allow, chosen by the seed: they tell who shares cache lines. They are executed
+`AT_ONCE` wave instructions at a time and their long loops shortened at once, so that the record stays small. The same
+seed gives the same sample and time.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ from argus.machine.launch import Executor, Kernel
 STRATA = 8
 AFFORDABLE: dict[Executor, int] = {"interp": 100_000, "jit": 6_000_000}
 AT_ONCE = 400_000
+SHORT_ALL = 40_000
+"""Wave instructions of a whole sample up to which the interpreter is faster than a translation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,34 +76,36 @@ def sample(work: Work, seed: int = 0) -> Observed:
     """Executes a sample of the launch."""
     resources = kernel_resources(work.kernel.info, work.lds)
     room = room_for(resources, -(-math.prod(work.block) // WAVE_LANES))
-    few = sorted({*workgroups_to_record(work.workgroups, room), *_spread(work.workgroups, seed)})
-
+    on_cu = workgroups_to_record(work.workgroups, room)
+    on_xcd = workgroups_to_record(work.workgroups, room, sharing=True)
     observer = Observer(work.kernel, work.grid, work.block, work.args, lds=work.lds, offsets=work.offsets)
     counted = atomic_places(observer.insts)
-    neighbours = [number for number in few if number % XCDS == few[0] % XCDS]
-    parts = [fold(observer.record(few), on_one_cu(neighbours, room), counted)]
-    each = sum(parts[0].full.values()) / len(few)
-    on_xcd = workgroups_to_record(work.workgroups, room, sharing=True)
-    count = min(len(on_xcd), int(AFFORDABLE[observer.executor or "interp"] / each))
-    if count >= min(len(on_xcd), LEAST_SHARERS):
-        others = [number for number in on_xcd if number not in few]
-        wanted = max(0, min(len(others), count - (len(on_xcd) - len(others))))
-        more = sorted(random.Random(seed).sample(others, wanted))
-        step = max(1, int(AT_ONCE / each))
-        for start in range(0, len(more), step):
-            parts.append(fold(observer.record(more[start : start + step]), counted=counted))
+    parts = [fold(observer.record(on_cu), on_one_cu(on_cu, room), counted)]
+    each = sum(parts[0].full.values()) / len(on_cu)
+    if each * (STRATA + len(on_xcd)) > SHORT_ALL:
+        observer.leave_interpreter()
+    affordable = AFFORDABLE[observer.executor or "jit"]
+    more = _spread(work.workgroups, STRATA if each * STRATA <= affordable / 2 else STRATA // 2, seed)
+    others = [number for number in on_xcd if number not in on_cu]
+    wanted = min(len(others), max(int(affordable / each), LEAST_SHARERS) - len(on_cu))
+    if wanted * each <= 2 * affordable:
+        more += random.Random(seed).sample(others, max(0, wanted))
+    step = max(1, int(AT_ONCE / each))
+    more.sort()
+    for start in range(0, len(more), step):
+        parts.append(fold(observer.record(more[start : start + step]), counted=counted))
     return observer.observed(merged(parts))
 
 
-def _spread(grid: int, seed: int) -> set[int]:
-    """One workgroup from each of `STRATA` parts of the grid, none of them on XCD 0, whose sample must stay complete."""
+def _spread(grid: int, strata: int, seed: int) -> list[int]:
+    """One workgroup from each of some parts of the grid, none of them on XCD 0, whose sample must stay complete."""
     dice = random.Random(seed)
-    edges = [grid * part // STRATA for part in range(STRATA + 1)]
-    found = set()
+    edges = [grid * part // strata for part in range(strata + 1)]
+    found = []
     for low, high in pairwise(edges):
         others = [n for n in range(low, high) if n % XCDS]
         if others:
-            found.add(dice.choice(others))
+            found.append(dice.choice(others))
     return found
 
 

@@ -4,8 +4,9 @@
     staged.run([0, 8, 16], "jit").record
 
 Timing needs addresses and branches, not results, so nothing is copied back, and a large tensor need not exist on the
-host: an `Operand` is written into device memory directly, a block of seeded values again and again; one that is only
-written to stays untouched memory, which costs nothing. Arrays among the arguments are copied in and not changed.
+host: an `Operand` is written into device memory directly, a block of seeded values again and again, zeros after its
+first 128 MiB; one that is only written to stays untouched memory, which costs nothing. Arrays among the arguments are
+copied in and not changed.
 
 Several runs share the memory, as the workgroups of one launch do. What it cannot do: notice an access outside one
 tensor that hits another one, which `argus run` does.
@@ -26,6 +27,8 @@ from argus.machine.launch import Executor, Kernel, LaunchResult, Prepared, inter
 APART = 1 << 12
 BLOCK = 1 << 20
 """Values of an operand that are drawn; then they repeat."""
+FILLED = 1 << 27
+"""Bytes of an operand that get values; the rest stays zero, and costs no memory before it is touched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ class Operand:
         whole_numbers = np.issubdtype(self.dtype, np.integer)
         values = dice.integers(0, 100, count) if whole_numbers else dice.standard_normal(count, np.float32)
         block = values.astype(self.dtype).view(np.uint8)
-        for start in range(0, len(place), len(block)):
+        for start in range(0, min(FILLED, len(place)), len(block)):
             part = place[start : start + len(block)]
             part[:] = block[: len(part)]
 

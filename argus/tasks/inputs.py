@@ -1,6 +1,7 @@
 """Arguments for a launch: seeded inputs, and outputs filled with a pattern no kernel writes by accident.
 
-Inputs are standard normal values rounded to the element type (small integers for integer types). Outputs start as NaN
+Inputs are standard normal values rounded to the element type; integers are small ones, and where a kernel uses them as
+indices, such as it allows (`ag.as_index`). Outputs start as NaN
 (or the type's most negative integer): an element the kernel forgets to write is then wrong, not zero.
 """
 
@@ -12,7 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from argus.device.guards import buffer_elements, element_strides, numpy_dtype, tensor_shapes
+from argus.ir import ops
 from argus.ir.kernel import Kernel
+from argus.ir.types import Value
+from argus.layout.expr import evaluate
+
+MANY = 100
 
 
 def make_arrays(kernel: Kernel, sizes: Mapping[str, int], seed: int) -> dict[str, npt.NDArray[np.generic]]:
@@ -27,12 +33,33 @@ def make_arrays(kernel: Kernel, sizes: Mapping[str, int], seed: int) -> dict[str
             if tensor.dtype.kind == "float":
                 arrays[tensor.name] = rng.standard_normal(shape).astype(dtype)
             else:
-                arrays[tensor.name] = rng.integers(0, 100, shape).astype(dtype)
+                legal = _indices(kernel, tensor, sizes)
+                arrays[tensor.name] = rng.choice(legal, shape).astype(dtype)
         else:
             blank: float | int = np.nan if tensor.dtype.kind == "float" else -(2 ** (tensor.dtype.bits - 1))
             arrays[tensor.name] = np.full(shape, blank).astype(dtype)
         arrays[tensor.name] = _spread(arrays[tensor.name], strides[tensor.name])
     return arrays
+
+
+def _indices(kernel: Kernel, tensor: ops.Tensor, sizes: Mapping[str, int]) -> npt.NDArray[np.int64]:
+    """Numbers an integer input may hold: small ones, and where elements serve as indices, those the kernel states."""
+    holders: set[Value] = set()
+    legal = np.arange(MANY, dtype=np.int64)
+    for op in ops.walk(kernel.body):
+        if isinstance(op, ops.Load) and op.access.memory is tensor:
+            holders.add(op.result)
+        elif isinstance(op, ops.Registers | ops.Convert | ops.Lanes) and holders.intersection(op.operands):
+            holders.update(op.results)
+        elif isinstance(op, ops.Symbol) and op.value in holders:
+            low, high = op.symbol.bounds()
+            legal = legal[(legal >= (low or 0)) & (legal <= (MANY if high is None else high))]
+            known = {op.symbol.name, *sizes}
+            for fact in op.facts:
+                if {v.name for v in fact.free()} <= known:
+                    kept = np.asarray(evaluate(fact, {**sizes, op.symbol.name: legal})) != 0
+                    legal = legal[np.broadcast_to(kept, legal.shape)]
+    return legal if legal.size else np.zeros(1, np.int64)
 
 
 def _spread(array: npt.NDArray[np.generic], strides: tuple[int, ...]) -> npt.NDArray[np.generic]:

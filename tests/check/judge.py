@@ -23,6 +23,17 @@ class Judgement:
     report: Report
 
     @property
+    def slow(self) -> bool:
+        """Only rules about speed have something against it."""
+        return not self.rules and any(v.status == "refuted" for v in self.report.verdicts)
+
+    @property
+    def replayed(self) -> bool:
+        """Every refutation has a counterexample (which the checker shows only after executing it)."""
+        refuted = [v for v in self.report.verdicts if v.status == "refuted"]
+        return bool(refuted) and all(v.counterexample is not None for v in refuted)
+
+    @property
     def fault(self) -> str:
         """What must never happen."""
         if self.truth and self.status == "proved":

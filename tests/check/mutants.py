@@ -8,7 +8,7 @@ maker.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count, pairwise
 
@@ -91,6 +91,18 @@ def mutants(kernel: Kernel) -> Iterator[Mutant]:
     yield from _launches(kernel)
     yield from _waits(kernel)
     yield from _exchanges(kernel)
+
+
+def spread(made: Iterable[Mutant], per_kind: int) -> list[Mutant]:
+    """At most `per_kind` of each family, evenly spread over the program, in their order."""
+    families: dict[str, list[tuple[int, Mutant]]] = {}
+    for n, mutant in enumerate(made):
+        families.setdefault(mutant.kind, []).append((n, mutant))
+    chosen: list[tuple[int, Mutant]] = []
+    for family in families.values():
+        count = min(per_kind, len(family))
+        chosen += [family[i * len(family) // count] for i in range(count)]
+    return [mutant for _, mutant in sorted(chosen, key=lambda pair: pair[0])]
 
 
 def _accesses(kernel: Kernel, access: Access, loops: list[ops.For]) -> Iterator[tuple[str, str, Access]]:

@@ -13,8 +13,8 @@ All GEMMs: C[M, N] = A[M, K] B[N, K]^T in bf16, tiles of 64 x 32 x 16, two waves
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import ml_dtypes
 import numpy as np
@@ -41,6 +41,12 @@ class Program:
     sizes: tuple[dict[str, int], ...]
     reference: Callable[[dict[str, np.ndarray]], np.ndarray]
     output: str = "C"
+    inputs: Callable[[Kernel, Mapping[str, int]], dict[str, np.ndarray]] | None = None
+    """Inputs at these sizes; small whole numbers unless given."""
+    scalars: Mapping[str, float] = field(default_factory=dict)
+    tolerance: float = 0.0
+    atomic: bool = False
+    """Elements of the output may be written more than once."""
 
 
 def product(arrays: dict[str, np.ndarray]) -> np.ndarray:

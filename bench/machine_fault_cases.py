@@ -5,8 +5,8 @@
         subject.run(subject.object, checks="all")       -> LaunchResult
         subject.outputs()                               what that launch wrote
 
-Our kernels are the files in argus/kernels and tests/lang/programs with the sizes of their examples, one workgroup of
-each; Triton's are the cases of tests/machine/triton_cases.py.
+Our kernels are GEMMs of argus/kernels and the programs of tests/lang/programs with the sizes of their examples, one
+workgroup of each; Triton's are the cases of tests/machine/triton_cases.py.
 """
 
 from __future__ import annotations
@@ -29,6 +29,24 @@ from argus.lang import read
 from argus.machine import LaunchResult, load
 
 ROOT = Path(__file__).resolve().parent.parent
+PROGRAMS = (
+    "depthwise",
+    "moe",
+    "paged",
+    "quantise",
+    "rmsnorm",
+    "rotary",
+    "routing",
+    "scan",
+    "softmax",
+    "splitk",
+    "transpose",
+)
+OWN = (
+    "argus/kernels/gemm",
+    *(f"tests/lang/programs/{name}" for name in (*PROGRAMS, "attention")),
+    "argus/kernels/gemm_pipelined",
+)
 
 
 class Subject(Protocol):
@@ -96,6 +114,5 @@ def subjects() -> Iterator[Make]:
     """All of them."""
     for name, case in triton_cases.CASES.items():
         yield Make("triton", name, lambda case=case: TritonSubject(case()))
-    files = [*(ROOT / "argus/kernels").glob("[a-z]*.py"), *(ROOT / "tests/lang/programs").glob("*.py")]
-    for path in sorted(files):
-        yield Make("own", path.stem, lambda path=path: OwnSubject(path))
+    for name in OWN:
+        yield Make("own", name.split("/")[-1], lambda name=name: OwnSubject(ROOT / f"{name}.py"))

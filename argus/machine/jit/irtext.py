@@ -159,6 +159,10 @@ class Function:
         self.jump(after)
         self.label(after)
 
+    def quickly(self) -> None:
+        """Have it compiled quickly rather than well."""
+        self._head += "noinline optnone "
+
     def __str__(self) -> str:
         return "\n".join([f"define {self._returns} {self._head}{{", "entry:", *self._stack, *self.lines, "}"])
 

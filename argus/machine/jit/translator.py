@@ -65,6 +65,9 @@ REGION_LIMIT = 40
 
 MOST_PARTS = 4
 PART_LINES = 6000
+QUICK_LINES = 5000
+"""From this length on the kernel's own function is compiled quickly: it calls the regions, matrix products and memory
+accesses in which the time is spent, and is the longest function by far."""
 SPARES = SPARE_ROWS - 2
 ALL_LANES = (1 << LANES) - 1
 NOTHING = NO_EFFECT | {"s_waitcnt"}
@@ -118,6 +121,8 @@ def translate_text(spec: KernelSpec) -> tuple[list[str], Facts]:
     """The kernel as LLVM texts, and the facts its execution needs."""
     t = Translator(spec)
     t.run()
+    if len(t.f.lines) >= QUICK_LINES:
+        t.f.quickly()
     pointers = [("ptr", name) for name in ("context", "launch", "waves", "status")]
     t.module.declare("run_workgroups", "i32", [*[type_ for type_, _ in pointers], "ptr", "i64"])
     add_runtime(t.module)

@@ -24,6 +24,7 @@ from argus.check.tables import Record, Tables
 from argus.check.tags import Case, Tags
 from argus.check.taken import Over
 from argus.check.terms import UNKNOWN, ZERO, Apply, Atom, Carried, Reduce, Terms
+from argus.check.worth import FLOOR
 
 RecordChange = Callable[[Record], Record]
 
@@ -48,7 +49,7 @@ def growth(tables: Tables, shape: Shape, start: list[Tags], out: list[Tags]) -> 
             continue
         first, last = np.unique(before.cases[0].record), np.unique(after.cases[0].record)
         record = tables[int(last[0])]
-        if len(first) == 1 and len(last) == 1 and tables[int(first[0])].kind in ("zero", "plain"):
+        if len(first) == 1 and len(last) == 1 and _floor(tables, tables[int(first[0])]):
             left[n] = record.term, tuple(a for a, rest in enumerate(record.rests) if rest >= 0)
     scales = set()
     for tags in out[:-1]:
@@ -57,6 +58,12 @@ def growth(tables: Tables, shape: Shape, start: list[Tags], out: list[Tags]) -> 
                 for (_, exponent), _ in tables.terms[tables[int(number)].term]:
                     scales |= {m for m in slots_in(tables.terms, exponent) if m in left}
     return Growth(shape, left, frozenset(scales))
+
+
+def _floor(tables: Tables, record: Record) -> bool:
+    """A number that a running maximum may start from."""
+    value = tables.terms.value(record.term)
+    return record.kind in ("zero", "plain") and value is not None and value <= FLOOR
 
 
 def slots_in(terms: Terms, term: int) -> set[int]:
@@ -220,6 +227,6 @@ def free_choice(tables: Tables, shape: Shape, later: Record, first: Record) -> b
     """The later record's term holds in the first iteration too, where the slot holds the number `first`."""
     atom = tables.terms.as_atom(later.term)
     if isinstance(atom, Carried):
-        return atom.loop == shape.op.id and atom.counter is shape.counter
+        return atom.loop == shape.op.id and atom.counter is shape.counter and _floor(tables, first)
     return later.term != UNKNOWN and at_first(tables, shape, later.term) == first.term
 

@@ -71,7 +71,7 @@ def multiply(
         )
     offset = pairing.offset + base * pairing.known
     _check_accumulator(lane_maps(inst), c, pairing.rests, offset, tables, mismatches)
-    record = _records(pairing, c, base, tables)
+    record = _records(pairing, c, base, tables, not mismatches)
     return Product(Case(c.guard, record, offset, nobody(record.shape)), mismatches)
 
 
@@ -192,7 +192,9 @@ def _check_accumulator(
             mismatches.append(Mismatch("unknown", -1, 0, 0, 0, 0, 0, why=why))
 
 
-def _records(pairing: Pairing, c: Case, base: NDArray[np.int32], tables: Tables) -> NDArray[np.int32]:
+def _records(
+    pairing: Pairing, c: Case, base: NDArray[np.int32], tables: Tables, matching: bool
+) -> NDArray[np.int32]:
     flat = c.record.reshape(-1)
     group, first = pairing.group, list(pairing.first)
     of_group = list(range(len(first)))
@@ -206,7 +208,7 @@ def _records(pairing: Pairing, c: Case, base: NDArray[np.int32], tables: Tables)
         below = tables[int(flat[n])]
         own = below.kind == "incoming" and bool((c.offset[..., 0].reshape(-1) == np.arange(flat.size)).all())
         share = _shifted(pairing.shares[g], base)
-        term = _worth(below, share, pairing.factors[g], own, tables)
+        term = _worth(below, share, pairing.factors[g], own, tables) if matching else UNKNOWN
         numbers = tuple(int(v) for v in rests[n])
         made.append(tables.intern(Record("value", "", numbers, _sum(below, share, own), statistics=behind, term=term)))
     return np.array(made, dtype=np.int32)[group].reshape(c.record.shape)

@@ -127,22 +127,30 @@ def _first(facts: Facts, models: Models) -> tuple[bool | None, str, int]:
     """Integers, or bits where integers cannot express the facts: the answer, by what, and the effort."""
     import z3
 
-    probe = z3.Solver()
-    probe.check()
-    before, how = _spent(probe), "z3 integers"
+    before, how = models.spent or _total(), "z3 integers"
     try:
         try:
             solver, terms = _solver(facts)
         except ExprError:
             how = "z3 bits"
-            answer, effort = _by_bits(facts)
-            return answer, how, effort - before
+            answer, models.spent = _by_bits(facts)
+            return answer, how, models.spent - before
         found = solver.check()
         if found == z3.sat:
             models.keep(solver.model(), terms)
-        return True if found == z3.sat else False if found == z3.unsat else None, how, _spent(solver) - before
+        models.spent = _spent(solver)
+        return True if found == z3.sat else False if found == z3.unsat else None, how, models.spent - before
     except z3.Z3Exception:
         return None, how, 0
+
+
+def _total() -> int:
+    """Z3's effort in this process so far."""
+    import z3
+
+    probe = z3.Solver()
+    probe.check()
+    return _spent(probe)
 
 
 def _spent(solver: Any) -> int:

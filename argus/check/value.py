@@ -27,7 +27,7 @@ from argus.check.flow import Flow, Place, bounds_of
 from argus.check.meaning import meaning
 from argus.check.report import Counterexample, Operand, Verdict
 from argus.check.rule import Findings, Rule
-from argus.check.search import varied
+from argus.check.search import launches, varied
 from argus.check.spec import Unreadable
 from argus.check.tags import Case, Tags
 from argus.check.terms import UNKNOWN, own
@@ -41,6 +41,9 @@ from argus.layout.expr import Expr, ExprError
 from argus.tasks.spec import SpecError, evaluate, parse
 
 FAR = 0.25
+WIDE = 8.0
+MOST = 1 << 18
+"""Elements of all tensors in a launch that is tried."""
 ADVICE = "compare the result of a run with the specification: argus run"
 Facts = tuple[Expr, ...]
 
@@ -137,8 +140,8 @@ def counterexample(flow: Flow, span: Span, op: int) -> Counterexample | None:
     """The first small launch whose result is far from the specification."""
     assert flow.spec is not None
     output = flow.spec.output
-    for sizes in varied(flow.kernel):
-        found = _far(flow.kernel, output.name, sizes)
+    for sizes, spread in _trials(flow.kernel):
+        found = _far(flow.kernel, output.name, sizes, spread)
         if found is not None:
             at, got, want = found
             coords = dict(zip(output.axes, at, strict=True))
@@ -151,14 +154,28 @@ def counterexample(flow: Flow, span: Span, op: int) -> Counterexample | None:
     return None
 
 
-def _far(kernel: Kernel, output: str, sizes: Mapping[str, int]) -> tuple[tuple[int, ...], float, float] | None:
+def _trials(kernel: Kernel) -> list[tuple[dict[str, int], float]]:
+    """Small launches; the largest of them, with loops of several iterations, also with inputs of wide spread."""
+    small = varied(kernel)
+    found = [sizes for sizes in launches(kernel, 400) if _elements(kernel, sizes) <= MOST]
+    largest = found[-1:] if found[-1:] != small[-1:] else []
+    return [(sizes, spread) for spread in (1.0, WIDE) for sizes in (*(small if spread == 1.0 else ()), *largest)]
+
+
+def _elements(kernel: Kernel, sizes: Mapping[str, int]) -> int:
+    return sum(int(np.prod(interp.extents(t, sizes))) for t in kernel.tensors)
+
+
+def _far(
+    kernel: Kernel, output: str, sizes: Mapping[str, int], spread: float
+) -> tuple[tuple[int, ...], float, float] | None:
     assert kernel.computes
     dice = np.random.default_rng(1)
     arrays: dict[str, NDArray[Any]] = {}
     for tensor in kernel.tensors:
         shape = interp.extents(tensor, sizes)
         if tensor.read and tensor.dtype.kind == "float":
-            arrays[tensor.name] = dice.standard_normal(shape).astype(numpy_dtype(tensor.dtype))
+            arrays[tensor.name] = (spread * dice.standard_normal(shape)).astype(numpy_dtype(tensor.dtype))
         elif tensor.read:
             arrays[tensor.name] = dice.integers(0, 4, shape).astype(numpy_dtype(tensor.dtype))
     scalars = {s.name: 0.75 if s.dtype.kind == "float" else 3 for s in kernel.scalars}

@@ -5,8 +5,8 @@ own coordinates move in the same way it is a condition on these coordinates:
 
     where(lane*4 + e - N < 0, x[m, n = lane*4 + e], -inf)      ->      x where @n < N, else -inf
 
-2**(a - T) may be split into 2**a · 2**-T only where nothing can overflow on the way: T must be a maximum over things
-that include a, and finite. Otherwise it stays one opaque function, and cancels with nothing. So a softmax whose maximum
+2**(a - T) may be split into 2**a · 2**-T only where nothing can overflow or vanish on the way: T must be a maximum over
+things that include a, attained by one of them, and finite. Otherwise it stays one opaque function, and cancels with nothing. So a softmax whose maximum
 misses elements, or lags behind by an iteration, does not become equal to the specification.
 """
 
@@ -37,7 +37,8 @@ _COMPARE: dict[str, Callable[[Expr, int], Expr]] = {
 _SWAPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 COMPARISONS = frozenset(_COMPARE)
 
-Holds = Callable[[Expr], bool]
+FLOOR = -1000.0
+"""A maximum may start from -inf or from a number below this."""
 
 
 def unary_term(terms: Terms, fn: str, x: int) -> int:
@@ -126,7 +127,7 @@ def exponential(terms: Terms, x: int, standing: Standing) -> int:
             continue
         top = terms.atom(atom)
         rest = terms.scaled(terms.add(x, terms.scaled(top, -c)), -1 / c)
-        if _dominates(terms, atom, rest, standing) and _finite(terms, atom, standing):
+        if _attained(terms, atom) and _dominates(terms, atom, rest, standing) and _finite(terms, atom, standing):
             return terms.exp2(x)
     return terms.apply("exp2", (x,))
 
@@ -141,6 +142,22 @@ def _kind(atom: Apply | Reduce) -> str:
 
 def _arguments(terms: Terms, atom: Atom) -> list[int]:
     return list(atom.args) if isinstance(atom, Apply) and atom.fn == "max" else [terms.atom(atom)]
+
+
+def _attained(terms: Terms, top: Atom) -> bool:
+    """The maximum is one of the values it is taken over, apart from floors far below: else all weights could vanish."""
+    for arg in _arguments(terms, top):
+        value = terms.value(arg)
+        if value is None and not _extreme_term(terms, arg):
+            return False
+        if value is not None and value > FLOOR:
+            return False
+    return True
+
+
+def _extreme_term(terms: Terms, term: int) -> bool:
+    atom = terms.as_atom(term)
+    return atom is not None and _extreme(atom)
 
 
 def _dominates(terms: Terms, top: Atom, rest: int, standing: Standing) -> bool:

@@ -1,0 +1,42 @@
+"""Operations on arrays, computed by the kernels of the library: numpy or torch in, the same kind out, on either device.
+
+    import numpy as np, ml_dtypes
+    from argus import ops
+
+    a = np.ones((100, 200), ml_dtypes.bfloat16)
+    c = ops.matmul(a, np.ones((300, 200), ml_dtypes.bfloat16))     # a @ b.T, [100, 300]
+    y = ops.softmax(c)
+
+Every kernel is proved before it is first used (kept on disk afterwards) and runs on `device`: `auto`, `hip`, `machine`
+or `checking` (`argus.ops.launch`). What no kernel computes raises `Unsupported`; nothing else computes it instead.
+"""
+
+from __future__ import annotations
+
+from argus.ops.attention import attention
+from argus.ops.choice import Choice, Unsupported, choose_matmul, choose_rows
+from argus.ops.launch import Unproved
+from argus.ops.matmul import matmul
+from argus.ops.rows import add, gelu, layernorm, mul, relu, rmsnorm, rowmax, rowmean, rowsum, silu, softmax, transpose
+
+__all__ = [
+    "Choice",
+    "Unproved",
+    "Unsupported",
+    "add",
+    "attention",
+    "choose_matmul",
+    "choose_rows",
+    "gelu",
+    "layernorm",
+    "matmul",
+    "mul",
+    "relu",
+    "rmsnorm",
+    "rowmax",
+    "rowmean",
+    "rowsum",
+    "silu",
+    "softmax",
+    "transpose",
+]

@@ -1,0 +1,180 @@
+"""Which kernel of the library computes an operation at given sizes, and with which knobs.
+
+    choose_matmul(4096, 4096, 4096, "bf16")   -> Choice("matmul", "matmul", {"BM": 256, "BN": 256, ...})
+    choose_rows("softmax", 1000, "f32")       -> Choice("softmax", "softmax", {"WAVES": 1, "CHUNKS": 4, ...})
+
+The choice is data: `argus/kernels/matmul.json` and `rows.json`; `argus bench --search` finds rows on the clock. What is
+not in a table is decided by a stated rule. Matrix products: the row nearest in M, N and K (sum of |log2| ratios)
+gives tile, waves and pipeline; element type, layouts, access width and the mask of K's tail follow from the operands;
+the XCD map is kept only if it leaves no workgroup without a tile. Rows: the first row of the table whose registers
+hold a row of the operand, else the kernel that walks it.
+
+What no kernel computes ends in `Unsupported`, which names the reason and the nearest thing there is.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from argus.ir.kernel import KnobValue
+
+KERNELS = Path(__file__).parents[1] / "kernels"
+MATMUL_TYPES = ("bf16", "f16")
+ROW_TYPES = ("bf16", "f16", "f32")
+ACTIVATIONS = ("none", "relu", "silu", "gelu")
+ROW_FAMILIES = ("softmax", "rmsnorm", "layernorm", "rowreduce")
+K_STEP = 64
+BYTES = {"bf16": 2, "f16": 2, "f32": 4}
+LIMIT = 2**31
+
+
+class Unsupported(ValueError):
+    """No kernel of the library does this; the message says what is nearest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A kernel of a file in `argus/kernels` with its knobs; `then`: the kernel that finishes what it leaves."""
+
+    file: str
+    kernel: str
+    knobs: Mapping[str, KnobValue]
+    then: Choice | None = None
+
+    @property
+    def path(self) -> Path:
+        return KERNELS / f"{self.file}.py"
+
+    def text(self) -> str:
+        knobs = " ".join(f"{name}={value}" for name, value in self.knobs.items())
+        return f"{self.kernel} {knobs}" + (f", then {self.then.text()}" if self.then else "")
+
+
+@cache
+def table(name: str) -> Mapping[str, Any]:
+    """A table of choices, as searched on the clock."""
+    loaded: Mapping[str, Any] = json.loads((KERNELS / f"{name}.json").read_text(encoding="utf-8"))
+    return loaded
+
+
+def choose_matmul(
+    m: int,
+    n: int,
+    k: int,
+    dtype: str,
+    *,
+    a_by_k: bool = False,
+    b_by_k: bool = False,
+    bias: bool = False,
+    activation: str = "none",
+) -> Choice:
+    """The kernel for C[m, n] = op(A) @ op(B); `a_by_k`: A is stored as [K, M], `b_by_k`: B as [K, N]."""
+    _known("matmul", dtype, MATMUL_TYPES)
+    if activation not in ACTIVATIONS:
+        raise Unsupported(f"there is no activation {activation!r}; there are {', '.join(ACTIVATIONS)}")
+    for name, size in (("M", m), ("N", n), ("K", k)):
+        if size < 1:
+            raise Unsupported(f"matmul needs {name} >= 1, not {size}")
+    for name, count in (("A", m * k), ("B", n * k), ("C", m * n)):
+        if 2 * count >= LIMIT:
+            raise Unsupported(
+                f"{name} has {2 * count} bytes, kernels reach {LIMIT - 1}; split the product along M or N"
+            )
+    plain = not (a_by_k or b_by_k or bias or activation != "none")
+    rows = [row for row in table("matmul")["rows"] if plain or row["kernel"] != "matmul_direct"]
+    row = min(rows, key=lambda r: sum(abs(math.log2(r[x] / y)) for x, y in (("M", m), ("N", n), ("K", k))))
+    return matmul_with(row, m, n, k, dtype, a_by_k=a_by_k, b_by_k=b_by_k, bias=bias, activation=activation)
+
+
+def matmul_with(
+    row: Mapping[str, Any],
+    m: int,
+    n: int,
+    k: int,
+    dtype: str,
+    *,
+    a_by_k: bool = False,
+    b_by_k: bool = False,
+    bias: bool = False,
+    activation: str = "none",
+) -> Choice:
+    """A row of the table made to fit these sizes and operands."""
+    contiguous = [m if a_by_k else k, n if b_by_k else k]
+    width = 2 * math.gcd(8, *contiguous)
+    if n % min(4, width // 2):
+        width = 2 * math.gcd(width // 2, n)
+    knobs: dict[str, KnobValue] = {"DTYPE": dtype, **row["knobs"], "WIDTH": width, "KTAIL": k % K_STEP != 0}
+    if not _even(knobs, m, n):
+        knobs["XM"] = 0
+    kernel = str(row["kernel"])
+    if kernel == "matmul_direct":
+        return Choice("matmul_direct", kernel, knobs)
+    knobs |= {"A_T": a_by_k, "B_T": b_by_k}
+    if kernel == "split":
+        finish: dict[str, KnobValue] = {
+            "DTYPE": dtype, "SPLITS": knobs["SPLITS"], "BIAS": bias, "ACT": activation, "WIDTH": _narrowed(n),
+        }  # fmt: skip
+        return Choice("matmul", "split", knobs, Choice("elementwise", "combine", finish))
+    if bias or activation != "none":
+        return Choice("matmul", "linear", {**knobs, "ACT": activation})
+    return Choice("matmul", "matmul", knobs)
+
+
+def _narrowed(n: int) -> int:
+    return 2 * math.gcd(8, n)
+
+
+def _even(knobs: Mapping[str, KnobValue], m: int, n: int) -> bool:
+    """Whether the XCD map gives every workgroup a tile."""
+    along = int(knobs.get("XM", 0))
+    if not along:
+        return True
+    rows, columns = -(-m // int(knobs["BM"])), -(-n // int(knobs["BN"]))
+    return rows % (along * int(knobs.get("GROUP", 1))) == 0 and columns % (8 // along) == 0
+
+
+def choose_rows(family: str, n: int, dtype: str, operation: str = "") -> Choice:
+    """The kernel for rows of n elements."""
+    _known(family, dtype, ROW_TYPES)
+    if n < 1:
+        raise Unsupported(f"{family} needs rows of at least one element, not {n}")
+    size = BYTES[dtype]
+    entries: Sequence[Mapping[str, int]] = table("rows")["rows"]
+    width = size * math.gcd(16 // size, n)
+    held = next((e for e in entries if n <= 64 * e["WAVES"] * e["CHUNKS"] * 16 // size), None)
+    entry = held or table("rows")["long"]
+    knobs: dict[str, KnobValue] = {"DTYPE": dtype, "WAVES": entry["WAVES"], "CHUNKS": entry["CHUNKS"], "WIDTH": width}
+    if family == "rowreduce":
+        return Choice(family, family, {**knobs, "OP": operation})
+    return Choice(family, family if held else f"{family}_long", knobs)
+
+
+def choose_elementwise(kernel: str, operation: str, n: int, dtype: str) -> Choice:
+    """The kernel for n elements seen flat; `kernel` is binary or unary."""
+    _known(operation, dtype, ROW_TYPES)
+    if n < 1:
+        raise Unsupported(f"{operation} needs at least one element")
+    size = BYTES[dtype]
+    name = "OP" if kernel == "binary" else "ACT"
+    width = size * math.gcd(16 // size, n)
+    chunks = table("rows")["elementwise"]["CHUNKS"]
+    return Choice("elementwise", kernel, {"DTYPE": dtype, name: operation, "WIDTH": width, "CHUNKS": chunks})
+
+
+def choose_transpose(m: int, n: int, dtype: str) -> Choice:
+    """The kernel for Y[n, m] = X[m, n]."""
+    _known("transpose", dtype, ROW_TYPES)
+    size = BYTES[dtype]
+    return Choice("transpose", "transpose", {"DTYPE": dtype, "WIDTH": size * math.gcd(16 // size, m, n)})
+
+
+def _known(family: str, dtype: str, types: Sequence[str]) -> None:
+    if dtype not in types:
+        nearest = "f32" if dtype in ("f64", "float64") and "f32" in types else types[0]
+        raise Unsupported(f"{family} has no kernel for {dtype}; there are {', '.join(types)}, nearest is {nearest}")

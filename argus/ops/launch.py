@@ -1,0 +1,106 @@
+"""From a choice to a launch: read, prove, compile, run. Each step is done once per choice and kept.
+
+    ready = prepared(choose_matmul(64, 64, 64, "bf16"))      # Prepared(kernel, object)
+    run(ready, {"A": a, "B": b, "C": c}, {"M": 64, "N": 64, "K": 64}, device="auto")
+
+A kernel that the checker refutes or cannot prove is not launched. Devices: `machine` (the simulated gfx942, compiled to
+this computer's code), `checking` (the same under the checking interpreter, slow, every fault is an error), `hip` (a
+GPU), and `auto`: HIP if a gfx942 is there, else the machine. There is no other fall-back.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from argus import machine
+from argus.check.cache import check_cached
+from argus.compile.cache import compile_cached
+from argus.compile.schedule import scheduled
+from argus.device.guards import LaunchError, check_arrays, check_sizes, launch_grid
+from argus.device.hip import HipDevice, available
+from argus.device.launch import Device, MachineDevice, Outcome, scalar_values
+from argus.ir.kernel import Kernel
+from argus.lang import read
+from argus.ops.choice import Choice
+
+DEVICES = ("auto", "machine", "checking", "hip")
+
+
+class Unproved(RuntimeError):
+    """The checker does not prove the kernel; the message is its report."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A proved kernel and its code object."""
+
+    kernel: Kernel
+    code: bytes
+
+
+class JitDevice:
+    """The simulated gfx942 with compiled workgroups: results without the checks of the interpreter."""
+
+    name = "simulated gfx942, JIT"
+
+    def launch(
+        self,
+        kernel: Kernel,
+        code: bytes,
+        sizes: Mapping[str, int],
+        arrays: Mapping[str, Any],
+        scalars: Mapping[str, float] | None = None,
+    ) -> Outcome:
+        check_sizes(kernel, sizes)
+        check_arrays(kernel, sizes, arrays)
+        grid = launch_grid(kernel, sizes)
+        started = time.perf_counter()
+        values = [*(arrays[t.name] for t in kernel.tensors), *scalar_values(kernel, sizes, scalars or {})]
+        result = machine.load(code).kernel(kernel.name)(grid, kernel.threads, *values, executor="jit")
+        seconds = time.perf_counter() - started
+        return Outcome(self.name, seconds, grid, result.workgroups, result.instructions, result.reports, None)
+
+
+@cache
+def device_of(name: str) -> Device:
+    """The device of that name."""
+    if name not in DEVICES:
+        raise LaunchError(f"there is no device {name!r}; there are {', '.join(DEVICES)}")
+    if name == "checking":
+        return MachineDevice(checks=True)
+    if name == "hip" or (name == "auto" and available()):
+        return HipDevice()
+    return JitDevice()
+
+
+def prepared(choice: Choice) -> Prepared:
+    """The proved kernel and its code object, from memory or disk where they are."""
+    return _prepared(choice.file, choice.kernel, tuple(sorted(choice.knobs.items())))
+
+
+@cache
+def _prepared(file: str, name: str, knobs: tuple[tuple[str, Any], ...]) -> Prepared:
+    kernel = read(Choice(file, name, {}).path, settings=dict(knobs), kernel=name)
+    report = check_cached(scheduled(kernel))
+    if any(verdict.status != "proved" for verdict in report.verdicts):
+        raise Unproved(f"{name} is not proved with {dict(knobs)}\n{report.render()}")
+    return Prepared(kernel, compile_cached(kernel).object)
+
+
+def run(
+    choice: Choice,
+    arrays: Mapping[str, Any],
+    sizes: Mapping[str, int],
+    scalars: Mapping[str, float] | None = None,
+    device: str = "auto",
+) -> Outcome:
+    """One launch; outputs are written in place. A fault the device reports is an error."""
+    ready = prepared(choice)
+    outcome = device_of(device).launch(ready.kernel, ready.code, sizes, arrays, scalars)
+    if outcome.reports:
+        raise LaunchError(f"{ready.kernel.name} on {outcome.device}: {outcome.reports[0]}")
+    return outcome

@@ -276,4 +276,12 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "The third part of a tensor's type gives the distance of neighbours along each axis, in elements. Without it a "
         "tensor is row-major. A tensor that is written must not overlap itself.",
     ),
+    (
+        "AG216",
+        "no-grid",
+        "`{kernel}` never says how many workgroups there are",
+        "block = ag.grid(ag.cdiv({size}, 256)) says how many and gives the number of this one; ag.grid(1) is a single one",
+        "A kernel on tensors whose size is open states its grid: without `ag.grid` there would be one workgroup, "
+        "whatever the size. Kernels on tensors of fixed size may leave it out.",
+    ),
 )

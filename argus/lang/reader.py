@@ -224,6 +224,8 @@ class _Reader:
         body = Interpreter(ctx, scope)
         ctx.span = ctx.b.span = ctx.span_of(node)
         body.run_kernel(node)
+        if ctx.grid is None and signature.shapes:
+            raise ctx.error("AG216", node, kernel=node.name, size=signature.shapes[0].name)
         if ctx.grid is None:
             ctx.grid = (const(1), const(1), const(1))
         kernel = Kernel(

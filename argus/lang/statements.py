@@ -97,12 +97,24 @@ class Interpreter(Regions):
 
     # -- assignment -------------------------------------------------------------------------------------------------
 
+    def _named(self, name: str, value: object) -> object:
+        """LDS buffers get the name they are assigned to; in a list or dictionary, with their place."""
+        if isinstance(value, SharedTile) and value.buffer in self.ctx.unnamed:
+            self.ctx.unnamed.remove(value.buffer)
+            return SharedTile(self.ctx.rename_buffer(value.buffer, name), value.layout, value.shift)
+        if not self.ctx.unnamed:
+            return value
+        if isinstance(value, (list, tuple)):
+            made = [self._named(f"{name}_{i}", v) for i, v in enumerate(value)]
+            return made if isinstance(value, list) else tuple(made)
+        if isinstance(value, dict):
+            return {k: self._named(f"{name}_{k}", v) for k, v in value.items()}
+        return value
+
     def bind(self, target: ast.expr, value: object) -> None:
         match target:
             case ast.Name():
-                if isinstance(value, SharedTile) and value.buffer in self.ctx.unnamed:
-                    self.ctx.unnamed.remove(value.buffer)
-                    value = SharedTile(self.ctx.rename_buffer(value.buffer, target.id), value.layout, value.shift)
+                value = self._named(target.id, value)
                 scope = self.scope
                 if target.id in scope.nonlocals and scope.parent is not None:
                     scope = scope.parent.holder(target.id) or scope

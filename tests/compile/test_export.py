@@ -136,8 +136,8 @@ def test_python_launcher_refuses(files: dict[str, Path]) -> None:
 
 
 def test_manifest_names_every_file_with_its_hash(files: dict[str, Path]) -> None:
-    manifest = json.loads(files["manifest.json"].read_text())
-    assert set(manifest["files"]) == set(files) - {"manifest.json"}
+    manifest = json.loads(files["gemm.manifest.json"].read_text())
+    assert set(manifest["files"]) == set(files) - {"gemm.manifest.json"}
     for name, digest in manifest["files"].items():
         assert hashlib.sha256(files[name].read_bytes()).hexdigest() == digest
     assert manifest["requires"] == ["M%128 == 0", "N%128 == 0", "K%64 == 0"]

@@ -31,7 +31,8 @@ ROWS = ag.Owner(t=256, p=4, row="p*8 + t//32", col="t%32")
 def kernel(
     body: str, signature: str = 'x: ag.In["N", f32], y: ag.Out["N", f32]', stated: str = "threads=256"
 ) -> Kernel:
-    lines = "".join(f"    {line}\n" for line in body.strip("\n").splitlines())
+    grid = [] if "ag.grid" in body else ["ag.grid(1)"]
+    lines = "".join(f"    {line}\n" for line in [*grid, *body.strip("\n").splitlines()])
     made = read(f"{HEAD}@ag.kernel({stated})\ndef k({signature}):\n{lines}")
     same(made, parse_kernel(print_kernel(made)))
     return made
@@ -288,6 +289,7 @@ def test_scalars_and_static_arguments() -> None:
     source = f"""{HEAD}
 @ag.kernel(threads=256)
 def k(x: ag.In["N", f32], y: ag.Out["N", f32], a: f32, twice: ag.const[bool] = False):
+    ag.grid(1)
     v = x.load(OWN, width=4) * a
     y.store(v * 2.0 if twice else v, width=4)
 """
@@ -320,3 +322,19 @@ ag.check.covers(y)
     assert found["Tag"].name == "part"  # type: ignore[attr-defined]
     assert [op.rule for op in made.body if isinstance(op, ops.Check)] == ["same", "reduced", "covers"]
     assert made.policies == {"waves_per_simd": 2, "agpr": False}
+
+
+def test_buffers_in_lists_have_names() -> None:
+    made = kernel(
+        """
+bufs = [ag.shared(TILE, f32) for _ in range(2)]
+pair = dict(a=ag.shared(TILE, f32), b=[ag.shared(TILE, f32)])
+bufs[1].store(x.load(ROWS, width=4), width=4)
+ag.barrier()
+y.store(bufs[1].load(ROWS, width=4), width=4)
+""",
+        'x: ag.In["row=32 col=32", f32], y: ag.Out["row=32 col=32", f32]',
+    )
+    assert [buffer.name for buffer in made.shared] == ["bufs_0", "bufs_1", "pair_a", "pair_b_0"]
+    stored = next(op for op in made.body if isinstance(op, ops.Store) and isinstance(op.access.memory, ops.Shared))
+    assert stored.access.memory.name == "bufs_1"

@@ -5,7 +5,7 @@
         out/gemm.hsaco.map.json      machine pc -> source (for tools; not needed to run)
         out/gemm.hpp                 C++: `argus::gemm kernel("gemm.hsaco"); kernel.launch(stream, A, B, C, M, N, K);`
         out/gemm_launch.py           Python: `Gemm("gemm.hsaco")(A, B, C)` on torch tensors or anything with data_ptr
-        out/manifest.json            signature, conditions, grid, settings, hashes of the files
+        out/gemm.manifest.json       signature, conditions, grid, settings, hashes of the files
 
 Both launchers evaluate the kernel's `requires`, the ranges of its sizes, byte extents below 2**31, alignment and
 overlap of outputs before every launch and refuse otherwise, because everything proved about the kernel assumes them.
@@ -23,13 +23,15 @@ from typing import Any
 from argus.compile.compiler import Compiled
 from argus.compile.export.cpp import cpp_launcher
 from argus.compile.export.python import python_launcher
+from argus.compile.recheck import recheck
 from argus.ir.kernel import Kernel
 
 MANIFEST_VERSION = 1
 
 
 def export(kernel: Kernel, compiled: Compiled, directory: Path, proof: Mapping[str, Any] | None = None) -> list[Path]:
-    """Write everything into `directory`; `proof` is the checker's report in its JSON form, if there is one."""
+    """Write everything into `directory`; `proof` is the checker's report in its JSON form, if there is one. What the
+    hazard rules say of the decoded object is added to it; a refutation is a CompileError."""
     directory.mkdir(parents=True, exist_ok=True)
     files: dict[str, bytes] = {
         f"{kernel.name}.hsaco": compiled.object,
@@ -38,9 +40,13 @@ def export(kernel: Kernel, compiled: Compiled, directory: Path, proof: Mapping[s
         f"{kernel.name}_launch.py": python_launcher(kernel).encode(),
     }
     if proof is not None:
-        files[f"{kernel.name}.proof.json"] = json.dumps(proof, indent=1).encode()
+        found = {
+            **proof,
+            "object": {"sha256": compiled.sidecar["object_sha256"], **recheck(kernel, compiled).to_json()},
+        }
+        files[f"{kernel.name}.proof.json"] = json.dumps(found, indent=1).encode()
     manifest = {**describe(kernel, compiled), "files": {n: hashlib.sha256(d).hexdigest() for n, d in files.items()}}
-    files["manifest.json"] = json.dumps(manifest, indent=1).encode()
+    files[f"{kernel.name}.manifest.json"] = json.dumps(manifest, indent=1).encode()
     for name, data in files.items():
         (directory / name).write_bytes(data)
     return [directory / name for name in files]

@@ -9,7 +9,9 @@ from __future__ import annotations
 from argus.compile.address import extent_bytes
 from argus.compile.export.conditions import ALIGNMENT, conditions, python
 from argus.ir.kernel import Kernel
+from argus.ir.ops import Tensor
 from argus.ir.types import DType
+from argus.layout.expr import const
 
 _CTYPES = {
     "f64": "c_double", "f32": "c_float", "i64": "c_int64", "i32": "c_int32", "i16": "c_int16", "i8": "c_int8",
@@ -74,6 +76,25 @@ def ctype(dtype: DType) -> str:
     return f"ctypes.{_CTYPES[dtype.name]}"
 
 
+def _memory_order(t: Tensor) -> list[str]:
+    """Lines that refuse a tensor whose elements lie elsewhere than the kernel's strides say."""
+    expected, row_major = const(1), True
+    for extent, stride in zip(reversed(t.shape), reversed(t.strides), strict=True):
+        row_major = row_major and stride is expected
+        expected = expected * extent
+    if row_major:
+        return [
+            f'if hasattr({t.name}, "is_contiguous") and not {t.name}.is_contiguous():',
+            f'    raise LaunchRefused("{t.name} must be contiguous")',
+        ]
+    strides = ", ".join(python(stride) for stride in t.strides)
+    wrong = "any(n > 1 and have != want for n, have, want in zip({0}.shape, {0}.stride(), ({1},)))"
+    return [
+        f'if hasattr({t.name}, "stride") and {wrong.format(t.name, strides)}:',
+        f'    raise LaunchRefused(f"{t.name} must have strides {{({strides},)}}, not {{tuple({t.name}.stride())}}")',
+    ]
+
+
 def python_launcher(kernel: Kernel) -> str:
     tensors = [t.name for t in kernel.tensors]
     scalars = [s.name for s in kernel.scalars]
@@ -95,8 +116,7 @@ def python_launcher(kernel: Kernel) -> str:
         )
         lines.append(f'if str({t.name}.dtype).rpartition(".")[2] != "{_TORCH[t.dtype.name]}":')
         lines.append(f'    raise LaunchRefused(f"{t.name} must hold {t.dtype.name}, not {{{t.name}.dtype}}")')
-        lines.append(f'if hasattr({t.name}, "is_contiguous") and not {t.name}.is_contiguous():')
-        lines.append(f'    raise LaunchRefused("{t.name} must be contiguous")')
+        lines += _memory_order(t)
     lines.append(f"_grid = ({', '.join(python(extent) for extent in kernel.grid)})")
     if kernel.shapes:
         lines.append(f"if 0 in _grid and 0 in ({', '.join(s.name for s in kernel.shapes)},):")

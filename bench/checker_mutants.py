@@ -28,14 +28,14 @@ from tests.check.programs import PROGRAMS
 
 REQUIRED = 0.98
 EVERY = {**KERNELS, **PROGRAMS}
-PER_KIND = {"gemm": 20, "pipelined": 8, "attention": 12, "moe": 12}
+PER_KIND = {"gemm": 34, "pipelined": 4, "attention": 7, "moe": 4}
 SMALL = 10
 """How many of each family, for the kernels; for the small programs of `tests/check/programs.py`."""
 Row = dict[str, Any]
 
 
-def run(names: Iterable[str], per_kind: int | None, shard: tuple[int, int]) -> list[Row]:
-    """Judge the mutants of these programs (of a shard, every n-th)."""
+def run(names: Iterable[str], per_kind: int | None, shard: tuple[int, int], save: Path | None = None) -> list[Row]:
+    """Judge the mutants of these programs (of a shard, every n-th); keep the judgements so far."""
     judged: list[Row] = []
     for name in names:
         program = EVERY[name]()
@@ -50,6 +50,8 @@ def run(names: Iterable[str], per_kind: int | None, shard: tuple[int, int]) -> l
                 "replayed": one.replayed, "seconds": process_time() - start,
             }  # fmt: skip
             judged.append(row)
+            if save is not None:
+                save.write_text(json.dumps(judged))
             if one.fault or one.status == "unknown":
                 truth = one.truth.split(":")[0] or "harmless"
                 print(f"{name:10} {mutant.kind:12} {mutant.name:44} {truth:14} {one.status:8} {one.fault}", flush=True)
@@ -121,9 +123,7 @@ def main() -> int:
         judged = [row for path in args.merge for row in json.loads(path.read_text())]
     else:
         index, count = (int(n) for n in args.shard.split("/"))
-        judged = run(args.programs.split(","), args.per_kind, (index, count))
-    if args.save:
-        args.save.write_text(json.dumps(judged))
+        judged = run(args.programs.split(","), args.per_kind, (index, count), args.save)
     text, good = summary(judged)
     print(f"{table(judged, 'kind')}\n\n{rules(judged)}\n\n{text}")
     if args.table:

@@ -23,7 +23,8 @@ PROGRAMS = ROOT / "tests" / "lang" / "programs"
 
 _WEIGHT = "where(k <= q, exp(scale * sum(Q[b, h, q, c] * K[b, h, k, c], c)), 0)"
 ATTENTION = f"O[b, h, q, d] = sum({_WEIGHT} * V[b, h, k, d], k) / sum({_WEIGHT}, k)"
-MOE = "Y[t, n] = sum(where(row_token[r] == t, row_weight[r] * sum(X[t, k] * W[block_expert[r // 64], n, k], k), 0), r)"
+_EXPERT = "sum(X[t, k] * W[block_expert[r // 64], n, k], k)"
+MOE = f"Y[t, n] = Y[t, n] + sum(where(row_token[r] == t, row_weight[r] * {_EXPERT}, 0), r)"
 
 
 def _sizes(names: str, *rows: tuple[int, ...]) -> tuple[dict[str, int], ...]:

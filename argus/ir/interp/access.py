@@ -175,7 +175,11 @@ class Accesses:
 
     def accumulate(self, memory: Bytes, fn: str, access: Access, start: Elements, data: NDArray[Any]) -> None:
         typed = memory.data.view(numpy_dtype(access.memory.dtype))
-        for place, value in zip(start // access.memory.dtype.bytes, data, strict=True):
+        places = start // access.memory.dtype.bytes
+        if len(np.unique(places)) == len(places):
+            typed[places] = elementwise(fn, (typed[places], np.asarray(data)), access.memory.dtype)
+            return
+        for place, value in zip(places, data, strict=True):
             old = typed[place : place + 1]
             typed[place : place + 1] = elementwise(fn, (old, np.asarray([value])), access.memory.dtype)
 

@@ -213,10 +213,17 @@ def _tile_other(source: Source, load: Access, tiles: Mapping[str, str]) -> None:
 def _tile_values(source: Source, tiles: Mapping[str, str]) -> None:
     for node in ast.walk(source.function):
         if isinstance(node, ast.Call) and (is_ag(node, "zeros") or is_ag(node, "full")) and node.args:
-            owner = node.args[0]
-            if isinstance(owner, ast.Call) and is_accumulator_owner(owner) and keyword(node, "tiles") is None:
+            owner = _defined(source, node.args[0])
+            if owner is not None and is_accumulator_owner(owner) and keyword(node, "tiles") is None:
                 order = ", ".join(f"{axis}={count}" for axis, count in tiles.items())
                 set_keyword(node, "tiles", expression(f"dict({order})"))
+
+
+def _defined(source: Source, owner: ast.expr) -> ast.Call | None:
+    try:
+        return owner_definition(source, owner)
+    except NotApplicableError:
+        return None
 
 
 def _multiply(

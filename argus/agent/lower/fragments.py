@@ -13,7 +13,7 @@ import ast
 import re
 from collections.abc import Mapping
 
-from argus.agent.lower.matrix import axis_name, is_accumulator_owner, is_operand_owner, owner_definition
+from argus.agent.lower.matrix import axis_name, is_accumulator_owner, is_operand_owner, owner_definition, tensor_axis
 from argus.agent.lower.source import (
     Access,
     NotApplicableError,
@@ -79,6 +79,15 @@ def element_bytes(source: Source, place: str) -> int:
     raise NotApplicableError(f"{place} is neither a tensor nor an LDS buffer")
 
 
+def along_k(source: Source, load: Access, definition: ast.Call) -> bool:
+    """Whether neighbours along k lie next to each other where a fragment is loaded from."""
+    tensor = source.tensors().get(load.place)
+    if tensor is None:
+        return True
+    row, k = axis_name(definition, "row"), axis_name(definition, "k")
+    return tensor_axis(tensor, (row, k), k) > tensor_axis(tensor, (row, k), row)
+
+
 def wide_fragments(source: Source, params: Mapping[str, object]) -> None:
     """Both operands of the multiplication hold twice as many k per lane."""
     loads = fragment_loads(source)
@@ -92,7 +101,8 @@ def wide_fragments(source: Source, params: Mapping[str, object]) -> None:
         rows, _, k = instruction(source, definition)[2]
         held = rows * k // 64
         set_keyword(definition, "wide", ast.Constant(2 * held))
-        set_keyword(load.call, "width", ast.Constant(2 * held * element_bytes(source, load.place)))
+        if along_k(source, load, definition):
+            set_keyword(load.call, "width", ast.Constant(2 * held * element_bytes(source, load.place)))
     halved: set[str] = set()
     for load in loads:
         tiles = keyword(load.call, "tiles")

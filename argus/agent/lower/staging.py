@@ -12,7 +12,9 @@ corner. So the load becomes
     ag.barrier()                                                    this tile is there
     a = sA.load(FRAG, row=WAVE_M * wm, …)
 
-`barriers` says which of the two are written; whether one is enough is the checker's question.
+`barriers` says which of the two are written; whether one is enough is the checker's question. A tensor whose rows run
+along the other axis is transposed on the way: a thread loads a block of 4 x 8, exchanges the digits of its registers and
+writes pieces of 4 along k, so that fragments are read as from any other buffer.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from argus.agent.lower.fragments import BYTES, fragment_loads, named, operand_extents, product
+from argus.agent.lower.fragments import BYTES, fragment_loads, instruction, named, operand_extents, product
 from argus.agent.lower.matrix import axis_name, owner_definition, tensor_axis
 from argus.agent.lower.source import (
     Access,
@@ -47,6 +49,7 @@ class Rectangle:
     extents: Mapping[str, ast.expr]
     offsets: Mapping[str, ast.expr]
     contiguous: str
+    crossed: bool
 
 
 def staging(source: Source, params: Mapping[str, object]) -> None:
@@ -72,7 +75,17 @@ def staging(source: Source, params: Mapping[str, object]) -> None:
         buffers.append(statement(f"{buffer} = ag.shared({layout}, {tensor.element})"))
         corner = ", ".join(ast.unparse(c) for c in rectangle.corner)
         fetches.append(statement(f"{held} = {load.place}[{corner}].load({copy}, width=16)"))
-        stores.append(statement(f"{buffer}.store({held}, width=16)"))
+        stored = (
+            f"{held}.order('p', 'e', 'i'), width={4 * BYTES[tensor.element]}"
+            if rectangle.crossed
+            else f"{held}, width=16"
+        )
+        stores.append(statement(f"{buffer}.store({stored})"))
+        if rectangle.crossed:
+            definition = owner_definition(source, load.owner)
+            rows, _, depth = instruction(source, definition)[2]
+            lanes = source.value(keyword(definition, "wide") or ast.Constant(rows * depth // 64)) or 4
+            set_keyword(load.call, "width", ast.Constant(min(16, lanes * BYTES[tensor.element])))
         checks.append(buffer)
         load.call.func = ast.Attribute(ast.Name(buffer), "load")
         for axis, offset in rectangle.offsets.items():
@@ -149,7 +162,7 @@ def _rectangle(source: Source, loop: ast.For, load: Access) -> Rectangle:
                 extent = _covers(source, extent, by, inner[name])
         extents[axis] = extent
     last = max(place, key=lambda axis: place[axis])
-    return Rectangle(tuple(corner), extents, offsets, last)
+    return Rectangle(tuple(corner), extents, offsets, last, last == row)
 
 
 def _covers(source: Source, extent: ast.expr, by: ast.expr, count: ast.expr) -> ast.expr:
@@ -168,6 +181,13 @@ def _definitions(rectangle: Rectangle, element: str, layout: str, copy: str) -> 
     across = next(axis for axis in rectangle.extents if axis != along)
     rows, line = (ast.unparse(rectangle.extents[a]) for a in (across, along))
     lanes = f"{line} // {vector}"
+    if rectangle.crossed:
+        return (
+            f"{layout} = ag.Layout({along}=({line}, {size} * {rows}), {across}=({rows}, {size}))\n"
+            f"{copy} = ag.Owner(p={rows} * {line} // ({4 * vector} * THREADS), t=THREADS, i=4, e={vector}, "
+            f"{across}=f'p*{{{4 * vector} * THREADS // ({line})}} + t//{{{lanes}}}*4 + i', "
+            f"{along}=f't%{{{lanes}}}*{vector} + e')\n"
+        )
     return (
         f"{layout} = ag.Layout({across}=({rows}, {size} * {line}), {along}=({line}, {size}))\n"
         f"{copy} = ag.Owner(p={rows} * {line} // ({vector} * THREADS), t=THREADS, e={vector}, "

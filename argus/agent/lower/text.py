@@ -153,8 +153,10 @@ def _line(line: str) -> list[str]:
     if opening is None:
         return [line]
     indent = line[: len(line) - len(line.lstrip())]
-    arguments = _split(text[opening + 1 : -1])
-    inner = [piece for a in arguments for piece in _line(f"{indent}    {a},")]
+    inside = text[opening + 1 : -1]
+    arguments = _split(inside)
+    comma = "," if len(arguments) > 1 or inside.rstrip().endswith(",") else ""
+    inner = [piece for a in arguments for piece in _line(f"{indent}    {a}{comma}")]
     return [text[: opening + 1], *inner, f"{indent}{text[-1]}{tail}"]
 
 

@@ -34,6 +34,7 @@ CODES: dict[str, str] = {
     "C305": "a wait of the object is weaker than the plan",
     "C306": "two dependent instructions of the object are too close",
     "C307": "a register is used before the load that fills it has arrived",
+    "C308": "on the decoded object a hazard rule does not hold",
     "C401": "not an AMDGPU relocatable object",
     "C402": "the object needs something the linker does not do",
 }

@@ -123,7 +123,7 @@ def segments(block: list[ops.Op]) -> list[list[ops.Op]]:
         if op.blocks:
             for inner in op.blocks:
                 found += segments(inner)
-        elif _branches(op):
+        elif guarded_by_branch(op):
             found.append([op])
         else:
             piece.append(op)
@@ -133,7 +133,7 @@ def segments(block: list[ops.Op]) -> list[list[ops.Op]]:
     return [piece for piece in found if piece]
 
 
-def _branches(op: ops.Op) -> bool:
+def guarded_by_branch(op: ops.Op) -> bool:
     """A guarded access of LDS, or of pairs of bf16, is a branch around it."""
     if not isinstance(op, ops.Load | ops.Store | ops.Atomic):
         return False

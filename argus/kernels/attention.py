@@ -26,6 +26,7 @@ INSIDE = "shape" if RAGGED else None
 SOFTMAX_SPLIT = 3 * DT * NQ // 4  # second products before the barrier: the rest hides the first reads of the next step
 
 assert BC * D // 8 >= T, "each thread loads at least 16 bytes of K: fewer waves, or more keys per step"
+assert WAVES == 8 or BC * D < 8192, "four waves keep twice the keys and values in flight: 32 keys per step, or D = 64"
 
 # Rows of K; XOR of the 16-byte chunk with the row keeps writes and fragment reads free of bank conflicts.
 KL = ag.Layout(n=(BC, 2 * D), chunk=(D // 8, 16), e=(8, 2), d=("chunk", "e")).xor(chunk="n[0:3]")

@@ -1,0 +1,164 @@
+"""The hazard rules once more, on what the object does: order, waits and barriers read from its instructions.
+
+The checker proves `race_free` and `fresh` of the kernel IR, with waits where `argus.ir.waits` puts them. The object has
+LLVM's waits. So the kernel is built again from the decoded instructions, each matched to its op (`matching`):
+
+    ds_write_b128 ...                 store lds.sA
+    s_waitcnt lgkmcnt(0)         ->   wait lgkm=0
+    s_barrier                         barrier, bare: it waits for nothing by itself
+    ds_read_b128 ...                  load lds.sA
+
+and, reduced to its accesses (`skeleton`), decided again: `race_free` with no waits but the object's; `fresh` in the
+object's order, where the registers' own waits are those that `arrivals` has found on every path of the machine code. A
+refutation here is C308. LLVM's order and waits need not be trusted then; its addresses and arithmetic still are, and
+the machine runs those.
+
+A wait counts only where nothing but arithmetic stands between it and the access it precedes, in one straight run of
+instructions; every other wait is ignored, which can lose a proof but not make one. The object counts instructions, the
+IR ops; an op is at least one instruction, so "at most k instructions outstanding" is at most k ops.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any
+
+from argus.check.engine import decide
+from argus.check.fresh import Fresh
+from argus.check.race_free import RaceFree
+from argus.check.report import Report
+from argus.compile.arrivals import early_uses
+from argus.compile.compiler import Compiled
+from argus.compile.decoded import Decoded, decode
+from argus.compile.errors import CompileError
+from argus.compile.matching import EVENTS, attribute, guarded_by_branch
+from argus.compile.schedule import scheduled
+from argus.compile.skeleton import skeleton
+from argus.gfx942.waits import LGKM_MAX, VM_MAX, Waits
+from argus.gfx942.waits import decode as decode_wait
+from argus.ir import ops
+from argus.ir.kernel import Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Recheck:
+    """`matched` memory, matrix and barrier instructions; `waits` of the object that were used; what the rules say."""
+
+    matched: int
+    waits: int
+    reports: tuple[Report, ...]
+
+    @property
+    def proved(self) -> bool:
+        return all(v.status == "proved" for report in self.reports for v in report.verdicts)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "step": "hazard rules re-run on the decoded object",
+            "instructions_matched": self.matched,
+            "waits": self.waits,
+            "registers_arrived": "proved",
+            "verdicts": [v.to_json() for report in self.reports for v in report.verdicts],
+        }
+
+    def describe(self) -> str:
+        counts = [f"{v.rule} {v.status}" for report in self.reports for v in report.verdicts]
+        rows = ", ".join(f"{row} x{counts.count(row)}" for row in dict.fromkeys(counts)) or "no LDS"
+        return f"on the object ({self.matched} instructions matched, {self.waits} waits): {rows}"
+
+
+def recheck(kernel: Kernel, compiled: Compiled) -> Recheck:
+    """Decide the hazard rules on the object; raises CompileError C308 (C307) where they are refuted."""
+    final = scheduled(kernel)
+    code = decode(compiled.object, kernel.name)
+    made_by = attribute(code, [(pc, op) for pc, op in compiled.sidecar["pcs"]])
+    early = early_uses(code)
+    if early:
+        raise CompileError("C307", f"{early[0].inst.op} comes before its data", kernel.span)
+    found = object_waits(code, made_by)
+    built = skeleton(rebuilt(final, found))
+    ordered = replace(built, policies={k: v for k, v in built.policies.items() if k != "waits"})
+    reports = (decide(built, [RaceFree()]), decide(ordered, [Fresh()]))
+    for report in reports:
+        for verdict in report.verdicts:
+            if verdict.status == "refuted":
+                said = verdict.counterexample.message if verdict.counterexample is not None else verdict.reason
+                raise CompileError("C308", f"on the object {verdict.rule} does not hold: {said}", verdict.span)
+    matched = sum(kind in EVENTS for kind in code.kinds[code.entry :])
+    return Recheck(matched, len(found), reports)
+
+
+def object_waits(code: Decoded, made_by: list[int]) -> dict[int, Waits]:
+    """Op -> what the object certainly waits for between the access before it and its first instruction."""
+    starts = _starts_of_runs(code)
+    certain = _in_order_from(code)
+    found: dict[int, Waits] = {}
+    seen: set[int] = set()
+    vm, lgkm = VM_MAX, LGKM_MAX
+    for n in range(code.entry, len(code.insts)):
+        if n in starts:
+            vm, lgkm = VM_MAX, LGKM_MAX
+        kind, inst = code.kinds[n], code.insts[n]
+        if inst.op == "s_waitcnt":
+            waits = decode_wait(inst.operands[0].value)
+            vm = min(vm, waits.vm)
+            lgkm = min(lgkm, waits.lgkm if waits.lgkm == 0 or n >= certain else LGKM_MAX)
+        elif kind in EVENTS:
+            op = made_by[n]
+            if op not in seen and (vm < VM_MAX or lgkm < LGKM_MAX):
+                found[op] = Waits(vm=vm, lgkm=lgkm)
+            seen.add(op)
+            vm, lgkm = VM_MAX, LGKM_MAX
+    return found
+
+
+def _starts_of_runs(code: Decoded) -> set[int]:
+    """Positions that are reached from more than the instruction before them, or only sometimes."""
+    at = {inst.pc: n for n, inst in enumerate(code.insts)}
+    starts = {code.entry}
+    for n, inst in enumerate(code.insts):
+        if inst.target is not None:
+            starts |= {n + 1, *([at[inst.target]] if inst.target in at else [])}
+    return starts
+
+
+def _in_order_from(code: Decoded) -> int:
+    """From here on no scalar load is under way, which would return out of order on the same counter as LDS."""
+    scalar = [n for n in range(code.entry, len(code.insts)) if code.kinds[n] == "smem"]
+    if not scalar:
+        return code.entry
+    if any(first <= n <= last for n in scalar for first, last in code.loops):
+        return len(code.insts)
+    for n in range(scalar[-1], len(code.insts)):
+        if code.insts[n].op == "s_waitcnt" and decode_wait(code.insts[n].operands[0].value).lgkm == 0:
+            return n
+    return len(code.insts)
+
+
+def rebuilt(kernel: Kernel, waits: dict[int, Waits]) -> Kernel:
+    """The scheduled kernel with the object's waits instead of its own, and barriers that wait for nothing."""
+    numbers = count(1 + max((op.id for op in ops.walk(kernel.body)), default=0))
+
+    def block(body: list[ops.Op]) -> list[ops.Op]:
+        made: list[ops.Op] = []
+        for op in body:
+            known = waits.get(op.id)
+            if known is not None and not guarded_by_branch(op):
+                vm = None if known.vm == VM_MAX else known.vm
+                lgkm = None if known.lgkm == LGKM_MAX else known.lgkm
+                made.append(ops.Wait(id=next(numbers), span=op.span, site=op.site, vm=vm, lgkm=lgkm))
+            match op:
+                case ops.Wait():
+                    continue
+                case ops.Barrier():
+                    made.append(replace(op, bare=kernel.waves > 1))
+                case ops.For():
+                    made.append(replace(op, body=block(op.body)))
+                case ops.If():
+                    made.append(replace(op, then=block(op.then), orelse=block(op.orelse)))
+                case _:
+                    made.append(op)
+        return made
+
+    return replace(kernel, body=block(kernel.body), policies={**kernel.policies, "waits": "explicit"})

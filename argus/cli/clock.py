@@ -16,6 +16,7 @@ from typing import Any
 from argus.cli.options import GOOD, UsageError
 from argus.clock.calibration import FITTED, PREDICTORS, Row, RowError, Validation, fit, loss, read_rows, validate
 from argus.clock.parameters import PARAMETERS, Parameters
+from argus.clock.timing import LABEL, label
 
 
 def register(verbs: Any) -> None:
@@ -45,8 +46,13 @@ def _fit(rows: list[Row], args: argparse.Namespace) -> int:
     found = fit(rows)
     after = loss(used, found)
     if args.json:
-        print(json.dumps({"before": before, "after": after, "values": {name: found[name] for name in FITTED}}))
+        print(
+            json.dumps(
+                {"label": LABEL, "before": before, "after": after, "values": {name: found[name] for name in FITTED}}
+            )
+        )
     else:
+        print(LABEL)
         print(f"{len(used)} fit rows; mean error of the logarithm {before:.4f} before, {after:.4f} after")
         for name in FITTED:
             print(f"  {name:16} {PARAMETERS[name]:10.4g} -> {found[name]:10.4g}  {found.rows[name].unit}")
@@ -95,12 +101,14 @@ def _to_json(found: Validation) -> dict[str, Any]:
         }
         for judged in found.rows
     ]
-    return {"summary": found.summary(), "rows": rows}
+    return {"label": label(found.summary()), "summary": found.summary(), "rows": rows}
 
 
 def table(found: Validation) -> str:
     """The rows and the summary as Markdown."""
     lines = [
+        label(found.summary()),
+        "",
         "| program | shape | measured TFLOPS | clock | error | MHz | bound | constant | roofline |",
         "|---|---|---|---|---|---|---|---|---|",
     ]

@@ -6,13 +6,10 @@ loop executes the same instruction thousands of times:
     lds_access(parameters, "read", 128, addresses, present)   -> [LdsAccess(port=23.0, bank=8, conflicts=0, ...), ...]
     vmem_access(parameters, 16, addresses, present)           -> [VmemAccess(clocks=16, lines=(0, ... 7), ...), ...]
 
-The L1 path moves 64 bytes per clock, looks up one 128-byte line per clock and takes at least 16 clocks per access. Its
-four tag RAMs each serve the lines of one residue modulo four: rows a multiple of 512 bytes apart all meet in one.
+The L1 path moves 64 bytes per clock, looks up one 128-byte line per clock and takes at least 16 clocks per access.
 """
 
 from __future__ import annotations
-
-from collections import Counter
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +18,6 @@ from argus.clock.caches import LINE, SCALAR_LINE
 from argus.clock.parameters import Parameters
 from argus.clock.program import LdsAccess, ScalarAccess, VmemAccess
 from argus.gfx942.lds import Kind, access_bits, conflict_cycles_many, conflict_free_cycles
-
-TAG_BANKS = 4
-"""Tag RAMs of the L1, by the lowest bits of the line number: lines 512 bytes apart use the same one."""
 
 Addresses = npt.NDArray[np.int64]
 Lanes = npt.NDArray[np.bool_]
@@ -73,8 +67,7 @@ def vmem_access(
     to_lds: bool = False,
 ) -> list[VmemAccess]:
     """One VmemAccess per row of `size` bytes per lane."""
-    names = ("vmem_least_clocks", "vmem_line_clocks", "vmem_tag_clocks", "vmem_path")
-    least, per_line, per_tag, path = (int(parameters[name]) for name in names)
+    least, per_line, path = (int(parameters[name]) for name in ("vmem_least_clocks", "vmem_line_clocks", "vmem_path"))
     first = addresses // LINE
     last = (addresses + size - 1) // LINE
     out = []
@@ -82,7 +75,5 @@ def vmem_access(
         lines = sorted({*first[row, on].tolist(), *last[row, on].tolist()})
         total = int(on.sum()) * size
         clocks = max(least, -(-total // path), per_line * len(lines))
-        if not store:
-            clocks = max(clocks, per_tag * max(Counter(line % TAG_BANKS for line in lines).values(), default=0))
         out.append(VmemAccess(clocks, tuple(lines), total, store, atomic, to_lds))
     return out

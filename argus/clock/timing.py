@@ -27,7 +27,11 @@ def _label() -> str:
     path = files("argus.clock").joinpath("validation.json")
     if not path.is_file():
         return f"simulated MI300X, model {MODEL_VERSION}, not yet validated"
-    found = json.loads(path.read_text(encoding="utf-8"))
+    return label(json.loads(path.read_text(encoding="utf-8")))
+
+
+def label(found: Mapping[str, Any]) -> str:
+    """The label for a summary of a validation."""
     median, worse = (100 * found["clock"][name] for name in ("median", "p90"))
     return (
         f"simulated MI300X, model {MODEL_VERSION}, validation error: median {median:.0f} %, "

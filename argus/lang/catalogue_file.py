@@ -280,7 +280,7 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "AG216",
         "no-grid",
         "`{kernel}` never says how many workgroups there are",
-        "block = ag.grid(ag.cdiv({size}, 256)) says how many and gives the number of this one; ag.grid(1) is a single one",
+        "block = ag.grid(ag.cdiv({size}, 256)) says how many and gives this one's number; ag.grid(1) is a single one",
         "A kernel on tensors whose size is open states its grid: without `ag.grid` there would be one workgroup, "
         "whatever the size. Kernels on tensors of fixed size may leave it out.",
     ),

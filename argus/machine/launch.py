@@ -53,7 +53,8 @@ class Options:
     """How to run a launch.
 
     checks       names of checks, or "all"; see `argus.machine.checks`.
-    schedule     order of waves, with `quantum` instructions per turn and a `seed`.
+    schedule     order of waves, with `quantum` instructions per turn and a `seed`; the JIT has an order of its own
+                 (`argus.machine.jit`) and ignores the three and `switch_after`.
     record       make an execution record.
     max_steps    wave instructions after which the launch is reported as not ending.
     switch_after instructions after which a workgroup that has not ended lets others run.
@@ -204,8 +205,8 @@ class Kernel:
         arena = Arena()
         code_base = self._map_code(arena)
         packed = pack_arguments(arena, info, args, offsets, shape, threads, lds)
-        kernarg = arena.allocate(max(len(packed.data), 1), "kernel arguments")
-        packet = arena.allocate(64, "dispatch packet")
+        kernarg = arena.allocate(max(len(packed.data), 1), "kernel arguments", internal=True)
+        packet = arena.allocate(64, "dispatch packet", internal=True)
         private = info.private_segment_fixed_size
         arena.write(kernarg, np.frombuffer(packed.data, np.uint8))
         header = dispatch_packet(shape, threads, private, lds_bytes, kernarg.start)
@@ -238,7 +239,7 @@ class Kernel:
     def _map_code(self, arena: Arena) -> int:
         """Copy the object's sections to device memory; returns the address of the code section."""
         end = max((s.address + len(s.data) for s in self.code.segments), default=len(self.code.text))
-        image = arena.allocate(max(end, self.code.text_address + len(self.code.text)), "code object")
+        image = arena.allocate(max(end, self.code.text_address + len(self.code.text)), "code object", internal=True)
         offset = image.start - arena.base
         for segment in self.code.segments:
             start = offset + segment.address

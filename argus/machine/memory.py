@@ -33,11 +33,12 @@ Offsets = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """`size` bytes at device address `start`."""
+    """`size` bytes at device address `start`; `internal` ones hold what the launch needs, not the user's data."""
 
     start: int
     size: int
     name: str
+    internal: bool = False
 
     @property
     def end(self) -> int:
@@ -73,7 +74,7 @@ class Arena:
         self.words: NDArray[np.uint32] = self.buffer.view(np.uint32)
         self.halves: NDArray[np.uint16] = self.buffer.view(np.uint16)
 
-    def allocate(self, size: int, name: str) -> Allocation:
+    def allocate(self, size: int, name: str, internal: bool = False) -> Allocation:
         """Reserve `size` zeroed bytes; the buffer may move, device addresses do not."""
         start = -(-self._top // ALIGN) * ALIGN
         self._top = start + size + GUARD
@@ -84,7 +85,7 @@ class Arena:
             self._view()
         self._starts.append(start)
         self._ends.append(start + size)
-        allocation = Allocation(self.base + start, size, name)
+        allocation = Allocation(self.base + start, size, name, internal)
         self.allocations.append(allocation)
         return allocation
 
@@ -103,8 +104,9 @@ class Arena:
         return self.allocations[k] if k >= 0 and offset + size <= self._ends[k] else None
 
     def nearest(self, address: int) -> Allocation | None:
-        """The allocation whose guard band, or one megabyte around it, holds the address; for messages."""
-        best = min(self.allocations, key=lambda a: max(a.start - address, address - a.end), default=None)
+        """The user's allocation whose guard band, or one megabyte around it, holds the address; for messages."""
+        known = (a for a in self.allocations if not a.internal)
+        best = min(known, key=lambda a: max(a.start - address, address - a.end), default=None)
         return best if best is not None and max(best.start - address, address - best.end) < 1 << 20 else None
 
     def offset(self, address: int, size: int) -> int:

@@ -17,13 +17,18 @@ The result is the interpreter's, bit for bit, because both run the same table, w
 * NaN results may carry other payloads: LLVM may exchange the operands of commutative operations.
 * The order in which waves and workgroups take turns is another one (each wave runs until it waits), so kernels with
   races, and float atomics from several waves to one address, may give other results; so does the interpreter with
-  another seed. With several threads the order of such atomics is not even the same twice.
+  another seed. `schedule`, `quantum`, `seed` and `switch_after` choose orders of the interpreter and change nothing
+  here: the waves of a workgroup run in order of their number, each until it ends, waits at a barrier, or has used its
+  time slice (about a million instructions), and a workgroup is put aside only when its slice is over. With one thread
+  (ARGUS_THREADS=1) that makes every launch repeatable; with several, workgroups run side by side, and the order of
+  float atomics between them is not the same twice.
 * s_memtime and s_memrealtime count other instructions (all of the thread's).
 * An eight-byte atomic that is not aligned to eight bytes is a fault here.
 * In the execution record an access that crosses the end of a buffer is one row of the lanes wholly inside; the
   interpreter adds rows for the dwords that fit.
 * A fault ends the launch at the wave's next back edge, barrier or end, not at the instruction; the report names the
-  instruction, but memory may already show what the wave did after it.
+  instruction, but memory may already show what the wave did after it. Of several faulting workgroups the earliest
+  started is reported, not counting those put aside after a time slice.
 
 Safety: every address is checked against the launch's allocations before it is used, LDS and private addresses against
 their sizes, registers at translation; every loop checks a budget; LLVM runs in child processes. Nothing a kernel does

@@ -146,6 +146,7 @@ def _define_note(module: Module) -> None:
             (Context.NOTE_LANE, "%lane"),
             (Context.NOTE_ADDRESS, "%address"),
             (Context.NOTE_WAVE, context_field(f, Context.FAULT_WAVE)),
+            (Context.NOTE_FINISHED, context_field(f, Context.FINISHED)),
         ):
             f.store("i64", value, f.at("%context", int(field)), 8)
     f.ret()

@@ -88,6 +88,7 @@ class Context(IntEnum):
     CODE_BASE = 184
     SOFFSET_COUNTS = 192
     PRIVATE = 200
+    NOTE_FINISHED = 240
 
 
 ADDRESSES = 256

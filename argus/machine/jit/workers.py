@@ -7,6 +7,9 @@ time inside `run_workgroups` with the GIL released. A workgroup that used up its
 registers and LDS, another one is started, and the suspended ones are advanced again in turn: a workgroup may wait for
 a later one and neither hangs. The number of suspended workgroups grows only while none of them finishes in a round.
 
+After a fault no further workgroups are started. Threads busy with later ones are stopped; threads busy with earlier
+ones go on to the end of their chunk, so the fault of the earliest workgroup is reported, whatever the threads' pace.
+
 Python's main thread only waits, so Ctrl-C arrives; it asks the threads to stop at their next time slice.
 """
 
@@ -14,7 +17,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -76,9 +79,11 @@ class StartState:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """The first fault of a thread, or its first access outside the LDS; `resume` is the wave's resume point."""
+    """The first fault of a thread, or its first access outside the LDS; `resume` is the wave's resume point,
+    `position` the workgroup's place in the order in which they are started."""
 
     fault: Fault
+    position: int
     workgroup: int
     wave: int
     lane: int
@@ -113,6 +118,7 @@ class Workspace:
         self._lds, self.lds = _aligned(max(start.lds_bytes, 4))
         self.status = np.zeros(STATUS_WAVES + start.waves, np.int32)
         self.workgroup = -1
+        self.position = -1
 
     def resume_point(self, wave: int) -> int:
         """Where a wave would go on (0: at the entry)."""
@@ -129,12 +135,18 @@ class Work:
         self._chunk = max(1, min(64, len(numbers) // (8 * threads)))
         self._lock = threading.Lock()
 
-    def take(self, most: int | None = None) -> NDArray[np.int64]:
+    def take(self, most: int | None = None) -> tuple[int, NDArray[np.int64]]:
+        """(position of the first, the next workgroups to be started)."""
         with self._lock:
-            count = self._chunk if most is None else most
-            taken = self._numbers[self._next : self._next + count]
+            first, count = self._next, self._chunk if most is None else most
+            taken = self._numbers[first : first + count]
             self._next += len(taken)
-        return taken
+        return first, taken
+
+    def close(self) -> None:
+        """Nothing more is to be started."""
+        with self._lock:
+            self._next = len(self._numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +173,7 @@ class Runner(threading.Thread):
         first = self.context_address - self._memory.ctypes.data
         self.context = self._memory[first : first + 256].view(np.int64)
         self.outcome = Outcome()
+        self.position = -1
         self.error: BaseException | None = None
         self._recorder = None if limits.trace is None else Recorder(limits.trace)
         self._trace = np.zeros(0 if limits.trace is None else TRACE_BYTES // 8, np.int64)
@@ -195,14 +208,15 @@ class Runner(threading.Thread):
         suspended: deque[Workspace] = deque()
         workspace = Workspace(self.start_state)
         while self._going():
-            taken = self.work.take(None if self._recorder is None else 1)
+            first, taken = self.work.take(None if self._recorder is None else 1)
             if len(taken) == 0:
                 break
+            self.position = first
             while len(taken) and self._going():
-                reason = self._start(workspace, taken)
+                reason = self._start(workspace, first, taken)
                 done = self._get(Context.FINISHED)
                 self.outcome.finished += done
-                taken = taken[done + 1 :]
+                first, taken = first + done + 1, taken[done + 1 :]
                 if reason == Exit.SLICE:
                     suspended.append(workspace)
                     workspace = self._revisit(suspended)
@@ -242,12 +256,16 @@ class Runner(threading.Thread):
             self._put(Context.TRACE, self._trace.ctypes.data)
             self._put(Context.TRACE_END, self._trace.ctypes.data + self._trace.nbytes)
 
-    def _start(self, workspace: Workspace, numbers: NDArray[np.int64]) -> Exit:
+    def _start(self, workspace: Workspace, first: int, numbers: NDArray[np.int64]) -> Exit:
         self._use(workspace)
         ids = np.ascontiguousarray(numbers)
         pointers = (self.context_address, self.launch, workspace.waves, workspace.status.ctypes.data)
         reason = Exit(self.loaded.run_workgroups(*pointers, ids.ctypes.data, len(ids)))
-        workspace.workgroup = int(ids[min(self._get(Context.FINISHED), len(ids) - 1)])
+        at = min(self._get(Context.FINISHED), len(ids) - 1)
+        workspace.position, workspace.workgroup = first + at, int(ids[at])
+        if self.outcome.outside_lds is None and self._get(Context.NOTE_PC) >= 0:
+            at = self._get(Context.NOTE_FINISHED)
+            self.outcome.outside_lds = self._note(first + at, int(ids[at]))
         return self._after(workspace, reason)
 
     def _advance(self, workspace: Workspace) -> Exit:
@@ -263,16 +281,18 @@ class Runner(threading.Thread):
                 return self._advance(workspace)
         if reason == Exit.FAULT:
             self.outcome.fault = self._fault(workspace)
+            self.work.close()
         elif reason == Exit.STOPPED:
             self.outcome.stopped = True
         if self.outcome.outside_lds is None and self._get(Context.NOTE_PC) >= 0:
-            self.outcome.outside_lds = self._note(workspace)
+            self.outcome.outside_lds = self._note(workspace.position, workspace.workgroup)
         return reason
 
     def _fault(self, workspace: Workspace) -> Trouble:
         wave = self._get(Context.FAULT_WAVE)
         return Trouble(
             fault=Fault(self._get(Context.FAULT)),
+            position=workspace.position,
             workgroup=workspace.workgroup,
             wave=wave,
             lane=self._get(Context.FAULT_LANE),
@@ -281,10 +301,11 @@ class Runner(threading.Thread):
             resume=workspace.resume_point(wave),
         )
 
-    def _note(self, workspace: Workspace) -> Trouble:
+    def _note(self, position: int, workgroup: int) -> Trouble:
         return Trouble(
             fault=Fault.NONE,
-            workgroup=workspace.workgroup,
+            position=position,
+            workgroup=workgroup,
             wave=self._get(Context.NOTE_WAVE),
             lane=self._get(Context.NOTE_LANE),
             pc=self._get(Context.NOTE_PC),
@@ -339,8 +360,11 @@ def run(loaded: Loaded, memory: Memory, start: StartState, numbers: NDArray[np.i
             while runner.is_alive():
                 runner.join(0.2)
                 _report(limits, runners)
-                if any(r.outcome.fault is not None or r.error is not None for r in runners):
+                if any(r.error is not None for r in runners):
                     _stop(runners)
+                fault = _earliest(r.outcome.fault for r in runners)
+                if fault is not None:
+                    _stop([r for r in runners if r.position > fault.position])
     except KeyboardInterrupt:
         _stop(runners)
         for runner in runners:
@@ -360,6 +384,10 @@ def _stop(runners: Sequence[Runner]) -> None:
         runner.request_stop()
 
 
+def _earliest(found: Iterable[Trouble | None]) -> Trouble | None:
+    return min((t for t in found if t is not None), key=lambda t: t.position, default=None)
+
+
 def _joined(runners: Sequence[Runner]) -> Outcome:
     total = Outcome()
     for runner in runners:
@@ -367,7 +395,7 @@ def _joined(runners: Sequence[Runner]) -> Outcome:
             raise runner.error
         total.steps += runner.outcome.steps
         total.finished += runner.outcome.finished
-        total.fault = total.fault or runner.outcome.fault
-        total.outside_lds = total.outside_lds or runner.outcome.outside_lds
         total.waves.update(runner.outcome.waves)
+    total.fault = _earliest(runner.outcome.fault for runner in runners)
+    total.outside_lds = _earliest(runner.outcome.outside_lds for runner in runners)
     return total

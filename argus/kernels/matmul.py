@@ -123,9 +123,9 @@ def product(A, B, bm, bn, first, steps, K):
     def fetch(kt):
         return load(A, A_T, MOVE_A, BM, bm * BM, kt, last), load(B, B_T, MOVE_B, BN, bn * BN, kt, last)
 
-    def write(ra, rb, stage=0):
-        keep(sA[stage], ra, A_T, BM)
-        keep(sB[stage], rb, B_T, BN)
+    def write(parts, stage=0):
+        keep(sA[stage], parts[0], A_T, BM)
+        keep(sB[stage], parts[1], B_T, BN)
 
     def read_a(ks, stage=0):
         return [sA[stage].load(FRAG, row=INST * (TM * wm + i), k=KF * ks, width=16) for i in range(TM)]
@@ -138,20 +138,18 @@ def product(A, B, bm, bn, first, steps, K):
             for j, i in ag.unroll(TN, TM):
                 acc[i, j] = ag.mfma(b[j][h], a[i][h], acc[i, j])
 
-    ra, rb = fetch(first)
-    write(ra, rb)
+    write(fetch(first))
     ahead = [fetch(first + 1 + d) for d in range(DEPTH)]
     ag.barrier()
     a0, b0 = read_a(0), read_b(0)
     for turn in ag.range(steps // DEPTH if DEPTH > 1 else steps - 1):
         for d in range(DEPTH):
-            ra, rb = ahead[d]
             coming = first + turn * DEPTH + d + 1 + DEPTH
             if STAGES == 2:
                 with ag.schedule(mfma=1, ds_read=1, ds_write=1, buffer_load=1):
                     a = [a0, *[read_a(ks, d % 2) for ks in range(1, FRAGS)]]
                     b = [b0, *[read_b(ks, d % 2) for ks in range(1, FRAGS)]]
-                    write(ra, rb, (d + 1) % 2)
+                    write(ahead[d], (d + 1) % 2)
                     ahead[d] = fetch(coming)
                     for ks in range(FRAGS - 1):
                         multiply(a[ks], b[ks])
@@ -168,7 +166,7 @@ def product(A, B, bm, bn, first, steps, K):
                     multiply(a1, b1)
                 ag.barrier()  # this step has been read
                 with ag.schedule(mfma=2, ds_write=1, buffer_load=1):
-                    write(ra, rb)
+                    write(ahead[d])
                     ahead[d] = fetch(coming)
                     multiply(a2, b2)
                 ag.barrier()  # the next one is there
@@ -181,7 +179,7 @@ def product(A, B, bm, bn, first, steps, K):
                     multiply(a0, b0)
                 ag.barrier()
                 with ag.schedule(mfma=4, ds_write=1, buffer_load=1):
-                    write(ra, rb)
+                    write(ahead[d])
                     ahead[d] = fetch(coming)
                     multiply(a1, b1, (0,))
                 ag.barrier()

@@ -268,7 +268,8 @@ class Violation:
 
     `elapsed` counts in a busy matrix core: two matrix instructions are issued at least the passes of the first apart,
     so a read behind three 4-pass instructions has 8 wait states from the first of them, although only two stand
-    between.
+    between. `jumped`: a taken branch lies between. It counts as one wait state, as LLVM counts it, but takes the
+    hardware longer (how long is not published), and shipped attention kernels of AITER rely on that.
     """
 
     first: Inst
@@ -276,6 +277,7 @@ class Violation:
     states: int
     elapsed: int
     rule: Rule
+    jumped: bool = False
 
     @property
     def missing(self) -> int:
@@ -284,20 +286,21 @@ class Violation:
     @property
     def certain(self) -> bool:
         """Whether it is too close by what AMD's own assembly keeps, too; else it is only closer than LLVM puts it."""
-        return self.elapsed < (self.rule.states if self.rule.kept < 0 else self.rule.kept)
+        return not self.jumped and self.elapsed < (self.rule.states if self.rule.kept < 0 else self.rule.kept)
 
 
 _FALL = ("s_branch", "s_endpgm", "s_setpc_b64", "s_swappc_b64", "s_endpgm_saved")
 
 
-def _predecessors(insts: Sequence[Inst]) -> list[list[int]]:
+def _predecessors(insts: Sequence[Inst]) -> list[list[tuple[int, bool]]]:
+    """Of each instruction: those that may run before it, and whether by a taken branch."""
     at = {inst.pc: k for k, inst in enumerate(insts)}
-    before: list[list[int]] = [[] for _ in insts]
+    before: list[list[tuple[int, bool]]] = [[] for _ in insts]
     for k, inst in enumerate(insts):
         if inst.op not in _FALL and inst.pc + inst.size in at:
-            before[at[inst.pc + inst.size]].append(k)
+            before[at[inst.pc + inst.size]].append((k, False))
         if inst.target is not None and inst.target in at:
-            before[at[inst.target]].append(k)
+            before[at[inst.target]].append((k, True))
     return before
 
 
@@ -319,14 +322,14 @@ def violations(insts: Sequence[Inst]) -> list[Violation]:
     for k, second in enumerate(insts):
         if kinds[k] == "other" and not second.op.startswith("s_getreg"):
             continue
-        best: dict[int, int] = {}
+        best: dict[tuple[int, bool], int] = {}
         core = 0 if kinds[k] == "mfma" else -1
-        work = [(p, 0, 0, core) for p in before[k]]
+        work = [(p, jump, 0, 0, core) for p, jump in before[k]]
         while work:
-            j, states, elapsed, core = work.pop()
-            if states >= REACH or best.get(j, REACH + 1) <= states:
+            j, jumped, states, elapsed, core = work.pop()
+            if states >= REACH or best.get((j, jumped), REACH + 1) <= states:
                 continue
-            best[j] = states
+            best[j, jumped] = states
             first = insts[j]
             if kinds[j] == "mfma":
                 if core >= 0:
@@ -336,8 +339,10 @@ def violations(insts: Sequence[Inst]) -> list[Violation]:
             if states < reach[kinds[j]] and (not by_register or _related(uses[j], uses[k])):
                 rule = required(first, second)
                 known = found.get((j, k))
-                if rule is not None and states < rule.states and (known is None or states < known.states):
-                    found[j, k] = Violation(first, second, states, elapsed, rule)
+                if rule is not None and states < rule.states:
+                    new = Violation(first, second, states, elapsed, rule, jumped)
+                    if known is None or (known.jumped, known.states) > (jumped, states):
+                        found[j, k] = new
             here = wait_states(first)
-            work.extend((p, states + here, elapsed + here, core) for p in before[j])
+            work.extend((p, jumped or jump, states + here, elapsed + here, core) for p, jump in before[j])
     return list(found.values())

@@ -102,7 +102,9 @@ def test_paths_through_branches_and_loops() -> None:
     mfma = "v_mfma_f32_16x16x16_bf16 v[4:7], v[0:1], v[2:3], 0\n"
     body = mfma + "s_cbranch_scc1 L_x\ns_nop 7\nL_x:\nv_mov_b32 v20, v4\n"
     (found,) = check(body)
-    assert found.states == 1
+    assert (found.states, found.jumped, found.certain) == (1, True, False)
+    (found,) = check(body.replace("s_nop 7", "s_nop 1"))
+    assert (found.states, found.jumped, found.certain) == (3, False, True)
     loop = "L_top:\nv_mov_b32 v20, v4\ns_nop 7\n" + mfma + "s_cbranch_scc1 L_top\n"
     (found,) = check(loop)
     assert found.second.pc == 0

@@ -3,7 +3,8 @@
     python -m tests.compile.counts
 
 Static counts of the loop with the most matrix instructions, per wave and iteration, read from the code objects with
-the project's own decoder; where a loop has several paths, our longest and Triton's shortest. Triton's rows need the
+the project's own decoder; where a loop has several paths, our longest and Triton's shortest (the masked path of our
+causal loop is taken in the last steps only). Triton's rows need the
 `triton` package; it compiles for gfx942 without a GPU.
 """
 
@@ -18,9 +19,12 @@ from argus.compile import compile_kernel
 from argus.compile.decoded import Decoded, decode
 from argus.gfx942.mfma import MFMA
 from argus.gfx942.waits import decode as decode_wait
+from argus.ir.kernel import KnobValue
 from argus.lang import read
 from tests.compile.pipelined import Pipelined
 
+PASS, PER_MATRIX = 32, 64
+"""Clocks of a 32x32x8 matrix instruction; `per 64M` is the loop's length for 64 of them (2048 clocks of work)."""
 ROOT = Path(__file__).parents[2]
 COLUMNS = (
     "mfma", "valu", "trans", "accmov", "ds_read", "ds_write", "exchange", "load", "salu", "wait", "barrier", "nop",
@@ -36,7 +40,9 @@ def row(name: str, code: Decoded, longest: bool) -> str:
     counts = Counter(code.kinds[n] for n in inside)
     clocks = sum(MFMA[code.insts[n].op].cycles for n in inside if code.insts[n].op in MFMA)
     waits = [decode_wait(code.insts[n].operands[0].value).vm for n in inside if code.insts[n].op == "s_waitcnt"]
-    numbers = [code.metadata[".vgpr_count"], code.metadata[".vgpr_spill_count"], last - first + 1, clocks]
+    length = last - first + 1
+    share = round(length * PER_MATRIX / (clocks // PASS)) if clocks else 0
+    numbers = [code.metadata[".vgpr_count"], code.metadata[".vgpr_spill_count"], length, share, clocks]
     cells = [*map(str, numbers), *(str(counts[c]) for c in COLUMNS), str(min(waits, default=63))]
     return f"{name:<44}" + "".join(f"{cell:>9}" for cell in cells)
 
@@ -50,9 +56,16 @@ def ours() -> Iterator[tuple[str, Decoded]]:
     }
     for name, form in forms.items():
         yield name, decode(compile_kernel(form.kernel()).object, "gemm256")
-    for path in ("argus/kernels/gemm.py", "tests/lang/programs/attention.py"):
-        kernel = read(str(ROOT / path), None, None, None)
-        yield f"{path.rpartition('/')[2]} as written", decode(compile_kernel(kernel).object, kernel.name)
+    files: list[tuple[str, str, dict[str, KnobValue]]] = [
+        ("gemm.py", "argus/kernels/gemm.py", {}),
+        ("attention.py 256x64, D 128, 8 waves, RNE", "argus/kernels/attention.py", {}),
+        ("attention.py, P truncated", "argus/kernels/attention.py", {"ROUND": "rtz"}),
+        ("attention.py, causal, RNE", "argus/kernels/attention.py", {"causal": True}),
+        ("attention.py, D 64", "argus/kernels/attention.py", {"D": 64}),
+    ]
+    for name, path, knobs in files:
+        kernel = read(str(ROOT / path), knobs, None, None)
+        yield name, decode(compile_kernel(kernel).object, kernel.name)
 
 
 def tritons() -> Iterator[tuple[str, Decoded]]:
@@ -65,7 +78,7 @@ def tritons() -> Iterator[tuple[str, Decoded]]:
 
 
 def main() -> None:
-    head = ("regs", "spills", "insts", "clocks", *COLUMNS, "vmcnt>=")
+    head = ("regs", "spills", "insts", "per 64M", "clocks", *COLUMNS, "vmcnt>=")
     print(f"{'loop with the most matrix instructions':<44}" + "".join(f"{column:>9}" for column in head))
     for name, code in ours():
         print(row(name, code, longest=True))

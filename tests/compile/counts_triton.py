@@ -67,7 +67,7 @@ def compiled() -> Iterator[tuple[str, str, bytes]]:
         code = _compile(matmul, matrix, tile, aligned, num_warps=waves, num_stages=2, matrix_instr_nonkdim=size)
         yield f"Triton GEMM 256x256x64, {waves} waves, {size}x{size}", "matmul", code
     flash = dict.fromkeys("qkvo", "*bf16") | {"N": "i32", "scale": "fp32"}
-    code = _compile(
-        attention, flash, {"D": 128, "BM": 128, "BN": 64}, ("q", "k", "v", "o", "N"), num_warps=4, num_stages=2
-    )
-    yield "Triton attention 128x64, D 128, 4 waves", "attention", code
+    for rows, waves in ((128, 4), (256, 8)):
+        tile = {"D": 128, "BM": rows, "BN": 64}
+        code = _compile(attention, flash, tile, ("q", "k", "v", "o", "N"), num_warps=waves, num_stages=2)
+        yield f"Triton attention {rows}x64, D 128, {waves} waves", "attention", code

@@ -23,6 +23,27 @@ HERE = Path(__file__).parent
 SMALL = ["transpose", "rmsnorm", "softmax", "paged", "scan", "quantise", "depthwise", "routing", "rotary"]
 SEEDS = [(HERE / "programs" / f"{n}.py").read_text() for n in SMALL]
 SEEDS += [p.read_text() for p in sorted((HERE.parent / "errors").glob("AG*.py")) if not p.name.startswith("AG101")]
+NAMED = """import argus as ag
+from argus import bf16, f32, i32
+ROW = ag.Owner(lane=64, e=4, n="lane*4 + e")
+WORDS = ag.Owner(lane=64, e=8, n="lane*8 + e")
+
+@ag.kernel(threads=64, requires="N % 8 == 0", policy=dict(waves_per_simd=2, agpr=True))
+def named(X: ag.In["M N", f32, "sX 1"], Y: ag.Out["M N", f32, "sY 1"], b: ag.InOut["N", f32]):
+    row = ag.grid(M)
+    x = X[row].load(ROW, width=16)
+    low = ag.v_med3_f32(x, -1.0, 1.0)
+    left = ag.v_mov_b32_dpp(low, row_shr=1, bound_ctrl=True)
+    total, carry = ag.v_add_co_u32(x.bitcast(i32), 7)
+    halves = ag.v_cvt_pkrtz_f16_f32(low, left).bitcast(bf16).held_as(WORDS)
+    packed = ag.v_cvt_pk_fp8_f32(low, left, ag.v_bfe_u32(total, 3, 8), word=1)
+    Y[row].store(ag.v_pk_add_f32(low, ag.v_cndmask_b32(left, low, carry)), width=16)
+    ag.s_sleep(2)
+    b[ag.lane()].atomic_max(ag.v_readlane_b32(x, lane=3)[0].without())
+    buffers = [ag.shared(ag.Layout(n=(256, 4)), f32) for _ in range(2)]
+    buffers[1].store(ag.ds_swizzle_b32(x, pattern=1055), width=16)
+"""
+SEEDS += [NAMED] * 12
 LARGE = [(HERE / "programs" / f"{n}.py").read_text() for n in ("attention", "moe", "splitk")]
 NAME = re.compile(r"\b[A-Za-z]\w*\b")
 CASES = int(os.environ.get("ARGUS_FUZZ", "2000"))

@@ -242,7 +242,7 @@ FAMILIES = (
     Family(
         "splitk",
         _sizes("M N K", (32, 32, 64), (64, 32, 96), (32, 32, 48)),
-        lambda a: {"C": _product(a)},
+        lambda a: {"C": a["C"] + _product(a)},
         (
             ("right", "consecutive shares"),
             ("wrong", "shares overlap by one step"),

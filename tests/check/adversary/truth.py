@@ -20,7 +20,7 @@ def inputs(kernel: Kernel, sizes: Mapping[str, int], seed: int = 5) -> dict[str,
     made: dict[str, Any] = {}
     for t in kernel.tensors:
         shape = extents(t, sizes)
-        if not t.read or t.name in ("C", "w"):
+        if not t.read:
             continue
         if t.name == "table":
             made[t.name] = dice.integers(0, sizes["P"], shape).astype(np.int32)

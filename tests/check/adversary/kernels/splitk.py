@@ -1,4 +1,4 @@
-"""K shared between workgroups that add their parts to C with atomics. C is zero before."""
+"""K shared between workgroups that add their parts to C with atomics."""
 
 import argus as ag
 from argus import bf16, f32
@@ -15,7 +15,7 @@ SPLITS = 2
     requires="M % 32 == 0 and N % 32 == 0 and K >= 32 and K % 16 == 0"
     if CASE in (2, 4)
     else "M % 32 == 0 and N % 32 == 0 and K >= 32 and K % 32 == 0",
-    computes="C[m, n] = sum(A[m, k] * B[n, k], k)",
+    computes="C[m, n] = C[m, n] + sum(A[m, k] * B[n, k], k)",
     example=dict(M=32, N=32, K=64),
 )
 def splitk(A: ag.In["M K", bf16], B: ag.In["N K", bf16], C: ag.InOut["M N", f32]):

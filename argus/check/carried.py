@@ -229,4 +229,3 @@ def free_choice(tables: Tables, shape: Shape, later: Record, first: Record) -> b
     if isinstance(atom, Carried):
         return atom.loop == shape.op.id and atom.counter is shape.counter and _floor(tables, first)
     return later.term != UNKNOWN and at_first(tables, shape, later.term) == first.term
-

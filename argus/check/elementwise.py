@@ -214,9 +214,7 @@ def _opaque(fn: str, record: Record, tables: Tables) -> Record:
     return replace(record, label=label, expr=None, term=tables.terms.apply(fn, (record.term,)))
 
 
-def retyped(
-    case: Case, source: tuple[str, int], target: tuple[str, int], count: int, tables: Tables, op: int
-) -> Case:
+def retyped(case: Case, source: tuple[str, int], target: tuple[str, int], count: int, tables: Tables, op: int) -> Case:
     """A bit cast: equal widths keep everything, pieces of elements are tracked when they are cut or put together."""
     (source_kind, source_bits), (target_kind, target_bits) = source, target
     if source_bits == target_bits:

@@ -35,9 +35,7 @@ State = list[Tags]
 """Tags of the carried values, then of LDS."""
 
 
-def first_guess(
-    flow: Flow, shape: Shape, start: State, out: State, slots: Iterable[int]
-) -> dict[int, Tags]:
+def first_guess(flow: Flow, shape: Shape, start: State, out: State, slots: Iterable[int]) -> dict[int, Tags]:
     grown = growth(flow.tables, shape, start, out)
     return {n: _slot_guess(flow, grown, start, out, n) for n in slots}
 
@@ -310,9 +308,7 @@ def _vague(flow: Flow, shape: Shape, first: list[Case], later: Case) -> Case:
     return Case(later.guard, record, later.offset, later.site)
 
 
-def next_guess(
-    flow: Flow, shape: Shape, start: State, out: State, slots: Iterable[int]
-) -> dict[int, Tags]:
+def next_guess(flow: Flow, shape: Shape, start: State, out: State, slots: Iterable[int]) -> dict[int, Tags]:
     result: dict[int, Tags] = {}
     inside = _inside(flow, shape)
     for n in slots:

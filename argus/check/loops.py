@@ -255,9 +255,7 @@ def _round(flow: Flow, shape: Shape, head: State, only: frozenset[int] | None = 
 # -- proving -----------------------------------------------------------------------------------------------------------
 
 
-def _step_fails(
-    flow: Flow, shape: Shape, head: State, out: State, slots: Iterable[int] | None = None
-) -> list[int]:
+def _step_fails(flow: Flow, shape: Shape, head: State, out: State, slots: Iterable[int] | None = None) -> list[int]:
     """Slots whose state after an iteration is not the guess for the next one."""
     again = tuple(f.subst(shape.next) for f in shape.facts(0))
     facts = (*flow.facts, *shape.facts(0), *(shape.facts(shape.period - 1)), *again)

@@ -38,7 +38,8 @@ def meaning(kernel: Kernel, spec: Spec, tables: Tables) -> int:
     statement = ast.parse(kernel.computes.strip()).body[0]
     assert isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript)
     inside = statement.targets[0].slice
-    names = [part.id for part in (inside.elts if isinstance(inside, ast.Tuple) else [inside]) if _is_name(part)]
+    parts = inside.elts if isinstance(inside, ast.Tuple) else [inside]
+    names = [part.id for part in parts if isinstance(part, ast.Name)]
     scope = {axis: names[position] for axis, position in sorted((spec.placed | spec.partly).items())}
     term = _Reader(kernel, tables).visit(statement.value, scope)
     if term == UNKNOWN:
@@ -177,7 +178,3 @@ class _Reader:
                 return self._index(left, scope) * self._index(right, scope)
             case _:
                 raise Unreadable(f"`{ast.unparse(node)}` in a condition is not an index expression")
-
-
-def _is_name(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name)

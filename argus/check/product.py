@@ -69,7 +69,7 @@ def multiply(
         return Product(
             Case(c.guard, np.full(shape, number, np.int32), np.zeros_like(c.offset), nobody(shape)), mismatches
         )
-    offset = pairing.offset + base * pairing.known
+    offset = (pairing.offset + base * pairing.known).astype(np.int32)
     _check_accumulator(lane_maps(inst), c, pairing.rests, offset, tables, mismatches)
     record = _records(pairing, c, base, tables, not mismatches)
     return Product(Case(c.guard, record, offset, nobody(record.shape)), mismatches)
@@ -83,9 +83,7 @@ def nobody(shape: tuple[int, ...]) -> NDArray[np.int64]:
     return sites
 
 
-def _pairing(
-    inst: str, a: Case, b: Case, tables: Tables, equal: Equal | None, contract: frozenset[int]
-) -> Pairing:
+def _pairing(inst: str, a: Case, b: Case, tables: Tables, equal: Equal | None, contract: frozenset[int]) -> Pairing:
     key = (
         inst, equal is None, a.record.tobytes(), a.offset.tobytes(), b.record.tobytes(), b.offset.tobytes(),
     )  # fmt: skip
@@ -192,9 +190,7 @@ def _check_accumulator(
             mismatches.append(Mismatch("unknown", -1, 0, 0, 0, 0, 0, why=why))
 
 
-def _records(
-    pairing: Pairing, c: Case, base: NDArray[np.int32], tables: Tables, matching: bool
-) -> NDArray[np.int32]:
+def _records(pairing: Pairing, c: Case, base: NDArray[np.int32], tables: Tables, matching: bool) -> NDArray[np.int32]:
     flat = c.record.reshape(-1)
     group, first = pairing.group, list(pairing.first)
     of_group = list(range(len(first)))

@@ -88,7 +88,9 @@ class Reduced(Rule):
             active = np.broadcast_to(place.active[..., None], case.record.shape)
             for number in np.unique(case.record[active]):
                 for axis in sorted(tables[int(number)].statistics):
-                    gap = Gap(-1, f"a reduction over {tables.axis_names[axis]} went into it that is not proved complete")
+                    gap = Gap(
+                        -1, f"a reduction over {tables.axis_names[axis]} went into it that is not proved complete"
+                    )
                     self.found.add(op, place.facts, [gap] if self._open(place, case, int(number), axis) else [])
 
     def _open(self, place: Place, case: Case, number: int, axis: int) -> bool:

@@ -1,6 +1,6 @@
 """Terms as text for people, in the notation of specifications.
 
-    X[M, N] * exp2(...) / sum(exp2(...), N)        an axis stands for the element's own coordinate on it
+X[M, N] * exp2(...) / sum(exp2(...), N)        an axis stands for the element's own coordinate on it
 """
 
 from __future__ import annotations

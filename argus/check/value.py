@@ -11,6 +11,7 @@ division of zero by zero are not covered, except that an exponential is only tak
 
 A refutation is a small launch with random inputs, executed by the interpreter, whose result is far from the
 specification evaluated in float64: further than a quarter of the value, since intermediate results may be narrow types.
+What comes from a tensor that the kernel also stores to has no term; `fresh` is never proved there, and this rule silent.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from argus.check.termtext import shown
 from argus.ir import interp, ops
 from argus.ir.interp.numbers import numpy_dtype
 from argus.ir.kernel import Kernel
-from argus.ir.ops import Access
+from argus.ir.ops import Access, Tensor
 from argus.ir.types import Span
 from argus.layout.expr import Expr, ExprError
 from argus.tasks.spec import SpecError, evaluate, parse
@@ -44,6 +45,7 @@ FAR = 0.25
 WIDE = 8.0
 MOST = 1 << 18
 """Elements of all tensors in a launch that is tried."""
+OVERWRITTEN = "what is stored comes from a tensor that the kernel also stores to"
 ADVICE = "compare the result of a run with the specification: argus run"
 Facts = tuple[Expr, ...]
 
@@ -60,6 +62,7 @@ class Valued(Rule):
         self.judge = Judge(flow)
         self.goal = UNKNOWN
         self.unread = ""
+        self.overwritten = _overwritten(flow.kernel)
         self.inside: Facts = ()
         if self.spec is None:
             return
@@ -110,7 +113,7 @@ class Valued(Rule):
         if record.kind in ("lost", "unwritten"):
             return record.why or "it comes from LDS that was never written"
         if record.term == UNKNOWN or record.part != (0, 1):
-            return "what is stored was computed in a way that is not followed"
+            return OVERWRITTEN if self.overwritten else "what is stored was computed in a way that is not followed"
         general = (*self.inside, *place.facts, case.guard)
         term = self.judge.resolved(record.term, general)
         if term != self.goal:
@@ -121,7 +124,11 @@ class Valued(Rule):
         return f"what is stored is `{shown(term, tables)}`, the specification says `{shown(self.goal, tables)}`"
 
     def verdicts(self, flow: Flow) -> list[Verdict]:
-        return [self._verdict(flow, span) for span in self.found.spans()]
+        return [self._verdict(flow, span) for span in self.found.spans() if not self._left_to_fresh(span)]
+
+    def _left_to_fresh(self, span: Span) -> bool:
+        failures = {f for entry in self.found.at(span) for f in entry.failures}
+        return failures == {OVERWRITTEN}
 
     def _verdict(self, flow: Flow, span: Span) -> Verdict:
         entries = self.found.at(span)
@@ -134,6 +141,14 @@ class Valued(Rule):
         if example is not None:
             return Verdict("value", "refuted", span, first.op.id, "interpreter", counterexample=example)
         return Verdict("value", "unknown", span, first.op.id, "terms+z3", reason=failures[0], help=ADVICE)
+
+
+def _overwritten(kernel: Kernel) -> bool:
+    """A tensor is both loaded and stored to: `fresh`, which is then not proved, speaks about what is loaded."""
+    body = list(ops.walk(kernel.body))
+    loaded = {op.access.memory for op in body if isinstance(op, ops.Load | ops.CopyToLds)}
+    stored = {op.access.memory for op in body if isinstance(op, ops.Store | ops.Atomic)}
+    return any(isinstance(memory, Tensor) for memory in loaded & stored)
 
 
 def counterexample(flow: Flow, span: Span, op: int) -> Counterexample | None:

@@ -61,11 +61,11 @@ WRONG = {
 }
 
 ATTENTION = {
-    "accumulator is not rescaled": ("        o *= keep\n", ""),
     "stale maximum": ("ag.exp2(s - new), ag", "ag.exp2(s - top), ag"),
     "mask one too far": ("s.Sk <= s.Sq", "s.Sk <= s.Sq + 1"),
 }
 ATTENTION_MORE = {
+    "accumulator is not rescaled": ("        o *= keep\n", ""),
     "sum is not rescaled": ("den * keep + p", "den + p"),
     "mask without the diagonal": ("s.Sk <= s.Sq", "s.Sk < s.Sq"),
     "maximum is not kept": ("        top = new\n", ""),

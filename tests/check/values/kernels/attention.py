@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Flash attention forward, bf16, head dimension 128: 128 query rows per workgroup, 32 per wave, 64 keys per step.
 
 A wave keeps its queries in registers. Keys and values go through a ring of two LDS slots, so one barrier per step is

@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """RMSNorm with one workgroup of four waves per row: partial sums meet in LDS."""
 
 import argus as ag

@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Long rows: a wave walks a row in tiles of 256."""
 
 import argus as ag

@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """z = x + y * a, elementwise with a number."""
 
 import argus as ag

@@ -30,6 +30,7 @@ from argus.tasks.task import Task
 
 BETTER = 0.995
 SECOND_PARENT = 0.2
+FIRST_GAIN = 1.0  # log2, for a candidate that passes where its parent has no time
 
 Planner = Literal["bandit", "random"]
 
@@ -219,7 +220,9 @@ def _learn(state: State, proposed: Proposed, judgement: Judgement) -> Candidate:
     parent = proposed.parent
     worth = reward(parent.judgement, judgement)
     took, before = microseconds(judgement), parent.microseconds
-    gain = math.log2(before / took) if math.isfinite(took) and math.isfinite(before) else None
+    gain = None
+    if math.isfinite(took):
+        gain = math.log2(before / took) if math.isfinite(before) else FIRST_GAIN
     wrong = len({v.rule for v in judgement.violations})
     key = (state.task.family, bottleneck(parent.judgement), proposed.technique.split(" ", 1)[0])
     state.policy.learn(key, gain, wrong)

@@ -9,7 +9,8 @@
 becomes the expression it accumulates, and elements past the row's end get the neutral element of each reduction:
 
     x = X[row].load(ROW, width=16, guard="shape").to(f32)
-    best = ag.where(x.n < N, x, -inf).max("n")
+    x = ag.where(x.n < N, x, -inf)
+    best = x.max("n")
 
 `row_block` gives every wave of a workgroup its own row, `row_waves` gives a row to all waves of a workgroup.
 """
@@ -200,6 +201,7 @@ def row_resident(source: Source, params: Mapping[str, object]) -> None:
     if given is not None:
         given.value = new
     source.define_first(f"WIDEST = {params['widest']}")
+    divisible(source, {size: "PER_LANE"})
     requires = keyword(source.decorator, "requires")
     old = f"{requires.value!s} and " if isinstance(requires, ast.Constant) else ""
     set_keyword(source.decorator, "requires", ast.Constant(f"{old}{size} <= WIDEST"))
@@ -248,9 +250,13 @@ def _accumulation(node: ast.stmt) -> tuple[str, str, ast.expr] | None:
 
 
 def _reduce(source: Source, held: Mapping[str, tuple[str, ast.expr]], size: str, axis: str) -> None:
-    """Reductions of accumulators become reductions of what was accumulated, masked past the row's end."""
+    """Reductions of accumulators become reductions of what was accumulated, neutral past the row's end.
+
+    A tile whose maximum is taken is masked as a whole; the exponentials of what is masked so are zeros in a sum.
+    """
     done: set[str] = set()
-    for node in ast.walk(source.function):
+    masks: dict[str, str] = {}
+    for node in [n for s in source.body for n in ast.walk(s)]:
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
@@ -264,11 +270,20 @@ def _reduce(source: Source, held: Mapping[str, tuple[str, ast.expr]], size: str,
             tile = next((n for n in sorted(names(value)) if _is_loaded(source, n)), None)
             if tile is None:
                 raise NotApplicableError(f"nothing loaded goes into {name}")
-            masked = f"ag.where({tile}.{axis} < {size}, {ast.unparse(value)}, {NEUTRAL[kind]})"
-            node.func.value = expression(masked)
+            inside = f"{tile}.{axis} < {size}"
+            if isinstance(value, ast.Name) and kind in ("max", "min"):
+                masks[tile] = f"{tile} = ag.where({inside}, {tile}, {NEUTRAL[kind]})"
+                node.func.value = value
+            elif kind == "sum" and is_ag(value, "exp2") and masks:
+                node.func.value = value
+            else:
+                node.func.value = expression(f"ag.where({inside}, {ast.unparse(value)}, {NEUTRAL[kind]})")
             done.add(name)
     if done != set(held):
         raise NotApplicableError("an accumulator is used before it is reduced")
+    for load in source.loads():
+        if load.name in masks:
+            load.block.insert(load.block.index(load.statement) + 1, statement(masks.pop(load.name)))
     for block in source.blocks():
         for node in list(block):
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id in done:
@@ -288,6 +303,8 @@ def _share(source: Source) -> None:
             if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load) and inner.id in renamed:
                 inner.id = renamed[inner.id]
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.expr):
+            if node.targets[0].id in names(node.value):
+                continue
             key = ast.dump(node.value)
             if key in first:
                 renamed[node.targets[0].id] = first[key]

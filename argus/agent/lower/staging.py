@@ -13,8 +13,8 @@ corner. So the load becomes
     a = sA.load(FRAG, row=WAVE_M * wm, …)
 
 `barriers` says which of the two are written; whether one is enough is the checker's question. A tensor whose rows run
-along the other axis is transposed on the way: a thread loads a block of 4 x 8, exchanges the digits of its registers and
-writes pieces of 4 along k, so that fragments are read as from any other buffer.
+along the other axis is transposed on the way: a thread loads a block of 4 x 8, exchanges the digits of its registers
+and writes pieces of 4 along k, so that fragments are read as from any other buffer.
 """
 
 from __future__ import annotations

@@ -10,13 +10,16 @@ TASK = dict(
     small=[dict(M=8, N=1024)],
 )
 
+MEAN = "sum(X[m, j], j) / N"
+VARIANCE = f"sum((X[m, k] - {MEAN}) * (X[m, k] - {MEAN}), k) / N"
+
 PART = ag.Owner(lane=64, n="lane")
 
 
 @ag.kernel(
     threads=64,
     requires="N % 64 == 0",
-    computes="Y[m, n] = (X[m, n] - sum(X[m, k], k) / N) * rsqrt(sum((X[m, j] - sum(X[m, k], k) / N) * (X[m, j] - sum(X[m, k], k) / N), j) / N + eps) * G[n] + B[n]",
+    computes=f"Y[m, n] = (X[m, n] - {MEAN}) * rsqrt({VARIANCE} + eps) * G[n] + B[n]",
     example=dict(M=4, N=256),
 )
 def layernorm(X: ag.In["M N", bf16], G: ag.In["N", bf16], B: ag.In["N", bf16], Y: ag.Out["M N", bf16], eps: f32):

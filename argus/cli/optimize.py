@@ -4,8 +4,9 @@
     argus optimize mine.py --budget 60 -o best.py    a task of your own (see argus/tasks/task.py)
     argus optimize --resume                          go on with the newest run of the journal
 
-No model and no network. The run is a function of the task, the seed and the policy it starts from. Every candidate is
-read, proved, compiled, executed and timed by the judge, in processes of its own; all of it is in the journal.
+No model and no network, unless `--provider` names a model that is to make the edits. The run is a function of the
+task, the seed and the policy it starts from. Every candidate is read, proved, compiled, executed and timed by the
+judge, in processes of its own; all of it is in the journal.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+from argus.agent.free_edit.search import Journaled, edited
 from argus.agent.journal import Journal
 from argus.agent.judging import Judges
-from argus.agent.optimise import Settings, State, optimise
+from argus.agent.optimise import Candidate, Settings, State, optimise
 from argus.agent.policy import Policy, read_policy, write_policy
+from argus.agent.providers import Budgeted, choose
 from argus.agent.record import Recorder, resumed
 from argus.agent.view import View
 from argus.cli.history import add_journal, folder
@@ -40,6 +43,12 @@ def register(verbs: Any) -> None:
     parser.add_argument("--no-feedback", action="store_true", help="do not repair what the judge finds wrong")
     parser.add_argument("--no-knowledge", action="store_true", help="no prerequisites, no gains, no bottlenecks")
     parser.add_argument("--policy", metavar="FILE", help="start from this experience and leave the new one there")
+    parser.add_argument(
+        "--provider",
+        default="builtin",
+        help="who makes the candidates: builtin, openai:MODEL, anthropic:MODEL, command:LINE or replay:FILE",
+    )
+    parser.add_argument("--max-tokens", type=int, default=2_000_000, help="what a model may use in the run")
     parser.add_argument("--resume", nargs="?", const="", metavar="RUN", help="go on with a run of the journal")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the best kernel there")
     parser.add_argument("--json", action="store_true", help="machine-readable result")
@@ -54,19 +63,25 @@ def handle(args: argparse.Namespace) -> int:
             raise UsageError(f"--{flag} takes at least 1, not {getattr(args, flag)}")
     if (args.task is None) == (args.resume is None):
         raise UsageError("give a task, or --resume to go on with a run")
+    provider = choose(args.provider)
     with Journal.write(folder(args)) as journal:
         recorder = _recorder(args, journal)
         view = View()
         if not args.json:
             view.start(f"{recorder.task.name}, seed {recorder.settings.seed}, run {recorder.run.id}")
+
+        def listen(state: State, candidate: Candidate) -> None:
+            recorder.listen(state, candidate)
+            if not args.json:
+                view.listen(state, candidate)
+
+        task, settings = recorder.task, recorder.settings
         with Judges(args.workers, recorder.remembered) as judges:
-            state = optimise(
-                recorder.task,
-                recorder.settings,
-                judges,
-                policy=recorder.policy,
-                listen=lambda state, candidate: _heard(recorder, None if args.json else view, state, candidate),
-            )
+            if provider is None:
+                state = optimise(task, settings, judges, policy=recorder.policy, listen=listen)
+            else:
+                asking = Journaled(Budgeted(provider, settings.budget, args.max_tokens), recorder.run)
+                state = edited(task, settings, judges, asking, listen)
         recorder.end(state)
     if args.policy:
         write_policy(state.policy, Path(args.policy))
@@ -95,12 +110,6 @@ def _recorder(args: argparse.Namespace, journal: Journal) -> Recorder:
     )
     policy = read_policy(Path(args.policy)) if args.policy else Policy()
     return Recorder.begin(journal, load_task(args.task), settings, policy, args.task)
-
-
-def _heard(recorder: Recorder, view: View | None, state: State, candidate: Any) -> None:
-    recorder.listen(state, candidate)
-    if view is not None:
-        view.listen(state, candidate)
 
 
 def _to_json(run: str, state: State) -> dict[str, Any]:

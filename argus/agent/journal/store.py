@@ -153,7 +153,13 @@ class Journal:
                 query += f" AND {column} = ?"
                 values.append(value)
         for row in self._connection.execute(query + " ORDER BY seq", values).fetchall():
-            yield Event(row[0], row[1], row[2], row[3], row[4], json.loads(row[5]), json.loads(row[6]), row[7])
+            yield _event(row)
+
+    def event(self, run: str, key: str) -> Event | None:
+        """The event of a run under that key."""
+        query = "SELECT seq, run, step, key, kind, payload, meta, at FROM event WHERE run = ? AND key = ?"
+        row = self._connection.execute(query, (run, key)).fetchone()
+        return None if row is None else _event(row)
 
     def judged(self, question: str) -> dict[str, Any] | None:
         """What the judge answered to `question` (a digest of source, task and judge) in any run."""
@@ -193,6 +199,10 @@ class Run:
     def record(self, step: int, key: str, kind: str, payload: Payload, meta: Payload | None = None) -> bool:
         """Keep an event; False if it stood there already. `key` is unique within the run."""
         return self.journal._record(self.id, step, key, kind, payload, meta or {})
+
+
+def _event(row: tuple[Any, ...]) -> Event:
+    return Event(row[0], row[1], row[2], row[3], row[4], json.loads(row[5]), json.loads(row[6]), row[7])
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:

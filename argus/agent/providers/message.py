@@ -1,6 +1,8 @@
 """What is asked of a model and what comes back, the same for every provider.
 
 A request is a value: its digest names it in the journal and in recordings, so two equal questions are one question.
+Lines that begin with `| ` are what the judge said. The model sees them, but they do not make another question: a
+recording stays good when the judge words a counterexample differently or its clock improves.
 
     Request("lowering", system="…", turns=(Turn("user", "Make it faster: …"),))
 """
@@ -9,10 +11,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import asdict, dataclass
 from typing import Literal, Protocol
 
 Role = Literal["lowering", "planner"]
+SAID = re.compile(r"^\| .*\n?", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +38,9 @@ class Request:
     temperature: float = 0.0
 
     def digest(self) -> str:
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+        data = asdict(self)
+        data["turns"] = [[turn.speaker, SAID.sub("", turn.text)] for turn in self.turns]
+        return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,114 @@
+"""The recorded episode, judged anew: wrong edits are refused with counterexamples, the fixes pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from argus.agent.free_edit.conversation import Conversation
+from argus.agent.free_edit.episode import Attempt, episode
+from argus.agent.judge import Judgement
+from argus.agent.judging import Judges
+from argus.agent.providers import Provider, ProviderError, Replay, Reply, Request
+from argus.tasks.task import Task, load_task
+
+RECORDING = Path(__file__).parents[2] / "examples" / "agent" / "episode.jsonl"
+SMALL = {"M": 256, "N": 256, "K": 256}
+
+
+@pytest.fixture(scope="module")
+def task() -> Task:
+    return load_task("gemm")
+
+
+@pytest.fixture(scope="module")
+def attempts(task: Task) -> list[Attempt]:
+    """Timed at one small shape: the recording does not depend on times."""
+    with Small() as judges:
+        return list(episode(task, Replay(RECORDING), judges, rounds=6, seed=0))
+
+
+class Small(Judges):
+    """Judges at a small shape instead of the task's, so that the test is short."""
+
+    def judge(self, sources: Sequence[str], task: Task, *, seed: int) -> list[Judgement]:
+        return super().judge(sources, replace(task, shapes=(SMALL,), held_out=()), seed=seed)
+
+
+def test_wrong_edits_are_refused_and_fixes_pass(attempts: list[Attempt]) -> None:
+    said = [(a.judgement.verdict, {v.rule for v in a.judgement.violations} - {"value"}) for a in attempts]
+    assert said == [
+        ("pass", set()),
+        ("fail", {"race_free"}),
+        ("fail", {"race_free"}),
+        ("pass", set()),
+        ("error", {"edit"}),
+        ("fail", {"conform"}),
+        ("pass", set()),
+    ]
+
+
+def test_counterexamples_name_threads(attempts: list[Attempt]) -> None:
+    for attempt in attempts:
+        if attempt.judgement.stage == "check":
+            assert attempt.judgement.violations[0].detail["operands"][0]["thread"] >= 0
+            assert attempt.judgement.violations[0].line > 0
+
+
+class Silent:
+    name = "silent"
+
+    def ask(self, request: Request) -> Reply:
+        raise ProviderError("ARG-P105", "down")
+
+
+class Chatty:
+    name = "chatty"
+
+    def __init__(self) -> None:
+        self.seen: list[Request] = []
+
+    def ask(self, request: Request) -> Reply:
+        self.seen.append(request)
+        return Reply("I would try tiles.", "m")
+
+
+class Stamp(Judges):
+    """Passes everything: these tests are about the conversation."""
+
+    def __init__(self) -> None:
+        pass
+
+    def judge(self, sources: Sequence[str], task: Task, *, seed: int) -> list[Judgement]:
+        return [Judgement("pass", "time", times={"M=1": 1.0}, evidence="e") for _ in sources]
+
+
+def rounds(task: Task, provider: Provider, count: int) -> list[Attempt]:
+    return list(episode(task, provider, Stamp(), rounds=count, seed=0))
+
+
+def test_a_failing_provider_ends_the_episode(task: Task) -> None:
+    with pytest.raises(ProviderError, match="ARG-P105"):
+        rounds(task, Silent(), 3)
+
+
+def test_what_is_no_edit_is_told_back_and_the_conversation_stays_short(task: Task) -> None:
+    model = Chatty()
+    found = rounds(task, model, 7)
+    assert [a.judgement.stage for a in found[1:]] == ["edit"] * 7
+    assert "ARG-P120" in model.seen[1].turns[-1].text
+    assert max(len(request.turns) for request in model.seen) == 9
+    assert all(request.turns[0] == model.seen[0].turns[0] for request in model.seen)
+
+
+def test_what_the_judge_says_does_not_make_another_question(task: Task) -> None:
+    requests = []
+    for took in (100.0, 200.0):
+        talk = Conversation(task)
+        talk.begin(task.source, Judgement("pass", "time", times={"M=1": took}, roof={"M=1": 50.0}))
+        requests.append(talk.request())
+    assert requests[0] != requests[1]
+    assert requests[0].digest() == requests[1].digest()

@@ -1,0 +1,76 @@
+"""The verbs that read a journal, on a small run written by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from argus.agent.journal import Journal
+from argus.cli.main import main
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    with Journal.write(tmp_path) as journal:
+        run = journal.begin("gemm", {"seed": 0})
+        kernels = ["a = 1\nb = 2\n", "a = 1\nb = 3\n", "a = 1\nb = 3\nc = 4\n"]
+        verdicts = [("pass", 400.0, "e0"), ("fail", None, "e1"), ("pass", 100.0, "e2"), ("pass", 1.0, "")]
+        for step, (verdict, time, evidence) in enumerate(verdicts):
+            candidate = {
+                "id": f"c{step}",
+                "parent": f"c{step - 2}" if step >= 2 else ("c0" if step else None),
+                "source": journal.put(kernels[min(step, 2)]),
+                "technique": "naive" if not step else "tile",
+                "params": {"BM": 64 * step},
+            }
+            run.record(step, f"candidate:{step}", "candidate", candidate)
+            judgement = {
+                "candidate": f"c{step}",
+                "verdict": verdict,
+                "stage": "time" if time else "check",
+                "violations": [] if time else [{"rule": "race_free", "line": 3, "message": "m"}],
+                "times": {"M=1": time} if time else {},
+                "evidence": evidence,
+            }
+            run.record(step, f"judgement:{step}", "judgement", judgement)
+    return tmp_path
+
+
+def test_history(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["history", "--journal", str(folder), "--json"]) == 0
+    (run,) = json.loads(capsys.readouterr().out)
+    assert run["best"]["id"] == "c2", "without evidence nothing ranks"
+    assert main(["history", run["run"], "--journal", str(folder)]) == 0
+    out = capsys.readouterr().out
+    assert "fail at check: race_free" in out
+    assert "BM=128" in out
+
+
+def test_best_writes_the_kernel_and_shows_the_way(
+    folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    target = tmp_path / "best.py"
+    assert main(["best", "--journal", str(folder), "-o", str(target)]) == 0
+    assert target.read_text().endswith("c = 4\n")
+    out = capsys.readouterr().out
+    assert out.index(" c0 ") < out.index(" c2 ")
+    assert "c1" not in out.split("\n", 1)[1]
+
+
+def test_diff(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", "c2", "--journal", str(folder)]) == 0
+    out = capsys.readouterr().out
+    assert "-b = 2" in out
+    assert "+c = 4" in out
+    assert main(["diff", "c1", "c2", "--journal", str(folder)]) == 0
+    assert "-b = 2" not in capsys.readouterr().out
+
+
+def test_what_is_not_there(folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["diff", "c0", "--journal", str(folder)]) == 2
+    assert main(["diff", "zz", "--journal", str(folder)]) == 2
+    assert main(["best", "nosuch", "--journal", str(folder)]) == 2
+    assert main(["history", "--journal", str(tmp_path / "none")]) == 2
+    assert "ARG-J102" in capsys.readouterr().err

@@ -138,9 +138,9 @@ class Judge:
             return False
         tensors = {t.name: t for t in self.flow.kernel.tensors}
         for factor in self._factors(atom):
-            if isinstance(factor, Leaf) and atom.axis in factor.axes:
-                if tensors[factor.tensor].shape[factor.axes.index(atom.axis)] is extent:
-                    return True
+            here = isinstance(factor, Leaf) and atom.axis in factor.axes
+            if here and tensors[factor.tensor].shape[factor.axes.index(atom.axis)] is extent:
+                return True
         return False
 
 

@@ -6,9 +6,10 @@ An elementwise result belongs to every coordinate its operands agree on, or that
     a [m=3]     +  b [m=4]       ->  m is a conflict  (kept as such: a later use of m is reported, not guessed)
 
 Sums, maxima and minima of different coordinates are *reductions*: the result is a statistic over that axis, which may
-be applied to elements of it again. Which elements went into it is part of its term. On axes the specification ties to the output's indices nothing may be reduced: there it is a conflict. Zero
-and plain operands have no coordinates. What elements are worth is computed alongside (`worth`, `terms`). Sums survive conversion, scaling, selection and division; adding two sums or
-anything else ends them, since it is no longer the plain accumulation that `reduced` speaks of.
+be applied to elements of it again. Which elements went into it is part of its term. On axes the specification ties to
+the output's indices nothing may be reduced: there it is a conflict. Zero and plain operands have no coordinates. What
+elements are worth is computed alongside (`worth`, `terms`). Sums survive conversion, scaling, selection and division;
+adding two sums or anything else ends them, since it is no longer the plain accumulation that `reduced` speaks of.
 """
 
 from __future__ import annotations

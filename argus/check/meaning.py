@@ -36,7 +36,8 @@ def meaning(kernel: Kernel, spec: Spec, tables: Tables) -> int:
     """The term of one output element at its own coordinates. Raises Unreadable."""
     assert kernel.computes
     statement = ast.parse(kernel.computes.strip()).body[0]
-    assert isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript)
+    assert isinstance(statement, ast.Assign)
+    assert isinstance(statement.targets[0], ast.Subscript)
     inside = statement.targets[0].slice
     parts = inside.elts if isinstance(inside, ast.Tuple) else [inside]
     names = [part.id for part in parts if isinstance(part, ast.Name)]

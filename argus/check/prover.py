@@ -5,7 +5,8 @@
 Order: structural (constants, a fact itself, bounds carried by the expression), then Z3 over mathematical integers, or
 64-bit vectors where bit operations make integers impossible, with the no-overflow condition proved beside it. Effort is
 limited by Z3's deterministic `rlimit`, never by the clock, so a verdict does not depend on the load of the machine.
-Facts that an earlier model satisfies need no solver (`models`). What integers leave open goes to another strategy in a process of its own (`second`); `undecided` keeps the rest.
+Facts that an earlier model satisfies need no solver (`models`). What integers leave open goes to another strategy in a
+process of its own (`second`); `undecided` keeps the rest.
 
 Only facts connected to the question by common variables are handed to the solver.
 Answers are three-valued: None means "not decided", and callers must treat it as the bad case.

@@ -11,7 +11,7 @@ division of zero by zero are not covered, except that an exponential is only tak
 
 A refutation is a small launch with random inputs, executed by the interpreter, whose result is far from the
 specification evaluated in float64: further than a quarter of the value, since intermediate results may be narrow types.
-What comes from a tensor that the kernel also stores to has no term; `fresh` is never proved there, and this rule silent.
+What comes from a tensor that the kernel also stores to has no term: `fresh` is never proved there, this rule is silent.
 """
 
 from __future__ import annotations

@@ -6,8 +6,9 @@ own coordinates move in the same way it is a condition on these coordinates:
     where(lane*4 + e - N < 0, x[m, n = lane*4 + e], -inf)      ->      x where @n < N, else -inf
 
 2**(a - T) may be split into 2**a · 2**-T only where nothing can overflow or vanish on the way: T must be a maximum over
-things that include a, attained by one of them, and finite. Otherwise it stays one opaque function, and cancels with nothing. So a softmax whose maximum
-misses elements, or lags behind by an iteration, does not become equal to the specification.
+things that include a, attained by one of them, and finite. Otherwise it stays one opaque function, and cancels with
+nothing. So a softmax whose maximum misses elements, or lags behind by an iteration, does not become equal to the
+specification.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -102,17 +103,24 @@ def _clock_of(activity: Activity, parameters: Parameters) -> float:
 
 
 def fit(rows: Iterable[Row], base: Parameters = PARAMETERS) -> Parameters:
-    """The power model that suits the fit rows and published clocks best: coordinate search, deterministic."""
+    """The power model that suits the fit rows and published clocks best: deterministic search.
+
+    Numbers are scaled up and down, alone and two at a time (what one term takes over another must give back), by ever
+    smaller factors, until nothing helps.
+    """
     used = [row for row in rows if row.role == "fit"]
     values = {name: base[name] for name in FITTED}
     best = loss(used, base)
+    moves = [(name,) for name in FITTED] + list(combinations(FITTED, 2))
     step = 0.5
     while step > 0.01:
         improved = False
-        for name in FITTED:
-            low, high = BOUNDS.get(name, WIDE)
-            for factor in (1 + step, 1 / (1 + step)):
-                tried = {**values, name: min(high, max(low, (values[name] or low) * factor))}
+        for move in moves:
+            for signs in product((1, -1), repeat=len(move)):
+                tried = dict(values)
+                for name, sign in zip(move, signs, strict=True):
+                    low, high = BOUNDS.get(name, WIDE)
+                    tried[name] = min(high, max(low, values[name] * (1 + step) ** sign))
                 found = loss(used, base.with_values(**tried))
                 if found < best - 1e-9:
                     values, best, improved = tried, found, True

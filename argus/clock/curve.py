@@ -5,7 +5,8 @@
     curve.sustained()        -> 1391.0    the clock at which its activity takes the chip's 750 W
     curve.microseconds(1391)
 
-`matrix`, `valu` and `lds` are busy clocks averaged over the chip's compute units: the work, which no clock changes.
+`matrix`, `valu` (4 clk per instruction) and `lds` are clocks averaged over the chip's compute units: the work, which no
+clock changes.
 Between the timed clocks cycles are a straight line; outside, they stay at the nearer end's slope-free value.
 """
 

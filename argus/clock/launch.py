@@ -201,7 +201,7 @@ def estimate(
     curve = Curve(
         points=((clock, parts[bound]),),
         matrix=timing.utilisation["matrix"] * on_chip,
-        valu=timing.utilisation["valu"] * on_chip,
+        valu=timing.valu_turns / (chip.SIMDS_PER_CU * timing.cycles) * on_chip,
         lds=timing.utilisation["lds banks"] * on_chip,
         bytes=max(beyond_l2, hbm_bytes),
     )

@@ -17,7 +17,7 @@ import numpy as np
 from argus.clock.caches import LINE, MemorySystem
 from argus.clock.cu import ComputeUnit
 from argus.clock.parameters import PARAMETERS, Parameters
-from argus.clock.program import Op, Reason, VmemAccess, Wave
+from argus.clock.program import Op, Reason, Unit, VmemAccess, Wave
 from argus.clock.steady import WARM, continued, issued
 from argus.clock.timing import Row, Timing
 from argus.gfx942 import chip
@@ -117,6 +117,7 @@ def time_waves(
         lds_bytes=round(lds_bytes),
         matrix_flops=sum(op.matrix.flops * executed[op.index] for op in ops if op.matrix is not None),
         busiest_matrix_clocks=round(account.matrix.max()),
+        valu_turns=ISSUE_CLOCKS * sum(executed[op.index] for op in ops if op.unit is Unit.VALU),
         read_bytes={str(level): size for level, size in read.items()},
         filled_bytes=filled,
         written_bytes=written,

@@ -4,7 +4,9 @@ One function for all kernels:
 
     power(f) = idle + (f / 2100 MHz) ** exponent * (matrix * m + valu * v + lds * l + base) + memory * GB/s
 
-    m, v, l    how busy matrix cores, VALUs and LDS banks are, averaged over the whole chip and the whole launch
+    m, l       how busy matrix cores and LDS banks are, averaged over the whole chip and the whole launch
+    v          the same for the VALUs, where every instruction counts one turn of 4 clk: those that take 16 work on a
+               quarter of the lanes at a time
     GB/s       bytes beyond the L2s per time (their clock is not the core's)
 
 and the sustained clock is the highest f <= 2100 MHz with power(f) <= limit. Example: attention with the matrix cores

@@ -75,6 +75,7 @@ class Timing:
     lds_bytes: int
     matrix_flops: int
     busiest_matrix_clocks: int
+    valu_turns: int
     read_bytes: Mapping[str, float]
     filled_bytes: float
     written_bytes: float
@@ -124,6 +125,7 @@ class Timing:
             "lds_bytes": self.lds_bytes,
             "matrix_flops": self.matrix_flops,
             "busiest_matrix_clocks": self.busiest_matrix_clocks,
+            "valu_turns_clk": self.valu_turns,
             "read_bytes": dict(self.read_bytes),
             "filled_bytes": self.filled_bytes,
             "written_bytes": self.written_bytes,

@@ -2,7 +2,8 @@
 
 The variance is the mean of squared deviations from the mean, not a difference of large numbers. `layernorm` holds a row
 in registers: it is read once and written once. A row belongs to WAVES waves (with one, four rows to a workgroup); a
-thread holds CHUNKS times 16 bytes of it. `layernorm_long` walks rows that do not fit, three times.
+thread holds CHUNKS times 16 bytes of it. `layernorm_long` walks rows that do not fit, three times; that its sums take
+every element is not proved.
 """
 
 import argus as ag
@@ -64,7 +65,6 @@ def layernorm(X: ag.In["M N", T], W: ag.In["N", T], B: ag.In["N", T], Y: ag.Out[
 @ag.kernel(
     threads=LANES * ROWS,
     requires=f"M >= 1 and N >= 1 and N % {WIDTH // SIZE} == 0",
-    computes=MEANS,
     example=dict(M=6, N=3000),
 )
 def layernorm_long(X: ag.In["M N", T], W: ag.In["N", T], B: ag.In["N", T], Y: ag.Out["M N", T], eps: f32):
@@ -83,3 +83,4 @@ def layernorm_long(X: ag.In["M N", T], W: ag.In["N", T], B: ag.In["N", T], Y: ag
         b = B[i * SPAN].load(ROW, width=WIDTH, guard="shape").to(f32)
         x = X[row, i * SPAN].load(ROW, width=WIDTH, guard="shape").to(f32)
         Y[row, i * SPAN].store(((x - mean) * scale * w + b).to(T), width=WIDTH, guard="shape")
+    ag.check.covers(Y)

@@ -213,6 +213,14 @@ NEEDS = (
     + (f" and M % {LEAST} == 0" if A_T else "")
     + (f" and N % {LEAST} == 0" if B_T else "")
 )
+LINEAR = f"{SUM} + bias[n]"
+CUBE = f"({LINEAR}) * ({LINEAR}) * ({LINEAR})"
+MEANS = {
+    "none": f"C[m, n] = {LINEAR}",
+    "relu": f"C[m, n] = maximum({LINEAR}, 0)",
+    "silu": f"C[m, n] = ({LINEAR}) / (1 + exp(-({LINEAR})))",
+    "gelu": f"C[m, n] = ({LINEAR}) / (1 + exp(-1.5957691216057308 * ({LINEAR} + 0.044715 * {CUBE})))",
+}[ACT]
 EXAMPLE = dict(M=256, N=256, K=256)
 
 
@@ -224,7 +232,7 @@ def matmul(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], C: ag.Out["M N", T]):
     C[bm * BM + INST * TM * wm, bn * BN + INST * TN * wn].store(acc.to(T), width=min(8, WIDTH), guard="shape")
 
 
-@ag.kernel(threads=THREADS, waves=(WM, WN), requires=NEEDS, example=EXAMPLE)
+@ag.kernel(threads=THREADS, waves=(WM, WN), requires=NEEDS, computes=MEANS, example=EXAMPLE)
 def linear(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], bias: ag.In["N", T], C: ag.Out["M N", T]):
     bm, bn = place(M, N)
     wm, wn = ag.wave()
@@ -232,8 +240,6 @@ def linear(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], bias: ag.In["N", T], C: ag.
     row, column = bm * BM + INST * TM * wm, bn * BN + INST * TN * wn
     shift = bias[column].load(ACC.per("n"), tiles=dict(n=TN), width=min(8, WIDTH), guard="shape").to(f32)
     C[row, column].store(activated(acc + shift).to(T), width=min(8, WIDTH), guard="shape")
-    ag.check.reduced(acc, K=(0, K))
-    ag.check.covers(C)
 
 
 @ag.kernel(threads=THREADS, waves=(WM, WN), requires=NEEDS, example=EXAMPLE)

@@ -1,7 +1,8 @@
 """Reduction of rows: Y[m] = sum, mean or maximum of X[m, :]. f32, bf16 or f16 in, f32 out, any row length.
 
-A row belongs to WAVES waves (with one, four rows to a workgroup). Every element of a chunk of SPAN elements has its own
-running value, so that the loop is loads and additions; lanes and waves meet once, after it.
+A row belongs to WAVES waves (with one, four rows to a workgroup). `rowreduce` holds it in registers. `rowreduce_long`
+walks longer rows: every element of a chunk has its own running value, so that the loop is loads and additions; lanes
+and waves meet once, after it. That the loop takes every element is not proved.
 """
 
 import argus as ag
@@ -50,19 +51,29 @@ def total(x):
     return parts.load(EACH, width=4).sum("w")
 
 
-@ag.kernel(
-    threads=LANES * ROWS,
-    requires=f"M >= 1 and N >= 1 and N % {WIDTH // SIZE} == 0",
-    computes={"sum": "Y[m] = sum(X[m, n], n)", "mean": "Y[m] = sum(X[m, n], n) / N", "max": "Y[m] = max(X[m, n], n)"}[
-        OP
-    ],
-    example=dict(M=6, N=200),
-)
+MEANS = {"sum": "Y[m] = sum(X[m, n], n)", "mean": "Y[m] = sum(X[m, n], n) / N", "max": "Y[m] = max(X[m, n], n)"}[OP]
+NEEDS = f"M >= 1 and N >= 1 and N % {WIDTH // SIZE} == 0"
+
+
+def finished(kept, N):
+    """What is asked for of the values a row's lanes hold."""
+    return largest(kept) if OP == "max" else total(kept) / f32(N) if OP == "mean" else total(kept)
+
+
+@ag.kernel(threads=LANES * ROWS, requires=f"{NEEDS} and N <= {SPAN}", computes=MEANS, example=dict(M=6, N=200))
 def rowreduce(X: ag.In["M N", T], Y: ag.Out["M", f32]):
+    row = ROWS * ag.grid(ag.cdiv(M, ROWS)) + ag.wave() if WAVES == 1 else ag.grid(M)
+    x = X[row].load(ROW, width=WIDTH, guard="shape").to(f32)
+    kept = ag.where(x.n < N, x, -inf) if OP == "max" else x
+    Y[row].store(finished(kept, N), width=4, guard=ag.lane() == 0 if WAVES == 1 else ag.thread() == 0)
+
+
+@ag.kernel(threads=LANES * ROWS, requires=NEEDS, example=dict(M=6, N=3000))
+def rowreduce_long(X: ag.In["M N", T], Y: ag.Out["M", f32]):
     row = ROWS * ag.grid(ag.cdiv(M, ROWS)) + ag.wave() if WAVES == 1 else ag.grid(M)
     kept = ag.full(ROW, f32, -inf) if OP == "max" else ag.zeros(ROW, f32)
     for i in ag.range(ag.cdiv(N, SPAN)):
         x = X[row, i * SPAN].load(ROW, width=WIDTH, guard="shape").to(f32)
         kept = ag.max(kept, ag.where(i * SPAN + x.n < N, x, -inf)) if OP == "max" else kept + x
-    result = largest(kept) if OP == "max" else total(kept) / f32(N) if OP == "mean" else total(kept)
-    Y[row].store(result, width=4, guard=ag.lane() == 0 if WAVES == 1 else ag.thread() == 0)
+    Y[row].store(finished(kept, N), width=4, guard=ag.lane() == 0 if WAVES == 1 else ag.thread() == 0)
+    ag.check.covers(Y)

@@ -7,7 +7,7 @@ The choice is data: `argus/kernels/matmul.json` and `rows.json`; `argus bench --
 not in a table is decided by a stated rule. Matrix products: the row nearest in M, N and K (sum of |log2| ratios)
 gives tile, waves and pipeline; element type, layouts, access width and the mask of K's tail follow from the operands;
 the XCD map is kept only if it leaves no workgroup without a tile. Rows: the first row of the table whose registers
-hold a row of the operand, else the kernel that walks it.
+hold a row of the operand.
 
 What no kernel computes ends in `Unsupported`, which names the reason and the nearest thing there is.
 """
@@ -147,12 +147,19 @@ def choose_rows(family: str, n: int, dtype: str, operation: str = "") -> Choice:
     size = BYTES[dtype]
     entries: Sequence[Mapping[str, int]] = table("rows")["rows"]
     width = size * math.gcd(16 // size, n)
-    held = next((e for e in entries if n <= 64 * e["WAVES"] * e["CHUNKS"] * 16 // size), None)
-    entry = held or table("rows")["long"]
+    entry = next((e for e in entries if n <= _held(e, size)), None)
+    if entry is None:
+        longest = max(_held(e, size) for e in entries)
+        raise Unsupported(f"{family} has no proved kernel for rows of {n} {dtype}; the longest are {longest}")
     knobs: dict[str, KnobValue] = {"DTYPE": dtype, "WAVES": entry["WAVES"], "CHUNKS": entry["CHUNKS"], "WIDTH": width}
     if family == "rowreduce":
-        return Choice(family, family, {**knobs, "OP": operation})
-    return Choice(family, family if held else f"{family}_long", knobs)
+        knobs["OP"] = operation
+    return Choice(family, family, knobs)
+
+
+def _held(entry: Mapping[str, int], size: int) -> int:
+    """Elements of a row that the registers of an entry hold."""
+    return 64 * entry["WAVES"] * entry["CHUNKS"] * 16 // size
 
 
 def choose_elementwise(kernel: str, operation: str, n: int, dtype: str) -> Choice:

@@ -17,7 +17,7 @@ from argus.agent.lower.fragments import matrix_shape, swap_operands, wide_fragme
 from argus.agent.lower.pipeline import software_pipeline
 from argus.agent.lower.placement import accumulators, grid_order, waves_per_simd
 from argus.agent.lower.rows import reciprocal, row_block, row_resident, row_vector
-from argus.agent.lower.schedule import interleave, priority
+from argus.agent.lower.schedule import fetch_order, interleave, priority
 from argus.agent.lower.sizes import resize
 from argus.agent.lower.source import NotApplicableError, Source
 from argus.agent.lower.staging import staging
@@ -27,6 +27,7 @@ Lowering = Callable[[Source, Mapping[str, object]], None]
 LOWERINGS: Mapping[str, Lowering] = {
     "accumulators": accumulators,
     "blocking": blocking,
+    "fetch_order": fetch_order,
     "grid_order": grid_order,
     "interleave": interleave,
     "matrix_shape": matrix_shape,

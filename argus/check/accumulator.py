@@ -2,6 +2,7 @@
 
 The accumulator is a computed value, so provenance does not name it. Its replay changes the input row that the tags
 say is in the accumulator, and watches the accumulator's element change although the instruction works on another row.
+A sum over an axis that no output has may be meant: it is no counterexample unless the specification says otherwise.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ def accumulator_example(flow: Flow, op: ops.Mfma, place: Place, m: Mismatch, c: 
     """A replayed counterexample, or why there is none."""
     maps = lane_maps(op.inst)
     name = flow.tables.axis_names[m.axis]
+    if _may_be_summed(flow, m.axis):
+        return f"the accumulator adds up several {name}, an axis no output has: nothing says that this is meant"
     here = (maps.d_block == m.block) & (maps.d_i == m.i) & (maps.d_j == m.j)
     lane, element = (int(v) for v in np.argwhere(here)[0])
     at = (m.wave, lane, element)
@@ -45,3 +48,10 @@ def accumulator_example(flow: Flow, op: ops.Mfma, place: Place, m: Mismatch, c: 
     return Counterexample(
         "conform", op.span, op.id, message, execution.sizes, execution.block, loops, m.wave, (operand,), hint
     )
+
+
+def _may_be_summed(flow: Flow, axis: int) -> bool:
+    """An axis of inputs alone (the taps of a convolution), unless the specification says that it is not summed over."""
+    kept = any(axis in flow.tables.tensor_axes[t] for t in flow.kernel.tensors if t.written)
+    own = any(axis in flow.tables.tensor_axes[t] for t in flow.kernel.tensors)
+    return own and not kept and (flow.spec is None or axis in flow.spec.summed)

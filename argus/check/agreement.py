@@ -138,8 +138,9 @@ class Judge:
             return False
         tensors = {t.name: t for t in self.flow.kernel.tensors}
         for factor in self._factors(atom):
-            here = isinstance(factor, Leaf) and atom.axis in factor.axes
-            if here and tensors[factor.tensor].shape[factor.axes.index(atom.axis)] is extent:
+            if not isinstance(factor, Leaf) or atom.axis not in factor.axes:
+                continue
+            if tensors[factor.tensor].shape[factor.axes.index(atom.axis)] is extent:
                 return True
         return False
 

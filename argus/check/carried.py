@@ -3,6 +3,7 @@
 After one iteration the term of slot n, with Carried marks for what arrived, shows how the slot grows:
 
     acc + red(sum, K, A·B, {kt*64 + 0..63})            acc = red(sum, K, A·B, for kt' < kt: {kt'*64 + 0..63})
+    acc + x[n = j*256 + lane]                          acc = red(sum, N, x, for j' < j: {j'*256 + lane})
     max(top, red(max, Sk, s, tile j))                  the same with max; or left alone, as the value T_j of the slot
     den · 2**(top - new) + 2**-new · red(sum, ...)     den = 2**-T_j · red(sum, ..., for j' < j: ...)
 
@@ -20,10 +21,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from argus.check import taken as sets
-from argus.check.tables import Record, Tables
+from argus.check.tables import REDUCED, Record, Tables
 from argus.check.tags import Case, Tags
 from argus.check.taken import Over
-from argus.check.terms import UNKNOWN, ZERO, Apply, Atom, Carried, Reduce, Terms
+from argus.check.terms import UNKNOWN, ZERO, Apply, Atom, Carried, Reduce, Reduction, Terms
 from argus.check.worth import FLOOR
 
 RecordChange = Callable[[Record], Record]
@@ -98,6 +99,24 @@ def guess(tables: Tables, grown: Growth, n: int, after: Record, before: Record) 
     total = _repeated(terms, shape, terms.multiply(added, terms.exp2(_at_end(terms, grown, scale))))
     here = terms.rewritten(scale, lambda a: _stands(terms, grown, a), {})
     return terms.add(before.term, terms.multiply(terms.exp2(terms.negative(here)), total))
+
+
+def gathered(tables: Tables, n: int, one: Record, axis: int, offset: int) -> Record | None:
+    """What an element that walks along an axis adds to slot n, as a reduction over the coordinate it is at."""
+    terms, mark = tables.terms, tables.terms.atom(Carried(-1, n))
+    items = sets.one(tables.rests[one.rests[axis]], offset)
+    atom = terms.as_atom(one.term)
+    if isinstance(atom, Apply) and atom.fn in ("max", "min") and mark in atom.args:
+        op: Reduction = "max" if atom.fn == "max" else "min"
+        others = terms.extreme(op, [a for a in atom.args if a != mark])
+        term = terms.extreme(op, (mark, terms.reduce(op, axis, others, items)))
+    else:
+        added = terms.add(one.term, terms.negative(mark))
+        if n in slots_in(terms, added):
+            return None
+        term = terms.add(mark, terms.reduce("sum", axis, added, items))
+    rests = tuple(REDUCED if a == axis else rest for a, rest in enumerate(one.rests))
+    return replace(one, rests=rests, statistics=one.statistics | {axis}, term=term)
 
 
 def _scale(terms: Terms, grown: Growth, n: int, factor: int) -> int | None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from argus.check.carried import Growth, each_record, free_choice, growth, guess, slots_in
+from argus.check.carried import Growth, each_record, free_choice, gathered, growth, guess, slots_in
 from argus.check.tables import Item, Record, Repeat, Sum, Tables
 from argus.check.tags import MAX_CASES, Case, Tags, merge, translate, uniform, unwieldy
 from argus.check.terms import UNKNOWN
@@ -201,28 +201,49 @@ def _accumulated(flow: Flow, grown: Growth, start: Tags, out: Tags, n: int, case
     numbers, inverse = np.unique(made.record, return_inverse=True)
     initial = start.cases[0]
     grows = np.zeros(made.record.shape, dtype=bool)
-    record = made.record.copy()
+    record, offset = made.record.copy(), made.offset.copy()
     where = inverse.reshape(made.record.shape)
     for index, number in enumerate(numbers):
         one = flow.tables[int(number)]
         if one.kind != "value" or n not in _rooted(flow, one):
             continue
-        here = where == index
-        for below in np.unique(initial.record[here]):
-            total = _total(flow.tables, grown, n, flow.tables[int(below)], one)
-            if total is not None:
-                chosen = here & (initial.record == below)
-                record[chosen] = flow.tables.intern(total)
-                grows |= chosen
+        for here, grown_one, axis in _walked(flow, grown, n, one, where == index, made):
+            for below in np.unique(initial.record[here]):
+                total = _total(flow.tables, grown, n, flow.tables[int(below)], grown_one)
+                if total is not None:
+                    chosen = here & (initial.record == below)
+                    record[chosen] = flow.tables.intern(total)
+                    if axis is not None:
+                        offset[chosen, axis] = 0
+                    grows |= chosen
     if not grows.any():
         return [_without_marks_inside(flow, c) for c in cases]
 
     def patch(case: Case) -> Case:
         new = np.where(grows, record, case.record).astype(np.int32)
-        offset = np.where(grows[..., None], made.offset, case.offset).astype(np.int32)
-        return _without_marks_inside(flow, Case(case.guard, new, offset, case.site))
+        there = np.where(grows[..., None], offset, case.offset).astype(np.int32)
+        return _without_marks_inside(flow, Case(case.guard, new, there, case.site))
 
     return [patch(c) for c in cases]
+
+
+def _walked(
+    flow: Flow, grown: Growth, n: int, one: Record, here: np.ndarray, made: Case
+) -> list[tuple[np.ndarray, Record, int | None]]:
+    """The elements with this record; those that move along an axis from iteration to iteration by their offset."""
+    tables = flow.tables
+    counter = grown.shape.counter
+    moving = [a for a, rest in enumerate(one.rests) if rest >= 0 and counter in tables.rests[rest].free()]
+    if len(moving) != 1 or one.sums is not None:
+        return [(here, one, None)]
+    axis = moving[0]
+    found: list[tuple[np.ndarray, Record, int | None]] = []
+    for value in np.unique(made.offset[..., axis][here]):
+        gathering = gathered(tables, n, one, axis, int(value))
+        if gathering is None:
+            return [(here, one, None)]
+        found.append((here & (made.offset[..., axis] == value), gathering, axis))
+    return found
 
 
 def _rooted(flow: Flow, one: Record) -> set[int]:

@@ -65,8 +65,7 @@ def union(x: Taken, y: Taken, *, twice: bool) -> Taken:
     loops = [item for item in x if isinstance(item, Over)]
     for item in y:
         if isinstance(item, Over):
-            if twice or item not in loops:
-                loops.append(item)
+            _add_loop(loops, item, twice)
             continue
         for n, part in enumerate(parts):
             joined = _joined(part, item, twice) if part.rest is item.rest else None
@@ -78,6 +77,16 @@ def union(x: Taken, y: Taken, *, twice: bool) -> Taken:
     parts.sort(key=lambda part: (part.rest.digest, part.low, part.mask))
     loops.sort(key=lambda item: (item.var.digest, item.lo.digest, item.hi.digest))
     return (*parts, *loops)
+
+
+def _add_loop(loops: list[Over], item: Over, twice: bool) -> None:
+    """Loops over the same iterations are one."""
+    for n, other in enumerate(loops):
+        if (other.var, other.lo, other.hi, other.step) == (item.var, item.lo, item.hi, item.step):
+            both = union(other.items, item.items, twice=twice)
+            loops[n] = Over(item.var, item.lo, item.hi, item.step, both)
+            return
+    loops.append(item)
 
 
 def _joined(x: Part, y: Part, twice: bool) -> Part | None:

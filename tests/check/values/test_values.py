@@ -14,7 +14,7 @@ from argus.check import Report, check
 from argus.lang import read
 
 KERNELS = Path(__file__).parent / "kernels"
-RIGHT = ["vectors", "softmax", "rmsnorm", "layernorm", "block_rmsnorm", "long_rows", "attention"]
+RIGHT = ["vectors", "softmax", "rmsnorm", "layernorm", "block_rmsnorm", "long_rows", "lane_rows", "attention"]
 
 WRONG = {
     "vectors": {
@@ -51,6 +51,13 @@ WRONG = {
         "one wave counts twice": ('w="t%4"', 'w="t%4//2*2"'),
         "waves overwrite each other": ("w=ag.wave(), width=4", "w=0, width=4"),
         "too few waves": ('w="t%4"', 'w="t%2"'),
+    },
+    "lane_rows": {
+        "lanes do not meet": ('total.sum("n")', "total.regs(0, 1)"),
+        "the last tile is lost": ("ag.cdiv(N, 256)", "N // 256"),
+        "plain sum": ("v * v", "v"),
+        "tiles overlap": ("x[m, 256 * j]", "x[m, 252 * j]"),
+        "starts from one": ("ag.zeros(ROW, f32)", "ag.full(ROW, f32, 1.0)"),
     },
     "long_rows": {
         "one tile missing": ("N // 256)", "N // 256 - 1)"),

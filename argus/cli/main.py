@@ -16,6 +16,7 @@ from argus.agent.journal import JournalError
 from argus.agent.policy import PolicyError
 from argus.agent.providers import ProviderError
 from argus.cli import (
+    bench,
     check,
     clock,
     compare,
@@ -39,6 +40,8 @@ from argus.device.hip_calls import HipError
 from argus.lang.errors import ProgramError
 from argus.machine import LaunchError as MachineLaunchError
 from argus.machine import LoadError, MachineError
+from argus.ops.choice import Unsupported
+from argus.ops.launch import Unproved
 from argus.tasks.spec import SpecError
 from argus.tasks.task import TaskError
 
@@ -55,6 +58,8 @@ USER_ERRORS = (
     ProviderError,
     TaskError,
     PolicyError,
+    Unsupported,
+    Unproved,
     OSError,
 )
 VERBS: tuple[ModuleType, ...] = (
@@ -64,6 +69,7 @@ VERBS: tuple[ModuleType, ...] = (
     run,
     time,
     compare,
+    bench,
     clock,
     layout,
     explain,

@@ -1,0 +1,84 @@
+"""A launch that takes part in a comparison: executed once (a sample of it), then timed under any clock.
+
+    ours = from_choice("ours", choose_matmul(4096, 4096, 4096, "bf16"), {"M": 4096, "N": 4096, "K": 4096})
+    ours.microseconds()                    at the predicted sustained clock
+    shares([ours, other], clocks=20)       share of perturbed clocks in which each is fastest
+
+An operation of two launches (a split product and its sum) is one contestant: its times add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from argus import machine
+from argus.clock import PARAMETERS, Launch, Parameters, Recorded
+from argus.clock.sampled import Work, matrix_element, prepared, sample, time_prepared
+from argus.clock.sensitivity import compare
+from argus.clock.staged import Operand
+from argus.device.guards import launch_grid, numpy_dtype, tensor_shapes
+from argus.device.launch import scalar_values
+from argus.ops.choice import Choice
+from argus.ops.launch import prepared as proved
+from argus.tasks.inputs import make_scalars
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One launch of a contestant."""
+
+    work: Work
+    recorded: Recorded
+    element: str | None
+
+    def launch(self, parameters: Parameters = PARAMETERS) -> Launch:
+        return time_prepared(self.work, self.recorded, self.element, parameters=parameters)[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """Launches that together do the work; `detail` says with which knobs."""
+
+    name: str
+    detail: str
+    parts: tuple[Part, ...]
+
+    def launches(self, parameters: Parameters = PARAMETERS) -> list[Launch]:
+        return [part.launch(parameters) for part in self.parts]
+
+    def microseconds(self, parameters: Parameters = PARAMETERS) -> float:
+        return sum(launch.sustained.microseconds for launch in self.launches(parameters))
+
+
+def executed(work: Work, seed: int = 0) -> Part:
+    """The launch with a sample of it executed."""
+    seen = sample(work, seed)
+    return Part(work, prepared(seen, seed), matrix_element(seen))
+
+
+def from_choice(name: str, choice: Choice, sizes: Mapping[str, int]) -> Contestant:
+    """A kernel of the library, proved first."""
+    parts = []
+    step: Choice | None = choice
+    while step is not None:
+        ready = proved(step)
+        kernel = ready.kernel
+        known = {symbol.name: sizes[symbol.name] for symbol in kernel.shapes}
+        shapes = tensor_shapes(kernel, known)
+        tensors = [
+            Operand(shapes[tensor.name], numpy_dtype(tensor.dtype), number, blank=not tensor.read)
+            for number, tensor in enumerate(kernel.tensors)
+        ]
+        scalars = scalar_values(kernel, known, make_scalars(kernel, 0))
+        code = machine.load(ready.code).kernel(kernel.name)
+        parts.append(
+            executed(Work(kernel.name, code, launch_grid(kernel, known), (kernel.threads,), [*tensors, *scalars]))
+        )
+        step = step.then
+    return Contestant(name, choice.text(), tuple(parts))
+
+
+def shares(contestants: Sequence[Contestant], clocks: int, seed: int = 0) -> Mapping[str, float]:
+    """Share of perturbed clocks in which each contestant is fastest."""
+    return compare({c.name: c.microseconds for c in contestants}, seed=seed, count=clocks).wins

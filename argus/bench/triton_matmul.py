@@ -1,0 +1,176 @@
+"""Triton's matrix product C = A @ B.T in many configurations, compiled by the Triton installed here.
+
+    compiled(Config(256, 256, 64, warps=8, stages=2, nonkdim=16, group=4, xcds=8))    -> (code object, bytes of LDS)
+
+Compilation happens in a worker process (`python -m argus.bench.triton_matmul`): Triton's LLVM and ours do not
+share one, and a configuration that Triton cannot compile only loses its worker. Objects are kept in the cache of
+compiled kernels, by configuration and Triton's version. `QUICK` holds a few configurations, `FULL` 48: tiles, 4 and 8
+waves, both matrix instructions, stages; all with the XCD map and Triton's own defaults for buffer loads and ping-pong.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from argus import machine
+from argus.bench.contestant import Contestant, executed
+from argus.clock.sampled import Work
+from argus.clock.staged import Operand
+from argus.compile.cache import directory
+from argus.device.guards import numpy_dtype
+from argus.ir.types import DTYPES
+
+TIMEOUT = 300
+LDS_BYTES = 65536
+NUMBERS = ("m", "n", "k", "stride_am", "stride_bn", "stride_cm")
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """One configuration."""
+
+    bm: int
+    bn: int
+    bk: int
+    warps: int
+    stages: int
+    nonkdim: int
+    group: int
+    xcds: int
+
+    def text(self) -> str:
+        return (
+            f"{self.bm}x{self.bn}x{self.bk} {self.warps} waves, {self.stages} stages, mfma {self.nonkdim}, "
+            f"group {self.group}, {'XCD map' if self.xcds > 1 else 'plain'}"
+        )
+
+
+QUICK = (
+    Config(256, 256, 64, 8, 2, 16, 4, 8),
+    Config(128, 128, 64, 4, 2, 16, 4, 8),
+    Config(64, 64, 64, 4, 2, 16, 4, 8),
+)
+_TILES = ((256, 256, 64), (256, 128, 64), (128, 256, 64), (128, 128, 64), (64, 64, 64), (128, 64, 64))
+FULL = tuple(
+    Config(bm, bn, bk, warps, stages, nonkdim, 4, xcds)
+    for (bm, bn, bk), warps, stages, nonkdim, xcds in itertools.product(_TILES, (4, 8), (2, 3), (16, 32), (8,))
+)
+
+
+class TritonError(RuntimeError):
+    """Triton is not installed or did not compile the configuration."""
+
+
+def version() -> str:
+    try:
+        return metadata.version("triton")
+    except metadata.PackageNotFoundError as error:
+        raise TritonError("triton is not installed; the column stays empty") from error
+
+
+def compiled(config: Config) -> tuple[bytes, int]:
+    """The code object and its LDS, from the cache or from a worker."""
+    words = json.dumps(asdict(config))
+    source = Path(__file__).read_bytes()
+    key = hashlib.sha256(words.encode() + version().encode() + source).hexdigest()[:32]
+    entry = directory() / "triton" / key
+    facts = entry.with_suffix(".json")
+    if not facts.exists():
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "argus.bench.triton_matmul", words, str(entry)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+        except subprocess.TimeoutExpired as error:
+            raise TritonError(f"{config.text()}: not compiled within {TIMEOUT} s") from error
+        if done.returncode or not facts.exists():
+            last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+            raise TritonError(f"{config.text()}: {last}")
+    return entry.with_suffix(".hsaco").read_bytes(), int(json.loads(facts.read_text())["lds"])
+
+
+def contestant(config: Config, m: int, n: int, k: int) -> Contestant:
+    """The configuration at these sizes, which its tiles must divide (its loads are not masked)."""
+    code, lds = compiled(config)
+    if m % config.bm or n % config.bn or k % config.bk:
+        raise TritonError(f"{config.text()}: the tiles do not divide {m} x {n} x {k}")
+    if lds > LDS_BYTES:
+        raise TritonError(f"{config.text()}: {lds} bytes of LDS")
+    kernel = machine.load(code).kernel("matmul")
+    kind = numpy_dtype(DTYPES["bf16"])
+    tensors = (Operand((m, k), kind, 0), Operand((n, k), kind, 1), Operand((m, n), kind, blank=True))
+    numbers = (np.int32(value) for value in (m, n, k, k, k, n))
+    work = Work(
+        "triton", kernel, (m // config.bm * (n // config.bn),), (64 * config.warps,),
+        (*tensors, *numbers, None, None), lds=lds - kernel.info.group_segment_fixed_size,
+    )  # fmt: skip
+    return Contestant("triton", config.text(), (executed(work),))
+
+
+SOURCE = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def matmul(a, b, c, m, n, k, stride_am, stride_bn, stride_cm, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+           GROUP: tl.constexpr, XCDS: tl.constexpr):
+    pid = tl.program_id(0)
+    rows, columns = tl.cdiv(m, BM), tl.cdiv(n, BN)
+    if XCDS > 1:
+        per_xcd = rows * columns // XCDS
+        pid = (pid % XCDS) * per_xcd + pid // XCDS if per_xcd > 0 else pid
+    in_group = GROUP * columns
+    first = pid // in_group * GROUP
+    height = min(rows - first, GROUP)
+    pid_m = first + pid % in_group % height
+    pid_n = pid % in_group // height
+    at_m, at_n = pid_m * BM + tl.arange(0, BM), pid_n * BN + tl.arange(0, BN)
+    at_k = tl.arange(0, BK)
+    a_at = a + at_m[:, None] * stride_am + at_k[None, :]
+    b_at = b + at_n[None, :] * stride_bn + at_k[:, None]
+    total = tl.zeros((BM, BN), tl.float32)
+    for step in range(tl.cdiv(k, BK)):
+        total = tl.dot(tl.load(a_at), tl.load(b_at), total)
+        a_at += BK
+        b_at += BK
+    tl.store(c + at_m[:, None] * stride_cm + at_n[None, :], total.to(tl.bfloat16))
+"""
+
+
+def work(words: str, out: str) -> None:
+    """What a worker does: compile one configuration and write the object, then its facts."""
+    from importlib import import_module, util
+
+    config = Config(**json.loads(words))
+    script = Path(f"{out}.py")
+    script.write_text(SOURCE)
+    spec = util.spec_from_file_location("triton_source", script)
+    if spec is None or spec.loader is None:
+        raise TritonError("the source cannot be imported")
+    module = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    triton: Any = import_module("triton")
+    compiler: Any = import_module("triton.compiler")
+    target: Any = import_module("triton.backends.compiler").GPUTarget("hip", "gfx942", 64)
+    fixed = {"BM": config.bm, "BN": config.bn, "BK": config.bk, "GROUP": config.group, "XCDS": config.xcds}
+    signature = {**dict.fromkeys("abc", "*bf16"), **dict.fromkeys(NUMBERS, "i32"), **dict.fromkeys(fixed, "constexpr")}
+    attributes = {(at,): [["tt.divisibility", 16]] for at in range(3 + len(NUMBERS))}
+    source = compiler.ASTSource(fn=module.matmul, signature=signature, constexprs=fixed, attrs=attributes)
+    options = {"num_warps": config.warps, "num_stages": config.stages, "matrix_instr_nonkdim": config.nonkdim}
+    made = triton.compile(source, target=target, options=options)
+    Path(f"{out}.hsaco").write_bytes(made.asm["hsaco"])
+    Path(f"{out}.json").write_text(json.dumps({"lds": made.metadata.shared, **asdict(config)}))
+
+
+if __name__ == "__main__":
+    work(sys.argv[1], sys.argv[2])

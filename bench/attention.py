@@ -66,15 +66,18 @@ def row(root: Path | None, length: int, causal: bool, rounding: str, clocks: int
             continue
         held = times[name].sustained
         cells += [f"{held.microseconds:.0f}", f"{flops / held.microseconds / 1e6:.0f}", f"{held.clock_mhz:.0f}"]
-    if len(works) == 2 and clocks:
+    if len(works) == 1:
+        return "| " + " | ".join([*cells, "-", "-"]) + " |"
+    ratio = times["aiter"].sustained.microseconds / times["argus"].sustained.microseconds
+    won = "-"
+    if clocks:
 
         def timer(name: str, parameters: Parameters) -> float:
             return time_observed(works[name], seen[name], parameters=parameters)[1].sustained.microseconds
 
         found = compare({n: lambda p, n=n: timer(n, p) for n in works}, seed=0, count=clocks)  # type: ignore[misc]
-        ratio = times["aiter"].sustained.microseconds / times["argus"].sustained.microseconds
-        cells += [f"{ratio:.2f}", f"{100 * found.wins['argus']:.0f} %"]
-    return "| " + " | ".join(cells) + " |"
+        won = f"{100 * found.wins['argus']:.0f} %"
+    return "| " + " | ".join([*cells, f"{ratio:.2f}", won]) + " |"
 
 
 def main() -> None:

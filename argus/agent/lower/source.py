@@ -13,6 +13,7 @@ that a technique has no place in this source, never that the source is wrong.
 from __future__ import annotations
 
 import ast
+import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -142,7 +143,7 @@ class Source:
     def __init__(self, text: str) -> None:
         try:
             self.tree = parse(text)
-        except (SyntaxError, ValueError) as error:
+        except (SyntaxError, ValueError, tokenize.TokenError) as error:
             raise NotApplicableError(f"not a Python file: {error}") from error
         found = [n for n in self.tree.body if isinstance(n, ast.FunctionDef) and self._decorator(n) is not None]
         if len(found) != 1:

@@ -1,8 +1,8 @@
 """Small executions, tried one after another, where a solver gives no counterexample.
 
-Sizes come from a short list of small and awkward numbers (1, 2, 3, 5, 8, ... and what the requirements' divisors
-suggest), kept if the kernel allows them, smallest first; blocks are the corners of the grid; loop counters are 0 to
-3.
+Sizes come from a short list of small and awkward numbers (1, 2, 3, 5, 8, ... and what divisors in requirements and loop
+bounds suggest), kept if the kernel allows them, smallest first; blocks are the corners of the grid; loop counters are
+0 to 3.
 
     for execution in executions(kernel, place): ...         every one satisfies the facts of the place
 
@@ -13,13 +13,14 @@ looks which outputs change. Both only ever *find* wrong executions; that nothing
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
 
 from argus.check.flow import Place
 from argus.check.witness import BLOCK, MAX_BLOCKS, Execution, affordable, inputs
-from argus.ir import interp
+from argus.ir import interp, ops
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Tensor
 from argus.layout import expr as E
@@ -28,10 +29,18 @@ from argus.layout.expr import Expr, ExprError
 SMALL = (1, 2, 3, 5, 8)
 MAX_SIZES = 60
 MAX_COUNTER = 4
+MAX_CHOICES = 14
+LARGE = 4096
+"""A size that cannot be larger is tried at its largest."""
 
 
 def launches(kernel: Kernel, limit: int = MAX_SIZES) -> list[dict[str, int]]:
     """Small sizes the kernel allows, with a grid that is not empty and not large."""
+    return _launches(kernel, limit)
+
+
+@lru_cache(maxsize=16)
+def _launches(kernel: Kernel, limit: int) -> list[dict[str, int]]:
     choices = [_choices(kernel, symbol) for symbol in kernel.shapes]
     found: list[dict[str, int]] = []
     for values in sorted(product(*choices), key=lambda v: (sum(v), v)):
@@ -58,16 +67,24 @@ def varied(kernel: Kernel) -> list[dict[str, int]]:
 
 
 def _choices(kernel: Kernel, symbol: Expr) -> list[int]:
-    """Small numbers, and multiples of the constants that divide this symbol in requirements and grid."""
+    """Small numbers, and multiples of the constants that divide this symbol (or one it is tied to by an equation) in
+    requirements, grid and loop bounds; only those that the requirements about this symbol alone allow."""
+    loops = [e for op in ops.walk(kernel.body) if isinstance(op, ops.For) for e in (op.lo, op.hi)]
+    equal = {v for r in kernel.requires if r.op == "eq" and symbol in r.free() for v in r.free()} | {symbol}
     units = {1}
-    for e in (*kernel.requires, *kernel.grid):
+    for e in (*kernel.requires, *kernel.grid, *loops):
         for node in E.postorder(e):
-            if node.op in ("mod", "floordiv") and node.args[1].op == "const" and symbol in node.args[0].free():
+            if node.op in ("mod", "floordiv") and node.args[1].op == "const" and equal & node.args[0].free():
                 units.add(abs(node.args[1].value))
     largest = max(units)
-    values = {u * n for u in units for n in (1, 2, 3)} | set(SMALL) | {largest + 1, largest + 8, largest - 1}
-    low = symbol.lo if symbol.lo is not None else 0
-    return sorted(v for v in values if v >= max(low, 1) and (symbol.hi is None or v <= symbol.hi))[:14]
+    low = max(1, symbol.lo if symbol.lo is not None else 0)
+    values = {u * (n + (low - 1) // u) for u in units for n in (1, 2, 3)} | {low - 1 + n for n in SMALL}
+    values |= {v + low // largest * largest for v in (largest + 1, largest + 8, largest - 1)}
+    if symbol.hi is not None and symbol.hi <= LARGE:
+        values.add(symbol.hi // largest * largest)
+    own = [r for r in kernel.requires if r.free() == frozenset((symbol,))]
+    allowed = (v for v in values if v >= low and (symbol.hi is None or v <= symbol.hi))
+    return sorted(v for v in allowed if all(_true(r, {symbol.name: v}) for r in own))[:MAX_CHOICES]
 
 
 def _allowed(kernel: Kernel, sizes: Mapping[str, int]) -> bool:

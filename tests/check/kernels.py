@@ -1,4 +1,4 @@
-"""The three kernels of the mutation suite, read from their files: GEMM (two of them), causal attention, fused MoE.
+"""The three kernels of the mutation suite, read from their files: GEMM (three of them), causal attention, fused MoE.
 
 Each has what it computes as a specification for the checker and, independently, as a numpy reference for the
 interpreter's result, with small launches that reach several blocks, iterations and (MoE) tokens taken twice.
@@ -34,6 +34,11 @@ def _sizes(names: str, *rows: tuple[int, ...]) -> tuple[dict[str, int], ...]:
 def gemm() -> Program:
     kernel = read(ROOT / "argus" / "kernels" / "gemm.py")
     return Program(kernel, _sizes("M N K", (128, 128, 128), (256, 128, 64)), product)
+
+
+def small_gemm() -> Program:
+    kernel = read(ROOT / "argus" / "kernels" / "gemm.py", settings={"BM": 64, "BN": 64})
+    return Program(kernel, _sizes("M N K", (128, 64, 128), (64, 128, 64)), product)
 
 
 def pipelined() -> Program:
@@ -100,6 +105,7 @@ def _route(arrays: dict[str, np.ndarray]) -> np.ndarray:
 
 KERNELS: dict[str, Callable[[], Program]] = {
     "gemm": gemm,
+    "gemm64": small_gemm,
     "pipelined": pipelined,
     "attention": attention,
     "moe": moe,

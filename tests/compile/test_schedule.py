@@ -8,13 +8,15 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from argus.compile import CompileError
+from argus.compile import CompileError, compile_kernel
+from argus.compile.decoded import decode
 from argus.compile.schedule import class_of, dependences, interleave, pattern, scheduled
 from argus.ir import ops
 from argus.ir.build import Builder
 from argus.ir.kernel import LANE, Kernel
 from argus.ir.ops import Access, Shared
 from argus.ir.types import NOWHERE, DType, bf16, f32
+from argus.layout.expr import var
 from tests.compile.harness import EXACT, NUMPY, kernel, lane_rows, launch, tensor
 from tests.ir import samples
 
@@ -202,3 +204,27 @@ def test_wide_arithmetic_in_pieces_computes_the_same(dtype: DType, grain: int) -
     launch(made, data, out, checks=EXACT)
     square = (data * data).astype(data.dtype)
     np.testing.assert_array_equal(out, (data + square).astype(ml_dtypes.bfloat16))
+
+
+def test_arithmetic_stays_before_a_branch_that_does_not_need_it() -> None:
+    """LLVM would sink the products behind the branch, to their only use."""
+    b = Builder()
+    x, y, z = tensor("x", f32, 256), tensor("y", f32, 256, written=True), tensor("z", f32, 256, written=True)
+    size = var("N", 1, 4096)
+    value = b.load(lane_rows(x, 4))
+    square = b.map("mul", value, value)
+    then: list[ops.Op] = []
+    with b.into(then):
+        b.store(lane_rows(y, 4), value)
+    b.branch(size.lt(7), True, then, [], (), ())
+    b.store(lane_rows(z, 4), square)
+    made = kernel("branch", [x, y, z], b, shapes=(size,))
+    code = decode(compile_kernel(made).object, "branch")
+    products = [n for n, inst in enumerate(code.insts) if inst.op.startswith(("v_mul_f32", "v_pk_mul_f32"))]
+    branch = next(n for n in range(code.entry, len(code.insts)) if code.insts[n].op.startswith("s_cbranch"))
+    assert products
+    assert max(products) < branch
+    data, kept, out = np.arange(256, dtype=np.float32), np.zeros(256, np.float32), np.zeros(256, np.float32)
+    launch(made, data, kept, out, 8)
+    np.testing.assert_array_equal(out, data * data)
+    assert not kept.any()

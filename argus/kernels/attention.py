@@ -9,6 +9,9 @@ is arithmetic in registers with one lane exchange, and the probabilities feed th
 and values go through a ring of two LDS slots; V is transposed on its way from registers to LDS. In step j the products
 of step j + 1 run beside the sums and roundings of step j, and the second product of step j beside the exponentials of
 step j + 1. One barrier per step. Steps come in pairs, so that every slot is known when the kernel is compiled.
+
+With a mask, tiles differ in length. Workgroups start in order, the longest first, so that the short ones fill the gaps
+at the end; a long and a short tile in one workgroup would be equal work, but only in whole rounds of the chip.
 """
 
 import argus as ag

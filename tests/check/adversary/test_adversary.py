@@ -18,11 +18,11 @@ from tests.check.adversary.truth import truth
 from tests.check.judge import SLOW_RULES
 
 
-def every(fifth: int) -> list[Any]:
-    """Every fifth variant runs with the other tests, all by `pytest -m "full or not full" tests/check/adversary`."""
+def every(eighth: int) -> list[Any]:
+    """Every eighth variant runs with the other tests, all by `pytest -m "full or not full" tests/check/adversary`."""
     accepted = [a for a in ADVERSARIES if a.label != "refused"]
     return [
-        pytest.param(a, id=str(a), marks=() if n % 5 == fifth else pytest.mark.full) for n, a in enumerate(accepted)
+        pytest.param(a, id=str(a), marks=() if n % 8 == eighth else pytest.mark.full) for n, a in enumerate(accepted)
     ]
 
 

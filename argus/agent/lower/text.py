@@ -83,6 +83,8 @@ def _gap(before: ast.stmt | None, node: ast.stmt) -> int:
 
 
 def _comments_as_strings(text: str) -> str:
+    if "#" not in text:
+        return text
     lines = text.split("\n")
     starts: dict[int, str] = {}
     depth = 0

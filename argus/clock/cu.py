@@ -20,30 +20,19 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from argus.clock.banks import BankCalendar
 from argus.clock.caches import MemorySystem
 from argus.clock.parameters import Parameters
 from argus.clock.program import LdsAccess, Op, Reason, ScalarAccess, Unit, VmemAccess, Wave
 from argus.clock.state import NEVER, Busy, WaveState
-from argus.clock.steady import WARM, Account
+from argus.clock.steady import WARM, Account, Snapshot
 from argus.gfx942.chip import SIMDS_PER_CU
 from argus.gfx942.waits import LGKM_MAX, VM_MAX
 
 TURN = 4
 LDS_DMA_CLOCKS = 2
 REASONS = len(Reason)
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """The account at a mark of a loop; `last`: where the first workgroup begins its last iteration."""
-
-    clock: int
-    last: bool
-    issued: int
-    account: Account
 
 
 class ComputeUnit:

@@ -109,7 +109,8 @@ class Recorded:
         taken = self.neighbours[:together]
         if len(taken) < min(together, LEAST_SHARERS):
             return
-        self.readers = fetches_per_miss(self.folded, self.insts, taken, seed, together)
+        timed = on_one_cu(self.neighbours, resident_workgroups(self.grid, self.room))
+        self.readers = fetches_per_miss(self.folded, self.insts, taken, seed, together, timed)
         self.recorded_share = len(taken) / together
         if len(taken) < together:
             halves = [

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from argus.clock.program import LdsAccess, Unit, VmemAccess, Wave
 
 if TYPE_CHECKING:
-    from argus.clock.cu import ComputeUnit, Snapshot
+    from argus.clock.cu import ComputeUnit
 
 WARM = 6
 
@@ -62,6 +62,16 @@ class Account:
             name: getattr(self, name) + times * (getattr(end, name) - getattr(start, name)) for name in self.__slots__
         }
         return Account(**parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The account at a mark of a loop; `last`: where the first workgroup begins its last iteration."""
+
+    clock: int
+    last: bool
+    issued: int
+    account: Account
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,15 @@ workgroups that read the same line far apart in time count 1 each, as the line w
 Of a large launch a random part of the XCD's workgroups is enough: with n of N executed, the cache has n/N of its size,
 and a workgroup's k - 1 companions at a line stand for (k - 1) (N - 1) / (n - 1).
 
-Lines that are on their way count as found. What it cannot do: feed the misses back into the time of each workgroup.
+Workgroups differ in how much they share (a tile in a full row of tiles more than one in a short row); those that are
+timed are scaled to the mean. Lines that are on their way count as found. What it cannot do: feed the misses back into
+the time of each workgroup.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -38,8 +40,12 @@ def fetches_per_miss(
     workgroups: Sequence[int],
     seed: int = 0,
     together: int | None = None,
+    timed: Container[int] = (),
 ) -> dict[int, float]:
-    """For every line these workgroups load: fetches per miss of the L2 shared by `together` (default: just these)."""
+    """For every line these workgroups load: fetches per miss of the L2 shared by `together` (default: just these).
+
+    timed   workgroups that will stand for all: their lines are scaled so that they cause as many misses as the mean
+    """
     share = 1.0 if together is None else len(workgroups) / together
     loads = np.array(sorted(inst.pc for inst in insts if spec(inst.op).memory.kind == "load"), dtype=np.int64)
     times: list[npt.NDArray[np.float64]] = []
@@ -58,7 +64,12 @@ def fetches_per_miss(
     seen, fetches = np.unique(merged, return_counts=True)
     misses = np.bincount(np.searchsorted(seen, merged[missed]), minlength=len(seen))
     others = 1.0 if together is None or len(workgroups) < 2 else (together - 1) / (len(workgroups) - 1)
-    return dict(zip(seen.tolist(), (1 + (fetches / misses - 1) * others).tolist(), strict=True))
+    served = 1 + (fetches / misses - 1) * others
+    caused = [float((1 / served[np.searchsorted(seen, found)]).sum()) for found in lines]
+    of_timed = [sum_of for number, sum_of in zip(workgroups, caused, strict=True) if number in timed]
+    if of_timed and sum(caused):
+        served *= (sum(of_timed) / len(of_timed)) / (sum(caused) / len(caused))
+    return dict(zip(seen.tolist(), served.tolist(), strict=True))
 
 
 def _stream(

@@ -153,3 +153,21 @@ def _one_load():
     program.add(program.vmem(), load(16, LANE * 16))
     program.add(program.wait(vm=0))
     return time_waves(program.ops, {0: [program.wave(0, 0)]}, Resources(lds_bytes=65536), resident=1)
+
+
+def test_a_timed_workgroup_causes_the_mean_of_all_misses() -> None:
+    """Workgroups 0 and 8 read the same lines, 16 its own: two thirds of the fetches miss, whoever is timed."""
+    done = run(compile_ir(READ), 1, 64, np.zeros(128, np.int32), np.zeros(64, np.int32), np.int32(0))
+    inst = next(inst for inst in done.insts if inst.op.startswith("global_load"))
+    waves = {
+        (number, 0): _reader([base + line for line in range(40)], inst).finish()
+        for number, base in ((0, 0), (8, 0), (16, 1000))
+    }
+    folded = whole(ExecutionRecord((24, 1, 1), (64, 1, 1), waves))
+    for timed, own in (([0], range(40)), ([16], range(1000, 1040)), ([0, 8, 16], None)):
+        found = fetches_per_miss(folded, done.insts, [0, 8, 16], timed=timed)
+        if own is not None:
+            assert sum(1 / found[line] for line in own) == pytest.approx(40 * 2 / 3)
+        else:
+            assert found[0] == pytest.approx(2)
+            assert found[1000] == pytest.approx(1)

@@ -221,9 +221,14 @@ def each_record(tables: Tables, case: Case, change: RecordChange) -> Case:
     return Case(case.guard, changed[inverse].reshape(case.record.shape), case.offset, case.site)
 
 
+def bare(tables: Tables, case: Case) -> Case:
+    """The same tags, worth anything."""
+    return each_record(tables, case, lambda r: r if r.term == UNKNOWN else replace(r, term=UNKNOWN))
+
+
 def forgotten(tables: Tables, tags: Tags) -> Tags:
     """The same tags, worth anything."""
-    return tags.each(lambda c: each_record(tables, c, lambda r: replace(r, term=UNKNOWN)))
+    return tags.each(lambda c: bare(tables, c))
 
 
 def claims(tables: Tables, claimed: Case, made: Case) -> bool:
@@ -233,8 +238,7 @@ def claims(tables: Tables, claimed: Case, made: Case) -> bool:
     if np.array_equal(claimed.record, made.record):
         return True
     vague = tables.terms_of(claimed.record) == UNKNOWN
-    bare = each_record(tables, made, lambda r: replace(r, term=UNKNOWN)).record
-    return np.array_equal(claimed.record, np.where(vague, bare, made.record))
+    return np.array_equal(claimed.record, np.where(vague, bare(tables, made).record, made.record))
 
 
 def at_first(tables: Tables, shape: Shape, term: int) -> int:

@@ -64,7 +64,7 @@ def _unary_record(
 def several(fn: str, cases: tuple[Case, ...], tables: Tables) -> Case:
     """Two or three operands of equal shape."""
     if fn == "fma":
-        return _pair("add", _pair("mul", cases[0], cases[1], tables), cases[2], tables)
+        return _pair("add", _pair("mul", cases[0], cases[1], tables), cases[2], tables, fused=True)
     if fn == "select":
         return masks.select(cases[0], cases[1:], _pair(fn, cases[1], cases[2], tables), tables)
     if fn in COMPARISONS or fn in ("and", "or"):
@@ -74,7 +74,7 @@ def several(fn: str, cases: tuple[Case, ...], tables: Tables) -> Case:
     return _pair(fn, cases[0], cases[1], tables)
 
 
-def _pair(fn: str, x: Case, y: Case, tables: Tables) -> Case:
+def _pair(fn: str, x: Case, y: Case, tables: Tables, fused: bool = False) -> Case:
     shape = x.record.shape
     rx, ry = tables.rests_of(x.record), tables.rests_of(y.record)
     rests = _combined(fn, rx, ry, (rx == ry) & (x.offset == y.offset), tables)
@@ -99,7 +99,7 @@ def _pair(fn: str, x: Case, y: Case, tables: Tables) -> Case:
         after = k[2 : 2 + tables.width]
         where = k[2 + tables.width :].reshape(2, len(bound))
         term = _term(fn, sides, after, bound, where, tables)
-        if bound and fn == "add" and not _grows(sides, term, tables):
+        if bound and fn == "add" and not _grows(sides, term, tables, fused):
             after = _side_by_side(sides, after, bound)
             term = UNKNOWN if (after == CONFLICT).any() else binary_term(tables.terms, fn, sides[0].term, sides[1].term)
             here = (inverse == n).reshape(shape)
@@ -110,10 +110,12 @@ def _pair(fn: str, x: Case, y: Case, tables: Tables) -> Case:
     return Case(x.guard, record, offset, np.full(shape, -1, dtype=np.int64))
 
 
-def _grows(sides: tuple[Record, Record], term: int, tables: Tables) -> bool:
-    """The sum of elements at different coordinates is one reduction, as far as is known."""
-    parts = [len(tables.terms[side.term]) for side in sides]
-    return UNKNOWN in (term, sides[0].term, sides[1].term) or len(tables.terms[term]) < sum(parts)
+def _grows(sides: tuple[Record, Record], term: int, tables: Tables, fused: bool) -> bool:
+    """The sum of elements at different coordinates is one reduction. Where that is not known: a plain sum is taken for
+    one, the sum of a fused multiply-add for a statistic applied to an element."""
+    if UNKNOWN in (term, sides[0].term, sides[1].term):
+        return not fused
+    return len(tables.terms[term]) < sum(len(tables.terms[side.term]) for side in sides)
 
 
 def _side_by_side(sides: tuple[Record, Record], after: np.ndarray, bound: list[int]) -> np.ndarray:

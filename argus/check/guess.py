@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from argus.check.carried import Growth, each_record, free_choice, gathered, growth, guess, slots_in
+from argus.check.carried import Growth, bare, each_record, free_choice, gathered, growth, guess, slots_in
 from argus.check.tables import Item, Record, Repeat, Sum, Tables
 from argus.check.tags import MAX_CASES, Case, Tags, merge, translate, uniform, unwieldy
 from argus.check.terms import UNKNOWN
@@ -297,7 +297,9 @@ def tidy(flow: Flow, shape: Shape, first: list[Case], later: list[Case]) -> Tags
     for case in first:
         for other in later:
             there = translate(Tags((other,)), flow.tables, start).cases[0]
-            same = (there.record == case.record) & (there.offset == case.offset).all(axis=-1)
+            vague = flow.tables.terms_of(there.record) == UNKNOWN
+            same = there.record == np.where(vague, bare(flow.tables, case).record, case.record)
+            same &= (there.offset == case.offset).all(axis=-1)
             same |= _belongs_anywhere(flow, case, other)
             record = np.where(same, other.record, case.record).astype(np.int32)
             offset = np.where(same[..., None], other.offset, case.offset).astype(np.int32)
@@ -315,17 +317,22 @@ def _belongs_anywhere(flow: Flow, case: Case, other: Case) -> np.ndarray:
 
 
 def _vague(flow: Flow, shape: Shape, first: list[Case], later: Case) -> Case:
-    """Where the slot starts with a number that the later term does not give, the term is forgotten."""
+    """Where the slot starts with something else than the later term gives, the term is forgotten."""
     record = later.record
+    start: dict[Expr, Expr | int] = {shape.counter: shape.first}
+    there = translate(Tags((later,)), flow.tables, start).cases[0]
     for case in first:
+        alike = bare(flow.tables, there).record == bare(flow.tables, case).record
+        alike &= (there.offset == case.offset).all(axis=-1) & (there.record != case.record)
+        record = np.where(alike, bare(flow.tables, later).record, record).astype(np.int32)
         anywhere = _belongs_anywhere(flow, case, later)
         if not anywhere.any():
             continue
         pairs = np.stack([case.record[anywhere], later.record[anywhere]], axis=-1)
         for x, y in np.unique(pairs, axis=0):
             if not free_choice(flow.tables, shape, flow.tables[int(y)], flow.tables[int(x)]):
-                bare = flow.tables.intern(replace(flow.tables[int(y)], term=UNKNOWN))
-                record = np.where(anywhere & (later.record == y), bare, record).astype(np.int32)
+                empty = flow.tables.intern(replace(flow.tables[int(y)], term=UNKNOWN))
+                record = np.where(anywhere & (later.record == y), empty, record).astype(np.int32)
     return Case(later.guard, record, later.offset, later.site)
 
 

@@ -109,8 +109,8 @@ def keep(buffer, part, turned, rows):
 
 
 def whole_turns(steps):
-    """Steps rounded up to what the pipeline runs: a first one and whole turns of DEPTH."""
-    return DEPTH * ag.cdiv(steps - 1, DEPTH) + 1
+    """Steps rounded up to whole turns of DEPTH; what is beyond K multiplies zeros."""
+    return DEPTH * ag.cdiv(steps, DEPTH)
 
 
 def product(A, B, bm, bn, first, steps, K):
@@ -142,7 +142,7 @@ def product(A, B, bm, bn, first, steps, K):
     ahead = [fetch(first + 1 + d) for d in range(DEPTH)]
     ag.barrier()
     a0, b0 = read_a(0), read_b(0)
-    for turn in ag.range(steps // DEPTH if DEPTH > 1 else steps - 1):
+    for turn in ag.range(steps // DEPTH - 1):
         for d in range(DEPTH):
             coming = first + turn * DEPTH + d + 1 + DEPTH
             if STAGES == 2:
@@ -186,10 +186,17 @@ def product(A, B, bm, bn, first, steps, K):
                 with ag.schedule(mfma=4, ds_read=1):
                     a0, b0 = read_a(0), read_b(0)
                     multiply(a1, b1, (1,))
-    for ks in ag.unroll(FRAGS):
-        multiply(a0, b0)
-        if ks < FRAGS - 1:
-            a0, b0 = read_a(ks + 1), read_b(ks + 1)
+    for d in range(DEPTH):
+        for ks in range(FRAGS):
+            multiply(a0, b0)
+            if ks < FRAGS - 1:
+                a0, b0 = read_a(ks + 1, d % STAGES), read_b(ks + 1, d % STAGES)
+        if d < DEPTH - 1:
+            if STAGES == 1:
+                ag.barrier()
+            write(ahead[d], (d + 1) % STAGES)
+            ag.barrier()
+            a0, b0 = read_a(0, (d + 1) % STAGES), read_b(0, (d + 1) % STAGES)
     return acc
 
 

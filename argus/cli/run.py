@@ -1,7 +1,8 @@
 """`argus run FILE`: execute a kernel's code object and compare with its specification.
 `argus run OBJECT --kernel … --grid … --block … --arg …`: execute anybody's gfx942 code object.
 
-Whether the file is an object is read from its first bytes, not from its name.
+Whether the file is an object is read from its first bytes, not from its name. Reports of all levels are printed; the
+run fails if one of them is an error or the results are wrong, not for warnings and notes.
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ def run_file(args: argparse.Namespace) -> int:
         print(json.dumps(_to_json(kernel.name, launch, outcome, comparison), indent=2))
     else:
         print(_to_text(kernel.name, launch, outcome, comparison))
-    return WRONG if outcome.reports or (comparison is not None and not comparison.ok) else GOOD
+    failed = any(report.level == "error" for report in outcome.reports)
+    return WRONG if failed or (comparison is not None and not comparison.ok) else GOOD
 
 
 def _to_json(name: str, launch: Any, outcome: Outcome, comparison: Comparison | None) -> dict[str, object]:
@@ -143,7 +145,7 @@ def run_object(path: Path, args: argparse.Namespace) -> int:
                 print(f"  {argument.text}: min {s['min']:g} max {s['max']:g} mean {s['mean']:g} first {s['first']}")
         for report in result.reports:
             print(report)
-    return WRONG if result.reports else GOOD
+    return GOOD if result.ok else WRONG
 
 
 def _numbers(text: str, flag: str) -> tuple[int, ...]:

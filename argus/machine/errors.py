@@ -96,7 +96,8 @@ class Report:
     def __str__(self) -> str:
         times = f" ({self.count} times)" if self.count > 1 else ""
         where = str(self.at)
-        text = f"{self.code} {self.name}: {where + ': ' if where else ''}{self.message}{times}"
+        level = "" if self.level == "error" else f" ({self.level})"
+        text = f"{self.code} {self.name}{level}: {where + ': ' if where else ''}{self.message}{times}"
         return f"{text}\n  other: {self.other}" if self.other else text
 
     def to_json(self) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from argus.check.carried import forgotten
 from argus.check.tables import CONFLICT, Tables
 from argus.check.tags import Case, Tags
 from argus.gfx942.calling import entry
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
     from argus.check.flow import Flow
 
 _OWN_FUNCTION = ("other", "bits")
+_EXACT = {
+    "v_add_f32": "add", "v_sub_f32": "sub", "v_mul_f32": "mul", "v_max_f32": "max", "v_min_f32": "min",
+    "v_max3_f32": "max", "v_min3_f32": "min", "v_exp_f32": "exp2", "v_rcp_f32": "rcp", "v_rsq_f32": "rsqrt",
+    "v_sqrt_f32": "sqrt", "v_fma_f32": "fma",
+}  # fmt: skip
+"""Instructions whose result is worth what the function says; of others only the coordinates are followed."""
 
 
 def transfer(flow: Flow, op: ops.Instruction) -> None:
@@ -40,7 +47,9 @@ def transfer(flow: Flow, op: ops.Instruction) -> None:
         elif row.transfer == "mov":
             flow.values[out] = flow.values[op.args[0]]
         else:
-            flow.values[out] = _computed(flow, op, row, out, n)
+            found = _computed(flow, op, row, out, n)
+            exact = _EXACT.get(op.inst) == row.transfer and not op.attrs
+            flow.values[out] = found if exact else forgotten(flow.tables, found)
 
 
 def _computed(flow: Flow, op: ops.Instruction, row: Call, out: Value, n: int) -> Tags:

@@ -28,7 +28,7 @@ from tests.check.programs import PROGRAMS
 
 REQUIRED = 0.98
 EVERY = {**KERNELS, **PROGRAMS}
-PER_KIND = {"gemm": 34, "gemm64": 6, "pipelined": 2, "attention": 3, "moe": 2}
+PER_KIND = {"gemm": 34, "gemm64": 12, "pipelined": 2, "attention": 3, "moe": 2}
 SMALL = 10
 """How many of each family, for the kernels; for the small programs of `tests/check/programs.py`."""
 Row = dict[str, Any]

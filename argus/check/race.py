@@ -221,10 +221,9 @@ class Races:
         before = self.facts
         ends = []
         for guard, block in ((shared, op.then), (None if shared is None else E.lnot(shared), op.orelse)):
-            if guard is not None and not self.possible(guard):
-                continue
             self.facts = before if guard is None else (*before, guard)
-            ends.append(self.walk(block, live))
+            if self.flow.prover.possible(self.facts) is not False:
+                ends.append(self.walk(block, live))
         self.facts = before
         return _union(ends)
 
@@ -243,9 +242,6 @@ class Races:
                 if len(ends) > 1 and x.key not in live and y.key not in live:
                     self.compare(x, y)
         return both
-
-    def possible(self, guard: Expr) -> bool:
-        return self.flow.prover.possible((*self.facts, guard)) is not False
 
     def loop(self, op: ops.For, live: LiveSet) -> LiveSet:
         shape = shape_of(self.flow, op)

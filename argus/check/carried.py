@@ -26,6 +26,7 @@ from argus.check.tags import Case, Tags
 from argus.check.taken import Over
 from argus.check.terms import UNKNOWN, ZERO, Apply, Atom, Carried, Reduce, Reduction, Terms
 from argus.check.worth import FLOOR
+from argus.layout.expr import Expr
 
 RecordChange = Callable[[Record], Record]
 
@@ -40,10 +41,11 @@ class Growth:
     shape: Shape
     left: dict[int, tuple[int, tuple[int, ...]]]
     scales: frozenset[int]
+    around: tuple[Expr, ...]
 
 
-def growth(tables: Tables, shape: Shape, start: list[Tags], out: list[Tags]) -> Growth:
-    """Looks at the marks in what one iteration left."""
+def growth(tables: Tables, shape: Shape, start: list[Tags], out: list[Tags], around: tuple[Expr, ...]) -> Growth:
+    """Looks at the marks in what one iteration left. `around` are the iterations of the loops around this one."""
     left: dict[int, tuple[int, tuple[int, ...]]] = {}
     for n, (before, after) in enumerate(zip(start[:-1], out[:-1], strict=True)):
         if len(before.cases) != 1 or len(after.cases) != 1:
@@ -58,7 +60,7 @@ def growth(tables: Tables, shape: Shape, start: list[Tags], out: list[Tags]) -> 
             for number in np.unique(case.record):
                 for (_, exponent), _ in tables.terms[tables[int(number)].term]:
                     scales |= {m for m in slots_in(tables.terms, exponent) if m in left}
-    return Growth(shape, left, frozenset(scales))
+    return Growth(shape, left, frozenset(scales), around)
 
 
 def _floor(tables: Tables, record: Record) -> bool:
@@ -77,7 +79,7 @@ def guess(tables: Tables, grown: Growth, n: int, after: Record, before: Record) 
     terms, shape = tables.terms, grown.shape
     mark = Carried(-1, n)
     if n in grown.scales:
-        return terms.atom(Carried(shape.op.id, n, shape.counter, grown.left[n][1]))
+        return terms.atom(Carried(shape.op.id, n, shape.counter, grown.left[n][1], grown.around))
     atom = terms.as_atom(after.term)
     if isinstance(atom, Apply) and atom.fn in ("max", "min") and terms.atom(mark) in atom.args:
         others = [_repeated(terms, shape, a) for a in atom.args if a != terms.atom(mark)]
@@ -150,7 +152,7 @@ def _stands(terms: Terms, grown: Growth, atom: Atom) -> int | None:
     if not (isinstance(atom, Carried) and atom.counter is None):
         return None
     axes = grown.left[atom.slot][1]
-    return terms.atom(Carried(grown.shape.op.id, atom.slot, grown.shape.counter, axes))
+    return terms.atom(Carried(grown.shape.op.id, atom.slot, grown.shape.counter, axes, grown.around))
 
 
 def _repeated(terms: Terms, shape: Shape, term: int) -> int:

@@ -36,7 +36,7 @@ State = list[Tags]
 
 
 def first_guess(flow: Flow, shape: Shape, start: State, out: State, slots: Iterable[int]) -> dict[int, Tags]:
-    grown = growth(flow.tables, shape, start, out)
+    grown = growth(flow.tables, shape, start, out, tuple(value for _, value in flow.loops))
     return {n: _slot_guess(flow, grown, start, out, n) for n in slots}
 
 
@@ -323,7 +323,8 @@ def _vague(flow: Flow, shape: Shape, first: list[Case], later: Case) -> Case:
     there = translate(Tags((later,)), flow.tables, start).cases[0]
     for case in first:
         alike = bare(flow.tables, there).record == bare(flow.tables, case).record
-        alike &= (there.offset == case.offset).all(axis=-1) & (there.record != case.record)
+        alike &= (there.offset == case.offset).all(axis=-1)
+        alike &= (there.record != case.record) & (later.record != case.record)
         record = np.where(alike, bare(flow.tables, later).record, record).astype(np.int32)
         anywhere = _belongs_anywhere(flow, case, later)
         if not anywhere.any():

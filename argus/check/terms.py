@@ -103,13 +103,15 @@ class Reduce:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """What slot `slot` of loop `loop` holds at the head of the iteration `counter`, at the own coordinates of `axes`.
-    Without a counter: what arrived in the slot, while an invariant is being guessed."""
+    """What slot `slot` of loop `loop` holds at the head of the iteration `counter`, at the own coordinates of `axes`,
+    in the iterations `around` of the loops around it. Without a counter: what arrived in the slot, while an invariant is
+    being guessed."""
 
     loop: int
     slot: int
     counter: Expr | None = None
     axes: tuple[int, ...] = ()
+    around: tuple[Expr, ...] = ()
 
 
 Atom = Leaf | Number | Apply | Power | Where | Reduce | Carried
@@ -226,8 +228,8 @@ class Terms:
                         found |= condition.free()
                     case Reduce(taken=taken):
                         found |= sets.variables(taken)
-                    case Carried(counter=Expr() as counter):
-                        found |= counter.free()
+                    case Carried(counter=Expr() as counter, around=around):
+                        found |= counter.free().union(*(e.free() for e in around))
                     case _:
                         pass
             self._free[term] = frozenset(found)
@@ -546,7 +548,8 @@ class Terms:
                         return self._over_nothing(atom.op)
                     return self.reduce(atom.op, atom.axis, self.rewritten(atom.body, change, memo), items, atom.domain)
                 case Carried(counter=Expr() as counter):
-                    return self.atom(Carried(atom.loop, atom.slot, counter.subst(mapping), atom.axes))
+                    around = tuple(e.subst(mapping) for e in atom.around)
+                    return self.atom(Carried(atom.loop, atom.slot, counter.subst(mapping), atom.axes, around))
                 case _:
                     return None
 

@@ -1,0 +1,118 @@
+"""The matrix products against float64: layouts, ragged sizes, hostile data, and their proofs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from argus.check import check
+from argus.compile.schedule import scheduled
+from tests.kernels.running import KERNELS, TYPES, UNIT, kernel_of, run
+
+SMALL: dict[str, Any] = {"BM": 64, "BN": 64}
+PIPELINED: dict[str, Any] = {**SMALL, "INST": 16, "DEPTH": 4, "STAGES": 2}
+
+# file, kernel, knobs, (M, N, K)
+CASES: list[tuple[str, str, dict[str, Any], tuple[int, int, int]]] = [
+    ("matmul", "matmul", {**SMALL}, (70, 68, 192)),
+    ("matmul", "matmul", {**SMALL, "A_T": True, "KTAIL": True}, (72, 68, 104)),
+    ("matmul", "matmul", {**SMALL, "B_T": True, "INST": 16}, (66, 72, 64)),
+    ("matmul", "matmul", {**SMALL, "A_T": True, "B_T": True, "KTAIL": True, "XM": 2, "DTYPE": "f16"}, (104, 72, 40)),
+    ("matmul", "matmul", {**SMALL, "KTAIL": True, "WIDTH": 2, "INST": 16}, (33, 35, 37)),
+    ("matmul", "matmul", {**PIPELINED, "KTAIL": True}, (64, 64, 328)),
+    ("matmul", "linear", {**SMALL, "ACT": "silu", "DTYPE": "f16"}, (65, 68, 128)),
+    ("matmul", "linear", {**SMALL, "ACT": "relu"}, (65, 68, 64)),
+    ("matmul", "split", {**PIPELINED, "SPLITS": 3, "KTAIL": True}, (17, 64, 488)),
+    ("matmul_direct", "matmul_direct", {"KTAIL": True, "XM": 2}, (66, 68, 520)),
+    ("matmul_direct", "matmul_direct", {"BM": 16, "BN": 64, "DEPTH": 2}, (5, 72, 512)),
+    ("matmul_direct", "matmul_direct", {"BM": 16, "BN": 32, "KTAIL": True, "WIDTH": 2, "DTYPE": "f16"}, (3, 35, 77)),
+]
+
+
+def operands(knobs: dict[str, Any], m: int, n: int, k: int, kind: str) -> tuple[Any, Any]:
+    rng = np.random.default_rng(hash((m, n, k)) % 2**32)
+    dtype = TYPES[knobs.get("DTYPE", "bf16")]
+    a, b = rng.standard_normal((m, k)), rng.standard_normal((n, k))
+    if kind == "hostile":
+        a *= 2.0 ** rng.integers(-4, 5, (m, k))
+        a[rng.random((m, k)) < 0.2] = -0.0
+        b[rng.random((n, k)) < 0.1] = 6e-8  # subnormal in f16, tiny in bf16
+    return a.astype(dtype), b.astype(dtype)
+
+
+def expected(kernel: str, knobs: dict[str, Any], a: Any, b: Any, bias: Any) -> tuple[Any, Any]:
+    """The result in float64 and what f32 accumulation and one rounding may differ by."""
+    left, right = a.astype(np.float64), b.astype(np.float64)
+    value = left @ right.T
+    error = (a.shape[1] + 2) * 2.0**-24 * (np.abs(left) @ np.abs(right).T)
+    if kernel == "linear":
+        value = value + bias.astype(np.float64)
+        act = knobs["ACT"]
+        if act == "relu":
+            value = np.maximum(value, 0)
+        elif act == "silu":
+            error = 1.1 * error + 2.0**-20 * np.abs(value)
+            value = value / (1 + np.exp(-value))
+    unit = 0.0 if kernel == "split" else UNIT[knobs.get("DTYPE", "bf16")]
+    return value, error + unit * np.abs(value) + 2.0**-24
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c[1]}-{'x'.join(map(str, c[3]))}")
+@pytest.mark.parametrize("kind", ["normal", "hostile"])
+def test_against_float64(case: tuple[str, str, dict[str, Any], tuple[int, int, int]], kind: str) -> None:
+    file, name, knobs, (m, n, k) = case
+    a, b = operands(knobs, m, n, k, kind)
+    bias = np.linspace(-2, 2, n).astype(a.dtype)
+    arrays: dict[str, Any] = {
+        "A": np.ascontiguousarray(a.T) if knobs.get("A_T") else a,
+        "B": np.ascontiguousarray(b.T) if knobs.get("B_T") else b,
+        "C": np.full((m, n), np.nan, a.dtype),
+        "bias": bias,
+    }
+    if name == "split":
+        arrays["W"] = np.full((knobs["SPLITS"], m, n), np.nan, np.float32)
+    run(kernel_of(file, name, knobs), {"M": m, "N": n, "K": k}, arrays, checked=kind == "normal")
+    got = arrays["W"].astype(np.float64).sum(0) if name == "split" else arrays["C"].astype(np.float64)
+    want, bound = expected(name, knobs, a, b, bias)
+    assert np.all(np.abs(got - want) <= bound)
+
+
+def test_not_a_number_and_infinity_stay_in_their_row_and_column() -> None:
+    m, n, k = 64, 64, 64
+    a, b = operands(SMALL, m, n, k, "normal")
+    a[3, 5], a[7, 9] = np.nan, np.inf
+    c = np.zeros((m, n), a.dtype)
+    run(kernel_of("matmul", "matmul", SMALL), {"M": m, "N": n, "K": k}, {"A": a, "B": b, "C": c}, checked=False)
+    got = c.astype(np.float64)
+    assert np.isnan(got[3]).all()
+    assert np.isinf(got[7]).all()
+    assert np.isfinite(np.delete(got, (3, 7), axis=0)).all()
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "knobs"),
+    [
+        ("matmul", "matmul", {**SMALL, "XM": 4, "GROUP": 2}),
+        ("matmul", "matmul", {**SMALL, "A_T": True}),
+        ("matmul", "linear", {**SMALL, "ACT": "gelu"}),
+        ("matmul", "split", {**SMALL, "INST": 16}),
+        ("matmul_direct", "matmul_direct", {"BM": 16, "BN": 16, "WAVES": 2}),
+    ],
+    ids=lambda value: str(value) if isinstance(value, str) else "-".join(value),
+)
+def test_proved(file: str, name: str, knobs: dict[str, Any]) -> None:
+    report = check(scheduled(kernel_of(file, name, knobs)))
+    assert [v.rule for v in report.verdicts if v.status != "proved"] == []
+    assert {"conform", "race_free", "fresh", "in_bounds", "covers"} <= {v.rule for v in report.verdicts}
+
+
+def test_a_map_of_workgroups_that_repeats_a_column_is_not_proved() -> None:
+    text = (KERNELS / "matmul.py").read_text(encoding="utf-8")
+    wrong = text.replace("y * (8 // XM) + x % (8 // XM)", "y * (8 // XM) + x % (8 // XM) // 2")
+    assert wrong != text
+    from argus.lang import read
+
+    report = check(read(wrong, settings={**SMALL, "XM": 2}, kernel="matmul"))
+    assert [v.status for v in report.verdicts if v.rule == "covers"] == ["refuted"]

@@ -128,6 +128,6 @@ def test_wrong_attention_is_not_proved(tmp_path: Path, what: str) -> None:
 
 
 def test_the_reason_names_both_formulas(tmp_path: Path) -> None:
-    report = changed(tmp_path, "vectors", "z[i] = x[i] + y[i] * a", "z[i] = x[i] + y[i] * a + 0.01")
+    report = changed(tmp_path, "vectors", "z[i] = x[i] + y[i] * a", "z[i] = x[i] + y[i] * a + 1e-12")
     reasons = [v.reason for v in report.verdicts if v.rule == "value"]
-    assert reasons == ["what is stored is `a * y[N] + x[N]`, the specification says `0.01 + a * y[N] + x[N]`"]
+    assert reasons == ["what is stored is `a * y[N] + x[N]`, the specification says `1e-12 + a * y[N] + x[N]`"]

@@ -4,8 +4,9 @@
     -> ag.Layout(row=(128, 128), chunk=(8, 16), e=(8, 2), k=("chunk", "e")).xor(chunk="row[0:3]")      kind xor, bits 3
     -> ag.Layout(row=(128, 144), k=(64, 2))                                                  kind pad, 16 bytes
 
-Reads and writes use coordinates, so nothing else changes. The assertion `ag.check.bank_free` is put in with the layout;
-if the bits do not fit the way the buffer is read, the checker says so.
+Kind `cross` mixes in the next bits of the row too: buffers that are written along their rows' numbers (a transposition
+on the way) put eight rows into one access. Reads and writes use coordinates, so nothing else changes. The assertion
+`ag.check.bank_free` is put in with the layout; if the bits do not fit the way the buffer is read, the checker says so.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def swizzle(source: Source, params: Mapping[str, object]) -> None:
         if given is None:
             continue
         plain = _plain(given.value)
-        new = _xored(plain, amount) if kind == "xor" else _padded(plain, amount)
+        new = _padded(plain, amount) if kind == "pad" else _xored(plain, amount, crossed=kind == "cross")
         changed |= ast.dump(new) != ast.dump(given.value)
         given.value = new
     if not changed:
@@ -89,12 +90,13 @@ def _pair(node: ast.expr) -> tuple[str, str]:
     return ast.unparse(node.elts[0]), ast.unparse(node.elts[1])
 
 
-def _xored(plain: tuple[str, str, str, str, str], bits: int) -> ast.expr:
+def _xored(plain: tuple[str, str, str, str, str], bits: int, *, crossed: bool) -> ast.expr:
     row, rows, k, line, size = plain
+    mixed = f"{row}[0:{bits}] ^ {row}[{bits}:{2 * bits}]" if crossed else f"{row}[0:{bits}]"
     vector = 16 // int(size)
     return expression(
         f"ag.Layout({row}=({rows}, {size} * {line}), chunk=({line} // {vector}, 16), e=({vector}, {size}), "
-        f"{k}=('chunk', 'e')).xor(chunk='{row}[0:{bits}]')"
+        f"{k}=('chunk', 'e')).xor(chunk='{mixed}')"
     )
 
 

@@ -259,17 +259,17 @@ class Races:
                 current = self.walk(op.body, current)
                 leaving.append(current)
             self.facts, self.loops, self.flow.rename = facts, loops, rename
-            again = _union([head, {x.key: x for x in (_back(x, shape) for x in current.values())}])
+            again = _union([head, _keyed(_back(x, shape) for x in current.values())])
             if _same(again, head):
                 break
             head = again
         else:
             self.unknown.append((op, "accesses of ever more iterations stay unordered: the loop has no barrier"))
-        return _union([{x.key: x for x in (self.outside(x, shape) for x in end.values())} for end in leaving])
+        return _union([_keyed(self.outside(x, shape) for x in end.values()) for end in leaving])
 
     def outside(self, live: Live, shape: Shape) -> Live:
         """After the loop its variable is some value it had; a later loop may use the name again."""
-        if not any(shape.counter in f.free() for f in live.facts):
+        if not any(shape.counter in f.free() for f in (live.touch.rest, *live.facts)):
             return live
         self._fresh += 1
         name = E.var(f"{shape.counter.name}_then{self._fresh}", shape.counter.lo, shape.counter.hi)
@@ -283,6 +283,11 @@ def _all_facts(shape: Shape, r: int) -> tuple[Expr, ...]:
 
 def _waited(live: Live, limit: int | None) -> Live:
     return replace(live, retired=True) if limit is not None and live.younger >= limit else live
+
+
+def _keyed(accesses: Iterable[Live]) -> LiveSet:
+    """Accesses that have become equal are one, with what is true of all of them."""
+    return _union([{x.key: x} for x in accesses])
 
 
 def _back(live: Live, shape: Shape) -> Live:
@@ -308,7 +313,8 @@ def _union(sets: list[LiveSet]) -> LiveSet:
             if key in result:
                 known = result[key]
                 younger = min(known.younger, live.younger)
-                result[key] = replace(known, younger=younger, retired=known.retired and live.retired)
+                facts = tuple(f for f in known.facts if f in live.facts)
+                result[key] = replace(known, younger=younger, retired=known.retired and live.retired, facts=facts)
             else:
                 result[key] = live
     return result
@@ -316,7 +322,8 @@ def _union(sets: list[LiveSet]) -> LiveSet:
 
 def _same(a: LiveSet, b: LiveSet) -> bool:
     return a.keys() == b.keys() and all(
-        a[k].retired == b[k].retired and min(a[k].younger, 64) == min(b[k].younger, 64) for k in a
+        a[k].retired == b[k].retired and min(a[k].younger, 64) == min(b[k].younger, 64) and a[k].facts == b[k].facts
+        for k in a
     )
 
 

@@ -1,10 +1,14 @@
-# `make gemm` runs the main job, `make test` passes all tests; both set up their own environment in .venv.
+# `make optimize` runs the main job, `make test` passes all tests; both set up their own environment in .venv.
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 GEMM   := argus/kernels/gemm.py
 
-.PHONY: gemm test lint clean
+.PHONY: optimize gemm test lint clean
+
+optimize: $(VENV)/run.stamp
+	$(BIN)/argus optimize gemm -o out-gemm.py
+	$(BIN)/argus report -o out-gemm.html
 
 gemm: $(VENV)/run.stamp
 	$(BIN)/argus check   $(GEMM)

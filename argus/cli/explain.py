@@ -18,7 +18,7 @@ from argus.machine.errors import CODES as MACHINE_CODES
 RULES = {
     **{
         name: f"argus.check.{name}"
-        for name in ("conform", "race_free", "fresh", "in_bounds", "placed", "reduced", "covers")
+        for name in ("conform", "race_free", "fresh", "in_bounds", "value", "placed", "reduced", "covers")
     },
     **dict.fromkeys(RELATIONS, "argus.check.relations"),
     **dict.fromkeys(SPEED, "argus.check.speed"),

@@ -9,6 +9,7 @@ import pytest
 
 from argus.check import check
 from argus.compile.schedule import scheduled
+from argus.lang import read
 from tests.kernels.running import KERNELS, TYPES, UNIT, kernel_of, run
 
 SMALL: dict[str, Any] = {"BM": 64, "BN": 64}
@@ -29,6 +30,9 @@ CASES: list[tuple[str, str, dict[str, Any], tuple[int, int, int]]] = [
     ("matmul_direct", "matmul_direct", {"BM": 16, "BN": 64, "DEPTH": 2}, (5, 72, 512)),
     ("matmul_direct", "matmul_direct", {"BM": 16, "BN": 32, "KTAIL": True, "WIDTH": 2, "DTYPE": "f16"}, (3, 35, 77)),
 ]
+
+
+CHECKED = (CASES[2], CASES[7], CASES[10])  # under the checking interpreter by default; all of them in the full run
 
 
 def operands(knobs: dict[str, Any], m: int, n: int, k: int, kind: str) -> tuple[Any, Any]:
@@ -59,8 +63,14 @@ def expected(kernel: str, knobs: dict[str, Any], a: Any, b: Any, bias: Any) -> t
     return value, error + unit * np.abs(value) + 2.0**-24
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c[1]}-{'x'.join(map(str, c[3]))}")
-@pytest.mark.parametrize("kind", ["normal", "hostile"])
+RUNS = [
+    pytest.param(case, kind, id=f"{kind}-{case[1]}-{'x'.join(map(str, case[3]))}", marks=marks)
+    for kind, marks in (("hostile", ()), ("normal", (pytest.mark.full,)))
+    for case in CASES
+]
+
+
+@pytest.mark.parametrize(("case", "kind"), RUNS)
 def test_against_float64(case: tuple[str, str, dict[str, Any], tuple[int, int, int]], kind: str) -> None:
     file, name, knobs, (m, n, k) = case
     a, b = operands(knobs, m, n, k, kind)
@@ -73,7 +83,8 @@ def test_against_float64(case: tuple[str, str, dict[str, Any], tuple[int, int, i
     }
     if name == "split":
         arrays["W"] = np.full((knobs["SPLITS"], m, n), np.nan, np.float32)
-    run(kernel_of(file, name, knobs), {"M": m, "N": n, "K": k}, arrays, checked=kind == "normal")
+    checked = kind == "normal" or case in CHECKED
+    run(kernel_of(file, name, knobs), {"M": m, "N": n, "K": k}, arrays, checked=checked)
     got = arrays["W"].astype(np.float64).sum(0) if name == "split" else arrays["C"].astype(np.float64)
     want, bound = expected(name, knobs, a, b, bias)
     assert np.all(np.abs(got - want) <= bound)
@@ -94,13 +105,13 @@ def test_not_a_number_and_infinity_stay_in_their_row_and_column() -> None:
 @pytest.mark.parametrize(
     ("file", "name", "knobs"),
     [
-        ("matmul", "matmul", {**SMALL, "XM": 4, "GROUP": 2}),
-        ("matmul", "matmul", {**SMALL, "A_T": True}),
-        ("matmul", "linear", {**SMALL, "ACT": "gelu"}),
-        ("matmul", "split", {**SMALL, "INST": 16}),
-        ("matmul_direct", "matmul_direct", {"BM": 16, "BN": 16, "WAVES": 2}),
+        pytest.param("matmul", "matmul", {**SMALL, "XM": 4, "GROUP": 2}, id="map"),
+        pytest.param("matmul", "linear", {**SMALL, "ACT": "gelu"}, id="linear"),
+        pytest.param("matmul_direct", "matmul_direct", {"BM": 16, "BN": 16, "WAVES": 2}, id="direct"),
+        pytest.param("matmul", "matmul", {**SMALL, "A_T": True}, id="by-k", marks=pytest.mark.full),
+        pytest.param("matmul", "split", {**SMALL, "INST": 16}, id="split", marks=pytest.mark.full),
+        pytest.param("matmul", "matmul", {}, id="large", marks=pytest.mark.full),
     ],
-    ids=lambda value: str(value) if isinstance(value, str) else "-".join(value),
 )
 def test_proved(file: str, name: str, knobs: dict[str, Any]) -> None:
     report = check(scheduled(kernel_of(file, name, knobs)))
@@ -108,11 +119,10 @@ def test_proved(file: str, name: str, knobs: dict[str, Any]) -> None:
     assert {"conform", "race_free", "fresh", "in_bounds", "covers"} <= {v.rule for v in report.verdicts}
 
 
+@pytest.mark.full
 def test_a_map_of_workgroups_that_repeats_a_column_is_not_proved() -> None:
     text = (KERNELS / "matmul.py").read_text(encoding="utf-8")
     wrong = text.replace("y * (8 // XM) + x % (8 // XM)", "y * (8 // XM) + x % (8 // XM) // 2")
     assert wrong != text
-    from argus.lang import read
-
     report = check(read(wrong, settings={**SMALL, "XM": 2}, kernel="matmul"))
     assert [v.status for v in report.verdicts if v.rule == "covers"] == ["refuted"]

@@ -41,6 +41,20 @@ def test_a_shifted_read_names_the_store_and_the_reader() -> None:
     assert report.address == 8
 
 
+@pytest.mark.parametrize(("halves", "found"), [("offset1:1", 0), ("offset0:1 offset1:1", 1)])
+def test_both_halves_of_an_instruction_read_the_same(halves: str, found: int) -> None:
+    """Every lane stores 8 bytes and reads them as two halves; shifted, the second of them twice and the first never."""
+    body = (
+        "s_load_dwordx2 s[4:5], s[0:1], 0\nv_lshlrev_b32 v1, 2, v0\nv_lshlrev_b32 v2, 3, v0\nv_mov_b32 v4, v0\n"
+        "v_mov_b32 v5, v0\ns_waitcnt lgkmcnt(0)\nds_write_b64 v2, v[4:5]\ns_waitcnt lgkmcnt(0)\ns_barrier\n"
+        f"ds_read2_b32 v[8:9], v2 {halves}\ns_waitcnt lgkmcnt(0)\nv_add_u32 v3, v8, v9\n"
+        "global_store_dword v1, v3, s[4:5]\ns_endpgm\n"
+    )
+    kernel = machine.load(assemble(body, lds=512)).kernel()
+    reports = kernel(1, 64, np.zeros(64, np.uint32), checks="all").reports
+    assert [r.code for r in reports] == ["ARG-M114"] * found
+
+
 def test_a_warning_is_not_an_error() -> None:
     code = assemble(TILE.format(offset=0, store="", more=""), lds=2064)
     result = machine.load(code).kernel()(1, 128, np.zeros(128, np.uint32), checks=("lds-use",), stop=True)

@@ -11,8 +11,8 @@ Nothing else shows it: the shifted read stays inside initialised LDS, and no two
 the waves of a workgroup store when they execute an instruction for the k-th time. It is reported if
 
 * some of it is read and some is not, being overwritten by other values or left when the workgroup ends, and
-* of what is read, not all is read by the same number of lanes, or a lane reads something by two instructions, or one
-  of its readers reads other data so, and
+* of what is read, not all is read by the same number of lanes, or a lane reads something by two instructions or by
+  both halves of one, or one of its readers reads other data so, and
 * its readers are regular: with all lanes active their addresses follow from those of lanes 0, 1, 2, 4, ... by adding
   or by exclusive or, as those of tiles do and those of a look-up in a table do not.
 
@@ -40,6 +40,7 @@ from argus.machine.semantics.mem import MEMORY
 from argus.machine.state import LANES, Wave, Workgroup
 
 NOBODY = -1
+MOST_LANES = 1024
 _LANE = np.arange(LANES)
 
 
@@ -58,8 +59,8 @@ def regular(addresses: NDArray[np.int64]) -> bool:
 class _Stores:
     """What the waves of a workgroup stored by one instruction at its k-th execution; counts are of granules.
 
-    fewest and most lanes that read one of the granules read, whether a lane read one by two instructions; wave and
-    byte are those of the first loss."""
+    fewest and most lanes that read one of the granules read, whether a lane read one by two instructions or by both
+    halves of one; wave and byte are those of the first loss."""
 
     inst: Inst
     wave: Wave
@@ -102,6 +103,7 @@ class LdsUseCheck:
         self._granule = 4
         self._insts: dict[int, Inst] = {}
         self._irregular: set[int] = set()
+        self._half: tuple[Wave, Inst, Any] | None = None
 
     def bind(self, insts: list[Inst]) -> None:
         sizes = [MEMORY[i.op].size for i in insts if i.op in MEMORY and MEMORY[i.op].space == "lds"]
@@ -126,12 +128,10 @@ class LdsUseCheck:
             return
         use = self._groups[access.wave.group.number]
         index, inside = self._granules(access, len(use.store))
-        if not len(index):
-            return
-        if access.kind == "store":
-            self._store(use, access, index, inside)
-        else:
+        if access.kind != "store":
             self._load(use, access, index, inside)
+        elif len(index):
+            self._store(use, access, index, inside)
 
     def _granules(self, access: MemoryAccess, granules: int) -> tuple[Any, Any]:
         """((lanes, granules per lane) touched, which lanes); lanes outside LDS are left to the bounds check."""
@@ -150,6 +150,7 @@ class LdsUseCheck:
             self._irregular.add(inst.pc)
         flat, me = index.reshape(-1), np.repeat(access.wave.index * LANES + access.lanes[inside], index.shape[1])
         again = (use.lanes[flat] > 0) & (use.reader[flat] == me) & (use.reader_pc[flat] != inst.pc)
+        again |= self._in_other_half(access, flat * MOST_LANES + me)
         for store in np.unique(use.store[flat[again]]).tolist():
             if store != NOBODY:
                 use.stores[store].twice = True
@@ -160,6 +161,18 @@ class LdsUseCheck:
         for store in np.unique(use.store[touched]).tolist():
             if store != NOBODY:
                 use.stores[store].readers[inst.pc] = access.wave.index
+
+    def _in_other_half(self, access: MemoryAccess, reads: Any) -> Any:
+        """Which of these reads, granules by lanes, are reads of the first half of the same ds_read2 too.
+
+        The halves of an instruction are two accesses, one right after the other."""
+        before, self._half = self._half, None
+        if MEMORY[access.inst.op].elements == 1:
+            return np.zeros(len(reads), np.bool_)
+        if before is not None and before[0] is access.wave and before[1] is access.inst:
+            return np.isin(reads, before[2])
+        self._half = access.wave, access.inst, reads
+        return np.zeros(len(reads), np.bool_)
 
     def _is_regular(self, access: MemoryAccess) -> bool:
         if access.inst.pc in self._irregular or len(access.lanes) < LANES:

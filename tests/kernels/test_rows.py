@@ -31,7 +31,17 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, int]]] = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: "-".join([c[1], *map(str, c[2].values())]))
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(
+            case,
+            id="-".join([case[1], *map(str, case[2].values())]),
+            marks=() if number % 2 == 0 else (pytest.mark.full,),
+        )
+        for number, case in enumerate(CASES)
+    ],
+)
 def test_against_the_specification(case: tuple[str, str, dict[str, Any], dict[str, int]]) -> None:
     file, name, knobs, sizes = case
     kernel = kernel_of(file, name, knobs)
@@ -90,12 +100,12 @@ def test_softmax_of_hostile_rows(name: str) -> None:
     [
         ("softmax", "softmax", {"WAVES": 4}),
         ("rmsnorm", "rmsnorm", {}),
-        ("layernorm", "layernorm", {}),
         ("rowreduce", "rowreduce", {"OP": "max"}),
-        ("elementwise", "binary", {}),
         ("elementwise", "unary", {"ACT": "gelu"}),
         ("elementwise", "combine", {"BIAS": True}),
-        ("transpose", "transpose", {"DTYPE": "f32"}),
+        pytest.param("layernorm", "layernorm", {}, marks=pytest.mark.full),
+        pytest.param("elementwise", "binary", {}, marks=pytest.mark.full),
+        pytest.param("transpose", "transpose", {"DTYPE": "f32"}, marks=pytest.mark.full),
     ],
     ids=lambda value: str(value) if isinstance(value, str) else "-".join(value),
 )

@@ -24,7 +24,9 @@ def shapes(count: int) -> list[tuple[int, int, int]]:
 
 
 @pytest.mark.parametrize("shape", [*shapes(3), (1024, 1024, 1024), (16, 28672, 8192)])
-@pytest.mark.parametrize("stored", [(False, False), (True, False), (False, True)])
+@pytest.mark.parametrize(
+    "stored", [(False, False), *(pytest.param(s, marks=pytest.mark.full) for s in ((True, False), (False, True)))]
+)
 def test_any_shape_has_a_kernel_that_takes_it(shape: tuple[int, int, int], stored: tuple[bool, bool]) -> None:
     m, n, k = shape
     choice = choose_matmul(m, n, k, "bf16", a_by_k=stored[0], b_by_k=stored[1])

@@ -46,6 +46,8 @@ QUANTUM = 1 << 20
 """Wave-instructions per time slice: about 20 to 100 milliseconds."""
 TRACE_BYTES = 64 << 20
 MOST_SUSPENDED = 256
+LINES = 128
+"""Bytes of two cache lines."""
 FULL_MASK = (1 << 64) - 1
 
 
@@ -105,9 +107,10 @@ class Outcome:
 
 
 def _aligned(size: int) -> tuple[NDArray[np.uint8], int]:
-    """Zeroed memory and a 64-byte aligned address in it."""
-    memory = np.zeros(size + 64, np.uint8)
-    return memory, memory.ctypes.data + 63 & ~63
+    """Zeroed memory and the address of `size` bytes in it whose cache lines, and their neighbours that processors
+    fetch in pairs, are nobody else's: what one thread writes is then never taken from another's cache."""
+    memory = np.zeros(-(-size // LINES) * LINES + LINES, np.uint8)
+    return memory, memory.ctypes.data + LINES - 1 & -LINES
 
 
 class Workspace:
@@ -116,7 +119,7 @@ class Workspace:
     def __init__(self, start: StartState) -> None:
         self._waves, self.waves = _aligned(start.waves * (WAVE_BYTES + 64 * start.private_bytes))
         self._lds, self.lds = _aligned(max(start.lds_bytes, 4))
-        self.status = np.zeros(STATUS_WAVES + start.waves, np.int32)
+        self._status, self.status = _aligned(4 * (STATUS_WAVES + start.waves))
         self.workgroup = -1
         self.position = -1
 
@@ -259,7 +262,7 @@ class Runner(threading.Thread):
     def _start(self, workspace: Workspace, first: int, numbers: NDArray[np.int64]) -> Exit:
         self._use(workspace)
         ids = np.ascontiguousarray(numbers)
-        pointers = (self.context_address, self.launch, workspace.waves, workspace.status.ctypes.data)
+        pointers = (self.context_address, self.launch, workspace.waves, workspace.status)
         reason = Exit(self.loaded.run_workgroups(*pointers, ids.ctypes.data, len(ids)))
         at = min(self._get(Context.FINISHED), len(ids) - 1)
         workspace.position, workspace.workgroup = first + at, int(ids[at])
@@ -270,7 +273,7 @@ class Runner(threading.Thread):
 
     def _advance(self, workspace: Workspace) -> Exit:
         self._use(workspace)
-        pointers = (self.context_address, self.launch, workspace.waves, workspace.status.ctypes.data)
+        pointers = (self.context_address, self.launch, workspace.waves, workspace.status)
         return self._after(workspace, Exit(self.loaded.advance_workgroup(*pointers)))
 
     def _after(self, workspace: Workspace, reason: Exit) -> Exit:

@@ -25,10 +25,12 @@ from argus.check.tags import Case
 from argus.check.taken import one
 from argus.check.terms import UNKNOWN
 from argus.check.worth import COMPARISONS, Standing, binary_term, exponential, reduction_of, unary_term
+from argus.ir.types import DType
 from argus.layout import expr as E
 
 _KEEPS_SUM = frozenset({"mul", "div", "select", "neg"})
 _REDUCTIONS = frozenset({"add", "max", "min"})
+_WORTH_SOMETHING = frozenset({"element", "value", "plain"})
 
 
 def unary(fn: str, case: Case, tables: Tables, standing: Callable[[Case, int], Standing]) -> Case:
@@ -203,15 +205,33 @@ def _kept_sum(fn: str, x: Record, y: Record, own: tuple[bool, bool]) -> Sum | No
     return found[0] if len(found) == 1 else None
 
 
-def opaque(fn: str, case: Case, tables: Tables) -> Case:
+def converted(case: Case, source: DType, target: DType, tables: Tables) -> Case:
+    """A change of element type. Rounding is not looked at; an integer type that is too small changes the number."""
+    if source.kind == "bool":
+        return case
+    if target.kind != "float" and not _holds(target, source):
+        return opaque(f"to {target.name}", case, tables)
+    if source.kind != "float" and source.bits < 32:
+        return opaque(f"from {source.name}", case, tables, frozenset({"value"}))
+    return case
+
+
+def _holds(target: DType, source: DType) -> bool:
+    """Whether an integer type has every number of another type."""
+    if source.kind == target.kind:
+        return target.bits >= source.bits
+    return source.kind == "uint" and target.bits > source.bits
+
+
+def opaque(fn: str, case: Case, tables: Tables, kinds: frozenset[str] = _WORTH_SOMETHING) -> Case:
     """Coordinates stay; what it is worth is a function nothing is known about."""
     numbers, inverse = np.unique(case.record, return_inverse=True)
-    changed = [tables.intern(_opaque(fn, tables[int(n)], tables)) for n in numbers]
+    changed = [tables.intern(_opaque(fn, tables[int(n)], tables, kinds)) for n in numbers]
     return Case(case.guard, np.array(changed, np.int32)[inverse].reshape(case.record.shape), case.offset, case.site)
 
 
-def _opaque(fn: str, record: Record, tables: Tables) -> Record:
-    if record.kind not in ("element", "value", "plain"):
+def _opaque(fn: str, record: Record, tables: Tables, kinds: frozenset[str]) -> Record:
+    if record.kind not in kinds:
         return record
     label = "" if record.kind == "plain" else record.label
     return replace(record, label=label, expr=None, term=tables.terms.apply(fn, (record.term,)))

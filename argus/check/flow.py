@@ -206,10 +206,10 @@ class Flow:
             case ops.Map():
                 self.values[op.result] = self.map(op)
             case ops.Convert():
-                source = self.values[op.value]
-                if op.value.dtype.kind == "float" and op.result.dtype.kind != "float":
-                    source = source.each(lambda c: elementwise.opaque(f"to {op.result.dtype.name}", c, self.tables))
-                self.values[op.result] = source
+                types = op.value.dtype, op.result.dtype
+                self.values[op.result] = self.values[op.value].each(
+                    lambda c: elementwise.converted(c, *types, self.tables)
+                )
             case ops.Bitcast():
                 source_type, target_type = ((v.dtype.kind, v.dtype.bits) for v in (op.value, op.result))
                 self.values[op.result] = self.values[op.value].each(

@@ -27,7 +27,8 @@ def element(array: Any, name: str = "the operand") -> str:
 
 
 def shape(array: Any) -> tuple[int, ...]:
-    return tuple(int(extent) for extent in array.shape)
+    """Its extents; what is no array is refused here."""
+    return placed("the operand", array).shape
 
 
 def is_tensor(array: Any) -> bool:

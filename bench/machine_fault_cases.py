@@ -5,8 +5,8 @@
         subject.run(subject.object, checks="all")       -> LaunchResult
         subject.outputs()                               what that launch wrote
 
-Our kernels are GEMMs of argus/kernels and the programs of tests/lang/programs with the sizes of their examples, one
-workgroup of each; Triton's are the cases of tests/machine/triton_cases.py.
+Our kernels are GEMMs and row kernels of argus/kernels ("library-softmax") and the programs of tests/lang/programs with
+the sizes of their examples, one workgroup of each; Triton's are the cases of tests/machine/triton_cases.py.
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ OWN = (
     *(f"tests/lang/programs/{name}" for name in (*PROGRAMS, "attention")),
     "argus/kernels/gemm_pipelined",
 )
+LIBRARY = ("softmax", "rmsnorm", "layernorm", "matmul")
+"""Files of argus/kernels with several kernels; the one of the same name is taken."""
 
 
 class Subject(Protocol):
@@ -82,8 +84,8 @@ class TritonSubject:
 class OwnSubject:
     """Inputs: floats in [-1, 1], integers 0 or 1 (they may be indices); outputs empty."""
 
-    def __init__(self, path: Path) -> None:
-        kernel = read(str(path), None, None, None)
+    def __init__(self, path: Path, name: str | None = None) -> None:
+        kernel = read(str(path), None, None, name)
         sizes = {s.name: kernel.example[s.name] for s in kernel.shapes}
         rng = np.random.default_rng(0)
         self.object, self.kernel, self._threads = compile_kernel(kernel).object, kernel.name, kernel.threads
@@ -116,3 +118,5 @@ def subjects() -> Iterator[Make]:
         yield Make("triton", name, lambda case=case: TritonSubject(case()))
     for name in OWN:
         yield Make("own", name.split("/")[-1], lambda name=name: OwnSubject(ROOT / f"{name}.py"))
+    for name in LIBRARY:
+        yield Make("own", f"library-{name}", lambda name=name: OwnSubject(ROOT / f"argus/kernels/{name}.py", name))

@@ -86,14 +86,13 @@ class Staged:
             starts.append(end)
             end += -(-(tensors[key].nbytes + APART) // APART) * APART
         region = arena.allocate(end, "tensors") if order else None
-        kernarg = dispatch.kernarg
+        moved: dict[int, int] = {}
         for key, start, stand in zip(order, starts, stands, strict=True):
             if region is not None:
-                address = region.start + start
-                kernarg = kernarg.replace(stand.start.to_bytes(8, "little"), address.to_bytes(8, "little"))
-                offset = address - arena.base
-                place = arena.buffer[offset : offset + tensors[key].nbytes]
-                _write(tensors[key], place)
+                moved[stand.start] = region.start + start
+                offset = region.start + start - arena.base
+                _write(tensors[key], arena.buffer[offset : offset + tensors[key].nbytes])
+        kernarg = _readdressed(dispatch.kernarg, moved)
         at = dispatch.kernarg_address - arena.base
         arena.buffer[at : at + len(kernarg)] = np.frombuffer(kernarg, np.uint8)
         self._prepared = replace(prepared, dispatch=replace(dispatch, kernarg=kernarg))
@@ -107,6 +106,13 @@ class Staged:
         from argus.machine.jit.executor import execute
 
         return execute(prepared)
+
+
+def _readdressed(kernarg: bytes, moved: dict[int, int]) -> bytes:
+    """The arguments with their pointers, which lie at multiples of 8, sent to other places."""
+    end = len(kernarg) // 8 * 8
+    words = [int.from_bytes(kernarg[at : at + 8], "little") for at in range(0, end, 8)]
+    return b"".join(moved.get(word, word).to_bytes(8, "little") for word in words) + kernarg[end:]
 
 
 def _is_tensor(value: Any) -> bool:

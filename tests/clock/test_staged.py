@@ -7,7 +7,7 @@ import pytest
 from kernels import STREAM, compile_ir
 
 from argus import machine
-from argus.clock.staged import BLOCK, Operand, Staged
+from argus.clock.staged import BLOCK, Operand, Staged, _readdressed
 from argus.machine.launch import Executor
 from argus.machine.record import GLOBAL
 
@@ -25,6 +25,13 @@ def test_runs_in_parts_and_leaves_arrays_alone(executor: Executor) -> None:
         read, written = wave.addr[wave.space == GLOBAL, 0].tolist()
         assert written - read == pytest.approx(source.nbytes, abs=8192)
     assert not target.any()
+
+
+def test_only_whole_pointers_are_sent_elsewhere() -> None:
+    words = (0x10_0000_0000, 0x1000, 0x0010_0000_0000_0000)
+    kernarg = b"".join(word.to_bytes(8, "little") for word in words) + b"\x07\0\0\0"
+    moved = _readdressed(kernarg, {0x10_0000_0000: 0x1000, 0x1000: 0x2000})
+    assert moved == b"".join(word.to_bytes(8, "little") for word in (0x1000, 0x2000, words[2])) + b"\x07\0\0\0"
 
 
 def test_operands_repeat_a_block_of_values() -> None:

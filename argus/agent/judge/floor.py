@@ -33,7 +33,7 @@ def least_microseconds(kernel: Kernel, sizes: Mapping[str, int], spec: Spec) -> 
 
 
 def multiplications(kernel: Kernel, sizes: Mapping[str, int], spec: Spec) -> int:
-    """How many products the sums of two-tensor products in the specification need; 0 if there is none."""
+    """How many products the sums over plain products of tensors need; 0 if there is none."""
     shapes = tensor_shapes(kernel, sizes)
     extents: dict[str, int] = {}
     for node in ast.walk(spec.expression):
@@ -43,13 +43,21 @@ def multiplications(kernel: Kernel, sizes: Mapping[str, int], spec: Spec) -> int
     total = 0
     for node in ast.walk(spec.expression):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "sum":
-            body = node.args[0]
-            if isinstance(body, ast.BinOp) and isinstance(body.op, ast.Mult):
-                tensors = [n for n in ast.walk(body) if isinstance(n, ast.Subscript)]
-                used = {index for tensor in tensors for index in _indices(tensor)}
-                if len(tensors) >= 2 and len(used) >= 3:
-                    total += _product([extents[index] for index in used])
+            tensors = _factors(node.args[0])
+            used = {index for tensor in tensors for index in _indices(tensor)}
+            if len(tensors) >= 2 and len(used) >= 3:
+                total += _product([extents[index] for index in used])
     return total
+
+
+def _factors(node: ast.expr) -> list[ast.Subscript]:
+    """The tensors of a plain product of tensors; none if it is anything else."""
+    if isinstance(node, ast.Subscript):
+        return [node]
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        left, right = _factors(node.left), _factors(node.right)
+        return [*left, *right] if left and right else []
+    return []
 
 
 def _indices(node: ast.Subscript) -> list[str]:

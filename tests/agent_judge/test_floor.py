@@ -1,0 +1,29 @@
+"""The least time of a launch counts what must be moved and multiplied, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from argus.agent.judge.floor import least_microseconds, multiplications
+from argus.tasks.spec import parse
+from argus.tasks.task import load_task
+
+
+def test_products_of_a_matrix_product() -> None:
+    task = load_task("gemm")
+    assert task.kernel.computes is not None
+    spec = parse(task.kernel.computes)
+    sizes = {"M": 4096, "N": 4096, "K": 4096}
+    assert multiplications(task.kernel, sizes, spec) == 4096**3
+    assert least_microseconds(task.kernel, sizes, spec) == pytest.approx(2 * 4096**3 / 1307.4e6, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", ["softmax", "layernorm"])
+def test_row_kernels_only_move_data(name: str) -> None:
+    task = load_task(name)
+    assert task.kernel.computes is not None
+    spec = parse(task.kernel.computes.split(";")[0])
+    sizes = dict(task.shapes[0])
+    assert multiplications(task.kernel, sizes, spec) == 0
+    moved = 2 * 2 * sizes["M"] * sizes["N"]
+    assert least_microseconds(task.kernel, sizes, spec) == pytest.approx(moved / 5324.8e3, rel=0.02)

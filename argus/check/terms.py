@@ -104,8 +104,8 @@ class Reduce:
 @dataclass(frozen=True, slots=True)
 class Carried:
     """What slot `slot` of loop `loop` holds at the head of the iteration `counter`, at the own coordinates of `axes`,
-    in the iterations `around` of the loops around it. Without a counter: what arrived in the slot, while an invariant is
-    being guessed."""
+    in the iterations `around` of the loops around it. Without a counter: what arrived in the slot, while an invariant
+    is being guessed."""
 
     loop: int
     slot: int
@@ -354,6 +354,19 @@ class Terms:
         """An infinite number times a number."""
         factor = self.value(other)
         return self.constant(c * factor) if factor else UNKNOWN
+
+    def cancels(self, x: int, y: int) -> bool:
+        """Whether factors of a product vanish: a*b/b is a, and sqrt(a)*sqrt(a) is a, only where b is not 0 and a is not
+        negative. Sizes and scalars may."""
+        if UNKNOWN in (x, y):
+            return False
+        for (left, _), _ in self._polys[x]:
+            powers = {n: e for n, e in left if not isinstance(self.atoms[n], Number)}
+            for (right, _), _ in self._polys[y]:
+                meeting = [(powers[n], e) for n, e in right if n in powers]
+                if any(a * b < 0 or (a % 2 == 1 and b % 2 == 1) for a, b in meeting):
+                    return True
+        return False
 
     def _scaled_mask(self, x: int, c: float) -> int:
         """A positive factor goes into a mask by -inf, so that masked values look the same before and after scaling."""

@@ -64,9 +64,9 @@ def binary_term(terms: Terms, fn: str, x: int, y: int) -> int:
         case "sub":
             return terms.add(x, terms.negative(y))
         case "mul":
-            return terms.multiply(x, y)
+            return UNKNOWN if terms.cancels(x, y) else terms.multiply(x, y)
         case "div":
-            return terms.divide(x, y)
+            return binary_term(terms, "mul", x, terms.power(y, -2))
         case "max" | "min":
             return terms.extreme("max" if fn == "max" else "min", (x, y))
         case _:

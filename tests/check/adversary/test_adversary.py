@@ -13,7 +13,7 @@ import pytest
 from argus.check import Report, check
 from argus.ir.kernel import Kernel
 from argus.lang import ProgramError, read
-from tests.check.adversary.table import ADVERSARIES, Adversary
+from tests.check.adversary.table import ADVERSARIES, ALWAYS, Adversary
 from tests.check.adversary.truth import truth
 from tests.check.judge import SLOW_RULES
 
@@ -22,7 +22,8 @@ def every(eighth: int) -> list[Any]:
     """Every eighth variant runs with the other tests, all by `pytest -m "full or not full" tests/check/adversary`."""
     accepted = [a for a in ADVERSARIES if a.label != "refused"]
     return [
-        pytest.param(a, id=str(a), marks=() if n % 8 == eighth else pytest.mark.full) for n, a in enumerate(accepted)
+        pytest.param(a, id=str(a), marks=() if n % 8 == eighth or str(a) in ALWAYS else pytest.mark.full)
+        for n, a in enumerate(accepted)
     ]
 
 

@@ -26,8 +26,8 @@ from argus.check.rule import Rule
 from argus.check.shield import HELP, Shielded, internal
 from argus.check.speed import RULES as SPEED
 from argus.check.speed import Speed
-from argus.check.value import Valued
 from argus.check.stats import effort
+from argus.check.value import Valued
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.types import Value

@@ -6,6 +6,7 @@ that knows its file and reads the kernel from there:
 
     from argus.kernels.gemm import gemm
     gemm.read(BM=64)            -> argus.ir.kernel.Kernel
+    gemm(a, b, c, BM=64)        proved, compiled, launched; c is written in place
 
 The body of a kernel has no meaning as Python; calling one of its functions (`ag.barrier()`) outside is an error.
 """
@@ -38,10 +39,11 @@ class KernelHandle:
 
         return read(self.file, settings=settings, kernel=self.name)
 
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
-        raise TypeError(
-            f"{self.name} is a kernel: read it with {self.name}.read(), run it with `argus run {self.file}`"
-        )
+    def __call__(self, *args: Any, device: str = "auto", **named: Any) -> Any:
+        """Prove, compile and launch on arrays; `argus.ops.call` says how arguments are given."""
+        from argus.ops.call import call
+
+        return call(self.file, self.name, args, device, named)
 
 
 class _Annotation:

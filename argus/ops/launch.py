@@ -14,6 +14,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from argus import machine
@@ -79,12 +80,17 @@ def device_of(name: str) -> Device:
 
 def prepared(choice: Choice) -> Prepared:
     """The proved kernel and its code object, from memory or disk where they are."""
-    return _prepared(choice.file, choice.kernel, tuple(sorted(choice.knobs.items())))
+    return proved(choice.path, choice.kernel, choice.knobs)
+
+
+def proved(path: Path, name: str, knobs: Mapping[str, Any]) -> Prepared:
+    """The kernel `name` of the file `path` with these knobs, proved and compiled."""
+    return _prepared(path, name, tuple(sorted(knobs.items())))
 
 
 @cache
-def _prepared(file: str, name: str, knobs: tuple[tuple[str, Any], ...]) -> Prepared:
-    kernel = read(Choice(file, name, {}).path, settings=dict(knobs), kernel=name)
+def _prepared(path: Path, name: str, knobs: tuple[tuple[str, Any], ...]) -> Prepared:
+    kernel = read(path, settings=dict(knobs), kernel=name)
     report = check_cached(scheduled(kernel))
     if any(verdict.status != "proved" for verdict in report.verdicts):
         raise Unproved(f"{name} is not proved with {dict(knobs)}\n{report.render()}")
@@ -101,6 +107,7 @@ def run(
     """One launch; outputs are written in place. A fault the device reports is an error."""
     ready = prepared(choice)
     outcome = device_of(device).launch(ready.kernel, ready.code, sizes, arrays, scalars)
-    if outcome.reports:
-        raise LaunchError(f"{ready.kernel.name} on {outcome.device}: {outcome.reports[0]}")
+    for report in outcome.reports:
+        if report.level == "error":
+            raise LaunchError(f"{ready.kernel.name} on {outcome.device}: {report}")
     return outcome

@@ -18,6 +18,7 @@ from math import e, log2
 from argus.check.spec import Spec, Unreadable
 from argus.check.tables import Tables
 from argus.check.terms import UNKNOWN, Leaf, Number, Reduction, own
+from argus.check.worth import extreme
 from argus.ir.kernel import Kernel
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -32,8 +33,12 @@ Scope = dict[int, str]
 """Which index stands at each axis."""
 
 
-def meaning(kernel: Kernel, spec: Spec, tables: Tables) -> int:
-    """The term of one output element at its own coordinates. Raises Unreadable."""
+def meaning(kernel: Kernel, spec: Spec, tables: Tables, whole: bool = False) -> int:
+    """The term of one output element at its own coordinates. Raises Unreadable.
+
+    `whole`: exponentials of differences with a maximum stay as they are written, as they do in kernels where taking
+    them apart is not known to be harmless.
+    """
     assert kernel.computes
     statement = ast.parse(kernel.computes.strip()).body[0]
     assert isinstance(statement, ast.Assign)
@@ -42,7 +47,7 @@ def meaning(kernel: Kernel, spec: Spec, tables: Tables) -> int:
     parts = inside.elts if isinstance(inside, ast.Tuple) else [inside]
     names = [part.id for part in parts if isinstance(part, ast.Name)]
     scope = {axis: names[position] for axis, position in sorted((spec.placed | spec.partly).items())}
-    term = _Reader(kernel, tables).visit(statement.value, scope)
+    term = _Reader(kernel, tables, whole).visit(statement.value, scope)
     if term == UNKNOWN:
         raise Unreadable("it has no normal form")
     return term
@@ -64,8 +69,8 @@ def extent_of(tables: Tables, axis: int) -> Expr | None:
 
 
 class _Reader:
-    def __init__(self, kernel: Kernel, tables: Tables) -> None:
-        self.tables, self.terms = tables, tables.terms
+    def __init__(self, kernel: Kernel, tables: Tables, whole: bool) -> None:
+        self.tables, self.terms, self.whole = tables, tables.terms, whole
         self.tensors = {t.name: t for t in kernel.tensors}
         self.sizes = {s.name: s for s in kernel.shapes}
         self.scalars = {s.name for s in kernel.scalars}
@@ -111,10 +116,11 @@ class _Reader:
     def _function(self, name: str, args: list[int]) -> int:
         terms = self.terms
         match name:
-            case "exp":
-                return terms.exp2(terms.scaled(args[0], LOG2E))
-            case "exp2":
-                return terms.exp2(args[0])
+            case "exp" | "exp2":
+                exponent = terms.scaled(args[0], LOG2E) if name == "exp" else args[0]
+                if self.whole and any(extreme(atom) for atom in terms.inside(exponent)):
+                    return terms.apply("exp2", (exponent,))
+                return terms.exp2(exponent)
             case "sqrt" | "rsqrt":
                 return terms.power(args[0], 1 if name == "sqrt" else -1)
             case "maximum" | "minimum":

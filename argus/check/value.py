@@ -62,7 +62,7 @@ class Valued(Rule):
         self.found: Findings[str] = Findings()
         self.spec = flow.spec
         self.judge = Judge(flow)
-        self.goal = UNKNOWN
+        self.goal = self.whole = UNKNOWN
         self.unread = ""
         self.overwritten = _overwritten(flow.kernel)
         self.inside: Facts = ()
@@ -79,6 +79,7 @@ class Valued(Rule):
             if self.spec.unjudged:
                 raise Unreadable(self.spec.unjudged[0])
             self.goal = self.judge.aim(meaning(flow.kernel, self.spec, flow.tables), self.inside)
+            self.whole = self.judge.aim(meaning(flow.kernel, self.spec, flow.tables, whole=True), self.inside)
         except (Unreadable, ExprError) as error:
             self.unread = str(error)
 
@@ -118,10 +119,10 @@ class Valued(Rule):
             return OVERWRITTEN if self.overwritten else "what is stored was computed in a way that is not followed"
         general = (*self.inside, *place.facts, case.guard)
         term = self.judge.resolved(record.term, general)
-        if term != self.goal:
+        if term not in (self.goal, self.whole):
             term = self.judge.resolved(record.term, (*general, *ranges(self.flow, case, number, active)))
         homeless = [a for a in tables.terms.axes(term) if record.rests[a] < 0]
-        if term == self.goal and not homeless:
+        if term in (self.goal, self.whole) and not homeless:
             return ""
         return f"what is stored is `{shown(term, tables)}`, the specification says `{shown(self.goal, tables)}`"
 

@@ -120,11 +120,11 @@ def exponential(terms: Terms, x: int, standing: Standing) -> int:
     """2**x, taken apart if that is harmless."""
     if x == UNKNOWN or terms.value(x) is not None:
         return terms.exp2(x)
-    if not any(_extreme(atom) for atom in terms.inside(x)):
+    if not any(extreme(atom) for atom in terms.inside(x)):
         return terms.exp2(x)
     for mono, c in terms[x]:
         atom = terms.atoms[mono[0][0][0]] if len(mono[0]) == 1 and mono[0][0][1] == 2 else None
-        if atom is None or c >= 0 or not _extreme(atom):
+        if atom is None or c >= 0 or not extreme(atom):
             continue
         top = terms.atom(atom)
         rest = terms.scaled(terms.add(x, terms.scaled(top, -c)), -1 / c)
@@ -133,7 +133,8 @@ def exponential(terms: Terms, x: int, standing: Standing) -> int:
     return terms.apply("exp2", (x,))
 
 
-def _extreme(atom: Atom) -> bool:
+def extreme(atom: Atom) -> bool:
+    """A maximum or minimum, or what a loop carries, which may be one."""
     return isinstance(atom, Carried) or (isinstance(atom, Apply | Reduce) and _kind(atom) in ("max", "min"))
 
 
@@ -158,7 +159,7 @@ def _attained(terms: Terms, top: Atom) -> bool:
 
 def _extreme_term(terms: Terms, term: int) -> bool:
     atom = terms.as_atom(term)
-    return atom is not None and _extreme(atom)
+    return atom is not None and extreme(atom)
 
 
 def _dominates(terms: Terms, top: Atom, rest: int, standing: Standing) -> bool:

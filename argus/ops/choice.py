@@ -32,6 +32,7 @@ ROW_FAMILIES = ("softmax", "rmsnorm", "layernorm", "rowreduce")
 K_STEP = 64
 BYTES = {"bf16": 2, "f16": 2, "f32": 4}
 LIMIT = 2**31
+WIDEST_LINEAR = 128  # columns of a tile: with more, the epilogue does not fit into the registers
 
 
 class Unsupported(ValueError):
@@ -122,7 +123,8 @@ def matmul_with(
         }  # fmt: skip
         return Choice("matmul", "split", knobs, Choice("elementwise", "combine", finish))
     if bias or activation != "none":
-        return Choice("matmul", "linear", {**knobs, "ACT": activation})
+        knobs["BN"] = min(int(knobs["BN"]), WIDEST_LINEAR)
+        return Choice("matmul", "linear", {**knobs, "XM": knobs["XM"] if _even(knobs, m, n) else 0, "ACT": activation})
     return Choice("matmul", "matmul", knobs)
 
 

@@ -267,14 +267,21 @@ def test_interrupt_stops_an_endless_kernel(tmp_path: Path) -> None:
     program = Program([".Lever:", "s_nop 0", "s_branch .Lever"])
     (tmp_path / "k.o").write_bytes(program.code)
     script = f"""
-import _thread, threading, numpy as np
+import _thread, os, threading, time, numpy as np
 from argus.machine import load
-threading.Timer(1.0, _thread.interrupt_main).start()
+
+def press():
+    while True:
+        time.sleep(1)
+        _thread.interrupt_main()
+
+threading.Thread(target=press, daemon=True).start()
 try:
     load({str(tmp_path / "k.o")!r}).kernel()(1, 64, np.zeros(2368, np.uint32), np.zeros(16896, np.uint32),
                                               executor="jit", max_steps=1 << 60)
 except KeyboardInterrupt:
-    print("stopped")
+    os.write(1, b"stopped")
+    os._exit(0)
 """
     root = str(Path(__file__).parents[2])
     environment = {**os.environ, "PYTHONPATH": root}

@@ -30,7 +30,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -181,13 +181,16 @@ def record_row() -> None:
     row("record", with_record / without, "<= 3", f"{with_record * 1e3:.1f} and {without * 1e3:.1f} ms")
 
 
-def first_row() -> None:
-    for name, launch in (("gemm", kernels.gemm(256, 256, 64)), ("fa", kernels.attention(128))):
+def first_row(objects: Sequence[Path] = ()) -> None:
+    """First launches: two kernels of Triton, and of each object given its first kernel."""
+    found: list[tuple[str, bytes]] = [("gemm", kernels.gemm(256, 256, 64).code), ("fa", kernels.attention(128).code)]
+    found += [(path.stem, path.read_bytes()) for path in objects]
+    for name, code in found:
         folder = tempfile.mkdtemp()
         before = os.environ.get("ARGUS_CACHE")
         os.environ["ARGUS_CACHE"] = folder
         try:
-            module = load(launch.code)
+            module = load(code)
             start, used = time.perf_counter(), sum(os.times()[:4])
             translated = translate(module.code, module.names[0])
             wall, used = time.perf_counter() - start, sum(os.times()[:4]) - used
@@ -228,9 +231,13 @@ ROWS: dict[str, Callable[[], Any]] = {
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("rows", nargs="*", choices=[*ROWS, []], help="which rows (default: all)")
-    chosen = parser.parse_args().rows or list(ROWS)
-    for name in chosen:
-        ROWS[name]()
+    parser.add_argument("--object", action="append", default=[], type=Path, help="row first: also these code objects")
+    args = parser.parse_args()
+    for name in args.rows or list(ROWS):
+        if name == "first":
+            first_row(args.object)
+        else:
+            ROWS[name]()
     return 0
 
 

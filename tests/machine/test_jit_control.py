@@ -267,8 +267,10 @@ def test_interrupt_stops_an_endless_kernel(tmp_path: Path) -> None:
     program = Program([".Lever:", "s_nop 0", "s_branch .Lever"])
     (tmp_path / "k.o").write_bytes(program.code)
     script = f"""
-import _thread, os, threading, time, numpy as np
+import _thread, os, signal, threading, time, numpy as np
 from argus.machine import load
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background may have inherited none
 
 def press():
     while True:

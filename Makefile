@@ -7,8 +7,9 @@ GEMM   := argus/kernels/gemm.py
 .PHONY: optimize gemm test lint clean
 
 optimize: $(VENV)/run.stamp
-	$(BIN)/argus optimize gemm -o out-gemm.py
-	$(BIN)/argus report -o out-gemm.html
+	mkdir -p out
+	$(BIN)/argus optimize gemm --journal out/journal -o out/gemm.py
+	$(BIN)/argus report --journal out/journal -o out/gemm.html
 
 gemm: $(VENV)/run.stamp
 	$(BIN)/argus check   $(GEMM)

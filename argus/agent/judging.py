@@ -19,11 +19,6 @@ from argus.agent.judge.evidence import question
 from argus.tasks.task import Task
 
 
-def problem_of(task: Task) -> Problem:
-    """What the judge has to know of a task."""
-    return Problem(task.name, task.source, task.small, task.shapes, task.held_out, task.specials)
-
-
 class Judges:
     """A pool of judge processes; the same question is asked once."""
 
@@ -38,7 +33,7 @@ class Judges:
 
     def judge(self, sources: Sequence[str], task: Task, *, seed: int) -> list[Judgement]:
         """Judgements in the order of the sources."""
-        problem = problem_of(task)
+        problem = Problem.of(task)
         asked = [question(source, problem.digest(), seed) for source in sources]
         fresh: dict[str, str] = {}
         for name, source in zip(asked, sources, strict=True):
@@ -58,9 +53,6 @@ class Judges:
 
         self._answers.update(self._threads.map(ask, fresh.items()))
         return [self._answers[name] for name in asked]
-
-    def question(self, source: str, task: Task, seed: int) -> str:
-        return question(source, problem_of(task).digest(), seed)
 
     def close(self) -> None:
         self._threads.shutdown()

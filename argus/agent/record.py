@@ -17,9 +17,8 @@ from typing import Any
 from argus.agent.bottleneck import bottleneck
 from argus.agent.journal import Journal
 from argus.agent.journal.store import Run
-from argus.agent.judge import Judgement
+from argus.agent.judge import Judgement, Problem
 from argus.agent.judge.evidence import question
-from argus.agent.judging import problem_of
 from argus.agent.optimise import Candidate, Settings, State
 from argus.agent.policy import Policy
 from argus.tasks.task import Task
@@ -39,7 +38,7 @@ class Recorder:
     def begin(journal: Journal, task: Task, settings: Settings, policy: Policy, origin: str) -> Recorder:
         """A new run; `origin` is what was asked for: a task's name or file."""
         config = {
-            "problem": journal.put(json.dumps(problem_of(task).to_json(), sort_keys=True)),
+            "problem": journal.put(json.dumps(Problem.of(task).to_json(), sort_keys=True)),
             "origin": origin,
             "family": task.family,
             "published": dict(task.published),
@@ -71,7 +70,7 @@ class Recorder:
                 "origin": "builtin",
             },
         )
-        asked = question(candidate.source, problem_of(self.task).digest(), self.settings.seed)
+        asked = question(candidate.source, Problem.of(self.task).digest(), self.settings.seed)
         worth = candidate.reward
         payload: dict[str, Any] = {
             **candidate.judgement.to_json(),

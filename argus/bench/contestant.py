@@ -12,16 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from argus import machine
 from argus.clock import PARAMETERS, Launch, Parameters, Recorded
 from argus.clock.sampled import Work, matrix_element, prepared, sample, time_prepared
 from argus.clock.sensitivity import compare
-from argus.clock.staged import Operand
-from argus.device.guards import launch_grid, numpy_dtype, tensor_shapes
-from argus.device.launch import scalar_values
 from argus.ops.choice import Choice
 from argus.ops.launch import prepared as proved
-from argus.tasks.inputs import make_scalars
+from argus.tasks.work import work_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +61,7 @@ def from_choice(name: str, choice: Choice, sizes: Mapping[str, int]) -> Contesta
         ready = proved(step)
         kernel = ready.kernel
         known = {symbol.name: sizes[symbol.name] for symbol in kernel.shapes}
-        shapes = tensor_shapes(kernel, known)
-        tensors = [
-            Operand(shapes[tensor.name], numpy_dtype(tensor.dtype), number, blank=not tensor.read)
-            for number, tensor in enumerate(kernel.tensors)
-        ]
-        scalars = scalar_values(kernel, known, make_scalars(kernel, 0))
-        code = machine.load(ready.code).kernel(kernel.name)
-        parts.append(
-            executed(Work(kernel.name, code, launch_grid(kernel, known), (kernel.threads,), [*tensors, *scalars]))
-        )
+        parts.append(executed(work_of(kernel, ready.code, known, seed=0)))
         step = step.then
     return Contestant(name, choice.text(), tuple(parts))
 

@@ -25,15 +25,12 @@ from argus.cli.options import GOOD, UsageError, add_kernel_arguments
 from argus.clock import Recorded, Timing, write_trace
 from argus.clock.page import page
 from argus.clock.sampled import Work, matrix_element, prepared, sample, time_prepared
-from argus.clock.staged import Operand
 from argus.clock.whatif import BOUNDS, what_if_recorded
 from argus.compile import Compiled, compile_kernel
-from argus.device.guards import launch_grid, numpy_dtype, tensor_shapes
-from argus.device.launch import scalar_values
+from argus.device.guards import launch_grid
 from argus.gfx942 import chip
-from argus.ir.kernel import Kernel
 from argus.machine.loader import KernelInfo
-from argus.tasks.inputs import make_scalars
+from argus.tasks.work import work_of
 
 ELF = b"\x7fELF"
 LOWEST_MHZ = 100
@@ -89,25 +86,12 @@ def given(args: argparse.Namespace) -> Timed:
 def _file(args: argparse.Namespace) -> Timed:
     kernel, launch = admitted_launch(args)
     compiled = compile_kernel(kernel)
-    code = machine.load(compiled.object).kernel(kernel.name)
-    grid = launch_grid(kernel, launch)
-    if 0 in grid:
+    if 0 in launch_grid(kernel, launch):
         raise UsageError("the launch is empty: no workgroup to time")
-    operands = tensor_operands(kernel, launch, args.seed)
-    scalars = scalar_values(kernel, launch, make_scalars(kernel, args.seed))
-    work = Work(kernel.name, code, grid, (kernel.threads,), [*operands, *scalars])
+    work = work_of(kernel, compiled.object, launch, args.seed)
     shape = " ".join(f"{name}={size}" for name, size in launch.items())
     text = {Path(args.file).name: Path(args.file).read_text(encoding="utf-8")}
-    return Timed(work, f"{kernel.name} {shape}", source_lines(compiled, code.info), text)
-
-
-def tensor_operands(kernel: Kernel, launch: Mapping[str, int], seed: int) -> list[Operand]:
-    """The tensors of a launch as the clock takes them: those only written to are left blank."""
-    shapes = tensor_shapes(kernel, launch)
-    return [
-        Operand(shapes[tensor.name], numpy_dtype(tensor.dtype), seed + number, blank=not tensor.read)
-        for number, tensor in enumerate(kernel.tensors)
-    ]
+    return Timed(work, f"{kernel.name} {shape}", source_lines(compiled, work.kernel.info), text)
 
 
 def _object(path: Path, args: argparse.Namespace) -> Timed:

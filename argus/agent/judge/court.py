@@ -16,30 +16,26 @@ The candidate is read and never executed as Python. Its object runs in the machi
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from argus import machine
 from argus.agent.judge.contract import broken
 from argus.agent.judge.evidence import evidence, question
 from argus.agent.judge.floor import ALLOWED, least_microseconds
-from argus.agent.judge.problem import Judgement, Problem, Sizes, Verdict, Violation, shape_text
+from argus.agent.judge.problem import Judgement, Sizes, Verdict, Violation, shape_text
 from argus.agent.judge.trials import Bench, Ended, Trials
 from argus.check import Report, check
-from argus.clock.sampled import Work, matrix_element, prepared, sample, time_prepared
-from argus.clock.staged import Operand
+from argus.clock.sampled import matrix_element, prepared, sample, time_prepared
 from argus.clock.whatif import what_if_recorded
 from argus.compile.cache import compile_cached
 from argus.compile.errors import CompileError
 from argus.compile.schedule import scheduled
-from argus.device.guards import launch_grid, numpy_dtype, tensor_shapes
-from argus.device.launch import scalar_values
 from argus.ir.kernel import Kernel
 from argus.lang import ProgramError, read
 from argus.machine import MachineError
-from argus.tasks.inputs import make_scalars
+from argus.tasks.work import work_of
 
 
 class Court(Bench):
@@ -158,14 +154,7 @@ class _Case:
             raise Ended("fail", "compile", (said,)) from error
 
     def _time(self, kernel: Kernel, sizes: Sizes) -> None:
-        shapes = tensor_shapes(kernel, sizes)
-        operands = [
-            Operand(shapes[t.name], numpy_dtype(t.dtype), self.seed + number, blank=not t.read)
-            for number, t in enumerate(kernel.tensors)
-        ]
-        scalars = scalar_values(kernel, sizes, make_scalars(kernel, self.seed))
-        code = machine.load(self.code).kernel(kernel.name)
-        work = Work(kernel.name, code, launch_grid(kernel, sizes), (kernel.threads,), [*operands, *scalars])
+        work = work_of(kernel, self.code, sizes, self.seed)
         seen = sample(work, self.seed)
         recorded = prepared(seen, self.seed)
         timing, launch = time_prepared(work, recorded, matrix_element(seen))
@@ -190,8 +179,3 @@ class _Case:
 def _machine(error: MachineError) -> Violation:
     report = error.report
     return Violation(report.code, str(report), detail=report.to_json())
-
-
-def one(problem: Mapping[str, Any], source: str, seed: int) -> Judgement:
-    """A judgement by a court of its own."""
-    return Court(Problem.from_json(problem)).judge(source, seed)

@@ -1,0 +1,30 @@
+"""A launch of one of our kernels as the clock takes it: tensors by shape and type, scalars, sizes.
+
+    work = work_of(kernel, compiled.object, {"M": 4096, "N": 4096, "K": 4096}, seed=0)
+
+Tensors that are only written to stay blank. `argus time`, `argus bench` and the judge time what this makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from argus import machine
+from argus.clock.sampled import Work
+from argus.clock.staged import Operand
+from argus.device.guards import launch_grid, numpy_dtype, tensor_shapes
+from argus.device.launch import scalar_values
+from argus.ir.kernel import Kernel
+from argus.tasks.inputs import make_scalars
+
+
+def work_of(kernel: Kernel, code: bytes, sizes: Mapping[str, int], seed: int) -> Work:
+    """The launch of `kernel`, whose object is `code`, at these sizes."""
+    shapes = tensor_shapes(kernel, sizes)
+    tensors = [
+        Operand(shapes[tensor.name], numpy_dtype(tensor.dtype), seed + number, blank=not tensor.read)
+        for number, tensor in enumerate(kernel.tensors)
+    ]
+    scalars = scalar_values(kernel, sizes, make_scalars(kernel, seed))
+    loaded = machine.load(code).kernel(kernel.name)
+    return Work(kernel.name, loaded, launch_grid(kernel, sizes), (kernel.threads,), [*tensors, *scalars])

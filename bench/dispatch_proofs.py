@@ -1,0 +1,43 @@
+"""Every row of the dispatch tables, checked: `python bench/dispatch_proofs.py`. Exit 1 if one is not proved."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from argus.check import check
+from argus.compile.schedule import scheduled
+from argus.lang import read
+
+KERNELS = Path(__file__).resolve().parent.parent / "argus" / "kernels"
+ROW_KERNELS = ("softmax", "rmsnorm", "layernorm", "rowreduce")
+
+
+def rows() -> list[tuple[str, str, dict[str, Any]]]:
+    """(file, kernel, knobs) of every row, each once."""
+    found = []
+    for row in json.loads((KERNELS / "matmul.json").read_text())["rows"]:
+        file = "matmul_direct" if row["kernel"] == "matmul_direct" else "matmul"
+        found.append((file, row["kernel"], row["knobs"]))
+    for knobs in json.loads((KERNELS / "rows.json").read_text())["rows"]:
+        found += [(name, name, knobs) for name in ROW_KERNELS]
+    return [row for number, row in enumerate(found) if row not in found[:number]]
+
+
+def main() -> int:
+    wrong = 0
+    for file, kernel, knobs in rows():
+        started = time.process_time()
+        report = check(scheduled(read(KERNELS / f"{file}.py", settings=knobs, kernel=kernel)))
+        wrong += report.status != "proved"
+        print(kernel, knobs, dict(report.count()), f"{time.process_time() - started:.1f} s", flush=True)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

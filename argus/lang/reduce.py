@@ -102,5 +102,5 @@ def _partners(ctx: Context, dist: Distribution, axes: list[str], in_wave: bool) 
 
 
 def _without_others(e: Expr) -> Expr:
-    """Offsets by block, loop or size move all elements alike: leave them out."""
-    return e.subst({v: E.const(0) for v in e.free() if v.name not in ("lane", "wave")})
+    """Offsets by block, loop or size move all elements alike: put the least value (sizes, at least 1, may divide)."""
+    return e.subst({v: E.const(v.lo or 0) for v in e.free() if v.name not in ("lane", "wave")})

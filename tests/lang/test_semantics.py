@@ -285,6 +285,13 @@ def test_reductions_keep_axes_and_skip_copies() -> None:
     assert (execute(made, {}, x=x)["z"] == x.max(0)).all()
 
 
+def test_a_reduced_tile_may_start_where_a_size_divides() -> None:
+    owner = 'part = ag.Owner(lane=64, e=4, a="lane//16", b="lane%16*4 + e")\ng = ag.grid(H * 2)\n'
+    body = 'y[g % H, 0].store(ag.full(part, f32, 1.0, at=dict(a=g // H * 4, b=0)).sum("b"), width=4)'
+    made = kernel(owner + body, 'y: ag.Out["H a=8", f32]', "threads=64")
+    assert (execute(made, {"H": 3})["y"] == 64).all()
+
+
 def test_scalars_and_static_arguments() -> None:
     source = f"""{HEAD}
 @ag.kernel(threads=256)

@@ -20,9 +20,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from argus.check import places
 from argus.check import taken as sets
+from argus.check.relabel import distinct, relabelled
 from argus.check.tables import REDUCED, Record, Tables
-from argus.check.tags import Case, Tags
+from argus.check.tags import Case, Tags, alike
 from argus.check.taken import Over
 from argus.check.terms import UNKNOWN, ZERO, Apply, Atom, Carried, Reduce, Reduction, Terms
 from argus.check.worth import FLOOR
@@ -50,15 +52,15 @@ def growth(tables: Tables, shape: Shape, start: list[Tags], out: list[Tags], aro
     for n, (before, after) in enumerate(zip(start[:-1], out[:-1], strict=True)):
         if len(before.cases) != 1 or len(after.cases) != 1:
             continue
-        first, last = np.unique(before.cases[0].record), np.unique(after.cases[0].record)
-        record = tables[int(last[0])]
-        if len(first) == 1 and len(last) == 1 and _floor(tables, tables[int(first[0])]):
+        first, last = distinct(before.cases[0].record), distinct(after.cases[0].record)
+        record = tables[last[0]]
+        if len(first) == 1 and len(last) == 1 and _floor(tables, tables[first[0]]):
             left[n] = record.term, tuple(a for a, rest in enumerate(record.rests) if rest >= 0)
     scales = set()
     for tags in out[:-1]:
         for case in tags.cases:
-            for number in np.unique(case.record):
-                for (_, exponent), _ in tables.terms[tables[int(number)].term]:
+            for number in distinct(case.record):
+                for (_, exponent), _ in tables.terms[tables[number].term]:
                     scales |= {m for m in slots_in(tables.terms, exponent) if m in left}
     return Growth(shape, left, frozenset(scales), around)
 
@@ -116,7 +118,7 @@ def gathered(tables: Tables, n: int, one: Record, axis: int, offset: int) -> Rec
         added = terms.add(one.term, terms.negative(mark))
         if n in slots_in(terms, added):
             return None
-        term = terms.add(mark, terms.reduce("sum", axis, added, items))
+        term = terms.add(mark, places.reduced(tables, "sum", axis, added, items))
     rests = tuple(REDUCED if a == axis else rest for a, rest in enumerate(one.rests))
     return replace(one, rests=rests, statistics=one.statistics | {axis}, term=term)
 
@@ -183,8 +185,8 @@ def standing_for_themselves(tables: Tables, shape: Shape, head: list[Tags], out:
     for claimed, made in zip(head[:-1], out[:-1], strict=True):
         if len(claimed.cases) != 1 or len(made.cases) != 1:
             continue
-        claims = {tables[int(n)].term for n in np.unique(claimed.cases[0].record)}
-        results = {tables[int(n)].term for n in np.unique(made.cases[0].record)}
+        claims = {tables[n].term for n in distinct(claimed.cases[0].record)}
+        results = {tables[n].term for n in distinct(made.cases[0].record)}
         if len(claims) != 1 or len(results) != 1:
             continue
         here, left = tables.terms.as_atom(claims.pop()), tables.terms.as_atom(results.pop())
@@ -216,11 +218,8 @@ def settled(tables: Tables, shape: Shape, case: Case, renamed: dict[Atom, int]) 
 
 def each_record(tables: Tables, case: Case, change: RecordChange) -> Case:
     """The case with every record changed."""
-    numbers, inverse = np.unique(case.record, return_inverse=True)
-    changed = np.array([tables.intern(change(tables[int(n)])) for n in numbers], dtype=np.int32)
-    if np.array_equal(changed, numbers):
-        return case
-    return Case(case.guard, changed[inverse].reshape(case.record.shape), case.offset, case.site)
+    changed = relabelled(case.record, {n: tables.intern(change(tables[n])) for n in distinct(case.record)})
+    return case if changed is case.record else Case(case.guard, changed, case.offset, case.site)
 
 
 def bare(tables: Tables, case: Case) -> Case:
@@ -235,9 +234,9 @@ def forgotten(tables: Tables, tags: Tags) -> Tags:
 
 def claims(tables: Tables, claimed: Case, made: Case) -> bool:
     """What is claimed is what was made; a claim that says nothing about the term allows any."""
-    if not np.array_equal(claimed.offset, made.offset):
+    if not alike(claimed.offset, made.offset):
         return False
-    if np.array_equal(claimed.record, made.record):
+    if alike(claimed.record, made.record):
         return True
     vague = tables.terms_of(claimed.record) == UNKNOWN
     return np.array_equal(claimed.record, np.where(vague, bare(tables, made).record, made.record))

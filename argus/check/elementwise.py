@@ -19,7 +19,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from argus.check import masks
+from argus.check import masks, places
+from argus.check.relabel import distinct, relabelled
 from argus.check.tables import ABSENT, CONFLICT, REDUCED, Record, Sum, Tables
 from argus.check.tags import Case
 from argus.check.taken import one
@@ -35,11 +36,8 @@ _WORTH_SOMETHING = frozenset({"element", "value", "plain"})
 
 def unary(fn: str, case: Case, tables: Tables, standing: Callable[[Case, int], Standing]) -> Case:
     """One operand: coordinates stay; zero stays zero where the function maps zero to zero."""
-    numbers, inverse = np.unique(case.record, return_inverse=True)
-    changed = np.array(
-        [tables.intern(_unary_record(fn, int(n), case, tables, standing)) for n in numbers], dtype=np.int32
-    )
-    return Case(case.guard, changed[inverse].reshape(case.record.shape), case.offset, case.site)
+    changed = {n: tables.intern(_unary_record(fn, n, case, tables, standing)) for n in distinct(case.record)}
+    return Case(case.guard, relabelled(case.record, changed), case.offset, case.site)
 
 
 def _unary_record(
@@ -146,7 +144,7 @@ def _term(
         for axis, offset in zip(bound, offsets, strict=True):
             if record.rests[axis] >= 0 and after[axis] == REDUCED:
                 items = one(tables.rests[record.rests[axis]], int(offset))
-                term = tables.terms.reduce(reduction_of(fn), axis, term, items)
+                term = places.reduced(tables, reduction_of(fn), axis, term, items)
         terms.append(term)
     return binary_term(tables.terms, fn, terms[0], terms[1])
 
@@ -225,9 +223,8 @@ def _holds(target: DType, source: DType) -> bool:
 
 def opaque(fn: str, case: Case, tables: Tables, kinds: frozenset[str] = _WORTH_SOMETHING) -> Case:
     """Coordinates stay; what it is worth is a function nothing is known about."""
-    numbers, inverse = np.unique(case.record, return_inverse=True)
-    changed = [tables.intern(_opaque(fn, tables[int(n)], tables, kinds)) for n in numbers]
-    return Case(case.guard, np.array(changed, np.int32)[inverse].reshape(case.record.shape), case.offset, case.site)
+    changed = {n: tables.intern(_opaque(fn, tables[n], tables, kinds)) for n in distinct(case.record)}
+    return Case(case.guard, relabelled(case.record, changed), case.offset, case.site)
 
 
 def _opaque(fn: str, record: Record, tables: Tables, kinds: frozenset[str]) -> Record:
@@ -259,17 +256,16 @@ def _reshaped(case: Case, record: np.ndarray, offset: np.ndarray, site: np.ndarr
 
 
 def _parts(record: np.ndarray, piece: int, pieces: int, tables: Tables, op: int) -> np.ndarray:
-    numbers, inverse = np.unique(record, return_inverse=True)
-    changed = []
-    for n in numbers:
-        one = tables[int(n)]
+    changed = {}
+    for n in distinct(record):
+        one = tables[n]
         if one.kind in ("element", "value"):
             index, of = one.part
             one = replace(one, part=(index * pieces + piece, of * pieces))
         elif one.kind == "incoming":
             one = tables[tables.lost("a carried value is cut into pieces", op)]
-        changed.append(tables.intern(one))
-    return np.array(changed, dtype=np.int32)[inverse].reshape(record.shape)
+        changed[n] = tables.intern(one)
+    return relabelled(record, changed)
 
 
 def assemble(parts: list[np.ndarray], offsets: list[np.ndarray], tables: Tables, op: int) -> np.ndarray:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from argus.check.flow import Flow, Place, bounds_of
+from argus.check.relabel import distinct
 from argus.check.report import Counterexample, Operand, Verdict
 from argus.check.rule import Findings, Rule
 from argus.check.search import launches
@@ -90,8 +91,8 @@ class Fresh(Rule):
 
     def _unwritten(self, op: ops.Load, place: Place, value: Tags) -> list[Stale]:
         for case in value.cases:
-            for number in np.unique(case.record):
-                record = self.flow.tables[int(number)]
+            for number in distinct(case.record):
+                record = self.flow.tables[number]
                 if record.kind not in ("unwritten", "lost"):
                     continue
                 w, lane, e = (int(v) for v in np.argwhere(case.record == number)[0])
@@ -107,8 +108,8 @@ class Fresh(Rule):
             width = _width(version, place)
             name = self.flow.tables.axis_names[axis]
             for case in value.cases:
-                for number in np.unique(case.record):
-                    record = self.flow.tables[int(number)]
+                for number in distinct(case.record):
+                    record = self.flow.tables[number]
                     here = case.record == number
                     if record.kind in ("zero", "unwritten", "lost"):
                         continue

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from argus.check.carried import Growth, bare, each_record, free_choice, gathered, growth, guess, slots_in
+from argus.check.relabel import distinct
 from argus.check.tables import Item, Record, Repeat, Sum, Tables
 from argus.check.tags import MAX_CASES, Case, Tags, merge, translate, uniform, unwieldy
 from argus.check.terms import UNKNOWN
@@ -89,7 +90,7 @@ def _earlier(
         condition = E.land(guard, case.guard)
         if flow.prover.possible((*inside, condition)) is False:
             continue
-        marks = [int(m) for m in np.unique(case.record) if flow.tables[int(m)].kind == "incoming"]
+        marks = [m for m in distinct(case.record) if flow.tables[m].kind == "incoming"]
         if not marks:
             result.append(Case(condition, case.record, case.offset, case.site))
         elif depth >= MAX_DEPTH or len(result) > MAX_CASES:
@@ -119,7 +120,7 @@ def _followed(
     """Replace incoming marks of a case by the state at the head of the iteration it came from."""
     counter = E.as_expr(back[shape.counter])
     fixed = _fill(flow, case, marks, _singles(start), only=[_identity(flow, t, n) for n, t in enumerate(out)])
-    if not any(flow.tables[int(m)].kind == "incoming" for m in np.unique(fixed.record)):
+    if not any(flow.tables[m].kind == "incoming" for m in distinct(fixed.record)):
         return [Case(condition, fixed.record, fixed.offset, fixed.site)]
     result: list[Case] = []
     at_first = E.land(condition, counter.eq(shape.first))
@@ -150,7 +151,7 @@ def _resolve_rest(
     depth: int,
 ) -> list[Case]:
     case = tags.cases[0]
-    marks = [int(m) for m in np.unique(case.record) if flow.tables[int(m)].kind == "incoming"]
+    marks = [m for m in distinct(case.record) if flow.tables[m].kind == "incoming"]
     if not marks:
         return [Case(guard, case.record, case.offset, case.site)]
     if depth >= MAX_DEPTH:
@@ -198,18 +199,17 @@ def _accumulated(flow: Flow, grown: Growth, start: Tags, out: Tags, n: int, case
     if len(out.cases) != 1 or len(start.cases) != 1:
         return [_without_marks_inside(flow, c) for c in cases]
     made = out.cases[0]
-    numbers, inverse = np.unique(made.record, return_inverse=True)
+    numbers = distinct(made.record)
     initial = start.cases[0]
     grows = np.zeros(made.record.shape, dtype=bool)
     record, offset = made.record.copy(), made.offset.copy()
-    where = inverse.reshape(made.record.shape)
-    for index, number in enumerate(numbers):
-        one = flow.tables[int(number)]
+    for number in numbers:
+        one = flow.tables[number]
         if one.kind != "value" or n not in _rooted(flow, one):
             continue
-        for here, grown_one, axis in _walked(flow, grown, n, one, where == index, made):
-            for below in np.unique(initial.record[here]):
-                total = _total(flow.tables, grown, n, flow.tables[int(below)], grown_one)
+        for here, grown_one, axis in _walked(flow, grown, n, one, made.record == number, made):
+            for below in distinct(initial.record[here]):
+                total = _total(flow.tables, grown, n, flow.tables[below], grown_one)
                 if total is not None:
                     chosen = here & (initial.record == below)
                     record[chosen] = flow.tables.intern(total)
@@ -310,8 +310,8 @@ def tidy(flow: Flow, shape: Shape, first: list[Case], later: list[Case]) -> Tags
 
 def _belongs_anywhere(flow: Flow, case: Case, other: Case) -> np.ndarray:
     """A constant belongs to whatever coordinates a later value of its slot has."""
-    constants = [int(n) for n in np.unique(case.record) if flow.tables[int(n)].kind in ("plain", "zero")]
-    numbers = [int(n) for n in np.unique(other.record)]
+    constants = [n for n in distinct(case.record) if flow.tables[n].kind in ("plain", "zero")]
+    numbers = distinct(other.record)
     general = [n for n in numbers if flow.tables[n].kind == "value" and flow.tables[n].sums is None]
     return np.isin(case.record, constants) & np.isin(other.record, general)
 

@@ -24,10 +24,9 @@ from dataclasses import dataclass, replace
 from math import gcd, lcm
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from argus.check.carried import claims, forgotten, settled, standing_for_themselves
 from argus.check.guess import State, first_guess, next_guess, tidy
+from argus.check.relabel import distinct, relabelled
 from argus.check.tables import Item, Repeat, Sum, substitute_items
 from argus.check.tags import Case, incoming, translate, uniform
 from argus.ir import ops
@@ -277,15 +276,13 @@ def _step_fails(flow: Flow, shape: Shape, head: State, out: State, slots: Iterab
 
 def _folded(flow: Flow, shape: Shape, case: Case) -> Case:
     """Sums over all earlier iterations plus this one's products become sums up to and including this one."""
-    numbers, inverse = np.unique(case.record, return_inverse=True)
-    changed = []
-    for number in numbers:
-        one = flow.tables[int(number)]
+    changed = {}
+    for number in distinct(case.record):
+        one = flow.tables[number]
         if one.sums is not None:
             one = replace(one, sums=Sum(one.sums.root, _fold(shape, one.sums.items)))
-        changed.append(flow.tables.intern(one))
-    record = np.array(changed, dtype=np.int32)[inverse].reshape(case.record.shape)
-    return Case(case.guard, record, case.offset, case.site)
+        changed[number] = flow.tables.intern(one)
+    return Case(case.guard, relabelled(case.record, changed), case.offset, case.site)
 
 
 def _fold(shape: Shape, items: tuple[Item, ...]) -> tuple[Item, ...]:

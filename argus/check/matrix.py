@@ -21,6 +21,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from argus.check.relabel import distinct
 from argus.check.tables import ABSENT, Tables
 from argus.check.tags import Case
 from argus.gfx942.mfma import Mfma
@@ -119,8 +120,8 @@ class Operand:
 
 def obstacles(a: Operand, b: Operand, tables: Tables) -> list[Mismatch]:
     for side in (a, b):
-        for number in np.unique(side.record):
-            record = tables[int(number)]
+        for number in distinct(side.record):
+            record = tables[number]
             if record.kind in ("lost", "unwritten"):
                 w, block, row, k = (int(v) for v in np.argwhere(side.record == number)[0])
                 i, j = (row, 0) if side is a else (0, row)

@@ -21,6 +21,7 @@ import numpy as np
 
 from argus.check.accesses import Target, target
 from argus.check.flow import Flow, Place, bounds_of
+from argus.check.relabel import distinct
 from argus.check.report import Counterexample, Operand, Verdict
 from argus.check.rule import Findings, Rule
 from argus.check.search import interference, varied
@@ -68,7 +69,8 @@ class Placed(Rule):
             return
         aim = target(self.flow, op, access)
         agreed = (op.id, place.facts) in self.flow.agreed
-        failures = [_open(op, place, why) for why in self.spec.unjudged]
+        doubts = self.spec.unjudged if agreed else (*self.spec.unjudged, *self.spec.computed)
+        failures = [_open(op, place, why) for why in doubts]
         for case in self.flow.prune(value).cases:
             failures += self._compare(op, place, case, aim, agreed)
         self.found.add(op, place.facts, failures)
@@ -99,8 +101,8 @@ class Placed(Rule):
         assert self.spec is not None
         names = self.flow.tables.axis_names
         tied = self.spec.placed | self.spec.partly
-        for number in np.unique(case.record[active]):
-            record = self.flow.tables[int(number)]
+        for number in distinct(case.record[active]):
+            record = self.flow.tables[number]
             if record.kind in ("lost", "unwritten"):
                 return record.why or "it comes from LDS that was never written"
             if record.kind == "zero":

@@ -21,6 +21,7 @@ from argus.check.agreement import Judge, incomplete, ranges
 from argus.check.flow import Flow, Place, bounds_of
 from argus.check.intervals import intervals
 from argus.check.meaning import extent_of
+from argus.check.relabel import distinct
 from argus.check.report import Counterexample, Operand, Verdict
 from argus.check.rule import Findings, Rule
 from argus.check.search import launches
@@ -86,7 +87,7 @@ class Reduced(Rule):
         tables = self.flow.tables
         for case in self.flow.prune(value).cases:
             active = np.broadcast_to(place.active[..., None], case.record.shape)
-            for number in np.unique(case.record[active]):
+            for number in distinct(case.record[active]):
                 for axis in sorted(tables[int(number)].statistics):
                     gap = Gap(
                         -1, f"a reduction over {tables.axis_names[axis]} went into it that is not proved complete"
@@ -112,7 +113,7 @@ class Reduced(Rule):
         gaps = []
         for case in self.flow.prune(value).cases:
             facts = (*place.facts, case.guard)
-            for number in np.unique(case.record[place.active]):
+            for number in distinct(case.record[place.active]):
                 record = self.flow.tables[int(number)]
                 sums = Sum("zero", ()) if record.kind == "zero" else record.sums
                 why = complete(self.flow, facts, sums, axis, low, high)

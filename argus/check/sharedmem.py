@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.check.elementwise import assemble
+from argus.check.relabel import distinct, relabelled
 from argus.check.tables import Tables
 from argus.check.tags import MAX_CASES, SITE_SHIFT, Case, Tags, incoming, merge, product, uniform
 from argus.check.threads import Threads
@@ -99,14 +100,13 @@ class SharedMemory:
     def _piece(self, record: NDArray[np.int32], piece: int, pieces: int) -> NDArray[np.int32]:
         if pieces == 1:
             return record
-        numbers, inverse = np.unique(record, return_inverse=True)
-        changed = []
-        for n in numbers:
-            one = self.tables[int(n)]
+        changed = {}
+        for n in distinct(record):
+            one = self.tables[n]
             if one.kind in ("element", "value"):
                 one = replace(one, part=(one.part[0] * pieces + piece, one.part[1] * pieces))
-            changed.append(self.tables.intern(one))
-        return np.array(changed, dtype=np.int32)[inverse].reshape(record.shape)
+            changed[n] = self.tables.intern(one)
+        return relabelled(record, changed)
 
     def load(self, op: int, where: Ints, active: Mask) -> Tags:
         """Gather; threads that do not take part read zero."""

@@ -28,6 +28,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from argus.check.relabel import distinct
 from argus.check.terms import UNKNOWN, Carried, Terms
 from argus.check.terms import ZERO as NOTHING
 from argus.ir.kernel import Kernel
@@ -127,6 +128,9 @@ class Tables:
         self.width = max(1, len(self.axes))
         self.tied: frozenset[int] = frozenset()
         """Axes the specification ties to the output's indices: nothing may be reduced over them."""
+        self.derived: dict[int, Expr] = {}
+        self.views: dict[tuple[str, int], frozenset[str]] = {}
+        """What the specification says about computed indices (`spec`, `places`)."""
         self.records: list[Record] = []
         self.rests: list[Expr] = []
         self._numbers: dict[Record, int] = {}
@@ -188,7 +192,7 @@ class Tables:
         return self._worth[record]
 
     def kinds(self, record: NDArray[np.int32]) -> set[Kind]:
-        return {self.records[n].kind for n in np.unique(record)}
+        return {self.records[n].kind for n in distinct(record)}
 
     def substituted(self, number: int, mapping: Mapping[Expr, Expr | int]) -> tuple[int, tuple[int, ...]]:
         """The record with variables replaced, and what its offsets grow by (constants leave the rests)."""

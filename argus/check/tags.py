@@ -19,6 +19,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from argus.check.relabel import distinct, relabelled
 from argus.check.tables import Tables
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -31,6 +32,11 @@ SITE_SHIFT = 16
 Records = NDArray[np.int32]
 Offsets = NDArray[np.int32]
 Sites = NDArray[np.int64]
+
+
+def alike(x: NDArray[np.int32], y: NDArray[np.int32]) -> bool:
+    """Equal arrays; often they are the same object."""
+    return x is y or np.array_equal(x, y)
 
 
 @dataclass(slots=True, eq=False)
@@ -46,7 +52,7 @@ class Case:
         return Case(_both(self.guard, guard), self.record, self.offset, self.site)
 
     def same_tags(self, other: Case) -> bool:
-        return np.array_equal(self.record, other.record) and np.array_equal(self.offset, other.offset)
+        return alike(self.record, other.record) and alike(self.offset, other.offset)
 
 
 @dataclass(slots=True, eq=False)
@@ -91,13 +97,14 @@ def translate(tags: Tags, tables: Tables, mapping: Mapping[Expr, Expr | int]) ->
     """The tags with variables replaced everywhere: in guards, coordinates and sums."""
 
     def change(case: Case) -> Case:
-        numbers, inverse = np.unique(case.record, return_inverse=True)
-        replaced = [tables.substituted(int(n), mapping) for n in numbers]
-        where = inverse.reshape(case.record.shape)
-        record = np.array([number for number, _ in replaced], dtype=np.int32)[where]
+        replaced = {n: tables.substituted(n, mapping) for n in distinct(case.record)}
+        record = relabelled(case.record, {n: number for n, (number, _) in replaced.items()})
         offset = case.offset
-        if any(any(shift) for _, shift in replaced):
-            offset = offset + np.array([shift for _, shift in replaced], dtype=np.int32)[where]
+        if any(any(shift) for _, shift in replaced.values()):
+            shifts = np.zeros((max(replaced) + 1, tables.width), dtype=np.int32)
+            for n, (_, shift) in replaced.items():
+                shifts[n] = shift
+            offset = offset + shifts[case.record]
         return Case(case.guard.subst(mapping), record, offset, case.site)
 
     return tags.each(change)

@@ -27,6 +27,8 @@ from argus.check.accesses import target
 from argus.check.agreement import Judge, ranges
 from argus.check.flow import Flow, Place, bounds_of
 from argus.check.meaning import meaning
+from argus.check.places import followed
+from argus.check.relabel import distinct
 from argus.check.report import Counterexample, Operand, Verdict
 from argus.check.rule import Findings, Rule
 from argus.check.search import launches, varied
@@ -104,7 +106,7 @@ class Valued(Rule):
         aim = target(self.flow, op, access)
         active = np.broadcast_to((place.active & aim.active)[..., None], aim.case.record.shape)
         for case in self.flow.prune(value).cases:
-            for number in np.unique(case.record[active]):
+            for number in distinct(case.record[active]):
                 why = self._compare(place, case, int(number), active)
                 if why:
                     return why
@@ -118,9 +120,13 @@ class Valued(Rule):
         if record.term == UNKNOWN or record.part != (0, 1):
             return OVERWRITTEN if self.overwritten else "what is stored was computed in a way that is not followed"
         general = (*self.inside, *place.facts, case.guard)
-        term = self.judge.resolved(record.term, general)
+        worth = followed(
+            tables, record.term, record.rests, case.offset[(case.record == number) & active],
+            lambda equation: self.flow.prover.holds((*place.facts, case.guard), equation) is True,
+        )  # fmt: skip
+        term = self.judge.resolved(worth, general)
         if term not in (self.goal, self.whole):
-            term = self.judge.resolved(record.term, (*general, *ranges(self.flow, case, number, active)))
+            term = self.judge.resolved(worth, (*general, *ranges(self.flow, case, number, active)))
         homeless = [a for a in tables.terms.axes(term) if record.rests[a] < 0]
         if term in (self.goal, self.whole) and not homeless:
             return ""

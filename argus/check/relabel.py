@@ -1,0 +1,47 @@
+"""Record numbers of whole arrays: which occur, and each replaced by another.
+
+    distinct([7, 7, 9, 7])                      [7, 9]
+    relabelled([7, 7, 9, 7], {7: 12, 9: 13})    [12, 12, 13, 12]
+
+Record numbers are small and most arrays hold a single one, so counting (no sorting) and a table (no search) do; both
+are linear, where `np.unique` sorts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Records = NDArray[np.int32]
+
+
+def distinct(record: Records) -> list[int]:
+    """The numbers that occur, ascending."""
+    if record.size == 0:
+        return []
+    first = int(record.flat[0])
+    if bool((record == first).all()):
+        return [first]
+    return [int(n) for n in np.flatnonzero(np.bincount(record.reshape(-1)))]
+
+
+def relabelled(record: Records, change: Mapping[int, int]) -> Records:
+    """Every number that occurs replaced by what `change` says."""
+    if all(old == new for old, new in change.items()):
+        return record
+    if len(change) == 1:
+        return filled(record.shape, next(iter(change.values())))
+    table = np.zeros(max(change) + 1, dtype=np.int32)
+    table[list(change)] = list(change.values())
+    return table[record]
+
+
+@lru_cache(maxsize=512)
+def filled(shape: tuple[int, ...], number: int) -> Records:
+    """An array of one number, shared by all who ask for it, so that equal ones are usually the same object."""
+    made = np.full(shape, number, dtype=np.int32)
+    made.setflags(write=False)
+    return made

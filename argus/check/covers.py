@@ -3,7 +3,8 @@
 Proved: the elements one workgroup writes in one pass of its loops form a box of offsets, each once; the boxes of
 different blocks and iterations start at multiples of its size; and distinct (block, iteration) give distinct boxes,
 all of which together reach every element. Either the structure shows this (each axis moved by its own block or loop
-variable), or the prover shows that the map from blocks to boxes is injective and their numbers agree.
+variable, if need be after `remap` has taken the map of the grid apart), or the prover shows that the map from blocks to
+boxes is injective and their numbers agree.
 
 Implied for the output of a kernel that says what it computes; stated by `ag.check.covers(C)` for others. An output
 that atomics update is `unknown`: several updates of one element are not overwrites. A refutation is a launch executed
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from argus.check import remap
 from argus.check.accesses import at_edge, target
 from argus.check.flow import Flow, Place, bounds_of
 from argus.check.report import Counterexample, Operand, Verdict
@@ -34,6 +36,7 @@ from argus.layout.expr import Expr, ExprError
 BLOCK = (BLOCK_X, BLOCK_Y, BLOCK_Z)
 UPDATED = "it is updated by atomics, and how often each element should be is not known"
 NOTHING = "nothing is stored to it"
+REMAPPED = "blocks are remapped"
 ADVICE = {
     UPDATED: "compare the result of a run with the specification: argus run",
     NOTHING: "store the result, or name the tensor that holds it in computes=…",
@@ -150,12 +153,36 @@ def _tiling(flow: Flow, tensor: Tensor, store: Written, starts: list[Expr], size
     extra = [f for f in store.place.facts if f not in _loop_facts(flow, store)]
     if extra:
         return f"it is stored only where {extra[0]}"
+    doubt = _plain(flow, tensor, movers, starts, size)
+    if doubt != REMAPPED:
+        return doubt
+    if all(_whole(start, width) for start, width in zip(starts, size, strict=True)):
+        tiles = tuple(start // width for start, width in zip(starts, size, strict=True))
+        numbered = remap.plain(flow.prover, {v: n for v, (n, _) in movers.items()}, tiles)
+        if numbered is not None:
+            extents, tiles = numbered
+            starts = [tile * width for tile, width in zip(tiles, size, strict=True)]
+            doubt = _plain(flow, tensor, {v: (n, 1) for v, n in extents.items()}, starts, size)
+            if doubt is None:
+                return None
+    return _injective(flow, tensor, movers, starts, size)
+
+
+def _whole(start: Expr, width: int) -> bool:
+    rest = start % width
+    return rest.op == "const" and rest.value == 0
+
+
+def _plain(
+    flow: Flow, tensor: Tensor, movers: dict[Expr, tuple[Expr, int]], starts: list[Expr], size: list[int]
+) -> str | None:
+    """Each axis moved by a variable of its own: None, or what is missing."""
     used: set[Expr] = set()
     for axis, start in enumerate(starts):
         parts, constant = E.linear(start)
         alone = list(parts)
         if constant or len(alone) > 1 or (alone and (alone[0] not in movers or alone[0] in used)):
-            return _injective(flow, tensor, movers, starts, size)
+            return REMAPPED
         if alone:
             used.add(alone[0])
             if parts[alone[0]] != size[axis] * movers[alone[0]][1]:

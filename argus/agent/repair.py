@@ -31,7 +31,7 @@ LAYOUTS = (
     {"kind": "xor", "amount": 2},
     {"kind": "pad", "amount": 16},
 )
-REGISTERS = "C301"
+REGISTERS = ("C130", "C301")
 LDS_CODES = re.compile(r"LDS")
 NOT_SERVED = re.compile(r"requires .*?\b([A-Z]\w*) = \d+")
 
@@ -67,7 +67,7 @@ def _answers(source: str, stage: str, violation: Violation) -> list[tuple[str, s
             return _layouts(source)
         if violation.rule == "in_bounds" and violation.line:
             return [(_guard(source, violation.line), f"in_bounds at line {violation.line}: guarded by the shape")]
-        if violation.rule == REGISTERS:
+        if violation.rule in REGISTERS:
             return [_smaller_wave(source)]
         if stage in ("read", "compile") and LDS_CODES.search(violation.message):
             return [_shorter_step(source)]

@@ -16,6 +16,7 @@ from argus.cli.options import GOOD, add_kernel_arguments
 from argus.cli.reading import kernel_of
 from argus.compile.cache import compile_cached
 from argus.compile.export import export
+from argus.compile.recheck import recheck
 from argus.compile.report import report, to_text
 
 
@@ -42,4 +43,5 @@ def handle(args: argparse.Namespace) -> int:
     print(json.dumps({"object": str(target), **compiled.summary}) if args.json else f"{target}: {compiled.describe()}")
     if args.report:
         print(to_text(report(kernel, compiled), assembly=args.assembly))
+        print(f"\n{recheck(kernel, compiled).describe()}")
     return GOOD

@@ -2,7 +2,7 @@
 
 Checked on the bytes that will be loaded:
 
-    C301  no scratch memory, no spilled registers
+    C301  no scratch memory, no spilled registers (the compiler answers a shortage: `fitting`)
     C302  matrix, memory and barrier instructions are those of the IR, one to one and in order (`matching`)
     C303  no accumulator moves inside a loop that computes with the matrix unit
     C304  LDS as planned, registers within the wave's budget
@@ -32,6 +32,15 @@ from argus.gfx942.waits import Waits
 from argus.gfx942.waits import decode as decode_wait
 from argus.ir import ops
 from argus.ir.kernel import Kernel
+
+
+class ShortError(CompileError):
+    """The object needs more registers than there are: `registers` at least so many more, `said` how it shows."""
+
+    def __init__(self, code: str, kernel: Kernel, registers: int, said: str) -> None:
+        self.registers = registers
+        self.said = said
+        super().__init__(code, said, kernel.span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,24 +87,17 @@ def _no_scratch(kernel: Kernel, code: Decoded) -> None:
     spilled = code.metadata.get(".vgpr_spill_count", 0)
     private = code.metadata.get(".private_segment_fixed_size", 0)
     if count or spilled or private:
-        raise CompileError(
-            "C301",
-            f"{spilled} registers do not fit and live in memory ({count} scratch instructions, {private} bytes)",
-            kernel.span,
-            ("smaller tiles, fewer values in flight, or accumulators in the other register file",),
-        )
+        said = f"{spilled} registers do not fit and live in memory ({count} scratch instructions, {private} bytes)"
+        raise ShortError("C301", kernel, spilled or private // 4, said)
 
 
 def _no_accumulator_moves(kernel: Kernel, code: Decoded) -> None:
     for first, last in code.loops:
         inside = Counter(code.kinds[first : last + 1])
         if inside["mfma"] and inside["accmov"]:
-            raise CompileError(
-                "C303",
-                f"{inside['accmov']} moves between register files in a loop of {inside['mfma']} matrix instructions",
-                kernel.span,
-                ("the policy accumulators = 'agpr' or 'vgpr' chooses where they live",),
-            )
+            moves, matrix = inside["accmov"], inside["mfma"]
+            said = f"{moves} moves between register files in a loop of {matrix} matrix instructions"
+            raise ShortError("C303", kernel, (moves + 1) // 2, said)
 
 
 def _as_planned(kernel: Kernel, plan: Plan, code: Decoded) -> None:
@@ -106,7 +108,8 @@ def _as_planned(kernel: Kernel, plan: Plan, code: Decoded) -> None:
         )
     registers = code.metadata[".vgpr_count"]
     if registers > plan.budget:
-        raise CompileError("C304", f"the object uses {registers} registers, a wave has {plan.budget}", kernel.span)
+        said = f"the object uses {registers} registers, a wave has {plan.budget}"
+        raise ShortError("C304", kernel, registers - plan.budget, said)
 
 
 def _waits(kernel: Kernel, code: Decoded, made_by: list[int]) -> None:

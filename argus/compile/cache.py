@@ -80,7 +80,7 @@ def _read(entry: Path) -> Compiled | None:
         sidecar: dict[str, Any] = json.loads((entry / "map.json").read_text())
         if hashlib.sha256(code).hexdigest() != sidecar["object_sha256"]:
             return None
-        plan = Plan(**facts["plan"], in_agprs=frozenset())
+        plan = Plan(**facts["plan"], candidates=frozenset(), in_agprs=frozenset())
         pcs = [(pc, op) for pc, op in sidecar["pcs"]]
         audit = Audit(**{**facts["audit"], "unneeded": tuple(facts["audit"]["unneeded"]), "pcs": pcs})
         return Compiled(facts["name"], code, sidecar, (entry / "kernel.ll").read_text(), plan, audit)
@@ -96,6 +96,7 @@ def _write(entry: Path, compiled: Compiled) -> None:
             "live": plan.live,
             "addresses": plan.addresses,
             "accumulators": plan.accumulators,
+            "spare": plan.spare,
             "agprs": plan.agprs,
             "waves_per_simd": plan.waves_per_simd,
         },

@@ -6,9 +6,9 @@
     compiled.llvm_ir      the module LLVM was given
     compiled.summary      registers, LDS, instruction counts
 
-Steps, one module each (emission and LLVM again when instructions came out too close together): scheduling, register
-plan, emission, LLVM in its own process, line table, link, audit. A failed audit is a `CompileError`: an object that
-is not what the IR says never leaves this function.
+Steps, one module each (emission and LLVM again when instructions came out too close together, or when registers ran
+out and the accumulators can go elsewhere): scheduling, register plan, emission, LLVM in its own process, line table,
+link, audit. A failed audit is a `CompileError`: an object that is not what the IR says never leaves this function.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 from argus.compile import apart, audit, backend, lineinfo, linker
 from argus.compile.emit import emit
 from argus.compile.errors import CompileError
+from argus.compile.fitting import fit
 from argus.compile.registers import Plan, plan
 from argus.compile.schedule import scheduled
 from argus.gfx942.lds import SIZE_BYTES as LDS_BYTES
@@ -71,7 +72,10 @@ def compile_kernel(kernel: Kernel) -> Compiled:
             tuple(f"{b.name}: {b.bytes} bytes at {b.base}" for b in kernel.shared),
         )
     kernel = scheduled(kernel)
-    registers = plan(kernel)
+    return fit(kernel, plan(kernel), lambda registers: _made(kernel, registers))
+
+
+def _made(kernel: Kernel, registers: Plan) -> Compiled:
     idle: dict[int, int] = {}
     for _ in range(apart.ROUNDS):
         module = emit(kernel, registers, apart=idle)

@@ -16,7 +16,7 @@ must hold, `waits` = "explicit" (every wait is an op of the kernel already).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from argus.compile.context import registers
 from argus.compile.errors import CompileError
@@ -35,14 +35,17 @@ POLICIES = ("agpr", "waves_per_simd", "waits")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Estimates in registers: `live` values and `addresses` at the fullest point, `accumulators` among the values;
-    `agprs` is what the A file must hold."""
+    """Estimates in registers: `live` values and `addresses` at the fullest point, `accumulators` among the values,
+    `spare` in transit; `agprs` is what the A file must hold. `candidates` are the accumulators, `in_agprs` those that
+    live in the A file: all or none."""
 
     live: int
     addresses: int
     accumulators: int
+    spare: int
     agprs: int
     waves_per_simd: int
+    candidates: frozenset[Value]
     in_agprs: frozenset[Value]
 
     @property
@@ -53,8 +56,34 @@ class Plan:
     def waves_attribute(self) -> str:
         return str(self.waves_per_simd)
 
+    @property
+    def needed(self) -> int:
+        return self.live + self.addresses + self.spare
+
+    @property
+    def breakdown(self) -> str:
+        others = self.live - self.accumulators
+        return (
+            f"accumulators {self.accumulators}, other values {others}, addresses {self.addresses}, "
+            f"in transit {self.spare}"
+        )
+
+    @property
+    def where(self) -> str:
+        return "AGPRs" if self.in_agprs else "VGPRs"
+
     def file(self, value: Value) -> str:
         return "a" if value in self.in_agprs else "v"
+
+    def other_file(self) -> Plan | None:
+        """The plan with the accumulators in the other file; None where they cannot live there."""
+        if not self.candidates or (self.in_agprs and self.needed > min(self.budget, HALF)):
+            return None
+        if self.in_agprs:
+            return replace(self, agprs=0, in_agprs=frozenset())
+        if self.needed - self.accumulators > HALF or self.accumulators > HALF:
+            return None
+        return replace(self, agprs=_whole(self.accumulators), in_agprs=self.candidates)
 
 
 def plan(kernel: Kernel) -> Plan:
@@ -74,7 +103,8 @@ def plan(kernel: Kernel) -> Plan:
     live, _ = _walk_back(kernel.body, frozenset(), _Homes(kernel.body))
     addresses = _addresses(kernel.body, frozenset())
     spare = _spare(kernel.body)
-    needed, budget = live + addresses + spare, FILE // waves
+    found = Plan(live, addresses, carried, spare, 0, waves, accumulators, frozenset())
+    needed, budget = found.needed, found.budget
     in_agprs = bool(kernel.policies.get("agpr", needed > min(budget, HALF))) and carried > 0
     ordinary = needed - (carried if in_agprs else 0)
     if needed > budget or ordinary > HALF:
@@ -84,13 +114,16 @@ def plan(kernel: Kernel) -> Plan:
             f"about {needed} registers are live at once, {room}",
             kernel.span,
             (
-                f"accumulators {carried}, other values {live - carried}, addresses {addresses}, in transit {spare}",
+                found.breakdown,
                 f"{waves} waves share the {FILE} registers of a SIMD; {HALF} ordinary and {HALF} accumulation at most",
                 "a smaller tile, fewer values in flight, or fewer waves would fit",
             ),
         )
-    agprs = min(HALF, -(-carried // 4) * 4) if in_agprs else 0
-    return Plan(live, addresses, carried, agprs, waves, accumulators if in_agprs else frozenset())
+    return replace(found, agprs=_whole(carried), in_agprs=accumulators) if in_agprs else found
+
+
+def _whole(registers: int) -> int:
+    return min(HALF, -(-registers // 4) * 4)
 
 
 def _spare(block: list[ops.Op]) -> int:

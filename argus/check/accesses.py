@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from argus.check.places import leaf, looked_up
 from argus.check.tables import ABSENT, Kind, Record, Tables, without_constant
 from argus.check.tags import Case, Tags, uniform
-from argus.check.terms import UNKNOWN, Leaf
+from argus.check.terms import UNKNOWN, own
 from argus.check.threads import Spread
 from argus.ir import ops
 from argus.ir.ops import Access, Op, Shared, Tensor
@@ -36,10 +37,10 @@ def load(flow: Flow, op: ops.Load) -> Tags:
         return lds_load(flow, op)
     for listener in flow.tell():
         listener.global_load(op, flow.place(), op.access)
-    return elements(flow, op, op.access, op.result)
+    return flow.once(("load", op.id), lambda: elements(flow, op, op.access, op.result))
 
 
-def elements(flow: Flow, op: Op, access: Access, result: Value) -> Tags:
+def elements(flow: Flow, op: Op, access: Access, result: Value, source: bool = True) -> Tags:
     tensor = access.memory
     assert isinstance(tensor, Tensor)
     count = access.count
@@ -47,15 +48,24 @@ def elements(flow: Flow, op: Op, access: Access, result: Value) -> Tags:
     shape = (*flow.threads.shape, count)
     offset = np.zeros((*shape, flow.tables.width), dtype=np.int32)
     rests: list[Spread] = []
-    numbers = flow.tables.tensor_axes[tensor]
-    if len(access.coords) != len(numbers):
+    numbers: tuple[int, ...] = ()
+    at: list[Expr] = []
+    if len(access.coords) != len(tensor.axes):
         return flow.lost(result, f"the access names no coordinates of {tensor.name}", op)
-    for position, (axis, coordinate) in enumerate(zip(numbers, access.coords, strict=True)):
+    for position, (axis, coordinate) in enumerate(zip(flow.tables.tensor_axes[tensor], access.coords, strict=True)):
         spread = flow.threads.spread(flow.here(coordinate))
-        rests.append(spread)
-        offset[..., axis] = spread.offsets[..., None]
-        if position == access.axis or (access.axis == -1 and position == len(numbers) - 1):
-            offset[..., axis] += np.arange(count, dtype=np.int32)
+        moving = count > 1 and position == access.axis % len(tensor.axes)
+        found = None if moving or not source else looked_up(flow.tables, tensor, position, spread)
+        place, parts = found or (own(axis), {axis: spread})
+        at.append(place)
+        for part_axis, part in parts.items():
+            if part_axis in numbers:
+                return flow.lost(result, f"{tensor.name} is looked up by an axis it has itself", op)
+            rests.append(part)
+            offset[..., part_axis] = part.offsets[..., None]
+            if moving:
+                offset[..., part_axis] += np.arange(count, dtype=np.int32)
+            numbers = (*numbers, part_axis)
     for axis, tag in flow.tables.tags.get(tensor, ()):
         value = _tag_value(tag, access)
         if value is None:
@@ -64,7 +74,8 @@ def elements(flow: Flow, op: Op, access: Access, result: Value) -> Tags:
         rests.append(spread)
         offset[..., axis] = spread.offsets[..., None]
         numbers = (*numbers, axis)
-    record = _element_records(flow, kind, tensor, numbers, rests, offset)
+    worth = UNKNOWN if tensor.written else flow.tables.terms.atom(leaf(flow.tables, tensor, tuple(at)))
+    record = _element_records(flow, Record(kind, tensor.name, term=worth), numbers, rests, offset)
     full = Case(E.TRUE, record, offset, np.full(shape, -1, dtype=np.int64))
     return _guarded(flow, op, access, full, result)
 
@@ -87,7 +98,11 @@ class Target:
 
 def target(flow: Flow, op: ops.Store | ops.Atomic, access: Access) -> Target:
     """The coordinates a store names, whether or not its guard lets it happen."""
-    case = elements(flow, op, replace(access, guard=None), op.value).cases[0]
+    return flow.once(("target", op.id, access.coords), lambda: _target(flow, op, access))
+
+
+def _target(flow: Flow, op: ops.Store | ops.Atomic, access: Access) -> Target:
+    case = elements(flow, op, replace(access, guard=None), op.value, source=False).cases[0]
     active, shared, _ = flow.condition(access.guard)
     if active is not None:
         return Target(case, active)
@@ -111,7 +126,7 @@ def _tag_value(tag: ops.Tag, access: Access) -> Expr | None:
 
 
 def _element_records(
-    flow: Flow, kind: Kind, tensor: Tensor, axes: tuple[int, ...], spreads: list[Spread], offset: NDArray[np.int32]
+    flow: Flow, one: Record, axes: tuple[int, ...], spreads: list[Spread], offset: NDArray[np.int32]
 ) -> NDArray[np.int32]:
     whole = all(s.rest is not None for s in spreads)
     record = np.empty(offset.shape[:-1], dtype=np.int32)
@@ -125,19 +140,12 @@ def _element_records(
                 offset[..., axis] += constant
             else:
                 offset[w, lane, :, axis] += constant
-        number = flow.tables.intern(Record(kind, tensor.name, tuple(rests), term=_worth(flow, tensor)))
+        number = flow.tables.intern(replace(one, rests=tuple(rests)))
         if whole:
             record[...] = number
         else:
             record[w, lane] = number
     return record
-
-
-def _worth(flow: Flow, tensor: Tensor) -> int:
-    """The element itself, unless the kernel may have stored there."""
-    if tensor.written:
-        return UNKNOWN
-    return flow.tables.terms.atom(Leaf(tensor.name, flow.tables.tensor_axes[tensor]))
 
 
 def _guarded(flow: Flow, op: Op, access: Access, full: Case, result: Value) -> Tags:

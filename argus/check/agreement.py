@@ -138,9 +138,11 @@ class Judge:
             return False
         tensors = {t.name: t for t in self.flow.kernel.tensors}
         for factor in self._factors(atom):
-            if not isinstance(factor, Leaf) or atom.axis not in factor.axes:
+            if not isinstance(factor, Leaf):
                 continue
-            if tensors[factor.tensor].shape[factor.axes.index(atom.axis)] is extent:
+            places = factor.at or tuple(own(a) for a in factor.axes)
+            shape = tensors[factor.tensor].shape
+            if any(p is own(atom.axis) and e is extent for p, e in zip(places, shape, strict=True)):
                 return True
         return False
 

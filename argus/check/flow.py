@@ -18,20 +18,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from argus.check import accesses, branches, elementwise, instructions, loops, masks
 from argus.check.matrix import Product
+from argus.check.places import DATA
 from argus.check.product import multiply
 from argus.check.prover import Prover
 from argus.check.sharedmem import SharedMemory
 from argus.check.spec import Spec, Unreadable, spec_of
 from argus.check.tables import Tables
 from argus.check.tags import Case, Tags, merge, product, uniform, unwieldy
-from argus.check.terms import Number
+from argus.check.terms import Leaf, Number, own
 from argus.check.threads import Spread, Threads, conditions
 from argus.check.worth import Standing
 from argus.ir import ops
@@ -42,6 +43,7 @@ from argus.layout import expr as E
 from argus.layout.expr import Expr
 
 Mask = NDArray[np.bool_]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,9 @@ class Flow:
             self.spec = spec_of(kernel, self.tables)
         except Unreadable as error:
             self.unread = str(error)
-        self.tables.tied = frozenset() if self.spec is None else frozenset(self.spec.placed)
+        if self.spec is not None:
+            self.tables.tied = frozenset(self.spec.placed)
+            self.tables.derived, self.tables.views = self.spec.derived, self.spec.views
         self.threads = Threads(kernel.waves)
         self.memory = SharedMemory(kernel, self.tables)
         self.values: dict[Value, Tags] = {}
@@ -124,6 +128,7 @@ class Flow:
             if str(name) in self.tables.axes
         )
         self._feasible: dict[tuple[tuple[Expr, ...], Expr], bool] = {}
+        self._once: dict[tuple[object, ...], tuple[Mask, object]] = {}
         self.only: frozenset[int] | None = None
         """Ops to walk, while just a part of a loop's state is being guessed."""
         self.first: dict[int, Expr] = {}
@@ -180,6 +185,14 @@ class Flow:
     ) -> Tags:
         made = product(operands, combine, self.feasible)
         return made if made is not None else self.lost(result, "too many alternatives", op)
+
+    def once(self, what: tuple[object, ...], make: Callable[[], T]) -> T:
+        """What `make` gives here: made once for each path, renaming, loaded data and set of active threads."""
+        key = (what, self.facts, tuple(self.rename.items()), self.threads.defined)
+        known = self._once.get(key)
+        if known is None or known[0] is not self.active:
+            known = self._once[key] = (self.active, make())
+        return cast(T, known[1])
 
     def tell(self) -> tuple[Listener, ...]:
         return () if self.sound.muted else self.sound.listeners
@@ -248,16 +261,26 @@ class Flow:
                 if len(tags.cases) == 1:
                     case = tags.cases[0]
                     record = self.tables[int(case.record[w, lane, 0])]
-                    if record.kind == "element":
-                        source = f"data_{record.label}"
-                        args = self._coordinates(case, (w, lane, 0))
+                    leaf = self.tables.terms.as_atom(record.term)
+                    if record.kind == "element" and isinstance(leaf, Leaf):
+                        source = DATA + record.label
+                        args = self._coordinates(case, (w, lane, 0), leaf)
                 per_thread[w, lane] = E.apply(source, *args, lo=op.symbol.lo, hi=op.symbol.hi)
         self.threads.define(op.symbol, per_thread)
 
-    def _coordinates(self, case: Case, at: tuple[int, int, int]) -> tuple[Expr, ...]:
+    def _coordinates(self, case: Case, at: tuple[int, int, int], leaf: Leaf) -> tuple[Expr, ...]:
         number = int(case.record[at])
-        found = (self.tables.coordinate(number, axis, int(case.offset[at][axis])) for axis in range(self.tables.width))
-        return tuple(c for c in found if c is not None)
+        found: dict[int, Expr] = {}
+        for axis in range(self.tables.width):
+            coordinate = self.tables.coordinate(number, axis, int(case.offset[at][axis]))
+            if coordinate is not None:
+                found[axis] = coordinate
+        if not leaf.at:
+            return tuple(found.values())
+        there: dict[Expr, Expr | int] = {own(axis): c for axis, c in found.items()}
+        tensor = next(t for t in self.kernel.tensors if t.name == leaf.tensor)
+        order = sorted(range(len(leaf.at)), key=lambda n: self.tables.tensor_axes[tensor][n])
+        return tuple(leaf.at[n].subst(there) for n in order)
 
     def condition(self, guard: Expr | None) -> tuple[Mask | None, Expr | None, bool]:
         """(active threads, shared condition, entangled): one of the first two, or entangled."""
@@ -296,9 +319,7 @@ class Flow:
 
         def pick(cases: tuple[Case, ...]) -> Case:
             if len(cases) == 1:
-                columns = [j for _, j in op.pick]
-                c = cases[0]
-                return Case(c.guard, c.record[:, :, columns], c.offset[:, :, columns], c.site[:, :, columns])
+                return cases[0].columns(tuple(j for _, j in op.pick))
             record = np.stack([cases[i].record[:, :, j] for i, j in op.pick], axis=-1)
             offset = np.stack([cases[i].offset[:, :, j] for i, j in op.pick], axis=-2)
             return Case(E.TRUE, record, offset, np.stack([cases[i].site[:, :, j] for i, j in op.pick], axis=-1))
@@ -316,10 +337,9 @@ class Flow:
         operands = tuple(self.prune(self.values[v]) for v in op.operands)
 
         def combine(cases: tuple[Case, ...]) -> Case:
-            guard = E.land(*(c.guard for c in cases))
             before = self.facts
-            if guard is not E.TRUE:
-                self.facts = (*before, guard)
+            if any(c.guard is not E.TRUE for c in cases):
+                self.facts = (*before, E.land(*(c.guard for c in cases)))
             a, b, c = cases
             equal = self.equal if self.tell() else None
             found = multiply(op.inst, a, b, c, self.tables, equal, self.contract)

@@ -15,9 +15,10 @@ import ast
 from collections.abc import Callable
 from math import e, log2
 
-from argus.check.spec import Spec, Unreadable
+from argus.check.places import leaf, lookup
+from argus.check.spec import Spec, Unreadable, index_expression
 from argus.check.tables import Tables
-from argus.check.terms import UNKNOWN, Leaf, Number, Reduction, own
+from argus.check.terms import UNKNOWN, Number, Reduction, own
 from argus.check.worth import extreme
 from argus.ir.kernel import Kernel
 from argus.layout import expr as E
@@ -131,15 +132,33 @@ class _Reader:
     def _element(self, node: ast.Subscript, scope: Scope) -> int:
         assert isinstance(node.value, ast.Name)
         tensor = self.tensors[node.value.id]
-        axes = self.tables.tensor_axes[tensor]
+        return self.terms.atom(leaf(self.tables, tensor, self._at(node, scope)))
+
+    def _at(self, node: ast.Subscript, scope: Scope) -> tuple[Expr, ...]:
+        """Where the element of a tensor is, as formulas of own coordinates."""
+        assert isinstance(node.value, ast.Name)
+        tensor = self.tensors[node.value.id]
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        for axis, part in zip(axes, parts, strict=True):
-            if not isinstance(part, ast.Name) or scope.get(axis) != part.id:
-                where = self.tables.axis_names[axis]
-                raise Unreadable(f"`{ast.unparse(node)}` has another index on {where} than what stands around it")
         if tensor.written:
             raise Unreadable(f"{tensor.name} is both read and written")
-        return self.terms.atom(Leaf(tensor.name, axes))
+        found = []
+        for axis, part in zip(self.tables.tensor_axes[tensor], parts, strict=True):
+            if isinstance(part, ast.Name) and scope.get(axis) == part.id:
+                found.append(own(axis))
+                continue
+            if isinstance(part, ast.Name):
+                where = self.tables.axis_names[axis]
+                raise Unreadable(f"`{ast.unparse(node)}` has another index on {where} than what stands around it")
+            if isinstance(part, ast.Subscript):
+                assert isinstance(part.value, ast.Name)
+                found.append(lookup(self.tables, self.tensors[part.value.id], self._at(part, scope)))
+                continue
+            homes = {i: min(a for a, index in scope.items() if index == i) for i in scope.values()}
+            made = index_expression(part, homes)
+            if made is None:
+                raise Unreadable(f"`{ast.unparse(part)}` is no formula of indices")
+            found.append(made)
+        return tuple(found)
 
     def _reduction(self, name: str, body: ast.expr, index: str, scope: Scope) -> int:
         axes = {axis for node in ast.walk(body) for axis in self._axes_at(node, index)}

@@ -159,7 +159,9 @@ class Placed(Rule):
             example = self._counterexample(flow, failure)
             if example is not None:
                 return Verdict("placed", "refuted", span, failure.op.id, "enumeration", counterexample=example)
-        example = None if flow.refuted else self._interference(flow, failures[0])
+        assert self.spec is not None
+        computed = all(f.why in self.spec.computed for f in failures)  # `value` looks for a launch that shows it
+        example = None if flow.refuted or computed else self._interference(flow, failures[0])
         if example is not None:
             return Verdict("placed", "refuted", span, first.op.id, "interpreter", counterexample=example)
         reason = failures[0].why or "a stored value may belong elsewhere, but no replay shows it"

@@ -6,19 +6,21 @@ not be compared), once, and reused:
 
     A rows 32..63, k 16..23  with  B columns 96..127, k 16..23      like      rows 0..31, k 0..7, columns 0..31
 
-The result's coordinates and the coordinates added to the sum are moved to the place in question. A pairing that had to
-ask the prover holds only where it was asked, and is not kept.
+The result's coordinates and the coordinates added to the sum are moved to the place in question, and what came out for
+one place and accumulator is kept too: the tiles of one step share it. A pairing that had to ask the prover holds only
+where it was asked, and is not kept.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from argus.check.matrix import Equal, Ints, LaneMaps, Mismatch, Operand, Product, lane_maps, obstacles, pairs
+from argus.check.relabel import distinct, filled, is_filled
 from argus.check.tables import ABSENT, Record, Slots, Sum, Tables
 from argus.check.tags import Case
 from argus.check.taken import several
@@ -34,7 +36,9 @@ class Pairing:
     """All that two operands say about their product, with offsets counted from their first elements.
 
     `rests`, `offset`, `known` (1 where there is a coordinate) belong to the result's elements; elements in the same
-    group (`group`) have equal rests, share and factors; `first` is one element of each group."""
+    group (`group`) have equal rests, share and factors; `first` is one element of each group. `row` are the rests where
+    all elements have the same ones; `axes` those on which there are coordinates. What was made from it so far: the
+    result's offsets by place, its record by accumulator and place."""
 
     mismatches: tuple[Mismatch, ...]
     rests: NDArray[np.int32]
@@ -46,6 +50,21 @@ class Pairing:
     factors: tuple[tuple[int, int], ...]
     behind: frozenset[int]
     lost: str = ""
+    row: tuple[int, ...] | None = None
+    axes: tuple[int, ...] = ()
+    offsets: dict[tuple[int, ...], NDArray[np.int32]] = field(default_factory=dict)
+    records: dict[tuple[object, ...], int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """An operand apart from where it is: a number for records and offsets counted from its first element, that
+    element's coordinates (0 on axes where it has none), and the axes on which some element has a coordinate."""
+
+    number: int
+    has: tuple[bool, ...]
+    first: tuple[int, ...]
+    somewhere: tuple[int, ...]
 
 
 def multiply(
@@ -58,10 +77,9 @@ def multiply(
     contract: frozenset[int],
 ) -> Product:
     """Tags of one MFMA's result under one alternative of each operand; without `equal` nothing is compared."""
-    has_a, has_b = tables.rests_of(a.record) >= 0, tables.rests_of(b.record) >= 0
-    base = np.where(has_a[0, 0, 0], a.offset[0, 0, 0], np.where(has_b[0, 0, 0], b.offset[0, 0, 0], 0))
-    moved = [Case(x.guard, x.record, x.offset - base * has, x.site) for x, has in ((a, has_a), (b, has_b))]
-    pairing = _pairing(inst, moved[0], moved[1], tables, equal, contract)
+    left, right = _content(a, tables), _content(b, tables)
+    place = tuple(x if has else y for x, has, y in zip(left.first, left.has, right.first, strict=True))
+    pairing = _pairing(inst, (a, b), (left, right), place, tables, equal, contract)
     mismatches = list(pairing.mismatches)
     if pairing.lost:
         number = tables.lost(pairing.lost, -1)
@@ -69,10 +87,36 @@ def multiply(
         return Product(
             Case(c.guard, np.full(shape, number, np.int32), np.zeros_like(c.offset), nobody(shape)), mismatches
         )
-    offset = (pairing.offset + base * pairing.known).astype(np.int32)
-    _check_accumulator(lane_maps(inst), c, pairing.rests, offset, tables, mismatches)
-    record = _records(pairing, c, base, tables, not mismatches)
+    offset = _offset(pairing, place)
+    _check_accumulator(lane_maps(inst), c, pairing, offset, tables, mismatches)
+    record = _records(pairing, c, place, tables, not mismatches)
     return Product(Case(c.guard, record, offset, nobody(record.shape)), mismatches)
+
+
+def _content(case: Case, tables: Tables) -> Content:
+    if isinstance(case.content, Content):
+        return case.content
+    numbers = distinct(case.record)
+    rests = np.array(tables[numbers[0]].rests) if len(numbers) == 1 else tables.rests_of(case.record)
+    has = rests >= 0
+    own = has.reshape(-1, tables.width)[0]
+    first = np.where(own, case.offset[0, 0, 0], 0)
+    moved = (case.offset - first * has).astype(np.int32)
+    key = (case.record.shape, numbers[0] if len(numbers) == 1 else case.record.tobytes(), moved.tobytes())
+    number = tables.contents.setdefault(key, len(tables.contents))
+    somewhere = tuple(np.flatnonzero(has.reshape(-1, tables.width).any(axis=0)).tolist())
+    case.content = Content(number, tuple(own.tolist()), tuple(first.tolist()), somewhere)
+    return case.content
+
+
+def _offset(pairing: Pairing, place: tuple[int, ...]) -> NDArray[np.int32]:
+    key = tuple(place[a] for a in pairing.axes)
+    made = pairing.offsets.get(key)
+    if made is None:
+        made = (pairing.offset + np.array(place, dtype=np.int32) * pairing.known).astype(np.int32)
+        made.setflags(write=False)
+        pairing.offsets[key] = made
+    return made
 
 
 @lru_cache(maxsize=64)
@@ -83,13 +127,21 @@ def nobody(shape: tuple[int, ...]) -> NDArray[np.int64]:
     return sites
 
 
-def _pairing(inst: str, a: Case, b: Case, tables: Tables, equal: Equal | None, contract: frozenset[int]) -> Pairing:
-    key = (
-        inst, equal is None, a.record.tobytes(), a.offset.tobytes(), b.record.tobytes(), b.offset.tobytes(),
-    )  # fmt: skip
+def _pairing(
+    inst: str,
+    operands: tuple[Case, Case],
+    contents: tuple[Content, Content],
+    place: tuple[int, ...],
+    tables: Tables,
+    equal: Equal | None,
+    contract: frozenset[int],
+) -> Pairing:
+    apart = tuple(content.first[axis] - place[axis] for content in contents for axis in content.somewhere)
+    key = (inst, equal is None, contents[0].number, contents[1].number, apart)
     known = tables.pairings.get(key)
     if isinstance(known, Pairing):
         return known
+    a, b = (_moved(x, place, tables) for x in operands)
     asked: list[bool] = []
 
     def ask(x: Expr, y: Expr) -> bool | None:
@@ -101,6 +153,11 @@ def _pairing(inst: str, a: Case, b: Case, tables: Tables, equal: Equal | None, c
     if not asked:
         tables.pairings[key] = made
     return made
+
+
+def _moved(case: Case, place: tuple[int, ...], tables: Tables) -> Case:
+    has = tables.rests_of(case.record) >= 0
+    return Case(case.guard, case.record, case.offset - np.array(place, dtype=np.int32) * has, case.site)
 
 
 def _paired(
@@ -137,12 +194,14 @@ def _paired(
         (int(worth[0][w, block, maps.d_i[lane, r]]), int(worth[1][w, block, maps.d_j[lane, r]]))
         for (w, lane, r), (_, block) in zip(where, blocks, strict=True)
     )
-    behind = frozenset[int]().union(
-        *(tables[int(n)].statistics for side in (a.record, b.record) for n in np.unique(side))
-    )
+    behind = frozenset[int]().union(*(tables[n].statistics for side in (a.record, b.record) for n in distinct(side)))
+    known = rests >= 0
+    alike = bool((rests == rests[0, 0, 0]).all())
     return Pairing(
-        tuple(mismatches), rests, offset, (rests >= 0).astype(np.int32), tuple(int(n) for n in first),
+        tuple(mismatches), rests, offset, known.astype(np.int32), tuple(int(n) for n in first),
         group.reshape(-1), tuple(shares[at] for at in blocks), factors, behind,
+        row=tuple(int(n) for n in rests[0, 0, 0]) if alike else None,
+        axes=tuple(axis for axis in range(tables.width) if known[..., axis].any()),
     )  # fmt: skip
 
 
@@ -168,14 +227,16 @@ def _coordinates(
 def _check_accumulator(
     maps: LaneMaps,
     c: Case,
-    rests: NDArray[np.int32],
+    pairing: Pairing,
     offset: NDArray[np.int32],
     tables: Tables,
     mismatches: list[Mismatch],
 ) -> None:
-    one = int(c.record.flat[0])
-    same = bool((c.record == one).all())
+    one, rests = int(c.record.flat[0]), pairing.rests
+    same = is_filled(c.record)
     if same and tables[one].kind in ("zero", "plain", "incoming"):
+        return
+    if same and c.offset is offset and tables[one].kind == "value" and tables[one].rests == pairing.row:
         return
     mine = np.array(tables[one].rests, dtype=np.int32) if same else tables.rests_of(c.record)
     wrong = (mine != ABSENT) & ((mine != rests) | (c.offset != offset)) & (rests != ABSENT)
@@ -184,13 +245,27 @@ def _check_accumulator(
         where = int(maps.d_block[lane, r]), int(maps.d_i[lane, r]), int(maps.d_j[lane, r])
         mismatches.append(Mismatch("accumulator", axis, w, *where, 0))
         return
-    for number in [one] if same else np.unique(c.record):
-        if tables[int(number)].kind in ("lost", "unwritten"):
-            why = tables[int(number)].why or "the accumulator was never written"
+    for number in [one] if same else distinct(c.record):
+        if tables[number].kind in ("lost", "unwritten"):
+            why = tables[number].why or "the accumulator was never written"
             mismatches.append(Mismatch("unknown", -1, 0, 0, 0, 0, 0, why=why))
 
 
-def _records(pairing: Pairing, c: Case, base: NDArray[np.int32], tables: Tables, matching: bool) -> NDArray[np.int32]:
+def _records(pairing: Pairing, c: Case, place: tuple[int, ...], tables: Tables, matching: bool) -> NDArray[np.int32]:
+    below = int(c.record.flat[0])
+    simple = len(pairing.first) == 1 and tables[below].kind != "incoming" and is_filled(c.record)
+    if not simple:
+        return _made_records(pairing, c, place, tables, matching)
+    key = (below, matching, *(place[s.axis] for s in pairing.shares[0] or ()))
+    number = pairing.records.get(key)
+    if number is None:
+        number = pairing.records[key] = int(_made_records(pairing, c, place, tables, matching).flat[0])
+    return filled(c.record.shape, number)
+
+
+def _made_records(
+    pairing: Pairing, c: Case, place: tuple[int, ...], tables: Tables, matching: bool
+) -> NDArray[np.int32]:
     flat = c.record.reshape(-1)
     group, first = pairing.group, list(pairing.first)
     of_group = list(range(len(first)))
@@ -203,17 +278,19 @@ def _records(pairing: Pairing, c: Case, base: NDArray[np.int32], tables: Tables,
     for n, g in zip(first, of_group, strict=True):
         below = tables[int(flat[n])]
         own = below.kind == "incoming" and bool((c.offset[..., 0].reshape(-1) == np.arange(flat.size)).all())
-        share = _shifted(pairing.shares[g], base)
+        share = _shifted(pairing.shares[g], place)
         term = _worth(below, share, pairing.factors[g], own, tables) if matching else UNKNOWN
         numbers = tuple(int(v) for v in rests[n])
         made.append(tables.intern(Record("value", "", numbers, _sum(below, share, own), statistics=behind, term=term)))
+    if len(made) == 1:
+        return filled(c.record.shape, made[0])
     return np.array(made, dtype=np.int32)[group].reshape(c.record.shape)
 
 
-def _shifted(share: Share, base: NDArray[np.int32]) -> Share:
+def _shifted(share: Share, place: tuple[int, ...]) -> Share:
     if share is None:
         return None
-    return tuple(Slots(s.axis, s.rest, tuple(o + int(base[s.axis]) for o in s.offsets)) for s in share)
+    return tuple(Slots(s.axis, s.rest, tuple(o + place[s.axis] for o in s.offsets)) for s in share)
 
 
 def _row_terms(side: Operand, tables: Tables) -> NDArray[np.int64]:

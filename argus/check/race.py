@@ -55,6 +55,10 @@ class Live:
     facts: tuple[Expr, ...]
     loops: tuple[tuple[Expr, Expr], ...]
 
+    def followed(self) -> Live:
+        """One more access on its counter."""
+        return Live(self.touch, self.counter, self.younger + 1, self.retired, self.facts, self.loops)
+
     @property
     def key(self) -> tuple[int, Expr, int]:
         return self.touch.op.id, self.touch.rest, self.touch.start
@@ -117,7 +121,7 @@ class Races:
     def access(self, op: Op, live: LiveSet) -> LiveSet:
         counter = counter_of(op)
         assert counter is not None
-        grown = {k: replace(x, younger=x.younger + (x.counter == counter)) for k, x in live.items()}
+        grown = {k: x.followed() if x.counter == counter else x for k, x in live.items()}
         target = lds_target(op)
         if target is None:
             return grown

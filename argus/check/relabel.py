@@ -22,9 +22,8 @@ def distinct(record: Records) -> list[int]:
     """The numbers that occur, ascending."""
     if record.size == 0:
         return []
-    first = int(record.flat[0])
-    if bool((record == first).all()):
-        return [first]
+    if is_filled(record):
+        return [int(record.flat[0])]
     return [int(n) for n in np.flatnonzero(np.bincount(record.reshape(-1)))]
 
 
@@ -39,7 +38,13 @@ def relabelled(record: Records, change: Mapping[int, int]) -> Records:
     return table[record]
 
 
-@lru_cache(maxsize=512)
+def is_filled(record: Records) -> bool:
+    """All numbers are the same."""
+    first = int(record.flat[0])
+    return record is filled(record.shape, first) or bool((record == first).all())
+
+
+@lru_cache(maxsize=1024)
 def filled(shape: tuple[int, ...], number: int) -> Records:
     """An array of one number, shared by all who ask for it, so that equal ones are usually the same object."""
     made = np.full(shape, number, dtype=np.int32)

@@ -139,6 +139,8 @@ class Tables:
         self._matrix = np.zeros((0, self.width), dtype=np.int32)
         self._worth = np.zeros(0, dtype=np.int64)
         self.terms = Terms()
+        self.contents: dict[tuple[object, ...], int] = {}
+        """Contents of matrix operands, numbered (`product`)."""
         self.pairings: dict[tuple[object, ...], object] = {}
         """What pairs of matrix operands say about their product, by their contents (`product`)."""
         for kind in _FIXED:

@@ -13,13 +13,13 @@ condition at the next use usually removes one again.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.check.relabel import distinct, relabelled
+from argus.check.relabel import distinct, filled, is_filled, relabelled
 from argus.check.tables import Tables
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -47,6 +47,22 @@ class Case:
     record: Records
     offset: Offsets
     site: Sites
+    content: object = field(default=None, repr=False)
+    """What `product` found out about it as an operand."""
+    picks: dict[tuple[int, ...], Case] | None = field(default=None, repr=False)
+    """Registers taken out of it so far."""
+
+    def columns(self, which: tuple[int, ...]) -> Case:
+        """These registers of a value, made once."""
+        if self.picks is None:
+            self.picks = {}
+        if which not in self.picks:
+            index = list(which)
+            record = self.record[:, :, index]
+            if is_filled(self.record):
+                record = filled(record.shape, int(self.record.flat[0]))
+            self.picks[which] = Case(self.guard, record, self.offset[:, :, index], self.site[:, :, index])
+        return self.picks[which]
 
     def under(self, guard: Expr) -> Case:
         return Case(_both(self.guard, guard), self.record, self.offset, self.site)
@@ -114,6 +130,9 @@ def product(
     operands: Sequence[Tags], combine: Callable[[tuple[Case, ...]], Case], feasible: Callable[[Expr], bool]
 ) -> Tags | None:
     """`combine` on every combination of alternatives that can happen together; None when there are too many."""
+    if all(len(tags.cases) == 1 and tags.cases[0].guard is E.TRUE for tags in operands):
+        only = combine(tuple(tags.cases[0] for tags in operands))
+        return Tags((only if only.guard is E.TRUE else Case(E.TRUE, only.record, only.offset, only.site),))
     chosen: list[tuple[Expr, tuple[Case, ...]]] = [(E.TRUE, ())]
     for tags in operands:
         several = len(tags.cases) > 1

@@ -53,10 +53,11 @@ def axis_of(v: Expr) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """An element of a tensor at the own coordinates of `axes`."""
+    """An element of a tensor at the own coordinates of `axes`, or at formulas `at` of them."""
 
     tensor: str
     axes: tuple[int, ...]
+    at: tuple[Expr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,8 @@ def _power(atom: Atom, twice: int, tables: Tables) -> str:
 
 def _atom(atom: Atom, tables: Tables) -> str:
     match atom:
+        case Leaf(tensor=tensor, at=at) if at:
+            return f"{tensor}[{', '.join(named(place, tables) for place in at)}]"
         case Leaf(tensor=tensor, axes=axes):
             return f"{tensor}[{', '.join(tables.axis_names[a] for a in axes)}]"
         case Number(name=name):

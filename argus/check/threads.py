@@ -62,10 +62,13 @@ class Threads:
         }
         self._memo: dict[Expr, Spread] = {}
         self.symbols: dict[Expr, PerThread] = {}
+        self.defined = 0
+        """How often a symbol was given a meaning."""
 
     def define(self, symbol: Expr, per_thread: PerThread) -> None:
         """`symbol` stands for data; give what it is in each thread."""
         self.symbols[symbol] = per_thread
+        self.defined += 1
         self._memo = {e: s for e, s in self._memo.items() if symbol not in e.free()}
 
     def spread(self, e: Expr) -> Spread:

@@ -272,17 +272,17 @@ class Evaluator:
         pick = np.max if name == "max" else np.min
         return Bounded(rest, pick(x.value, axis=axis), x.error.max(axis=axis))
 
-    def _factors(self, node: ast.expr) -> list[tuple[str, tuple[str, ...]]] | None:
-        """The tensors of a pure product A[..]*B[..]*…, or None if the expression is anything else."""
+    def _factors(self, node: ast.expr) -> list[tuple[Array, tuple[str, ...]]] | None:
+        """The elements of a pure product A[..]*B[..]*…, or None if the expression is anything else."""
         if isinstance(node, ast.Subscript):
-            plain = _plain(node)
-            return None if plain is None or any(i not in self._extents for i in plain[1]) else [plain]
+            made = self._element(node)
+            return [(made.value, made.indices)]
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
             left, right = self._factors(node.left), self._factors(node.right)
             return None if left is None or right is None else left + right
         return None
 
-    def _sum_of_products(self, factors: list[tuple[str, tuple[str, ...]]], index: str) -> Bounded:
+    def _sum_of_products(self, factors: list[tuple[Array, tuple[str, ...]]], index: str) -> Bounded:
         """Σ over `index` of a product of tensors, without the intermediate: einsum, and einsum of magnitudes."""
         letters: dict[str, str] = {}
         for _, indices in factors:
@@ -293,7 +293,7 @@ class Evaluator:
         rest = tuple(i for i in letters if i != index)
         lhs = ",".join("".join(letters[i] for i in indices) for _, indices in factors)
         formula = f"{lhs}->{''.join(letters[i] for i in rest)}"
-        arrays = [self._tensors[name].astype(np.float64) for name, _ in factors]
+        arrays = [array for array, _ in factors]
         value = np.einsum(formula, *arrays, optimize=True)
         size = np.einsum(formula, *[np.abs(a) for a in arrays], optimize=True)
         terms = self._extents[index] + len(factors) - 1

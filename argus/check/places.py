@@ -1,0 +1,179 @@
+"""Elements of tensors at computed places: scales per block, rows that are looked up.
+
+    C[m, n] = sum(A[m, k] * SA[m, k // 128] * B[n, k], k)
+    H[r, n] = sum(X[token[r], k] * W[n, k], k)
+
+A leaf of a term stands at own coordinates, or at formulas of them (`at`): SA at (own M, own K // 128), X at
+(token(own R), own K). The specification is read in this form. The kernel's terms are brought into it, where that is
+shown to be right:
+
+    a load whose coordinate is an element of `token` at R = r     belongs to r instead (`looked_up`)
+    SA[m, kb] · sum(A·B, k in kb*128 + 0..127), summed over kb    the scale goes into the sum, at k // 128, since that
+                                                                  is kb for every k taken (`reduced`)
+    SB[nb] stored at n                                            at n // 128, if that is nb in all threads (`followed`)
+
+The formulas come from the specification (`Spec.derived`, `Spec.views`); without it nothing here applies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from argus.check.tables import Tables, without_constant
+from argus.check.taken import Part, Taken
+from argus.check.terms import UNKNOWN, ZERO, Atom, Carried, Leaf, Reduce, Reduction, Terms, Where, axes_in, own
+from argus.check.threads import Spread
+from argus.ir.ops import Tensor
+from argus.layout import expr as E
+from argus.layout.expr import Expr
+
+DATA = "data_"
+"""An element of an integer tensor as an index: a function of this name and the tensor's, of its coordinates."""
+
+
+def leaf(tables: Tables, tensor: Tensor, at: tuple[Expr, ...]) -> Leaf:
+    """An element of the tensor at formulas of own coordinates."""
+    numbers = tables.tensor_axes[tensor]
+    if all(place is own(axis) for place, axis in zip(at, numbers, strict=True)):
+        return Leaf(tensor.name, numbers)
+    axes = dict.fromkeys(axis for place in at for axis in sorted(axes_in(place)))
+    return Leaf(tensor.name, tuple(axes), at)
+
+
+def lookup(tables: Tables, tensor: Tensor, at: tuple[Expr, ...]) -> Expr:
+    """An element of an integer tensor as an index."""
+    order = sorted(range(len(at)), key=lambda n: tables.tensor_axes[tensor][n])
+    return E.apply(DATA + tensor.name, *(at[n] for n in order))
+
+
+def looked_up(tables: Tables, tensor: Tensor, position: int, spread: Spread) -> tuple[Expr, dict[int, Spread]] | None:
+    """Where an element is whose coordinate on an axis was loaded from another tensor, as the specification says: the
+    coordinate as a formula, and the coordinates it depends on. None: it is not such a coordinate."""
+    wanted = tables.views.get((tensor.name, position), frozenset())
+    if not wanted or spread.offsets.any():
+        return None
+    rests = np.full(spread.offsets.shape, spread.rest, dtype=object) if spread.rests is None else spread.rests
+    first = rests.flat[0]
+    if any(r.op != "apply" or r.name != first.name for r in rests.flat):
+        return None
+    source = next((t for t in tables.tensor_axes if t.name in wanted and first.name == DATA + t.name), None)
+    if source is None or len(first.args) != len(source.axes):
+        return None
+    numbers = sorted(tables.tensor_axes[source])
+    made: dict[int, Spread] = {}
+    for n, axis in enumerate(numbers):
+        offsets = np.zeros(spread.offsets.shape, dtype=np.int64)
+        parts = np.empty(spread.offsets.shape, dtype=object)
+        for at, rest in np.ndenumerate(rests):
+            offsets[at], parts[at] = without_constant(rest.args[n])
+        same = all(part is parts.flat[0] for part in parts.flat)
+        made[axis] = Spread(offsets, parts.flat[0]) if same else Spread(offsets, None, parts)
+    return E.apply(first.name, *(own(axis) for axis in numbers)), made
+
+
+def moved(terms: Terms, term: int, formulas: Mapping[Expr, Expr]) -> int:
+    """The term with own coordinates replaced by formulas of others; UNKNOWN where that cannot be said."""
+    memo: dict[int, int] = {}
+
+    def change(atom: Atom) -> int | None:
+        if not any(own(a) in formulas for a in terms.atom_axes(atom)):
+            return None
+        match atom:
+            case Leaf(tensor=tensor, axes=axes, at=at):
+                places = tuple(p.subst(dict(formulas)) for p in at or (own(a) for a in axes))
+                used = dict.fromkeys(axis for place in places for axis in sorted(axes_in(place)))
+                return terms.atom(Leaf(tensor, tuple(used), places))
+            case Where(condition=condition, yes=yes, no=no):
+                inner = terms.rewritten(yes, change, memo), terms.rewritten(no, change, memo)
+                return terms.where(condition.subst(dict(formulas)), *inner)
+            case Reduce(axis=axis) if any(axis in axes_in(e) for e in formulas.values()):
+                return UNKNOWN
+            case Carried():
+                return UNKNOWN
+            case _:
+                return None
+
+    return terms.rewritten(term, change, memo)
+
+
+def reduced(tables: Tables, op: Reduction, axis: int, term: int, items: Taken) -> int:
+    """`op` of the term over the coordinates taken on an axis."""
+    if op == "sum" and axis in tables.derived:
+        inside = _absorbed(tables, axis, term, items)
+        if inside is not None:
+            return inside
+    return tables.terms.reduce(op, axis, term, items)
+
+
+def _absorbed(tables: Tables, axis: int, term: int, items: Taken) -> int | None:
+    """A product with sums over the axis that this one is derived from, at one coordinate: all of it inside the sums."""
+    terms, formula = tables.terms, tables.derived[axis]
+    sources = axes_in(formula)
+    if term == UNKNOWN or len(sources) != 1 or len(items) != 1:
+        return None
+    (source,), item = sources, items[0]
+    if not isinstance(item, Part) or item.mask != 1:
+        return None
+    here = item.rest + item.low
+    total = ZERO
+    for (factors, exponent), c in terms[term]:
+        sums = [(f, a) for f in factors if f[1] == 2 and _runs_over(a := terms.atoms[f[0]], source)]
+        if len(sums) != 1 or axis in terms.axes(exponent):
+            return None
+        factor, one = sums[0]
+        assert isinstance(one, Reduce)
+        if not _always(formula, source, one.taken, here):
+            return None
+        others = tuple(f for f in factors if f is not factor)
+        inner = tuple(f for f in others if axis in terms.atom_axes(terms.atoms[f[0]]))
+        outer = tuple(f for f in others if f not in inner)
+        body = moved(terms, terms.multiply(terms.monomial((inner, ZERO), 1.0), one.body), {own(axis): formula})
+        whole = terms.reduce("sum", source, body, one.taken)
+        total = terms.add(total, terms.multiply(terms.monomial((outer, exponent), c), whole))
+    return None if total == UNKNOWN else total
+
+
+def _runs_over(atom: Atom, axis: int) -> bool:
+    return isinstance(atom, Reduce) and atom.op == "sum" and atom.axis == axis and atom.domain is None
+
+
+def _always(formula: Expr, source: int, items: Taken, here: Expr) -> bool:
+    """The formula is `here` at every coordinate taken, as far as that can be read off."""
+    for item in items:
+        if not isinstance(item, Part):
+            return False
+        for bit in range(item.mask.bit_length()):
+            if item.mask >> bit & 1 and formula.subst({own(source): item.rest + (item.low + bit)}) is not here:
+                return False
+    return True
+
+
+def followed(
+    tables: Tables, term: int, rests: tuple[int, ...], offsets: np.ndarray, holds: Callable[[Expr], bool]
+) -> int:
+    """The term with derived coordinates as formulas, where the coordinates of the elements (`offsets`, one row each)
+    are what the formulas say."""
+    formulas: dict[Expr, Expr] = {}
+    for axis in sorted(tables.terms.axes(term) & tables.derived.keys()):
+        formula = tables.derived[axis]
+        sources = sorted(axes_in(formula))
+        if rests[axis] < 0 or any(rests[s] < 0 for s in sources):
+            continue
+        rows = np.unique(offsets[:, [axis, *sources]], axis=0)
+        if all(holds(equation) for equation in _equations(tables, axis, sources, formula, rests, rows)):
+            formulas[own(axis)] = formula
+    return moved(tables.terms, term, formulas) if formulas else term
+
+
+def _equations(
+    tables: Tables, axis: int, sources: list[int], formula: Expr, rests: tuple[int, ...], rows: np.ndarray
+) -> set[Expr]:
+    made = set()
+    for row in rows:
+        there: dict[Expr, Expr | int] = {
+            own(s): tables.rests[rests[s]] + int(n) for s, n in zip(sources, row[1:], strict=True)
+        }
+        made.add(formula.subst(there).eq(tables.rests[rests[axis]] + int(row[0])))
+    return made

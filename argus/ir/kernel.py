@@ -46,12 +46,13 @@ class Knob:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScalarArg:
-    """A scalar kernel argument and the value through which ops read it."""
+    """A scalar kernel argument and the value through which ops read it; `positive`: the kernel requires it to be."""
 
     name: str
     dtype: DType
     value: Value
     span: Span = NOWHERE
+    positive: bool = False
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

@@ -70,7 +70,8 @@ class KernelParser:
             elif t.accept("scalar"):
                 label = t.string()
                 value = self.define()
-                scalars.append(ScalarArg(label, value.dtype, value, self.place("at")))
+                positive = t.accept("positive")
+                scalars.append(ScalarArg(label, value.dtype, value, self.place("at"), positive))
             elif t.accept("size"):
                 shapes.append(self._bounded())
             elif t.accept("var"):

@@ -101,7 +101,8 @@ def _header(kernel: Kernel) -> Iterator[str]:
         shape = f"shape {_list(t.shape)} strides {_list(t.strides)}"
         yield f"tensor {_text(t.name)} {t.dtype} {mode} axes {axes} {shape}{_place(t.span, kernel.file)}"
     for s in kernel.scalars:
-        yield f"scalar {_text(s.name)} {_define(s.value)}{_place(s.span, kernel.file)}"
+        positive = " positive" if s.positive else ""
+        yield f"scalar {_text(s.name)} {_define(s.value)}{positive}{_place(s.span, kernel.file)}"
     for knob in kernel.knobs:
         legal = " ".join(json.dumps(v) for v in knob.legal)
         values = f"default {json.dumps(knob.default)} legal {legal}"

@@ -5,15 +5,15 @@
 
 A word in the axes is a size symbol (`M`), `D=128` an axis of fixed extent, `Kc=K` an axis named Kc of size K. Tensors
 are row-major and contiguous unless strides are given (`argus.lang.strides`). `requires` is a string of Python
-conditions over sizes and knobs. Besides being kept (a launch checks it) it narrows what the reader knows: `M % 8 == 0`
-makes 8 the smallest M, `M <= 65536` the largest. Sizes are at least 1, and small enough that no tensor reaches 2^31
-bytes, the range of a buffer offset.
+conditions over sizes and knobs, and `scale > 0` for a scalar. Besides being kept (a launch checks it) it narrows what
+the reader knows: `M % 8 == 0` makes 8 the smallest M, `M <= 65536` the largest. Sizes are at least 1, and small enough
+that no tensor reaches 2^31 bytes, the range of a buffer offset.
 """
 
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import gcd
 from typing import Protocol
 
@@ -231,6 +231,8 @@ def _conditions(ctx: Context, interp: Interpreter, place: ast.AST, text: str, si
     parts = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
     made: list[Expr] = []
     for part in parts:
+        if _is_positive(part, signature):
+            continue
         value = reader.evaluate(part)
         if isinstance(value, bool):
             if not value:
@@ -240,6 +242,17 @@ def _conditions(ctx: Context, interp: Interpreter, place: ast.AST, text: str, si
             raise ctx.error("AG206", place, text=ast.unparse(part))
         made += value.args if value.op == "land" else [value]
     return made
+
+
+def _is_positive(part: ast.expr, signature: Signature) -> bool:
+    """`scale > 0` for a scalar argument: noted there."""
+    match part:
+        case ast.Compare(left=ast.Name(id=name), ops=[ast.Gt()], comparators=[ast.Constant(value=0)]):
+            for n, scalar in enumerate(signature.scalars):
+                if scalar.name == name:
+                    signature.scalars[n] = replace(scalar, positive=True)
+                    return True
+    return False
 
 
 def _finalise(ctx: Context, call: ast.Call, signature: Signature, conditions: list[Expr]) -> list[Expr]:

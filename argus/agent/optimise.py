@@ -37,9 +37,10 @@ Planner = Literal["bandit", "random"]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a run searches. `patience`: steps without a gain after which it ends."""
+    """How a run searches. `patience`: steps without a gain after which it ends; `data`: seed of the judge's data."""
 
     seed: int = 0
+    data: int = 0
     budget: int = 40
     batch: int = 2
     repairs: int = 2
@@ -144,7 +145,7 @@ def optimise(
 
 
 def _ask(judges: Judges, state: State, sources: list[str]) -> list[Judgement]:
-    return judges.judge(sources, state.task, seed=state.settings.seed)
+    return judges.judge(sources, state.task, seed=state.settings.data)
 
 
 def _keep(state: State, candidate: Candidate, listen: Listener | None) -> None:

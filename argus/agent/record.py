@@ -70,7 +70,7 @@ class Recorder:
                 "origin": "builtin",
             },
         )
-        asked = question(candidate.source, Problem.of(self.task).digest(), self.settings.seed)
+        asked = question(candidate.source, Problem.of(self.task).digest(), self.settings.data)
         worth = candidate.reward
         payload: dict[str, Any] = {
             **candidate.judgement.to_json(),
@@ -102,6 +102,8 @@ class Recorder:
 def resumed(journal: Journal, name: str | None, task: Task) -> Recorder:
     """The newest run, or the one called `name`, with the settings and the policy it was begun with."""
     info = journal.info(name)
-    settings = Settings(**{field: info.config[field] for field in Settings.__dataclass_fields__})
+    settings = Settings(
+        **{field: info.config[field] for field in Settings.__dataclass_fields__ if field in info.config}
+    )
     policy = Policy.from_json(json.loads(journal.text(info.config["policy"])), info.id)
     return Recorder(journal, journal.resume(info.id), task, settings, policy)

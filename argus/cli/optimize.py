@@ -35,7 +35,8 @@ def register(verbs: Any) -> None:
     parser = verbs.add_parser("optimize", help="make a kernel fast: plan, transform, prove, run, time, learn")
     parser.add_argument("task", nargs="?", help=f"a task file, or one of: {', '.join(builtin_tasks())}")
     parser.add_argument("--budget", type=int, default=40, help="evaluations (default 40)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of every decision and of the judge's data")
+    parser.add_argument("--seed", type=int, default=0, help="seed of every decision")
+    parser.add_argument("--data-seed", type=int, default=0, help="seed of the judge's data (default 0)")
     parser.add_argument("--workers", type=int, default=2, help="judge processes (default 2)")
     parser.add_argument("--batch", type=int, default=2, help="candidates judged before the next decision (default 2)")
     parser.add_argument("--patience", type=int, default=8, help="steps without a gain after which to end")
@@ -101,6 +102,7 @@ def _recorder(args: argparse.Namespace, journal: Journal) -> Recorder:
         return resumed(journal, info.id, load_task(str(info.config["origin"])))
     settings = Settings(
         seed=args.seed,
+        data=args.data_seed,
         budget=args.budget,
         batch=args.batch,
         patience=args.patience,

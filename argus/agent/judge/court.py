@@ -24,11 +24,11 @@ from typing import Any
 from argus.agent.judge.contract import broken
 from argus.agent.judge.evidence import evidence, question
 from argus.agent.judge.floor import ALLOWED, least_microseconds
+from argus.agent.judge.price import prices
 from argus.agent.judge.problem import Judgement, Sizes, Verdict, Violation, shape_text
 from argus.agent.judge.trials import Bench, Ended, Trials
 from argus.check import Report, check
 from argus.clock.sampled import matrix_element, prepared, sample, time_prepared
-from argus.clock.whatif import what_if_recorded
 from argus.compile.cache import compile_cached
 from argus.compile.errors import CompileError
 from argus.compile.schedule import scheduled
@@ -166,11 +166,10 @@ class _Case:
             raise Ended("fail", "time", (Violation("speed of light", message),))
         self.times[name], self.roof[name] = took, least
         if not self.bottleneck:
-            changes = what_if_recorded(recorded, timing)
             self.bottleneck = {
                 "bound": launch.bound,
                 "stalls": {reason.name.lower(): clocks for reason, clocks in list(timing.reasons.items())[:6]},
-                "helps": {change.name: round(change.saved, 4) for change in changes},
+                "helps": prices(recorded, timing),
                 "utilisation": {unit: round(share, 4) for unit, share in timing.utilisation.items()},
                 "clock_mhz": launch.sustained.clock_mhz,
             }

@@ -2,8 +2,9 @@
 workgroups.
 
 Large launches run a few workgroups. The specification is then evaluated only for the rows and columns these wrote:
-every tensor axis that carries an index of the output is cut down to them. An index that also appears as a number (a
-causal mask) keeps its values.
+every tensor axis that carries an index of the output, and nothing else, is cut down to them. An index that also
+appears as a number (a causal mask) keeps its values; one that shares its axis with another (`X[m, n]` beside
+`X[m, k]`) must be written whole.
 
 Two more questions than "within the error bound". Is the output rounded without bias: the mean of sign(want) * (got -
 want), in half units of the output format, is near 0 for round-to-nearest and near -1 for truncation. And did the
@@ -53,34 +54,41 @@ def judged_part(spec: Spec, inputs: Arrays, symbols: Mapping[str, float], got: n
     box = np.ix_(*(positions[index] for index in spec.indices))
     if not mask[box].all():
         return None
+    if any(len(positions[index]) != mask.shape[spec.indices.index(index)] for index in _whole(spec)):
+        return None
     cut = {name: _cut(spec, name, array, positions) for name, array in inputs.items()}
     return _found(got[box], evaluate(spec, cut, symbols, positions))
 
 
 def can_be_cut(spec: Spec) -> bool:
-    """Whether every tensor axis of the specification is a plain index, each tensor always with the same ones."""
-    seen: dict[str, str] = {}
+    """Whether a part of the output can be judged from a part of the inputs: some index of it is no `_whole` one."""
+    return not set(spec.indices) <= _whole(spec)
+
+
+def _uses(spec: Spec) -> dict[tuple[str, int], set[str]]:
+    """What stands at each axis of each tensor, over the whole specification."""
+    found: dict[tuple[str, int], set[str]] = {}
     for node in ast.walk(spec.expression):
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
             items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-            if not all(isinstance(item, ast.Name) for item in items):
-                return False
-            text = ast.unparse(node.slice)
-            if seen.setdefault(node.value.id, text) != text:
-                return False
-    return True
+            for axis, item in enumerate(items):
+                found.setdefault((node.value.id, axis), set()).add(ast.unparse(item))
+    return found
+
+
+def _whole(spec: Spec) -> set[str]:
+    """Indices of the output that share an axis of a tensor with something else: `X[m, n]` beside `X[m, k]`."""
+    return {used for uses in _uses(spec).values() if len(uses) > 1 for used in uses if used in spec.indices}
 
 
 def _cut(
     spec: Spec, name: str, array: npt.NDArray[np.generic], positions: Mapping[str, npt.NDArray[np.intp]]
 ) -> npt.NDArray[np.generic]:
-    for node in ast.walk(spec.expression):
-        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == name:
-            items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-            for axis, item in enumerate(items):
-                if isinstance(item, ast.Name) and item.id in positions:
-                    array = array.take(positions[item.id], axis=axis)
-            return array
+    for (tensor, axis), uses in _uses(spec).items():
+        if tensor == name and len(uses) == 1:
+            used = next(iter(uses))
+            if used in positions:
+                array = array.take(positions[used], axis=axis)
     return array
 
 

@@ -10,10 +10,10 @@ from argus.gfx942 import mfma_32x32x8_bf16 as MMA
 TASK = dict(
     family="gemm",
     shapes=[dict(M=4096, N=4096, K=4096)],
-    held_out=[dict(M=512, N=768, K=1024)],
-    small=[dict(M=256, N=256, K=128)],
+    held_out=[dict(M=512, N=3072, K=1024)],
+    small=[dict(M=512, N=1024, K=128)],
     published=dict(source="hipBLASLt, Lumen artifact re-run", tflops=613.1),
-    library="gemm_pipelined.py",
+    library="matmul.py",
 )
 
 FRAG = MMA.operand(row="row", k="k")

@@ -267,7 +267,7 @@ def _attributes(kernel: Kernel, plan: Plan, declarations: dict[str, str]) -> str
     pairs = {
         "amdgpu-flat-work-group-size": f"{kernel.threads},{kernel.threads}",
         "amdgpu-waves-per-eu": plan.waves_attribute,
-        "amdgpu-agpr-alloc": str(plan.agprs),
+        "amdgpu-agpr-alloc": plan.agpr_attribute,
         "amdgpu-lds-size": str(kernel.lds_bytes),
         "amdgpu-ieee": "false",
         "uniform-work-group-size": "true",

@@ -9,7 +9,8 @@ none. Loop-carried values are live throughout their loop. Addresses are estimate
 expressions. The estimate decides where accumulators live (values that enter a loop and are only ever the C operand of
 matrix instructions): in V while everything fits, else in A. A kernel that cannot fit is refused here, with the numbers.
 
-Policies a kernel may set: `agpr` = True | False (accumulators in A or in V), `waves_per_simd` = how many waves a SIMD
+Policies a kernel may set: `agpr` = True | False (accumulators in A or in V) or "operands" (matrix results in V, where
+arithmetic reaches them; what is loaded, multiplied and stored may live in A), `waves_per_simd` = how many waves a SIMD
 must hold, `waits` = "explicit" (every wait is an op of the kernel already).
 """
 
@@ -37,7 +38,7 @@ POLICIES = ("agpr", "waves_per_simd", "waits")
 class Plan:
     """Estimates in registers: `live` values and `addresses` at the fullest point, `accumulators` among the values,
     `spare` in transit; `agprs` is what the A file must hold. `candidates` are the accumulators, `in_agprs` those that
-    live in the A file: all or none."""
+    live in the A file: all or none. `operands`: the A file is for operands, LLVM says which."""
 
     live: int
     addresses: int
@@ -47,6 +48,12 @@ class Plan:
     waves_per_simd: int
     candidates: frozenset[Value]
     in_agprs: frozenset[Value]
+    operands: bool = False
+
+    @property
+    def agpr_attribute(self) -> str:
+        """LLVM's `amdgpu-agpr-alloc`: with a least number of 0, matrix results stay in V."""
+        return f"0,{self.agprs}" if self.operands and self.agprs else str(self.agprs)
 
     @property
     def budget(self) -> int:
@@ -77,7 +84,7 @@ class Plan:
 
     def other_file(self) -> Plan | None:
         """The plan with the accumulators in the other file; None where they cannot live there."""
-        if not self.candidates or (self.in_agprs and self.needed > min(self.budget, HALF)):
+        if self.operands or not self.candidates or (self.in_agprs and self.needed > min(self.budget, HALF)):
             return None
         if self.in_agprs:
             return replace(self, agprs=0, in_agprs=frozenset())
@@ -105,6 +112,8 @@ def plan(kernel: Kernel) -> Plan:
     spare = _spare(kernel.body)
     found = Plan(live, addresses, carried, spare, 0, waves, accumulators, frozenset())
     needed, budget = found.needed, found.budget
+    if kernel.policies.get("agpr") == "operands" and needed <= budget:
+        return replace(found, agprs=max(0, budget - HALF), operands=True)
     in_agprs = bool(kernel.policies.get("agpr", needed > min(budget, HALF))) and carried > 0
     ordinary = needed - (carried if in_agprs else 0)
     if needed > budget or ordinary > HALF:

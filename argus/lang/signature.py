@@ -31,10 +31,10 @@ MAX_BUFFER = 2**31 - 1
 MAX_THREADS = 1024
 POLICIES: dict[str, tuple[int | str, ...]] = {
     "waves_per_simd": tuple(range(1, 9)),
-    "agpr": (False, True),
+    "agpr": (False, True, "operands"),
     "waits": ("explicit",),
 }
-"""What the compiler can be told: waves to make room for on a SIMD, accumulators in AGPRs, waits left to the author."""
+"""What the compiler can be told: waves to make room for on a SIMD, what AGPRs hold, waits left to the author."""
 
 
 STATED_ELSEWHERE = {

@@ -9,6 +9,12 @@
 Each access is an array of granules with one bit per wave, so "two different waves, one byte" is a few operations on
 arrays. `younger` counts the accesses certainly issued after a live one on its counter: a wait for at most n outstanding
 retires those with n or more younger. A loop is walked until the set at its head no longer changes.
+
+Waves may run out of step: `if wave >= 4: barrier` puts four waves one barrier behind the others, until the others pass
+one too. Wave w has then passed `lag[w]` barriers more than the text says, and what it does between two barriers happens
+beside what the others do between the next two. An access of a wave that lags stays live for waves that lag less, for as
+many barriers as they lie apart (`passed`, `lags`). What holds then holds in the order of the text: the other rules need
+not know of lags.
 """
 
 from __future__ import annotations
@@ -29,6 +35,7 @@ from argus.layout import expr as E
 from argus.layout.expr import Expr
 
 MAX_ROUNDS = 6
+OUT_OF_STEP = "waves pass different numbers of barriers {}"
 Waves = NDArray[np.uint32]
 
 
@@ -46,7 +53,8 @@ class Touch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Live:
-    """An access no barrier has ordered yet. `younger`: accesses on its counter certainly issued after it."""
+    """An access no barrier has ordered yet. `younger`: accesses on its counter certainly issued after it. `passed`:
+    barriers since it retired, which order it only for waves that do not lag less than its own do (`lags`, by wave)."""
 
     touch: Touch
     counter: str
@@ -54,14 +62,18 @@ class Live:
     retired: bool
     facts: tuple[Expr, ...]
     loops: tuple[tuple[Expr, Expr], ...]
+    passed: int = 0
+    lags: tuple[int, ...] = ()
 
     def followed(self) -> Live:
         """One more access on its counter."""
-        return Live(self.touch, self.counter, self.younger + 1, self.retired, self.facts, self.loops)
+        return Live(
+            self.touch, self.counter, self.younger + 1, self.retired, self.facts, self.loops, self.passed, self.lags
+        )
 
     @property
-    def key(self) -> tuple[int, Expr, int]:
-        return self.touch.op.id, self.touch.rest, self.touch.start
+    def key(self) -> LiveKey:
+        return self.touch.op.id, self.touch.rest, self.touch.start, self.passed, self.lags
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +85,8 @@ class Conflict:
     granule: int
 
 
-LiveSet = dict[tuple[int, Expr, int], Live]
+LiveKey = tuple[int, Expr, int, int, tuple[int, ...]]
+LiveSet = dict[LiveKey, Live]
 
 
 class Races:
@@ -90,7 +103,15 @@ class Races:
         self.touched: dict[Shared, Op] = {}
         self.pairs = 0
         self.touches: dict[tuple[int, Expr], Touch | None] = {}
+        self.lag = (0,) * flow.threads.waves
         self._fresh = 0
+
+    def run(self, body: Iterable[Op]) -> None:
+        """The whole kernel."""
+        whole = list(body)
+        self.walk(whole, {})
+        if any(self.lag):
+            self.unknown.append((whole[-1], OUT_OF_STEP.format("at the end of the kernel")))
 
     def walk(self, block: Iterable[Op], live: LiveSet) -> LiveSet:
         for op in block:
@@ -116,7 +137,27 @@ class Races:
         done = (
             live.values() if op.bare else [replace(x, retired=x.retired or x.counter == "lgkm") for x in live.values()]
         )
-        return {x.key: x for x in done if not x.retired}
+        return self.after_barrier(done, self.lag)
+
+    def after_barrier(self, live: Iterable[Live], lags: tuple[int, ...]) -> LiveSet:
+        """What some wave may still meet: accesses that have not retired, and those of waves that lag."""
+        moved = (replace(x, passed=x.passed + 1, lags=x.lags if x.passed else lags) if x.retired else x for x in live)
+        return {x.key: x for x in moved if not x.passed or x.passed + min(self.lag) - max(x.lags) < 1}
+
+    def out_of_step(self, op: ops.If, live: LiveSet) -> LiveSet | None:
+        """`if wave >= 4: barrier`: those waves lag by one barrier more. None if the branch is something else."""
+        truth, _ = conditions(self.flow.threads, self.flow.here(op.cond))
+        extra = len(op.then)
+        plain = extra > 0 and not op.orelse and all(isinstance(inner, ops.Barrier) for inner in op.then)
+        if truth is None or not plain or not (truth == truth[:, :1]).all() or not self.active.all():
+            return None
+        self.lag = tuple(n + extra * int(late) for n, late in zip(self.lag, truth[:, 0], strict=True))
+        while min(self.lag) > 0:
+            self.lag = tuple(n - 1 for n in self.lag)
+            waiting = {k: x for k, x in live.items() if not x.passed}
+            ordered = self.after_barrier((x for x in live.values() if x.passed), self.lag)
+            live = {**waiting, **ordered}
+        return live
 
     def access(self, op: Op, live: LiveSet) -> LiveSet:
         counter = counter_of(op)
@@ -193,12 +234,24 @@ class Races:
             return
         a = x.waves[low - x.start - shift.value // self.unit : high - x.start - shift.value // self.unit]
         b = y.waves[low - y.start : high - y.start]
-        union = a | b
-        meet = (a != 0) & (b != 0) & ((union & (union - np.uint32(1))) != 0)
+        if first.passed:
+            meet = self.not_yet_ordered(first, a, b)
+        else:
+            union = a | b
+            meet = (a != 0) & (b != 0) & ((union & (union - np.uint32(1))) != 0)
         if first.counter != second.counter and not first.retired:
             meet |= (a & b) != 0
         if meet.any():
             self.report(first, second, low + int(np.argmax(meet)))
+
+    def not_yet_ordered(self, first: Live, a: Waves, b: Waves) -> NDArray[np.bool_]:
+        """Where a wave of `first` lags so far behind a wave that comes now that their barriers do not order them."""
+        meet = np.zeros(a.shape, dtype=np.bool_)
+        for lag in set(first.lags):
+            late = _bits(n == lag for n in first.lags)
+            ahead = _bits(first.passed + n - lag < 1 for n in self.lag)
+            meet |= ((a & late) != 0) & ((b & ahead) != 0)
+        return meet
 
     def same_memory(self, x: Touch, y: Touch) -> bool:
         one, other = x.buffer, y.buffer
@@ -216,20 +269,30 @@ class Races:
     # -- control flow ----------------------------------------------------------------------------------------------
 
     def branch(self, op: ops.If, live: LiveSet) -> LiveSet:
+        staggered = self.out_of_step(op, live)
+        if staggered is not None:
+            return staggered
         truth, shared = conditions(self.flow.threads, self.flow.here(op.cond))
         for inner in ops.walk([*op.then, *op.orelse]):
             if isinstance(inner, ops.Barrier) and shared is None:
                 self.unknown.append((inner, "a barrier under a condition that differs between threads"))
         if truth is not None:
             return self.some_threads(op, live, truth)
-        before = self.facts
+        before, lag = self.facts, self.lag
         ends = []
         for guard, block in ((shared, op.then), (None if shared is None else E.lnot(shared), op.orelse)):
             self.facts = before if guard is None else (*before, guard)
             if self.flow.prover.possible(self.facts) is not False:
+                self.lag = lag
                 ends.append(self.walk(block, live))
+                self.in_step(op, lag, "after a branch")
         self.facts = before
         return _union(ends)
+
+    def in_step(self, op: Op, lag: tuple[int, ...], where: str) -> None:
+        if self.lag != lag:
+            self.unknown.append((op, OUT_OF_STEP.format(where)))
+            self.lag = lag
 
     def some_threads(self, op: ops.If, live: LiveSet, truth: NDArray[np.bool_]) -> LiveSet:
         """A condition on wave and lane: each side belongs to its threads, and both happen."""
@@ -260,7 +323,9 @@ class Races:
                 self.loops = (*loops, (op.var, shape.value(r)))
                 if shape.period > 1:
                     self.flow.rename = {**rename, op.var: shape.value(r)}
+                lag = self.lag
                 current = self.walk(op.body, current)
+                self.in_step(op, lag, "from one turn of a loop to the next")
                 leaving.append(current)
             self.facts, self.loops, self.flow.rename = facts, loops, rename
             again = _union([head, _keyed(_back(x, shape) for x in current.values())])
@@ -283,6 +348,10 @@ class Races:
 def _all_facts(shape: Shape, r: int) -> tuple[Expr, ...]:
     facts = shape.facts(r)
     return (*facts, shape.counter.ge(shape.first)) if shape.period > 1 else facts
+
+
+def _bits(chosen: Iterable[bool]) -> np.uint32:
+    return np.uint32(sum(1 << w for w, yes in enumerate(chosen) if yes))
 
 
 def _waited(live: Live, limit: int | None) -> Live:

@@ -7,7 +7,8 @@ waits for nothing, so an access still in flight there is not ordered by it. Dire
 only. Also: no two lanes of one store write one byte, unless with the same data; and a direct copy and an ordinary
 access of one wave to a common byte are separated by a wait.
 
-Assumes: all waves reach the same barriers (a barrier under a condition on wave or lane is refused here).
+Waves that run out of step (`ag.opposite()`) are followed: what a wave that is one barrier behind touches is compared
+with what the others touch one barrier later. Any other barrier under a condition on wave or lane is refused here.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class RaceFree(Rule):
         if not flow.kernel.shared:
             return []
         races = Races(flow)
-        races.walk(flow.kernel.body, {})
+        races.run(flow.kernel.body)
         return list(self._by_buffer(flow, races))
 
     def _by_buffer(self, flow: Flow, races: Races) -> Iterator[Verdict]:
@@ -135,6 +136,8 @@ class Clash:
 
 def _clash(where: np.ndarray, case: Case, place: Place) -> tuple[int, int, int] | None:
     for w in range(len(where)):
+        if not place.active[w].any():
+            continue
         count = where.shape[-1]
         lanes = np.repeat(np.arange(64), count)[np.repeat(place.active[w], count)]
         flat, record = where[w][place.active[w]].reshape(-1), case.record[w][place.active[w]].reshape(-1)

@@ -48,5 +48,6 @@ FUNCTIONS: dict[str, Call] = {
     "fma": compute.fma,
     "cdiv": compute.cdiv,
     "schedule": flow.schedule,
+    "opposite": flow.opposite,
     **{name: compute.unary(name) for name in ("exp2", "log2", "rcp", "rsqrt", "sqrt", "floor", "abs")},
 }

@@ -140,9 +140,10 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
     (
         "AG521",
         "with",
-        "`with` is only for ag.schedule(…), not {what}",
+        "`with` is only for ag.schedule(…) and ag.opposite(), not {what}",
         "with ag.schedule(mfma=4, ds_read=1):",
-        "A schedule block says how the compiler may interleave the instructions inside.",
+        "A schedule block says how the compiler may interleave the instructions inside; in an opposite block the"
+        " second half of the waves runs one barrier behind the first.",
     ),
     (
         "AG522",
@@ -158,6 +159,13 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "a kernel returns nothing",
         "store results with .store(…)",
         "Results of a kernel are what it writes to its outputs.",
+    ),
+    (
+        "AG524",
+        "opposite-waves",
+        "ag.opposite() divides the waves into two halves; this kernel has {waves}",
+        "give the kernel an even number of waves",
+        "Inside `with ag.opposite():` the second half of the waves runs one barrier behind the first.",
     ),
     (
         "AG601",

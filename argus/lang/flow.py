@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING
 
-from argus.ir.ops import SetPrio
+from argus.ir.ops import Op, SetPrio
 from argus.lang import arguments as want
 from argus.lang import grids
 from argus.lang.context import MAX_LENGTH
@@ -53,13 +53,19 @@ def unroll(interp: Expressions, *counts: object) -> object:
     return Unroll(tuple(p[0] if len(p) == 1 else p for p in product(*axes)))
 
 
-def barrier(interp: Expressions, bare: object = False) -> None:
+def together(interp: Expressions) -> None:
+    """An error where not all waves of the workgroup are."""
     ctx = interp.ctx
     for level, span in ctx.divergence:
         if level != "block":
             raise ctx.error(
                 "AG506", Note("the branch is decided here", span), who="lanes" if level == "lane" else "waves"
             )
+
+
+def barrier(interp: Expressions, bare: object = False) -> None:
+    ctx = interp.ctx
+    together(interp)
     ctx.b.barrier(want.flag(ctx, "ag.barrier", "bare", bare))
 
 
@@ -75,6 +81,25 @@ def wait(interp: Expressions, vm: object = None, lgkm: object = None) -> None:
 
 def setprio(interp: Expressions, priority: object) -> None:
     interp.ctx.b.append(SetPrio(priority=want.integer(interp.ctx, "ag.setprio", "priority", priority, 0, 3)))
+
+
+def opposite(interp: Expressions) -> object:
+    """The second half of the waves one barrier behind the first; see `step_apart`."""
+    ctx = interp.ctx
+    together(interp)
+    if ctx.waves % 2:
+        raise ctx.error("AG524", waves=ctx.waves)
+    return Policy("opposite", {})
+
+
+def step_apart(interp: Expressions, late: bool) -> None:
+    """A barrier that only one half of the waves passes: the second when the block begins, the first when it ends."""
+    ctx = interp.ctx
+    half = const(ctx.waves // 2)
+    block: list[Op] = []
+    with ctx.b.into(block):
+        ctx.b.barrier(True)
+    ctx.b.branch(ctx.wave.ge(half) if late else ctx.wave.lt(half), True, block, [], (), ())
 
 
 def schedule(interp: Expressions, order: object = None, **ratios: object) -> object:

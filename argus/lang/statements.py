@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 
 from argus.ir.ops import Op
-from argus.lang import arithmetic, members, tiles
+from argus.lang import arithmetic, flow, members, tiles
 from argus.lang.context import OP_EFFORT
 from argus.lang.regions import Regions
 from argus.lang.values import Coordinates, Function, Policy, Range, Scope, SharedTile, Tile
@@ -268,8 +268,13 @@ class Interpreter(Regions):
         if len(node.items) != 1 or node.items[0].optional_vars is not None:
             raise self.ctx.error("AG105", node, what="this form of `with`")
         policy = self.evaluate(node.items[0].context_expr)
-        if not isinstance(policy, Policy) or policy.kind != "schedule":
+        if not isinstance(policy, Policy) or policy.kind not in ("schedule", "opposite"):
             raise self.ctx.error("AG521", node.items[0].context_expr, what=arithmetic.describe(policy))
+        if policy.kind == "opposite":
+            flow.step_apart(self, late=True)
+            self.run(node.body)
+            flow.step_apart(self, late=False)
+            return
         block: list[Op] = []
         with self.ctx.b.into(block):
             self.run(node.body)

@@ -1,0 +1,111 @@
+"""Halves of the waves one barrier apart: checked, lowered, kept by the object, and judged by two executors.
+
+A kernel writes rows into a ring of LDS slots and reads what the other half wrote. How many slots and barriers that
+needs is known from brute force: the IR interpreter finds every race of the launch it runs, whatever the interleaving.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from argus import machine
+from argus.check.engine import decide
+from argus.check.race_free import RaceFree
+from argus.compile import compile_kernel
+from argus.compile.decoded import decode
+from argus.compile.recheck import recheck
+from argus.ir import interp
+from argus.ir.kernel import Kernel
+from argus.ir.waits import insert_waits
+from argus.lang import ProgramError, read
+
+SOURCE = """
+import argus as ag
+from argus import f32
+
+APART = ag.knob(True, legal=(False, True), why="halves of the waves one barrier apart")
+SLOTS = ag.knob(3, legal=(2, 3, 4), why="slots of the ring")
+BETWEEN = ag.knob(2, legal=(1, 2), why="barriers from the writes to the reads")
+AFTER = ag.knob(1, legal=(0, 1, 2), why="barriers from the reads to the next turn")
+MINE = ag.Owner(t=256, e=1, i="t + e*0")
+THEIRS = ag.Owner(t=256, e=1, i="(t + 128)%256 + e*0")
+
+
+@ag.kernel(threads=256, requires="N >= 1", example=dict(N=5))
+def swapped(x: ag.In["N i=256", f32], y: ag.Out["N i=256", f32]):
+    ag.grid(1)
+    ring = ag.ring(SLOTS, s=(ag.Layout(i=(256, 4)), f32))
+
+    def turns():
+        for n in ag.range(N):
+            ring[n].s.store(x[n].load(MINE, width=4), width=4)
+            for again in range(BETWEEN):
+                ag.barrier()
+            y[n].store(ring[n].s.load(THEIRS, width=4), width=4)
+            for again in range(AFTER):
+                ag.barrier()
+
+    if APART:
+        with ag.opposite():
+            turns()
+    else:
+        turns()
+"""
+
+
+def swapped(tmp: object, **settings: int | bool) -> Kernel:
+    path = f"{tmp}/swapped.py"
+    with open(path, "w") as file:
+        file.write(SOURCE)
+    return read(path, dict(settings), None, None)
+
+
+def rows(count: int = 5) -> np.ndarray:
+    return np.arange(count * 256, dtype=np.float32).reshape(count, 256)
+
+
+FORMS = list(product((False, True), (2, 3, 4), (1, 2), (0, 1, 2)))
+
+
+@pytest.mark.parametrize(("apart", "slots", "between", "after"), FORMS)
+def test_the_rule_says_what_brute_force_says(
+    tmp_path: object, apart: bool, slots: int, between: int, after: int
+) -> None:
+    kernel = swapped(tmp_path, APART=apart, SLOTS=slots, BETWEEN=between, AFTER=after)
+    outcome = interp.run(insert_waits(kernel), {"x": rows(), "y": 0 * rows()}, {"N": 5})
+    assert {h.kind for h in outcome.hazards} <= {"race"}
+    wanted = "refuted" if outcome.hazards else "proved"
+    assert {v.status for v in decide(insert_waits(kernel), [RaceFree()]).verdicts} == {wanted}
+
+
+def test_the_object_keeps_the_halves_apart(tmp_path: object) -> None:
+    kernel = swapped(tmp_path)
+    made = compile_kernel(kernel)
+    code = decode(made.object, "swapped")
+    first, last = code.loops[0]
+    places = [n for n, kind in enumerate(code.kinds) if kind == "barrier"]
+    assert len(places) == 5
+    assert places[0] < first < places[1] < places[3] <= last < places[4]
+    assert recheck(kernel, made).proved
+    x, y = rows(), 0 * rows()
+    found = machine.load(made.object).kernel("swapped")((1, 1, 1), (256, 1, 1), x, y, np.int32(5), checks="all")
+    assert not found.reports
+    np.testing.assert_array_equal(y, x)
+
+
+def test_the_machine_sees_the_race_of_a_gap_too_small(tmp_path: object) -> None:
+    made = compile_kernel(swapped(tmp_path, BETWEEN=1))
+    x, y = rows(), 0 * rows()
+    found = machine.load(made.object).kernel("swapped")((1, 1, 1), (256, 1, 1), x, y, np.int32(5), checks="all")
+    assert "ARG-M101" in {report.code for report in found.reports}
+
+
+def test_a_barrier_under_a_condition_on_the_wave_is_still_refused(tmp_path: object) -> None:
+    path = f"{tmp_path}/alone.py"
+    with open(path, "w") as file:
+        file.write(SOURCE.replace("    if APART:\n", "    if ag.wave() == 0:\n        ag.barrier()\n    if APART:\n"))
+    with pytest.raises(ProgramError, match="AG506"):
+        read(path, None, None, None)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 
@@ -26,8 +26,8 @@ from argus.check.relabel import distinct, relabelled
 from argus.check.tables import REDUCED, Record, Tables
 from argus.check.tags import Case, Tags, alike
 from argus.check.taken import Over
-from argus.check.terms import UNKNOWN, ZERO, Apply, Atom, Carried, Reduce, Reduction, Terms
-from argus.check.worth import FLOOR
+from argus.check.terms import ONE, UNKNOWN, ZERO, Apply, Atom, Carried, Reduce, Reduction, Terms
+from argus.check.worth import FLOOR, attained, extreme
 from argus.layout.expr import Expr
 
 RecordChange = Callable[[Record], Record]
@@ -38,31 +38,66 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """What one iteration leaves in the slots that have one term for all elements: slot -> (term, own axes)."""
+    """What one iteration leaves in the slots that have one term for all elements: slot -> (term, own axes). `scales`
+    are running maxima in exponents: they stand for themselves. `around` are the iterations of the loops around."""
 
     shape: Shape
     left: dict[int, tuple[int, tuple[int, ...]]]
     scales: frozenset[int]
     around: tuple[Expr, ...]
 
+    def standing(self, n: int, top: bool = True) -> Carried:
+        """Slot n as what it is at the head of the iteration."""
+        return Carried(self.shape.op.id, n, self.shape.counter, self.left[n][1], self.around, top)
+
+    def is_here(self, atom: Atom) -> bool:
+        """What arrived in a slot: a mark, or a slot that stands for itself."""
+        if not isinstance(atom, Carried) or atom.slot not in self.left:
+            return False
+        return atom.counter is None or (atom.loop == self.shape.op.id and atom.counter is self.shape.counter)
+
 
 def growth(tables: Tables, shape: Shape, start: list[Tags], out: list[Tags], around: tuple[Expr, ...]) -> Growth:
     """Looks at the marks in what one iteration left. `around` are the iterations of the loops around this one."""
     left: dict[int, tuple[int, tuple[int, ...]]] = {}
+    tops: set[int] = set()
     for n, (before, after) in enumerate(zip(start[:-1], out[:-1], strict=True)):
         if len(before.cases) != 1 or len(after.cases) != 1:
             continue
         first, last = distinct(before.cases[0].record), distinct(after.cases[0].record)
         record = tables[last[0]]
-        if len(first) == 1 and len(last) == 1 and _floor(tables, tables[first[0]]):
+        if len(first) == 1 and len(last) == 1 and _single(tables[first[0]], record):
             left[n] = record.term, tuple(a for a, rest in enumerate(record.rests) if rest >= 0)
+            if _is_top(tables, tables[first[0]]) and attained_term(tables.terms, record.term):
+                tops.add(n)
     scales = set()
     for tags in out[:-1]:
         for case in tags.cases:
             for number in distinct(case.record):
                 for (_, exponent), _ in tables.terms[tables[number].term]:
-                    scales |= {m for m in slots_in(tables.terms, exponent) if m in left}
+                    scales |= slots_in(tables.terms, exponent) & tops
     return Growth(shape, left, frozenset(scales), around)
+
+
+def _single(before: Record, after: Record) -> bool:
+    """One function of the own coordinates, in the first iteration and later."""
+    if UNKNOWN in (before.term, after.term) or after.kind not in ("value", "plain"):
+        return False
+    return before.kind in ("zero", "plain") or (before.kind == "value" and _axes(before) == _axes(after))
+
+
+def _axes(record: Record) -> list[int]:
+    return [a for a, rest in enumerate(record.rests) if rest >= 0]
+
+
+def _is_top(tables: Tables, before: Record) -> bool:
+    return _floor(tables, before) or (before.kind == "value" and attained_term(tables.terms, before.term))
+
+
+def attained_term(terms: Terms, term: int) -> bool:
+    """A maximum that is one of the values it is taken over."""
+    atom = terms.as_atom(term)
+    return atom is not None and extreme(atom) and attained(terms, atom)
 
 
 def _floor(tables: Tables, record: Record) -> bool:
@@ -81,7 +116,7 @@ def guess(tables: Tables, grown: Growth, n: int, after: Record, before: Record) 
     terms, shape = tables.terms, grown.shape
     mark = Carried(-1, n)
     if n in grown.scales:
-        return terms.atom(Carried(shape.op.id, n, shape.counter, grown.left[n][1], grown.around))
+        return terms.atom(grown.standing(n))
     atom = terms.as_atom(after.term)
     if isinstance(atom, Apply) and atom.fn in ("max", "min") and terms.atom(mark) in atom.args:
         others = [_repeated(terms, shape, a) for a in atom.args if a != terms.atom(mark)]
@@ -98,11 +133,11 @@ def guess(tables: Tables, grown: Growth, n: int, after: Record, before: Record) 
     if len(terms[kept]) != 1 or n in slots_in(terms, factor):
         return UNKNOWN
     scale = _scale(terms, grown, n, factor)
-    if scale is None or (scale != ZERO and before.term != ZERO):
+    if scale is None or (scale != ONE and before.term != ZERO):
         return UNKNOWN
-    total = _repeated(terms, shape, terms.multiply(added, terms.exp2(_at_end(terms, grown, scale))))
-    here = terms.rewritten(scale, lambda a: _stands(terms, grown, a), {})
-    return terms.add(before.term, terms.multiply(terms.exp2(terms.negative(here)), total))
+    total = _repeated(terms, shape, terms.multiply(added, _at_end(terms, grown, scale)))
+    here = terms.rewritten(scale, lambda a: terms.atom(grown.standing(a.slot)) if _is_mark(a) else None, {})
+    return terms.add(before.term, terms.divide(total, here))
 
 
 def gathered(tables: Tables, n: int, one: Record, axis: int, offset: int) -> Record | None:
@@ -124,37 +159,34 @@ def gathered(tables: Tables, n: int, one: Record, axis: int, offset: int) -> Rec
 
 
 def _scale(terms: Terms, grown: Growth, n: int, factor: int) -> int | None:
-    """The exponent of u, when the factor is u(arrived) / u(left); None when it is not."""
+    """u, when the factor is u(arrived) / u(left); None when it is not."""
     if factor == UNKNOWN or len(terms[factor]) != 1:
         return None
     (factors, exponent), c = terms[factor][0]
-    if factors or c != 1:
+    if c != 1 or not all(grown.is_here(terms.atoms[number]) for number, _ in factors):
         return None
-    scale, remaining = ZERO, exponent
+    inside = ZERO
     for mono, k in terms[exponent]:
-        atom = terms.as_atom(terms.monomial(mono, 1.0))
-        if isinstance(atom, Carried) and atom.counter is None and atom.slot != n and atom.slot in grown.left:
-            mine = terms.scaled(terms.atom(atom), k)
-            scale = terms.add(scale, mine)
-            remaining = terms.add(remaining, terms.negative(mine))
-            remaining = terms.add(remaining, terms.scaled(grown.left[atom.slot][0], k))
-    return scale if remaining == ZERO else None
+        carried = [(terms.atoms[number], twice) for number, twice in mono[0] if grown.is_here(terms.atoms[number])]
+        if len(carried) == 1 and carried[0][1] == 2 and mono[1] == ZERO:
+            inside = terms.add(inside, terms.monomial(mono, k))
+    scale = terms.multiply(terms.monomial((factors, ZERO), 1.0), terms.exp2(inside))
+    if any(isinstance(a, Carried) and a.slot == n for a in terms.inside(scale)):
+        return None
+    return scale if terms.multiply(factor, _at_end(terms, grown, scale)) == scale else None
+
+
+def _is_mark(atom: Atom) -> TypeGuard[Carried]:
+    return isinstance(atom, Carried) and atom.counter is None
 
 
 def _at_end(terms: Terms, grown: Growth, scale: int) -> int:
     """The scale with what the iteration leaves in place of what arrived."""
 
     def change(atom: Atom) -> int | None:
-        return grown.left[atom.slot][0] if isinstance(atom, Carried) and atom.counter is None else None
+        return grown.left[atom.slot][0] if isinstance(atom, Carried) and grown.is_here(atom) else None
 
     return terms.rewritten(scale, change, {})
-
-
-def _stands(terms: Terms, grown: Growth, atom: Atom) -> int | None:
-    if not (isinstance(atom, Carried) and atom.counter is None):
-        return None
-    axes = grown.left[atom.slot][1]
-    return terms.atom(Carried(grown.shape.op.id, atom.slot, grown.shape.counter, axes, grown.around))
 
 
 def _repeated(terms: Terms, shape: Shape, term: int) -> int:
@@ -180,8 +212,8 @@ def _repeated(terms: Terms, shape: Shape, term: int) -> int:
 
 
 def standing_for_themselves(tables: Tables, shape: Shape, head: list[Tags], out: list[Tags]) -> dict[Atom, int]:
-    """What an iteration leaves in a slot that stands for itself is its value at the next head."""
-    renamed: dict[Atom, int] = {}
+    """What a slot that stands for itself is at the next head: what the iteration leaves there."""
+    left: dict[Atom, int] = {}
     for claimed, made in zip(head[:-1], out[:-1], strict=True):
         if len(claimed.cases) != 1 or len(made.cases) != 1:
             continue
@@ -189,20 +221,28 @@ def standing_for_themselves(tables: Tables, shape: Shape, head: list[Tags], out:
         results = {tables[n].term for n in distinct(made.cases[0].record)}
         if len(claims) != 1 or len(results) != 1:
             continue
-        here, left = tables.terms.as_atom(claims.pop()), tables.terms.as_atom(results.pop())
-        if isinstance(here, Carried) and here.loop == shape.op.id and here.counter is shape.counter and left:
-            renamed[left] = tables.terms.atom(replace(here, counter=shape.counter + shape.stride))
-    return renamed
+        here = tables.terms.as_atom(claims.pop())
+        if isinstance(here, Carried) and here.loop == shape.op.id and here.counter is shape.counter:
+            left[replace(here, counter=shape.counter + shape.stride)] = results.pop()
+    return left
 
 
-def settled(tables: Tables, shape: Shape, case: Case, renamed: dict[Atom, int]) -> Case:
+def named(tables: Tables, case: Case, names: dict[Atom, int]) -> Case:
+    """Atoms replaced in all terms: values by their names, or names by their values."""
+    if not names:
+        return case
+    terms, memo = tables.terms, dict[int, int]()
+    return each_record(
+        tables, case, lambda r: replace(r, term=terms.rewritten(r.term, names.get, memo)) if r.term > ONE else r
+    )
+
+
+def settled(tables: Tables, shape: Shape, case: Case) -> Case:
     """Reductions over all earlier iterations plus this one's become reductions up to and including this one."""
     terms = tables.terms
     memo: dict[int, int] = {}
 
     def change(atom: Atom) -> int | None:
-        if atom in renamed:
-            return renamed[atom]
         if isinstance(atom, Reduce) and shape.counter in sets.variables(atom.taken):
             items = sets.folded(atom.taken, shape.counter, shape.stride)
             return terms.reduce(atom.op, atom.axis, terms.rewritten(atom.body, change, memo), items, atom.domain)

@@ -107,7 +107,7 @@ class Flow:
             self.unread = str(error)
         if self.spec is not None:
             self.tables.tied = frozenset(self.spec.placed)
-            self.tables.derived, self.tables.views = self.spec.derived, self.spec.views
+            self.tables.hints = self.spec.hints
         self.threads = Threads(kernel.waves)
         self.memory = SharedMemory(kernel, self.tables)
         self.values: dict[Value, Tags] = {}
@@ -133,6 +133,9 @@ class Flow:
         """Ops to walk, while just a part of a loop's state is being guessed."""
         self.first: dict[int, Expr] = {}
         """First value of the counter of every loop that is being walked, by its op."""
+        self.finite: set[tuple[int, int]] = set()
+        """Slots of loops (op, slot) that carry a maximum which is not -inf."""
+        self.tables.terms.positive = frozenset(s.name for s in kernel.scalars if s.positive)
         for scalar in kernel.scalars:
             record = self.tables.plain(self.tables.terms.atom(Number(scalar.name)))
             self.values[scalar.value] = uniform(self.shape(scalar.value), record, self.tables.width)
@@ -312,7 +315,7 @@ class Flow:
         def holds(more: Iterable[Expr], goal: Expr) -> bool:
             return self.prover.holds((*facts, *more), goal) is True
 
-        return Standing(coordinates, holds, self.first)
+        return Standing(coordinates, holds, self.first, frozenset(self.finite))
 
     def registers(self, op: ops.Registers) -> Tags:
         operands = tuple(self.values[v] for v in op.args)

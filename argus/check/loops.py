@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from math import gcd, lcm
 from typing import TYPE_CHECKING
 
-from argus.check.carried import claims, forgotten, settled, standing_for_themselves
+from argus.check.carried import claims, forgotten, named, settled, standing_for_themselves
 from argus.check.guess import State, first_guess, next_guess, tidy
 from argus.check.relabel import distinct, relabelled
 from argus.check.tables import Item, Repeat, Sum, substitute_items
@@ -259,16 +259,16 @@ def _step_fails(flow: Flow, shape: Shape, head: State, out: State, slots: Iterab
     again = tuple(f.subst(shape.next) for f in shape.facts(0))
     facts = (*flow.facts, *shape.facts(0), *(shape.facts(shape.period - 1)), *again)
     wrong = []
-    renamed = standing_for_themselves(flow.tables, shape, head, out)
+    left = standing_for_themselves(flow.tables, shape, head, out)
     for n in range(len(head)) if slots is None else slots:
         claimed, made = head[n], out[n]
-        target = translate(claimed, flow.tables, shape.next)
+        target = translate(claimed, flow.tables, shape.next).each(lambda c: named(flow.tables, c, left))
         for x in target.cases:
             for y in made.cases:
                 both = E.land(x.guard, y.guard)
                 if flow.prover.possible((*facts, both)) is False:
                     continue
-                after = settled(flow.tables, shape, _folded(flow, shape, y), renamed)
+                after = settled(flow.tables, shape, _folded(flow, shape, y))
                 if not claims(flow.tables, x, after) and n not in wrong:
                     wrong.append(n)
     return wrong
@@ -306,7 +306,7 @@ def _leave(flow: Flow, shape: Shape, start: State, ends: list[State]) -> None:
         if flow.prover.possible((*flow.facts, guard)) is False:
             continue
         last = shape.lo + (trips - 1) * shape.op.step if shape.period == 1 else (trips - 1) // shape.period
-        made = [t.each(lambda c: settled(flow.tables, shape, _folded(flow, shape, c), {})) for t in ends[r]]
+        made = [t.each(lambda c: settled(flow.tables, shape, _folded(flow, shape, c))) for t in ends[r]]
         options.append((guard, [translate(t, flow.tables, {shape.counter: last}) for t in made]))
     final: State = []
     for n in range(len(start)):

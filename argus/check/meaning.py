@@ -15,8 +15,9 @@ import ast
 from collections.abc import Callable
 from math import e, log2
 
+from argus.check.indices import index_expression
 from argus.check.places import leaf, lookup
-from argus.check.spec import Spec, Unreadable, index_expression
+from argus.check.spec import Spec, Unreadable
 from argus.check.tables import Tables
 from argus.check.terms import UNKNOWN, Number, Reduction, own
 from argus.check.worth import extreme
@@ -122,6 +123,8 @@ class _Reader:
                 if self.whole and any(extreme(atom) for atom in terms.inside(exponent)):
                     return terms.apply("exp2", (exponent,))
                 return terms.exp2(exponent)
+            case "log" | "log2":
+                return terms.scaled(terms.log2(args[0]), 1 / LOG2E if name == "log" else 1.0)
             case "sqrt" | "rsqrt":
                 return terms.power(args[0], 1 if name == "sqrt" else -1)
             case "maximum" | "minimum":

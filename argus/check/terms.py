@@ -22,8 +22,8 @@ conversions between float types are not seen; a/a is 1; a product of indicator a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from math import inf, isfinite
+from dataclasses import dataclass, replace
+from math import inf, isfinite, log2
 from typing import Literal
 
 from argus.check import taken as sets
@@ -106,13 +106,14 @@ class Reduce:
 class Carried:
     """What slot `slot` of loop `loop` holds at the head of the iteration `counter`, at the own coordinates of `axes`,
     in the iterations `around` of the loops around it. Without a counter: what arrived in the slot, while an invariant
-    is being guessed."""
+    is being guessed. `top`: a maximum that is one of the values it is taken over; else any number."""
 
     loop: int
     slot: int
     counter: Expr | None = None
     axes: tuple[int, ...] = ()
     around: tuple[Expr, ...] = ()
+    top: bool = True
 
 
 Atom = Leaf | Number | Apply | Power | Where | Reduce | Carried
@@ -125,6 +126,8 @@ class Terms:
         self._polys: list[tuple[tuple[Mono, float], ...]] = []
         self._numbers: dict[tuple[tuple[Mono, float], ...], int] = {}
         self.atoms: list[Atom] = []
+        self.positive: frozenset[str] = frozenset()
+        """Scalar arguments that are known to be greater than zero."""
         self._atom_numbers: dict[Atom, int] = {}
         self._axes: dict[int, frozenset[int]] = {}
         self._free: dict[int, frozenset[Expr]] = {}
@@ -340,6 +343,10 @@ class Terms:
                 if not isfinite(c):
                     return self._infinite(c, other)
                 return self._scaled_mask(other, c)
+        for mask, factor in ((x, y), (y, x)):
+            atom = self.as_atom(mask)
+            if isinstance(atom, Where) and self.value(atom.no) == -inf and self.is_positive(factor):
+                return self.where(atom.condition, self.multiply(atom.yes, factor), atom.no)
         if len(self._polys[x]) * len(self._polys[y]) > MAX_MONOMIALS:
             return UNKNOWN
         total = ZERO
@@ -350,6 +357,24 @@ class Terms:
                     return UNKNOWN
                 total = self.add(total, self._intern(((mono, c * d),)))
         return total
+
+    def is_positive(self, term: int) -> bool:
+        """A number known to be greater than zero: a product of scalars that are."""
+        if term in (UNKNOWN, ZERO) or len(self._polys[term]) != 1:
+            return False
+        (factors, exponent), c = self._polys[term][0]
+        atoms = [self.atoms[n] for n, _ in factors]
+        return c > 0 and exponent == ZERO and all(isinstance(a, Number) and a.name in self.positive for a in atoms)
+
+    def log2(self, x: int) -> int:
+        """The binary logarithm; of an exponential it is its argument, whatever stands beside it."""
+        if x == UNKNOWN or len(self._polys[x]) != 1:
+            return self.apply("log2", (x,))
+        (factors, exponent), c = self._polys[x][0]
+        if not factors and c > 0 and isfinite(c):
+            return self.add(exponent, self.constant(log2(c)))
+        rest = self._intern((((factors, ZERO), c),))
+        return self.add(exponent, self.atom(Apply("log2", (rest,))))
 
     def _infinite(self, c: float, other: int) -> int:
         """An infinite number times a number."""
@@ -531,6 +556,8 @@ class Terms:
         match atom:
             case Apply(fn=("max" | "min") as fn, args=args):
                 return self.extreme(fn, [inner(a) for a in args])
+            case Apply(fn="log2", args=(arg,)):
+                return self.log2(inner(arg))
             case Apply(fn=fn, args=args):
                 return self.apply(fn, tuple(inner(a) for a in args))
             case Power(base=base):
@@ -563,7 +590,7 @@ class Terms:
                     return self.reduce(atom.op, atom.axis, self.rewritten(atom.body, change, memo), items, atom.domain)
                 case Carried(counter=Expr() as counter):
                     around = tuple(e.subst(mapping) for e in atom.around)
-                    return self.atom(Carried(atom.loop, atom.slot, counter.subst(mapping), atom.axes, around))
+                    return self.atom(replace(atom, counter=counter.subst(mapping), around=around))
                 case _:
                     return None
 

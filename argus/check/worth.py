@@ -53,6 +53,8 @@ def unary_term(terms: Terms, fn: str, x: int) -> int:
             return terms.power(x, 1)
         case "rsqrt":
             return terms.power(x, -1)
+        case "log2":
+            return terms.log2(x)
         case _:
             return terms.apply(fn, (x,))
 
@@ -109,11 +111,13 @@ def at_own_coordinates(
 @dataclass(frozen=True, slots=True)
 class Standing:
     """Where elements stand: the coordinates on each axis as expressions with a bounded part, what is known there, and
-    the first iteration of each loop whose carried values may occur."""
+    the first iteration of each loop whose carried values may occur; of `finite` slots of loops (loop, slot) none is
+    -inf even then."""
 
     coordinates: dict[int, Expr]
     holds: Callable[[Iterable[Expr], Expr], bool]
     first: dict[int, Expr]
+    finite: frozenset[tuple[int, int]] = frozenset()
 
 
 def exponential(terms: Terms, x: int, standing: Standing) -> int:
@@ -123,12 +127,16 @@ def exponential(terms: Terms, x: int, standing: Standing) -> int:
     if not any(extreme(atom) for atom in terms.inside(x)):
         return terms.exp2(x)
     for mono, c in terms[x]:
-        atom = terms.atoms[mono[0][0][0]] if len(mono[0]) == 1 and mono[0][0][1] == 2 else None
-        if atom is None or c >= 0 or not extreme(atom):
+        whole = terms.monomial(mono, c)
+        tops = [terms.atoms[n] for n, twice in mono[0] if twice == 2 and extreme(terms.atoms[n])]
+        atom = tops[0] if len(tops) == 1 else None
+        if atom is None or c >= 0:
             continue
-        top = terms.atom(atom)
-        rest = terms.scaled(terms.add(x, terms.scaled(top, -c)), -1 / c)
-        if _attained(terms, atom) and _dominates(terms, atom, rest, standing) and _finite(terms, atom, standing):
+        factor = terms.negative(terms.divide(whole, terms.atom(atom)))
+        if not terms.is_positive(factor):
+            continue
+        rest = terms.divide(terms.add(x, terms.negative(whole)), factor)
+        if attained(terms, atom) and _dominates(terms, atom, rest, standing) and _finite(terms, atom, standing):
             return terms.exp2(x)
     return terms.apply("exp2", (x,))
 
@@ -146,7 +154,7 @@ def _arguments(terms: Terms, atom: Atom) -> list[int]:
     return list(atom.args) if isinstance(atom, Apply) and atom.fn == "max" else [terms.atom(atom)]
 
 
-def _attained(terms: Terms, top: Atom) -> bool:
+def attained(terms: Terms, top: Atom) -> bool:
     """The maximum is one of the values it is taken over, apart from floors far below: else all weights could vanish."""
     for arg in _arguments(terms, top):
         value = terms.value(arg)
@@ -159,7 +167,7 @@ def _attained(terms: Terms, top: Atom) -> bool:
 
 def _extreme_term(terms: Terms, term: int) -> bool:
     atom = terms.as_atom(term)
-    return atom is not None and extreme(atom)
+    return atom is not None and extreme(atom) and not (isinstance(atom, Carried) and not atom.top)
 
 
 def _dominates(terms: Terms, top: Atom, rest: int, standing: Standing) -> bool:
@@ -209,7 +217,7 @@ def _finite(terms: Terms, top: Atom, standing: Standing) -> bool:
     for arg in _arguments(terms, top):
         atom = terms.as_atom(arg)
         if isinstance(atom, Carried):
-            if atom.counter is None:
+            if atom.counter is None or (atom.loop, atom.slot) in standing.finite:
                 return True
             if atom.loop in standing.first:
                 facts.append(atom.counter.eq(standing.first[atom.loop]))

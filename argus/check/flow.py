@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Protocol, TypeVar, cast
 
 import numpy as np
@@ -31,7 +32,7 @@ from argus.check.prover import Prover
 from argus.check.sharedmem import SharedMemory
 from argus.check.spec import Spec, Unreadable, spec_of
 from argus.check.tables import Tables
-from argus.check.tags import Case, Tags, merge, product, uniform, unwieldy
+from argus.check.tags import Case, Tags, both, merge, product, uniform, unwieldy
 from argus.check.terms import Leaf, Number, own
 from argus.check.threads import Spread, Threads, conditions
 from argus.check.worth import Standing
@@ -342,7 +343,7 @@ class Flow:
         def combine(cases: tuple[Case, ...]) -> Case:
             before = self.facts
             if any(c.guard is not E.TRUE for c in cases):
-                self.facts = (*before, E.land(*(c.guard for c in cases)))
+                self.facts = (*before, reduce(both, (c.guard for c in cases)))
             a, b, c = cases
             equal = self.equal if self.tell() else None
             found = multiply(op.inst, a, b, c, self.tables, equal, self.contract)

@@ -12,7 +12,7 @@ Nothing here has to be right: `loops` proves or rejects the guess.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -55,12 +55,12 @@ def _is_later(shape: Shape) -> Expr:
 
 def _slot_guess(flow: Flow, grown: Growth, start: State, out: State, n: int) -> Tags:
     shape = grown.shape
-    if _identity(flow, out[n], n).all():
+    if distinct(out[n].cases[0].record) == [flow.tables.incoming(n)] and _identity(flow, out[n], n).all():
         return start[n]
     first = [c.under(_is_first(shape)) for c in start[n].cases]
     later = _earlier(flow, shape, start, out, out[n], n, _is_later(shape), shape.previous, 0)
-    first, later = (_accumulated(flow, grown, start[n], out[n], n, cases) for cases in (first, later))
-    return tidy(flow, shape, first, later)
+    both = _accumulated(flow, grown, start[n], out[n], n, [*first, *later])
+    return tidy(flow, shape, both[: len(first)], both[len(first) :])
 
 
 def _identity(flow: Flow, tags: Tags, n: int) -> np.ndarray:
@@ -119,7 +119,7 @@ def _followed(
 ) -> list[Case]:
     """Replace incoming marks of a case by the state at the head of the iteration it came from."""
     counter = E.as_expr(back[shape.counter])
-    fixed = _fill(flow, case, marks, _singles(start), only=[_identity(flow, t, n) for n, t in enumerate(out)])
+    fixed = _fill(flow, case, marks, _singles(start), only=lambda n: _identity(flow, out[n], n))
     if not any(flow.tables[m].kind == "incoming" for m in distinct(fixed.record)):
         return [Case(condition, fixed.record, fixed.offset, fixed.site)]
     result: list[Case] = []
@@ -170,7 +170,7 @@ def _fill(
     marks: list[int],
     sources: dict[int, Case],
     back: dict[Expr, Expr | int] | None = None,
-    only: list[np.ndarray] | None = None,
+    only: Callable[[int], np.ndarray] | None = None,
 ) -> Case:
     """Incoming marks replaced by the tags at the positions they name, where the slot is in `sources`; with `only`,
     where the position is one that no iteration changes."""
@@ -185,7 +185,7 @@ def _fill(
             source = translate(Tags((source,)), flow.tables, back).cases[0]
         position = case.offset[..., 0][here]
         if only is not None:
-            steady = only[slot].reshape(-1)[position]
+            steady = only(slot).reshape(-1)[position]
             here[here] = steady
             position = position[steady]
         record[here] = source.record.reshape(-1)[position]
@@ -199,11 +199,10 @@ def _accumulated(flow: Flow, grown: Growth, start: Tags, out: Tags, n: int, case
     if len(out.cases) != 1 or len(start.cases) != 1:
         return [_without_marks_inside(flow, c) for c in cases]
     made = out.cases[0]
-    numbers = distinct(made.record)
     initial = start.cases[0]
     grows = np.zeros(made.record.shape, dtype=bool)
-    record, offset = made.record.copy(), made.offset.copy()
-    for number in numbers:
+    record, offset = made.record.copy(), made.offset
+    for number in distinct(made.record):
         one = flow.tables[number]
         if one.kind != "value" or n not in _rooted(flow, one):
             continue
@@ -214,12 +213,17 @@ def _accumulated(flow: Flow, grown: Growth, start: Tags, out: Tags, n: int, case
                     chosen = here & (initial.record == below)
                     record[chosen] = flow.tables.intern(total)
                     if axis is not None:
+                        offset = offset.copy() if offset is made.offset else offset
                         offset[chosen, axis] = 0
                     grows |= chosen
     if not grows.any():
         return [_without_marks_inside(flow, c) for c in cases]
 
+    everywhere = bool(grows.all())
+
     def patch(case: Case) -> Case:
+        if everywhere:
+            return _without_marks_inside(flow, Case(case.guard, record, offset, case.site))
         new = np.where(grows, record, case.record).astype(np.int32)
         there = np.where(grows[..., None], offset, case.offset).astype(np.int32)
         return _without_marks_inside(flow, Case(case.guard, new, there, case.site))
@@ -291,6 +295,8 @@ def tidy(flow: Flow, shape: Shape, first: list[Case], later: list[Case]) -> Tags
     if len(first) + len(later) > MAX_CASES or any(unwieldy(c.guard) for c in (*first, *later)):
         why = "too many alternatives at the head of a loop"
         return uniform((first + later)[0].record.shape, flow.tables.lost(why, shape.op.id), flow.tables.width)
+    if all(case.same_tags(other) for case in first for other in later):
+        return merge(Tags((*first, *later)))
     start: dict[Expr, Expr | int] = {shape.counter: shape.first}
     later = [_vague(flow, shape, first, other) for other in later]
     adapted = []

@@ -65,7 +65,7 @@ class Case:
         return self.picks[which]
 
     def under(self, guard: Expr) -> Case:
-        return Case(_both(self.guard, guard), self.record, self.offset, self.site)
+        return Case(both(self.guard, guard), self.record, self.offset, self.site)
 
     def same_tags(self, other: Case) -> bool:
         return alike(self.record, other.record) and alike(self.offset, other.offset)
@@ -139,9 +139,9 @@ def product(
         extended = []
         for guard, cases in chosen:
             for case in tags.cases:
-                both = _both(guard, case.guard)
-                if not several or feasible(both):
-                    extended.append((both, (*cases, case)))
+                together = both(guard, case.guard)
+                if not several or feasible(together):
+                    extended.append((together, (*cases, case)))
         chosen = extended
         if len(chosen) > MAX_CASES or any(unwieldy(guard) for guard, _ in chosen):
             return None
@@ -153,8 +153,14 @@ def product(
 
 
 @lru_cache(maxsize=4096)
-def _both(x: Expr, y: Expr) -> Expr:
+def both(x: Expr, y: Expr) -> Expr:
+    """Both guards hold; the same few meet again and again."""
     return E.land(x, y)
+
+
+@lru_cache(maxsize=4096)
+def _either(x: Expr, y: Expr) -> Expr:
+    return E.lor(x, y)
 
 
 @lru_cache(maxsize=4096)
@@ -173,7 +179,7 @@ def merge(tags: Tags) -> Tags:
     for case in tags.cases:
         for n, other in enumerate(kept):
             if case.same_tags(other):
-                kept[n] = Case(E.lor(other.guard, case.guard), other.record, other.offset, other.site)
+                kept[n] = Case(_either(other.guard, case.guard), other.record, other.offset, other.site)
                 break
         else:
             kept.append(case)

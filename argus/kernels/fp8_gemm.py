@@ -38,15 +38,15 @@ BLOCK = ag.Owner(lane=64, h=2, e=8, c="lane//32", r="lane%32", q="h*8 + e")  # 3
 S = TURN if WIDE else 1  # blocks of k in one load of scales
 ROW_SCALES = ag.Owner(lane=64, s=S, m="lane%32", b="s")
 SCALE = ag.Owner(lane=64, s=S, b="s")
-MOVE = ag.Owner(p=BM * 8 // THREADS, t=THREADS, e=16, row=f"p*{THREADS // 8} + t//8", k="t%8*16 + e")
-PASSES = BM * 8 // THREADS
+PASS = THREADS // 8  # rows of A that the workgroup moves at a time, 16 bytes a thread
+MOVE = ag.Owner(p=BM // PASS, t=THREADS, e=16, row=f"p*{PASS} + t//8", k="t%8*16 + e")
 PART = ag.Owner(t=THREADS, e=16, k="t%8*16 + e")
 MINE = ag.Owner(t=THREADS, r="t//8")
 ONE = ag.Owner(t=THREADS, x="t*0")
 LDS = ag.Layout(row=(BM, 128), chunk=(8, 16), e=(16, 1), k=("chunk", "e"))
 KEPT = LDS.xor(chunk="row[0:3]").xor(chunk="row[3:6]") if SWIZZLE else LDS
 
-assert BM * 8 % THREADS == 0, "the workgroup moves a step of A in whole passes"
+assert BM % PASS == 0, "the workgroup moves a step of A in whole passes"
 
 
 def place(rows, columns):
@@ -137,13 +137,13 @@ def of_block(kt, last, seen):
     return [seen(8 * kt + 2 * ks).load(BLOCK, width=16, guard=kt < last).held_as(FRAG) for ks in range(4)]
 
 
-NEEDS = f"N % 128 == 0 and K >= 1 and K % {128 * S} == 0 and Kb == K // 128 and Kc == K // 16"
+NEEDS = f"K >= 1 and K % {128 * S} == 0 and Kb == K // 128 and Kc == K // 16"
 
 
 @ag.kernel(
     threads=THREADS,
     waves=WAVES,
-    requires=f"M >= 1 and N >= 1 and {NEEDS} and Nb == N // 128 and Nt == N // 32",
+    requires=f"M >= 1 and N >= 1 and N % 128 == 0 and {NEEDS} and Nb == N // 128 and Nt == N // 32",
     computes="C[m, n] = sum(A[m, k] * sa[m, k // 128] * B[n // 32, k // 16, n % 32, k % 16] * sb[n // 128, k // 128], k)",
     example=dict(M=128, N=256, K=512, Kb=4, Nb=2, Nt=8, Kc=32),
     policy=dict(waves_per_simd=ROOM, agpr="operands"),
@@ -174,3 +174,100 @@ def fp8_matmul(
     acc = product(fetch_a, keep_a, fetch_b, fetch_s, K)
     for i, j in ag.unroll(TM, TN):
         C[row + 32 * i, column + 32 * j].store(acc[i][j].to(bf16), width=8, guard="shape")
+
+
+def weight(which, n):
+    """An element of an expert's weights as stored, times its scale: index notation."""
+    at = f"expert[r // {BM}]{which}"
+    return f"W[{at}, {n} // 32, k // 16, {n} % 32, k % 16] * sw[{at}, {n} // 128, k // 128]"
+
+
+TAKEN = "X[token[r], k] * sx[token[r], k // 128]"
+GATE = f"sum({TAKEN} * {weight(', 0', 'n')}, k)"
+UP = f"sum({TAKEN} * {weight(', 1', 'n')}, k)"
+ROWS = f"R == {BM} * P and P >= 1 and E >= 1"
+
+
+@ag.kernel(
+    threads=THREADS,
+    waves=WAVES,
+    requires=f"T >= 1 and I >= 1 and I % 128 == 0 and {NEEDS} and Ib == I // 128 and It == I // 32 and {ROWS}",
+    computes=f"H[r, n] = {GATE} / (1 + exp(-{GATE})) * {UP}",
+    example=dict(T=100, K=512, Kb=4, R=2 * BM, P=2, E=3, I=256, Ib=2, It=8, Kc=32),
+    policy=dict(waves_per_simd=ROOM, agpr="operands"),
+)
+def moe_gate_up(
+    X: ag.In["T K", fp8],
+    sx: ag.In["T Kb", f32],
+    token: ag.In["R", i32],
+    expert: ag.In["P", i32],
+    W: ag.In["E two=2 It Kc r=32 q=16", fp8],
+    sw: ag.In["E two=2 Ib Kb", f32],
+    H: ag.Out["M=R N=I", bf16],
+):
+    """Rows gathered by token (T: none, zeros), times gate and up weights of the block's expert; silu(gate) * up."""
+    bm, bn = place(P, ag.cdiv(I, BN // 2))
+    row, column = bm * BM, bn * (BN // 2) + 16 * TN * ag.wave()
+    last = K // BK
+    e = ag.as_index(expert[bm].load(ONE, width=4), 0, E - 1, name="expert")
+    moved = [ag.as_index(token[row + PASS * p].load(MINE, width=4), 0, T, name=f"moved{p}") for p in range(BM // PASS)]
+    held = [ag.as_index(token[row + 32 * i].load(ACC.per("m"), width=4), 0, T, name=f"held{i}") for i in range(TM)]
+
+    def fetch_a(kt):
+        return [X[t, kt * BK].load(PART, width=16, guard=kt < last) for t in moved]
+
+    def keep_a(stage, parts):
+        for p in range(BM // PASS):
+            stage.store(parts[p], row=PASS * p + ag.thread() // 8, width=16)
+
+    def fetch_b(kt):
+        return [of_block(kt, last, lambda c: W[e, g, column // 32 + j, c]) for g in range(2) for j in range(TN // 2)]
+
+    def fetch_s(kt):
+        rows = [sx[t, kt].load(SCALE, width=4 * S, guard=kt < last) for t in held]
+        return rows, [sw[e, g, column // 128, kt].load(SCALE, width=4 * S, guard=kt < last) for g in range(2)]
+
+    acc = product(fetch_a, keep_a, fetch_b, fetch_s, K)
+    for i, j in ag.unroll(TM, TN // 2):
+        gate, up = acc[i][j], acc[i][TN // 2 + j]
+        h = gate * ag.rcp(1.0 + ag.exp2(gate * -ag.LOG2E)) * up
+        H[row + 32 * i, column + 32 * j].store(h.to(bf16), width=8, guard="shape")
+
+
+@ag.kernel(
+    threads=THREADS,
+    waves=WAVES,
+    requires=f"N >= 1 and N % 128 == 0 and {NEEDS} and Nb == N // 128 and Nt == N // 32 and {ROWS}",
+    computes=f"Y[r, n] = sum(Q[r, k] * sq[r, k // 128] * {weight('', 'n')}, k)",
+    example=dict(R=2 * BM, P=2, K=512, Kb=4, E=3, N=256, Nb=2, Nt=8, Kc=32),
+    policy=dict(waves_per_simd=ROOM, agpr="operands"),
+)
+def moe_down(
+    Q: ag.In["R K", fp8],
+    sq: ag.In["R Kb", f32],
+    expert: ag.In["P", i32],
+    W: ag.In["E Nt Kc r=32 q=16", fp8],
+    sw: ag.In["E Nb Kb", f32],
+    Y: ag.Out["M=R N", bf16],
+):
+    """Sorted rows times the weights of their block's expert."""
+    bm, bn = place(P, ag.cdiv(N, BN))
+    row, column = bm * BM, bn * BN + 32 * TN * ag.wave()
+    last = K // BK
+    e = ag.as_index(expert[bm].load(ONE, width=4), 0, E - 1, name="expert")
+
+    def fetch_a(kt):
+        return Q[row, kt * BK].load(MOVE, width=16, guard=kt < last)
+
+    def keep_a(stage, part):
+        stage.store(part, width=16)
+
+    def fetch_b(kt):
+        return [of_block(kt, last, lambda c: W[e, column // 32 + j, c]) for j in range(TN)]
+
+    def fetch_s(kt):
+        return row_scales(sq, row, kt, last), [sw[e, column // 128, kt].load(SCALE, width=4 * S, guard=kt < last)]
+
+    acc = product(fetch_a, keep_a, fetch_b, fetch_s, K)
+    for i, j in ag.unroll(TM, TN):
+        Y[row + 32 * i, column + 32 * j].store(acc[i][j].to(bf16), width=8, guard="shape")

@@ -15,8 +15,10 @@ from __future__ import annotations
 
 from argus.ops.attention import attention
 from argus.ops.choice import Choice, Unsupported, choose_matmul, choose_rows
+from argus.ops.fp8 import arranged, fp8_matmul, quantise
 from argus.ops.launch import Unproved
 from argus.ops.matmul import matmul
+from argus.ops.moe import moe
 from argus.ops.rows import add, gelu, layernorm, mul, relu, rmsnorm, rowmax, rowmean, rowsum, silu, softmax, transpose
 
 __all__ = [
@@ -24,13 +26,17 @@ __all__ = [
     "Unproved",
     "Unsupported",
     "add",
+    "arranged",
     "attention",
     "choose_matmul",
     "choose_rows",
+    "fp8_matmul",
     "gelu",
     "layernorm",
     "matmul",
+    "moe",
     "mul",
+    "quantise",
     "relu",
     "rmsnorm",
     "rowmax",

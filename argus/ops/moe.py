@@ -1,0 +1,194 @@
+"""`moe(…)`: a mixture of experts in fp8 with block scales: gate and up, SiLU, down, the weighted sum over experts.
+
+    h[t, s] = silu(x[t] @ gate[e].T) * (x[t] @ up[e].T)      e = topk_ids[t, s]
+    out[t]  = sum over s of topk_weights[t, s] * (quantised(h[t, s]) @ down[e].T)
+
+Four launches: the gathered gate and up products (bf16), their quantisation to fp8 by blocks of 128, the down product
+(bf16), and a sum over a token's experts in a fixed order: the same bits every time, no atomics.
+
+Rows are sorted by expert on the host (`routed`, numpy): each expert's rows are padded to whole blocks, a padding row
+has the token number T, reads zeros and is used by nobody; experts without tokens have no rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from argus.ops.arrays import blank_like, element, given, is_tensor, shape
+from argus.ops.choice import LIMIT, Choice, Unsupported, table
+from argus.ops.fp8 import BLOCK, DEPTH, ROWS, quantise, scaled, steps, weights_of
+from argus.ops.launch import run
+
+MOST_TOPK = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """Rows in the order of the kernels. `tokens`: of each sorted row (T: padding); `experts`: of each block of rows;
+    `slots`: where the row of a token's s-th expert went."""
+
+    block: int
+    tokens: npt.NDArray[np.int32]
+    experts: npt.NDArray[np.int32]
+    slots: npt.NDArray[np.int32]
+
+
+def routed(topk_ids: npt.NDArray[Any], experts: int, block: int) -> Routing:
+    """The rows of every expert together, in order of tokens, padded to blocks of `block` rows."""
+    tokens, topk = topk_ids.shape
+    chosen = topk_ids.reshape(-1).astype(np.int64)
+    order = np.argsort(chosen, kind="stable")
+    counts = np.bincount(chosen, minlength=experts)
+    padded = -(-counts // block) * block
+    first = np.concatenate([[0], np.cumsum(padded)])
+    before = np.concatenate([[0], np.cumsum(counts)])[:-1]
+    sorted_experts = chosen[order]
+    place = first[sorted_experts] + np.arange(len(order)) - before[sorted_experts]
+    rows = np.full(first[-1], tokens, np.int32)
+    rows[place] = order // topk
+    slots = np.empty(len(order), np.int32)
+    slots[order] = place
+    of_block = np.repeat(np.arange(experts), padded // block).astype(np.int32)
+    return Routing(block, rows, of_block, slots.reshape(tokens, topk))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The launches of a layer: rows of a block, and the kernels."""
+
+    block: int
+    gate_up: Choice
+    down: Choice
+    combine: Choice
+
+
+def choose_moe(tokens: int, experts: int, topk: int, dim: int, inter: int) -> Plan:
+    """The kernels for a layer: the row of the table nearest in rows per expert."""
+    for name, size in (("dim", dim), ("inter", inter)):
+        if size < BLOCK or size % BLOCK:
+            nearest = max(BLOCK, BLOCK * round(size / BLOCK))
+            raise Unsupported(f"moe needs {name} in multiples of {BLOCK}, not {size}; nearest is {nearest}")
+    if not 1 <= topk <= MOST_TOPK:
+        raise Unsupported(f"moe takes 1 to {MOST_TOPK} experts per token, not {topk}; nearest is {MOST_TOPK}")
+    if tokens < 1 or experts < 1:
+        raise Unsupported(f"moe needs tokens and experts, not {tokens} and {experts}")
+    rows = table("moe")["moe"]
+    each = max(1.0, tokens * topk / experts)
+    row = min(rows, key=lambda r: abs(math.log2(each / r["rows"])))
+    common: Mapping[str, Any] = {"BM": row["BM"]}
+    return Plan(
+        row["BM"],
+        Choice("fp8_gemm", "moe_gate_up", {**common, **row["gate_up"], **steps(dim)}),
+        Choice("fp8_gemm", "moe_down", {**common, **row["down"], **steps(inter)}),
+        Choice("moe", "combine", {"TOPK": topk}),
+    )
+
+
+def moe(
+    x: Any,
+    w_gate_up: Any,
+    w_down: Any,
+    gate_up_scales: Any,
+    down_scales: Any,
+    topk_ids: Any,
+    topk_weights: Any,
+    *,
+    x_scales: Any | None = None,
+    device: str = "auto",
+) -> Any:
+    """bf16 [T, dim]. x: bf16 [T, dim], or fp8 with x_scales [T, dim / 128]. w_gate_up: fp8 [E, 2 * inter, dim], gate
+    rows first; w_down: fp8 [E, dim, inter]; both plain or arranged; their scales one per 128 x 128."""
+    if len(shape(x)) != 2:
+        raise Unsupported(f"x is [tokens, dim], not {list(shape(x))}")
+    tokens, dim = shape(x)
+    gate_up, down = weights_of(w_gate_up, "w_gate_up", 3), weights_of(w_down, "w_down", 3)
+    experts, rows, kc = shape(gate_up)[:3]
+    inter = rows * ROWS // 2
+    if kc * DEPTH != dim or rows % 2 or shape(down)[:3] != (experts, dim // ROWS, inter // DEPTH):
+        raise Unsupported(
+            f"x is [{tokens}, {dim}], w_gate_up {list(shape(w_gate_up))} and w_down {list(shape(w_down))}; they are "
+            "[T, dim], [E, 2 * inter, dim] and [E, dim, inter]"
+        )
+    ids = _host(topk_ids, "topk_ids")
+    if shape(topk_weights) != ids.shape or element(topk_weights, "topk_weights") != "f32" or ids.ndim != 2:
+        raise Unsupported("topk_ids and topk_weights are [T, topk], whole numbers and f32")
+    if len(ids) != tokens:
+        raise Unsupported(f"topk_ids is for {len(ids)} tokens, x has {tokens}")
+    plan = choose_moe(tokens, experts, ids.shape[1], dim, inter)
+    if ids.size and (ids.min() < 0 or ids.max() >= experts):
+        raise Unsupported(f"topk_ids names expert {int(ids.max())} or {int(ids.min())}; there are {experts}, from 0")
+    routing = routed(ids, experts, plan.block)
+    _fits(len(routing.tokens), dim, inter, experts)
+    if x_scales is None:
+        x, x_scales = quantise(x, device=device)
+    elif element(x, "x") != "fp8":
+        raise Unsupported(f"x with scales must be fp8, not {element(x, 'x')}")
+    padded, blocks = len(routing.tokens), len(routing.experts)
+    hidden = blank_like(x, (padded, inter), "bf16")
+    kb, ib = dim // BLOCK, inter // BLOCK
+    run(
+        plan.gate_up,
+        {
+            "X": given(x, "x"),
+            "sx": scaled(x_scales, "x_scales", (tokens, kb)),
+            "token": routing.tokens,
+            "expert": routing.experts,
+            "W": given(gate_up, "w_gate_up").reshape(experts, 2, inter // ROWS, dim // DEPTH, ROWS, DEPTH),
+            "sw": scaled(gate_up_scales, "gate_up_scales", (experts, 2 * ib, kb)).reshape(experts, 2, ib, kb),
+            "H": given(hidden, "hidden"),
+        },
+        {"T": tokens, "K": dim, "Kb": kb, "R": padded, "P": blocks, "E": experts, "I": inter, "Ib": ib}
+        | {"It": inter // ROWS, "Kc": dim // DEPTH},
+        device=device,
+    )
+    q, q_scales = quantise(hidden, device=device)
+    y = blank_like(x, (padded, dim), "bf16")
+    run(
+        plan.down,
+        {
+            "Q": given(q, "q"),
+            "sq": given(q_scales, "q_scales"),
+            "expert": routing.experts,
+            "W": given(down, "w_down"),
+            "sw": scaled(down_scales, "down_scales", (experts, kb, ib)),
+            "Y": given(y, "y"),
+        },
+        {"R": padded, "P": blocks, "K": inter, "Kb": ib, "E": experts, "N": dim, "Nb": kb}
+        | {"Nt": dim // ROWS, "Kc": inter // DEPTH},
+        device=device,
+    )
+    out = blank_like(x, (tokens, dim), "bf16")
+    run(
+        plan.combine,
+        {
+            "Y": given(y, "y"),
+            "slot": routing.slots,
+            "weight": given(topk_weights, "topk_weights"),
+            "out": given(out, "out"),
+        },
+        {"T": tokens, "R": padded, "N": dim},
+        device=device,
+    )
+    return out
+
+
+def _host(ids: Any, name: str) -> npt.NDArray[Any]:
+    found: npt.NDArray[Any] = ids.cpu().numpy() if is_tensor(ids) else np.asarray(ids)
+    if not np.issubdtype(found.dtype, np.integer):
+        raise Unsupported(f"{name} holds whole numbers, not {found.dtype}")
+    return found
+
+
+def _fits(rows: int, dim: int, inter: int, experts: int) -> None:
+    for name, count in (
+        ("the rows of all experts", 2 * rows * max(dim, inter)),
+        ("the gate and up weights", 2 * experts * inter * dim),
+    ):
+        if count >= LIMIT:
+            raise Unsupported(f"{name} have {count} bytes, kernels reach {LIMIT - 1}; take fewer tokens or experts")

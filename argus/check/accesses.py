@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.check.places import leaf, looked_up
+from argus.check.places import leaf, seen_from
 from argus.check.tables import ABSENT, Kind, Record, Tables, without_constant
 from argus.check.tags import Case, Tags, uniform
 from argus.check.terms import UNKNOWN, own
@@ -49,23 +49,23 @@ def elements(flow: Flow, op: Op, access: Access, result: Value, source: bool = T
     offset = np.zeros((*shape, flow.tables.width), dtype=np.int32)
     rests: list[Spread] = []
     numbers: tuple[int, ...] = ()
-    at: list[Expr] = []
     if len(access.coords) != len(tensor.axes):
         return flow.lost(result, f"the access names no coordinates of {tensor.name}", op)
-    for position, (axis, coordinate) in enumerate(zip(flow.tables.tensor_axes[tensor], access.coords, strict=True)):
-        spread = flow.threads.spread(flow.here(coordinate))
-        moving = count > 1 and position == access.axis % len(tensor.axes)
-        found = None if moving or not source else looked_up(flow.tables, tensor, position, spread)
-        place, parts = found or (own(axis), {axis: spread})
-        at.append(place)
-        for part_axis, part in parts.items():
-            if part_axis in numbers:
-                return flow.lost(result, f"{tensor.name} is looked up by an axis it has itself", op)
-            rests.append(part)
-            offset[..., part_axis] = part.offsets[..., None]
-            if moving:
-                offset[..., part_axis] += np.arange(count, dtype=np.int32)
-            numbers = (*numbers, part_axis)
+    coords = tuple(flow.here(c) for c in access.coords)
+    moving = access.axis % len(tensor.axes)
+    found = seen_from(flow.tables, tensor, coords, moving, count, flow.threads.spread) if source else None
+    at = tuple(own(axis) for axis in flow.tables.tensor_axes[tensor])
+    if found is not None:
+        at, standing = found
+    else:
+        standing = {
+            axis: (flow.threads.spread(c), int(position == moving))
+            for position, (axis, c) in enumerate(zip(flow.tables.tensor_axes[tensor], coords, strict=True))
+        }
+    for axis, (spread, step) in standing.items():
+        rests.append(spread)
+        offset[..., axis] = spread.offsets[..., None] + step * np.arange(count, dtype=np.int32)
+        numbers = (*numbers, axis)
     for axis, tag in flow.tables.tags.get(tensor, ()):
         value = _tag_value(tag, access)
         if value is None:
@@ -74,7 +74,7 @@ def elements(flow: Flow, op: Op, access: Access, result: Value, source: bool = T
         rests.append(spread)
         offset[..., axis] = spread.offsets[..., None]
         numbers = (*numbers, axis)
-    worth = UNKNOWN if tensor.written else flow.tables.terms.atom(leaf(flow.tables, tensor, tuple(at)))
+    worth = UNKNOWN if tensor.written else flow.tables.terms.atom(leaf(flow.tables, tensor, at))
     record = _element_records(flow, Record(kind, tensor.name, term=worth), numbers, rests, offset)
     full = Case(E.TRUE, record, offset, np.full(shape, -1, dtype=np.int64))
     return _guarded(flow, op, access, full, result)

@@ -12,7 +12,9 @@ shown to be right:
                                                                   is kb for every k taken (`reduced`)
     SB[nb] stored at n                                            at n // 128, if that is nb in all threads (`followed`)
 
-The formulas come from the specification (`Spec.derived`, `Spec.views`); without it nothing here applies.
+    B[n // 32, n % 32] loaded at [t, r], r < 32                   belongs to n = 32*t + r (`seen_from`)
+
+The formulas come from the specification (`indices`); without it nothing here applies.
 """
 
 from __future__ import annotations
@@ -48,10 +50,58 @@ def lookup(tables: Tables, tensor: Tensor, at: tuple[Expr, ...]) -> Expr:
     return E.apply(DATA + tensor.name, *(at[n] for n in order))
 
 
+Standing = dict[int, tuple[Spread, int]]
+"""Axis -> the coordinate in every thread, and what it grows by from one element of an access to the next."""
+
+
+def seen_from(
+    tables: Tables,
+    tensor: Tensor,
+    coords: tuple[Expr, ...],
+    moving: int,
+    count: int,
+    spread: Callable[[Expr], Spread],
+) -> tuple[tuple[Expr, ...], Standing] | None:
+    """Where the elements of an access are in terms of the axes the specification uses for them: formulas of these axes'
+    coordinates, one for each position, and the coordinates. None: as the tensor has them, or it cannot be said."""
+    hints, numbers = tables.hints, tables.tensor_axes[tensor]
+    at = [own(axis) for axis in numbers]
+    standing: list[tuple[int, Spread, int]] = []
+    done: set[int] = set()
+    for t in hints.tilings.get(tensor.name, ()):
+        low = spread(coords[t.remainder]).constant()
+        last = count - 1 if moving == t.remainder else 0
+        if low is not None and low.min() >= 0 and low.max() + last < t.divisor:
+            whole = spread(t.divisor * coords[t.quotient] + coords[t.remainder])
+            step = t.divisor if moving == t.quotient else int(moving == t.remainder)
+            standing.append((t.axis, whole, step))
+            at[t.quotient], at[t.remainder] = own(t.axis) // t.divisor, own(t.axis) % t.divisor
+            done |= {t.quotient, t.remainder}
+    for position, (axis, coordinate) in enumerate(zip(numbers, coords, strict=True)):
+        if position in done:
+            continue
+        here = spread(coordinate)
+        still = count == 1 or position != moving
+        fixed = here.constant() if (tensor.name, position) in hints.fixed and still else None
+        if fixed is not None and bool((fixed == fixed.flat[0]).all()):
+            at[position] = E.const(int(fixed.flat[0]))
+            continue
+        found = looked_up(tables, tensor, position, here) if still else None
+        if found is None:
+            standing.append((axis, here, int(position == moving)))
+            continue
+        at[position] = found[0]
+        standing += [(a, s, 0) for a, s in found[1].items()]
+    axes = [axis for axis, _, _ in standing]
+    if len(set(axes)) != len(axes):
+        return None
+    return tuple(at), {axis: (s, step) for axis, s, step in standing}
+
+
 def looked_up(tables: Tables, tensor: Tensor, position: int, spread: Spread) -> tuple[Expr, dict[int, Spread]] | None:
     """Where an element is whose coordinate on an axis was loaded from another tensor, as the specification says: the
     coordinate as a formula, and the coordinates it depends on. None: it is not such a coordinate."""
-    wanted = tables.views.get((tensor.name, position), frozenset())
+    wanted = tables.hints.views.get((tensor.name, position), frozenset())
     if not wanted or spread.offsets.any():
         return None
     rests = np.full(spread.offsets.shape, spread.rest, dtype=object) if spread.rests is None else spread.rests
@@ -100,7 +150,7 @@ def moved(terms: Terms, term: int, formulas: Mapping[Expr, Expr]) -> int:
 
 def reduced(tables: Tables, op: Reduction, axis: int, term: int, items: Taken) -> int:
     """`op` of the term over the coordinates taken on an axis."""
-    if op == "sum" and axis in tables.derived:
+    if op == "sum" and axis in tables.hints.derived:
         inside = _absorbed(tables, axis, term, items)
         if inside is not None:
             return inside
@@ -109,7 +159,7 @@ def reduced(tables: Tables, op: Reduction, axis: int, term: int, items: Taken) -
 
 def _absorbed(tables: Tables, axis: int, term: int, items: Taken) -> int | None:
     """A product with sums over the axis that this one is derived from, at one coordinate: all of it inside the sums."""
-    terms, formula = tables.terms, tables.derived[axis]
+    terms, formula = tables.terms, tables.hints.derived[axis]
     sources = axes_in(formula)
     if term == UNKNOWN or len(sources) != 1 or len(items) != 1:
         return None
@@ -156,8 +206,8 @@ def followed(
     """The term with derived coordinates as formulas, where the coordinates of the elements (`offsets`, one row each)
     are what the formulas say."""
     formulas: dict[Expr, Expr] = {}
-    for axis in sorted(tables.terms.axes(term) & tables.derived.keys()):
-        formula = tables.derived[axis]
+    for axis in sorted(tables.terms.axes(term) & tables.hints.derived.keys()):
+        formula = tables.hints.derived[axis]
         sources = sorted(axes_in(formula))
         if rests[axis] < 0 or any(rests[s] < 0 for s in sources):
             continue

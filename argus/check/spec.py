@@ -9,11 +9,8 @@ axes must be contracted completely (`summed`). An axis can play both parts:
 
     y[m, n] = x[m, n] * sum(x[m, k], k) * w[n]        axis N belongs to n, and is reduced over as well (`partly`)
 
-An index can be computed from others, or looked up in a tensor of whole numbers. Such an axis belongs to no index of its
-own; how it follows from other axes is a hint for `value`, which proves it (`places`):
-
-    C[m, n] = sum(A[m, k] * SA[m, k // 128] * B[n, k], k)       axis KB of SA is derived from K by k // 128
-    H[r, n] = sum(X[token[r], k] * W[n, k], k)                  X is looked up through token, so its row belongs to r
+An index can be computed from others, or looked up in a tensor of whole numbers (`indices`): such an axis belongs to no
+index of its own. `value` has to show that what is stored follows the formula; without that, `placed` is undecided.
 
 What cannot be turned into such a statement is kept as a reason and ends in `unknown`: an axis with two output indices
 or two formulas, several or masked reductions of one axis. A line of another form, with names or functions nobody knows,
@@ -25,12 +22,10 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
+from argus.check.indices import Formula, Hints, Index, hints_of
 from argus.check.tables import Tables
-from argus.check.terms import own as own_coordinate
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Tensor
-from argus.layout import expr as E
-from argus.layout.expr import Expr
 
 REDUCTIONS = ("sum", "max", "min")
 FUNCTIONS = {"exp": 1, "exp2": 1, "log2": 1, "sqrt": 1, "rsqrt": 1, "abs": 1, "where": 3, "maximum": 2, "minimum": 2}
@@ -47,8 +42,7 @@ class Spec:
 
     `sources` are, per axis of `placed` and `partly`, the tensors whose only index there is the output's. `unjudged` and
     `unreduced` say what `placed` and `reduced` cannot decide. `plain`: nothing but a sum of a product of elements.
-    `derived`: axis -> its coordinate, from those of other axes; `views`: (tensor, position) -> the tensors it is looked
-    up in; `computed`: why `placed` cannot decide where `value` has not.
+    `computed`: why `placed` cannot decide where `value` has not; `hints` tell `value` about computed indices.
     """
 
     output: Tensor
@@ -59,17 +53,8 @@ class Spec:
     unjudged: tuple[str, ...]
     unreduced: tuple[str, ...]
     plain: bool
-    derived: dict[int, Expr] = field(default_factory=dict)
-    views: dict[tuple[str, int], frozenset[str]] = field(default_factory=dict)
     computed: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Index:
-    """An index of a subscript: an index of the output, or the variable of the `binder`-th reduction (0: none)."""
-
-    name: str
-    binder: int = 0
+    hints: Hints = field(default_factory=Hints)
 
 
 @dataclass(slots=True)
@@ -80,7 +65,7 @@ class _Reader:
     free: frozenset[str]
     scalars: frozenset[str]
     uses: list[tuple[Tensor, int, Index | None]] = field(default_factory=list)
-    formulas: list[tuple[Tensor, int, ast.expr, dict[str, int]]] = field(default_factory=list)
+    formulas: list[Formula] = field(default_factory=list)
     lookups: list[tuple[Tensor, int, Tensor]] = field(default_factory=list)
     kinds: list[str] = field(default_factory=list)
     as_values: set[Index] = field(default_factory=set)
@@ -131,7 +116,7 @@ class _Reader:
                 self.lookups.append((tensor, position, _reference(part, self.tensors)[0]))
                 self._subscript(part, bound)
             else:
-                self.formulas.append((tensor, position, part, bound))
+                self.formulas.append(Formula(tensor, position, part, bound))
 
 
 def spec_of(kernel: Kernel, tables: Tables) -> Spec | None:
@@ -177,17 +162,24 @@ def _reference(node: ast.expr, tensors: dict[str, Tensor]) -> tuple[Tensor, list
 
 def _classified(reader: _Reader, output: Tensor, indices: list[str], tables: Tables, plain: bool) -> Spec:
     roles: dict[int, dict[Tensor, set[Index | None]]] = {}
-    derived = _derived(reader, tables)
-    looked_up = {tables.tensor_axes[tensor][position] for tensor, position, _ in reader.lookups}
-    for tensor, position, formula, _ in reader.formulas:
-        if derived.get(tables.tensor_axes[tensor][position]) is None or not isinstance(formula, ast.BinOp):
-            reader.uses.append((tensor, position, None))
+    plainly = frozenset(tables.tensor_axes[t][p] for t, p, _ in reader.uses)
+    homes = _homes(reader, tables)
+    alone: dict[int, int] = {}
+    taken = {tables.tensor_axes[f.tensor][f.position] for f in reader.formulas}
+    taken |= {tables.tensor_axes[t][p] for t, p, _ in reader.lookups} | plainly
+    for n, (name, axis) in enumerate(zip(indices, tables.tensor_axes[output], strict=True)):
+        if Index(name) not in homes and axis not in taken:  # no input has a plain index of this name: the output has
+            homes[Index(name)], alone[axis] = axis, n
+    hints, dark = hints_of(tables.tensor_axes, homes, plainly, reader.formulas, reader.lookups)
+    for f in reader.formulas:
+        if tables.tensor_axes[f.tensor][f.position] in dark:
+            reader.uses.append((f.tensor, f.position, None))
     for tensor, position, _ in reader.lookups:
-        if any(tables.tensor_axes[t][p] == tables.tensor_axes[tensor][position] for t, p, _ in reader.uses):
+        if tables.tensor_axes[tensor][position] in dark:
             reader.uses.append((tensor, position, None))
     for tensor, position, index in reader.uses:
         roles.setdefault(tables.tensor_axes[tensor][position], {}).setdefault(tensor, set()).add(index)
-    placed: dict[int, int] = {}
+    placed: dict[int, int] = dict(alone) if hints.derived else {}
     partly: dict[int, int] = {}
     summed: set[int] = set()
     unjudged: list[str] = []
@@ -213,64 +205,25 @@ def _classified(reader: _Reader, output: Tensor, indices: list[str], tables: Tab
             unreduced.append(f"that every {name} is reduced over as the specification says is not decided")
     if not (placed or partly or unjudged):
         unjudged.append("the specification ties no axis of an input to an index of the output")
-    views: dict[tuple[str, int], frozenset[str]] = {}
-    for tensor, position, through in reader.lookups:
-        views[tensor.name, position] = views.get((tensor.name, position), frozenset()) | {through.name}
+    through = {tables.tensor_axes[t][p] for t, p, _ in reader.lookups}
     computed = tuple(
         f"the specification computes its index on {tables.axis_names[a]}, and what is stored is not known to follow it"
-        for a in sorted({*derived, *looked_up})
+        for a in sorted({*hints.derived, *through} - dark)
     )
     return Spec(
         output, placed, partly, frozenset(summed), sources, tuple(unjudged), tuple(unreduced),
-        plain and not views, {a: e for a, e in derived.items() if e is not None}, views, computed,
+        plain and not through, computed, hints,
     )  # fmt: skip
 
 
-def _derived(reader: _Reader, tables: Tables) -> dict[int, Expr | None]:
-    """Axis -> its coordinate as a formula of other axes' coordinates; None where there is no single formula."""
+def _homes(reader: _Reader, tables: Tables) -> dict[Index, int]:
+    """The axis each index stands at plainly."""
     homes: dict[Index, int] = {}
     for tensor, position, index in reader.uses:
         axis = tables.tensor_axes[tensor][position]
         if index is not None:
             homes[index] = min(axis, homes.get(index, axis))
-    plainly = {tables.tensor_axes[tensor][position] for tensor, position, _ in reader.uses}
-    found: dict[int, Expr | None] = {}
-    for tensor, position, formula, bound in reader.formulas:
-        axis = tables.tensor_axes[tensor][position]
-        scope = {name: homes[i] for name in _names(formula) if (i := Index(name, bound.get(name, 0))) in homes}
-        made = index_expression(formula, scope)
-        clash = axis in plainly or (axis in found and found[axis] is not made)
-        found[axis] = None if clash or made is None else made
-    return found
-
-
-def _names(node: ast.expr) -> list[str]:
-    return [n.id for n in ast.walk(node) if isinstance(n, ast.Name)]
-
-
-def index_expression(node: ast.expr, scope: dict[str, int]) -> Expr | None:
-    """A formula of indices as an expression of own coordinates, given the axis each index stands at; else None."""
-    match node:
-        case ast.Constant(value=int() as value) if not isinstance(value, bool):
-            return E.const(value)
-        case ast.Name(id=name) if name in scope:
-            return own_coordinate(scope[name])
-        case ast.BinOp(left=left, op=op, right=right):
-            x, y = index_expression(left, scope), index_expression(right, scope)
-            if x is None or y is None:
-                return None
-            match op:
-                case ast.Add():
-                    return x + y
-                case ast.Sub():
-                    return x - y
-                case ast.Mult():
-                    return x * y
-                case ast.FloorDiv() if y.op == "const" and y.value > 0:
-                    return x // y.value
-                case ast.Mod() if y.op == "const" and y.value > 0:
-                    return x % y.value
-    return None
+    return homes
 
 
 def _is_plain(node: ast.expr) -> bool:

@@ -28,6 +28,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from argus.check.indices import Hints
 from argus.check.relabel import distinct
 from argus.check.terms import UNKNOWN, Carried, Terms
 from argus.check.terms import ZERO as NOTHING
@@ -128,9 +129,8 @@ class Tables:
         self.width = max(1, len(self.axes))
         self.tied: frozenset[int] = frozenset()
         """Axes the specification ties to the output's indices: nothing may be reduced over them."""
-        self.derived: dict[int, Expr] = {}
-        self.views: dict[tuple[str, int], frozenset[str]] = {}
-        """What the specification says about computed indices (`spec`, `places`)."""
+        self.hints = Hints()
+        """What the specification says about computed indices."""
         self.records: list[Record] = []
         self.rests: list[Expr] = []
         self._numbers: dict[Record, int] = {}

@@ -13,7 +13,7 @@ from argus.check import Report, check
 from argus.lang import read
 
 KERNELS = Path(__file__).parent / "kernels"
-RIGHT = ["blockscale"]
+RIGHT = ["blockscale", "gathered"]
 
 WRONG = {
     "blockscale": {

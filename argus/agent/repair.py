@@ -6,7 +6,7 @@
 | `bank_free` of a buffer | the next layout: other bits, padding; then without the assertion, which is about speed |
 | `in_bounds` at an access | the access is guarded by the tensor's shape |
 | more LDS than there is | half the k of a step |
-| registers do not fit | half the tiles of the longer side of a wave |
+| registers do not fit | with LDS the epilogue tile by tile, else half the k of a step; then half a wave's longer side |
 | a shape is not served | half the block of the size that is not divided |
 
 A repair is a proposal like any other: it is judged, and may be wrong. It works from the verdict alone.
@@ -130,6 +130,21 @@ def _sizes(text: str) -> dict[str, tuple[int, int]]:
     return found
 
 
+def _fewer_registers(text: str) -> list[tuple[str, str]]:
+    """Fragments of a whole step are held at once unless they go through LDS, where the epilogue is what is left."""
+    found = []
+    for answer in (_in_pieces if "ag.shared(" in text else _shorter_step, _smaller_wave):
+        try:
+            found.append(answer(text))
+        except NotApplicableError:
+            continue
+    return found
+
+
+def _in_pieces(text: str) -> tuple[str, str]:
+    return lower(text, "epilogue", {}), "registers do not fit: the epilogue tile by tile"
+
+
 def _smaller_wave(text: str) -> tuple[str, str]:
     sizes = _sizes(text)
     longer = "row" if sizes["row"][0] >= sizes["col"][0] else "col"
@@ -143,7 +158,7 @@ def _shorter_step(text: str) -> tuple[str, str]:
     half = _sizes(text)["k"][0] // 2
     if not half:
         raise NotApplicableError("a step has one slice")
-    return lower(text, "resize", {"tiles_k": half}), f"LDS is too small: {half} slices of k per step"
+    return lower(text, "resize", {"tiles_k": half}), f"too much at once: {half} slices of k per step"
 
 
 def _smaller_block(text: str, message: str) -> list[tuple[str, str]]:

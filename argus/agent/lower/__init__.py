@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from argus.agent.lower.banks import swizzle
 from argus.agent.lower.blocking import blocking
 from argus.agent.lower.chiplets import chiplet_tiles
+from argus.agent.lower.epilogue import epilogue
 from argus.agent.lower.fragments import matrix_shape, swap_operands, wide_fragments
 from argus.agent.lower.pipeline import software_pipeline
 from argus.agent.lower.placement import accumulators, grid_order, waves_per_simd
@@ -29,6 +30,7 @@ LOWERINGS: Mapping[str, Lowering] = {
     "accumulators": accumulators,
     "blocking": blocking,
     "chiplet_tiles": chiplet_tiles,
+    "epilogue": epilogue,
     "fetch_order": fetch_order,
     "grid_order": grid_order,
     "interleave": interleave,

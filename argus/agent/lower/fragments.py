@@ -175,6 +175,20 @@ def swap_operands(source: Source, params: Mapping[str, object]) -> None:
         set_keyword(owner, "col", ast.Constant(row))
     for store in stores:
         set_keyword(store.call, "width", ast.Constant(width[store.place]))
+    for load in source.loads():
+        if load.place in source.tensors() and _neighbours(source, load.owner):
+            set_keyword(load.call, "width", ast.Constant(4 * element_bytes(source, load.place)))
+
+
+def _neighbours(source: Source, owner: ast.expr) -> bool:
+    """Whether a lane holds four neighbours of the result's last axis: the accumulator's owner, or its part per row."""
+    if isinstance(owner, ast.Call) and isinstance(owner.func, ast.Attribute) and owner.func.attr == "per":
+        whole = owner_definition(source, owner.func.value)
+        return [str(a.value) for a in owner.args if isinstance(a, ast.Constant)] == [axis_name(whole, "row")]
+    try:
+        return is_accumulator_owner(owner_definition(source, owner))
+    except NotApplicableError:
+        return False
 
 
 def matrix_shape(source: Source, params: Mapping[str, object]) -> None:

@@ -13,8 +13,9 @@ corner. So the load becomes
     a = sA.load(FRAG, row=WAVE_M * wm, …)
 
 `barriers` says which of the two are written; whether one is enough is the checker's question. A tensor whose rows run
-along the other axis is transposed on the way: a thread loads a block of 4 x 8, exchanges the digits of its registers
-and writes pieces of 4 along k, so that fragments are read as from any other buffer.
+along the other axis is transposed on the way: a thread loads a block of 8 x 8 (or 4 x 8, 2 x 8, if the workgroup has
+that many threads), exchanges the digits of its registers and writes pieces along k, so that fragments are read as from
+any other buffer.
 """
 
 from __future__ import annotations
@@ -71,12 +72,13 @@ def staging(source: Source, params: Mapping[str, object]) -> None:
         buffer = source.fresh(f"s{load.place}")
         held = source.fresh(f"r{load.place.lower()}")
         layout, copy = source.fresh(f"LDS_{load.place}"), source.fresh(f"COPY_{load.place}")
-        source.define(_definitions(rectangle, tensor.element, layout, copy))
+        turned = _turned(source, rectangle, tensor.element)
+        source.define(_definitions(rectangle, tensor.element, layout, copy, turned))
         buffers.append(statement(f"{buffer} = ag.shared({layout}, {tensor.element})"))
         corner = ", ".join(ast.unparse(c) for c in rectangle.corner)
         fetches.append(statement(f"{held} = {load.place}[{corner}].load({copy}, width=16)"))
         stored = (
-            f"{held}.order('p', 'e', 'i'), width={4 * BYTES[tensor.element]}"
+            f"{held}.order('p', 'e', 'i'), width={turned * BYTES[tensor.element]}"
             if rectangle.crossed
             else f"{held}, width=16"
         )
@@ -174,7 +176,20 @@ def _covers(source: Source, extent: ast.expr, by: ast.expr, count: ast.expr) -> 
     return whole if far >= near else extent
 
 
-def _definitions(rectangle: Rectangle, element: str, layout: str, copy: str) -> str:
+def _turned(source: Source, rectangle: Rectangle, element: str) -> int:
+    """How many neighbours along k a thread turns: as many as its share of the rectangle holds, up to 16 bytes."""
+    vector = 16 // BYTES[element]
+    elements = 1
+    for extent in (*rectangle.extents.values(), ast.Name("THREADS")):
+        if source.value(extent) is None:
+            raise NotApplicableError(f"{ast.unparse(extent)} is not a number of the file")
+    for extent in rectangle.extents.values():
+        elements *= source.value(extent) or 1
+    share = elements // (vector * (source.value(ast.Name("THREADS")) or 64))
+    return next((n for n in (vector, vector // 2, vector // 4) if n <= share), 2)
+
+
+def _definitions(rectangle: Rectangle, element: str, layout: str, copy: str, turned: int) -> str:
     size = BYTES[element]
     vector = 16 // size
     along = rectangle.contiguous
@@ -184,8 +199,8 @@ def _definitions(rectangle: Rectangle, element: str, layout: str, copy: str) -> 
     if rectangle.crossed:
         return (
             f"{layout} = ag.Layout({along}=({line}, {size} * {rows}), {across}=({rows}, {size}))\n"
-            f"{copy} = ag.Owner(p={rows} * {line} // ({4 * vector} * THREADS), t=THREADS, i=4, e={vector}, "
-            f"{across}=f'p*{{{4 * vector} * THREADS // ({line})}} + t//{{{lanes}}}*4 + i', "
+            f"{copy} = ag.Owner(p={rows} * {line} // ({turned * vector} * THREADS), t=THREADS, i={turned}, e={vector}, "
+            f"{across}=f'p*{{{turned * vector} * THREADS // ({line})}} + t//{{{lanes}}}*{turned} + i', "
             f"{along}=f't%{{{lanes}}}*{vector} + e')\n"
         )
     return (

@@ -27,7 +27,7 @@ from argus.check.tables import Item, Record, Slots
 from argus.check.tables import Repeat as Repeated
 from argus.check.tags import Case
 from argus.check.taken import Part, Taken
-from argus.check.terms import ONE, UNKNOWN, ZERO, Atom, Leaf, Reduce, Terms, Where, own
+from argus.check.terms import ONE, UNKNOWN, ZERO, Apply, Atom, Leaf, Reduce, Terms, Where, own
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
@@ -77,6 +77,45 @@ class Judge:
                 return None
             body = self.resolved(atom.body, (*outside, *whole.args))
             return self.terms.reduce(atom.op, atom.axis, body, (), whole)
+        if isinstance(atom, Apply) and atom.fn == "select":
+            return self._chosen(atom, facts)
+        return None
+
+    def _chosen(self, atom: Apply, facts: Facts) -> int | None:
+        """x > 0 for a sum x of positive numbers under a mask: it says whether the mask lets any through."""
+        test, yes, no = atom.args
+        compared = self.terms.as_atom(test)
+        if not (isinstance(compared, Apply) and compared.fn == "gt" and compared.args[1] == ZERO):
+            return None
+        condition = self._some(self.resolved(compared.args[0], facts), facts)
+        if condition is None:
+            return None
+        return self.terms.where(condition, self.resolved(yes, facts), self.resolved(no, facts))
+
+    def _some(self, term: int, facts: Facts) -> Expr | None:
+        """When a sum of positive numbers has any: always, or by a condition of the specification; None: not known."""
+        terms = self.terms
+        if len(terms[term]) != 1 or terms[term][0][1] <= 0:
+            return None
+        sums = [n for n, twice in terms[term][0][0][0] if twice == 2 and isinstance(terms.atoms[n], Reduce)]
+        others = tuple(f for f in terms[term][0][0][0] if f[0] not in sums)
+        atom = terms.atoms[sums[0]] if len(sums) == 1 else None
+        if not (isinstance(atom, Reduce) and atom.op == "sum" and atom.domain is not None):
+            return None
+        body = terms[atom.body]
+        masks = [a for n, _ in body[0][0][0] if isinstance(a := terms.atoms[n], Where) and (a.yes, a.no) == (ONE, ZERO)]
+        rest = tuple(f for f in body[0][0][0] if terms.atoms[f[0]] not in masks)
+        positive = all(terms.is_positive(terms.monomial((factors, ZERO), 1.0)) for factors in (others, rest))
+        if len(body) != 1 or body[0][1] <= 0 or not positive:
+            return None
+        inside = E.land(atom.domain, *(mask.condition for mask in masks))
+        here, last = own(atom.axis), atom.domain.args[1].args[1] - 1
+        for wanted in (E.TRUE, *(c for c in self.conditions if here not in c.free())):
+            given = facts if wanted is E.TRUE else (*facts, wanted)
+            if not any(self._holds(given, inside.subst({here: k})) for k in (E.const(0), last)):
+                continue
+            if wanted is E.TRUE or self._holds((*facts, E.lnot(wanted), *atom.domain.args), E.lnot(inside)):
+                return wanted
         return None
 
     def _mask(self, atom: Where, facts: Facts) -> int:

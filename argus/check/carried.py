@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, Literal, TypeGuard
 
 import numpy as np
 
@@ -46,9 +46,9 @@ class Growth:
     scales: frozenset[int]
     around: tuple[Expr, ...]
 
-    def standing(self, n: int, top: bool = True) -> Carried:
+    def standing(self, n: int, kind: Literal["top", "positive", "any"] = "top") -> Carried:
         """Slot n as what it is at the head of the iteration."""
-        return Carried(self.shape.op.id, n, self.shape.counter, self.left[n][1], self.around, top)
+        return Carried(self.shape.op.id, n, self.shape.counter, self.left[n][1], self.around, kind)
 
     def is_here(self, atom: Atom) -> bool:
         """What arrived in a slot: a mark, or a slot that stands for itself."""
@@ -221,10 +221,18 @@ def standing_for_themselves(tables: Tables, shape: Shape, head: list[Tags], out:
         results = {tables[n].term for n in distinct(made.cases[0].record)}
         if len(claims) != 1 or len(results) != 1:
             continue
-        here = tables.terms.as_atom(claims.pop())
+        here, result = tables.terms.as_atom(claims.pop()), results.pop()
         if isinstance(here, Carried) and here.loop == shape.op.id and here.counter is shape.counter:
-            left[replace(here, counter=shape.counter + shape.stride)] = results.pop()
+            if is_of_kind(tables.terms, result, here.kind):
+                left[replace(here, counter=shape.counter + shape.stride)] = result
     return left
+
+
+def is_of_kind(terms: Terms, term: int, kind: str) -> bool:
+    """Whether a term is what its slot's name says."""
+    if kind == "any" or term == UNKNOWN:
+        return term != UNKNOWN
+    return attained_term(terms, term) if kind == "top" else terms.is_exponential(term)
 
 
 def named(tables: Tables, case: Case, names: dict[Atom, int]) -> Case:

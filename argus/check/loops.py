@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from math import gcd, lcm
 from typing import TYPE_CHECKING
 
+from argus.check import themselves
 from argus.check.carried import claims, forgotten, named, settled, standing_for_themselves
 from argus.check.guess import State, first_guess, next_guess, tidy
 from argus.check.relabel import distinct, relabelled
@@ -176,6 +177,12 @@ def _guessed(flow: Flow, shape: Shape, start: State) -> State:
             break
         later = next_guess(flow, shape, start, out, wrong)
         head = [later.get(n, t) for n, t in enumerate(head)]
+    grown = themselves.tops(flow, shape, start, out) if sums else None
+    if grown is not None:
+        start, head = themselves.with_names(flow, grown, start, out, head)
+        out = _round(flow, shape, head, lean)[-1]
+        head = themselves.known_again(flow, shape, start, head, out, data)
+        sums = [n for n in sums if n not in grown.scales]
     if sums:
         out = _round(flow, shape, head)[-1]
         guessed = first_guess(flow, shape, start, out, sums)

@@ -106,14 +106,14 @@ class Reduce:
 class Carried:
     """What slot `slot` of loop `loop` holds at the head of the iteration `counter`, at the own coordinates of `axes`,
     in the iterations `around` of the loops around it. Without a counter: what arrived in the slot, while an invariant
-    is being guessed. `top`: a maximum that is one of the values it is taken over; else any number."""
+    is being guessed. `top`: a maximum that is one of the values it is taken over; `positive`: greater than zero."""
 
     loop: int
     slot: int
     counter: Expr | None = None
     axes: tuple[int, ...] = ()
     around: tuple[Expr, ...] = ()
-    top: bool = True
+    kind: Literal["top", "positive", "any"] = "top"
 
 
 Atom = Leaf | Number | Apply | Power | Where | Reduce | Carried
@@ -366,6 +366,14 @@ class Terms:
         atoms = [self.atoms[n] for n, _ in factors]
         return c > 0 and exponent == ZERO and all(isinstance(a, Number) and a.name in self.positive for a in atoms)
 
+    def is_exponential(self, term: int) -> bool:
+        """Greater than zero, whatever it depends on: 2**x, times positive numbers."""
+        if term in (UNKNOWN, ZERO) or len(self._polys[term]) != 1:
+            return False
+        (factors, _), c = self._polys[term][0]
+        left = [f for f in factors if not (isinstance(a := self.atoms[f[0]], Carried) and a.kind == "positive")]
+        return self.is_positive(self._intern((((tuple(left), ZERO), c),)))
+
     def log2(self, x: int) -> int:
         """The binary logarithm; of an exponential it is its argument, whatever stands beside it."""
         if x == UNKNOWN or len(self._polys[x]) != 1:
@@ -383,16 +391,19 @@ class Terms:
 
     def cancels(self, x: int, y: int) -> bool:
         """Whether factors of a product vanish: a*b/b is a, and sqrt(a)*sqrt(a) is a, only where b is not 0 and a is not
-        negative. Sizes and scalars may."""
+        negative. Sizes and scalars may, and what a loop carries that is positive."""
         if UNKNOWN in (x, y):
             return False
         for (left, _), _ in self._polys[x]:
-            powers = {n: e for n, e in left if not isinstance(self.atoms[n], Number)}
+            powers = {n: e for n, e in left if not self._harmless(self.atoms[n])}
             for (right, _), _ in self._polys[y]:
                 meeting = [(powers[n], e) for n, e in right if n in powers]
                 if any(a * b < 0 or (a % 2 == 1 and b % 2 == 1) for a, b in meeting):
                     return True
         return False
+
+    def _harmless(self, atom: Atom) -> bool:
+        return isinstance(atom, Number) or (isinstance(atom, Carried) and atom.kind == "positive")
 
     def _scaled_mask(self, x: int, c: float) -> int:
         """A positive factor goes into a mask by -inf, so that masked values look the same before and after scaling."""

@@ -167,7 +167,7 @@ def attained(terms: Terms, top: Atom) -> bool:
 
 def _extreme_term(terms: Terms, term: int) -> bool:
     atom = terms.as_atom(term)
-    return atom is not None and extreme(atom) and not (isinstance(atom, Carried) and not atom.top)
+    return atom is not None and extreme(atom) and not (isinstance(atom, Carried) and atom.kind != "top")
 
 
 def _dominates(terms: Terms, top: Atom, rest: int, standing: Standing) -> bool:

@@ -25,6 +25,8 @@ from argus.layout import expr as E
 from argus.layout.expr import Expr, ExprError
 
 RLIMIT = 4_000_000
+ATTEMPTS = (RLIMIT // 4, RLIMIT // 4, RLIMIT)
+"""Z3 often loses its way where a fresh start does not: short attempts come before the whole effort."""
 SECOND_OPINIONS = 8
 """How many questions of one kernel the second strategy is asked."""
 Facts = tuple[Expr, ...]
@@ -136,7 +138,14 @@ def _first(facts: Facts, models: Models) -> tuple[bool | None, str, int]:
             how = "z3 bits"
             answer, models.spent = _by_bits(facts)
             return answer, how, models.spent - before
-        found = solver.check()
+        found = z3.unknown
+        for attempt, limit in enumerate(ATTEMPTS):
+            if attempt:
+                solver, terms = _solver(facts)
+            solver.set("rlimit", limit)
+            found = solver.check()
+            if found != z3.unknown:
+                break
         if found == z3.sat:
             models.keep(solver.model(), terms)
         models.spent = _spent(solver)

@@ -56,6 +56,7 @@ class Reduced(Rule):
         self.found: Findings[Gap] = Findings()
         self.spec = flow.spec
         self.judge = Judge(flow)
+        self.known: dict[tuple[object, ...], str | None] = {}
 
     def mark(self) -> int:
         return self.found.mark()
@@ -110,18 +111,26 @@ class Reduced(Rule):
                 self._decide(op, place, tags, axis, E.as_expr(bounds[0]), E.as_expr(bounds[1]))
 
     def _decide(self, op: Op, place: Place, value: Tags, axis: int, low: Expr, high: Expr) -> None:
-        gaps = []
+        gaps: list[Gap] = []
         for case in self.flow.prune(value).cases:
             facts = (*place.facts, case.guard)
             for number in distinct(case.record[place.active]):
                 record = self.flow.tables[int(number)]
                 sums = Sum("zero", ()) if record.kind == "zero" else record.sums
-                why = complete(self.flow, facts, sums, axis, low, high)
+                if gaps:
+                    break
+                why = self._complete(facts, sums, axis, low, high)
                 if why is not None and self._whole(place, case, int(number), axis, low, high):
                     why = None
                 if why is not None:
                     gaps.append(Gap(axis, why))
         self.found.add(op, place.facts, gaps)
+
+    def _complete(self, facts: tuple[Expr, ...], sums: Sum | None, axis: int, low: Expr, high: Expr) -> str | None:
+        key = (facts, sums, axis, low, high)
+        if key not in self.known:
+            self.known[key] = complete(self.flow, facts, sums, axis, low, high)
+        return self.known[key]
 
     def _whole(self, place: Place, case: Case, number: int, axis: int, low: Expr, high: Expr) -> bool:
         """By its term: the value is a multiple of one sum over the axis, and that runs over [low, high), masks

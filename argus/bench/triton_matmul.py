@@ -1,11 +1,12 @@
 """Triton's matrix product C = A @ B.T in many configurations, compiled by the Triton installed here.
 
-    compiled(Config(256, 256, 64, warps=8, stages=2, nonkdim=16, group=4, xcds=8))    -> (code object, bytes of LDS)
+    compiled(Config(256, 256, 64, warps=8, stages=2, nonkdim=16))    -> (code object, bytes of LDS)
 
 Compilation happens in a worker process (`python -m argus.bench.triton_matmul`): Triton's LLVM and ours do not
 share one, and a configuration that Triton cannot compile only loses its worker. Objects are kept in the cache of
-compiled kernels, by configuration and Triton's version. `QUICK` holds a few configurations, `FULL` 48: tiles, 4 and 8
-waves, both matrix instructions, stages; all with the XCD map and Triton's own defaults for buffer loads and ping-pong.
+compiled kernels, by configuration, source and Triton's version. `QUICK` holds a few configurations, `FULL` 56: tiles of
+64 to 256, steps of 32 to 128, 4 and 8 waves, both matrix instructions, one to three stages, with and without the XCD
+map, buffer loads and the ping-pong of 8 waves (Triton's own default is both).
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import os
 import subprocess
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -45,25 +47,41 @@ class Config:
     warps: int
     stages: int
     nonkdim: int
-    group: int
-    xcds: int
+    group: int = 4
+    xcds: int = 8
+    buffer: bool = True
+    pingpong: bool = True
 
     def text(self) -> str:
         return (
             f"{self.bm}x{self.bn}x{self.bk} {self.warps} waves, {self.stages} stages, mfma {self.nonkdim}, "
             f"group {self.group}, {'XCD map' if self.xcds > 1 else 'plain'}"
+            + ("" if self.buffer else ", no buffer loads")
+            + ("" if self.pingpong else ", no ping-pong")
         )
 
 
 QUICK = (
-    Config(256, 256, 64, 8, 2, 16, 4, 8),
-    Config(128, 128, 64, 4, 2, 16, 4, 8),
-    Config(64, 64, 64, 4, 2, 16, 4, 8),
+    Config(256, 256, 64, 8, 2, 16),
+    Config(128, 128, 64, 4, 2, 16),
+    Config(64, 64, 64, 4, 2, 16),
 )
 _TILES = ((256, 256, 64), (256, 128, 64), (128, 256, 64), (128, 128, 64), (64, 64, 64), (128, 64, 64))
-FULL = tuple(
-    Config(bm, bn, bk, warps, stages, nonkdim, 4, xcds)
-    for (bm, bn, bk), warps, stages, nonkdim, xcds in itertools.product(_TILES, (4, 8), (2, 3), (16, 32), (8,))
+_DEEP = ((256, 256, 32), (256, 128, 32), (128, 128, 64), (128, 64, 64), (64, 64, 64))
+_STRONG = (Config(256, 256, 64, 8, 2, 16), Config(128, 128, 64, 8, 2, 16), Config(64, 64, 64, 4, 2, 16))
+FULL = (
+    *(Config(*tile, warps, 2, inst) for tile, warps, inst in itertools.product(_TILES, (4, 8), (16, 32))),
+    *(Config(*tile, warps, 3, 16) for tile, warps in itertools.product(_DEEP, (4, 8))),
+    *(
+        Config(*tile, 4, 2, 16)
+        for tile in ((64, 64, 128), (128, 64, 128), (64, 128, 64), (64, 256, 64), (128, 128, 32))
+    ),
+    *(Config(*tile, 8, 2, 16) for tile in ((256, 256, 32), (256, 128, 32), (128, 128, 128))),
+    *(Config(*tile, warps, 1, 16) for tile, warps in (((128, 128, 64), 4), ((256, 256, 64), 8))),
+    *(replace(config, xcds=1) for config in _STRONG),
+    *(replace(config, buffer=False) for config in _STRONG),
+    *(replace(config, pingpong=False) for config in _STRONG),
+    *(replace(config, group=8) for config in _STRONG),
 )
 
 
@@ -81,15 +99,20 @@ def version() -> str:
 def compiled(config: Config) -> tuple[bytes, int]:
     """The code object and its LDS, from the cache or from a worker."""
     words = json.dumps(asdict(config))
-    source = Path(__file__).read_bytes()
-    key = hashlib.sha256(words.encode() + version().encode() + source).hexdigest()[:32]
+    key = hashlib.sha256("\0".join((words, version(), SOURCE)).encode()).hexdigest()[:32]
     entry = directory() / "triton" / key
     facts = entry.with_suffix(".json")
     if not facts.exists():
         entry.parent.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "argus.bench.triton_matmul", words, str(entry)]
+        told = {
+            "AMDGCN_USE_BUFFER_OPS": str(int(config.buffer)),
+            "TRITON_HIP_USE_BLOCK_PINGPONG": str(int(config.pingpong)),
+        }
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=TIMEOUT, check=False, env={**os.environ, **told}
+            )
         except subprocess.TimeoutExpired as error:
             raise TritonError(f"{config.text()}: not compiled within {TIMEOUT} s") from error
         if done.returncode or not facts.exists():

@@ -34,6 +34,11 @@ SPLITS = ag.knob(
 ACT = ag.knob("none", legal=("none", "relu", "silu", "gelu"), why="activation after the bias")
 DEPTH = ag.knob(1, legal=(1, 2, 3, 4, 5), why="k-steps on their way in registers; more hide the memory of small grids")
 STAGES = ag.knob(1, legal=(1, 2), why="k-steps in LDS; with 2 a step has one barrier instead of two")
+STAGGER = ag.knob(
+    0,
+    legal=(0, 1, 2, 4, 8),
+    why="k-steps between the starts of neighbouring XCDs, which then wrap around; 0: all start at 0",
+)
 SWIZZLE = ag.knob(True, legal=(True, False), why="off: bank conflicts, for comparison")
 
 BK = 64  # a row of 128 bytes covers all 32 banks
@@ -51,6 +56,7 @@ ACC = MMA.acc(row="n", col="m")
 FRAG = MMA.operand(wide=8)
 
 assert DEPTH % STAGES == 0, "with two stages in LDS, DEPTH is even: a turn ends where it started"
+assert STAGGER == 0 or DEPTH == 1 or not (A_T or B_T or KTAIL), "staggered, turns end at the start: plain loads only"
 assert BM % (WM * INST) == 0, "every wave takes whole rows of matrix instruction tiles"
 assert BN % (WN * INST) == 0, "every wave takes whole columns of matrix instruction tiles"
 
@@ -113,15 +119,14 @@ def whole_turns(steps):
     return DEPTH * ag.cdiv(steps, DEPTH)
 
 
-def product(A, B, bm, bn, first, steps, K):
-    """The tile's sum over `steps` k-steps (whole turns) from step `first`; each wave holds its part."""
+def product(A, B, bm, bn, spans):
+    """The tile's sum over `spans` of k-steps (first, steps in whole turns, end of data); a wave holds its part."""
     wm, wn = ag.wave()
     sA, sB = [ag.shared(lds(BM), T) for s in range(STAGES)], [ag.shared(lds(BN), T) for s in range(STAGES)]
     acc = ag.zeros(ACC, f32, tiles=dict(m=TM, n=TN))
-    last = ag.cdiv(K, BK)
 
-    def fetch(kt):
-        return load(A, A_T, MOVE_A, BM, bm * BM, kt, last), load(B, B_T, MOVE_B, BN, bn * BN, kt, last)
+    def fetch(kt, end):
+        return load(A, A_T, MOVE_A, BM, bm * BM, kt, end), load(B, B_T, MOVE_B, BN, bn * BN, kt, end)
 
     def write(parts, stage=0):
         keep(sA[stage], parts[0], A_T, BM)
@@ -138,66 +143,83 @@ def product(A, B, bm, bn, first, steps, K):
             for j, i in ag.unroll(TN, TM):
                 acc[i, j] = ag.mfma(b[j][h], a[i][h], acc[i, j])
 
-    write(fetch(first))
-    ahead = [fetch(first + 1 + d) for d in range(DEPTH)]
-    ag.barrier()
-    a0, b0 = read_a(0), read_b(0)
-    for turn in ag.range(steps // DEPTH - 1):
+    def walk(first, steps, end):
+        write(fetch(first, end))
+        ahead = [fetch(first + 1 + d, end) for d in range(DEPTH)]
+        ag.barrier()
+        a0, b0 = read_a(0), read_b(0)
+        for turn in ag.range(steps // DEPTH - 1):
+            for d in range(DEPTH):
+                coming = first + turn * DEPTH + d + 1 + DEPTH
+                if STAGES == 2:
+                    with ag.schedule(mfma=1, ds_read=1, ds_write=1, buffer_load=1):
+                        a = [a0, *[read_a(ks, d % 2) for ks in range(1, FRAGS)]]
+                        b = [b0, *[read_b(ks, d % 2) for ks in range(1, FRAGS)]]
+                        write(ahead[d], (d + 1) % 2)
+                        ahead[d] = fetch(coming, end)
+                        for ks in range(FRAGS - 1):
+                            multiply(a[ks], b[ks])
+                    ag.barrier()  # this step has been read and the next one is there
+                    with ag.schedule(mfma=2, ds_read=1):
+                        a0, b0 = read_a(0, (d + 1) % 2), read_b(0, (d + 1) % 2)
+                        multiply(a[FRAGS - 1], b[FRAGS - 1])
+                elif INST == 32:
+                    with ag.schedule(mfma=2, ds_read=1):  # two matrix instructions hide one 16-byte read
+                        a1, b1, a2 = read_a(1), read_b(1), read_a(2)
+                        multiply(a0, b0)
+                    with ag.schedule(mfma=2, ds_read=1):
+                        b2, a3, b3 = read_b(2), read_a(3), read_b(3)
+                        multiply(a1, b1)
+                    ag.barrier()  # this step has been read
+                    with ag.schedule(mfma=2, ds_write=1, buffer_load=1):
+                        write(ahead[d])
+                        ahead[d] = fetch(coming, end)
+                        multiply(a2, b2)
+                    ag.barrier()  # the next one is there
+                    with ag.schedule(mfma=2, ds_read=1):
+                        a0, b0 = read_a(0), read_b(0)
+                        multiply(a3, b3)
+                else:
+                    with ag.schedule(mfma=4, ds_read=1):  # 16x16x16 takes half the time of 32x32x8
+                        a1, b1 = read_a(1), read_b(1)
+                        multiply(a0, b0)
+                    ag.barrier()
+                    with ag.schedule(mfma=4, ds_write=1, buffer_load=1):
+                        write(ahead[d])
+                        ahead[d] = fetch(coming, end)
+                        multiply(a1, b1, (0,))
+                    ag.barrier()
+                    with ag.schedule(mfma=4, ds_read=1):
+                        a0, b0 = read_a(0), read_b(0)
+                        multiply(a1, b1, (1,))
         for d in range(DEPTH):
-            coming = first + turn * DEPTH + d + 1 + DEPTH
-            if STAGES == 2:
-                with ag.schedule(mfma=1, ds_read=1, ds_write=1, buffer_load=1):
-                    a = [a0, *[read_a(ks, d % 2) for ks in range(1, FRAGS)]]
-                    b = [b0, *[read_b(ks, d % 2) for ks in range(1, FRAGS)]]
-                    write(ahead[d], (d + 1) % 2)
-                    ahead[d] = fetch(coming)
-                    for ks in range(FRAGS - 1):
-                        multiply(a[ks], b[ks])
-                ag.barrier()  # this step has been read and the next one is there
-                with ag.schedule(mfma=2, ds_read=1):
-                    a0, b0 = read_a(0, (d + 1) % 2), read_b(0, (d + 1) % 2)
-                    multiply(a[FRAGS - 1], b[FRAGS - 1])
-            elif INST == 32:
-                with ag.schedule(mfma=2, ds_read=1):  # two matrix instructions hide one 16-byte read
-                    a1, b1, a2 = read_a(1), read_b(1), read_a(2)
-                    multiply(a0, b0)
-                with ag.schedule(mfma=2, ds_read=1):
-                    b2, a3, b3 = read_b(2), read_a(3), read_b(3)
-                    multiply(a1, b1)
-                ag.barrier()  # this step has been read
-                with ag.schedule(mfma=2, ds_write=1, buffer_load=1):
-                    write(ahead[d])
-                    ahead[d] = fetch(coming)
-                    multiply(a2, b2)
-                ag.barrier()  # the next one is there
-                with ag.schedule(mfma=2, ds_read=1):
-                    a0, b0 = read_a(0), read_b(0)
-                    multiply(a3, b3)
-            else:
-                with ag.schedule(mfma=4, ds_read=1):  # 16x16x16 takes half the time of 32x32x8
-                    a1, b1 = read_a(1), read_b(1)
-                    multiply(a0, b0)
+            for ks in range(FRAGS):
+                multiply(a0, b0)
+                if ks < FRAGS - 1:
+                    a0, b0 = read_a(ks + 1, d % STAGES), read_b(ks + 1, d % STAGES)
+            if d < DEPTH - 1:
+                if STAGES == 1:
+                    ag.barrier()
+                write(ahead[d], (d + 1) % STAGES)
                 ag.barrier()
-                with ag.schedule(mfma=4, ds_write=1, buffer_load=1):
-                    write(ahead[d])
-                    ahead[d] = fetch(coming)
-                    multiply(a1, b1, (0,))
-                ag.barrier()
-                with ag.schedule(mfma=4, ds_read=1):
-                    a0, b0 = read_a(0), read_b(0)
-                    multiply(a1, b1, (1,))
-    for d in range(DEPTH):
-        for ks in range(FRAGS):
-            multiply(a0, b0)
-            if ks < FRAGS - 1:
-                a0, b0 = read_a(ks + 1, d % STAGES), read_b(ks + 1, d % STAGES)
-        if d < DEPTH - 1:
-            if STAGES == 1:
-                ag.barrier()
-            write(ahead[d], (d + 1) % STAGES)
-            ag.barrier()
-            a0, b0 = read_a(0, (d + 1) % STAGES), read_b(0, (d + 1) % STAGES)
+                a0, b0 = read_a(0, (d + 1) % STAGES), read_b(0, (d + 1) % STAGES)
+
+    for number, span in enumerate(spans):
+        if number:
+            ag.barrier()  # the span before has been read
+        walk(*span)
     return acc
+
+
+def spans(bm, bn, K):
+    """All k-steps from 0; staggered, from this XCD's start to the end and then up to the start."""
+    last = ag.cdiv(K, BK)
+    if STAGGER == 0:
+        return [(0, whole_turns(last), last)]
+    along = XM if XM else 1
+    xcd = bm % along * (8 // along) + bn % (8 // along)
+    start = 1 + xcd * STAGGER % (last - 1)
+    return [(start, whole_turns(last - start), last), (0, whole_turns(start), start)]
 
 
 def activated(x):
@@ -216,7 +238,8 @@ ROWS_B = "K N" if B_T else "N K"
 SUM = f"sum(A[{'k, m' if A_T else 'm, k'}] * B[{'k, n' if B_T else 'n, k'}], k)"
 LEAST = WIDTH // 2
 NEEDS = (
-    f"M >= 1 and N >= 1 and K >= 1 and N % {min(4, LEAST)} == 0 and K % {LEAST if KTAIL else BK} == 0"
+    f"M >= 1 and N >= 1 and K >= {1 if STAGGER == 0 else 2 * BK} and N % {min(4, LEAST)} == 0"
+    + f" and K % {LEAST if KTAIL else BK} == 0"
     + (f" and M % {LEAST} == 0" if A_T else "")
     + (f" and N % {LEAST} == 0" if B_T else "")
 )
@@ -235,18 +258,21 @@ EXAMPLE = dict(M=256, N=256, K=256)
 def matmul(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], C: ag.Out["M N", T]):
     bm, bn = place(M, N)
     wm, wn = ag.wave()
-    acc = product(A, B, bm, bn, 0, whole_turns(ag.cdiv(K, BK)), K)
-    C[bm * BM + INST * TM * wm, bn * BN + INST * TN * wn].store(acc.to(T), width=min(8, WIDTH), guard="shape")
+    acc = product(A, B, bm, bn, spans(bm, bn, K))
+    row, column = bm * BM + INST * TM * wm, bn * BN + INST * TN * wn
+    for j, i in ag.unroll(TN, TM):
+        C[row, column].store(acc[i, j].to(T), width=min(8, WIDTH), guard="shape")
 
 
 @ag.kernel(threads=THREADS, waves=(WM, WN), requires=NEEDS, computes=MEANS, example=EXAMPLE)
 def linear(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], bias: ag.In["N", T], C: ag.Out["M N", T]):
     bm, bn = place(M, N)
     wm, wn = ag.wave()
-    acc = product(A, B, bm, bn, 0, whole_turns(ag.cdiv(K, BK)), K)
+    acc = product(A, B, bm, bn, spans(bm, bn, K))
     row, column = bm * BM + INST * TM * wm, bn * BN + INST * TN * wn
     shift = bias[column].load(ACC.per("n"), tiles=dict(n=TN), width=min(8, WIDTH), guard="shape").to(f32)
-    C[row, column].store(activated(acc + shift).to(T), width=min(8, WIDTH), guard="shape")
+    for j, i in ag.unroll(TN, TM):  # tile by tile: the epilogue needs no registers beside the sums
+        C[row, column].store(activated(acc[i, j] + shift[j]).to(T), width=min(8, WIDTH), guard="shape")
 
 
 @ag.kernel(threads=THREADS, waves=(WM, WN), requires=NEEDS, example=EXAMPLE)
@@ -254,6 +280,6 @@ def split(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], W: ag.Out[f"S={SPLITS} M N",
     s, bm, bn = ag.grid(SPLITS, ag.cdiv(M, BM), ag.cdiv(N, BN))
     wm, wn = ag.wave()
     steps = whole_turns(ag.cdiv(ag.cdiv(K, BK), SPLITS))
-    acc = product(A, B, bm, bn, s * steps, steps, K)
+    acc = product(A, B, bm, bn, [(s * steps, steps, ag.cdiv(K, BK))])
     W[s, bm * BM + INST * TM * wm, bn * BN + INST * TN * wn].store(acc, width=min(16, 2 * WIDTH), guard="shape")
     ag.check.covers(W)

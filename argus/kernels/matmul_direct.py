@@ -1,14 +1,18 @@
-"""Matrix product for small grids and few rows: C = A @ B.T, bf16 or f16, operands straight from memory to registers.
+"""Matrix product without LDS in its loop: C = A @ B.T, bf16 or f16, operands straight from memory to registers.
 
-The waves of a workgroup share a tile of C and each takes its own part of K. No element is used by two waves, so nothing
-goes through LDS: a lane loads the 16 bytes it multiplies. The loop has no barrier, and DEPTH k-steps of every wave are
-on their way at once, which is what a grid that does not fill the machine needs. After the loop the waves' partial tiles
-meet in LDS and each wave adds up and stores a share of them.
+A lane loads the 16 bytes it multiplies. WK groups of waves take every WK-th k-step; the WM x WN waves of a group divide
+the tile, and what two of them need comes to the second one from the L1. A k-step is one line of 128 bytes per row. The
+registers of a column of fragments are filled again as soon as it was multiplied, so that DEPTH k-steps are on their way
+without a copy. The groups' partial tiles meet in LDS once, after the loop: two groups exchange halves, more add up
+shares.
 
-    M = 1 ... 64 rows of activations times weights [N, K]: BM = 16 ... 64, the weights are read once
-    1024 x 1024 x 1024: 64 x 64 tiles
+    1024 x 1024 x 1024          64 x 64 tiles, two groups of two waves
+    2048 x 2048 x 2048          128 x 128 tiles, one group of 2 x 2 waves that a barrier keeps together
+    M = 1 ... 64 rows           16 ... 64 x 64 tiles, four groups of one wave: the weights are read once
 
 Rows past the end of a tensor are cut off by the buffer range, K past its end by a guard (KTAIL).
+
+What it cannot do: operands stored by k; wide tiles, whose lines the L1 cannot hold until the second wave asks.
 """
 
 import argus as ag
@@ -16,11 +20,14 @@ from argus import bf16, f16, f32
 from argus.gfx942 import mfma_16x16x16_bf16, mfma_16x16x16_f16, mfma_32x32x8_bf16, mfma_32x32x8_f16
 
 DTYPE = ag.knob("bf16", legal=("bf16", "f16"), why="element type of A, B and C")
-BM = ag.knob(64, legal=(16, 32, 64, 128), why="rows of C per workgroup")
-BN = ag.knob(64, legal=(16, 32, 64, 128), why="columns of C per workgroup")
-WAVES = ag.knob(4, legal=(2, 4, 8), why="waves, each with a part of K")
+BM = ag.knob(64, legal=(16, 32, 64, 96, 128, 256), why="rows of C per workgroup")
+BN = ag.knob(64, legal=(16, 32, 64, 96, 128, 256), why="columns of C per workgroup")
+WK = ag.knob(4, legal=(1, 2, 4, 8), why="groups of waves, each with every WK-th k-step")
+WM = ag.knob(1, legal=(1, 2, 4), why="waves of a group along M")
+WN = ag.knob(1, legal=(1, 2, 4), why="waves of a group along N")
 INST = ag.knob(16, legal=(16, 32), why="matrix instruction: 16x16x16 or 32x32x8")
-DEPTH = ag.knob(1, legal=(1, 2, 3, 4), why="k-steps of a wave on their way in registers")
+DEPTH = ag.knob(2, legal=(1, 2, 3, 4), why="k-steps of a wave on their way in registers")
+TOGETHER = ag.knob(False, legal=(False, True), why="a barrier per k-step: waves that share lines find them in the L1")
 WIDTH = ag.knob(16, legal=(2, 4, 8, 16), why="bytes per access; rows must be multiples of it")
 KTAIL = ag.knob(False, legal=(False, True), why="K is no multiple of 64: mask the last step")
 XM = ag.knob(0, legal=(0, 1, 2, 4, 8), why="XCDs along M (8 // XM along N); 0: row-major workgroups")
@@ -33,14 +40,25 @@ MMA = (
     if DTYPE == "bf16"
     else (mfma_32x32x8_f16 if INST == 32 else mfma_16x16x16_f16)
 )
-TM, TN = BM // INST, BN // INST
-KF = 512 // INST
+WAVES = WK * WM * WN
+TM, TN = BM // (WM * INST), BN // (WN * INST)  # matrix instruction tiles per wave
+KF = 512 // INST  # k of one fragment: a lane's 16 bytes feed two instructions
+FRAGS = BK // KF
 FRAG = MMA.operand(wide=8)
 ACC = MMA.acc(row="n", col="m")
 
+assert BM % (WM * INST) == 0, "every wave takes whole rows of matrix instruction tiles"
+assert BN % (WN * INST) == 0, "every wave takes whole columns of matrix instruction tiles"
+
+# Two groups exchange halves of their tile, cut along N; the tile of a wave is held in as many pieces.
+HALVES = 2 if WK == 2 and TN % 2 == 0 else 1
+PIECE = TN // HALVES
+
 # Partial tiles, 4 neighbouring n = 16 bytes; XOR of the chunk with the row spreads a wave's rows over the banks.
-PARTS = ag.Layout(w=(WAVES, 4 * BM * BN), m=(BM, 4 * BN), chunk=(BN // 4, 16), e=(4, 4), n=("chunk", "e"))
-SHARE = BM * BN // (64 * WAVES)  # elements a thread stores
+PARTS = ag.Layout(
+    w=(1 if HALVES == 2 else WK, 4 * BM * BN), m=(BM, 4 * BN), chunk=(BN // 4, 16), e=(4, 4), n=("chunk", "e")
+).xor(chunk="m[0:3]" if BN >= 32 else "m[0:2]")
+SHARE = BM * BN // (64 * WAVES)  # elements a thread adds up and stores
 assert SHARE >= 1, "every thread stores a part of the tile"
 WIDE = min(4, SHARE)
 SUM = ag.Owner(
@@ -50,9 +68,6 @@ SUM = ag.Owner(
     m=f"(p*{64 * WAVES} + t)*{WIDE}//{BN}",
     n=f"(p*{64 * WAVES} + t)*{WIDE}%{BN} + e",
 )
-
-assert BM % INST == 0, "the tile is made of whole matrix instruction tiles"
-assert BN % INST == 0, "the tile is made of whole matrix instruction tiles"
 
 
 def place(M, N):
@@ -65,50 +80,81 @@ def place(M, N):
 
 @ag.kernel(
     threads=64 * WAVES,
+    waves=(WK, WM, WN),
     requires=f"M >= 1 and N >= 1 and K >= 1 and N % {min(4, LEAST)} == 0 and K % {LEAST if KTAIL else BK} == 0",
+    computes="C[m, n] = sum(A[m, k] * B[n, k], k)" if WK == 1 else None,
     example=dict(M=64, N=128, K=512),
 )
 def matmul_direct(A: ag.In["M K", T], B: ag.In["N K", T], C: ag.Out["M N", T]):
     bm, bn = place(M, N)
-    acc = ag.zeros(ACC, f32, tiles=dict(m=TM, n=TN))
-    parts = ag.shared(PARTS.xor(chunk="m[0:2]"), f32)
-    steps = DEPTH * ag.cdiv(ag.cdiv(ag.cdiv(K, BK), WAVES), DEPTH)
-    first = ag.wave() * steps
+    wk, wm, wn = ag.wave()
+    row, column = INST * TM * wm, INST * TN * wn
+    acc = [ag.zeros(ACC, f32, tiles=dict(m=TM, n=PIECE)) for piece in range(HALVES)]
+    steps = DEPTH * ag.cdiv(ag.cdiv(ag.cdiv(K, BK), WK), DEPTH)
     last = ag.cdiv(K, BK)
 
-    def fetch(kt):
+    def fetch(X, start, step):
+        """A fragment's line of 128 bytes per row, for this group's part of `step`."""
+        kt = step * WK + wk
         inside = "shape" if KTAIL else kt < last
-        a = [
-            A[bm * BM + INST * i, kt * BK + KF * ks].load(FRAG, width=WIDTH, guard=inside)
-            for i in range(TM)
-            for ks in range(BK // KF)
-        ]
-        b = [
-            B[bn * BN + INST * j, kt * BK + KF * ks].load(FRAG, width=WIDTH, guard=inside)
-            for j in range(TN)
-            for ks in range(BK // KF)
-        ]
-        return a, b
+        return [X[start, kt * BK + KF * ks].load(FRAG, width=WIDTH, guard=inside) for ks in range(FRAGS)]
 
-    def multiply(a, b):
-        for ks, h, j, i in ag.unroll(BK // KF, 2, TN, TM):
-            acc[i, j] = ag.mfma(b[j * (BK // KF) + ks][h], a[i * (BK // KF) + ks][h], acc[i, j])
+    def fetch_rows(step):
+        return [fetch(A, bm * BM + row + INST * i, step) for i in range(TM)]
 
-    ahead = [fetch(first + d) for d in range(DEPTH)]
+    def fetch_column(j, step):
+        return fetch(B, bn * BN + column + INST * j, step)
+
+    def multiply(a, b, j):
+        for ks, h, i in ag.unroll(FRAGS, 2, TM):
+            acc[j // PIECE][i, j % PIECE] = ag.mfma(b[ks][h], a[i][ks][h], acc[j // PIECE][i, j % PIECE])
+
+    rows, columns = [], []
+    for d in range(DEPTH):
+        rows = [*rows, fetch_rows(d)]
+        columns = [*columns, [fetch_column(j, d) for j in range(TN)]]
     for turn in ag.range(steps // DEPTH - 1):
         for d in range(DEPTH):
-            with ag.schedule(mfma=2, buffer_load=1):
-                a, b = ahead[d]
-                multiply(a, b)
-                ahead[d] = fetch(first + (turn + 1) * DEPTH + d)
+            if TOGETHER:
+                ag.barrier()
+            coming = (turn + 1) * DEPTH + d
+            ahead = []
+            for j in range(TN):
+                multiply(rows[d], columns[d][j], j)
+                ahead = [*ahead, fetch_column(j, coming)]
+            rows[d], columns[d] = fetch_rows(coming), ahead
     for d in range(DEPTH):
-        a, b = ahead[d]
-        multiply(a, b)
+        for j in range(TN):
+            multiply(rows[d], columns[d][j], j)
 
-    parts.store(acc, w=ag.wave(), width=16)
-    ag.barrier()
-    total = parts.load(SUM, w=0, width=4 * WIDE)
-    for w in range(1, WAVES):
-        total = total + parts.load(SUM, w=w, width=4 * WIDE)
-    C[bm * BM, bn * BN].store(total.to(T), width=min(2 * WIDE, WIDTH), guard="shape")
+    if WK == 1:
+        C[bm * BM + row, bn * BN + column].store(acc[0].to(T), width=min(8, WIDTH), guard="shape")
+    elif HALVES == 2:
+        parts = ag.shared(PARTS, f32)
+
+        def give(piece):
+            parts.store(acc[piece], w=0, m=row, n=column + INST * PIECE * piece, width=16)
+
+        def take(piece):
+            at = column + INST * PIECE * piece
+            total = acc[piece] + parts.load(ACC, w=0, m=row, n=at, tiles=dict(m=TM, n=PIECE), width=16)
+            C[bm * BM + row, bn * BN + at].store(total.to(T), width=min(8, WIDTH), guard="shape")
+
+        if wk == 0:
+            give(1)
+        else:
+            give(0)
+        ag.barrier()
+        if wk == 0:
+            take(0)
+        else:
+            take(1)
+    else:
+        parts = ag.shared(PARTS, f32)
+        parts.store(acc[0], w=wk, m=row, n=column, width=16)
+        ag.barrier()
+        total = parts.load(SUM, w=0, width=4 * WIDE)
+        for w in range(1, WK):
+            total = total + parts.load(SUM, w=w, width=4 * WIDE)
+        C[bm * BM, bn * BN].store(total.to(T), width=min(2 * WIDE, WIDTH), guard="shape")
     ag.check.covers(C)

@@ -32,7 +32,6 @@ ROW_FAMILIES = ("softmax", "rmsnorm", "layernorm", "rowreduce")
 K_STEP = 64
 BYTES = {"bf16": 2, "f16": 2, "f32": 4}
 LIMIT = 2**31
-WIDEST_LINEAR = 128  # columns of a tile: with more, the epilogue does not fit into the registers
 
 
 class Unsupported(ValueError):
@@ -123,8 +122,7 @@ def matmul_with(
         }  # fmt: skip
         return Choice("matmul", "split", knobs, Choice("elementwise", "combine", finish))
     if bias or activation != "none":
-        knobs["BN"] = min(int(knobs["BN"]), WIDEST_LINEAR)
-        return Choice("matmul", "linear", {**knobs, "XM": knobs["XM"] if _even(knobs, m, n) else 0, "ACT": activation})
+        return Choice("matmul", "linear", {**knobs, "ACT": activation})
     return Choice("matmul", "matmul", knobs)
 
 

@@ -1,17 +1,21 @@
-"""The mutation suite: single-point mutants of GEMM, attention and MoE, judged by interpreter and checker.
+"""The mutation suite: single-point mutants of GEMM, attention and MoE, judged by interpreter, checker and machine.
 
-    python bench/checker_mutants.py [--programs gemm,moe] [--per-kind 12] [--table docs/mutation.md] [--save FILE]
+    python bench/checker_mutants.py [--programs gemm,moe] [--total 100] [--table docs/mutation.md] [--save FILE]
+    python bench/checker_mutants.py --shard 0/2 --save FILE
     python bench/checker_mutants.py --merge FILE… --table docs/mutation.md
 
-Of every kernel and family of mutants at most `--per-kind` are taken, evenly spread over the program (default: as many
-as make the suite fit into half an hour). Exit code 1 if a wrong mutant is proved, a harmless one is refuted by a
-correctness rule, or fewer than 98 % of wrong mutants are refuted.
+Of every kernel about `--total` mutants are taken, as many of each family as of the others where there are enough,
+evenly spread over the program. Every `--machine`-th is also compiled and its object executed (all wait mutants of the
+kernel with direct copies). Judgements in the file of `--save` are kept, so that a run can be continued. Exit code 1 if
+a wrong mutant is proved, a harmless one is refuted by a correctness rule, or fewer than 98 % of wrong mutants are
+refuted.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -23,31 +27,41 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.check.judge import judge
 from tests.check.kernels import KERNELS
-from tests.check.mutants import mutants, spread
-from tests.check.programs import PROGRAMS
+from tests.check.mutants import Mutant, mutants, spread
+from tests.check.on_machine import run_object
+from tests.check.programs import PROGRAMS, Program
 
+ROOT = Path(__file__).resolve().parent.parent
 REQUIRED = 0.98
 EVERY = {**KERNELS, **PROGRAMS}
-PER_KIND = {"gemm": 34, "gemm64": 12, "pipelined": 2, "attention": 3, "moe": 2}
-SMALL = 10
-"""How many of each family, for the kernels; for the small programs of `tests/check/programs.py`."""
+TOTAL = {"gemm": 120, "gemm64": 20, "direct": 60, "pipelined": 100, "attention": 105, "moe": 100}
+SMALL = 40
+"""How many mutants of each kernel; of the small programs of `tests/check/programs.py`."""
+MACHINE = 5
 Row = dict[str, Any]
 
 
-def run(names: Iterable[str], per_kind: int | None, shard: tuple[int, int], save: Path | None = None) -> list[Row]:
+def run(names: Iterable[str], total: int | None, shard: tuple[int, int], machine: int, save: Path | None) -> list[Row]:
     """Judge the mutants of these programs (of a shard, every n-th); keep the judgements so far."""
-    judged: list[Row] = []
+    judged: list[Row] = json.loads(save.read_text()) if save is not None and save.exists() else []
+    done = {(row["program"], row["kind"], row["name"]) for row in judged}
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout
     for name in names:
         program = EVERY[name]()
-        chosen = spread(mutants(program.kernel), per_kind or PER_KIND.get(name, SMALL))
-        for mutant in chosen[shard[0] :: shard[1]]:
+        chosen = spread(mutants(program.kernel), total or TOTAL.get(name, SMALL))
+        for n, mutant in enumerate(chosen):
+            if n % shard[1] != shard[0] or (name, mutant.kind, mutant.name) in done:
+                continue
             start = process_time()
             one = judge(program, mutant)
-            reasons = sorted({f"{v.rule}: {v.reason}" for v in one.report.verdicts if v.status == "unknown"})
+            seconds = process_time() - start
+            ours = name == "direct" and mutant.kind == "wait"
             row = {
                 "program": name, "kind": mutant.kind, "name": mutant.name, "truth": one.truth, "status": one.status,
-                "rules": list(one.rules), "slow": one.slow, "fault": one.fault, "unknown": reasons,
-                "replayed": one.replayed, "seconds": process_time() - start,
+                "rules": list(one.rules), "slow": one.slow, "fault": one.fault, "replayed": one.replayed,
+                "unknown": sorted({f"{v.rule}: {v.reason}" for v in one.report.verdicts if v.status == "unknown"}),
+                "machine": _executed(program, mutant) if ours or n % machine == 0 else "", "seconds": seconds,
+                "commit": commit.strip(),
             }  # fmt: skip
             judged.append(row)
             if save is not None:
@@ -56,8 +70,18 @@ def run(names: Iterable[str], per_kind: int | None, shard: tuple[int, int], save
                 truth = one.truth.split(":")[0] or "harmless"
                 print(f"{name:10} {mutant.kind:12} {mutant.name:44} {truth:14} {one.status:8} {one.fault}", flush=True)
                 if one.status == "unknown":
-                    print("           ", "; ".join(reasons)[:240], flush=True)
+                    print("           ", "; ".join(row["unknown"])[:240], flush=True)
     return judged
+
+
+def _executed(program: Program, mutant: Mutant) -> str:
+    """What the object does: the first launch at which it does something wrong, else `same`."""
+    found = ""
+    for sizes in program.sizes:
+        found = run_object(program, mutant.kernel, sizes)
+        if found != "same":
+            break
+    return found
 
 
 def table(judged: list[Row], by: str) -> str:
@@ -83,6 +107,21 @@ def rules(judged: list[Row]) -> str:
     return "\n".join([*lines, *(f"| `{rule}` | {n} | {alone[rule]} |" for rule, n in found.most_common())])
 
 
+def machine_table(judged: list[Row]) -> str:
+    """What objects do, by what the interpreter says of the IR."""
+    rows: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for one in judged:
+        if one.get("machine"):
+            family = "waits" if one["kind"] == "wait" else "all others"
+            where = f"{family} of direct" if one["program"] == "direct" and family == "waits" else family
+            rows[where, "wrong" if one["truth"] else "harmless"][one["machine"].split(":")[0]] += 1
+    words = ("differs", "hazard", "same", "does not compile")
+    lines = ["| mutants | in the IR | executed | " + " | ".join(words) + " |", "|---" * (len(words) + 3) + "|"]
+    for (family, truth), row in sorted(rows.items()):
+        lines.append(f"| {family} | {truth} | {sum(row.values())} | " + " | ".join(str(row[w]) for w in words) + " |")
+    return "\n".join(lines)
+
+
 def summary(judged: list[Row]) -> tuple[str, bool]:
     """One line, and whether the suite passes."""
     wrong = [one for one in judged if one["truth"]]
@@ -101,19 +140,25 @@ def summary(judged: list[Row]) -> tuple[str, bool]:
 def page(judged: list[Row]) -> str:
     """docs/mutation.md."""
     names = ", ".join(dict.fromkeys(one["program"] for one in judged))
+    commits = ", ".join(dict.fromkeys(one.get("commit", "") for one in judged))
     open_ones = [one for one in judged if one["truth"] and one["status"] != "refuted"]
     left = "\n".join(f"* {o['program']}, {o['kind']}: {o['name']} ({'; '.join(o['unknown'])[:160]})" for o in open_ones)
-    return (
-        f"{_HEAD}\nPrograms: {names}. {summary(judged)[0]}.\n\n## By program\n\n{table(judged, 'program')}\n\n"
-        f"## By family of mutants\n\n{table(judged, 'kind')}\n\n## By rule\n\n{rules(judged)}\n\n"
-        f"## Wrong mutants left unknown\n\n{left or 'None.'}\n"
-    )
+    parts = {
+        "By program": table(judged, "program"),
+        "By family of mutants": table(judged, "kind"),
+        "By rule": rules(judged),
+        "On the machine": f"{_MACHINE}\n{machine_table(judged)}",
+        "Wrong mutants left unknown": left or "None.",
+    }
+    sections = "\n\n".join(f"## {title}\n\n{text}" for title, text in parts.items())
+    return f"{_HEAD}\nPrograms: {names}; checker at commit {commits}. {summary(judged)[0]}.\n\n{sections}\n"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", default=",".join(KERNELS))
-    parser.add_argument("--per-kind", type=int)
+    parser.add_argument("--total", type=int, help="mutants of each program")
+    parser.add_argument("--machine", type=int, default=MACHINE, metavar="N", help="execute the object of every N-th")
     parser.add_argument("--shard", default="0/1", metavar="I/N", help="only every N-th mutant, starting with the I-th")
     parser.add_argument("--save", type=Path, help="keep the judgements, to be merged")
     parser.add_argument("--merge", type=Path, nargs="+", default=[], help="judgements kept earlier, instead of a run")
@@ -123,7 +168,7 @@ def main() -> int:
         judged = [row for path in args.merge for row in json.loads(path.read_text())]
     else:
         index, count = (int(n) for n in args.shard.split("/"))
-        judged = run(args.programs.split(","), args.per_kind, (index, count), args.save)
+        judged = run(args.programs.split(","), args.total, (index, count), args.machine, args.save)
     text, good = summary(judged)
     print(f"{table(judged, 'kind')}\n\n{rules(judged)}\n\n{text}")
     if args.table:
@@ -138,6 +183,11 @@ people make. *Wrong*: the independent interpreter computes another result than n
 element not exactly once, at one of the program's launches or at the launch of the checker's own counterexample. *Slow*:
 only rules about speed refute it. Wait mutants are made after the waits have been inserted. A refutation counts because
 its counterexample was executed by the interpreter before it was shown.
+"""
+_MACHINE = f"""Every {MACHINE}th mutant (and all wait mutants of `direct`) is compiled and its object executed by the
+machine with its checks for races, waits and barriers, at the program's launches. A dropped wait for a *register* does not
+survive: LLVM inserts what is missing, so these objects are right. Waits for direct copies to LDS before a barrier are the
+kernel's own; dropped or weakened they reach the object, and the machine sees the race.
 """
 
 

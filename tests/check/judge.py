@@ -63,7 +63,7 @@ def judge(program: Program, mutant: Mutant) -> Judgement:
 
 def _other_sizes(program: Program, mutant: Mutant) -> list[dict[str, int]]:
     """Where a requirement was dropped, sizes that only the mutant allows."""
-    if mutant.kind != "requirement":
+    if mutant.kind != "tail":
         return []
     base = program.sizes[0]
     return [{**base, name: value + 8} for name, value in base.items()]

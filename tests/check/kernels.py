@@ -1,4 +1,4 @@
-"""The three kernels of the mutation suite, read from their files: GEMM (three of them), causal attention, fused MoE.
+"""The three kernels of the mutation suite: GEMM (four of them, one with direct copies to LDS), attention, fused MoE.
 
 Each has what it computes as a specification for the checker and, independently, as a numpy reference for the
 interpreter's result, with small launches that reach several blocks, iterations and (MoE) tokens taken twice.
@@ -16,7 +16,7 @@ from argus.ir.interp import extents
 from argus.ir.interp.numbers import numpy_dtype
 from argus.ir.kernel import Kernel
 from argus.lang import read
-from tests.check.programs import Program, product
+from tests.check.programs import Program, direct, product
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / "tests" / "lang" / "programs"
@@ -107,6 +107,7 @@ KERNELS: dict[str, Callable[[], Program]] = {
     "gemm": gemm,
     "gemm64": small_gemm,
     "pipelined": pipelined,
+    "direct": direct,
     "attention": attention,
     "moe": moe,
 }

@@ -2,8 +2,9 @@
 
 Each mutant is the kernel with one change of the kind people make: a wrong lane, row or swizzle on one side, an
 iteration too early, a missing or bare barrier, a lost store, swapped operands, a wrong loop bound, guard, grid or
-requirement, a missing wait. Whether a mutant is really wrong is for the interpreter to say (`truth`), not for its
-maker.
+requirement (a tail that trusts the linear address), a missing wait; `mutants_structure` adds changes of rings, loops,
+masks and functions, and a few that change nothing. Whether a mutant is really wrong is for the interpreter to say
+(`truth`), not for its maker.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from argus.ir.types import Value
 from argus.ir.waits import insert_waits
 from argus.layout import expr as E
 from argus.layout.expr import Expr, const
+from tests.check.mutants_structure import structure
 
 Change = Callable[[Op], list[Op] | None]
 
@@ -59,14 +61,14 @@ def mutants(kernel: Kernel) -> Iterator[Mutant]:
 
     loops = [op for op in ops.walk(kernel.body) if isinstance(op, ops.For)]
     for op in list(ops.walk(kernel.body)):
-        if isinstance(op, ops.Load | ops.Store):
+        if isinstance(op, ops.Load | ops.Store | ops.Atomic):
             for kind, text, access in _accesses(kernel, op.access, loops):
                 yield changed(kind, text, op, lambda o, a=access: [replace(o, access=a)])  # type: ignore[misc]
         if isinstance(op, ops.CopyToLds):
             yield changed("address", "copy 4 bytes further", op, lambda o: [replace(o, lds_base=o.lds_base + 4)])  # type: ignore
             for kind, text, access in _accesses(kernel, op.access, loops):
                 yield changed(kind, text, op, lambda o, a=access: [replace(o, access=a)])  # type: ignore[misc]
-        if isinstance(op, ops.Store | ops.CopyToLds):
+        if isinstance(op, ops.Store | ops.CopyToLds | ops.Atomic):
             yield changed("lost store", "store dropped", op, lambda o: [])
         if isinstance(op, ops.Barrier):
             yield changed("barrier", "barrier dropped", op, lambda o: [])
@@ -91,16 +93,22 @@ def mutants(kernel: Kernel) -> Iterator[Mutant]:
     yield from _launches(kernel)
     yield from _waits(kernel)
     yield from _exchanges(kernel)
+    for kind, name, changed_kernel in structure(kernel):
+        yield Mutant(kind, name, changed_kernel)
 
 
-def spread(made: Iterable[Mutant], per_kind: int) -> list[Mutant]:
-    """At most `per_kind` of each family, evenly spread over the program, in their order."""
+def spread(made: Iterable[Mutant], total: int) -> list[Mutant]:
+    """About `total` mutants, of every family as many as of the others where there are enough, evenly spread over the
+    program, in their order."""
     families: dict[str, list[tuple[int, Mutant]]] = {}
     for n, mutant in enumerate(made):
         families.setdefault(mutant.kind, []).append((n, mutant))
+    each = 1
+    while sum(min(each, len(f)) for f in families.values()) < total and each < max(map(len, families.values())):
+        each += 1
     chosen: list[tuple[int, Mutant]] = []
     for family in families.values():
-        count = min(per_kind, len(family))
+        count = min(each, len(family))
         chosen += [family[i * len(family) // count] for i in range(count)]
     return [mutant for _, mutant in sorted(chosen, key=lambda pair: pair[0])]
 
@@ -179,7 +187,7 @@ def _launches(kernel: Kernel) -> Iterator[Mutant]:
     yield Mutant("grid", "grid swapped", replace(kernel, grid=(y, x, z)))
     for n, condition in enumerate(kernel.requires):
         rest = tuple(c for m, c in enumerate(kernel.requires) if m != n)
-        yield Mutant("requirement", f"requirement {condition} dropped", replace(kernel, requires=rest))
+        yield Mutant("tail", f"requirement {condition} dropped", replace(kernel, requires=rest))
 
 
 def _waits(kernel: Kernel) -> Iterator[Mutant]:

@@ -41,6 +41,7 @@ class Recorder:
             "problem": journal.put(json.dumps(Problem.of(task).to_json(), sort_keys=True)),
             "origin": origin,
             "family": task.family,
+            "device": task.device,
             "published": dict(task.published),
             "policy": journal.put(json.dumps(policy.to_json(), sort_keys=True)),
             **settings.to_json(),

@@ -15,6 +15,7 @@ import argparse
 import json
 import math
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,9 @@ from argus.tasks.task import builtin_tasks, load_task
 def register(verbs: Any) -> None:
     parser = verbs.add_parser("optimize", help="make a kernel fast: plan, transform, prove, run, time, learn")
     parser.add_argument("task", nargs="?", help=f"a task file, or one of: {', '.join(builtin_tasks())}")
+    parser.add_argument(
+        "--device", choices=("simulated", "hip"), default="simulated", help="whose times count (default simulated)"
+    )
     parser.add_argument("--budget", type=int, default=40, help="evaluations (default 40)")
     parser.add_argument("--seed", type=int, default=0, help="seed of every decision")
     parser.add_argument("--data-seed", type=int, default=0, help="seed of the judge's data (default 0)")
@@ -99,7 +103,8 @@ def handle(args: argparse.Namespace) -> int:
 def _recorder(args: argparse.Namespace, journal: Journal) -> Recorder:
     if args.resume is not None:
         info = journal.info(args.resume or None)
-        return resumed(journal, info.id, load_task(str(info.config["origin"])))
+        task = load_task(str(info.config["origin"]))
+        return resumed(journal, info.id, replace(task, device=str(info.config.get("device", task.device))))
     settings = Settings(
         seed=args.seed,
         data=args.data_seed,
@@ -111,7 +116,8 @@ def _recorder(args: argparse.Namespace, journal: Journal) -> Recorder:
         knowledge=not args.no_knowledge,
     )
     policy = read_policy(Path(args.policy)) if args.policy else Policy()
-    return Recorder.begin(journal, load_task(args.task), settings, policy, args.task)
+    task = replace(load_task(args.task), device=args.device)
+    return Recorder.begin(journal, task, settings, policy, args.task)
 
 
 def _to_json(run: str, state: State) -> dict[str, Any]:

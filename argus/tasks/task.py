@@ -40,7 +40,7 @@ class TaskError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """`source` is the naive kernel without TASK; `kernel` is the same, read."""
+    """`source` is the naive kernel without TASK; `kernel` is the same, read. `device`: whose times count."""
 
     name: str
     family: str
@@ -52,6 +52,7 @@ class Task:
     specials: bool = False
     published: Mapping[str, Any] = field(default_factory=dict)
     library: str = ""
+    device: str = "simulated"
 
 
 def builtin_tasks() -> tuple[str, ...]:

@@ -8,7 +8,8 @@
                waves, bit-identical where the task says so, on several kinds of data
     shapes     the task's shapes on the JIT, a few workgroups each, on data of a hidden seed
     held_out   shapes the candidate was not asked to be fast at, whole or in part
-    time       the clock, at the task's shapes; below nine tenths of the least possible time nothing is believed
+    time       the clock, or the GPU (`measure`), at the task's shapes; below nine tenths of the least possible time
+               nothing is believed
 
 The candidate is read and never executed as Python. Its object runs in the machine, which bounds every access.
 """
@@ -22,8 +23,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from argus.agent.judge.contract import broken
+from argus.agent.judge.data import poisoned
 from argus.agent.judge.evidence import evidence, question
 from argus.agent.judge.floor import ALLOWED, least_microseconds
+from argus.agent.judge.measure import Bench as Measuring
+from argus.agent.judge.measure import Contender, UnbelievableError
 from argus.agent.judge.price import prices
 from argus.agent.judge.problem import Judgement, Sizes, Verdict, Violation, shape_text
 from argus.agent.judge.trials import Bench, Ended, Trials
@@ -32,9 +36,12 @@ from argus.clock.sampled import matrix_element, prepared, sample, time_prepared
 from argus.compile.cache import compile_cached
 from argus.compile.errors import CompileError
 from argus.compile.schedule import scheduled
+from argus.device.hip_calls import HipError
+from argus.device.hip_calls import load as load_hip
 from argus.ir.kernel import Kernel
 from argus.lang import ProgramError, read
 from argus.machine import MachineError
+from argus.tasks.inputs import make_scalars
 from argus.tasks.work import work_of
 
 
@@ -159,8 +166,11 @@ class _Case:
         recorded = prepared(seen, self.seed)
         timing, launch = time_prepared(work, recorded, matrix_element(seen))
         name = shape_text(sizes)
-        took = float(launch.sustained.microseconds)
         least = least_microseconds(self.court.naive, sizes, self.court.spec)
+        if self.court.problem.device == "hip":
+            took = self._measured(kernel, sizes, least)
+        else:
+            took = float(launch.sustained.microseconds)
         if took < ALLOWED * least:
             message = f"{name}: {took:.1f} µs, less than the least possible {least:.1f} µs"
             raise Ended("fail", "time", (Violation("speed of light", message),))
@@ -173,6 +183,20 @@ class _Case:
                 "utilisation": {unit: round(share, 4) for unit, share in timing.utilisation.items()},
                 "clock_mhz": launch.sustained.clock_mhz,
             }
+
+    def _measured(self, kernel: Kernel, sizes: Sizes, least: float) -> float:
+        """Microseconds on the GPU, beside the naive kernel on the same data."""
+        naive = self.court.naive
+        data = {**self.court.given("time", 0, sizes, "normal", self.seed), **poisoned(kernel, sizes)}
+        scalars = make_scalars(kernel, self.seed)
+        mine = Contender(kernel, self.code, sizes, data, scalars)
+        theirs = Contender(naive, compile_cached(naive).object, sizes, data, scalars)
+        try:
+            found = Measuring(load_hip()).compare(theirs, mine, least=1e-6 * least)
+        except (HipError, UnbelievableError) as error:
+            raise Ended("error", "time", (Violation("measure", str(error), status="error"),)) from error
+        self.found["measured"] = {name: [s.median, s.p10, s.p90, s.host] for name, s in found.items()}
+        return 1e6 * found["candidate"].median
 
 
 def _machine(error: MachineError) -> Violation:

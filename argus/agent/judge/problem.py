@@ -25,7 +25,10 @@ STAGES = ("read", "contract", "check", "compile", "small", "shapes", "held_out",
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """`small` shapes run whole with all checks on; `shapes` are timed; `held_out` ones are judged for results only."""
+    """`small` shapes run whole with all checks on; `shapes` are timed; `held_out` ones are judged for results only.
+
+    `device`: whose times count, `simulated` or `hip`.
+    """
 
     task: str
     naive: str
@@ -34,11 +37,14 @@ class Problem:
     held_out: tuple[Sizes, ...] = ()
     specials: bool = True
     deterministic: bool = True
+    device: str = "simulated"
 
     @staticmethod
     def of(task: Task) -> Problem:
         """The problem a task poses."""
-        return Problem(task.name, task.source, task.small, task.shapes, task.held_out, task.specials)
+        return Problem(
+            task.name, task.source, task.small, task.shapes, task.held_out, task.specials, device=task.device
+        )
 
     def to_json(self) -> dict[str, Any]:
         found = asdict(self)
@@ -50,7 +56,12 @@ class Problem:
     def from_json(data: Mapping[str, Any]) -> Problem:
         lists = {name: tuple(dict(sizes) for sizes in data[name]) for name in ("small", "shapes", "held_out")}
         return Problem(
-            data["task"], data["naive"], **lists, specials=data["specials"], deterministic=data["deterministic"]
+            data["task"],
+            data["naive"],
+            **lists,
+            specials=data["specials"],
+            deterministic=data["deterministic"],
+            device=data.get("device", "simulated"),
         )
 
     def digest(self) -> str:

@@ -30,6 +30,7 @@ SMALL = (1, 2, 3, 5, 8)
 MAX_SIZES = 60
 MAX_COUNTER = 4
 MAX_CHOICES = 14
+MAX_COMBINATIONS = 20000
 LARGE = 4096
 """A size that cannot be larger is tried at its largest."""
 
@@ -41,15 +42,47 @@ def launches(kernel: Kernel, limit: int = MAX_SIZES) -> list[dict[str, int]]:
 
 @lru_cache(maxsize=16)
 def _launches(kernel: Kernel, limit: int) -> list[dict[str, int]]:
-    choices = [_choices(kernel, symbol) for symbol in kernel.shapes]
+    given = _given(kernel)
+    free = [symbol for symbol in kernel.shapes if symbol not in given]
+    choices = [_choices(kernel, symbol) for symbol in free]
+    while np.prod([float(len(c)) for c in choices]) > MAX_COMBINATIONS:
+        choices = [c if len(c) <= 2 else c[:-1] for c in choices]
     found: list[dict[str, int]] = []
-    for values in sorted(product(*choices), key=lambda v: (sum(v), v)):
+    for values in sorted(_complete(kernel, given, free, choices), key=lambda v: (sum(v), v)):
         sizes = {symbol.name: n for symbol, n in zip(kernel.shapes, values, strict=True)}
         if _allowed(kernel, sizes):
             found.append(sizes)
             if len(found) >= limit:
                 break
     return found
+
+
+def _given(kernel: Kernel) -> dict[Expr, Expr]:
+    """Sizes that an equation among the requirements gives, as expressions of others: P of `P == R // 64`."""
+    given: dict[Expr, Expr] = {}
+    for r in kernel.requires:
+        if r.op != "eq":
+            continue
+        factors, constant = E.linear(r.args[0] - r.args[1])
+        for symbol in kernel.shapes:
+            factor = factors.get(symbol)
+            if factor not in (1, -1) or symbol in given:
+                continue
+            others = sum((c * v for v, c in factors.items() if v is not symbol), E.const(constant))
+            value = E.as_expr(-factor * others).subst(dict(given))
+            if symbol not in value.free():
+                given = {s: e.subst({symbol: value}) for s, e in given.items()} | {symbol: value}
+                break
+    return given
+
+
+def _complete(
+    kernel: Kernel, given: Mapping[Expr, Expr], free: list[Expr], choices: list[list[int]]
+) -> Iterator[tuple[int, ...]]:
+    """Values of all sizes."""
+    for values in product(*choices):
+        env = {symbol.name: n for symbol, n in zip(free, values, strict=True)}
+        yield tuple(int(E.evaluate(given[s], env)) if s in given else env[s.name] for s in kernel.shapes)
 
 
 def varied(kernel: Kernel) -> list[dict[str, int]]:

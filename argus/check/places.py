@@ -20,12 +20,13 @@ The formulas come from the specification (`indices`); without it nothing here ap
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 
 import numpy as np
 
 from argus.check.tables import Tables, without_constant
 from argus.check.taken import Part, Taken
-from argus.check.terms import UNKNOWN, ZERO, Atom, Carried, Leaf, Reduce, Reduction, Terms, Where, axes_in, own
+from argus.check.terms import UNKNOWN, ZERO, Apply, Atom, Carried, Leaf, Reduce, Reduction, Terms, Where, axes_in, own
 from argus.check.threads import Spread
 from argus.ir.ops import Tensor
 from argus.layout import expr as E
@@ -149,12 +150,37 @@ def moved(terms: Terms, term: int, formulas: Mapping[Expr, Expr]) -> int:
 
 
 def reduced(tables: Tables, op: Reduction, axis: int, term: int, items: Taken) -> int:
-    """`op` of the term over the coordinates taken on an axis."""
+    """`op` of the term over the coordinates taken on an axis. What arrived in a loop's slot, while an invariant is being
+    guessed, is taken for a reduction already."""
+    arrived, term = _arrived(tables.terms, op, term)
+    if arrived is not None:
+        if term is None:
+            return arrived
+        here = reduced(tables, op, axis, term, items)
+        return tables.terms.add(arrived, here) if op == "sum" else tables.terms.extreme(op, (arrived, here))
+    assert term is not None
     if op == "sum" and axis in tables.hints.derived:
         inside = _absorbed(tables, axis, term, items)
         if inside is not None:
             return inside
     return tables.terms.reduce(op, axis, term, items)
+
+
+def _arrived(terms: Terms, op: Reduction, term: int) -> tuple[int | None, int | None]:
+    """A term's marks of slots, and the rest of it; None where there is no such part."""
+    if op == "sum":
+        parts = [terms.monomial(mono, c) for mono, c in terms[term]] if term else []
+    else:
+        atom = terms.as_atom(term)
+        parts = list(atom.args) if isinstance(atom, Apply) and atom.fn == op else [term]
+    marked = [p for p in parts if any(isinstance(a, Carried) and a.counter is None for a in terms.inside(p))]
+    if not marked:
+        return None, term
+    others = [p for p in parts if p not in marked]
+    if op == "sum":
+        both = [reduce(terms.add, side) if side else None for side in (marked, others)]
+        return both[0], both[1]
+    return terms.extreme(op, marked), terms.extreme(op, others) if others else None
 
 
 def _absorbed(tables: Tables, axis: int, term: int, items: Taken) -> int | None:

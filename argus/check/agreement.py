@@ -33,6 +33,7 @@ from argus.layout.expr import Expr
 
 Facts = tuple[Expr, ...]
 CLOSE = 1e-6
+MAX_PASSES = 3
 
 
 @dataclass(slots=True)
@@ -59,8 +60,13 @@ class Judge:
     def resolved(self, term: int, facts: Facts) -> int:
         key = term, facts
         if key not in self._known:
-            memo: dict[int, int] = {}
-            self._known[key] = self.terms.rewritten(term, lambda a: self._changed(a, facts), memo, self._snapped)
+            made = before = term
+            for _ in range(MAX_PASSES):  # masks written alike may join parts of a sum that are the whole together
+                made = self.terms.rewritten(before, lambda a: self._changed(a, facts), {}, self._snapped)
+                if made == before:
+                    break
+                before = made
+            self._known[key] = made
         return self._known[key]
 
     def _snapped(self, c: float) -> float:
@@ -74,7 +80,8 @@ class Judge:
             outside = tuple(f for f in facts if own(atom.axis) not in f.free())
             whole = atom.domain if atom.domain is not None else self._whole(atom, outside)
             if whole is None:
-                return None
+                body = self.resolved(atom.body, outside)
+                return self.terms.reduce(atom.op, atom.axis, body, atom.taken)
             body = self.resolved(atom.body, (*outside, *whole.args))
             return self.terms.reduce(atom.op, atom.axis, body, (), whole)
         if isinstance(atom, Apply) and atom.fn == "select":

@@ -2,7 +2,8 @@
 
 A condition on wave and lane alone is known for every thread and just selects threads. A condition all threads share (on
 sizes, blocks, loop variables) makes guarded alternatives, dropped again where the path excludes them. A condition that
-mixes both leaves only what the two sides agree on.
+mixes both leaves only what the two sides agree on. Work that makes no difference where it is skipped (`optional`) is
+taken as always done.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from argus.check import optional
 from argus.check.tags import Case, Tags, merge, uniform
 from argus.check.threads import conditions
 from argus.ir import ops
@@ -64,7 +66,8 @@ def _select_path(flow: Flow, op: ops.If, shared: Expr) -> None:
         flow.facts = before
     flow.memory.tags = _joined(flow, [(g, m) for g, m, _ in ends])
     for n, out in enumerate(op.outs):
-        flow.values[out] = _joined(flow, [(g, values[n]) for g, _, values in ends])
+        joined = optional.same_where_skipped(flow, *(e[2][n] for e in ends), shared) if len(ends) == 2 else None
+        flow.values[out] = joined or _joined(flow, [(g, values[n]) for g, _, values in ends])
 
 
 def _joined(flow: Flow, ends: list[tuple[Expr, Tags]]) -> Tags:
@@ -85,10 +88,18 @@ def _entangled(flow: Flow, op: ops.If) -> None:
     flow.memory.tags = _agreeing(flow, after, flow.tables.lost(why, op.id))
     for out, yes, no in zip(op.outs, op.then_yields, op.else_yields, strict=True):
         pair = [flow.values[yes], flow.values[no]]
-        flow.values[out] = _agreeing(flow, pair, flow.tables.lost(why, op.id))
+        joined = optional.same_where_skipped(flow, *pair, flow.here(op.cond))
+        flow.values[out] = joined or _agreeing(flow, pair, flow.tables.lost(why, op.id))
 
 
 def _agreeing(flow: Flow, tags: list[Tags], lost: int) -> Tags:
+    if tags[0] is tags[1]:
+        return tags[0]
+    pairs = list(zip(tags[0].cases, tags[1].cases, strict=False))
+    if len(tags[0].cases) == len(tags[1].cases) and all(x.guard is y.guard for x, y in pairs):
+        places = [optional.without_difference(flow, x, y) for x, y in pairs]
+        if all(places):
+            return Tags(tuple(case for case in places if case))
     if any(len(t.cases) != 1 for t in tags):
         return uniform(tags[0].shape, lost, flow.tables.width)
     x, y = tags[0].cases[0], tags[1].cases[0]

@@ -125,10 +125,13 @@ class Valued(Rule):
             lambda equation: self.flow.prover.holds((*place.facts, case.guard), equation) is True,
         )  # fmt: skip
         term = self.judge.resolved(worth, general)
-        if term not in (self.goal, self.whole):
-            term = self.judge.resolved(worth, (*general, *ranges(self.flow, case, number, active)))
+        goals = self.goal, self.whole
+        if term not in goals:
+            here = (*general, *ranges(self.flow, case, number, active))
+            term = self.judge.resolved(worth, here)
+            goals = self.judge.resolved(self.goal, here), self.judge.resolved(self.whole, here)
         homeless = [a for a in tables.terms.axes(term) if record.rests[a] < 0]
-        if term in (self.goal, self.whole) and not homeless:
+        if term in goals and not homeless:
             return ""
         return f"what is stored is `{shown(term, tables)}`, the specification says `{shown(self.goal, tables)}`"
 

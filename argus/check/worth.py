@@ -92,7 +92,7 @@ def at_own_coordinates(
 ) -> Expr | None:
     """The condition with INDEX (index[i] for element i) in terms of the own coordinates rests[a] + offset[i, a]."""
     if bool((index == index[0]).all()):
-        return condition.subst({INDEX: int(index[0])})
+        return one_way(condition.subst({INDEX: int(index[0])}))
     axes = sorted(rests)
     single = [((a, sign),) for a in axes for sign in (1, -1)]
     pairs = [((a, 1), (b, -1)) for a in axes for b in axes if a != b]
@@ -104,8 +104,23 @@ def at_own_coordinates(
             whole = E.const(int(left[0]))
             for axis, sign in combination:
                 whole = whole + sign * (own(axis) - rests[axis])
-            return condition.subst({INDEX: whole})
+            return one_way(condition.subst({INDEX: whole}))
     return None
+
+
+def one_way(condition: Expr) -> Expr:
+    """Comparisons written alike: no negative terms on either side, <= for <."""
+    if condition.op in ("land", "lor"):
+        parts = [one_way(part) for part in condition.args]
+        return E.land(*parts) if condition.op == "land" else E.lor(*parts)
+    if condition.op not in ("lt", "le", "eq", "ne"):
+        return condition
+    atoms, constant = E.linear(condition.args[0] - condition.args[1])
+    constant += condition.op == "lt"
+    left, right = E.const(max(constant, 0)), E.const(max(-constant, 0))
+    for atom, k in atoms.items():
+        left, right = (left + k * atom, right) if k > 0 else (left, right - k * atom)
+    return left.le(right) if condition.op in ("lt", "le") else left.eq(right) if condition.op == "eq" else left.ne(right)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,8 @@ from argus.layout import expr as E
 from argus.layout.expr import Expr, ExprError
 
 RLIMIT = 4_000_000
-ATTEMPTS = (RLIMIT // 4, RLIMIT // 4, RLIMIT)
-"""Z3 often loses its way where a fresh start does not: short attempts come before the whole effort."""
+ATTEMPTS = (4, 4, 1)
+"""Z3 often loses its way where a fresh start does not: attempts with a fourth of the effort come before the whole."""
 SECOND_OPINIONS = 8
 """How many questions of one kernel the second strategy is asked."""
 Facts = tuple[Expr, ...]
@@ -139,10 +139,10 @@ def _first(facts: Facts, models: Models) -> tuple[bool | None, str, int]:
             answer, models.spent = _by_bits(facts)
             return answer, how, models.spent - before
         found = z3.unknown
-        for attempt, limit in enumerate(ATTEMPTS):
+        for attempt, share in enumerate(ATTEMPTS):
             if attempt:
                 solver, terms = _solver(facts)
-            solver.set("rlimit", limit)
+            solver.set("rlimit", max(1, RLIMIT // share))
             found = solver.check()
             if found != z3.unknown:
                 break

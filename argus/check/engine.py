@@ -1,13 +1,18 @@
 """Runs all rules over a kernel and collects their verdicts.
 
 Implied rules need no statement: conform, race_free, fresh, in_bounds, and, where the kernel says what it computes,
-placed, reduced and covers. Stated rules are decided where they stand. A statement no rule answers is `unknown`, never
-ignored; so is a specification that cannot be read, and a rule that fails (`shield`).
+value, placed, reduced and covers. Stated rules are decided where they stand. A statement no rule answers is `unknown`,
+never ignored; so is a specification that cannot be read, and a rule that fails (`shield`).
+
+A specification of several results (`O[q, d] = ...; L[q] = ...`) is decided result by result: tags mean what one result
+makes of them, so the kernel is walked once for each.
 """
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
+from dataclasses import replace
 from time import perf_counter
 
 from argus.check.conform import Conform
@@ -40,14 +45,53 @@ MAX_QUESTIONS = 20
 """How many undecided questions a report carries."""
 SPECIFIED = ("value", "placed", "reduced", "covers")
 """Rules that a specification implies."""
+SILENT = "the specification says nothing about {}: placed and covers were not checked there"
 
 
 def check(kernel: Kernel) -> Report:
     """Decide every implied and stated rule of the kernel."""
-    return decide(
-        kernel,
-        [Conform(), RaceFree(), Fresh(), InBounds(), Valued(), Placed(), Reduced(), Covers(), Relations(), Speed()],
-    )
+    statements = _statements(kernel.computes)
+    rules = [Conform(), RaceFree(), Fresh(), InBounds(), Valued(), Placed(), Reduced(), Covers(), Relations(), Speed()]
+    if len(statements) < 2 or len({_result(s) for s in statements}) < len(statements):
+        return decide(kernel, rules)
+    report = decide(replace(kernel, computes=statements[0]), rules)
+    for statement in statements[1:]:
+        more = decide(replace(kernel, computes=statement), [Valued(), Placed(), Reduced(), Covers()])
+        report = _together(report, more)
+    return replace(report, kernel=kernel, notes=_unmentioned(kernel, statements))
+
+
+def _statements(computes: str | None) -> list[str]:
+    """The assignments of a specification, one text each; empty where it cannot be parsed."""
+    try:
+        return [ast.unparse(statement) for statement in ast.parse((computes or "").strip()).body]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+
+
+def _result(statement: str) -> str:
+    return statement.split("[")[0]
+
+
+def _together(report: Report, more: Report) -> Report:
+    """Both reports as one. Where they speak of the same thing (a check the author states) the worse verdict stands."""
+    order = ("refuted", "unknown", "proved")
+    verdicts = {(v.rule, v.span, v.op): v for v in more.verdicts if v.rule in SPECIFIED}
+    merged = []
+    for v in report.verdicts:
+        other = verdicts.pop((v.rule, v.span, v.op), v)
+        merged.append(min(v, other, key=lambda x: order.index(x.status)))
+    stats = {name: value + more.stats.get(name, 0) for name, value in report.stats.items()}
+    return replace(
+        report, verdicts=(*merged, *verdicts.values()), seconds=report.seconds + more.seconds, stats=stats,
+        questions=(*report.questions, *more.questions)[:MAX_QUESTIONS],
+    )  # fmt: skip
+
+
+def _unmentioned(kernel: Kernel, statements: list[str]) -> tuple[str, ...]:
+    results = {_result(statement) for statement in statements}
+    others = [t.name for t in kernel.tensors if t.written and t.name not in results]
+    return (SILENT.format(", ".join(others)),) if others else ()
 
 
 def decide(kernel: Kernel, rules: Iterable[Rule]) -> Report:
@@ -93,7 +137,7 @@ def _notes(flow: Flow, verdicts: list[Verdict]) -> tuple[str, ...]:
     others = [t.name for t in flow.kernel.tensors if t.written and t is not flow.spec.output]
     if not others:
         return ()
-    return (f"the specification says nothing about {', '.join(others)}: placed and covers were not checked there",)
+    return (SILENT.format(", ".join(others)),)
 
 
 def _problems(flow: Flow) -> list[Verdict]:

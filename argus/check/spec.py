@@ -128,7 +128,7 @@ def spec_of(kernel: Kernel, tables: Tables) -> Spec | None:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise Unreadable("it is not written like `C[m, n] = sum(A[m, k] * B[n, k], k)`") from error
     if len(tree.body) > 1:
-        raise Unreadable(f"it states {len(tree.body)} results; only one assignment is compared with the program")
+        raise Unreadable(f"it has {len(tree.body)} statements; each result is stated by one assignment")
     if len(tree.body) != 1 or not isinstance(tree.body[0], ast.Assign) or len(tree.body[0].targets) != 1:
         raise Unreadable("it is not one assignment such as `C[m, n] = sum(A[m, k] * B[n, k], k)`")
     statement = tree.body[0]

@@ -15,7 +15,7 @@ A refutation is replayed by changing the input row the tags name and watching th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from argus.check.report import Counterexample, Operand, Verdict
 from argus.check.rule import Findings, Rule
 from argus.check.search import interference, varied
 from argus.check.tags import Case, Tags
+from argus.check.value import counterexample
 from argus.check.witness import Execution, influence, smallest_execution
 from argus.ir import interp, ops
 from argus.ir.ops import Access, Tensor
@@ -161,7 +162,9 @@ class Placed(Rule):
                 return Verdict("placed", "refuted", span, failure.op.id, "enumeration", counterexample=example)
         assert self.spec is not None
         computed = all(f.why in self.spec.computed for f in failures)  # `value` looks for a launch that shows it
-        example = None if flow.refuted or computed else self._interference(flow, failures[0])
+        example = None
+        if not flow.refuted and not computed:
+            example = (far if self.spec.computed else self._interference)(flow, failures[0])
         if example is not None:
             return Verdict("placed", "refuted", span, first.op.id, "interpreter", counterexample=example)
         reason = failures[0].why or "a stored value may belong elsewhere, but no replay shows it"
@@ -198,7 +201,7 @@ class Placed(Rule):
     def _counterexample(self, flow: Flow, failure: Misplaced) -> Counterexample | None:
         """The first tensor, of those that belong to the output's index alone, by which a replay shows the failure."""
         assert self.spec is not None
-        for source in self.spec.sources[failure.axis]:
+        for source in self.spec.sources.get(failure.axis, ()):
             try:
                 found = self._shown(flow, failure, source)
             except ExprError:  # the failing coordinate is loaded data, which no solver's model defines
@@ -238,6 +241,12 @@ class Placed(Rule):
             "placed", failure.op.span, failure.op.id, message, execution.sizes, execution.block, execution.loops, w,
             (operand,), "make the coordinates of the store follow the accumulator's lane map and the operands' order",
         )  # fmt: skip
+
+
+def far(flow: Flow, failure: Misplaced) -> Counterexample | None:
+    """Where no input has the output's index plainly: a launch whose result is far from the specification."""
+    found = counterexample(flow, failure.op.span, failure.op.id)
+    return None if found is None else replace(found, rule="placed")
 
 
 def _open(op: ops.Store | ops.Atomic, place: Place, why: str) -> Misplaced:

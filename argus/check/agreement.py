@@ -6,7 +6,7 @@ The kernel's term is brought into the form of the specification's, bottom up, un
                  let through is taken once (sums; at least once for maxima), and what is taken beyond the axis is zero
                  (a leaf there is) or masked
     mask         dropped where it always holds, made zero where it never does, written like an equivalent one of the
-                 specification
+                 specification, or as being inside the axis
     number       a coefficient within 1e-6 of one of the specification's is that one
 
 Then equal terms are the same number. Stored elements are known to lie inside the output; elsewhere nothing is written.
@@ -27,7 +27,8 @@ from argus.check.tables import Item, Record, Slots
 from argus.check.tables import Repeat as Repeated
 from argus.check.tags import Case
 from argus.check.taken import Part, Taken
-from argus.check.terms import ONE, UNKNOWN, ZERO, Apply, Atom, Leaf, Reduce, Terms, Where, own
+from argus.check.terms import ONE, UNKNOWN, ZERO, Apply, Atom, Leaf, Reduce, Terms, Where, axes_in, own
+from argus.check.worth import one_way
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
@@ -80,7 +81,7 @@ class Judge:
             outside = tuple(f for f in facts if own(atom.axis) not in f.free())
             whole = atom.domain if atom.domain is not None else self._whole(atom, outside)
             if whole is None:
-                body = self.resolved(atom.body, outside)
+                body = self.resolved(self._edged(atom, outside), outside)
                 return self.terms.reduce(atom.op, atom.axis, body, atom.taken)
             body = self.resolved(atom.body, (*outside, *whole.args))
             return self.terms.reduce(atom.op, atom.axis, body, (), whole)
@@ -131,11 +132,34 @@ class Judge:
         if self._holds(facts, E.lnot(atom.condition)):
             return self.resolved(atom.no, facts)
         condition = atom.condition
-        for wanted in self.conditions:
+        for wanted in (*self.conditions, *self._edges(condition)):
             if self._holds((*facts, condition), wanted) and self._holds((*facts, wanted), condition):
                 condition = wanted
                 break
         return self.terms.where(condition, self.resolved(atom.yes, facts), self.resolved(atom.no, facts))
+
+    def _edged(self, atom: Reduce, facts: Facts) -> int:
+        """The body of a part of a sum, masked by being inside the axis where that makes no difference: another part may
+        need the mask."""
+        extent = extent_of(self.flow.tables, atom.axis)
+        if atom.op != "sum" or extent is None or not self._within(atom.taken, facts, extent):
+            return atom.body
+        return self.terms.multiply(atom.body, self.terms.atom(Where(one_way(own(atom.axis).lt(extent)))))
+
+    def _within(self, items: Taken, facts: Facts, extent: Expr) -> bool:
+        for item in items:
+            if isinstance(item, Part):
+                low = item.rest + item.low
+                if not self._holds(facts, E.land(low.ge(0), (low + item.mask.bit_length()).le(extent))):
+                    return False
+            elif not self._within(item.items, (*facts, item.var.ge(item.lo), item.var.lt(item.hi)), extent):
+                return False
+        return True
+
+    def _edges(self, condition: Expr) -> list[Expr]:
+        """Being inside each axis that a condition speaks of."""
+        extents = {axis: extent_of(self.flow.tables, axis) for axis in sorted(axes_in(condition))}
+        return [one_way(own(axis).lt(extent)) for axis, extent in extents.items() if extent is not None]
 
     def _holds(self, facts: Facts, goal: Expr) -> bool:
         return self.flow.prover.holds(facts, goal) is True

@@ -31,6 +31,8 @@ MAX_SIZES = 60
 MAX_COUNTER = 4
 MAX_CHOICES = 14
 MAX_COMBINATIONS = 20000
+INDICES = 4
+"""Whole numbers tried in a tensor nothing is stated about."""
 LARGE = 4096
 """A size that cannot be larger is tried at its largest."""
 
@@ -128,6 +130,21 @@ def _allowed(kernel: Kernel, sizes: Mapping[str, int]) -> bool:
     except ExprError:
         return False
     return min(grid) >= 1 and int(np.prod(grid)) <= MAX_BLOCKS and affordable(kernel, sizes)
+
+
+def index_limit(kernel: Kernel, tensor: Tensor, sizes: Mapping[str, int]) -> int:
+    """Whole numbers below this may stand in an integer tensor: where its elements are indices, what is stated of them."""
+    loads = {op.result for op in ops.walk(kernel.body) if isinstance(op, ops.Load) and op.access.memory is tensor}
+    symbols = [op for op in ops.walk(kernel.body) if isinstance(op, ops.Symbol) and op.value in loads]
+    if not symbols:
+        return INDICES
+    return next((n for n in range(1, LARGE) if any(not _stated(op, n, sizes) for op in symbols)), LARGE)
+
+
+def _stated(op: ops.Symbol, n: int, sizes: Mapping[str, int]) -> bool:
+    name, high = op.symbol.name, op.symbol.hi
+    facts = [f for f in op.facts if all(v is op.symbol or v.name in sizes for v in f.free())]
+    return (high is None or n <= high) and all(_true(f, {**sizes, name: n}) for f in facts)
 
 
 def executions(kernel: Kernel, place: Place) -> Iterator[Execution]:

@@ -31,7 +31,7 @@ from argus.check.places import followed
 from argus.check.relabel import distinct
 from argus.check.report import Counterexample, Operand, Verdict
 from argus.check.rule import Findings, Rule
-from argus.check.search import launches, varied
+from argus.check.search import index_limit, launches, varied
 from argus.check.spec import Unreadable
 from argus.check.tags import Case, Tags
 from argus.check.terms import UNKNOWN, own
@@ -209,12 +209,14 @@ def _far(
         if tensor.read and tensor.dtype.kind == "float":
             arrays[tensor.name] = (spread * dice.standard_normal(shape)).astype(numpy_dtype(tensor.dtype))
         elif tensor.read:
-            arrays[tensor.name] = dice.integers(0, 4, shape).astype(numpy_dtype(tensor.dtype))
+            limit = index_limit(kernel, tensor, sizes)
+            arrays[tensor.name] = dice.integers(0, limit, shape).astype(numpy_dtype(tensor.dtype))
     scalars = {s.name: 0.75 if s.dtype.kind == "float" else 3 for s in kernel.scalars}
     try:
         outcome = interp.run(kernel, arrays, sizes, scalars=scalars)
         with np.errstate(all="ignore"):
-            wanted = evaluate(parse(kernel.computes), arrays, {**sizes, **scalars})
+            extents = {output: outcome.arrays[output]}  # of indices that no input has plainly
+            wanted = evaluate(parse(kernel.computes), {**extents, **arrays}, {**sizes, **scalars})
     except (interp.InterpError, ExprError, SpecError):
         return None
     got = np.asarray(outcome.arrays[output]).astype(np.float64)

@@ -1,0 +1,28 @@
+"""Counting and tables agree with sorting, on arrays of any shape."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from argus.check.relabel import distinct, filled, relabelled
+
+arrays = st.lists(st.integers(0, 40), min_size=1, max_size=24).map(lambda n: np.array(n, dtype=np.int32))
+
+
+@given(arrays, st.integers(0, 99))
+def test_every_number_is_replaced(record: np.ndarray, seed: int) -> None:
+    numbers = np.unique(record)
+    assert distinct(record) == numbers.tolist()
+    change = {int(n): int(n) * seed % 101 for n in numbers}
+    found = relabelled(record, change)
+    assert found.tolist() == [change[int(n)] for n in record]
+
+
+def test_an_array_of_one_number_is_shared_and_cannot_be_changed() -> None:
+    one = filled((2, 64), 7)
+    assert one is filled((2, 64), 7)
+    assert not one.flags.writeable
+    assert distinct(one) == [7]
+    assert distinct(np.zeros((0, 3), dtype=np.int32)) == []

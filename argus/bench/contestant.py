@@ -15,8 +15,11 @@ from dataclasses import dataclass
 from argus.clock import PARAMETERS, Launch, Parameters, Recorded
 from argus.clock.sampled import Work, matrix_element, prepared, sample, time_prepared
 from argus.clock.sensitivity import compare
+from argus.compile.cache import compile_cached
+from argus.lang import read
 from argus.ops.choice import Choice
-from argus.ops.launch import prepared as proved
+from argus.ops.launch import Prepared
+from argus.ops.launch import prepared as prove
 from argus.tasks.work import work_of
 
 
@@ -47,18 +50,24 @@ class Contestant:
         return sum(launch.sustained.microseconds for launch in self.launches(parameters))
 
 
+def compiled(choice: Choice) -> Prepared:
+    """The kernel and its object, not proved."""
+    kernel = read(choice.path, settings=dict(choice.knobs), kernel=choice.kernel)
+    return Prepared(kernel, compile_cached(kernel).object)
+
+
 def executed(work: Work, seed: int = 0) -> Part:
     """The launch with a sample of it executed."""
     seen = sample(work, seed)
     return Part(work, prepared(seen, seed), matrix_element(seen))
 
 
-def from_choice(name: str, choice: Choice, sizes: Mapping[str, int]) -> Contestant:
-    """A kernel of the library, proved first."""
+def from_choice(name: str, choice: Choice, sizes: Mapping[str, int], proved: bool = True) -> Contestant:
+    """A kernel of the library, proved first unless it is only to be looked at (`proved=False`)."""
     parts = []
     step: Choice | None = choice
     while step is not None:
-        ready = proved(step)
+        ready = prove(step) if proved else compiled(step)
         kernel = ready.kernel
         known = {symbol.name: sizes[symbol.name] for symbol in kernel.shapes}
         parts.append(executed(work_of(kernel, ready.code, known, seed=0)))

@@ -1,50 +1,70 @@
-"""The rows of `argus bench gemm`: ours, Triton's best, published figures, and the share of perturbed clocks we win.
+"""The rows of `argus bench gemm`: ours, the best of Triton and of AITER, published figures, and who wins how surely.
 
-    row = gemm_row(4096, 4096, 4096, QUICK, clocks=5)
-    row.ours, row.triton, row.published["hipBLASLt"], row.wins
+    row = gemm_row((4096, 4096, 4096), Others(triton="full", aiter=Path("aiter/hsa/gfx942")), clocks=20)
+    row.ours.us, row.others["Triton"].us, row.published["hipBLASLt"], row.wins["Triton"]
 
-TFLOPS are 2 M N K over the time at the predicted sustained clock; steps on zeros are not counted as work. The other
+TFLOPS are 2 M N K over the time at the predicted sustained clock; steps on zeros are not counted as work. Published
 columns were measured by their authors on real chips: a row puts them side by side, it does not compare like with like.
+
+`full` tries all configurations of Triton up to 4096 x 4096 x 4096. Larger products take the ten that are fastest there:
+a configuration's sample costs as much as ours, and the order hardly changes with the size.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from argus.bench import aiter_matmul, triton_matmul
+from argus.bench.aiter_matmul import AiterError
 from argus.bench.contestant import Contestant, from_choice, shares
-from argus.bench.triton_matmul import Config, TritonError, contestant
-from argus.compile.errors import CompileError
-from argus.lang.errors import ProgramError
-from argus.ops.choice import Choice, choose_matmul, matmul_with
-from argus.ops.launch import Unproved
+from argus.bench.kept import Kept, Timed
+from argus.bench.triton_matmul import FULL, QUICK, Config, TritonError
+from argus.ops.choice import choose_matmul
 
 PUBLISHED: Mapping[str, Any] = json.loads((Path(__file__).parent / "published.json").read_text(encoding="utf-8"))
 COMPARABLE = 0.9
-ABLATIONS: Mapping[str, Mapping[str, Any]] = {
-    "swizzle off": {"SWIZZLE": False},
-    "XCD map off": {"XM": 0, "GROUP": 1},
-    "one k-step ahead": {"DEPTH": 1, "STAGES": 1},
-    "the other matrix instruction": {},
-}
+SURE = 0.9
+"""Share of perturbed clocks from which on a win is one."""
+SWEPT = (4096, 4096, 4096)
+TOP = 10
+CONFIGURATIONS: Mapping[str, Sequence[Config]] = {"none": (), "quick": QUICK, "full": FULL}
+
+Shape = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Others:
+    """Whom to compare with: Triton's configurations (`none`, `quick`, `full`) and a directory of AITER's objects."""
+
+    triton: str = "quick"
+    aiter: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The fastest of a library's variants at a shape; `left_out` says which did not take part and why."""
+
+    us: float
+    detail: str
+    tried: int
+    left_out: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One shape. Times in us at the sustained clock; `notes` says which configurations did not take part."""
+    """One shape. Times in us at the sustained clock; `wins`: share of perturbed clocks in which ours is faster."""
 
-    shape: tuple[int, int, int]
-    ours: float
-    mhz: float
+    shape: Shape
+    ours: Timed
     detail: str
-    triton: float | None
-    triton_detail: str
-    wins: float | None
-    published: Mapping[str, float]
-    notes: tuple[str, ...]
+    others: Mapping[str, Best] = field(default_factory=dict)
+    wins: Mapping[str, float] = field(default_factory=dict)
+    published: Mapping[str, float] = field(default_factory=dict)
 
     def tflops(self, microseconds: float) -> float:
         m, n, k = self.shape
@@ -52,14 +72,23 @@ class Row:
 
     def comparable(self) -> bool:
         """Whether Triton's best here reaches most of what was published for it."""
-        known = self.published.get("Triton")
-        return self.triton is None or known is None or self.tflops(self.triton) >= COMPARABLE * known
+        known, found = self.published.get("Triton"), self.others.get("Triton")
+        return found is None or known is None or self.tflops(found.us) >= COMPARABLE * known
+
+    def ratio(self) -> float | None:
+        """The best of the simulated others to ours: above 1 ours is faster."""
+        times = [best.us for best in self.others.values()]
+        return min(times) / self.ours.us if times else None
 
     def to_json(self) -> dict[str, Any]:
+        others = {
+            name: {"us": best.us, "tflops": self.tflops(best.us), "detail": best.detail, "tried": best.tried}
+            for name, best in self.others.items()
+        }
         return {
-            "shape": list(self.shape), "us": self.ours, "tflops": self.tflops(self.ours), "mhz": self.mhz,
-            "ours": self.detail, "triton_us": self.triton, "triton": self.triton_detail, "wins": self.wins,
-            "comparable": self.comparable(), "published_tflops": dict(self.published), "notes": list(self.notes),
+            "shape": list(self.shape), "us": self.ours.us, "tflops": self.tflops(self.ours.us), "mhz": self.ours.mhz,
+            "ours": self.detail, "others": others, "wins": dict(self.wins), "comparable": self.comparable(),
+            "published_tflops": dict(self.published),
         }  # fmt: skip
 
 
@@ -71,77 +100,118 @@ def published(m: int, n: int, k: int) -> dict[str, float]:
     return {name: row[str(m)] for name, row in columns.items() if isinstance(row, dict) and str(m) in row}
 
 
-def gemm_row(m: int, n: int, k: int, configs: Sequence[Config], clocks: int) -> Row:
-    """Ours and the fastest of the configurations at one shape."""
-    choice = choose_matmul(m, n, k, "bf16")
-    ours = from_choice("ours", choice, {"M": m, "N": n, "K": k})
-    notes, others = [], []
-    for config in configs:
-        try:
-            others.append(contestant(config, m, n, k))
-        except TritonError as error:
-            notes.append(str(error))
-    best = min(others, key=lambda c: c.microseconds(), default=None)
-    wins = shares([ours, best], clocks)["ours"] if best is not None and clocks else None
+def gemm_row(shape: Shape, others: Others, clocks: int = 0, kept: Kept | None = None) -> Row:
+    """Ours and the fastest of the others at one shape."""
+    store = Kept(None) if kept is None else kept
+    choice = choose_matmul(*shape, "bf16")
+    ours = from_choice("ours", choice, dict(zip("MNK", shape, strict=True)))
     launches = ours.launches()
+    found: dict[str, Best] = {}
+    if others.triton != "none":
+        found |= _triton(shape, _configurations(shape, others.triton, store), store)
+    if others.aiter is not None:
+        found |= _aiter(shape, others.aiter, store)
+    wins = {}
+    if clocks:
+        wins = {n: shares([ours, _made(n, best, shape, others)], clocks)["ours"] for n, best in found.items()}
     return Row(
-        shape=(m, n, k),
-        ours=ours.microseconds(),
-        mhz=launches[0].sustained.clock_mhz,
-        detail=choice.text(),
-        triton=None if best is None else best.microseconds(),
-        triton_detail="" if best is None else best.detail,
-        wins=wins,
-        published=published(m, n, k),
-        notes=tuple(notes),
+        shape,
+        Timed(sum(launch.sustained.microseconds for launch in launches), launches[0].sustained.clock_mhz),
+        choice.text(),
+        found,
+        wins,
+        published(*shape),
     )
+
+
+def _words(text: str, shape: Shape) -> str:
+    return f"{text} at {' x '.join(map(str, shape))}"
+
+
+def _configurations(shape: Shape, which: str, store: Kept) -> Sequence[Config]:
+    """Those to try: of a product beyond the swept size the fastest there."""
+    every = CONFIGURATIONS[which]
+    if which != "full" or math.prod(shape) <= math.prod(SWEPT):
+        return every
+    timed = [(_triton_time(config, SWEPT, store), config) for config in every]
+    return [config for time, config in sorted((t for t in timed if not t[0].why), key=lambda t: t[0].us)[:TOP]]
+
+
+def _triton_time(config: Config, shape: Shape, store: Kept) -> Timed:
+    words = _words(f"triton {triton_matmul.version()} {config.text()}", shape)
+    return store.time(words, lambda: triton_matmul.contestant(config, *shape), TritonError)
+
+
+def _triton(shape: Shape, configs: Sequence[Config], store: Kept) -> dict[str, Best]:
+    try:
+        timed = {config.text(): _triton_time(config, shape, store) for config in configs}
+    except TritonError:
+        return {}
+    return _fastest("Triton", timed)
+
+
+def _aiter(shape: Shape, root: Path, store: Kept) -> dict[str, Best]:
+    timed = {one.text(): _aiter_time(root, one, shape, store) for one in aiter_matmul.objects(root)}
+    return _fastest("AITER", timed)
+
+
+def _aiter_time(root: Path, one: aiter_matmul.Object, shape: Shape, store: Kept) -> Timed:
+    words = _words(f"aiter {one.text()}", shape)
+    return store.time(words, lambda: aiter_matmul.contestant(root, one, *shape), AiterError)
+
+
+def _fastest(name: str, timed: Mapping[str, Timed]) -> dict[str, Best]:
+    good = {text: time for text, time in timed.items() if not time.why}
+    if not good:
+        return {}
+    best = min(good, key=lambda text: good[text].us)
+    left_out = tuple(time.why for time in timed.values() if time.why)
+    return {name: Best(good[best].us, best, len(good), left_out)}
+
+
+def _made(name: str, best: Best, shape: Shape, others: Others) -> Contestant:
+    """The winner of a library once more, with its sample."""
+    if name == "Triton":
+        config = next(c for c in CONFIGURATIONS[others.triton] if c.text() == best.detail)
+        return triton_matmul.contestant(config, *shape)
+    root = others.aiter or Path()
+    return aiter_matmul.contestant(root, next(o for o in aiter_matmul.objects(root) if o.text() == best.detail), *shape)
 
 
 def table(rows: Sequence[Row]) -> str:
     """A Markdown table."""
     lines = [
-        "| M x N x K | ours, TFLOPS (simulated) | us | MHz | Triton best, TFLOPS (simulated) | wins | hipBLASLt "
-        "(published) | kernel |",
-        "|---|---|---|---|---|---|---|---|",
+        "| M x N x K | ours, TFLOPS (simulated) | us | MHz | Triton best, TFLOPS (simulated) | wins | AITER best, "
+        "TFLOPS (simulated) | wins | hipBLASLt (published) | ours to it | kernel |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
-        triton = "-" if row.triton is None else f"{row.tflops(row.triton):.0f}"
-        if not row.comparable():
-            triton += " (not comparable)"
-        wins = "-" if row.wins is None else f"{100 * row.wins:.0f} %"
-        known = row.published.get("hipBLASLt")
+        cells = []
+        for name in ("Triton", "AITER"):
+            best, wins = row.others.get(name), row.wins.get(name)
+            text = "-" if best is None else f"{row.tflops(best.us):.0f} ({best.detail}; {best.tried} tried)"
+            if name == "Triton" and not row.comparable():
+                text += " (not comparable)"
+            cells += [text, "-" if wins is None else f"{100 * wins:.0f} %"]
+        known, ours = row.published.get("hipBLASLt"), row.tflops(row.ours.us)
+        last = "- | -" if known is None else f"{known:.0f} | {ours / known:.2f}"
         lines.append(
-            f"| {' x '.join(map(str, row.shape))} | {row.tflops(row.ours):.0f} | {row.ours:.1f} | {row.mhz:.0f} | "
-            f"{triton} | {wins} | {'-' if known is None else f'{known:.0f}'} | {row.detail} |"
+            f"| {' x '.join(map(str, row.shape))} | {ours:.0f} | {row.ours.us:.1f} | {row.ours.mhz:.0f} | "
+            f"{' | '.join(cells)} | {last} | {row.detail} |"
         )
     return "\n".join(lines)
 
 
-def ablations(m: int, n: int, k: int) -> Iterator[tuple[str, float | str]]:
-    """The chosen kernel with one idea taken away at a time: us at the sustained clock, or why it cannot be built."""
-    choice = choose_matmul(m, n, k, "bf16", b_by_k=False)
-    sizes = {"M": m, "N": n, "K": k}
-    yield "as chosen", from_choice("as chosen", choice, sizes).microseconds()
-    for name, change in ABLATIONS.items():
-        knobs = {**choice.knobs, **change}
-        if name.startswith("the other"):
-            knobs["INST"] = 48 - int(knobs["INST"])
-        if any(knob not in choice.knobs and knob != "SWIZZLE" for knob in change) or knobs == choice.knobs:
-            continue
-        if choice.kernel == "matmul_direct" and "SWIZZLE" in change:
-            continue
-        try:
-            yield name, from_choice(name, Choice(choice.file, choice.kernel, knobs), sizes).microseconds()
-        except (CompileError, ProgramError, Unproved) as error:
-            yield name, str(error).splitlines()[0]
-
-
-def search(m: int, n: int, k: int, rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Choice, float | str]]:
-    """Every candidate row of a table at this shape: us, or why it cannot be built."""
-    for row in rows:
-        choice = matmul_with(row, m, n, k, "bf16")
-        try:
-            found: Contestant = from_choice("candidate", choice, {"M": m, "N": n, "K": k})
-            yield choice, found.microseconds()
-        except (CompileError, ProgramError, Unproved) as error:
-            yield choice, str(error).splitlines()[0]
+def summary(rows: Sequence[Row]) -> str:
+    """Geometric mean and least of ours to the best simulated other, and what is a win."""
+    ratios = {row.shape: ratio for row in rows if (ratio := row.ratio()) is not None}
+    if not ratios:
+        return "no other was simulated"
+    mean = math.exp(sum(math.log(ratio) for ratio in ratios.values()) / len(ratios))
+    least = min(ratios, key=lambda shape: ratios[shape])
+    won = [row for row in rows if row.wins and min(row.wins.values()) >= SURE]
+    said = f"; faster than each of them in at least {100 * SURE:.0f} % of the perturbed clocks at {len(won)} shapes"
+    return (
+        f"ours to the best simulated other: geometric mean {mean:.2f}, least {ratios[least]:.2f} at "
+        f"{' x '.join(map(str, least))}" + (said if any(row.wins for row in rows) else "")
+    )

@@ -1,29 +1,35 @@
 """`argus bench FAMILY`: the library's kernels beside others on the same clock, one table.
 
     argus bench gemm                                   the five square sizes, three Triton configurations each
-    argus bench gemm --shape M=4096,N=4096,K=4096 --triton full --clocks 20
+    argus bench gemm --triton full --aiter DIR --clocks 20 --shape M=4096,N=4096,K=4096
     argus bench softmax add transpose                  bytes per second and share of the memory's rate
-    argus bench gemm --ablate --shape M=4096,N=4096,K=4096
-    argus bench gemm --search --shape M=2048,N=2048,K=2048      every row of the dispatch table at this shape
+    argus bench gemm softmax --ablate                  one idea taken away at a time
+    argus bench gemm --search --shape M=2048,N=2048,K=2048      every candidate of the dispatch table at this shape
+    argus bench gemm --search --write                  all shapes of the table; writes argus/kernels/matmul.json
+    argus bench gemm --holdout                         what the dispatcher loses at shapes that are not in its table
 
-Ours and Triton are simulated, published figures were measured by their authors. `--clocks N` repeats the comparison
-under N perturbed clocks: the share of wins says whether the ranking survives what is not known about the hardware.
+Ours, Triton and AITER are simulated, published figures were measured by their authors. `--clocks N` repeats the
+comparison under N perturbed clocks: the share of wins says whether the ranking survives what is not known about the
+hardware. Times of Triton, AITER and of the search are kept in `--keep` (out/bench) until the clock changes.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
+from pathlib import Path
 from typing import Any
 
-from argus.bench import gemm, memory
-from argus.bench.triton_matmul import FULL, QUICK
+from argus.bench import ablate, gemm, memory, search
+from argus.bench.aiter_matmul import AiterError
+from argus.bench.kept import DIRECTORY, Kept
 from argus.cli.options import GOOD, UsageError, pairs
 from argus.clock import LABEL
+from argus.ops.choice import ROW_FAMILIES
 from argus.ops.choice import table as dispatch
 
-SQUARES = (1024, 2048, 4096, 8192, 16384)
-TRITON = {"none": (), "quick": QUICK, "full": FULL}
+ABLATED = (4096, 4096, 4096)
 
 
 def register(verbs: Any) -> None:
@@ -35,10 +41,16 @@ def register(verbs: Any) -> None:
     )
     parser.add_argument("family", nargs="+", help=f"gemm, {', '.join(memory.FAMILIES)}")
     parser.add_argument("--shape", action="append", default=[], metavar="M=4096,…", help="one shape; may be repeated")
-    parser.add_argument("--triton", choices=sorted(TRITON), default="quick", help="Triton configurations to compile")
+    parser.add_argument(
+        "--triton", choices=sorted(gemm.CONFIGURATIONS), default="quick", help="Triton configurations to compile"
+    )
     parser.add_argument("--clocks", type=int, default=0, help="perturbed clocks for the share of wins (0: none)")
-    parser.add_argument("--ablate", action="store_true", help="gemm: one idea taken away at a time")
-    parser.add_argument("--search", action="store_true", help="gemm: every row of the dispatch table at the shape")
+    parser.add_argument("--aiter", type=Path, metavar="DIR", help="gemm: AITER's objects (its hsa/gfx942)")
+    parser.add_argument("--ablate", action="store_true", help="gemm and rows: one idea taken away at a time")
+    parser.add_argument("--search", action="store_true", help="gemm: every candidate of the dispatch table")
+    parser.add_argument("--write", action="store_true", help="with --search: write the dispatch table")
+    parser.add_argument("--holdout", action="store_true", help="gemm: the dispatcher without each of its shapes")
+    parser.add_argument("--keep", type=Path, default=DIRECTORY, metavar="DIR", help="where times are kept")
     parser.add_argument("--json", action="store_true", help="machine-readable output")
     parser.set_defaults(handler=handle)
 
@@ -55,7 +67,9 @@ def handle(args: argparse.Namespace) -> int:
         print(LABEL)
     for family in args.family:
         if family == "gemm":
-            _gemm(args, shapes or [(n, n, n) for n in SQUARES])
+            _gemm(args, shapes)
+        elif args.ablate:
+            _row_ablations(args, family, shapes)
         else:
             _memory(args, family, shapes)
     return GOOD
@@ -74,22 +88,61 @@ def _sizes(text: str) -> tuple[int, int, int]:
 def _gemm(args: argparse.Namespace, shapes: list[tuple[int, int, int]]) -> None:
     if any(k < 1 for _, _, k in shapes):
         raise UsageError("gemm needs K: --shape M=…,N=…,K=…")
-    if args.ablate or args.search:
-        for m, n, k in shapes:
-            if args.ablate:
-                found = [(name, value) for name, value in gemm.ablations(m, n, k)]
-            else:
-                rows = dispatch("matmul")["rows"]
-                found = [(choice.text(), value) for choice, value in gemm.search(m, n, k, rows)]
-            _list(args, f"{m} x {n} x {k}", found)
-        return
-    done = [gemm.gemm_row(m, n, k, TRITON[args.triton], args.clocks) for m, n, k in shapes]
+    if args.write and (shapes or not args.search):
+        raise UsageError("--write goes with --search over all shapes of the table, without --shape")
+    kept = Kept(args.keep)
+    if args.ablate:
+        for shape in shapes or [ABLATED]:
+            _list(args, " x ".join(map(str, shape)), list(ablate.gemm_ablations(*shape)))
+    elif args.search:
+        _search(args, shapes or list(search.SHAPES), kept)
+    elif args.holdout:
+        _holdout(args, kept)
+    else:
+        _beside(args, shapes or [(n, n, n) for n in search.SQUARES], kept)
+
+
+def _beside(args: argparse.Namespace, shapes: list[tuple[int, int, int]], kept: Kept) -> None:
+    others = gemm.Others(args.triton, args.aiter)
+    try:
+        done = [gemm.gemm_row(shape, others, args.clocks, kept) for shape in shapes]
+    except AiterError as error:
+        raise UsageError(f"--aiter {args.aiter}: {error}") from error
     if args.json:
         print(json.dumps({"label": LABEL, "rows": [row.to_json() for row in done]}))
         return
     print(gemm.table(done))
-    for note in sorted({note for row in done for note in row.notes}):
-        print(f"Triton, left out: {note}")
+    print(gemm.summary(done))
+    for note in sorted({note for row in done for best in row.others.values() for note in best.left_out}):
+        print(f"left out: {note}")
+
+
+def _search(args: argparse.Namespace, shapes: list[tuple[int, int, int]], kept: Kept) -> None:
+    for shape in shapes:
+        found = search.searched(shape, kept)
+        _list(args, " x ".join(map(str, shape)), [(f.choice.text(), f.why or f.us) for f in found])
+    if args.write:
+        search.write(list(search.rows(shapes, kept)))
+
+
+def _holdout(args: argparse.Namespace, kept: Kept) -> None:
+    found = search.regrets(dispatch("matmul")["rows"], kept)
+    mean = math.exp(sum(math.log(value) for value in found.values()) / len(found))
+    if args.json:
+        regrets = {" x ".join(map(str, shape)): value for shape, value in found.items()}
+        print(json.dumps({"label": LABEL, "regret": regrets, "geometric_mean": mean}))
+        return
+    print("| M x N x K, not in the table | time of the choice to the best (simulated) |\n|---|---|")
+    for shape, value in found.items():
+        print(f"| {' x '.join(map(str, shape))} | {value:.2f} |")
+    print(f"| geometric mean | {mean:.3f} |")
+
+
+def _row_ablations(args: argparse.Namespace, family: str, shapes: list[tuple[int, int, int]]) -> None:
+    if family not in ROW_FAMILIES:
+        raise UsageError(f"--ablate is for gemm, {', '.join(ROW_FAMILIES)}, not {family}")
+    for m, n in [(m, n) for m, n, _ in shapes] or [memory.ROWS]:
+        _list(args, f"{family} {m} x {n}", list(ablate.row_ablations(family, m, n)))
 
 
 def _list(args: argparse.Namespace, shape: str, found: list[tuple[str, float | str]]) -> None:

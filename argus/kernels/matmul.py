@@ -32,7 +32,9 @@ SPLITS = ag.knob(
     4, legal=(2, 3, 4, 5, 6, 7, 8, 16), why="kernel split: workgroups that share a tile of C, each with a part of K"
 )
 ACT = ag.knob("none", legal=("none", "relu", "silu", "gelu"), why="activation after the bias")
-DEPTH = ag.knob(1, legal=(1, 2, 3, 4, 5), why="k-steps on their way in registers; more hide the memory of small grids")
+DEPTH = ag.knob(
+    1, legal=(0, 1, 2, 3, 4, 5), why="k-steps on their way in registers; more hide the memory of small grids; 0: none"
+)
 STAGES = ag.knob(1, legal=(1, 2), why="k-steps in LDS; with 2 a step has one barrier instead of two")
 STAGGER = ag.knob(
     0,
@@ -40,6 +42,7 @@ STAGGER = ag.knob(
     why="k-steps between the starts of neighbouring XCDs, which then wrap around; 0: all start at 0",
 )
 SWIZZLE = ag.knob(True, legal=(True, False), why="off: bank conflicts, for comparison")
+INTERLEAVE = ag.knob(True, legal=(True, False), why="off: memory and matrix instructions in blocks, for comparison")
 
 BK = 64  # a row of 128 bytes covers all 32 banks
 T = bf16 if DTYPE == "bf16" else f16
@@ -54,6 +57,8 @@ KF = 512 // INST  # k of one fragment: a lane's 16 bytes feed two instructions
 FRAGS = BK // KF
 ACC = MMA.acc(row="n", col="m")
 FRAG = MMA.operand(wide=8)
+
+PACE = 1 if INTERLEAVE else 16  # off: that many times the ratio follow each other
 
 assert DEPTH % STAGES == 0, "with two stages in LDS, DEPTH is even: a turn ends where it started"
 assert STAGGER == 0 or DEPTH == 1 or not (A_T or B_T or KTAIL), "staggered, turns end at the start: plain loads only"
@@ -116,7 +121,7 @@ def keep(buffer, part, turned, rows):
 
 def whole_turns(steps):
     """Steps rounded up to whole turns of DEPTH; what is beyond K multiplies zeros."""
-    return DEPTH * ag.cdiv(steps, DEPTH)
+    return DEPTH * ag.cdiv(steps, DEPTH) if DEPTH else steps
 
 
 def product(A, B, bm, bn, spans):
@@ -152,7 +157,7 @@ def product(A, B, bm, bn, spans):
             for d in range(DEPTH):
                 coming = first + turn * DEPTH + d + 1 + DEPTH
                 if STAGES == 2:
-                    with ag.schedule(mfma=1, ds_read=1, ds_write=1, buffer_load=1):
+                    with ag.schedule(mfma=PACE, ds_read=PACE, ds_write=PACE, buffer_load=PACE):
                         a = [a0, *[read_a(ks, d % 2) for ks in range(1, FRAGS)]]
                         b = [b0, *[read_b(ks, d % 2) for ks in range(1, FRAGS)]]
                         write(ahead[d], (d + 1) % 2)
@@ -160,36 +165,36 @@ def product(A, B, bm, bn, spans):
                         for ks in range(FRAGS - 1):
                             multiply(a[ks], b[ks])
                     ag.barrier()  # this step has been read and the next one is there
-                    with ag.schedule(mfma=2, ds_read=1):
+                    with ag.schedule(mfma=2 * PACE, ds_read=PACE):
                         a0, b0 = read_a(0, (d + 1) % 2), read_b(0, (d + 1) % 2)
                         multiply(a[FRAGS - 1], b[FRAGS - 1])
                 elif INST == 32:
-                    with ag.schedule(mfma=2, ds_read=1):  # two matrix instructions hide one 16-byte read
+                    with ag.schedule(mfma=2 * PACE, ds_read=PACE):  # two matrix instructions hide one 16-byte read
                         a1, b1, a2 = read_a(1), read_b(1), read_a(2)
                         multiply(a0, b0)
-                    with ag.schedule(mfma=2, ds_read=1):
+                    with ag.schedule(mfma=2 * PACE, ds_read=PACE):
                         b2, a3, b3 = read_b(2), read_a(3), read_b(3)
                         multiply(a1, b1)
                     ag.barrier()  # this step has been read
-                    with ag.schedule(mfma=2, ds_write=1, buffer_load=1):
+                    with ag.schedule(mfma=2 * PACE, ds_write=PACE, buffer_load=PACE):
                         write(ahead[d])
                         ahead[d] = fetch(coming, end)
                         multiply(a2, b2)
                     ag.barrier()  # the next one is there
-                    with ag.schedule(mfma=2, ds_read=1):
+                    with ag.schedule(mfma=2 * PACE, ds_read=PACE):
                         a0, b0 = read_a(0), read_b(0)
                         multiply(a3, b3)
                 else:
-                    with ag.schedule(mfma=4, ds_read=1):  # 16x16x16 takes half the time of 32x32x8
+                    with ag.schedule(mfma=4 * PACE, ds_read=PACE):  # 16x16x16 takes half the time of 32x32x8
                         a1, b1 = read_a(1), read_b(1)
                         multiply(a0, b0)
                     ag.barrier()
-                    with ag.schedule(mfma=4, ds_write=1, buffer_load=1):
+                    with ag.schedule(mfma=4 * PACE, ds_write=PACE, buffer_load=PACE):
                         write(ahead[d])
                         ahead[d] = fetch(coming, end)
                         multiply(a1, b1, (0,))
                     ag.barrier()
-                    with ag.schedule(mfma=4, ds_read=1):
+                    with ag.schedule(mfma=4 * PACE, ds_read=PACE):
                         a0, b0 = read_a(0), read_b(0)
                         multiply(a1, b1, (1,))
         for d in range(DEPTH):
@@ -204,10 +209,22 @@ def product(A, B, bm, bn, spans):
                 ag.barrier()
                 a0, b0 = read_a(0, (d + 1) % STAGES), read_b(0, (d + 1) % STAGES)
 
+    def walk_plainly(first, steps, end):
+        """One step after the other, nothing ahead."""
+        for step in ag.range(steps):
+            write(fetch(first + step, end))
+            ag.barrier()
+            for ks in range(FRAGS):
+                multiply(read_a(ks), read_b(ks))
+            ag.barrier()
+
     for number, span in enumerate(spans):
         if number:
             ag.barrier()  # the span before has been read
-        walk(*span)
+        if DEPTH:
+            walk(*span)
+        else:
+            walk_plainly(*span)
     return acc
 
 

@@ -73,8 +73,12 @@ def choose_matmul(
     b_by_k: bool = False,
     bias: bool = False,
     activation: str = "none",
+    rows: Sequence[Mapping[str, Any]] | None = None,
 ) -> Choice:
-    """The kernel for C[m, n] = op(A) @ op(B); `a_by_k`: A is stored as [K, M], `b_by_k`: B as [K, N]."""
+    """The kernel for C[m, n] = op(A) @ op(B); `a_by_k`: A is stored as [K, M], `b_by_k`: B as [K, N].
+
+    rows   another table than the library's
+    """
     _known("matmul", dtype, MATMUL_TYPES)
     if activation not in ACTIVATIONS:
         raise Unsupported(f"there is no activation {activation!r}; there are {', '.join(ACTIVATIONS)}")
@@ -87,8 +91,9 @@ def choose_matmul(
                 f"{name} has {2 * count} bytes, kernels reach {LIMIT - 1}; split the product along M or N"
             )
     plain = not (a_by_k or b_by_k or bias or activation != "none")
-    rows = [row for row in table("matmul")["rows"] if plain or row["kernel"] != "matmul_direct"]
-    row = min(rows, key=lambda r: sum(abs(math.log2(r[x] / y)) for x, y in (("M", m), ("N", n), ("K", k))))
+    known = table("matmul")["rows"] if rows is None else rows
+    able = [row for row in known if plain or row["kernel"] != "matmul_direct"]
+    row = min(able, key=lambda r: sum(abs(math.log2(r[x] / y)) for x, y in (("M", m), ("N", n), ("K", k))))
     return matmul_with(row, m, n, k, dtype, a_by_k=a_by_k, b_by_k=b_by_k, bias=bias, activation=activation)
 
 

@@ -1,12 +1,7 @@
 """AITER's bf16 GEMM, D = A Bᵀ (+ bias): row-major A[M, K], B[N, K] in bf16, D in f32 or bf16.
 
-Arguments, 16 bytes each (csrc/py_itfs_cu/asm_gemm_a16w16.cu):
-
-    D, C (null), A, B, alpha, beta, strides in bytes of D, C, A, B (two each, the second 0), M, N, K, splitk,
-    is_out_b16, bias (bf16[N]), add_bias, semaphore (uint32 per tile)
-
-Grid (N / 64, ceil(M / tile), splits), 256 threads. Kernels named `splitk_clean` divide K over gridDim.z; the group
-with z = 0 clears D and opens the tile's semaphore, the others wait for it and all add their part with atomics, in
+Arguments and grid are those of `argus.bench.aiter_matmul`. Kernels named `splitk_clean` divide K over gridDim.z; the
+group with z = 0 clears D and opens the tile's semaphore, the others wait for it and all add their part with atomics, in
 bf16 when D is bf16.
 """
 
@@ -17,6 +12,7 @@ from functools import partial
 
 import numpy as np
 
+from argus.bench.aiter_matmul import FOLDER, NAME, THREADS, arguments, grid
 from bench.foreign.case import (
     BF16,
     BF16_NEAREST,
@@ -26,11 +22,9 @@ from bench.foreign.case import (
     Wide,
     judge,
     normal,
-    packed,
     summation_error,
 )
 
-TILE_N = 64
 STEP_K = 64
 
 
@@ -42,7 +36,6 @@ def case(
     a, b, added = normal(rng, m, k), normal(rng, n, k), normal(rng, n)
     d = np.zeros((m, n), np.float32 if wide else BF16)
     tile_m = int(tile.split("x")[0])
-    row_d, row = n * d.itemsize, 2 * k
     semaphore = np.zeros(1024, np.uint32) if splits > 1 else None
 
     def judged() -> Judgement:
@@ -55,14 +48,11 @@ def case(
             bound += BF16_NEAREST * (np.abs(reference) if splits == 1 else _partial_sums(x, y, splits))
         return judge(d, reference, bound)
 
-    args = packed(
-        *(d, None, a, b, 1.0, 0.0),
-        *(row_d, 0, row_d, 0, row, 0, row, 0),
-        *(m, n, k, splits, int(not wide), added if bias else None, int(bias), semaphore),
+    args = arguments(d, a, b, m, n, k, splits=splits, bias=added if bias else None, semaphore=semaphore)
+    path = f"{FOLDER}/{NAME.format(tile)}"
+    return Case(
+        "gemm_bf16", variant, path, f"{m}x{n}x{k}", grid(tile_m, m, n, splits), THREADS, args, judged, 2.0 * m * n * k
     )
-    path = f"bf16gemm/bf16gemm_fp32bf16_tn_{tile}.co"
-    grid = (-(-n // TILE_N), -(-m // tile_m), splits)
-    return Case("gemm_bf16", variant, path, f"{m}x{n}x{k}", grid, 256, args, judged, 2.0 * m * n * k)
 
 
 def _partial_sums(x: Wide, y: Wide, splits: int) -> Wide:

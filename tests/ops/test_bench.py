@@ -1,18 +1,32 @@
-"""`argus bench`: the table says what is simulated, published and not comparable; bad words are refused."""
+"""`argus bench`: tables say what is simulated, published and not comparable; times are kept; bad words are refused."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 import pytest
 
-from argus.bench.gemm import Row, published, table
+from argus.bench import aiter_matmul, kept, search
+from argus.bench.contestant import Contestant
+from argus.bench.gemm import Best, Row, published, summary, table
+from argus.bench.kept import Kept, Timed
 from argus.bench.memory import FAMILIES, chosen
 from argus.bench.triton_matmul import FULL, QUICK
 from argus.cli.main import main
+from argus.ops.choice import choose_matmul
+from argus.ops.choice import table as dispatch
 
 
 def row(triton_us: float | None, wins: float | None = None) -> Row:
     shape = (4096, 4096, 4096)
-    return Row(shape, 200.0, 1400.0, "matmul BM=256", triton_us, "256x256x64", wins, published(*shape), ())
+    others = {} if triton_us is None else {"Triton": Best(triton_us, "256x256x64", 48, ())}
+    shares = {} if wins is None else {"Triton": wins}
+    return Row(shape, Timed(200.0, 1400.0), "matmul BM=256", others, shares, published(*shape))
 
 
 def test_tflops_are_of_the_product_not_of_the_instructions() -> None:
@@ -34,14 +48,115 @@ def test_the_table_labels_its_columns() -> None:
     assert "published" in text
     assert "95 %" in text
     assert "613" in text
+    assert "48 tried" in text
     assert published(4096, 4096, 128) == {}
+
+
+def test_the_summary_names_the_worst_shape_and_counts_sure_wins_only() -> None:
+    assert "geometric mean 1.22, least 1.00 at" in summary([row(300.0), replace(row(200.0), shape=(1, 2, 3))])
+    assert "at 1 shapes" in summary([row(300.0, wins=0.9), row(300.0, wins=0.85)])
+    assert summary([row(None)]) == "no other was simulated"
 
 
 def test_configurations() -> None:
     assert len(set(FULL)) >= 40
     assert {config.warps for config in FULL} == {4, 8}
     assert {config.nonkdim for config in FULL} == {16, 32}
+    for varied in ("stages", "xcds", "buffer", "pingpong", "group", "bk"):
+        assert len({getattr(config, varied) for config in FULL}) > 1
     assert len(QUICK) < 5
+
+
+class Fixed:
+    """A contestant of one launch with a known time."""
+
+    def __init__(self) -> None:
+        self.made = 0
+
+    def __call__(self) -> Contestant:
+        self.made += 1
+        if self.made > 2:
+            raise ValueError("no third one\nsecond line")
+        return self  # type: ignore[return-value]
+
+    def launches(self) -> list[Any]:
+        class Sustained:
+            microseconds, clock_mhz = 7.5, 1500.0
+
+        class Launch:
+            sustained = Sustained()
+
+        return [Launch()]
+
+
+def test_times_are_kept_until_the_clock_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, make = Kept(tmp_path), Fixed()
+    assert store.time("x at 8", make, ValueError) == Timed(7.5, 1500.0)
+    assert store.time("x at 8", make, ValueError) == Timed(7.5, 1500.0)
+    assert make.made == 1
+    monkeypatch.setattr(kept, "clock_digest", lambda: "another clock")
+    assert store.time("x at 8", make, ValueError).us == 7.5
+    assert make.made == 2
+    assert store.time("y at 8", make, ValueError).why == "no third one"
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_objects_are_found_by_name(tmp_path: Path) -> None:
+    folder = tmp_path / "bf16gemm"
+    folder.mkdir()
+    for name in ("64x64_pf3_splitk", "128x64_bshuffle_splitk", "64x64_splitk_clean"):
+        (folder / f"bf16gemm_fp32bf16_tn_{name}.co").write_bytes(b"")
+    found = aiter_matmul.objects(tmp_path)
+    assert [(o.name, o.tile_m, o.shuffled) for o in found] == [
+        ("128x64_bshuffle_splitk", 128, True),
+        ("64x64_pf3_splitk", 64, False),
+    ]
+    with pytest.raises(aiter_matmul.AiterError, match="there are no bf16gemm"):
+        aiter_matmul.objects(tmp_path / "bf16gemm")
+
+
+def test_arguments_of_the_objects() -> None:
+    a, b, d = np.zeros((3, 64), np.uint16), np.zeros((128, 64), np.uint16), np.zeros((3, 128), np.float32)
+    args = aiter_matmul.arguments(d, a, b, 3, 128, 64, splits=2, bias=a)
+    assert [int(v) for v in args[6:19]] == [512, 0, 512, 0, 128, 0, 128, 0, 3, 128, 64, 2, 0]
+    assert int(args[20]) == 1
+    assert aiter_matmul.grid(64, 100, 128, 2) == (2, 2, 2)
+
+
+class Table(Kept):
+    """Times by the words of the choice, no execution."""
+
+    def __init__(self, times: Mapping[str, float]) -> None:
+        super().__init__(None)
+        self.times = times
+
+    def time(self, words: str, make: Any, refused: type[Exception]) -> Timed:
+        return next((Timed(us, 2100.0) for part, us in self.times.items() if part in words), Timed(100.0, 2100.0))
+
+
+def test_the_search_takes_the_fastest_and_one_for_other_layouts() -> None:
+    store = Table({"matmul_direct BM=64 BN=64 WK=2": 9.0, "matmul_direct DTYPE=bf16 BM=64 BN=64 WK=2": 9.0})
+    rows = list(search.rows([(1024, 1024, 1024)], store))
+    assert [r["kernel"] for r in rows] == ["matmul_direct", "matmul"]
+    assert rows[0]["us"] == 9.0
+    assert rows[0]["knobs"]["WK"] == 2
+
+
+def test_holding_a_shape_out_uses_the_other_rows() -> None:
+    rows = dispatch("matmul")["rows"]
+    shape = (rows[0]["M"], rows[0]["N"], rows[0]["K"])
+    others = [r for r in rows if (r["M"], r["N"], r["K"]) != shape]
+    chosen_without = choose_matmul(*shape, "bf16", rows=others)
+    found = search.regrets(rows, Table({f"{chosen_without.text()} at {shape}": 130.0}))
+    assert found[shape] == pytest.approx(1.3)
+
+
+def test_the_written_table_is_read_again(tmp_path: Path) -> None:
+    rows = [dict(r) for r in dispatch("matmul")["rows"]]
+    search.write(rows, tmp_path / "matmul.json")
+    read = json.loads((tmp_path / "matmul.json").read_text())
+    assert read["rows"] == rows
+    assert "model" in read["clock"]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -61,7 +176,8 @@ def test_every_family_has_a_kernel_and_counts_its_bytes(family: str) -> None:
         (["bench", "gemm", "--shape", "M=4,N=4"], "gemm needs K"),
         (["bench", "gemm", "--shape", "M=x,N=4,K=4"], "whole number"),
         (["bench", "gemm", "--clocks", "-1"], "--clocks takes 0 or more"),
-        (["bench", "softmax", "--shape", "M=4,N=1000000"], "the longest are 65536"),
+        (["bench", "gemm", "--write"], "--write goes with --search"),
+        (["bench", "add", "--ablate"], "--ablate is for gemm, softmax"),
     ],
 )
 def test_mistakes_end_in_a_sentence(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

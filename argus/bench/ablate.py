@@ -1,0 +1,79 @@
+"""The chosen kernel with one idea taken away at a time: us at the sustained clock, or why it cannot be built.
+
+    list(gemm_ablations(4096, 4096, 4096))      -> [("as chosen", 204.0), ("swizzle off", 409.7), ...]
+    list(row_ablations("softmax", 16384, 4096))
+
+A change that the kernel's file does not have, or that changes nothing, is left out. Two changes need registers that
+four waves do not have; they stand beside the same kernel with eight waves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from argus.bench.contestant import from_choice
+from argus.compile.errors import CompileError
+from argus.ir.kernel import KnobValue
+from argus.lang.errors import ProgramError
+from argus.ops.choice import BYTES, Choice, choose_matmul, choose_rows, table
+from argus.ops.launch import Unproved
+
+EIGHT = {"WM": 2, "WN": 4}
+GEMM: Mapping[str, Mapping[str, Any]] = {
+    "swizzle off": {"SWIZZLE": False},
+    "memory and matrix instructions not interleaved": {"INTERLEAVE": False},
+    "XCD map off": {"XM": 0, "GROUP": 1},
+    "XCD map along N only": {"XM": 1},
+    "starts staggered over the XCDs": {"STAGGER": 2},
+    "256 x 128 tiles": {"BM": 256, "BN": 128},
+    "8 waves": EIGHT,
+    "8 waves, nothing fetched ahead": {**EIGHT, "DEPTH": 0},
+    "8 waves, 16x16x16 instead of 32x32x8": {"WM": 4, "WN": 2, "INST": 16},
+}
+DIRECT: Mapping[str, Mapping[str, Any]] = {
+    "XCD map off": {"XM": 0},
+    "one k-step ahead": {"DEPTH": 1},
+    "32x32x8 instead of 16x16x16": {"INST": 32},
+    "waves not kept together": {"TOGETHER": False},
+    "four groups of one wave": {"WK": 4, "WM": 1, "WN": 1, "TOGETHER": False},
+}
+
+
+def gemm_ablations(m: int, n: int, k: int) -> Iterator[tuple[str, float | str]]:
+    choice = choose_matmul(m, n, k, "bf16")
+    changes = DIRECT if choice.kernel == "matmul_direct" else GEMM
+    yield from _timed(choice, changes, {"M": m, "N": n, "K": k})
+    if choice.kernel == "matmul_direct":
+        staged = choose_matmul(m, n, k, "bf16", rows=[r for r in table("matmul")["rows"] if r["kernel"] == "matmul"])
+        yield "operands through LDS", _time(staged, {"M": m, "N": n, "K": k})
+
+
+def row_ablations(family: str, m: int, n: int, dtype: str = "bf16") -> Iterator[tuple[str, float | str]]:
+    choice = choose_rows(family, n, dtype, "sum")
+    waves, chunks = int(choice.knobs["WAVES"]), int(choice.knobs["CHUNKS"])
+    changes: dict[str, Mapping[str, KnobValue]] = {
+        "4 bytes per access instead of 16": {"WIDTH": max(4, BYTES[dtype])},
+        "row held by four times as many waves": {"WAVES": 4 * waves, "CHUNKS": max(1, chunks // 4)},
+        "row held by twice as many waves": {"WAVES": 2 * waves, "CHUNKS": max(1, chunks // 2)},
+    }
+    yield from _timed(choice, changes, {"M": m, "N": n})
+    walked = Choice(choice.file, f"{choice.kernel}_long", {**choice.knobs, "CHUNKS": 1})
+    yield "row walked twice instead of held in registers", _time(walked, {"M": m, "N": n})
+
+
+def _timed(
+    choice: Choice, changes: Mapping[str, Mapping[str, Any]], sizes: Mapping[str, int]
+) -> Iterator[tuple[str, float | str]]:
+    yield f"as chosen: {choice.text()}", _time(choice, sizes)
+    for name, change in changes.items():
+        knobs = {**choice.knobs, **change}
+        if knobs != dict(choice.knobs):
+            yield name, _time(Choice(choice.file, choice.kernel, knobs), sizes)
+
+
+def _time(choice: Choice, sizes: Mapping[str, int]) -> float | str:
+    try:
+        return from_choice(choice.kernel, choice, sizes, proved=False).microseconds()
+    except (CompileError, ProgramError, Unproved) as error:
+        return str(error).splitlines()[0]

@@ -1,0 +1,155 @@
+"""The dispatch table of matrix products, searched on the clock, and what it is worth at shapes it does not hold.
+
+    best = searched((2048, 2048, 2048), kept)      -> [Found(Choice(...), us), ...], fastest first
+    rows(SHAPES, kept)                             -> the rows of argus/kernels/matmul.json
+    regrets(rows, kept)                            -> {shape: time of the row chosen without that shape / best time}
+
+`CANDIDATES` are the tiles and pipelines the library knows; those whose tile is much larger than the product are left
+out. A row of the table says shape, kernel, knobs and time. The fastest kernel has a row; if it is `matmul_direct`,
+which has one layout and no bias, the fastest of the others has a row too. `regrets` holds one shape out at a time: its
+own rows are removed, the dispatcher chooses by the others, and the time of that choice is divided by the best.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from argus.bench.contestant import Contestant, from_choice
+from argus.bench.kept import Kept, Timed
+from argus.clock import LABEL
+from argus.compile.errors import CompileError
+from argus.lang.errors import ProgramError
+from argus.ops.choice import KERNELS, Choice, choose_matmul, matmul_with
+from argus.ops.launch import Unproved
+
+Shape = tuple[int, int, int]
+RULE = "nearest row in log2 of M, N and K; rows of kernels that cannot do what is asked are left out"
+SQUARES = (1024, 2048, 4096, 8192, 16384)
+FEW = (16, 64, 128)
+WEIGHTS = ((8192, 8192), (10240, 8192), (28672, 8192), (8192, 28672), (7168, 2048), (2048, 7168))
+"""N, K of Llama-70B (8192, 10240, 28672) and DeepSeek (7168, 2048)."""
+SHAPES: tuple[Shape, ...] = (*((s, s, s) for s in SQUARES), *((m, n, k) for n, k in WEIGHTS for m in FEW))
+
+
+class Refused(Exception):
+    """A candidate that is not legal, does not fit the registers or is not proved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A candidate at a shape: us, or why it cannot be built."""
+
+    row: Mapping[str, Any]
+    choice: Choice
+    us: float
+    why: str
+
+
+def _direct(bm: int, bn: int, wk: int, wm: int, wn: int, together: bool, xm: int, depth: int = 2) -> dict[str, Any]:
+    knobs = {
+        "BM": bm, "BN": bn, "WK": wk, "WM": wm, "WN": wn, "INST": 16, "DEPTH": depth, "TOGETHER": together, "XM": xm,
+    }  # fmt: skip
+    return {"kernel": "matmul_direct", "knobs": knobs}
+
+
+def _staged(bm: int, bn: int, inst: int, depth: int, stages: int, xm: int, group: int = 1) -> dict[str, Any]:
+    knobs = {
+        "BM": bm, "BN": bn, "WM": 2, "WN": 2, "INST": inst, "DEPTH": depth, "STAGES": stages, "XM": xm, "GROUP": group,
+    }  # fmt: skip
+    return {"kernel": "matmul", "knobs": knobs}
+
+
+def _split(row: Mapping[str, Any], splits: int) -> dict[str, Any]:
+    return {"kernel": "split", "knobs": {**row["knobs"], "XM": 0, "GROUP": 1, "SPLITS": splits}}
+
+
+_SMALL, _MIDDLE = _staged(64, 64, 16, 4, 2, 2), _staged(128, 128, 32, 2, 1, 4)
+CANDIDATES: tuple[Mapping[str, Any], ...] = (
+    *(_direct(bm, 64, 4, 1, 1, False, 0) for bm in (16, 32, 64)),
+    _direct(16, 32, 4, 1, 1, False, 0, depth=4),
+    _direct(64, 64, 2, 2, 1, False, 2),
+    _direct(64, 64, 2, 2, 1, False, 0),
+    _direct(128, 64, 2, 2, 1, False, 2),
+    _direct(128, 128, 1, 2, 2, True, 2),
+    _direct(128, 128, 1, 2, 2, True, 0),
+    _SMALL,
+    _MIDDLE,
+    _staged(256, 128, 32, 1, 1, 2),
+    _staged(256, 256, 32, 1, 1, 2),
+    _staged(256, 256, 32, 1, 1, 2, group=2),
+    _split(_SMALL, 4),
+    _split(_MIDDLE, 4),
+    _split(_MIDDLE, 8),
+)
+
+
+def _sensible(row: Mapping[str, Any], shape: Shape) -> bool:
+    """No tile of which more than half lies outside, unless there is no smaller one; no division of a full grid's K."""
+    m, n, _ = shape
+    bm, bn = int(row["knobs"]["BM"]), int(row["knobs"]["BN"])
+    if bm > max(16, 2 * m - 1) or bn > max(64, n):
+        return False
+    tiles = -(-m // bm) * -(-n // bn)
+    return tiles <= 304 if row["kernel"] == "split" else tiles >= 24 or row["kernel"] == "matmul_direct"
+
+
+def searched(shape: Shape, kept: Kept, candidates: Sequence[Mapping[str, Any]] = CANDIDATES) -> list[Found]:
+    """Every sensible candidate at this shape, the fastest first, those that cannot be built last."""
+    choices: dict[str, tuple[Mapping[str, Any], Choice]] = {}
+    for row in candidates:
+        if _sensible(row, shape):
+            choice = matmul_with(row, *shape, "bf16")
+            choices.setdefault(choice.text(), (row, choice))
+    timed = [(row, choice, _timed(choice, shape, kept)) for row, choice in choices.values()]
+    found = [Found(row, choice, time.us, time.why) for row, choice, time in timed]
+    return sorted(found, key=lambda f: (bool(f.why), f.us))
+
+
+def _timed(choice: Choice, shape: Shape, kept: Kept) -> Timed:
+    return kept.time(f"{choice.text()} at {shape} of {_source(choice)}", lambda: _made(choice, shape), Refused)
+
+
+def _source(choice: Choice) -> str:
+    text = choice.path.read_text(encoding="utf-8")
+    return text if choice.then is None else text + choice.then.path.read_text(encoding="utf-8")
+
+
+def _made(choice: Choice, shape: Shape) -> Contestant:
+    try:
+        return from_choice("candidate", choice, dict(zip("MNK", shape, strict=True)))
+    except (CompileError, ProgramError, Unproved) as error:
+        raise Refused(str(error)) from error
+
+
+def rows(shapes: Sequence[Shape], kept: Kept) -> Iterator[dict[str, Any]]:
+    """Rows of the dispatch table for these shapes."""
+    for shape in shapes:
+        good = [f for f in searched(shape, kept) if not f.why]
+        chosen = good[:1] + [f for f in good[1:] if f.row["kernel"] != "matmul_direct"][:1]
+        if good and good[0].row["kernel"] != "matmul_direct":
+            chosen = good[:1]
+        for found in chosen:
+            sizes = dict(zip("MNK", shape, strict=True))
+            yield {**sizes, "kernel": found.row["kernel"], "knobs": found.row["knobs"], "us": round(found.us, 2)}
+
+
+def regrets(table: Sequence[Mapping[str, Any]], kept: Kept) -> dict[Shape, float]:
+    """For each shape of the table: the time of what is chosen without its rows, to the best of the search."""
+    found = {}
+    for shape in dict.fromkeys((row["M"], row["N"], row["K"]) for row in table):
+        others = [row for row in table if (row["M"], row["N"], row["K"]) != shape]
+        choice = choose_matmul(*shape, "bf16", rows=others)
+        us = _timed(choice, shape, kept).us
+        found[shape] = us / min(us, *(f.us for f in searched(shape, kept) if not f.why))
+    return found
+
+
+def write(table: Sequence[Mapping[str, Any]], path: Path = KERNELS / "matmul.json") -> None:
+    """The table with its rule and the clock it was searched on."""
+    lines = ",\n".join(f"  {json.dumps(row)}" for row in table)
+    head = f' "rule": {json.dumps(RULE)},\n "clock": {json.dumps(LABEL)},\n "family": "bf16 or f16, C = A @ B.T",\n'
+    path.write_text(f'{{\n{head} "rows": [\n{lines}\n ]\n}}\n', encoding="utf-8")

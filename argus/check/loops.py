@@ -247,7 +247,7 @@ def _round(flow: Flow, shape: Shape, head: State, only: frozenset[int] | None = 
         flow.memory.tags = flow.prune(flow.memory.tags)
         whole = flow.only
         if only is not None:
-            for v in shape.op.yields:
+            for v in set(shape.op.yields) - set(shape.op.args):
                 flow.values.pop(v, None)
             flow.only = only if whole is None else whole & only
         flow.walk(shape.op.body)

@@ -13,7 +13,7 @@ from argus.check import Report, check
 from argus.lang import read
 
 KERNELS = Path(__file__).parent / "kernels"
-RIGHT = ["blockscale", "gathered", "combine", "quantise"]
+RIGHT = ["blockscale", "gathered", "combine", "quantise", "handed_on"]
 
 WRONG = {
     "blockscale": {
@@ -50,6 +50,12 @@ WRONG = {
         "rows of the first token": ("slot[t, s].load", "slot[0, s].load"),
         "not weighted": ("to(f32), w, total", "to(f32), 1.0, total"),
         "rows by their number": ("Y[row, 512 * bn]", "Y[s, 512 * bn]"),
+    },
+    "handed_on": {
+        "the first row twice": ("now = x[0,", "now = x[1,"),
+        "one row too far ahead": ("x[j + 2, b", "x[j + 3, b"),
+        "not handed on": ("        now = ahead\n", ""),
+        "the last row is lost": ("ag.range(M)", "ag.range(M - 1)"),
     },
     "quantise": {
         "the first result is wrong": ("largest * (1.0 / 240.0)", "largest * (1.0 / 448.0)"),

@@ -19,7 +19,7 @@ def handed_on(x: ag.In["M N", f32], z: ag.Out["N", f32]):
     ahead = x[1, b * 64].load(ROW, width=4)
     twice = now + now
     for j in ag.range(M):
-        total = total + 0.25 * twice + 0.5 * now
+        total = total + (0.25 * twice + 0.5 * now)
         twice = ahead + ahead
         now = ahead
         ahead = x[j + 2, b * 64].load(ROW, width=4, guard=j + 2 < M)

@@ -144,7 +144,8 @@ NEEDS = f"K >= 1 and K % {128 * S} == 0 and Kb == K // 128 and Kc == K // 16"
     threads=THREADS,
     waves=WAVES,
     requires=f"M >= 1 and N >= 1 and N % 128 == 0 and {NEEDS} and Nb == N // 128 and Nt == N // 32",
-    computes="C[m, n] = sum(A[m, k] * sa[m, k // 128] * B[n // 32, k // 16, n % 32, k % 16] * sb[n // 128, k // 128], k)",
+    computes="C[m, n] = sum(A[m, k] * sa[m, k // 128] * B[n // 32, k // 16, n % 32, k % 16] * "
+    "sb[n // 128, k // 128], k)",
     example=dict(M=128, N=256, K=512, Kb=4, Nb=2, Nt=8, Kc=32),
     policy=dict(waves_per_simd=ROOM, agpr="operands"),
 )
@@ -237,7 +238,7 @@ def moe_gate_up(
 @ag.kernel(
     threads=THREADS,
     waves=WAVES,
-    requires=f"N >= 1 and N % 128 == 0 and {NEEDS} and Nb == N // 128 and Nt == N // 32 and {ROWS}",
+    requires=f"N >= 1 and N % {max(128, BN)} == 0 and {NEEDS} and Nb == N // 128 and Nt == N // 32 and {ROWS}",
     computes=f"Y[r, n] = sum(Q[r, k] * sq[r, k // 128] * {weight('', 'n')}, k)",
     example=dict(R=2 * BM, P=2, K=512, Kb=4, E=3, N=256, Nb=2, Nt=8, Kc=32),
     policy=dict(waves_per_simd=ROOM, agpr="operands"),

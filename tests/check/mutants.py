@@ -98,8 +98,8 @@ def mutants(kernel: Kernel) -> Iterator[Mutant]:
 
 
 def spread(made: Iterable[Mutant], total: int) -> list[Mutant]:
-    """About `total` mutants, of every family as many as of the others where there are enough, evenly spread over the
-    program, in their order."""
+    """`total` mutants, of every family as many as of the others where there are enough, evenly spread over the program,
+    in their order."""
     families: dict[str, list[tuple[int, Mutant]]] = {}
     for n, mutant in enumerate(made):
         families.setdefault(mutant.kind, []).append((n, mutant))
@@ -110,7 +110,9 @@ def spread(made: Iterable[Mutant], total: int) -> list[Mutant]:
     for family in families.values():
         count = min(each, len(family))
         chosen += [family[i * len(family) // count] for i in range(count)]
-    return [mutant for _, mutant in sorted(chosen, key=lambda pair: pair[0])]
+    order = [mutant for _, mutant in sorted(chosen, key=lambda pair: pair[0])]
+    total = min(total, len(order))
+    return [order[i * len(order) // total] for i in range(total)]
 
 
 def _accesses(kernel: Kernel, access: Access, loops: list[ops.For]) -> Iterator[tuple[str, str, Access]]:

@@ -13,7 +13,7 @@ or `checking` (`argus.ops.launch`). What no kernel computes raises `Unsupported`
 
 from __future__ import annotations
 
-from argus.ops.attention import attention
+from argus.ops.attention import attention, attention_lengths
 from argus.ops.choice import Choice, Unsupported, choose_matmul, choose_rows
 from argus.ops.fp8 import arranged, fp8_matmul, quantise
 from argus.ops.launch import Unproved
@@ -28,6 +28,7 @@ __all__ = [
     "add",
     "arranged",
     "attention",
+    "attention_lengths",
     "choose_matmul",
     "choose_rows",
     "fp8_matmul",

@@ -1,17 +1,27 @@
-"""`attention(q, k, v)`: softmax(scale q kᵀ) v for bf16, causal or full, query heads that share key heads."""
+"""`attention(q, k, v)`: softmax(scale q kᵀ) v for bf16, causal or full, query heads that share key heads.
+
+`attention_lengths(q, k, v, starts_q, starts_k)` does it for sequences of different lengths, packed one behind the other
+as [tokens, heads, D]; `starts` are their first tokens and the end (`cu_seqlens`). Which tile of which sequence a
+workgroup takes is decided here, the longest first, so the starts must be known on the host.
+"""
 
 from __future__ import annotations
 
 import math
+from importlib import import_module
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from argus.ir.kernel import KnobValue
-from argus.ops.arrays import blank_like, element, given, shape
+from argus.ops.arrays import blank_like, element, given, is_tensor, on_host, shape
 from argus.ops.choice import Choice, Unsupported
 from argus.ops.launch import run
 
 HEADS = (64, 128)
 ROWS, KEYS = 256, 128  # what the kernel without conditions on rows takes in whole
+Starts = npt.NDArray[np.int32]
 
 
 def choose_attention(sq: int, sk: int, d: int, dtype: str, causal: bool) -> Choice:
@@ -53,3 +63,74 @@ def attention(
     scalars = {"scale": 1 / math.sqrt(d) if scale is None else scale}
     run(choice, arrays, {"Z": z, "G": g, "Sq": sq, "Sk": sk}, scalars, device)
     return o, lse
+
+
+def attention_lengths(
+    q: Any,
+    k: Any,
+    v: Any,
+    starts_q: npt.ArrayLike,
+    starts_k: npt.ArrayLike,
+    *,
+    causal: bool = False,
+    scale: float | None = None,
+    device: str = "auto",
+) -> tuple[Any, Any]:
+    """(o, lse) of q [tokens, H, D] and k, v [tokens, HK, D]; lse is [H, tokens]. Sequence b has the queries from
+    starts_q[b] to starts_q[b + 1] - 1 and the keys from starts_k[b] to starts_k[b + 1] - 1."""
+    if len(shape(q)) != 3 or len(shape(k)) != 3 or shape(k) != shape(v):
+        raise Unsupported(
+            f"attention_lengths takes q [tokens, H, D] and k, v [tokens, HK, D], not {list(shape(q))}, "
+            f"{list(shape(k))} and {list(shape(v))}"
+        )
+    (tq, h, d), (tk, hk, dk) = shape(q), shape(k)
+    if d != dk or hk < 1 or h % hk:
+        raise Unsupported(f"q {list(shape(q))} and k {list(shape(k))} disagree: D is equal, HK divides H")
+    dtype = element(q, "q")
+    if element(k, "k") != dtype or element(v, "v") != dtype:
+        raise Unsupported("q, k and v have one element type")
+    first_q, first_k = checked_starts("starts_q", starts_q, tq), checked_starts("starts_k", starts_k, tk)
+    if len(first_q) != len(first_k):
+        raise Unsupported(f"{len(first_q) - 1} sequences of queries, {len(first_k) - 1} of keys")
+    plain = choose_attention(1, 1, d, dtype, causal)
+    knobs: dict[str, KnobValue] = {"D": d, "causal": causal, "BC": 32 if d == 128 else 64}
+    choice = Choice(plain.file, "attention_lengths", knobs)
+    o, lse = blank_like(q, (tq, h, d), dtype), blank_like(q, (h, tq), "f32")
+    work = tiles_of(first_q, first_k, causal)
+    if not len(work):
+        return o, lse
+    numbers = {"StartQ": first_q, "StartK": first_k, "Tiles": work}
+    arrays = {
+        **{name: given(value, name.lower()) for name, value in (("Q", q), ("K", k), ("V", v), ("O", o), ("L", lse))},
+        **{name: _beside(q, value) for name, value in numbers.items()},
+    }
+    sizes = {"Tq": tq, "H": h, "Tk": tk, "HK": hk, "B1": len(first_q), "W": len(work)}
+    run(choice, arrays, sizes, {"scale": 1 / math.sqrt(d) if scale is None else scale}, device)
+    return o, lse
+
+
+def _beside(q: Any, numbers: npt.NDArray[np.int32]) -> Any:
+    """The numbers where q is: on the GPU for tensors there."""
+    if not is_tensor(q) or on_host(q):
+        return numbers
+    return import_module("torch").from_numpy(numbers).to(q.device)
+
+
+def checked_starts(name: str, starts: npt.ArrayLike, tokens: int) -> Starts:
+    """Starts that divide the tokens into sequences; what the kernel assumes of them."""
+    found: Starts = np.ascontiguousarray(starts, np.int32)
+    if found.ndim != 1 or len(found) < 2 or found[0] != 0 or found[-1] != tokens or (np.diff(found) < 0).any():
+        raise Unsupported(
+            f"{name} begins with 0, never falls and ends with the {tokens} tokens; it is {found.tolist()}"
+        )
+    return found
+
+
+def tiles_of(first_q: Starts, first_k: Starts, causal: bool) -> npt.NDArray[np.int32]:
+    """(sequence, tile of 256 queries) for every workgroup, those that see most keys first."""
+    rows: list[tuple[int, int, int]] = []
+    for b, (queries, keys) in enumerate(zip(np.diff(first_q), np.diff(first_k), strict=True)):
+        for tile in range(-(-int(queries) // ROWS)):
+            seen = min(max(ROWS * (tile + 1) + int(keys) - int(queries), 0), int(keys)) if causal else int(keys)
+            rows.append((-seen, b, tile))
+    return np.array([row[1:] for row in sorted(rows)], np.int32).reshape(-1, 2)

@@ -1,0 +1,105 @@
+"""Attention of sequences of different lengths, packed one behind the other, against float64 sequence by sequence."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from argus import machine
+from argus.compile import Compiled, compile_kernel
+from argus.device.guards import launch_grid
+from argus.ir.kernel import Kernel
+from argus.lang import read
+from argus.ops.attention import tiles_of
+from tests.kernels.test_attention import KERNEL, Problem
+
+
+@cache
+def made(d: int, causal: bool) -> tuple[Kernel, Compiled]:
+    kernel = read(
+        str(KERNEL), settings={"D": d, "BC": 32 if d == 128 else 64, "causal": causal}, kernel="attention_lengths"
+    )
+    return kernel, compile_kernel(kernel)
+
+
+def packed(parts: list[np.ndarray], d: int, heads: int) -> np.ndarray:
+    """[heads, S, D] of each sequence as [tokens, heads, D]."""
+    return np.ascontiguousarray(
+        np.concatenate([np.zeros((0, heads, d), parts[0].dtype), *(p.swapaxes(0, 1) for p in parts)])
+    )
+
+
+def run(problems: list[Problem], checked: bool = False, d: int = 128, spoil: bool = False) -> None:
+    """One launch of all sequences; each is judged by itself."""
+    causal = problems[0].causal
+    kernel, compiled = made(d, causal)
+    heads, shared = problems[0].q.shape[1], problems[0].q.shape[0]
+    q = packed([p.q.reshape(-1, *p.q.shape[2:]) for p in problems], d, heads * shared)
+    k, v = (packed([getattr(p, name) for p in problems], d, shared) for name in "kv")
+    starts = [np.cumsum([0, *(getattr(p, name).shape[-2] for p in problems)]).astype(np.int32) for name in "qk"]
+    if spoil:
+        k[starts[1][1] : starts[1][2]] = np.nan
+        v[starts[1][1] : starts[1][2]] = np.nan
+    work = tiles_of(starts[0], starts[1], causal)
+    out, lse = np.full(q.shape, 7, ml_dtypes.bfloat16), np.full((q.shape[1], q.shape[0]), 7, np.float32)
+    sizes = {"Tq": len(q), "H": q.shape[1], "Tk": len(k), "HK": shared, "B1": len(starts[0]), "W": len(work)}
+    result = machine.load(compiled.object).kernel(kernel.name)(
+        launch_grid(kernel, sizes), (kernel.threads,), q, k, v, out, lse, *starts, work,
+        np.float32(problems[0].scale), *(np.int32(sizes[s.name]) for s in kernel.shapes),
+        executor="interp" if checked else "jit", options=machine.Options(checks="all" if checked else ()),
+    )  # fmt: skip
+    assert not result.reports, result.reports[0]
+    for n, problem in enumerate(problems):
+        rows = slice(starts[0][n], starts[0][n + 1])
+        shape = problem.q.shape
+        o = out[rows].astype(np.float64).swapaxes(0, 1).reshape(shape)
+        if spoil and n == 1:
+            assert np.isnan(o).all()
+            continue
+        problem.judge(o, lse[:, rows].astype(np.float64).reshape(shape[:-1]))
+
+
+def sequences(
+    lengths: list[tuple[int, int]], causal: bool, d: int = 128, heads: int = 2, shared: int = 1
+) -> list[Problem]:
+    return [Problem.random(shared, heads, sq, sk, d, causal) for sq, sk in lengths]
+
+
+def test_checked_by_the_interpreter() -> None:
+    run(sequences([(70, 70), (1, 33), (300, 90)], True, heads=1), checked=True)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_twenty_random_lengths(causal: bool) -> None:
+    """Lengths drawn at random; a prefill, single tokens, more keys than queries and the reverse, no keys at all."""
+    dice = np.random.default_rng(7)
+    lengths = [(int(dice.integers(1, 700)), int(dice.integers(1, 700))) for _ in range(16)]
+    run(sequences([*lengths, (1, 700), (257, 256), (64, 1), (128, 128)], causal))
+
+
+def test_shared_key_heads_and_head_dimension_64() -> None:
+    run(sequences([(40, 300), (500, 500), (3, 2)], True, d=64, heads=2, shared=3), d=64)
+
+
+def test_nothing_of_the_next_sequence_is_read_as_data() -> None:
+    run(sequences([(70, 90), (50, 60), (33, 33)], True), spoil=True)
+
+
+@pytest.mark.parametrize("q", [[0, 5, 3], [1, 4], [0]])
+def test_starts_that_are_none_are_refused(q: list[int]) -> None:
+    from argus.ops.attention import checked_starts
+    from argus.ops.choice import Unsupported
+
+    with pytest.raises(Unsupported):
+        checked_starts("starts_q", np.array(q, np.int32), 4)
+
+
+def test_tiles_start_with_the_longest() -> None:
+    starts: Any = np.array([0, 300, 300, 1000], np.int32)
+    work = tiles_of(starts, starts, True)
+    assert sorted(map(tuple, work.tolist())) == [(0, 0), (0, 1), (2, 0), (2, 1), (2, 2)]
+    assert work[0].tolist() == [2, 2]

@@ -123,8 +123,8 @@ class _Reader:
                 if self.whole and any(extreme(atom) for atom in terms.inside(exponent)):
                     return terms.apply("exp2", (exponent,))
                 return terms.exp2(exponent)
-            case "log" | "log2":
-                return terms.scaled(terms.log2(args[0]), 1 / LOG2E if name == "log" else 1.0)
+            case "log2":
+                return terms.log2(args[0])
             case "sqrt" | "rsqrt":
                 return terms.power(args[0], 1 if name == "sqrt" else -1)
             case "maximum" | "minimum":

@@ -173,7 +173,7 @@ def _arrived(terms: Terms, op: Reduction, term: int) -> tuple[int | None, int | 
     else:
         atom = terms.as_atom(term)
         parts = list(atom.args) if isinstance(atom, Apply) and atom.fn == op else [term]
-    marked = [p for p in parts if any(isinstance(a, Carried) and a.counter is None for a in terms.inside(p))]
+    marked = [p for p in parts if _is_mark(terms, p)]
     if not marked:
         return None, term
     others = [p for p in parts if p not in marked]
@@ -181,6 +181,12 @@ def _arrived(terms: Terms, op: Reduction, term: int) -> tuple[int | None, int | 
         both = [reduce(terms.add, side) if side else None for side in (marked, others)]
         return both[0], both[1]
     return terms.extreme(op, marked), terms.extreme(op, others) if others else None
+
+
+def _is_mark(terms: Terms, term: int) -> bool:
+    """What arrived in a slot is a factor. In an exponent it is a maximum that scales what is reduced."""
+    factors = [terms.atoms[n] for mono, _ in terms[term] for n, _ in mono[0]] if term else []
+    return any(isinstance(a, Carried) and a.counter is None for a in factors)
 
 
 def _absorbed(tables: Tables, axis: int, term: int, items: Taken) -> int | None:

@@ -25,7 +25,7 @@ def rows() -> list[tuple[str, str, dict[str, Any]]]:
         file = "matmul_direct" if row["kernel"] == "matmul_direct" else "matmul"
         found.append((file, row["kernel"], row["knobs"]))
     for knobs in json.loads((KERNELS / "rows.json").read_text())["rows"]:
-        found += [(name, name, knobs) for name in ROW_KERNELS]
+        found += [(name, name, {**knobs, "EXACT": exact}) for name in ROW_KERNELS for exact in (False, True)]
     return [row for number, row in enumerate(found) if row not in found[:number]]
 
 

@@ -12,6 +12,7 @@ from argus import bf16, f16, f32
 DTYPE = ag.knob("bf16", legal=("f32", "bf16", "f16"), why="element type of X and Y")
 WAVES = ag.knob(1, legal=(1, 2, 4, 8, 16), why="waves that share a row")
 CHUNKS = ag.knob(2, legal=(1, 2, 3, 4, 6, 8), why="16-byte accesses of a thread per row")
+EXACT = ag.knob(False, legal=(False, True), why="rows fill the registers exactly: nothing to mask")
 WIDTH = ag.knob(16, legal=(2, 4, 8, 16), why="bytes per access; rows must be multiples of it")
 
 T = {"f32": f32, "bf16": bf16, "f16": f16}[DTYPE]
@@ -27,6 +28,7 @@ ROW = (
     if WAVES == 1
     else ag.Owner(t=LANES, p=CHUNKS, e=E, n=f"p*{LANES * E} + t*{E} + e")
 )
+LENGTH = f"N == {SPAN}" if EXACT else f"N >= 1 and N <= {SPAN} and N % {WIDTH // SIZE} == 0"
 PARTS = ag.Layout(w=(WAVES, 4))
 EACH = ag.Owner(t=LANES, i=WAVES, w="i")
 
@@ -48,18 +50,21 @@ MEANS = f"Y[m, n] = (X[m, n] - {MEAN}) * rsqrt({VARIANCE} + eps) * W[n] + B[n]"
 
 @ag.kernel(
     threads=LANES * ROWS,
-    requires=f"M >= 1 and N >= 1 and N <= {SPAN} and N % {WIDTH // SIZE} == 0",
+    requires=f"M >= 1 and {LENGTH}",
     computes=MEANS,
-    example=dict(M=6, N=200),
+    example=dict(M=6, N=SPAN if EXACT else 200),
 )
 def layernorm(X: ag.In["M N", T], W: ag.In["N", T], B: ag.In["N", T], Y: ag.Out["M N", T], eps: f32):
     row = ROWS * ag.grid(ag.cdiv(M, ROWS)) + ag.wave() if WAVES == 1 else ag.grid(M)
-    w = W.load(ROW, width=WIDTH, guard="shape").to(f32)
-    b = B.load(ROW, width=WIDTH, guard="shape").to(f32)
-    x = X[row].load(ROW, width=WIDTH, guard="shape").to(f32)
-    off = ag.where(x.n < N, x - total(x) / f32(N), 0.0)
+    inside = row < M if EXACT else "shape"
+    known = True if EXACT else "shape"
+    w = W.load(ROW, width=WIDTH, guard=known)
+    b = B.load(ROW, width=WIDTH, guard=known)
+    x = X[row].load(ROW, width=WIDTH, guard=inside).to(f32)
+    off = x - total(x) / f32(N)
+    off = off if EXACT else ag.where(x.n < N, off, 0.0)
     scale = ag.rsqrt(total(off * off) / f32(N) + eps)
-    Y[row].store((off * scale * w + b).to(T), width=WIDTH, guard="shape")
+    Y[row].store((off * scale * w.to(f32) + b.to(f32)).to(T), width=WIDTH, guard=inside)
 
 
 @ag.kernel(

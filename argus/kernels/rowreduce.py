@@ -11,6 +11,7 @@ from argus import bf16, f16, f32, inf
 DTYPE = ag.knob("bf16", legal=("f32", "bf16", "f16"), why="element type of X and Y")
 WAVES = ag.knob(1, legal=(1, 2, 4, 8, 16), why="waves that share a row")
 CHUNKS = ag.knob(2, legal=(1, 2, 3, 4, 6, 8), why="16-byte accesses of a thread per row")
+EXACT = ag.knob(False, legal=(False, True), why="rows fill the registers exactly: nothing to mask")
 WIDTH = ag.knob(16, legal=(2, 4, 8, 16), why="bytes per access; rows must be multiples of it")
 OP = ag.knob("sum", legal=("sum", "mean", "max"), why="what is taken of a row")
 
@@ -27,6 +28,7 @@ ROW = (
     if WAVES == 1
     else ag.Owner(t=LANES, p=CHUNKS, e=E, n=f"p*{LANES * E} + t*{E} + e")
 )
+LENGTH = f"N == {SPAN}" if EXACT else f"N >= 1 and N <= {SPAN} and N % {WIDTH // SIZE} == 0"
 PARTS = ag.Layout(w=(WAVES, 4))
 EACH = ag.Owner(t=LANES, i=WAVES, w="i")
 
@@ -60,11 +62,14 @@ def finished(kept, N):
     return largest(kept) if OP == "max" else total(kept) / f32(N) if OP == "mean" else total(kept)
 
 
-@ag.kernel(threads=LANES * ROWS, requires=f"{NEEDS} and N <= {SPAN}", computes=MEANS, example=dict(M=6, N=200))
+@ag.kernel(
+    threads=LANES * ROWS, requires=f"M >= 1 and {LENGTH}", computes=MEANS, example=dict(M=6, N=SPAN if EXACT else 200)
+)
 def rowreduce(X: ag.In["M N", T], Y: ag.Out["M", f32]):
     row = ROWS * ag.grid(ag.cdiv(M, ROWS)) + ag.wave() if WAVES == 1 else ag.grid(M)
-    x = X[row].load(ROW, width=WIDTH, guard="shape").to(f32)
-    kept = ag.where(x.n < N, x, -inf) if OP == "max" else x
+    inside = row < M if EXACT else "shape"
+    x = X[row].load(ROW, width=WIDTH, guard=inside).to(f32)
+    kept = ag.where(x.n < N, x, -inf) if OP == "max" and not EXACT else x
     Y[row].store(finished(kept, N), width=4, guard=ag.lane() == 0 if WAVES == 1 else ag.thread() == 0)
 
 

@@ -14,6 +14,7 @@ from argus import LOG2E, bf16, f16, f32, inf
 DTYPE = ag.knob("bf16", legal=("f32", "bf16", "f16"), why="element type of X and Y")
 WAVES = ag.knob(1, legal=(1, 2, 4, 8, 16), why="waves that share a row")
 CHUNKS = ag.knob(2, legal=(1, 2, 3, 4, 6, 8), why="16-byte accesses of a thread per row")
+EXACT = ag.knob(False, legal=(False, True), why="rows fill the registers exactly: nothing to mask")
 WIDTH = ag.knob(16, legal=(2, 4, 8, 16), why="bytes per access; rows must be multiples of it")
 
 T = {"f32": f32, "bf16": bf16, "f16": f16}[DTYPE]
@@ -30,6 +31,7 @@ ROW = (
     if WAVES == 1
     else ag.Owner(t=LANES, p=CHUNKS, e=E, n=f"p*{LANES * E} + t*{E} + e")
 )
+LENGTH = f"N == {SPAN}" if EXACT else f"N >= 1 and N <= {SPAN} and N % {WIDTH // SIZE} == 0"
 PARTS = ag.Layout(w=(WAVES, 4))
 EACH = ag.Owner(t=LANES, i=WAVES, w="i")
 
@@ -56,16 +58,17 @@ def total(x):
 
 @ag.kernel(
     threads=LANES * ROWS,
-    requires=f"M >= 1 and N >= 1 and N <= {SPAN} and N % {WIDTH // SIZE} == 0",
+    requires=f"M >= 1 and {LENGTH}",
     computes="Y[m, n] = exp(X[m, n] - max(X[m, j], j)) / sum(exp(X[m, i] - max(X[m, j], j)), i)",
-    example=dict(M=6, N=200),
+    example=dict(M=6, N=SPAN if EXACT else 200),
 )
 def softmax(X: ag.In["M N", T], Y: ag.Out["M N", T]):
     row = ROWS * ag.grid(ag.cdiv(M, ROWS)) + ag.wave() if WAVES == 1 else ag.grid(M)
-    x = X[row].load(ROW, width=WIDTH, guard="shape").to(f32)
-    x = ag.where(x.n < N, x, -inf)
+    inside = row < M if EXACT else "shape"
+    x = X[row].load(ROW, width=WIDTH, guard=inside).to(f32)
+    x = x if EXACT else ag.where(x.n < N, x, -inf)
     e = ag.exp2((x - largest(x)) * LOG2E)
-    Y[row].store((e * ag.rcp(total(e))).to(T), width=WIDTH, guard="shape")
+    Y[row].store((e * ag.rcp(total(e))).to(T), width=WIDTH, guard=inside)
 
 
 @ag.kernel(

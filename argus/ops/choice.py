@@ -7,7 +7,7 @@ The choice is data: `argus/kernels/matmul.json` and `rows.json`; `argus bench --
 not in a table is decided by a stated rule. Matrix products: the row nearest in M, N and K (sum of |log2| ratios)
 gives tile, waves and pipeline; element type, layouts, access width and the mask of K's tail follow from the operands;
 the XCD map is kept only if it leaves no workgroup without a tile. Rows: the first row of the table whose registers
-hold a row of the operand.
+hold a row of the operand; a row that fills them exactly needs no masks (EXACT).
 
 What no kernel computes ends in `Unsupported`, which names the reason and the nearest thing there is.
 """
@@ -157,6 +157,8 @@ def choose_rows(family: str, n: int, dtype: str, operation: str = "") -> Choice:
         longest = max(_held(e, size) for e in entries)
         raise Unsupported(f"{family} has no proved kernel for rows of {n} {dtype}; the longest are {longest}")
     knobs: dict[str, KnobValue] = {"DTYPE": dtype, "WAVES": entry["WAVES"], "CHUNKS": entry["CHUNKS"], "WIDTH": width}
+    if n == _held(entry, size):
+        knobs["EXACT"] = True
     if family == "rowreduce":
         knobs["OP"] = operation
     return Choice(family, family, knobs)

@@ -18,6 +18,11 @@ LONG: dict[str, Any] = {"WAVES": 2, "CHUNKS": 1}
 
 CASES: list[tuple[str, str, dict[str, Any], dict[str, int]]] = [
     *((f, f, {}, {"M": 6, "N": 200}) for f in ("softmax", "rmsnorm", "layernorm", "rowreduce")),
+    *(
+        (f, f, {"CHUNKS": 1, "EXACT": True}, {"M": 3, "N": 512})
+        for f in ("softmax", "rmsnorm", "layernorm", "rowreduce")
+    ),
+    ("softmax", "softmax", {"WAVES": 2, "CHUNKS": 1, "EXACT": True}, {"M": 3, "N": 1024}),
     *((f, f, {"WAVES": 4, "CHUNKS": 1}, {"M": 2, "N": 1000}) for f in ("softmax", "rmsnorm", "layernorm")),
     *((f, f, {"DTYPE": "f32", "WIDTH": 4}, {"M": 5, "N": 333}) for f in ("softmax", "rmsnorm", "layernorm")),
     *(("rowreduce", "rowreduce", {"OP": op, "WIDTH": 2}, {"M": 3, "N": 333}) for op in ("mean", "max")),
@@ -100,6 +105,8 @@ def test_softmax_of_hostile_rows(name: str) -> None:
     [
         ("softmax", "softmax", {"WAVES": 4}),
         ("rmsnorm", "rmsnorm", {}),
+        ("softmax", "softmax", {"CHUNKS": 8, "EXACT": True}),
+        pytest.param("layernorm", "layernorm", {"CHUNKS": 8, "EXACT": True}, marks=pytest.mark.full),
         ("rowreduce", "rowreduce", {"OP": "max"}),
         ("elementwise", "unary", {"ACT": "gelu"}),
         ("elementwise", "combine", {"BIAS": True}),

@@ -42,6 +42,11 @@ def test_any_row_has_a_kernel_that_takes_it(n: int, dtype: str) -> None:
     check_sizes(kernel, {"M": 3, "N": n})
 
 
+def test_rows_that_fill_the_registers_are_not_masked() -> None:
+    assert choose_rows("softmax", 4096, "bf16").knobs["EXACT"] is True
+    assert "EXACT" not in choose_rows("softmax", 4088, "bf16").knobs
+
+
 def test_elements_and_matrices_have_kernels() -> None:
     for n in (1, 3, 8, 1000, 4097):
         choice = choose_elementwise("binary", "add", n, "bf16")

@@ -7,12 +7,14 @@ needs is known from brute force: the IR interpreter finds every race of the laun
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 from argus import machine
-from argus.check.engine import decide
+from argus.check.engine import check, decide
 from argus.check.race_free import RaceFree
 from argus.compile import compile_kernel
 from argus.compile.decoded import decode
@@ -22,6 +24,7 @@ from argus.ir.kernel import Kernel
 from argus.ir.waits import insert_waits
 from argus.lang import ProgramError, read
 
+KERNELS = Path(__file__).parents[2] / "argus/kernels"
 SOURCE = """
 import argus as ag
 from argus import f32
@@ -101,6 +104,21 @@ def test_the_machine_sees_the_race_of_a_gap_too_small(tmp_path: object) -> None:
     x, y = rows(), 0 * rows()
     found = machine.load(made.object).kernel("swapped")((1, 1, 1), (256, 1, 1), x, y, np.int32(5), checks="all")
     assert "ARG-M101" in {report.code for report in found.reports}
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_matrix_product_in_opposite_phases_is_proved_and_right(apart: bool) -> None:
+    kernel = read(str(KERNELS / "gemm_opposite.py"), {"OPPOSITE": apart}, None, None)
+    assert {v.status for v in check(insert_waits(kernel)).verdicts} == {"proved"}
+    dice = np.random.default_rng(0)
+    a, b = (dice.integers(-3, 4, shape).astype(ml_dtypes.bfloat16) for shape in ((256, 128), (2048, 128)))
+    c = np.zeros((256, 2048), ml_dtypes.bfloat16)
+    made = machine.load(compile_kernel(kernel).object).kernel("gemm")
+    options = machine.Options(checks="all", workgroups=[3])
+    found = made((8, 1, 1), (512, 1, 1), a, b, c, *map(np.int32, (256, 128, 2048)), options=options)
+    assert not found.reports
+    want = a.astype(np.float64) @ b.astype(np.float64).T
+    np.testing.assert_array_equal(c[:, 768:1024], want[:, 768:1024].astype(ml_dtypes.bfloat16))
 
 
 def test_a_barrier_under_a_condition_on_the_wave_is_still_refused(tmp_path: object) -> None:

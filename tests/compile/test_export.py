@@ -18,7 +18,10 @@ import pytest
 from argus import machine
 from argus.compile import compile_kernel
 from argus.compile.export import export
+from argus.device.guards import LaunchError
+from argus.device.launch import MachineDevice
 from argus.ir.kernel import Kernel
+from argus.lang import read
 from tests.compile.oracles import tool
 from tests.ir import samples
 
@@ -133,6 +136,40 @@ def test_python_launcher_refuses(files: dict[str, Path]) -> None:
     empty = np.zeros((0, 64), ml_dtypes.bfloat16)
     kernel(Array(empty), Array(b), Array(np.zeros((0, 128), ml_dtypes.bfloat16)))
     assert "launch" not in hip.calls
+
+
+SCALED = """
+import argus as ag
+from argus import f32
+
+PART = ag.Owner(t=64, e=1, i="t + e*0")
+
+
+@ag.kernel(threads=64, requires="scale > 0")
+def scaled(x: ag.In["N=64", f32], y: ag.Out["N=64", f32], scale: f32):
+    ag.grid(1)
+    y.store(x.load(PART, width=4) * scale, width=4)
+"""
+
+
+def test_a_scalar_that_must_be_positive_is_refused_by_every_launcher(tmp_path: Path) -> None:
+    """Also one that is positive only before it is rounded to f32."""
+    (tmp_path / "scaled.py").write_text(SCALED)
+    kernel = read(tmp_path / "scaled.py")
+    compiled = compile_kernel(kernel)
+    made = {path.name: path for path in export(kernel, compiled, tmp_path / "out")}
+    x, y = np.ones(64, np.float32), np.zeros(64, np.float32)
+    module = load(made["scaled_launch.py"])
+    hip = Hip(kernel, [x, y])
+    launch = module.Scaled(made["scaled.hsaco"], library=hip)
+    for wrong in (0.0, -1.0, float("nan"), 1e-60):
+        with pytest.raises(module.LaunchRefused, match="scale > 0"):
+            launch(Array(x), Array(y), wrong)
+        with pytest.raises(LaunchError, match="scale > 0"):
+            MachineDevice().launch(kernel, compiled.object, {}, {"x": x, "y": y}, {"scale": wrong})
+    assert 'refuse_unless(scale > 0, "the kernel requires scale > 0");' in made["scaled.hpp"].read_text()
+    MachineDevice().launch(kernel, compiled.object, {}, {"x": x, "y": y}, {"scale": 2.5})
+    assert (y == 2.5).all()
 
 
 def test_manifest_names_every_file_with_its_hash(files: dict[str, Path]) -> None:

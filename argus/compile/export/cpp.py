@@ -86,6 +86,7 @@ def cpp_launcher(kernel: Kernel) -> str:
         empty = " || ".join(f"{s.name} == 0" for s in kernel.shapes)
         lines.append(f"if ((grid_x == 0 || grid_y == 0 || grid_z == 0) && ({empty})) return;")
     lines += [f'refuse_unless({cpp(c.holds)}, "{c.sentence}");' for c in conditions(kernel)]
+    lines += [f'refuse_unless({s.name} > 0, "the kernel requires {s.name} > 0");' for s in kernel.scalars if s.positive]
     for t in kernel.tensors:
         lines.append(f"const auto {t.name}_from = reinterpret_cast<std::uintptr_t>({t.name});")
         lines.append(f"const auto {t.name}_to = {t.name}_from + static_cast<std::uintptr_t>({cpp(extent_bytes(t))});")

@@ -124,6 +124,11 @@ def python_launcher(kernel: Kernel) -> str:
     for condition in conditions(kernel):
         lines.append(f"if not {python(condition.holds)}:")
         lines.append(f"    raise LaunchRefused({condition.sentence!r})")
+    for scalar in kernel.scalars:
+        if scalar.positive:
+            rounded = f"{ctype(scalar.dtype)}({scalar.name}).value" if scalar.dtype.bits >= 32 else scalar.name
+            lines.append(f"if not {rounded} > 0:")
+            lines.append(f'    raise LaunchRefused("the kernel requires {scalar.name} > 0")')
     for t in kernel.tensors:
         lines.append(f"{t.name}_from = int({t.name}.data_ptr())")
         lines.append(f"{t.name}_to = {t.name}_from + {python(extent_bytes(t))}")

@@ -13,7 +13,7 @@ own rows are removed, the dispatcher chooses by the others, and the time of that
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from argus.clock import LABEL
 from argus.compile.errors import CompileError
 from argus.lang.errors import ProgramError
 from argus.ops.choice import KERNELS, Choice, choose_matmul, matmul_with
-from argus.ops.launch import Unproved
+from argus.ops.launch import Unproved, prepared
 
 Shape = tuple[int, int, int]
 RULE = "nearest row in log2 of M, N and K; rows of kernels that cannot do what is asked are left out"
@@ -36,7 +36,7 @@ SHAPES: tuple[Shape, ...] = (*((s, s, s) for s in SQUARES), *((m, n, k) for n, k
 
 
 class Refused(Exception):
-    """A candidate that is not legal, does not fit the registers or is not proved."""
+    """A candidate that is not legal or does not fit the registers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,19 +120,26 @@ def _source(choice: Choice) -> str:
 
 def _made(choice: Choice, shape: Shape) -> Contestant:
     try:
-        return from_choice("candidate", choice, dict(zip("MNK", shape, strict=True)))
-    except (CompileError, ProgramError, Unproved) as error:
+        return from_choice("candidate", choice, dict(zip("MNK", shape, strict=True)), proved=False)
+    except (CompileError, ProgramError) as error:
         raise Refused(str(error)) from error
 
 
-def rows(shapes: Sequence[Shape], kept: Kept) -> Iterator[dict[str, Any]]:
-    """Rows of the dispatch table for these shapes."""
+def _proved(found: Found) -> bool:
+    try:
+        prepared(found.choice)
+    except Unproved:
+        return False
+    return True
+
+
+def rows(shapes: Sequence[Shape], kept: Kept, proved: Callable[[Found], bool] = _proved) -> Iterator[dict[str, Any]]:
+    """Rows of the dispatch table for these shapes; what is not proved gets none."""
     for shape in shapes:
         good = [f for f in searched(shape, kept) if not f.why]
-        chosen = good[:1] + [f for f in good[1:] if f.row["kernel"] != "matmul_direct"][:1]
-        if good and good[0].row["kernel"] != "matmul_direct":
-            chosen = good[:1]
-        for found in chosen:
+        any_layout = [f for f in good if f.row["kernel"] != "matmul_direct"]
+        fastest, general = next(filter(proved, good)), next(filter(proved, any_layout))
+        for found in [fastest] if fastest is general else [fastest, general]:
             sizes = dict(zip("MNK", shape, strict=True))
             yield {**sizes, "kernel": found.row["kernel"], "knobs": found.row["knobs"], "us": round(found.us, 2)}
 

@@ -136,10 +136,12 @@ class Table(Kept):
 
 def test_the_search_takes_the_fastest_and_one_for_other_layouts() -> None:
     store = Table({"matmul_direct BM=64 BN=64 WK=2": 9.0, "matmul_direct DTYPE=bf16 BM=64 BN=64 WK=2": 9.0})
-    rows = list(search.rows([(1024, 1024, 1024)], store))
+    rows = list(search.rows([(1024, 1024, 1024)], store, proved=lambda found: True))
     assert [r["kernel"] for r in rows] == ["matmul_direct", "matmul"]
     assert rows[0]["us"] == 9.0
     assert rows[0]["knobs"]["WK"] == 2
+    rows = list(search.rows([(1024, 1024, 1024)], store, proved=lambda found: found.row["kernel"] == "matmul"))
+    assert [r["kernel"] for r in rows] == ["matmul"]
 
 
 def test_holding_a_shape_out_uses_the_other_rows() -> None:

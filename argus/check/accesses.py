@@ -21,7 +21,7 @@ from argus.check.places import leaf, seen_from
 from argus.check.tables import ABSENT, Kind, Record, Tables, without_constant
 from argus.check.tags import Case, Tags, uniform
 from argus.check.terms import UNKNOWN, own
-from argus.check.threads import Spread
+from argus.check.threads import Spread, conditions
 from argus.ir import ops
 from argus.ir.ops import Access, Op, Shared, Tensor
 from argus.ir.types import Value
@@ -112,11 +112,6 @@ def _target(flow: Flow, op: ops.Store | ops.Atomic, access: Access) -> Target:
     return Target(case, flow.active, own=flow.threads.spread(flow.here(access.guard)))
 
 
-def at_edge(flow: Flow, access: Access) -> bool:
-    """The access has no guard, or one that only keeps it inside its tensor."""
-    return access.guard is None or pads(flow, access, flow.here(access.guard))
-
-
 def _tag_value(tag: ops.Tag, access: Access) -> Expr | None:
     """The author's tag of a tensor's elements at an access; None when it moves along the access."""
     moving = tag.params[access.axis] if access.count > 1 and tag.params else None
@@ -165,7 +160,20 @@ def _guarded(flow: Flow, op: Op, access: Access, full: Case, result: Value) -> T
     return flow.prune(Tags((full.under(shared), zero.under(E.lnot(shared)))))
 
 
-def pads(flow: Flow, access: Access, guard: Expr) -> bool:
+def threads_at_edge(flow: Flow, access: Access) -> NDArray[np.bool_] | None:
+    """The threads that take part, where the guard chooses threads and otherwise only keeps them inside the tensor."""
+    guard = E.TRUE if access.guard is None else flow.here(access.guard)
+    chosen, chooses, others = np.ones(flow.threads.shape, dtype=np.bool_), [], []
+    for part in guard.args if guard.op == "land" else (guard,):
+        truth, _ = conditions(flow.threads, part)
+        if truth is None:
+            others.append(part)
+        else:
+            chosen, chooses = chosen & truth, [*chooses, part]
+    return chosen if not others or pads(flow, access, E.land(*others), tuple(chooses)) else None
+
+
+def pads(flow: Flow, access: Access, guard: Expr, given: tuple[Expr, ...] = ()) -> bool:
     """Where the guard is false every element lies outside the tensor, where its value counts as zero anyway."""
     tensor = access.memory
     assert isinstance(tensor, Tensor)
@@ -176,9 +184,10 @@ def pads(flow: Flow, access: Access, guard: Expr) -> bool:
         beyond = E.lor((c + last).lt(0), c.ge(extent))
         if beyond.free() & guard.free():
             outside.append(beyond)
-    if any(flow.prover.holds(flow.facts, E.lor(guard, beyond)) is True for beyond in outside):
+    facts = (*flow.facts, *given)
+    if any(flow.prover.holds(facts, E.lor(guard, beyond)) is True for beyond in outside):
         return True
-    return len(outside) > 1 and flow.prover.holds(flow.facts, E.lor(guard, *outside)) is True
+    return len(outside) > 1 and flow.prover.holds(facts, E.lor(guard, *outside)) is True
 
 
 def lds_load(flow: Flow, op: ops.Load) -> Tags:

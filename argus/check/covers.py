@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.check import remap
-from argus.check.accesses import at_edge, target
+from argus.check.accesses import target, threads_at_edge
 from argus.check.flow import Flow, Place, bounds_of
 from argus.check.report import Counterexample, Operand, Verdict
 from argus.check.rule import Rule
@@ -88,9 +88,12 @@ class Covers(Rule):
         if isinstance(op, ops.Atomic):
             return Written(op, place, (), nothing, UPDATED)
         aim = target(self.flow, op, access)
-        if (aim.shared is not E.TRUE or aim.own is not None) and not at_edge(self.flow, access):
-            return Written(op, place, (), nothing, "it is stored only under a condition on sizes or data")
         active = place.active & aim.active
+        if aim.shared is not E.TRUE or aim.own is not None:
+            chosen = threads_at_edge(self.flow, access)
+            if chosen is None:
+                return Written(op, place, (), nothing, "it is stored only under a condition on sizes or data")
+            active = active & chosen
         records = np.unique(aim.case.record[active])
         if len(records) != 1 or self.flow.tables[int(records[0])].kind in ("lost", "zero"):
             return Written(op, place, (), nothing, "the coordinates of a store differ between threads and sizes")

@@ -17,7 +17,7 @@ from time import perf_counter
 
 from argus.check.conform import Conform
 from argus.check.covers import Covers
-from argus.check.flow import Flow, launch_facts
+from argus.check.flow import Flow, Said, launch_facts
 from argus.check.fresh import Fresh
 from argus.check.in_bounds import InBounds
 from argus.check.placed import Placed
@@ -29,9 +29,11 @@ from argus.check.relations import Relations
 from argus.check.report import Report, Verdict
 from argus.check.rule import Rule
 from argus.check.shield import HELP, Shielded, internal
+from argus.check.spec import Unreadable, spec_of
 from argus.check.speed import RULES as SPEED
 from argus.check.speed import Speed
 from argus.check.stats import effort
+from argus.check.tables import Tables
 from argus.check.value import Valued
 from argus.ir import ops
 from argus.ir.kernel import Kernel
@@ -52,13 +54,28 @@ def check(kernel: Kernel) -> Report:
     """Decide every implied and stated rule of the kernel."""
     statements = _statements(kernel.computes)
     rules = [Conform(), RaceFree(), Fresh(), InBounds(), Valued(), Placed(), Reduced(), Covers(), Relations(), Speed()]
-    if len(statements) < 2 or len({_result(s) for s in statements}) < len(statements):
+    results = frozenset(_result(s) for s in statements)
+    if len(statements) < 2 or len(results) < len(statements):
         return decide(kernel, rules)
-    report = decide(replace(kernel, computes=statements[0]), rules)
-    for statement in statements[1:]:
-        more = decide(replace(kernel, computes=statement), [Valued(), Placed(), Reduced(), Covers()])
-        report = _together(report, more)
+    first, *others = [replace(kernel, computes=statement) for statement in statements]
+    alike = [other for other in others if _walked_alike(first, other)]
+    report = decide(first, rules, results, [str(other.computes) for other in alike])
+    for other in others:
+        if other not in alike:
+            report = _together(report, decide(other, [Valued(), Placed(), Reduced(), Covers()], results))
     return replace(report, kernel=kernel, notes=_unmentioned(kernel, statements))
+
+
+def _walked_alike(x: Kernel, y: Kernel) -> bool:
+    """Two statements tie the same axes to indices, so that one walk serves both."""
+    tables = Tables(x)
+    try:
+        mine, other = spec_of(x, tables), spec_of(y, tables)
+    except Unreadable:
+        return False
+    if mine is None or other is None:
+        return False
+    return mine.placed.keys() == other.placed.keys() and mine.hints == other.hints
 
 
 def _statements(computes: str | None) -> list[str]:
@@ -94,15 +111,22 @@ def _unmentioned(kernel: Kernel, statements: list[str]) -> tuple[str, ...]:
     return (SILENT.format(", ".join(others)),) if others else ()
 
 
-def decide(kernel: Kernel, rules: Iterable[Rule]) -> Report:
-    """Decide these rules. Nothing raised on the way escapes: it makes verdicts `unknown`."""
+def decide(
+    kernel: Kernel, rules: Iterable[Rule], results: frozenset[str] = frozenset(), more: Iterable[str] = ()
+) -> Report:
+    """Decide these rules, and those of a specification for `more` of its statements. Nothing raised on the way escapes:
+    it makes verdicts `unknown`."""
     start = perf_counter()
     shielded = [Shielded(rule) for rule in rules]
+    further = [(text, Shielded(rule)) for text in more for rule in (Valued(), Placed(), Reduced(), Covers())]
+    seen: dict[Shielded, Flow] = {}
     try:
         kernel = insert_waits(kernel)
-        flow = Flow(kernel, Prover(launch_facts(kernel)), shielded)
-        for rule in shielded:
-            rule.begin(flow)
+        flow = Flow(kernel, Prover(launch_facts(kernel)), [*shielded, *(rule for _, rule in further)], results)
+        seen = dict.fromkeys(shielded, flow) | {rule: Said(flow, text) for text, rule in further}
+        shielded = list(seen)
+        for rule, view in seen.items():
+            rule.begin(view)
         flow.run()
     except Exception as error:
         for rule in shielded:
@@ -111,9 +135,9 @@ def decide(kernel: Kernel, rules: Iterable[Rule]) -> Report:
     stats = {"walk": perf_counter() - start - sum(rule.seconds for rule in shielded)}
     verdicts: list[Verdict] = []
     for rule in sorted(shielded, key=lambda rule: rule.name == "value"):  # last: it runs the kernel if nobody refuted
-        verdicts += rule.verdicts(flow)
+        verdicts += rule.verdicts(seen[rule])
         flow.refuted = any(v.status == "refuted" for v in verdicts)
-        stats[rule.name] = rule.seconds
+        stats[rule.name] = stats.get(rule.name, 0.0) + rule.seconds
     try:
         verdicts += _problems(flow)
     except Exception as error:

@@ -17,9 +17,9 @@ listeners. The facts of the path are `facts`; `rename` replaces loop variables w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,10 +94,17 @@ def launch_facts(kernel: Kernel) -> tuple[Expr, ...]:
 
 
 class Flow:
-    """One walk over a kernel."""
+    """One walk over a kernel. `results` are the names of tensors that some specification speaks of."""
 
-    def __init__(self, kernel: Kernel, prover: Prover, listeners: Iterable[Listener] = ()) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        prover: Prover,
+        listeners: Iterable[Listener] = (),
+        results: frozenset[str] = frozenset(),
+    ) -> None:
         self.kernel = kernel
+        self.results = results
         self.prover = prover
         self.tables = Tables(kernel)
         self.spec: Spec | None = None
@@ -363,6 +370,18 @@ def _names(*given: object) -> list[str]:
         elif isinstance(item, tuple):
             found.extend(str(x) for x in item)
     return found
+
+
+class Said(Flow):
+    """The same walk, seen by rules that speak of another statement of its specification."""
+
+    def __init__(self, flow: Flow, computes: str) -> None:
+        self._flow = flow
+        self.kernel = replace(flow.kernel, computes=computes)
+        self.spec = spec_of(self.kernel, flow.tables)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._flow, name)
 
 
 def bounds_of(facts: Iterable[Expr]) -> Mapping[str, tuple[int | None, int | None]]:

@@ -70,6 +70,8 @@ class Reduced(Rule):
             if self.spec is not None and (self.spec.summed or self.spec.unreduced):
                 self.found.add(op, place.facts, [])
             return
+        if not specified and isinstance(access.memory, Tensor) and access.memory.name in self.flow.results:
+            return  # another statement of the specification speaks of it
         self._statistics(op, place, value)
         if self.spec is None or not specified:
             return

@@ -54,9 +54,7 @@ def with_names(flow: Flow, grown: Growth, start: State, marked: State, head: Sta
     return begun, [_standing(flow, grown, marked[n], n) if n in grown.scales else t for n, t in enumerate(head)]
 
 
-def _standing(
-    flow: Flow, grown: Growth, made: Tags, n: int, kind: Literal["top", "positive", "any"] = "top"
-) -> Tags:
+def _standing(flow: Flow, grown: Growth, made: Tags, n: int, kind: Literal["top", "positive", "any"] = "top") -> Tags:
     """The slot under its own name, at the coordinates an iteration leaves there."""
     term = flow.tables.terms.atom(grown.standing(n, kind))
     return made.each(lambda c: each_record(flow.tables, c, lambda r: replace(r, sums=None, term=term)))

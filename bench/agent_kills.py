@@ -4,7 +4,7 @@
 
 The task is the built-in softmax at small shapes, with everything a run has: the planner, the judge's own processes, the
 journal. `argus optimize` is started and killed with SIGKILL (it alone: its judges must go by themselves) at a random
-moment, half of the times right after it wrote something, until it has been killed so often; then it may end. After
+moment, while it starts, judges or writes, until it has been killed so often; then it may end. After
 every kill what the journal held before must still be there, event by event; at the end the events must be those of the
 run that was left alone, and the best kernel the same, with the same evidence. Exit code 1 if anything differs.
 """
@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
@@ -29,7 +30,8 @@ SHAPES = {
     "held_out=[dict(M=64, N=2048), dict(M=32, N=512)]": "held_out=[dict(M=32, N=512)]",
     "small=[dict(M=8, N=1024)]": "small=[dict(M=4, N=512)]",
 }
-POLL, LATER, STARTING = 0.05, 2.0, 6.0
+POLL = 0.05
+WINDOW, LONGER = 1.5, 1.1
 Events = list[tuple[str, object]]
 
 
@@ -58,24 +60,31 @@ def events(journal: Path) -> Events:
         return []
 
 
-def life(journal: Path, arguments: Sequence[str], dice: random.Random) -> bool:
-    """Start the run and kill it at a random moment; False if it ended before."""
-    before = len(events(journal))
-    child = subprocess.Popen(command(journal, arguments), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    if dice.random() < 0.2:
-        until = time.monotonic() + dice.uniform(0.0, STARTING)
-    else:
-        while child.poll() is None and len(events(journal)) <= before:
+@dataclass
+class Lives:
+    """Starts and kills. A life ends at a random moment of a window a little longer than the first step takes."""
+
+    dice: random.Random
+    window: float = 10.0
+
+    def one(self, journal: Path, arguments: Sequence[str]) -> bool:
+        """Start the run and kill it; False if it ended before."""
+        before = len(events(journal))
+        started = time.monotonic()
+        child = subprocess.Popen(command(journal, arguments), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        until = started + self.dice.uniform(0.0, self.window)
+        first = 0.0
+        while child.poll() is None and time.monotonic() < until:
             time.sleep(POLL)
-        until = time.monotonic() + (0.0 if dice.random() < 0.5 else dice.uniform(0.0, LATER))
-    while child.poll() is None and time.monotonic() < until:
-        time.sleep(POLL / 5)
-    killed = child.poll() is None
-    child.send_signal(signal.SIGKILL)
-    child.wait()
-    if not killed and child.returncode:
-        raise SystemExit(f"the run ended with exit code {child.returncode}")
-    return killed
+            if not first and len(events(journal)) > before:
+                first = time.monotonic() - started
+        killed = child.poll() is None
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        if not killed and child.returncode:
+            raise SystemExit(f"the run ended with exit code {child.returncode}")
+        self.window = WINDOW * first if first else LONGER * self.window
+        return killed
 
 
 def main() -> None:
@@ -84,7 +93,7 @@ def main() -> None:
     parser.add_argument("--budget", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
-    dice = random.Random(args.seed)
+    lives = Lives(random.Random(args.seed))
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -98,7 +107,7 @@ def main() -> None:
             if kills == args.kills:
                 subprocess.run(command(journal, arguments), check=True, stdout=subprocess.DEVNULL)
                 break
-            if not life(journal, arguments, dice):
+            if not lives.one(journal, arguments):
                 break
             kills += 1
             now = events(journal)

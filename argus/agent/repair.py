@@ -26,6 +26,7 @@ from argus.agent.lower.source import Source, set_keyword
 from argus.agent.lower.text import statement
 
 LAYOUTS = (
+    {"kind": "reads", "amount": 3},
     {"kind": "xor", "amount": 3},
     {"kind": "cross", "amount": 3},
     {"kind": "xor", "amount": 2},

@@ -32,7 +32,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from argus.tasks.evaluation import FUNCTIONS, REDUCTIONS, Bounded, Evaluator, SpecError, parts
+from argus.tasks.contraction import Contracting
+from argus.tasks.evaluation import FUNCTIONS, REDUCTIONS, Bounded, SpecError, parts
 
 __all__ = ["Bounded", "Spec", "SpecError", "evaluate", "parse", "parse_all", "validate"]
 
@@ -127,7 +128,7 @@ def evaluate(
     """
     extents = _extents(spec, tensors)
     with np.errstate(all="ignore"):
-        found = Evaluator(tensors, symbols, extents, positions or {}).visit(spec.expression)
+        found = Contracting(tensors, symbols, extents, positions or {}).visit(spec.expression)
     missing = [i for i in spec.indices if i not in found.indices]
     extra = [i for i in found.indices if i not in spec.indices]
     if missing or extra:

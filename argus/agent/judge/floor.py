@@ -9,7 +9,7 @@ or the candidate is wrong, and it does not rank.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from argus.device.guards import numpy_dtype, tensor_shapes
 from argus.gfx942 import chip
@@ -33,21 +33,41 @@ def least_microseconds(kernel: Kernel, sizes: Mapping[str, int], spec: Spec) -> 
 
 
 def multiplications(kernel: Kernel, sizes: Mapping[str, int], spec: Spec) -> int:
-    """How many products the sums over plain products of tensors need; 0 if there is none."""
+    """How many products the sums over plain products of tensors need, each sum once; 0 if there is none."""
     shapes = tensor_shapes(kernel, sizes)
     extents: dict[str, int] = {}
     for node in ast.walk(spec.expression):
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
             for axis, index in enumerate(_indices(node)):
                 extents[index] = shapes[node.value.id][axis]
-    total = 0
-    for node in ast.walk(spec.expression):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "sum":
-            tensors = _factors(node.args[0])
-            used = {index for tensor in tensors for index in _indices(tensor)}
-            if len(tensors) >= 2 and len(used) >= 3:
-                total += _product([extents[index] for index in used])
-    return total
+    found: dict[str, int] = {}
+    for node, hidden in _sums(spec.expression, False):
+        tensors = _factors(node.args[0])
+        used = {index for tensor in tensors for index in _indices(tensor)}
+        if len(tensors) >= 2 and len(used) >= 3:
+            found[ast.dump(node)] = _product([extents[index] for index in used]) // (2 if hidden else 1)
+    return sum(found.values())
+
+
+def _sums(node: ast.AST, hidden: bool) -> Iterator[tuple[ast.Call, bool]]:
+    """Every sum, and whether it stands under a mask `where(k <= q, …)` between two indices: half of it may be skipped.
+
+    What stands under any other mask may be skipped altogether and is left out.
+    """
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        if node.func.id == "sum":
+            yield node, hidden
+        if node.func.id == "where":
+            mask = node.args[0]
+            if not (isinstance(mask, ast.Compare) and _is_index(mask.left) and _is_index(mask.comparators[0])):
+                return
+            hidden = True
+    for child in ast.iter_child_nodes(node):
+        yield from _sums(child, hidden)
+
+
+def _is_index(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name)
 
 
 def _factors(node: ast.expr) -> list[ast.Subscript]:

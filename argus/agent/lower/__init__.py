@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from argus.agent.lower.attention import causal_order, causal_skip, key_tiles, query_waves
 from argus.agent.lower.banks import swizzle
 from argus.agent.lower.blocking import blocking
 from argus.agent.lower.chiplets import chiplet_tiles
@@ -29,13 +30,17 @@ Lowering = Callable[[Source, Mapping[str, object]], None]
 LOWERINGS: Mapping[str, Lowering] = {
     "accumulators": accumulators,
     "blocking": blocking,
+    "causal_order": causal_order,
+    "causal_skip": causal_skip,
     "chiplet_tiles": chiplet_tiles,
     "epilogue": epilogue,
     "fetch_order": fetch_order,
     "grid_order": grid_order,
     "interleave": interleave,
+    "key_tiles": key_tiles,
     "matrix_shape": matrix_shape,
     "priority": priority,
+    "query_waves": query_waves,
     "reciprocal": reciprocal,
     "resize": resize,
     "row_block": row_block,

@@ -5,8 +5,10 @@
     -> ag.Layout(row=(128, 144), k=(64, 2))                                                  kind pad, 16 bytes
 
 Kind `cross` mixes in the next bits of the row too: buffers that are written along their rows' numbers (a transposition
-on the way) put eight rows into one access. Reads and writes use coordinates, so nothing else changes. The assertion
-`ag.check.bank_free` is put in with the layout; if the bits do not fit the way the buffer is read, the checker says so.
+on the way) put eight rows into one access. Kind `reads` looks at the width a buffer's fragments are read with: 8 bytes
+get chunks of 8 and four bits of the row, crossed with three higher ones. Reads and writes use coordinates, so nothing
+else changes. The assertion `ag.check.bank_free` is put in with the layout; if the bits do not fit the way the buffer is
+read, the checker says so.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ from collections.abc import Mapping
 from argus.agent.lower.source import NotApplicableError, Source, is_ag, keyword
 from argus.agent.lower.text import expression, statement
 
+NARROW = 8
+
 
 def swizzle(source: Source, params: Mapping[str, object]) -> None:
     """Every LDS buffer of the kernel gets the layout `kind` with `bits` or `bytes`."""
@@ -25,12 +29,17 @@ def swizzle(source: Source, params: Mapping[str, object]) -> None:
     if not buffers:
         raise NotApplicableError("there is no LDS buffer")
     changed = False
-    for layout in dict.fromkeys(buffers.values()):
+    for layout, buffer in {layout: buffer for buffer, layout in buffers.items()}.items():
         given = source.constant(layout)
         if given is None:
             continue
         plain = _plain(given.value)
-        new = _padded(plain, amount) if kind == "pad" else _xored(plain, amount, crossed=kind == "cross")
+        if kind == "pad":
+            new = _padded(plain, amount)
+        elif kind == "reads" and _read_width(source, buffer) == NARROW:
+            new = _fine(plain)
+        else:
+            new = _xored(plain, amount, crossed=kind == "cross")
         changed |= ast.dump(new) != ast.dump(given.value)
         given.value = new
     if not changed:
@@ -97,6 +106,21 @@ def _xored(plain: tuple[str, str, str, str, str], bits: int, *, crossed: bool) -
     return expression(
         f"ag.Layout({row}=({rows}, {size} * {line}), chunk=({line} // {vector}, 16), e=({vector}, {size}), "
         f"{k}=('chunk', 'e')).xor(chunk='{mixed}')"
+    )
+
+
+def _read_width(source: Source, buffer: str) -> int:
+    """The widest read of a buffer, in bytes."""
+    widths = [source.value(keyword(a.call, "width") or ast.Constant(0)) for a in source.loads() if a.place == buffer]
+    return max((w for w in widths if w is not None), default=0)
+
+
+def _fine(plain: tuple[str, str, str, str, str]) -> ast.expr:
+    row, rows, k, line, size = plain
+    each = NARROW // int(size)
+    return expression(
+        f"ag.Layout({row}=({rows}, {size} * {line}), chunk=({line} // {each}, {NARROW}), e=({each}, {size}), "
+        f"{k}=('chunk', 'e')).xor(chunk='{row}[0:4] ^ {row}[3:7]')"
     )
 
 

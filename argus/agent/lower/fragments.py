@@ -89,11 +89,17 @@ def along_k(source: Source, load: Access, definition: ast.Call) -> bool:
 
 
 def wide_fragments(source: Source, params: Mapping[str, object]) -> None:
-    """Both operands of the multiplication hold twice as many k per lane."""
-    loads = fragment_loads(source)
+    """Both operands of a multiplication hold twice as many k per lane, where both are loaded."""
+    every = fragment_loads(source)
+    taken = _paired(source, {load.name for load in every})
+    loads = [load for load in every if load.name in taken]
     if not loads or any(keyword(owner_definition(source, load.owner), "wide") is not None for load in loads):
         raise NotApplicableError("there are no narrow fragments")
-    loops = [n for n in ast.walk(source.function) if isinstance(n, ast.For) and is_ag(n.iter, "unroll") and _mfma(n)]
+    loops = [
+        n
+        for n in ast.walk(source.function)
+        if isinstance(n, ast.For) and is_ag(n.iter, "unroll") and _mfma(n) and names(n) & taken
+    ]
     if not loops or any(keyword(load.call, "tiles") is None for load in loads):
         raise NotApplicableError("fragments are not held as tiles; `blocking` comes first")
     for load in loads:
@@ -107,11 +113,15 @@ def wide_fragments(source: Source, params: Mapping[str, object]) -> None:
     for load in loads:
         tiles = keyword(load.call, "tiles")
         if isinstance(tiles, ast.Call):
-            count = keyword(tiles, axis_name(owner_definition(source, load.owner), "k"))
+            axis = axis_name(owner_definition(source, load.owner), "k")
+            count = keyword(tiles, axis)
             if isinstance(count, ast.Name) and count.id not in halved:
                 halved.add(count.id)
                 _halve(source, count.id)
-    taken = {load.name for load in loads}
+            elif isinstance(count, ast.Constant):
+                set_keyword(tiles, axis, ast.Constant(max(1, int(str(count.value)) // 2)))
+                for counter in _counted(loops, load.name, [str(k.arg) for k in tiles.keywords].index(axis)):
+                    _halve_counter(loops, counter, int(str(count.value)))
     half = source.fresh("h")
     for loop in loops:
         _Deeper(taken, half).visit(loop)
@@ -119,6 +129,39 @@ def wide_fragments(source: Source, params: Mapping[str, object]) -> None:
         loop.target = ast.Tuple([target[0], ast.Name(half), *target[1:]], ast.Store())
         if isinstance(loop.iter, ast.Call):
             loop.iter.args.insert(1, ast.Constant(2))
+
+
+def _paired(source: Source, loaded: set[str]) -> set[str]:
+    """Fragments that meet another loaded fragment in a matrix instruction."""
+    found: set[str] = set()
+    for call in ast.walk(source.function):
+        if isinstance(call, ast.Call) and is_ag(call, "mfma") and len(call.args) == 3:
+            first, second = (names(argument) & loaded for argument in call.args[:2])
+            if first and second:
+                found |= first | second
+    return found
+
+
+def _counted(loops: list[ast.For], name: str, place: int) -> set[str]:
+    """The counters at one place of a tile's subscripts."""
+    found = set()
+    for loop in loops:
+        for node in ast.walk(loop):
+            if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == name:
+                items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+                if place < len(items) and isinstance(items[place], ast.Name):
+                    found.add(ast.unparse(items[place]))
+    return found
+
+
+def _halve_counter(loops: list[ast.For], counter: str, count: int) -> None:
+    for loop in loops:
+        target = loop.target.elts if isinstance(loop.target, ast.Tuple) else [loop.target]
+        for at, name in enumerate(target):
+            if isinstance(name, ast.Name) and name.id == counter and isinstance(loop.iter, ast.Call):
+                given = loop.iter.args[at]
+                if isinstance(given, ast.Constant) and given.value == count:
+                    loop.iter.args[at] = ast.Constant(max(1, count // 2))
 
 
 def _halve(source: Source, name: str) -> None:

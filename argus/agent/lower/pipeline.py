@@ -18,7 +18,8 @@ With `depth="fragments"` the reads are cut into slices of k and run ahead of the
 
 Both are one mechanism: every statement of the turn gets an order and a shift (how many turns ahead it runs); statements
 with a shift also run before the loop for the turns they skip, and the last turn is written after the loop with the
-others alone. What is fetched past the end is guarded and never used.
+others alone (not where a turn has several products: it would be long). What is fetched past the end is guarded and
+never used.
 """
 
 from __future__ import annotations
@@ -84,6 +85,8 @@ def software_pipeline(source: Source, params: Mapping[str, object]) -> None:
             raise NotApplicableError("the fetch runs ahead already")
         _prefetch(source, loop, outer)
     else:
+        if "slices" in params:
+            _set_slices(source, loop, int(str(params["slices"])))
         _fragments(source, loop, outer)
 
 
@@ -113,7 +116,8 @@ def _prefetch(source: Source, loop: ast.For, outer: list[ast.stmt]) -> None:
             steps.append(Step(node, 0))
         if at == last:
             steps.extend(Step(fetch, 1) for fetch in fetches)
-    emit(source, loop, outer, steps)
+    products = sum(kind(source, s) == MULTIPLY for s in body)
+    emit(source, loop, outer, steps, apart=products == 1)
 
 
 def _undo_prefetch(source: Source, loop: ast.For, outer: list[ast.stmt]) -> bool:
@@ -183,6 +187,19 @@ def _fragments(source: Source, loop: ast.For, outer: list[ast.stmt]) -> None:
     steps += [Step(statement(f"'# tile {variable(loop)} + 1 is there'"), 0), *barrier]
     steps += [Step(r, 1) for r in slices[0][0]] + [Step(m, 0) for m in slices[count - 1][1]]
     emit(source, loop, outer, steps)
+
+
+def _set_slices(source: Source, loop: ast.For, wanted: int) -> None:
+    """As many slices of k per turn, if a constant of the file says how many there are."""
+    for read in [s for s in loop.body if kind(source, s) == READ]:
+        call = read.value if isinstance(read, ast.Assign) else None
+        if isinstance(call, ast.Call) and call.args:
+            tiles = keyword(call, "tiles")
+            axis = axis_name(owner_definition(source, call.args[0]), "k")
+            count = keyword(tiles, axis) if isinstance(tiles, ast.Call) else None
+            given = source.constant(count.id) if isinstance(count, ast.Name) else None
+            if given is not None:
+                given.value = ast.Constant(wanted)
 
 
 def _slices(
@@ -263,8 +280,11 @@ class _Slice(ast.NodeTransformer):
         return node
 
 
-def emit(source: Source, loop: ast.For, outer: list[ast.stmt], steps: list[Step]) -> None:
-    """Write a turn in a new order; what runs ahead is also written before the loop for the turns it skips."""
+def emit(source: Source, loop: ast.For, outer: list[ast.stmt], steps: list[Step], *, apart: bool = True) -> None:
+    """Write a turn in a new order; what runs ahead is also written before the loop for the turns it skips.
+
+    `apart`: the last turn is written after the loop, without what would run ahead; else it is fetched in vain there.
+    """
     name = variable(loop)
     first, end = bounds(loop)
     deepest = max(step.shift for step in steps)
@@ -281,6 +301,9 @@ def emit(source: Source, loop: ast.For, outer: list[ast.stmt], steps: list[Step]
         body.append(_at(source, step.node, name, when, end) if step.shift else step.node)
     loop.body = body
     at_loop = outer.index(loop)
+    if not apart:
+        outer[at_loop:at_loop] = before
+        return
     last = ast.BinOp(end, ast.Sub(), ast.Constant(1))
     after = [shifted(step.node, name, last) for step in steps if not step.shift and not is_comment(step.node)]
     loop.iter = expression(f"ag.range({ast.unparse(_range(first, last)).strip('()')})")

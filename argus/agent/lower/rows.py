@@ -359,22 +359,40 @@ def _after_imports(source: Source) -> int:
 
 def reciprocal(source: Source, params: Mapping[str, object]) -> None:
     """`x / d` with one d per row becomes `x * inverse` with `inverse = ag.rcp(d)`."""
-    reduced = {}
-    for block in source.blocks():
-        for node in block:
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                reduced[node.targets[0].id] = (block, node)
-    for division in ast.walk(source.function):
-        if (
-            isinstance(division, ast.BinOp)
-            and isinstance(division.op, ast.Div)
-            and isinstance(division.right, ast.Name)
-            and division.right.id in reduced
-        ):
+    for outer in source.blocks():
+        for at, node in enumerate(outer):
+            division = _division(node)
+            if division is None or not isinstance(division.right, ast.Name):
+                continue
             name = division.right.id
-            block, definition = reduced[name]
+            block, place = _last_definition(source, name, outer, at)
             inverse = source.fresh("inverse")
-            block.insert(block.index(definition) + 1, statement(f"{inverse} = ag.rcp({name})"))
+            block.insert(place, statement(f"{inverse} = ag.rcp({name})"))
             division.op, division.right = ast.Mult(), ast.Name(inverse, ast.Load())
             return
     raise NotApplicableError("nothing is divided by one value per row")
+
+
+def _division(node: ast.stmt) -> ast.BinOp | None:
+    """A division by a name in a statement that is no loop."""
+    if isinstance(node, ast.For | ast.With):
+        return None
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Div) and isinstance(inner.right, ast.Name):
+            return inner
+    return None
+
+
+def _last_definition(source: Source, name: str, block: list[ast.stmt], at: int) -> tuple[list[ast.stmt], int]:
+    """Where a value is final: after its assignment, or before its use if a loop in between changes it."""
+    if any(_assigns(inner, name) for node in block[:at] if isinstance(node, ast.For) for inner in node.body):
+        return block, at
+    for outer in source.blocks():
+        for place, node in enumerate(outer):
+            if _assigns(node, name):
+                return outer, place + 1
+    raise NotApplicableError(f"{name} is not computed in the kernel")
+
+
+def _assigns(node: ast.stmt, name: str) -> bool:
+    return isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == name

@@ -163,7 +163,9 @@ def _guarded(flow: Flow, op: Op, access: Access, full: Case, result: Value) -> T
 def threads_at_edge(flow: Flow, access: Access) -> NDArray[np.bool_] | None:
     """The threads that take part, where the guard chooses threads and otherwise only keeps them inside the tensor."""
     guard = E.TRUE if access.guard is None else flow.here(access.guard)
-    chosen, chooses, others = np.ones(flow.threads.shape, dtype=np.bool_), [], []
+    chosen = np.ones(flow.threads.shape, dtype=np.bool_)
+    chooses: list[Expr] = []
+    others: list[Expr] = []
     for part in guard.args if guard.op == "land" else (guard,):
         truth, _ = conditions(flow.threads, part)
         if truth is None:

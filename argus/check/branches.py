@@ -66,7 +66,9 @@ def _select_path(flow: Flow, op: ops.If, shared: Expr) -> None:
         flow.facts = before
     flow.memory.tags = _joined(flow, [(g, m) for g, m, _ in ends])
     for n, out in enumerate(op.outs):
-        joined = optional.same_where_skipped(flow, *(e[2][n] for e in ends), shared) if len(ends) == 2 else None
+        joined = None
+        if len(ends) == 2:
+            joined = optional.same_where_skipped(flow, ends[0][2][n], ends[1][2][n], shared)
         flow.values[out] = joined or _joined(flow, [(g, values[n]) for g, _, values in ends])
 
 
@@ -88,7 +90,7 @@ def _entangled(flow: Flow, op: ops.If) -> None:
     flow.memory.tags = _agreeing(flow, after, flow.tables.lost(why, op.id))
     for out, yes, no in zip(op.outs, op.then_yields, op.else_yields, strict=True):
         pair = [flow.values[yes], flow.values[no]]
-        joined = optional.same_where_skipped(flow, *pair, flow.here(op.cond))
+        joined = optional.same_where_skipped(flow, pair[0], pair[1], flow.here(op.cond))
         flow.values[out] = joined or _agreeing(flow, pair, flow.tables.lost(why, op.id))
 
 

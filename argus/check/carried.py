@@ -222,9 +222,9 @@ def standing_for_themselves(tables: Tables, shape: Shape, head: list[Tags], out:
         if len(claims) != 1 or len(results) != 1:
             continue
         here, result = tables.terms.as_atom(claims.pop()), results.pop()
-        if isinstance(here, Carried) and here.loop == shape.op.id and here.counter is shape.counter:
-            if is_of_kind(tables.terms, result, here.kind):
-                left[replace(here, counter=shape.counter + shape.stride)] = result
+        mine = isinstance(here, Carried) and here.loop == shape.op.id and here.counter is shape.counter
+        if isinstance(here, Carried) and mine and is_of_kind(tables.terms, result, here.kind):
+            left[replace(here, counter=shape.counter + shape.stride)] = result
     return left
 
 

@@ -20,7 +20,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.check.taken import Over, Part, Taken, contains
+from argus.check.taken import Over, Part, Taken, contains, substituted
 from argus.check.terms import UNKNOWN, Apply, Atom, Carried, Reduce, Reduction, Terms, Where, own
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -120,7 +120,9 @@ def one_way(condition: Expr) -> Expr:
     left, right = E.const(max(constant, 0)), E.const(max(-constant, 0))
     for atom, k in atoms.items():
         left, right = (left + k * atom, right) if k > 0 else (left, right - k * atom)
-    return left.le(right) if condition.op in ("lt", "le") else left.eq(right) if condition.op == "eq" else left.ne(right)
+    if condition.op in ("lt", "le"):
+        return left.le(right)
+    return left.eq(right) if condition.op == "eq" else left.ne(right)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,12 +249,22 @@ def _finite(terms: Terms, top: Atom, standing: Standing) -> bool:
             continue
         body = terms.as_atom(atom.body)
         if not (isinstance(body, Where) and terms.value(body.no) == -inf):
-            return any(isinstance(item, Part) for item in atom.taken)
+            return bool(_taken_first(atom.taken, lambda runs: standing.holds(facts, runs)))
         others: dict[Expr, Expr | int] = {own(a): e for a, e in standing.coordinates.items() if a != atom.axis}
-        for item in atom.taken:
-            if isinstance(item, Part):
-                ends = (item.rest + item.low, item.rest + (item.low + item.mask.bit_length() - 1))
-                for end in ends:
-                    if standing.holds(facts, body.condition.subst({**others, own(atom.axis): end})):
-                        return True
+        for item in _taken_first(atom.taken, lambda runs: standing.holds(facts, runs)):
+            ends = (item.rest + item.low, item.rest + (item.low + item.mask.bit_length() - 1))
+            for end in ends:
+                if standing.holds(facts, body.condition.subst({**others, own(atom.axis): end})):
+                    return True
     return False
+
+
+def _taken_first(items: Taken, holds: Callable[[Expr], bool]) -> list[Part]:
+    """Parts that were taken for certain: of loops that run, those of the first iteration."""
+    found: list[Part] = []
+    for item in items:
+        if isinstance(item, Part):
+            found.append(item)
+        elif holds(item.lo.lt(item.hi)):
+            found += _taken_first(substituted(item.items, {item.var: item.lo}), holds)
+    return found

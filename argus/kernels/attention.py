@@ -73,6 +73,15 @@ SCORES = MMA.acc(row="Sk", col="Sq")
 OUT = MMA.acc(row="D", col="Sq")
 
 
+def spec(causal):
+    """The rows of O and L; a row that sees no key is 0, and -inf in L."""
+    weight = "exp(scale * sum(Q[z, g, q, e] * K[z, k, e], e))"
+    weight = f"where(k <= q + Sk - Sq, {weight}, 0)" if causal else weight
+    mean = f"sum({weight} * V[z, k, d], k) / sum({weight}, k)"
+    mean = f"where(q + Sk - Sq >= 0, {mean}, 0)" if causal else mean
+    return f"O[z, g, q, d] = {mean}; L[z, g, q] = 0.6931471805599453 * log2(sum({weight}, k))"
+
+
 def attend(ring, q, fetch_k, fetch_v, m0, shift, keys, pairs, clear, scale, causal, ragged):
     """Outputs and logarithms of 32 queries: `keys` there are, in `pairs` of steps, the first `clear` seen by all."""
     top = ag.full(SCORES.per("Sq"), f32, -1.0e30)
@@ -209,6 +218,7 @@ def attend(ring, q, fetch_k, fetch_v, m0, shift, keys, pairs, clear, scale, caus
     threads=T,
     waves=(WAVES,),
     requires=("Sq >= 1 and Sk >= 1" if RAGGED else f"Sq % {BR} == 0 and Sk % {2 * BC} == 0") + " and scale > 0",
+    computes=spec(causal),
     example=dict(Z=1, G=1, Sq=256, Sk=256),
     policy=dict(waves_per_simd=2),
 )

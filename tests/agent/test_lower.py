@@ -6,6 +6,8 @@ The oracle is the checker, on the program as it is scheduled. That results are r
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from argus.agent.lower import NotApplicableError, lower
@@ -121,6 +123,35 @@ def test_an_unseen_kernel_goes_the_same_way() -> None:
     ):
         text = lower(text, name, params)
     assert status(text) == "proved"
+
+
+def test_chiplets_tile_the_grid() -> None:
+    text = lower(load_task("gemm").source, "blocking", BLOCK)
+    for params in ({"rows": 2, "group": 1}, {"rows": 4, "group": 2}, {"rows": 8}, {"rows": 1}):
+        new = lower(text, "chiplet_tiles", params)
+        assert status(new) == "proved", params
+        with pytest.raises(NotApplicableError):
+            lower(new, "chiplet_tiles", params)
+    wrong = lower(text, "chiplet_tiles", {"rows": 2}).replace("part % 4", "part % 2")
+    assert status(wrong) != "proved"
+
+
+def test_an_epilogue_tile_by_tile_is_proved_and_moves_with_its_tile() -> None:
+    text = read_task("linear", LINEAR).source
+    for name, params in (("blocking", BLOCK), ("swap_operands", {}), ("epilogue", {})):
+        text = lower(text, name, params)
+    assert ".held_as(ACC)" in text
+    assert status(text) == "proved"
+    wrong = re.sub(r" \+ 32 \* \w+\]\.load\(ACC", "].load(ACC", text)
+    assert wrong != text
+    assert status(wrong) != "proved"
+
+
+def test_reading_ahead_brings_its_slices() -> None:
+    text = lower(load_task("gemm").source, "blocking", {**BLOCK, "tiles_k": 4})
+    text = lower(lower(text, "wide_fragments", {}), "staging", {"barriers": "both"})
+    assert "TILES_K = 2" in text
+    assert "TILES_K = 4" in lower(text, "software_pipeline", {"depth": "fragments", "slices": 4})
 
 
 @pytest.mark.parametrize("task", ["softmax", "layernorm"])

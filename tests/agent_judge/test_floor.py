@@ -27,3 +27,10 @@ def test_row_kernels_only_move_data(name: str) -> None:
     assert multiplications(task.kernel, sizes, spec) == 0
     moved = 2 * 2 * sizes["M"] * sizes["N"]
     assert least_microseconds(task.kernel, sizes, spec) == pytest.approx(moved / 5324.8e3, rel=0.02)
+
+
+def test_a_product_that_is_written_twice_counts_once_and_a_masked_one_half() -> None:
+    task = load_task("attention")
+    assert task.kernel.computes is not None
+    sizes = {"Z": 2, "G": 3, "Sq": 64, "Sk": 128}
+    assert multiplications(task.kernel, sizes, parse(task.kernel.computes)) == 2 * 3 * 64 * 128 * 128 // 2

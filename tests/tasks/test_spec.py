@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
+from argus.agent.judge.results import can_be_cut, judged_part
 from argus.tasks.compare import combined, compare
 from argus.tasks.spec import Bounded, SpecError, evaluate, parse, parse_all, validate
 
@@ -188,3 +190,49 @@ def test_several_comparisons_are_one() -> None:
     bad = compare(np.ones(2, np.float32), Bounded(("i",), np.zeros(2), np.zeros(2)))
     both = combined([good, bad])
     assert (both.elements, both.wrong, both.first_wrong, both.ok) == (5, 2, (0,), False)
+
+
+def test_a_product_with_a_computed_factor_is_contracted() -> None:
+    rng = np.random.default_rng(3)
+    s = rng.standard_normal((6, 40))
+    v = rng.standard_normal((40, 9))
+    spec = parse("O[q, d] = sum(where(k <= q + 20, exp(S[q, k]), 0) * V[k, d], k)")
+    found = evaluate(spec, {"S": s, "V": v}, {})
+    seen = np.where(np.arange(40)[None] <= np.arange(6)[:, None] + 20, np.exp(s), 0)
+    np.testing.assert_allclose(found.value, seen @ v, rtol=1e-12)
+    for _ in range(20):
+        order = rng.permutation(40)
+        got = np.zeros((6, 9), np.float32)
+        for k in order:
+            got = got + seen.astype(np.float32)[:, k, None] * v.astype(np.float32)[None, k]
+        assert np.all(np.abs(got - found.value) <= found.error + 1e-6)
+
+
+def test_an_operand_of_a_matrix_product_may_be_rounded_to_the_other_ones_format() -> None:
+    rng = np.random.default_rng(4)
+    s, v = rng.standard_normal((6, 40)), rng.standard_normal((40, 9)).astype(ml_dtypes.bfloat16)
+    product = evaluate(parse("O[q, d] = sum(exp(S[q, k]) * V[k, d], k)"), {"S": s, "V": v}, {})
+    rounded = np.exp(s).astype(ml_dtypes.bfloat16).astype(np.float64) @ v.astype(np.float64)
+    assert np.all(np.abs(rounded - product.value) <= product.error)
+    assert np.all(product.error <= 2**-8 * np.exp(s) @ np.abs(v.astype(np.float64)) * 1.01)
+    weighted = evaluate(parse("O[q] = sum(exp(S[q, k]) * w[k], k)"), {"S": s, "w": v[:, 0]}, {})
+    assert np.all(weighted.error < 2**-12 * np.exp(s) @ np.abs(v[:, 0].astype(np.float64)))
+
+
+def test_a_part_of_rows_is_judged_from_a_part_of_the_inputs() -> None:
+    rng = np.random.default_rng(5)
+    x = rng.standard_normal((8, 16)).astype(np.float32)
+    spec = parse("Y[m, n] = exp(X[m, n]) / sum(exp(X[m, k]), k)")
+    want = (np.exp(x) / np.exp(x).sum(1, keepdims=True)).astype(np.float32)
+    pattern = np.full((8, 16), 0x7FBA5A5B, np.uint32).view(np.float32)
+    part = pattern.copy()
+    part[2:4] = want[2:4]
+    assert can_be_cut(spec)
+    found = judged_part(spec, {"X": x}, {}, part)
+    assert found is not None
+    assert found.comparison.ok
+    assert found.comparison.elements == 32
+    part = pattern.copy()
+    part[2:4, :8] = want[2:4, :8]
+    assert judged_part(spec, {"X": x}, {}, part) is None
+    assert not can_be_cut(parse("Y[n] = X[n] / sum(X[k], k)"))

@@ -71,9 +71,9 @@ _SMALL, _MIDDLE = _staged(64, 64, 16, 4, 2, 2), _staged(128, 128, 32, 2, 1, 4)
 CANDIDATES: tuple[Mapping[str, Any], ...] = (
     *(_direct(bm, 64, 4, 1, 1, False, 0) for bm in (16, 32, 64)),
     _direct(16, 32, 4, 1, 1, False, 0, depth=4),
-    _direct(64, 64, 2, 2, 1, False, 2),
-    _direct(64, 64, 2, 2, 1, False, 0),
-    _direct(128, 64, 2, 2, 1, False, 2),
+    _direct(64, 64, 2, 2, 1, True, 2),
+    _direct(64, 64, 2, 2, 1, True, 0),
+    _direct(128, 64, 2, 2, 1, True, 2),
     _direct(128, 128, 1, 2, 2, True, 2),
     _direct(128, 128, 1, 2, 2, True, 0),
     _SMALL,

@@ -27,7 +27,7 @@ WM = ag.knob(1, legal=(1, 2, 4), why="waves of a group along M")
 WN = ag.knob(1, legal=(1, 2, 4), why="waves of a group along N")
 INST = ag.knob(16, legal=(16, 32), why="matrix instruction: 16x16x16 or 32x32x8")
 DEPTH = ag.knob(2, legal=(1, 2, 3, 4), why="k-steps of a wave on their way in registers")
-TOGETHER = ag.knob(False, legal=(False, True), why="a barrier per k-step: waves that share lines find them in the L1")
+TOGETHER = ag.knob(False, legal=(False, True), why="barriers keep the waves in step: lines they share are in the L1")
 WIDTH = ag.knob(16, legal=(2, 4, 8, 16), why="bytes per access; rows must be multiples of it")
 KTAIL = ag.knob(False, legal=(False, True), why="K is no multiple of 64: mask the last step")
 XM = ag.knob(0, legal=(0, 1, 2, 4, 8), why="XCDs along M (8 // XM along N); 0: row-major workgroups")
@@ -99,8 +99,8 @@ def matmul_direct(A: ag.In["M K", T], B: ag.In["N K", T], C: ag.Out["M N", T]):
         inside = "shape" if KTAIL else kt < last
         return [X[start, kt * BK + KF * ks].load(FRAG, width=WIDTH, guard=inside) for ks in range(FRAGS)]
 
-    def fetch_rows(step):
-        return [fetch(A, bm * BM + row + INST * i, step) for i in range(TM)]
+    def fetch_row(i, step):
+        return fetch(A, bm * BM + row + INST * i, step)
 
     def fetch_column(j, step):
         return fetch(B, bn * BN + column + INST * j, step)
@@ -109,20 +109,28 @@ def matmul_direct(A: ag.In["M K", T], B: ag.In["N K", T], C: ag.Out["M N", T]):
         for ks, h, i in ag.unroll(FRAGS, 2, TM):
             acc[j // PIECE][i, j % PIECE] = ag.mfma(b[ks][h], a[i][ks][h], acc[j // PIECE][i, j % PIECE])
 
-    rows, columns = [], []
+    def in_step():
+        if TOGETHER:
+            ag.barrier()
+
+    rows, columns = [[] for d in range(DEPTH)], [[] for d in range(DEPTH)]
     for d in range(DEPTH):
-        rows = [*rows, fetch_rows(d)]
-        columns = [*columns, [fetch_column(j, d) for j in range(TN)]]
+        for i in range(TM):
+            if WN > 1:
+                in_step()
+            rows[d] = [*rows[d], fetch_row(i, d)]
+        for j in range(TN):
+            in_step()
+            columns[d] = [*columns[d], fetch_column(j, d)]
     for turn in ag.range(steps // DEPTH - 1):
         for d in range(DEPTH):
-            if TOGETHER:
-                ag.barrier()
+            in_step()
             coming = (turn + 1) * DEPTH + d
             ahead = []
             for j in range(TN):
                 multiply(rows[d], columns[d][j], j)
                 ahead = [*ahead, fetch_column(j, coming)]
-            rows[d], columns[d] = fetch_rows(coming), ahead
+            rows[d], columns[d] = [fetch_row(i, coming) for i in range(TM)], ahead
     for d in range(DEPTH):
         for j in range(TN):
             multiply(rows[d], columns[d][j], j)

@@ -28,7 +28,7 @@ CASES: list[tuple[str, str, dict[str, Any], tuple[int, int, int]]] = [
     ("matmul", "split", {**PIPELINED, "SPLITS": 3, "KTAIL": True}, (17, 64, 488)),
     ("matmul_direct", "matmul_direct", {"KTAIL": True, "XM": 2}, (66, 68, 520)),
     ("matmul_direct", "matmul_direct", {"BM": 16, "BN": 64, "DEPTH": 2}, (5, 72, 512)),
-    ("matmul_direct", "matmul_direct", {"WK": 2, "WM": 2, "DEPTH": 2, "XM": 2}, (66, 68, 384)),
+    ("matmul_direct", "matmul_direct", {"WK": 2, "WM": 2, "TOGETHER": True, "XM": 2}, (66, 68, 384)),
     ("matmul_direct", "matmul_direct", {"WK": 1, "WM": 2, "WN": 2, "TOGETHER": True, "DEPTH": 3}, (60, 68, 320)),
     ("matmul", "matmul", {**SMALL, "STAGGER": 2, "XM": 2}, (70, 132, 320)),
     ("matmul", "matmul", {**SMALL, "STAGGER": 4, "DEPTH": 2, "INST": 16}, (70, 132, 320)),

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from argus.cli.options import GOOD, UsageError
-from argus.clock.calibration import FITTED, PREDICTORS, Row, RowError, Validation, fit, loss, read_rows, validate
+from argus.clock.calibration import PREDICTORS, Row, RowError, Validation, fit, loss, read_rows, validate
+from argus.clock.fitting import FITTED
 from argus.clock.parameters import PARAMETERS, Parameters
 from argus.clock.timing import LABEL, label
 
@@ -109,21 +110,28 @@ def table(found: Validation) -> str:
     lines = [
         label(found.summary()),
         "",
-        "| program | shape | measured TFLOPS | clock | error | MHz | bound | constant | roofline |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| program | shape | measured TFLOPS | clock | error | MHz | bound | constant | told | roofline |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for judged in sorted(found.rows, key=lambda j: (j.row.family, j.row.program, j.row.flops)):
         row = judged.row
         lines.append(
             f"| {row.program} | {row.shape} | {row.tflops:.1f} | {judged.clock:.1f} "
             f"| {_percent(judged.error('clock'))} | {judged.clock_mhz:.0f} | {row.bound} "
-            f"| {_percent(judged.error('constant'))} | {_percent(judged.error('roofline'))} |"
+            f"| {' | '.join(_percent(judged.error(who)) for who in PREDICTORS[1:])} |"
         )
     lines += ["", "| predictor | median error | 90th percentile |", "|---|---|---|"]
     lines += [
         f"| {who} | {100 * found.median(who):.1f} % | {100 * found.percentile90(who):.1f} % |" for who in PREDICTORS
     ]
-    lines += ["", *(f"rank within {shape}: {value:.2f}" for shape, value in sorted(found.ranks.items()))]
+    lines += [
+        "",
+        "| shape | rank of all programs | pairs apart by more than 10 % and their runs, in order |",
+        "|---|---|---|",
+    ]
+    for shape, value in sorted(found.ranks.items()):
+        right, count = found.pairs[shape]
+        lines.append(f"| {shape} | {value:.2f} | {right} of {count} |")
     return "\n".join(lines)
 
 

@@ -4,9 +4,10 @@
     fitted = fit(rows)                           # `fit` rows and published clocks only -> Parameters
     found = validate(rows)                       # `validate` rows only -> errors, dummies, ranks
 
-Errors are on achieved TFLOPS: |predicted / measured - 1|. Two dummies stand beside the clock: the best constant
-efficiency plus floor of each family (chosen on the family's fit rows, or, where it has none, on the very rows it is
-judged on), and the roofline (matrix peak at 2100 MHz, HBM bandwidth). What is fitted is the power model's handful of
+Errors are on achieved TFLOPS: |predicted / measured - 1|. Dummies stand beside the clock: the best constant efficiency
+plus floor of each family, chosen on the family's fit rows (a family without any gets the constant of all fit rows); the
+same, but a family without fit rows chooses on the very rows it is judged on (`told`: no predictor, a stricter
+yardstick); and the roofline (matrix peak at 2100 MHz, HBM bandwidth). What is fitted is the power model's handful of
 numbers for all kernels at once; the cycle model's numbers come from micro-measurements and are not touched.
 """
 
@@ -19,19 +20,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from itertools import combinations, product
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from argus.clock.curve import Curve
+from argus.clock.fitting import FITTED, Known, search
 from argus.clock.parameters import PARAMETERS, Parameters
-from argus.clock.power import Activity, sustained_clock
 from argus.gfx942 import chip
 
-FITTED = ("power_exponent", "power_matrix", "power_valu", "power_lds", "power_base", "power_memory")
-BOUNDS = {"power_exponent": (1.0, 3.0), "power_memory": (0.001, 0.15)}
-WIDE = (1.0, 3000.0)
-PUBLISHED_WEIGHT = 3.0
+SPREAD = 1.1
+"""Times further apart than this are said to differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class Row:
     microseconds: float
     bound: str
     curve: Curve
+    runs: tuple[float, ...] = ()
 
     @property
     def tflops(self) -> float:
@@ -74,7 +76,8 @@ def read_rows(paths: Iterable[str | Path]) -> list[Row]:
 
 def _row(data: dict[str, Any]) -> Row:
     names = ("role", "family", "program", "shape", "flops", "bytes", "element", "microseconds", "bound")
-    return Row(**{name: data[name] for name in names}, curve=Curve.from_json(data["curve"]))
+    runs = tuple(float(time) for time in data.get("runs", ()))
+    return Row(**{name: data[name] for name in names}, curve=Curve.from_json(data["curve"]), runs=runs)
 
 
 def published_clocks() -> list[dict[str, Any]]:
@@ -84,49 +87,20 @@ def published_clocks() -> list[dict[str, Any]]:
     return rows
 
 
+def _known(rows: Sequence[Row], parameters: Parameters) -> Known:
+    return Known.of(rows, published_clocks(), parameters["launch_floor"])
+
+
 def loss(rows: Sequence[Row], parameters: Parameters) -> float:
-    """Mean absolute logarithm of predicted over known: times of rows, clocks of published rows (weighted)."""
-    total, weight = 0.0, 0.0
-    for row in rows:
-        total += abs(math.log(row.predicted_us(parameters) / row.microseconds))
-        weight += 1
-    for known in published_clocks():
-        activity = Activity(known["matrix"], known["valu"], known["lds"], known["memory_gbps"])
-        clock = _clock_of(activity, parameters)
-        total += PUBLISHED_WEIGHT * abs(math.log(clock / known["clock_mhz"]))
-        weight += PUBLISHED_WEIGHT
-    return total / weight
-
-
-def _clock_of(activity: Activity, parameters: Parameters) -> float:
-    return sustained_clock(lambda _: activity, parameters)
+    """Mean absolute logarithm of predicted over known: times of rows, clocks of published runs (weighted)."""
+    numbers = np.array([parameters[name] for name in FITTED])
+    return _known(rows, parameters).loss(numbers, parameters)
 
 
 def fit(rows: Iterable[Row], base: Parameters = PARAMETERS) -> Parameters:
-    """The power model that suits the fit rows and published clocks best: deterministic search.
-
-    Numbers are scaled up and down, alone and two at a time (what one term takes over another must give back), by ever
-    smaller factors, until nothing helps.
-    """
+    """The power model that suits the fit rows and published clocks best: deterministic search."""
     used = [row for row in rows if row.role == "fit"]
-    values = {name: base[name] for name in FITTED}
-    best = loss(used, base)
-    moves = [(name,) for name in FITTED] + list(combinations(FITTED, 2))
-    step = 0.5
-    while step > 0.01:
-        improved = False
-        for move in moves:
-            for signs in product((1, -1), repeat=len(move)):
-                tried = dict(values)
-                for name, sign in zip(move, signs, strict=True):
-                    low, high = BOUNDS.get(name, WIDE)
-                    tried[name] = min(high, max(low, values[name] * (1 + step) ** sign))
-                found = loss(used, base.with_values(**tried))
-                if found < best - 1e-9:
-                    values, best, improved = tried, found, True
-        if not improved:
-            step /= 2
-    return base.with_values(**values)
+    return base.with_values(**search(_known(used, base), base))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +110,7 @@ class Judged:
     row: Row
     clock: float
     constant: float
+    told: float
     roofline: float
     clock_mhz: float
 
@@ -146,10 +121,15 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """All judged rows, and the rank correlation within each shape that several programs ran."""
+    """All judged rows, and the order within each shape that several programs ran.
+
+    ranks   rank correlation over all programs
+    pairs   (in the right order, of) pairs of programs no run of which was as fast as any of the other, 10 % apart
+    """
 
     rows: tuple[Judged, ...]
     ranks: dict[str, float]
+    pairs: dict[str, tuple[int, int]]
 
     def errors(self, who: str) -> list[float]:
         return sorted(abs(row.error(who)) for row in self.rows)
@@ -166,10 +146,11 @@ class Validation:
             "rows": len(self.rows),
             **{who: {"median": self.median(who), "p90": self.percentile90(who)} for who in PREDICTORS},
             "ranks": self.ranks,
+            "pairs": {shape: list(count) for shape, count in self.pairs.items()},
         }
 
 
-PREDICTORS = ("clock", "constant", "roofline")
+PREDICTORS = ("clock", "constant", "told", "roofline")
 
 
 def validate(rows: Sequence[Row], parameters: Parameters = PARAMETERS) -> Validation:
@@ -177,29 +158,38 @@ def validate(rows: Sequence[Row], parameters: Parameters = PARAMETERS) -> Valida
     families: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         families[row.family].append(row)
-    dummies = {family: _constant(members) for family, members in families.items()}
+    used = [row for row in rows if row.role == "fit"]
+    own = {family: [row for row in members if row.role == "fit"] for family, members in families.items()}
+    dummies = {family: _constant(own[family] or used or members) for family, members in families.items()}
+    told = {family: _constant(own[family] or members) for family, members in families.items()}
     judged = []
     for row in rows:
         if row.role != "validate":
             continue
-        efficiency, floor = dummies[row.family]
         peak = chip.matrix_peak_tflops(row.element)
         roof = max(row.flops / peak * 1e-6, row.bytes / parameters["hbm_bandwidth"] * 1e-3)
         judged.append(
             Judged(
                 row,
                 clock=row.flops / row.predicted_us(parameters) * 1e-6,
-                constant=row.flops / (floor + row.flops / (efficiency * peak) * 1e-6) * 1e-6,
+                constant=_constant_tflops(row, *dummies[row.family]),
+                told=_constant_tflops(row, *told[row.family]),
                 roofline=row.flops / roof * 1e-6,
                 clock_mhz=row.curve.sustained(parameters),
             )
         )
-    return Validation(tuple(judged), _ranks(rows, parameters))
+    shapes = _shapes(rows)
+    ranks = {shape: _rank(members, parameters) for shape, members in shapes.items()}
+    return Validation(tuple(judged), ranks, {shape: _pairs(members, parameters) for shape, members in shapes.items()})
 
 
-def _constant(members: Sequence[Row]) -> tuple[float, float]:
-    """Efficiency and floor (us) with the least median error on the family's fit rows, else on all its rows."""
-    rows = [row for row in members if row.role == "fit"] or list(members)
+def _constant_tflops(row: Row, efficiency: float, floor: float) -> float:
+    peak = chip.matrix_peak_tflops(row.element)
+    return row.flops / (floor + row.flops / (efficiency * peak) * 1e-6) * 1e-6
+
+
+def _constant(rows: Sequence[Row]) -> tuple[float, float]:
+    """Efficiency and floor (us) with the least median error on these rows."""
     best = (math.inf, 1.0, 0.0)
     for floor in (0.0, 2.7, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0):
         for percent in range(5, 101):
@@ -215,18 +205,32 @@ def _constant(members: Sequence[Row]) -> tuple[float, float]:
     return best[1], best[2]
 
 
-def _ranks(rows: Sequence[Row], parameters: Parameters) -> dict[str, float]:
-    """Spearman rank correlation over programs, for shapes with a validate row and a measured spread above 10 %."""
+def _shapes(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Rows of shapes that several programs ran, with a validate row and a measured spread above 10 %."""
     shapes: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         shapes[row.shape].append(row)
-    found = {}
+    found: dict[str, list[Row]] = {}
     for shape, members in shapes.items():
         times = [row.microseconds for row in members]
         several = len({row.program for row in members}) > 1
-        if several and any(row.role == "validate" for row in members) and max(times) > 1.1 * min(times):
-            found[shape] = _spearman(times, [row.predicted_us(parameters) for row in members])
+        if several and any(row.role == "validate" for row in members) and max(times) > SPREAD * min(times):
+            found[shape] = members
     return found
+
+
+def _rank(members: Sequence[Row], parameters: Parameters) -> float:
+    return _spearman([row.microseconds for row in members], [row.predicted_us(parameters) for row in members])
+
+
+def _pairs(members: Sequence[Row], parameters: Parameters) -> tuple[int, int]:
+    right = count = 0
+    for one, two in combinations(sorted(members, key=lambda row: row.microseconds), 2):
+        apart = max(one.runs or (one.microseconds,)) < min(two.runs or (two.microseconds,))
+        if apart and two.microseconds > SPREAD * one.microseconds:
+            count += 1
+            right += one.predicted_us(parameters) < two.predicted_us(parameters)
+    return right, count
 
 
 def _spearman(first: Sequence[float], second: Sequence[float]) -> float:

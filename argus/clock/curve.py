@@ -1,6 +1,6 @@
 """A launch at any clock: cycles between the clocks it was timed at, and with them power and the sustained clock.
 
-    curve = Curve(points=((1200, 80e3), (2100, 100e3)), matrix=60e3, valu=20e3, lds=30e3, bytes=5e8)
+    curve = Curve(points=((1200, 80e3), (2100, 100e3)), matrix=60e3, valu=20e3, lds=30e3, bytes=5e8, hbm=1e8)
     curve.cycles(1650)       -> 90e3      memory is nearer, in clocks, when the core is slower
     curve.sustained()        -> 1391.0    the clock at which its activity takes the chip's 750 W
     curve.microseconds(1391)
@@ -22,13 +22,14 @@ from argus.clock.power import Activity, sustained_clock
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Cycles of a launch by clock (MHz), its work, and the bytes it moves beyond the L2s."""
+    """Cycles of a launch by clock (MHz), its work, the bytes it moves beyond the L2s, and those that HBM moves."""
 
     points: tuple[tuple[float, float], ...]
     matrix: float
     valu: float
     lds: float
     bytes: float
+    hbm: float = 0.0
 
     def cycles(self, clock_mhz: float) -> float:
         points = sorted(self.points)
@@ -47,6 +48,7 @@ class Curve:
             valu=self.valu / cycles,
             lds=self.lds / cycles,
             memory_gbps=self.bytes * clock_mhz / cycles * 1e-3,
+            hbm_gbps=self.hbm * clock_mhz / cycles * 1e-3,
         )
 
     def sustained(self, parameters: Parameters = PARAMETERS) -> float:
@@ -59,4 +61,4 @@ class Curve:
     @staticmethod
     def from_json(data: dict[str, Any]) -> Curve:
         points = tuple((float(f), float(c)) for f, c in data["points"])
-        return Curve(points, data["matrix"], data["valu"], data["lds"], data["bytes"])
+        return Curve(points, data["matrix"], data["valu"], data["lds"], data["bytes"], data.get("hbm", 0.0))

@@ -16,7 +16,8 @@ they are handed out one by one (`argus.clock.dispatch`). The launch takes the lo
 plus the launch floor, which is time, not clocks. `hbm_bytes` (the tensors' size) should be given; without it each
 workgroup's own footprint is used, which counts shared data once per workgroup and is an upper bound. Tensors that fit
 into the Infinity Cache are read from memory once, or not at all when it starts `warm`; of larger ones, what the L2s
-miss is missing there too, in proportion. Time is given at a stated clock and at the predicted sustained clock.
+miss is missing there too, in proportion, but once for all XCDs that miss it at about the same time (`across`). Time is
+given at a stated clock and at the predicted sustained clock.
 """
 
 from __future__ import annotations
@@ -152,6 +153,7 @@ def estimate(
     warm: bool = False,
     hot_atomics: float = 0.0,
     sharing_error: float = 0.0,
+    across: float = 1.0,
     parameters: Parameters = PARAMETERS,
 ) -> Launch:
     """Estimate of a launch of `grid` workgroups like the timed ones.
@@ -159,6 +161,7 @@ def estimate(
     work         workgroup -> its instructions relative to the timed workgroups, for a sample of the grid
     warm         the tensors were used before and lie in the Infinity Cache as far as they fit
     hot_atomics  atomic wave accesses to the busiest line
+    across       misses of the L2s per line that comes from memory, as several XCDs miss it at about the same time
     """
     if grid < 1:
         raise ValueError(f"a launch has at least one workgroup, not {grid}")
@@ -187,7 +190,7 @@ def estimate(
         hbm_bytes = (timing.footprint_bytes + timing.written_bytes) * per_group
         notes.append("memory bytes: every workgroup's own footprint, shared data counted once per workgroup")
     fits = min(1.0, chip.count("mall_bytes") / hbm_bytes) if hbm_bytes else 1.0
-    moved = max(0.0 if warm and fits == 1.0 else hbm_bytes, (1 - fits) * beyond_l2)
+    moved = max(0.0 if warm and fits == 1.0 else hbm_bytes, (1 - fits) * beyond_l2 / across)
     gigabytes = clock * 1e-3
     parts = {
         "compute": compute,
@@ -204,6 +207,7 @@ def estimate(
         valu=timing.valu_turns / (chip.SIMDS_PER_CU * timing.cycles) * on_chip,
         lds=timing.utilisation["lds banks"] * on_chip,
         bytes=max(beyond_l2, hbm_bytes),
+        hbm=moved,
     )
     microseconds = curve.microseconds(clock, parameters)
     tflops = None if flops is None else flops / microseconds * 1e-6

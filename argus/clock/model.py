@@ -117,7 +117,7 @@ def time_waves(
         lds_bytes=round(lds_bytes),
         matrix_flops=sum(op.matrix.flops * executed[op.index] for op in ops if op.matrix is not None),
         busiest_matrix_clocks=round(account.matrix.max()),
-        valu_turns=ISSUE_CLOCKS * sum(executed[op.index] for op in ops if op.unit is Unit.VALU),
+        valu_turns=ISSUE_CLOCKS * sum(executed[op.index] * (1 + op.alone) for op in ops if op.unit is Unit.VALU),
         read_bytes={str(level): size for level, size in read.items()},
         filled_bytes=filled,
         written_bytes=written,

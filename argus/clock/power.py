@@ -2,12 +2,13 @@
 
 One function for all kernels:
 
-    power(f) = idle + (f / 2100 MHz) ** exponent * (matrix * m + valu * v + lds * l + base) + memory * GB/s
+    power(f) = idle + (f / 2100 MHz) ** exponent * (matrix * m + valu * v + lds * l + base)
+               + memory * GB/s beyond the L2s + hbm * GB/s of memory
 
     m, l       how busy matrix cores and LDS banks are, averaged over the whole chip and the whole launch
     v          the same for the VALUs, where every instruction counts one turn of 4 clk: those that take 16 work on a
-               quarter of the lanes at a time
-    GB/s       bytes beyond the L2s per time (their clock is not the core's)
+               quarter of the lanes at a time, and packed f32 instructions count twice: they do twice the work
+    GB/s       bytes per time, outside the core's clock: all that passes the fabric, and what of it HBM itself moves
 
 and the sustained clock is the highest f <= 2100 MHz with power(f) <= limit. Example: attention with the matrix cores
 busy 73 % of the time settles near 1.26 GHz; the same kernel on a third of the chip runs at 2.1 GHz.
@@ -38,6 +39,7 @@ class Activity:
     valu: float = 0.0
     lds: float = 0.0
     memory_gbps: float = 0.0
+    hbm_gbps: float = 0.0
 
     def to_json(self) -> dict[str, float]:
         return asdict(self)
@@ -52,7 +54,8 @@ def power(activity: Activity, clock_mhz: float, parameters: Parameters = PARAMET
         + parameters["power_base"]
     )
     scale: float = (clock_mhz / CLOCK_MAX_MHZ) ** parameters["power_exponent"]
-    return parameters["power_idle"] + scale * switching + parameters["power_memory"] * activity.memory_gbps
+    moving = parameters["power_memory"] * activity.memory_gbps + parameters["power_hbm"] * activity.hbm_gbps
+    return parameters["power_idle"] + scale * switching + moving
 
 
 def sustained_clock(activity: Callable[[float], Activity], parameters: Parameters = PARAMETERS) -> float:

@@ -24,7 +24,7 @@ from argus.clock.model import Resources, room_for
 from argus.clock.parameters import Parameters
 from argus.clock.program import Op, Wave
 from argus.clock.timing import Timing
-from argus.clock.xcd import fetches_per_miss
+from argus.clock.xcd import fetches_per_miss, xcds_per_line
 from argus.gfx942 import chip
 from argus.gfx942.inst import Inst
 from argus.gfx942.instructions import spec
@@ -98,6 +98,7 @@ class Recorded:
         self.folded = record if isinstance(record, Folded) else fold(record, self.on_cu, atomic_places(self.insts))
         self.readers: Mapping[int, float] | None = None
         self.sharing_error = 0.0
+        self.across = 1.0
         self.recorded_share = 1.0
         self._find_sharing(seed)
         self.work = self._work(math.prod(raw.grid))
@@ -112,6 +113,7 @@ class Recorded:
         timed = on_one_cu(self.neighbours, resident_workgroups(self.grid, self.room))
         self.readers = fetches_per_miss(self.folded, self.insts, taken, seed, together, timed)
         self.recorded_share = len(taken) / together
+        self.across = xcds_per_line(self.folded, self.insts, self.readers, taken[0])
         if len(taken) < together:
             halves = [
                 fetches_per_miss(self.folded, self.insts, part, seed, together) for part in (taken[::2], taken[1::2])

@@ -5,7 +5,8 @@
 
 First the workgroups that meet on one compute unit, then `STRATA` others (half as many if they are long) spread over the
 grid by the seed, which tell whether all do the same work, and as many of the workgroups that run on one XCD at a time
-as `AFFORDABLE` wave instructions allow, chosen by the seed: they tell who shares cache lines. They are executed
+as `AFFORDABLE` wave instructions allow, chosen by the seed: they tell who shares cache lines. When the tensors do not
+fit into the Infinity Cache, the first workgroup of every XCD tells what XCDs fetch together. They are executed
 `AT_ONCE` wave instructions at a time and their long loops shortened at once, so that the record stays small. The same
 seed gives the same sample and time.
 """
@@ -37,12 +38,12 @@ from argus.clock.recorded import (
 from argus.clock.staged import Operand
 from argus.clock.timer import time_recorded
 from argus.clock.timing import Timing
-from argus.gfx942.chip import WAVE_LANES, XCDS
+from argus.gfx942.chip import WAVE_LANES, XCDS, count
 from argus.gfx942.mfma import MFMA
 from argus.machine.launch import Executor, Kernel
 
 STRATA = 8
-AFFORDABLE: dict[Executor, int] = {"interp": 100_000, "jit": 6_000_000}
+AFFORDABLE: dict[Executor, int] = {"interp": 100_000, "jit": 10_000_000}
 AT_ONCE = 400_000
 SHORT_ALL = 40_000
 """Wave instructions of a whole sample up to which the interpreter is faster than a translation."""
@@ -90,6 +91,8 @@ def sample(work: Work, seed: int = 0) -> Observed:
     wanted = min(len(others), max(int(affordable / each), LEAST_SHARERS) - len(on_cu))
     if wanted * each <= 2 * affordable:
         more += random.Random(seed).sample(others, max(0, wanted))
+    if work.moved > count("mall_bytes"):
+        more += [n for n in range(1, min(XCDS, work.workgroups)) if n not in more]
     step = max(1, int(AT_ONCE / each))
     more.sort()
     for start in range(0, len(more), step):

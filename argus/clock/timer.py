@@ -101,6 +101,7 @@ def time_recorded(
                 warm=warm,
                 hot_atomics=recorded.hot_atomics,
                 sharing_error=recorded.sharing_error,
+                across=recorded.across,
                 parameters=parameters,
             )
 

@@ -5,10 +5,13 @@
 Each workgroup's lines, as its own L1 lets them through, are spread evenly over its run; workgroups start a little apart
 (`SKEW` of the run, drawn from the seed), because on real hardware they do. Merged by time, they pass one L2 of 4 MB. A
 line that 16 workgroups fetch and that misses once counts 16: each of them moves a sixteenth of it beyond the L2. Two
-workgroups that read the same line far apart in time count 1 each, as the line was evicted meanwhile.
+workgroups that read the same line far apart in time count 1 each, as the line was evicted meanwhile. What a workgroup
+soon fetches again itself (half a line now, half in the next step) counts once: its compute unit finds it in the L2.
 
 Of a large launch a random part of the XCD's workgroups is enough: with n of N executed, the cache has n/N of its size,
-and a workgroup's k - 1 companions at a line stand for (k - 1) (N - 1) / (n - 1).
+and a workgroup's k - 1 companions at a line stand for (k - 1) (N - 1) / (n - 1). That alone takes a line whose other
+readers were not drawn for a private one; so all are scaled to the number of lines that all N fetch, extrapolated from
+how many lines one and how many two of the n fetch (`lines_of_all`).
 
 Workgroups differ in how much they share (a tile in a full row of tiles more than one in a short row); those that are
 timed are scaled to the mean. Lines that are on their way count as found. What it cannot do: feed the misses back into
@@ -18,7 +21,8 @@ the time of each workgroup.
 from __future__ import annotations
 
 import random
-from collections.abc import Container, Iterable, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +51,7 @@ def fetches_per_miss(
     timed   workgroups that will stand for all: their lines are scaled so that they cause as many misses as the mean
     """
     share = 1.0 if together is None else len(workgroups) / together
-    loads = np.array(sorted(inst.pc for inst in insts if spec(inst.op).memory.kind == "load"), dtype=np.int64)
+    loads = _load_places(insts)
     times: list[npt.NDArray[np.float64]] = []
     lines: list[npt.NDArray[np.int64]] = []
     for number in workgroups:
@@ -61,15 +65,68 @@ def fetches_per_miss(
     merged = np.concatenate(lines)[order]
     l2 = Lru(int(share * chip.count("l2_bytes")) // LINE, chip.count("l2_ways"), hashed=True)
     missed = np.array(l2.misses(merged.tolist()), dtype=bool)
-    seen, fetches = np.unique(merged, return_counts=True)
+    seen = np.unique(merged)
+    first = [_first(found) for found in lines]
+    fetches = np.bincount(np.searchsorted(seen, np.concatenate(first)), minlength=len(seen))
     misses = np.bincount(np.searchsorted(seen, merged[missed]), minlength=len(seen))
     others = 1.0 if together is None or len(workgroups) < 2 else (together - 1) / (len(workgroups) - 1)
-    served = 1 + (fetches / misses - 1) * others
-    caused = [float((1 / served[np.searchsorted(seen, found)]).sum()) for found in lines]
+    served = fetches / misses
+    served = np.where(served > 1, 1 + (served - 1) * others, served)
+    caused = [float((1 / served[np.searchsorted(seen, found)]).sum()) for found in first]
+    if together is not None and 1 < len(workgroups) < together:
+        readers = np.zeros(len(seen), np.int64)
+        for found in lines:
+            readers[np.searchsorted(seen, np.unique(found))] += 1
+        again = misses.sum() / len(seen)
+        expected = again * lines_of_all(readers, len(workgroups), together) / together
+        served *= sum(caused) / len(caused) / expected
     of_timed = [sum_of for number, sum_of in zip(workgroups, caused, strict=True) if number in timed]
     if of_timed and sum(caused):
         served *= (sum(of_timed) / len(of_timed)) / (sum(caused) / len(caused))
     return dict(zip(seen.tolist(), served.tolist(), strict=True))
+
+
+def xcds_per_line(folded: Folded, insts: Iterable[Inst], served: Mapping[int, float], first: int) -> float:
+    """Misses of all L2s per line that leaves memory: XCDs that fetch a line at about the same time share the MALL's.
+
+    Seen at the `first` workgroup and those after it, one on each XCD, when all are recorded; else 1.
+    """
+    group = range(first, first + chip.XCDS)
+    if any((number, 0) not in folded.record.waves for number in group):
+        return 1.0
+    loads = _load_places(insts)
+    readers = Counter(line for number in group for line in np.unique(_stream(folded.record, loads, number)[1]).tolist())
+    own = np.unique(_stream(folded.record, loads, first)[1]).tolist()
+    missed = sum(1 / served.get(line, 1.0) for line in own)
+    fetched = sum(1 / (served.get(line, 1.0) * readers[line]) for line in own)
+    return missed / fetched if fetched else 1.0
+
+
+def _load_places(insts: Iterable[Inst]) -> npt.NDArray[np.int64]:
+    return np.array(sorted(inst.pc for inst in insts if spec(inst.op).memory.kind == "load"), dtype=np.int64)
+
+
+def _first(lines: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Of the fetches of one workgroup those that its own part of the L2 does not answer."""
+    own = Lru(chip.count("l2_bytes") // LINE // chip.CUS_PER_XCD, chip.count("l2_ways"), hashed=True)
+    missed: npt.NDArray[np.int64] = lines[np.array(own.misses(lines.tolist()), dtype=bool)]
+    return missed
+
+
+def lines_of_all(readers: npt.NDArray[np.int64], executed: int, together: int) -> float:
+    """Lines that `together` workgroups fetch, when of `executed` of them `readers[line]` fetch each line.
+
+    The extrapolation of Colwell, Chao et al. (2012) for numbers of species: lines fetched by one and by two say how
+    many have not been seen. When no line has two readers, those with one are taken to be private.
+    """
+    once, twice = int((readers == 1).sum()), int((readers == 2).sum())
+    more = together - executed
+    if twice == 0:
+        return len(readers) + once * more / executed
+    if once == 0:
+        return float(len(readers))
+    unseen = (executed - 1) / executed * once * once / (2 * twice)
+    return len(readers) + unseen * (1 - (1 - once / (executed * unseen + once)) ** more)
 
 
 def _stream(

@@ -14,7 +14,8 @@ from itertools import product
 from pathlib import Path
 
 from argus.clock import PARAMETERS, Parameters
-from argus.clock.calibration import FITTED, Row, fit, loss
+from argus.clock.calibration import Row, fit, loss
+from argus.clock.fitting import FITTED
 from bench.clock.__main__ import FAMILIES, SUBFOLDER
 from bench.clock.rows import Measured, Timer
 

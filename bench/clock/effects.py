@@ -4,6 +4,7 @@ XCD mapping      a large Triton GEMM with its tiles placed XCD by XCD, and in pl
 KernelFalcon     the 128x64x32 Triton GEMM, measured near 22 % of peak
 assembly GEMM    the 96x64 kernel from 2048 to 16384: TFLOPS rise, then fall when the panels leave the caches
 ping-pong        the compiled 256x256x64 Triton GEMM with and without the skew of its two groups of waves
+phases           AITER's attention as it is, and with all waves on the code of one of its two groups of waves
 swizzle          our GEMM with its LDS swizzle taken out of the source: conflicts by bank arithmetic, and time
 """
 
@@ -22,11 +23,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from argus import machine
 from argus.cli.main import main as argus
-from argus.clock import LABEL, PARAMETERS, Launch, time_recorded, time_waves
+from argus.clock import LABEL, PARAMETERS, Launch, Recorded, time_recorded, time_waves
+from argus.clock.observe import observe
 from argus.clock.program import Unit, Wave
 from argus.clock.sampled import prepared, sample
 from bench.clock import gemm, triton_gemm
+from bench.foreign import fmha
 
 GEMM = Path(__file__).parents[2] / "argus" / "kernels" / "gemm.py"
 
@@ -90,6 +94,27 @@ def without_skew(waves: Sequence[Wave]) -> list[Wave]:
     return out
 
 
+def phases(root: Path, length: int = 2048) -> list[str]:
+    """AITER's attention: its two groups of waves run different code, one multiplies while the other does softmax.
+
+    With the second four waves on the code of the first (same work, same barriers) all of them do the same at a time.
+    """
+    case = fmha.case("plain", length, length, 8, k_heads=1, lse=False)
+    kernel = machine.load(root / case.path).kernel()
+    seen = observe(kernel, case.grid, case.block, case.args, offsets=case.offsets, workgroups=[0], executor="jit")
+    recorded = Recorded(seen.record, seen.insts, seen.kernel)
+    ops, waves = recorded.waves(PARAMETERS)
+    first = waves[0][: len(waves[0]) // 2]
+    out = []
+    for name, group in (("as it is", waves[0]), ("both groups in one phase", [*first, *first])):
+        timing = time_waves(ops, {0: group}, recorded.resources, warm=True)
+        out.append(
+            f"AITER attention, {length}, {name}: {timing.cycles} clk, matrix cores busy "
+            f"{100 * timing.utilisation['matrix']:.0f} %"
+        )
+    return out
+
+
 def assembly(root: Path, facts: Path) -> list[str]:
     rows = sorted(gemm.bf16(root, facts), key=lambda pair: pair[0].flops)
     out = []
@@ -131,13 +156,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.clock.effects", description=__doc__)
     parser.add_argument("aiter", type=Path, help="the hsa/gfx942 folder of ROCm/aiter")
     parser.add_argument("facts", type=Path, help="folder with calibration.csv")
-    parser.add_argument("--only", choices=("xcd", "falcon", "pingpong", "assembly", "swizzle"))
+    parser.add_argument("--only", choices=("xcd", "falcon", "pingpong", "phases", "assembly", "swizzle"))
     options = parser.parse_args()
     effects: dict[str, Callable[[], list[str]]] = {
         "swizzle": swizzle,
         "falcon": falcon,
         "xcd": xcd_mapping,
         "pingpong": pingpong,
+        "phases": lambda: phases(options.aiter),
         "assembly": lambda: assembly(options.aiter, options.facts),
     }
     print(LABEL)

@@ -17,7 +17,7 @@ from argus.clock import Recorded, kernel_resources, workgroups_to_record
 from argus.clock.model import room_for
 from argus.clock.observe import observe
 from argus.gfx942.chip import CUS, CUS_PER_XCD, XCDS
-from bench.clock.rows import Measured, Timer, number, read, timer
+from bench.clock.rows import Measured, Timer, number, read, timer, without_gap
 from bench.foreign import gemm_bf16, gemm_i8
 from bench.foreign.case import Case
 
@@ -54,7 +54,7 @@ def bf16(root: Path, facts: Path) -> Iterator[tuple[Measured, Timer]]:
             flops=2.0 * size**3,
             bytes=8.0 * size**2,
             element="bf16",
-            microseconds=float(row["value"]),
+            microseconds=without_gap(row),
             source=row["source"],
         )
         grid = (size // 64, -(-size // tile))

@@ -24,7 +24,7 @@ from triton.compiler import ASTSource
 from argus import machine
 from argus.clock.sampled import Work, prepared, sample
 from argus.clock.staged import Operand
-from bench.clock.rows import Measured, Timer, number, read, timer
+from bench.clock.rows import Measured, Timer, number, read, timer, warmed_up, without_gap
 from bench.foreign.case import BF16
 
 TARGET = GPUTarget("hip", "gfx942", 64)
@@ -172,16 +172,17 @@ def compiled(config: Config) -> tuple[bytes, int]:
 
 
 def rows_of(facts: Path) -> Iterator[tuple[Config, int, Measured]]:
-    """One row for all published times of a kernel at a size: their median."""
-    times: dict[tuple[str, str, int], list[float]] = defaultdict(list)
+    """One row for all published times of a kernel at a size: their median, of warmed-up runs if there are any."""
+    times: dict[tuple[str, str, int], dict[bool, list[float]]] = defaultdict(lambda: defaultdict(list))
     sources: dict[tuple[str, str, int], str] = {}
     for row in read(facts / "calibration.csv"):
         for key in (OFFICIAL, AITER, FALCON):
             if key in row["kernel"]:
                 at = (row["role"], key, number(r"M=N=K=(\d+)", row["shape"]))
-                times[at].append(float(row["value"]))
+                times[at][warmed_up(row)].append(without_gap(row))
                 sources[at] = row["source"]
-    for (role, key, size), found in times.items():
+    for (role, key, size), runs in times.items():
+        found = runs[True] or runs[False]
         config = next(c for c in CONFIGS if c.key == key and size in c.only)
         yield (
             config,
@@ -196,6 +197,7 @@ def rows_of(facts: Path) -> Iterator[tuple[Config, int, Measured]]:
                 element="bf16",
                 microseconds=statistics.median(found),
                 source=sources[role, key, size],
+                runs=tuple(sorted(found)),
             ),
         )
 

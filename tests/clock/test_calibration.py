@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -57,6 +57,29 @@ def test_errors_are_of_tflops() -> None:
     judged = validate(rows, TRUE).rows[0]
     assert judged.error("clock") == pytest.approx(1.0)
     assert math.isclose(judged.row.tflops, 1e12 / rows[0].microseconds * 1e-6)
+
+
+def test_a_family_without_fit_rows_is_given_the_constant_of_all() -> None:
+    """Its own rows would tell the answer: half as efficient as the others, `told` knows and `constant` does not."""
+    known = [replace(_row(n, "fit"), family="known", microseconds=1e12 / 500 * 1e-6) for n in range(4)]
+    new = [replace(_row(n, "validate"), family="new", microseconds=1e12 / 250 * 1e-6) for n in range(4)]
+    for judged in validate([*known, *new], TRUE).rows:
+        assert judged.error("told") == pytest.approx(0, abs=0.05)
+        assert judged.error("constant") == pytest.approx(1, abs=0.05)
+
+
+@pytest.mark.parametrize(("second", "runs", "expected"), [(105.0, (), 0), (130.0, (), 1), (130.0, (90.0, 130.0), 0)])
+def test_pairs_count_when_they_differ_by_more_than_their_runs(
+    second: float, runs: tuple[float, ...], expected: int
+) -> None:
+    rows = [
+        replace(_row(0, "validate"), shape="same", microseconds=100.0),
+        replace(_row(1, "validate"), shape="same", microseconds=second, runs=runs),
+        replace(_row(2, "validate"), shape="same", microseconds=200.0),
+    ]
+    right, count = validate(rows, TRUE).pairs["same"]
+    assert count == 2 + expected
+    assert right == count
 
 
 def test_a_file_that_holds_no_rows_is_answered(tmp_path: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
+
 import numpy as np
 import pytest
 from kernels import compile_ir, run
@@ -12,7 +15,7 @@ from argus.clock.fold import whole
 from argus.clock.launch import estimate
 from argus.clock.model import Resources, time_waves
 from argus.clock.parameters import PARAMETERS
-from argus.clock.xcd import fetches_per_miss
+from argus.clock.xcd import fetches_per_miss, lines_of_all, xcds_per_line
 from argus.gfx942.inst import Inst
 from argus.machine.record import GLOBAL, NO_ADDRESS, ExecutionRecord, WaveRecorder
 
@@ -115,7 +118,7 @@ def test_a_part_of_the_workgroups_stands_for_all() -> None:
     record = ExecutionRecord((320, 1, 1), (64, 1, 1), waves)
     found = fetches_per_miss(whole(record), done.insts, numbers, together=40)
     assert found[0] == found[1] == pytest.approx(40)
-    assert {found[1000 + n] for n in numbers} == {1.0}
+    assert [found[1000 + n] for n in numbers] == pytest.approx([1.0] * len(numbers))
 
 
 @pytest.mark.parametrize("groups", [8, 64])
@@ -171,3 +174,42 @@ def test_a_timed_workgroup_causes_the_mean_of_all_misses() -> None:
         else:
             assert found[0] == pytest.approx(2)
             assert found[1000] == pytest.approx(1)
+
+
+def test_half_a_line_now_and_half_in_the_next_step_is_one_fetch() -> None:
+    """Two workgroups read 50 lines in halves, one step apart: each line serves two, not four."""
+    done = run(compile_ir(READ), 1, 64, np.zeros(128, np.int32), np.zeros(64, np.int32), np.int32(0))
+    inst = next(inst for inst in done.insts if inst.op.startswith("global_load"))
+    halves = [line for step in range(2) for line in [*range(300), *range(300)][300 * step : 300 * step + 300]]
+    waves = {(number, 0): _reader(halves, inst).finish() for number in (0, 8)}
+    found = fetches_per_miss(whole(ExecutionRecord((16, 1, 1), (64, 1, 1), waves)), done.insts, [0, 8])
+    assert set(found.values()) == {2.0}
+
+
+def test_xcds_that_miss_a_line_together_get_it_from_memory_once() -> None:
+    """Eight workgroups, one on each XCD, read 40 common lines and 40 of their own: 80 misses for 45 lines of memory."""
+    done = run(compile_ir(READ), 1, 64, np.zeros(128, np.int32), np.zeros(64, np.int32), np.int32(0))
+    inst = next(inst for inst in done.insts if inst.op.startswith("global_load"))
+    waves = {
+        (n, 0): _reader([*range(40), *range(1000 * (n + 1), 1000 * (n + 1) + 40)], inst).finish() for n in range(8)
+    }
+    folded = whole(ExecutionRecord((8, 1, 1), (64, 1, 1), waves))
+    assert xcds_per_line(folded, done.insts, {}, 0) == pytest.approx(80 / 45)
+    folded.record.waves.pop((7, 0))
+    assert xcds_per_line(folded, done.insts, {}, 0) == 1.0
+
+
+@pytest.mark.parametrize(("tile", "executed"), [((38, 1), 12), ((4, 10), 12), ((4, 10), 22), ((16, 3), 22)])
+def test_lines_of_all_workgroups_follow_from_a_part(tile: tuple[int, int], executed: int) -> None:
+    """38 tiles of a GEMM in `tile` rows and columns: panels all of them read, guessed from some of them."""
+    rows, columns = tile
+    numbers = range(38)
+    panels = [(n % rows, rows + n // rows % columns) for n in numbers]
+    true = len({panel for pair in panels for panel in pair})
+    guesses = []
+    for seed in range(40):
+        drawn = random.Random(seed).sample(numbers, executed)
+        seen = Counter(panel for n in drawn for panel in panels[n])
+        readers = np.repeat(np.array(list(seen.values()), np.int64), 100)
+        guesses.append(lines_of_all(readers, executed, 38) / 100)
+    assert np.mean(guesses) == pytest.approx(true, rel=0.12)

@@ -178,16 +178,38 @@ def main() -> int:
 
 _HEAD = """# Mutation suite
 
-Made by `python bench/checker_mutants.py --table docs/mutation.md`. Each mutant is a kernel with one change of the kind
-people make. *Wrong*: the independent interpreter computes another result than numpy, meets a hazard, or writes an
-element not exactly once, at one of the program's launches or at the launch of the checker's own counterexample. *Slow*:
-only rules about speed refute it. Wait mutants are made after the waits have been inserted. A refutation counts because
-its counterexample was executed by the interpreter before it was shown.
+Made by `python bench/checker_mutants.py --table docs/mutation.md`; in pieces by `--shard I/N --save FILE`, put together
+by `--merge FILE…`. Each mutant is a kernel with one change of the kind people make. *Wrong*: the interpreter, which is
+independent, computes another result than numpy, meets a hazard, or writes an element not exactly once, at one of the
+launches of the program or of the checker's counterexample. *Slow*: only rules about speed refute it. Wait mutants
+are made after the waits have been inserted. A refutation counts because its counterexample was executed by the
+interpreter before it was shown.
+
+| family | what is changed |
+|---|---|
+| lane, block, coordinate | the lane, wave, block or coordinate an access belongs to; neighbouring stores exchanged |
+| address | one element or LDS row further, doubled stride |
+| swizzle | no XOR on one side |
+| slice, iteration | a fragment of the next slice; an access one iteration early or late |
+| carried | a value a loop carries kept from the iteration before, or exchanged with another |
+| ring | depth one less or more, for both sides or one; the next slot |
+| register, operand | registers rotated, operands swapped |
+| function, exchange | another elementwise function, another partner in a lane exchange |
+| contraction | a matrix instruction dropped or done twice |
+| loop | starts one late, ends one early or late, goes in steps of two |
+| prologue, epilogue | what is done before or after the loop is missing |
+| barrier, wait | dropped, bare, moved past the nearest LDS access; dropped, for one access fewer |
+| lost store | a store, copy or atomic dropped |
+| guard, mask | guard dropped or one wider; mask edge moved, turned or gone |
+| tail | a requirement on sizes dropped, so that tails trust the linear address |
+| grid | blocks too many or few, grid swapped |
+| map | blocks in another order in loads, in stores, or everywhere (harmless) |
+| extra | a barrier or wait more than needed (harmless) |
 """
-_MACHINE = f"""Every {MACHINE}th mutant (and all wait mutants of `direct`) is compiled and its object executed by the
-machine with its checks for races, waits and barriers, at the program's launches. A dropped wait for a *register* does
-not survive: LLVM inserts what is missing, so these objects are right. Waits for direct copies to LDS before a barrier
-are the kernel's own; dropped or weakened they reach the object, and the machine sees the race.
+_MACHINE = """A sample of the mutants (`--machine N`: every N-th, and all wait mutants of `direct`) is compiled and its
+object executed by the machine with its checks for races, waits and barriers, at the program's launches. A dropped wait
+for a *register* does not survive: LLVM inserts what is missing, so these objects are right. Waits for direct copies to
+LDS before a barrier are the kernel's own; dropped or weakened they reach the object, and the machine sees the race.
 """
 
 

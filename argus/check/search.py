@@ -101,9 +101,21 @@ def varied(kernel: Kernel) -> list[dict[str, int]]:
     return chosen
 
 
-def _choices(kernel: Kernel, symbol: Expr) -> list[int]:
-    """Small numbers, and multiples of the constants that divide this symbol (or one it is tied to by an equation) in
-    requirements, grid and loop bounds; only those that the requirements about this symbol alone allow."""
+def ragged(kernel: Kernel) -> list[dict[str, int]]:
+    """For each size that need not be a multiple of what divides it, the smallest launch where most is left over."""
+    found, given = launches(kernel, 400), _given(kernel)
+    chosen: list[dict[str, int]] = []
+    for symbol in kernel.shapes:
+        unit = max(_units(kernel, symbol))
+        left = [sizes[symbol.name] % unit for sizes in found]
+        if symbol not in given and any(left):
+            sizes = found[left.index(max(left))]
+            chosen += [sizes] if sizes not in chosen else []
+    return chosen
+
+
+def _units(kernel: Kernel, symbol: Expr) -> set[int]:
+    """Constants that divide this symbol (or one tied to it by an equation) in requirements, grid and loop bounds."""
     loops = [e for op in ops.walk(kernel.body) if isinstance(op, ops.For) for e in (op.lo, op.hi)]
     equal = {v for r in kernel.requires if r.op == "eq" and symbol in r.free() for v in r.free()} | {symbol}
     units = {1}
@@ -111,6 +123,12 @@ def _choices(kernel: Kernel, symbol: Expr) -> list[int]:
         for node in E.postorder(e):
             if node.op in ("mod", "floordiv") and node.args[1].op == "const" and equal & node.args[0].free():
                 units.add(abs(node.args[1].value))
+    return units
+
+
+def _choices(kernel: Kernel, symbol: Expr) -> list[int]:
+    """Small numbers, and multiples of its units; only those that the requirements about this symbol alone allow."""
+    units = _units(kernel, symbol)
     largest = max(units)
     low = max(1, symbol.lo if symbol.lo is not None else 0)
     values = {u * (n + (low - 1) // u) for u in units for n in (1, 2, 3)} | {low - 1 + n for n in SMALL}
@@ -133,7 +151,7 @@ def _allowed(kernel: Kernel, sizes: Mapping[str, int]) -> bool:
 
 
 def index_limit(kernel: Kernel, tensor: Tensor, sizes: Mapping[str, int]) -> int:
-    """Whole numbers below this may stand in an integer tensor: where its elements are indices, what is stated of them."""
+    """Whole numbers below this may stand in an integer tensor: where its elements are indices, what is stated."""
     loads = {op.result for op in ops.walk(kernel.body) if isinstance(op, ops.Load) and op.access.memory is tensor}
     symbols = [op for op in ops.walk(kernel.body) if isinstance(op, ops.Symbol) and op.value in loads]
     if not symbols:

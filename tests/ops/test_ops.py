@@ -38,6 +38,19 @@ def test_rows_and_elements() -> None:
     np.testing.assert_array_equal(ops.transpose(x[0]), x[0].T)
 
 
+def test_rows_longer_than_registers_are_walked() -> None:
+    x, w, b = normal(2, 40004), normal(40004, seed=2), normal(40004, seed=3)
+    flat = x.astype(float)
+    e = np.exp(flat - flat.max(-1, keepdims=True))
+    np.testing.assert_allclose(ops.softmax(x), e / e.sum(-1, keepdims=True), rtol=1e-5)
+    scaled = flat / np.sqrt((flat**2).mean(-1, keepdims=True) + 1e-6) * w
+    np.testing.assert_allclose(ops.rmsnorm(x, w), scaled, rtol=1e-5, atol=1e-6)
+    off = flat - flat.mean(-1, keepdims=True)
+    normed = off / np.sqrt((off**2).mean(-1, keepdims=True) + 1e-5) * w + b
+    np.testing.assert_allclose(ops.layernorm(x, w, b), normed, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(ops.rowmax(x), flat.max(-1))
+
+
 @pytest.mark.parametrize(
     ("attempt", "error", "words"),
     [

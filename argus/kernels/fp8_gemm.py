@@ -23,11 +23,12 @@ WAVES = ag.knob(4, legal=(2, 4, 8), why="waves along N")
 ROOM = ag.knob(1, legal=(1, 2, 3, 4), why="waves a SIMD must hold")
 TURN = ag.knob(4, legal=(2, 4), why="steps per turn of the loop")
 WIDE = ag.knob(True, legal=(True, False), why="a turn's scales in one load; K is a multiple of 128 * TURN then")
-XM = ag.knob(0, legal=(0, 1, 2, 4, 8), why="XCDs along M (8 // XM along N); 0: row-major workgroups")
+GROUP = ag.knob(4, legal=(0, 1, 2, 4, 8), why="rows of tiles an XCD walks together; 0: row-major workgroups")
 SWIZZLE = ag.knob(True, legal=(True, False), why="off: bank conflicts, for comparison")
 PIPELINE = ag.knob(True, legal=(True, False), why="off: a step is fetched when it is needed, for comparison")
 SCHEDULE = ag.knob(True, legal=(True, False), why="off: instructions as written, for comparison")
 
+LATE = ROOM == 1  # other waves of the SIMD multiply meanwhile, if there are any
 BK = 128
 BN = 32 * TN * WAVES
 THREADS = 64 * WAVES
@@ -50,11 +51,11 @@ assert BM % PASS == 0, "the workgroup moves a step of A in whole passes"
 
 
 def place(rows, columns):
-    """This workgroup's tile. Its number % 8 is its XCD; XCDs take every XM-th row and every (8 // XM)-th column."""
-    if XM == 0:
+    """This workgroup's tile. Its number % 8 is its XCD, which takes every eighth row and walks GROUP rows together."""
+    if GROUP == 0:
         return ag.grid(rows, columns)
-    z, y, x = ag.grid(ag.cdiv(rows, XM), ag.cdiv(columns, 8 // XM), 8)
-    return z * XM + x // (8 // XM), y * (8 // XM) + x % (8 // XM)
+    z, column, x = ag.grid(ag.cdiv(rows, 8 * GROUP), columns, 8 * GROUP)
+    return z * 8 * GROUP + x, column
 
 
 def order(text):
@@ -89,13 +90,16 @@ def product(fetch_a, keep_a, fetch_b, fetch_s, K):
             acc[i][j] = ag.fma(sums[j], factors[j], acc[i][j])
 
     def rows_of_tiles(first, end, stage, d, a, b, s, late):
-        """Row tiles first..end-1; each one's sums are added while the next is multiplied."""
+        """Row tiles first..end-1; with LATE, each one's sums are added while the next is multiplied."""
         for i in range(first, end):
             ahead = read(stage, i + 1) if i + 1 < TM else read(1 - stage, 0)
             sums = parts(a, b)
-            if len(late):
-                add(late)
-            late = [sums, scales(s, d, i), i]
+            if LATE:
+                if len(late):
+                    add(late)
+                late = [sums, scales(s, d, i), i]
+            else:
+                add([sums, scales(s, d, i), i])
             a = ahead
         return a, late
 
@@ -124,7 +128,8 @@ def product(fetch_a, keep_a, fetch_b, fetch_s, K):
         late = []
         for d in range(TURN):
             a, b, s, na, late = step(turn * TURN + d, d, a, b, s, na, late)
-        add(late)
+        if LATE:
+            add(late)
     return acc
 
 
@@ -192,7 +197,7 @@ ROWS = f"R == {BM} * P and P >= 1 and E >= 1"
 @ag.kernel(
     threads=THREADS,
     waves=WAVES,
-    requires=f"T >= 1 and I >= 1 and I % 128 == 0 and {NEEDS} and Ib == I // 128 and It == I // 32 and {ROWS}",
+    requires=f"T >= 1 and I >= 1 and I % {max(128, BN // 2)} == 0 and {NEEDS} and Ib == I // 128 and It == I // 32 and {ROWS}",
     computes=f"H[r, n] = {GATE} / (1 + exp(-{GATE})) * {UP}",
     example=dict(T=100, K=512, Kb=4, R=2 * BM, P=2, E=3, I=256, Ib=2, It=8, Kc=32),
     policy=dict(waves_per_simd=ROOM, agpr="operands"),
@@ -232,7 +237,7 @@ def moe_gate_up(
     for i, j in ag.unroll(TM, TN // 2):
         gate, up = acc[i][j], acc[i][TN // 2 + j]
         h = gate * ag.rcp(1.0 + ag.exp2(gate * -ag.LOG2E)) * up
-        H[row + 32 * i, column + 32 * j].store(h.to(bf16), width=8, guard="shape")
+        H[row + 32 * i, column + 32 * j].store(h.to(bf16), width=8)
 
 
 @ag.kernel(
@@ -271,4 +276,4 @@ def moe_down(
 
     acc = product(fetch_a, keep_a, fetch_b, fetch_s, K)
     for i, j in ag.unroll(TM, TN):
-        Y[row + 32 * i, column + 32 * j].store(acc[i][j].to(bf16), width=8, guard="shape")
+        Y[row + 32 * i, column + 32 * j].store(acc[i][j].to(bf16), width=8)

@@ -26,6 +26,7 @@ from argus.ops.fp8 import BLOCK, DEPTH, ROWS, quantise, scaled, steps, weights_o
 from argus.ops.launch import run
 
 MOST_TOPK = 8
+CHIPLETS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +41,37 @@ class Routing:
 
 
 def routed(topk_ids: npt.NDArray[Any], experts: int, block: int) -> Routing:
-    """The rows of every expert together, in order of tokens, padded to blocks of `block` rows."""
+    """The rows of every expert together, in order of tokens, padded to blocks of `block` rows.
+
+    Workgroup p of a launch runs on chiplet p % 8 and works on block p of a group: so the blocks are dealt out, each
+    chiplet a run of neighbours, which share an expert and its weights.
+    """
     tokens, topk = topk_ids.shape
     chosen = topk_ids.reshape(-1).astype(np.int64)
     order = np.argsort(chosen, kind="stable")
     counts = np.bincount(chosen, minlength=experts)
-    padded = -(-counts // block) * block
-    first = np.concatenate([[0], np.cumsum(padded)])
+    blocks = -(-counts // block)
+    first = np.concatenate([[0], np.cumsum(blocks)])
     before = np.concatenate([[0], np.cumsum(counts)])[:-1]
     sorted_experts = chosen[order]
-    place = first[sorted_experts] + np.arange(len(order)) - before[sorted_experts]
-    rows = np.full(first[-1], tokens, np.int32)
+    rank = np.arange(len(order)) - before[sorted_experts]
+    dealt = _dealt(int(first[-1]))
+    at = np.argsort(dealt)[first[sorted_experts] + rank // block]
+    place = at * block + rank % block
+    rows = np.full(first[-1] * block, tokens, np.int32)
     rows[place] = order // topk
     slots = np.empty(len(order), np.int32)
     slots[order] = place
-    of_block = np.repeat(np.arange(experts), padded // block).astype(np.int32)
+    of_block = np.repeat(np.arange(experts), blocks)[dealt].astype(np.int32)
     return Routing(block, rows, of_block, slots.reshape(tokens, topk))
+
+
+def _dealt(blocks: int) -> npt.NDArray[np.int64]:
+    """The sorted block at each place: place p belongs to chiplet p % 8, whose blocks are neighbours."""
+    place = np.arange(blocks)
+    each, more = divmod(blocks, CHIPLETS)
+    chiplet = place % CHIPLETS
+    return chiplet * each + np.minimum(chiplet, more) + place // CHIPLETS
 
 
 @dataclass(frozen=True, slots=True)

@@ -260,8 +260,9 @@ def attention(
 
     if MIRROR:
         tile(tiles - 1 - place)
-        ag.barrier()  # the values of the first tile have been read
-        tile(place)
+        if 2 * place + 1 < tiles:  # the tile in the middle is done once
+            ag.barrier()  # the values of the first tile have been read
+            tile(place)
     else:
         tile(tiles - 1 - place if causal else place)  # with a mask the longest tiles first
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from argus.ir.kernel import KnobValue
 from argus.ops.arrays import blank_like, element, given, is_tensor, on_host, shape
-from argus.ops.choice import Choice, Unsupported
+from argus.ops.choice import Choice, Unsupported, table
 from argus.ops.launch import run
 
 HEADS = (64, 128)
@@ -25,13 +25,16 @@ Starts = npt.NDArray[np.int32]
 
 
 def choose_attention(sq: int, sk: int, d: int, dtype: str, causal: bool) -> Choice:
-    """The kernel for these lengths and head dimension."""
+    """The kernel for these lengths and head dimension: the row of `attention.json` nearest in the number of queries."""
     if dtype != "bf16":
         raise Unsupported(f"attention has no kernel for {dtype}; there is bf16")
     if d not in HEADS:
         nearest = min(HEADS, key=lambda known: abs(known - d))
         raise Unsupported(f"attention has no kernel for head dimension {d}; there are 64 and 128, nearest is {nearest}")
     knobs: dict[str, KnobValue] = {"D": d, "RAGGED": sq % ROWS != 0 or sk % KEYS != 0, "causal": causal}
+    if not knobs["RAGGED"] and d == 128:
+        row = min(table("attention")["rows"], key=lambda row: abs(math.log2(row["S"] / sq)))
+        knobs |= row["knobs"]
     return Choice("attention", "attention", knobs)
 
 

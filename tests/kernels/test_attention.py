@@ -21,9 +21,11 @@ import pytest
 from argus import machine
 from argus.compile import Compiled, CompileError, compile_kernel
 from argus.compile.decoded import decode
-from argus.device.guards import launch_grid
+from argus.device.guards import LaunchError, launch_grid
+from argus.device.launch import MachineDevice
 from argus.ir.kernel import Kernel
 from argus.lang import read
+from argus.ops.attention import choose_attention
 
 KERNEL = Path(__file__).parents[2] / "argus/kernels/attention.py"
 UNIT = 2.0**-24
@@ -33,7 +35,7 @@ Wide = np.ndarray[Any, np.dtype[np.float64]]
 
 @cache
 def made(**knobs: Any) -> tuple[Kernel, Compiled]:
-    kernel = read(str(KERNEL), knobs, None, None)
+    kernel = read(str(KERNEL), settings=knobs, kernel="attention")
     return kernel, compile_kernel(kernel)
 
 
@@ -109,6 +111,35 @@ def test_checked_by_the_interpreter(causal: bool) -> None:
     problem.judge(*problem.run(checked=True))
 
 
+FORMS: list[dict[str, Any]] = [
+    {"LAZY": 8},
+    {"OPPOSITE": True},
+    {"MIRROR": True},
+    {"XCD": False},
+    {"SWIZZLE": False},
+    {"PREFETCH": False},
+    {"INTERLEAVE": False},
+    {"LAZY": 8, "OPPOSITE": True},
+    {"WAVES": 4, "BC": 32, "LAZY": 8},
+]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("knobs", FORMS, ids=str)
+def test_every_form_checked_by_the_interpreter(knobs: dict[str, Any]) -> None:
+    """512 queries, so that the mirrored form has two tiles."""
+    problem = Problem.random(1, 1, 512, 512, 128, True)
+    problem.judge(*problem.run(checked=True, **knobs))
+
+
+@pytest.mark.parametrize("knobs", [FORMS[0], FORMS[1], FORMS[8]], ids=str)
+def test_forms_that_move_work(knobs: dict[str, Any]) -> None:
+    """Keys that grow along the sequence make the maximum move at every step, far or by a little."""
+    problem = Problem.random(1, 2, 512, 768, 128, True)
+    problem.k[0] *= np.linspace(0.01, 6, 768)[:, None].astype(ml_dtypes.bfloat16)
+    problem.judge(*problem.run(**knobs))
+
+
 @pytest.mark.parametrize(
     ("z", "g", "sq", "sk", "causal"),
     [(2, 3, 256, 256, True), (1, 2, 512, 768, True), (1, 1, 512, 256, True), (1, 2, 512, 512, False)],
@@ -160,6 +191,55 @@ def test_nan_in_a_query_stays_in_its_row() -> None:
     assert (np.abs(out[0, 0] - want) <= bound)[others].all()
 
 
+def test_nan_in_a_key_reaches_only_the_rows_that_see_it() -> None:
+    problem = Problem.random(1, 1, 256, 256, 128, True)
+    problem.k[0, 200] = np.nan
+    out, lse = problem.run()
+    assert np.isnan(out[0, 0, 200:]).all()
+    assert np.isnan(lse[0, 0, 200:]).all()
+    clean = Problem.random(1, 1, 256, 256, 128, True)
+    clean.judge(out, lse, rows=slice(0, 200))
+
+
+def test_infinite_scores_give_nan_in_their_row_only() -> None:
+    """inf - inf has no value; what numpy says too."""
+    problem = Problem.random(1, 1, 256, 256, 128, False)
+    problem.q[0, 0, 7] = np.inf
+    out, lse = problem.run()
+    assert np.isnan(out[0, 0, 7]).all()
+    problem.judge(out, lse, rows=slice(8, 256))
+
+
+def test_an_infinite_value_is_infinite_or_nan_in_its_column_only() -> None:
+    problem = Problem.random(1, 1, 256, 256, 128, False)
+    problem.v[0, 100, 5] = np.inf
+    out, _ = problem.run()
+    assert not np.isfinite(out[0, 0, :, 5]).any()
+    others = np.arange(128) != 5
+    problem.v[0, 100, 5] = 0
+    want, bound, _, _ = problem.reference(0, 0, slice(None), "rne")
+    assert (np.abs(out[0, 0] - want) <= bound)[:, others].all()
+
+
+@pytest.mark.parametrize("tiny", [1e-38, 1e-40])
+def test_denormal_operands(tiny: float) -> None:
+    """Denormal scores are as good as zero: the mean of the values, which may be denormal themselves."""
+    problem = Problem.random(1, 1, 256, 256, 128, True)
+    problem.q[:] = (problem.q.astype(np.float64) * tiny).astype(ml_dtypes.bfloat16)
+    problem.v[:, :, :64] = (problem.v[:, :, :64].astype(np.float64) * tiny).astype(ml_dtypes.bfloat16)
+    problem.judge(*problem.run())
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, float("nan")])
+def test_a_scale_that_is_not_positive_is_refused(scale: float) -> None:
+    problem = Problem.random(1, 1, 256, 256, 128, True)
+    kernel, compiled = made(D=128, causal=True)
+    arrays = {"Q": problem.q, "K": problem.k, "V": problem.v, "O": np.zeros_like(problem.q)}
+    arrays["L"] = np.zeros(problem.q.shape[:-1], np.float32)
+    with pytest.raises(LaunchError, match="scale > 0"):
+        MachineDevice().launch(kernel, compiled.object, problem.sizes, arrays, {"scale": scale})
+
+
 def test_stores_are_unbiased() -> None:
     problem = Problem.random(1, 4, 256, 256, 128, False)
     out, _ = problem.run()
@@ -189,6 +269,27 @@ def test_sampled_rows_of_a_long_sequence(length: int) -> None:
     out, lse = problem.run(workgroups=[0, length // 256 - 1])
     for rows in (slice(length - 256, length), slice(0, 256)):
         problem.judge(out, lse, rows=rows)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("length", [1024, 2048, 4096, 8192, 16384])
+def test_sampled_workgroups_of_the_benchmark(length: int) -> None:
+    """Batch 16, 8 query heads, 1 KV head: first, middle and last tile, each of another head, as the dispatcher chooses."""
+    knobs = dict(choose_attention(length, length, 128, "bf16", True).knobs)
+    rows = 32 * int(knobs.get("WAVES", 8))
+    tiles, z, g = length // rows, 16, 8
+    dice = np.random.default_rng(length)
+    block = dice.standard_normal((1 << 20) + 7919).astype(ml_dtypes.bfloat16)
+    q, k, v = (np.resize(block[n:], shape) for n, shape in enumerate(((z, g, length, 128), *((z, length, 128),) * 2)))
+    problem = Problem(q, k, v, True, float(np.float32(128**-0.5)))
+    chosen = [(0, 3, 5), (tiles // 2, 7, 11), (tiles - 1, 0, 15)]
+    rest = {name: value for name, value in knobs.items() if name not in ("D", "causal")}
+    out, lse = problem.run(workgroups=[(place * g + at) * z + pair for place, at, pair in chosen], **rest)
+    for place, at, pair in chosen:
+        tile = slice(rows * (tiles - 1 - place), rows * (tiles - place))
+        want, bound, log, log_bound = problem.reference(pair, at, tile, "rne")
+        assert (np.abs(out[pair, at, tile] - want) <= bound).all()
+        assert (np.abs(lse[pair, at, tile] - log) <= log_bound).all()
 
 
 CONFIGURATIONS = [

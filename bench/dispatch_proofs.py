@@ -26,6 +26,8 @@ def rows() -> list[tuple[str, str, dict[str, Any]]]:
         found.append((file, row["kernel"], row["knobs"]))
     for knobs in json.loads((KERNELS / "rows.json").read_text())["rows"]:
         found += [(name, name, {**knobs, "EXACT": exact}) for name in ROW_KERNELS for exact in (False, True)]
+    long = json.loads((KERNELS / "rows.json").read_text())["long"]
+    found += [(name, f"{name}_long", long) for name in ROW_KERNELS]
     return [row for number, row in enumerate(found) if row not in found[:number]]
 
 

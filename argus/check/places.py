@@ -150,8 +150,8 @@ def moved(terms: Terms, term: int, formulas: Mapping[Expr, Expr]) -> int:
 
 
 def reduced(tables: Tables, op: Reduction, axis: int, term: int, items: Taken) -> int:
-    """`op` of the term over the coordinates taken on an axis. What arrived in a loop's slot, while an invariant is being
-    guessed, is taken for a reduction already."""
+    """`op` of the term over the coordinates taken on an axis. What arrived in a loop's slot, while an invariant is
+    being guessed, is taken for a reduction already."""
     arrived, term = _arrived(tables.terms, op, term)
     if arrived is not None:
         if term is None:

@@ -38,6 +38,8 @@ _COMPARE: dict[str, Callable[[Expr, int], Expr]] = {
 _SWAPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 COMPARISONS = frozenset(_COMPARE)
 
+MOST_LAG = 64.0
+"""By how many powers of two a maximum may lag behind."""
 FLOOR = -1000.0
 """A maximum may start from -inf or from a number below this."""
 
@@ -153,14 +155,38 @@ def exponential(terms: Terms, x: int, standing: Standing) -> int:
         if not terms.is_positive(factor):
             continue
         rest = terms.divide(terms.add(x, terms.negative(whole)), factor)
-        if attained(terms, atom) and _dominates(terms, atom, rest, standing) and _finite(terms, atom, standing):
+        large = _dominates(terms, atom, rest, standing) or _lags(terms, atom, rest, factor, standing)
+        if attained(terms, atom) and large and _finite(terms, atom, standing):
             return terms.exp2(x)
     return terms.apply("exp2", (x,))
 
 
 def extreme(atom: Atom) -> bool:
-    """A maximum or minimum, or what a loop carries, which may be one."""
-    return isinstance(atom, Carried) or (isinstance(atom, Apply | Reduce) and _kind(atom) in ("max", "min"))
+    """A maximum or minimum, one of two of them, or what a loop carries, which may be one."""
+    return isinstance(atom, Carried) or (isinstance(atom, Apply | Reduce) and _kind(atom) in ("max", "min", "select"))
+
+
+def _choice(atom: Atom | None) -> tuple[int, int, int] | None:
+    """Test, one and the other, of a choice by data."""
+    if isinstance(atom, Apply) and atom.fn == "select" and len(atom.args) == 3:
+        return atom.args[0], atom.args[1], atom.args[2]
+    return None
+
+
+def _lags(terms: Terms, top: Atom, rest: int, factor: int, standing: Standing) -> bool:
+    """A maximum that is taken over only when it has grown by more than a few powers of two: 2**(factor * (rest - top))
+    stays below 2**MOST_LAG, since what is kept is that close to the maximum it could have been."""
+    chosen = _choice(top)
+    if chosen is None:
+        return False
+    test, new, old = chosen
+    compared, newer = terms.as_atom(test), terms.as_atom(new)
+    if not (isinstance(compared, Apply) and compared.fn in ("gt", "ge")) or newer is None:
+        return False
+    limit = terms.value(compared.args[1])
+    grown = terms.multiply(factor, terms.add(new, terms.negative(old)))
+    close = compared.args[0] == grown and limit is not None and 0 <= limit <= MOST_LAG
+    return close and _dominates(terms, newer, rest, standing)
 
 
 def _kind(atom: Apply | Reduce) -> str:
@@ -184,6 +210,9 @@ def attained(terms: Terms, top: Atom) -> bool:
 
 def _extreme_term(terms: Terms, term: int) -> bool:
     atom = terms.as_atom(term)
+    chosen = _choice(atom)
+    if chosen is not None:
+        return all((a := terms.as_atom(side)) is not None and attained(terms, a) for side in chosen[1:])
     return atom is not None and extreme(atom) and not (isinstance(atom, Carried) and atom.kind != "top")
 
 
@@ -196,6 +225,11 @@ def _dominates(terms: Terms, top: Atom, rest: int, standing: Standing) -> bool:
         if arg == rest:
             return True
         atom = terms.as_atom(arg)
+        chosen = _choice(atom)
+        if chosen is not None:
+            sides = [terms.as_atom(side) for side in chosen[1:]]
+            if all(side is not None and _dominates(terms, side, rest, standing) for side in sides):
+                return True
         if not (isinstance(atom, Reduce) and atom.op == "max"):
             continue
         if isinstance(smaller, Reduce) and smaller == replace(atom, taken=smaller.taken):
@@ -230,6 +264,10 @@ def _among(coordinate: Expr, items: Taken, standing: Standing) -> bool:
 def _finite(terms: Terms, top: Atom, standing: Standing) -> bool:
     """The maximum is not -inf: one of the values it is taken over is not masked. What a loop carries is finite from its
     second iteration on if the maximum is in the first."""
+    chosen = _choice(top)
+    if chosen is not None:
+        sides = [terms.as_atom(side) for side in chosen[1:]]
+        return all(side is not None and _finite(terms, side, standing) for side in sides)
     facts = []
     for arg in _arguments(terms, top):
         atom = terms.as_atom(arg)

@@ -2,8 +2,7 @@
 
 The variance is the mean of squared deviations from the mean, not a difference of large numbers. `layernorm` holds a row
 in registers: it is read once and written once. A row belongs to WAVES waves (with one, four rows to a workgroup); a
-thread holds CHUNKS times 16 bytes of it. `layernorm_long` walks rows that do not fit, three times; that its sums take
-every element is not proved.
+thread holds CHUNKS times 16 bytes of it. `layernorm_long` walks rows that do not fit, three times.
 """
 
 import argus as ag
@@ -31,14 +30,20 @@ ROW = (
 LENGTH = f"N == {SPAN}" if EXACT else f"N >= 1 and N <= {SPAN} and N % {WIDTH // SIZE} == 0"
 PARTS = ag.Layout(w=(WAVES, 4))
 EACH = ag.Owner(t=LANES, i=WAVES, w="i")
+ONE = ag.Owner(t=LANES * ROWS, z="t*0")
 
 
-def total(x):
-    """The sum over the row: of registers, of lanes, and through LDS of waves."""
+def added(x):
+    """The sum over registers and lanes: one number for a wave."""
+    return x.sum("n") if WAVES == 1 else x.sum("n", within="wave")
+
+
+def of_waves(part):
+    """The sum of what the waves of a row have added, through LDS."""
     if WAVES == 1:
-        return x.sum("n")
+        return part
     parts = ag.shared(PARTS, f32)
-    parts.store(x.sum("n", within="wave"), w=ag.wave(), width=4, guard=ag.lane() == 0)
+    parts.store(part, w=ag.wave(), width=4, guard=ag.lane() == 0)
     ag.barrier()
     return parts.load(EACH, width=4).sum("w")
 
@@ -61,31 +66,31 @@ def layernorm(X: ag.In["M N", T], W: ag.In["N", T], B: ag.In["N", T], Y: ag.Out[
     w = W.load(ROW, width=WIDTH, guard=known)
     b = B.load(ROW, width=WIDTH, guard=known)
     x = X[row].load(ROW, width=WIDTH, guard=inside).to(f32)
-    off = x - total(x) / f32(N)
+    off = x - of_waves(added(x)) / f32(N)
     off = off if EXACT else ag.where(x.n < N, off, 0.0)
-    scale = ag.rsqrt(total(off * off) / f32(N) + eps)
+    scale = ag.rsqrt(of_waves(added(off * off)) / f32(N) + eps)
     Y[row].store((off * scale * w.to(f32) + b.to(f32)).to(T), width=WIDTH, guard=inside)
 
 
 @ag.kernel(
     threads=LANES * ROWS,
     requires=f"M >= 1 and N >= 1 and N % {WIDTH // SIZE} == 0",
+    computes=MEANS,
     example=dict(M=6, N=3000),
 )
 def layernorm_long(X: ag.In["M N", T], W: ag.In["N", T], B: ag.In["N", T], Y: ag.Out["M N", T], eps: f32):
     row = ROWS * ag.grid(ag.cdiv(M, ROWS)) + ag.wave() if WAVES == 1 else ag.grid(M)
-    sums, squares = ag.zeros(ROW, f32), ag.zeros(ROW, f32)
+    sums, squares = ag.zeros(ONE, f32).without(), ag.zeros(ONE, f32).without()
     for i in ag.range(ag.cdiv(N, SPAN)):
-        sums = sums + X[row, i * SPAN].load(ROW, width=WIDTH, guard="shape").to(f32)
-    mean = total(sums) / f32(N)
+        sums = sums + added(X[row, i * SPAN].load(ROW, width=WIDTH, guard="shape").to(f32))
+    mean = of_waves(sums) / f32(N)
     for i in ag.range(ag.cdiv(N, SPAN)):
         x = X[row, i * SPAN].load(ROW, width=WIDTH, guard="shape").to(f32)
         off = ag.where(i * SPAN + x.n < N, x - mean, 0.0)
-        squares = squares + off * off
-    scale = ag.rsqrt(total(squares) / f32(N) + eps)
+        squares = squares + added(off * off)
+    scale = ag.rsqrt(of_waves(squares) / f32(N) + eps)
     for i in ag.range(ag.cdiv(N, SPAN)):
         w = W[i * SPAN].load(ROW, width=WIDTH, guard="shape").to(f32)
         b = B[i * SPAN].load(ROW, width=WIDTH, guard="shape").to(f32)
         x = X[row, i * SPAN].load(ROW, width=WIDTH, guard="shape").to(f32)
         Y[row, i * SPAN].store(((x - mean) * scale * w + b).to(T), width=WIDTH, guard="shape")
-    ag.check.covers(Y)

@@ -1,8 +1,7 @@
 """RMS normalisation of rows: Y[m, n] = X[m, n] * rsqrt(mean(X[m]^2) + eps) * W[n]. f32, bf16 or f16, f32 arithmetic.
 
 `rmsnorm` holds a row in registers: it is read once and written once. A row belongs to WAVES waves (with one, four rows
-to a workgroup); a thread holds CHUNKS times 16 bytes of it. `rmsnorm_long` walks rows that do not fit, twice;
-that its sum takes every element is not proved.
+to a workgroup); a thread holds CHUNKS times 16 bytes of it. `rmsnorm_long` walks rows that do not fit, twice.
 """
 
 import argus as ag
@@ -30,14 +29,20 @@ ROW = (
 LENGTH = f"N == {SPAN}" if EXACT else f"N >= 1 and N <= {SPAN} and N % {WIDTH // SIZE} == 0"
 PARTS = ag.Layout(w=(WAVES, 4))
 EACH = ag.Owner(t=LANES, i=WAVES, w="i")
+ONE = ag.Owner(t=LANES * ROWS, z="t*0")
 
 
-def total(x):
-    """The sum over the row: of registers, of lanes, and through LDS of waves."""
+def added(x):
+    """The sum over registers and lanes: one number for a wave."""
+    return x.sum("n") if WAVES == 1 else x.sum("n", within="wave")
+
+
+def of_waves(part):
+    """The sum of what the waves of a row have added, through LDS."""
     if WAVES == 1:
-        return x.sum("n")
+        return part
     parts = ag.shared(PARTS, f32)
-    parts.store(x.sum("n", within="wave"), w=ag.wave(), width=4, guard=ag.lane() == 0)
+    parts.store(part, w=ag.wave(), width=4, guard=ag.lane() == 0)
     ag.barrier()
     return parts.load(EACH, width=4).sum("w")
 
@@ -54,24 +59,24 @@ def rmsnorm(X: ag.In["M N", T], W: ag.In["N", T], Y: ag.Out["M N", T], eps: f32)
     known = True if EXACT else "shape"
     w = W.load(ROW, width=WIDTH, guard=known)
     x = X[row].load(ROW, width=WIDTH, guard=inside).to(f32)
-    scale = ag.rsqrt(total(x * x) / f32(N) + eps)
+    scale = ag.rsqrt(of_waves(added(x * x)) / f32(N) + eps)
     Y[row].store((x * scale * w.to(f32)).to(T), width=WIDTH, guard=inside)
 
 
 @ag.kernel(
     threads=LANES * ROWS,
     requires=f"M >= 1 and N >= 1 and N % {WIDTH // SIZE} == 0",
+    computes="Y[m, n] = X[m, n] * rsqrt(sum(X[m, k] * X[m, k], k) / N + eps) * W[n]",
     example=dict(M=6, N=3000),
 )
 def rmsnorm_long(X: ag.In["M N", T], W: ag.In["N", T], Y: ag.Out["M N", T], eps: f32):
     row = ROWS * ag.grid(ag.cdiv(M, ROWS)) + ag.wave() if WAVES == 1 else ag.grid(M)
-    squares = ag.zeros(ROW, f32)
+    squares = ag.zeros(ONE, f32).without()
     for i in ag.range(ag.cdiv(N, SPAN)):
         x = X[row, i * SPAN].load(ROW, width=WIDTH, guard="shape").to(f32)
-        squares = squares + x * x
-    scale = ag.rsqrt(total(squares) / f32(N) + eps)
+        squares = squares + added(x * x)
+    scale = ag.rsqrt(of_waves(squares) / f32(N) + eps)
     for i in ag.range(ag.cdiv(N, SPAN)):
         w = W[i * SPAN].load(ROW, width=WIDTH, guard="shape").to(f32)
         x = X[row, i * SPAN].load(ROW, width=WIDTH, guard="shape").to(f32)
         Y[row, i * SPAN].store((x * scale * w).to(T), width=WIDTH, guard="shape")
-    ag.check.covers(Y)

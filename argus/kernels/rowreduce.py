@@ -1,8 +1,7 @@
 """Reduction of rows: Y[m] = sum, mean or maximum of X[m, :]. f32, bf16 or f16 in, f32 out, any row length.
 
 A row belongs to WAVES waves (with one, four rows to a workgroup). `rowreduce` holds it in registers. `rowreduce_long`
-walks longer rows: every element of a chunk has its own running value, so that the loop is loads and additions; lanes
-and waves meet once, after it. That the loop takes every element is not proved.
+walks longer rows: a wave reduces each chunk to one number and keeps that; waves meet once, after the loop.
 """
 
 import argus as ag
@@ -31,24 +30,35 @@ ROW = (
 LENGTH = f"N == {SPAN}" if EXACT else f"N >= 1 and N <= {SPAN} and N % {WIDTH // SIZE} == 0"
 PARTS = ag.Layout(w=(WAVES, 4))
 EACH = ag.Owner(t=LANES, i=WAVES, w="i")
+ONE = ag.Owner(t=LANES * ROWS, z="t*0")
 
 
 def largest(x):
-    """The maximum over the row: of registers, of lanes, and through LDS of waves."""
+    """The maximum over registers and lanes: one number for a wave."""
+    return x.max("n") if WAVES == 1 else x.max("n", within="wave")
+
+
+def largest_of_waves(part):
+    """The maximum of what the waves of a row have, through LDS."""
     if WAVES == 1:
-        return x.max("n")
+        return part
     parts = ag.shared(PARTS, f32)
-    parts.store(x.max("n", within="wave"), w=ag.wave(), width=4, guard=ag.lane() == 0)
+    parts.store(part, w=ag.wave(), width=4, guard=ag.lane() == 0)
     ag.barrier()
     return parts.load(EACH, width=4).max("w")
 
 
-def total(x):
-    """The sum over the row: of registers, of lanes, and through LDS of waves."""
+def added(x):
+    """The sum over registers and lanes: one number for a wave."""
+    return x.sum("n") if WAVES == 1 else x.sum("n", within="wave")
+
+
+def of_waves(part):
+    """The sum of what the waves of a row have added, through LDS."""
     if WAVES == 1:
-        return x.sum("n")
+        return part
     parts = ag.shared(PARTS, f32)
-    parts.store(x.sum("n", within="wave"), w=ag.wave(), width=4, guard=ag.lane() == 0)
+    parts.store(part, w=ag.wave(), width=4, guard=ag.lane() == 0)
     ag.barrier()
     return parts.load(EACH, width=4).sum("w")
 
@@ -57,9 +67,9 @@ MEANS = {"sum": "Y[m] = sum(X[m, n], n)", "mean": "Y[m] = sum(X[m, n], n) / N", 
 NEEDS = f"M >= 1 and N >= 1 and N % {WIDTH // SIZE} == 0"
 
 
-def finished(kept, N):
-    """What is asked for of the values a row's lanes hold."""
-    return largest(kept) if OP == "max" else total(kept) / f32(N) if OP == "mean" else total(kept)
+def finished(part, N):
+    """What is asked for, of what each wave has of a row."""
+    return largest_of_waves(part) if OP == "max" else of_waves(part) / f32(N) if OP == "mean" else of_waves(part)
 
 
 @ag.kernel(
@@ -70,15 +80,15 @@ def rowreduce(X: ag.In["M N", T], Y: ag.Out["M", f32]):
     inside = row < M if EXACT else "shape"
     x = X[row].load(ROW, width=WIDTH, guard=inside).to(f32)
     kept = ag.where(x.n < N, x, -inf) if OP == "max" and not EXACT else x
-    Y[row].store(finished(kept, N), width=4, guard=ag.lane() == 0 if WAVES == 1 else ag.thread() == 0)
+    part = largest(kept) if OP == "max" else added(kept)
+    Y[row].store(finished(part, N), width=4, guard=ag.lane() == 0 if WAVES == 1 else ag.thread() == 0)
 
 
-@ag.kernel(threads=LANES * ROWS, requires=NEEDS, example=dict(M=6, N=3000))
+@ag.kernel(threads=LANES * ROWS, requires=NEEDS, computes=MEANS, example=dict(M=6, N=3000))
 def rowreduce_long(X: ag.In["M N", T], Y: ag.Out["M", f32]):
     row = ROWS * ag.grid(ag.cdiv(M, ROWS)) + ag.wave() if WAVES == 1 else ag.grid(M)
-    kept = ag.full(ROW, f32, -inf) if OP == "max" else ag.zeros(ROW, f32)
+    kept = (ag.full(ONE, f32, -inf) if OP == "max" else ag.zeros(ONE, f32)).without()
     for i in ag.range(ag.cdiv(N, SPAN)):
         x = X[row, i * SPAN].load(ROW, width=WIDTH, guard="shape").to(f32)
-        kept = ag.max(kept, ag.where(i * SPAN + x.n < N, x, -inf)) if OP == "max" else kept + x
+        kept = ag.max(kept, largest(ag.where(i * SPAN + x.n < N, x, -inf))) if OP == "max" else kept + added(x)
     Y[row].store(finished(kept, N), width=4, guard=ag.lane() == 0 if WAVES == 1 else ag.thread() == 0)
-    ag.check.covers(Y)

@@ -2,8 +2,7 @@
 
 `softmax` holds a row in registers: it is read once and written once, which is all the memory traffic there is. A row
 belongs to WAVES waves (with one, four rows to a workgroup); a thread holds CHUNKS times 16 bytes of it. `softmax_long`
-walks rows that do not fit: one pass for the maximum and the sum, which is rescaled as the maximum grows, and one for
-the result; that the first takes every element is not proved.
+walks rows that do not fit, three times: for the maximum, the sum, and the result.
 
 Elements past the end of a row are loaded as zeros, made -inf for the maximum, and not stored.
 """
@@ -23,7 +22,6 @@ E = 16 // SIZE
 ROWS = 4 if WAVES == 1 else 1
 LANES = 64 * WAVES
 SPAN = LANES * E * CHUNKS
-LOWEST = -3.4028234663852886e38
 
 # The lanes of a row hold 16 neighbouring bytes each, p times.
 ROW = (
@@ -34,24 +32,35 @@ ROW = (
 LENGTH = f"N == {SPAN}" if EXACT else f"N >= 1 and N <= {SPAN} and N % {WIDTH // SIZE} == 0"
 PARTS = ag.Layout(w=(WAVES, 4))
 EACH = ag.Owner(t=LANES, i=WAVES, w="i")
+ONE = ag.Owner(t=LANES * ROWS, z="t*0")
 
 
 def largest(x):
-    """The maximum over the row: of registers, of lanes, and through LDS of waves."""
+    """The maximum over registers and lanes: one number for a wave."""
+    return x.max("n") if WAVES == 1 else x.max("n", within="wave")
+
+
+def largest_of_waves(part):
+    """The maximum of what the waves of a row have, through LDS."""
     if WAVES == 1:
-        return x.max("n")
+        return part
     parts = ag.shared(PARTS, f32)
-    parts.store(x.max("n", within="wave"), w=ag.wave(), width=4, guard=ag.lane() == 0)
+    parts.store(part, w=ag.wave(), width=4, guard=ag.lane() == 0)
     ag.barrier()
     return parts.load(EACH, width=4).max("w")
 
 
-def total(x):
-    """The sum over the row, likewise."""
+def added(x):
+    """The sum over registers and lanes: one number for a wave."""
+    return x.sum("n") if WAVES == 1 else x.sum("n", within="wave")
+
+
+def of_waves(part):
+    """The sum of what the waves of a row have added, through LDS."""
     if WAVES == 1:
-        return x.sum("n")
+        return part
     parts = ag.shared(PARTS, f32)
-    parts.store(x.sum("n", within="wave"), w=ag.wave(), width=4, guard=ag.lane() == 0)
+    parts.store(part, w=ag.wave(), width=4, guard=ag.lane() == 0)
     ag.barrier()
     return parts.load(EACH, width=4).sum("w")
 
@@ -67,28 +76,28 @@ def softmax(X: ag.In["M N", T], Y: ag.Out["M N", T]):
     inside = row < M if EXACT else "shape"
     x = X[row].load(ROW, width=WIDTH, guard=inside).to(f32)
     x = x if EXACT else ag.where(x.n < N, x, -inf)
-    e = ag.exp2((x - largest(x)) * LOG2E)
-    Y[row].store((e * ag.rcp(total(e))).to(T), width=WIDTH, guard=inside)
+    e = ag.exp2((x - largest_of_waves(largest(x))) * LOG2E)
+    Y[row].store((e * ag.rcp(of_waves(added(e)))).to(T), width=WIDTH, guard=inside)
 
 
 @ag.kernel(
     threads=LANES * ROWS,
     requires=f"M >= 1 and N >= 1 and N % {WIDTH // SIZE} == 0",
+    computes="Y[m, n] = exp(X[m, n] - max(X[m, j], j)) / sum(exp(X[m, i] - max(X[m, j], j)), i)",
     example=dict(M=6, N=3000),
 )
 def softmax_long(X: ag.In["M N", T], Y: ag.Out["M N", T]):
     row = ROWS * ag.grid(ag.cdiv(M, ROWS)) + ag.wave() if WAVES == 1 else ag.grid(M)
-    top = ag.full(ROW, f32, LOWEST)  # finite: the rescaling of nothing is 1, not a NaN
-    sums = ag.zeros(ROW, f32)
-    for i in ag.range(ag.cdiv(N, SPAN)):  # every element has its own running maximum and sum
-        x = X[row, i * SPAN].load(ROW, width=WIDTH, guard="shape").to(f32)
-        x = ag.where(i * SPAN + x.n < N, x, -inf)
-        above = ag.max(top, x)
-        sums = sums * ag.exp2((top - above) * LOG2E) + ag.exp2((x - above) * LOG2E)
-        top = above
-    high = largest(top)
-    scale = ag.rcp(total(sums * ag.exp2((top - high) * LOG2E)))
+    top, sums = ag.full(ONE, f32, -inf).without(), ag.zeros(ONE, f32).without()
     for i in ag.range(ag.cdiv(N, SPAN)):
         x = X[row, i * SPAN].load(ROW, width=WIDTH, guard="shape").to(f32)
-        Y[row, i * SPAN].store((ag.exp2((x - high) * LOG2E) * scale).to(T), width=WIDTH, guard="shape")
-    ag.check.covers(Y)
+        top = ag.max(top, largest(ag.where(i * SPAN + x.n < N, x, -inf)))
+    high = largest_of_waves(top)
+    for i in ag.range(ag.cdiv(N, SPAN)):
+        u = X[row, i * SPAN].load(ROW, width=WIDTH, guard="shape").to(f32)
+        sums = sums + added(ag.exp2((ag.where(i * SPAN + u.n < N, u, -inf) - high) * LOG2E))
+    scale = ag.rcp(of_waves(sums))
+    for i in ag.range(ag.cdiv(N, SPAN)):
+        v = X[row, i * SPAN].load(ROW, width=WIDTH, guard="shape").to(f32)
+        e = ag.exp2((ag.where(i * SPAN + v.n < N, v, -inf) - high) * LOG2E)
+        Y[row, i * SPAN].store((e * scale).to(T), width=WIDTH, guard="shape")

@@ -7,7 +7,7 @@ The choice is data: `argus/kernels/matmul.json` and `rows.json`; `argus bench --
 not in a table is decided by a stated rule. Matrix products: the row nearest in M, N and K (sum of |log2| ratios)
 gives tile, waves and pipeline; element type, layouts, access width and the mask of K's tail follow from the operands;
 the XCD map is kept only if it leaves no workgroup without a tile. Rows: the first row of the table whose registers
-hold a row of the operand; a row that fills them exactly needs no masks (EXACT).
+hold a row of the operand, else the kernel that walks rows; a row that fills them exactly needs no masks (EXACT).
 
 What no kernel computes ends in `Unsupported`, which names the reason and the nearest thing there is.
 """
@@ -153,15 +153,13 @@ def choose_rows(family: str, n: int, dtype: str, operation: str = "") -> Choice:
     entries: Sequence[Mapping[str, int]] = table("rows")["rows"]
     width = size * math.gcd(16 // size, n)
     entry = next((e for e in entries if n <= _held(e, size)), None)
-    if entry is None:
-        longest = max(_held(e, size) for e in entries)
-        raise Unsupported(f"{family} has no proved kernel for rows of {n} {dtype}; the longest are {longest}")
-    knobs: dict[str, KnobValue] = {"DTYPE": dtype, "WAVES": entry["WAVES"], "CHUNKS": entry["CHUNKS"], "WIDTH": width}
-    if n == _held(entry, size):
+    chosen = table("rows")["long"] if entry is None else entry
+    knobs: dict[str, KnobValue] = {"DTYPE": dtype, "WAVES": chosen["WAVES"], "CHUNKS": chosen["CHUNKS"], "WIDTH": width}
+    if entry is not None and n == _held(entry, size):
         knobs["EXACT"] = True
     if family == "rowreduce":
         knobs["OP"] = operation
-    return Choice(family, family, knobs)
+    return Choice(family, family if entry is not None else f"{family}_long", knobs)
 
 
 def _held(entry: Mapping[str, int], size: int) -> int:

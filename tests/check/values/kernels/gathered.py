@@ -1,4 +1,4 @@
-"""One stage of a mixture of experts: rows looked up by sorted token, the weights of the block's expert, scales per block.
+"""One stage of a mixture of experts: rows looked up by sorted token, the weights of the block's expert, block scales.
 
 Weights are stored in tiles of 32 columns by 16 of K, as matrix instructions read them; gate and up are two planes.
 """
@@ -20,10 +20,10 @@ ACC = MMA.acc(row="n", col="m")
 @ag.kernel(
     threads=256,
     waves=(2, 2),
-    requires="M % 64 == 0 and P == M // 64 and N % 64 == 0 and K % 128 == 0 and KB == K // 128 and NB == (N + 127) // 128"
-    " and NT == N // 32 and KC == K // 16",
-    computes="H[m, n] = sum(X[token[m], k] * SX[token[m], k // 128] * W[expert[m // 64], 0, n // 32, k // 16, n % 32, k % 16]"
-    " * SW[expert[m // 64], 0, n // 128, k // 128], k)"
+    requires="M % 64 == 0 and P == M // 64 and N % 64 == 0 and K % 128 == 0 and KB == K // 128 and KC == K // 16"
+    " and NB == (N + 127) // 128 and NT == N // 32",
+    computes="H[m, n] = sum(X[token[m], k] * SX[token[m], k // 128]"
+    " * W[expert[m // 64], 0, n // 32, k // 16, n % 32, k % 16] * SW[expert[m // 64], 0, n // 128, k // 128], k)"
     " / (1 + exp(-sum(X[token[m], k] * SX[token[m], k // 128] * W[expert[m // 64], 0, n // 32, k // 16, n % 32, k % 16]"
     " * SW[expert[m // 64], 0, n // 128, k // 128], k)))"
     " * sum(X[token[m], k] * SX[token[m], k // 128] * W[expert[m // 64], 1, n // 32, k // 16, n % 32, k % 16]"

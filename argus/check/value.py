@@ -211,8 +211,8 @@ def _far(
         if tensor.read and tensor.dtype.kind == "float":
             arrays[tensor.name] = (spread * dice.standard_normal(shape)).astype(numpy_dtype(tensor.dtype))
         elif tensor.read:
-            limit = index_limit(kernel, tensor, sizes)
-            arrays[tensor.name] = dice.integers(0, limit, shape).astype(numpy_dtype(tensor.dtype))
+            below = index_limit(kernel, tensor, sizes)
+            arrays[tensor.name] = dice.integers(0, below, shape).astype(numpy_dtype(tensor.dtype))
     scalars = {s.name: 0.75 if s.dtype.kind == "float" else 3 for s in kernel.scalars}
     try:
         outcome = interp.run(kernel, arrays, sizes, scalars=scalars)

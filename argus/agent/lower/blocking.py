@@ -7,6 +7,7 @@
     acc = ag.mfma(a, b, acc)                          for ks, i, j in ag.unroll(TILES_K, TILES_M, TILES_N):
                                                           acc[i, j] = ag.mfma(a[i, ks], b[j, ks], acc[i, j])
 
+A turn that takes several slices of k already (`tiles=dict(k=8)`, a sum of its own per turn) keeps them.
 `TILES_M`, `WAVES_M`, … become constants of the file, so later sizes are one edit (`resize`), and everything that is
 staged or pipelined afterwards is written in them. Every other place that uses a block number moves with it.
 """
@@ -32,6 +33,7 @@ from argus.agent.lower.source import (
     factor,
     is_ag,
     keyword,
+    names,
     same,
     set_keyword,
     terms,
@@ -43,11 +45,12 @@ from argus.agent.lower.text import expression, statement, statements
 def blocking(source: Source, params: Mapping[str, object]) -> None:
     """Rows `tiles_row x waves_row`, columns likewise, `tiles_k` slices of k per turn."""
     found = the_contraction(source)
-    if source.waves() or keyword(found.operands[0].load.call, "tiles") is not None:
+    if source.waves():
         raise NotApplicableError("the kernel is already blocked; `resize` changes its sizes")
     blocks = source.sizes()
     axes = _axes(source, found, blocks)
     k_size, k_by = _steps(found)
+    held = _held(source, found)
     first, second = axes
     numbers = {
         first: (int(str(params["tiles_row"])), int(str(params["waves_row"]))),
@@ -65,9 +68,10 @@ def blocking(source: Source, params: Mapping[str, object]) -> None:
             f"BLOCK_{size} = WAVE_{size} * WAVES_{size}",
         ]
     sizes = [blocks[b].size for b in ordered]
+    slices, each = (params["tiles_k"], ast.unparse(k_by)) if held == 1 else (held, (source.value(k_by) or 0) // held)
     constants += [
-        f"TILES_{k_size} = {params['tiles_k']}",
-        f"BLOCK_{k_size} = {ast.unparse(k_by)} * TILES_{k_size}",
+        f"TILES_{k_size} = {slices}",
+        f"BLOCK_{k_size} = {each} * TILES_{k_size}",
         "THREADS = 64 * " + " * ".join(f"WAVES_{size}" for size in sizes),
     ]
     _rewrite(source, found, blocks, axes, ordered, k_size, k_by)
@@ -107,6 +111,19 @@ def _steps(found: Contraction) -> tuple[str, ast.expr]:
     ):
         return call.args[0].left.id, call.args[0].right
     raise NotApplicableError("the contraction loop does not run over a size divided by a number")
+
+
+def _held(source: Source, found: Contraction) -> int:
+    """How many slices of k a turn of the loop takes already: 1, or what both operands' `tiles` say."""
+    counts = set()
+    for operand in found.operands:
+        tiles = keyword(operand.load.call, "tiles")
+        count = keyword(tiles, operand.k) if isinstance(tiles, ast.Call) and len(tiles.keywords) == 1 else None
+        counts.add(1 if tiles is None else None if count is None else source.value(count))
+    held = counts.pop()
+    if counts or held is None:
+        raise NotApplicableError("the operands are not tiled alike along k")
+    return held
 
 
 def _rewrite(
@@ -166,6 +183,30 @@ def divisible(source: Source, by: Mapping[str, str]) -> None:
     if isinstance(example, ast.Call):
         for size, block in by.items():
             set_keyword(example, size, expression(f"2 * {block}"))
+        dependent_sizes(source)
+
+
+def dependent_sizes(source: Source) -> None:
+    """Example sizes that `requires` ties to others (`KB == K // 128`) follow them."""
+    given, example = keyword(source.decorator, "requires"), keyword(source.decorator, "example")
+    if not isinstance(given, ast.Constant) or not isinstance(example, ast.Call):
+        return
+    for clause in str(given.value).split(" and "):
+        name, equal, value = clause.partition(" == ")
+        if equal and name.strip().isidentifier() and keyword(example, name.strip()) is not None:
+            made = expression(value)
+            for size in example.keywords:
+                if size.arg is not None and size.arg in names(made):
+                    made = _Sized(size.arg, size.value).visit(made)
+            set_keyword(example, name.strip(), made)
+
+
+class _Sized(ast.NodeTransformer):
+    def __init__(self, name: str, value: ast.expr) -> None:
+        self._name, self._value = name, value
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self._value if node.id == self._name else node
 
 
 def _accumulator(source: Source, found: Contraction) -> ast.Assign:
@@ -246,7 +287,8 @@ def _multiply(
         f"    {place} = ag.mfma({first.load.name}[{i}, {ks}], {second.load.name}[{j}, {ks}], {place})"
     )
     for at, node in enumerate(found.loop.body):
-        if isinstance(node, ast.Assign) and node.value is found.mfma:
+        only = node.body[0] if isinstance(node, ast.For) and len(node.body) == 1 else node
+        if isinstance(only, ast.Assign) and only.value is found.mfma:
             found.loop.body[at : at + 1] = new
             return
     raise NotApplicableError("the matrix instruction is not a statement of its own")

@@ -16,7 +16,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from argus.agent.lower.blocking import divisible
+from argus.agent.lower.blocking import dependent_sizes, divisible
 from argus.agent.lower.source import NotApplicableError, Source, keyword
 from argus.agent.lower.text import expression, statements
 
@@ -53,6 +53,7 @@ def chiplet_tiles(source: Source, params: Mapping[str, object]) -> None:
             if k.arg in (blocks[first].size, blocks[second].size):
                 name = first if k.arg == blocks[first].size else second
                 k.value = expression(extents[name])
+        dependent_sizes(source)
 
 
 def _times(by: ast.expr, count: int) -> str:

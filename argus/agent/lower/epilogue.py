@@ -34,7 +34,7 @@ from argus.agent.lower.text import expression, is_comment, statement
 def epilogue(source: Source, params: Mapping[str, object]) -> None:
     """The statements after the last multiplication run once per tile of the accumulator."""
     name, tiles = _accumulator(source)
-    first, last = _region(source)
+    first, last = _region(source, name)
     counters = {axis: source.fresh("ij"[n]) for n, axis in enumerate(tiles)}
     region = [s for s in source.body[first:last] if not is_comment(s)]
     inside = {id(n) for s in region for n in ast.walk(s)}
@@ -79,10 +79,15 @@ def _owner(source: Source, name: str) -> ast.expr:
     raise NotApplicableError(f"{name} is no accumulator of a matrix instruction")
 
 
-def _region(source: Source) -> tuple[int, int]:
-    """From after the last statement that multiplies to the first assertion."""
+def _region(source: Source, name: str) -> tuple[int, int]:
+    """From after the last statement that multiplies or changes the accumulator to the first assertion."""
     body = source.body
-    multiplies = [n for n, s in enumerate(body) if any(is_ag(inner, "mfma") for inner in ast.walk(s))]
+    multiplies = [
+        n
+        for n, s in enumerate(body)
+        if any(is_ag(inner, "mfma") for inner in ast.walk(s))
+        or (isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name) and s.targets[0].id == name)
+    ]
     if not multiplies:
         raise NotApplicableError("nothing is multiplied")
     first = multiplies[-1] + 1

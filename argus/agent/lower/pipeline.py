@@ -106,7 +106,7 @@ def bounds(loop: ast.For) -> tuple[ast.expr, ast.expr]:
 
 def _prefetch(source: Source, loop: ast.For, outer: list[ast.stmt]) -> None:
     body = [s for s in loop.body if not is_comment(s)]
-    fetches = [s for s in body if kind(source, s) == FETCH]
+    fetches = _published(source, body)
     last = max(at for at, s in enumerate(body) if kind(source, s) == PUBLISH)
     if last + 1 < len(body) and kind(source, body[last + 1]) == BARRIER:
         last += 1
@@ -118,6 +118,15 @@ def _prefetch(source: Source, loop: ast.For, outer: list[ast.stmt]) -> None:
             steps.extend(Step(fetch, 1) for fetch in fetches)
     products = sum(kind(source, s) == MULTIPLY for s in body)
     emit(source, loop, outer, steps, apart=products == 1)
+
+
+def _published(source: Source, body: list[ast.stmt]) -> list[ast.stmt]:
+    """Fetches of what goes to LDS. Others (a scale) are used in their own turn and stay there."""
+    stored: set[str] = set()
+    for node in body:
+        if kind(source, node) == PUBLISH:
+            stored |= names(node)
+    return [s for s in body if kind(source, s) == FETCH and isinstance(s, ast.Assign) and names(s.targets[0]) & stored]
 
 
 def _undo_prefetch(source: Source, loop: ast.For, outer: list[ast.stmt]) -> bool:
@@ -159,7 +168,8 @@ def _range(first: ast.expr, end: ast.expr) -> ast.expr:
 
 
 def _fragments(source: Source, loop: ast.For, outer: list[ast.stmt]) -> None:
-    body = [s for s in loop.body if not is_comment(s)]
+    whole = [s for s in loop.body if not is_comment(s)]
+    first, body, last = _aside(source, whole)
     kinds = [kind(source, s) for s in body]
     shape = [k for n, k in enumerate(kinds) if n == 0 or kinds[n - 1] != k]
     if shape != [FETCH, BARRIER, PUBLISH, BARRIER, READ, MULTIPLY]:
@@ -177,7 +187,7 @@ def _fragments(source: Source, loop: ast.For, outer: list[ast.stmt]) -> None:
     reads = [r for read, _ in slices[1:] for r in read]
     early = max(1, count - 2)
     share = -(-len(reads) // early)
-    steps: list[Step] = []
+    steps: list[Step] = [Step(s, 0) for s in first]
     for phase in range(early):
         steps += [Step(r, 0) for r in reads[share * phase : share * (phase + 1)]]
         if phase < count - 2:
@@ -186,7 +196,21 @@ def _fragments(source: Source, loop: ast.For, outer: list[ast.stmt]) -> None:
     steps += [*publish, *fetch, *(Step(m, 0) for m in slices[count - 2][1])]
     steps += [Step(statement(f"'# tile {variable(loop)} + 1 is there'"), 0), *barrier]
     steps += [Step(r, 1) for r in slices[0][0]] + [Step(m, 0) for m in slices[count - 1][1]]
-    emit(source, loop, outer, steps)
+    emit(source, loop, outer, [*steps, *(Step(s, 0) for s in last)])
+
+
+def _aside(source: Source, body: list[ast.stmt]) -> tuple[list[ast.stmt], list[ast.stmt], list[ast.stmt]]:
+    """What of a turn stays in it, before and after its products: a sum of its own, scales that it loads and applies."""
+    published = _published(source, body)
+    product = max((n for n, s in enumerate(body) if kind(source, s) == MULTIPLY), default=len(body))
+    apart = [
+        n for n, s in enumerate(body) if kind(source, s) == OTHER or (kind(source, s) == FETCH and s not in published)
+    ]
+    return (
+        [body[n] for n in apart if n < product],
+        [s for n, s in enumerate(body) if n not in apart],
+        [body[n] for n in apart if n > product],
+    )
 
 
 def _set_slices(source: Source, loop: ast.For, wanted: int) -> None:

@@ -153,9 +153,11 @@ def _tiling(flow: Flow, tensor: Tensor, store: Written, starts: list[Expr], size
     movers = _movers(flow, store)
     if movers is None:
         return "the number of boxes is not known"
-    extra = [f for f in store.place.facts if f not in _loop_facts(flow, store)]
-    if extra:
-        return f"it is stored only where {extra[0]}"
+    known = _loop_facts(flow, store)
+    outside = [start.ge(extent) for start, extent in zip(starts, tensor.shape, strict=True)]
+    for fact in store.place.facts:  # a condition that is false only where the box lies outside loses nothing
+        if fact not in known and flow.prover.holds(tuple(known), E.lor(fact, *outside)) is not True:
+            return f"it is stored only where {fact}"
     doubt = _plain(flow, tensor, movers, starts, size)
     if doubt != REMAPPED:
         return doubt

@@ -152,13 +152,12 @@ def moved(terms: Terms, term: int, formulas: Mapping[Expr, Expr]) -> int:
 def reduced(tables: Tables, op: Reduction, axis: int, term: int, items: Taken) -> int:
     """`op` of the term over the coordinates taken on an axis. What arrived in a loop's slot, while an invariant is
     being guessed, is taken for a reduction already."""
-    arrived, term = _arrived(tables.terms, op, term)
+    arrived, rest = _arrived(tables.terms, op, term)
     if arrived is not None:
-        if term is None:
+        if rest is None:
             return arrived
-        here = reduced(tables, op, axis, term, items)
+        here = reduced(tables, op, axis, rest, items)
         return tables.terms.add(arrived, here) if op == "sum" else tables.terms.extreme(op, (arrived, here))
-    assert term is not None
     if op == "sum" and axis in tables.hints.derived:
         inside = _absorbed(tables, axis, term, items)
         if inside is not None:

@@ -26,7 +26,8 @@ _C32 = NumpyBuilder.const32
 _16, _LOW = U32(16), U32(0xFFFF)
 
 
-def _bits(inst: Inst, name: str, default: int, count: int) -> tuple[int, ...]:
+def halves(inst: Inst, name: str, default: int, count: int) -> tuple[int, ...]:
+    """What op_sel or its kin says for each of `count` sources."""
     value = inst.mods.get(name)
     chosen = tuple(value) if isinstance(value, tuple) else ()
     return chosen + (default,) * (count - len(chosen))
@@ -49,8 +50,8 @@ def compile_packed(inst: Inst, op: Op, accum_offset: int) -> Run:
     if op.shape == "mix":
         return _mix(inst, op, accum_offset)
     count = len(sources)
-    low_sel, high_sel = _bits(inst, "op_sel", 0, count), _bits(inst, "op_sel_hi", 1, count)
-    low_neg, high_neg = _bits(inst, "neg_lo", 0, count), _bits(inst, "neg_hi", 0, count)
+    low_sel, high_sel = halves(inst, "op_sel", 0, count), halves(inst, "op_sel_hi", 1, count)
+    low_neg, high_neg = halves(inst, "neg_lo", 0, count), halves(inst, "neg_hi", 0, count)
     half = _half32 if op.shape == "pk32" else _half16
     low = [
         half(o, word, low_sel[k], low_neg[k], accum_offset)
@@ -106,7 +107,7 @@ def _negated(read: Reader, word: str, neg: int) -> Reader:
 
 
 def _pkmov(inst: Inst, op: Op, accum_offset: int) -> Run:
-    sel = _bits(inst, "op_sel", 0, 2)
+    sel = halves(inst, "op_sel", 0, 2)
     low = _half32(inst.operands[1], "u32", sel[0], 0, accum_offset)
     high = _half32(inst.operands[2], "u32", sel[1], 0, accum_offset)
     n = register(inst.operands[0], accum_offset)
@@ -123,8 +124,8 @@ def _pkmov(inst: Inst, op: Op, accum_offset: int) -> Run:
 def _mix(inst: Inst, op: Op, accum_offset: int) -> Run:
     """Sources are f32, or an f16 half widened; neg_lo is neg, neg_hi is abs."""
     count = len(op.args)
-    sel, is_half = _bits(inst, "op_sel", 0, count), _bits(inst, "op_sel_hi", 0, count)
-    neg, absolute = _bits(inst, "neg_lo", 0, count), _bits(inst, "neg_hi", 0, count)
+    sel, is_half = halves(inst, "op_sel", 0, count), halves(inst, "op_sel_hi", 0, count)
+    neg, absolute = halves(inst, "neg_lo", 0, count), halves(inst, "neg_hi", 0, count)
     readers = [
         _mix_source(o, sel[k], is_half[k], neg[k], absolute[k], accum_offset)
         for k, o in enumerate(inst.operands[1 : 1 + count])

@@ -97,7 +97,12 @@ def test_arranged_is_the_order_of_the_specification() -> None:
 
 @pytest.mark.parametrize(
     ("m", "n", "k", "says"),
-    [(4, 100, 128, "nearest is 128"), (4, 128, 200, "nearest is 256"), (0, 128, 128, "M >= 1"), (2**17, 2**14, 128, "split")],
+    [
+        (4, 100, 128, "nearest is 128"),
+        (4, 128, 200, "nearest is 256"),
+        (0, 128, 128, "M >= 1"),
+        (2**17, 2**14, 128, "split"),
+    ],
 )
 def test_unsupported_names_the_nearest(m: int, n: int, k: int, says: str) -> None:
     with pytest.raises(ops.Unsupported, match=says):

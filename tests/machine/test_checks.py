@@ -230,6 +230,20 @@ def test_uninitialised_values_are_reported_where_they_matter() -> None:
     assert "v9, undefined in lane 0" in report.message
 
 
+def test_a_half_that_a_packed_instruction_does_not_take_may_be_undefined() -> None:
+    body = (
+        OUT
+        + "v_mov_b32 v2, 1.0\nv_mov_b32 v3, 2.0\nv_mov_b32 {half}, 2.0\ns_nop 1\n"
+        + "v_pk_mul_f32 v[6:7], v[2:3], v[4:5] {select}\ns_waitcnt lgkmcnt(0)\nglobal_store_dword v1, v7, s[4:5]\n"
+        + END
+    )
+    low, high = "op_sel_hi:[1,0]", "op_sel:[0,1] op_sel_hi:[1,1]"
+    assert launch(body.format(half="v4", select=low)).ok
+    assert launch(body.format(half="v5", select=high)).ok
+    assert only(launch(body.format(half="v5", select=low))).code == "ARG-M104"
+    assert only(launch(body.format(half="v4", select=""))).code == "ARG-M104"
+
+
 def test_uninitialised_scalar_condition() -> None:
     report = only(launch("s_cmp_eq_u32 s9, 0\ns_cbranch_scc1 L_x\nL_x:\n" + END))
     assert (report.code, report.message) == ("ARG-M104", "branches on scc, which was never written")

@@ -11,8 +11,8 @@ If the value came out of LDS bytes nobody had written, the report names that LDS
 
 A matrix result is undefined where its C is, and everywhere if any lane of A or B is. An instruction that writes a
 part of a register (a half, a byte) makes the whole register defined; a source selected lane by lane (v_cndmask)
-counts only where it is chosen; permutes pass the property on only if no lane is defined. Memory outside LDS counts as
-defined.
+counts only where it is chosen, and of a pair of which a packed f32 instruction takes one half twice, that half;
+permutes pass the property on only if no lane is defined. Memory outside LDS counts as defined.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from argus.gfx942.instructions import spec
 from argus.machine import record
 from argus.machine.checks.names import physical, scalar_name, vector_name
 from argus.machine.interp_lanes import first_lane
+from argus.machine.interp_packed import halves
 from argus.machine.interp_services import MemoryAccess, Services
 from argus.machine.semantics.lanes import NO_LANE, dpp_enabled, dpp_sources
 from argus.machine.semantics.mem import MEMORY
@@ -238,7 +239,7 @@ class UninitialisedCheck:
         written = tuple(physical(k, accum) for k in sorted(use.writes))
         partial = inst.mods.get("dst_unused") == "UNUSED_PRESERVE" or inst.enc == "dpp" or not accumulates
         operands = inst.operands[spec(inst.op).destinations :]
-        sources = {n for o in operands for n in self._physical(o)}
+        sources = {n for k, o in enumerate(operands) for n in self._taken(inst, k, o)}
         if inst.op == "v_swap_b32":
             sources = set(written)
         if accumulates and not partial:
@@ -278,6 +279,15 @@ class UninitialisedCheck:
             return result
 
         return checked
+
+    def _taken(self, inst: Inst, k: int, o: Operand) -> range:
+        """Registers of the k-th source that are read: packed f32 instructions may take one half of a pair twice."""
+        both = self._physical(o)
+        op = VALU.get(inst.op)
+        if op is None or op.shape != "pk32" or len(both) != 2:
+            return both
+        chosen = {bits[k] for bits in (halves(inst, "op_sel", 0, k + 1), halves(inst, "op_sel_hi", 1, k + 1))}
+        return both if len(chosen) == 2 else both[chosen.pop() :][:1]
 
     def _dpp_map(self, inst: Inst) -> Callable[[int], int] | None:
         """For DPP: lanes whose source is undefined, given the undefined lanes of the source."""

@@ -162,24 +162,25 @@ def fp8_matmul(
     C: ag.Out["M N", bf16],
 ):
     bm, bn = place(ag.cdiv(M, BM), ag.cdiv(N, BN))
-    row, column = bm * BM, bn * BN + 32 * TN * ag.wave()
-    last = K // BK
+    if bm < ag.cdiv(M, BM):  # the last group may be short
+        row, column = bm * BM, bn * BN + 32 * TN * ag.wave()
+        last = K // BK
 
-    def fetch_a(kt):
-        return A[row, kt * BK].load(MOVE, width=16, guard=kt < last)
+        def fetch_a(kt):
+            return A[row, kt * BK].load(MOVE, width=16, guard=kt < last)
 
-    def keep_a(stage, part):
-        stage.store(part, width=16)
+        def keep_a(stage, part):
+            stage.store(part, width=16)
 
-    def fetch_b(kt):
-        return [of_block(kt, last, lambda c: B[column // 32 + j, c]) for j in range(TN)]
+        def fetch_b(kt):
+            return [of_block(kt, last, lambda c: B[column // 32 + j, c]) for j in range(TN)]
 
-    def fetch_s(kt):
-        return row_scales(sa, row, kt, last), [sb[column // 128, kt].load(SCALE, width=4 * S, guard=kt < last)]
+        def fetch_s(kt):
+            return row_scales(sa, row, kt, last), [sb[column // 128, kt].load(SCALE, width=4 * S, guard=kt < last)]
 
-    acc = product(fetch_a, keep_a, fetch_b, fetch_s, K)
-    for i, j in ag.unroll(TM, TN):
-        C[row + 32 * i, column + 32 * j].store(acc[i][j].to(bf16), width=8, guard="shape")
+        acc = product(fetch_a, keep_a, fetch_b, fetch_s, K)
+        for i, j in ag.unroll(TM, TN):
+            C[row + 32 * i, column + 32 * j].store(acc[i][j].to(bf16), width=8, guard="shape")
 
 
 def weight(which, n):
@@ -197,7 +198,8 @@ ROWS = f"R == {BM} * P and P >= 1 and E >= 1"
 @ag.kernel(
     threads=THREADS,
     waves=WAVES,
-    requires=f"T >= 1 and I >= 1 and I % {max(128, BN // 2)} == 0 and {NEEDS} and Ib == I // 128 and It == I // 32 and {ROWS}",
+    requires=f"T >= 1 and I >= 1 and I % {max(128, BN // 2)} == 0 and {NEEDS} and {ROWS} and "
+    "Ib == I // 128 and It == I // 32",
     computes=f"H[r, n] = {GATE} / (1 + exp(-{GATE})) * {UP}",
     example=dict(T=100, K=512, Kb=4, R=2 * BM, P=2, E=3, I=256, Ib=2, It=8, Kc=32),
     policy=dict(waves_per_simd=ROOM, agpr="operands"),
@@ -213,31 +215,36 @@ def moe_gate_up(
 ):
     """Rows gathered by token (T: none, zeros), times gate and up weights of the block's expert; silu(gate) * up."""
     bm, bn = place(P, ag.cdiv(I, BN // 2))
-    row, column = bm * BM, bn * (BN // 2) + 16 * TN * ag.wave()
-    last = K // BK
-    e = ag.as_index(expert[bm].load(ONE, width=4), 0, E - 1, name="expert")
-    moved = [ag.as_index(token[row + PASS * p].load(MINE, width=4), 0, T, name=f"moved{p}") for p in range(BM // PASS)]
-    held = [ag.as_index(token[row + 32 * i].load(ACC.per("m"), width=4), 0, T, name=f"held{i}") for i in range(TM)]
+    if bm < P:  # the last group may be short
+        row, column = bm * BM, bn * (BN // 2) + 16 * TN * ag.wave()
+        last = K // BK
+        e = ag.as_index(expert[bm].load(ONE, width=4), 0, E - 1, name="expert")
+        moved = [
+            ag.as_index(token[row + PASS * p].load(MINE, width=4), 0, T, name=f"moved{p}") for p in range(BM // PASS)
+        ]
+        held = [ag.as_index(token[row + 32 * i].load(ACC.per("m"), width=4), 0, T, name=f"held{i}") for i in range(TM)]
 
-    def fetch_a(kt):
-        return [X[t, kt * BK].load(PART, width=16, guard=kt < last) for t in moved]
+        def fetch_a(kt):
+            return [X[t, kt * BK].load(PART, width=16, guard=kt < last) for t in moved]
 
-    def keep_a(stage, parts):
-        for p in range(BM // PASS):
-            stage.store(parts[p], row=PASS * p + ag.thread() // 8, width=16)
+        def keep_a(stage, parts):
+            for p in range(BM // PASS):
+                stage.store(parts[p], row=PASS * p + ag.thread() // 8, width=16)
 
-    def fetch_b(kt):
-        return [of_block(kt, last, lambda c: W[e, g, column // 32 + j, c]) for g in range(2) for j in range(TN // 2)]
+        def fetch_b(kt):
+            return [
+                of_block(kt, last, lambda c: W[e, g, column // 32 + j, c]) for g in range(2) for j in range(TN // 2)
+            ]
 
-    def fetch_s(kt):
-        rows = [sx[t, kt].load(SCALE, width=4 * S, guard=kt < last) for t in held]
-        return rows, [sw[e, g, column // 128, kt].load(SCALE, width=4 * S, guard=kt < last) for g in range(2)]
+        def fetch_s(kt):
+            rows = [sx[t, kt].load(SCALE, width=4 * S, guard=kt < last) for t in held]
+            return rows, [sw[e, g, column // 128, kt].load(SCALE, width=4 * S, guard=kt < last) for g in range(2)]
 
-    acc = product(fetch_a, keep_a, fetch_b, fetch_s, K)
-    for i, j in ag.unroll(TM, TN // 2):
-        gate, up = acc[i][j], acc[i][TN // 2 + j]
-        h = gate * ag.rcp(1.0 + ag.exp2(gate * -ag.LOG2E)) * up
-        H[row + 32 * i, column + 32 * j].store(h.to(bf16), width=8)
+        acc = product(fetch_a, keep_a, fetch_b, fetch_s, K)
+        for i, j in ag.unroll(TM, TN // 2):
+            gate, up = acc[i][j], acc[i][TN // 2 + j]
+            h = gate * ag.rcp(1.0 + ag.exp2(gate * -ag.LOG2E)) * up
+            H[row + 32 * i, column + 32 * j].store(h.to(bf16), width=8)
 
 
 @ag.kernel(
@@ -258,22 +265,23 @@ def moe_down(
 ):
     """Sorted rows times the weights of their block's expert."""
     bm, bn = place(P, ag.cdiv(N, BN))
-    row, column = bm * BM, bn * BN + 32 * TN * ag.wave()
-    last = K // BK
-    e = ag.as_index(expert[bm].load(ONE, width=4), 0, E - 1, name="expert")
+    if bm < P:  # the last group may be short
+        row, column = bm * BM, bn * BN + 32 * TN * ag.wave()
+        last = K // BK
+        e = ag.as_index(expert[bm].load(ONE, width=4), 0, E - 1, name="expert")
 
-    def fetch_a(kt):
-        return Q[row, kt * BK].load(MOVE, width=16, guard=kt < last)
+        def fetch_a(kt):
+            return Q[row, kt * BK].load(MOVE, width=16, guard=kt < last)
 
-    def keep_a(stage, part):
-        stage.store(part, width=16)
+        def keep_a(stage, part):
+            stage.store(part, width=16)
 
-    def fetch_b(kt):
-        return [of_block(kt, last, lambda c: W[e, column // 32 + j, c]) for j in range(TN)]
+        def fetch_b(kt):
+            return [of_block(kt, last, lambda c: W[e, column // 32 + j, c]) for j in range(TN)]
 
-    def fetch_s(kt):
-        return row_scales(sq, row, kt, last), [sw[e, column // 128, kt].load(SCALE, width=4 * S, guard=kt < last)]
+        def fetch_s(kt):
+            return row_scales(sq, row, kt, last), [sw[e, column // 128, kt].load(SCALE, width=4 * S, guard=kt < last)]
 
-    acc = product(fetch_a, keep_a, fetch_b, fetch_s, K)
-    for i, j in ag.unroll(TM, TN):
-        Y[row + 32 * i, column + 32 * j].store(acc[i][j].to(bf16), width=8)
+        acc = product(fetch_a, keep_a, fetch_b, fetch_s, K)
+        for i, j in ag.unroll(TM, TN):
+            Y[row + 32 * i, column + 32 * j].store(acc[i][j].to(bf16), width=8)

@@ -18,8 +18,8 @@ With `depth="fragments"` the reads are cut into slices of k and run ahead of the
 
 Both are one mechanism: every statement of the turn gets an order and a shift (how many turns ahead it runs); statements
 with a shift also run before the loop for the turns they skip, and the last turn is written after the loop with the
-others alone (not where a turn has several products: it would be long). What is fetched past the end is guarded and
-never used.
+others alone (not where a turn has several products or goes on after them: it would be long). What is fetched past the
+end is guarded and never used.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _prefetch(source: Source, loop: ast.For, outer: list[ast.stmt]) -> None:
         if at == last:
             steps.extend(Step(fetch, 1) for fetch in fetches)
     products = sum(kind(source, s) == MULTIPLY for s in body)
-    emit(source, loop, outer, steps, apart=products == 1)
+    emit(source, loop, outer, steps, apart=products == 1 and not _aside(source, body)[2])
 
 
 def _published(source: Source, body: list[ast.stmt]) -> list[ast.stmt]:
@@ -155,7 +155,7 @@ def _undo_prefetch(source: Source, loop: ast.For, outer: list[ast.stmt]) -> bool
     at = outer.index(loop) + 1
     kept = [n for n in loop.body if n not in moved and not is_comment(n)]
     if at >= len(outer) or ast.unparse(outer[at]) != ast.unparse(statement(LAST)):
-        raise NotApplicableError("the last turn of the pipelined loop is not where it was put")
+        return True
     del outer[at : at + 1 + len(kept)]
     first, last = bounds(loop)
     if isinstance(last, ast.BinOp) and isinstance(last.op, ast.Sub):
@@ -196,7 +196,7 @@ def _fragments(source: Source, loop: ast.For, outer: list[ast.stmt]) -> None:
     steps += [*publish, *fetch, *(Step(m, 0) for m in slices[count - 2][1])]
     steps += [Step(statement(f"'# tile {variable(loop)} + 1 is there'"), 0), *barrier]
     steps += [Step(r, 1) for r in slices[0][0]] + [Step(m, 0) for m in slices[count - 1][1]]
-    emit(source, loop, outer, [*steps, *(Step(s, 0) for s in last)])
+    emit(source, loop, outer, [*steps, *(Step(s, 0) for s in last)], apart=not last)
 
 
 def _aside(source: Source, body: list[ast.stmt]) -> tuple[list[ast.stmt], list[ast.stmt], list[ast.stmt]]:

@@ -102,7 +102,8 @@ def target(flow: Flow, op: ops.Store | ops.Atomic, access: Access) -> Target:
 
 
 def _target(flow: Flow, op: ops.Store | ops.Atomic, access: Access) -> Target:
-    case = elements(flow, op, replace(access, guard=None), op.value, source=False).cases[0]
+    added = flow.spec is not None and flow.spec.adds and access.memory is flow.spec.output
+    case = elements(flow, op, replace(access, guard=None), op.value, source=added).cases[0]
     active, shared, _ = flow.condition(access.guard)
     if active is not None:
         return Target(case, active)

@@ -14,7 +14,7 @@ in full by the interpreter, and an element it wrote never or twice.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +85,9 @@ class Covers(Rule):
 
     def _written(self, op: ops.Store | ops.Atomic, place: Place, access: Access, tensor: Tensor) -> Written:
         nothing = np.zeros((0, len(tensor.axes)), dtype=np.int64)
-        if isinstance(op, ops.Atomic):
+        spec = self.flow.spec
+        adds = spec is not None and spec.adds and tensor is spec.output
+        if isinstance(op, ops.Atomic) and not (adds and op.fn == "add"):
             return Written(op, place, (), nothing, UPDATED)
         aim = target(self.flow, op, access)
         active = place.active & aim.active
@@ -97,7 +99,7 @@ class Covers(Rule):
         records = np.unique(aim.case.record[active])
         if len(records) != 1 or self.flow.tables[int(records[0])].kind in ("lost", "zero"):
             return Written(op, place, (), nothing, "the coordinates of a store differ between threads and sizes")
-        axes = list(self.flow.tables.tensor_axes[tensor])
+        axes = list(spec.axes if spec is not None and adds else self.flow.tables.tensor_axes[tensor])
         offsets = aim.case.offset[active][..., axes].reshape(-1, len(axes)).astype(np.int64)
         numbers = [self.flow.tables[int(records[0])].rests[a] for a in axes]
         return Written(op, place, tuple(self.flow.tables.rests[n] for n in numbers), offsets)
@@ -109,7 +111,7 @@ class Covers(Rule):
         stores = [w for t, w in self.stores if t is tensor]
         if stores and op < 0:
             span, op = stores[0].op.span, stores[0].op.id
-        doubt = NOTHING if not stores else prove(flow, tensor, stores)
+        doubt = NOTHING if not stores else prove(flow, _seen(flow, tensor), stores)
         if doubt is None:
             bounds = bounds_of(flow.prover.base)
             return Verdict("covers", "proved", span, op, "enumeration+z3", sites=len(stores), bounds=bounds)
@@ -121,6 +123,13 @@ class Covers(Rule):
             doubt, "let every store's coordinates be a block or loop variable times the tile, plus an offset"
         )
         return Verdict("covers", "unknown", span, op, "enumeration+z3", reason=f"{tensor.name}: {doubt}", help=advice)
+
+
+def _seen(flow: Flow, tensor: Tensor) -> Tensor:
+    """The tensor; where amounts are added to it by index, the amounts (`scatter`)."""
+    if flow.spec is None or not flow.spec.adds or tensor is not flow.spec.output:
+        return tensor
+    return replace(tensor, axes=tuple(flow.tables.axis_names[a] for a in flow.spec.axes), shape=flow.spec.shape)
 
 
 def prove(flow: Flow, tensor: Tensor, stores: list[Written]) -> str | None:

@@ -41,15 +41,8 @@ def meaning(kernel: Kernel, spec: Spec, tables: Tables, whole: bool = False) -> 
     `whole`: exponentials of differences with a maximum stay as they are written, as they do in kernels where taking
     them apart is not known to be harmless.
     """
-    assert kernel.computes
-    statement = ast.parse(kernel.computes.strip()).body[0]
-    assert isinstance(statement, ast.Assign)
-    assert isinstance(statement.targets[0], ast.Subscript)
-    inside = statement.targets[0].slice
-    parts = inside.elts if isinstance(inside, ast.Tuple) else [inside]
-    names = [part.id for part in parts if isinstance(part, ast.Name)]
-    scope = {axis: names[position] for axis, position in sorted((spec.placed | spec.partly).items())}
-    term = _Reader(kernel, tables, whole).visit(statement.value, scope)
+    scope = {axis: spec.names[position] for axis, position in sorted((spec.placed | spec.partly).items())}
+    term = _Reader(kernel, tables, whole).visit(spec.value, scope)
     if term == UNKNOWN:
         raise Unreadable("it has no normal form")
     return term

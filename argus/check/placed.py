@@ -81,7 +81,7 @@ class Placed(Rule):
     ) -> list[Misplaced]:
         assert self.spec is not None
         tables = self.flow.tables
-        own = tables.tensor_axes[self.spec.output]
+        own = self.spec.axes
         rests, goals = tables.rests_of(case.record), tables.rests_of(aim.case.record)
         active = np.broadcast_to((place.active & aim.active)[..., None], case.record.shape)
         if bool((goals[active][..., list(own)] < 0).any()):
@@ -213,7 +213,7 @@ class Placed(Rule):
     def _shown(self, flow: Flow, failure: Misplaced, source: Tensor) -> Counterexample | None:
         assert self.spec is not None
         output = self.spec.output
-        extent = output.shape[(self.spec.placed | self.spec.partly)[failure.axis]]
+        extent = self.spec.shape[(self.spec.placed | self.spec.partly)[failure.axis]]
         width = source.shape[flow.tables.tensor_axes[source].index(failure.axis)]
         inside = [failure.holds.ne(failure.stored), failure.stored.lt(extent), failure.stored.ge(0)]
         inside += [failure.holds.lt(width), failure.holds.ge(0)]

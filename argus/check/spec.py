@@ -20,12 +20,14 @@ is refused as a whole. The line's numerical meaning is evaluated elsewhere.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from argus.check.indices import Formula, Hints, Index, hints_of
+from argus.check.scatter import scattered
 from argus.check.tables import Tables
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Tensor
+from argus.layout.expr import Expr
 
 REDUCTIONS = ("sum", "max", "min")
 FUNCTIONS = {"exp": 1, "exp2": 1, "log2": 1, "sqrt": 1, "rsqrt": 1, "abs": 1, "where": 3, "maximum": 2, "minimum": 2}
@@ -42,7 +44,8 @@ class Spec:
 
     `sources` are, per axis of `placed` and `partly`, the tensors whose only index there is the output's. `unjudged` and
     `unreduced` say what `placed` and `reduced` cannot decide. `plain`: nothing but a sum of a product of elements.
-    `computed`: why `placed` cannot decide where `value` has not; `hints` tell `value` about computed indices.
+    `computed`: why `placed` cannot decide where `value` has not; `hints` tell `value` about computed indices. `axes`,
+    `shape`, `names` are those of the result, as seen from where its amounts come from if the kernel `adds` (`scatter`).
     """
 
     output: Tensor
@@ -55,6 +58,11 @@ class Spec:
     plain: bool
     computed: tuple[str, ...] = ()
     hints: Hints = field(default_factory=Hints)
+    axes: tuple[int, ...] = ()
+    shape: tuple[Expr, ...] = ()
+    names: tuple[str, ...] = ()
+    value: ast.expr = field(default_factory=lambda: ast.Constant(0))
+    adds: bool = False
 
 
 @dataclass(slots=True)
@@ -140,12 +148,25 @@ def spec_of(kernel: Kernel, tables: Tables) -> Spec | None:
     if not output.written:
         raise Unreadable(f"the kernel's argument {output.name} is no output")
     scalars = frozenset({s.name for s in kernel.scalars} | {s.name for s in kernel.shapes})
+    axes, shape, value = list(tables.tensor_axes[output]), list(output.shape), statement.value
+    assert isinstance(statement.targets[0], ast.Subscript)
+    found = scattered(statement.targets[0], tuple(indices), value, tensors)
+    if found is not None:
+        indices, value = list(found.names), found.value
+        axes[found.position], shape[found.position] = tables.tensor_axes[found.through][0], found.through.shape[0]
     reader = _Reader(tensors, frozenset(indices), scalars)
     try:
-        reader.visit(statement.value, {})
+        reader.visit(value, {})
     except RecursionError as error:
         raise Unreadable("it is nested too deeply") from error
-    return _classified(reader, output, indices, tables, _is_plain(statement.value))
+    spec = _classified(reader, output, indices, axes, tables, _is_plain(value))
+    hints = spec.hints
+    if found is not None:
+        hints = replace(hints, views={**hints.views, (output.name, found.position): frozenset({found.through.name})})
+    return replace(
+        spec, hints=hints, axes=tuple(axes), shape=tuple(shape), names=tuple(indices), value=value,
+        adds=found is not None, plain=spec.plain and found is None,
+    )  # fmt: skip
 
 
 def _reference(node: ast.expr, tensors: dict[str, Tensor]) -> tuple[Tensor, list[ast.expr]]:
@@ -160,14 +181,16 @@ def _reference(node: ast.expr, tensors: dict[str, Tensor]) -> tuple[Tensor, list
     return tensor, parts
 
 
-def _classified(reader: _Reader, output: Tensor, indices: list[str], tables: Tables, plain: bool) -> Spec:
+def _classified(
+    reader: _Reader, output: Tensor, indices: list[str], axes: list[int], tables: Tables, plain: bool
+) -> Spec:
     roles: dict[int, dict[Tensor, set[Index | None]]] = {}
     plainly = frozenset(tables.tensor_axes[t][p] for t, p, _ in reader.uses)
     homes = _homes(reader, tables)
     alone: dict[int, int] = {}
     taken = {tables.tensor_axes[f.tensor][f.position] for f in reader.formulas}
     taken |= {tables.tensor_axes[t][p] for t, p, _ in reader.lookups} | plainly
-    for n, (name, axis) in enumerate(zip(indices, tables.tensor_axes[output], strict=True)):
+    for n, (name, axis) in enumerate(zip(indices, axes, strict=True)):
         if Index(name) not in homes and axis not in taken:  # no input has a plain index of this name: the output has
             homes[Index(name)], alone[axis] = axis, n
     hints, dark = hints_of(tables.tensor_axes, homes, plainly, reader.formulas, reader.lookups)

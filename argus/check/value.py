@@ -73,7 +73,7 @@ class Valued(Rule):
         tied = self.spec.placed | self.spec.partly
         facts: list[Expr] = []
         for axis, position in tied.items():
-            facts += [own(axis).ge(0), own(axis).lt(self.spec.output.shape[position])]
+            facts += [own(axis).ge(0), own(axis).lt(self.spec.shape[position])]
             same = min(a for a, p in tied.items() if p == position)
             facts += [own(axis).eq(own(same))] if same != axis else []
         self.inside = tuple(facts)
@@ -101,8 +101,11 @@ class Valued(Rule):
 
     def disagreement(self, op: ops.Store | ops.Atomic, place: Place, access: Access, value: Tags) -> str:
         """Empty when every stored element is worth what the specification says, else why not."""
-        if isinstance(op, ops.Atomic):
+        assert self.spec is not None
+        if isinstance(op, ops.Atomic) and not (self.spec.adds and op.fn == "add"):
             return "what several updates of one element add up to is not followed"
+        if self.spec.adds and not isinstance(op, ops.Atomic):
+            return "it is stored, but the specification adds it to what is there"
         aim = target(self.flow, op, access)
         active = np.broadcast_to((place.active & aim.active)[..., None], aim.case.record.shape)
         for case in self.flow.prune(value).cases:

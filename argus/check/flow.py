@@ -141,6 +141,8 @@ class Flow:
         """Ops to walk, while just a part of a loop's state is being guessed."""
         self.first: dict[int, Expr] = {}
         """First value of the counter of every loop that is being walked, by its op."""
+        self.told: dict[Expr, Tags] = {}
+        """The data that symbols stand for."""
         self.finite: set[tuple[int, int]] = set()
         """Slots of loops (op, slot) that carry a maximum which is not -inf."""
         self.tables.terms.positive = frozenset(s.name for s in kernel.scalars if s.positive)
@@ -263,6 +265,7 @@ class Flow:
     def symbol(self, op: ops.Symbol) -> None:
         """Loaded data used as an index: an uninterpreted function of the element it was loaded from."""
         tags = self.prune(self.values[op.value])
+        self.told[op.symbol] = tags
         per_thread = np.empty(self.threads.shape, dtype=object)
         name = op.symbol.name
         for w in range(self.threads.waves):

@@ -147,8 +147,19 @@ def _accumulators(op: ops.For) -> list[int]:
     """Slots that what an iteration leaves in them is computed from."""
     moved = {arg: 1 << n for n, arg in enumerate(op.args)}  # value -> bits of the slots it is moved from
     computed: dict[Value, int] = {}
-    for inner in ops.walk(op.body):
-        if isinstance(inner, ops.Map | ops.Mfma | ops.Registers | ops.Convert | ops.Lanes):
+    _followed(op.body, moved, computed)
+    return [n for n, value in enumerate(op.yields) if computed.get(value, 0) >> n & 1]
+
+
+def _followed(block: list[Op], moved: dict[Value, int], computed: dict[Value, int]) -> None:
+    for inner in block:
+        for body in inner.blocks:
+            _followed(body, moved, computed)
+        if isinstance(inner, ops.If):
+            for out, *sides in zip(inner.outs, inner.then_yields, inner.else_yields, strict=True):
+                for known in (moved, computed):
+                    known[out] = known.get(sides[0], 0) | known.get(sides[1], 0)
+        elif isinstance(inner, ops.Map | ops.Mfma | ops.Registers | ops.Convert | ops.Lanes):
             made = at_rest = 0
             for v in inner.operands:
                 made |= computed.get(v, 0)
@@ -157,7 +168,6 @@ def _accumulators(op: ops.For) -> list[int]:
                 computed[inner.result] = made | at_rest
             else:
                 computed[inner.result], moved[inner.result] = made, at_rest
-    return [n for n, value in enumerate(op.yields) if computed.get(value, 0) >> n & 1]
 
 
 def _guessed(flow: Flow, shape: Shape, start: State) -> State:

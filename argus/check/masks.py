@@ -73,11 +73,12 @@ def _condition(fn: str, a: Record, b: Record, swapped: bool, tables: Tables) -> 
 
 
 def select(mask: Case, sides: tuple[Case, ...], result: Case, tables: Tables) -> Case:
-    """`result` has the coordinates of what is selected from; its terms become those of the selection."""
+    """`result` has the coordinates of what is selected from, or of the mask where these are numbers; its terms become
+    those of the selection."""
     columns = [c.record.reshape(-1) for c in (mask, *sides, result)]
     keys, inverse = np.unique(np.stack(columns, axis=-1), axis=0, return_inverse=True)
     inverse = inverse.reshape(-1)
-    index, offset = mask.offset[..., 0].reshape(-1), result.offset.reshape(-1, tables.width)
+    index, offset = mask.offset[..., 0].reshape(-1), result.offset.reshape(-1, tables.width).copy()
     made = []
     for n, (m, yes, no, r) in enumerate(keys):
         chosen, record = tables[int(m)], tables[int(r)]
@@ -92,6 +93,9 @@ def select(mask: Case, sides: tuple[Case, ...], result: Case, tables: Tables) ->
             term = UNKNOWN if held is None else tables.terms.where(held, *values)
         else:
             term = tables.terms.apply("select", (chosen.term, *values))
+            if chosen.kind == "value" and record.kind in ("plain", "zero"):
+                record = replace(chosen, sums=None)
+                offset[inverse == n] = mask.offset.reshape(-1, tables.width)[inverse == n]
         made.append(tables.intern(replace(record, kind="plain" if record.kind == "zero" else record.kind, term=term)))
     record_of = np.array(made, dtype=np.int32)[inverse].reshape(result.record.shape)
-    return Case(result.guard, record_of, result.offset, result.site)
+    return Case(result.guard, record_of, offset.reshape(result.offset.shape), result.site)

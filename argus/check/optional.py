@@ -3,7 +3,8 @@
     if BC * (j + 2) > clear:  s = where(s.Sk <= last, s, -inf)
 
 A wave whose rows all see these keys skips the mask. Where the condition is false the mask holds for every element the
-wave has, so the value after the branch is the masked one on both ways. `same_where_skipped` shows that: the two sides
+wave has, so the value after the branch is the masked one on both ways. So is a product whose factor is one wherever it
+is left out (`_by_one`). `same_where_skipped` shows that: the two sides
 have the same coordinates, and the one that did the work becomes the other when masks that hold wherever the branch was
 skipped are dropped. The number of the wave stays a variable where coordinates move evenly from wave to wave.
 """
@@ -17,8 +18,9 @@ import numpy as np
 
 from argus.check.carried import each_record
 from argus.check.relabel import distinct
+from argus.check.tables import ABSENT, REDUCED, Tables
 from argus.check.tags import Case, Tags
-from argus.check.terms import UNKNOWN, Atom, Where, own
+from argus.check.terms import ONE, UNKNOWN, ZERO, Apply, Atom, Where, own
 from argus.ir.kernel import LANE, wave_variable
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -29,12 +31,74 @@ if TYPE_CHECKING:
 
 def same_where_skipped(flow: Flow, done: Tags, skipped: Tags, condition: Expr) -> Tags | None:
     """What is left by both ways, if skipping makes no difference; None when that is not known."""
-    if condition.free() & {LANE, *flow.threads.symbols} or len(done.cases) != len(skipped.cases):
+    if len(done.cases) != len(skipped.cases):
+        return None
+    if condition.free() & flow.threads.symbols.keys():
+        return _by_one(flow, done, skipped, condition)
+    if LANE in condition.free():
         return None
     for x, y in zip(done.cases, skipped.cases, strict=True):
         if x.guard is not y.guard or not _alike(flow, x, y) or not _equal(flow, x, y, E.lnot(condition)):
             return None
     return done
+
+
+def _by_one(flow: Flow, done: Tags, skipped: Tags, condition: Expr) -> Tags | None:
+    """`if where(keep != 1, 1, 0) == 1: o = o * keep`: the factor is one where it is left out."""
+    symbol = next(iter(condition.free()))
+    told = flow.told.get(symbol)
+    if condition.free() != {symbol} or told is None:
+        return None
+    if condition.subst({symbol: 0}) is not E.FALSE or condition.subst({symbol: 1}) is not E.TRUE:
+        return None
+    for x, y in zip(done.cases, skipped.cases, strict=True):
+        cases = [case for case in told.cases if len(told.cases) == 1 or case.guard is x.guard]
+        numbers = distinct(cases[0].record) if cases else []
+        factor = _other_than_one(flow, numbers[0]) if len(numbers) == 1 else None
+        if factor is None or x.guard is not y.guard:
+            return None
+        if not _scaled(flow, x, y, factor) or not _same_row(flow, x, cases[0], factor):
+            return None
+    return done
+
+
+def _other_than_one(flow: Flow, number: int) -> int | None:
+    """k, of data that is 1 where k is not one, else 0."""
+    terms = flow.tables.terms
+    chosen = terms.as_atom(flow.tables[number].term)
+    if not (isinstance(chosen, Apply) and chosen.fn == "select" and chosen.args[1:] == (ONE, ZERO)):
+        return None
+    test = terms.as_atom(chosen.args[0])
+    return test.args[0] if isinstance(test, Apply) and test.fn == "ne" and test.args[1] == ONE else None
+
+
+def _scaled(flow: Flow, x: Case, y: Case, factor: int) -> bool:
+    """Every element of x is that of y times the factor."""
+    tables = flow.tables
+    pairs = np.unique(np.stack([x.record.reshape(-1), y.record.reshape(-1)], axis=-1), axis=0)
+    for a, b in pairs:
+        if a == b == Tables.ZERO:
+            continue
+        one, other = tables[int(a)], tables[int(b)]
+        known = UNKNOWN not in (one.term, other.term)
+        if not known or one.term != tables.terms.multiply(other.term, factor) or one.kind != "value":
+            return False
+        pairs_of_rests = zip(one.rests, other.rests, strict=True)
+        if other.kind != "incoming" and not all(r == s or (r, s) == (REDUCED, ABSENT) for r, s in pairs_of_rests):
+            return False
+    position = np.arange(y.record.size).reshape(y.record.shape)
+    arrived = np.isin(y.record, [n for n in distinct(y.record) if tables[n].kind == "incoming"])
+    in_place = (y.offset[..., 0] == position) | ~arrived
+    return bool(in_place.all() and ((x.offset == y.offset).all(axis=-1) | arrived).all())
+
+
+def _same_row(flow: Flow, x: Case, told: Case, factor: int) -> bool:
+    """In every thread the factor belongs to the elements' own coordinates."""
+    axes = sorted(flow.tables.terms.axes(factor))
+    zero = x.record == Tables.ZERO
+    mine, its = flow.tables.rests_of(x.record)[..., axes], flow.tables.rests_of(told.record)[..., :1, axes]
+    same = (mine == its) & (mine >= 0) & (x.offset[..., axes] == told.offset[..., :1, axes])
+    return bool((same.all(axis=-1) | zero).all())
 
 
 def without_difference(flow: Flow, x: Case, y: Case) -> Case | None:

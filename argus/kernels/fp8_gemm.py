@@ -25,7 +25,7 @@ TURN = ag.knob(4, legal=(2, 4), why="steps per turn of the loop")
 WIDE = ag.knob(True, legal=(True, False), why="a turn's scales in one load; K is a multiple of 128 * TURN then")
 GROUP = ag.knob(4, legal=(0, 1, 2, 4, 8), why="rows of tiles an XCD walks together; 0: row-major workgroups")
 SWIZZLE = ag.knob(True, legal=(True, False), why="off: bank conflicts, for comparison")
-PIPELINE = ag.knob(True, legal=(True, False), why="off: a step is fetched when it is needed, for comparison")
+PIPELINE = ag.knob(True, legal=(True, False), why="off: fetched at the end of the step before, for comparison")
 SCHEDULE = ag.knob(True, legal=(True, False), why="off: instructions as written, for comparison")
 
 LATE = ROOM == 1  # other waves of the SIMD multiply meanwhile, if there are any
@@ -109,8 +109,8 @@ def product(fetch_a, keep_a, fetch_b, fetch_s, K):
             ns = s
             if d == TURN - 1 or not WIDE:
                 ns = fetch_s(kt + 1)
-            nb = fetch_b(kt + 1)
-            coming = fetch_a(kt + 2)
+            if PIPELINE:
+                nb, coming = fetch_b(kt + 1), fetch_a(kt + 2)
             a, late = rows_of_tiles(0, TM // 2, stage, d, a, b, s, late)
         with ag.schedule(order=order("mfma valu*2 ds_write mfma valu*2 ds_read")):
             keep_a(stages[1 - stage], na)
@@ -118,6 +118,8 @@ def product(fetch_a, keep_a, fetch_b, fetch_s, K):
         ag.barrier()  # this step has been read and the next one is there
         with ag.schedule(order=order("mfma valu*2 mfma valu*2 ds_read")):
             a, late = rows_of_tiles(TM - 1, TM, stage, d, a, b, s, late)
+        if not PIPELINE:
+            nb, coming = fetch_b(kt + 1), fetch_a(kt + 2)
         return a, nb, ns, coming, late
 
     keep_a(stages[0], fetch_a(0))

@@ -122,11 +122,8 @@ def theirs(root: Path, tokens: int, name: str) -> Contestant:
         padding = -len(token) % rows
         numbers += (slot << 24 | token).tolist() + [TOPK << 24 | tokens] * padding
         of_block += [expert] * ((len(token) + padding) // rows)
-    scales = [
-        ((DIM // 128, tokens), 4),
-        ((EXPERTS, INTER // 64, DIM // 128), 5),
-        ((EXPERTS, DIM // 128, INTER // 128), 6),
-    ]
+    kb, ib = DIM // 128, INTER // 128
+    scales = [((kb, tokens), 4), ((EXPERTS, 2 * ib, kb), 5), ((EXPERTS, kb, ib), 6)]
     args = packed(
         Operand((tokens, DIM), BF16, blank=True), Operand((tokens, DIM), FP8, 1),
         Operand((EXPERTS, 2 * INTER, DIM), FP8, 2), np.array([len(numbers), tokens], np.int32),
@@ -188,9 +185,7 @@ def moe_table(root: Path | None, tokens: Sequence[int], clocks: int) -> None:
             cells += ["-"] * 4
         else:
             store = Kept()
-            times = {
-                n: store.time(f"{n} at {count} tokens", lambda n=n: theirs(root, count, n), OSError) for n in FUSED
-            }
+            times = {n: store.time(f"{n} at {count} tokens", partial(theirs, root, count, n), OSError) for n in FUSED}
             best = min((n for n in times if not times[n].why), key=lambda n: times[n].us)
             ratios.append(times[best].us / us)
             won = shares([ours(count), theirs(root, count, best)], clocks)["ours"] if clocks else None

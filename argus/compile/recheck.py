@@ -77,7 +77,7 @@ def recheck(kernel: Kernel, compiled: Compiled) -> Recheck:
     if early:
         raise CompileError("C307", f"{early[0].inst.op} comes before its data", kernel.span)
     found = object_waits(code, made_by)
-    built = skeleton(rebuilt(final, found))
+    built = replace(skeleton(rebuilt(final, found)), computes=None)
     ordered = replace(built, policies={k: v for k, v in built.policies.items() if k != "waits"})
     reports = (decide(built, [RaceFree()]), decide(ordered, [Fresh()]))
     for report in reports:

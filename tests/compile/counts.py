@@ -62,9 +62,12 @@ def ours() -> Iterator[tuple[str, Decoded]]:
         ("attention.py, P truncated", "argus/kernels/attention.py", {"ROUND": "rtz"}),
         ("attention.py, causal, RNE", "argus/kernels/attention.py", {"causal": True}),
         ("attention.py, D 64", "argus/kernels/attention.py", {"D": 64}),
+        ("attention.py, lazy rescale", "argus/kernels/attention.py", {"LAZY": 8}),
+        ("attention.py, opposite phases", "argus/kernels/attention.py", {"OPPOSITE": True}),
+        ("gemm_opposite.py 256x256x32, 8 waves", "argus/kernels/gemm_opposite.py", {}),
     ]
     for name, path, knobs in files:
-        kernel = read(str(ROOT / path), knobs, None, None)
+        kernel = read(str(ROOT / path), settings=knobs, kernel="attention" if "attention" in path else None)
         yield name, decode(compile_kernel(kernel).object, kernel.name)
 
 

@@ -7,8 +7,8 @@ A software-pipelined softmax carries the weights of the next tile and the factor
     keep    F_i            2**(T before - T after); what it is made of is gone, but it is one number per row: F_i
     den     S_i / (F_i 2**T_i)       guessed from one iteration (`carried`)
 
-`with_names` gives T_i its name (a running maximum in the exponents of what the loop carries); `known_again` finds p with
-it, and names what is still unknown though it is one function of the own coordinates, in the first iteration and later.
+`with_names` gives T_i its name (a running maximum in the exponents of what the loop carries); `known_again` finds p
+with it, and names what is still unknown though it is one function of the own coordinates, in the first iteration and later.
 A name is always right: it is defined as what the slot holds. What an iteration leaves in the slot is the name's next
 value; the step is proved with that in its place (`loops`). In the first iteration it means the initial value.
 """

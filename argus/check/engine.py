@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from time import perf_counter
 
+from argus.check.assumptions import assumptions
 from argus.check.conform import Conform
 from argus.check.covers import Covers
 from argus.check.flow import Flow, Said, launch_facts
@@ -63,7 +64,7 @@ def check(kernel: Kernel) -> Report:
     for other in others:
         if other not in alike:
             report = _together(report, decide(other, [Valued(), Placed(), Reduced(), Covers()], results))
-    return replace(report, kernel=kernel, notes=_unmentioned(kernel, statements))
+    return replace(report, kernel=kernel, notes=(*_unmentioned(kernel, statements), *_taken(kernel, report.verdicts)))
 
 
 def _walked_alike(x: Kernel, y: Kernel) -> bool:
@@ -159,9 +160,13 @@ def _notes(flow: Flow, verdicts: list[Verdict]) -> tuple[str, ...]:
     if flow.spec is None:
         return ()
     others = [t.name for t in flow.kernel.tensors if t.written and t is not flow.spec.output]
-    if not others:
-        return ()
-    return (SILENT.format(", ".join(others)),)
+    unsaid = (SILENT.format(", ".join(others)),) if others else ()
+    return (*unsaid, *_taken(flow.kernel, verdicts))
+
+
+def _taken(kernel: Kernel, verdicts: Iterable[Verdict]) -> tuple[str, ...]:
+    """What proofs of values took for granted."""
+    return assumptions(kernel) if any(v.rule == "value" and v.status == "proved" for v in verdicts) else ()
 
 
 def _problems(flow: Flow) -> list[Verdict]:

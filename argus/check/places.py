@@ -139,7 +139,7 @@ def moved(terms: Terms, term: int, formulas: Mapping[Expr, Expr]) -> int:
             case Where(condition=condition, yes=yes, no=no):
                 inner = terms.rewritten(yes, change, memo), terms.rewritten(no, change, memo)
                 return terms.where(condition.subst(dict(formulas)), *inner)
-            case Reduce(axis=axis) if any(axis in axes_in(e) for e in formulas.values()):
+            case Reduce(axis=axis) if own(axis) in formulas or any(axis in axes_in(e) for e in formulas.values()):
                 return UNKNOWN
             case Carried():
                 return UNKNOWN
@@ -210,6 +210,8 @@ def _absorbed(tables: Tables, axis: int, term: int, items: Taken) -> int | None:
         others = tuple(f for f in factors if f is not factor)
         inner = tuple(f for f in others if axis in terms.atom_axes(terms.atoms[f[0]]))
         outer = tuple(f for f in others if f not in inner)
+        if any(source in terms.atom_axes(terms.atoms[f[0]]) for f in inner):
+            return None  # it stands at a coordinate of its own there, which the sum would take for its own
         body = moved(terms, terms.multiply(terms.monomial((inner, ZERO), 1.0), one.body), {own(axis): formula})
         whole = terms.reduce("sum", source, body, one.taken)
         total = terms.add(total, terms.multiply(terms.monomial((outer, exponent), c), whole))

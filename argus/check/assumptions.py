@@ -1,0 +1,41 @@
+"""What a proof of values takes for granted in this kernel, said in its report.
+
+Values are compared as real numbers (`terms`). Where that hides more than the last bits of a result, a note says so:
+
+    a number is rounded to 8 bits and used again        fp8 keeps 4 of 24 bits, and nothing above 240
+    the specification subtracts a maximum, the kernel   exponentials may overflow; as real numbers both are the same
+    computes none
+"""
+
+from __future__ import annotations
+
+from argus.ir import ops
+from argus.ir.kernel import Kernel
+
+NARROW = 8
+
+
+def assumptions(kernel: Kernel) -> tuple[str, ...]:
+    """Notes for a kernel whose values were proved."""
+    body = list(ops.walk(kernel.body))
+    stored = {op.value for op in body if isinstance(op, ops.Store) and isinstance(op.access.memory, ops.Tensor)}
+    used = {v for op in body if not isinstance(op, ops.Store) for v in op.operands}
+    lines = sorted(
+        {
+            op.span.line
+            for op in body
+            if isinstance(op, ops.Convert)
+            and (op.value.dtype.kind, op.result.dtype.kind) == ("float", "float")
+            and op.result.dtype.bits <= NARROW < op.value.dtype.bits
+            and (op.result in used or op.result not in stored)
+        }
+    )
+    notes = []
+    if lines:
+        where = ", ".join(str(n) for n in lines)
+        notes.append(f"values are compared as real numbers: rounding to 8 bits in line {where} is not looked at")
+    subtracts = "max(" in (kernel.computes or "")
+    exponentials = any(isinstance(op, ops.Map) and op.fn in ("exp2", "exp") for op in body)
+    if subtracts and exponentials and not any(isinstance(op, ops.Map) and op.fn == "max" for op in body):
+        notes.append("the specification takes a maximum, the kernel none: overflow of exponentials is not looked at")
+    return tuple(notes)

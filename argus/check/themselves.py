@@ -8,7 +8,7 @@ A software-pipelined softmax carries the weights of the next tile and the factor
     den     S_i / (F_i 2**T_i)       guessed from one iteration (`carried`)
 
 `with_names` gives T_i its name (a running maximum in the exponents of what the loop carries); `known_again` finds p
-with it, and names what is still unknown though it is one function of the own coordinates, in the first iteration and later.
+with it, and names what is still unknown though it is one function of the own coordinates, at first and later.
 A name is always right: it is defined as what the slot holds. What an iteration leaves in the slot is the name's next
 value; the step is proved with that in its place (`loops`). In the first iteration it means the initial value.
 """

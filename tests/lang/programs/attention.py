@@ -25,10 +25,17 @@ SCORES = MMA.acc(row="Sk", col="Sq")
 OUT = MMA.acc(row="D", col="Sq")
 
 
+def spec(causal):
+    weight = "exp(scale * sum(Q[b, h, q, e] * K[b, h, k, e], e))"
+    weight = f"where(k <= q, {weight}, 0)" if causal else weight
+    return f"O[b, h, q, d] = sum({weight} * V[b, h, k, d], k) / sum({weight}, k)"
+
+
 @ag.kernel(
     threads=256,
     waves=(4,),
     requires="Sq % 128 == 0 and Sk % 64 == 0",
+    computes=spec(causal),
     example=dict(B=1, H=2, Sq=256, Sk=256),
 )
 def flash_fwd(

@@ -4,6 +4,7 @@
     python -m bench.moe --aiter DIR --gemm              fp8 block-scale GEMM at shapes of DeepSeek V3
     python -m bench.moe --ablate 4096                   one idea taken away at a time
     python -m bench.moe --search 1024                   candidate tiles at one number of tokens
+    python -m bench.moe --right --tokens 1024,16384     sampled workgroups of these shapes against float64
 
 Every kernel of ours is proved before it is timed (not with --search). Times are at the predicted sustained clock, the
 sum of the launches; sorting of tokens is not counted for anybody, nor the quantisation of x. Routing is uniform, drawn
@@ -38,7 +39,7 @@ from argus.ops.choice import Choice
 from argus.ops.fp8 import choose_fp8, steps
 from argus.ops.launch import Prepared, prepared
 from argus.ops.moe import Plan, choose_moe, routed
-from argus.ops.moe_reference import routing
+from argus.ops.moe_reference import ROUND, UNIT, activated, product, routing
 from bench.foreign.case import SLOT, packed
 
 DIM, INTER, EXPERTS, TOPK = 7168, 2048, 32, 4
@@ -251,6 +252,77 @@ def search(tokens: int, candidates: Sequence[Mapping[str, Any]]) -> None:
                 print(f"{tokens} {name} {dict(knobs)}: {str(error).splitlines()[0]}", flush=True)
 
 
+def written(number: int, tokens: int, plan: Plan, sample: int) -> tuple[str, int, float]:
+    """Runs `sample` workgroups of a product on random operands; elements written, and the worst share of its bound."""
+    name, choice, sizes, known = list(stages(tokens, plan))[number]
+    ready = prepared(choice)
+    dice = np.random.default_rng(tokens)
+    arrays: dict[str, Any] = {}
+    for tensor in ready.kernel.tensors:
+        shape = tensor_shapes(ready.kernel, sizes)[tensor.name]
+        if tensor.name in known:
+            arrays[tensor.name] = known[tensor.name]
+        elif not tensor.read:
+            arrays[tensor.name] = np.full(shape, np.nan, BF16)
+        elif tensor.dtype.name == "fp8":
+            drawn = np.tile(dice.integers(-60, 60, 1 << 20, np.int8), -(-math.prod(shape) >> 20))
+            arrays[tensor.name] = (drawn[: math.prod(shape)].view(np.uint8) & np.uint8(0xBF)).view(FP8).reshape(shape)
+            arrays[tensor.name].view(np.uint8)[arrays[tensor.name].view(np.uint8) == 0x80] = 0
+        else:
+            arrays[tensor.name] = dice.uniform(0.5, 2.0, shape).astype(np.float32) / 64
+    grid = launch_grid(ready.kernel, sizes)
+    chosen = sorted(dice.choice(math.prod(grid), sample, replace=False).tolist())
+    values = [*(arrays[t.name] for t in ready.kernel.tensors), *scalar_values(ready.kernel, sizes, {})]
+    code = machine.load(ready.code).kernel(ready.kernel.name)
+    code(grid, ready.kernel.threads, *values, executor="jit", workgroups=chosen)
+    got = arrays["H" if number == 0 else "Y"].astype(np.float32)
+    row_blocks = np.flatnonzero(~np.isnan(got).all(axis=1)[:: plan.block])
+    count, worst = 0, 0.0
+    for block in row_blocks.tolist():
+        rows = slice(block * plan.block, (block + 1) * plan.block)
+        columns = np.flatnonzero(~np.isnan(got[rows][0]))
+        want, bound = expected(number, arrays, rows, columns, int(arrays["expert"][block]))
+        count += want.size
+        worst = max(worst, float((np.abs(got[rows][:, columns] - want) / bound).max()))
+    return name, count, worst
+
+
+def expected(number: int, arrays: Mapping[str, Any], rows: slice, columns: Any, expert: int) -> tuple[Any, Any]:
+    """float64 values of a block's rows and some columns, and their bound."""
+
+    def weights(which: tuple[int, ...]) -> Any:
+        stored = arrays["W"][which][np.unique(columns // 32)].astype(np.float64)
+        plain = stored.swapaxes(-3, -2).reshape(len(stored) * 32, -1)
+        scales = arrays["sw"][which][np.unique(columns // 32) * 32 // 128].astype(np.float64)
+        return plain * np.repeat(np.repeat(scales, 32, axis=0), 128, axis=1)
+
+    if number == 0:
+        token = arrays["token"][rows]
+        x = np.zeros((len(token), arrays["X"].shape[1]))
+        real = token < len(arrays["X"])
+        x[real] = arrays["X"][token[real]].astype(np.float64) * np.repeat(arrays["sx"][token[real]], 128, axis=1)
+        gate, gate_error = product(x, weights((expert, 0)))
+        up, up_error = product(x, weights((expert, 1)))
+        want = activated(gate, up)
+        off = 1.1 * gate_error * np.abs(up) + np.abs(activated(gate, np.ones_like(up))) * up_error
+        return want, off + gate_error * up_error + (ROUND + 16 * UNIT) * np.abs(want) + np.finfo(np.float32).tiny
+    q = arrays["Q"][rows].astype(np.float64) * np.repeat(arrays["sq"][rows], 128, axis=1)
+    want, error = product(q, weights((expert,)))
+    return want, error + ROUND * np.abs(want) + np.finfo(np.float32).tiny
+
+
+def right(tokens: Sequence[int], sample: int = 4) -> None:
+    print("| tokens | launch | workgroups | elements | largest error of its bound |")
+    print("|---|---|---|---|---|")
+    for count in tokens:
+        plan = choose_moe(count, EXPERTS, TOPK, DIM, INTER)
+        for number in (0, 2):
+            name, elements, worst = written(number, count, plan, sample)
+            print(f"| {count} | {name} | {sample} | {elements} | {worst:.2f} |", flush=True)
+            if not (elements and worst <= 1.0):
+                sys.exit(1)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.moe", description=__doc__)
     parser.add_argument("--aiter", type=Path, help="checkout of ROCm/aiter, or its hsa/gfx942 folder")
@@ -258,20 +330,24 @@ def main() -> None:
     parser.add_argument("--gemm", action="store_true", help="fp8 block-scale GEMM instead")
     parser.add_argument("--ablate", type=int, help="one idea taken away at a time, at so many tokens")
     parser.add_argument("--search", type=int, help="candidate tiles at so many tokens")
+    parser.add_argument("--right", action="store_true", help="sampled workgroups against float64")
     parser.add_argument("--clocks", type=int, default=0, help="perturbed clocks")
     options = parser.parse_args()
     root = options.aiter
     if root is not None and (root / "hsa/gfx942").is_dir():
         root = root / "hsa/gfx942"
     print(LABEL, file=sys.stderr)
-    if options.ablate:
+    tokens = [int(t) for t in options.tokens.split(",")]
+    if options.right:
+        right(tokens)
+    elif options.ablate:
         ablations(options.ablate)
     elif options.search:
         search(options.search, [{"BM": m, "GROUP": g} for m in TILES for g in (1, 2, 4)])
     elif options.gemm:
         gemm_table(root)
     else:
-        moe_table(root, [int(t) for t in options.tokens.split(",")], options.clocks)
+        moe_table(root, tokens, options.clocks)
 
 
 if __name__ == "__main__":

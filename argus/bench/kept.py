@@ -4,8 +4,9 @@
     store.time("triton 256x256x64 ... at 4096 x 4096 x 4096", lambda: contestant(...))     -> Timed(us, mhz, "")
 
 An entry is found by what was timed (its words, with everything the time depends on that the caller knows: object,
-sizes) and by the clock: a digest of the files of `argus.clock` that time a launch, and of the chip's facts. A clock that
-was changed takes every time anew. What could not be timed is kept with its reason. Deleting the directory is always safe.
+sizes) and by the clock: a digest of the files of `argus.clock` that time a launch, and of the chip's facts. A clock
+that was changed takes every time anew. What could not be timed is kept with its reason. Deleting the directory is
+always safe.
 """
 
 from __future__ import annotations

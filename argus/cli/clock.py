@@ -126,12 +126,12 @@ def table(found: Validation) -> str:
     ]
     lines += [
         "",
-        "| shape | rank of all programs | pairs apart by more than 10 % and their runs, in order |",
-        "|---|---|---|",
+        "| shape | rank of all programs | overlapping runs tied | pairs 10 % and their runs apart, in order |",
+        "|---|---|---|---|",
     ]
     for shape, value in sorted(found.ranks.items()):
         right, count = found.pairs[shape]
-        lines.append(f"| {shape} | {value:.2f} | {right} of {count} |")
+        lines.append(f"| {shape} | {value:.2f} | {found.tied[shape]:.2f} | {right} of {count} |")
     return "\n".join(lines)
 
 

@@ -20,7 +20,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -124,11 +124,13 @@ class Validation:
     """All judged rows, and the order within each shape that several programs ran.
 
     ranks   rank correlation over all programs
+    tied    the same, with programs whose published runs overlap counted as equally fast
     pairs   (in the right order, of) pairs of programs no run of which was as fast as any of the other, 10 % apart
     """
 
     rows: tuple[Judged, ...]
     ranks: dict[str, float]
+    tied: dict[str, float]
     pairs: dict[str, tuple[int, int]]
 
     def errors(self, who: str) -> list[float]:
@@ -146,6 +148,7 @@ class Validation:
             "rows": len(self.rows),
             **{who: {"median": self.median(who), "p90": self.percentile90(who)} for who in PREDICTORS},
             "ranks": self.ranks,
+            "tied": self.tied,
             "pairs": {shape: list(count) for shape, count in self.pairs.items()},
         }
 
@@ -179,8 +182,12 @@ def validate(rows: Sequence[Row], parameters: Parameters = PARAMETERS) -> Valida
             )
         )
     shapes = _shapes(rows)
-    ranks = {shape: _rank(members, parameters) for shape, members in shapes.items()}
-    return Validation(tuple(judged), ranks, {shape: _pairs(members, parameters) for shape, members in shapes.items()})
+    return Validation(
+        rows=tuple(judged),
+        ranks={shape: _rank(members, parameters) for shape, members in shapes.items()},
+        tied={shape: _rank(members, parameters, ties=True) for shape, members in shapes.items()},
+        pairs={shape: _pairs(members, parameters) for shape, members in shapes.items()},
+    )
 
 
 def _constant_tflops(row: Row, efficiency: float, floor: float) -> float:
@@ -219,20 +226,33 @@ def _shapes(rows: Sequence[Row]) -> dict[str, list[Row]]:
     return found
 
 
-def _rank(members: Sequence[Row], parameters: Parameters) -> float:
-    return _spearman([row.microseconds for row in members], [row.predicted_us(parameters) for row in members])
+def _rank(members: Sequence[Row], parameters: Parameters, ties: bool = False) -> float:
+    """Spearman's rank correlation of measured and predicted times; `ties`: rows whose runs overlap are equal."""
+    rows = sorted(members, key=lambda row: row.microseconds)
+    groups = [[rows[0]]]
+    for before, row in pairwise(rows):
+        if ties and max(_runs(before)) >= min(_runs(row)):
+            groups[-1].append(row)
+        else:
+            groups.append([row])
+    measured: list[float] = []
+    for group in groups:
+        measured += [len(measured) + (len(group) - 1) / 2] * len(group)
+    predicted = [row.predicted_us(parameters) for row in rows]
+    order = [float(sorted(predicted).index(time)) for time in predicted]
+    several = len(set(measured)) > 1 and len(set(order)) > 1
+    return statistics.correlation(measured, order) if several else 0.0
+
+
+def _runs(row: Row) -> tuple[float, ...]:
+    return row.runs or (row.microseconds,)
 
 
 def _pairs(members: Sequence[Row], parameters: Parameters) -> tuple[int, int]:
     right = count = 0
     for one, two in combinations(sorted(members, key=lambda row: row.microseconds), 2):
-        apart = max(one.runs or (one.microseconds,)) < min(two.runs or (two.microseconds,))
+        apart = max(_runs(one)) < min(_runs(two))
         if apart and two.microseconds > SPREAD * one.microseconds:
             count += 1
             right += one.predicted_us(parameters) < two.predicted_us(parameters)
     return right, count
-
-
-def _spearman(first: Sequence[float], second: Sequence[float]) -> float:
-    x, y = ([sorted(values).index(value) for value in values] for values in (first, second))
-    return statistics.correlation(x, y) if len(set(x)) > 1 and len(set(y)) > 1 else 0.0

@@ -77,7 +77,10 @@ def test_pairs_count_when_they_differ_by_more_than_their_runs(
         replace(_row(1, "validate"), shape="same", microseconds=second, runs=runs),
         replace(_row(2, "validate"), shape="same", microseconds=200.0),
     ]
-    right, count = validate(rows, TRUE).pairs["same"]
+    found = validate(rows, TRUE)
+    right, count = found.pairs["same"]
+    assert found.ranks["same"] == pytest.approx(1)
+    assert found.tied["same"] == pytest.approx(1 if not runs else 0.75**0.5)
     assert count == 2 + expected
     assert right == count
 

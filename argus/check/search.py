@@ -114,6 +114,17 @@ def ragged(kernel: Kernel) -> list[dict[str, int]]:
     return chosen
 
 
+def larger(kernel: Kernel) -> list[dict[str, int]]:
+    """The launch with every size at its second smallest value, if the kernel allows it."""
+    given = _given(kernel)
+    free = [symbol for symbol in kernel.shapes if symbol not in given]
+    choices = [_choices(kernel, symbol)[:2][-1:] for symbol in free]
+    found = [
+        dict(zip((s.name for s in kernel.shapes), v, strict=True)) for v in _complete(kernel, given, free, choices)
+    ]
+    return [sizes for sizes in found if _allowed(kernel, sizes)]
+
+
 def _units(kernel: Kernel, symbol: Expr) -> set[int]:
     """Constants that divide this symbol (or one tied to it by an equation) in requirements, grid and loop bounds."""
     loops = [e for op in ops.walk(kernel.body) if isinstance(op, ops.For) for e in (op.lo, op.hi)]

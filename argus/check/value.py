@@ -31,7 +31,7 @@ from argus.check.places import followed
 from argus.check.relabel import distinct
 from argus.check.report import Counterexample, Operand, Verdict
 from argus.check.rule import Findings, Rule
-from argus.check.search import index_limit, launches, ragged, varied
+from argus.check.search import index_limit, larger, launches, ragged, varied
 from argus.check.spec import Unreadable
 from argus.check.tags import Case, Tags
 from argus.check.terms import UNKNOWN, own
@@ -188,7 +188,8 @@ def _trials(kernel: Kernel) -> list[tuple[dict[str, int], float]]:
     """Small launches, with sizes that divide evenly and such that do not; the largest of them, with loops of several
     iterations, also with inputs of wide spread."""
     small = varied(kernel)
-    small += [sizes for sizes in ragged(kernel) if sizes not in small and _elements(kernel, sizes) <= MOST]
+    more = [*ragged(kernel), *larger(kernel)]
+    small += [sizes for sizes in more if sizes not in small and _elements(kernel, sizes) <= MOST]
     found = [sizes for sizes in launches(kernel, 400) if _elements(kernel, sizes) <= MOST]
     largest = found[-1:] if found[-1:] != small[-1:] else []
     return [(sizes, spread) for spread in (1.0, WIDE) for sizes in (*(small if spread == 1.0 else ()), *largest)]

@@ -1,5 +1,6 @@
 """A layer, relu(A[M, K] @ B[K, N] + bias): the second operand lies the other way, a bias and a clamp follow."""
 
+# ruff: noqa: F821, F722, C408, B, UP, RUF
 import argus as ag
 from argus import bf16, f32
 from argus.gfx942 import mfma_32x32x8_bf16 as MMA

@@ -1,5 +1,6 @@
 """A product with a residual, C[M, N] = A[M, K] @ B[N, K].T + R[M, N], in f16; the grid runs over columns first."""
 
+# ruff: noqa: F821, F722, C408, B, UP, RUF
 import argus as ag
 from argus import f16, f32
 from argus.gfx942 import mfma_16x16x16_f16 as MMA

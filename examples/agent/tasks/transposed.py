@@ -1,5 +1,6 @@
 """A gradient of weights, C = A.T @ B: both operands are stored by k, A[K, M] and B[K, N]."""
 
+# ruff: noqa: F821, F722, C408, B, UP, RUF
 import argus as ag
 from argus import bf16, f32
 from argus.gfx942 import mfma_32x32x8_bf16 as MMA

@@ -35,12 +35,18 @@ def applied(x):
     return x
 
 
-MEANS = {
-    "none": "z[i] = x[i]",
-    "relu": "z[i] = maximum(x[i], 0)",
-    "silu": "z[i] = x[i] / (1 + exp(-x[i]))",
-    "gelu": "z[i] = x[i] / (1 + exp(-1.5957691216057308 * (x[i] + 0.044715 * x[i] * x[i] * x[i])))",
-}[ACT]
+def stated(x):
+    """The same in index notation."""
+    return {
+        "none": x,
+        "relu": f"maximum({x}, 0)",
+        "silu": f"{x} / (1 + exp(-{x}))",
+        "gelu": f"{x} / (1 + exp(-1.5957691216057308 * ({x} + 0.044715 * {x} * {x} * {x})))",
+    }[ACT]
+
+
+MEANS = f"z[i] = {stated('x[i]')}"
+WHOLE = "(sum(W[s, m, n], s) + bias[n])" if BIAS else "sum(W[s, m, n], s)"
 NEEDS = f"N >= 1 and N % {WIDTH // SIZE} == 0"
 
 
@@ -60,7 +66,12 @@ def unary(x: ag.In["N", T], z: ag.Out["N", T]):
     z[start].store(applied(x[start].load(PART, width=WIDTH).to(f32)).to(T), width=WIDTH)
 
 
-@ag.kernel(threads=256, requires=f"M >= 1 and N >= 1 and N % {min(4, WIDTH // SIZE)} == 0", example=dict(M=8, N=200))
+@ag.kernel(
+    threads=256,
+    requires=f"M >= 1 and N >= 1 and N % {min(4, WIDTH // SIZE)} == 0",
+    computes=f"C[m, n] = {stated(WHOLE)}",
+    example=dict(M=8, N=200),
+)
 def combine(W: ag.In[f"S={SPLITS} M N", f32], bias: ag.In["N", T], C: ag.Out["M N", T]):
     m, bn = ag.grid(M, ag.cdiv(N, 1024))
     n0 = bn * 1024
@@ -70,4 +81,3 @@ def combine(W: ag.In[f"S={SPLITS} M N", f32], bias: ag.In["N", T], C: ag.Out["M 
     if BIAS:
         total = total + bias[n0].load(FLAT, width=min(4 * SIZE, WIDTH), guard="shape").to(f32)
     C[m, n0].store(applied(total).to(T), width=min(4 * SIZE, WIDTH), guard="shape")
-    ag.check.covers(C)

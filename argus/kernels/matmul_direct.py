@@ -82,7 +82,7 @@ def place(M, N):
     threads=64 * WAVES,
     waves=(WK, WM, WN),
     requires=f"M >= 1 and N >= 1 and K >= 1 and N % {min(4, LEAST)} == 0 and K % {LEAST if KTAIL else BK} == 0",
-    computes="C[m, n] = sum(A[m, k] * B[n, k], k)" if WK == 1 else None,
+    computes="C[m, n] = sum(A[m, k] * B[n, k], k)",
     example=dict(M=64, N=128, K=512),
 )
 def matmul_direct(A: ag.In["M K", T], B: ag.In["N K", T], C: ag.Out["M N", T]):

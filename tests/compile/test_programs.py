@@ -21,7 +21,10 @@ from tests.compile.harness import EXACT, NUMPY
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted([*(ROOT / "tests/lang/programs").glob("*.py"), *(ROOT / "argus/kernels").glob("[a-z]*.py")])
-FITTING = {"linear": {"BN": 128}}  # with 256 columns, bias and accumulators are a register too many
+FITTING = {
+    "linear": {"BN": 128},  # with 256 columns, bias and accumulators are a register too many
+    "attention_lengths": {"BC": 32},  # rows of values are apart by a size of the launch, which takes registers
+}
 TOLERANCE = {"f32": 2.0**-16, "f16": 2.0**-9, "bf16": 2.0**-6, "fp8": 2.0**-2, "bf8": 2.0**-1}
 
 

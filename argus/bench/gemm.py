@@ -7,8 +7,8 @@ TFLOPS are 2 M N K over the time at the predicted sustained clock; steps on zero
 columns were measured by their authors on real chips: a row puts them side by side, it does not compare like with like.
 
 `full` tries all 56 configurations of Triton up to 2048 x 2048 x 2048, up to 4096 x 4096 x 4096 the 40 that are fastest
-at 2048, and beyond the ten of those that are fastest at 4096 (and of AITER's objects the three fastest): a sample of a
-large product costs as much as ours.
+at 2048, and beyond the five of those that are fastest at 4096; beyond 2048 it takes the three of AITER's objects that are
+fastest there. A sample of a large product costs as much as ours.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ COMPARABLE = 0.9
 SURE = 0.9
 """Share of perturbed clocks from which on a win is one."""
 MIDDLE, SWEPT = (2048, 2048, 2048), (4096, 4096, 4096)
-MANY, TOP, TOP_AITER = 40, 10, 3
+MANY, TOP, TOP_AITER = 40, 5, 3
 CONFIGURATIONS: Mapping[str, Sequence[Config]] = {"none": (), "quick": QUICK, "full": FULL}
 
 Shape = tuple[int, int, int]
@@ -159,8 +159,8 @@ def _triton(shape: Shape, configs: Sequence[Config], store: Kept) -> dict[str, B
 
 def _aiter(shape: Shape, root: Path, store: Kept) -> dict[str, Best]:
     every = aiter_matmul.objects(root)
-    if math.prod(shape) > math.prod(SWEPT):
-        every = [every[n] for n in _top([_aiter_time(root, one, SWEPT, store) for one in every], TOP_AITER)]
+    if math.prod(shape) > math.prod(MIDDLE):
+        every = [every[n] for n in _top([_aiter_time(root, one, MIDDLE, store) for one in every], TOP_AITER)]
     timed = {one.text(): _aiter_time(root, one, shape, store) for one in every}
     return _fastest("AITER", timed)
 

@@ -80,7 +80,7 @@ CANDIDATES: tuple[Mapping[str, Any], ...] = (
     _MIDDLE,
     _staged(256, 128, 32, 1, 1, 2),
     _staged(256, 256, 32, 1, 1, 2),
-    _staged(256, 256, 32, 1, 1, 2, group=2),
+    *(_staged(256, 256, 32, 1, 1, 2, group=group) for group in (2, 4)),
     _split(_SMALL, 4),
     _split(_MIDDLE, 4),
     _split(_MIDDLE, 8),

@@ -7,8 +7,8 @@ TFLOPS are 2 M N K over the time at the predicted sustained clock; steps on zero
 columns were measured by their authors on real chips: a row puts them side by side, it does not compare like with like.
 
 `full` tries all 56 configurations of Triton up to 2048 x 2048 x 2048, up to 4096 x 4096 x 4096 the 40 that are fastest
-at 2048, and beyond the five of those that are fastest at 4096; beyond 2048 it takes the three of AITER's objects that are
-fastest there. A sample of a large product costs as much as ours.
+at 2048, and beyond the five of those that are fastest at 4096. Beyond 2048 it takes the three of AITER's objects that
+are fastest there. A sample of a large product costs as much as ours.
 """
 
 from __future__ import annotations

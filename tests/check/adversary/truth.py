@@ -15,7 +15,8 @@ from tests.check.adversary.table import Arrays, Family
 
 
 def inputs(kernel: Kernel, sizes: Mapping[str, int], seed: int = 5) -> dict[str, Any]:
-    """Small whole numbers, so that sums are exact; small fractions for attention's exponents; tables in range."""
+    """Small whole numbers, so that sums are exact; small fractions for attention's exponents; numbers that grow along
+    the row for running maxima; tables in range."""
     dice = np.random.default_rng(seed)
     made: dict[str, Any] = {}
     for t in kernel.tensors:
@@ -24,6 +25,8 @@ def inputs(kernel: Kernel, sizes: Mapping[str, int], seed: int = 5) -> dict[str,
             continue
         if t.name == "table":
             made[t.name] = dice.integers(0, sizes["P"], shape).astype(np.int32)
+        elif t.name == "R":
+            made[t.name] = (dice.integers(-8, 9, shape) / 8 + np.arange(shape[-1]) / 64).astype(numpy_dtype(t.dtype))
         elif t.name in ("Q", "K", "V", "X", "W"):
             made[t.name] = (dice.integers(-8, 9, shape) / 8).astype(np.float32).astype(numpy_dtype(t.dtype))
         else:

@@ -60,7 +60,7 @@ class Regions(Expressions):
                 before[id(scope), name] = scope.names[name] = with_values(scope.names[name], inside)
             for scope, name in lost:
                 scope.names[name] = Unavailable("AG501", {"name": name}, span)
-            old_names = set(self.scope.names)
+            old_names = {name for name, value in self.scope.names.items() if not isinstance(value, Unavailable)}
             self.scope.names[node.target.id] = var
             self.barred.append("a loop over ag.range")
             self.run(node.body)
@@ -75,7 +75,8 @@ class Regions(Expressions):
         for scope, name in lost:
             scope.names[name] = Unavailable("AG501", {"name": name}, span)
         for name in set(self.scope.names) - old_names:
-            self.scope.names[name] = Unavailable("AG502", {"name": name, "where": "the loop"}, span)
+            if not isinstance(self.scope.names[name], Unavailable):
+                self.scope.names[name] = Unavailable("AG502", {"name": name, "where": "the loop"}, span)
         self.scope.names[node.target.id] = Unavailable("AG502", {"name": node.target.id, "where": "the loop"}, span)
 
     def _assigned_before(self, node: ast.For) -> tuple[list[tuple[Scope, str]], list[tuple[Scope, str]]]:

@@ -345,3 +345,23 @@ y.store(bufs[1].load(ROWS, width=4), width=4)
     assert [buffer.name for buffer in made.shared] == ["bufs_0", "bufs_1", "pair_a", "pair_b_0"]
     stored = next(op for op in made.body if isinstance(op, ops.Store) and isinstance(op.access.memory, ops.Shared))
     assert stored.access.memory.name == "bufs_1"
+
+
+def test_a_name_that_several_loops_assign_is_new_in_each() -> None:
+    made = kernel(
+        """
+total = ag.zeros(OWN, f32)
+for j in ag.range(N // 256):
+    part = x[256 * j].load(OWN, width=4)
+    total = total + part
+for j in ag.range(N // 256):
+    part = x[256 * j].load(OWN, width=4)
+    part = part * 2.0
+for j in ag.range(N // 256):
+    part = x[256 * j].load(OWN, width=4)
+    y[256 * j].store(part + total, width=4)
+"""
+    )
+    given = np.arange(512, dtype=np.float32)
+    got = run(made, {"x": given}, {"N": 512}).arrays["y"]
+    assert (got == given + np.tile(given[:256] + given[256:], 2)).all()

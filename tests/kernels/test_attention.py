@@ -25,7 +25,7 @@ from argus.device.guards import LaunchError, launch_grid
 from argus.device.launch import MachineDevice
 from argus.ir.kernel import Kernel
 from argus.lang import read
-from argus.ops.attention import choose_attention
+from argus.ops.attention import attention, choose_attention
 
 KERNEL = Path(__file__).parents[2] / "argus/kernels/attention.py"
 UNIT = 2.0**-24
@@ -274,8 +274,8 @@ def test_sampled_rows_of_a_long_sequence(length: int) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("length", [1024, 2048, 4096, 8192, 16384])
 def test_sampled_workgroups_of_the_benchmark(length: int) -> None:
-    """Batch 16, 8 query heads, 1 KV head: first, middle and last tile, each of another head, as the dispatcher chooses."""
-    knobs = dict(choose_attention(length, length, 128, "bf16", True).knobs)
+    """Batch 16, 8 query heads, 1 KV head: first, middle and last tile, each of another head, with the table's knobs."""
+    knobs: dict[str, Any] = dict(choose_attention(length, length, 128, "bf16", True).knobs)
     rows = 32 * int(knobs.get("WAVES", 8))
     tiles, z, g = length // rows, 16, 8
     dice = np.random.default_rng(length)
@@ -290,6 +290,14 @@ def test_sampled_workgroups_of_the_benchmark(length: int) -> None:
         want, bound, log, log_bound = problem.reference(pair, at, tile, "rne")
         assert (np.abs(out[pair, at, tile] - want) <= bound).all()
         assert (np.abs(lse[pair, at, tile] - log) <= log_bound).all()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("sq", "sk"), [(256, 256), (70, 90)])
+def test_the_operation_proves_and_launches(sq: int, sk: int) -> None:
+    problem = Problem.random(2, 3, sq, sk, 128, True)
+    o, lse = attention(problem.q, problem.k[:, None], problem.v[:, None], causal=True, device="machine")
+    problem.judge(o.astype(np.float64), lse.astype(np.float64))
 
 
 CONFIGURATIONS = [

@@ -192,3 +192,12 @@ def test_parameters_have_sources_and_can_be_perturbed() -> None:
         PARAMETERS.with_values(l3_latency=1)
     with pytest.raises(TypeError, match="choice"):
         PARAMETERS["arbitration"]
+
+
+@pytest.mark.parametrize(("clocks", "packed", "turns"), [(4, False, 4), (16, False, 4), (4, True, 8)])
+def test_power_counts_turns_of_the_valu(clocks: int, packed: bool, turns: int) -> None:
+    """An exponential works on a quarter of the lanes at a time; a packed f32 instruction does twice the work."""
+    program = Program()
+    program.add(program.valu(clocks=clocks, alone=packed), times=10)
+    timing = time_waves(program.ops, {0: [program.wave()]}, LARGE, resident=1)
+    assert timing.valu_turns == 10 * turns

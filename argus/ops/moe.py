@@ -27,6 +27,7 @@ from argus.ops.launch import run
 
 MOST_TOPK = 8
 CHIPLETS = 8
+WIDEST = 256  # columns of a tile; where dim is no multiple, half as many
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +99,11 @@ def choose_moe(tokens: int, experts: int, topk: int, dim: int, inter: int) -> Pl
     each = max(1.0, tokens * topk / experts)
     row = min(rows, key=lambda r: abs(math.log2(each / r["rows"])))
     common: Mapping[str, Any] = {"BM": row["BM"]}
+    narrow: Mapping[str, Any] = {} if dim % WIDEST == 0 else {"TN": 1}
     return Plan(
         row["BM"],
         Choice("fp8_gemm", "moe_gate_up", {**common, **row["gate_up"], **steps(dim)}),
-        Choice("fp8_gemm", "moe_down", {**common, **row["down"], **steps(inter)}),
+        Choice("fp8_gemm", "moe_down", {**common, **row["down"], **narrow, **steps(inter)}),
         Choice("moe", "combine", {"TOPK": topk}),
     )
 

@@ -124,9 +124,9 @@ def evaluate(
     """The specified result in float64 and the f32 error bound of each element.
 
     `positions`: the values of indices along which the tensors were cut, where they do not count from zero; a
-    tensor axis that is indexed with anything but a plain index must be whole.
+    tensor that is indexed with anything but plain indices must be whole.
     """
-    extents = _extents(spec, tensors)
+    extents = _extents(spec, tensors, positions or {})
     with np.errstate(all="ignore"):
         found = Contracting(tensors, symbols, extents, positions or {}).visit(spec.expression)
     missing = [i for i in spec.indices if i not in found.indices]
@@ -137,9 +137,11 @@ def evaluate(
     return Bounded(spec.indices, found.value.transpose(order), found.error.transpose(order))
 
 
-def _extents(spec: Spec, tensors: Mapping[str, npt.NDArray[np.generic]]) -> dict[str, int]:
+def _extents(
+    spec: Spec, tensors: Mapping[str, npt.NDArray[np.generic]], positions: Mapping[str, npt.NDArray[np.intp]]
+) -> dict[str, int]:
     """How far each index runs: as tensors indexed with it plainly say, else as the result says."""
-    extents: dict[str, int] = {}
+    extents = {index: len(places) for index, places in positions.items()}
     for node in ast.walk(spec.expression):
         if isinstance(node, ast.Subscript):
             name, items = parts(node)
@@ -148,7 +150,10 @@ def _extents(spec: Spec, tensors: Mapping[str, npt.NDArray[np.generic]]) -> dict
             shape = tensors[name].shape
             if len(shape) != len(items):
                 raise SpecError(f"{name} has {len(shape)} axes but is indexed with {len(items)}")
+            whole = not all(isinstance(item, ast.Name) for item in items)
             for item, extent in zip(items, shape, strict=True):
+                if whole and isinstance(item, ast.Name) and item.id in positions:
+                    continue
                 if isinstance(item, ast.Name) and extents.setdefault(item.id, extent) != extent:
                     raise SpecError(f"index {item.id} runs over {extents[item.id]} and over {extent}")
     if spec.result in tensors and tensors[spec.result].ndim == len(spec.indices):

@@ -236,3 +236,19 @@ def test_a_part_of_rows_is_judged_from_a_part_of_the_inputs() -> None:
     part[2:4, :8] = want[2:4, :8]
     assert judged_part(spec, {"X": x}, {}, part) is None
     assert not can_be_cut(parse("Y[n] = X[n] / sum(X[k], k)"))
+
+
+def test_a_part_of_a_block_scaled_product() -> None:
+    rng = np.random.default_rng(6)
+    a, b = rng.standard_normal((8, 12)), rng.standard_normal((6, 12))
+    sa, sb = rng.standard_normal((8, 3)), rng.standard_normal((3, 3))
+    spec = parse("C[m, n] = sum(A[m, k] * SA[m, k // 4] * B[n, k] * SB[n // 2, k // 4], k)")
+    want = (a * np.repeat(sa, 4, 1)) @ (b * np.repeat(np.repeat(sb, 4, 1), 2, 0)).T
+    given = {"A": a, "SA": sa, "B": b, "SB": sb}
+    np.testing.assert_allclose(evaluate(spec, given, {}).value, want, rtol=1e-12)
+    part = np.full((8, 6), 0x7FBA5A5B, np.uint32).view(np.float32).copy()
+    part[4:6, 2:6] = want[4:6, 2:6]
+    found = judged_part(spec, given, {}, part)
+    assert found is not None
+    assert found.comparison.ok
+    assert found.comparison.elements == 8

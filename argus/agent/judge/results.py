@@ -2,7 +2,8 @@
 workgroups.
 
 Large launches run a few workgroups. The specification is then evaluated only for the rows and columns these wrote:
-every tensor axis that carries an index of the output, and nothing else, is cut down to them. An index that also
+every tensor axis that carries an index of the output, and nothing else, is cut down to them (not those of tensors with
+computed indices, which are taken whole). An index that also
 appears as a number (a causal mask) keeps its values; one that shares its axis with another (`X[m, n]` beside
 `X[m, k]`) must be written whole.
 
@@ -84,8 +85,11 @@ def _whole(spec: Spec) -> set[str]:
 def _cut(
     spec: Spec, name: str, array: npt.NDArray[np.generic], positions: Mapping[str, npt.NDArray[np.intp]]
 ) -> npt.NDArray[np.generic]:
-    for (tensor, axis), uses in _uses(spec).items():
-        if tensor == name and len(uses) == 1:
+    mine = {axis: uses for (tensor, axis), uses in _uses(spec).items() if tensor == name}
+    if not all(used.isidentifier() for uses in mine.values() for used in uses):
+        return array
+    for axis, uses in mine.items():
+        if len(uses) == 1:
             used = next(iter(uses))
             if used in positions:
                 array = array.take(positions[used], axis=axis)

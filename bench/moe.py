@@ -188,6 +188,7 @@ def moe_table(root: Path | None, tokens: Sequence[int], clocks: int) -> None:
             cells += ["-"] * 4
         else:
             store = Kept()
+            objects = [name for name in FUSED if count < MANY or FUSED[name][0] > 32]
             times = {n: store.time(f"{n} at {count} tokens", partial(theirs, root, count, n), OSError) for n in objects}
             best = min((n for n in times if not times[n].why), key=lambda n: times[n].us)
             ratios.append(times[best].us / us)

@@ -53,7 +53,8 @@ def row_ablations(family: str, m: int, n: int, dtype: str = "bf16") -> Iterator[
     choice = choose_rows(family, n, dtype, "sum")
     waves, chunks = int(choice.knobs["WAVES"]), int(choice.knobs["CHUNKS"])
     changes: dict[str, Mapping[str, KnobValue]] = {
-        "4 bytes per access instead of 16": {"WIDTH": max(4, BYTES[dtype])},
+        "masked, as rows that do not fill the registers": {**({"EXACT": False} if "EXACT" in choice.knobs else {})},
+        "one element per access": {"EXACT": False, "WIDTH": BYTES[dtype]},
         "row held by four times as many waves": {"WAVES": 4 * waves, "CHUNKS": max(1, chunks // 4)},
         "row held by twice as many waves": {"WAVES": 2 * waves, "CHUNKS": max(1, chunks // 2)},
     }

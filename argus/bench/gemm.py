@@ -6,9 +6,8 @@
 TFLOPS are 2 M N K over the time at the predicted sustained clock; steps on zeros are not counted as work. Published
 columns were measured by their authors on real chips: a row puts them side by side, it does not compare like with like.
 
-`full` tries all 56 configurations of Triton up to 2048 x 2048 x 2048, up to 4096 x 4096 x 4096 the 40 that are fastest
-at 2048, and beyond the five of those that are fastest at 4096. Beyond 2048 it takes the three of AITER's objects that
-are fastest there. A sample of a large product costs as much as ours.
+`full` tries all 56 configurations of Triton up to 4096 x 4096 x 4096, and beyond the five that are fastest there. Beyond
+2048 it takes the three of AITER's objects that are fastest there. A sample of a large product costs as much as ours.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ COMPARABLE = 0.9
 SURE = 0.9
 """Share of perturbed clocks from which on a win is one."""
 MIDDLE, SWEPT = (2048, 2048, 2048), (4096, 4096, 4096)
-MANY, TOP, TOP_AITER = 40, 5, 3
+TOP, TOP_AITER = 5, 3
 CONFIGURATIONS: Mapping[str, Sequence[Config]] = {"none": (), "quick": QUICK, "full": FULL}
 
 Shape = tuple[int, int, int]
@@ -133,9 +132,8 @@ def _words(text: str, shape: Shape) -> str:
 def _configurations(shape: Shape, which: str, store: Kept) -> Sequence[Config]:
     """Those to try: of larger products the fastest at a smaller one."""
     every = CONFIGURATIONS[which]
-    for swept, count in ((MIDDLE, MANY), (SWEPT, TOP)):
-        if which == "full" and math.prod(shape) > math.prod(swept):
-            every = [every[n] for n in _top([_triton_time(config, swept, store) for config in every], count)]
+    if which == "full" and math.prod(shape) > math.prod(SWEPT):
+        every = [every[n] for n in _top([_triton_time(config, SWEPT, store) for config in every], TOP)]
     return every
 
 

@@ -6,8 +6,8 @@
 TFLOPS are 2 M N K over the time at the predicted sustained clock; steps on zeros are not counted as work. Published
 columns were measured by their authors on real chips: a row puts them side by side, it does not compare like with like.
 
-`full` tries all 56 configurations of Triton up to 4096 x 4096 x 4096, and beyond the five that are fastest there. Beyond
-2048 it takes the three of AITER's objects that are fastest there. A sample of a large product costs as much as ours.
+`full` tries all 56 configurations of Triton up to 4096 x 4096 x 4096, and beyond the five that are fastest there. Of
+AITER's objects it takes, beyond 2048, the three that are fastest there. A sample of a large product costs much.
 """
 
 from __future__ import annotations

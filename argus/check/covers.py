@@ -8,7 +8,8 @@ boxes is injective and their numbers agree.
 
 Implied for the output of a kernel that says what it computes; stated by `ag.check.covers(C)` for others. An output
 that atomics update is `unknown`: several updates of one element are not overwrites. A refutation is a launch executed
-in full by the interpreter, and an element it wrote never or twice.
+in full by the interpreter, and an element it wrote never or twice; for updated outputs, an element far from the
+specification.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from argus.check.report import Counterexample, Operand, Verdict
 from argus.check.rule import Rule
 from argus.check.search import launches, varied
 from argus.check.tags import Tags
+from argus.check.value import counterexample as far
 from argus.ir import interp, ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z
 from argus.ir.ops import Access, Tensor
@@ -116,13 +118,21 @@ class Covers(Rule):
             bounds = bounds_of(flow.prover.base)
             return Verdict("covers", "proved", span, op, "enumeration+z3", sites=len(stores), bounds=bounds)
         updated = any(isinstance(w.op, ops.Atomic) for w in stores)
-        example = None if updated else _counterexample(flow, tensor, span, op)
+        example = _far(flow, tensor, span, op) if updated else _counterexample(flow, tensor, span, op)
         if example is not None:
             return Verdict("covers", "refuted", span, op, "interpreter", counterexample=example)
         advice = ADVICE.get(
             doubt, "let every store's coordinates be a block or loop variable times the tile, plus an offset"
         )
         return Verdict("covers", "unknown", span, op, "enumeration+z3", reason=f"{tensor.name}: {doubt}", help=advice)
+
+
+def _far(flow: Flow, tensor: Tensor, span: Span, op: int) -> Counterexample | None:
+    """For an output that is updated, where counting stores says nothing: a launch far from the specification."""
+    if flow.refuted or flow.spec is None or flow.spec.output is not tensor:
+        return None
+    found = far(flow, span, op)
+    return None if found is None else replace(found, rule="covers")
 
 
 def _seen(flow: Flow, tensor: Tensor) -> Tensor:

@@ -18,9 +18,9 @@ SMALL: dict[str, Any] = {"BM": 32, "TN": 1, "WAVES": 4}
 CASES = [
     pytest.param(SMALL, (5, 256, 512), id="few-rows"),
     pytest.param({**SMALL, "BM": 64, "GROUP": 0}, (70, 128, 384), id="odd-blocks"),
-    pytest.param({"BM": 32, "ROOM": 2}, (70, 384, 512), id="two-waves"),
+    pytest.param({"BM": 32, "ROOM": 2}, (70, 384, 512), id="two-waves", marks=pytest.mark.full),
     pytest.param({"BM": 128}, (200, 256, 1024), id="large"),
-    pytest.param({"BM": 96, "TURN": 2, "GROUP": 1}, (96, 128, 256), id="short"),
+    pytest.param({"BM": 96, "TURN": 2, "GROUP": 1}, (96, 128, 256), id="short", marks=pytest.mark.full),
 ]
 
 

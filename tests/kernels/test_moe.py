@@ -44,7 +44,7 @@ def weights(dice: np.random.Generator, experts: int, n: int, k: int, hostile: bo
     ("kind", "knobs"),
     [
         pytest.param("skewed", SMALL, id="skewed"),
-        pytest.param("few experts", {"BM": 64, "GROUP": 1}, id="few-experts"),
+        pytest.param("few experts", {"BM": 64, "GROUP": 1}, id="few-experts", marks=pytest.mark.full),
         pytest.param("one expert", {"BM": 128, "GROUP": 0}, id="one-expert", marks=pytest.mark.full),
     ],
 )

@@ -1,0 +1,146 @@
+"""What the transformations reach: naive kernels lowered by a fixed chain, beside the library's on the same clock.
+
+    python -m bench.agent_chains [--tasks gemm,attention,moe,linear,transposed,residual] [--judge] [--library]
+
+Every step is one that the knowledge base proposes; nothing is searched. Without `--judge` a kernel is proved and timed,
+with it all stages of the judge are passed. `--library` times the library's kernel for the same computation too. All
+times simulated.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from argus.agent.judge import Problem
+from argus.agent.judge.court import Court
+from argus.agent.lower import lower
+from argus.check import check
+from argus.clock.sampled import matrix_element, prepared, sample, time_prepared
+from argus.compile.cache import compile_cached
+from argus.compile.schedule import scheduled
+from argus.ir.kernel import Kernel
+from argus.lang import read
+from argus.tasks.task import load_task
+from argus.tasks.work import work_of
+
+ROOT = Path(__file__).parents[1]
+Step = tuple[str, dict[str, object]]
+
+
+def blocks(rows: int, columns: int, waves_row: int = 2, slices: int = 8) -> Step:
+    sizes = {"tiles_row": rows, "tiles_col": columns, "waves_row": waves_row, "waves_col": 2, "tiles_k": slices}
+    return "blocking", dict(sizes)
+
+
+def product(layout: str, *after: Step) -> tuple[Step, ...]:
+    """The steps of a matrix product after its blocks."""
+    return (
+        ("wide_fragments", {}),
+        ("swap_operands", {}),
+        ("staging", {"barriers": "both"}),
+        ("swizzle", {"kind": layout, "amount": 3}),
+        ("software_pipeline", {"depth": "fragments"}),
+        ("interleave", {"mfma": 2}),
+        ("chiplet_tiles", {"rows": 2}),
+        *after,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A task, its chain, and the library's kernel: file, name, knobs, sizes other than the task's."""
+
+    task: str
+    chain: tuple[Step, ...]
+    library: tuple[str, str, dict[str, int | str | bool]]
+    sizes: dict[str, int] = field(default_factory=dict)
+
+
+EPILOGUE: Step = ("epilogue", {})
+OWN = str(ROOT / "examples/agent/tasks")
+CASES = {
+    "gemm": Case("gemm", (blocks(4, 4), *product("xor")), ("matmul.py", "matmul", {"XM": 2})),
+    "attention": Case(
+        "attention",
+        (
+            ("query_waves", {"waves": 8}),
+            ("key_tiles", {"tiles": 2}),
+            ("causal_skip", {}),
+            ("causal_order", {}),
+            ("staging", {"barriers": "both"}),
+            ("wide_fragments", {}),
+            ("swizzle", {"kind": "reads", "amount": 3}),
+            ("software_pipeline", {"depth": "fetch"}),
+            ("reciprocal", {}),
+            ("interleave", {"mfma": 1}),
+        ),
+        ("attention.py", "attention", {"causal": True}),
+    ),
+    "moe": Case(
+        "moe",
+        (blocks(2, 2, waves_row=4), *product("xor", EPILOGUE)),
+        ("fp8_gemm.py", "fp8_matmul", {}),
+        {"Kb": 56, "Nb": 32, "Nt": 128, "Kc": 448},
+    ),
+    "linear": Case(
+        f"{OWN}/linear.py",
+        (blocks(4, 4), *product("cross", EPILOGUE)),
+        ("matmul.py", "linear", {"B_T": True, "ACT": "relu", "XM": 2}),
+    ),
+    "transposed": Case(
+        f"{OWN}/transposed.py",
+        (blocks(4, 4), *product("cross", EPILOGUE)),
+        ("matmul.py", "matmul", {"A_T": True, "B_T": True, "XM": 2}),
+    ),
+    "residual": Case(
+        f"{OWN}/residual.py",
+        (blocks(8, 8, slices=4), ("matrix_shape", {"shape": "32x32x8"}), *product("cross", EPILOGUE)),
+        ("matmul.py", "matmul", {"DTYPE": "f16", "XM": 2}),
+    ),
+}
+
+
+def microseconds(kernel: Kernel, sizes: dict[str, int]) -> float:
+    work = work_of(kernel, compile_cached(kernel).object, sizes, 0)
+    seen = sample(work, 0)
+    return float(time_prepared(work, prepared(seen, 0), matrix_element(seen))[1].sustained.microseconds)
+
+
+def row(name: str, judged: bool, library: bool) -> str:
+    case = CASES[name]
+    task = load_task(case.task)
+    text = task.source
+    for step, params in case.chain:
+        text = lower(text, step, params)
+    sizes = dict(task.shapes[0])
+    if judged:
+        found = Court(Problem.of(task)).judge(text, 0)
+        status = f"judged: {found.verdict}" + "".join(f", {v.rule} {v.message}" for v in found.violations[:1])
+        took = min(found.times.values(), default=float("nan"))
+    else:
+        status = check(scheduled(read(text))).status
+        took = microseconds(read(text), sizes)
+    line = f"{name}: {took:.1f} us, {status}"
+    if library:
+        file, kernel, knobs = case.library
+        theirs = read(str(ROOT / "argus/kernels" / file), knobs, kernel=kernel)
+        wanted = {s.name: {**sizes, **case.sizes}[s.name] for s in theirs.shapes}
+        best = microseconds(theirs, wanted)
+        line += f"; library {kernel} {knobs} {best:.1f} us: {100 * best / took:.0f} %"
+    return line
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tasks", default=",".join(CASES))
+    parser.add_argument("--judge", action="store_true")
+    parser.add_argument("--library", action="store_true")
+    args = parser.parse_args()
+    for name in args.tasks.split(","):
+        print(row(name, args.judge, args.library), flush=True)
+
+
+if __name__ == "__main__":
+    main()

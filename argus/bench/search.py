@@ -30,8 +30,8 @@ Shape = tuple[int, int, int]
 RULE = "nearest row in log2 of M, N and K; rows of kernels that cannot do what is asked are left out"
 SQUARES = (1024, 2048, 4096, 8192, 16384)
 FEW = (16, 64, 128)
-WEIGHTS = ((8192, 8192), (28672, 8192), (7168, 2048), (2048, 7168))
-"""N, K of Llama-70B (8192, 28672) and DeepSeek (7168, 2048)."""
+WEIGHTS = ((8192, 8192), (28672, 8192))
+"""N, K of Llama-70B."""
 SHAPES: tuple[Shape, ...] = (*((s, s, s) for s in SQUARES), *((m, n, k) for n, k in WEIGHTS for m in FEW))
 
 
@@ -89,13 +89,16 @@ CANDIDATES: tuple[Mapping[str, Any], ...] = (
 
 def _sensible(row: Mapping[str, Any], shape: Shape) -> bool:
     """No tile of which more than half lies outside, unless there is no smaller one; none much smaller than the product;
-    no division of a full grid's K."""
+    no division of a full grid's K; the XCD map where there are many rows."""
     m, n, _ = shape
-    bm, bn = int(row["knobs"]["BM"]), int(row["knobs"]["BN"])
+    knobs, kernel = row["knobs"], row["kernel"]
+    bm, bn = int(knobs["BM"]), int(knobs["BN"])
     tiles = -(-m // bm) * -(-n // bn)
-    if bm > max(16, 2 * m - 1) or bn > max(64, n) or 4 * bm < min(m, 256) or (tiles > 2048 and bm * bn < 256 * 256):
+    if bm > max(16, 2 * m - 1) or bn > max(64, n) or 4 * bm < min(m, 256) or (tiles > 800 and bm * bn < 256 * 256):
         return False
-    return tiles <= 304 if row["kernel"] == "split" else tiles >= 24 or row["kernel"] == "matmul_direct"
+    if kernel == "matmul_direct":
+        return m < 1024 or bool(knobs["XM"])
+    return tiles <= 152 if kernel == "split" else tiles >= 24
 
 
 def searched(shape: Shape, kept: Kept, candidates: Sequence[Mapping[str, Any]] = CANDIDATES) -> list[Found]:

@@ -70,7 +70,10 @@ def rows(count: int = 5) -> np.ndarray:
     return np.arange(count * 256, dtype=np.float32).reshape(count, 256)
 
 
-FORMS = list(product((False, True), (2, 3, 4), (1, 2), (0, 1, 2)))
+FORMS = [
+    pytest.param(apart, *rest, marks=() if apart else (pytest.mark.full,))
+    for apart, *rest in product((False, True), (2, 3, 4), (1, 2), (0, 1, 2))
+]
 
 
 @pytest.mark.parametrize(("apart", "slots", "between", "after"), FORMS)

@@ -150,8 +150,19 @@ def page(judged: list[Row]) -> str:
         "On the machine": f"{_MACHINE}\n{machine_table(judged)}",
         "Wrong mutants left unknown": left or "None.",
     }
+    part = _part(judged)
     sections = "\n\n".join(f"## {title}\n\n{text}" for title, text in parts.items())
-    return f"{_HEAD}\nPrograms: {names}; checker at commit {commits}. {summary(judged)[0]}.\n\n{sections}\n"
+    return f"{_HEAD}\nPrograms: {names}; checker at commit {commits}. {summary(judged)[0]}.{part}\n\n{sections}\n"
+
+
+def _part(judged: list[Row]) -> str:
+    """What is missing of the default sample."""
+    found = Counter(one["program"] for one in judged)
+    missing = {name: TOTAL.get(name, SMALL) - n for name, n in found.items() if n < TOTAL.get(name, SMALL)}
+    if not missing:
+        return ""
+    left = ", ".join(f"{n} of {name}" for name, n in missing.items())
+    return f"\n\nNot judged of the default sample: {left}. A run with the same `--save` files goes on from here."
 
 
 def main() -> int:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from argus.check import check
+from argus.compile.schedule import scheduled
 from argus.lang import read
 
 FILE = Path(__file__).parents[3] / "argus" / "kernels" / "attention.py"
@@ -58,8 +59,8 @@ WRONG_TOO: dict[str, tuple[str, str, dict[str, int | str | bool]]] = {
 
 
 @pytest.mark.parametrize("settings", [*FORMS, *(pytest.param(form, marks=pytest.mark.full) for form in MORE)], ids=str)
-def test_every_form_is_proved(settings: dict[str, int | str | bool]) -> None:
-    report = check(read(FILE, settings=settings, kernel="attention"))
+def test_every_form_is_proved_in_the_order_in_which_it_is_emitted(settings: dict[str, int | str | bool]) -> None:
+    report = check(scheduled(read(FILE, settings=settings, kernel="attention")))
     assert report.status == "proved", report.render()
     assert not report.notes
     stores = {v.span.line for v in report.verdicts if v.rule == "value"}

@@ -39,7 +39,7 @@ class Refused(Exception):
     """A candidate that is not legal or does not fit the registers."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Found:
     """A candidate at a shape: us, or why it cannot be built."""
 
@@ -142,8 +142,8 @@ def rows(shapes: Sequence[Shape], kept: Kept, proved: Callable[[Found], bool] = 
     for shape in shapes:
         good = [f for f in searched(shape, kept) if not f.why]
         any_layout = [f for f in good if f.row["kernel"] != "matmul_direct"]
-        fastest, general = next(filter(proved, good)), next(filter(proved, any_layout))
-        for found in [fastest] if fastest is general else [fastest, general]:
+        chosen = [next(filter(proved, good), None), next(filter(proved, any_layout), None)]
+        for found in dict.fromkeys(found for found in chosen if found is not None):
             sizes = dict(zip("MNK", shape, strict=True))
             yield {**sizes, "kernel": found.row["kernel"], "knobs": found.row["knobs"], "us": round(found.us, 2)}
 

@@ -41,6 +41,7 @@ def test_missing_parts_are_not_proved(tmp_path: Path, file: str, kernel: str, ol
     assert report.status != "proved", report.render()
 
 
+@pytest.mark.full
 def test_a_missing_group_of_waves_is_not_proved(tmp_path: Path) -> None:
     text = (KERNELS / "matmul_direct.py").read_text()
     (tmp_path / "kernel.py").write_text(text.replace("range(1, WK)", "range(2, WK)"))

@@ -72,7 +72,7 @@ WRONG = {
     },
 }
 MANY = ("blockscale", "gathered")
-"""Kernels whose wrong variants take long: every third one runs by default."""
+"""Kernels whose wrong variants take long: every sixth one runs by default."""
 
 
 def status(report: Report, rule: str) -> set[str]:
@@ -90,7 +90,7 @@ def variants() -> list[object]:
     found: list[object] = []
     for name, cases in WRONG.items():
         for n, what in enumerate(cases):
-            marks = [pytest.mark.full] if name in MANY and n % 3 else []
+            marks = [pytest.mark.full] if name in MANY and n % 6 else []
             found.append(pytest.param(name, what, marks=marks))
     return found
 

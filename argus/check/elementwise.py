@@ -167,7 +167,7 @@ def _combined(fn: str, rx: np.ndarray, ry: np.ndarray, agree: np.ndarray, tables
 
 
 def _own_position(case: Case) -> bool:
-    """What arrived stands at its own place, or is a run of neighbouring registers of it (a schedule works on pieces)."""
+    """What arrived stands at its own place, or is a run of neighbouring registers of it (schedules work on pieces)."""
     return bool((np.diff(case.offset[..., 0], axis=-1) == 1).all()) or _everything(case)
 
 

@@ -186,11 +186,15 @@ def _dice(state: State, what: str) -> random.Random:
 def _parents(state: State) -> list[Candidate]:
     """The best first, then the furthest on: the fastest of those with the most global techniques; often it goes first.
 
-    A new structure (a pipeline in blocks that do not suit it yet) is often slower than the best kernel without it.
+    A new structure (a pipeline in blocks that do not suit it yet) is often slower than the best kernel without it. Of
+    kernels that are as fast the earliest counts as the best: what a technique costs without a gain (LDS, registers) is
+    missing later.
     """
     ranked = state.ranked()
     if not ranked:
         return [state.naive]
+    first = min((c for c in ranked if BETTER * c.microseconds <= ranked[0].microseconds), key=lambda c: c.number)
+    ranked = [first, *(c for c in ranked if c is not first)]
     near = [c for c in ranked if c.microseconds <= NEAR * ranked[0].microseconds]
     furthest = min(near[1:], key=lambda c: (-_structure(c), c.microseconds, c.number), default=None)
     if furthest is None:

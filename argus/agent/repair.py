@@ -5,7 +5,7 @@
 | `race_free`, `fresh` at an access | a barrier before the accesses of that kind that stand together there |
 | `bank_free` of a buffer | the next layout: other bits, padding; then without the assertion, which is about speed |
 | `in_bounds` at an access | the access is guarded by the tensor's shape |
-| more LDS than there is | half the k of a step |
+| more LDS than there is | padded rows swizzled instead; half the k of a step |
 | registers do not fit | with LDS the epilogue tile by tile, else half the k of a step; then half a wave's longer side |
 | a shape is not served | half the block of the size that is not divided |
 
@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from argus.agent.judge import Judgement, Violation
 from argus.agent.lower import NotApplicableError, lower
+from argus.agent.lower.banks import padded
 from argus.agent.lower.pipeline import kind
 from argus.agent.lower.sizes import axes_of
 from argus.agent.lower.source import Source, set_keyword
@@ -69,9 +70,9 @@ def _answers(source: str, stage: str, violation: Violation) -> list[tuple[str, s
         if violation.rule == "in_bounds" and violation.line:
             return [(_guard(source, violation.line), f"in_bounds at line {violation.line}: guarded by the shape")]
         if violation.rule in REGISTERS:
-            return [_smaller_wave(source)]
+            return _fewer_registers(source)
         if stage in ("read", "compile") and LDS_CODES.search(violation.message):
-            return [_shorter_step(source)]
+            return _less_lds(source)
         if stage == "contract":
             return _smaller_block(source, violation.message)
     except NotApplicableError:
@@ -129,6 +130,15 @@ def _sizes(text: str) -> dict[str, tuple[int, int]]:
             1 if waves is None else source.value(waves.value) or 1,
         )
     return found
+
+
+def _less_lds(text: str) -> list[tuple[str, str]]:
+    found = []
+    if padded(Source(text)):
+        for params in LAYOUTS:
+            if params["kind"] != "pad":
+                found.append((lower(text, "swizzle", params), "LDS is too small: swizzled instead of padded"))
+    return [*found, _shorter_step(text)]
 
 
 def _fewer_registers(text: str) -> list[tuple[str, str]]:

@@ -108,7 +108,7 @@ def test_a_race_is_repaired_by_a_barrier_at_its_line() -> None:
 @pytest.mark.parametrize(
     ("judgement", "expected"),
     [
-        (Judgement("fail", "compile", (Violation("C301", "142 registers do not fit"),)), "TILES_M = 1"),
+        (Judgement("fail", "compile", (Violation("C301", "142 registers do not fit"),)), "TILES_K = 4"),
         (Judgement("error", "read", (Violation("read", "AG310: 36,848 bytes more of LDS"),)), "TILES_K = 4"),
         (
             Judgement("fail", "contract", (Violation("contract", "gemm requires N % 128 == 0, but N = 64"),)),
@@ -119,6 +119,17 @@ def test_a_race_is_repaired_by_a_barrier_at_its_line() -> None:
 def test_what_does_not_fit_becomes_smaller(judgement: Judgement, expected: str) -> None:
     text = lower(load_task("gemm").source, "blocking", BLOCK)
     assert expected in repairs(text, judgement)[0].source
+
+
+def test_padding_gives_way_where_LDS_is_too_small() -> None:
+    text = lower(lower(load_task("gemm").source, "blocking", BLOCK), "staging", {"barriers": "both"})
+    text = lower(lower(text, "wide_fragments", {}), "swizzle", {"kind": "pad", "amount": 16})
+    full = Judgement("error", "read", (Violation("read", "AG310: 36,848 bytes more of LDS"),))
+    first, *_, last = repairs(text, full)
+    assert "+ 16" in text
+    assert "+ 16" not in first.source
+    assert ".xor(" in first.source
+    assert "TILES_K = 2" in last.source
 
 
 def test_repairs_of_what_nobody_knows_are_none() -> None:

@@ -52,6 +52,20 @@ def swizzle(source: Source, params: Mapping[str, object]) -> None:
         source.body.append(statement(f"ag.check.bank_free({', '.join(buffers)})"))
 
 
+def padded(source: Source) -> bool:
+    """Whether rows of some LDS buffer are padded."""
+    layouts = (source.constant(name) for name in _buffers(source).values())
+    digits = (
+        g.value.keywords[0].value
+        for g in layouts
+        if g is not None and isinstance(g.value, ast.Call) and g.value.keywords
+    )
+    return any(
+        isinstance(d, ast.Tuple) and isinstance(d.elts[-1], ast.BinOp) and isinstance(d.elts[-1].op, ast.Add)
+        for d in digits
+    )
+
+
 def _buffers(source: Source) -> dict[str, str]:
     """LDS buffers and the names of their layouts."""
     found: dict[str, str] = {}

@@ -35,10 +35,7 @@ def execute(program: Program, kernel: Kernel, sizes: Mapping[str, int], schedule
     if outcome.hazards:
         return f"hazard: {outcome.hazards[0]}"
     got = outcome.arrays[program.output].astype(np.float64)
-    try:
-        wanted = program.reference(inputs).astype(np.float64)
-    except IndexError:  # sizes at which the specification itself looks up what does not exist
-        return ""
+    wanted = program.reference(inputs).astype(np.float64)
     scale = max(1.0, float(np.abs(wanted).max(initial=0.0)))
     if not np.allclose(got, wanted, rtol=program.tolerance, atol=program.tolerance * scale):
         return "wrong result"

@@ -26,6 +26,7 @@ import ml_dtypes
 import numpy as np
 
 from argus import machine
+from argus.bench.triton_compile import TritonError
 from argus.clock.launch import Launch
 from argus.clock.parameters import PARAMETERS, Parameters
 from argus.clock.sampled import Work, matrix_element, prepared, sample, time_prepared
@@ -36,7 +37,7 @@ from argus.compile.errors import CompileError
 from argus.device.guards import launch_grid
 from argus.lang import read
 from argus.ops.attention import choose_attention
-from bench.attention_triton import CONFIGS, Config, TritonError, compiled
+from bench.attention_triton import CONFIGS, Config, compiled
 from bench.foreign import fmha
 
 BATCH, HEADS, KV_HEADS, D = 16, 8, 1, 128

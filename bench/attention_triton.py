@@ -4,32 +4,20 @@
 
 The published form (FlashAttention-2 as in Triton's tutorial: running maximum and sum, exp2 with the scale folded in,
 keys before the diagonal without a mask, then those on it), written anew, with query heads that share a key head, the
-longest tiles first and the heads of one key head on one chiplet, as ours. Compilation happens in a worker process
-(`python -m bench.attention_triton`), because Triton's LLVM and ours do not share one; objects are kept in the cache of
-compiled kernels. `CONFIGS` holds 52: tiles of 64 to 256 queries and 32 to 128 keys, 4 and 8 waves, both matrix
-instructions, one and two stages, with and without a wish for two waves per SIMD.
+longest tiles first and the heads of one key head on one chiplet, as ours. Compiled and kept by
+`argus.bench.triton_compile`. `CONFIGS` holds 52: tiles of 64 to 256 queries and 32 to 128 keys, 4 and 8 waves, both
+matrix instructions, one and two stages, with and without a wish for two waves per SIMD.
 """
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import json
-import subprocess
-import sys
-from dataclasses import asdict, dataclass
-from importlib import metadata
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
-from argus.compile.cache import directory
+from argus.bench import triton_compile
+from argus.bench.triton_compile import Job
 
-TIMEOUT = 300
 HEAD = 128
-
-
-class TritonError(RuntimeError):
-    """Triton did not compile the configuration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +53,21 @@ CONFIGS = (
 
 
 def compiled(config: Config) -> tuple[bytes, int]:
-    """The code object and its LDS, from the cache or from a worker."""
-    words = json.dumps(asdict(config))
-    key = hashlib.sha256("\0".join((words, metadata.version("triton"), SOURCE)).encode()).hexdigest()[:32]
-    entry = directory() / "triton" / key
-    facts = entry.with_suffix(".json")
-    if not facts.exists():
-        entry.parent.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "bench.attention_triton", words, str(entry)]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
-        except subprocess.TimeoutExpired as error:
-            raise TritonError(f"{config.text()}: not compiled within {TIMEOUT} s") from error
-        if done.returncode or not facts.exists():
-            raise TritonError(f"{config.text()}: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
-    return entry.with_suffix(".hsaco").read_bytes(), int(json.loads(facts.read_text())["lds"])
+    """The code object and its LDS."""
+    job = Job(
+        SOURCE,
+        "attention",
+        {**dict.fromkeys("qkvo", "*bf16"), "lse": "*fp32", "scale": "fp32", "z": "i32", "s": "i32"},
+        {"BM": config.bm, "BN": config.bn, "D": HEAD, "CAUSAL": True},
+        (0, 1, 2, 3, 4, 6, 7),
+        {
+            "num_warps": config.warps,
+            "num_stages": config.stages,
+            "matrix_instr_nonkdim": config.nonkdim,
+            "waves_per_eu": config.waves_per_eu,
+        },
+    )
+    return triton_compile.compiled(job, config.text())
 
 
 SOURCE = """
@@ -128,38 +116,3 @@ def attention(q, k, v, o, lse, scale, z, s, BM: tl.constexpr, BN: tl.constexpr, 
     tl.store(o + at + rows[:, None] * D + d[None, :], (acc / den[:, None]).to(tl.bfloat16))
     tl.store(lse + (pair * heads + group) * s + rows, (top + tl.math.log2(den)) * 0.6931471805599453)
 """
-
-
-def work(words: str, out: str) -> None:
-    """What a worker does: compile one configuration and write the object, then its facts."""
-    from importlib import import_module, util
-
-    config = Config(**json.loads(words))
-    script = Path(f"{out}.py")
-    script.write_text(SOURCE)
-    spec = util.spec_from_file_location("triton_source", script)
-    if spec is None or spec.loader is None:
-        raise TritonError("the source cannot be imported")
-    module = util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    triton: Any = import_module("triton")
-    compiler: Any = import_module("triton.compiler")
-    target: Any = import_module("triton.backends.compiler").GPUTarget("hip", "gfx942", 64)
-    fixed = {"BM": config.bm, "BN": config.bn, "D": HEAD, "CAUSAL": True}
-    types = {**dict.fromkeys("qkvo", "*bf16"), "lse": "*fp32", "scale": "fp32", "z": "i32", "s": "i32"}
-    signature = {**types, **dict.fromkeys(fixed, "constexpr")}
-    attributes = {(at,): [["tt.divisibility", 16]] for at in (0, 1, 2, 3, 4, 6, 7)}
-    source = compiler.ASTSource(fn=module.attention, signature=signature, constexprs=fixed, attrs=attributes)
-    options = {
-        "num_warps": config.warps,
-        "num_stages": config.stages,
-        "matrix_instr_nonkdim": config.nonkdim,
-        "waves_per_eu": config.waves_per_eu,
-    }
-    made = triton.compile(source, target=target, options=options)
-    Path(f"{out}.hsaco").write_bytes(made.asm["hsaco"])
-    Path(f"{out}.json").write_text(json.dumps({"lds": made.metadata.shared, **asdict(config)}))
-
-
-if __name__ == "__main__":
-    work(sys.argv[1], sys.argv[2])

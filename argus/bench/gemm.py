@@ -19,11 +19,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from argus.bench import aiter_matmul, triton_matmul
+from argus.bench import aiter_matmul, triton_compile, triton_matmul
 from argus.bench.aiter_matmul import AiterError
 from argus.bench.contestant import Contestant, from_choice, shares
 from argus.bench.kept import Kept, Timed
-from argus.bench.triton_matmul import FULL, QUICK, Config, TritonError
+from argus.bench.triton_compile import TritonError
+from argus.bench.triton_matmul import FULL, QUICK, Config
 from argus.ops.choice import choose_matmul
 
 PUBLISHED: Mapping[str, Any] = json.loads((Path(__file__).parent / "published.json").read_text(encoding="utf-8"))
@@ -143,7 +144,7 @@ def _top(times: Sequence[Timed], count: int) -> list[int]:
 
 
 def _triton_time(config: Config, shape: Shape, store: Kept) -> Timed:
-    words = _words(f"triton {triton_matmul.version()} {config.text()}", shape)
+    words = _words(f"triton {triton_compile.version()} {config.text()}", shape)
     return store.time(words, lambda: triton_matmul.contestant(config, *shape), TritonError)
 
 

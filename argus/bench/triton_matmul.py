@@ -2,37 +2,27 @@
 
     compiled(Config(256, 256, 64, warps=8, stages=2, nonkdim=16))    -> (code object, bytes of LDS)
 
-Compilation happens in a worker process (`python -m argus.bench.triton_matmul`): Triton's LLVM and ours do not
-share one, and a configuration that Triton cannot compile only loses its worker. Objects are kept in the cache of
-compiled kernels, by configuration, source and Triton's version. `QUICK` holds a few configurations, `FULL` 56: tiles of
+Compiled and kept by `argus.bench.triton_compile`. `QUICK` holds a few configurations, `FULL` 56: tiles of
 64 to 256, steps of 32 to 128, 4 and 8 waves, both matrix instructions, one to three stages, with and without the XCD
 map, buffer loads and the ping-pong of 8 waves (Triton's own default is both).
 """
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import json
-import os
-import subprocess
-import sys
-from dataclasses import asdict, dataclass, replace
-from importlib import metadata
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from argus import machine
+from argus.bench import triton_compile
 from argus.bench.contestant import Contestant, executed
+from argus.bench.triton_compile import Job, TritonError
 from argus.clock.sampled import Work
 from argus.clock.staged import Operand
-from argus.compile.cache import directory
 from argus.device.guards import numpy_dtype
 from argus.ir.types import DTYPES
 
-TIMEOUT = 300
 LDS_BYTES = 65536
 NUMBERS = ("m", "n", "k", "stride_am", "stride_bn", "stride_cm")
 
@@ -85,40 +75,21 @@ FULL = (
 )
 
 
-class TritonError(RuntimeError):
-    """Triton is not installed or did not compile the configuration."""
-
-
-def version() -> str:
-    try:
-        return metadata.version("triton")
-    except metadata.PackageNotFoundError as error:
-        raise TritonError("triton is not installed; the column stays empty") from error
-
-
 def compiled(config: Config) -> tuple[bytes, int]:
-    """The code object and its LDS, from the cache or from a worker."""
-    words = json.dumps(asdict(config))
-    key = hashlib.sha256("\0".join((words, version(), SOURCE)).encode()).hexdigest()[:32]
-    entry = directory() / "triton" / key
-    facts = entry.with_suffix(".json")
-    if not facts.exists():
-        entry.parent.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "argus.bench.triton_matmul", words, str(entry)]
-        told = {
-            "AMDGCN_USE_BUFFER_OPS": str(int(config.buffer)),
-            "TRITON_HIP_USE_BLOCK_PINGPONG": str(int(config.pingpong)),
-        }
-        try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=TIMEOUT, check=False, env={**os.environ, **told}
-            )
-        except subprocess.TimeoutExpired as error:
-            raise TritonError(f"{config.text()}: not compiled within {TIMEOUT} s") from error
-        if done.returncode or not facts.exists():
-            last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-            raise TritonError(f"{config.text()}: {last}")
-    return entry.with_suffix(".hsaco").read_bytes(), int(json.loads(facts.read_text())["lds"])
+    """The code object and its LDS."""
+    job = Job(
+        SOURCE,
+        "matmul",
+        {**dict.fromkeys("abc", "*bf16"), **dict.fromkeys(NUMBERS, "i32")},
+        {"BM": config.bm, "BN": config.bn, "BK": config.bk, "GROUP": config.group, "XCDS": config.xcds},
+        tuple(range(3 + len(NUMBERS))),
+        {"num_warps": config.warps, "num_stages": config.stages, "matrix_instr_nonkdim": config.nonkdim},
+    )
+    told = {
+        "AMDGCN_USE_BUFFER_OPS": str(int(config.buffer)),
+        "TRITON_HIP_USE_BLOCK_PINGPONG": str(int(config.pingpong)),
+    }
+    return triton_compile.compiled(job, config.text(), told)
 
 
 def contestant(config: Config, m: int, n: int, k: int) -> Contestant:
@@ -168,32 +139,3 @@ def matmul(a, b, c, m, n, k, stride_am, stride_bn, stride_cm, BM: tl.constexpr, 
         b_at += BK
     tl.store(c + at_m[:, None] * stride_cm + at_n[None, :], total.to(tl.bfloat16))
 """
-
-
-def work(words: str, out: str) -> None:
-    """What a worker does: compile one configuration and write the object, then its facts."""
-    from importlib import import_module, util
-
-    config = Config(**json.loads(words))
-    script = Path(f"{out}.py")
-    script.write_text(SOURCE)
-    spec = util.spec_from_file_location("triton_source", script)
-    if spec is None or spec.loader is None:
-        raise TritonError("the source cannot be imported")
-    module = util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    triton: Any = import_module("triton")
-    compiler: Any = import_module("triton.compiler")
-    target: Any = import_module("triton.backends.compiler").GPUTarget("hip", "gfx942", 64)
-    fixed = {"BM": config.bm, "BN": config.bn, "BK": config.bk, "GROUP": config.group, "XCDS": config.xcds}
-    signature = {**dict.fromkeys("abc", "*bf16"), **dict.fromkeys(NUMBERS, "i32"), **dict.fromkeys(fixed, "constexpr")}
-    attributes = {(at,): [["tt.divisibility", 16]] for at in range(3 + len(NUMBERS))}
-    source = compiler.ASTSource(fn=module.matmul, signature=signature, constexprs=fixed, attrs=attributes)
-    options = {"num_warps": config.warps, "num_stages": config.stages, "matrix_instr_nonkdim": config.nonkdim}
-    made = triton.compile(source, target=target, options=options)
-    Path(f"{out}.hsaco").write_bytes(made.asm["hsaco"])
-    Path(f"{out}.json").write_text(json.dumps({"lds": made.metadata.shared, **asdict(config)}))
-
-
-if __name__ == "__main__":
-    work(sys.argv[1], sys.argv[2])

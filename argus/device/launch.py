@@ -111,7 +111,7 @@ def scalar_values(kernel: Kernel, sizes: Mapping[str, int], scalars: Mapping[str
     for scalar in kernel.scalars:
         if scalar.name not in scalars:
             raise LaunchError(f"scalar argument {scalar.name} of {kernel.name} is not given")
-        if scalar.positive and not numpy_dtype(scalar.dtype).type(scalars[scalar.name]) > 0:  # type: ignore[operator]
+        if scalar.positive and not np.asarray(scalars[scalar.name], numpy_dtype(scalar.dtype)).astype(np.float64) > 0:
             raise LaunchError(f"{kernel.name} requires {scalar.name} > 0, but {scalar.name} = {scalars[scalar.name]}")
     values: list[np.generic] = [numpy_dtype(s.dtype).type(scalars[s.name]) for s in kernel.scalars]
     return [*values, *(np.int32(sizes[s.name]) for s in kernel.shapes)]

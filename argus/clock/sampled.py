@@ -18,7 +18,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -73,13 +73,13 @@ class Work:
         return float(sum(value.nbytes for value in self.args if isinstance(value, np.ndarray | Operand)))
 
 
-def sample(work: Work, seed: int = 0) -> Observed:
-    """Executes a sample of the launch."""
+def sample(work: Work, seed: int = 0, executor: Literal["auto", "jit", "interp"] = "auto") -> Observed:
+    """Executes a sample of the launch; `executor` as in `Observer`."""
     resources = kernel_resources(work.kernel.info, work.lds)
     room = room_for(resources, -(-math.prod(work.block) // WAVE_LANES))
     on_cu = workgroups_to_record(work.workgroups, room)
     on_xcd = workgroups_to_record(work.workgroups, room, sharing=True)
-    observer = Observer(work.kernel, work.grid, work.block, work.args, lds=work.lds, offsets=work.offsets)
+    observer = Observer(work.kernel, work.grid, work.block, work.args, lds=work.lds, offsets=work.offsets, executor=executor)
     counted = atomic_places(observer.insts)
     parts = [fold(observer.record(on_cu), on_one_cu(on_cu, room), counted)]
     each = sum(parts[0].full.values()) / len(on_cu)

@@ -32,6 +32,7 @@ from argus.agent.judge.price import prices
 from argus.agent.judge.problem import Judgement, Sizes, Verdict, Violation, shape_text
 from argus.agent.judge.trials import Bench, Ended, Trials
 from argus.check import Report, check
+from argus.clock.observe import SHORT
 from argus.clock.sampled import matrix_element, prepared, sample, time_prepared
 from argus.compile.cache import compile_cached
 from argus.compile.errors import CompileError
@@ -112,7 +113,7 @@ class _Case:
             self.found["results"] = trials.passed
         with self._stage("time"):
             for sizes in problem.shapes:
-                self._time(kernel, sizes)
+                self._time(kernel, sizes, trials.executed.get(shape_text(sizes), 0))
 
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:
@@ -160,9 +161,10 @@ class _Case:
             said = Violation(error.code, error.message, error.span.line, "error", "; ".join(error.notes))
             raise Ended("fail", "compile", (said,)) from error
 
-    def _time(self, kernel: Kernel, sizes: Sizes) -> None:
+    def _time(self, kernel: Kernel, sizes: Sizes, instructions: int) -> None:
+        """`instructions`: of the first workgroup, as far as known; where it is long, no interpreter need try it."""
         work = work_of(kernel, self.code, sizes, self.seed)
-        seen = sample(work, self.seed)
+        seen = sample(work, self.seed, "jit" if instructions > SHORT else "auto")
         recorded = prepared(seen, self.seed)
         timing, launch = time_prepared(work, recorded, matrix_element(seen))
         name = shape_text(sizes)

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from argus.agent.judge.data import Arrays, written
+from argus.agent.judge.references import Known, unknown
 from argus.tasks.compare import Comparison, compare
 from argus.tasks.spec import Bounded, Spec, evaluate
 
@@ -38,12 +39,16 @@ class Found:
     bias: float | None
 
 
-def judged(spec: Spec, inputs: Arrays, symbols: Mapping[str, float], got: npt.NDArray[np.generic]) -> Found:
-    """Compare a whole output."""
-    return _found(got, evaluate(spec, inputs, symbols))
+def judged(
+    spec: Spec, inputs: Arrays, symbols: Mapping[str, float], got: npt.NDArray[np.generic], known: Known = unknown
+) -> Found:
+    """Compare a whole output. `known`: what is remembered about these inputs."""
+    return _found(got, known("whole", lambda: evaluate(spec, inputs, symbols)))
 
 
-def judged_part(spec: Spec, inputs: Arrays, symbols: Mapping[str, float], got: npt.NDArray[np.generic]) -> Found | None:
+def judged_part(
+    spec: Spec, inputs: Arrays, symbols: Mapping[str, float], got: npt.NDArray[np.generic], known: Known = unknown
+) -> Found | None:
     """Compare what was written; None if nothing was, or not a whole box of elements."""
     mask = written(got)
     if not mask.any():
@@ -57,8 +62,12 @@ def judged_part(spec: Spec, inputs: Arrays, symbols: Mapping[str, float], got: n
         return None
     if any(len(positions[index]) != mask.shape[spec.indices.index(index)] for index in _whole(spec)):
         return None
-    cut = {name: _cut(spec, name, array, positions) for name, array in inputs.items()}
-    return _found(got[box], evaluate(spec, cut, symbols, positions))
+
+    def wanted() -> Bounded:
+        cut = {name: _cut(spec, name, array, positions) for name, array in inputs.items()}
+        return evaluate(spec, cut, symbols, positions)
+
+    return _found(got[box], known(tuple(where.tobytes() for where in positions.values()), wanted))
 
 
 def can_be_cut(spec: Spec) -> bool:

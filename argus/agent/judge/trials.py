@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from argus import machine
 from argus.agent.judge.data import KINDS, Arrays, Kind, inputs, poisoned, written
 from argus.agent.judge.examine import examine
+from argus.agent.judge.launches import Launches, OnData, WrongRun
 from argus.agent.judge.problem import Problem, Sizes, Verdict, Violation, shape_text
+from argus.agent.judge.references import Known, References
 from argus.agent.judge.results import Found, biased, can_be_cut, judged, judged_part
 from argus.device.guards import launch_grid, tensor_shapes
-from argus.device.launch import scalar_values
 from argus.ir.kernel import Kernel
 from argus.lang import read
 from argus.machine import Options
@@ -56,6 +56,7 @@ class Bench:
     naive: Kernel = field(init=False)
     spec: Spec = field(init=False)
     _kept: dict[tuple[str, int, Kind, int], Arrays] = field(default_factory=dict, init=False)
+    _known: References = field(default_factory=References, init=False)
 
     def __post_init__(self) -> None:
         self.naive = read(self.problem.naive)
@@ -75,6 +76,10 @@ class Bench:
             self._kept[key] = inputs(self.naive, sizes, kind, hidden)
         return self._kept[key]
 
+    def known(self, stage: str, number: int, kind: Kind, seed: int) -> Known:
+        """The values specified for those inputs, as far as they have been computed."""
+        return self._known.of((stage, number, kind, seed))
+
 
 @dataclass
 class Trials:
@@ -85,25 +90,40 @@ class Trials:
     code: bytes
     seed: int
     passed: list[list[Any]] = field(default_factory=list)
-    _loaded: machine.Kernel = field(init=False)
+    launches: Launches = field(init=False)
+    executed: dict[str, int] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
-        self._loaded = machine.load(self.code).kernel(self.kernel.name)
+        self.launches = Launches(self.kernel, self.code)
 
     def small(self) -> None:
         """Every small shape, whole."""
         problem = self.bench.problem
         kinds: tuple[Kind, ...] = (*KINDS, "specials") if problem.specials else KINDS
-        for number, sizes in enumerate(problem.small):
-            checked = {kind: self._checked(sizes, number, kind, options) for kind, options in CHECKED}
-            translated = {kind: self._whole(sizes, number, "small", kind, Options()) for kind in kinds}
-            for kind, seen in checked.items():
-                mine = written(seen)
-                if problem.deterministic and not _alike(seen[mine], translated[kind][mine]):
+        data = {
+            (number, kind): self._on("small", number, sizes, kind)
+            for number, sizes in enumerate(problem.small)
+            for kind in kinds
+        }
+        checked = {
+            (number, kind): self._checked(data[number, kind], sizes, number, kind, options)
+            for number, sizes in enumerate(problem.small)
+            for kind, options in CHECKED
+        }
+        self.launches.expect(len(kinds) * sum(self.executed.values()))
+        for (number, kind), on in data.items():
+            sizes = problem.small[number]
+            seen = self._whole(on, sizes, number, "small", kind, Options())
+            if (number, kind) in checked:
+                mine = written(checked[number, kind])
+                if problem.deterministic and not _alike(checked[number, kind][mine], seen[mine]):
                     message = f"two runs on the same data at {shape_text(sizes)} give different bits"
                     raise Ended("fail", "small", (Violation("determinism", message),))
 
-    def _checked(self, sizes: Sizes, number: int, kind: Kind, options: Options) -> Array:
+    def _on(self, stage: str, number: int, sizes: Sizes, kind: Kind) -> OnData:
+        return self.launches.on(sizes, self.bench.given(stage, number, sizes, kind, self.seed), self.seed)
+
+    def _checked(self, on: OnData, sizes: Sizes, number: int, kind: Kind, options: Options) -> Array:
         """On the checking interpreter: all workgroups if they are few, else some, drawn by lot.
 
         What those write is compared bit by bit with a translated run of the whole, which is judged.
@@ -111,73 +131,57 @@ class Trials:
         groups = int(np.prod(launch_grid(self.kernel, sizes)))
         few = max(1, 64 * CHECKED_WAVES // self.kernel.threads)
         fresh = poisoned(self.kernel, sizes)
+        name = shape_text(sizes)
         if groups <= few or not self.bench.problem.deterministic or self.bench.spec.result not in fresh:
-            return self._whole(sizes, number, "small", kind, options)
-        given = self.bench.given("small", number, sizes, kind, self.seed)
+            seen = self._whole(on, sizes, number, "small", kind, options).copy()
+            self.executed[name] = on.instructions
+            return seen
         seen = fresh[self.bench.spec.result]
         dice = random.Random(f"{kind} {number} {self.seed}")
         for group in dice.sample(range(groups), few):
-            arrays = {**given, **poisoned(self.kernel, sizes)}
-            self._launch(sizes, arrays, replace(options, workgroups=[group]), "small")
-            got = arrays[self.bench.spec.result]
+            got = self._run(on, replace(options, workgroups=[group]), "small")
             seen[written(got)] = got[written(got)]
+            self.executed[name] = on.instructions * groups
         return seen
 
     def sampled(self, stage: str, shapes: tuple[Sizes, ...]) -> None:
         """Every shape: whole if it is small, else the first, the last and some other workgroup."""
         for number, sizes in enumerate(shapes):
             kind = KINDS[number % 2]
+            on = self._on(stage, number, sizes, kind)
             elements = int(np.prod(tensor_shapes(self.kernel, sizes)[self.bench.spec.result], dtype=np.int64))
             if elements <= WHOLE or not can_be_cut(self.bench.spec):
-                self._whole(sizes, number, stage, kind, Options())
+                self._whole(on, sizes, number, stage, kind, Options())
                 continue
             groups = int(np.prod(launch_grid(self.kernel, sizes)))
             dice = random.Random(f"{stage} {number} {self.seed}")
-            chosen = sorted({0, groups - 1, *(dice.randrange(groups) for _ in range(SAMPLED - 2))})
-            given = self.bench.given(stage, number, sizes, kind, self.seed)
-            for group in chosen:
-                self._group(sizes, given, Options(workgroups=[group]), stage, group)
+            for group in sorted({0, groups - 1, *(dice.randrange(groups) for _ in range(SAMPLED - 2))}):
+                got = self._run(on, Options(workgroups=[group]), stage)
+                known = self.bench.known(stage, number, kind, self.seed)
+                given = self.bench.given(stage, number, sizes, kind, self.seed)
+                found = judged_part(self.bench.spec, given, self._symbols(sizes), got, known)
+                self._right(found, stage, sizes, f"workgroup {group}")
+                if group == 0:
+                    self.executed[shape_text(sizes)] = on.instructions
 
-    def _group(self, sizes: Sizes, given: Arrays, options: Options, stage: str, group: int) -> Array:
-        """Run one workgroup; the result, as far as it wrote it."""
-        arrays = {**given, **poisoned(self.kernel, sizes)}
-        self._launch(sizes, arrays, options, stage)
-        symbols = {**sizes, **make_scalars(self.kernel, self.seed)}
-        got = arrays[self.bench.spec.result]
-        self._right(judged_part(self.bench.spec, given, symbols, got), stage, sizes, f"workgroup {group}")
-        return got
-
-    def _whole(self, sizes: Sizes, number: int, stage: str, kind: Kind, options: Options) -> Array:
+    def _whole(self, on: OnData, sizes: Sizes, number: int, stage: str, kind: Kind, options: Options) -> Array:
         """Run everything; the result."""
+        got = self._run(on, options, stage)
         given = self.bench.given(stage, number, sizes, kind, self.seed)
-        arrays = {**given, **poisoned(self.kernel, sizes)}
-        self._launch(sizes, arrays, options, stage)
-        symbols = {**sizes, **make_scalars(self.kernel, self.seed)}
-        got = arrays[self.bench.spec.result]
         how = "checked" if options.checks else "translated"
-        self._right(judged(self.bench.spec, given, symbols, got), stage, sizes, f"{kind} data, {how}")
+        known = self.bench.known(stage, number, kind, self.seed)
+        found = judged(self.bench.spec, given, self._symbols(sizes), got, known)
+        self._right(found, stage, sizes, f"{kind} data, {how}")
         return got
 
-    def _launch(self, sizes: Sizes, arrays: Arrays, options: Options, stage: str) -> None:
-        kernel = self.kernel
-        scalars = scalar_values(kernel, sizes, make_scalars(kernel, self.seed))
-        mine = {t.name: arrays[t.name].copy() if t.read else arrays[t.name] for t in kernel.tensors}
-        result = self._loaded(
-            launch_grid(kernel, sizes),
-            kernel.threads,
-            *mine.values(),
-            *scalars,
-            options=options,
-            executor="interp" if options.checks else "jit",
-        )
-        wrong = [Violation(r.code, str(r), detail=r.to_json()) for r in result.errors]
-        for tensor in kernel.tensors:
-            if tensor.written:
-                arrays[tensor.name] = mine[tensor.name]
-            elif not _same_bits(mine[tensor.name], arrays[tensor.name]):
-                wrong.append(Violation("inputs", f"the input {tensor.name} was changed"))
-        if wrong:
-            raise Ended("fail", stage, tuple(wrong[:8]))
+    def _symbols(self, sizes: Sizes) -> dict[str, float]:
+        return {**sizes, **make_scalars(self.kernel, self.seed)}
+
+    def _run(self, on: OnData, options: Options, stage: str) -> Array:
+        try:
+            return on.run(options)[self.bench.spec.result]
+        except WrongRun as wrong:
+            raise Ended("fail", stage, wrong.violations) from wrong
 
     def _right(self, compared: Found | None, stage: str, sizes: Sizes, what: str) -> None:
         place = f"{shape_text(sizes)}, {what}"
@@ -203,7 +207,3 @@ def _alike(a: Array, b: Array) -> bool:
     if a.dtype.kind in "iu":
         return bool(same.all())
     return bool((same | (np.isnan(a.astype(np.float64)) & np.isnan(b.astype(np.float64)))).all())
-
-
-def _same_bits(a: Array, b: Array) -> bool:
-    return np.array_equal(a.view(np.uint8), b.view(np.uint8))

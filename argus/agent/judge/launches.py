@@ -1,0 +1,120 @@
+"""Launches of a candidate's object on the judge's data: the data are put into device memory once, then run many times.
+
+    on = Launches(kernel, code).on(sizes, given, seed)
+    seen = on.run(Options(workgroups=[3]))["C"]           what workgroup 3 wrote; everything else holds the pattern
+
+Before every run outputs hold the pattern and tensors that are read and written hold what was given; after it, inputs
+are compared with what was given, bit by bit. The arrays a run returns are device memory: the next run overwrites them.
+
+A kernel is translated once if it can be. The clock needs a translation that records what it executes; where the runs of
+the judge are short (`RECORDED` executed instructions per instruction of the kernel), they use that one too, since
+recording costs less than a second translation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from argus import machine
+from argus.agent.judge.data import Arrays, poisoned
+from argus.agent.judge.problem import Sizes, Violation
+from argus.device.guards import launch_grid
+from argus.device.launch import scalar_values
+from argus.gfx942.decoder import decode_all
+from argus.ir.kernel import Kernel
+from argus.machine import Options
+from argus.machine.jit.executor import execute
+from argus.machine.launch import LaunchResult, Prepared, interpret
+from argus.tasks.inputs import make_scalars
+
+RECORDED = 500
+
+Array = np.ndarray[Any, Any]
+
+
+class WrongRun(Exception):
+    """The machine reported something, or an input was changed."""
+
+    def __init__(self, violations: tuple[Violation, ...]) -> None:
+        super().__init__(violations[0].message)
+        self.violations = violations
+
+
+@dataclass
+class Launches:
+    """One candidate's object. `recorded`: whether its translated runs use the translation that records."""
+
+    kernel: Kernel
+    code: bytes
+    recorded: bool = False
+    loaded: machine.Kernel = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.loaded = machine.load(self.code).kernel(self.kernel.name)
+
+    def expect(self, instructions: int) -> None:
+        """So many wave instructions will be executed translated, over all runs."""
+        info = self.loaded.info
+        length = sum(1 for _ in decode_all(self.loaded.code.text, info.start, info.end))
+        self.recorded = instructions <= RECORDED * length
+
+    def on(self, sizes: Sizes, given: Arrays, seed: int) -> OnData:
+        """The launch on these inputs, whose arrays are not changed."""
+        kernel = self.kernel
+        arrays = {**given, **poisoned(kernel, sizes)}
+        scalars = scalar_values(kernel, sizes, make_scalars(kernel, seed))
+        tensors = [arrays[tensor.name] for tensor in kernel.tensors]
+        grid = launch_grid(kernel, sizes)
+        prepared = self.loaded.prepare(grid, kernel.threads, [*tensors, *scalars], 0, None, Options())
+        return OnData(self, prepared, arrays)
+
+
+class OnData:
+    """A launch whose data are in device memory. `instructions`: of all waves in the last run."""
+
+    def __init__(self, launches: Launches, prepared: Prepared, start: Arrays) -> None:
+        self._launches, self._prepared, self._start = launches, prepared, start
+        arena = prepared.arena
+        places = [place for place in arena.allocations if not place.internal]
+        self._arrays: Arrays = {}
+        for tensor, place in zip(launches.kernel.tensors, places, strict=True):
+            like = start[tensor.name]
+            self._arrays[tensor.name] = arena.read(place).view(like.dtype).reshape(like.shape)
+        self._used = False
+        self.instructions = 0
+
+    def run(self, options: Options) -> Arrays:
+        """Execute; `options.checks` means the checking interpreter. Raises `WrongRun`."""
+        tensors = self._launches.kernel.tensors
+        if self._used:
+            for tensor in tensors:
+                if tensor.written:
+                    self._arrays[tensor.name][...] = self._start[tensor.name]
+        self._used = True
+        result = self._execute(options)
+        self.instructions = result.instructions
+        wrong = [Violation(r.code, str(r), detail=r.to_json()) for r in result.errors]
+        for tensor in tensors:
+            if not tensor.written and not _same_bits(self._arrays[tensor.name], self._start[tensor.name]):
+                wrong.append(Violation("inputs", f"the input {tensor.name} was changed"))
+        if wrong:
+            raise WrongRun(tuple(wrong[:8]))
+        return self._arrays
+
+    def _execute(self, options: Options) -> LaunchResult:
+        if options.checks:
+            return interpret(replace(self._prepared, options=options))
+        recording = replace(options, record=self._launches.recorded)
+        return execute(replace(self._prepared, options=recording))
+
+
+def _same_bits(a: Array, b: Array) -> bool:
+    return np.array_equal(_words(a), _words(b))
+
+
+def _words(array: Array) -> Array:
+    plain = array.reshape(-1).view(np.uint8)
+    return plain.view(np.uint64) if plain.size % 8 == 0 else plain

@@ -2,12 +2,13 @@
 
     best = searched((2048, 2048, 2048), kept)      -> [Found(Choice(...), us), ...], fastest first
     rows(SHAPES, kept)                             -> the rows of argus/kernels/matmul.json
-    regrets(rows, kept)                            -> {shape: time of the row chosen without that shape / best time}
+    regrets(rows, kept, BETWEEN)                   -> {shape: time of the row chosen without that shape / best time}
 
 `CANDIDATES` are the tiles and pipelines the library knows; those whose tile is much larger than the product are left
 out. A row of the table says shape, kernel, knobs and time. The fastest kernel has a row; if it is `matmul_direct`,
 which has one layout and no bias, the fastest of the others has a row too. `regrets` holds one shape out at a time: its
-own rows are removed, the dispatcher chooses by the others, and the time of that choice is divided by the best.
+own rows are removed, the dispatcher chooses by the others, and the time of that choice is divided by the best; the
+shapes `BETWEEN` have no rows anyway.
 """
 
 from __future__ import annotations
@@ -27,12 +28,18 @@ from argus.ops.choice import KERNELS, Choice, choose_matmul, matmul_with
 from argus.ops.launch import Unproved, prepared
 
 Shape = tuple[int, int, int]
-RULE = "nearest row in log2 of M, N and K; rows of kernels that cannot do what is asked are left out"
+RULE = "least time carried over to M, N, K (ops/choice.py); rows of kernels that cannot do what is asked are left out"
 SQUARES = (1024, 2048, 4096, 8192, 16384)
 FEW = (16, 64, 128)
 WEIGHTS = ((8192, 8192), (28672, 8192))
 """N, K of Llama-70B."""
 SHAPES: tuple[Shape, ...] = (*((s, s, s) for s in SQUARES), *((m, n, k) for n, k in WEIGHTS for m in FEW))
+
+BETWEEN: tuple[Shape, ...] = (
+    *((s, s, s) for s in (1536, 3072, 6144)), (1, 8192, 8192), (32, 28672, 8192), (256, 8192, 8192), (48, 7168, 2048),
+    (4096, 28672, 8192), (1000, 3000, 2000),
+)  # fmt: skip
+"""Shapes that have no row."""
 
 
 class Refused(Exception):
@@ -148,10 +155,11 @@ def rows(shapes: Sequence[Shape], kept: Kept, proved: Callable[[Found], bool] = 
             yield {**sizes, "kernel": found.row["kernel"], "knobs": found.row["knobs"], "us": round(found.us, 2)}
 
 
-def regrets(table: Sequence[Mapping[str, Any]], kept: Kept) -> dict[Shape, float]:
-    """For each shape of the table: the time of what is chosen without its rows, to the best of the search."""
+def regrets(table: Sequence[Mapping[str, Any]], kept: Kept, between: Sequence[Shape] = ()) -> dict[Shape, float]:
+    """For each shape of the table and `between`: the time of what is chosen without its rows, to the best of the
+    search."""
     found = {}
-    for shape in dict.fromkeys((row["M"], row["N"], row["K"]) for row in table):
+    for shape in dict.fromkeys([*((row["M"], row["N"], row["K"]) for row in table), *between]):
         others = [row for row in table if (row["M"], row["N"], row["K"]) != shape]
         choice = choose_matmul(*shape, "bf16", rows=others)
         us = _timed(choice, shape, kept).us

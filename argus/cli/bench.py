@@ -126,7 +126,7 @@ def _search(args: argparse.Namespace, shapes: list[tuple[int, int, int]], kept: 
 
 
 def _holdout(args: argparse.Namespace, kept: Kept) -> None:
-    found = search.regrets(dispatch("matmul")["rows"], kept)
+    found = search.regrets(dispatch("matmul")["rows"], kept, search.BETWEEN)
     mean = math.exp(sum(math.log(value) for value in found.values()) / len(found))
     if args.json:
         regrets = {" x ".join(map(str, shape)): value for shape, value in found.items()}

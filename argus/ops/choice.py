@@ -4,10 +4,11 @@
     choose_rows("softmax", 1000, "f32")       -> Choice("softmax", "softmax", {"WAVES": 1, "CHUNKS": 4, ...})
 
 The choice is data: `argus/kernels/matmul.json` and `rows.json`; `argus bench --search` finds rows on the clock. What is
-not in a table is decided by a stated rule. Matrix products: the row nearest in M, N and K (sum of |log2| ratios)
-gives tile, waves and pipeline; element type, layouts, access width and the mask of K's tail follow from the operands;
-the XCD map is kept only if it leaves no workgroup without a tile. Rows: the first row of the table whose registers
-hold a row of the operand, else the kernel that walks rows; a row that fills them exactly needs no masks (EXACT).
+not in a table is decided by a stated rule. Matrix products: of each kernel and knobs the nearest row's time is carried
+over to the sizes asked for (`carried`), and the least gives tile, waves and pipeline; a row of these very sizes needs
+no guess. Element type, layouts, access width and the mask of K's tail follow from the operands; the XCD map is kept
+only if it leaves no workgroup without a tile. Rows: the first row of the table whose registers hold a row of the
+operand, else the kernel that walks rows; a row that fills them exactly needs no masks (EXACT).
 
 What no kernel computes ends in `Unsupported`, which names the reason and the nearest thing there is.
 """
@@ -22,6 +23,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from argus.gfx942.chip import CUS
 from argus.ir.kernel import KnobValue
 
 KERNELS = Path(__file__).parents[1] / "kernels"
@@ -32,6 +34,10 @@ ROW_FAMILIES = ("softmax", "rmsnorm", "layernorm", "rowreduce")
 K_STEP = 64
 BYTES = {"bf16": 2, "f16": 2, "f32": 4}
 LIMIT = 2**31
+HBM = 4.2e6
+"""Bytes per us that memory gives."""
+DOUBT = 1.03
+"""How much longer a guess counts for every doubling of a size it is away."""
 
 
 class Unsupported(ValueError):
@@ -93,8 +99,26 @@ def choose_matmul(
     plain = not (a_by_k or b_by_k or bias or activation != "none")
     known = table("matmul")["rows"] if rows is None else rows
     able = [row for row in known if plain or row["kernel"] != "matmul_direct"]
-    row = min(able, key=lambda r: sum(abs(math.log2(r[x] / y)) for x, y in (("M", m), ("N", n), ("K", k))))
+    same = [row for row in able if not _far(row, m, n, k)]
+    nearest = {(row["kernel"], *row["knobs"].items()): row for row in sorted(able, key=lambda r: -_far(r, m, n, k))}
+    row = min(same or nearest.values(), key=lambda r: carried(r, m, n, k))
     return matmul_with(row, m, n, k, dtype, a_by_k=a_by_k, b_by_k=b_by_k, bias=bias, activation=activation)
+
+
+def carried(row: Mapping[str, Any], m: int, n: int, k: int) -> float:
+    """What a row's kernel would take at other sizes, in us: in proportion to the rounds of workgroups over the compute
+    units and to the steps along K, but not less than memory takes; a guess from far away counts as longer."""
+    scaled = float(row["us"]) * _rounds(row["knobs"], m, n) * k / (_rounds(row["knobs"], row["M"], row["N"]) * row["K"])
+    return max(scaled, 2 * (m * k + n * k + m * n) / HBM) * DOUBT ** _far(row, m, n, k)
+
+
+def _far(row: Mapping[str, Any], m: int, n: int, k: int) -> float:
+    return sum(abs(math.log2(row[x] / size)) for x, size in (("M", m), ("N", n), ("K", k)))
+
+
+def _rounds(knobs: Mapping[str, Any], m: int, n: int) -> int:
+    tiles = -(-m // int(knobs["BM"])) * -(-n // int(knobs["BN"])) * int(knobs.get("SPLITS", 1))
+    return -(-tiles // CUS)
 
 
 def matmul_with(

@@ -26,6 +26,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from argus.clock.parameters import Parameters
 from argus.gfx942 import chip
 
@@ -62,25 +65,46 @@ class Lru:
             ways.popitem(last=False)
         return False
 
-    def misses(self, lines: Sequence[int]) -> list[bool]:
-        """For each line, in order, whether it was not there."""
-        sets, count, most = self.sets, len(self.sets), self.ways
-        fold, again = self.fold, self.again
-        out = []
-        for line in lines:
-            ways = sets[(line ^ line >> fold ^ line >> again) % count]
-            if line in ways:
-                ways.move_to_end(line)
-                out.append(False)
-                continue
-            ways[line] = None
-            if len(ways) > most:
-                ways.popitem(last=False)
-            out.append(True)
-        return out
+    def numbers(self, lines: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The set of each line."""
+        folded = lines ^ lines >> self.fold ^ lines >> self.again if self.fold < 64 else lines
+        return folded % len(self.sets)
 
     def drop(self, line: int) -> None:
         self._set(line).pop(line, None)
+
+
+def cold_misses(lines: npt.NDArray[np.int64], capacity: int, ways: int, hashed: bool = False) -> npt.NDArray[np.bool_]:
+    """For each line, in order, whether an `Lru` that was empty at first does not hold it.
+
+    In a set that is never asked for more lines than it has ways, only the first access of each misses; only the others
+    are gone through one by one.
+    """
+    cache = Lru(capacity, ways, hashed)
+    different, first = np.unique(lines, return_index=True)
+    missed = np.zeros(len(lines), dtype=bool)
+    missed[first] = True
+    crowded = np.bincount(cache.numbers(different), minlength=len(cache.sets)) > cache.ways
+    if crowded.any():
+        which = cache.numbers(lines)
+        asked = np.flatnonzero(crowded[which])
+        missed[asked] = _one_by_one(cache, which[asked].tolist(), lines[asked].tolist())
+    return missed
+
+
+def _one_by_one(cache: Lru, sets: Sequence[int], lines: Sequence[int]) -> list[bool]:
+    out: list[bool] = []
+    for number, line in zip(sets, lines, strict=True):
+        ways = cache.sets[number]
+        if line in ways:
+            ways.move_to_end(line)
+            out.append(False)
+            continue
+        ways[line] = None
+        if len(ways) > cache.ways:
+            ways.popitem(last=False)
+        out.append(True)
+    return out
 
 
 @dataclass(slots=True)

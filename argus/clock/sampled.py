@@ -79,7 +79,9 @@ def sample(work: Work, seed: int = 0, executor: Literal["auto", "jit", "interp"]
     room = room_for(resources, -(-math.prod(work.block) // WAVE_LANES))
     on_cu = workgroups_to_record(work.workgroups, room)
     on_xcd = workgroups_to_record(work.workgroups, room, sharing=True)
-    observer = Observer(work.kernel, work.grid, work.block, work.args, lds=work.lds, offsets=work.offsets, executor=executor)
+    observer = Observer(
+        work.kernel, work.grid, work.block, work.args, lds=work.lds, offsets=work.offsets, executor=executor
+    )
     counted = atomic_places(observer.insts)
     parts = [fold(observer.record(on_cu), on_one_cu(on_cu, room), counted)]
     each = sum(parts[0].full.values()) / len(on_cu)
@@ -114,7 +116,7 @@ def _spread(grid: int, strata: int, seed: int) -> list[int]:
 
 def matrix_element(seen: Observed) -> str | None:
     """Element type of the executed matrix instructions, for the share of peak; None when there are several."""
-    executed = {int(pc) for wave in seen.record.waves.values() for pc in np.unique(wave.pc)}
+    executed: set[int] = set().union(*(wave.pc.tolist() for wave in seen.record.waves.values()))
     types = {MFMA[inst.op].a for inst in seen.insts if inst.pc in executed and inst.op in MFMA}
     return types.pop() if len(types) == 1 else None
 

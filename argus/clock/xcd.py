@@ -27,7 +27,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from argus.clock.caches import LINE, Lru
+from argus.clock.caches import LINE, cold_misses
 from argus.clock.fold import Folded
 from argus.gfx942 import chip
 from argus.gfx942.inst import Inst
@@ -63,8 +63,8 @@ def fetches_per_miss(
         return {}
     order = np.argsort(np.concatenate(times), kind="stable")
     merged = np.concatenate(lines)[order]
-    l2 = Lru(int(share * chip.count("l2_bytes")) // LINE, chip.count("l2_ways"), hashed=True)
-    missed = np.array(l2.misses(merged.tolist()), dtype=bool)
+    lines_held = int(share * chip.count("l2_bytes")) // LINE
+    missed = cold_misses(merged, lines_held, chip.count("l2_ways"), hashed=True)
     seen = np.unique(merged)
     first = [_first(found) for found in lines]
     fetches = np.bincount(np.searchsorted(seen, np.concatenate(first)), minlength=len(seen))
@@ -108,9 +108,8 @@ def _load_places(insts: Iterable[Inst]) -> npt.NDArray[np.int64]:
 
 def _first(lines: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Of the fetches of one workgroup those that its own part of the L2 does not answer."""
-    own = Lru(chip.count("l2_bytes") // LINE // chip.CUS_PER_XCD, chip.count("l2_ways"), hashed=True)
-    missed: npt.NDArray[np.int64] = lines[np.array(own.misses(lines.tolist()), dtype=bool)]
-    return missed
+    share = chip.count("l2_bytes") // LINE // chip.CUS_PER_XCD
+    return lines[cold_misses(lines, share, chip.count("l2_ways"), hashed=True)]
 
 
 def lines_of_all(readers: npt.NDArray[np.int64], executed: int, together: int) -> float:
@@ -152,6 +151,5 @@ def _stream(
         return np.zeros(0), np.zeros(0, np.int64)
     when, what = np.concatenate(moments), np.concatenate(lines)
     order = np.argsort(when, kind="stable")
-    l1 = Lru(chip.count("l1_bytes") // LINE, chip.count("l1_ways"))
-    passed = np.array(l1.misses(what[order].tolist()), dtype=bool)
+    passed = cold_misses(what[order], chip.count("l1_bytes") // LINE, chip.count("l1_ways"))
     return when[order][passed], what[order][passed]

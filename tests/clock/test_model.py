@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from programs import LANE, Program, load, read_lds
 
-from argus.clock.caches import Lru
+from argus.clock.caches import Lru, cold_misses
 from argus.clock.launch import estimate, resident_workgroups, workgroups_on_fullest_cu
 from argus.clock.model import Resources, time_waves
 from argus.clock.parameters import PARAMETERS
@@ -177,6 +178,20 @@ def test_lru_against_a_list() -> None:
         ways.append(line)
         del ways[:-4]
         assert cache.touch(line) == hit
+
+
+def test_cold_misses_are_those_of_an_empty_cache() -> None:
+    dice = np.random.default_rng(0)
+    for lines, ways, hashed, most in (
+        (8, 4, False, 13),
+        (256, 64, False, 900),
+        (1024, 16, True, 1500),
+        (64, 16, True, 9),
+    ):
+        asked = dice.integers(0, most, 3000) * dice.choice([1, 64])
+        cache = Lru(lines, ways, hashed)
+        want = [not cache.touch(line) for line in asked.tolist()]
+        assert cold_misses(asked, lines, ways, hashed).tolist() == want
 
 
 def test_parameters_have_sources_and_can_be_perturbed() -> None:

@@ -13,6 +13,8 @@ recording costs less than a second translation.
 
 from __future__ import annotations
 
+import threading
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,11 +25,13 @@ from argus.agent.judge.data import Arrays, poisoned
 from argus.agent.judge.problem import Sizes, Violation
 from argus.device.guards import launch_grid
 from argus.device.launch import scalar_values
-from argus.gfx942.decoder import decode_all
+from argus.gfx942.decoder import DecodeError, decode_all
 from argus.ir.kernel import Kernel
 from argus.machine import Options
-from argus.machine.jit.executor import execute
+from argus.machine.jit.errors import JitError
+from argus.machine.jit.executor import execute, translate
 from argus.machine.launch import LaunchResult, Prepared, interpret
+from argus.machine.state import LANES
 from argus.tasks.inputs import make_scalars
 
 RECORDED = 500
@@ -55,11 +59,21 @@ class Launches:
     def __post_init__(self) -> None:
         self.loaded = machine.load(self.code).kernel(self.kernel.name)
 
-    def expect(self, instructions: int) -> None:
-        """So many wave instructions will be executed translated, over all runs."""
-        info = self.loaded.info
-        length = sum(1 for _ in decode_all(self.loaded.code.text, info.start, info.end))
+    def translate_ahead(self, instructions: int) -> None:
+        """So many wave instructions will be executed translated: decide how, and begin to translate meanwhile.
+
+        What goes wrong with the translation is said by the first run that needs it.
+        """
+        loaded = self.loaded
+        length = sum(1 for _ in decode_all(loaded.code.text, loaded.info.start, loaded.info.end))
         self.recorded = instructions <= RECORDED * length
+
+        def begin() -> None:
+            with suppress(JitError, DecodeError):
+                full = self.kernel.threads % LANES == 0
+                translate(loaded.code, loaded.info.name, full_waves=full, trace=self.recorded)
+
+        threading.Thread(target=begin, daemon=True).start()
 
     def on(self, sizes: Sizes, given: Arrays, seed: int) -> OnData:
         """The launch on these inputs, whose arrays are not changed."""

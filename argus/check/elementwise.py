@@ -20,7 +20,7 @@ from dataclasses import replace
 import numpy as np
 
 from argus.check import masks, places
-from argus.check.relabel import distinct, relabelled
+from argus.check.relabel import distinct, distinct_rows, relabelled
 from argus.check.tables import ABSENT, CONFLICT, REDUCED, Record, Sum, Tables
 from argus.check.tags import Case
 from argus.check.taken import one
@@ -89,12 +89,12 @@ def _pair(fn: str, x: Case, y: Case, tables: Tables, fused: bool = False) -> Cas
     key = np.concatenate(columns, axis=-1)
     key = key.reshape(-1, key.shape[-1])
     if bool((key == key[0]).all()):
-        distinct, inverse = key[:1], np.zeros(len(key), dtype=np.int64)
+        found, inverse = key[:1], np.zeros(len(key), dtype=np.int64)
     else:
-        distinct, inverse = np.unique(key, axis=0, return_inverse=True)
+        found, _, inverse = distinct_rows(key)
     own = _own_position(x), _own_position(y)
     made = []
-    for n, k in enumerate(distinct):
+    for n, k in enumerate(found):
         sides = tables[int(k[0])], tables[int(k[1])]
         after = k[2 : 2 + tables.width]
         where = k[2 + tables.width :].reshape(2, len(bound))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from argus.check.carried import Growth, bare, each_record, free_choice, gathered, growth, guess, slots_in
-from argus.check.relabel import distinct
+from argus.check.relabel import distinct, distinct_rows
 from argus.check.tables import Item, Record, Repeat, Sum, Tables
 from argus.check.tags import MAX_CASES, Case, Tags, merge, translate, uniform, unwieldy
 from argus.check.terms import UNKNOWN
@@ -336,7 +336,7 @@ def _vague(flow: Flow, shape: Shape, first: list[Case], later: Case) -> Case:
         if not anywhere.any():
             continue
         pairs = np.stack([case.record[anywhere], later.record[anywhere]], axis=-1)
-        for x, y in np.unique(pairs, axis=0):
+        for x, y in distinct_rows(pairs)[0]:
             if not free_choice(flow.tables, shape, flow.tables[int(y)], flow.tables[int(x)]):
                 empty = flow.tables.intern(replace(flow.tables[int(y)], term=UNKNOWN))
                 record = np.where(anywhere & (later.record == y), empty, record).astype(np.int32)

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from argus.check.relabel import distinct, distinct_rows
 from argus.check.tables import Record, Tables
 from argus.check.tags import Case, Tags
 from argus.check.terms import UNKNOWN, Number
@@ -45,19 +46,19 @@ def index(spread: Spread, count: int, tables: Tables) -> Tags:
 def condition(fn: str, cases: tuple[Case, ...], tables: Tables) -> Case | None:
     """A comparison of an index with a number, or two conditions with the same finite part combined; else None."""
     x, y = cases
-    swapped = fn in COMPARISONS and any(tables[int(n)].label == "index" for n in np.unique(y.record))
+    swapped = fn in COMPARISONS and any(tables[int(n)].label == "index" for n in distinct(y.record))
     if swapped:
         x, y = y, x
     if fn not in COMPARISONS and not np.array_equal(x.offset[..., 0], y.offset[..., 0]):
         return None
-    pairs, inverse = np.unique(np.stack([x.record, y.record], axis=-1).reshape(-1, 2), axis=0, return_inverse=True)
+    pairs, _, inverse = distinct_rows(np.stack([x.record, y.record], axis=-1).reshape(-1, 2))
     made = []
     for a, b in pairs:
         found = _condition(fn, tables[int(a)], tables[int(b)], swapped, tables)
         if found is None:
             return None
         made.append(tables.intern(Record("plain", "condition", tables.nowhere, expr=found)))
-    record = np.array(made, dtype=np.int32)[inverse.reshape(-1)].reshape(x.record.shape)
+    record = np.array(made, dtype=np.int32)[inverse].reshape(x.record.shape)
     return Case(x.guard, record, x.offset, x.site)
 
 
@@ -76,8 +77,7 @@ def select(mask: Case, sides: tuple[Case, ...], result: Case, tables: Tables) ->
     """`result` has the coordinates of what is selected from, or of the mask where these are numbers; its terms become
     those of the selection."""
     columns = [c.record.reshape(-1) for c in (mask, *sides, result)]
-    keys, inverse = np.unique(np.stack(columns, axis=-1), axis=0, return_inverse=True)
-    inverse = inverse.reshape(-1)
+    keys, _, inverse = distinct_rows(np.stack(columns, axis=-1))
     index, offset = mask.offset[..., 0].reshape(-1), result.offset.reshape(-1, tables.width).copy()
     made = []
     for n, (m, yes, no, r) in enumerate(keys):

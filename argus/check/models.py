@@ -7,6 +7,7 @@ that satisfies them is an answer; when none does, nothing is said.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from argus.layout import expr as E
@@ -19,7 +20,7 @@ class Models:
     """The most recent models, newest first."""
 
     def __init__(self) -> None:
-        self._kept: list[dict[str, int]] = []
+        self._kept: list[Model] = []
         self.spent = 0
         """Z3's effort in this process when it was last asked."""
 
@@ -34,22 +35,42 @@ class Models:
                 if not z3.is_int_value(value):
                     return
                 found[e.name] = value.as_long()
-        self._kept = [found, *self._kept][:KEPT]
+        self._kept = [Model(found), *self._kept][:KEPT]
 
     def shows(self, facts: tuple[Expr, ...]) -> bool:
         """A model satisfies all of them."""
         variables = {v for fact in facts for v in fact.free()}
-        return any(self._satisfies(model, variables, facts) for model in self._kept)
+        return any(model.fits(variables) and all(map(model.satisfies, facts)) for model in self._kept)
 
-    def _satisfies(self, model: dict[str, int], variables: set[Expr], facts: tuple[Expr, ...]) -> bool:
+
+class Model:
+    """Numbers for variables; one that is not named has its lower bound."""
+
+    def __init__(self, values: dict[str, int]) -> None:
+        self._values = values
+        self._known: dict[Expr, bool] = {}
+
+    def value(self, v: Expr) -> int:
+        return self._values.get(v.name, v.lo if v.lo is not None else 0)
+
+    def fits(self, variables: Iterable[Expr]) -> bool:
+        """Every variable's number is within its bounds, and one name has one number."""
         values: dict[str, int] = {}
         for v in variables:
-            value = model.get(v.name, v.lo if v.lo is not None else 0)
+            value = self.value(v)
             if (v.lo is not None and value < v.lo) or (v.hi is not None and value > v.hi):
                 return False
             if values.setdefault(v.name, value) != value:
                 return False
-        try:
-            return all(E.evaluate(fact, values) for fact in facts)
-        except ExprError:
-            return False
+        return True
+
+    def satisfies(self, fact: Expr) -> bool:
+        """The fact is true of these numbers; the same few facts are asked about again and again."""
+        known = self._known.get(fact)
+        if known is None:
+            try:
+                known = bool(E.evaluate(fact, {v.name: self.value(v) for v in fact.free()}))
+            except ExprError:
+                known = False
+            self._known[fact] = known
+        return known

@@ -24,6 +24,7 @@ from functools import reduce
 
 import numpy as np
 
+from argus.check.relabel import distinct_rows
 from argus.check.tables import Tables, without_constant
 from argus.check.taken import Part, Taken
 from argus.check.terms import UNKNOWN, ZERO, Apply, Atom, Carried, Leaf, Reduce, Reduction, Terms, Where, axes_in, own
@@ -244,8 +245,8 @@ def followed(
         sources = sorted(axes_in(formula))
         if rests[axis] < 0 or any(rests[s] < 0 for s in sources):
             continue
-        rows = np.unique(offsets[:, [axis, *sources]], axis=0)
-        if all(holds(equation) for equation in _equations(tables, axis, sources, formula, rests, rows)):
+        found, _, _ = distinct_rows(offsets[:, [axis, *sources]])
+        if all(holds(equation) for equation in _equations(tables, axis, sources, formula, rests, found)):
             formulas[own(axis)] = formula
     return moved(tables.terms, term, formulas) if formulas else term
 

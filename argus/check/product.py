@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.check.matrix import Equal, Ints, LaneMaps, Mismatch, Operand, Product, lane_maps, obstacles, pairs
-from argus.check.relabel import distinct, filled, is_filled
+from argus.check.relabel import distinct, distinct_rows, filled, is_filled
 from argus.check.tables import ABSENT, Record, Slots, Sum, Tables
 from argus.check.tags import Case
 from argus.check.taken import several
@@ -187,7 +187,7 @@ def _paired(
     if bool((key == key[0]).all()):
         first, group = np.array([0]), np.zeros(len(key), dtype=np.int64)
     else:
-        _, first, group = np.unique(key, axis=0, return_index=True, return_inverse=True)
+        _, first, group = distinct_rows(key)
     where = [tuple(int(v) for v in np.unravel_index(int(n), shape)) for n in first]
     blocks = [(w, int(maps.d_block[lane, r])) for w, lane, r in where]
     factors = tuple(

@@ -23,6 +23,7 @@ from argus.layout.node import BUILDERS, Expr, ExprError, const, make
 
 MAX_PRODUCT_TERMS = 16
 CACHED_DIVISIONS = 1 << 14
+CACHED_SUMS = 1 << 14
 
 Terms = dict[Expr, int]
 
@@ -93,6 +94,7 @@ def _recombine(parts: Terms) -> tuple[Terms, int] | None:
     return None
 
 
+@lru_cache(maxsize=CACHED_SUMS)
 def add(*args: Expr) -> Expr:
     total: Terms = {}
     constant = 0
@@ -104,6 +106,7 @@ def add(*args: Expr) -> Expr:
     return from_terms(total, constant)
 
 
+@lru_cache(maxsize=CACHED_SUMS)
 def scale(e: Expr, k: int) -> Expr:
     """k * e with the factor distributed over the sum."""
     parts, constant = terms(e)
@@ -117,6 +120,7 @@ def mul(*args: Expr) -> Expr:
     return result
 
 
+@lru_cache(maxsize=CACHED_SUMS)
 def _multiply(a: Expr, b: Expr) -> Expr:
     if a.op == "const":
         return scale(b, a.value)

@@ -12,9 +12,10 @@ the checker's work.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import gcd
 
-from argus.layout.arith import add, from_terms, scale, terms
+from argus.layout.arith import CACHED_SUMS, add, from_terms, scale, terms
 from argus.layout.node import BUILDERS, FALSE, TRUE, Expr, ExprLike, as_expr, const, make
 
 
@@ -28,6 +29,7 @@ def _truth(value: bool) -> Expr:
     return TRUE if value else FALSE
 
 
+@lru_cache(maxsize=CACHED_SUMS)
 def _balance(a: Expr, b: Expr) -> tuple[Expr, Expr, Expr]:
     """(a - b, a', b') where a' - b' == a - b and no atom occurs on both sides."""
     difference = add(a, scale(b, -1))
@@ -106,10 +108,10 @@ def lnot(x: ExprLike) -> Expr:
     return make("not", (c,))
 
 
-def _junction(op: str, absorbing: Expr, args: tuple[ExprLike, ...]) -> Expr:
+@lru_cache(maxsize=CACHED_SUMS)
+def _junction(op: str, absorbing: Expr, conditions: tuple[Expr, ...]) -> Expr:
     parts: dict[Expr, None] = {}
-    for arg in args:
-        c = as_condition(arg)
+    for c in conditions:
         for part in c.args if c.op == op else (c,):
             if part is absorbing:
                 return absorbing
@@ -125,12 +127,12 @@ def _junction(op: str, absorbing: Expr, args: tuple[ExprLike, ...]) -> Expr:
 
 def land(*conditions: ExprLike) -> Expr:
     """All of them hold."""
-    return _junction("land", FALSE, conditions)
+    return _junction("land", FALSE, tuple(as_condition(c) for c in conditions))
 
 
 def lor(*conditions: ExprLike) -> Expr:
     """At least one of them holds."""
-    return _junction("lor", TRUE, conditions)
+    return _junction("lor", TRUE, tuple(as_condition(c) for c in conditions))
 
 
 def select(condition: ExprLike, a: ExprLike, b: ExprLike) -> Expr:

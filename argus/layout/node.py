@@ -30,7 +30,8 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Union
 from weakref import WeakValueDictionary
 
@@ -40,6 +41,8 @@ from argus.layout.interval import Interval
 MAX_BITS = 4096
 MAX_DEPTH = 2000
 CACHED_CONSTANTS = 1 << 16
+CACHED_SUBSTITUTIONS = 1 << 14
+CACHED_TRAVERSALS = 1 << 12
 
 ExprLike = Union["Expr", int, bool]
 
@@ -89,11 +92,7 @@ class Expr:
 
     def subst(self, mapping: Mapping[Expr, ExprLike]) -> Expr:
         """Replace whole subexpressions (usually variables), then simplify."""
-        done: dict[Expr, Expr] = {old: as_expr(new) for old, new in mapping.items()}
-        for node in postorder(self, stop=done):
-            args = tuple(done[arg] for arg in node.args)
-            done[node] = node if args == node.args else rebuild(node, args)
-        return done[self]
+        return _substituted(self, tuple((old, as_expr(new)) for old, new in mapping.items()))
 
     def __add__(self, other: ExprLike) -> Expr:
         return BUILDERS["add"](self, as_expr(other))
@@ -242,18 +241,50 @@ def rebuild(node: Expr, args: tuple[Expr, ...]) -> Expr:
     return BUILDERS[node.op](*args)
 
 
-def postorder(root: Expr, stop: Mapping[Expr, object] | None = None) -> Iterator[Expr]:
-    """Every distinct node below `root`, arguments first; nodes in `stop` (and what only they reach) are left out."""
-    seen: set[Expr] = set(stop or ())
-    stack: list[tuple[Expr, bool]] = [(root, False)]
+@lru_cache(maxsize=CACHED_SUBSTITUTIONS)
+def _substituted(e: Expr, pairs: tuple[tuple[Expr, Expr], ...]) -> Expr:
+    done = dict(pairs)
+    names = frozenset(done) if all(old.op == "var" for old in done) else None
+    stack = [e]
     while stack:
-        node, expanded = stack.pop()
-        if expanded:
+        node = stack[-1]
+        if node in done:
+            stack.pop()
+        elif names is not None and names.isdisjoint(node.free()):
+            done[node] = node
+        elif missing := [arg for arg in node.args if arg not in done]:
+            stack.extend(missing)
+        else:
+            args = tuple([done[arg] for arg in node.args])
+            done[node] = node if args == node.args else rebuild(node, args)
+    return done[e]
+
+
+def postorder(root: Expr, stop: Mapping[Expr, object] | None = None) -> Iterable[Expr]:
+    """Every distinct node below `root`, arguments first; nodes in `stop` (and what only they reach) are left out."""
+    return _below(root, stop) if stop else _everything(root)
+
+
+@lru_cache(maxsize=CACHED_TRAVERSALS)
+def _everything(root: Expr) -> tuple[Expr, ...]:
+    return tuple(_below(root, {}))
+
+
+def _below(root: Expr, stop: Mapping[Expr, object]) -> Iterator[Expr]:
+    if root in stop:
+        return
+    seen: set[Expr] = {root}
+    stack: list[tuple[Expr, Iterator[Expr]]] = [(root, iter(root.args))]
+    while stack:
+        node, rest = stack[-1]
+        for arg in rest:
+            if arg not in seen and arg not in stop:
+                seen.add(arg)
+                stack.append((arg, iter(arg.args)))
+                break
+        else:
+            stack.pop()
             yield node
-        elif node not in seen:
-            seen.add(node)
-            stack.append((node, True))
-            stack.extend((arg, False) for arg in reversed(node.args) if arg not in seen)
 
 
 def var(name: str, lo: int | None = None, hi: int | None = None) -> Expr:

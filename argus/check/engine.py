@@ -36,6 +36,7 @@ from argus.check.speed import Speed
 from argus.check.stats import effort
 from argus.check.tables import Tables
 from argus.check.value import Valued
+from argus.check.waited import Waited
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.types import Value
@@ -113,18 +114,24 @@ def _unmentioned(kernel: Kernel, statements: list[str]) -> tuple[str, ...]:
 
 
 def decide(
-    kernel: Kernel, rules: Iterable[Rule], results: frozenset[str] = frozenset(), more: Iterable[str] = ()
+    kernel: Kernel,
+    rules: Iterable[Rule],
+    results: frozenset[str] = frozenset(),
+    more: Iterable[str] = (),
+    waited: Iterable[Rule] = (),
 ) -> Report:
-    """Decide these rules, and those of a specification for `more` of its statements. Nothing raised on the way escapes:
-    it makes verdicts `unknown`."""
+    """Decide these rules, those of a specification for `more` of its statements, and rules for which all registers are
+    `waited` for. Nothing raised on the way escapes: it makes verdicts `unknown`."""
     start = perf_counter()
     shielded = [Shielded(rule) for rule in rules]
     further = [(text, Shielded(rule)) for text in more for rule in (Valued(), Placed(), Reduced(), Covers())]
+    later = [Shielded(rule) for rule in waited]
     seen: dict[Shielded, Flow] = {}
     try:
         kernel = insert_waits(kernel)
-        flow = Flow(kernel, Prover(launch_facts(kernel)), [*shielded, *(rule for _, rule in further)], results)
+        flow = Flow(kernel, Prover(launch_facts(kernel)), [*shielded, *(rule for _, rule in further), *later], results)
         seen = dict.fromkeys(shielded, flow) | {rule: Said(flow, text) for text, rule in further}
+        seen |= {rule: Waited(flow) for rule in later}
         shielded = list(seen)
         for rule, view in seen.items():
             rule.begin(view)

@@ -47,11 +47,11 @@ class Recheck:
 
     matched: int
     waits: int
-    reports: tuple[Report, ...]
+    report: Report
 
     @property
     def proved(self) -> bool:
-        return all(v.status == "proved" for report in self.reports for v in report.verdicts)
+        return all(v.status == "proved" for v in self.report.verdicts)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -59,11 +59,11 @@ class Recheck:
             "instructions_matched": self.matched,
             "waits": self.waits,
             "registers_arrived": "proved",
-            "verdicts": [v.to_json() for report in self.reports for v in report.verdicts],
+            "verdicts": [v.to_json() for v in self.report.verdicts],
         }
 
     def describe(self) -> str:
-        counts = [f"{v.rule} {v.status}" for report in self.reports for v in report.verdicts]
+        counts = [f"{v.rule} {v.status}" for v in self.report.verdicts]
         rows = ", ".join(f"{row} x{counts.count(row)}" for row in dict.fromkeys(counts)) or "no LDS"
         return f"on the object ({self.matched} instructions matched, {self.waits} waits): {rows}"
 
@@ -78,15 +78,13 @@ def recheck(kernel: Kernel, compiled: Compiled) -> Recheck:
         raise CompileError("C307", f"{early[0].inst.op} comes before its data", kernel.span)
     found = object_waits(code, made_by)
     built = replace(skeleton(rebuilt(final, found)), computes=None)
-    ordered = replace(built, policies={k: v for k, v in built.policies.items() if k != "waits"})
-    reports = (decide(built, [RaceFree()]), decide(ordered, [Fresh()]))
-    for report in reports:
-        for verdict in report.verdicts:
-            if verdict.status == "refuted":
-                said = verdict.counterexample.message if verdict.counterexample is not None else verdict.reason
-                raise CompileError("C308", f"on the object {verdict.rule} does not hold: {said}", verdict.span)
+    report = decide(built, [RaceFree()], waited=[Fresh()])
+    for verdict in report.verdicts:
+        if verdict.status == "refuted":
+            said = verdict.counterexample.message if verdict.counterexample is not None else verdict.reason
+            raise CompileError("C308", f"on the object {verdict.rule} does not hold: {said}", verdict.span)
     matched = sum(kind in EVENTS for kind in code.kinds[code.entry :])
-    return Recheck(matched, len(found), reports)
+    return Recheck(matched, len(found), report)
 
 
 def object_waits(code: Decoded, made_by: list[int]) -> dict[int, Waits]:

@@ -4,7 +4,7 @@
 
 `argus/kernels/gemm_opposite.py` three times: all waves in phase; halves one part apart; the same without priority for
 matrix instructions. The library's own kernel, which interleaves instead, is in the last row. For attention see
-`python -m bench.attention --ablate`.
+`argus bench attention --ablate`.
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ def _triton(shape: Shape, configs: Sequence[Config], store: Kept) -> dict[str, B
         timed = {config.text(): _triton_time(config, shape, store) for config in configs}
     except TritonError:
         return {}
-    return _fastest("Triton", timed)
+    return fastest("Triton", timed)
 
 
 def _aiter(shape: Shape, root: Path, store: Kept) -> dict[str, Best]:
@@ -161,7 +161,7 @@ def _aiter(shape: Shape, root: Path, store: Kept) -> dict[str, Best]:
     if math.prod(shape) > math.prod(MIDDLE):
         every = [every[n] for n in _top([_aiter_time(root, one, MIDDLE, store) for one in every], TOP_AITER)]
     timed = {one.text(): _aiter_time(root, one, shape, store) for one in every}
-    return _fastest("AITER", timed)
+    return fastest("AITER", timed)
 
 
 def _aiter_time(root: Path, one: aiter_matmul.Object, shape: Shape, store: Kept) -> Timed:
@@ -169,7 +169,8 @@ def _aiter_time(root: Path, one: aiter_matmul.Object, shape: Shape, store: Kept)
     return store.time(words, lambda: aiter_matmul.contestant(root, one, *shape), AiterError)
 
 
-def _fastest(name: str, timed: Mapping[str, Timed]) -> dict[str, Best]:
+def fastest(name: str, timed: Mapping[str, Timed]) -> dict[str, Best]:
+    """The fastest of a library's variants, under its name; nothing if none could be timed."""
     good = {text: time for text, time in timed.items() if not time.why}
     if not good:
         return {}

@@ -2,6 +2,7 @@
 
     argus bench gemm                                   the five square sizes, three Triton configurations each
     argus bench gemm --triton full --aiter DIR --clocks 20 --shape M=4096,N=4096,K=4096
+    argus bench attention moe fp8 --aiter DIR          layers: `--shape S=4096`, `T=4096`, `M=…,N=…,K=…`
     argus bench softmax add transpose                  bytes per second and share of the memory's rate
     argus bench gemm softmax --ablate                  one idea taken away at a time
     argus bench gemm --search --shape M=2048,N=2048,K=2048      every candidate of the dispatch table at this shape
@@ -24,6 +25,8 @@ from typing import Any
 from argus.bench import ablate, gemm, memory, search
 from argus.bench.aiter_matmul import AiterError
 from argus.bench.kept import DIRECTORY, Kept
+from argus.cli import bench_layers
+from argus.cli.bench_layers import LAYERS
 from argus.cli.options import GOOD, UsageError, pairs
 from argus.clock import LABEL
 from argus.ops.choice import ROW_FAMILIES
@@ -39,33 +42,42 @@ def register(verbs: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=__doc__,
     )
-    parser.add_argument("family", nargs="+", help=f"gemm, {', '.join(memory.FAMILIES)}")
+    parser.add_argument("family", nargs="+", help=f"gemm, {', '.join((*LAYERS, *memory.FAMILIES))}")
     parser.add_argument("--shape", action="append", default=[], metavar="M=4096,…", help="one shape; may be repeated")
     parser.add_argument(
         "--triton", choices=sorted(gemm.CONFIGURATIONS), default="quick", help="Triton configurations to compile"
     )
     parser.add_argument("--clocks", type=int, default=0, help="perturbed clocks for the share of wins (0: none)")
-    parser.add_argument("--aiter", type=Path, metavar="DIR", help="gemm: AITER's objects (its hsa/gfx942)")
-    parser.add_argument("--ablate", action="store_true", help="gemm and rows: one idea taken away at a time")
-    parser.add_argument("--search", action="store_true", help="gemm: every candidate of the dispatch table")
+    parser.add_argument("--aiter", type=Path, metavar="DIR", help="gemm and layers: AITER's objects (its hsa/gfx942)")
+    parser.add_argument(
+        "--ablate", action="store_true", help="all but fp8 and elementwise: one idea taken away at a time"
+    )
+    parser.add_argument(
+        "--search", action="store_true", help="gemm, attention, moe: every candidate of the dispatch table"
+    )
     parser.add_argument("--write", action="store_true", help="with --search: write the dispatch table")
     parser.add_argument("--holdout", action="store_true", help="gemm: the dispatcher without each of its shapes")
+    parser.add_argument("--right", action="store_true", help="moe: sampled workgroups against float64")
     parser.add_argument("--keep", type=Path, default=DIRECTORY, metavar="DIR", help="where times are kept")
     parser.add_argument("--json", action="store_true", help="machine-readable output")
     parser.set_defaults(handler=handle)
 
 
 def handle(args: argparse.Namespace) -> int:
-    known = ("gemm", *memory.FAMILIES)
+    known = ("gemm", *LAYERS, *memory.FAMILIES)
     for family in args.family:
         if family not in known:
             raise UsageError(f"there is no family {family!r}; there are {', '.join(known)}")
     if args.clocks < 0:
         raise UsageError(f"--clocks takes 0 or more, not {args.clocks}")
-    shapes = [_sizes(text) for text in args.shape]
     if not args.json:
         print(LABEL)
     for family in args.family:
+        if family in LAYERS:
+            given = [_given(text, LAYERS[family]) for text in args.shape]
+            bench_layers.handle(args, family, given, _list)
+            continue
+        shapes = [_sizes(text) for text in args.shape]
         if family == "gemm":
             _gemm(args, shapes)
         elif args.ablate:
@@ -75,13 +87,18 @@ def handle(args: argparse.Namespace) -> int:
     return GOOD
 
 
-def _sizes(text: str) -> tuple[int, int, int]:
+def _given(text: str, names: str) -> dict[str, int]:
     try:
         given = {name: int(value) for name, value in pairs([text], "--shape").items()}
     except ValueError as error:
         raise UsageError(f"--shape {text}: a size is a whole number") from error
-    if not {"M", "N"} <= set(given) <= {"M", "N", "K"} or min(given.values()) < 1:
-        raise UsageError(f"--shape takes M=…,N=…,K=… (K for gemm only), not {text!r}")
+    if set(given) != set(names) or min(given.values()) < 1:
+        raise UsageError(f"--shape takes {','.join(f'{name}=…' for name in names)} here, not {text!r}")
+    return given
+
+
+def _sizes(text: str) -> tuple[int, int, int]:
+    given = _given(text, "MNK" if "K" in text else "MN")
     return given["M"], given["N"], given.get("K", 0)
 
 

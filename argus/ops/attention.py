@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from importlib import import_module
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -99,15 +100,20 @@ def attention_lengths(
     knobs: dict[str, KnobValue] = {"D": d, "causal": causal, "BC": 32 if d == 128 else 64}
     choice = Choice(plain.file, "attention_lengths", knobs)
     o, lse = blank_like(q, (tq, h, d), dtype), blank_like(q, (h, tq), "f32")
-    work = tiles_of(first_q, first_k, causal)
-    if not len(work):
+    if not tq:
         return o, lse
-    numbers = {"StartQ": first_q, "StartK": first_k, "Tiles": work}
+    g = h // hk
+    numbers = numbers_of(first_q, first_k, causal)
     arrays = {
-        **{name: given(value, name.lower()) for name, value in (("Q", q), ("K", k), ("V", v), ("O", o), ("L", lse))},
+        "Q": given(q, "q").reshape(tq, hk, g, d),
+        "K": given(k, "k"),
+        "V": given(v, "v"),
+        "O": given(o, "o").reshape(tq, hk, g, d),
+        "L": given(lse, "lse").reshape(hk, g, tq),
         **{name: _beside(q, value) for name, value in numbers.items()},
     }
-    sizes = {"Tq": tq, "H": h, "Tk": tk, "HK": hk, "B1": len(first_q), "W": len(work)}
+    tiles = len(numbers["Tiles"])
+    sizes = {"Tq": tq, "HK": hk, "G": g, "Tk": tk, "B": len(first_q) - 1, "W": tiles, "W1": tiles + 1}
     run(choice, arrays, sizes, {"scale": 1 / math.sqrt(d) if scale is None else scale}, device)
     return o, lse
 
@@ -129,11 +135,26 @@ def checked_starts(name: str, starts: npt.ArrayLike, tokens: int) -> Starts:
     return found
 
 
-def tiles_of(first_q: Starts, first_k: Starts, causal: bool) -> npt.NDArray[np.int32]:
-    """(sequence, tile of 256 queries) for every workgroup, those that see most keys first."""
-    rows: list[tuple[int, int, int]] = []
-    for b, (queries, keys) in enumerate(zip(np.diff(first_q), np.diff(first_k), strict=True)):
-        for tile in range(-(-int(queries) // ROWS)):
-            seen = min(max(ROWS * (tile + 1) + int(keys) - int(queries), 0), int(keys)) if causal else int(keys)
-            rows.append((-seen, b, tile))
-    return np.array([row[1:] for row in sorted(rows)], np.int32).reshape(-1, 2)
+def numbers_of(first_q: Starts, first_k: Starts, causal: bool) -> dict[str, Starts]:
+    """What the kernel reads about sequences and tiles; all it states of them holds here.
+
+    Tiles of at most 256 queries of one sequence, in order: tile i is of the rows Row[i] … Row[i + 1] - 1. Workgroup w
+    takes the tile Tiles[w, 0], of sequence Tiles[w, 1], those that see most keys first; Place leads back from it.
+    """
+    tiles: list[tuple[int, int, int]] = []
+    for b, (start, end) in enumerate(pairwise(first_q.tolist())):
+        keys = int(first_k[b + 1] - first_k[b])
+        for row in range(start, end, ROWS):
+            last = min(row + ROWS, end)
+            tiles.append((row, b, min(max(last - end + keys, 0), keys) if causal else keys))
+    order = sorted(range(len(tiles)), key=lambda i: -tiles[i][2])
+    made = {
+        "Seq": np.repeat(np.arange(len(first_q) - 1), np.diff(first_q)),
+        "StartK": first_k[:-1],
+        "EndK": first_k[1:],
+        "EndQ": first_q[1:],
+        "Row": [*(row for row, _, _ in tiles), int(first_q[-1])],
+        "Tiles": [(i, tiles[i][1]) for i in order],
+        "Place": np.argsort(order),
+    }
+    return {name: np.array(values, np.int32) for name, values in made.items()}

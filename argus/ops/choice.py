@@ -109,11 +109,11 @@ def carried(row: Mapping[str, Any], m: int, n: int, k: int) -> float:
     """What a row's kernel would take at other sizes, in us: in proportion to the rounds of workgroups over the compute
     units and to the steps along K, but not less than memory takes; a guess from far away counts as longer."""
     scaled = float(row["us"]) * _rounds(row["knobs"], m, n) * k / (_rounds(row["knobs"], row["M"], row["N"]) * row["K"])
-    return max(scaled, 2 * (m * k + n * k + m * n) / HBM) * DOUBT ** _far(row, m, n, k)
+    return max(scaled, 2 * (m * k + n * k + m * n) / HBM) * math.pow(DOUBT, _far(row, m, n, k))
 
 
 def _far(row: Mapping[str, Any], m: int, n: int, k: int) -> float:
-    return sum(abs(math.log2(row[x] / size)) for x, size in (("M", m), ("N", n), ("K", k)))
+    return sum(abs(math.log2(int(row[x]) / size)) for x, size in (("M", m), ("N", n), ("K", k)))
 
 
 def _rounds(knobs: Mapping[str, Any], m: int, n: int) -> int:

@@ -17,14 +17,14 @@ import numpy as np
 from argus import machine
 from argus.clock.sampled import Work, matrix_element, prepared, sample, time_prepared
 from argus.clock.staged import Operand
-from bench.foreign.case import BF16, SLOT, packed
-from bench.foreign.fmha import HEAD, TILE_Q
+from argus.bench.foreign.case import BF16, SLOT, packed
+from argus.bench.foreign.fmha import HEAD, TILE_Q
 
 BATCH, HEADS = 16, 8
 
 
 def work(root: Path, length: int) -> Work:
-    """The launch, its arguments in the order of `bench.foreign.fmha`."""
+    """The launch, its arguments in the order of `argus.bench.foreign.fmha`."""
     shape = (BATCH, length, HEADS, HEAD)
     q, k, v = (Operand(shape, BF16, seed) for seed in range(3))
     o, rows = Operand(shape, BF16, blank=True), Operand((BATCH, HEADS, length), np.float32, blank=True)

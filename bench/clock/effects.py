@@ -30,7 +30,7 @@ from argus.clock.observe import observe
 from argus.clock.program import Unit, Wave
 from argus.clock.sampled import prepared, sample
 from bench.clock import gemm, triton_gemm
-from bench.foreign import fmha
+from argus.bench.foreign import fmha
 
 GEMM = Path(__file__).parents[2] / "argus" / "kernels" / "gemm.py"
 

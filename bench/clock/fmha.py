@@ -23,7 +23,7 @@ from argus.clock.observe import observe
 from argus.clock.xcd import SKEW
 from argus.gfx942 import chip
 from bench.clock.rows import Measured, Timer, number, read
-from bench.foreign import fmha
+from argus.bench.foreign import fmha
 
 CLOCKS = (2100, 1250)
 TILE, HEAD, HEADS = 256, 128, 8

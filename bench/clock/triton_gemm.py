@@ -25,7 +25,7 @@ from argus import machine
 from argus.clock.sampled import Work, prepared, sample
 from argus.clock.staged import Operand
 from bench.clock.rows import Measured, Timer, number, read, timer, warmed_up, without_gap
-from bench.foreign.case import BF16
+from argus.bench.foreign.case import BF16
 
 TARGET = GPUTarget("hip", "gfx942", 64)
 DIVISIBLE = [["tt.divisibility", 16]]

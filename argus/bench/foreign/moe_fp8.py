@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.foreign.case import (
+from argus.bench.foreign.case import (
     BF16,
     BF16_NEAREST,
     BF16_TRUNCATED,
@@ -43,7 +43,7 @@ from bench.foreign.case import (
     packed,
     summation_error,
 )
-from bench.foreign.shuffle import shuffled
+from argus.bench.foreign.shuffle import shuffled
 
 ROWS = 32
 BLOCK = 128

@@ -19,7 +19,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.foreign.case import (
+from argus.bench.foreign.case import (
     BF16,
     BF16_NEAREST,
     BF16_TRUNCATED,
@@ -31,7 +31,7 @@ from bench.foreign.case import (
     judge,
     packed,
 )
-from bench.foreign.shuffle import shuffled
+from argus.bench.foreign.shuffle import shuffled
 
 STEP_K = 128
 RACE = "LDS race in the epilogue, see docs/foreign.md"

@@ -51,6 +51,13 @@ CONFIGS = (
     ),
 )
 
+STRONG = (
+    Config(128, 32, 4, 2, 32),
+    Config(128, 32, 4, 2, 32, 2),
+    Config(128, 64, 4, 2, 32),
+    Config(256, 32, 8, 2, 32),
+)
+
 
 def compiled(config: Config) -> tuple[bytes, int]:
     """The code object and its LDS."""

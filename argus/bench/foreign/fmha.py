@@ -21,7 +21,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.foreign.case import (
+from argus.bench.foreign.case import (
     BF16_NEAREST,
     BF16_TRUNCATED,
     F32_UNIT,

@@ -1,4 +1,4 @@
-"""`python -m bench.foreign AITER_DIR`: the table of all harnesses; exit code 1 if a result is wrong."""
+"""`python -m argus.bench.foreign AITER_DIR`: the table of all harnesses; exit code 1 if a result is wrong."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 
 os.environ.setdefault("ARGUS_THREADS", "1")
 
+from argus.bench.foreign import fmha, gemm_bf16, gemm_i8, moe_fp8
+from argus.bench.foreign.case import Builder
+from argus.bench.foreign.measure import Row, measure
 from argus.machine.checks import ALL_CHECKS, CheckName
-from bench.foreign import fmha, gemm_bf16, gemm_i8, moe_fp8
-from bench.foreign.case import Builder
-from bench.foreign.measure import Row, measure
 
 FAMILIES: dict[str, Callable[[bool], Iterator[Builder]]] = {
     "fmha": fmha.cases,
@@ -26,7 +26,7 @@ HEADINGS = ("kernel", "variant", "shape", "executor", "rel. error", "of bound", 
 
 
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m bench.foreign", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m argus.bench.foreign", description=__doc__)
     parser.add_argument("aiter", type=Path, help="checkout of ROCm/aiter, or its hsa/gfx942 folder")
     parser.add_argument("--executor", choices=("jit", "interp"), default="jit")
     parser.add_argument("--family", choices=tuple(FAMILIES), action="append", help="only this family; may be repeated")

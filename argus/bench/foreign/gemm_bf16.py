@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from argus.bench.aiter_matmul import FOLDER, NAME, THREADS, arguments, grid
-from bench.foreign.case import (
+from argus.bench.foreign.case import (
     BF16,
     BF16_NEAREST,
     Builder,

@@ -21,12 +21,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from argus import machine
+from argus.bench.foreign.case import Case, Judgement
 from argus.machine.checks import CheckName
 from argus.machine.errors import Report
 from argus.machine.jit.errors import JitError, JitUnsupported
 from argus.machine.jit.executor import translate
 from argus.machine.launch import Executor, Options
-from bench.foreign.case import Case, Judgement
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,245 @@
+"""The rows of `argus bench attention`: ours, the best of Triton's configurations and AITER's object on one clock.
+
+    rows = [attention_row(4096, Others("full", Path("aiter/hsa/gfx942")), clocks=20, kept=Kept())]
+    print(table(rows))
+
+Causal, batch 16, 8 query heads, 1 KV head, head dimension 128, bf16; times at the predicted sustained clock. A kernel
+is executed (a sample of its workgroups) and timed by `argus.clock`. How long a workgroup of ours and of Triton's is
+follows from its tile: instead of guessing from the sampled ones, all workgroups get their length (`lengths`), a line
+through the sampled ones. TFLOPS count the products that the mask leaves. `wins` is the share of perturbed clocks in
+which ours is faster than the fastest of the others.
+
+Ours rounds probabilities to nearest even, as AITER's object (`rtne`) and Triton's kernel do. `full` times all 52
+configurations of Triton, `quick` four strong ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from argus import machine
+from argus.bench import triton_compile
+from argus.bench.contestant import Contestant, executed, shares
+from argus.bench.foreign import fmha
+from argus.bench.gemm import Best, Others, fastest
+from argus.bench.kept import Kept, Timed
+from argus.bench.triton_attention import CONFIGS, STRONG, Config, compiled
+from argus.bench.triton_compile import TritonError
+from argus.clock.sampled import Work
+from argus.clock.staged import Operand
+from argus.compile.cache import compile_cached
+from argus.compile.errors import CompileError
+from argus.device.guards import launch_grid
+from argus.lang import read
+from argus.ops.attention import choose_attention
+from argus.ops.choice import Choice
+from argus.ops.launch import prepared
+
+BATCH, HEADS, KV_HEADS, D = 16, 8, 1, 128
+LENGTHS = (1024, 2048, 4096, 8192, 16384)
+KERNEL = Path(__file__).parents[1] / "kernels/attention.py"
+BF16 = np.dtype(ml_dtypes.bfloat16)
+TRITON: Mapping[str, Sequence[Config]] = {"none": (), "quick": STRONG, "full": CONFIGS}
+Knobs = dict[str, Any]
+ABLATIONS: Mapping[str, Knobs] = {
+    "as it is": {},
+    "swizzle off": {"SWIZZLE": False},
+    "no prefetch": {"PREFETCH": False},
+    "schedule off (matrix instructions, then arithmetic)": {"INTERLEAVE": False},
+    "XCD map off (tiles of a head next to each other)": {"XCD": False},
+    "lazy rescale on": {"LAZY": 8},
+    "opposite phases on": {"OPPOSITE": True},
+    "opposite phases on, schedule off": {"OPPOSITE": True, "INTERLEAVE": False},
+    "mirrored tiles on": {"MIRROR": True},
+    "probabilities truncated": {"ROUND": "rtz"},
+}
+SEARCHED: tuple[Knobs, ...] = (
+    {},
+    {"LAZY": 8},
+    {"OPPOSITE": True},
+    {"MIRROR": True},
+    {"AHEAD": 4},
+    {"BC": 32},
+    {"WAVES": 4, "BC": 32},
+    {"WAVES": 4, "BC": 32, "LAZY": 8},
+)
+
+
+class Refused(Exception):
+    """A launch that cannot be made: not compiled, or it does not fit a compute unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One length; times in us at the sustained clock."""
+
+    length: int
+    ours: Timed
+    detail: str
+    others: Mapping[str, Best] = field(default_factory=dict)
+    wins: float | None = None
+
+    def tflops(self, microseconds: float) -> float:
+        return 4e-6 * BATCH * HEADS * (self.length * (self.length + 1) // 2) * D / microseconds
+
+    def ratio(self) -> float | None:
+        """The best of the others to ours: above 1 ours is faster."""
+        times = [best.us for best in self.others.values()]
+        return min(times) / self.ours.us if times else None
+
+    def to_json(self) -> dict[str, Any]:
+        others = {
+            name: {"us": best.us, "tflops": self.tflops(best.us), "detail": best.detail, "tried": best.tried}
+            for name, best in self.others.items()
+        }
+        return {
+            "length": self.length, "us": self.ours.us, "tflops": self.tflops(self.ours.us), "mhz": self.ours.mhz,
+            "ours": self.detail, "others": others, "wins": self.wins,
+        }  # fmt: skip
+
+
+def attention_row(length: int, others: Others, clocks: int = 0, kept: Kept | None = None) -> Row:
+    """Ours, proved, and the fastest of the others at one length."""
+    store = Kept(None) if kept is None else kept
+    choice = choose_attention(length, length, D, "bf16", True)
+    code = prepared(choice).code
+    mine = store.time(_words("ours", length, code), partial(ours, length, choice), Refused)
+    found: dict[str, Best] = {}
+    if others.triton != "none":
+        found |= fastest("Triton", {c.text(): _triton_time(length, c, store) for c in TRITON[others.triton]})
+    if others.aiter is not None:
+        take = partial(aiters, others.aiter, length)
+        found |= fastest("AITER", {"fmha_v3_fwd": store.time(_words("aiter fmha", length, b""), take, OSError)})
+    wins = None
+    if clocks and found:
+        name = min(found, key=lambda name: found[name].us)
+        best = aiters(others.aiter or Path(), length) if name == "AITER" else _again(length, found[name])
+        wins = shares([ours(length, choice), best], clocks)["ours"]
+    return Row(length, mine, choice.text(), found, wins)
+
+
+def _words(name: str, length: int, code: bytes) -> str:
+    return f"attention {name} {BATCH} {HEADS} {KV_HEADS} {D} at {length} {hashlib.sha256(code).hexdigest()[:16]}"
+
+
+def _triton_time(length: int, config: Config, store: Kept) -> Timed:
+    words = _words(f"triton {triton_compile.version()} {config.text()}", length, b"")
+    return store.time(words, partial(tritons, length, config), Refused)
+
+
+def _again(length: int, best: Best) -> Contestant:
+    return tritons(length, next(config for config in CONFIGS if config.text() == best.detail))
+
+
+def launched(name: str, work: Work, steps: Callable[[int], float] | None) -> Contestant:
+    """A launch with a sample of it executed; `steps` of each workgroup, None where all do the same."""
+    try:
+        part = executed(work)
+    except ValueError as error:
+        raise Refused(f"{name}: {error}") from error
+    if steps is not None and part.recorded.work is not None:
+        part.recorded.work = lengths(part.recorded.work, steps, work.workgroups)
+    return Contestant(name, work.name, (part,))
+
+
+def lengths(sampled: Mapping[int, float], steps: Callable[[int], float], grid: int) -> dict[int, float]:
+    """The work of every workgroup: a line in its number of steps through the sampled ones."""
+    x = np.array([steps(n) for n in sampled])
+    y = np.array(list(sampled.values()))
+    slope, start = np.polyfit(x, y, 1) if np.ptp(x) else (0.0, float(y.mean()))
+    return {n: float(start + slope * steps(n)) for n in range(grid)}
+
+
+def tensors(length: int) -> list[Operand]:
+    q = (BATCH * KV_HEADS, HEADS // KV_HEADS, length, D)
+    k = (BATCH * KV_HEADS, length, D)
+    blank = Operand(q, BF16, blank=True), Operand(q[:3], np.dtype(np.float32), blank=True)
+    return [Operand(q, BF16, 0), Operand(k, BF16, 1), Operand(k, BF16, 2), *blank]
+
+
+def ours(length: int, choice: Choice) -> Contestant:
+    kernel = read(choice.path, settings=dict(choice.knobs), kernel=choice.kernel)
+    sizes = {"Z": BATCH * KV_HEADS, "G": HEADS // KV_HEADS, "Sq": length, "Sk": length}
+    args = [*tensors(length), np.float32(D**-0.5), *(np.int32(sizes[s.name]) for s in kernel.shapes)]
+    code = machine.load(compile_cached(kernel).object).kernel(kernel.name)
+    work = Work("argus", code, launch_grid(kernel, sizes), (kernel.threads,), args)
+    rows, keys = kernel.threads // 2, 2 * int(kernel.settings["BC"])
+    tiles = length // rows
+
+    def pairs(tile: int) -> int:
+        return -(-rows * (tile + 1) // keys)
+
+    def steps(n: int) -> float:
+        mirrored = bool(kernel.settings["MIRROR"])
+        place = n // (BATCH * HEADS) if kernel.settings["XCD"] else n % (tiles // (2 if mirrored else 1))
+        return pairs(tiles - 1 - place) + (pairs(place) if mirrored else 0)
+
+    return launched("ours", work, steps)
+
+
+def tritons(length: int, config: Config) -> Contestant:
+    try:
+        code, lds = compiled(config)
+        kernel = machine.load(code).kernel("attention")
+    except (TritonError, machine.MachineError) as error:
+        raise Refused(f"{config.text()}: {str(error).splitlines()[0]}") from error
+    heads, tiles = BATCH * HEADS, length // config.bm
+    numbers = (np.float32(D**-0.5), np.int32(BATCH * KV_HEADS), np.int32(length), None, None)
+    more = lds - kernel.info.group_segment_fixed_size
+    work = Work("triton", kernel, (heads, tiles, 1), (64 * config.warps,), (*tensors(length), *numbers), lds=more)
+    return launched(config.text(), work, lambda n: (tiles - n // heads) * config.bm / config.bn)
+
+
+def aiters(root: Path, length: int) -> Contestant:
+    case = fmha.case("causal", length, length, HEADS, k_heads=KV_HEADS, batch=BATCH, rounding="rtne")
+    code = machine.load(root / case.path).kernel()
+    return launched("AITER", Work("aiter", code, case.grid, (case.block,), case.args, offsets=case.offsets), None)
+
+
+def variants(length: int, rows: Mapping[str, Knobs], kept: Kept) -> Iterator[tuple[str, float | str]]:
+    """Times of ours with other knobs, not proved."""
+    for name, knobs in rows.items():
+        choice = Choice("attention", "attention", {"causal": True, **knobs})
+        try:
+            code = compile_cached(read(choice.path, settings=dict(choice.knobs), kernel="attention")).object
+            found = kept.time(_words("ours", length, code), partial(ours, length, choice), Refused)
+            yield name, found.why or found.us
+        except CompileError as error:
+            yield name, f"{error.code}: {error.message}"
+
+
+def ablations(length: int, kept: Kept) -> Iterator[tuple[str, float | str]]:
+    """One idea taken away or added at a time, 8 waves and 64 keys."""
+    return variants(length, ABLATIONS, kept)
+
+
+def searched(length: int, kept: Kept) -> Iterator[tuple[str, float | str]]:
+    """Candidates for the dispatch table."""
+    return variants(length, {" ".join(f"{k}={v}" for k, v in knobs.items()): knobs for knobs in SEARCHED}, kept)
+
+
+def table(rows: Sequence[Row]) -> str:
+    """A Markdown table."""
+    lines = [
+        "| S | ours, TFLOPS (simulated) | us | MHz | Triton best, TFLOPS (simulated) | AITER, TFLOPS (simulated) | "
+        "best other / ours | wins |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        cells = [str(row.length), f"{row.tflops(row.ours.us):.0f}", f"{row.ours.us:.0f}", f"{row.ours.mhz:.0f}"]
+        for name in ("Triton", "AITER"):
+            best = row.others.get(name)
+            said = f" ({best.us:.0f} us; {best.detail}; {best.tried} tried)" if best is not None else ""
+            cells.append("-" if best is None else f"{row.tflops(best.us):.0f}{said}")
+        ratio = row.ratio()
+        cells += ["-" if ratio is None else f"{ratio:.2f}", "-" if row.wins is None else f"{100 * row.wins:.0f} %"]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)

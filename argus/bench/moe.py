@@ -1,0 +1,270 @@
+"""The rows of `argus bench moe`: a fused MoE layer in fp8 with block scales; ours, Triton, AITER, and as published.
+
+    row = moe_row(4096, Others("full", Path("aiter/hsa/gfx942")), clocks=20, kept=Kept())
+    print(table([row]))
+
+dim 7168, inter 2048, 32 experts, top 4. Times are at the predicted sustained clock, the sum of the launches; sorting of
+tokens is not counted for anybody, nor the quantisation of x. Routing is uniform, drawn with seed 0, the same for all.
+Ours is proved before it is timed. AITER's column is the fastest of its fused block-scale objects (`FUSED`); those
+called `vs` have an LDS race (docs/foreign.md), which costs no time. `full` tries all configurations of Triton up to
+SWEPT tokens, and beyond the TOP that are fastest there. Published times were measured by their authors on a real
+MI300X.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from argus import machine
+from argus.bench import triton_compile, triton_moe
+from argus.bench.contestant import Contestant, Part, compiled, executed, shares
+from argus.bench.foreign.case import SLOT, packed
+from argus.bench.gemm import Best, Others, fastest
+from argus.bench.kept import Kept, Timed
+from argus.bench.triton_compile import TritonError
+from argus.clock.sampled import Work
+from argus.clock.staged import Operand
+from argus.compile.errors import CompileError
+from argus.device.guards import launch_grid, numpy_dtype, tensor_shapes
+from argus.device.launch import scalar_values
+from argus.ops.choice import Choice
+from argus.ops.fp8 import steps
+from argus.ops.launch import Prepared, prepared
+from argus.ops.moe import Plan, choose_moe, routed
+from argus.ops.moe_reference import routing
+
+DIM, INTER, EXPERTS, TOPK = 7168, 2048, 32, 4
+TOKENS = (1024, 2048, 4096, 8192, 16384)
+PUBLISHED = dict(zip(TOKENS, (866, 1550, 2732, 5268, 10169), strict=True))
+FP8, BF16 = ml_dtypes.float8_e4m3fnuz, ml_dtypes.bfloat16
+FUSED = {"novs_32x128": (32, 128), "novs_32x256": (32, 256), "vs_32x256": (32, 256), "vs_64x256": (64, 256)}
+"""AITER's objects: rows of a block, columns of a slice. From MANY tokens on only the larger block is timed (at 4096 and
+16384 the smaller was, and it was slower). Persistent ones are not timed."""
+MANY = 2048
+SWEPT, TOP = 1024, 4
+CONFIGURATIONS: Mapping[str, Sequence[triton_moe.Config]] = {
+    "none": (), "quick": triton_moe.QUICK, "full": triton_moe.FULL,
+}  # fmt: skip
+TILES = (32, 64, 96, 128)
+ABLATIONS: Mapping[str, Mapping[str, Any]] = {
+    "swizzle off": {"SWIZZLE": False},
+    "schedule off": {"SCHEDULE": False},
+    "fetched at the end of a step": {"PIPELINE": False},
+    "XCD groups off": {"GROUP": 0},
+    "scales one block at a time": {"TURN": 2, "WIDE": False},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One number of tokens; times in us at the sustained clock, ours by launch."""
+
+    tokens: int
+    ours: tuple[Timed, ...]
+    others: Mapping[str, Best] = field(default_factory=dict)
+    wins: float | None = None
+
+    @property
+    def us(self) -> float:
+        return sum(part.us for part in self.ours)
+
+    def ratio(self) -> float | None:
+        """The best of the others to ours: above 1 ours is faster."""
+        times = [best.us for best in self.others.values()]
+        return min(times) / self.us if times else None
+
+    def to_json(self) -> dict[str, Any]:
+        others = {name: {"us": b.us, "detail": b.detail, "tried": b.tried} for name, b in self.others.items()}
+        return {
+            "tokens": self.tokens, "us": self.us, "launches_us": [part.us for part in self.ours], "others": others,
+            "wins": self.wins, "published_us": PUBLISHED.get(self.tokens),
+        }  # fmt: skip
+
+
+def work(ready: Prepared, sizes: Mapping[str, int], known: Mapping[str, Any]) -> Work:
+    """A launch; tensors that are not known stand for random ones."""
+    kernel = ready.kernel
+    shapes = tensor_shapes(kernel, sizes)
+    tensors = [
+        known[t.name] if t.name in known else Operand(shapes[t.name], numpy_dtype(t.dtype), n, blank=not t.read)
+        for n, t in enumerate(kernel.tensors)
+    ]
+    loaded = machine.load(ready.code).kernel(kernel.name)
+    scalars = scalar_values(kernel, sizes, {})
+    return Work(kernel.name, loaded, launch_grid(kernel, sizes), (kernel.threads,), [*tensors, *scalars])
+
+
+def stages(tokens: int, plan: Plan) -> Iterator[tuple[str, Choice, dict[str, int], dict[str, Any]]]:
+    """The launches of a layer: name, kernel, sizes, and the arrays that decide what it does."""
+    route = routed(routing("uniform", tokens, EXPERTS, TOPK), EXPERTS, plan.block)
+    rows, blocks = len(route.tokens), len(route.experts)
+    kb, ib = DIM // 128, INTER // 128
+    common = {"R": rows, "P": blocks, "E": EXPERTS}
+    yield (
+        "gate and up", plan.gate_up,
+        {**common, "T": tokens, "K": DIM, "Kb": kb, "I": INTER, "Ib": ib, "It": INTER // 32, "Kc": DIM // 16},
+        {"token": route.tokens, "expert": route.experts},
+    )  # fmt: skip
+    yield "quantise", Choice("moe", "quantise", {}), {"B": rows * ib}, {}
+    yield (
+        "down", plan.down,
+        {**common, "K": INTER, "Kb": ib, "N": DIM, "Nb": kb, "Nt": DIM // 32, "Kc": INTER // 16},
+        {"expert": route.experts},
+    )  # fmt: skip
+    yield "combine", plan.combine, {"T": tokens, "R": rows, "N": DIM}, {"slot": route.slots}
+
+
+def stage(number: int, tokens: int, plan: Plan, proved: bool = True) -> Part:
+    """One launch of a layer, a sample of it executed."""
+    _, choice, sizes, known = list(stages(tokens, plan))[number]
+    return executed(work((prepared if proved else compiled)(choice), sizes, known))
+
+
+def launch_time(number: int, tokens: int, plan: Plan, kept: Kept) -> Timed:
+    """One proved launch of a layer, kept by its code."""
+    name, choice, sizes, _ = list(stages(tokens, plan))[number]
+    ready = prepared(choice)
+    words = f"moe {name} {tokens} {sorted(sizes.items())} {hashlib.sha256(ready.code).hexdigest()}"
+    return kept.time(words, lambda: Contestant(name, "", (stage(number, tokens, plan),)), OSError)
+
+
+def ours(tokens: int) -> Contestant:
+    plan = choose_moe(tokens, EXPERTS, TOPK, DIM, INTER)
+    return Contestant("ours", plan.gate_up.text(), tuple(stage(n, tokens, plan) for n in range(4)))
+
+
+def theirs(root: Path, tokens: int, name: str) -> Contestant:
+    """One of AITER's fused kernels; its arguments are those of foreign/moe_fp8.py."""
+    rows, width = FUSED[name]
+    ids = routing("uniform", tokens, EXPERTS, TOPK)
+    numbers: list[int] = []
+    of_block: list[int] = []
+    for expert in range(EXPERTS):
+        token, slot = np.nonzero(ids == expert)
+        padding = -len(token) % rows
+        numbers += (slot << 24 | token).tolist() + [TOPK << 24 | tokens] * padding
+        of_block += [expert] * ((len(token) + padding) // rows)
+    kb, ib = DIM // 128, INTER // 128
+    scales = [((kb, tokens), 4), ((EXPERTS, 2 * ib, kb), 5), ((EXPERTS, kb, ib), 6)]
+    args = packed(
+        Operand((tokens, DIM), BF16, blank=True), Operand((tokens, DIM), FP8, 1),
+        Operand((EXPERTS, 2 * INTER, DIM), FP8, 2), np.array([len(numbers), tokens], np.int32),
+        Operand((EXPERTS, DIM, INTER), FP8, 3), *(Operand(shape, np.float32, seed) for shape, seed in scales), None,
+        np.array(numbers, np.uint32), np.ones(len(numbers), np.float32), np.array(of_block, np.int32),
+        DIM, INTER, tokens, EXPERTS, DIM, DIM, INTER, 2 * DIM, 2 * INTER * DIM, DIM * INTER,
+        8 * ib * kb, 4 * kb * ib, 4 * INTER, TOPK, 0, INTER // width,
+    )  # fmt: skip
+    kind, tile = name.split("_")
+    loaded = machine.load(root / f"fmoe/silu/fmoe_bf16_blockscaleFp8_g1u1_{kind}_silu_1tg_{tile}.co").kernel()
+    offsets = [SLOT * n for n in range(len(args))]
+    launch = Work(name, loaded, (INTER // width, len(of_block), 1), (256,), args, offsets=offsets)
+    return Contestant(f"AITER {name}", name, (executed(launch),))
+
+
+def tritons(tokens: int, config: triton_moe.Config) -> Contestant:
+    layer = triton_moe.Layer(tokens, DIM, INTER, EXPERTS, TOPK)
+    ids = routing("uniform", tokens, EXPERTS, TOPK)
+    return triton_moe.contestant(config, layer, routed(ids, EXPERTS, config.bm))
+
+
+def _triton_time(tokens: int, config: triton_moe.Config, kept: Kept) -> Timed:
+    words = f"moe triton {triton_compile.version()} {config.text()} at {tokens} tokens"
+    return kept.time(words, partial(tritons, tokens, config), TritonError)
+
+
+def _configurations(tokens: int, which: str, kept: Kept) -> Sequence[triton_moe.Config]:
+    every = CONFIGURATIONS[which]
+    if which == "full" and tokens > SWEPT:
+        times = [(_triton_time(SWEPT, config, kept), n) for n, config in enumerate(every)]
+        every = [every[n] for _, n in sorted((time.us, n) for time, n in times if not time.why)[:TOP]]
+    return every
+
+
+def moe_row(tokens: int, others: Others, clocks: int = 0, kept: Kept | None = None) -> Row:
+    """Ours, proved, and the fastest of the others at so many tokens."""
+    store = Kept(None) if kept is None else kept
+    plan = choose_moe(tokens, EXPERTS, TOPK, DIM, INTER)
+    mine = tuple(launch_time(n, tokens, plan, store) for n in range(4))
+    found: dict[str, Best] = {}
+    if others.triton != "none":
+        configs = _configurations(tokens, others.triton, store)
+        found |= fastest("Triton", {c.text(): _triton_time(tokens, c, store) for c in configs})
+    root = others.aiter
+    if root is not None:
+        objects = [name for name in FUSED if tokens < MANY or FUSED[name][0] > 32]
+        take = {name: partial(theirs, root, tokens, name) for name in objects}
+        found |= fastest("AITER", {n: store.time(f"{n} at {tokens} tokens", take[n], OSError) for n in objects})
+    wins = None
+    if clocks and found:
+        name = min(found, key=lambda name: found[name].us)
+        detail = found[name].detail
+        if name == "AITER" and root is not None:
+            best = theirs(root, tokens, detail)
+        else:
+            best = tritons(tokens, next(c for c in triton_moe.FULL if c.text() == detail))
+        wins = shares([ours(tokens), best], clocks)["ours"]
+    return Row(tokens, mine, found, wins)
+
+
+def ablations(tokens: int) -> Iterator[tuple[str, float | str]]:
+    """Both products with one idea taken away at a time."""
+    plan = choose_moe(tokens, EXPERTS, TOPK, DIM, INTER)
+    for name, change in {"as chosen": {}, **ABLATIONS}.items():
+        for number, choice, what in ((0, plan.gate_up, "gate and up"), (2, plan.down, "down")):
+            changed = Choice(choice.file, choice.kernel, {**choice.knobs, **change})
+            yield f"{what}, {name}", _unproved(number, tokens, Plan(plan.block, changed, changed, plan.combine))
+
+
+def searched(tokens: int) -> Iterator[tuple[str, float | str]]:
+    """Times of both products for candidate knobs, not proved."""
+    for rows in TILES:
+        for group in (1, 2, 4):
+            for number, name, k in ((0, "moe_gate_up", DIM), (2, "moe_down", INTER)):
+                choice = Choice("fp8_gemm", name, {**steps(k), "BM": rows, "GROUP": group})
+                plan = Plan(rows, choice, choice, Choice("moe", "combine", {"TOPK": TOPK}))
+                yield f"{name}, BM={rows} GROUP={group}", _unproved(number, tokens, plan)
+
+
+def _unproved(number: int, tokens: int, plan: Plan) -> float | str:
+    try:
+        return stage(number, tokens, plan, proved=False).launch().sustained.microseconds
+    except CompileError as error:
+        return f"{error.code}: {str(error).splitlines()[0].split(': ')[-1]}"
+
+
+def table(rows: Sequence[Row]) -> str:
+    """A Markdown table."""
+    lines = [
+        "| tokens | ours us (simulated) | gate+up, quantise, down, combine us | MHz of the products | TFLOPS | "
+        "Triton best us (simulated) | AITER best us (simulated) | best other / ours | wins | AITER us (published) |",
+        "|" + "---|" * 10,
+    ]
+    for row in rows:
+        cells = [
+            str(row.tokens), f"{row.us:.0f}", ", ".join(f"{part.us:.0f}" for part in row.ours),
+            f"{row.ours[0].mhz:.0f}, {row.ours[2].mhz:.0f}", f"{6e-6 * row.tokens * TOPK * DIM * INTER / row.us:.0f}",
+        ]  # fmt: skip
+        for name in ("Triton", "AITER"):
+            best = row.others.get(name)
+            cells.append("-" if best is None else f"{best.us:.0f} ({best.detail}; {best.tried} tried)")
+        ratio = row.ratio()
+        cells += ["-" if ratio is None else f"{ratio:.2f}", "-" if row.wins is None else f"{100 * row.wins:.0f} %"]
+        lines.append("| " + " | ".join([*cells, str(PUBLISHED.get(row.tokens, "-"))]) + " |")
+    return "\n".join(lines)
+
+
+def summary(ratios: Sequence[float]) -> str:
+    """Geometric mean and worst."""
+    if not ratios:
+        return "no other was simulated"
+    whole = math.exp(sum(map(math.log, ratios)) / len(ratios))
+    return f"best simulated other / ours: geometric mean {whole:.2f}, least {min(ratios):.2f}"

@@ -1,0 +1,99 @@
+"""`argus bench attention`, `moe` and `fp8`: what `argus bench` does for whole layers.
+
+argus bench attention --triton full --aiter DIR --clocks 20 --shape S=4096
+argus bench attention --ablate | --search
+argus bench moe --aiter DIR --shape T=1024         --ablate | --search | --right
+argus bench fp8 --aiter DIR
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from argus.bench import attention, fp8, moe, moe_sampled
+from argus.bench.gemm import Others
+from argus.bench.kept import Kept
+from argus.cli.options import UsageError
+from argus.clock import LABEL
+from argus.ops.moe import choose_moe
+
+LAYERS = {"attention": "S", "moe": "T", "fp8": "MNK"}
+"""Families and the sizes of a shape."""
+List = Callable[[argparse.Namespace, str, list[tuple[str, float | str]]], None]
+Sizes = Sequence[Mapping[str, int]]
+
+
+def handle(args: argparse.Namespace, family: str, shapes: Sizes, show: List) -> None:
+    """One family; `show` prints a list of times."""
+    args.aiter = _objects(args.aiter)
+    {"attention": _attention, "moe": _moe, "fp8": _fp8}[family](args, shapes, show)
+
+
+def _objects(root: Path | None) -> Path | None:
+    if root is None:
+        return None
+    inside = root / "hsa/gfx942"
+    found = inside if inside.is_dir() else root
+    if not any((found / name).is_dir() for name in ("fmha_v3_fwd", "fmoe", "fp8gemm_blockscale")):
+        raise UsageError(f"--aiter {root}: there are no objects of AITER; take its hsa/gfx942")
+    return found
+
+
+def _attention(args: argparse.Namespace, shapes: Sizes, show: List) -> None:
+    kept = Kept(args.keep)
+    lengths = [shape["S"] for shape in shapes]
+    if any(length % 256 for length in lengths):
+        raise UsageError("attention is compared at lengths that are multiples of 256")
+    if args.ablate or args.search:
+        for length in lengths or [2048]:
+            show(
+                args, f"S = {length}", list((attention.ablations if args.ablate else attention.searched)(length, kept))
+            )
+        return
+    others = Others(args.triton, args.aiter)
+    rows = [attention.attention_row(n, others, args.clocks, kept) for n in lengths or attention.LENGTHS]
+    _print(args, rows, attention.table(rows), [row.ratio() for row in rows])
+
+
+def _moe(args: argparse.Namespace, shapes: Sizes, show: List) -> None:
+    tokens = [shape["T"] for shape in shapes]
+    if args.right:
+        _right(tokens or list(moe.TOKENS))
+    elif args.ablate or args.search:
+        for count in tokens or [4096]:
+            show(args, f"{count} tokens", list((moe.ablations if args.ablate else moe.searched)(count)))
+    else:
+        others = Others(args.triton, args.aiter)
+        rows = [moe.moe_row(count, others, args.clocks, Kept(args.keep)) for count in tokens or moe.TOKENS]
+        _print(args, rows, moe.table(rows), [row.ratio() for row in rows])
+
+
+def _right(tokens: Sequence[int]) -> None:
+    print("| tokens | launch | workgroups | elements | largest error of its bound |\n|---|---|---|---|---|")
+    for count in tokens:
+        plan = choose_moe(count, moe.EXPERTS, moe.TOPK, moe.DIM, moe.INTER)
+        for number in (0, 2):
+            name, elements, worst = moe_sampled.written(number, count, plan, moe_sampled.SAMPLE)
+            print(f"| {count} | {name} | {moe_sampled.SAMPLE} | {elements} | {worst:.2f} |", flush=True)
+            if not (elements and worst <= 1.0):
+                raise SystemExit(f"{name} at {count} tokens is wrong")
+
+
+def _fp8(args: argparse.Namespace, shapes: Sizes, show: List) -> None:
+    if args.ablate or args.search:
+        raise UsageError("--ablate and --search are for attention and moe, not fp8")
+    sizes = [(shape["M"], shape["N"], shape["K"]) for shape in shapes] or list(fp8.SHAPES)
+    rows = [fp8.fp8_row(shape, args.aiter, args.clocks, Kept(args.keep)) for shape in sizes]
+    _print(args, rows, fp8.table(rows), [row.ratio() for row in rows])
+
+
+def _print(args: argparse.Namespace, rows: Sequence[Any], text: str, ratios: Sequence[float | None]) -> None:
+    if args.json:
+        print(json.dumps({"label": LABEL, "rows": [row.to_json() for row in rows]}))
+        return
+    print(text)
+    print(moe.summary([ratio for ratio in ratios if ratio is not None]))

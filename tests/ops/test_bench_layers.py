@@ -1,0 +1,95 @@
+"""`argus bench attention`, `moe`, `fp8`: what the rows say, that Triton's layer computes the layer, bad words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from argus import machine
+from argus.bench import attention, fp8, moe, triton_attention, triton_moe
+from argus.bench.gemm import Best
+from argus.bench.kept import Timed
+from argus.cli.main import main
+from argus.ops.moe import routed
+from argus.ops.moe_reference import blocks, routing
+
+
+def test_an_attention_row_takes_the_best_of_the_others() -> None:
+    others = {"Triton": Best(1300.0, "128x32", 52, ()), "AITER": Best(1200.0, "fmha", 1, ())}
+    row = attention.Row(4096, Timed(1000.0, 1250.0), "attention", others, 0.95)
+    assert row.ratio() == 1.2
+    flops = 2 * 2 * 16 * 8 * 128 * sum(range(1, 4097))
+    assert row.tflops(1000.0) == pytest.approx(flops / 1e9)
+    text = attention.table([row])
+    assert "1.20" in text
+    assert "95 %" in text
+    assert "simulated" in text
+
+
+def test_a_layer_is_the_sum_of_its_launches() -> None:
+    row = moe.Row(1024, (Timed(3.0, 1.0), Timed(1.0, 1.0), Timed(2.0, 1.0), Timed(1.0, 1.0)))
+    assert row.us == 7.0
+    assert row.ratio() is None
+    assert "866" in moe.table([row])
+    assert "no other" in moe.summary([])
+
+
+def test_an_fp8_row_without_objects_has_no_ratio() -> None:
+    row = fp8.Row((64, 7168, 2048), Timed(10.0, 2000.0), "BM=32", None, None)
+    assert row.ratio() is None
+    assert fp8.table([row]).splitlines()[-1].count("-") >= 3
+
+
+def test_there_are_forty_configurations_of_each_layer() -> None:
+    assert len(set(triton_attention.CONFIGS)) >= 40
+    assert len(set(triton_moe.FULL)) >= 40
+    assert set(triton_attention.STRONG) <= set(triton_attention.CONFIGS)
+    assert set(triton_moe.QUICK) <= set(triton_moe.FULL)
+
+
+@pytest.mark.parametrize("config", [triton_moe.Config(32, 64, 128, 4, 2, 16), triton_moe.Config(64, 256, 64, 4, 1, 32)])
+def test_tritons_product_is_the_product(config: triton_moe.Config) -> None:
+    pytest.importorskip("triton")
+    dice = np.random.default_rng(0)
+    tokens, k, n, experts = 24, 256, 256, 3
+    x = blocks(dice.standard_normal((tokens, k)), 1)
+    w = blocks(dice.standard_normal((experts, n, k)), 128)
+    route = routed(routing("uniform", tokens, experts, 2), experts, config.bm)
+    out = np.zeros((len(route.tokens), n), ml_dtypes.bfloat16)
+    code, lds = triton_moe.product_object(config, gather=True)
+    kernel = machine.load(code).kernel("product")
+    more = lds - kernel.info.group_segment_fixed_size
+    grid = len(route.experts) * n // config.bn
+    numbers = (np.int32(v) for v in (tokens, len(out), n, k))
+    args = (x.values, x.scales, w.values, w.scales, out, route.tokens, route.experts, *numbers, None, None)
+    kernel((grid,), 64 * config.warps, *args, lds=more)
+    for block, expert in enumerate(route.experts.tolist()):
+        rows = slice(block * config.bm, (block + 1) * config.bm)
+        inside = route.tokens[rows] < tokens
+        want = x.meaning[route.tokens[rows][inside]] @ w.meaning[expert].T
+        assert np.abs(out[rows][inside].astype(np.float64) - want).max() <= 2**-7 * np.abs(want).max()
+        assert not out[rows][~inside].any()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["bench", "attention", "--shape", "M=4"], "--shape takes S=… here"),
+        (["bench", "attention", "--shape", "S=100"], "multiples of 256"),
+        (["bench", "moe", "--shape", "T=x"], "whole number"),
+        (["bench", "fp8", "--ablate"], "not fp8"),
+        (["bench", "moe", "--aiter", "/nowhere"], "no objects of AITER"),
+    ],
+)
+def test_mistakes_end_in_a_sentence(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_objects_may_lie_in_a_checkout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "hsa/gfx942/other").mkdir(parents=True)
+    assert main(["bench", "fp8", "--aiter", str(tmp_path)]) == 2
+    assert "no objects of AITER" in capsys.readouterr().err

@@ -7,6 +7,7 @@ the element and zero.
 
     x = load A[m, k], guard k < K          ->  element (A, m, k): the guard is the tensor's edge
     x = load A[m, k], guard kt + 1 < n     ->  {kt + 1 < n: element; else: zero}
+    x = load A[m, k], guard k < last       ->  A[m, k] where @k < last, else 0: a value at the element's coordinates
 """
 
 from __future__ import annotations
@@ -18,10 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.check.places import leaf, seen_from
+from argus.check.relabel import distinct
 from argus.check.tables import ABSENT, Kind, Record, Tables, without_constant
 from argus.check.tags import Case, Tags, uniform
 from argus.check.terms import UNKNOWN, own
+from argus.check.terms import ZERO as NOTHING
 from argus.check.threads import Spread, conditions
+from argus.check.worth import at_own_coordinates, comparison
 from argus.ir import ops
 from argus.ir.ops import Access, Op, Shared, Tensor
 from argus.ir.types import Value
@@ -156,9 +160,42 @@ def _guarded(flow: Flow, op: Op, access: Access, full: Case, result: Value) -> T
     if pads(flow, access, flow.here(access.guard)):
         return Tags((full,))
     if entangled or shared is None:
+        masked = _masked(flow, flow.here(access.guard), full)
+        if masked is not None:
+            return Tags((masked,))
         return flow.lost(result, "the load's guard is neither the tensor's edge nor the same for all threads", op)
     zero = uniform(full.record.shape, Tables.ZERO, flow.tables.width).cases[0]
     return flow.prune(Tags((full.under(shared), zero.under(E.lnot(shared)))))
+
+
+def _masked(flow: Flow, guard: Expr, full: Case) -> Case | None:
+    """The elements with their own coordinates, zero where the guard, as a condition on these, is false."""
+    numbers = distinct(full.record)
+    parts = [_own_condition(flow, part, full) for part in (guard.args if guard.op == "land" else (guard,))]
+    held = [part for part in parts if part is not None]
+    if len(numbers) != 1 or len(held) < len(parts):
+        return None
+    record = flow.tables[numbers[0]]
+    worth = flow.tables.terms.where(E.land(*held), record.term, NOTHING)
+    number = flow.tables.intern(replace(record, kind="value", label="", term=worth))
+    return Case(full.guard, np.full_like(full.record, number), full.offset, full.site)
+
+
+def _own_condition(flow: Flow, part: Expr, full: Case, chosen: NDArray[np.bool_] | None = None) -> Expr | None:
+    """A comparison that moves from thread to thread as the elements' coordinates do, as a condition on these."""
+    chosen = flow.active if chosen is None else chosen
+    if part.op not in ("lt", "le"):
+        return None
+    spread = flow.threads.spread(part.args[0] - part.args[1])
+    if spread.rest is None:
+        return None
+    index = np.broadcast_to(spread.offsets[..., None], full.record.shape)[chosen].reshape(-1).astype(np.int32)
+    record = flow.tables[int(full.record[chosen].flat[0])]
+    rests = {axis: flow.tables.rests[rest] for axis, rest in enumerate(record.rests) if rest >= 0}
+    condition = comparison(part.op, spread.rest, 0.0, swapped=False)
+    if condition is None:
+        return None
+    return at_own_coordinates(condition, index, full.offset[chosen].reshape(-1, flow.tables.width), rests)
 
 
 def threads_at_edge(flow: Flow, access: Access) -> NDArray[np.bool_] | None:
@@ -174,6 +211,22 @@ def threads_at_edge(flow: Flow, access: Access) -> NDArray[np.bool_] | None:
         else:
             chosen, chooses = chosen & truth, [*chooses, part]
     return chosen if not others or pads(flow, access, E.land(*others), tuple(chooses)) else None
+
+
+def kept_inside(flow: Flow, access: Access, aim: Target) -> tuple[NDArray[np.bool_], Expr] | None:
+    """(threads, condition on own coordinates): the threads that a store's guard chooses, and where it lets the elements
+    they store through; None when the guard is no such condition."""
+    guard = E.TRUE if access.guard is None else flow.here(access.guard)
+    chosen = flow.active.copy()
+    others: list[Expr] = []
+    for part in guard.args if guard.op == "land" else (guard,):
+        truth, _ = conditions(flow.threads, part)
+        chosen, others = (chosen, [*others, part]) if truth is None else (chosen & truth, others)
+    if not chosen.any() or len(distinct(aim.case.record[chosen])) != 1:
+        return None
+    held = [_own_condition(flow, part, aim.case, chosen) for part in others]
+    found = [condition for condition in held if condition is not None]
+    return (chosen, E.land(*found)) if len(found) == len(held) else None
 
 
 def pads(flow: Flow, access: Access, guard: Expr, given: tuple[Expr, ...] = ()) -> bool:

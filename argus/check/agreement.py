@@ -7,6 +7,7 @@ The kernel's term is brought into the form of the specification's, bottom up, un
                  (a leaf there is) or masked
     mask         dropped where it always holds, made zero where it never does, written like an equivalent one of the
                  specification, or as being inside the axis
+    part         a sum over an interval becomes one over the whole axis, masked by being inside the interval
     number       a coefficient within 1e-6 of one of the specification's is that one
 
 Then equal terms are the same number. Stored elements are known to lie inside the output; elsewhere nothing is written.
@@ -16,7 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import reduce
 from math import inf
+from typing import Literal
 
 import numpy as np
 
@@ -35,6 +38,10 @@ from argus.layout.expr import Expr
 Facts = tuple[Expr, ...]
 CLOSE = 1e-6
 MAX_PASSES = 3
+Stage = Literal["as is", "masked", "clipped"]
+STAGES: tuple[Stage, ...] = ("as is", "masked", "clipped")
+"""Sums are resolved as they are; then those that are not whole are masked by conditions of the specification, which may
+join parts; then what is still a part becomes the whole with a mask."""
 
 
 @dataclass(slots=True)
@@ -44,7 +51,7 @@ class Judge:
     flow: Flow
     conditions: list[Expr] = field(default_factory=list)
     numbers: list[float] = field(default_factory=list)
-    _known: dict[tuple[int, Facts], int] = field(default_factory=dict)
+    _known: dict[tuple[int, Facts, Stage], int] = field(default_factory=dict)
 
     @property
     def terms(self) -> Terms:
@@ -59,11 +66,14 @@ class Judge:
         return goal
 
     def resolved(self, term: int, facts: Facts) -> int:
-        key = term, facts
+        return reduce(lambda made, stage: self._passes(made, facts, stage), STAGES, term)
+
+    def _passes(self, term: int, facts: Facts, stage: Stage) -> int:
+        key = term, facts, stage
         if key not in self._known:
             made = before = term
-            for _ in range(MAX_PASSES):  # masks written alike may join parts of a sum that are the whole together
-                made = self.terms.rewritten(before, lambda a: self._changed(a, facts), {}, self._snapped)
+            for _ in range(MAX_PASSES):
+                made = self.terms.rewritten(before, lambda a: self._changed(a, facts, stage), {}, self._snapped)
                 if made == before:
                     break
                 before = made
@@ -74,31 +84,37 @@ class Judge:
         near = [n for n in self.numbers if abs(n - c) <= CLOSE * abs(n)]
         return near[0] if near else c
 
-    def _changed(self, atom: Atom, facts: Facts) -> int | None:
+    def _changed(self, atom: Atom, facts: Facts, stage: Stage) -> int | None:
         if isinstance(atom, Where):
-            return self._mask(atom, facts)
+            return self._mask(atom, facts, stage)
         if isinstance(atom, Reduce):
             outside = tuple(f for f in facts if own(atom.axis) not in f.free())
             whole = atom.domain if atom.domain is not None else self._whole(atom, outside)
+            body = atom.body
+            if whole is None and stage == "clipped":
+                whole, body = self._clipped(atom, outside)
             if whole is None:
-                body = self.resolved(self._edged(atom, outside), outside)
+                body = self._passes(self._edged(atom, outside, stage), outside, stage)
+                body = body if stage == "as is" else self._lean(body, outside)
                 return self.terms.reduce(atom.op, atom.axis, body, atom.taken)
-            body = self.resolved(atom.body, (*outside, *whole.args))
+            inside = (*outside, *whole.args)
+            body = self._passes(body, inside, stage)
+            body = body if stage == "as is" else self._lean(body, inside)
             return self.terms.reduce(atom.op, atom.axis, body, (), whole)
         if isinstance(atom, Apply) and atom.fn == "select":
-            return self._chosen(atom, facts)
+            return self._chosen(atom, facts, stage)
         return None
 
-    def _chosen(self, atom: Apply, facts: Facts) -> int | None:
+    def _chosen(self, atom: Apply, facts: Facts, stage: Stage) -> int | None:
         """x > 0 for a sum x of positive numbers under a mask: it says whether the mask lets any through."""
         test, yes, no = atom.args
         compared = self.terms.as_atom(test)
         if not (isinstance(compared, Apply) and compared.fn == "gt" and compared.args[1] == ZERO):
             return None
-        condition = self._some(self.resolved(compared.args[0], facts), facts)
+        condition = self._some(self._passes(compared.args[0], facts, stage), facts)
         if condition is None:
             return None
-        return self.terms.where(condition, self.resolved(yes, facts), self.resolved(no, facts))
+        return self.terms.where(condition, self._passes(yes, facts, stage), self._passes(no, facts, stage))
 
     def _some(self, term: int, facts: Facts) -> Expr | None:
         """When a sum of positive numbers has any: always, or by a condition of the specification; None: not known."""
@@ -120,40 +136,52 @@ class Judge:
         here, last = own(atom.axis), atom.domain.args[1].args[1] - 1
         for wanted in (E.TRUE, *(c for c in self.conditions if here not in c.free())):
             given = facts if wanted is E.TRUE else (*facts, wanted)
-            if not any(self._holds(given, inside.subst({here: k})) for k in (E.const(0), last)):
+            ends = (E.const(0), last, *(end for mask in masks for end in _ends(mask.condition, here)))
+            if not any(self._holds(given, inside.subst({here: k})) for k in ends):
                 continue
             if wanted is E.TRUE or self._holds((*facts, E.lnot(wanted), *atom.domain.args), E.lnot(inside)):
                 return wanted
         return None
 
-    def _mask(self, atom: Where, facts: Facts) -> int:
+    def _mask(self, atom: Where, facts: Facts, stage: Stage) -> int:
         if self._holds(facts, atom.condition):
-            return self.resolved(atom.yes, facts)
+            return self._passes(atom.yes, facts, stage)
         if self._holds(facts, E.lnot(atom.condition)):
-            return self.resolved(atom.no, facts)
+            return self._passes(atom.no, facts, stage)
         condition = atom.condition
         for wanted in (*self.conditions, *self._edges(condition)):
             if self._holds((*facts, condition), wanted) and self._holds((*facts, wanted), condition):
                 condition = wanted
                 break
-        return self.terms.where(condition, self.resolved(atom.yes, facts), self.resolved(atom.no, facts))
+        yes, no = self._passes(atom.yes, facts, stage), self._passes(atom.no, facts, stage)
+        return self.terms.where(condition, yes, no)
 
-    def _edged(self, atom: Reduce, facts: Facts) -> int:
-        """The body of a part of a sum, masked by being inside the axis where that makes no difference: another part may
-        need the mask."""
+    def _edged(self, atom: Reduce, facts: Facts, stage: Stage) -> int:
+        """The body of a part of a sum, masked where that makes no difference, by being inside the axis and by the
+        conditions of the specification: another part may need the mask."""
         extent = extent_of(self.flow.tables, atom.axis)
-        if atom.op != "sum" or extent is None or not self._within(atom.taken, facts, extent):
+        if atom.op != "sum" or extent is None:
             return atom.body
-        return self.terms.multiply(atom.body, self.terms.atom(Where(one_way(own(atom.axis).lt(extent)))))
+        here, body = own(atom.axis), atom.body
+        masks = [one_way(here.lt(extent))]
+        masks += [c for c in self.conditions if stage != "as is" and here in c.free()]
+        for mask in dict.fromkeys(masks):
+            if self._throughout(atom.taken, facts, here, mask):
+                body = self.terms.multiply(body, self.terms.atom(Where(mask)))
+        return body
 
-    def _within(self, items: Taken, facts: Facts, extent: Expr) -> bool:
+    def _throughout(self, items: Taken, facts: Facts, here: Expr, condition: Expr) -> bool:
+        """The condition holds at every coordinate taken."""
         for item in items:
             if isinstance(item, Part):
                 low = item.rest + item.low
-                if not self._holds(facts, E.land(low.ge(0), (low + item.mask.bit_length()).le(extent))):
+                known = (*facts, here.ge(low), here.lt(low + item.mask.bit_length()))
+                if not self._holds(known, condition):
                     return False
-            elif not self._within(item.items, (*facts, item.var.ge(item.lo), item.var.lt(item.hi)), extent):
-                return False
+            else:
+                known = (*facts, item.var.ge(item.lo), item.var.lt(item.hi))
+                if not self._throughout(item.items, known, here, condition):
+                    return False
         return True
 
     def _edges(self, condition: Expr) -> list[Expr]:
@@ -180,9 +208,42 @@ class Judge:
             return None
         return whole
 
-    def _interval(self, atom: Reduce, facts: Facts) -> tuple[Expr, Expr] | None:
+    def _clipped(self, atom: Reduce, facts: Facts) -> tuple[Expr | None, int]:
+        """A sum over an interval [a, b) as one over the whole axis, masked by being inside: the axis and the body."""
+        extent = extent_of(self.flow.tables, atom.axis)
+        found = self._interval(atom, facts, ordered=True) if extent is not None and atom.op == "sum" else None
+        if extent is None or found is None:
+            return None, atom.body
+        here, whole, masks = own(atom.axis), domain(atom.axis, extent), self._masks(atom)
+        taken = (here.ge(found[0]), here.lt(found[1]))
+        if not self._vanishes(atom, extent) and not self._holds((*facts, *taken, *masks), whole):
+            return None, atom.body
+        edges = [one_way(edge) for edge in taken if not self._holds((*facts, *whole.args, *masks), edge)]
+        clipped = (self.terms.atom(Where(edge)) for edge in edges)
+        return whole, reduce(self.terms.multiply, clipped, atom.body)
+
+    def _lean(self, body: int, facts: Facts) -> int:
+        """Every product without masks that its other masks imply."""
+        total = ZERO
+        for (factors, exponent), c in self.terms[body] if body else ():
+            kept = list(factors)
+            for factor in factors:
+                mask = self._mask_of(factor)
+                others = [m for f in kept if f is not factor and (m := self._mask_of(f)) is not None]
+                if mask is not None and others and self._holds((*facts, *others), mask):
+                    kept.remove(factor)
+            total = self.terms.add(total, self.terms.monomial((tuple(kept), exponent), c))
+        return total if body else UNKNOWN
+
+    def _mask_of(self, factor: tuple[int, int]) -> Expr | None:
+        atom = self.terms.atoms[factor[0]]
+        return atom.condition if isinstance(atom, Where) and (atom.yes, atom.no) == (ONE, ZERO) else None
+
+    def _interval(self, atom: Reduce, facts: Facts, ordered: bool = False) -> tuple[Expr, Expr] | None:
         pieces = intervals(self.flow, facts, as_items(atom.taken, atom.axis), atom.axis)
         if isinstance(pieces, str):
+            return None
+        if ordered and not all(self._holds(facts, low.le(high)) for low, high in pieces):
             return None
         runs = joined(self.flow, facts, pieces)
         return runs[0] if len(runs) == 1 else None
@@ -215,6 +276,15 @@ class Judge:
             if any(p is own(atom.axis) and e is extent for p, e in zip(places, shape, strict=True)):
                 return True
         return False
+
+
+def _ends(condition: Expr, here: Expr) -> list[Expr]:
+    """Where `here` is at the edge of a condition x <= y that it stands in plainly."""
+    if condition.op != "le":
+        return []
+    parts, _ = E.linear(condition.args[0] - condition.args[1])
+    sign = parts.get(here, 0)
+    return [here - sign * (condition.args[0] - condition.args[1])] if sign in (1, -1) else []
 
 
 def as_items(items: Taken, axis: int) -> tuple[Item, ...]:

@@ -37,11 +37,12 @@ def branch(flow: Flow, op: ops.If) -> None:
 
 
 def _select_threads(flow: Flow, op: ops.If, truth: Mask) -> None:
-    before = flow.active
+    before, facts = flow.active, flow.facts
     for mask, block in ((before & truth, op.then), (before & ~truth, op.orelse)):
         if mask.any():
             flow.active = mask
             flow.walk(block)
+            flow.facts = facts
     flow.active = before
     for out, yes, no in zip(op.outs, op.then_yields, op.else_yields, strict=True):
         if not (before & ~truth).any():
@@ -81,11 +82,12 @@ def _joined(flow: Flow, ends: list[tuple[Expr, Tags]]) -> Tags:
 def _entangled(flow: Flow, op: ops.If) -> None:
     """Threads disagree in a way that depends on sizes: only what both sides leave equal is still known."""
     why = "threads take different branches depending on sizes"
-    memory = flow.memory.tags
+    memory, facts = flow.memory.tags, flow.facts
     after: list[Tags] = []
     for block in (op.then, op.orelse):
         flow.memory.tags = memory
         flow.walk(block)
+        flow.facts = facts
         after.append(flow.memory.tags)
     flow.memory.tags = _agreeing(flow, after, flow.tables.lost(why, op.id))
     for out, yes, no in zip(op.outs, op.then_yields, op.else_yields, strict=True):

@@ -21,12 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.check import remap
-from argus.check.accesses import target, threads_at_edge
+from argus.check.accesses import kept_inside, target, threads_at_edge
 from argus.check.flow import Flow, Place, bounds_of
+from argus.check.places import DATA
 from argus.check.report import Counterexample, Operand, Verdict
 from argus.check.rule import Rule
 from argus.check.search import launches, varied
 from argus.check.tags import Tags
+from argus.check.terms import own
 from argus.check.value import counterexample as far
 from argus.ir import interp, ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z
@@ -54,6 +56,8 @@ class Written:
     rests: tuple[Expr, ...]
     offsets: NDArray[np.int64]
     problem: str = ""
+    kept: Expr = E.TRUE
+    """Where the store's guard lets it through, as a condition on own coordinates."""
 
 
 class Covers(Rule):
@@ -93,8 +97,12 @@ class Covers(Rule):
             return Written(op, place, (), nothing, UPDATED)
         aim = target(self.flow, op, access)
         active = place.active & aim.active
+        kept = E.TRUE
         if aim.shared is not E.TRUE or aim.own is not None:
             chosen = threads_at_edge(self.flow, access)
+            inside = kept_inside(self.flow, access, aim) if chosen is None and aim.own is not None else None
+            if inside is not None:
+                chosen, kept = inside
             if chosen is None:
                 return Written(op, place, (), nothing, "it is stored only under a condition on sizes or data")
             active = active & chosen
@@ -104,7 +112,7 @@ class Covers(Rule):
         axes = list(spec.axes if spec is not None and adds else self.flow.tables.tensor_axes[tensor])
         offsets = aim.case.offset[active][..., axes].reshape(-1, len(axes)).astype(np.int64)
         numbers = [self.flow.tables[int(records[0])].rests[a] for a in axes]
-        return Written(op, place, tuple(self.flow.tables.rests[n] for n in numbers), offsets)
+        return Written(op, place, tuple(self.flow.tables.rests[n] for n in numbers), offsets, kept=kept)
 
     def verdicts(self, flow: Flow) -> list[Verdict]:
         return [self._verdict(flow, tensor, *where) for tensor, where in self.asked.items()]
@@ -156,7 +164,10 @@ def prove(flow: Flow, tensor: Tensor, stores: list[Written]) -> str | None:
     if box is None:
         return "what one workgroup writes is not a full box"
     low, size = box
-    return _tiling(flow, tensor, stores[0], [rest + int(l) for rest, l in zip(stores[0].rests, low, strict=True)], size)
+    corner = [rest + int(l) for rest, l in zip(stores[0].rests, low, strict=True)]
+    if {store.kept for store in stores} != {E.TRUE}:
+        return partition(flow, tensor, stores, corner, size)
+    return _tiling(flow, tensor, stores[0], corner, size)
 
 
 def _box(offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[int]] | None:
@@ -175,7 +186,9 @@ def _tiling(flow: Flow, tensor: Tensor, store: Written, starts: list[Expr], size
     known = _loop_facts(flow, store)
     outside = [start.ge(extent) for start, extent in zip(starts, tensor.shape, strict=True)]
     for fact in store.place.facts:  # a condition that is false only where the box lies outside loses nothing
-        if fact not in known and flow.prover.holds(tuple(known), E.lor(fact, *outside)) is not True:
+        if fact in known or fact in flow.said:
+            continue
+        if flow.prover.holds(tuple(known), E.lor(fact, *outside)) is not True:
             return f"it is stored only where {fact}"
     doubt = _plain(flow, tensor, movers, starts, size)
     if doubt != REMAPPED:
@@ -190,6 +203,57 @@ def _tiling(flow: Flow, tensor: Tensor, store: Written, starts: list[Expr], size
             if doubt is None:
                 return None
     return _injective(flow, tensor, movers, starts, size)
+
+
+def partition(flow: Flow, tensor: Tensor, stores: list[Written], starts: list[Expr], size: list[int]) -> str | None:
+    """Tiles whose ends are data. Block w takes the tile i = Order(w), rows Row(i) … Row(i + 1) - 1. These are all rows,
+    each once, if Row begins with 0, ends with the extent and never falls, and no two blocks take the same tile, which
+    an inverse shows: Place(Order(w)) = w. All of that has to be stated of the data, in every block."""
+    kept, facts = stores[0].kept, stores[0].place.facts
+    if any(store.kept is not kept for store in stores) or stores[0].place.loops:
+        return "its stores are kept back by different conditions on data"
+    if any(fact not in flow.said for fact in facts):
+        return "it is stored only under a condition on sizes or data"
+    axes = flow.tables.tensor_axes[tensor]
+    moved = [n for n, axis in enumerate(axes) if own(axis) in kept.free()]
+    start = starts[moved[0]] if len(moved) == 1 else E.const(0)
+    if start.op != "apply" or len(start.args) != 1:
+        return "it is stored only under a condition on sizes or data"
+    (axis,), tile = moved, start.args[0]
+    following = E.apply(start.name, tile + 1)
+
+    def holds(goal: Expr) -> bool:
+        return flow.prover.holds(facts, goal) is True
+
+    here = own(axes[axis])
+    if not (holds(E.lor(E.lnot(kept), here.lt(following))) and holds(E.lor(kept, here.ge(following)))):
+        return "where a tile ends is not where the next one begins"
+    if not holds(E.land(start.le(following), following.le(start + size[axis]))):
+        return "a tile may be longer than what one workgroup writes"
+    movers = {v: (n, 1) for v, n in zip(BLOCK, flow.kernel.grid, strict=True)}
+    taking = [v for v in movers if _chooses(flow, facts, v, tile)]
+    if len(taking) != 1:
+        return "two blocks may take the same tile"
+    count = movers.pop(taking[0])[0]
+    ends = E.apply(start.name, E.const(0)).eq(0), E.apply(start.name, count).eq(tensor.shape[axis])
+    if not holds(E.land(tile.ge(0), tile.lt(count))) or not all(holds(end) for end in ends):
+        return "the tiles may not be all there are, or not reach from the first row to the last"
+    rest = [n for n in range(len(starts)) if n != axis]
+    others = replace(
+        tensor, axes=tuple(tensor.axes[n] for n in rest), shape=tuple(tensor.shape[n] for n in rest),
+        strides=tuple(tensor.strides[n] for n in rest),
+    )  # fmt: skip
+    return _plain(flow, others, movers, [starts[n] for n in rest], [size[n] for n in rest])
+
+
+def _chooses(flow: Flow, facts: tuple[Expr, ...], block: Expr, tile: Expr) -> bool:
+    """Different blocks along this axis of the grid have different tiles: the tile is the block, or leads back to it."""
+    if tile is block:
+        return True
+    if block not in tile.free():
+        return False
+    back = [E.apply(DATA + t.name, tile) for t in flow.kernel.tensors if len(t.axes) == 1 and t.dtype.kind != "float"]
+    return any(flow.prover.holds(facts, place.eq(block)) is True for place in back)
 
 
 def _whole(start: Expr, width: int) -> bool:

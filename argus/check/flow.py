@@ -24,7 +24,7 @@ from typing import Any, Protocol, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.check import accesses, branches, elementwise, instructions, loops, masks
+from argus.check import accesses, branches, elementwise, instructions, loops, masks, stated
 from argus.check.matrix import Product
 from argus.check.places import DATA
 from argus.check.product import multiply
@@ -143,6 +143,8 @@ class Flow:
         """First value of the counter of every loop that is being walked, by its op."""
         self.told: dict[Expr, Tags] = {}
         """The data that symbols stand for."""
+        self.said: set[Expr] = set()
+        """Facts that are the author's word about data, not conditions of a path."""
         self.finite: set[tuple[int, int]] = set()
         """Slots of loops (op, slot) that carry a maximum which is not -inf."""
         self.tables.terms.positive = frozenset(s.name for s in kernel.scalars if s.positive)
@@ -281,6 +283,17 @@ class Flow:
                         args = self._coordinates(case, (w, lane, 0), leaf)
                 per_thread[w, lane] = E.apply(source, *args, lo=op.symbol.lo, hi=op.symbol.hi)
         self.threads.define(op.symbol, per_thread)
+        self._stated(op)
+
+    def _stated(self, op: ops.Symbol) -> None:
+        """What the author says about the data holds from here on, for the symbol and for the element it stands for;
+        what was said about the symbol in an earlier iteration no longer does."""
+        said = [self.here(fact) for fact in op.facts]
+        shared = [s.rest for s in map(self.threads.spread, said) if s.rest is not None and s.rest.op != "const"]
+        facts = [*said, *shared, *stated.everywhere(self, op, said), *stated.meant(self, op)]
+        kept = [fact for fact in self.facts if op.symbol not in fact.free()]
+        self.facts = (*kept, *(fact for fact in dict.fromkeys(facts) if fact not in kept))
+        self.said.update(facts)
 
     def _coordinates(self, case: Case, at: tuple[int, int, int], leaf: Leaf) -> tuple[Expr, ...]:
         number = int(case.record[at])

@@ -190,6 +190,8 @@ class _Reader:
                 return own(min(a for a, i in scope.items() if i == name))
             case ast.Name(id=name) if name in self.sizes:
                 return self.sizes[name]
+            case ast.Subscript(value=ast.Name(id=name)) if self.tensors[name].dtype.kind in ("int", "uint"):
+                return lookup(self.tables, self.tensors[name], self._at(node, scope))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return -1 * self._index(operand, scope)
             case ast.BinOp(left=left, op=ast.Add(), right=right):

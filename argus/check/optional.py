@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from argus.check.carried import each_record
-from argus.check.relabel import distinct
+from argus.check.relabel import distinct, distinct_rows
 from argus.check.tables import ABSENT, REDUCED, Tables
 from argus.check.tags import Case, Tags
 from argus.check.terms import ONE, UNKNOWN, ZERO, Apply, Atom, Where, own
@@ -33,6 +33,7 @@ def same_where_skipped(flow: Flow, done: Tags, skipped: Tags, condition: Expr) -
     """What is left by both ways, if skipping makes no difference; None when that is not known."""
     if len(done.cases) != len(skipped.cases):
         return None
+    condition = _with_data(flow, condition)
     if condition.free() & flow.threads.symbols.keys():
         return _by_one(flow, done, skipped, condition)
     if LANE in condition.free():
@@ -41,6 +42,16 @@ def same_where_skipped(flow: Flow, done: Tags, skipped: Tags, condition: Expr) -
         if x.guard is not y.guard or not _alike(flow, x, y) or not _equal(flow, x, y, E.lnot(condition)):
             return None
     return done
+
+
+def _with_data(flow: Flow, condition: Expr) -> Expr:
+    """The condition with symbols that stand for one number in all threads replaced by it."""
+    shared = {}
+    for symbol in condition.free() & flow.threads.symbols.keys():
+        held = flow.threads.symbols[symbol]
+        if all(e is held.flat[0] for e in held.flat):
+            shared[symbol] = held.flat[0]
+    return condition.subst(shared) if shared else condition
 
 
 def _by_one(flow: Flow, done: Tags, skipped: Tags, condition: Expr) -> Tags | None:
@@ -75,7 +86,7 @@ def _other_than_one(flow: Flow, number: int) -> int | None:
 def _scaled(flow: Flow, x: Case, y: Case, factor: int) -> bool:
     """Every element of x is that of y times the factor."""
     tables = flow.tables
-    pairs = np.unique(np.stack([x.record.reshape(-1), y.record.reshape(-1)], axis=-1), axis=0)
+    pairs, _, _ = distinct_rows(np.stack([x.record.reshape(-1), y.record.reshape(-1)], axis=-1))
     for a, b in pairs:
         if a == b == Tables.ZERO:
             continue
@@ -113,7 +124,7 @@ def without_difference(flow: Flow, x: Case, y: Case) -> Case | None:
 def _alike(flow: Flow, x: Case, y: Case) -> bool:
     if not np.array_equal(x.offset, y.offset):
         return False
-    pairs = np.unique(np.stack([x.record.reshape(-1), y.record.reshape(-1)], axis=-1), axis=0)
+    pairs, _, _ = distinct_rows(np.stack([x.record.reshape(-1), y.record.reshape(-1)], axis=-1))
     for a, b in pairs:
         one, other = flow.tables[int(a)], flow.tables[int(b)]
         if a != b and (one.kind != "value" or other.kind != "value" or one.rests != other.rests):

@@ -18,12 +18,13 @@ What comes from a tensor that the kernel also stores to has no term: `fresh` is 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.check.accesses import target
+from argus.check.accesses import kept_inside, target
 from argus.check.agreement import Judge, ranges
 from argus.check.flow import Flow, Place, bounds_of
 from argus.check.meaning import meaning
@@ -108,12 +109,21 @@ class Valued(Rule):
             return "it is stored, but the specification adds it to what is there"
         aim = target(self.flow, op, access)
         active = np.broadcast_to((place.active & aim.active)[..., None], aim.case.record.shape)
+        if aim.own is not None and (kept := kept_inside(self.flow, access, aim)) is not None:
+            active = np.broadcast_to((place.active & kept[0])[..., None], aim.case.record.shape)
+            place = replace(place, facts=(*place.facts, self._of_values(kept[1])))
         for case in self.flow.prune(value).cases:
             for number in distinct(case.record[active]):
                 why = self._compare(place, case, int(number), active)
                 if why:
                     return why
         return ""
+
+    def _of_values(self, condition: Expr) -> Expr:
+        """A condition on the coordinates of a store, as one on those of what is stored, which `placed` shows equal."""
+        assert self.spec is not None
+        tied = self.spec.placed | self.spec.partly
+        return condition.subst({own(self.spec.axes[position]): own(axis) for axis, position in tied.items()})
 
     def _compare(self, place: Place, case: Case, number: int, active: NDArray[np.bool_]) -> str:
         tables = self.flow.tables

@@ -268,43 +268,68 @@ def attention(
 
 
 ONE = ag.Owner(t=T, x="t*0")
+MINE = ag.Owner(t=T, Sq="t//64*32 + t%32")
+FAR = 1 << 24  # more than there are sequences
 KPACKED = ag.Owner(p=BC * D // 8 // T, t=T, e=8, Sk=f"p*{8 * T // D} + t//{D // 8}", D=f"t%{D // 8}*8 + e")
 VPACKED = ag.Owner(p=BC * D // (2 * R) // T, t=T, g=R // 4, i=4, c=2, Sk=ROW, D=f"t%{D // 2}*2 + c")
+
+
+def packed_spec(causal):
+    """A row sees keys of its own sequence; with a mask, its last row sees the last key."""
+    first, last = "StartK[Seq[t]]", "EndK[Seq[t]]"
+    reach = f"k <= t + {last} - EndQ[Seq[t]]" if causal else f"k < {last}"
+    some = f"{first} <= t + {last} - EndQ[Seq[t]]" if causal else f"{first} < {last}"
+    weight = f"where(k >= {first}, where({reach}, exp(scale * sum(Q[t, h, g, e] * K[k, h, e], e)), 0), 0)"
+    mean = f"where({some}, sum({weight} * V[k, h, d], k) / sum({weight}, k), 0)"
+    return f"O[t, h, g, d] = {mean}; L[h, g, t] = 0.6931471805599453 * log2(sum({weight}, k))"
 
 
 @ag.kernel(
     threads=T,
     waves=(WAVES,),
-    requires="HK <= H and H % HK == 0 and B1 >= 2 and scale > 0",
-    example=dict(Tq=300, H=2, Tk=300, HK=1, B1=3, W=2),
+    requires="W1 == W + 1 and scale > 0",
+    computes=packed_spec(causal),
+    example=dict(Tq=300, HK=1, G=2, Tk=300, B=2, W=2, W1=3),
     policy=dict(waves_per_simd=2),
 )
 def attention_lengths(
-    Q: ag.In[f"Sq=Tq H D={D}", bf16],
+    Q: ag.In[f"Sq=Tq HK G D={D}", bf16],
     K: ag.In[f"Sk=Tk HK D={D}", bf16],
     V: ag.In[f"Sk=Tk HK D={D}", bf16],
-    O: ag.Out[f"Sq=Tq H D={D}", bf16],
-    L: ag.Out["H Sq=Tq", f32],
-    StartQ: ag.In["B1", i32],
-    StartK: ag.In["B1", i32],
+    O: ag.Out[f"Sq=Tq HK G D={D}", bf16],
+    L: ag.Out["HK G Sq=Tq", f32],
+    Seq: ag.In["Sq=Tq", i32],
+    StartK: ag.In["B", i32],
+    EndK: ag.In["B", i32],
+    EndQ: ag.In["B", i32],
+    Row: ag.In["W1", i32],
     Tiles: ag.In["W two=2", i32],
+    Place: ag.In["W", i32],
     scale: f32,
     causal: ag.const[bool] = False,
 ):
-    w, h = ag.grid(W, H)
+    w, g, kv = ag.grid(W, G, HK)
     ring = ag.ring(2, k=(KL, bf16), v=(VL, bf16))
-    kv = h // (H // HK)
-    b = ag.as_index(Tiles[w, 0].load(ONE, width=4), 0, B1 - 2, name="sequence")
-    qb = ag.as_index(Tiles[w, 1].load(ONE, width=4), 0, Tq // BR, name="tile")
-    q0 = ag.as_index(StartQ[b].load(ONE, width=4), 0, Tq, name="first_query")
-    q1 = ag.as_index(StartQ[b + 1].load(ONE, width=4), q0, Tq, name="last_query")
+    tile = ag.as_index(Tiles[w, 0].load(ONE, width=4), 0, W - 1, name="tile")
+    b = ag.as_index(Tiles[w, 1].load(ONE, width=4), 0, B - 1, name="sequence")
     k0 = ag.as_index(StartK[b].load(ONE, width=4), 0, Tk, name="first_key")
-    k1 = ag.as_index(StartK[b + 1].load(ONE, width=4), k0, Tk, name="last_key")
-    queries, keys = q1 - q0, k1 - k0
-    m0 = BR * qb + 32 * ag.wave()
-    shift = keys - queries
-    q = Q[q0 + m0, h].load(QFRAG, tiles=dict(D=KS), width=16)  # rows of the next sequence are not stored
-    seen = ag.min(ag.max(BR * (qb + 1) + shift, 0), keys) if causal else keys
+    k1 = ag.as_index(EndK[b].load(ONE, width=4), k0, Tk, name="end_of_keys")
+    q2 = ag.as_index(EndQ[b].load(ONE, width=4), 0, Tq, name="end_of_queries")
+    q0 = ag.as_index(Row[tile].load(ONE, width=4), 0, q2, name="first_query")
+    q1 = ag.as_index(Row[tile + 1].load(ONE, width=4), q0, ag.min(q0 + BR, q2), name="next_tile")
+    rows, keys = q1 - q0, k1 - k0
+    m0 = 32 * ag.wave()  # first query of this wave in the tile
+    mine = m0 + ag.lane() % 32
+    # What the proof needs to know of the data: tiles are different and together all rows, rows are of sequence b.
+    ag.as_index(Place[tile].load(ONE, width=4), w, w, name="place")
+    ag.as_index(Row[0].load(ONE, width=4), 0, 0, name="first_row")
+    ag.as_index(Row[W].load(ONE, width=4), Tq, Tq, name="last_row")
+    beyond = FAR * ag.max(mine - rows + 1, 0)
+    ag.as_index(Seq[q0].load(MINE, width=4), b - beyond, b + beyond, name="sequence_of_row")
+
+    shift = keys - (q2 - q0)  # the last row of the sequence sees the last key
+    q = Q[q0 + m0, kv, g].load(QFRAG, tiles=dict(D=KS), width=16)  # rows of the next tile are not stored
+    seen = ag.min(ag.max(rows + shift, 0), keys) if causal else keys
     pairs = ag.max(ag.cdiv(seen, 2 * BC), 1)
     clear = m0 + shift + 1 if causal else keys
 
@@ -318,5 +343,5 @@ def attention_lengths(
         return V[k0 + BC * j, kv].load(VPACKED, width=4, guard=inside).held_as(VCOPY)
 
     o, log = attend(ring, q, fetch_k, fetch_v, m0, shift, keys, pairs, clear, scale, causal, True)
-    O[q0 + m0, h].store(o, width=8, guard=lambda D, Sq: m0 + Sq < queries)
-    L[h, q0 + m0].store(log, width=4, guard=ag.lane() < 32 and m0 + ag.lane() < queries)
+    O[q0 + m0, kv, g].store(o, width=8, guard=lambda D, Sq: m0 + Sq < rows)
+    L[kv, g, q0 + m0].store(log, width=4, guard=ag.lane() < 32 and m0 + ag.lane() < rows)

@@ -14,7 +14,7 @@ from argus.compile import Compiled, compile_kernel
 from argus.device.guards import launch_grid
 from argus.ir.kernel import Kernel
 from argus.lang import read
-from argus.ops.attention import tiles_of
+from argus.ops.attention import attention_lengths, numbers_of
 from tests.kernels.test_attention import KERNEL, Problem
 
 
@@ -44,11 +44,12 @@ def run(problems: list[Problem], checked: bool = False, d: int = 128, spoil: boo
     if spoil:
         k[starts[1][1] : starts[1][2]] = np.nan
         v[starts[1][1] : starts[1][2]] = np.nan
-    work = tiles_of(starts[0], starts[1], causal)
+    numbers = numbers_of(starts[0], starts[1], causal)
     out, lse = np.full(q.shape, 7, ml_dtypes.bfloat16), np.full((q.shape[1], q.shape[0]), 7, np.float32)
-    sizes = {"Tq": len(q), "H": q.shape[1], "Tk": len(k), "HK": shared, "B1": len(starts[0]), "W": len(work)}
+    tiles = len(numbers["Tiles"])
+    sizes = {"Tq": len(q), "HK": shared, "G": heads, "Tk": len(k), "B": len(problems), "W": tiles, "W1": tiles + 1}
     result = machine.load(compiled.object).kernel(kernel.name)(
-        launch_grid(kernel, sizes), (kernel.threads,), q, k, v, out, lse, *starts, work,
+        launch_grid(kernel, sizes), (kernel.threads,), q, k, v, out, lse, *numbers.values(),
         np.float32(problems[0].scale), *(np.int32(sizes[s.name]) for s in kernel.shapes),
         executor="interp" if checked else "jit", options=machine.Options(checks="all" if checked else ()),
     )  # fmt: skip
@@ -100,6 +101,38 @@ def test_starts_that_are_none_are_refused(q: list[int]) -> None:
 
 def test_tiles_start_with_the_longest() -> None:
     starts: Any = np.array([0, 300, 300, 1000], np.int32)
-    work = tiles_of(starts, starts, True)
-    assert sorted(map(tuple, work.tolist())) == [(0, 0), (0, 1), (2, 0), (2, 1), (2, 2)]
-    assert work[0].tolist() == [2, 2]
+    numbers = numbers_of(starts, starts, True)
+    assert numbers["Row"].tolist() == [0, 256, 300, 556, 812, 1000]
+    assert numbers["Tiles"].tolist() == [[4, 2], [3, 2], [1, 0], [0, 0], [2, 2]]
+    assert numbers["Place"][numbers["Tiles"][:, 0]].tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_what_the_kernel_states_of_its_data_is_so(causal: bool) -> None:
+    """The obligations of a launch, for random sequences: every statement of the kernel, row by row."""
+    dice = np.random.default_rng(11)
+    for _ in range(50):
+        lengths = dice.integers(0, 700, (2, int(dice.integers(1, 9))))
+        first_q, first_k = (np.cumsum([0, *row]).astype(np.int32) for row in lengths)
+        n = numbers_of(first_q, first_k, causal)
+        rows = np.diff(n["Row"])
+        assert (n["Row"][0], n["Row"][-1]) == (0, first_q[-1])
+        assert bool(((rows >= 0) & (rows <= 256)).all())
+        assert (n["Place"][n["Tiles"][:, 0]] == np.arange(len(rows))).all()
+        for tile, b in n["Tiles"]:
+            low, high = n["Row"][tile], n["Row"][tile + 1]
+            assert 0 <= n["StartK"][b] <= n["EndK"][b] <= first_k[-1]
+            assert high <= n["EndQ"][b] <= first_q[-1]
+            assert (n["Seq"][low:high] == b).all()
+
+
+def test_launched_by_the_library() -> None:
+    """`ops.attention_lengths` proves the kernel and launches it."""
+    problems = sequences([(40, 50), (0, 7), (300, 20)], True, d=64, heads=2, shared=2)
+    q = packed([p.q.reshape(4, -1, 64) for p in problems if p.q.size], 64, 4)
+    k, v = (packed([getattr(p, name) for p in problems], 64, 2) for name in "kv")
+    out, lse = attention_lengths(q, k, v, [0, 40, 40, 340], [0, 50, 57, 77], causal=True, device="machine")
+    for n, rows in ((0, slice(0, 40)), (2, slice(40, 340))):
+        shape = problems[n].q.shape
+        o = out[rows].astype(np.float64).swapaxes(0, 1).reshape(shape)
+        problems[n].judge(o, lse[:, rows].astype(np.float64).reshape(shape[:-1]))

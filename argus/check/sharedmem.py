@@ -74,19 +74,19 @@ class SharedMemory:
         feasible: Callable[[Expr], bool],
     ) -> bool:
         """Scatter the value; False when there are too many alternatives, after which LDS is lost."""
-        inside = active[..., None, None] & (where >= 0) & (where < self.size)
-        thread = np.arange(threads.waves * 64, dtype=np.int64).reshape(threads.shape)
-        site = np.broadcast_to((op << SITE_SHIFT) + thread[..., None, None], where.shape)[inside]
-        target = where[inside]
+        inside = np.flatnonzero(active[..., None, None] & (where >= 0) & (where < self.size))
+        each = where.size // (64 * threads.waves)
+        site = (op << SITE_SHIFT) + inside // each
+        target = where.reshape(-1)[inside]
         pieces = where.shape[-1]
 
         def combine(cases: tuple[Case, ...]) -> Case:
             old, new = cases
             record, offset, sites = old.record.copy(), old.offset.copy(), old.site.copy()
             values = np.stack([self._piece(new.record, p, pieces) for p in range(pieces)], axis=-1)
-            record[target] = np.broadcast_to(values, where.shape)[inside]
-            spread = np.broadcast_to(new.offset[..., None, :], (*where.shape, self.tables.width))
-            offset[target] = spread[inside]
+            record[target] = np.broadcast_to(values, where.shape).reshape(-1)[inside]
+            spread = np.broadcast_to(new.offset, (*where.shape[:-1], self.tables.width))
+            offset[target] = spread.reshape(-1, self.tables.width)[inside // pieces]
             sites[target] = site
             return Case(old.guard, record, offset, sites)
 

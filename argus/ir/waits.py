@@ -21,7 +21,7 @@ global store another wave reads) are the author's, and `race_free` and `fresh` c
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from argus.gfx942.waits import LGKM_MAX, VM_MAX
 from argus.ir import ops
@@ -30,14 +30,14 @@ from argus.ir.ops import Op, Shared
 from argus.ir.types import Value
 
 MAX_COUNTS = {"vm": VM_MAX, "lgkm": LGKM_MAX}
-
-Pending = dict[Value, dict[str, int]]
-"""Value -> for each counter it hangs on, how many accesses were certainly issued after its youngest load."""
+ACCESSES = (ops.Load, ops.Store, ops.Atomic)
+PASSING = (ops.For, ops.If, ops.Tag, ops.Check, ops.Registers, ops.Bitcast)
+"""Ops that hand registers on without needing their contents."""
 
 
 def counter_of(op: Op) -> str | None:
     """The wait counter an op's access is counted on."""
-    if isinstance(op, ops.Load | ops.Store | ops.Atomic):
+    if isinstance(op, ACCESSES):
         return "lgkm" if isinstance(op.access.memory, Shared) else "vm"
     return "vm" if isinstance(op, ops.CopyToLds) else None
 
@@ -47,49 +47,67 @@ def insert_waits(kernel: Kernel) -> Kernel:
     if kernel.policies.get("waits") == "explicit":
         return kernel
     first = 1 + max((op.id for op in ops.walk(kernel.body)), default=-1)
-    body = _Inserter(first).block(kernel.body, {})[0]
+    body = _Inserter(first).block(kernel.body, Pending())[0]
     return replace(kernel, body=body, policies={**kernel.policies, "waits": "explicit"})
 
 
-def after_wait(pending: Pending, vm: int | None, lgkm: int | None) -> Pending:
-    """What is still outstanding once at most `vm` and `lgkm` accesses are."""
-    limits = {"vm": VM_MAX + 1 if vm is None else vm, "lgkm": LGKM_MAX + 1 if lgkm is None else lgkm}
-    result: Pending = {}
-    for value, counts in pending.items():
-        left = {c: n for c, n in counts.items() if n < limits[c]}
-        if left:
-            result[value] = left
-    return result
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """Loads outstanding on a path: `at`, for each value and counter it hangs on, is how many accesses had been issued
+    on that counter when its youngest load was; `issued` are those issued so far, from some start on."""
 
+    issued: dict[str, int] = field(default_factory=lambda: dict.fromkeys(MAX_COUNTS, 0))
+    at: dict[Value, dict[str, int]] = field(default_factory=dict)
 
-def after_issue(pending: Pending, op: Op) -> Pending:
-    """One more access on the op's counter; a load's result becomes outstanding."""
-    counter = counter_of(op)
-    if counter is None:
-        return pending
-    top = MAX_COUNTS[counter]
-    grown = {v: {c: min(n + 1, top) if c == counter else n for c, n in counts.items()} for v, counts in pending.items()}
-    if isinstance(op, ops.Load):
-        grown[op.result] = {counter: 0}
-    return grown
+    def younger(self, value: Value) -> dict[str, int]:
+        """For each counter the value hangs on, how many accesses were certainly issued after its youngest load."""
+        return {c: min(self.issued[c] - n, MAX_COUNTS[c]) for c, n in self.at.get(value, {}).items()}
 
+    def waited(self, vm: int | None, lgkm: int | None) -> Pending:
+        """What is still outstanding once at most `vm` and `lgkm` accesses are."""
+        oldest = {
+            c: -1 - top if most is None or most > top else self.issued[c] - most
+            for (c, top), most in zip(MAX_COUNTS.items(), (vm, lgkm), strict=True)
+        }
+        left: dict[Value, dict[str, int]] = {}
+        for value, counts in self.at.items():
+            kept = {c: n for c, n in counts.items() if n > oldest[c]}
+            if kept:
+                left[value] = kept
+        return Pending(self.issued, left)
 
-def renamed(pending: Pending, op: ops.Registers | ops.Bitcast) -> Pending:
-    """Naming registers anew needs no data: the result is outstanding as its sources are."""
-    counts: dict[str, int] = {}
-    for source in op.operands:
-        for counter, younger in pending.get(source, {}).items():
-            counts[counter] = min(younger, counts.get(counter, younger))
-    return {**pending, op.result: counts} if counts else pending
+    def after(self, op: Op) -> Pending:
+        """One more access on the op's counter; a load's result becomes outstanding."""
+        counter = counter_of(op)
+        if counter is None:
+            return self
+        issued = {**self.issued, counter: self.issued[counter] + 1}
+        if isinstance(op, ops.Load):
+            return Pending(issued, {**self.at, op.result: {counter: issued[counter]}})
+        return Pending(issued, self.at)
 
+    def renamed(self, op: ops.Registers | ops.Bitcast) -> Pending:
+        """Naming registers anew needs no data: the result is outstanding as its sources are."""
+        counts: dict[str, int] = {}
+        for source in op.operands:
+            for counter, n in self.at.get(source, {}).items():
+                counts[counter] = max(n, counts.get(counter, n))
+        return Pending(self.issued, {**self.at, op.result: counts}) if counts else self
 
-def meet(a: Pending, b: Pending) -> Pending:
-    """Outstanding on either path, with the count that is safe on both."""
-    result = dict(a)
-    for value, counts in b.items():
-        other = a.get(value, {})
-        result[value] = {c: min(counts.get(c, other.get(c, 0)), other.get(c, counts.get(c, 0))) for c in counts | other}
-    return result
+    def carried(self, sources: tuple[Value, ...], targets: tuple[Value, ...]) -> Pending:
+        """Values handed from `sources` to `targets` are outstanding under the new names too."""
+        handed = {target: self.at[source] for source, target in zip(sources, targets, strict=True) if source in self.at}
+        return Pending(self.issued, {**self.at, **handed})
+
+    def meet(self, other: Pending) -> Pending:
+        """Outstanding on either path, with the count that is safe on both, counted from a start of its own."""
+        found: dict[Value, dict[str, int]] = {}
+        for value in self.at | other.at:
+            mine, theirs = self.younger(value), other.younger(value)
+            found[value] = {
+                c: -min(mine.get(c, theirs.get(c, 0)), theirs.get(c, mine.get(c, 0))) for c in mine | theirs
+            }
+        return Pending(at=found)
 
 
 class _Inserter:
@@ -102,7 +120,7 @@ class _Inserter:
             wait = self.needed(op, pending)
             if wait is not None:
                 made.append(wait)
-                pending = after_wait(pending, wait.vm, wait.lgkm)
+                pending = pending.waited(wait.vm, wait.lgkm)
             new, pending = self.step(op, pending)
             made.append(new)
         return made, pending
@@ -110,7 +128,7 @@ class _Inserter:
     def needed(self, op: Op, pending: Pending) -> ops.Wait | None:
         counts: dict[str, int] = {}
         for value in self.uses(op):
-            for counter, younger in pending.get(value, {}).items():
+            for counter, younger in pending.younger(value).items() if value in pending.at else ():
                 counts[counter] = min(counts.get(counter, MAX_COUNTS[counter]), younger)
         if not counts:
             return None
@@ -119,8 +137,7 @@ class _Inserter:
 
     def uses(self, op: Op) -> tuple[Value, ...]:
         """Registers whose contents the op itself needs; loops, branches and renamings only hand them on."""
-        passing = ops.For | ops.If | ops.Tag | ops.Check | ops.Registers | ops.Bitcast
-        return () if isinstance(op, passing) else op.operands
+        return () if isinstance(op, PASSING) else op.operands
 
     def step(self, op: Op, pending: Pending) -> tuple[Op, Pending]:
         match op:
@@ -132,50 +149,39 @@ class _Inserter:
                 body, pending = self.block(op.body, pending)
                 return replace(op, body=body), pending
             case ops.Wait():
-                return op, after_wait(pending, op.vm, op.lgkm)
+                return op, pending.waited(op.vm, op.lgkm)
             case ops.Barrier():
-                return op, pending if op.bare else after_wait(pending, None, 0)
+                return op, pending if op.bare else pending.waited(None, 0)
             case ops.Registers() | ops.Bitcast():
-                return op, renamed(pending, op)
+                return op, pending.renamed(op)
             case _:
-                return op, after_issue(pending, op)
+                return op, pending.after(op)
 
     def loop(self, op: ops.For, pending: Pending) -> tuple[Op, Pending]:
-        head = _carried(pending, op.inits, op.args)
+        head = pending.carried(op.inits, op.args)
+        head = head.meet(head)
         start = self.next_id
         while True:
             self.next_id = start
             body, end = self.block(op.body, head)
-            again = meet(head, _carried(end, op.yields, op.args))
+            again = head.meet(end.carried(op.yields, op.args))
             if again == head:
                 break
             head = again
-        leaving = meet(_carried(end, op.yields, op.outs), _carried(pending, op.inits, op.outs))
+        leaving = end.carried(op.yields, op.outs).meet(pending.carried(op.inits, op.outs))
         return replace(op, body=body), leaving
 
     def branch(self, op: ops.If, pending: Pending) -> tuple[Op, Pending]:
         then, after_then = self.block(op.then, pending)
         orelse, after_else = self.block(op.orelse, pending)
-        after = meet(
-            _carried(after_then, op.then_yields, op.outs),
-            _carried(after_else, op.else_yields, op.outs),
-        )
+        after = after_then.carried(op.then_yields, op.outs).meet(after_else.carried(op.else_yields, op.outs))
         return replace(op, then=then, orelse=orelse), after
-
-
-def _carried(pending: Pending, sources: tuple[Value, ...], targets: tuple[Value, ...]) -> Pending:
-    """Values handed from `sources` to `targets` are outstanding under the new names too."""
-    result = dict(pending)
-    for source, target in zip(sources, targets, strict=True):
-        if source in pending:
-            result[target] = pending[source]
-    return result
 
 
 def missing_waits(kernel: Kernel) -> list[tuple[Op, Value]]:
     """Uses of registers whose load may still be outstanding, in a kernel with explicit waits."""
     finder = _Finder()
-    finder.block(kernel.body, {})
+    finder.block(kernel.body, Pending())
     return list(finder.missing)
 
 
@@ -188,6 +194,6 @@ class _Finder(_Inserter):
 
     def needed(self, op: Op, pending: Pending) -> ops.Wait | None:
         for value in self.uses(op):
-            if value in pending:
+            if value in pending.at:
                 self.missing[op, value] = None
         return super().needed(op, pending)

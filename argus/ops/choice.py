@@ -108,7 +108,9 @@ def choose_matmul(
 def carried(row: Mapping[str, Any], m: int, n: int, k: int) -> float:
     """What a row's kernel would take at other sizes, in us: in proportion to the rounds of workgroups over the compute
     units and to the steps along K, but not less than memory takes; a guess from far away counts as longer."""
-    scaled = float(row["us"]) * _rounds(row["knobs"], m, n) * k / (_rounds(row["knobs"], row["M"], row["N"]) * row["K"])
+    scaled = (
+        float(row["us"]) * _rounds(row["knobs"], m, n) * k / (_rounds(row["knobs"], row["M"], row["N"]) * int(row["K"]))
+    )
     return max(scaled, 2 * (m * k + n * k + m * n) / HBM) * math.pow(DOUBT, _far(row, m, n, k))
 
 

@@ -1,6 +1,6 @@
 """What the transformations reach: naive kernels lowered by a fixed chain, beside the library's on the same clock.
 
-    python -m bench.agent_chains [--tasks gemm,attention,moe,linear,transposed,residual] [--judge] [--library]
+    python -m bench.agent_chains [--tasks gemm,attention,fp8,linear,transposed,residual] [--judge] [--library]
 
 Every step is one that the knowledge base proposes; nothing is searched. Without `--judge` a kernel is proved and timed,
 with it all stages of the judge are passed. `--library` times the library's kernel for the same computation too. All
@@ -78,8 +78,8 @@ CASES = {
         ),
         ("attention.py", "attention", {"causal": True}),
     ),
-    "moe": Case(
-        "moe",
+    "fp8": Case(
+        "fp8",
         (blocks(2, 2, waves_row=4), *product("xor", EPILOGUE)),
         ("fp8_gemm.py", "fp8_matmul", {}),
         {"Kb": 56, "Nb": 32, "Nt": 128, "Kc": 448},

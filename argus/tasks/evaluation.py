@@ -3,6 +3,7 @@
     sum of n terms t       error + n * u * sum(|t|)             u = 2^-24, the unit roundoff of f32
     product x * y          |x| * error(y) + |y| * error(x) + u * |x * y|
     exp2, rsqrt, ...       slope * error(x) + 2 u * |result|    two units in the last place for the hardware's functions
+    x / y                  the error of y, 2 u * |result|, and |x| * 2^-126, below which f32 has no reciprocal
 
 The standard running error analysis: the bound holds for a kernel that does the same arithmetic in f32 in any order. An
 intermediate is an array over named indices. Indices of tensors are whole numbers, computed exactly; outside of a tensor
@@ -24,6 +25,7 @@ Whole = npt.NDArray[np.int64]
 
 UNIT_F32 = 2.0**-24
 HARDWARE_ULPS = 2.0  # exp2, log2, rcp, rsqrt of the hardware are within this many ulps
+LEAST_F32 = 2.0**-126  # a reciprocal below it is zero
 MAX_ELEMENTS = 1 << 27
 REDUCTIONS = ("sum", "max", "min", "argmax", "argmin")
 
@@ -72,8 +74,12 @@ class Evaluator:
         symbols: Mapping[str, float],
         extents: Mapping[str, int],
         positions: Mapping[str, npt.NDArray[np.intp]],
+        constant: str = "",
     ) -> None:
+        """`constant`: an index whose quotients by numbers are the same at all of its positions."""
         self._tensors, self._symbols, self._extents, self._positions = tensors, symbols, extents, positions
+        self._constant = constant
+        self._made: dict[str, Bounded] = {}
 
     def visit(self, node: ast.expr) -> Bounded:
         if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
@@ -91,7 +97,12 @@ class Evaluator:
             x, y = self._align(self.visit(node.left), self.visit(node.comparators[0]))
             return self._exact(x.indices, _COMPARE[type(node.ops[0])](x.value, y.value).astype(np.float64))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
-            return self._call(node.func.id, node.args)
+            if node.func.id not in REDUCTIONS:
+                return self._call(node.func.id, node.args)
+            text = ast.unparse(node)
+            if text not in self._made:
+                self._made[text] = self._call(node.func.id, node.args)
+            return self._made[text]
         raise SpecError(f"a specification cannot contain {ast.unparse(node)!r}")
 
     def _element(self, node: ast.Subscript) -> Bounded:
@@ -145,7 +156,10 @@ class Evaluator:
                 a, b = (self._spread(indices, value, union) for indices, value in (x, y))
                 if isinstance(op, ast.FloorDiv | ast.Mod) and (b == 0).any():
                     raise SpecError(f"{ast.unparse(node)!r} divides by zero")
-                return union, np.asarray(_WHOLE[type(op)](a, b), dtype=np.int64)
+                found = np.asarray(_WHOLE[type(op)](a, b), dtype=np.int64)
+                if isinstance(op, ast.FloorDiv) and union == (self._constant,) and (found == found[0]).all():
+                    return (), found[0]
+                return union, found
         raise SpecError(f"{ast.unparse(node)!r} is not a whole number of indices, sizes and elements")
 
     def _affordable(self, union: tuple[str, ...]) -> None:
@@ -207,7 +221,8 @@ class Evaluator:
         elif isinstance(node.op, ast.Div):
             value = x.value / y.value
             error = (x.error + np.abs(value) * y.error) / np.maximum(np.abs(y.value) - y.error, np.finfo(float).tiny)
-            error = error + HARDWARE_ULPS * UNIT_F32 * np.abs(value)
+            error = np.where(np.isinf(y.value), 0.0, error) + HARDWARE_ULPS * UNIT_F32 * np.abs(value)
+            error = error + LEAST_F32 * np.abs(x.value)
         else:
             raise SpecError(f"a specification cannot contain {ast.unparse(node)!r}")
         return Bounded(x.indices, value, error + UNIT_F32 * np.abs(value))
@@ -284,6 +299,11 @@ class Evaluator:
 
     def _sum_of_products(self, factors: list[tuple[Array, tuple[str, ...]]], index: str) -> Bounded:
         """Σ over `index` of a product of tensors, without the intermediate: einsum, and einsum of magnitudes."""
+        terms = self._extents[index] + len(factors) - 1
+        together: dict[tuple[str, ...], Array] = {}
+        for array, indices in factors:
+            together[indices] = together[indices] * array if indices in together else array
+        factors = [(array, indices) for indices, array in together.items()]
         letters: dict[str, str] = {}
         for _, indices in factors:
             for i in indices:
@@ -296,7 +316,6 @@ class Evaluator:
         arrays = [array for array, _ in factors]
         value = np.einsum(formula, *arrays, optimize=True)
         size = np.einsum(formula, *[np.abs(a) for a in arrays], optimize=True)
-        terms = self._extents[index] + len(factors) - 1
         return Bounded(rest, value, terms * UNIT_F32 * size)
 
 

@@ -33,7 +33,7 @@ def make_arrays(kernel: Kernel, sizes: Mapping[str, int], seed: int) -> dict[str
             if tensor.dtype.kind == "float":
                 arrays[tensor.name] = rng.standard_normal(shape).astype(dtype)
             else:
-                legal = _indices(kernel, tensor, sizes)
+                legal = legal_indices(kernel, tensor, sizes)
                 arrays[tensor.name] = rng.choice(legal, shape).astype(dtype)
         else:
             blank: float | int = np.nan if tensor.dtype.kind == "float" else -(2 ** (tensor.dtype.bits - 1))
@@ -42,7 +42,7 @@ def make_arrays(kernel: Kernel, sizes: Mapping[str, int], seed: int) -> dict[str
     return arrays
 
 
-def _indices(kernel: Kernel, tensor: ops.Tensor, sizes: Mapping[str, int]) -> npt.NDArray[np.int64]:
+def legal_indices(kernel: Kernel, tensor: ops.Tensor, sizes: Mapping[str, int]) -> npt.NDArray[np.int64]:
     """Numbers an integer input may hold: small ones, and where elements serve as indices, those the kernel states."""
     holders: set[Value] = set()
     legal = np.arange(MANY, dtype=np.int64)

@@ -124,11 +124,25 @@ def evaluate(
     """The specified result in float64 and the f32 error bound of each element.
 
     `positions`: the values of indices along which the tensors were cut, where they do not count from zero; a
-    tensor that is indexed with anything but plain indices must be whole.
+    tensor that is indexed with anything but plain indices, or whose elements are indices, must be whole.
     """
     extents = _extents(spec, tensors, positions or {})
+    block = _block(spec)
+    if block is not None and block[0] in extents:
+        return _by_blocks(spec, tensors, symbols, positions or {}, extents, block)
+    return _evaluated(spec, tensors, symbols, extents, positions or {})
+
+
+def _evaluated(
+    spec: Spec,
+    tensors: Mapping[str, npt.NDArray[np.generic]],
+    symbols: Mapping[str, float],
+    extents: Mapping[str, int],
+    positions: Mapping[str, npt.NDArray[np.intp]],
+    constant: str = "",
+) -> Bounded:
     with np.errstate(all="ignore"):
-        found = Contracting(tensors, symbols, extents, positions or {}).visit(spec.expression)
+        found = Contracting(tensors, symbols, extents, positions, constant).visit(spec.expression)
     missing = [i for i in spec.indices if i not in found.indices]
     extra = [i for i in found.indices if i not in spec.indices]
     if missing or extra:
@@ -137,11 +151,61 @@ def evaluate(
     return Bounded(spec.indices, found.value.transpose(order), found.error.transpose(order))
 
 
+def _block(spec: Spec) -> tuple[str, int] | None:
+    """r and 128 where an element at r // 128 picks what the rows are computed with: `W[expert[r // 128], n, k]`."""
+    for name in nested(spec):
+        for node in ast.walk(spec.expression):
+            if isinstance(node, ast.Subscript) and parts(node)[0] == name:
+                match parts(node)[1]:
+                    case [ast.BinOp(left=ast.Name(id=index), op=ast.FloorDiv(), right=ast.Constant(value=int(by)))]:
+                        if index in spec.indices:
+                            return index, by
+    return None
+
+
+def nested(spec: Spec) -> set[str]:
+    """Tensors whose elements serve as indices of others."""
+    return {
+        inner.value.id
+        for node in ast.walk(spec.expression)
+        if isinstance(node, ast.Subscript)
+        for inner in ast.walk(node.slice)
+        if isinstance(inner, ast.Subscript) and isinstance(inner.value, ast.Name)
+    }
+
+
+def _by_blocks(
+    spec: Spec,
+    tensors: Mapping[str, npt.NDArray[np.generic]],
+    symbols: Mapping[str, float],
+    positions: Mapping[str, npt.NDArray[np.intp]],
+    extents: Mapping[str, int],
+    block: tuple[str, int],
+) -> Bounded:
+    """Block by block, in each of which `r // 128` is one number: what it picks does not depend on r there."""
+    index, by = block
+    rows = positions.get(index, np.arange(extents[index]))
+    found: list[Bounded] = []
+    for number in np.unique(rows // by):
+        own = rows[rows // by == number]
+        here = {**extents, index: len(own)}
+        found.append(_evaluated(spec, tensors, symbols, here, {**positions, index: own}, index))
+    if not np.array_equal(rows, np.sort(rows)):
+        raise SpecError(f"the positions of {index} are not in order")
+    axis = spec.indices.index(index)
+    return Bounded(
+        spec.indices,
+        np.concatenate([part.value for part in found], axis=axis),
+        np.concatenate([part.error for part in found], axis=axis),
+    )
+
+
 def _extents(
     spec: Spec, tensors: Mapping[str, npt.NDArray[np.generic]], positions: Mapping[str, npt.NDArray[np.intp]]
 ) -> dict[str, int]:
     """How far each index runs: as tensors indexed with it plainly say, else as the result says."""
     extents = {index: len(places) for index, places in positions.items()}
+    inner = nested(spec)
     for node in ast.walk(spec.expression):
         if isinstance(node, ast.Subscript):
             name, items = parts(node)
@@ -150,7 +214,7 @@ def _extents(
             shape = tensors[name].shape
             if len(shape) != len(items):
                 raise SpecError(f"{name} has {len(shape)} axes but is indexed with {len(items)}")
-            whole = not all(isinstance(item, ast.Name) for item in items)
+            whole = name in inner or not all(isinstance(item, ast.Name) for item in items)
             for item, extent in zip(items, shape, strict=True):
                 if whole and isinstance(item, ast.Name) and item.id in positions:
                     continue

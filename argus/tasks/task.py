@@ -12,7 +12,8 @@
 
 The kernel's signature and `computes` are the contract every candidate keeps; reference, tolerance and inputs follow
 from them (`argus.tasks.spec`, `compare`, `inputs`). Optional entries: `specials` (whether NaN and infinity are among
-the inputs), `published` and `library` (figures to stand beside).
+the inputs), `routing` (which inputs are the index tensors of a mixture of experts, `argus.tasks.routing`), `published`
+and `library` (figures to stand beside).
 
 The file is read, never executed: TASK holds literals only. `argus optimize FILE` takes any such file.
 """
@@ -28,10 +29,11 @@ from typing import Any
 
 from argus.ir.kernel import Kernel
 from argus.lang import read
+from argus.tasks.routing import Routing
 from argus.tasks.spec import parse, validate
 
 Sizes = Mapping[str, int]
-ENTRIES = frozenset({"family", "shapes", "held_out", "small", "specials", "published", "library"})
+ENTRIES = frozenset({"family", "shapes", "held_out", "small", "specials", "routing", "published", "library"})
 
 
 class TaskError(ValueError):
@@ -53,6 +55,7 @@ class Task:
     published: Mapping[str, Any] = field(default_factory=dict)
     library: str = ""
     device: str = "simulated"
+    routing: Routing | None = None
 
 
 def builtin_tasks() -> tuple[str, ...]:
@@ -101,7 +104,23 @@ def read_task(name: str, text: str) -> Task:
         specials=bool(stated.get("specials", False)),
         published=dict(stated.get("published", {})),
         library=str(stated.get("library", "")),
+        routing=_routing(name, stated["routing"], kernel) if "routing" in stated else None,
     )
+
+
+def _routing(name: str, given: Any, kernel: Kernel) -> Routing:
+    entries = ("token", "expert", "tokens", "experts", "rows")
+    if not isinstance(given, dict) or set(given) != set(entries) or not isinstance(given["rows"], int):
+        raise TaskError(f"{name}: routing names {', '.join(entries)}; rows is a number")
+    tensors = {t.name: t for t in kernel.tensors if t.dtype.kind != "float" and len(t.axes) == 1}
+    sizes = {s.name for s in kernel.shapes}
+    for entry in ("token", "expert"):
+        if given[entry] not in tensors:
+            raise TaskError(f"{name}: routing: {given[entry]!r} is no vector of whole numbers among the arguments")
+    for entry in ("tokens", "experts"):
+        if given[entry] not in sizes:
+            raise TaskError(f"{name}: routing: {given[entry]!r} is no size of the kernel")
+    return Routing(**given)
 
 
 def _split(name: str, text: str) -> tuple[dict[str, Any], str]:

@@ -16,13 +16,17 @@ from argus.device.guards import launch_grid, numpy_dtype, tensor_shapes
 from argus.device.launch import scalar_values
 from argus.ir.kernel import Kernel
 from argus.tasks.inputs import make_scalars
+from argus.tasks.routing import Routing, draw
 
 
-def work_of(kernel: Kernel, code: bytes, sizes: Mapping[str, int], seed: int) -> Work:
-    """The launch of `kernel`, whose object is `code`, at these sizes."""
+def work_of(kernel: Kernel, code: bytes, sizes: Mapping[str, int], seed: int, routing: Routing | None = None) -> Work:
+    """The launch of `kernel`, whose object is `code`, at these sizes; `routing`: which inputs are drawn as one."""
     shapes = tensor_shapes(kernel, sizes)
+    routed = {} if routing is None else draw(routing, sizes, shapes, "uniform", seed)
     tensors = [
-        Operand(shapes[tensor.name], numpy_dtype(tensor.dtype), seed + number, blank=not tensor.read)
+        routed[tensor.name]
+        if tensor.name in routed
+        else Operand(shapes[tensor.name], numpy_dtype(tensor.dtype), seed + number, blank=not tensor.read)
         for number, tensor in enumerate(kernel.tensors)
     ]
     scalars = scalar_values(kernel, sizes, make_scalars(kernel, seed))

@@ -163,7 +163,7 @@ class _Case:
 
     def _time(self, kernel: Kernel, sizes: Sizes, instructions: int) -> None:
         """`instructions`: of the first workgroup, as far as known; where it is long, no interpreter need try it."""
-        work = work_of(kernel, self.code, sizes, self.seed)
+        work = work_of(kernel, self.code, sizes, self.seed, self.court.problem.routing)
         seen = sample(work, self.seed, "jit" if instructions > SHORT else "auto")
         recorded = prepared(seen, self.seed)
         timing, launch = time_prepared(work, recorded, matrix_element(seen))

@@ -21,6 +21,9 @@ import numpy.typing as npt
 
 from argus.device.guards import numpy_dtype, tensor_shapes
 from argus.ir.kernel import Kernel
+from argus.tasks.inputs import legal_indices
+from argus.tasks.routing import Kind as RoutingKind
+from argus.tasks.routing import Routing, draw
 
 Arrays = dict[str, npt.NDArray[np.generic]]
 Kind = Literal["normal", "uniform", "wide", "zeros", "specials"]
@@ -29,19 +32,46 @@ KINDS: tuple[Kind, ...] = ("normal", "uniform", "wide", "zeros")
 WIDE = 12
 SPECIAL_SHARE = 1 / 512
 ZERO_SHARE = 0.9
+LARGEST = 1 << 28
+DRAWN = (1 << 24) + 43
+ROUTINGS: dict[Kind, RoutingKind] = {
+    "normal": "uniform", "uniform": "uniform", "wide": "skewed", "zeros": "one", "specials": "uniform",
+}  # fmt: skip
 
 
-def inputs(kernel: Kernel, sizes: Mapping[str, int], kind: Kind, seed: int) -> Arrays:
-    """An array for every tensor the kernel reads."""
+def inputs(kernel: Kernel, sizes: Mapping[str, int], kind: Kind, seed: int, routing: Routing | None = None) -> Arrays:
+    """An array for every tensor the kernel reads. Index tensors hold what the kernel allows, or a routing."""
     shapes = tensor_shapes(kernel, sizes)
     found: Arrays = {}
+    routed = {} if routing is None else draw(routing, sizes, shapes, ROUTINGS[kind], seed)
     for number, tensor in enumerate(kernel.tensors):
-        if tensor.read:
-            dice = np.random.default_rng((seed, number))
-            dtype = numpy_dtype(tensor.dtype)
-            values = _draw(dice, shapes[tensor.name], kind, tensor.dtype.kind == "float")
-            found[tensor.name] = _bounded(values, dtype).astype(dtype)
+        if not tensor.read:
+            continue
+        if tensor.name in routed:
+            found[tensor.name] = routed[tensor.name]
+            continue
+        dice = np.random.default_rng((seed, number))
+        dtype = numpy_dtype(tensor.dtype)
+        if tensor.dtype.kind != "float":
+            found[tensor.name] = dice.choice(legal_indices(kernel, tensor, sizes), shapes[tensor.name]).astype(dtype)
+        else:
+            found[tensor.name] = _floats(dice, shapes[tensor.name], kind, dtype)
     return found
+
+
+def _floats(
+    dice: np.random.Generator, shape: tuple[int, ...], kind: Kind, dtype: np.dtype[np.generic]
+) -> npt.NDArray[np.generic]:
+    """Values of a kind. Of a huge tensor (weights of many experts) `DRAWN` are drawn and repeat, an odd number."""
+    count = int(np.prod(shape, dtype=np.int64))
+    if count <= LARGEST:
+        return _bounded(_draw(dice, shape, kind), dtype).astype(dtype)
+    drawn = _bounded(_draw(dice, (DRAWN,), kind), dtype).astype(dtype)
+    whole = np.empty(count, dtype)
+    for start in range(0, count, DRAWN):
+        part = whole[start : start + DRAWN]
+        part[:] = drawn[: len(part)]
+    return whole.reshape(shape)
 
 
 def poisoned(kernel: Kernel, sizes: Mapping[str, int]) -> Arrays:
@@ -65,11 +95,7 @@ def _pattern(dtype: np.dtype[np.generic]) -> int:
     return (0x7FBA5A5A7FBA5A5A >> (64 - 8 * dtype.itemsize)) | 1 if dtype.itemsize > 1 else 0x80
 
 
-def _draw(
-    dice: np.random.Generator, shape: tuple[int, ...], kind: Kind, floating: bool
-) -> npt.NDArray[np.float32] | npt.NDArray[np.int64]:
-    if not floating:
-        return dice.integers(0, 100, shape)
+def _draw(dice: np.random.Generator, shape: tuple[int, ...], kind: Kind) -> npt.NDArray[np.float32]:
     if kind == "uniform":
         return dice.random(shape, np.float32)
     values = dice.standard_normal(shape, np.float32)

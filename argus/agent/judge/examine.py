@@ -14,18 +14,20 @@ from argus.agent.judge.data import inputs, poisoned
 from argus.ir.kernel import Kernel
 from argus.tasks.compare import compare
 from argus.tasks.inputs import make_scalars
+from argus.tasks.routing import Routing
 from argus.tasks.spec import Spec, SpecError, evaluate
 
 
-def examine(kernel: Kernel, spec: Spec, sizes: Mapping[str, int]) -> None:
+def examine(kernel: Kernel, spec: Spec, sizes: Mapping[str, int], routing: Routing | None = None) -> None:
     """Raise `SpecError` if the task cannot tell."""
     symbols = {**sizes, **make_scalars(kernel, 0)}
-    given = inputs(kernel, sizes, "normal", 1)
-    want = evaluate(spec, given, symbols)
-    zeros = np.zeros_like(poisoned(kernel, sizes)[spec.result])
+    given = inputs(kernel, sizes, "normal", 1, routing)
+    shown = poisoned(kernel, sizes)
+    want = evaluate(spec, {**shown, **given}, symbols)
+    zeros = np.zeros_like(shown[spec.result])
     if compare(zeros, want).wrong < zeros.size // 2:
         raise SpecError(f"{kernel.name}: an output of zeros would pass for half of the elements")
     for name in given:
-        other = {**given, name: inputs(kernel, sizes, "normal", 2)[name]}
+        other = {**shown, **given, name: inputs(kernel, sizes, "normal", 2, routing)[name]}
         if np.array_equal(evaluate(spec, other, symbols).value, want.value, equal_nan=True):
             raise SpecError(f"{kernel.name}: the result does not depend on {name}")

@@ -35,15 +35,16 @@ def least_microseconds(kernel: Kernel, sizes: Mapping[str, int], spec: Spec) -> 
 def multiplications(kernel: Kernel, sizes: Mapping[str, int], spec: Spec) -> int:
     """How many products the sums over plain products of tensors need, each sum once; 0 if there is none."""
     shapes = tensor_shapes(kernel, sizes)
-    extents: dict[str, int] = {}
+    extents = dict(zip(spec.indices, shapes[spec.result], strict=True))
     for node in ast.walk(spec.expression):
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-            for axis, index in enumerate(_indices(node)):
-                extents[index] = shapes[node.value.id][axis]
+            for item, extent in zip(_items(node), shapes[node.value.id], strict=True):
+                if isinstance(item, ast.Name):
+                    extents[item.id] = extent
     found: dict[str, int] = {}
     for node, hidden in _sums(spec.expression, False):
         tensors = _factors(node.args[0])
-        used = {index for tensor in tensors for index in _indices(tensor)}
+        used = {index for tensor in tensors for index in _indices(tensor) if index in extents}
         if len(tensors) >= 2 and len(used) >= 3:
             found[ast.dump(node)] = _product([extents[index] for index in used]) // (2 if hidden else 1)
     return sum(found.values())
@@ -80,9 +81,13 @@ def _factors(node: ast.expr) -> list[ast.Subscript]:
     return []
 
 
+def _items(node: ast.Subscript) -> list[ast.expr]:
+    return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+
+
 def _indices(node: ast.Subscript) -> list[str]:
-    items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    return [item.id for item in items if isinstance(item, ast.Name)]
+    """Everything an element's place depends on."""
+    return [item.id for item in ast.walk(node.slice) if isinstance(item, ast.Name)]
 
 
 def _product(values: tuple[int, ...] | list[int]) -> int:

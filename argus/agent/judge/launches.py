@@ -3,8 +3,9 @@
     on = Launches(kernel, code).on(sizes, given, seed)
     seen = on.run(Options(workgroups=[3]))["C"]           what workgroup 3 wrote; everything else holds the pattern
 
-Before every run outputs hold the pattern and tensors that are read and written hold what was given; after it, inputs
-are compared with what was given, bit by bit. The arrays a run returns are device memory: the next run overwrites them.
+Before every run outputs hold the pattern and tensors that are read and written hold what was given; after the last one,
+inputs are compared with what was given, bit by bit. The arrays a run returns are device memory: the next run
+overwrites them.
 
 A kernel is translated once if it can be. The clock needs a translation that records what it executes; where the runs of
 the judge are short (`RECORDED` executed instructions per instruction of the kernel), they use that one too, since
@@ -110,13 +111,19 @@ class OnData:
         self._used = True
         result = self._execute(options)
         self.instructions = result.instructions
-        wrong = [Violation(r.code, str(r), detail=r.to_json()) for r in result.errors]
-        for tensor in tensors:
-            if not tensor.written and not _same_bits(self._arrays[tensor.name], self._start[tensor.name]):
-                wrong.append(Violation("inputs", f"the input {tensor.name} was changed"))
-        if wrong:
-            raise WrongRun(tuple(wrong[:8]))
+        if result.errors:
+            raise WrongRun(tuple(Violation(r.code, str(r), detail=r.to_json()) for r in result.errors[:8]))
         return self._arrays
+
+    def inputs_unchanged(self) -> None:
+        """Compare the inputs with what they were before the first run, bit by bit. Raises `WrongRun`."""
+        wrong = [
+            Violation("inputs", f"the input {tensor.name} was changed")
+            for tensor in self._launches.kernel.tensors
+            if not tensor.written and not _same_bits(self._arrays[tensor.name], self._start[tensor.name])
+        ]
+        if wrong:
+            raise WrongRun(tuple(wrong))
 
     def _execute(self, options: Options) -> LaunchResult:
         if options.checks:

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from argus.tasks.routing import Routing
 from argus.tasks.task import Task
 
 Sizes = Mapping[str, int]
@@ -27,7 +28,7 @@ STAGES = ("read", "contract", "check", "compile", "small", "shapes", "held_out",
 class Problem:
     """`small` shapes run whole with all checks on; `shapes` are timed; `held_out` ones are judged for results only.
 
-    `device`: whose times count, `simulated` or `hip`.
+    `device`: whose times count, `simulated` or `hip`. `routing`: which of the inputs are a routing's index tensors.
     """
 
     task: str
@@ -38,18 +39,28 @@ class Problem:
     specials: bool = True
     deterministic: bool = True
     device: str = "simulated"
+    routing: Routing | None = None
 
     @staticmethod
     def of(task: Task) -> Problem:
         """The problem a task poses."""
         return Problem(
-            task.name, task.source, task.small, task.shapes, task.held_out, task.specials, device=task.device
+            task.name,
+            task.source,
+            task.small,
+            task.shapes,
+            task.held_out,
+            task.specials,
+            device=task.device,
+            routing=task.routing,
         )
 
     def to_json(self) -> dict[str, Any]:
         found = asdict(self)
         for name in ("small", "shapes", "held_out"):
             found[name] = [dict(sizes) for sizes in getattr(self, name)]
+        if self.routing is None:
+            del found["routing"]
         return found
 
     @staticmethod
@@ -62,6 +73,7 @@ class Problem:
             specials=data["specials"],
             deterministic=data["deterministic"],
             device=data.get("device", "simulated"),
+            routing=Routing(**data["routing"]) if "routing" in data else None,
         )
 
     def digest(self) -> str:

@@ -3,7 +3,7 @@ workgroups.
 
 Large launches run a few workgroups. The specification is then evaluated only for the rows and columns these wrote:
 every tensor axis that carries an index of the output, and nothing else, is cut down to them (not those of tensors with
-computed indices, which are taken whole). An index that also
+computed indices, or whose elements are indices, which are taken whole). An index that also
 appears as a number (a causal mask) keeps its values; one that shares its axis with another (`X[m, n]` beside
 `X[m, k]`) must be written whole.
 
@@ -25,7 +25,7 @@ import numpy.typing as npt
 from argus.agent.judge.data import Arrays, written
 from argus.agent.judge.references import Known, unknown
 from argus.tasks.compare import Comparison, compare
-from argus.tasks.spec import Bounded, Spec, evaluate
+from argus.tasks.spec import Bounded, Spec, evaluate, nested
 
 LEAST_FOR_BIAS = 4096
 BIAS = 0.25
@@ -43,7 +43,7 @@ def judged(
     spec: Spec, inputs: Arrays, symbols: Mapping[str, float], got: npt.NDArray[np.generic], known: Known = unknown
 ) -> Found:
     """Compare a whole output. `known`: what is remembered about these inputs."""
-    return _found(got, known("whole", lambda: evaluate(spec, inputs, symbols)))
+    return _found(got, known("whole", lambda: evaluate(spec, {spec.result: got, **inputs}, symbols)))
 
 
 def judged_part(
@@ -95,7 +95,7 @@ def _cut(
     spec: Spec, name: str, array: npt.NDArray[np.generic], positions: Mapping[str, npt.NDArray[np.intp]]
 ) -> npt.NDArray[np.generic]:
     mine = {axis: uses for (tensor, axis), uses in _uses(spec).items() if tensor == name}
-    if not all(used.isidentifier() for uses in mine.values() for used in uses):
+    if name in nested(spec) or not all(used.isidentifier() for uses in mine.values() for used in uses):
         return array
     for axis, uses in mine.items():
         if len(uses) == 1:

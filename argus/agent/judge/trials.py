@@ -64,7 +64,7 @@ class Bench:
             raise SpecError(f"the naive kernel of {self.problem.task} states no specification")
         self.spec = parse(self.naive.computes)
         for sizes in self.problem.small[:1]:
-            examine(self.naive, self.spec, sizes)
+            examine(self.naive, self.spec, sizes, self.problem.routing)
 
     def given(self, stage: str, number: int, sizes: Sizes, kind: Kind, seed: int) -> Arrays:
         """The inputs of a run; the arrays are shared and must not be written to."""
@@ -73,7 +73,7 @@ class Bench:
             if sum(array.nbytes for arrays in self._kept.values() for array in arrays.values()) > KEPT_BYTES:
                 self._kept.clear()
             hidden = random.Random(f"{stage} {number} {seed} {self.problem.digest()}").getrandbits(48)
-            self._kept[key] = inputs(self.naive, sizes, kind, hidden)
+            self._kept[key] = inputs(self.naive, sizes, kind, hidden, self.problem.routing)
         return self._kept[key]
 
     def known(self, stage: str, number: int, kind: Kind, seed: int) -> Known:
@@ -119,6 +119,7 @@ class Trials:
                 if problem.deterministic and not _alike(checked[number, kind][mine], seen[mine]):
                     message = f"two runs on the same data at {shape_text(sizes)} give different bits"
                     raise Ended("fail", "small", (Violation("determinism", message),))
+            self._unchanged(on, "small")
 
     def _on(self, stage: str, number: int, sizes: Sizes, kind: Kind) -> OnData:
         return self.launches.on(sizes, self.bench.given(stage, number, sizes, kind, self.seed), self.seed)
@@ -152,6 +153,7 @@ class Trials:
             elements = int(np.prod(tensor_shapes(self.kernel, sizes)[self.bench.spec.result], dtype=np.int64))
             if elements <= WHOLE or not can_be_cut(self.bench.spec):
                 self._whole(on, sizes, number, stage, kind, Options())
+                self._unchanged(on, stage)
                 continue
             groups = int(np.prod(launch_grid(self.kernel, sizes)))
             dice = random.Random(f"{stage} {number} {self.seed}")
@@ -163,6 +165,7 @@ class Trials:
                 self._right(found, stage, sizes, f"workgroup {group}")
                 if group == 0:
                     self.executed[shape_text(sizes)] = on.instructions
+            self._unchanged(on, stage)
 
     def _whole(self, on: OnData, sizes: Sizes, number: int, stage: str, kind: Kind, options: Options) -> Array:
         """Run everything; the result."""
@@ -180,6 +183,12 @@ class Trials:
     def _run(self, on: OnData, options: Options, stage: str) -> Array:
         try:
             return on.run(options)[self.bench.spec.result]
+        except WrongRun as wrong:
+            raise Ended("fail", stage, wrong.violations) from wrong
+
+    def _unchanged(self, on: OnData, stage: str) -> None:
+        try:
+            on.inputs_unchanged()
         except WrongRun as wrong:
             raise Ended("fail", stage, wrong.violations) from wrong
 

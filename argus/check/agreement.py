@@ -65,6 +65,10 @@ class Judge:
         self.numbers = sorted(set(self.terms.coefficients(goal)))
         return goal
 
+    def as_is(self, term: int, facts: Facts) -> int:
+        """The term with sums that are whole by themselves: a part that would be the whole with a mask stays a part."""
+        return self._passes(term, facts, "as is")
+
     def resolved(self, term: int, facts: Facts) -> int:
         return reduce(lambda made, stage: self._passes(made, facts, stage), STAGES, term)
 
@@ -315,7 +319,7 @@ def incomplete(flow: Flow, judge: Judge, record: Record, axis: int, facts: Facts
     """A reduction over the axis went into the element that is not known to be over all of it."""
     if record.term == UNKNOWN:
         return True
-    resolved = judge.resolved(record.term, facts)
+    resolved = judge.as_is(record.term, facts)
     return any(
         isinstance(a, Reduce) and a.axis == axis and a.domain is None for a in flow.tables.terms.inside(resolved)
     )

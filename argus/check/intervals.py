@@ -46,6 +46,8 @@ def intervals(flow: Flow, facts: tuple[Expr, ...], items: tuple[Item, ...], axis
             step = E.as_expr(start.subst({item.var: item.var + item.step}) - start)
             if flow.prover.holds(bound, step.eq(width)) is not True or item.var in width.free():
                 return f"an iteration accumulates {width} indices but the next one starts {step} further"
+            if len(items) > 1 and flow.prover.holds(facts, item.hi.le(item.lo)) is True:
+                continue
             result.append((start.subst({item.var: item.lo}), start.subst({item.var: item.hi})))
     return result
 

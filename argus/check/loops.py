@@ -29,7 +29,8 @@ from argus.check.carried import claims, forgotten, named, settled, standing_for_
 from argus.check.guess import State, first_guess, next_guess, tidy
 from argus.check.relabel import distinct, relabelled
 from argus.check.tables import Item, Repeat, Sum, substitute_items
-from argus.check.tags import Case, incoming, translate, uniform
+from argus.check.tags import Case, Tags, incoming, translate, uniform
+from argus.check.terms import Carried
 from argus.ir import ops
 from argus.ir.ops import Op, Shared
 from argus.ir.types import Value
@@ -129,7 +130,7 @@ def run(flow: Flow, op: ops.For) -> None:
         ends = _round(flow, shape, head)
         wrong = _step_fails(flow, shape, head, ends[-1])
         if not wrong:
-            _leave(flow, shape, start, ends)
+            _leave(flow, shape, start, head, ends)
             return
         for listener, position in zip(flow.sound.listeners, mark, strict=True):
             listener.rewind(position)
@@ -271,9 +272,11 @@ def _round(flow: Flow, shape: Shape, head: State, only: frozenset[int] | None = 
 # -- proving -----------------------------------------------------------------------------------------------------------
 
 
-def _step_fails(flow: Flow, shape: Shape, head: State, out: State, slots: Iterable[int] | None = None) -> list[int]:
-    """Slots whose state after an iteration is not the guess for the next one."""
-    again = tuple(f.subst(shape.next) for f in shape.facts(0))
+def _step_fails(
+    flow: Flow, shape: Shape, head: State, out: State, slots: Iterable[int] | None = None, last: bool = False
+) -> list[int]:
+    """Slots whose state after an iteration is not the guess for the next one; with `last`, there may be no next one."""
+    again = () if last else tuple(f.subst(shape.next) for f in shape.facts(0))
     facts = (*flow.facts, *shape.facts(0), *(shape.facts(shape.period - 1)), *again)
     wrong = []
     left = standing_for_themselves(flow.tables, shape, head, out)
@@ -312,8 +315,9 @@ def _fold(shape: Shape, items: tuple[Item, ...]) -> tuple[Item, ...]:
     return items
 
 
-def _leave(flow: Flow, shape: Shape, start: State, ends: list[State]) -> None:
-    """State after the loop: untouched if it did not run, else what its last iteration left."""
+def _leave(flow: Flow, shape: Shape, start: State, head: State, ends: list[State]) -> None:
+    """State after the loop: untouched if it did not run, else what its last iteration left. Where both are said by the
+    form it has at the head of every iteration, it is that at the head of the one that is not done any more."""
     trips = shape.trips
     options: list[tuple[Expr, State]] = []
     if flow.prover.possible((*flow.facts, trips.eq(0))) is not False:
@@ -328,9 +332,22 @@ def _leave(flow: Flow, shape: Shape, start: State, ends: list[State]) -> None:
     final: State = []
     for n in range(len(start)):
         cases = [c.under(guard) for guard, state in options for c in state[n].cases]
-        final.append(flow.prune(tidy(flow, shape, [], cases)))
+        after = flow.prune(tidy(flow, shape, [], cases))
+        if len(after.cases) > 1 and _has_one_form(flow, shape, head[n]):
+            if not _step_fails(flow, shape, head, ends[-1], [n], last=True):
+                after = translate(head[n], flow.tables, {shape.counter: shape.lo + trips * shape.op.step})
+        final.append(after)
     flow.values.update(zip(shape.op.outs, final[:-1], strict=True))
     flow.memory.tags = final[-1]
+
+
+def _has_one_form(flow: Flow, shape: Shape, claimed: Tags) -> bool:
+    """What the slot holds is said by one expression for all iterations, the first included."""
+    if shape.period != 1 or len(claimed.cases) != 1 or claimed.cases[0].guard is not E.TRUE:
+        return False
+    records = [flow.tables[number] for number in distinct(claimed.cases[0].record)]
+    atoms = (atom for record in records for atom in flow.tables.terms.inside(record.term))
+    return all(r.kind in ("element", "value") for r in records) and not any(isinstance(a, Carried) for a in atoms)
 
 
 def _give_up(flow: Flow, shape: Shape, start: State, head: State, out: State) -> None:
@@ -344,7 +361,7 @@ def _give_up(flow: Flow, shape: Shape, start: State, head: State, out: State) ->
         ends = _round(flow, shape, head)
         more = set(_step_fails(flow, shape, head, ends[-1])) - wrong
         if not more:
-            _leave(flow, shape, start, ends)
+            _leave(flow, shape, start, head, ends)
             return
         for listener, position in zip(flow.sound.listeners, marks, strict=True):
             listener.rewind(position)

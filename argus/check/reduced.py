@@ -140,7 +140,7 @@ class Reduced(Rule):
         tables = self.flow.tables
         if low is not E.const(0) or extent_of(tables, axis) is not high or tables[number].term == UNKNOWN:
             return False
-        term = self.judge.resolved(tables[number].term, self._known(place, case, number))
+        term = self.judge.as_is(tables[number].term, self._known(place, case, number))
         if len(tables.terms[term]) != 1:
             return False
         factors = [tables.terms.atoms[n] for n, _ in tables.terms[term][0][0][0]]

@@ -15,15 +15,23 @@ from argus.agent.lower.attention import causal_order, causal_skip, key_tiles, qu
 from argus.agent.lower.banks import swizzle
 from argus.agent.lower.blocking import blocking
 from argus.agent.lower.chiplets import chiplet_tiles
+from argus.agent.lower.direct import direct_to_lds
 from argus.agent.lower.epilogue import epilogue
 from argus.agent.lower.fragments import matrix_shape, swap_operands, wide_fragments
+from argus.agent.lower.persistent import persistent
+from argus.agent.lower.phases import wave_groups
 from argus.agent.lower.pipeline import software_pipeline
 from argus.agent.lower.placement import accumulators, grid_order, waves_per_simd
+from argus.agent.lower.ragged import range_guards
+from argus.agent.lower.ring import lds_ring
+from argus.agent.lower.row_waves import row_waves
 from argus.agent.lower.rows import reciprocal, row_block, row_resident, row_vector
 from argus.agent.lower.schedule import fetch_order, interleave, priority
 from argus.agent.lower.sizes import resize
 from argus.agent.lower.source import NotApplicableError, Source
+from argus.agent.lower.split import split_k
 from argus.agent.lower.staging import staging
+from argus.agent.lower.unrolling import unroll
 
 Lowering = Callable[[Source, Mapping[str, object]], None]
 
@@ -33,23 +41,31 @@ LOWERINGS: Mapping[str, Lowering] = {
     "causal_order": causal_order,
     "causal_skip": causal_skip,
     "chiplet_tiles": chiplet_tiles,
+    "direct_to_lds": direct_to_lds,
     "epilogue": epilogue,
     "fetch_order": fetch_order,
     "grid_order": grid_order,
     "interleave": interleave,
     "key_tiles": key_tiles,
+    "lds_ring": lds_ring,
     "matrix_shape": matrix_shape,
+    "persistent": persistent,
     "priority": priority,
     "query_waves": query_waves,
+    "range_guards": range_guards,
     "reciprocal": reciprocal,
     "resize": resize,
     "row_block": row_block,
     "row_resident": row_resident,
     "row_vector": row_vector,
+    "row_waves": row_waves,
     "software_pipeline": software_pipeline,
+    "split_k": split_k,
     "staging": staging,
     "swap_operands": swap_operands,
     "swizzle": swizzle,
+    "unroll": unroll,
+    "wave_groups": wave_groups,
     "waves_per_simd": waves_per_simd,
     "wide_fragments": wide_fragments,
 }

@@ -12,7 +12,7 @@ becomes the expression it accumulates, and elements past the row's end get the n
     x = ag.where(x.n < N, x, -inf)
     best = x.max("n")
 
-`row_block` gives every wave of a workgroup its own row, `row_waves` gives a row to all waves of a workgroup.
+`row_block` gives every wave of a workgroup its own row.
 """
 
 from __future__ import annotations
@@ -74,8 +74,9 @@ def walks(source: Source) -> list[Walk]:
 
 def row_owner(source: Source) -> tuple[str, ast.Call, str, str]:
     """Name, definition, thread input (`lane` or `t`) and axis of the owner that walks along rows."""
+    tensors = source.tensors()
     for load in source.loads():
-        if isinstance(load.owner, ast.Name):
+        if load.place in tensors and isinstance(load.owner, ast.Name):
             given = source.constant(load.owner.id)
             if given is not None and is_ag(given.value, "Owner") and isinstance(given.value, ast.Call):
                 inputs = [k.arg for k in given.value.keywords if not _is_formula(k.value)]
@@ -143,32 +144,8 @@ def row_block(source: Source, params: Mapping[str, object]) -> None:
     divisible(source, {size: "ROWS"})
 
 
-def row_waves(source: Source, params: Mapping[str, object]) -> None:
-    """All `waves` of a workgroup share a row; reductions cross them through LDS."""
-    _, _, thread, _ = row_owner(source)
-    chunk, threads = source.constant("CHUNK"), keyword(source.decorator, "threads")
-    if thread != "lane" or threads is None or source.value(threads) != 64 or chunk is None:
-        raise NotApplicableError("needs chunks of a row on one wave")
-    for node in source.tree.body:
-        if isinstance(node, ast.Assign) and is_ag(node.value, "Owner") and isinstance(node.value, ast.Call):
-            for k in node.value.keywords:
-                if k.arg == "lane":
-                    k.arg, k.value = "t", expression("THREADS")
-                else:
-                    _rename(k.value, "lane", "t")
-    chunk.value = expression("THREADS * PER_LANE")
-    source.define_first(f"THREADS = {64 * int(str(params['waves']))}")
-    set_keyword(source.decorator, "threads", expression("THREADS"))
-
-
-def _rename(node: ast.expr, old: str, new: str) -> None:
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.Constant) and isinstance(inner.value, str):
-            inner.value = inner.value.replace(old, new)
-
-
 def row_resident(source: Source, params: Mapping[str, object]) -> None:
-    """The row as one tile of up to `widest` elements; the loops are gone."""
+    """The row as one tile of up to `widest` elements per wave; the loops are gone."""
     name, owner, thread, axis = row_owner(source)
     if keyword(owner, "e") is None or source.constant("CHUNK") is None:
         raise NotApplicableError("`row_vector` comes first")
@@ -200,7 +177,8 @@ def row_resident(source: Source, params: Mapping[str, object]) -> None:
     given = source.constant(name)
     if given is not None:
         given.value = new
-    source.define_first(f"WIDEST = {params['widest']}")
+    waves = source.value(ast.Name("WAVES")) or 1
+    source.define_first(f"WIDEST = {int(str(params['widest'])) * waves}")
     divisible(source, {size: "PER_LANE"})
     requires = keyword(source.decorator, "requires")
     old = f"{requires.value!s} and " if isinstance(requires, ast.Constant) else ""
@@ -303,7 +281,7 @@ def _share(source: Source) -> None:
             if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load) and inner.id in renamed:
                 inner.id = renamed[inner.id]
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.expr):
-            if node.targets[0].id in names(node.value):
+            if node.targets[0].id in names(node.value) or is_ag(node.value, "shared"):
                 continue
             key = ast.dump(node.value)
             if key in first:

@@ -1,0 +1,67 @@
+"""Further transformations of row kernels: several waves on a row, turns written out, walks.
+
+Each is proved by the checker on the program as it is scheduled, and executed beside numpy in float64.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from argus.agent.lower import NotApplicableError
+from tests.agent.executed import Step, lowered, normalises, refuted, simulated, status
+
+VECTOR: Step = ("row_vector", {"per_lane": 2})
+RESIDENT: Step = ("row_resident", {"widest": 512})
+
+
+@pytest.mark.parametrize(
+    ("steps", "sizes"),
+    [
+        ((VECTOR, ("row_waves", {"waves": 2})), (2, 512)),
+        ((VECTOR, RESIDENT, ("row_waves", {"waves": 4})), (2, 328)),
+        ((VECTOR, ("row_waves", {"waves": 2}), RESIDENT), (2, 600)),
+        ((VECTOR, ("unroll", {"turns": 2})), (2, 512)),
+        ((VECTOR, RESIDENT, ("persistent", {"turns": 2})), (4, 328)),
+        ((VECTOR, RESIDENT, ("row_block", {"rows": 2}), ("persistent", {"turns": 2})), (8, 200)),
+        ((VECTOR, RESIDENT, ("row_waves", {"waves": 2}), ("persistent", {"turns": 2})), (4, 328)),
+    ],
+    ids=lambda value: " ".join(name for name, _ in value) if isinstance(value[0], tuple) else str(value),
+)
+def test_it_is_proved_and_normalises(steps: tuple[Step, ...], sizes: tuple[int, int]) -> None:
+    text = lowered("softmax", *steps)
+    assert status(text) == "proved"
+    assert normalises(text, *sizes)
+
+
+def test_layernorm_over_waves_is_proved() -> None:
+    text = lowered("layernorm", VECTOR, RESIDENT, ("row_waves", {"waves": 2}))
+    assert text.count("ag.barrier()") == 2
+    assert status(text) == "proved"
+
+
+def test_a_long_row_gains_by_several_waves() -> None:
+    sizes = {"M": 8, "N": 16384}
+    vector: Step = ("row_vector", {"per_lane": 8})
+    one = lowered("softmax", vector)
+    many = lowered("softmax", vector, ("row_waves", {"waves": 16}), ("row_resident", {"widest": 1024}))
+    assert simulated(many, sizes) < 0.5 * simulated(one, sizes)
+
+
+def test_parts_that_meet_without_a_barrier_are_refuted() -> None:
+    text = lowered("softmax", VECTOR, RESIDENT, ("row_waves", {"waves": 2}))
+    assert refuted(text.replace("ag.barrier()", "pass", 1)) & {"race_free", "fresh"}
+
+
+@pytest.mark.parametrize(
+    ("task", "steps", "name", "params"),
+    [
+        ("softmax", (), "row_waves", {"waves": 4}),
+        ("softmax", (VECTOR, ("row_waves", {"waves": 4})), "row_waves", {"waves": 4}),
+        ("softmax", (VECTOR, ("row_block", {"rows": 4})), "row_waves", {"waves": 4}),
+        ("softmax", (VECTOR, RESIDENT), "unroll", {"turns": 2}),
+        ("gemm", (), "row_waves", {"waves": 4}),
+    ],
+)
+def test_no_place_is_said(task: str, steps: tuple[Step, ...], name: str, params: dict[str, object]) -> None:
+    with pytest.raises(NotApplicableError):
+        lowered(task, *steps, (name, params))

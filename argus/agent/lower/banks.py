@@ -31,7 +31,7 @@ def swizzle(source: Source, params: Mapping[str, object]) -> None:
     changed = False
     for layout, buffer in {layout: buffer for buffer, layout in buffers.items()}.items():
         given = source.constant(layout)
-        if given is None:
+        if given is None or _composed(given.value):
             continue
         plain = _plain(given.value)
         if kind == "pad":
@@ -79,6 +79,15 @@ def _buffers(source: Source) -> dict[str, str]:
         ):
             found[node.targets[0].id] = node.value.args[0].id
     return found
+
+
+def _composed(layout: ast.expr) -> bool:
+    """Whether a layout has digits of its own for its axes, other than chunks of a row: it was made for its accesses."""
+    call = layout
+    while isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "xor":
+        call = call.func.value
+    digits = {k.arg for k in call.keywords} if isinstance(call, ast.Call) else set()
+    return len(digits) > 2 and "chunk" not in digits
 
 
 def _plain(layout: ast.expr) -> tuple[str, str, str, str, str]:

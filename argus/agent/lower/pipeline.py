@@ -79,7 +79,7 @@ def software_pipeline(source: Source, params: Mapping[str, object]) -> None:
     """Run the fetch, or fetch, publish and first reads, ahead of the multiplications."""
     loop, outer = staged_loop(source)
     depth = str(params.get("depth", "fetch"))
-    ahead = _undo_prefetch(source, loop, outer)
+    ahead = undo_prefetch(source, loop, outer)
     if depth == "fetch":
         if ahead:
             raise NotApplicableError("the fetch runs ahead already")
@@ -129,7 +129,7 @@ def _published(source: Source, body: list[ast.stmt]) -> list[ast.stmt]:
     return [s for s in body if kind(source, s) == FETCH and isinstance(s, ast.Assign) and names(s.targets[0]) & stored]
 
 
-def _undo_prefetch(source: Source, loop: ast.For, outer: list[ast.stmt]) -> bool:
+def undo_prefetch(source: Source, loop: ast.For, outer: list[ast.stmt]) -> bool:
     """Put fetches that run one turn ahead back in front of their barrier; False if there are none."""
     at = outer.index(loop)
     name = variable(loop)

@@ -27,7 +27,7 @@ WEIGHT = f"where(k <= q, exp({SCORE} - max(where(k <= q, {SCORE}, -1.0e30), k)),
 
 @ag.kernel(
     threads=64,
-    requires="Sq % 32 == 0 and Sk % 32 == 0",
+    requires="Sq % 32 == 0 and Sk % 32 == 0 and scale > 0",
     computes=f"O[z, g, q, d] = sum({WEIGHT} * V[z, k, d], k) / sum({WEIGHT}, k)",
     example=dict(Z=1, G=2, Sq=64, Sk=64),
 )

@@ -31,8 +31,10 @@ SWIZZLED: tuple[Step, ...] = (*STAGED, ("swizzle", {"kind": "cross", "amount": 2
         ((*STAGED, ("software_pipeline", {"depth": "fetch"}), ("range_guards", {"axes": "grid"})), (67, 72, 64)),
         ((*STAGED, ("persistent", {"turns": 2})), (64, 128, 64)),
         ((*BLOCKED, ("unroll", {"turns": 2})), (64, 64, 128)),
+        ((*STAGED, ("stagger_k", {"stride": 2})), (128, 64, 96)),
+        ((("blocking", {**SMALL, "tiles_row": 2}), ("split_k", {"parts": 2})), (128, 64, 64)),
     ],
-    ids=lambda value: " ".join(name for name, _ in value[3:]) if isinstance(value[0], tuple) else str(value),
+    ids=lambda value: " ".join(name for name, _ in value[1:]) if isinstance(value[0], tuple) else str(value),
 )
 def test_it_is_proved_and_multiplies(steps: tuple[Step, ...], sizes: tuple[int, int, int]) -> None:
     text = lowered("gemm", *steps)
@@ -56,6 +58,11 @@ def test_sums_that_meet_without_a_barrier_are_refuted() -> None:
 def test_every_part_storing_the_result_is_not_proved() -> None:
     text = lowered("gemm", *BLOCKED, ("split_k", {"parts": 2}))
     assert status(text.replace(", guard=wk == 0", "")) != "proved"
+
+
+def test_a_wrapped_loop_that_ends_a_step_late_is_refuted() -> None:
+    text = lowered("gemm", *STAGED, ("stagger_k", {"stride": 1}))
+    assert "reduced" in refuted(text.replace("ag.range(begin):", "ag.range(begin + 1):"))
 
 
 def test_a_ring_with_a_slot_too_few_is_refuted() -> None:
@@ -89,6 +96,7 @@ def test_a_ragged_row_without_a_guard_is_not_proved() -> None:
         (BLOCKED, "wave_groups", {}),
         (BLOCKED, "direct_to_lds", {"slots": 1}),
         ((*STAGED, ("persistent", {"turns": 2})), "persistent", {"turns": 2}),
+        ((*STAGED, ("software_pipeline", {"depth": "fetch"})), "stagger_k", {"stride": 1}),
         ((("grid_order", {"order": "ag.grouped(8)"}),), "persistent", {"turns": 2}),
     ],
 )

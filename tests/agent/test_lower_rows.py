@@ -5,12 +5,42 @@ Each is proved by the checker on the program as it is scheduled, and executed be
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from argus.agent.lower import NotApplicableError
-from tests.agent.executed import Step, lowered, normalises, refuted, simulated, status
+from tests.agent.executed import Step, lowered, normalises, refuted, rounded, run, simulated, status
 
 VECTOR: Step = ("row_vector", {"per_lane": 2})
+STATISTICS = """
+import argus as ag
+from argus import bf16, f32
+
+PART = ag.Owner(lane=64, n="lane")
+
+
+@ag.kernel(
+    threads=64,
+    requires="N % 64 == 0",
+    computes="Y[m, n] = X[m, n] * sum(X[m, k] * X[m, k], k) - sum(X[m, j], j)",
+    example=dict(M=4, N=256),
+)
+def statistics(X: ag.In["M N", bf16], Y: ag.Out["M N", bf16]):
+    row = ag.grid(M)
+    total = ag.zeros(PART, f32)
+    for i in ag.range(N // 64):
+        x = X[row, 64 * i].load(PART, width=2).to(f32)
+        total = total + x
+    added = total.sum("n")
+    squares = ag.zeros(PART, f32)
+    for j in ag.range(N // 64):
+        y = X[row, 64 * j].load(PART, width=2).to(f32)
+        squares = squares + y * y
+    scale = squares.sum("n")
+    for k in ag.range(N // 64):
+        z = X[row, 64 * k].load(PART, width=2).to(f32)
+        Y[row, 64 * k].store((z * scale - added).to(bf16), width=2)
+"""
 RESIDENT: Step = ("row_resident", {"widest": 512})
 
 
@@ -45,6 +75,23 @@ def test_a_long_row_gains_by_several_waves() -> None:
     one = lowered("softmax", vector)
     many = lowered("softmax", vector, ("row_waves", {"waves": 16}), ("row_resident", {"widest": 1024}))
     assert simulated(many, sizes) < 0.5 * simulated(one, sizes)
+
+
+def test_two_passes_become_one() -> None:
+    text = lowered(STATISTICS, ("fused_stages", {}))
+    assert text.count(".load(") == 2
+    assert status(text) == "proved"
+    x = rounded(np.random.default_rng(9).normal(size=(3, 192)))
+    got = run(text, {"M": 3, "N": 192}, {"X": x}, "Y", x.shape)
+    want = x * (x * x).sum(1, keepdims=True) - x.sum(1, keepdims=True)
+    assert np.allclose(got, want, rtol=1e-2, atol=1e-1)
+
+
+def test_passes_that_need_each_other_stay_apart() -> None:
+    needs = STATISTICS.replace("squares + y * y", "squares + y * added")
+    for text in ("softmax", "layernorm", needs):
+        with pytest.raises(NotApplicableError):
+            lowered(text, ("fused_stages", {}))
 
 
 def test_parts_that_meet_without_a_barrier_are_refuted() -> None:

@@ -18,6 +18,7 @@ from argus.agent.lower.chiplets import chiplet_tiles
 from argus.agent.lower.direct import direct_to_lds
 from argus.agent.lower.epilogue import epilogue
 from argus.agent.lower.fragments import matrix_shape, swap_operands, wide_fragments
+from argus.agent.lower.passes import fused_stages
 from argus.agent.lower.persistent import persistent
 from argus.agent.lower.phases import wave_groups
 from argus.agent.lower.pipeline import software_pipeline
@@ -30,6 +31,7 @@ from argus.agent.lower.schedule import fetch_order, interleave, priority
 from argus.agent.lower.sizes import resize
 from argus.agent.lower.source import NotApplicableError, Source
 from argus.agent.lower.split import split_k
+from argus.agent.lower.stagger import stagger_k
 from argus.agent.lower.staging import staging
 from argus.agent.lower.unrolling import unroll
 
@@ -44,6 +46,7 @@ LOWERINGS: Mapping[str, Lowering] = {
     "direct_to_lds": direct_to_lds,
     "epilogue": epilogue,
     "fetch_order": fetch_order,
+    "fused_stages": fused_stages,
     "grid_order": grid_order,
     "interleave": interleave,
     "key_tiles": key_tiles,
@@ -61,6 +64,7 @@ LOWERINGS: Mapping[str, Lowering] = {
     "row_waves": row_waves,
     "software_pipeline": software_pipeline,
     "split_k": split_k,
+    "stagger_k": stagger_k,
     "staging": staging,
     "swap_operands": swap_operands,
     "swizzle": swizzle,

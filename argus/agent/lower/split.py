@@ -46,7 +46,7 @@ def split_k(source: Source, params: Mapping[str, object]) -> None:
     found.loop.iter = expression(f"ag.range({size} // (PARTS * {step}))")
     source.define_first(f"PARTS = {int(str(params['parts']))}")
     divisible(source, {size: f"(PARTS * {step})"})
-    _meet(source, found, start, waves)
+    _meet(source, found, size, start, waves)
     tensors = source.tensors()
     for store in source.accesses("store"):
         if store.place in tensors:
@@ -95,7 +95,7 @@ def _number_waves(source: Source) -> None:
     threads.value = ast.BinOp(threads.value, ast.Mult(), ast.Name("PARTS", ast.Load()))
 
 
-def _meet(source: Source, found: Contraction, start: ast.Call, waves: list[tuple[str, ast.expr]]) -> None:
+def _meet(source: Source, found: Contraction, size: str, start: ast.Call, waves: list[tuple[str, ast.expr]]) -> None:
     """After the loop, tile by tile: every part writes its sum to LDS, every wave reads all parts of its own tile."""
     owner = owner_definition(source, start.args[0])
     row, column = axis_name(owner, "row"), axis_name(owner, "col")
@@ -116,20 +116,23 @@ def _meet(source: Source, found: Contraction, start: ast.Call, waves: list[tuple
     index = source.fresh("i"), source.fresh("j")
     extents = ", ".join(ast.unparse(counts[str(a)] or ast.Constant(1)) for a in order)
     place = f"{found.accumulator}[{', '.join(index)}]"
+    owned = ast.unparse(start.args[0])
     made = statements(
         f"for {', '.join(index)} in ag.unroll({extents}):\n"
-        f"    sums.store({place}, part=wk, wave={at}, width=4)\n"
+        f"    sums.store({place}.held_as({owned}), part=wk, wave={at}, width=4)\n"
         f"    ag.barrier()\n"
-        f"    total = sums.load({ast.unparse(start.args[0])}, part=0, wave={at}, width=4)\n"
+        f"    total = sums.load({owned}, part=0, wave={at}, width=4)\n"
         f"    for part in ag.unroll(PARTS - 1):\n"
-        f"        total = total + sums.load({ast.unparse(start.args[0])}, part=part + 1, wave={at}, width=4)\n"
+        f"        total = total + sums.load({owned}, part=part + 1, wave={at}, width=4)\n"
         f"    {place} = total\n"
         f"    ag.barrier()"
     )
     outer = found.outer
     outer[outer.index(found.loop) + 1 : outer.index(found.loop) + 1] = made
     outer.insert(outer.index(found.loop), statement("sums = ag.shared(SUMS, f32)"))
-    source.body.extend(statements("ag.check.race_free(sums)"))
+    source.body.extend(
+        statements(f"ag.check.race_free(sums)\nag.check.reduced({found.accumulator}, {size}=(0, {size}))")
+    )
 
 
 def _extents(source: Source, owner: ast.Call) -> tuple[int, int]:

@@ -29,11 +29,14 @@ from argus.agent.lower.row_waves import row_waves
 from argus.agent.lower.rows import reciprocal, row_block, row_resident, row_vector
 from argus.agent.lower.schedule import fetch_order, interleave, priority
 from argus.agent.lower.sizes import resize
+from argus.agent.lower.skew import score_pipeline, softmax_schedule
+from argus.agent.lower.softmax import diagonal_mask, finite_weights, fused_scale
 from argus.agent.lower.source import NotApplicableError, Source
 from argus.agent.lower.split import split_k
 from argus.agent.lower.stagger import stagger_k
 from argus.agent.lower.staging import staging
 from argus.agent.lower.unrolling import unroll
+from argus.agent.lower.values import single_reads, wide_values
 
 Lowering = Callable[[Source, Mapping[str, object]], None]
 
@@ -44,8 +47,11 @@ LOWERINGS: Mapping[str, Lowering] = {
     "causal_skip": causal_skip,
     "chiplet_tiles": chiplet_tiles,
     "direct_to_lds": direct_to_lds,
+    "diagonal_mask": diagonal_mask,
     "epilogue": epilogue,
     "fetch_order": fetch_order,
+    "finite_weights": finite_weights,
+    "fused_scale": fused_scale,
     "fused_stages": fused_stages,
     "grid_order": grid_order,
     "interleave": interleave,
@@ -62,6 +68,9 @@ LOWERINGS: Mapping[str, Lowering] = {
     "row_resident": row_resident,
     "row_vector": row_vector,
     "row_waves": row_waves,
+    "score_pipeline": score_pipeline,
+    "single_reads": single_reads,
+    "softmax_schedule": softmax_schedule,
     "software_pipeline": software_pipeline,
     "split_k": split_k,
     "stagger_k": stagger_k,
@@ -72,6 +81,7 @@ LOWERINGS: Mapping[str, Lowering] = {
     "wave_groups": wave_groups,
     "waves_per_simd": waves_per_simd,
     "wide_fragments": wide_fragments,
+    "wide_values": wide_values,
 }
 
 

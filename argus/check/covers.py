@@ -209,7 +209,7 @@ def partition(flow: Flow, tensor: Tensor, stores: list[Written], starts: list[Ex
     """Tiles whose ends are data. Block w takes the tile i = Order(w), rows Row(i) … Row(i + 1) - 1. These are all rows,
     each once, if Row begins with 0, ends with the extent and never falls, and no two blocks take the same tile, which
     an inverse shows: Place(Order(w)) = w. All of that has to be stated of the data, in every block."""
-    kept, facts = stores[0].kept, stores[0].place.facts
+    kept, facts = stores[0].kept, (*stores[0].place.facts, *flow.aside)
     if any(store.kept is not kept for store in stores) or stores[0].place.loops:
         return "its stores are kept back by different conditions on data"
     if any(fact not in flow.said for fact in facts):

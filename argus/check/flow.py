@@ -145,6 +145,9 @@ class Flow:
         """The data that symbols stand for."""
         self.said: set[Expr] = set()
         """Facts that are the author's word about data, not conditions of a path."""
+        self.aside: tuple[Expr, ...] = ()
+        """What is said, in every block, about data that the kernel itself does not use: for the specification's sake."""
+        self._used = stated.used(kernel)
         self.finite: set[tuple[int, int]] = set()
         """Slots of loops (op, slot) that carry a maximum which is not -inf."""
         self.tables.terms.positive = frozenset(s.name for s in kernel.scalars if s.positive)
@@ -290,10 +293,15 @@ class Flow:
         what was said about the symbol in an earlier iteration no longer does."""
         said = [self.here(fact) for fact in op.facts]
         shared = [s.rest for s in map(self.threads.spread, said) if s.rest is not None and s.rest.op != "const"]
-        facts = [*said, *shared, *stated.everywhere(self, op, said), *stated.meant(self, op)]
+        meant = stated.meant(self, op)
+        facts = [*(meant or said), *shared, *stated.everywhere(self, op, said)]
+        self.said.update(facts)
+        everywhere = not self.loops and self.active.all() and all(fact in self.said for fact in self.facts)
+        if everywhere and op.symbol not in self._used:
+            self.aside = tuple(dict.fromkeys((*self.aside, *facts)))
+            return
         kept = [fact for fact in self.facts if op.symbol not in fact.free()]
         self.facts = (*kept, *(fact for fact in dict.fromkeys(facts) if fact not in kept))
-        self.said.update(facts)
 
     def _coordinates(self, case: Case, at: tuple[int, int, int], leaf: Leaf) -> tuple[Expr, ...]:
         number = int(case.record[at])

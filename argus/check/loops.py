@@ -330,24 +330,29 @@ def _leave(flow: Flow, shape: Shape, start: State, head: State, ends: list[State
         made = [t.each(lambda c: settled(flow.tables, shape, _folded(flow, shape, c))) for t in ends[r]]
         options.append((guard, [translate(t, flow.tables, {shape.counter: last}) for t in made]))
     final: State = []
+    plain = shape.period == 1 and not any(_stands_for_itself(flow, tags) for tags in head)
     for n in range(len(start)):
         cases = [c.under(guard) for guard, state in options for c in state[n].cases]
         after = flow.prune(tidy(flow, shape, [], cases))
-        if len(after.cases) > 1 and _has_one_form(flow, shape, head[n]):
-            if not _step_fails(flow, shape, head, ends[-1], [n], last=True):
-                after = translate(head[n], flow.tables, {shape.counter: shape.lo + trips * shape.op.step})
+        one_form = plain and len(after.cases) > 1 and _has_one_form(flow, head[n])
+        if one_form and not _step_fails(flow, shape, head, ends[-1], [n], last=True):
+            after = translate(head[n], flow.tables, {shape.counter: shape.lo + trips * shape.op.step})
         final.append(after)
     flow.values.update(zip(shape.op.outs, final[:-1], strict=True))
     flow.memory.tags = final[-1]
 
 
-def _has_one_form(flow: Flow, shape: Shape, claimed: Tags) -> bool:
+def _has_one_form(flow: Flow, claimed: Tags) -> bool:
     """What the slot holds is said by one expression for all iterations, the first included."""
-    if shape.period != 1 or len(claimed.cases) != 1 or claimed.cases[0].guard is not E.TRUE:
+    if len(claimed.cases) != 1 or claimed.cases[0].guard is not E.TRUE:
         return False
-    records = [flow.tables[number] for number in distinct(claimed.cases[0].record)]
-    atoms = (atom for record in records for atom in flow.tables.terms.inside(record.term))
-    return all(r.kind in ("element", "value") for r in records) and not any(isinstance(a, Carried) for a in atoms)
+    return all(flow.tables[number].kind in ("element", "value") for number in distinct(claimed.cases[0].record))
+
+
+def _stands_for_itself(flow: Flow, claimed: Tags) -> bool:
+    """Something in the slot is known by its name only: a running maximum, or what is relative to it."""
+    terms = {flow.tables[number].term for case in claimed.cases for number in distinct(case.record)}
+    return any(isinstance(atom, Carried) for term in terms for atom in flow.tables.terms.inside(term))
 
 
 def _give_up(flow: Flow, shape: Shape, start: State, head: State, out: State) -> None:

@@ -23,6 +23,8 @@ from argus.check.places import DATA
 from argus.check.tables import without_constant
 from argus.check.terms import own
 from argus.ir import ops
+from argus.ir.kernel import Kernel
+from argus.ir.printer import op_expressions
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
@@ -54,6 +56,15 @@ def everywhere(flow: Flow, op: ops.Symbol, said: Sequence[Expr]) -> list[Expr]:
         if general is not None:
             found.append(E.lor(*elsewhere, general))
     return found
+
+
+def used(kernel: Kernel) -> frozenset[Expr]:
+    """Variables of all index expressions but what is said about each symbol itself."""
+    found: set[Expr] = set()
+    for op in ops.walk(kernel.body):
+        free = frozenset[Expr]().union(*(e.free() for e in op_expressions(op)))
+        found |= free - {op.symbol} if isinstance(op, ops.Symbol) else free
+    return frozenset(found)
 
 
 def meant(flow: Flow, op: ops.Symbol) -> list[Expr]:

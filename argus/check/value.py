@@ -132,7 +132,7 @@ class Valued(Rule):
             return record.why or "it comes from LDS that was never written"
         if record.term == UNKNOWN or record.part != (0, 1):
             return OVERWRITTEN if self.overwritten else "what is stored was computed in a way that is not followed"
-        general = (*self.inside, *place.facts, case.guard)
+        general = (*self.inside, *self.flow.aside, *place.facts, case.guard)
         worth = followed(
             tables, record.term, record.rests, case.offset[(case.record == number) & active],
             lambda equation: self.flow.prover.holds((*place.facts, case.guard), equation) is True,

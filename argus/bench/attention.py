@@ -10,7 +10,7 @@ through the sampled ones. TFLOPS count the products that the mask leaves. `wins`
 which ours is faster than the fastest of the others.
 
 Ours rounds probabilities to nearest even, as AITER's object (`rtne`) and Triton's kernel do. `full` times all 52
-configurations of Triton, `quick` four strong ones.
+configurations of Triton up to SWEPT, and beyond the TOP that are fastest there; `quick` four strong ones.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ from argus.ops.launch import prepared
 
 BATCH, HEADS, KV_HEADS, D = 16, 8, 1, 128
 LENGTHS = (1024, 2048, 4096, 8192, 16384)
+SWEPT, TOP = 4096, 8
 KERNEL = Path(__file__).parents[1] / "kernels/attention.py"
 BF16 = np.dtype(ml_dtypes.bfloat16)
 TRITON: Mapping[str, Sequence[Config]] = {"none": (), "quick": STRONG, "full": CONFIGS}
@@ -114,7 +115,8 @@ def attention_row(length: int, others: Others, clocks: int = 0, kept: Kept | Non
     mine = store.time(_words("ours", length, code), partial(ours, length, choice), Refused)
     found: dict[str, Best] = {}
     if others.triton != "none":
-        found |= fastest("Triton", {c.text(): _triton_time(length, c, store) for c in TRITON[others.triton]})
+        configs = _configurations(length, others.triton, store)
+        found |= fastest("Triton", {c.text(): _triton_time(length, c, store) for c in configs})
     if others.aiter is not None:
         take = partial(aiters, others.aiter, length)
         found |= fastest("AITER", {"fmha_v3_fwd": store.time(_words("aiter fmha", length, b""), take, OSError)})
@@ -128,6 +130,14 @@ def attention_row(length: int, others: Others, clocks: int = 0, kept: Kept | Non
 
 def _words(name: str, length: int, code: bytes) -> str:
     return f"attention {name} {BATCH} {HEADS} {KV_HEADS} {D} at {length} {hashlib.sha256(code).hexdigest()[:16]}"
+
+
+def _configurations(length: int, which: str, store: Kept) -> Sequence[Config]:
+    every = TRITON[which]
+    if which == "full" and length > SWEPT:
+        times = [(_triton_time(SWEPT, config, store), n) for n, config in enumerate(every)]
+        every = [every[n] for _, n in sorted((time.us, n) for time, n in times if not time.why)[:TOP]]
+    return every
 
 
 def _triton_time(length: int, config: Config, store: Kept) -> Timed:

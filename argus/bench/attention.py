@@ -29,7 +29,7 @@ from argus import machine
 from argus.bench import triton_compile
 from argus.bench.contestant import Contestant, executed, shares
 from argus.bench.foreign import fmha
-from argus.bench.gemm import Best, Others, fastest
+from argus.bench.gemm import Best, Others, fastest, top
 from argus.bench.kept import Kept, Timed
 from argus.bench.triton_attention import CONFIGS, STRONG, Config, compiled
 from argus.bench.triton_compile import TritonError
@@ -135,8 +135,7 @@ def _words(name: str, length: int, code: bytes) -> str:
 def _configurations(length: int, which: str, store: Kept) -> Sequence[Config]:
     every = TRITON[which]
     if which == "full" and length > SWEPT:
-        times = [(_triton_time(SWEPT, config, store), n) for n, config in enumerate(every)]
-        every = [every[n] for _, n in sorted((time.us, n) for time, n in times if not time.why)[:TOP]]
+        every = [every[n] for n in top([_triton_time(SWEPT, config, store) for config in every], TOP)]
     return every
 
 

@@ -134,12 +134,12 @@ def _configurations(shape: Shape, which: str, store: Kept) -> Sequence[Config]:
     """Those to try: of larger products the fastest at a smaller one."""
     every = CONFIGURATIONS[which]
     if which == "full" and math.prod(shape) > math.prod(SWEPT):
-        every = [every[n] for n in _top([_triton_time(config, SWEPT, store) for config in every], TOP)]
+        every = [every[n] for n in top([_triton_time(config, SWEPT, store) for config in every], TOP)]
     return every
 
 
-def _top(times: Sequence[Timed], count: int) -> list[int]:
-    """Numbers of the fastest."""
+def top(times: Sequence[Timed], count: int) -> list[int]:
+    """Numbers of the `count` fastest that could be timed."""
     return [n for _, n in sorted((time.us, n) for n, time in enumerate(times) if not time.why)[:count]]
 
 
@@ -159,7 +159,7 @@ def _triton(shape: Shape, configs: Sequence[Config], store: Kept) -> dict[str, B
 def _aiter(shape: Shape, root: Path, store: Kept) -> dict[str, Best]:
     every = aiter_matmul.objects(root)
     if math.prod(shape) > math.prod(MIDDLE):
-        every = [every[n] for n in _top([_aiter_time(root, one, MIDDLE, store) for one in every], TOP_AITER)]
+        every = [every[n] for n in top([_aiter_time(root, one, MIDDLE, store) for one in every], TOP_AITER)]
     timed = {one.text(): _aiter_time(root, one, shape, store) for one in every}
     return fastest("AITER", timed)
 

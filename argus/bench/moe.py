@@ -28,7 +28,7 @@ from argus import machine
 from argus.bench import triton_compile, triton_moe
 from argus.bench.contestant import Contestant, Part, compiled, executed, shares
 from argus.bench.foreign.case import SLOT, packed
-from argus.bench.gemm import Best, Others, fastest
+from argus.bench.gemm import Best, Others, fastest, top
 from argus.bench.kept import Kept, Timed
 from argus.bench.triton_compile import TritonError
 from argus.clock.sampled import Work
@@ -184,8 +184,7 @@ def _triton_time(tokens: int, config: triton_moe.Config, kept: Kept) -> Timed:
 def _configurations(tokens: int, which: str, kept: Kept) -> Sequence[triton_moe.Config]:
     every = CONFIGURATIONS[which]
     if which == "full" and tokens > SWEPT:
-        times = [(_triton_time(SWEPT, config, kept), n) for n, config in enumerate(every)]
-        every = [every[n] for _, n in sorted((time.us, n) for time, n in times if not time.why)[:TOP]]
+        every = [every[n] for n in top([_triton_time(SWEPT, config, kept) for config in every], TOP)]
     return every
 
 

@@ -4,7 +4,8 @@ Proved: the elements one workgroup writes in one pass of its loops form a box of
 different blocks and iterations start at multiples of its size; and distinct (block, iteration) give distinct boxes,
 all of which together reach every element. Either the structure shows this (each axis moved by its own block or loop
 variable, if need be after `remap` has taken the map of the grid apart), or the prover shows that the map from blocks to
-boxes is injective and their numbers agree.
+boxes is injective and their numbers agree. Several boxes of one workgroup join up along one axis (`groups`); tiles whose
+ends are loaded numbers are a partition by what is stated of these (`partition`).
 
 Implied for the output of a kernel that says what it computes; stated by `ag.check.covers(C)` for others. An output
 that atomics update is `unknown`: several updates of one element are not overwrites. A refutation is a launch executed
@@ -157,7 +158,7 @@ def prove(flow: Flow, tensor: Tensor, stores: list[Written]) -> str | None:
             return store.problem
     starts = {store.rests for store in stores}
     if len(starts) != 1:
-        return "its stores start at different symbolic places"
+        return groups(flow, tensor, [[store for store in stores if store.rests == start] for start in starts])
     if len({store.place.facts for store in stores}) != 1 or len({store.place.loops for store in stores}) != 1:
         return "its stores are on different paths"
     box = _box(np.concatenate([store.offsets for store in stores]))
@@ -205,6 +206,97 @@ def _tiling(flow: Flow, tensor: Tensor, store: Written, starts: list[Expr], size
     return _injective(flow, tensor, movers, starts, size)
 
 
+def groups(flow: Flow, tensor: Tensor, parts: list[list[Written]]) -> str | None:
+    """Workgroups that write several boxes, such as tile n - 1 - v and tile v where 2*v + 1 < n. Each group of stores
+    takes an interval of tiles along one axis, and these join up from the first tile to the last."""
+    different = "its stores start at different symbolic places"
+    boxes = [_box(np.concatenate([store.offsets for store in part])) for part in parts]
+    alike = all(len({(s.place.facts, s.place.loops, s.kept) for s in part}) == 1 for part in parts)
+    if any(box is None or box[1] != boxes[0][1] for box in boxes if boxes[0] is not None) or boxes[0] is None:
+        return "what one workgroup writes is not a full box"
+    if not alike or any(part[0].place.loops or part[0].kept is not E.TRUE for part in parts):
+        return different
+    size = boxes[0][1]
+    corners = [
+        [rest + int(l) for rest, l in zip(part[0].rests, box[0], strict=True)]
+        for part, box in zip(parts, boxes, strict=True)
+        if box is not None
+    ]
+    apart = [n for n in range(len(size)) if len({corner[n] for corner in corners}) > 1]
+    movers = {v: (n, 1) for v, n in zip(BLOCK, flow.kernel.grid, strict=True)}
+    if len(apart) != 1:
+        return different
+    (axis,) = apart
+    moving = {v for corner in corners for v in corner[axis].free() & movers.keys()}
+    if len(moving) != 1:
+        return different
+    v = moving.pop()
+    count = movers.pop(v)[0]
+    spans = [
+        _span(flow, part[0], v, count, corner[axis], size[axis]) for part, corner in zip(parts, corners, strict=True)
+    ]
+    left = [span for span in spans if span is not None]
+    if len(left) < len(spans):
+        return different
+    edge: Expr = E.const(0)
+    while left:
+        following = next((span for span in left if flow.prover.holds((), span[0].eq(edge)) is True), None)
+        if following is None:
+            return f"the boxes on axis {tensor.axes[axis]} do not join up"
+        left.remove(following)
+        edge = following[1]
+    if flow.prover.holds((), (edge * size[axis]).ge(tensor.shape[axis])) is not True:
+        return f"the boxes on axis {tensor.axes[axis]} may not reach its end"
+    return _others(flow, tensor, axis, movers, corners[0], size)
+
+
+def _span(flow: Flow, store: Written, v: Expr, count: Expr, start: Expr, width: int) -> tuple[Expr, Expr] | None:
+    """The tiles [from, to) that a group of stores takes when v runs over the grid; None: they are no interval."""
+    last = count
+    for fact in store.place.facts:
+        limit = None if fact in flow.said else _limit(fact, v)
+        if fact not in flow.said and (limit is None or last is not count):
+            return None
+        last = last if limit is None else limit
+    if flow.prover.holds((), E.land(last.ge(0), last.le(count))) is not True:
+        return None
+    parts, _ = E.linear(start)
+    sign, rest = parts.get(v, 0) // width, start - parts.get(v, 0) * v
+    if parts.get(v, 0) not in (width, -width) or v in rest.free() or not _whole(rest, width):
+        return None
+    base = rest // width
+    return (base, base + last) if sign > 0 else (base - last + 1, base + 1)
+
+
+def _limit(fact: Expr, v: Expr) -> Expr | None:
+    """h, where the fact says v < h and nothing else."""
+    if fact.op not in ("lt", "le"):
+        return None
+    difference = fact.args[0] - fact.args[1]
+    k = E.linear(difference)[0].get(v, 0)
+    rest = difference - k * v
+    if k <= 0 or v in rest.free():
+        return None
+    return (k - 1 - rest) // k if fact.op == "lt" else -1 * rest // k + 1
+
+
+def _others(
+    flow: Flow,
+    tensor: Tensor,
+    axis: int,
+    movers: dict[Expr, tuple[Expr, int]],
+    starts: list[Expr],
+    size: list[int],
+) -> str | None:
+    """The axes but one, moved by the blocks that are left."""
+    rest = [n for n in range(len(starts)) if n != axis]
+    others = replace(
+        tensor, axes=tuple(tensor.axes[n] for n in rest), shape=tuple(tensor.shape[n] for n in rest),
+        strides=tuple(tensor.strides[n] for n in rest),
+    )  # fmt: skip
+    return _plain(flow, others, movers, [starts[n] for n in rest], [size[n] for n in rest])
+
+
 def partition(flow: Flow, tensor: Tensor, stores: list[Written], starts: list[Expr], size: list[int]) -> str | None:
     """Tiles whose ends are data. Block w takes the tile i = Order(w), rows Row(i) … Row(i + 1) - 1. These are all rows,
     each once, if Row begins with 0, ends with the extent and never falls, and no two blocks take the same tile, which
@@ -238,12 +330,7 @@ def partition(flow: Flow, tensor: Tensor, stores: list[Written], starts: list[Ex
     ends = E.apply(start.name, E.const(0)).eq(0), E.apply(start.name, count).eq(tensor.shape[axis])
     if not holds(E.land(tile.ge(0), tile.lt(count))) or not all(holds(end) for end in ends):
         return "the tiles may not be all there are, or not reach from the first row to the last"
-    rest = [n for n in range(len(starts)) if n != axis]
-    others = replace(
-        tensor, axes=tuple(tensor.axes[n] for n in rest), shape=tuple(tensor.shape[n] for n in rest),
-        strides=tuple(tensor.strides[n] for n in rest),
-    )  # fmt: skip
-    return _plain(flow, others, movers, [starts[n] for n in rest], [size[n] for n in rest])
+    return _others(flow, tensor, axis, movers, starts, size)
 
 
 def _chooses(flow: Flow, facts: tuple[Expr, ...], block: Expr, tile: Expr) -> bool:

@@ -146,7 +146,7 @@ class Flow:
         self.said: set[Expr] = set()
         """Facts that are the author's word about data, not conditions of a path."""
         self.aside: tuple[Expr, ...] = ()
-        """What is said, in every block, about data that the kernel itself does not use: for the specification's sake."""
+        """What is said, in every block, about data that the kernel itself does not use, only its specification."""
         self._used = stated.used(kernel)
         self.finite: set[tuple[int, int]] = set()
         """Slots of loops (op, slot) that carry a maximum which is not -inf."""

@@ -26,6 +26,7 @@ MORE: list[dict[str, int | str | bool]] = [
     for causal, ragged, d in product((False, True), (False, True), (64, 128))
 ]
 MORE += [{"causal": True, "OPPOSITE": True}, {"causal": True, "LAZY": 8, "OPPOSITE": True}, {"XCD": False}]
+MORE += [{"causal": True, "MIRROR": True, "BC": 32, "WAVES": 4}, {"causal": True, "MIRROR": True, "RAGGED": True}]
 
 SMALL: dict[str, int | str | bool] = {"BC": 32, "WAVES": 4, "D": 64}
 WRONG: dict[str, tuple[str, str, dict[str, int | str | bool]]] = {
@@ -54,6 +55,14 @@ WRONG_TOO: dict[str, tuple[str, str, dict[str, int | str | bool]]] = {
     "taken over when it has not grown": ("> 1.0 * LAZY, new, top)", "< 1.0 * LAZY, new, top)", {"LAZY": 8}),
     "grown without limit": ("> 1.0 * LAZY, new, top)", "> 1000.0 * LAZY, new, top)", {"LAZY": 8}),
     "left out when it is two": ("ag.where(keep != 1.0,", "ag.where(keep != 2.0,", {"LAZY": 8}),
+    "tile in the middle twice": ("2 * place + 1 < tiles", "2 * place < tiles", {"MIRROR": True, "causal": True}),
+    "tile before the middle lost": ("2 * place + 1 < tiles", "2 * place + 2 < tiles", {"MIRROR": True, "causal": True}),
+    "mirrored at another tile": ("tile(tiles - 1 - place)", "tile(tiles - place)", {"MIRROR": True, "causal": True}),
+    "no barrier between two tiles": (
+        "            ag.barrier()  # the values of the first tile have been read\n",
+        "",
+        {"MIRROR": True, "causal": True},
+    ),
     "any scale": (' + " and scale > 0"', "", {}),
 }  # fmt: skip
 

@@ -7,7 +7,7 @@
 | `in_bounds` at an access | the access is guarded by the tensor's shape |
 | more LDS than there is | padded rows swizzled instead; half the k of a step |
 | registers do not fit | with LDS the epilogue tile by tile, else half the k of a step; then half a wave's longer side |
-| a shape is not served | half the block of the size that is not divided |
+| a shape is not served | half the block of that size; a ragged grid if that does not divide it either |
 
 A repair is a proposal like any other: it is judged, and may be wrong. It works from the verdict alone.
 """
@@ -35,7 +35,7 @@ LAYOUTS = (
 )
 REGISTERS = ("C130", "C301")
 LDS_CODES = re.compile(r"LDS")
-NOT_SERVED = re.compile(r"requires .*?\b([A-Z]\w*) = \d+")
+NOT_SERVED = re.compile(r"requires .*?\b([A-Z]\w*) = (\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,4 +184,12 @@ def _smaller_block(text: str, message: str) -> list[tuple[str, str]]:
     tiles, waves = _sizes(text)[role]
     changes = [{f"waves_{role}": waves // 2}] if waves > 1 else []
     changes += [{f"tiles_{role}": tiles // 2}] if tiles > 1 else []
-    return [(lower(text, "resize", change), f"{size} is not divided: {change}") for change in changes]
+    smaller = [(lower(text, "resize", change), f"{size} is not divided: {change}") for change in changes]
+    block = Source(text).value(ast.Name(f"BLOCK_{size}"))
+    if role == "k" or block is None or int(found.group(2)) % max(1, block // 2) == 0:
+        return smaller
+    try:
+        ragged = lower(text, "range_guards", {"axes": "grid"})
+    except NotApplicableError:
+        return smaller
+    return [(ragged, f"{size} is not divided: a ragged grid"), *smaller]

@@ -87,6 +87,24 @@ def test_two_passes_become_one() -> None:
     assert np.allclose(got, want, rtol=1e-2, atol=1e-1)
 
 
+def test_maximum_and_sum_in_one_pass_are_right_though_undecided() -> None:
+    text = lowered("softmax", VECTOR, ("online_rows", {}))
+    assert text.count(".load(") == 2
+    assert status(text) == "unknown"
+    assert normalises(text, 2, 512)
+    wrong = text.replace("ag.exp2((best - new) * LOG2E)", "1.0")
+    assert wrong != text
+    assert not normalises(wrong, 2, 512)
+
+
+def test_pairs_are_right_and_never_refuted() -> None:
+    text = lowered("softmax", VECTOR, RESIDENT, ("packed_arithmetic", {}))
+    assert "ag.v_pk_mul_f32(ag.v_pk_add_f32(x, -best), LOG2E)" in text
+    assert not refuted(text)
+    assert normalises(text, 2, 328)
+    assert "ag.v_pk_add_f32" in lowered("layernorm", VECTOR, RESIDENT, ("packed_arithmetic", {}))
+
+
 def test_passes_that_need_each_other_stay_apart() -> None:
     needs = STATISTICS.replace("squares + y * y", "squares + y * added")
     for text in ("softmax", "layernorm", needs):
@@ -107,6 +125,9 @@ def test_parts_that_meet_without_a_barrier_are_refuted() -> None:
         ("softmax", (VECTOR, ("row_block", {"rows": 4})), "row_waves", {"waves": 4}),
         ("softmax", (VECTOR, RESIDENT), "unroll", {"turns": 2}),
         ("gemm", (), "row_waves", {"waves": 4}),
+        ("softmax", (), "packed_arithmetic", {}),
+        ("layernorm", (VECTOR,), "online_rows", {}),
+        ("softmax", (VECTOR, RESIDENT), "online_rows", {}),
     ],
 )
 def test_no_place_is_said(task: str, steps: tuple[Step, ...], name: str, params: dict[str, object]) -> None:

@@ -114,6 +114,10 @@ def test_a_race_is_repaired_by_a_barrier_at_its_line() -> None:
             Judgement("fail", "contract", (Violation("contract", "gemm requires N % 128 == 0, but N = 64"),)),
             "WAVES_N = 1",
         ),
+        (
+            Judgement("fail", "contract", (Violation("contract", "gemm requires N % 128 == 0, but N = 4128"),)),
+            "ag.cdiv(N, BLOCK_N)",
+        ),
     ],
 )
 def test_what_does_not_fit_becomes_smaller(judgement: Judgement, expected: str) -> None:

@@ -18,6 +18,8 @@ from argus.agent.lower.chiplets import chiplet_tiles
 from argus.agent.lower.direct import direct_to_lds
 from argus.agent.lower.epilogue import epilogue
 from argus.agent.lower.fragments import matrix_shape, swap_operands, wide_fragments
+from argus.agent.lower.online import online_rows
+from argus.agent.lower.packed import packed_arithmetic
 from argus.agent.lower.passes import fused_stages
 from argus.agent.lower.persistent import persistent
 from argus.agent.lower.phases import wave_groups
@@ -46,8 +48,8 @@ LOWERINGS: Mapping[str, Lowering] = {
     "causal_order": causal_order,
     "causal_skip": causal_skip,
     "chiplet_tiles": chiplet_tiles,
-    "direct_to_lds": direct_to_lds,
     "diagonal_mask": diagonal_mask,
+    "direct_to_lds": direct_to_lds,
     "epilogue": epilogue,
     "fetch_order": fetch_order,
     "finite_weights": finite_weights,
@@ -58,6 +60,8 @@ LOWERINGS: Mapping[str, Lowering] = {
     "key_tiles": key_tiles,
     "lds_ring": lds_ring,
     "matrix_shape": matrix_shape,
+    "online_rows": online_rows,
+    "packed_arithmetic": packed_arithmetic,
     "persistent": persistent,
     "priority": priority,
     "query_waves": query_waves,

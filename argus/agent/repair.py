@@ -112,7 +112,7 @@ def _layouts(text: str) -> list[tuple[str, str]]:
         except NotApplicableError:
             continue
     kept = "\n".join(line for line in text.split("\n") if "ag.check.bank_free(" not in line)
-    return [(kept, "bank_free: left to the clock"), *found] if "cross" in _kinds(text) else found
+    return [(kept, "bank_free: left to the clock"), *found] if "cross" in _kinds(text) or not found else found
 
 
 def _kinds(text: str) -> set[str]:

@@ -37,6 +37,14 @@ class Models:
                 found[e.name] = value.as_long()
         self._kept = [Model(found), *self._kept][:KEPT]
 
+    def suggested(self, values: dict[str, int], facts: tuple[Expr, ...]) -> bool:
+        """The numbers satisfy the facts; they are kept then."""
+        model = Model(values)
+        good = model.fits({v for fact in facts for v in fact.free()}) and all(map(model.satisfies, facts))
+        if good:
+            self._kept = [model, *self._kept][:KEPT]
+        return good
+
     def shows(self, facts: tuple[Expr, ...]) -> bool:
         """A model satisfies all of them."""
         variables = {v for fact in facts for v in fact.free()}

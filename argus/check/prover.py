@@ -2,11 +2,11 @@
 
     holds((kt < K//64, K % 64 == 0), kt*64 + 63 < K)          -> True
 
-Order: structural (constants, a fact itself, bounds carried by the expression), then Z3 over mathematical integers, or
-64-bit vectors where bit operations make integers impossible, with the no-overflow condition proved beside it. Effort is
-limited by Z3's deterministic `rlimit`, never by the clock, so a verdict does not depend on the load of the machine.
-Facts that an earlier model satisfies need no solver (`models`). What integers leave open goes to another strategy in a
-process of its own (`second`); `undecided` keeps the rest.
+Order: structural (constants, a fact itself, bounds carried by the expression), a model of an earlier question that fits
+this one (`models`), elimination among linear facts (`linear`), then Z3 over mathematical integers, or 64-bit vectors
+where bit operations make integers impossible, with the no-overflow condition proved beside it. Effort is limited by
+Z3's deterministic `rlimit`, never by the clock, so a verdict does not depend on the load of the machine. What integers
+leave open goes to another strategy in a process of its own (`second`); `undecided` keeps the rest.
 
 Only facts connected to the question by common variables are handed to the solver.
 Answers are three-valued: None means "not decided", and callers must treat it as the bad case.
@@ -19,6 +19,7 @@ from collections.abc import Iterable, Sequence
 from time import perf_counter
 from typing import Any
 
+from argus.check.linear import contradict
 from argus.check.models import Models
 from argus.check.second import SECOND
 from argus.layout import expr as E
@@ -48,8 +49,8 @@ class Prover:
 
     @property
     def queries(self) -> int:
-        """Questions that reached a solver."""
-        return self.decided["z3 integers"] + self.decided["z3 bits"]
+        """Questions of arithmetic, answered by elimination or by Z3."""
+        return self.decided["linear"] + self.decided["z3 integers"] + self.decided["z3 bits"]
 
     def holds(self, facts: Iterable[Expr], goal: Expr) -> bool | None:
         """True: the goal follows. False: the facts allow its negation. None: undecided."""
@@ -114,6 +115,12 @@ class Prover:
             self.decided["known model"] += 1
             self.seconds += perf_counter() - start
             return True
+        for split in (False, True):
+            found = contradict(facts, split)
+            if found is True or (found and self._models.suggested(found, facts)):
+                self.decided["linear"] += 1
+                self.seconds += perf_counter() - start
+                return found is not True
         answer, how, effort = _first(facts, self._models)
         self.effort += effort
         if answer is None and how == "z3 integers" and self.decided["second strategy"] < SECOND_OPINIONS:

@@ -5,8 +5,8 @@
       conform      0.02 s    6 %
       …
       solver       0.05 s            contained in the above
-    questions      structural 210, z3 integers 34, z3 bits 0, second strategy 0, undecided 0
-    Z3 effort      81,204 rlimit
+    questions      structural 210, known model 12, linear 30, z3 integers 4, z3 bits 0, second strategy 0, undecided 0
+    Z3 effort      8,204 rlimit
     verdicts       enumeration 4, structural 2, z3 6
 
 Time is the only part that depends on the machine; counts and effort are the same in every run.
@@ -19,7 +19,7 @@ from collections import Counter
 from argus.check.prover import Prover
 from argus.check.report import Report
 
-METHODS = ("structural", "z3 integers", "z3 bits", "second strategy")
+METHODS = ("structural", "known model", "linear", "z3 integers", "z3 bits", "second strategy")
 _COUNTS = frozenset({*METHODS, "undecided", "rlimit", "solver", "queries", "cached"})
 
 

@@ -8,12 +8,13 @@ import numpy.typing as npt
 
 from argus.agent.lower import lower
 from argus.check import check
+from argus.clock.sampled import matrix_element, prepared, sample, time_prepared
 from argus.compile.cache import compile_cached
 from argus.compile.schedule import scheduled
 from argus.device.launch import MachineDevice
 from argus.lang import read
 from argus.tasks.task import load_task
-from bench.agent_chains import microseconds
+from argus.tasks.work import work_of
 
 Step = tuple[str, dict[str, object]]
 Doubles = npt.NDArray[np.float64]
@@ -36,7 +37,11 @@ def refuted(text: str) -> set[str]:
 
 
 def simulated(text: str, sizes: dict[str, int]) -> float:
-    return microseconds(read(text), sizes)
+    """Microseconds of a launch on the clock."""
+    kernel = read(text)
+    work = work_of(kernel, compile_cached(kernel).object, sizes, 0)
+    seen = sample(work, 0)
+    return float(time_prepared(work, prepared(seen, 0), matrix_element(seen))[1].sustained.microseconds)
 
 
 def run(text: str, sizes: dict[str, int], given: dict[str, Doubles], out: str, shape: tuple[int, ...]) -> Doubles:

@@ -1,0 +1,100 @@
+"""What single techniques of the knowledge base are worth: a kernel before and after one transformation, on the clock.
+
+    python -m bench.agent_techniques [--only split-k,lds-ring] [--time-only]
+
+Each row lowers a naive kernel by a chain, then by one step more; both are timed at the sizes named, the second is
+proved first unless `--time-only`. The figures stand in the entries (`argus kb show ENTRY`). All times simulated.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+
+from argus.agent.lower import lower
+from argus.check import check
+from argus.compile.schedule import scheduled
+from argus.lang import read
+from argus.tasks.task import load_task
+from bench.agent_chains import ROOT, Step, microseconds
+
+BOTH: Step = ("staging", {"barriers": "both"})
+CROSS: Step = ("swizzle", {"kind": "cross", "amount": 2})
+VECTOR: Step = ("row_vector", {"per_lane": 8})
+RESIDENT: Step = ("row_resident", {"widest": 4096})
+SQUARE = {"M": 4096, "N": 4096, "K": 4096}
+ROWS = {"M": 8192, "N": 4096}
+LONG = {"M": 2048, "N": 65536}
+STATISTICS = str(ROOT / "examples/agent/tasks/statistics.py")
+
+
+def blocked(rows: int, columns: int, waves_col: int, slices: int) -> tuple[Step, ...]:
+    sizes: dict[str, object] = {"tiles_row": rows, "tiles_col": columns, "tiles_k": slices}
+    return (
+        ("blocking", {**sizes, "waves_row": 2, "waves_col": waves_col}),
+        ("wide_fragments", {}),
+        ("swap_operands", {}),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An entry, the task and chain it is tried on, the step itself (and what it brings along), the sizes."""
+
+    entry: str
+    task: str
+    before: tuple[Step, ...]
+    steps: tuple[Step, ...]
+    sizes: dict[str, int]
+
+
+EIGHT = (*blocked(4, 2, 4, 4), BOTH, CROSS)
+PLAIN = (*blocked(2, 2, 2, 8), BOTH)
+CASES = (
+    Case("split-k", "gemm", blocked(1, 1, 2, 4), (("split_k", {"parts": 4}),), {"M": 256, "N": 256, "K": 16384}),
+    Case("lds-ring", "gemm", EIGHT, (("lds_ring", {"slots": 2}),), SQUARE),
+    Case("wave-groups", "gemm", EIGHT, (("wave_groups", {}),), SQUARE),
+    Case("direct-to-lds", "gemm", PLAIN, (("direct_to_lds", {"slots": 1}),), SQUARE),
+    Case(
+        "stagger-k",
+        "gemm",
+        (*PLAIN, ("swizzle", {"kind": "xor", "amount": 3})),
+        (("stagger_k", {"stride": 1}),),
+        SQUARE,
+    ),
+    Case("range-guards", "gemm", PLAIN, (("range_guards", {"axes": "grid"}),), SQUARE),
+    Case("persistent-groups", "softmax", (VECTOR, RESIDENT), (("persistent", {"turns": 4}),), ROWS),
+    Case("loop-unrolling", "layernorm", (), (("unroll", {"turns": 4}),), ROWS),
+    Case("waves-per-row", "softmax", (VECTOR,), (("row_waves", {"waves": 16}), RESIDENT), LONG),
+    Case("online-softmax", "softmax", (VECTOR,), (("online_rows", {}),), LONG),
+    Case("packed-arithmetic", "softmax", (VECTOR, RESIDENT), (("packed_arithmetic", {}),), ROWS),
+    Case("fused-stages", STATISTICS, (VECTOR,), (("fused_stages", {}),), LONG),
+)
+
+
+def row(case: Case, proved: bool) -> str:
+    text = load_task(case.task).source
+    for step, params in case.before:
+        text = lower(text, step, params)
+    after = text
+    for step, params in case.steps:
+        after = lower(after, step, params)
+    status = f", {check(scheduled(read(after))).status}" if proved else ""
+    old, new = microseconds(read(text), case.sizes), microseconds(read(after), case.sizes)
+    sizes = " x ".join(str(n) for n in case.sizes.values())
+    return f"{case.entry}: {sizes}: {old:.1f} us -> {new:.1f} us ({old / new:.2f}x){status}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="entries, separated by commas")
+    parser.add_argument("--time-only", action="store_true", help="without the checker")
+    args = parser.parse_args()
+    wanted = set(args.only.split(",")) - {""}
+    for case in CASES:
+        if not wanted or case.entry in wanted:
+            print(row(case, not args.time_only), flush=True)
+
+
+if __name__ == "__main__":
+    main()

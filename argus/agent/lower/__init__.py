@@ -18,6 +18,7 @@ from argus.agent.lower.chiplets import chiplet_tiles
 from argus.agent.lower.direct import direct_to_lds
 from argus.agent.lower.epilogue import epilogue
 from argus.agent.lower.fragments import matrix_shape, swap_operands, wide_fragments
+from argus.agent.lower.lazy import lazy_rescale
 from argus.agent.lower.online import online_rows
 from argus.agent.lower.packed import packed_arithmetic
 from argus.agent.lower.passes import fused_stages
@@ -58,6 +59,7 @@ LOWERINGS: Mapping[str, Lowering] = {
     "grid_order": grid_order,
     "interleave": interleave,
     "key_tiles": key_tiles,
+    "lazy_rescale": lazy_rescale,
     "lds_ring": lds_ring,
     "matrix_shape": matrix_shape,
     "online_rows": online_rows,

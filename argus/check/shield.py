@@ -24,6 +24,7 @@ from argus.ir.kernel import Kernel
 from argus.ir.ops import Access, Op
 from argus.ir.types import Value
 
+EVENTS = ("matrix", "global_load", "global_store", "lds_access", "stated")
 HELP = "this is a mistake of the checker, not of the kernel; please report it with the kernel"
 
 
@@ -42,6 +43,8 @@ class Shielded:
         self.rule = rule
         self.failed = ""
         self.seconds = 0.0
+        self.hears = frozenset(e for e in EVENTS if getattr(type(rule), e) is not getattr(Rule, e))
+        """Events the rule listens to at all."""
 
     @property
     def name(self) -> str:
@@ -69,19 +72,24 @@ class Shielded:
         self._tell(lambda: self.rule.rewind(position))
 
     def matrix(self, op: ops.Mfma, place: Place, cases: tuple[Case, ...], found: Product) -> None:
-        self._tell(lambda: self.rule.matrix(op, place, cases, found))
+        if "matrix" in self.hears:
+            self._tell(lambda: self.rule.matrix(op, place, cases, found))
 
     def global_load(self, op: ops.Load | ops.CopyToLds, place: Place, access: Access) -> None:
-        self._tell(lambda: self.rule.global_load(op, place, access))
+        if "global_load" in self.hears:
+            self._tell(lambda: self.rule.global_load(op, place, access))
 
     def global_store(self, op: ops.Store | ops.Atomic, place: Place, access: Access, value: Tags) -> None:
-        self._tell(lambda: self.rule.global_store(op, place, access, value))
+        if "global_store" in self.hears:
+            self._tell(lambda: self.rule.global_store(op, place, access, value))
 
     def lds_access(self, op: Op, place: Place, access: Access, start: Spread, value: Tags) -> None:
-        self._tell(lambda: self.rule.lds_access(op, place, access, start, value))
+        if "lds_access" in self.hears:
+            self._tell(lambda: self.rule.lds_access(op, place, access, start, value))
 
     def stated(self, op: ops.Check, place: Place, values: Mapping[Value, Tags]) -> None:
-        self._tell(lambda: self.rule.stated(op, place, values))
+        if "stated" in self.hears:
+            self._tell(lambda: self.rule.stated(op, place, values))
 
     def verdicts(self, flow: Flow) -> list[Verdict]:
         """The rule's verdicts, or the one that says it failed."""

@@ -17,6 +17,8 @@ from argus.agent.lower.blocking import blocking
 from argus.agent.lower.chiplets import chiplet_tiles
 from argus.agent.lower.direct import direct_to_lds
 from argus.agent.lower.epilogue import epilogue
+from argus.agent.lower.experts import expert_blocks, gathered_rows
+from argus.agent.lower.experts_ahead import chiplet_rows, expert_ring, wide_scales
 from argus.agent.lower.fragments import matrix_shape, swap_operands, wide_fragments
 from argus.agent.lower.lazy import lazy_rescale
 from argus.agent.lower.online import online_rows
@@ -48,14 +50,18 @@ LOWERINGS: Mapping[str, Lowering] = {
     "blocking": blocking,
     "causal_order": causal_order,
     "causal_skip": causal_skip,
+    "chiplet_rows": chiplet_rows,
     "chiplet_tiles": chiplet_tiles,
     "diagonal_mask": diagonal_mask,
     "direct_to_lds": direct_to_lds,
     "epilogue": epilogue,
+    "expert_blocks": expert_blocks,
+    "expert_ring": expert_ring,
     "fetch_order": fetch_order,
     "finite_weights": finite_weights,
     "fused_scale": fused_scale,
     "fused_stages": fused_stages,
+    "gathered_rows": gathered_rows,
     "grid_order": grid_order,
     "interleave": interleave,
     "key_tiles": key_tiles,
@@ -87,6 +93,7 @@ LOWERINGS: Mapping[str, Lowering] = {
     "wave_groups": wave_groups,
     "waves_per_simd": waves_per_simd,
     "wide_fragments": wide_fragments,
+    "wide_scales": wide_scales,
     "wide_values": wide_values,
 }
 

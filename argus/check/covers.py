@@ -4,7 +4,7 @@ Proved: the elements one workgroup writes in one pass of its loops form a box of
 different blocks and iterations start at multiples of its size; and distinct (block, iteration) give distinct boxes,
 all of which together reach every element. Either the structure shows this (each axis moved by its own block or loop
 variable, if need be after `remap` has taken the map of the grid apart), or the prover shows that the map from blocks to
-boxes is injective and their numbers agree. Several boxes of one workgroup join up along one axis (`groups`); tiles whose
+boxes is injective and their numbers agree. Several boxes of a workgroup join up along one axis (`groups`); tiles whose
 ends are loaded numbers are a partition by what is stated of these (`partition`).
 
 Implied for the output of a kernel that says what it computes; stated by `ag.check.covers(C)` for others. An output
@@ -177,7 +177,7 @@ def _box(offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[int]] | No
     if int(np.prod(size, dtype=object)) != len(offsets):
         return None
     flat = np.ravel_multi_index(tuple((offsets - low).T), size)
-    return (low, size) if len(np.unique(flat)) == len(flat) else None
+    return (low, size) if bool(np.bincount(flat, minlength=len(flat)).all()) else None
 
 
 def _tiling(flow: Flow, tensor: Tensor, store: Written, starts: list[Expr], size: list[int]) -> str | None:

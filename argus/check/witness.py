@@ -57,7 +57,10 @@ def smallest_execution(
     if found is None:
         return None
     env = {v.name: n for v, n in found.items()}
-    loops = {var.name: int(E.evaluate(value, env)) for var, value in place.loops}
+    try:
+        loops = {var.name: int(E.evaluate(value, env)) for var, value in place.loops}
+    except ExprError:  # where the loop starts is loaded data, which no solver's model defines
+        return None
     sizes = {v.name: found[v] for v in kernel.shapes}
     execution = Execution(sizes, (found[BLOCK_X], found[BLOCK_Y], found[BLOCK_Z]), loops)
     return execution, found

@@ -86,7 +86,9 @@ def _entangled(flow: Flow, op: ops.If) -> None:
     after: list[Tags] = []
     for block in (op.then, op.orelse):
         flow.memory.tags = memory
+        flow.entangled += 1
         flow.walk(block)
+        flow.entangled -= 1
         flow.facts = facts
         after.append(flow.memory.tags)
     flow.memory.tags = _agreeing(flow, after, flow.tables.lost(why, op.id))

@@ -148,6 +148,8 @@ class Flow:
         self.aside: tuple[Expr, ...] = ()
         """What is said, in every block, about data that the kernel itself does not use, only its specification."""
         self._used = stated.used(kernel)
+        self.entangled = 0
+        """How many branches that only some threads take, by conditions on sizes, are around."""
         self.finite: set[tuple[int, int]] = set()
         """Slots of loops (op, slot) that carry a maximum which is not -inf."""
         self.tables.terms.positive = frozenset(s.name for s in kernel.scalars if s.positive)
@@ -290,7 +292,11 @@ class Flow:
 
     def _stated(self, op: ops.Symbol) -> None:
         """What the author says about the data holds from here on, for the symbol and for the element it stands for;
-        what was said about the symbol in an earlier iteration no longer does."""
+        what was said about the symbol in an earlier iteration no longer does. Where it is not known which threads are
+        there, nothing is taken from what they say."""
+        if self.entangled:
+            self.facts = tuple(fact for fact in self.facts if op.symbol not in fact.free())
+            return
         said = [self.here(fact) for fact in op.facts]
         shared = [s.rest for s in map(self.threads.spread, said) if s.rest is not None and s.rest.op != "const"]
         meant = stated.meant(self, op)

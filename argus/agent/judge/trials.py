@@ -9,6 +9,7 @@ and are drawn once for all candidates of a problem.
 from __future__ import annotations
 
 import random
+from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -29,6 +30,7 @@ from argus.tasks.spec import Spec, SpecError, parse
 
 WHOLE = 1 << 16
 SAMPLED = 3
+DRAWN_AGAIN = 16
 CHECKED_WAVES = 4
 CHECKED: tuple[tuple[Kind, Options], ...] = (
     ("normal", Options(checks="all")),
@@ -125,7 +127,7 @@ class Trials:
         return self.launches.on(sizes, self.bench.given(stage, number, sizes, kind, self.seed), self.seed)
 
     def _checked(self, on: OnData, sizes: Sizes, number: int, kind: Kind, options: Options) -> Array:
-        """On the checking interpreter: all workgroups if they are few, else some, drawn by lot.
+        """On the checking interpreter: all workgroups if they are few, else some that write, drawn by lot.
 
         What those write is compared bit by bit with a translated run of the whole, which is judged.
         """
@@ -139,9 +141,16 @@ class Trials:
             return seen
         seen = fresh[self.bench.spec.result]
         dice = random.Random(f"{kind} {number} {self.seed}")
-        for group in dice.sample(range(groups), few):
-            got = self._run(on, replace(options, workgroups=[group]), "small")
-            seen[written(got)] = got[written(got)]
+        chosen = deque(dice.sample(range(groups), few))
+        idle = 0
+        while chosen:
+            got = self._run(on, replace(options, workgroups=[chosen.popleft()]), "small")
+            mine = written(got)
+            if idle < DRAWN_AGAIN and not mine.any():
+                idle += 1
+                chosen.append(dice.randrange(groups))
+                continue
+            seen[mine] = got[mine]
             self.executed[name] = on.instructions * groups
         return seen
 
@@ -155,17 +164,29 @@ class Trials:
                 self._whole(on, sizes, number, stage, kind, Options())
                 self._unchanged(on, stage)
                 continue
-            groups = int(np.prod(launch_grid(self.kernel, sizes)))
-            dice = random.Random(f"{stage} {number} {self.seed}")
-            for group in sorted({0, groups - 1, *(dice.randrange(groups) for _ in range(SAMPLED - 2))}):
-                got = self._run(on, Options(workgroups=[group]), stage)
-                known = self.bench.known(stage, number, kind, self.seed)
-                given = self.bench.given(stage, number, sizes, kind, self.seed)
-                found = judged_part(self.bench.spec, given, self._symbols(sizes), got, known)
-                self._right(found, stage, sizes, f"workgroup {group}")
-                if group == 0:
-                    self.executed[shape_text(sizes)] = on.instructions
+            self._parts(on, sizes, number, stage, kind)
             self._unchanged(on, stage)
+
+    def _parts(self, on: OnData, sizes: Sizes, number: int, stage: str, kind: Kind) -> None:
+        """The first workgroup, the last and some other; for one that writes nothing (a grid may be larger than its
+        work) another is drawn, so that as many are judged."""
+        groups = int(np.prod(launch_grid(self.kernel, sizes)))
+        dice = random.Random(f"{stage} {number} {self.seed}")
+        chosen = deque(sorted({0, groups - 1, *(dice.randrange(groups) for _ in range(SAMPLED - 2))}))
+        given = self.bench.given(stage, number, sizes, kind, self.seed)
+        known = self.bench.known(stage, number, kind, self.seed)
+        idle = 0
+        while chosen:
+            group = chosen.popleft()
+            got = self._run(on, Options(workgroups=[group]), stage)
+            if group == 0:
+                self.executed[shape_text(sizes)] = on.instructions
+            if idle < DRAWN_AGAIN and not written(got).any():
+                idle += 1
+                chosen.append(dice.randrange(groups))
+                continue
+            found = judged_part(self.bench.spec, given, self._symbols(sizes), got, known)
+            self._right(found, stage, sizes, f"workgroup {group}")
 
     def _whole(self, on: OnData, sizes: Sizes, number: int, stage: str, kind: Kind, options: Options) -> Array:
         """Run everything; the result."""

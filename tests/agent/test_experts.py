@@ -1,0 +1,106 @@
+"""Lowerings of the mixture of experts: what they write is proved and computes what it should."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from argus import machine
+from argus.agent.lower import NotApplicableError, lower
+from argus.agent.planner import Proposal
+from argus.agent.selector import realise
+from argus.check import check
+from argus.compile.cache import compile_cached
+from argus.compile.schedule import scheduled
+from argus.device.guards import launch_grid
+from argus.device.launch import scalar_values
+from argus.knowledge import load
+from argus.lang import read
+from argus.ops.moe_reference import activated, blocks
+from argus.tasks.routing import draw
+from argus.tasks.task import load_task
+
+CHAIN: tuple[tuple[str, dict[str, object]], ...] = (
+    ("expert_blocks", {"tiles": 4, "waves": 4}),
+    ("gathered_rows", {"swizzle": True}),
+    ("chiplet_rows", {"group": 4}),
+    ("wide_scales", {"turns": 4}),
+    ("expert_ring", {}),
+)
+
+
+def _lowered(steps: int) -> str:
+    text = load_task("moe").source
+    for name, params in CHAIN[:steps]:
+        text = lower(text, name, params)
+    return text
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 3, 4, 5])
+def test_every_step_is_proved(steps: int) -> None:
+    assert check(scheduled(read(_lowered(steps)))).status == "proved"
+
+
+def test_rows_of_two_experts_in_one_wave_are_refuted() -> None:
+    text = lower(load_task("moe").source, "expert_blocks", {"tiles": 8, "waves": 4})
+    assert check(scheduled(read(text))).status == "refuted"
+
+
+def test_the_ring_brings_its_prerequisites() -> None:
+    base = load()
+    made = realise(load_task("moe").source, Proposal(base["expert-ring"], {}, 1.0, ""), (), base)
+    assert [step.split(" ")[0] for step in made.steps][-1] == "expert-ring"
+    assert made.source == _lowered(5)
+
+
+@pytest.mark.parametrize("name", [name for name, _ in CHAIN if name != "chiplet_rows"])
+def test_a_plain_product_has_no_place_for_them(name: str) -> None:
+    with pytest.raises(NotApplicableError):
+        lower(load_task("gemm").source, name, dict(CHAIN)[name])
+
+
+def _computed(text: str, sizes: dict[str, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What a kernel computes, what float64 says, and how large the numbers are that are summed."""
+    task = load_task("moe")
+    kernel = read(text)
+    dice = np.random.default_rng(7)
+    experts, inter, depth = sizes["E"], sizes["I"], sizes["K"]
+    x = blocks(dice.standard_normal((sizes["T"], depth)), 1)
+    w = blocks(dice.standard_normal((experts, 2 * inter, depth)) / np.sqrt(depth), 128)
+    assert task.routing is not None
+    shapes = {"token": (sizes["R"],), "expert": (sizes["P"],)}
+    routed = draw(task.routing, sizes, shapes, "uniform", 1)
+    stored = w.values.reshape(experts, 2, inter // 32, 32, depth // 16, 16).transpose(0, 1, 2, 4, 3, 5)
+    out = np.zeros((sizes["R"], inter), np.uint16).view(read(task.source) and _bf16())
+    arrays = {
+        "X": x.values,
+        "sx": x.scales,
+        "token": routed["token"],
+        "expert": routed["expert"],
+        "W": np.ascontiguousarray(stored),
+        "sw": w.scales.reshape(experts, 2, inter // 128, depth // 128),
+        "H": out,
+    }
+    loaded = machine.load(compile_cached(kernel).object).kernel(kernel.name)
+    arguments = [arrays[t.name] for t in kernel.tensors]
+    loaded(launch_grid(kernel, sizes), kernel.threads, *arguments, *scalar_values(kernel, sizes, {}), executor="jit")
+    rows = np.vstack([x.meaning, np.zeros((1, depth))])[routed["token"]]
+    both = np.einsum("rk,rnk->rn", rows, w.meaning[np.repeat(routed["expert"], 128)], optimize=True)
+    want = activated(both[:, :inter], both[:, inter:])
+    return arrays["H"].astype(np.float64), want, np.abs(both).max(axis=1, keepdims=True)
+
+
+def _bf16() -> np.dtype[np.generic]:
+    import ml_dtypes
+
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+SIZES = {"T": 100, "K": 512, "Kb": 4, "R": 384, "P": 3, "E": 2, "I": 128, "Ib": 1, "It": 4, "Kc": 32}
+
+
+@pytest.mark.parametrize("steps", [1, pytest.param(5, marks=pytest.mark.full)])
+def test_lowered_kernels_compute_it(steps: int) -> None:
+    got, want, size = _computed(_lowered(steps), SIZES)
+    assert np.abs(want).max() > 0.5
+    assert (np.abs(got - want) <= 2.0**-8 * np.abs(want) + 1e-5 * (1 + size) ** 2).all()

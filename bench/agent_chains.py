@@ -1,6 +1,6 @@
 """What the transformations reach: naive kernels lowered by a fixed chain, beside the library's on the same clock.
 
-    python -m bench.agent_chains [--tasks gemm,attention,fp8,linear,transposed,residual] [--judge] [--library]
+    python -m bench.agent_chains [--tasks gemm,attention,fp8,moe,linear,transposed,residual] [--judge] [--library]
 
 Every step is one that the knowledge base proposes; nothing is searched. Without `--judge` a kernel is proved and timed,
 with it all stages of the judge are passed. `--library` times the library's kernel for the same computation too. All
@@ -22,6 +22,7 @@ from argus.compile.cache import compile_cached
 from argus.compile.schedule import scheduled
 from argus.ir.kernel import Kernel
 from argus.lang import read
+from argus.tasks.routing import Routing
 from argus.tasks.task import load_task
 from argus.tasks.work import work_of
 
@@ -48,6 +49,28 @@ def product(layout: str, *after: Step) -> tuple[Step, ...]:
     )
 
 
+def attention(waves: int) -> tuple[Step, ...]:
+    """The steps of attention, `waves` of 32 rows per workgroup."""
+    return (
+        ("query_waves", {"waves": waves}),
+        ("key_tiles", {"tiles": 2}),
+        ("causal_skip", {}),
+        ("causal_order", {}),
+        ("staging", {"barriers": "both"}),
+        ("wide_fragments", {}),
+        ("swizzle", {"kind": "xor", "amount": 3}),
+        ("reciprocal", {}),
+        ("diagonal_mask", {}),
+        ("fused_scale", {}),
+        ("finite_weights", {}),
+        ("wide_values", {}),
+        ("single_reads", {}),
+        ("score_pipeline", {"ahead": 2}),
+        ("softmax_schedule", {"valu": 6}),
+        ("lazy_rescale", {"powers": 8}),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """A task, its chain, and the library's kernel: file, name, knobs, sizes other than the task's."""
@@ -64,25 +87,31 @@ CASES = {
     "gemm": Case("gemm", (blocks(4, 4), *product("xor")), ("matmul.py", "matmul", {"XM": 2})),
     "attention": Case(
         "attention",
-        (
-            ("query_waves", {"waves": 8}),
-            ("key_tiles", {"tiles": 2}),
-            ("causal_skip", {}),
-            ("causal_order", {}),
-            ("staging", {"barriers": "both"}),
-            ("wide_fragments", {}),
-            ("swizzle", {"kind": "reads", "amount": 3}),
-            ("software_pipeline", {"depth": "fetch"}),
-            ("reciprocal", {}),
-            ("interleave", {"mfma": 1}),
-        ),
-        ("attention.py", "attention", {"causal": True}),
+        attention(8),
+        ("attention.py", "attention", {"causal": True, "LAZY": 8}),
+    ),
+    "attention64": Case(
+        f"{OWN}/attention64.py",
+        attention(4),
+        ("attention.py", "attention", {"causal": True, "D": 64, "WAVES": 4, "LAZY": 8}),
+        {"Z": 16, "G": 8, "Sq": 4096, "Sk": 4096},
     ),
     "fp8": Case(
         "fp8",
         (blocks(2, 2, waves_row=4), *product("xor", EPILOGUE)),
         ("fp8_gemm.py", "fp8_matmul", {}),
         {"Kb": 56, "Nb": 32, "Nt": 128, "Kc": 448},
+    ),
+    "moe": Case(
+        "moe",
+        (
+            ("expert_blocks", {"tiles": 4, "waves": 4}),
+            ("gathered_rows", {"swizzle": True}),
+            ("chiplet_rows", {"group": 4}),
+            ("wide_scales", {"turns": 4}),
+            ("expert_ring", {}),
+        ),
+        ("fp8_gemm.py", "moe_gate_up", {"BM": 128, "GROUP": 4}),
     ),
     "linear": Case(
         f"{OWN}/linear.py",
@@ -102,8 +131,8 @@ CASES = {
 }
 
 
-def microseconds(kernel: Kernel, sizes: dict[str, int]) -> float:
-    work = work_of(kernel, compile_cached(kernel).object, sizes, 0)
+def microseconds(kernel: Kernel, sizes: dict[str, int], routing: Routing | None = None) -> float:
+    work = work_of(kernel, compile_cached(kernel).object, sizes, 0, routing)
     seen = sample(work, 0)
     return float(time_prepared(work, prepared(seen, 0), matrix_element(seen))[1].sustained.microseconds)
 
@@ -121,13 +150,13 @@ def row(name: str, judged: bool, library: bool) -> str:
         took = min(found.times.values(), default=float("nan"))
     else:
         status = check(scheduled(read(text))).status
-        took = microseconds(read(text), sizes)
+        took = microseconds(read(text), sizes, task.routing)
     line = f"{name}: {took:.1f} us, {status}"
     if library:
         file, kernel, knobs = case.library
         theirs = read(str(ROOT / "argus/kernels" / file), knobs, kernel=kernel)
         wanted = {s.name: {**sizes, **case.sizes}[s.name] for s in theirs.shapes}
-        best = microseconds(theirs, wanted)
+        best = microseconds(theirs, wanted, task.routing)
         line += f"; library {kernel} {knobs} {best:.1f} us: {100 * best / took:.0f} %"
     return line
 

@@ -5,6 +5,8 @@ The oracle is the checker, on the program as it is scheduled.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from argus.agent.lower import NotApplicableError, lower
@@ -28,9 +30,28 @@ SPEED = (
     ("interleave", {"mfma": 2}),
 )
 
+SOFTMAX = (
+    ("swizzle", {"kind": "xor", "amount": 3}),
+    ("diagonal_mask", {}),
+    ("fused_scale", {}),
+    ("finite_weights", {}),
+)
+SKEW = (("wide_values", {}), ("single_reads", {}), ("score_pipeline", {"ahead": 2}), ("softmax_schedule", {"valu": 6}))
+LAZY = ("lazy_rescale", {"powers": 8})
+SHORT_HEADS = str(Path(__file__).parents[2] / "examples/agent/tasks/attention64.py")
+
 
 def lowered(*steps: tuple[str, dict[str, object]]) -> str:
     text = load_task("attention").source
+    for name, params in steps:
+        text = lower(text, name, params)
+    return text
+
+
+def skewed(task: str, waves: int, *more: tuple[str, dict[str, object]]) -> str:
+    """The turns skewed, with scores beside the softmax."""
+    text = load_task(task).source
+    steps = (("query_waves", {"waves": waves}), *STRUCTURE[1:], *SPEED[:1], *SOFTMAX, *SKEW, *more)
     for name, params in steps:
         text = lower(text, name, params)
     return text
@@ -85,3 +106,72 @@ def test_nothing_is_done_twice(name: str, params: dict[str, object]) -> None:
     text = lowered((name, params))
     with pytest.raises(NotApplicableError):
         lower(text, name, params)
+
+
+def test_the_skewed_chain_is_proved() -> None:
+    assert set(verdicts(skewed(SHORT_HEADS, 4, LAZY))) == {"proved"}
+
+
+def test_a_skewed_turn_without_its_barrier_is_refuted() -> None:
+    text = skewed(SHORT_HEADS, 4)
+    inside = "highest = now\n                ag.barrier()\n"
+    assert inside in text
+    assert "race_free" in verdicts(text.replace(inside, "highest = now\n", 1))["refuted"]
+
+
+@pytest.mark.full
+def test_the_skewed_chain_of_long_heads_is_proved() -> None:
+    assert set(verdicts(skewed("attention", 8, LAZY))) == {"proved"}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("k.append(ring[1 - u].sK", "k.append(ring[u].sK"),
+        ("x.Keys + KEYS * (t + 1) <= x.Rows", "x.Keys + KEYS * t <= x.Rows"),
+        ("if KEYS * (t + 1 + 1) > 32 * tile + 1", "if KEYS * (t + 1) > 32 * tile + 1"),
+        ("guard=t + 3 < 2 * pairs", "guard=t + 4 < 2 * pairs"),
+        ("y = y * fade\n", "y = y\n"),
+    ],
+)
+def test_a_wrong_skewed_turn_is_not_proved(right: str, wrong: str) -> None:
+    text = skewed(SHORT_HEADS, 4)
+    assert right in text
+    assert set(verdicts(text.replace(right, wrong, 1))) != {"proved"}
+
+
+def test_a_skewed_turn_reads_like_the_turn_it_came_from() -> None:
+    text = skewed("attention", 8)
+    assert "ring = ag.ring(2, sK=(LDS_K, bf16), sV=(LDS_V, bf16))" in text
+    assert "pairs = ag.cdiv(ag.min(32 * WAVES * (group + 1), Sk), 2 * KEYS)" in text
+    assert 'requires="Sk % (2 * KEYS) == 0 and Sq % (32 * WAVES) == 0 and scale > 0"' in text
+    assert "s = ag.where(s.Sk + KEYS * (j + 1) <= s.Sq, s, -inf)" in text
+    assert 'keep = ag.full(SCORES.per("Sq"), f32, 1.0, at=rows)' in text
+    assert "ag.check.race_free(ring)" in text
+
+
+def test_a_fetch_that_runs_ahead_is_undone_first() -> None:
+    text = lowered(*STRUCTURE, *SPEED[:1], ("software_pipeline", {"depth": "fetch"}), *SOFTMAX, *SKEW)
+    again = lowered(*STRUCTURE, *SPEED[:1], *SOFTMAX, *SKEW)
+    assert text == again
+
+
+def test_outputs_are_rescaled_where_the_reference_moved() -> None:
+    text = skewed("attention", 8, LAZY)
+    assert text.count('name="moved") == 1:\n') == 2
+    assert text.count("new = ag.where((new - top) * factor > 8.0, new, top)") == 2
+    with pytest.raises(NotApplicableError):
+        lower(text, *LAZY)
+
+
+@pytest.mark.parametrize("name", ["diagonal_mask", "fused_scale", "finite_weights", "wide_values", "single_reads"])
+def test_a_softmax_between_products_is_needed(name: str) -> None:
+    with pytest.raises(NotApplicableError):
+        lower(load_task("gemm").source, name, {})
+
+
+@pytest.mark.parametrize("name", ["score_pipeline", "softmax_schedule", "lazy_rescale"])
+def test_a_turn_that_is_not_prepared_stays(name: str) -> None:
+    with pytest.raises(NotApplicableError):
+        lower(lowered(*STRUCTURE), name, {})

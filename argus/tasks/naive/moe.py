@@ -5,7 +5,7 @@ weights they are multiplied with. A has a scale per row and 128 of K, weights on
 takes 128 of K: fragments straight from global memory, products into sums of their own, scaled into the results.
 
 Weights are stored in blocks of 32 rows x 16 of K, as engines arrange them once when a model is loaded. Sorting tokens
-by expert is done before; the second product is the task `moe_down`.
+by expert is done before; quantisation, the second product and the sum over experts are kernels of the library.
 """
 
 import argus as ag

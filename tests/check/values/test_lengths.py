@@ -29,7 +29,7 @@ WRONG: dict[str, tuple[str, str, dict[str, int | str | bool]]] = {
     "values of the first sequence": ("V[k0 + BC * j, kv]", "V[BC * j, kv]", SMALL),
     "values cut off one early": ("BC * j + Sk < keys", "BC * j + Sk < keys - 1", SMALL),
     "too few steps": ("ag.max(rows + shift, 0), keys) if causal", "ag.max(shift, 0), keys) if causal", CAUSAL),
-    "mask skipped where it is needed": ("clear = m0 + shift + 1 if causal", "clear = m0 + shift + 9 if causal", CAUSAL),
+    "mask skipped where it is needed": ("shift + 1 if causal else keys", "shift + 9 if causal else keys", CAUSAL),
     "rows twice": ("ag.lane() < 32 and m0 + ag.lane() < rows", "m0 + ag.lane() % 32 < rows", SMALL),
     "ends of another sequence": ("k1 = ag.as_index(EndK[b]", "k1 = ag.as_index(EndK[0]", SMALL),
     "rows of another tile": ("q0 = ag.as_index(Row[tile]", "q0 = ag.as_index(Row[w]", SMALL),

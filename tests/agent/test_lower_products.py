@@ -5,9 +5,12 @@ Each is proved by the checker on the program as it is scheduled, and executed be
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from argus.agent.lower import NotApplicableError, lower
+from argus.tasks.task import load_task
 from tests.agent.executed import Step, lowered, multiplies, refuted, simulated, status
 
 SMALL = {"tiles_row": 1, "tiles_col": 1, "waves_row": 2, "waves_col": 2, "tiles_k": 4}
@@ -32,6 +35,7 @@ SWIZZLED: tuple[Step, ...] = (*STAGED, ("swizzle", {"kind": "cross", "amount": 2
         ((*STAGED, ("persistent", {"turns": 2})), (64, 128, 64)),
         ((*BLOCKED, ("unroll", {"turns": 2})), (64, 64, 128)),
         ((*STAGED, ("stagger_k", {"stride": 2})), (128, 64, 96)),
+        ((*STAGED, ("stagger_k", {"stride": 1}), ("persistent", {"turns": 2})), (64, 128, 64)),
         ((("blocking", {**SMALL, "tiles_row": 2}), ("split_k", {"parts": 2})), (128, 64, 64)),
     ],
     ids=lambda value: " ".join(name for name, _ in value[1:]) if isinstance(value[0], tuple) else str(value),
@@ -84,6 +88,16 @@ def test_a_copy_that_is_not_waited_for_is_refuted() -> None:
 def test_a_ragged_row_without_a_guard_is_not_proved() -> None:
     text = lowered("gemm", *STAGED, ("range_guards", {"axes": "grid"}))
     assert status(text.replace(', guard="shape"', "")) != "proved"
+
+
+def test_other_tasks_have_their_own_names_and_conditions() -> None:
+    linear = str(Path(__file__).parents[2] / "examples" / "agent" / "tasks" / "linear.py")
+    text = lowered(load_task(linear).source, ("blocking", dict(SMALL)), ("split_k", {"parts": 2}))
+    assert status(text) == "proved"
+    assert "K // 128" in lowered("fp8", ("range_guards", {"axes": "all"}))
+    for task in ("fp8", "attention"):
+        with pytest.raises(NotApplicableError):
+            lowered(task, ("stagger_k", {"stride": 1}))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import ast
 from collections.abc import Mapping
 
 from argus.agent.lower.blocking import divisible
-from argus.agent.lower.source import NotApplicableError, Source, is_ag, keyword
+from argus.agent.lower.source import NotApplicableError, Source, is_ag, keyword, names
 from argus.agent.lower.text import expression, is_comment, statement
 
 
@@ -44,7 +44,8 @@ def persistent(source: Source, params: Mapping[str, object]) -> None:
     call.args[-1] = expression(f"{size} // (TURNS * {step})" if step else f"{size} // TURNS")
     rest = source.body[at + 1 :]
     kept = [s for s in rest if _is_outside(s)]
-    last = [s for s in rest if _is_assertion(s)]
+    buffers = {n.id for s in kept for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    last = [s for s in rest if _is_assertion(s) and names(s) - {"ag"} <= buffers]
     body = [s for s in rest if s not in kept and s not in last]
     shared = any(is_ag(n, "shared") or is_ag(n, "ring") for s in kept for n in ast.walk(s))
     loop = statement(f"for {turn} in ag.range(TURNS):\n    pass")

@@ -14,15 +14,16 @@ import ast
 from collections.abc import Mapping
 
 from argus.agent.lower.fragments import BYTES
-from argus.agent.lower.source import Access, NotApplicableError, Source, is_ag, keyword, set_keyword
+from argus.agent.lower.source import Access, NotApplicableError, Source, is_ag, keyword, names, set_keyword
 from argus.agent.lower.text import expression
 
 
 def range_guards(source: Source, params: Mapping[str, object]) -> None:
     """Blocked sizes need not be multiples of their blocks: those of the grid, or `axes="all"` of them."""
-    steps = _rounded_grid(source)
+    tied = _tied(source)
+    steps = _rounded_grid(source, tied)
     if str(params.get("axes", "grid")) == "all":
-        steps |= _rounded_loops(source)
+        steps |= _rounded_loops(source, tied)
     if not steps:
         raise NotApplicableError("no size is taken in blocks")
     tensors = source.tensors()
@@ -32,6 +33,13 @@ def range_guards(source: Source, params: Mapping[str, object]) -> None:
         if set(inner) & set(steps) and access.keyword("guard") is None:
             set_keyword(access.call, "guard", ast.Constant("shape"))
     _need_only(source, {size: _together(source, size, moves) for size in steps}, steps)
+
+
+def _tied(source: Source) -> set[str]:
+    """Sizes that `requires` ties to others (`KB == K // 128`): they cannot be any number."""
+    given = keyword(source.decorator, "requires")
+    clauses = str(given.value).split(" and ") if isinstance(given, ast.Constant) else []
+    return {name for c in clauses if " % " not in c and "==" in c for name in names(expression(c))}
 
 
 def _divided(node: ast.expr) -> tuple[str, str] | None:
@@ -45,23 +53,23 @@ def _divided(node: ast.expr) -> tuple[str, str] | None:
     return None
 
 
-def _rounded_grid(source: Source) -> dict[str, str]:
+def _rounded_grid(source: Source, tied: set[str]) -> dict[str, str]:
     _, call = source.grid()
     found: dict[str, str] = {}
     for at, extent in enumerate(call.args):
         divided = _divided(extent)
-        if divided is not None:
+        if divided is not None and divided[0] not in tied:
             found[divided[0]] = divided[1]
             call.args[at] = expression(f"ag.cdiv({divided[0]}, {divided[1]})")
     return found
 
 
-def _rounded_loops(source: Source) -> dict[str, str]:
+def _rounded_loops(source: Source, tied: set[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for node in ast.walk(source.function):
         if isinstance(node, ast.For) and is_ag(node.iter, "range") and isinstance(node.iter, ast.Call):
             divided = _divided(node.iter.args[0]) if len(node.iter.args) == 1 else None
-            if divided is not None:
+            if divided is not None and divided[0] not in tied:
                 found[divided[0]] = divided[1]
                 node.iter = expression(f"ag.range(ag.cdiv({divided[0]}, {divided[1]}))")
     return found

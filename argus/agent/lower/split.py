@@ -7,7 +7,7 @@
                                                     for i, j in ag.unroll(TILES_M, TILES_N):
                                                         sums.store(acc[i, j], part=wk, wm…, wn…)
                                                         ag.barrier()
-                                                        acc[i, j] = sums.load(…).sum("part")
+                                                        acc[i, j] = the sum of sums.load(…) over parts
                                                         ag.barrier()
     C[…].store(acc.to(bf16))                        C[…].store(acc.to(bf16), guard=wk == 0)
 
@@ -37,22 +37,23 @@ def split_k(source: Source, params: Mapping[str, object]) -> None:
         raise NotApplicableError("operands go through LDS already; k is split before that")
     size, step = _steps(found)
     start = _start(source, found)
-    _number_waves(source)
+    group = source.fresh("wk")
+    _number_waves(source, group)
     for load in (o.load for o in found.operands):
-        where = expression(f"PARTS * {step} * {found.variable} + {step} * wk")
+        where = expression(f"PARTS * {step} * {found.variable} + {step} * {group}")
         Replace(found.variable, expression(step), where).visit(load.statement)
-        if found.variable not in names(load.statement) or "wk" not in names(load.statement):
+        if found.variable not in names(load.statement) or group not in names(load.statement):
             raise NotApplicableError(f"{load.place} is not walked in steps of {step}")
     found.loop.iter = expression(f"ag.range({size} // (PARTS * {step}))")
     source.define_first(f"PARTS = {int(str(params['parts']))}")
     divisible(source, {size: f"(PARTS * {step})"})
-    _meet(source, found, size, start, waves)
+    _meet(source, found, size, group, start, waves)
     tensors = source.tensors()
     for store in source.accesses("store"):
         if store.place in tensors:
             if store.keyword("guard") is not None:
                 raise NotApplicableError("a store of the result has a guard of its own")
-            set_keyword(store.call, "guard", expression("wk == 0"))
+            set_keyword(store.call, "guard", expression(f"{group} == 0"))
 
 
 def _steps(found: Contraction) -> tuple[str, str]:
@@ -83,11 +84,11 @@ def _start(source: Source, found: Contraction) -> ast.Call:
     raise NotApplicableError(f"{found.accumulator} does not start from ag.zeros with tiles")
 
 
-def _number_waves(source: Source) -> None:
+def _number_waves(source: Source, group: str) -> None:
     """One more wave number in front: the part."""
     for node in source.body:
         if isinstance(node, ast.Assign) and is_ag(node.value, "wave") and isinstance(node.targets[0], ast.Tuple):
-            node.targets[0].elts.insert(0, ast.Name("wk", ast.Store()))
+            node.targets[0].elts.insert(0, ast.Name(group, ast.Store()))
     given, threads = keyword(source.decorator, "waves"), source.constant("THREADS")
     if not isinstance(given, ast.Tuple) or threads is None:
         raise NotApplicableError("the waves of the kernel are not numbered by `waves=`")
@@ -95,7 +96,14 @@ def _number_waves(source: Source) -> None:
     threads.value = ast.BinOp(threads.value, ast.Mult(), ast.Name("PARTS", ast.Load()))
 
 
-def _meet(source: Source, found: Contraction, size: str, start: ast.Call, waves: list[tuple[str, ast.expr]]) -> None:
+def _meet(
+    source: Source,
+    found: Contraction,
+    size: str,
+    group: str,
+    start: ast.Call,
+    waves: list[tuple[str, ast.expr]],
+) -> None:
     """After the loop, tile by tile: every part writes its sum to LDS, every wave reads all parts of its own tile."""
     owner = owner_definition(source, start.args[0])
     row, column = axis_name(owner, "row"), axis_name(owner, "col")
@@ -115,23 +123,24 @@ def _meet(source: Source, found: Contraction, size: str, start: ast.Call, waves:
     )
     index = source.fresh("i"), source.fresh("j")
     extents = ", ".join(ast.unparse(counts[str(a)] or ast.Constant(1)) for a in order)
+    sums, whole, part = (source.fresh(name) for name in ("sums", "whole", "part"))
     place = f"{found.accumulator}[{', '.join(index)}]"
     owned = ast.unparse(start.args[0])
     made = statements(
         f"for {', '.join(index)} in ag.unroll({extents}):\n"
-        f"    sums.store({place}.held_as({owned}), part=wk, wave={at}, width=4)\n"
+        f"    {sums}.store({place}.held_as({owned}), part={group}, wave={at}, width=4)\n"
         f"    ag.barrier()\n"
-        f"    total = sums.load({owned}, part=0, wave={at}, width=4)\n"
-        f"    for part in ag.unroll(PARTS - 1):\n"
-        f"        total = total + sums.load({owned}, part=part + 1, wave={at}, width=4)\n"
-        f"    {place} = total\n"
+        f"    {whole} = {sums}.load({owned}, part=0, wave={at}, width=4)\n"
+        f"    for {part} in ag.unroll(PARTS - 1):\n"
+        f"        {whole} = {whole} + {sums}.load({owned}, part={part} + 1, wave={at}, width=4)\n"
+        f"    {place} = {whole}\n"
         f"    ag.barrier()"
     )
     outer = found.outer
     outer[outer.index(found.loop) + 1 : outer.index(found.loop) + 1] = made
-    outer.insert(outer.index(found.loop), statement("sums = ag.shared(SUMS, f32)"))
+    outer.insert(outer.index(found.loop), statement(f"{sums} = ag.shared(SUMS, f32)"))
     source.body.extend(
-        statements(f"ag.check.race_free(sums)\nag.check.reduced({found.accumulator}, {size}=(0, {size}))")
+        statements(f"ag.check.race_free({sums})\nag.check.reduced({found.accumulator}, {size}=(0, {size}))")
     )
 
 

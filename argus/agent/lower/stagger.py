@@ -35,6 +35,8 @@ def stagger_k(source: Source, params: Mapping[str, object]) -> None:
     if len(found) != 1:
         raise NotApplicableError(f"{len(found)} loops multiply; one is needed")
     block, loop = found[0]
+    if sum(is_ag(n, "mfma") for n in ast.walk(loop)) != 1:
+        raise NotApplicableError("a turn has several products, whose order may matter")
     call, held = loop.iter, _accumulator(loop)
     if not isinstance(call, ast.Call) or len(call.args) != 1 or not isinstance(call.args[0], ast.BinOp):
         raise NotApplicableError("the loop does not run over the whole of a size from its start")
@@ -56,9 +58,17 @@ def _accumulator(loop: ast.For) -> str:
     for node in ast.walk(loop):
         if is_ag(node, "mfma") and isinstance(node, ast.Call) and len(node.args) == 3:
             given = node.args[2].value if isinstance(node.args[2], ast.Subscript) else node.args[2]
-            if isinstance(given, ast.Name):
+            if isinstance(given, ast.Name) and not _starts_in(loop, given.id):
                 return given.id
-    raise NotApplicableError("the loop's matrix instructions add to no name")
+    raise NotApplicableError("the loop's matrix instructions add to no sum that the loop carries")
+
+
+def _starts_in(loop: ast.For, name: str) -> bool:
+    """Whether a turn starts the sum anew."""
+    return any(
+        isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == name and is_ag(n.value, "zeros")
+        for n in ast.walk(loop)
+    )
 
 
 def _runs_ahead(loop: ast.For) -> bool:

@@ -31,7 +31,7 @@ _OWN_FUNCTION = ("other", "bits")
 _EXACT = {
     "v_add_f32": "add", "v_sub_f32": "sub", "v_mul_f32": "mul", "v_max_f32": "max", "v_min_f32": "min",
     "v_max3_f32": "max", "v_min3_f32": "min", "v_exp_f32": "exp2", "v_rcp_f32": "rcp", "v_rsq_f32": "rsqrt",
-    "v_sqrt_f32": "sqrt", "v_fma_f32": "fma",
+    "v_sqrt_f32": "sqrt", "v_fma_f32": "fma", "v_pk_add_f32": "add", "v_pk_mul_f32": "mul", "v_pk_fma_f32": "fma",
 }  # fmt: skip
 """Instructions whose result is worth what the function says; of others only the coordinates are followed."""
 

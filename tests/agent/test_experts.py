@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -71,7 +72,7 @@ def _computed(text: str, sizes: dict[str, int]) -> tuple[np.ndarray, np.ndarray,
     shapes = {"token": (sizes["R"],), "expert": (sizes["P"],)}
     routed = draw(task.routing, sizes, shapes, "uniform", 1)
     stored = w.values.reshape(experts, 2, inter // 32, 32, depth // 16, 16).transpose(0, 1, 2, 4, 3, 5)
-    out = np.zeros((sizes["R"], inter), np.uint16).view(read(task.source) and _bf16())
+    out = np.zeros((sizes["R"], inter), ml_dtypes.bfloat16)
     arrays = {
         "X": x.values,
         "sx": x.scales,
@@ -88,12 +89,6 @@ def _computed(text: str, sizes: dict[str, int]) -> tuple[np.ndarray, np.ndarray,
     both = np.einsum("rk,rnk->rn", rows, w.meaning[np.repeat(routed["expert"], 128)], optimize=True)
     want = activated(both[:, :inter], both[:, inter:])
     return arrays["H"].astype(np.float64), want, np.abs(both).max(axis=1, keepdims=True)
-
-
-def _bf16() -> np.dtype[np.generic]:
-    import ml_dtypes
-
-    return np.dtype(ml_dtypes.bfloat16)
 
 
 SIZES = {"T": 100, "K": 512, "Kb": 4, "R": 384, "P": 3, "E": 2, "I": 128, "Ib": 1, "It": 4, "Kc": 32}

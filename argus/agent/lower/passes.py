@@ -51,9 +51,9 @@ def _join(source: Source, earlier: ast.For, later: ast.For) -> bool:
     touched = _assigned([later])
     if known & needed or touched & names(earlier) or any(touched & names(n) for n in between if n not in moved):
         return False
-    if any(
-        isinstance(n, ast.Attribute) and n.attr in ("barrier", "store") for s in (earlier, later) for n in ast.walk(s)
-    ):
+    if any(_orders(n, ("barrier", "store")) for s in (earlier, *between, later) for n in ast.walk(s)):
+        return False
+    if any(_orders(n, ("load",)) for s in between for n in ast.walk(s)):
         return False
     body = [shifted(s, variable(later), expression(variable(earlier))) for s in later.body if not is_comment(s)]
     earlier.body = _once([*earlier.body, *body])
@@ -62,6 +62,11 @@ def _join(source: Source, earlier: ast.For, later: ast.For) -> bool:
         source.body.remove(node)
     source.body[first:first] = moved
     return True
+
+
+def _orders(node: ast.AST, words: tuple[str, ...]) -> bool:
+    """Whether a node is an access or a barrier: what it depends on does not show in names."""
+    return isinstance(node, ast.Attribute) and node.attr in words
 
 
 def _assigned(nodes: list[ast.stmt]) -> set[str]:

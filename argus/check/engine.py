@@ -11,7 +11,9 @@ makes of them, so the kernel is walked once for each.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+import gc
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from time import perf_counter
 
@@ -45,6 +47,8 @@ from argus.ir.waits import insert_waits
 ANSWERED = frozenset({"conform", "race_free", "fresh", "in_bounds", "reduced", "covers", *SPEED, *RELATIONS})
 
 
+COLLECT_AFTER = 200_000
+"""Objects more than were freed, after which cycles are looked for."""
 MAX_QUESTIONS = 20
 """How many undecided questions a report carries."""
 SPECIFIED = ("value", "placed", "reduced", "covers")
@@ -113,6 +117,18 @@ def _unmentioned(kernel: Kernel, statements: list[str]) -> tuple[str, ...]:
     return (SILENT.format(", ".join(others)),) if others else ()
 
 
+@contextmanager
+def _collected_seldom() -> Iterator[None]:
+    """A check makes many small objects and few cycles: looking for cycles at the usual rate takes a seventh of it."""
+    usual = gc.get_threshold()
+    gc.set_threshold(COLLECT_AFTER, *usual[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
+
+
+@_collected_seldom()
 def decide(
     kernel: Kernel,
     rules: Iterable[Rule],

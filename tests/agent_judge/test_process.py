@@ -40,6 +40,12 @@ def test_honest_kernel_passes_twice_with_the_same_evidence(process: JudgeProcess
     assert process.judge(NAIVE, PROBLEM, seed=2).evidence != first.evidence
 
 
+def test_workgroups_without_work_are_replaced(process: JudgeProcess) -> None:
+    """Half of the grid lies behind the vector; as many workgroups that write are judged."""
+    judgement = process.judge(changed("ag.grid(ag.cdiv(N, size))", "ag.grid(2 * ag.cdiv(N, size))"), PROBLEM, seed=1)
+    assert judgement.verdict == "pass", judgement
+
+
 def test_wrong_result_is_refused_although_its_own_specification_fits(process: JudgeProcess) -> None:
     judgement = process.judge(changed("y[start].load", "x[start].load"), PROBLEM, seed=1)
     assert judgement.verdict in ("fail", "unknown")

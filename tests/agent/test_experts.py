@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
 
 from argus import machine
+from argus.agent.judge import Judgement
 from argus.agent.lower import NotApplicableError, lower
+from argus.agent.optimise import Settings, optimise
 from argus.agent.planner import Proposal
 from argus.agent.selector import realise
 from argus.check import check
@@ -19,7 +23,7 @@ from argus.knowledge import load
 from argus.lang import read
 from argus.ops.moe_reference import activated, blocks
 from argus.tasks.routing import draw
-from argus.tasks.task import load_task
+from argus.tasks.task import Task, load_task
 
 CHAIN: tuple[tuple[str, dict[str, object]], ...] = (
     ("expert_blocks", {"tiles": 4, "waves": 4}),
@@ -52,6 +56,30 @@ def test_the_ring_brings_its_prerequisites() -> None:
     made = realise(load_task("moe").source, Proposal(base["expert-ring"], {}, 1.0, ""), (), base)
     assert [step.split(" ")[0] for step in made.steps][-1] == "expert-ring"
     assert made.source == _lowered(5)
+
+
+class _Told:
+    """Stands in for the judges: every candidate passes, faster the more of the chain it has."""
+
+    def judge(self, sources: list[str], task: Task, *, seed: int) -> list[Judgement]:
+        marks = ("WAVES = 4", "LDS_X", "across", "ag.ring")
+        return [
+            Judgement(
+                "pass",
+                "time",
+                times={"shape": 2000.0 / (1 + sum(mark in source for mark in marks))},
+                bottleneck={"bound": "compute", "stalls": {"wait_vmem": 1.0}},
+                evidence="stated",
+            )
+            for source in sources
+        ]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_planner_comes_to_the_ring_soon(seed: int) -> None:
+    told: Any = _Told()
+    state = optimise(load_task("moe"), Settings(budget=8, seed=seed), told)
+    assert "expert-ring" in [candidate.technique for candidate in state.candidates]
 
 
 @pytest.mark.parametrize("name", [name for name, _ in CHAIN if name != "chiplet_rows"])

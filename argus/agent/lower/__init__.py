@@ -22,6 +22,7 @@ from argus.agent.lower.experts_ahead import chiplet_rows, expert_ring, wide_scal
 from argus.agent.lower.fragments import matrix_shape, swap_operands, wide_fragments
 from argus.agent.lower.lazy import lazy_rescale
 from argus.agent.lower.online import online_rows
+from argus.agent.lower.overlap import softmax_schedule
 from argus.agent.lower.packed import packed_arithmetic
 from argus.agent.lower.passes import fused_stages
 from argus.agent.lower.persistent import persistent
@@ -34,7 +35,7 @@ from argus.agent.lower.row_waves import row_waves
 from argus.agent.lower.rows import reciprocal, row_block, row_resident, row_vector
 from argus.agent.lower.schedule import fetch_order, interleave, priority
 from argus.agent.lower.sizes import resize
-from argus.agent.lower.skew import score_pipeline, softmax_schedule
+from argus.agent.lower.skew import score_pipeline
 from argus.agent.lower.softmax import diagonal_mask, finite_weights, fused_scale
 from argus.agent.lower.source import NotApplicableError, Source
 from argus.agent.lower.split import split_k

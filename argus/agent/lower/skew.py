@@ -376,33 +376,6 @@ class _Writer:
         return [*(copy.deepcopy(n) for n in self._parts.scale), whole, copy.deepcopy(self._turn.second)]
 
 
-def softmax_schedule(source: Source, params: Mapping[str, object]) -> None:
-    """Both parts of every skewed turn as schedules: `valu` slots of arithmetic beside each matrix instruction."""
-    slots = int(str(params.get("valu", 6)))
-    first = f"mfma valu*{slots} ds_read ds_write mfma valu*{slots} buffer_load"
-    orders = {FIRST_PART: first, SECOND_PART: f"mfma valu*{slots} ds_read mfma valu*{slots}"}
-    marks = {ast.unparse(statement(mark)): order for mark, order in orders.items()}
-    done = 0
-    for block in source.blocks():
-        for mark in [n for n in block if is_comment(n) and ast.unparse(n) in marks]:
-            begin = block.index(mark) + 1
-            end = begin
-            while end < len(block) and not _ends(block[end]):
-                end += 1
-            wrapped = statement(f"with ag.schedule(order={marks[ast.unparse(mark)]!r}):\n    pass")
-            if isinstance(wrapped, ast.With) and end > begin:
-                wrapped.body = block[begin:end]
-                block[begin:end] = [wrapped]
-                done += 1
-    if not done:
-        raise NotApplicableError("no turn is skewed")
-
-
-def _ends(node: ast.stmt) -> bool:
-    """What ends a part of a turn: a branch, the next part, a schedule that is there already."""
-    return isinstance(node, ast.If | ast.With) or is_comment(node)
-
-
 def _kept(node: ast.Assign, weigh: list[ast.stmt]) -> bool:
     """Whether a name is used in a statement before it is given its value: it comes from the turn before."""
     name = ast.unparse(node.targets[0])

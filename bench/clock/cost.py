@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from argus import machine
-from argus.clock.sampled import Work, matrix_element, prepared, sample, time_prepared
-from argus.clock.staged import Operand
 from argus.bench.foreign.case import BF16, SLOT, packed
 from argus.bench.foreign.fmha import HEAD, TILE_Q
+from argus.clock.sampled import Work, matrix_element, prepared, sample, time_prepared
+from argus.clock.staged import Operand
 
 BATCH, HEADS = 16, 8
 

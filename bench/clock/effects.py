@@ -24,13 +24,13 @@ from pathlib import Path
 from typing import Any
 
 from argus import machine
+from argus.bench.foreign import fmha
 from argus.cli.main import main as argus
 from argus.clock import LABEL, PARAMETERS, Launch, Recorded, time_recorded, time_waves
 from argus.clock.observe import observe
 from argus.clock.program import Unit, Wave
 from argus.clock.sampled import prepared, sample
 from bench.clock import gemm, triton_gemm
-from argus.bench.foreign import fmha
 
 GEMM = Path(__file__).parents[2] / "argus" / "kernels" / "gemm.py"
 

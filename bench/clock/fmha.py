@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from argus import machine
+from argus.bench.foreign import fmha
 from argus.clock import Launch, Parameters, Recorded, Timing, estimate, time_waves
 from argus.clock.caches import Lru
 from argus.clock.launch import with_curve
@@ -23,7 +24,6 @@ from argus.clock.observe import observe
 from argus.clock.xcd import SKEW
 from argus.gfx942 import chip
 from bench.clock.rows import Measured, Timer, number, read
-from argus.bench.foreign import fmha
 
 CLOCKS = (2100, 1250)
 TILE, HEAD, HEADS = 256, 128, 8

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Literal
 
 from argus import machine
+from argus.bench.foreign import gemm_bf16, gemm_i8
+from argus.bench.foreign.case import Case
 from argus.clock import Recorded, kernel_resources, workgroups_to_record
 from argus.clock.model import room_for
 from argus.clock.observe import observe
 from argus.gfx942.chip import CUS, CUS_PER_XCD, XCDS
 from bench.clock.rows import Measured, Timer, number, read, timer, without_gap
-from argus.bench.foreign import gemm_bf16, gemm_i8
-from argus.bench.foreign.case import Case
 
 LARGEST = 4096
 """Largest bf16 GEMM of which one XCD's workgroups are all recorded; beyond, sharing follows from placement."""

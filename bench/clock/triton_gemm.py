@@ -22,10 +22,10 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 from argus import machine
+from argus.bench.foreign.case import BF16
 from argus.clock.sampled import Work, prepared, sample
 from argus.clock.staged import Operand
 from bench.clock.rows import Measured, Timer, number, read, timer, warmed_up, without_gap
-from argus.bench.foreign.case import BF16
 
 TARGET = GPUTarget("hip", "gfx942", 64)
 DIVISIBLE = [["tt.divisibility", 16]]

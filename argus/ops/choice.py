@@ -23,7 +23,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from argus.gfx942.chip import CUS
+from argus.gfx942.chip import CUS, fact
 from argus.ir.kernel import KnobValue
 
 KERNELS = Path(__file__).parents[1] / "kernels"
@@ -36,7 +36,9 @@ BYTES = {"bf16": 2, "f16": 2, "f32": 4}
 LIMIT = 2**31
 HBM = 4.2e6
 """Bytes per us that memory gives."""
-DOUBT = 1.03
+LAUNCH = fact("launch_floor").value
+"""us that a launch takes whatever it does; a split product has two."""
+DOUBT = 1.01
 """How much longer a guess counts for every doubling of a size it is away."""
 
 
@@ -106,11 +108,12 @@ def choose_matmul(
 
 
 def carried(row: Mapping[str, Any], m: int, n: int, k: int) -> float:
-    """What a row's kernel would take at other sizes, in us: in proportion to the rounds of workgroups over the compute
-    units and to the steps along K, but not less than memory takes; a guess from far away counts as longer."""
-    scaled = (
-        float(row["us"]) * _rounds(row["knobs"], m, n) * k / (_rounds(row["knobs"], row["M"], row["N"]) * int(row["K"]))
-    )
+    """What a row's kernel would take at other sizes, in us: beside what every launch takes in proportion to the rounds
+    of workgroups over the compute units and to the steps along K, but not less than memory takes; a guess from far away
+    counts as longer."""
+    more = _rounds(row["knobs"], m, n) * k / (_rounds(row["knobs"], row["M"], row["N"]) * int(row["K"]))
+    start = LAUNCH * (2 if row["kernel"] == "split" else 1)
+    scaled = start + (float(row["us"]) - start) * more
     return max(scaled, 2 * (m * k + n * k + m * n) / HBM) * math.pow(DOUBT, _far(row, m, n, k))
 
 

@@ -11,6 +11,7 @@ from argus.lang import read
 from argus.ops.choice import (
     DOUBT,
     HBM,
+    LAUNCH,
     Unsupported,
     carried,
     choose_elementwise,
@@ -73,8 +74,8 @@ def row(m: int, tile: int, us: float) -> dict[str, object]:
 def test_a_time_is_carried_over_by_rounds_and_steps() -> None:
     large = row(4096, 256, 200.0)
     assert carried(large, 4096, 4096, 4096) == 200.0
-    assert carried(large, 4096, 4096, 8192) == pytest.approx(2 * 200.0 * DOUBT)
-    assert carried(large, 8192, 4096, 4096) == pytest.approx(2 * 200.0 * DOUBT)
+    assert carried(large, 4096, 4096, 8192) == pytest.approx((LAUNCH + 2 * (200.0 - LAUNCH)) * DOUBT)
+    assert carried(large, 8192, 4096, 4096) == pytest.approx((LAUNCH + 2 * (200.0 - LAUNCH)) * DOUBT)
     assert carried(large, 2048, 4096, 4096) == pytest.approx(200.0 * DOUBT)
     assert carried(large, 64, 65536, 64) >= 2 * 64 * 65536 / HBM
 
@@ -85,6 +86,11 @@ def test_between_the_rows_the_least_time_decides() -> None:
     assert choose_matmul(3584, 3584, 3584, "bf16", rows=rows).knobs["BM"] == 256
     near_is_slow = [*rows, row(2048, 64, 500.0)]
     assert choose_matmul(2304, 2304, 2304, "bf16", rows=near_is_slow).knobs["BM"] == 256
+
+
+def test_a_short_product_is_not_split() -> None:
+    for m, n, k in ((284, 72, 202), (282, 5, 81), (64, 64, 64)):
+        assert choose_matmul(m, n, k, "bf16").then is None
 
 
 @pytest.mark.parametrize(

@@ -165,37 +165,36 @@ Home = tuple[Value, int]
 
 
 class _Homes:
-    """Where the registers of a value really are."""
+    """Where the registers of a value really are; None: a constant, which needs none."""
 
     def __init__(self, body: list[ops.Op]) -> None:
-        self._of: dict[Value, list[Home]] = {}
+        self._of: dict[Value, list[Home | None]] = {}
         for op in ops.walk(body):
             if isinstance(op, ops.Registers):
                 self._of[op.result] = self._picked(op)
             elif isinstance(op, ops.Bitcast):
                 self._of[op.result] = self.of(op.value)
             elif isinstance(op, ops.Constant) or (isinstance(op, ops.Index) and op.expr.op == "const"):
-                self._of[op.result] = []
+                self._of[op.result] = [None] * registers(op.result)
 
-    def of(self, value: Value) -> list[Home]:
+    def of(self, value: Value) -> list[Home | None]:
         known = self._of.get(value)
         return [(value, n) for n in range(registers(value))] if known is None else known
 
     def all(self, values: Iterable[Value]) -> set[Home]:
-        return {home for value in values for home in self.of(value)}
+        return {home for value in values for home in self.of(value) if home is not None}
 
-    def _picked(self, op: ops.Registers) -> list[Home]:
+    def _picked(self, op: ops.Registers) -> list[Home | None]:
         bits = op.result.dtype.bits
-        found: list[Home] = []
+        found: list[Home | None] = []
         for n in range(registers(op.result)):
             picks = op.pick[n * 32 // bits : max((n + 1) * 32 // bits, n * 32 // bits + 1)]
             arg, first = picks[0]
             source = self.of(op.args[arg])
-            if not source and registers(op.args[arg]):
-                continue
             start = first * bits + n * 32 % bits
             whole = start % 32 == 0 and all(pick == (arg, first + k) for k, pick in enumerate(picks))
-            found.append(source[start // 32] if whole else (op.result, n))
+            constant = all(home is None for home in source)
+            found.append(None if constant else source[start // 32] if whole else (op.result, n))
         return found
 
 

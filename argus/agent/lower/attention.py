@@ -24,6 +24,7 @@ from argus.agent.lower.blocking import Replace, divisible
 from argus.agent.lower.matrix import axis_name, owner_definition
 from argus.agent.lower.source import (
     Access,
+    Instead,
     NotApplicableError,
     Source,
     is_ag,
@@ -199,18 +200,10 @@ class _Parts(ast.NodeTransformer):
             tile = expression(f"{ast.unparse(node.func.value)}[{self._counter} // {self._each}]")
             node.func.value = tile
             inside = expression(f"({self._counter} % {self._each})")
-            node.args = [_Rename(self._counter, inside).visit(a) for a in node.args]
+            node.args = [Instead({self._counter: inside}).visit(a) for a in node.args]
             return node
         self.generic_visit(node)
         return node
-
-
-class _Rename(ast.NodeTransformer):
-    def __init__(self, name: str, new: ast.expr) -> None:
-        self._name, self._new = name, new
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return self._new if node.id == self._name else node
 
 
 def causal_skip(source: Source, params: Mapping[str, object]) -> None:

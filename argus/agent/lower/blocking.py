@@ -28,6 +28,7 @@ from argus.agent.lower.matrix import (
 from argus.agent.lower.source import (
     Access,
     Blocked,
+    Instead,
     NotApplicableError,
     Source,
     factor,
@@ -197,16 +198,8 @@ def dependent_sizes(source: Source) -> None:
             made = expression(value)
             for size in example.keywords:
                 if size.arg is not None and size.arg in names(made):
-                    made = _Sized(size.arg, size.value).visit(made)
+                    made = Instead({size.arg: size.value}).visit(made)
             set_keyword(example, name.strip(), made)
-
-
-class _Sized(ast.NodeTransformer):
-    def __init__(self, name: str, value: ast.expr) -> None:
-        self._name, self._value = name, value
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return self._value if node.id == self._name else node
 
 
 def _accumulator(source: Source, found: Contraction) -> ast.Assign:

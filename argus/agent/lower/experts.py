@@ -25,7 +25,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from argus.agent.lower.blocking import dependent_sizes
-from argus.agent.lower.source import NotApplicableError, Source, is_ag, keyword, names, set_keyword
+from argus.agent.lower.source import Instead, NotApplicableError, Source, is_ag, keyword, names, set_keyword
 from argus.agent.lower.text import expression, statement, statements
 
 ROWS = 32
@@ -90,7 +90,7 @@ def expert_blocks(source: Source, params: Mapping[str, object]) -> None:
     for number, node in enumerate(outer[:at]):
         outer[number] = _before(node, gather, carried, of_tile, counter)
     _split_tuples(outer)
-    _Rename(column, expression(f"WAVES * {column} + {wave}")).visit(source.function)
+    Instead({column: expression(f"WAVES * {column} + {wave}")}).visit(source.function)
     grid.targets = [ast.Tuple([ast.Name(b, ast.Store()) for b in (gather.block, column)], ast.Store())]
     extents = {gather.block: f"{ROWS} * TILES", column: f"{ROWS} * WAVES"}
     call.args = [expression(f"{blocks[b].size} // ({extents[b]})") for b in blocks]
@@ -234,16 +234,6 @@ class _Divided(ast.NodeTransformer):
         if ast.unparse(node) == self._text:
             return expression(self._new)
         self.generic_visit(node)
-        return node
-
-
-class _Rename(ast.NodeTransformer):
-    def __init__(self, name: str, new: ast.expr) -> None:
-        self._name, self._new = name, new
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if node.id == self._name and isinstance(node.ctx, ast.Load):
-            return copy.deepcopy(self._new)
         return node
 
 

@@ -26,13 +26,12 @@ group may be short.
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Mapping
 
 from argus.agent.lower.blocking import dependent_sizes
 from argus.agent.lower.experts import main_loop
 from argus.agent.lower.pipeline import shifted
-from argus.agent.lower.source import NotApplicableError, Source, is_ag, keyword, names, set_keyword
+from argus.agent.lower.source import Instead, NotApplicableError, Source, is_ag, keyword, names, set_keyword
 from argus.agent.lower.text import expression, statement, statements
 
 XCDS = 8
@@ -59,7 +58,7 @@ def wide_scales(source: Source, params: Mapping[str, object]) -> None:
         (tiles.body if of_tile else loop.body).remove(node)
         hoisted.append(_widened(node, step, expression(f"{count} * {turn}"), count, tiles if of_tile else None))
         used = f"{name}[{ast.unparse(tiles.target)}]" if of_tile else name
-        _Use(name, expression(f"{used}.regs({place}, 1).without()")).visit(tiles)
+        Instead({name: expression(f"{used}.regs({place}, 1).without()")}).visit(tiles)
     inner = statement(f"for {place} in ag.unroll({count}):\n    {step} = {count} * {turn} + {place}")
     if isinstance(inner, ast.For):
         inner.body += loop.body
@@ -129,16 +128,6 @@ def _widened(node: ast.Assign, step: str, first: ast.expr, count: int, tiles: as
     return made
 
 
-class _Use(ast.NodeTransformer):
-    def __init__(self, name: str, new: ast.expr) -> None:
-        self._name, self._new = name, new
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if node.id == self._name and isinstance(node.ctx, ast.Load):
-            return copy.deepcopy(self._new)
-        return node
-
-
 def expert_ring(source: Source, params: Mapping[str, object]) -> None:
     """A ring of two slots for the rows; weights and scales a step ahead, rows two."""
     loop, outer = main_loop(source)
@@ -156,7 +145,7 @@ def expert_ring(source: Source, params: Mapping[str, object]) -> None:
     given = ", ".join(ast.unparse(a) for a in buffer.value.args) if isinstance(buffer.value, ast.Call) else ""
     outer[outer.index(buffer)] = statement(f"{ring} = ag.ring(2, rows=({given}))")
     for node in (publish, tiles):
-        _Use(ast.unparse(buffer.targets[0]), expression(f"{ring}[{name}].rows")).visit(node)
+        Instead({ast.unparse(buffer.targets[0]): expression(f"{ring}[{name}].rows")}).visit(node)
     zero, one = ast.Constant(0), ast.Constant(1)
     before = [
         shifted(fetch, name, zero),
@@ -187,7 +176,7 @@ def expert_ring(source: Source, params: Mapping[str, object]) -> None:
     loop.body = [inner]
     for call in ast.walk(source.function):
         if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("ag.check."):
-            _Use(ast.unparse(buffer.targets[0]), ast.Name(ring, ast.Load())).visit(call)
+            Instead({ast.unparse(buffer.targets[0]): ast.Name(ring, ast.Load())}).visit(call)
 
 
 def _turn(body: list[ast.stmt], buffer: str) -> tuple[ast.Assign, ast.Assign, ast.stmt, list[ast.Assign], ast.stmt]:

@@ -15,7 +15,7 @@ import ast
 from collections.abc import Mapping
 
 from argus.agent.lower.blocking import divisible
-from argus.agent.lower.source import NotApplicableError, Source, is_ag, keyword, names
+from argus.agent.lower.source import NotApplicableError, Source, divided, is_ag, keyword, names
 from argus.agent.lower.text import expression, is_comment, statement
 
 
@@ -60,13 +60,9 @@ def _extent(node: ast.expr) -> tuple[str, str]:
     """`N // BLOCK_N` or `M`: the size and its step."""
     if isinstance(node, ast.Name):
         return node.id, ""
-    if (
-        isinstance(node, ast.BinOp)
-        and isinstance(node.op, ast.FloorDiv)
-        and isinstance(node.left, ast.Name)
-        and isinstance(node.right, ast.Name | ast.Constant)
-    ):
-        return node.left.id, ast.unparse(node.right)
+    found = divided(node)
+    if found is not None:
+        return found
     raise NotApplicableError(f"the last axis of the grid, {ast.unparse(node)}, is no size in blocks")
 
 

@@ -14,7 +14,7 @@ import ast
 from collections.abc import Mapping
 
 from argus.agent.lower.fragments import BYTES
-from argus.agent.lower.source import Access, NotApplicableError, Source, is_ag, keyword, names, set_keyword
+from argus.agent.lower.source import Access, NotApplicableError, Source, divided, is_ag, keyword, names, set_keyword
 from argus.agent.lower.text import expression
 
 
@@ -42,25 +42,14 @@ def _tied(source: Source) -> set[str]:
     return {name for c in clauses if " % " not in c and "==" in c for name in names(expression(c))}
 
 
-def _divided(node: ast.expr) -> tuple[str, str] | None:
-    if (
-        isinstance(node, ast.BinOp)
-        and isinstance(node.op, ast.FloorDiv)
-        and isinstance(node.left, ast.Name)
-        and isinstance(node.right, ast.Name | ast.Constant)
-    ):
-        return node.left.id, ast.unparse(node.right)
-    return None
-
-
 def _rounded_grid(source: Source, tied: set[str]) -> dict[str, str]:
     _, call = source.grid()
     found: dict[str, str] = {}
     for at, extent in enumerate(call.args):
-        divided = _divided(extent)
-        if divided is not None and divided[0] not in tied:
-            found[divided[0]] = divided[1]
-            call.args[at] = expression(f"ag.cdiv({divided[0]}, {divided[1]})")
+        size = divided(extent)
+        if size is not None and size[0] not in tied:
+            found[size[0]] = size[1]
+            call.args[at] = expression(f"ag.cdiv({size[0]}, {size[1]})")
     return found
 
 
@@ -68,10 +57,10 @@ def _rounded_loops(source: Source, tied: set[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for node in ast.walk(source.function):
         if isinstance(node, ast.For) and is_ag(node.iter, "range") and isinstance(node.iter, ast.Call):
-            divided = _divided(node.iter.args[0]) if len(node.iter.args) == 1 else None
-            if divided is not None and divided[0] not in tied:
-                found[divided[0]] = divided[1]
-                node.iter = expression(f"ag.range(ag.cdiv({divided[0]}, {divided[1]}))")
+            size = divided(node.iter.args[0]) if len(node.iter.args) == 1 else None
+            if size is not None and size[0] not in tied:
+                found[size[0]] = size[1]
+                node.iter = expression(f"ag.range(ag.cdiv({size[0]}, {size[1]}))")
     return found
 
 

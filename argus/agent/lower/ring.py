@@ -30,7 +30,7 @@ from argus.agent.lower.pipeline import (
     staged_loop,
     variable,
 )
-from argus.agent.lower.source import NotApplicableError, Source, is_ag
+from argus.agent.lower.source import Instead, NotApplicableError, Source, is_ag
 from argus.agent.lower.text import expression, is_comment, statement
 
 TURN = [FETCH, BARRIER, PUBLISH, BARRIER, READ, MULTIPLY]
@@ -77,7 +77,7 @@ def into_ring(source: Source, loop: ast.For, outer: list[ast.stmt], slots: int) 
     name = variable(loop)
     slot = {n: expression(f"{ring}[{name}].{fields[n]}") for n in buffers}
     for node in loop.body:
-        _Slot(slot).visit(node)
+        Instead(slot).visit(node)
     _asserted(source, set(buffers), ring)
     return ring
 
@@ -124,13 +124,3 @@ def _asserted(source: Source, buffers: set[str], ring: str) -> None:
             if call is not None and any(isinstance(a, ast.Name) and a.id in buffers for a in call.args):
                 kept = [a for a in call.args if not (isinstance(a, ast.Name) and a.id in buffers)]
                 call.args = [*kept, ast.Name(ring, ast.Load())]
-
-
-class _Slot(ast.NodeTransformer):
-    def __init__(self, slot: Mapping[str, ast.expr]) -> None:
-        self._slot = slot
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if node.id in self._slot:
-            return expression(ast.unparse(self._slot[node.id]))
-        return node

@@ -13,8 +13,9 @@ that a technique has no place in this source, never that the source is wrong.
 from __future__ import annotations
 
 import ast
+import copy
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from argus.agent.lower.text import expression, parse, statements, unparse
@@ -95,6 +96,28 @@ def is_ag(node: ast.AST, name: str) -> bool:
 def names(node: ast.AST) -> set[str]:
     """Every name used in a node."""
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+
+
+class Instead(ast.NodeTransformer):
+    """Expressions in place of names that are read."""
+
+    def __init__(self, by: Mapping[str, ast.expr]) -> None:
+        self._by = by
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return copy.deepcopy(self._by[node.id]) if node.id in self._by and isinstance(node.ctx, ast.Load) else node
+
+
+def divided(node: ast.expr) -> tuple[str, str] | None:
+    """`N // BLOCK_N`: the size and its step."""
+    if (
+        isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.FloorDiv)
+        and isinstance(node.left, ast.Name)
+        and isinstance(node.right, ast.Name | ast.Constant)
+    ):
+        return node.left.id, ast.unparse(node.right)
+    return None
 
 
 def same(a: ast.AST, b: ast.AST) -> bool:

@@ -23,6 +23,7 @@ from argus.agent.lower.matrix import axis_name, is_operand_owner, owner_definiti
 from argus.agent.lower.softmax import Turn, the_turn
 from argus.agent.lower.source import (
     Access,
+    Instead,
     NotApplicableError,
     Source,
     drop_keyword,
@@ -137,23 +138,13 @@ def _halved(source: Source, turn: Turn, read: Access, tiles: ast.Call, k: str) -
     for call in ast.walk(product):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "regs":
             both = expression(f"(2 * {counter} + {part})")
-            _Instead({counter: both}).visit(call)
+            Instead({counter: both}).visit(call)
     target = product.target.elts if isinstance(product.target, ast.Tuple) else [product.target]
     if not isinstance(product.iter, ast.Call):
         raise NotApplicableError("the second product is not unrolled")
     product.iter.args[[ast.unparse(t) for t in target].index(counter)] = copy.deepcopy(fewer)
     product.target = ast.Tuple([*target, ast.Name(part)], ast.Store())
     product.iter.args.append(ast.Constant(2))
-
-
-class _Instead(ast.NodeTransformer):
-    """Expressions in place of names."""
-
-    def __init__(self, by: Mapping[str, ast.expr]) -> None:
-        self._by = by
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return copy.deepcopy(self._by.get(node.id, node))
 
 
 def single_reads(source: Source, params: Mapping[str, object]) -> None:
@@ -203,7 +194,7 @@ def _as_list(source: Source, turn: Turn, product: ast.For) -> None:
         index = inside[0] if len(inside) == 1 else ast.Tuple(inside, ast.Load())
         fragment = ast.Subscript(fragment, index, ast.Load())
     _Whole(subscript, fragment).visit(product)
-    _Instead({c: expression(p) for c, p in zip(counters, places, strict=True)}).visit(product)
+    Instead({c: expression(p) for c, p in zip(counters, places, strict=True)}).visit(product)
     product.target = ast.Tuple([ast.Name(number), *(t for t, _ in rest)], ast.Store())
     product.iter.args = [ast.Constant(total), *(a for _, a in rest)]
     read.statement.value = expression(f"[{ast.unparse(call)} for {number} in range({total})]")

@@ -29,7 +29,7 @@ from argus import machine
 from argus.bench import triton_compile
 from argus.bench.contestant import Contestant, executed, shares
 from argus.bench.foreign import fmha
-from argus.bench.gemm import Best, Others, fastest, top
+from argus.bench.gemm import Best, Others, fastest, to_ours, top
 from argus.bench.kept import Kept, Timed
 from argus.bench.triton_attention import CONFIGS, STRONG, Config, compiled
 from argus.bench.triton_compile import TritonError
@@ -92,9 +92,7 @@ class Row:
         return 4e-6 * BATCH * HEADS * (self.length * (self.length + 1) // 2) * D / microseconds
 
     def ratio(self) -> float | None:
-        """The best of the others to ours: above 1 ours is faster."""
-        times = [best.us for best in self.others.values()]
-        return min(times) / self.ours.us if times else None
+        return to_ours(self.others, self.ours.us)
 
     def to_json(self) -> dict[str, Any]:
         others = {

@@ -56,6 +56,11 @@ class Best:
     left_out: tuple[str, ...]
 
 
+def to_ours(others: Mapping[str, Best], us: float) -> float | None:
+    """The best of the simulated others to ours: above 1 ours is faster."""
+    return min(best.us for best in others.values()) / us if others else None
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One shape. Times in us at the sustained clock; `wins`: share of perturbed clocks in which ours is the fastest."""
@@ -77,9 +82,7 @@ class Row:
         return found is None or known is None or self.tflops(found.us) >= COMPARABLE * known
 
     def ratio(self) -> float | None:
-        """The best of the simulated others to ours: above 1 ours is faster."""
-        times = [best.us for best in self.others.values()]
-        return min(times) / self.ours.us if times else None
+        return to_ours(self.others, self.ours.us)
 
     def to_json(self) -> dict[str, Any]:
         others = {

@@ -28,7 +28,7 @@ from argus import machine
 from argus.bench import triton_compile, triton_moe
 from argus.bench.contestant import Contestant, Part, compiled, executed, shares
 from argus.bench.foreign.case import SLOT, packed
-from argus.bench.gemm import Best, Others, fastest, top
+from argus.bench.gemm import Best, Others, fastest, to_ours, top
 from argus.bench.kept import Kept, Timed
 from argus.bench.triton_compile import TritonError
 from argus.clock.sampled import Work
@@ -78,9 +78,7 @@ class Row:
         return sum(part.us for part in self.ours)
 
     def ratio(self) -> float | None:
-        """The best of the others to ours: above 1 ours is faster."""
-        times = [best.us for best in self.others.values()]
-        return min(times) / self.us if times else None
+        return to_ours(self.others, self.us)
 
     def to_json(self) -> dict[str, Any]:
         others = {name: {"us": b.us, "detail": b.detail, "tried": b.tried} for name, b in self.others.items()}

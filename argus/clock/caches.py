@@ -29,6 +29,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from argus.clock.lru import misses
 from argus.clock.parameters import Parameters
 from argus.gfx942 import chip
 
@@ -75,36 +76,9 @@ class Lru:
 
 
 def cold_misses(lines: npt.NDArray[np.int64], capacity: int, ways: int, hashed: bool = False) -> npt.NDArray[np.bool_]:
-    """For each line, in order, whether an `Lru` that was empty at first does not hold it.
-
-    In a set that is never asked for more lines than it has ways, only the first access of each misses; only the others
-    are gone through one by one.
-    """
+    """For each line, in order, whether an `Lru` that was empty at first does not hold it."""
     cache = Lru(capacity, ways, hashed)
-    different, first = np.unique(lines, return_index=True)
-    missed = np.zeros(len(lines), dtype=bool)
-    missed[first] = True
-    crowded = np.bincount(cache.numbers(different), minlength=len(cache.sets)) > cache.ways
-    if crowded.any():
-        which = cache.numbers(lines)
-        asked = np.flatnonzero(crowded[which])
-        missed[asked] = _one_by_one(cache, which[asked].tolist(), lines[asked].tolist())
-    return missed
-
-
-def _one_by_one(cache: Lru, sets: Sequence[int], lines: Sequence[int]) -> list[bool]:
-    out: list[bool] = []
-    for number, line in zip(sets, lines, strict=True):
-        ways = cache.sets[number]
-        if line in ways:
-            ways.move_to_end(line)
-            out.append(False)
-            continue
-        ways[line] = None
-        if len(ways) > cache.ways:
-            ways.popitem(last=False)
-        out.append(True)
-    return out
+    return misses(cache.numbers(lines), lines, len(cache.sets), cache.ways)
 
 
 @dataclass(slots=True)

@@ -31,7 +31,7 @@ SHAPES = {
     "small=[dict(M=8, N=1024)]": "small=[dict(M=4, N=512)]",
 }
 POLL = 0.05
-WINDOW, LONGER = 1.5, 1.1
+WINDOW, LONGER = 1.25, 1.1
 Events = list[tuple[str, object]]
 
 

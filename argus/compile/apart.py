@@ -10,32 +10,46 @@ distance it finds, so where two paths meet (the head of a loop, the end of a bra
            v_pk_add_f32 v[14:15], v[14:15], v[18:19]      6 wait states after the matrix instruction, 11 needed
 
 Here the object is checked over all paths with the rules of `argus.gfx942.hazards`; what is missing is asked for
-before the op that reads too early, and the kernel is compiled again. If that does not help after a few rounds it is
-an error (C306).
+before the op that reads too early, and the kernel is compiled again. Where LLVM put `s_nop`s of its own, these are
+asked for too: it counts ours and would leave out as many of its own. If that does not help after a few rounds it is an
+error (C306).
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 
 from argus.compile.decoded import decode
 from argus.compile.errors import CompileError
 from argus.compile.matching import attribute
 from argus.gfx942.hazards import violations
+from argus.gfx942.inst import Inst
 from argus.ir.kernel import Kernel
 
 ROUNDS = 4
 
 
-def missing(code_object: bytes, kernel: str, pcs: list[tuple[int, int]]) -> dict[int, int]:
-    """Op id -> wait states to add before it. An instruction of no op asks before the next op's instruction."""
+def wanted(code_object: bytes, kernel: str, pcs: list[tuple[int, int]], given: Mapping[int, int]) -> dict[int, int]:
+    """Op id -> wait states before it, where those given are too few; an instruction of no op asks before the next."""
     code = decode(code_object, kernel)
     op_of = attribute(code, pcs)
     place = {inst.pc: n for n, inst in enumerate(code.insts)}
-    wanted: dict[int, int] = {}
+    asked: dict[int, int] = {}
     for found in violations(code.insts):
         start = place[found.second.pc]
         op = next((op_of[n] for n in range(start, len(op_of)) if op_of[n] >= 0), -1)
-        wanted[op] = max(wanted.get(op, 0), found.missing)
-    return wanted
+        there = max(given.get(op, 0), _idle_before(code.insts, start))
+        asked[op] = max(asked.get(op, 0), there + found.missing)
+    return asked
+
+
+def _idle_before(insts: Sequence[Inst], place: int) -> int:
+    """Wait states of the `s_nop`s right before an instruction."""
+    states = 0
+    while place and insts[place - 1].op == "s_nop":
+        place -= 1
+        states += insts[place].operands[0].value + 1
+    return states
 
 
 def failure(kernel: Kernel, code_object: bytes) -> CompileError:

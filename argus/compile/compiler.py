@@ -83,11 +83,11 @@ def _made(kernel: Kernel, registers: Plan) -> Compiled:
         code_object = linker.link(relocatable)
         pcs = lineinfo.op_at_pc(relocatable, kernel.name)
         found = audit.audit(kernel, registers, code_object, pcs)
-        short = apart.missing(code_object, kernel.name, found.pcs)
+        short = apart.wanted(code_object, kernel.name, found.pcs, idle)
         if not short:
             map_ = sidecar(kernel, code_object, found.pcs)
             return Compiled(kernel.name, code_object, map_, module.text, registers, found)
-        idle = {op: idle.get(op, 0) + short.get(op, 0) for op in {*idle, *short}}
+        idle = idle | short
     raise apart.failure(kernel, code_object)
 
 

@@ -186,11 +186,11 @@ def test_wait_states_hold_on_every_path() -> None:
 def test_wait_states_that_are_missing_are_asked_for_before_the_reader() -> None:
     made = compile_kernel(matrix_then_loop())
     code = decode(made.object, "head")
-    assert apart.missing(made.object, "head", made.audit.pcs) == {}
+    assert apart.wanted(made.object, "head", made.audit.pcs, {}) == {}
     padding = {i.pc for i in code.insts[code.entry :] if i.op == "s_nop"}
     assert padding, "the loop reads the matrix result behind s_nop"
     broken = patched(lambda inst: words(NOP) if inst.pc in padding else None, made.object, "head")
-    short = apart.missing(broken, "head", made.audit.pcs)
+    short = apart.wanted(broken, "head", made.audit.pcs, {})
     readers = {op.id for op in ops.walk(matrix_then_loop().body) if isinstance(op, ops.Map | ops.Convert)}
     assert short
     assert set(short) <= readers

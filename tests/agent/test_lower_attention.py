@@ -168,6 +168,19 @@ def test_outputs_are_rescaled_where_the_reference_moved() -> None:
         lower(text, *LAZY)
 
 
+def test_blocks_in_pairs_are_all_done_once() -> None:
+    text = lowered(*STRUCTURE[:3], STRUCTURE[4], ("causal_pairs", {}))
+    assert verdicts(text).keys() == {"proved"}
+    twice = text.replace("rows_of(Sq // (32 * WAVES) - 1 - place)", "rows_of(place)")
+    assert twice != text
+    assert "covers" in verdicts(twice)["refuted"]
+
+
+def test_blocks_that_have_an_order_are_not_paired() -> None:
+    with pytest.raises(NotApplicableError):
+        lower(lowered(*STRUCTURE), "causal_pairs", {})
+
+
 def test_scores_right_behind_the_mask_are_far_enough_from_their_product(tmp_path: Path) -> None:
     """LLVM pads the way through the branch with one wait state too few, and counts ours as its own."""
     path = tmp_path / "masked.py"

@@ -24,6 +24,7 @@ from argus.agent.lower.lazy import lazy_rescale
 from argus.agent.lower.online import online_rows
 from argus.agent.lower.overlap import softmax_schedule
 from argus.agent.lower.packed import packed_arithmetic
+from argus.agent.lower.pairs import causal_pairs
 from argus.agent.lower.passes import fused_stages
 from argus.agent.lower.persistent import persistent
 from argus.agent.lower.phases import wave_groups
@@ -71,6 +72,7 @@ LOWERINGS: Mapping[str, Lowering] = {
     "matrix_shape": matrix_shape,
     "online_rows": online_rows,
     "packed_arithmetic": packed_arithmetic,
+    "causal_pairs": causal_pairs,
     "persistent": persistent,
     "priority": priority,
     "query_waves": query_waves,

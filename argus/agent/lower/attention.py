@@ -72,7 +72,7 @@ def two_products(source: Source) -> TwoProducts:
     raise NotApplicableError("no loop over a size has two products, the second from the registers of the first")
 
 
-def _blocked(source: Source) -> tuple[ast.Assign, ast.Call, str, str, ast.expr]:
+def blocked(source: Source) -> tuple[ast.Assign, ast.Call, str, str, ast.expr]:
     """The grid statement, its call, and its one blocked number with size and block: `block`, `Sq`, `32`."""
     given, call = source.grid()
     blocks = source.sizes()
@@ -85,7 +85,7 @@ def _blocked(source: Source) -> tuple[ast.Assign, ast.Call, str, str, ast.expr]:
 def query_waves(source: Source, params: Mapping[str, object]) -> None:
     """`waves` waves per workgroup, each with a block of rows."""
     two_products(source)
-    given, call, name, size, by = _blocked(source)
+    given, call, name, size, by = blocked(source)
     threads = keyword(source.decorator, "threads")
     if any(is_ag(n, "wave") for n in ast.walk(source.function)) or threads is None or source.value(threads) != 64:
         raise NotApplicableError("a workgroup has several waves already")
@@ -217,7 +217,7 @@ def causal_skip(source: Source, params: Mapping[str, object]) -> None:
     compared = [m.args[0] for m in masks if isinstance(m.args[0], ast.Compare)]
     if not any(isinstance(c.ops[0], ast.LtE | ast.Lt) and isinstance(c.left, ast.Attribute) for c in compared):
         raise NotApplicableError("no mask lets a row see the keys up to its own number")
-    _, _, name, _, by = _blocked(source)
+    _, _, name, _, by = blocked(source)
     steps = source.fresh("steps")
     end = f"{ast.unparse(by)} * ({name} + 1)"
     body = next(b for b in source.blocks() if found.loop in b)
@@ -229,7 +229,7 @@ def causal_skip(source: Source, params: Mapping[str, object]) -> None:
 
 def causal_order(source: Source, params: Mapping[str, object]) -> None:
     """The last rows first, in the slowest place of the grid."""
-    given, call, name, _, _ = _blocked(source)
+    given, call, name, _, _ = blocked(source)
     target = given.targets[0]
     if not isinstance(target, ast.Tuple) or keyword(call, "order") is not None:
         raise NotApplicableError("the blocks have an order already")

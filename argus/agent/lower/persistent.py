@@ -12,7 +12,7 @@ walk, and a barrier ends a turn, so that the next one does not overwrite what is
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from argus.agent.lower.blocking import divisible
 from argus.agent.lower.source import NotApplicableError, Source, divided, is_ag, keyword, names
@@ -42,18 +42,25 @@ def persistent(source: Source, params: Mapping[str, object]) -> None:
         block = statement(f"{ast.unparse(target)} = {ast.unparse(_Walked(call, walked).visit(given.value))}")
         call = start.value if isinstance(start, ast.Assign) and isinstance(start.value, ast.Call) else call
     call.args[-1] = expression(f"{size} // (TURNS * {step})" if step else f"{size} // TURNS")
-    rest = source.body[at + 1 :]
-    kept = [s for s in rest if _is_outside(s)]
-    buffers = {n.id for s in kept for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    last = [s for s in rest if _is_assertion(s) and names(s) - {"ag"} <= buffers]
-    body = [s for s in rest if s not in kept and s not in last]
-    shared = any(is_ag(n, "shared") or is_ag(n, "ring") for s in kept for n in ast.walk(s))
+    kept, body, last = parted(source.body[at + 1 :])
     loop = statement(f"for {turn} in ag.range(TURNS):\n    pass")
     if isinstance(loop, ast.For):
-        loop.body = [block, *body, *([statement("ag.barrier()")] if shared else [])]
+        loop.body = [block, *body, *([statement("ag.barrier()")] if has_buffers(kept) else [])]
     source.body[at:] = [start, *kept, loop, *last]
     source.define_first(f"TURNS = {int(str(params['turns']))}")
     divisible(source, {size: f"(TURNS * {step})" if step else "TURNS"})
+
+
+def parted(rest: Sequence[ast.stmt]) -> tuple[list[ast.stmt], list[ast.stmt], list[ast.stmt]]:
+    """What is the same for every block and is made once, what is done for each, and assertions on the former."""
+    kept = [s for s in rest if _is_outside(s)]
+    buffers = {n.id for s in kept for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    last = [s for s in rest if _is_assertion(s) and names(s) - {"ag"} <= buffers]
+    return kept, [s for s in rest if s not in kept and s not in last], last
+
+
+def has_buffers(kept: Sequence[ast.stmt]) -> bool:
+    return any(is_ag(n, "shared") or is_ag(n, "ring") for s in kept for n in ast.walk(s))
 
 
 def _extent(node: ast.expr) -> tuple[str, str]:

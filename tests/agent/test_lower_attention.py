@@ -168,6 +168,11 @@ def test_outputs_are_rescaled_where_the_reference_moved() -> None:
         lower(text, *LAZY)
 
 
+def test_the_inverse_is_of_the_last_sum() -> None:
+    text = skewed("attention", 8, ("reciprocal", {}))
+    assert text.index("inverse = ag.rcp(den)") > text.index("# what is left of the last one")
+
+
 def test_blocks_in_pairs_are_all_done_once() -> None:
     text = lowered(*STRUCTURE[:3], STRUCTURE[4], ("causal_pairs", {}))
     assert verdicts(text).keys() == {"proved"}

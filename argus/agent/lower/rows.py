@@ -338,12 +338,12 @@ def _after_imports(source: Source) -> int:
 def reciprocal(source: Source, params: Mapping[str, object]) -> None:
     """`x / d` with one d per row becomes `x * inverse` with `inverse = ag.rcp(d)`."""
     for outer in source.blocks():
-        for at, node in enumerate(outer):
+        for node in outer:
             division = _division(node)
             if division is None or not isinstance(division.right, ast.Name):
                 continue
             name = division.right.id
-            block, place = _last_definition(source, name, outer, at)
+            block, place = _last_definition(source, name, node)
             inverse = source.fresh("inverse")
             block.insert(place, statement(f"{inverse} = ag.rcp({name})"))
             division.op, division.right = ast.Mult(), ast.Name(inverse, ast.Load())
@@ -361,16 +361,18 @@ def _division(node: ast.stmt) -> ast.BinOp | None:
     return None
 
 
-def _last_definition(source: Source, name: str, block: list[ast.stmt], at: int) -> tuple[list[ast.stmt], int]:
-    """Where a value is final: after its assignment, or before its use if a loop in between changes it."""
-    if any(_assigns(inner, name) for node in block[:at] if isinstance(node, ast.For) for inner in node.body):
-        return block, at
-    for outer in source.blocks():
-        for place, node in enumerate(outer):
-            if _assigns(node, name):
-                return outer, place + 1
+def _last_definition(source: Source, name: str, use: ast.stmt) -> tuple[list[ast.stmt], int]:
+    """Where a value is final: after the last assignment before its use, in the innermost block that has one."""
+    around = [(block, at) for block in source.blocks() for at, node in enumerate(block) if use in ast.walk(node)]
+    for block, at in reversed(around):
+        stores = [n for n, node in enumerate(block) if any(_assigns(inner, name) for inner in ast.walk(node))]
+        before = [n for n in stores if n < at]
+        if before:
+            return block, before[-1] + 1
+        if stores:
+            return block, at
     raise NotApplicableError(f"{name} is not computed in the kernel")
 
 
-def _assigns(node: ast.stmt, name: str) -> bool:
+def _assigns(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == name

@@ -45,7 +45,7 @@ from argus.ops.launch import prepared
 
 BATCH, HEADS, KV_HEADS, D = 16, 8, 1, 128
 LENGTHS = (1024, 2048, 4096, 8192, 16384)
-SWEPT, TOP = 4096, 8
+SWEPT, TOP = 4096, 40
 KERNEL = Path(__file__).parents[1] / "kernels/attention.py"
 BF16 = np.dtype(ml_dtypes.bfloat16)
 TRITON: Mapping[str, Sequence[Config]] = {"none": (), "quick": STRONG, "full": CONFIGS}

@@ -50,7 +50,7 @@ FUSED = {"novs_32x128": (32, 128), "novs_32x256": (32, 256), "vs_32x256": (32, 2
 """AITER's objects: rows of a block, columns of a slice. From MANY tokens on only the larger block is timed (at 4096 and
 16384 the smaller was, and it was slower). Persistent ones are not timed."""
 MANY = 2048
-SWEPT, TOP = 1024, 4
+SWEPT, TOP = 1024, 40
 CONFIGURATIONS: Mapping[str, Sequence[triton_moe.Config]] = {
     "none": (), "quick": triton_moe.QUICK, "full": triton_moe.FULL,
 }  # fmt: skip

@@ -107,7 +107,7 @@ def verify_all(args: argparse.Namespace) -> int:
                 continue
             problem = Problem.from_json(json.loads(journal.text(run.config["problem"])))
             with JudgeProcess() as judge:
-                again = judge.judge(journal.text(best.source), problem, seed=run.config["seed"])
+                again = judge.judge(journal.text(best.source), problem, seed=run.config["data"])
             same = again.evidence == best.judgement["evidence"]
             word = "same evidence" if same else f"{again.verdict}, OTHER evidence ({again.evidence[:12]})"
             print(f"{run.id}: candidate {best.id} {again.verdict}, {word}" if same else f"{run.id}: {best.id}: {word}")

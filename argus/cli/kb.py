@@ -1,11 +1,19 @@
-"""`argus kb list|show|search`: the knowledge base of optimisation techniques."""
+"""`argus kb list|show|search`: the knowledge base of optimisation techniques.
+
+`show` says what the journal here (`--journal DIR`, ./argus-journal) knows about the technique too: how often it was
+tried, what the judge found wrong, what it gained.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
 from typing import Any
 
+from argus.agent.journal import Journal
+from argus.agent.journal.experience import Experience, experience
+from argus.cli.history import add_journal, folder
 from argus.cli.options import GOOD, UsageError
 from argus.knowledge import Entry, load, matching, search
 
@@ -18,6 +26,7 @@ def register(verbs: Any) -> None:
     listing.add_argument("--bottleneck", help="only remedies for this bottleneck")
     show = actions.add_parser("show", help="one entry with everything it says")
     show.add_argument("entry")
+    add_journal(show)
     find = actions.add_parser("search", help="entries by words, best first")
     find.add_argument("words", nargs="+")
     find.add_argument("--family", help="only techniques for this family")
@@ -32,7 +41,12 @@ def handle(args: argparse.Namespace) -> int:
         if entry is None:
             near = ", ".join(e.id for _, e in search(args.entry)[:3])
             raise UsageError(f"there is no entry {args.entry!r}" + (f"; near it: {near}" if near else ""))
-        print(json.dumps(_to_json(entry), indent=2) if args.json else _page(entry))
+        found = _experience(args, entry.id)
+        if args.json:
+            evidence = {} if found is None else {"evidence": _evidence_json(found)}
+            print(json.dumps(_to_json(entry) | evidence, indent=2))
+        else:
+            print("\n".join([_page(entry), *([] if found is None else _evidence(found, folder(args)))]))
         return GOOD
     if args.action == "list":
         entries = matching(family=args.family, bottleneck=args.bottleneck)
@@ -71,3 +85,37 @@ def _page(entry: Entry) -> str:
     for choice in entry.choices:
         lines.append(f"{'try:':<16}{', '.join(f'{k}={v}' for k, v in choice.items()) or 'as it is'}")
     return "\n".join([*lines, "", entry.prose])
+
+
+def _experience(args: argparse.Namespace, technique: str) -> Experience | None:
+    """None where there is no journal; one that was asked for must be there."""
+    if args.journal is None and not folder(args).exists():
+        return None
+    with Journal.read(folder(args)) as journal:
+        return experience(journal, technique)
+
+
+def _evidence(found: Experience, where: Path) -> list[str]:
+    """Lines below an entry; times simulated unless the journal is of a GPU."""
+    wrong = ", ".join(f"{rule} {count}" for rule, count in found.rules.items())
+    lines = ["", f"evidence in {where}: tried {found.tried} times, {found.passed} passed, {found.undecided} undecided"]
+    if wrong:
+        lines.append(f"  the judge named: {wrong}")
+    best, median = found.best(), found.median()
+    if best is not None and median is not None:
+        lines.append(
+            f"  time of the parent over its own: median {median:.2f}, most {best.factor:.2f} ({best.task}, "
+            f"{best.before:.1f} to {best.after:.1f} us, evidence {best.evidence[:12]})"
+        )
+    return lines
+
+
+def _evidence_json(found: Experience) -> dict[str, Any]:
+    gains = [{"task": g.task, "before_us": g.before, "after_us": g.after, "evidence": g.evidence} for g in found.gains]
+    return {
+        "tried": found.tried,
+        "passed": found.passed,
+        "undecided": found.undecided,
+        "rules": dict(found.rules),
+        "gains": gains,
+    }

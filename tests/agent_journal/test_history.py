@@ -9,6 +9,7 @@ import pytest
 
 from argus.agent.journal import Journal
 from argus.cli.main import main
+from bench.agent_kills import small_task
 
 
 @pytest.fixture
@@ -66,6 +67,49 @@ def test_diff(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "+c = 4" in out
     assert main(["diff", "c1", "c2", "--journal", str(folder)]) == 0
     assert "-b = 2" not in capsys.readouterr().out
+
+
+def test_an_entry_shows_what_the_journal_knows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Journal.write(folder) as journal:
+        again = journal.begin("gemm", {"seed": 1})
+        for step, (verdict, time) in enumerate((("pass", 400.0), ("pass", 200.0), ("unknown", None), ("pass", 200.0))):
+            source = journal.put(f"x = {min(step, 2)}" if step < 3 else "x = 1")
+            parent = "c0" if step else None
+            name = "lds-swizzle" if step else "naive"
+            again.record(
+                step,
+                f"candidate:{step}",
+                "candidate",
+                {"id": f"c{step}", "parent": parent, "source": source, "technique": name, "params": {}},
+            )
+            said = {"candidate": f"c{step}", "verdict": verdict, "evidence": f"e{step}"}
+            wrong = [] if time else [{"rule": "bank_free"}, {"rule": "bank_free"}]
+            times = {"M=1": time} if time else {}
+            again.record(step, f"judgement:{step}", "judgement", {**said, "times": times, "violations": wrong})
+    assert main(["kb", "show", "lds-swizzle", "--journal", str(folder)]) == 0
+    out = capsys.readouterr().out
+    assert "tried 2 times, 1 passed, 1 undecided" in out, "the same source counts once"
+    assert "the judge named: bank_free 1" in out
+    assert "median 2.00, most 2.00 (gemm, 400.0 to 200.0 us" in out
+    assert main(["kb", "show", "lds-swizzle", "--journal", str(folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["evidence"]["gains"][0]["after_us"] == pytest.approx(200.0)
+
+
+def test_winners_are_judged_again_with_the_data_they_were_judged_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "journal"
+    asked = [str(small_task(tmp_path)), "--budget", "1", "--seed", "3", "--workers", "1"]
+    assert main(["optimize", *asked, "--journal", str(folder), "--json"]) == 0
+    assert main(["verify-all", "--journal", str(folder)]) == 0
+    with Journal.write(folder) as journal:
+        (first,) = journal.runs()
+        forged = journal.begin(first.task, dict(first.config))
+        for event in list(journal.events(first.id)):
+            payload = {**event.payload, "evidence": "0" * 64} if event.kind == "judgement" else event.payload
+            forged.record(event.step, event.key, event.kind, payload)
+    assert main(["verify-all", "--journal", str(folder)]) == 1
+    assert "OTHER evidence" in capsys.readouterr().out
 
 
 def test_what_is_not_there(folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

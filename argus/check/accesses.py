@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from argus.check.atoms import UNKNOWN, own
+from argus.check.atoms import ZERO as NOTHING
 from argus.check.places import leaf, seen_from
 from argus.check.relabel import distinct
 from argus.check.tables import ABSENT, Kind, Record, Tables, without_constant
 from argus.check.tags import Case, Tags, uniform
-from argus.check.terms import UNKNOWN, own
-from argus.check.terms import ZERO as NOTHING
 from argus.check.threads import Spread, conditions
 from argus.check.worth import at_own_coordinates, comparison
 from argus.ir import ops

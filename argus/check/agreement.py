@@ -23,6 +23,7 @@ from typing import Literal
 
 import numpy as np
 
+from argus.check.atoms import ONE, UNKNOWN, ZERO, Apply, Atom, Leaf, Reduce, Where, axes_in, own
 from argus.check.flow import Flow
 from argus.check.intervals import intervals, joined
 from argus.check.meaning import domain, extent_of
@@ -30,7 +31,7 @@ from argus.check.tables import Item, Record, Slots
 from argus.check.tables import Repeat as Repeated
 from argus.check.tags import Case
 from argus.check.taken import Part, Taken
-from argus.check.terms import ONE, UNKNOWN, ZERO, Apply, Atom, Leaf, Reduce, Terms, Where, axes_in, own
+from argus.check.terms import Terms
 from argus.check.worth import one_way
 from argus.layout import expr as E
 from argus.layout.expr import Expr

@@ -22,11 +22,12 @@ import numpy as np
 
 from argus.check import places
 from argus.check import taken as sets
+from argus.check.atoms import ONE, UNKNOWN, ZERO, Apply, Atom, Carried, Reduce, Reduction
 from argus.check.relabel import distinct, relabelled
 from argus.check.tables import REDUCED, Record, Tables
 from argus.check.tags import Case, Tags, alike
 from argus.check.taken import Over
-from argus.check.terms import ONE, UNKNOWN, ZERO, Apply, Atom, Carried, Reduce, Reduction, Terms
+from argus.check.terms import Terms
 from argus.check.worth import FLOOR, attained, extreme
 from argus.layout.expr import Expr
 

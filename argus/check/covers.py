@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 
 from argus.check import remap
 from argus.check.accesses import kept_inside, target, threads_at_edge
+from argus.check.atoms import own
 from argus.check.flow import Flow, Place, bounds_of
 from argus.check.places import DATA
 from argus.check.report import Counterexample, Operand, Verdict
 from argus.check.rule import Rule
 from argus.check.search import launches, varied
 from argus.check.tags import Tags
-from argus.check.terms import own
 from argus.check.value import counterexample as far
 from argus.ir import interp, ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z

@@ -20,11 +20,11 @@ from dataclasses import replace
 import numpy as np
 
 from argus.check import masks, places
+from argus.check.atoms import UNKNOWN
 from argus.check.relabel import distinct, distinct_rows, relabelled
 from argus.check.tables import ABSENT, CONFLICT, REDUCED, Record, Sum, Tables
 from argus.check.tags import Case
 from argus.check.taken import one
-from argus.check.terms import UNKNOWN
 from argus.check.worth import COMPARISONS, Standing, binary_term, exponential, reduction_of, unary_term
 from argus.ir.types import DType
 from argus.layout import expr as E

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.check import accesses, branches, elementwise, instructions, loops, masks, stated
+from argus.check.atoms import Leaf, Number, own
 from argus.check.matrix import Product
 from argus.check.places import DATA
 from argus.check.product import multiply
@@ -33,7 +34,6 @@ from argus.check.sharedmem import SharedMemory
 from argus.check.spec import Spec, Unreadable, spec_of
 from argus.check.tables import Tables
 from argus.check.tags import Case, Tags, both, merge, product, uniform, unwieldy
-from argus.check.terms import Leaf, Number, own
 from argus.check.threads import Spread, Threads, conditions
 from argus.check.worth import Standing
 from argus.ir import ops

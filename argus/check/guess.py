@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from argus.check.atoms import UNKNOWN
 from argus.check.carried import Growth, bare, each_record, free_choice, gathered, growth, guess, slots_in
 from argus.check.relabel import distinct, distinct_rows
 from argus.check.tables import Item, Record, Repeat, Sum, Tables
 from argus.check.tags import MAX_CASES, Case, Tags, merge, translate, uniform, unwieldy
-from argus.check.terms import UNKNOWN
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 

@@ -25,12 +25,12 @@ from math import gcd, lcm
 from typing import TYPE_CHECKING
 
 from argus.check import themselves
+from argus.check.atoms import Carried
 from argus.check.carried import claims, forgotten, named, settled, standing_for_themselves
 from argus.check.guess import State, first_guess, next_guess, tidy
 from argus.check.relabel import distinct, relabelled
 from argus.check.tables import Item, Repeat, Sum, substitute_items
 from argus.check.tags import Case, Tags, incoming, translate, uniform
-from argus.check.terms import Carried
 from argus.ir import ops
 from argus.ir.ops import Op, Shared
 from argus.ir.types import Value

@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from argus.check.atoms import UNKNOWN, Number
 from argus.check.relabel import distinct, distinct_rows
 from argus.check.tables import Record, Tables
 from argus.check.tags import Case, Tags
-from argus.check.terms import UNKNOWN, Number
 from argus.check.threads import Spread
 from argus.check.worth import COMPARISONS, at_own_coordinates, comparison
 from argus.layout import expr as E

@@ -15,11 +15,11 @@ import ast
 from collections.abc import Callable
 from math import e, log2
 
+from argus.check.atoms import UNKNOWN, Number, Reduction, own
 from argus.check.indices import index_expression
 from argus.check.places import leaf, lookup
 from argus.check.spec import Spec, Unreadable
 from argus.check.tables import Tables
-from argus.check.terms import UNKNOWN, Number, Reduction, own
 from argus.check.worth import extreme
 from argus.ir.kernel import Kernel
 from argus.layout import expr as E

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from argus.check.atoms import ONE, UNKNOWN, ZERO, Apply, Atom, Where, own
 from argus.check.carried import each_record
 from argus.check.relabel import distinct, distinct_rows
 from argus.check.tables import ABSENT, REDUCED, Tables
 from argus.check.tags import Case, Tags
-from argus.check.terms import ONE, UNKNOWN, ZERO, Apply, Atom, Where, own
 from argus.ir.kernel import LANE, wave_variable
 from argus.layout import expr as E
 from argus.layout.expr import Expr

@@ -24,10 +24,11 @@ from functools import reduce
 
 import numpy as np
 
+from argus.check.atoms import UNKNOWN, ZERO, Apply, Atom, Carried, Leaf, Reduce, Reduction, Where, axes_in, own
 from argus.check.relabel import distinct_rows
 from argus.check.tables import Tables, without_constant
 from argus.check.taken import Part, Taken
-from argus.check.terms import UNKNOWN, ZERO, Apply, Atom, Carried, Leaf, Reduce, Reduction, Terms, Where, axes_in, own
+from argus.check.terms import Terms
 from argus.check.threads import Spread
 from argus.ir.ops import Tensor
 from argus.layout import expr as E

@@ -19,12 +19,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from argus.check.atoms import UNKNOWN
 from argus.check.matrix import Equal, Ints, LaneMaps, Mismatch, Operand, Product, lane_maps, obstacles, pairs
 from argus.check.relabel import distinct, distinct_rows, filled, is_filled
 from argus.check.tables import ABSENT, Record, Slots, Sum, Tables
 from argus.check.tags import Case
 from argus.check.taken import several
-from argus.check.terms import UNKNOWN
 from argus.layout.expr import Expr
 
 Share = tuple[Slots, ...] | None

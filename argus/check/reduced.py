@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from argus.check.agreement import Judge, incomplete, ranges
+from argus.check.atoms import UNKNOWN, Reduce
 from argus.check.flow import Flow, Place, bounds_of
 from argus.check.intervals import intervals
 from argus.check.meaning import extent_of
@@ -27,7 +28,6 @@ from argus.check.rule import Findings, Rule
 from argus.check.search import launches
 from argus.check.tables import Sum
 from argus.check.tags import Case, Tags
-from argus.check.terms import UNKNOWN, Reduce
 from argus.ir import interp, ops
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Access, Op, Tensor

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from argus.check.atoms import own
 from argus.check.places import DATA
 from argus.check.tables import without_constant
-from argus.check.terms import own
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.printer import op_expressions

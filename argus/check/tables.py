@@ -28,10 +28,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from argus.check.atoms import UNKNOWN, Carried
+from argus.check.atoms import ZERO as NOTHING
 from argus.check.indices import Hints
 from argus.check.relabel import distinct
-from argus.check.terms import UNKNOWN, Carried, Terms
-from argus.check.terms import ZERO as NOTHING
+from argus.check.terms import Terms
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Tag, Tensor, walk
 from argus.layout.expr import Expr, linear

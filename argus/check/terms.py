@@ -22,237 +22,35 @@ conversions between float types are not seen; a/a is 1; a product of indicator a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf, isfinite, log2
-from typing import Literal
 
 from argus.check import taken as sets
+from argus.check.atoms import (
+    ONE,
+    UNKNOWN,
+    ZERO,
+    Apply,
+    Atom,
+    Carried,
+    Factors,
+    Mono,
+    Number,
+    Power,
+    Reduce,
+    Reduction,
+    Where,
+)
+from argus.check.interned import Interned
 from argus.check.taken import Taken
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
-UNKNOWN, ZERO, ONE = 0, 1, 2
 MAX_MONOMIALS = 64
 
-Factors = tuple[tuple[int, int], ...]
-Mono = tuple[Factors, int]
-"""Powers of atoms, as (atom, twice the exponent), and the argument of the exponential (ZERO: none)."""
-Reduction = Literal["sum", "max", "min"]
-UNIT: Mono = ((), ZERO)
-_OWN = "own_coordinate_on_axis_"
 
-
-def own(axis: int) -> Expr:
-    """The element's own coordinate on an axis, in conditions."""
-    return E.var(f"{_OWN}{axis}")
-
-
-def axis_of(v: Expr) -> int | None:
-    return int(v.name.removeprefix(_OWN)) if v.op == "var" and v.name.startswith(_OWN) else None
-
-
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """An element of a tensor at the own coordinates of `axes`, or at formulas `at` of them."""
-
-    tensor: str
-    axes: tuple[int, ...]
-    at: tuple[Expr, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Number:
-    """A number that is the same everywhere: a scalar argument, or an expression over sizes."""
-
-    name: str | Expr
-
-
-@dataclass(frozen=True, slots=True)
-class Apply:
-    """A function nothing is known about, of terms. `max`, `min`: two or more arguments in canonical order."""
-
-    fn: str
-    args: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Power:
-    """A whole term as base of a power."""
-
-    base: int
-
-
-@dataclass(frozen=True, slots=True)
-class Where:
-    """1 where the condition on own coordinates holds, else 0; or `yes` and `no`."""
-
-    condition: Expr
-    yes: int = ONE
-    no: int = ZERO
-
-
-@dataclass(frozen=True, slots=True)
-class Reduce:
-    """`op` of `body` over the coordinates taken on an axis. `domain` stands for `taken` once that is known to be it."""
-
-    op: Reduction
-    axis: int
-    body: int
-    taken: Taken
-    domain: Expr | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Carried:
-    """What slot `slot` of loop `loop` holds at the head of the iteration `counter`, at the own coordinates of `axes`,
-    in the iterations `around` of the loops around it. Without a counter: what arrived in the slot, while an invariant
-    is being guessed. `top`: a maximum that is one of the values it is taken over; `positive`: greater than zero."""
-
-    loop: int
-    slot: int
-    counter: Expr | None = None
-    axes: tuple[int, ...] = ()
-    around: tuple[Expr, ...] = ()
-    kind: Literal["top", "positive", "any"] = "top"
-
-
-Atom = Leaf | Number | Apply | Power | Where | Reduce | Carried
-
-
-class Terms:
-    """The interned terms of one kernel."""
-
-    def __init__(self) -> None:
-        self._polys: list[tuple[tuple[Mono, float], ...]] = []
-        self._numbers: dict[tuple[tuple[Mono, float], ...], int] = {}
-        self.atoms: list[Atom] = []
-        self.positive: frozenset[str] = frozenset()
-        """Scalar arguments that are known to be greater than zero."""
-        self._atom_numbers: dict[Atom, int] = {}
-        self._axes: dict[int, frozenset[int]] = {}
-        self._free: dict[int, frozenset[Expr]] = {}
-        self._sums: dict[tuple[int, int], int] = {}
-        self._products: dict[tuple[int, int], int] = {}
-        self._polys.append((((((-1, 1),), ZERO), 1.0),))
-        for poly in ((), ((UNIT, 1.0),)):
-            self._intern(poly)
-
-    def __getitem__(self, term: int) -> tuple[tuple[Mono, float], ...]:
-        return self._polys[term]
-
-    def _intern(self, poly: tuple[tuple[Mono, float], ...]) -> int:
-        number = self._numbers.get(poly)
-        if number is None:
-            number = self._numbers[poly] = len(self._polys)
-            self._polys.append(poly)
-        return number
-
-    def _made(self, parts: Mapping[Mono, float]) -> int:
-        return self._intern(tuple(sorted((m, c) for m, c in parts.items() if c != 0)))
-
-    def atom(self, atom: Atom) -> int:
-        """The term that is this atom."""
-        return self._intern(((self._power(atom, 2), 1.0),))
-
-    def _power(self, atom: Atom, twice: int) -> Mono:
-        number = self._atom_numbers.get(atom)
-        if number is None:
-            number = self._atom_numbers[atom] = len(self.atoms)
-            self.atoms.append(atom)
-        return (((number, twice),), ZERO)
-
-    def monomial(self, mono: Mono, c: float) -> int:
-        return self._intern(((mono, c),))
-
-    def as_atom(self, term: int) -> Atom | None:
-        """The atom, if the term is nothing else."""
-        poly = self._polys[term]
-        if term and len(poly) == 1 and poly[0][1] == 1 and poly[0][0][1] == ZERO and len(poly[0][0][0]) == 1:
-            (number, twice) = poly[0][0][0][0]
-            return self.atoms[number] if twice == 2 else None
-        return None
-
-    def constant(self, value: float) -> int:
-        return self._intern(((UNIT, float(value)),)) if value else ZERO
-
-    def value(self, term: int) -> float | None:
-        """The number, if the term is one."""
-        poly = self._polys[term]
-        if term == ZERO:
-            return 0.0
-        return poly[0][1] if term and len(poly) == 1 and poly[0][0] == UNIT else None
-
-    # -- what a term depends on ------------------------------------------------------------------------------------
-
-    def coefficients(self, term: int) -> Iterable[float]:
-        """All numbers in a term."""
-        pending, seen = [term], {term}
-        while pending:
-            for (factors, exponent), c in self._polys[pending.pop()]:
-                yield c
-                inner = [exponent, *(t for n, _ in factors for t in parts_of(self.atoms[n]))]
-                pending += [t for t in inner if t not in seen and t != UNKNOWN]
-                seen.update(inner)
-
-    def axes(self, term: int) -> frozenset[int]:
-        """Axes on which the term depends on the own coordinate."""
-        if term not in self._axes:
-            found: frozenset[int] = frozenset()
-            for (factors, exponent), _ in self._polys[term] if term else ():
-                found |= self.axes(exponent) if exponent != ZERO else frozenset()
-                for number, _ in factors:
-                    found |= self.atom_axes(self.atoms[number])
-            self._axes[term] = found
-        return self._axes[term]
-
-    def atom_axes(self, atom: Atom) -> frozenset[int]:
-        match atom:
-            case Leaf(axes=axes) | Carried(axes=axes):
-                return frozenset(axes)
-            case Apply(args=args):
-                return frozenset[int]().union(*(self.axes(a) for a in args))
-            case Power(base=base):
-                return self.axes(base)
-            case Where(condition=condition, yes=yes, no=no):
-                return self.axes(yes) | self.axes(no) | axes_in(condition)
-            case Reduce(axis=axis, body=body):
-                return self.axes(body) - {axis}
-            case _:
-                return frozenset()
-
-    def free(self, term: int) -> frozenset[Expr]:
-        """Variables of index expressions anywhere in the term."""
-        if term not in self._free:
-            found: set[Expr] = set()
-            for atom in self.inside(term):
-                match atom:
-                    case Number(name=Expr() as e):
-                        found |= e.free()
-                    case Where(condition=condition):
-                        found |= condition.free()
-                    case Reduce(taken=taken):
-                        found |= sets.variables(taken)
-                    case Carried(counter=Expr() as counter, around=around):
-                        found |= counter.free().union(*(e.free() for e in around))
-                    case _:
-                        pass
-            self._free[term] = frozenset(found)
-        return self._free[term]
-
-    def inside(self, term: int) -> Iterable[Atom]:
-        """All atoms of a term, outer ones first."""
-        pending, seen = [term], {term}
-        while pending:
-            current = pending.pop()
-            for (factors, exponent), _ in self._polys[current] if current else ():
-                inner = [exponent]
-                for number, _ in factors:
-                    atom = self.atoms[number]
-                    yield atom
-                    inner += parts_of(atom)
-                fresh = [t for t in inner if t not in seen]
-                seen.update(fresh)
-                pending += fresh
+class Terms(Interned):
+    """The interned terms of one kernel, in normal form."""
 
     # -- arithmetic ------------------------------------------------------------------------------------------------
 
@@ -609,23 +407,3 @@ class Terms:
 
     def _over_nothing(self, op: Reduction) -> int:
         return ZERO if op == "sum" else self.constant(-inf if op == "max" else inf)
-
-
-def parts_of(atom: Atom) -> list[int]:
-    """The terms an atom is made of."""
-    match atom:
-        case Apply(args=args):
-            return list(args)
-        case Power(base=base):
-            return [base]
-        case Where(yes=yes, no=no):
-            return [yes, no]
-        case Reduce(body=body):
-            return [body]
-        case _:
-            return []
-
-
-def axes_in(condition: Expr) -> frozenset[int]:
-    """Axes whose own coordinate a condition speaks of."""
-    return frozenset(a for a in (axis_of(v) for v in condition.free()) if a is not None)

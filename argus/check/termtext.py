@@ -5,8 +5,8 @@ X[M, N] * exp2(...) / sum(exp2(...), N)        an axis stands for the element's 
 
 from __future__ import annotations
 
+from argus.check.atoms import ONE, UNKNOWN, ZERO, Apply, Atom, Carried, Leaf, Mono, Number, Power, Reduce, Where, own
 from argus.check.tables import Tables
-from argus.check.terms import ONE, UNKNOWN, ZERO, Apply, Atom, Carried, Leaf, Mono, Number, Power, Reduce, Where, own
 from argus.layout.expr import Expr
 
 LIMIT = 160

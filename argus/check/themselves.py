@@ -19,11 +19,11 @@ from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Literal
 
+from argus.check.atoms import UNKNOWN, Apply, Atom, Carried
 from argus.check.carried import Growth, each_record, growth, named
 from argus.check.guess import State, next_guess
 from argus.check.relabel import distinct
 from argus.check.tags import Tags
-from argus.check.terms import UNKNOWN, Apply, Atom, Carried
 from argus.layout.expr import Expr
 
 if TYPE_CHECKING:

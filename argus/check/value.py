@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from argus.check.accesses import kept_inside, target
 from argus.check.agreement import Judge, ranges
+from argus.check.atoms import UNKNOWN, own
 from argus.check.flow import Flow, Place, bounds_of
 from argus.check.meaning import meaning
 from argus.check.places import followed
@@ -35,7 +36,6 @@ from argus.check.rule import Findings, Rule
 from argus.check.search import index_limit, larger, launches, ragged, varied
 from argus.check.spec import Unreadable
 from argus.check.tags import Case, Tags
-from argus.check.terms import UNKNOWN, own
 from argus.check.termtext import shown
 from argus.ir import interp, ops
 from argus.ir.interp.numbers import numpy_dtype

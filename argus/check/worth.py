@@ -20,8 +20,9 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from argus.check.atoms import UNKNOWN, Apply, Atom, Carried, Reduce, Reduction, Where, own
 from argus.check.taken import Over, Part, Taken, contains, substituted
-from argus.check.terms import UNKNOWN, Apply, Atom, Carried, Reduce, Reduction, Terms, Where, own
+from argus.check.terms import Terms
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 

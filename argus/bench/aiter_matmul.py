@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from argus import machine
+from argus.bench import aiter_objects
+from argus.bench.aiter_objects import AiterError
 from argus.bench.contestant import Contestant, executed
 from argus.clock.sampled import Work
 from argus.clock.staged import Operand
@@ -36,10 +37,6 @@ SLOT = 16
 FOLDER = "bf16gemm"
 NAME = "bf16gemm_fp32bf16_tn_{}.co"
 _PLAIN = re.compile(r"bf16gemm_fp32bf16_tn_((\d+)x64_(bshuffle_|pf3_)?splitk)\.co")
-
-
-class AiterError(RuntimeError):
-    """The directory holds no such object, or the object does not take these sizes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +89,7 @@ def contestant(root: Path, chosen: Object, m: int, n: int, k: int) -> Contestant
     kind = numpy_dtype(DTYPES["bf16"])
     a, b, d = Operand((m, k), kind, 0), Operand((n, k), kind, 1), Operand((m, n), kind, blank=True)
     args = arguments(d, a, b, m, n, k)
-    kernel = machine.load(root / chosen.path).kernel()
+    kernel = aiter_objects.kernel(root, chosen.path)
     offsets = [SLOT * number for number in range(len(args))]
     work = Work("aiter", kernel, grid(chosen.tile_m, m, n), (THREADS,), args, offsets=offsets)
     return Contestant("aiter", chosen.text(), (executed(work),))

@@ -26,12 +26,13 @@ import ml_dtypes
 import numpy as np
 
 from argus import machine
-from argus.bench import triton_compile
+from argus.bench import aiter_objects, triton_compile
+from argus.bench.aiter_objects import AiterError
 from argus.bench.contestant import Contestant, executed, shares
 from argus.bench.foreign import fmha
-from argus.bench.gemm import Best, Others, fastest, to_ours, top
+from argus.bench.gemm import Best, Others, best_triton, fastest, to_ours, top
 from argus.bench.kept import Kept, Timed
-from argus.bench.triton_attention import CONFIGS, STRONG, Config, compiled
+from argus.bench.triton_attention import CONFIGS, SOURCE, STRONG, Config, compiled
 from argus.bench.triton_compile import TritonError
 from argus.clock.sampled import Work
 from argus.clock.staged import Operand
@@ -113,11 +114,13 @@ def attention_row(length: int, others: Others, clocks: int = 0, kept: Kept | Non
     mine = store.time(_words("ours", length, code), partial(ours, length, choice), Refused)
     found: dict[str, Best] = {}
     if others.triton != "none":
-        configs = _configurations(length, others.triton, store)
-        found |= fastest("Triton", {c.text(): _triton_time(length, c, store) for c in configs})
+        found |= best_triton(
+            lambda: _configurations(length, others.triton, store), lambda config: _triton_time(length, config, store)
+        )
     if others.aiter is not None:
         take = partial(aiters, others.aiter, length)
-        found |= fastest("AITER", {"fmha_v3_fwd": store.time(_words("aiter fmha", length, b""), take, OSError)})
+        words = _words(f"aiter fmha {aiter_objects.named(others.aiter, fmha.object_path(True, 'rtne'))}", length, b"")
+        found |= fastest("AITER", {"fmha_v3_fwd": store.time(words, take, AiterError)})
     wins = None
     if clocks and found:
         name = min(found, key=lambda name: found[name].us)
@@ -138,8 +141,8 @@ def _configurations(length: int, which: str, store: Kept) -> Sequence[Config]:
 
 
 def _triton_time(length: int, config: Config, store: Kept) -> Timed:
-    words = _words(f"triton {triton_compile.version()} {config.text()}", length, b"")
-    return store.time(words, partial(tritons, length, config), Refused)
+    words = _words(f"{triton_compile.identity(SOURCE)} {config.text()}", length, b"")
+    return store.time(words, partial(tritons, length, config), (Refused, TritonError))
 
 
 def _again(length: int, best: Best) -> Contestant:
@@ -193,10 +196,10 @@ def ours(length: int, choice: Choice) -> Contestant:
 
 
 def tritons(length: int, config: Config) -> Contestant:
+    code, lds = compiled(config)
     try:
-        code, lds = compiled(config)
         kernel = machine.load(code).kernel("attention")
-    except (TritonError, machine.MachineError) as error:
+    except machine.MachineError as error:
         raise Refused(f"{config.text()}: {str(error).splitlines()[0]}") from error
     heads, tiles = BATCH * HEADS, length // config.bm
     numbers = (np.float32(D**-0.5), np.int32(BATCH * KV_HEADS), np.int32(length), None, None)
@@ -207,7 +210,7 @@ def tritons(length: int, config: Config) -> Contestant:
 
 def aiters(root: Path, length: int) -> Contestant:
     case = fmha.case("causal", length, length, HEADS, k_heads=KV_HEADS, batch=BATCH, rounding="rtne")
-    code = machine.load(root / case.path).kernel()
+    code = aiter_objects.kernel(root, case.path)
     return launched("AITER", Work("aiter", code, case.grid, (case.block,), case.args, offsets=case.offsets), None)
 
 

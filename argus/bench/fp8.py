@@ -18,7 +18,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from argus import machine
+from argus.bench import aiter_objects
+from argus.bench.aiter_objects import AiterError
 from argus.bench.contestant import Contestant, executed, shares
 from argus.bench.foreign.case import SLOT, packed
 from argus.bench.gemm import Best, fastest
@@ -29,6 +30,7 @@ from argus.clock.staged import Operand
 from argus.ops.fp8 import choose_fp8
 from argus.ops.launch import prepared
 
+PATH = "fp8gemm_blockscale/fp8gemm_bf16_blockscale_BpreShuffle_{}x128.co"
 FP8, BF16 = ml_dtypes.float8_e4m3fnuz, ml_dtypes.bfloat16
 Shape = tuple[int, int, int]
 SHAPES: tuple[Shape, ...] = (
@@ -67,7 +69,8 @@ def fp8_row(shape: Shape, root: Path | None, clocks: int = 0, kept: Kept | None 
     if root is not None:
         tiles = (128, 64) if m > 96 else (32, 64)
         take = {str(tile): partial(theirs, root, m, n, k, tile) for tile in tiles}
-        times = {t: store.time(f"aiter fp8 {m} {n} {k} {t}", make, OSError) for t, make in take.items()}
+        words = {t: f"aiter fp8 {m} {n} {k} {t} {aiter_objects.named(root, PATH.format(t))}" for t in take}
+        times = {t: store.time(words[t], make, AiterError) for t, make in take.items()}
         best = fastest("AITER", times).get("AITER")
         if clocks and best is not None:
             wins = shares([ours(m, n, k), take[best.detail]()], clocks)["ours"]
@@ -88,11 +91,10 @@ def theirs(root: Path, m: int, n: int, k: int, tile: int) -> Contestant:
         Operand((k // 128, m), np.float32, 3), Operand((n // 128, k // 128), np.float32, 4), np.zeros(n, np.float32),
         m, n, k, k, k, 2 * n, 1, m, n // 128, k // 128,
     )  # fmt: skip
-    name = f"fp8gemm_bf16_blockscale_BpreShuffle_{tile}x128"
-    loaded = machine.load(root / f"fp8gemm_blockscale/{name}.co").kernel()
+    loaded = aiter_objects.kernel(root, PATH.format(tile))
     offsets = [SLOT * n for n in range(len(args))]
-    launch = Work(name, loaded, (n // 128, -(-m // tile), 1), (256,), args, offsets=offsets)
-    return Contestant(f"AITER {tile}x128", name, (executed(launch),))
+    launch = Work(f"aiter {tile}", loaded, (n // 128, -(-m // tile), 1), (256,), args, offsets=offsets)
+    return Contestant(f"AITER {tile}x128", f"{tile}x128", (executed(launch),))
 
 
 def table(rows: Sequence[Row]) -> str:

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
-from argus.bench import aiter_matmul, triton_compile, triton_matmul
-from argus.bench.aiter_matmul import AiterError
+from argus.bench import aiter_matmul, aiter_objects, triton_compile, triton_matmul
+from argus.bench.aiter_objects import AiterError
 from argus.bench.contestant import Contestant, from_choice, shares
 from argus.bench.kept import Kept, Timed
 from argus.bench.triton_compile import TritonError
@@ -36,6 +37,15 @@ TOP, TOP_AITER = 40, 3
 CONFIGURATIONS: Mapping[str, Sequence[Config]] = {"none": (), "quick": QUICK, "full": FULL}
 
 Shape = tuple[int, int, int]
+
+
+class Named(Protocol):
+    """A configuration that has words for itself."""
+
+    def text(self) -> str: ...
+
+
+C = TypeVar("C", bound=Named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +122,9 @@ def gemm_row(shape: Shape, others: Others, clocks: int = 0, kept: Kept | None = 
     launches = ours.launches()
     found: dict[str, Best] = {}
     if others.triton != "none":
-        found |= _triton(shape, _configurations(shape, others.triton, store), store)
+        found |= best_triton(
+            lambda: _configurations(shape, others.triton, store), lambda config: _triton_time(config, shape, store)
+        )
     if others.aiter is not None:
         found |= _aiter(shape, others.aiter, store)
     wins = None
@@ -147,16 +159,17 @@ def top(times: Sequence[Timed], count: int) -> list[int]:
 
 
 def _triton_time(config: Config, shape: Shape, store: Kept) -> Timed:
-    words = _words(f"triton {triton_compile.version()} {config.text()}", shape)
+    words = _words(f"{triton_compile.identity(triton_matmul.SOURCE)} {config.text()}", shape)
     return store.time(words, lambda: triton_matmul.contestant(config, *shape), TritonError)
 
 
-def _triton(shape: Shape, configs: Sequence[Config], store: Kept) -> dict[str, Best]:
+def best_triton(configs: Callable[[], Sequence[C]], time: Callable[[C], Timed]) -> dict[str, Best]:
+    """The fastest configuration; nothing, and a word to the user, where there is no Triton."""
     try:
-        timed = {config.text(): _triton_time(config, shape, store) for config in configs}
-    except TritonError:
+        return fastest("Triton", {config.text(): time(config) for config in configs()})
+    except TritonError as error:
+        print(f"# {error}", file=sys.stderr)
         return {}
-    return fastest("Triton", timed)
 
 
 def _aiter(shape: Shape, root: Path, store: Kept) -> dict[str, Best]:
@@ -168,7 +181,7 @@ def _aiter(shape: Shape, root: Path, store: Kept) -> dict[str, Best]:
 
 
 def _aiter_time(root: Path, one: aiter_matmul.Object, shape: Shape, store: Kept) -> Timed:
-    words = _words(f"aiter {one.text()}", shape)
+    words = _words(f"aiter {one.text()} {aiter_objects.named(root, one.path)}", shape)
     return store.time(words, lambda: aiter_matmul.contestant(root, one, *shape), AiterError)
 
 

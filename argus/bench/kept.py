@@ -5,8 +5,8 @@
 
 An entry is found by what was timed (its words, with everything the time depends on that the caller knows: object,
 sizes) and by the clock: a digest of the files of `argus.clock` that time a launch, and of the chip's facts. A clock
-that was changed takes every time anew. What could not be timed is kept with its reason. Deleting the directory is
-always safe.
+that was changed takes every time anew. What could not be timed is kept with its reason, unless another try may do
+better (`Passing`). Deleting the directory is always safe.
 """
 
 from __future__ import annotations
@@ -34,6 +34,10 @@ BESIDE = {
 """Files of the clock that no time depends on."""
 
 
+class Passing(Exception):
+    """Mixed into reasons not to time that are not kept: a file that is not there, a compiler that took too long."""
+
+
 @dataclass(frozen=True, slots=True)
 class Timed:
     """Time and clock of a launch at the sustained clock; `why` says what stood in the way, if anything."""
@@ -41,6 +45,9 @@ class Timed:
     us: float
     mhz: float
     why: str = ""
+
+
+Refusals = type[Exception] | tuple[type[Exception], ...]
 
 
 @cache
@@ -60,7 +67,7 @@ class Kept:
     def __init__(self, directory: Path | None = DIRECTORY) -> None:
         self.directory = directory
 
-    def time(self, words: str, make: Callable[[], Contestant], refused: type[Exception]) -> Timed:
+    def time(self, words: str, make: Callable[[], Contestant], refused: Refusals) -> Timed:
         """The kept time of `words`, else of the contestant that `make` makes; `refused` is a reason not to time it."""
         entry = None if self.directory is None else self.directory / f"{_key(words)}.json"
         if entry is not None and entry.exists():
@@ -72,12 +79,19 @@ class Kept:
             timed = Timed(us, launches[0].sustained.clock_mhz)
         except refused as error:
             timed = Timed(0.0, 0.0, str(error).splitlines()[0])
+            if isinstance(error, Passing):
+                return timed
         if entry is not None:
             entry.parent.mkdir(parents=True, exist_ok=True)
             written = entry.with_suffix(f".{os.getpid()}")
             written.write_text(json.dumps({"what": words, **asdict(timed)}), encoding="utf-8")
             written.replace(entry)
         return timed
+
+
+def mark(data: str | bytes) -> str:
+    """A few digits that stand for a source or an object in the words of an entry."""
+    return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()[:12]
 
 
 def _key(words: str) -> str:

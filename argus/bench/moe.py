@@ -25,10 +25,11 @@ import ml_dtypes
 import numpy as np
 
 from argus import machine
-from argus.bench import triton_compile, triton_moe
+from argus.bench import aiter_objects, triton_compile, triton_moe
+from argus.bench.aiter_objects import AiterError
 from argus.bench.contestant import Contestant, Part, compiled, executed, shares
 from argus.bench.foreign.case import SLOT, packed
-from argus.bench.gemm import Best, Others, fastest, to_ours, top
+from argus.bench.gemm import Best, Others, best_triton, fastest, to_ours, top
 from argus.bench.kept import Kept, Timed
 from argus.bench.triton_compile import TritonError
 from argus.clock.sampled import Work
@@ -49,7 +50,7 @@ FP8, BF16 = ml_dtypes.float8_e4m3fnuz, ml_dtypes.bfloat16
 FUSED = {"novs_32x128": (32, 128), "novs_32x256": (32, 256), "vs_32x256": (32, 256), "vs_64x256": (64, 256)}
 """AITER's objects: rows of a block, columns of a slice. From MANY tokens on only the larger block is timed (at 4096 and
 16384 the smaller was, and it was slower). Persistent ones are not timed."""
-MANY = 2048
+MANY = 4096
 SWEPT, TOP = 1024, 40
 CONFIGURATIONS: Mapping[str, Sequence[triton_moe.Config]] = {
     "none": (), "quick": triton_moe.QUICK, "full": triton_moe.FULL,
@@ -161,21 +162,25 @@ def theirs(root: Path, tokens: int, name: str) -> Contestant:
         DIM, INTER, tokens, EXPERTS, DIM, DIM, INTER, 2 * DIM, 2 * INTER * DIM, DIM * INTER,
         8 * ib * kb, 4 * kb * ib, 4 * INTER, TOPK, 0, INTER // width,
     )  # fmt: skip
-    kind, tile = name.split("_")
-    loaded = machine.load(root / f"fmoe/silu/fmoe_bf16_blockscaleFp8_g1u1_{kind}_silu_1tg_{tile}.co").kernel()
+    loaded = aiter_objects.kernel(root, _path(name))
     offsets = [SLOT * n for n in range(len(args))]
     launch = Work(name, loaded, (INTER // width, len(of_block), 1), (256,), args, offsets=offsets)
     return Contestant(f"AITER {name}", name, (executed(launch),))
 
 
+def _path(name: str) -> str:
+    kind, tile = name.split("_")
+    return f"fmoe/silu/fmoe_bf16_blockscaleFp8_g1u1_{kind}_silu_1tg_{tile}.co"
+
+
 def tritons(tokens: int, config: triton_moe.Config) -> Contestant:
     layer = triton_moe.Layer(tokens, DIM, INTER, EXPERTS, TOPK)
     ids = routing("uniform", tokens, EXPERTS, TOPK)
-    return triton_moe.contestant(config, layer, routed(ids, EXPERTS, config.bm))
+    return triton_moe.contestant(config, layer, routed(ids, EXPERTS, config.bm, dealt=False))
 
 
 def _triton_time(tokens: int, config: triton_moe.Config, kept: Kept) -> Timed:
-    words = f"moe triton {triton_compile.version()} {config.text()} at {tokens} tokens"
+    words = f"moe {triton_compile.identity(triton_moe.SOURCE)} {config.text()} at {tokens} tokens, blocks sorted"
     return kept.time(words, partial(tritons, tokens, config), TritonError)
 
 
@@ -186,6 +191,11 @@ def _configurations(tokens: int, which: str, kept: Kept) -> Sequence[triton_moe.
     return every
 
 
+def _aiter_time(root: Path, tokens: int, name: str, kept: Kept) -> Timed:
+    words = f"aiter {name} {aiter_objects.named(root, _path(name))} at {tokens} tokens"
+    return kept.time(words, partial(theirs, root, tokens, name), AiterError)
+
+
 def moe_row(tokens: int, others: Others, clocks: int = 0, kept: Kept | None = None) -> Row:
     """Ours, proved, and the fastest of the others at so many tokens."""
     store = Kept(None) if kept is None else kept
@@ -193,13 +203,13 @@ def moe_row(tokens: int, others: Others, clocks: int = 0, kept: Kept | None = No
     mine = tuple(launch_time(n, tokens, plan, store) for n in range(4))
     found: dict[str, Best] = {}
     if others.triton != "none":
-        configs = _configurations(tokens, others.triton, store)
-        found |= fastest("Triton", {c.text(): _triton_time(tokens, c, store) for c in configs})
+        found |= best_triton(
+            lambda: _configurations(tokens, others.triton, store), lambda config: _triton_time(tokens, config, store)
+        )
     root = others.aiter
     if root is not None:
         objects = [name for name in FUSED if tokens < MANY or FUSED[name][0] > 32]
-        take = {name: partial(theirs, root, tokens, name) for name in objects}
-        found |= fastest("AITER", {n: store.time(f"{n} at {tokens} tokens", take[n], OSError) for n in objects})
+        found |= fastest("AITER", {name: _aiter_time(root, tokens, name, store) for name in objects})
     wins = None
     if clocks and found:
         name = min(found, key=lambda name: found[name].us)

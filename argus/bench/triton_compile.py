@@ -21,6 +21,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from argus.bench.kept import Passing, mark
 from argus.compile.cache import directory
 
 TIMEOUT = 300
@@ -28,6 +29,10 @@ TIMEOUT = 300
 
 class TritonError(RuntimeError):
     """Triton is not installed or did not compile the configuration."""
+
+
+class TooSlowError(TritonError, Passing):
+    """Triton took too long; a quieter machine may do better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,11 @@ def version() -> str:
         raise TritonError("triton is not installed; the column stays empty") from error
 
 
+def identity(source: str) -> str:
+    """Triton and a source, as words of a kept time."""
+    return f"triton {version()} {mark(source)}"
+
+
 def compiled(job: Job, name: str, told: Mapping[str, str] | None = None) -> tuple[bytes, int]:
     """The code object and its LDS, from the cache or from a worker with the environment `told`."""
     words = json.dumps(asdict(job))
@@ -65,7 +75,7 @@ def compiled(job: Job, name: str, told: Mapping[str, str] | None = None) -> tupl
                 env={**os.environ, **told},
             )  # fmt: skip
         except subprocess.TimeoutExpired as error:
-            raise TritonError(f"{name}: not compiled within {TIMEOUT} s") from error
+            raise TooSlowError(f"{name}: not compiled within {TIMEOUT} s") from error
         if done.returncode or not facts.exists():
             last = (done.stderr.strip().splitlines() or ["no message"])[-1]
             raise TritonError(f"{name}: {last}")

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from argus.bench import ablate, gemm, memory, search
-from argus.bench.aiter_matmul import AiterError
+from argus.bench.aiter_objects import AiterError
 from argus.bench.kept import DIRECTORY, Kept
 from argus.cli import bench_layers
 from argus.cli.bench_layers import LAYERS

@@ -41,11 +41,12 @@ class Routing:
     slots: npt.NDArray[np.int32]
 
 
-def routed(topk_ids: npt.NDArray[Any], experts: int, block: int) -> Routing:
+def routed(topk_ids: npt.NDArray[Any], experts: int, block: int, dealt: bool = True) -> Routing:
     """The rows of every expert together, in order of tokens, padded to blocks of `block` rows.
 
     Workgroup p of a launch runs on chiplet p % 8 and works on block p of a group: so the blocks are dealt out, each
-    chiplet a run of neighbours, which share an expert and its weights.
+    chiplet a run of neighbours, which share an expert and its weights. Kernels that order workgroups themselves take
+    them sorted (`dealt=False`).
     """
     tokens, topk = topk_ids.shape
     chosen = topk_ids.reshape(-1).astype(np.int64)
@@ -56,14 +57,14 @@ def routed(topk_ids: npt.NDArray[Any], experts: int, block: int) -> Routing:
     before = np.concatenate([[0], np.cumsum(counts)])[:-1]
     sorted_experts = chosen[order]
     rank = np.arange(len(order)) - before[sorted_experts]
-    dealt = _dealt(int(first[-1]))
-    at = np.argsort(dealt)[first[sorted_experts] + rank // block]
+    order_of = _dealt(int(first[-1])) if dealt else np.arange(first[-1])
+    at = np.argsort(order_of)[first[sorted_experts] + rank // block]
     place = at * block + rank % block
     rows = np.full(first[-1] * block, tokens, np.int32)
     rows[place] = order // topk
     slots = np.empty(len(order), np.int32)
     slots[order] = place
-    of_block = np.repeat(np.arange(experts), blocks)[dealt].astype(np.int32)
+    of_block = np.repeat(np.arange(experts), blocks)[order_of].astype(np.int32)
     return Routing(block, rows, of_block, slots.reshape(tokens, topk))
 
 

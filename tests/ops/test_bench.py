@@ -5,21 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from argus.bench import aiter_matmul, kept, search
+from argus.bench import aiter_matmul, aiter_objects, attention, kept, moe, search
 from argus.bench.contestant import Contestant
-from argus.bench.gemm import Best, Row, published, summary, table
+from argus.bench.gemm import Best, Row, best_triton, published, summary, table
 from argus.bench.kept import Kept, Timed
 from argus.bench.memory import FAMILIES, chosen
 from argus.bench.triton_matmul import FULL, QUICK
 from argus.cli.main import main
 from argus.ops.choice import choose_matmul
 from argus.ops.choice import table as dispatch
+from argus.ops.moe import routed
+from argus.ops.moe_reference import routing
 
 
 def row(triton_us: float | None, wins: float | None = None) -> Row:
@@ -98,6 +101,51 @@ def test_times_are_kept_until_the_clock_changes(tmp_path: Path, monkeypatch: pyt
     assert make.made == 2
     assert store.time("y at 8", make, ValueError).why == "no third one"
     assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_what_another_try_may_do_better_is_not_kept(tmp_path: Path) -> None:
+    def absent() -> Contestant:
+        aiter_objects.kernel(tmp_path, "none.co")
+        raise AssertionError
+
+    store = Kept(tmp_path / "times")
+    assert store.time("x", absent, aiter_objects.AiterError).why.startswith("AITER none.co: No such file")
+    assert not (tmp_path / "times").exists()
+
+
+def test_an_object_is_named_by_its_bytes(tmp_path: Path) -> None:
+    names = [aiter_objects.named(tmp_path, "a.co")]
+    for content in (b"one", b"two"):
+        (tmp_path / "a.co").write_bytes(content)
+        names.append(aiter_objects.named(tmp_path, "a.co"))
+    assert len(set(names)) == 3
+    with pytest.raises(aiter_objects.MissingError):
+        aiter_objects.kernel(tmp_path, "a.co")
+
+
+def test_without_triton_its_column_stays_empty(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def absent(name: str) -> str:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", absent)
+    for rows in (
+        lambda: moe._configurations(4096, "full", Kept(None)),
+        lambda: attention._configurations(8192, "full", Kept(None)),
+    ):
+        assert best_triton(rows, lambda config: Timed(1.0, 1.0)) == {}
+    assert "triton is not installed" in capsys.readouterr().err
+
+
+def test_blocks_for_kernels_that_order_them_are_sorted() -> None:
+    ids = routing("uniform", 256, 8, 2)
+    dealt, plain = routed(ids, 8, 32), routed(ids, 8, 32, dealt=False)
+    assert (np.diff(plain.experts) >= 0).all()
+    assert sorted(dealt.experts) == plain.experts.tolist()
+    for route in (dealt, plain):
+        assert (route.tokens[route.slots] == np.arange(256)[:, None]).all()
+        assert (route.experts[route.slots // 32] == ids).all()
 
 
 def test_objects_are_found_by_name(tmp_path: Path) -> None:

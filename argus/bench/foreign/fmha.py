@@ -85,10 +85,23 @@ def case(
     )
     tiles = -(-sq // TILE_Q)
     grid = (-(-tiles // 2) if causal else tiles, heads, batch)
-    path = f"fmha_v3_fwd/MI300/fwd_hd128_bf16_{'causal_' if causal else ''}{rounding}.co"
     shape = f"B={batch} H={heads}/{k_heads} Sq={sq} Sk={sk}"
     pairs = sq * sk - sq * (sq - 1) // 2 if causal else sq * sk
-    return Case("fmha", variant, path, shape, grid, 512, args, judged, 4.0 * batch * heads * pairs * HEAD)
+    return Case(
+        "fmha",
+        variant,
+        object_path(causal, rounding),
+        shape,
+        grid,
+        512,
+        args,
+        judged,
+        4.0 * batch * heads * pairs * HEAD,
+    )
+
+
+def object_path(causal: bool, rounding: str) -> str:
+    return f"fmha_v3_fwd/MI300/fwd_hd128_bf16_{'causal_' if causal else ''}{rounding}.co"
 
 
 def _reference(

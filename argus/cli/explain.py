@@ -6,14 +6,11 @@ import argparse
 import importlib
 from typing import Any
 
-from argus.agent.journal import CODES as JOURNAL_CODES
-from argus.agent.providers import CODES as PROVIDER_CODES
 from argus.check.relations import RULES as RELATIONS
 from argus.check.speed import RULES as SPEED
+from argus.cli import manual
 from argus.cli.options import GOOD, UsageError
-from argus.compile.errors import CODES as COMPILE_CODES
 from argus.lang import explain
-from argus.machine.errors import CODES as MACHINE_CODES
 
 RULES = {
     **{
@@ -26,7 +23,7 @@ RULES = {
 
 
 def register(verbs: Any) -> None:
-    parser = verbs.add_parser("explain", help="explain an error code (AG301, C130, ARG-M101) or a rule (covers)")
+    parser = verbs.add_parser("explain", help="explain an error code (AG301, C130, M101) or a rule (covers)")
     parser.add_argument("code")
     parser.set_defaults(handler=handle)
 
@@ -43,13 +40,4 @@ def page_of(code: str) -> str | None:
     """The page of a code or rule, or None."""
     if code in RULES:
         return f"# rule {code}\n\n{(importlib.import_module(RULES[code]).__doc__ or '').strip()}\n"
-    upper = code.upper()
-    for table, what in (
-        (COMPILE_CODES, "compile error"),
-        (MACHINE_CODES, "report of the machine"),
-        (PROVIDER_CODES, "error of a model provider"),
-        (JOURNAL_CODES, "error of the journal"),
-    ):
-        if upper in table:
-            return f"# {upper}: {table[upper]} ({what})\n"
-    return explain(upper)
+    return manual.page(code.upper()) or explain(code.upper())

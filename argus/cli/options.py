@@ -1,4 +1,4 @@
-"""`--set BM=64,BK=32` and `--shape M=4096,N=4096`: one meaning in every verb."""
+"""`--set BM=64,BK=32` and `--shape M=4096,N=4096`: one meaning in check, ir, compile, run and time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,14 @@ def add_kernel_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", help="kernel file (read from its syntax tree, never executed)")
     parser.add_argument("--kernel", help="which kernel of the file, if it has several")
     parser.add_argument("--set", action="append", default=[], metavar="KNOB=VALUE,…", help="choose values of knobs")
-    parser.add_argument("--shape", action="append", default=[], metavar="M=4096,…", help="sizes of the launch")
+    parser.add_argument(
+        "--shape",
+        action="append",
+        default=[],
+        metavar="M=4096,…",
+        help="sizes of the launch; proofs and code objects are for all sizes, so check, ir and compile only "
+        "refuse sizes the kernel does not take",
+    )
     parser.add_argument("--json", action="store_true", help="machine-readable output")
 
 

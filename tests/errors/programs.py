@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from argus.cli.manual import FAMILIES, Family
 from argus.lang import ProgramError, read
 from argus.lang.catalogue import CATALOGUE
 from argus.lang.errors import Diagnostic, page
@@ -46,9 +47,11 @@ def expected(path: Path) -> str:
 
 
 def pages() -> dict[str, str]:
-    """File name -> text of the manual: one page per code and an index."""
-    made: dict[str, str] = {}
-    rows = ["# Errors of the kernel language", "", "| code | meaning |", "|---|---|"]
+    """File name -> text of the manual: one page per code of the language, one per other family, and an index."""
+    made = {f"{family.name}.md": family_page(family) for family in FAMILIES}
+    others = "; ".join(f"[{f.name}]({f.name}.md) ({min(f.entries)} …)" for f in FAMILIES)
+    rows = ["# Errors", "", f"Of the kernel language below; of the others: {others}.", ""]
+    rows += ["| code | meaning |", "|---|---|"]
     for code, entry in CATALOGUE.items():
         text = page(entry)
         for path in (p for p in programs() if p.name.startswith(code)):
@@ -60,6 +63,14 @@ def pages() -> dict[str, str]:
         rows.append(f"| [{code}]({code}.md) | {entry.name.replace('-', ' ')} |")
     made["README.md"] = "\n".join(rows) + "\n"
     return made
+
+
+def family_page(family: Family) -> str:
+    """All codes of a family in one table."""
+    rows = [f"# Codes: {family.what}", "", "| code | meaning | why | what to do |", "|---|---|---|---|"]
+    for code, entry in family.entries.items():
+        rows.append(f"| {code} | {family.titles[code]} | {entry.cause} | {entry.fix} |".replace("`|`", "`\\|`"))
+    return "\n".join(rows) + "\n"
 
 
 def write() -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from argus.cli.explain import page_of
+from argus.cli.manual import FAMILIES, Family
 from argus.lang import explain
 from argus.lang.catalogue import CATALOGUE
 from tests.errors.programs import PAGES, diagnostic, expected, pages, programs
@@ -51,6 +53,19 @@ def test_explain() -> None:
         assert entry.explanation in text
         assert code in text
     assert explain("AG999") is None
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.name)
+def test_every_code_has_a_cause_and_a_fix(family: Family) -> None:
+    assert set(family.entries) == set(family.titles)
+    for code, entry in family.entries.items():
+        text = page_of(code.lower())
+        assert text is not None
+        assert text.startswith(f"# {code}: {family.titles[code]}")
+        assert entry.cause in text
+        assert f"Fix: {entry.fix}" in text
+        assert entry.cause.endswith(".")
+        assert page_of(code.removeprefix("ARG-")) == text
 
 
 def test_messages_are_in_the_authors_words() -> None:

@@ -1,0 +1,53 @@
+"""The manual of the codes that are not about the kernel language: compiler, machine, model providers, journal.
+
+    >>> print(page("M101"))
+    # ARG-M101: race (report of the machine)
+    …
+
+A family's titles stand where its errors are raised (`CODES`); here stands why each of them happens and what to do about
+it, one table per family. `argus explain` prints an entry; docs/errors is written from the same tables
+(`python -m tests.errors.programs`). Codes of the language (AG…) have a catalogue of their own, `argus.lang.catalogue`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from argus.agent.journal import CODES as JOURNAL_CODES
+from argus.agent.providers import CODES as PROVIDER_CODES
+from argus.cli.manual.compiler import COMPILER
+from argus.cli.manual.entry import Entry
+from argus.cli.manual.journal import JOURNAL
+from argus.cli.manual.machine import MACHINE
+from argus.cli.manual.provider import PROVIDER
+from argus.compile.errors import CODES as COMPILE_CODES
+from argus.machine.errors import CODES as MACHINE_CODES
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """`what` a code of the family is, the `name` of its page, titles and entries by code."""
+
+    what: str
+    name: str
+    titles: Mapping[str, str]
+    entries: Mapping[str, Entry]
+
+
+FAMILIES = (
+    Family("compile error", "compiler", COMPILE_CODES, COMPILER),
+    Family("report of the machine", "machine", MACHINE_CODES, MACHINE),
+    Family("error of a model provider", "provider", PROVIDER_CODES, PROVIDER),
+    Family("error of the journal", "journal", JOURNAL_CODES, JOURNAL),
+)
+
+
+def page(code: str) -> str | None:
+    """The page of a code, or None; `M101` stands for `ARG-M101`."""
+    for family in FAMILIES:
+        for known in (code, f"ARG-{code}"):
+            if known in family.entries:
+                entry = family.entries[known]
+                return f"# {known}: {family.titles[known]} ({family.what})\n\n{entry.cause}\n\nFix: {entry.fix}\n"
+    return None

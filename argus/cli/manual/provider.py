@@ -1,0 +1,66 @@
+"""Codes of what goes wrong between Argus and a language model. A failure stops the run; none is passed over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from argus.cli.manual.entry import Entry
+
+PROVIDER: Mapping[str, Entry] = {
+    "ARG-P101": Entry(
+        "`--provider` names no kind of provider.",
+        "`builtin`, `openai:MODEL`, `anthropic:MODEL`, `command:LINE` or `replay:FILE`.",
+    ),
+    "ARG-P102": Entry(
+        "The provider needs a key and the environment has none.",
+        "set `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`; a server of your own without keys needs `OPENAI_BASE_URL` only.",
+    ),
+    "ARG-P103": Entry(
+        "The server answered that it does not take the request (an HTTP code of 400 to 499): wrong key, unknown model, "
+        "or a request larger than it allows. Its own words follow.",
+        "check key, model name and address; nothing is gained by asking again.",
+    ),
+    "ARG-P104": Entry(
+        "The server said 429, too many requests, four times in a row; between attempts Argus waits as long as it asks.",
+        "wait and go on with `argus optimize --resume --provider …`: what was answered is in the journal.",
+    ),
+    "ARG-P105": Entry(
+        "The server failed (an HTTP code from 500 on) in all four attempts.",
+        "wait and go on with `argus optimize --resume --provider …`.",
+    ),
+    "ARG-P106": Entry(
+        "The answer is empty, is no JSON, or has no text where the protocol has it.",
+        "check that the address speaks the protocol of the provider; `OPENAI_BASE_URL` usually ends in `/v1`.",
+    ),
+    "ARG-P107": Entry(
+        "The model stopped at the limit of tokens for one answer, in the middle of an edit.",
+        "use a model that thinks or writes less, or a shorter kernel; half an edit is never applied.",
+    ),
+    "ARG-P108": Entry(
+        "The model has used its tokens (`--max-tokens`) or calls; the limit stops a call before it is made.",
+        "go on with `argus optimize --resume --provider … --max-tokens N`, or take the best kernel so far "
+        "(`argus best`).",
+    ),
+    "ARG-P109": Entry(
+        "The recording cannot be read, or does not hold this question: prompt, task or source have changed since.",
+        "record it again; for the example, `python -m examples.agent.record`.",
+    ),
+    "ARG-P110": Entry(
+        "No connection to the address, or no answer in time, in four attempts.",
+        "check address and network; addresses come from `OPENAI_BASE_URL` and `ANTHROPIC_BASE_URL`.",
+    ),
+    "ARG-P111": Entry(
+        "The command does not start, ends with another code than 0, or does not answer within ten minutes.",
+        "try the line by hand with a question on standard input; no shell runs it, so `|` and `~` have no meaning.",
+    ),
+    "ARG-P120": Entry(
+        "The model's answer holds no edit: neither one whole file nor SEARCH/REPLACE pieces. The model is told and "
+        "asked again.",
+        "nothing to do, unless every answer ends so; then the model does not follow the format.",
+    ),
+    "ARG-P121": Entry(
+        "The text an edit searches for is not in the file, or is there more than once, or the new file is too large. "
+        "The model is told and asked again.",
+        "nothing to do, unless every answer ends so.",
+    ),
+}

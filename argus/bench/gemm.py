@@ -7,7 +7,8 @@ TFLOPS are 2 M N K over the time at the predicted sustained clock; steps on zero
 columns were measured by their authors on real chips: a row puts them side by side, it does not compare like with like.
 
 `full` tries all 56 configurations of Triton up to 4096 x 4096 x 4096, and beyond the forty that are fastest there. Of
-AITER's objects it takes, beyond 2048, the three that are fastest there. A sample of a large product costs much.
+AITER's objects it takes, beyond 2048, the three that are fastest there. A sample of a large product costs much. With at
+most 128 rows Triton runs 44 configurations made for that (`triton_few.py`); AITER does not divide K.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from argus.bench import aiter_matmul, aiter_objects, triton_compile, triton_matmul
+from argus.bench import aiter_matmul, aiter_objects, triton_compile, triton_few, triton_matmul
 from argus.bench.aiter_objects import AiterError
 from argus.bench.contestant import Contestant, from_choice, shares
 from argus.bench.kept import Kept, Timed
 from argus.bench.triton_compile import TritonError
+from argus.bench.triton_few import Few
 from argus.bench.triton_matmul import FULL, QUICK, Config
 from argus.ops.choice import choose_matmul
 
@@ -35,6 +37,8 @@ SURE = 0.9
 MIDDLE, SWEPT = (2048, 2048, 2048), (4096, 4096, 4096)
 TOP, TOP_AITER = 40, 3
 CONFIGURATIONS: Mapping[str, Sequence[Config]] = {"none": (), "quick": QUICK, "full": FULL}
+QUICK_FEW = 4
+"""Of every so many configurations for few rows `quick` takes one."""
 
 Shape = tuple[int, int, int]
 
@@ -129,7 +133,7 @@ def gemm_row(shape: Shape, others: Others, clocks: int = 0, kept: Kept | None = 
         found |= _aiter(shape, others.aiter, store)
     wins = None
     if clocks and found:
-        rivals = [_made(name, best, shape, others) for name, best in found.items()]
+        rivals = [_made(name, best, shape, others, store) for name, best in found.items()]
         wins = shares([ours, *rivals], clocks)["ours"]
     return Row(
         shape,
@@ -145,8 +149,10 @@ def _words(text: str, shape: Shape) -> str:
     return f"{text} at {' x '.join(map(str, shape))}"
 
 
-def _configurations(shape: Shape, which: str, store: Kept) -> Sequence[Config]:
-    """Those to try: of larger products the fastest at a smaller one."""
+def _configurations(shape: Shape, which: str, store: Kept) -> Sequence[Config | Few]:
+    """Those to try: for few rows such as are made for them, of larger products the fastest at a smaller one."""
+    if shape[0] <= triton_few.MOST:
+        return triton_few.fitting(shape[0])[:: 1 if which == "full" else QUICK_FEW]
     every = CONFIGURATIONS[which]
     if which == "full" and math.prod(shape) > math.prod(SWEPT):
         every = [every[n] for n in top([_triton_time(config, SWEPT, store) for config in every], TOP)]
@@ -158,9 +164,16 @@ def top(times: Sequence[Timed], count: int) -> list[int]:
     return [n for _, n in sorted((time.us, n) for n, time in enumerate(times) if not time.why)[:count]]
 
 
-def _triton_time(config: Config, shape: Shape, store: Kept) -> Timed:
-    words = _words(f"{triton_compile.identity(triton_matmul.SOURCE)} {config.text()}", shape)
-    return store.time(words, lambda: triton_matmul.contestant(config, *shape), TritonError)
+def _triton_time(config: Config | Few, shape: Shape, store: Kept) -> Timed:
+    source = triton_few.SOURCE if isinstance(config, Few) else triton_matmul.SOURCE
+    words = _words(f"{triton_compile.identity(source)} {config.text()}", shape)
+    return store.time(words, lambda: _of_triton(config, shape), TritonError)
+
+
+def _of_triton(config: Config | Few, shape: Shape) -> Contestant:
+    if isinstance(config, Few):
+        return triton_few.contestant(config, *shape)
+    return triton_matmul.contestant(config, *shape)
 
 
 def best_triton(configs: Callable[[], Sequence[C]], time: Callable[[C], Timed]) -> dict[str, Best]:
@@ -195,11 +208,11 @@ def fastest(name: str, timed: Mapping[str, Timed]) -> dict[str, Best]:
     return {name: Best(good[best].us, best, len(good), left_out)}
 
 
-def _made(name: str, best: Best, shape: Shape, others: Others) -> Contestant:
+def _made(name: str, best: Best, shape: Shape, others: Others, store: Kept) -> Contestant:
     """The winner of a library once more, with its sample."""
     if name == "Triton":
-        config = next(c for c in CONFIGURATIONS[others.triton] if c.text() == best.detail)
-        return triton_matmul.contestant(config, *shape)
+        every = _configurations(shape, others.triton, store)
+        return _of_triton(next(config for config in every if config.text() == best.detail), shape)
     root = others.aiter or Path()
     return aiter_matmul.contestant(root, next(o for o in aiter_matmul.objects(root) if o.text() == best.detail), *shape)
 

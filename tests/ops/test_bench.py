@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from argus.bench import aiter_matmul, aiter_objects, attention, kept, moe, search
+from argus.bench import aiter_matmul, aiter_objects, attention, kept, moe, search, triton_few
 from argus.bench.contestant import Contestant
 from argus.bench.gemm import Best, Row, best_triton, published, summary, table
 from argus.bench.kept import Kept, Timed
@@ -232,3 +232,11 @@ def test_every_family_has_a_kernel_and_counts_its_bytes(family: str) -> None:
 def test_mistakes_end_in_a_sentence(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == 2
     assert said in capsys.readouterr().err
+
+
+def test_few_rows_have_configurations_of_their_own() -> None:
+    for rows in (1, 16, 33, 128):
+        every = triton_few.fitting(rows)
+        assert len({config.text() for config in every}) >= 40
+        assert all(rows <= config.bm < max(2 * rows, 17) for config in every)
+        assert {config.split for config in every} == {1, 2, 4, 8}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from argus import machine
-from argus.bench import attention, fp8, moe, triton_attention, triton_moe
+from argus.bench import attention, fp8, moe, triton_attention, triton_few, triton_moe
 from argus.bench.gemm import Best
 from argus.bench.kept import Timed
 from argus.cli.main import main
@@ -93,3 +93,20 @@ def test_the_objects_may_lie_in_a_checkout(tmp_path: Path, capsys: pytest.Captur
     (tmp_path / "hsa/gfx942/other").mkdir(parents=True)
     assert main(["bench", "fp8", "--aiter", str(tmp_path)]) == 2
     assert "no objects of AITER" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("split", [1, 4])
+def test_tritons_product_of_few_rows_is_the_product(split: int) -> None:
+    pytest.importorskip("triton")
+    dice = np.random.default_rng(0)
+    m, n, k = 5, 128, 512
+    a, b = (dice.standard_normal((rows, k)).astype(ml_dtypes.bfloat16) for rows in (m, n))
+    config = triton_few.Few(16, 64, 128, 4, 2, split)
+    code, lds = triton_few.compiled(config)
+    kernel = machine.load(code).kernel("product")
+    out = np.full((split, m, n), np.nan, np.float32 if split > 1 else ml_dtypes.bfloat16)
+    sizes = [np.int32(size) for size in (m, n, k)]
+    more = lds - kernel.info.group_segment_fixed_size
+    kernel((n // 64, split), 256, a, b, out, *sizes, None, None, lds=more)
+    want = a.astype(np.float64) @ b.astype(np.float64).T
+    np.testing.assert_allclose(out.astype(np.float64).sum(axis=0), want, atol=2.0**-8 * np.abs(want).max())

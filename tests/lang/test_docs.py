@@ -1,4 +1,4 @@
-"""The code blocks of the tutorial and the reference are executed.
+"""The code blocks of the pages are executed.
 
 A `python` block whose first line is `# file: NAME` is a kernel file: it is saved under that name and read; a second
 line `# error: CODE` says that it must be refused so. Other `python` blocks are Python and run in order, in the folder
@@ -21,13 +21,17 @@ ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", ["tutorial.md", "language.md"])
+PAGES = {"tutorial.md": 5, "language.md": 5, "machine.md": 2, "clock.md": 2, "kernels.md": 1, "kernels_moe.md": 1}
+"""Pages whose blocks are executed, and how many there are at least. Sizes in them are small: a page takes seconds."""
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_blocks(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     shutil.copytree(ROOT / "argus" / "kernels", tmp_path / "argus" / "kernels")
     names: dict[str, object] = {}
     blocks = BLOCK.findall((ROOT / "docs" / page).read_text())
-    assert len(blocks) >= 5
+    assert len(blocks) >= PAGES[page]
     for language, text in blocks:
         if language == "python" and text.startswith("# file: "):
             kernel_file(tmp_path, text)
@@ -56,6 +60,10 @@ def kernel_file(folder: Path, text: str) -> None:
     with pytest.raises(ProgramError) as caught:
         read(name)
     assert caught.value.code == wanted
+
+
+def test_every_page_with_python_is_executed() -> None:
+    assert {p.name for p in (ROOT / "docs").glob("*.md") if "```python" in p.read_text()} <= set(PAGES)
 
 
 def test_reference_names_everything() -> None:

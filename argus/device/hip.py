@@ -4,7 +4,11 @@
 
 A numpy array is copied to the device and, if the kernel writes it, back. A tensor that already lies on the GPU (it has
 `data_ptr()` and is on a ROCm device, as torch's are) is passed by its address and nothing is copied. The time is that
-of HIP events around the launch on `stream`; it is a measurement of one launch, caches as they were.
+of HIP events around the launch; it is a measurement of one launch, caches as they were.
+
+A launch goes where its tensors are, on the stream that torch is working on there, so that it comes after what made
+them; tensors on different GPUs are refused. Without tensors it goes to the first gfx942, on the default stream. Both
+can be fixed when the device is made. The thread's current GPU is afterwards what it was.
 
 Here, without a GPU, this file is tested against a stub of `HipCalls` that checks the sequence of calls and forwards the
 launch to the simulated machine. It has not been run on hardware.
@@ -12,6 +16,7 @@ launch to the simulated machine. It has not been run on hardware.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,6 +27,7 @@ from argus.device.guards import LaunchError, check_arrays, check_sizes, launch_g
 from argus.device.hip_calls import HipCalls, HipError, load
 from argus.device.launch import Outcome, scalar_values
 from argus.ir.kernel import Kernel
+from argus.ir.ops import Tensor
 from argus.machine.loader import KernelInfo
 
 TARGET = "gfx942"
@@ -29,13 +35,17 @@ DLPACK_ROCM = 10
 
 
 class HipDevice:
-    """One gfx942 GPU. `stream` is a raw HIP stream handle; 0 is the default stream."""
+    """The gfx942 GPUs of this machine, or only `device`; `stream` is a raw HIP stream handle, 0 the default stream."""
 
-    def __init__(self, calls: HipCalls | None = None, device: int | None = None, stream: int = 0) -> None:
+    def __init__(self, calls: HipCalls | None = None, device: int | None = None, stream: int | None = None) -> None:
         self._calls = calls if calls is not None else load()
-        self._device = _find(self._calls, device)
+        self._fixed = device
+        self._first = _find(self._calls, device)
         self._stream = stream
-        self.name = f"hip device {self._device} ({self._calls.architecture(self._device)})"
+        self.name = self._named(self._first)
+
+    def _named(self, device: int) -> str:
+        return f"hip device {device} ({self._calls.architecture(device)})"
 
     def launch(
         self,
@@ -47,12 +57,50 @@ class HipDevice:
     ) -> Outcome:
         check_sizes(kernel, sizes)
         check_arrays(kernel, sizes, arrays)
+        device = self._place(kernel, arrays)
         grid = launch_grid(kernel, sizes)
         if 0 in grid:
-            return Outcome(self.name, 0.0, grid, 0, 0, [], None)
+            return Outcome(self._named(device), 0.0, grid, 0, 0, [], None)
+        before = self._calls.current_device()
+        self._calls.set_device(device)
+        try:
+            stream = self._stream_of(kernel, arrays, device)
+            seconds = self._run(kernel, code, sizes, arrays, scalars or {}, grid, stream)
+        finally:
+            self._calls.set_device(before)
+        return Outcome(self._named(device), seconds, grid, int(np.prod(grid)), 0, [], None)
+
+    def _place(self, kernel: Kernel, arrays: Mapping[str, Any]) -> int:
+        """The GPU that has the tensors, or the first one where there are none."""
+        where = {t.name: gpu_of(t.name, arrays[t.name]) for t in _on_gpu(kernel, arrays)}
+        if len(set(where.values())) > 1:
+            found = ", ".join(f"{name} on {device}" for name, device in where.items())
+            raise LaunchError(f"the tensors of {kernel.name} are on different GPUs: {found}; move them to one")
+        device = next(iter(where.values()), self._first)
+        if self._fixed is not None and device != self._fixed:
+            raise LaunchError(f"the tensors of {kernel.name} are on GPU {device}, the launch is for {self._fixed}")
+        return _find(self._calls, device)
+
+    def _stream_of(self, kernel: Kernel, arrays: Mapping[str, Any], device: int) -> int:
+        """The stream asked for, or torch's current one for tensors on the GPU, or the default one."""
+        torch = sys.modules.get("torch")
+        if self._stream is not None or torch is None or not _on_gpu(kernel, arrays):
+            return self._stream or 0
+        return int(torch.cuda.current_stream(device).cuda_stream)
+
+    def _run(
+        self,
+        kernel: Kernel,
+        code: bytes,
+        sizes: Mapping[str, int],
+        arrays: Mapping[str, Any],
+        scalars: Mapping[str, float],
+        grid: tuple[int, int, int],
+        stream: int,
+    ) -> float:
+        """Seconds of the launch; numpy arrays are copied there and back."""
         info = machine.load(code).kernel(kernel.name).info
         calls = self._calls
-        calls.set_device(self._device)
         owned: list[int] = []
         module = calls.module_load(code)
         try:
@@ -64,12 +112,13 @@ class HipDevice:
                     owned.append(pointers[tensor.name])
                     calls.copy_in(pointers[tensor.name], array.tobytes())
                 else:
-                    pointers[tensor.name] = device_pointer(tensor.name, array)
+                    pointers[tensor.name] = int(array.data_ptr())
             values = [
                 *(np.uint64(pointers[t.name]) for t in kernel.tensors),
-                *scalar_values(kernel, sizes, scalars or {}),
+                *scalar_values(kernel, sizes, scalars),
             ]
-            seconds = self._timed(calls.module_function(module, kernel.name), kernel, grid, _pack(info, values))
+            function = calls.module_function(module, kernel.name)
+            seconds = self._timed(function, kernel, grid, _pack(info, values), stream)
             for tensor in kernel.tensors:
                 array = arrays[tensor.name]
                 if tensor.written and isinstance(array, np.ndarray):
@@ -79,10 +128,10 @@ class HipDevice:
             for pointer in owned:
                 calls.free(pointer)
             calls.module_unload(module)
-        return Outcome(self.name, seconds, grid, int(np.prod(grid)), 0, [], None)
+        return seconds
 
-    def _timed(self, function: int, kernel: Kernel, grid: tuple[int, int, int], arguments: bytes) -> float:
-        calls, stream = self._calls, self._stream
+    def _timed(self, function: int, kernel: Kernel, grid: tuple[int, int, int], arguments: bytes, stream: int) -> float:
+        calls = self._calls
         start, stop = calls.event_create(), calls.event_create()
         try:
             calls.event_record(start, stream)
@@ -104,12 +153,17 @@ def available(calls: HipCalls | None = None) -> bool:
     return True
 
 
-def device_pointer(name: str, tensor: Any) -> int:
-    """The address of a tensor that lies on a ROCm device."""
-    kind = int(tensor.__dlpack_device__()[0])
-    if kind != DLPACK_ROCM:
-        raise LaunchError(f"{name} does not lie on a ROCm device (DLPack device type {kind}); move it there first")
-    return int(tensor.data_ptr())
+def gpu_of(name: str, tensor: Any) -> int:
+    """The number of the ROCm device that a tensor lies on."""
+    kind, number = tensor.__dlpack_device__()
+    if int(kind) != DLPACK_ROCM:
+        raise LaunchError(f"{name} does not lie on a ROCm device (DLPack device type {int(kind)}); move it there first")
+    return int(number)
+
+
+def _on_gpu(kernel: Kernel, arrays: Mapping[str, Any]) -> list[Tensor]:
+    """The kernel's arguments that are not copied."""
+    return [t for t in kernel.tensors if not isinstance(arrays[t.name], np.ndarray)]
 
 
 def _find(calls: HipCalls, device: int | None) -> int:

@@ -29,6 +29,7 @@ class HipCalls(Protocol):
 
     def device_count(self) -> int: ...
     def architecture(self, device: int) -> str: ...
+    def current_device(self) -> int: ...
     def set_device(self, device: int) -> None: ...
     def malloc(self, size: int) -> int: ...
     def free(self, pointer: int) -> None: ...
@@ -96,6 +97,11 @@ class _Library:
         self._call(name, buffer, ctypes.c_int(device))
         found = re.search(rb"gfx[0-9a-f]+(:[a-z]+[+-])*", buffer.raw)
         return found.group().decode() if found else ""
+
+    def current_device(self) -> int:
+        device = ctypes.c_int()
+        self._call("hipGetDevice", ctypes.byref(device))
+        return device.value
 
     def set_device(self, device: int) -> None:
         self._call("hipSetDevice", ctypes.c_int(device))

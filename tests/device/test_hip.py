@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import struct
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import ml_dtypes
 import numpy as np
@@ -31,7 +33,8 @@ class StubHip:
         self.functions: dict[int, tuple[int, str]] = {}
         self.events: set[int] = set()
         self.recorded: list[int] = []
-        self.device: int | None = None
+        self.device = 0
+        self.launched: list[tuple[int, int]] = []
         self.log: list[str] = []
         self._next = 0x1000
 
@@ -44,6 +47,9 @@ class StubHip:
 
     def architecture(self, device: int) -> str:
         return self.architectures[device]
+
+    def current_device(self) -> int:
+        return self.device
 
     def set_device(self, device: int) -> None:
         self.device = device
@@ -82,7 +88,8 @@ class StubHip:
     def launch(
         self, function: int, grid: Sequence[int], block: Sequence[int], lds: int, stream: int, arguments: bytes
     ) -> None:
-        assert self.device == 1, "the launch must go to the gfx942, not to the first device"
+        assert "gfx942" in self.architectures[self.device], "the launch must go to a gfx942, not to the first device"
+        self.launched.append((self.device, stream))
         module, name = self.functions[function]
         kernel = machine.load(self.modules[module]).kernel(name)
         visible = [a for a in kernel.info.args if not a.hidden]
@@ -138,7 +145,9 @@ def test_gemm_through_the_call_table() -> None:
     )
     assert outcome.seconds == pytest.approx(1.25e-3)
     assert "gfx942" in outcome.device
-    assert stub.log == ["set_device", *["malloc"] * 3, "record", "launch", "record", "synchronize"]
+    assert stub.log == ["set_device", *["malloc"] * 3, "record", "launch", "record", "synchronize", "set_device"]
+    assert stub.launched == [(1, 0)]
+    assert stub.device == 0
     assert not stub.memory
     assert not stub.modules
     assert not stub.events
@@ -175,8 +184,10 @@ def test_guards_come_before_the_first_call() -> None:
 class DeviceTensor:
     """What a torch tensor on a ROCm device answers."""
 
-    def __init__(self, pointer: int, kind: int = 10, contiguous: bool = True, dtype: str = "torch.float32") -> None:
-        self._pointer, self._kind, self._contiguous = pointer, kind, contiguous
+    def __init__(
+        self, pointer: int, kind: int = 10, contiguous: bool = True, dtype: str = "torch.float32", gpu: int = 1
+    ) -> None:
+        self._pointer, self._kind, self._contiguous, self._gpu = pointer, kind, contiguous, gpu
         self.shape = (1024,)
         self.dtype = dtype
 
@@ -184,7 +195,7 @@ class DeviceTensor:
         return self._pointer
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return self._kind, 0
+        return self._kind, self._gpu
 
     def is_contiguous(self) -> bool:
         return self._contiguous
@@ -215,6 +226,44 @@ def test_tensors_on_the_device_are_passed_by_address() -> None:
         with pytest.raises(LaunchError, match=words):
             device.launch(kernel, code, {"N": 1024}, {**fine, "x": bad})
     assert not stub.modules
+
+
+def vectors(stub: StubHip, gpus: Sequence[int]) -> dict[str, DeviceTensor]:
+    """Operands of vadd on these GPUs."""
+    return {name: DeviceTensor(stub.malloc(4096), gpu=gpu) for name, gpu in zip("xyz", gpus, strict=True)}
+
+
+def test_a_launch_goes_to_the_gpu_and_the_stream_of_its_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = read(KERNELS / "vadd.py")
+    code = compile_kernel(kernel).object
+    stub = StubHip(["gfx942", "gfx90a", "gfx942"])
+    device = HipDevice(stub)
+    stub.device = 1
+    outcome = device.launch(kernel, code, {"N": 1024}, vectors(stub, (2, 2, 2)))
+    assert outcome.device == "hip device 2 (gfx942)"
+    streams = SimpleNamespace(current_stream=lambda gpu: SimpleNamespace(cuda_stream=0x700 + gpu))
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=streams))
+    stub.recorded.clear()
+    device.launch(kernel, code, {"N": 1024}, vectors(stub, (2, 2, 2)))
+    stub.recorded.clear()
+    HipDevice(stub, stream=5).launch(kernel, code, {"N": 1024}, vectors(stub, (0, 0, 0)))
+    stub.recorded.clear()
+    device.launch(kernel, code, {"N": 1024}, {name: np.zeros(1024, np.float32) for name in "xyz"})
+    assert stub.launched == [(2, 0), (2, 0x702), (0, 5), (0, 0)]
+    assert stub.device == 1, "the caller's current device is left as it was"
+
+
+def test_tensors_apart_or_on_another_gpu_are_refused() -> None:
+    kernel = read(KERNELS / "vadd.py")
+    stub = StubHip(["gfx942", "gfx90a", "gfx942"])
+    for device, gpus, error, words in (
+        (HipDevice(stub), (0, 2, 2), LaunchError, "x on 0, y on 2, z on 2"),
+        (HipDevice(stub, device=0), (2, 2, 2), LaunchError, "on GPU 2, the launch is for 0"),
+        (HipDevice(stub), (1, 1, 1), HipError, "no gfx942"),
+    ):
+        with pytest.raises(error, match=words):
+            device.launch(kernel, b"", {"N": 1024}, vectors(stub, gpus))
+    assert stub.launched == []
 
 
 def test_no_gfx942_is_an_error_not_a_fall_back() -> None:

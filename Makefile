@@ -1,4 +1,5 @@
-# `make optimize` runs the main job, `make test` passes all tests; both set up their own environment in .venv.
+# `make optimize` runs the main job, `make test` passes all tests but the long suites (`pytest -m full`); both set up their
+# own environment in .venv, with packages from PyPI.
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
@@ -8,8 +9,8 @@ GEMM   := argus/kernels/gemm.py
 
 optimize: $(VENV)/run.stamp
 	mkdir -p out
-	$(BIN)/argus optimize gemm --journal out/journal -o out/gemm.py
-	$(BIN)/argus report --journal out/journal -o out/gemm.html
+	$(BIN)/argus optimize gemm -o out/gemm.py
+	$(BIN)/argus report -o out/gemm.html
 
 gemm: $(VENV)/run.stamp
 	$(BIN)/argus check   $(GEMM)
@@ -37,4 +38,4 @@ $(VENV)/test.stamp: pyproject.toml | $(VENV)/bin/python
 	touch $@
 
 clean:
-	rm -rf $(VENV) out build *.egg-info
+	rm -rf $(VENV) out argus-journal build *.egg-info

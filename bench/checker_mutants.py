@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -31,7 +30,6 @@ from tests.check.mutants import Mutant, mutants, spread
 from tests.check.on_machine import run_object
 from tests.check.programs import PROGRAMS, Program
 
-ROOT = Path(__file__).resolve().parent.parent
 REQUIRED = 0.98
 EVERY = {**KERNELS, **PROGRAMS}
 TOTAL = {"gemm": 120, "gemm64": 25, "direct": 60, "pipelined": 102, "attention": 102, "moe": 102}
@@ -45,7 +43,6 @@ def run(names: Iterable[str], total: int | None, shard: tuple[int, int], machine
     """Judge the mutants of these programs (of a shard, every n-th); keep the judgements so far."""
     judged: list[Row] = json.loads(save.read_text()) if save is not None and save.exists() else []
     done = {(row["program"], row["kind"], row["name"]) for row in judged}
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout
     for name in names:
         program = EVERY[name]()
         chosen = spread(mutants(program.kernel), total or TOTAL.get(name, SMALL))
@@ -61,7 +58,6 @@ def run(names: Iterable[str], total: int | None, shard: tuple[int, int], machine
                 "rules": list(one.rules), "slow": one.slow, "fault": one.fault, "replayed": one.replayed,
                 "unknown": sorted({f"{v.rule}: {v.reason}" for v in one.report.verdicts if v.status == "unknown"}),
                 "machine": _executed(program, mutant) if ours or n % machine == 0 else "", "seconds": seconds,
-                "commit": commit.strip(),
             }  # fmt: skip
             judged.append(row)
             if save is not None:
@@ -140,7 +136,6 @@ def summary(judged: list[Row]) -> tuple[str, bool]:
 def page(judged: list[Row]) -> str:
     """docs/mutation.md."""
     names = ", ".join(dict.fromkeys(one["program"] for one in judged))
-    commits = ", ".join(dict.fromkeys(one.get("commit", "") for one in judged))
     open_ones = [one for one in judged if one["truth"] and one["status"] != "refuted"]
     left = "\n".join(f"* {o['program']}, {o['kind']}: {o['name']} ({'; '.join(o['unknown'])[:160]})" for o in open_ones)
     parts = {
@@ -152,7 +147,7 @@ def page(judged: list[Row]) -> str:
     }
     part = _part(judged)
     sections = "\n\n".join(f"## {title}\n\n{text}" for title, text in parts.items())
-    return f"{_HEAD}\nPrograms: {names}; checker at commit {commits}. {summary(judged)[0]}.{part}\n\n{sections}\n"
+    return f"{_HEAD}\nPrograms: {names}. {summary(judged)[0]}.{part}\n\n{sections}\n"
 
 
 def _part(judged: list[Row]) -> str:

@@ -68,6 +68,13 @@ def test_every_code_has_a_cause_and_a_fix(family: Family) -> None:
         assert page_of(code.removeprefix("ARG-")) == text
 
 
+def test_the_page_of_figures_counts_them() -> None:
+    figures = (PAGES.parent / "bench.md").read_text()
+    codes = {p.name[:5] for p in programs()}
+    assert f"| {len(CATALOGUE)} codes; {len(programs())} stored programs with golden output for {len(codes)} of" in figures
+    assert f"| {sum(len(family.entries) for family in FAMILIES)} codes |" in figures
+
+
 def test_messages_are_in_the_authors_words() -> None:
     """No words of the implementation in what is said to a person."""
     for entry in CATALOGUE.values():

@@ -8,6 +8,7 @@ what the reader says about the file it names.
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 from pathlib import Path
@@ -64,6 +65,60 @@ def kernel_file(folder: Path, text: str) -> None:
 
 def test_every_page_with_python_is_executed() -> None:
     assert {p.name for p in (ROOT / "docs").glob("*.md") if "```python" in p.read_text()} <= set(PAGES)
+
+
+def test_packages_import_only_earlier_ones() -> None:
+    """The order that docs/interfaces.md states; imports inside functions are the exceptions it names."""
+    order = re.search(r"^    (layout gfx942 .*)$", (ROOT / "docs" / "interfaces.md").read_text(), re.MULTILINE)
+    assert order is not None
+    place = {name: n for n, name in enumerate(order[1].split())}
+    folders = {p.parent.name for p in (ROOT / "argus").glob("*/__init__.py")}
+    assert folders - {"kernels"} == set(place)
+    against, inside = [], set()
+    for package in place:
+        for path in (ROOT / "argus" / package).rglob("*.py"):
+            if path.parent.name == "naive":
+                continue
+            tree = ast.parse(path.read_text())
+            top = {id(node) for node in tree.body}
+            for node in ast.walk(tree):
+                if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("argus"):
+                    continue
+                parts = str(node.module).split(".")
+                for other in [parts[1]] if len(parts) > 1 else [a.name for a in node.names]:
+                    if place.get(other, -1) > place[package]:
+                        if id(node) in top:
+                            against.append(f"{path}: {other}")
+                        else:
+                            inside.add(f"{package}/{path.name}: {other}")
+    assert not against
+    assert inside == {"lang/surface.py: ops"}
+
+
+def test_environment_variables_are_on_the_page() -> None:
+    text = (ROOT / "docs" / "interfaces.md").read_text()
+    for path in (ROOT / "argus").rglob("*.py"):
+        for name in re.findall(r"environ[^\n]*?[\"']([A-Z_]{5,})[\"']", path.read_text()):
+            assert f"`{name}`" in text, (path, name)
+
+
+def test_links_lead_somewhere() -> None:
+    """Links between the pages: the file is there, and so is the heading."""
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").rglob("*.md")]
+    for page in pages:
+        for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+            if target.startswith("http"):
+                continue
+            name, _, heading = target.partition("#")
+            file = page.parent / name if name else page
+            assert file.exists(), (page, target)
+            assert not heading or heading in headings(file), (page, target)
+
+
+def headings(page: Path) -> set[str]:
+    """The headings of a page as links name them."""
+    titles = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 def test_reference_names_everything() -> None:

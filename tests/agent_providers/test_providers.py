@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from argus.agent.providers import Budgeted, Provider, ProviderError, Recorder, Replay, Request, Turn, choose
+from argus.agent.providers import (
+    Budgeted,
+    Provider,
+    ProviderError,
+    Recorder,
+    Replay,
+    Request,
+    Turn,
+    choose,
+    token_limit,
+)
 from argus.agent.providers.anthropic import Anthropic
 from argus.agent.providers.command import Command
 from argus.agent.providers.openai import OpenAI
-from argus.agent.providers.transport import Transport
+from argus.agent.providers.transport import Transport, shown
 from tests.agent_providers.server import anthropic_answer, openai_answer, serving
 
 KEY = "sk-very-secret-0123456789"
@@ -120,13 +133,54 @@ def test_what_is_no_answer(make: Make, answer: Callable[..., bytes], cut: str, b
 
 @BOTH
 def test_cut_off(make: Make, answer: Callable[..., bytes], cut: str) -> None:
-    with serving((200, {}, answer("half a fi", cut))) as script, pytest.raises(ProviderError) as caught:
-        make(script.url, Waits().transport()).ask(ASKED)
-    assert caught.value.code == "ARG-P107"
+    with serving((200, {}, answer("half a fi", cut))) as script:
+        reply = make(script.url, Waits().transport()).ask(ASKED)
+    assert (reply.text, reply.cut) == ("half a fi", True)
+    assert reply.tokens_out > 0, "it has cost what it has cost"
 
 
 def test_key_is_not_in_the_text_of_a_provider() -> None:
-    assert KEY not in repr(OpenAI("m", "u", KEY)) + repr(Anthropic("m", "u", KEY))
+    url = "https://me:word-of-pass@host/v1?key=0123456789"
+    text = repr(OpenAI("m", url, KEY)) + repr(Anthropic("m", url, KEY))
+    for secret in (KEY, "word-of-pass", "0123456789"):
+        assert secret not in text
+
+
+@BOTH
+def test_credentials_in_the_address_are_not_shown(make: Make, answer: Callable[..., bytes], cut: str) -> None:
+    with serving((401, {}, b"not you, pass/word"), (200, {}, b"no json: pass%2Fword")) as script:
+        url = script.url.replace("http://", "http://me:pass%2Fword@")
+        for _ in range(2):
+            with pytest.raises(ProviderError) as caught:
+                make(url, Waits().transport()).ask(ASKED)
+            assert "pass" not in str(caught.value).replace("[redacted]", "")
+            assert script.url in str(caught.value)
+    with pytest.raises(ProviderError) as caught:
+        make("http://me:pass%2Fword@127.0.0.1:9", Waits().transport(1)).ask(ASKED)
+    assert "word" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("https://me:pw@host:8/v1?key=a#b", "https://host:8/v1"),
+        ("https://me:p/w@host/v1", "https://host/v1"),
+        ("host/v1", "host/v1"),
+    ],
+)
+def test_an_address_is_shown_as_scheme_host_and_path(url: str, said: str) -> None:
+    assert shown(url) == said
+
+
+@BOTH
+def test_a_key_in_an_answer_is_hidden(make: Make, answer: Callable[..., bytes], cut: str) -> None:
+    with serving((200, {}, answer(f"your key is {KEY}"))) as script:
+        assert make(script.url, Waits().transport()).ask(ASKED).text == "your key is [redacted]"
+
+
+def test_what_is_too_short_for_a_key_may_stand_in_an_answer() -> None:
+    with serving((200, {}, openai_answer("x = 0  # EMPTY"))) as script:
+        assert OpenAI("m", script.url, "EMPTY").ask(ASKED).text == "x = 0  # EMPTY"
 
 
 def test_missing_key_and_unknown_provider_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,6 +213,8 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program.write_text("import sys\nprint(sys.stdin.read().upper())")
     assert "TILES" in Command(f"{sys.executable} {program}").ask(ASKED).text
     monkeypatch.setenv("SOME_TOKEN", KEY)
+    program.write_text("import os\nprint('it is', os.environ['SOME_TOKEN'])")
+    assert Command(f"{sys.executable} {program}").ask(ASKED).text == "it is [redacted]\n"
     program.write_text("import os, sys\nsys.exit('no: ' + os.environ['SOME_TOKEN'])")
     with pytest.raises(ProviderError) as caught:
         Command(f"{sys.executable} {program}").ask(ASKED)
@@ -175,6 +231,52 @@ def test_command_and_its_children_end_in_time(tmp_path: Path) -> None:
     with pytest.raises(ProviderError) as caught:
         Command(f"{sys.executable} {program}", seconds=0.5).ask(ASKED)
     assert caught.value.code == "ARG-P111"
+
+
+def test_command_and_its_children_end_with_a_run_that_is_killed(tmp_path: Path) -> None:
+    """A child of the command holds a lock; it can be had once the run is killed."""
+    lock, ready = tmp_path / "lock", tmp_path / "ready"
+    child, program = tmp_path / "child.py", tmp_path / "slow.py"
+    child.write_text(
+        "import fcntl, pathlib, time\n"
+        f"lock = open({str(lock)!r}, 'w')\n"
+        "fcntl.flock(lock, fcntl.LOCK_EX)\n"
+        f"pathlib.Path({str(ready)!r}).touch()\n"
+        "time.sleep(600)"
+    )
+    program.write_text(f"import subprocess, sys\nsubprocess.run([sys.executable, {str(child)!r}])")
+    asker = (
+        "from argus.agent.providers.command import Command\n"
+        "from argus.agent.providers.message import Request\n"
+        f"Command({f'{sys.executable} {program}'!r}).ask(Request('lowering', '', ()))"
+    )
+    with subprocess.Popen([sys.executable, "-c", asker]) as run:
+        until = time.monotonic() + 30
+        while not ready.exists() and time.monotonic() < until:
+            time.sleep(0.02)
+        run.kill()
+    with lock.open("a") as held:
+        while True:
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                assert time.monotonic() < until, "the command goes on without its run"
+                time.sleep(0.02)
+
+
+def test_a_limit_needs_a_provider_that_counts() -> None:
+    assert token_limit("openai:m", None) > 0
+    assert token_limit("openai:m", 7) == 7
+    assert token_limit("command:true", None) == token_limit("replay:f", None) == 0
+    with pytest.raises(ProviderError, match="ARG-P112"):
+        token_limit("command:true", 1000)
+    said = json.dumps({"choices": [{"message": {"content": "x"}}]}).encode()
+    with serving((200, {}, said)) as script:
+        asking = openai(script.url, Waits().transport())
+        assert Budgeted(asking, 9).ask(ASKED).text == "x"
+        with pytest.raises(ProviderError, match="ARG-P112"):
+            Budgeted(asking, 9, 1000).ask(ASKED)
 
 
 def test_recording_replays_in_order_and_refuses_what_it_does_not_hold(tmp_path: Path) -> None:
@@ -195,15 +297,14 @@ def test_recording_replays_in_order_and_refuses_what_it_does_not_hold(tmp_path: 
 
 
 def test_budget_stops_before_the_call() -> None:
-    told: list[str] = []
     with serving((200, {}, openai_answer("x"))) as script:
-        asking = Budgeted(openai(script.url, Waits().transport()), 2, 10_000, lambda q, r: told.append(r.text))
+        asking = Budgeted(openai(script.url, Waits().transport()), 2, 10_000)
         asking.ask(ASKED)
         asking.ask(ASKED)
         with pytest.raises(ProviderError) as caught:
             asking.ask(ASKED)
         assert caught.value.code == "ARG-P108"
-        assert (len(script.seen), told, asking.tokens) == (2, ["x", "x"], 36)
+        assert (len(script.seen), asking.tokens) == (2, 36)
         thrifty = Budgeted(openai(script.url, Waits().transport()), 9, 18)
         thrifty.ask(ASKED)
         with pytest.raises(ProviderError):

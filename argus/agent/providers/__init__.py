@@ -15,13 +15,25 @@ from __future__ import annotations
 from pathlib import Path
 
 from argus.agent.providers import anthropic, openai
-from argus.agent.providers.budget import Budgeted
+from argus.agent.providers.budget import Budgeted, token_limit
 from argus.agent.providers.command import Command
 from argus.agent.providers.errors import CODES, ProviderError
 from argus.agent.providers.message import Provider, Reply, Request, Turn
 from argus.agent.providers.replay import Recorder, Replay
 
-__all__ = ["CODES", "Budgeted", "Provider", "ProviderError", "Recorder", "Replay", "Reply", "Request", "Turn", "choose"]
+__all__ = [
+    "CODES",
+    "Budgeted",
+    "Provider",
+    "ProviderError",
+    "Recorder",
+    "Replay",
+    "Reply",
+    "Request",
+    "Turn",
+    "choose",
+    "token_limit",
+]
 
 KINDS = ("builtin", "openai:MODEL", "anthropic:MODEL", "command:LINE", "replay:FILE")
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
-from argus.agent.providers.errors import ProviderError
+from argus.agent.providers.errors import ProviderError, hide
 from argus.agent.providers.message import Reply, Request
-from argus.agent.providers.transport import Transport
+from argus.agent.providers.transport import Transport, hidden
 
 DEFAULT_URL = "https://api.anthropic.com"
 VERSION = "2023-06-01"
@@ -21,7 +21,7 @@ class Anthropic:
     """One model behind one address."""
 
     model: str
-    url: str
+    url: str = field(repr=False)
     key: str = field(repr=False)
     transport: Transport = field(default_factory=Transport)
 
@@ -38,7 +38,8 @@ class Anthropic:
             "messages": [{"role": turn.speaker, "content": turn.text} for turn in request.turns],
         }
         headers = {"x-api-key": self.key, "anthropic-version": VERSION}
-        answer = self.transport.post(f"{self.url}/v1/messages", headers, body, (self.key,))
+        secrets = (self.key, *hidden(self.url))
+        answer = self.transport.post(f"{self.url}/v1/messages", headers, body, secrets)
         try:
             text = "".join(part["text"] for part in answer["content"] if part["type"] == "text")
             reason = answer.get("stop_reason")
@@ -46,11 +47,10 @@ class Anthropic:
             counts = int(used.get("input_tokens", 0)), int(used.get("output_tokens", 0))
         except (LookupError, TypeError, AttributeError, ValueError) as error:
             raise ProviderError("ARG-P106", f"{self.name}: the answer has no text content") from error
-        if reason == "max_tokens":
-            raise ProviderError("ARG-P107", f"{self.name}: cut off after {request.max_tokens} tokens")
-        if not text:
+        cut = reason == "max_tokens"
+        if not text and not cut:
             raise ProviderError("ARG-P106", f"{self.name}: the answer holds no text (stop_reason {reason!r})")
-        return Reply(text, self.model, *counts)
+        return Reply(hide(text, secrets), self.model, *counts, cut)
 
 
 def from_environment(model: str) -> Anthropic:

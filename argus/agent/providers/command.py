@@ -3,9 +3,10 @@
     command:claude -p
     command:codex exec -
 
-The command runs in an empty directory, in its own process group, and the whole group is ended when the time is over.
-It keeps the environment, since such programs bring their own log-in; what it prints on standard error is shown, without
-the values of variables that look like keys.
+The command runs in an empty directory, in its own process group; the whole group is ended when the time is over or when
+the run itself ends (`guard.py`). It keeps the environment, since such programs bring their own log-in; its answer, and
+what it prints on standard error, are taken without the values of variables that look like keys. How many tokens an
+answer took it does not say.
 """
 
 from __future__ import annotations
@@ -15,12 +16,16 @@ import os
 import shlex
 import signal
 import subprocess
+import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
-from argus.agent.providers.errors import ProviderError, redact
+from argus.agent.providers.errors import ProviderError, hide, redact
 from argus.agent.providers.message import Reply, Request
 
+GUARD = Path(__file__).with_name("guard.py")
 SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 
 
@@ -37,15 +42,16 @@ class Command:
 
     def ask(self, request: Request) -> Reply:
         text = "\n\n".join((request.system, *(f"[{turn.speaker}]\n{turn.text}" for turn in request.turns)))
-        with tempfile.TemporaryDirectory(prefix="argus-command-") as folder:
+        with tempfile.TemporaryDirectory(prefix="argus-command-") as folder, _held() as pipe:
             try:
                 child = subprocess.Popen(
-                    shlex.split(self.line),
+                    [sys.executable, "-IS", str(GUARD), str(pipe), *shlex.split(self.line)],
                     cwd=folder,
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
                     start_new_session=True,
+                    pass_fds=(pipe,),
                 )
             except (OSError, ValueError) as error:
                 raise ProviderError("ARG-P111", f"{self.line}: {error}") from error
@@ -61,7 +67,18 @@ class Command:
         answer = out.decode(errors="replace")
         if not answer.strip():
             raise ProviderError("ARG-P106", f"{self.line}: the answer is empty")
-        return Reply(answer, self.name)
+        return Reply(hide(answer, _secrets()), self.name)
+
+
+@contextlib.contextmanager
+def _held() -> Iterator[int]:
+    """The guard's end of a pipe; the other end closes when this process ends."""
+    theirs, ours = os.pipe()
+    try:
+        yield theirs
+    finally:
+        os.close(theirs)
+        os.close(ours)
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

@@ -2,7 +2,8 @@
 
     error ARG-P104: https://host/v1/chat/completions: still refused for its rate after 4 attempts (HTTP 429)
 
-Texts never hold a key: whatever a server answers goes through `redact` before it becomes part of a message.
+Texts never hold a key: whatever a server answers goes through `redact` before it becomes part of a message, and through
+`hide` before it becomes a reply.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ CODES: Mapping[str, str] = {
     "ARG-P109": "the request is not in the recording",
     "ARG-P110": "the provider cannot be reached",
     "ARG-P111": "the command fails",
+    "ARG-P112": "the provider does not count its tokens",
     "ARG-P120": "the answer holds no edit",
     "ARG-P121": "an edit does not fit the file",
 }
 
 SHOWN = 400
+REAL = 8  # characters: shorter ones are a local server's `x` or `EMPTY`, which may well stand in a kernel
 
 
 class ProviderError(Exception):
@@ -39,7 +42,16 @@ class ProviderError(Exception):
 
 def redact(text: str, secrets: Iterable[str]) -> str:
     """`text` without any of `secrets`, shortened to what fits in a message."""
-    for secret in secrets:
-        if secret:
-            text = text.replace(secret, "[redacted]")
+    text = _without(text, (secret for secret in secrets if secret))
     return text if len(text) <= SHOWN else text[:SHOWN] + "…"
+
+
+def hide(text: str, secrets: Iterable[str]) -> str:
+    """A whole reply without those of `secrets` that are long enough to be some."""
+    return _without(text, (secret for secret in secrets if len(secret) >= REAL))
+
+
+def _without(text: str, secrets: Iterable[str]) -> str:
+    for secret in secrets:
+        text = text.replace(secret, "[redacted]")
+    return text

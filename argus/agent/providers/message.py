@@ -45,12 +45,13 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Token counts are the provider's own; 0 where it does not say."""
+    """Token counts are the provider's own, 0 where it does not say; `cut`: unfinished, it came to the limit."""
 
     text: str
     model: str
     tokens_in: int = 0
     tokens_out: int = 0
+    cut: bool = False
 
 
 class Provider(Protocol):

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
-from argus.agent.providers.errors import ProviderError
+from argus.agent.providers.errors import ProviderError, hide
 from argus.agent.providers.message import Reply, Request
-from argus.agent.providers.transport import Transport
+from argus.agent.providers.transport import Transport, hidden
 
 DEFAULT_URL = "https://api.openai.com/v1"
 
@@ -21,7 +21,7 @@ class OpenAI:
     """One model behind one address."""
 
     model: str
-    url: str
+    url: str = field(repr=False)
     key: str = field(repr=False)
     transport: Transport = field(default_factory=Transport)
 
@@ -40,7 +40,8 @@ class OpenAI:
                 *({"role": turn.speaker, "content": turn.text} for turn in request.turns),
             ],
         }
-        answer = self.transport.post(f"{self.url}/chat/completions", headers, body, (self.key,))
+        secrets = (self.key, *hidden(self.url))
+        answer = self.transport.post(f"{self.url}/chat/completions", headers, body, secrets)
         try:
             choice = answer["choices"][0]
             text, reason = choice["message"]["content"], choice.get("finish_reason")
@@ -48,11 +49,10 @@ class OpenAI:
             counts = int(used.get("prompt_tokens", 0)), int(used.get("completion_tokens", 0))
         except (LookupError, TypeError, AttributeError, ValueError) as error:
             raise ProviderError("ARG-P106", f"{self.name}: the answer has no choices[0].message.content") from error
-        if reason == "length":
-            raise ProviderError("ARG-P107", f"{self.name}: cut off after {request.max_tokens} tokens")
-        if not isinstance(text, str):
+        cut = reason == "length"
+        if not isinstance(text, str) and not cut:
             raise ProviderError("ARG-P106", f"{self.name}: the answer holds no text (finish_reason {reason!r})")
-        return Reply(text, self.model, *counts)
+        return Reply(hide(text or "", secrets), self.model, *counts, cut)
 
 
 def from_environment(model: str) -> OpenAI:

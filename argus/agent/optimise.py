@@ -1,18 +1,21 @@
 """The loop: plan, select, lower, judge, repair, learn – until the budget is spent or nothing is left to try.
 
-    result = optimise(task, Settings(seed=0, budget=40), judges, policy=policy, listen=view)
+    result = optimise(task, Settings(seed=0, budget=40), judges, policy=policy, listen=view.listen)
 
 Everything a step decides follows from (seed, step) and from earlier judgements, so a run that is gone on with takes the
 same way again. A step takes one parent, draws a ranking of proposals, lowers the first few that have a place in the
 source and lead to something new, and judges them as one batch. What fails and can be repaired is repaired and judged
 again, at most `repairs` times in a row. Every judgement counts as one evaluation. The learner sees each outcome once.
+
+A person's edits go first: each is judged at the first step after it was handed in, as a child of the best kernel, and
+the search goes on from there (`argus.agent.free_edit.person`).
 """
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -32,13 +35,16 @@ BETTER = 0.995
 SECOND_PARENT = 0.4
 NEAR = 1.5
 FIRST_GAIN = 1.0  # log2, for a candidate that passes where its parent has no time
+EDIT = "edit"
+FIRST = "the naive kernel"
 
 Planner = Literal["bandit", "random"]
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a run searches. `patience`: steps without a gain after which it ends; `data`: seed of the judge's data."""
+    """How a run searches. `patience`: steps without a gain after which it ends; `data`: seed of the judge's data;
+    `provider`: who makes the candidates, with at most `max_tokens` (0: no limit)."""
 
     seed: int = 0
     data: int = 0
@@ -49,6 +55,8 @@ class Settings:
     planner: Planner = "bandit"
     feedback: bool = True
     knowledge: bool = True
+    provider: str = "builtin"
+    max_tokens: int = 0
 
     def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -85,9 +93,19 @@ class Proposed:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A kernel handed in by a person when the run had `after` candidates."""
+
+    after: int
+    source: str
+    why: str
+
+
 @dataclass(slots=True)
 class State:
-    """What a run knows: all candidates, what was tried on which parent, the policy."""
+    """What a run knows: all candidates, what was tried on which parent, the policy and what of it is this run's own
+    (`learnt`), and, once it is over, why it ended."""
 
     task: Task
     settings: Settings
@@ -97,6 +115,8 @@ class State:
     sources: set[str] = field(default_factory=set)
     step: int = 0
     idle: int = 0
+    learnt: Policy = field(default_factory=Policy)
+    ended: str = ""
 
     @property
     def naive(self) -> Candidate:
@@ -118,6 +138,7 @@ class State:
 
 
 Listener = Callable[[State, Candidate], None]
+Trying = Callable[[str, Mapping[str, Any], str], None]
 
 
 def optimise(
@@ -127,26 +148,50 @@ def optimise(
     *,
     policy: Policy | None = None,
     listen: Listener | None = None,
+    trying: Trying | None = None,
+    edits: Sequence[Edit] = (),
 ) -> State:
-    """Run the loop; the state holds every candidate, the best among them, and the policy as it came out."""
+    """Run the loop; the state holds every candidate, the best among them, and the policy as it came out.
+
+    `listen` hears of every candidate once it is judged, `trying` before: of its technique, parameters and reason.
+    """
     state = State(task, settings, policy or Policy())
-    first = Candidate(
-        0, 0, None, task.source, "naive", {}, "the naive kernel", (), _ask(judges, state, [task.source])[0]
-    )
-    _keep(state, first, listen)
-    while state.spent < settings.budget and state.idle < settings.patience:
+    if trying is not None:
+        trying("naive", {}, FIRST)
+    (judgement,) = _ask(judges, state, [task.source])
+    _keep(state, Candidate(0, 0, None, task.source, "naive", {}, FIRST, (), judgement), listen)
+    while not _over(state, edits):
         state.step += 1
         before = state.best.microseconds
-        batch = _batch(state)
+        batch = _edited(state, edits) or _batch(state)
         if not batch:
+            state.ended = "nothing is left to try"
             break
-        _judge(state, judges, batch, listen)
+        _judge(state, judges, batch, listen, trying)
         state.idle = 0 if state.best.microseconds < BETTER * before else state.idle + 1
     return state
 
 
-def _ask(judges: Judges, state: State, sources: list[str]) -> list[Judgement]:
+def _over(state: State, edits: Sequence[Edit]) -> bool:
+    """Whether the run ends here; the state then says why."""
+    settings = state.settings
+    if state.spent >= settings.budget:
+        left = any(edit.source not in state.sources for edit in edits)
+        state.ended = f"the budget of {settings.budget} evaluations is spent{', an edit is left' if left else ''}"
+    elif state.idle >= settings.patience and not _edited(state, edits):
+        state.ended = f"{settings.patience} steps without a gain"
+    return bool(state.ended)
+
+
+def _ask(judges: Judges, state: State, sources: list[str]) -> Iterable[Judgement]:
     return judges.judge(sources, state.task, seed=state.settings.data)
+
+
+def _edited(state: State, edits: Sequence[Edit]) -> list[Proposed]:
+    """Edits whose time has come, each once."""
+    room = state.settings.budget - state.spent
+    new = [edit for edit in edits if edit.after <= state.spent and edit.source not in state.sources]
+    return [Proposed(state.best, Realised(edit.source, (EDIT,)), EDIT, {}, edit.why) for edit in new[:room]]
 
 
 def _keep(state: State, candidate: Candidate, listen: Listener | None) -> None:
@@ -222,13 +267,16 @@ def _proposals(state: State, parent: Candidate) -> list[Proposal]:
     return propose(entries, state.policy, family, bottleneck(parent.judgement), tried, dice)
 
 
-def _judge(state: State, judges: Judges, batch: list[Proposed], listen: Listener | None) -> None:
+def _judge(state: State, judges: Judges, batch: list[Proposed], listen: Listener | None, trying: Trying | None) -> None:
     """Judge a batch, then what repairs of its failures give, while the budget lasts."""
     waiting = batch
     for _ in range(1 + (state.settings.repairs if state.settings.feedback else 0)):
         waiting = waiting[: state.settings.budget - state.spent]
         if not waiting:
             return
+        if trying is not None:
+            for proposed in waiting:
+                trying(proposed.technique, proposed.params, proposed.why)
         judgements = _ask(judges, state, [p.realised.source for p in waiting])
         again: list[Proposed] = []
         for proposed, judgement in zip(waiting, judgements, strict=True):
@@ -248,7 +296,9 @@ def _learn(state: State, proposed: Proposed, judgement: Judgement) -> Candidate:
         gain = math.log2(before / took) if math.isfinite(before) else FIRST_GAIN
     wrong = len({v.rule for v in judgement.violations})
     key = (state.task.family, bottleneck(parent.judgement), proposed.technique.split(" ", 1)[0])
-    state.policy.learn(key, gain, wrong)
+    if proposed.technique != EDIT:
+        for table in (state.policy, state.learnt):
+            table.learn(key, gain, wrong)
     return Candidate(
         number=len(state.candidates),
         step=state.step,

@@ -6,16 +6,15 @@
 A draw is Beta(1 + wins, 1 + losses) times the expected gain, which starts at the knowledge base's figure and moves to
 the observed mean. Where a key has no experience, the same technique under other bottlenecks of the family lends a part
 of its own. All randomness comes from the caller's dice, so a run is a function of its seed. The table is a JSON file
-that one run leaves and the next starts from (`--policy FILE`); `lessons` is the same as text, for a person or a model.
+that one run leaves and the next starts from (`--policy FILE`, `argus.agent.policy_file`); `lessons` is the same in
+words (`argus.agent.lessons`). The reward of an attempt is not used here: docs/decisions.md says why.
 """
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 
 VERSION = 1
 PRIOR_TRIES = 2.0
@@ -41,10 +40,12 @@ class Row:
 
 @dataclass(slots=True)
 class Policy:
-    """The table; `updates` counts outcomes over all runs."""
+    """The table; `updates` counts outcomes over all `runs`, `notes` is what a person adds."""
 
     rows: dict[Key, Row] = field(default_factory=dict)
     updates: int = 0
+    runs: list[str] = field(default_factory=list)
+    notes: str = ""
 
     def learn(self, key: Key, gain: float | None, violations: int) -> None:
         """One outcome: the log2 speed-up over the parent, or None for a candidate that did not pass."""
@@ -75,14 +76,21 @@ class Policy:
 
     def to_json(self) -> dict[str, object]:
         rows = [{"key": list(key), **asdict(row)} for key, row in sorted(self.rows.items())]
-        return {"version": VERSION, "updates": self.updates, "rows": rows}
+        return {
+            "version": VERSION,
+            "updates": self.updates,
+            "rows": rows,
+            "runs": list(self.runs),
+            "notes": self.notes,
+        }
 
     @staticmethod
     def from_json(data: object, where: str = "policy") -> Policy:
         if not isinstance(data, dict) or data.get("version") != VERSION or not isinstance(data.get("rows"), list):
             raise PolicyError(f"{where}: not a policy of version {VERSION}")
-        found = Policy(updates=int(data.get("updates", 0)))
         try:
+            runs = [str(run) for run in data.get("runs", [])]
+            found = Policy(updates=int(data.get("updates", 0)), runs=runs, notes=str(data.get("notes", "")))
             for item in data["rows"]:
                 family, bottleneck, technique = (str(part) for part in item["key"])
                 numbers = {name: float(item[name]) for name in ("tries", "wins", "gain", "violations")}
@@ -91,9 +99,10 @@ class Policy:
             raise PolicyError(f"{where}: a row is not readable: {error}") from error
         return found
 
-    def lessons(self, most: int = 12) -> str:
-        """The table in words, the most telling rows first."""
-        ranked = sorted(self.rows.items(), key=lambda item: (-abs(item[1].gain), item[0]))
+    def lessons(self, family: str = "", most: int = 12) -> str:
+        """The table in words, of one family or of all, the most telling rows first."""
+        rows = [item for item in self.rows.items() if family in ("", item[0][0])]
+        ranked = sorted(rows, key=lambda item: (-abs(item[1].gain), item[0]))
         lines = []
         for (family, bottleneck, technique), row in ranked[:most]:
             mean = row.gain / row.tries if row.tries else 0.0
@@ -105,28 +114,14 @@ class Policy:
         return "\n".join(lines)
 
 
-def read_policy(path: Path) -> Policy:
-    """The policy a file holds; a missing file is an empty policy."""
-    if not path.is_file():
-        return Policy()
-    try:
-        return Policy.from_json(json.loads(path.read_text(encoding="utf-8")), str(path))
-    except json.JSONDecodeError as error:
-        raise PolicyError(f"{path}: {error}") from error
-
-
-def write_policy(policy: Policy, path: Path) -> None:
-    """Written beside and moved into place."""
-    beside = path.with_name(path.name + ".new")
-    beside.write_text(json.dumps(policy.to_json(), indent=1) + "\n", encoding="utf-8")
-    beside.replace(path)
-
-
 def merged(policies: Iterable[Policy]) -> Policy:
     """Experience of several runs as one."""
     found = Policy()
     for policy in policies:
         found.updates += policy.updates
+        found.runs += [run for run in policy.runs if run not in found.runs]
+        if policy.notes not in found.notes:
+            found.notes = f"{found.notes}\n\n{policy.notes}".strip()
         for key, row in policy.rows.items():
             mine = found.rows.setdefault(key, Row())
             for name in ("tries", "wins", "gain", "violations"):

@@ -43,6 +43,7 @@ class Recorder:
             "family": task.family,
             "device": task.device,
             "published": dict(task.published),
+            "library": task.library,
             "policy": journal.put(json.dumps(policy.to_json(), sort_keys=True)),
             **settings.to_json(),
         }

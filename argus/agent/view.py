@@ -1,7 +1,10 @@
 """What a person sees while a run goes on: the best so far against start and roof, every attempt with its reason.
 
-On a terminal a panel at the bottom is redrawn in place; elsewhere each attempt is a line. All figures are simulated.
+What is being judged is shown before its judgement is there, with the reason. On a terminal that and the best so far are
+a panel at the bottom, redrawn in place; elsewhere everything is a line. The heading says whether times are simulated or
+measured.
 
+         trying  fragment-prefetch depth=fragments: the next fragments early: held back by lds
     14  step 6   fragment-prefetch depth=fragments      pass     301.2 us   1.31x   held back by lds
     15  step 6   block-sizes tiles_row=4 …              fail     C301 142 registers do not fit …
 """
@@ -13,14 +16,16 @@ import shutil
 import sys
 import textwrap
 from collections import Counter
-from typing import TextIO
+from collections.abc import Mapping
+from typing import Any, TextIO
 
 from argus.agent.bottleneck import bottleneck
+from argus.agent.labels import heading
 from argus.agent.optimise import Candidate, State
 from argus.agent.reward import roof_share
-from argus.clock import LABEL
 
 BAR = 30
+TAUGHT = 3
 
 
 class View:
@@ -31,24 +36,43 @@ class View:
         self._tty = self._out.isatty()
         self._panel = 0
         self._violations: Counter[str] = Counter()
+        self._waiting: list[str] = []
+        self._state: State | None = None
 
-    def start(self, title: str) -> None:
-        print(f"{title}\n{LABEL}", file=self._out, flush=True)
+    def start(self, title: str, device: str) -> None:
+        print(f"{title}\n{heading(device)}", file=self._out, flush=True)
+
+    def trying(self, technique: str, params: Mapping[str, Any], why: str) -> None:
+        """An attempt that goes to the judge now."""
+        line = f"     trying  {_what(technique, params)}: {textwrap.shorten(why, 120, placeholder=' …')}"
+        self._waiting.append(line)
+        if not self._tty:
+            print(line, file=self._out)
+        self._redraw()
 
     def listen(self, state: State, candidate: Candidate) -> None:
-        """One attempt."""
+        """One attempt, judged; they come in the order they were tried in."""
+        self._state = state
+        del self._waiting[:1]
         self._violations.update({v.rule for v in candidate.judgement.violations})
         self._clear()
         print(attempt_line(state, candidate), file=self._out)
-        if self._tty:
-            lines = self._lines(state)
-            print("\n".join(lines), file=self._out)
-            self._panel = len(lines)
-        self._out.flush()
+        self._redraw()
 
     def end(self, state: State) -> None:
+        """How it ended, and the most telling of what was learnt."""
         self._clear()
-        print("\n".join(self._lines(state)), file=self._out, flush=True)
+        taught = [f"learnt: {line}" for line in state.learnt.lessons(most=TAUGHT).splitlines()]
+        print("\n".join([*self._lines(state), f"ended: {state.ended}", *taught]), file=self._out, flush=True)
+
+    def _redraw(self) -> None:
+        if self._tty:
+            self._clear()
+            waiting = [line[: _width() - 1] for line in self._waiting]
+            lines = [*waiting, *(self._lines(self._state) if self._state is not None else ())]
+            self._out.write("".join(f"{line}\n" for line in lines))
+            self._panel = len(lines)
+        self._out.flush()
 
     def _clear(self) -> None:
         if self._panel:
@@ -61,7 +85,6 @@ class View:
         passed = sum(c.judgement.verdict == "pass" for c in state.candidates)
         filled = round(BAR * min(1.0, share))
         wrong = ", ".join(f"{rule} {n}" for rule, n in self._violations.most_common(5)) or "none"
-        width = shutil.get_terminal_size((110, 24)).columns
         lines = [
             f"best {_time(best)} ({_times(naive, best)} the naive {_time(naive)}), held back by "
             f"{bottleneck(state.best.judgement)}",
@@ -69,13 +92,12 @@ class View:
             f"{state.spent} of {state.settings.budget} evaluations, {passed} passed; violations: {wrong}",
             f"way: {' > '.join(step.split(' ', 1)[0] for step in state.best.done) or 'naive'}",
         ]
-        return [piece for line in lines for piece in textwrap.wrap(line, max(40, width - 1))]
+        return [piece for line in lines for piece in textwrap.wrap(line, max(40, _width() - 1))]
 
 
 def attempt_line(state: State, candidate: Candidate) -> str:
     """One line about one attempt."""
-    params = " ".join(f"{k}={v}" for k, v in candidate.params.items())
-    what = textwrap.shorten(f"{candidate.technique} {params}", 52, placeholder=" …")
+    what = _what(candidate.technique, candidate.params)
     judged = candidate.judgement
     head = f"{candidate.number:>3}  step {candidate.step:<3} {what:<52} {judged.verdict:<8}"
     if judged.verdict == "pass":
@@ -89,6 +111,15 @@ def attempt_line(state: State, candidate: Candidate) -> str:
         f"  <- {candidate.why}" if candidate.why.startswith(("race_free", "fresh", "bank_free", "in_bounds")) else ""
     )
     return f"{head} {textwrap.shorten(said, 90, placeholder=' …')}{repair}"
+
+
+def _width() -> int:
+    return shutil.get_terminal_size((110, 24)).columns
+
+
+def _what(technique: str, params: Mapping[str, Any]) -> str:
+    words = " ".join(f"{k}={v}" for k, v in params.items())
+    return textwrap.shorten(f"{technique} {words}", 52, placeholder=" …")
 
 
 def _time(microseconds: float) -> str:

@@ -3,10 +3,12 @@
     argus optimize gemm                              a built-in task
     argus optimize mine.py --budget 60 -o best.py    a task of your own (see argus/tasks/task.py)
     argus optimize --resume                          go on with the newest run of the journal
+    argus optimize gemm --edit best.py               judge a kernel of your own and search on from it
 
 No model and no network, unless `--provider` names a model that is to make the edits. The run is a function of the
 task, the seed and the policy it starts from. Every candidate is read, proved, compiled, executed and timed by the
-judge, in processes of its own; all of it is in the journal.
+judge, in processes of its own; all of it is in the journal, and at the end in an HTML page beside it. A run that is
+gone on with stays what it was begun as: flags that say otherwise are refused.
 """
 
 from __future__ import annotations
@@ -19,111 +21,178 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from argus.agent.free_edit.person import edits, hand_in
 from argus.agent.free_edit.search import Journaled, edited
 from argus.agent.journal import Journal
 from argus.agent.judging import Judges
 from argus.agent.optimise import Candidate, Settings, State, optimise
-from argus.agent.policy import Policy, read_policy, write_policy
-from argus.agent.providers import Budgeted, choose
+from argus.agent.policy import Policy
+from argus.agent.policy_file import leave, read_policy
+from argus.agent.providers import Budgeted, Provider, choose, token_limit
 from argus.agent.record import Recorder, resumed
 from argus.agent.view import View
 from argus.cli.history import add_journal, folder
 from argus.cli.options import GOOD, WRONG, UsageError
+from argus.report.run_page import run_page
 from argus.tasks.task import builtin_tasks, load_task
+
+FLAGS = {
+    "data": "--data-seed",
+    "feedback": "--no-feedback",
+    "knowledge": "--no-knowledge",
+    "max_tokens": "--max-tokens",
+}
 
 
 def register(verbs: Any) -> None:
     parser = verbs.add_parser("optimize", help="make a kernel fast: plan, transform, prove, run, time, learn")
     parser.add_argument("task", nargs="?", help=f"a task file, or one of: {', '.join(builtin_tasks())}")
-    parser.add_argument(
-        "--device", choices=("simulated", "hip"), default="simulated", help="whose times count (default simulated)"
-    )
-    parser.add_argument("--budget", type=int, default=40, help="evaluations (default 40)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of every decision")
-    parser.add_argument("--data-seed", type=int, default=0, help="seed of the judge's data (default 0)")
+    _add_settings(parser)
     parser.add_argument("--workers", type=int, default=2, help="judge processes (default 2)")
-    parser.add_argument("--batch", type=int, default=2, help="candidates judged before the next decision (default 2)")
-    parser.add_argument("--patience", type=int, default=8, help="steps without a gain after which to end")
-    parser.add_argument("--planner", choices=("bandit", "random"), default="bandit", help="how proposals are ranked")
-    parser.add_argument("--no-feedback", action="store_true", help="do not repair what the judge finds wrong")
-    parser.add_argument("--no-knowledge", action="store_true", help="no prerequisites, no gains, no bottlenecks")
-    parser.add_argument("--policy", metavar="FILE", help="start from this experience and leave the new one there")
     parser.add_argument(
-        "--provider",
-        default="builtin",
-        help="who makes the candidates: builtin, openai:MODEL, anthropic:MODEL, command:LINE or replay:FILE",
+        "--policy", metavar="FILE", help="start from this experience and add the run's own (and FILE.md, as text)"
     )
-    parser.add_argument("--max-tokens", type=int, default=2_000_000, help="what a model may use in the run")
     parser.add_argument("--resume", nargs="?", const="", metavar="RUN", help="go on with a run of the journal")
+    parser.add_argument("--edit", metavar="FILE", help="judge this kernel as the next candidate and search on from it")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the best kernel there")
+    page = parser.add_mutually_exclusive_group()
+    page.add_argument("--report", metavar="FILE", help="the HTML page of the run (default: beside the journal)")
+    page.add_argument("--no-report", action="store_true", help="no HTML page")
     parser.add_argument("--json", action="store_true", help="machine-readable result")
     add_journal(parser)
     parser.set_defaults(handler=handle)
 
 
+def _add_settings(parser: argparse.ArgumentParser) -> None:
+    """What a run is begun with; None is what was not said, so that a run gone on with can be compared."""
+    add = parser.add_argument
+    add("--device", choices=("simulated", "hip"), help="whose times count (default simulated)")
+    add("--budget", type=int, help="evaluations (default 40)")
+    add("--seed", type=int, help="seed of every decision (default 0)")
+    add("--data-seed", type=int, dest="data", help="seed of the judge's data (default 0)")
+    add("--batch", type=int, help="candidates judged before the next decision (default 2)")
+    add("--patience", type=int, help="steps without a gain after which to end (default 8)")
+    add("--planner", choices=("bandit", "random"), help="how proposals are ranked (default bandit)")
+    add(
+        "--no-feedback", dest="feedback", action="store_const", const=False, help="repair nothing the judge finds wrong"
+    )
+    add(
+        "--no-knowledge",
+        dest="knowledge",
+        action="store_const",
+        const=False,
+        help="no prerequisites, gains, bottlenecks",
+    )
+    add(
+        "--provider",
+        help="who makes the candidates: builtin, openai:MODEL, anthropic:MODEL, command:LINE or replay:FILE",
+    )
+    add("--max-tokens", type=int, help="what a model may use in the whole run (default 2,000,000; 0: no limit)")
+
+
 def handle(args: argparse.Namespace) -> int:
     started = time.monotonic()
     for flag in ("budget", "workers", "batch", "patience"):
-        if getattr(args, flag) < 1:
+        if getattr(args, flag) is not None and getattr(args, flag) < 1:
             raise UsageError(f"--{flag} takes at least 1, not {getattr(args, flag)}")
     if (args.task is None) == (args.resume is None):
         raise UsageError("give a task, or --resume to go on with a run")
-    provider = choose(args.provider)
     with Journal.write(folder(args)) as journal:
-        recorder = _recorder(args, journal)
+        recorder, provider = _begun(args, journal) if args.resume is None else _gone_on(args, journal)
+        if args.edit:
+            _hand_in(args, recorder, provider)
         view = View()
         if not args.json:
-            view.start(f"{recorder.task.name}, seed {recorder.settings.seed}, run {recorder.run.id}")
-
-        def listen(state: State, candidate: Candidate) -> None:
-            recorder.listen(state, candidate)
-            if not args.json:
-                view.listen(state, candidate)
-
-        task, settings = recorder.task, recorder.settings
-        with Judges(args.workers, recorder.remembered) as judges:
-            if provider is None:
-                state = optimise(task, settings, judges, policy=recorder.policy, listen=listen)
-            else:
-                asking = Journaled(Budgeted(provider, settings.budget, args.max_tokens), recorder.run)
-                state = edited(task, settings, judges, asking, listen)
+            settings = recorder.settings
+            view.start(f"{recorder.task.name}, seed {settings.seed}, run {recorder.run.id}", recorder.task.device)
+        state = _run(recorder, provider, args.workers, None if args.json else view)
         recorder.end(state)
+        page = _page(args, journal, recorder.run.id)
     if args.policy:
-        write_policy(state.policy, Path(args.policy))
-    if args.output:
+        leave(state.learnt, recorder.run.id, Path(args.policy))
+    found = math.isfinite(state.best.microseconds)
+    if args.output and found:
         Path(args.output).write_text(state.best.source, encoding="utf-8")
     if args.json:
-        print(json.dumps(_to_json(recorder.run.id, state), indent=2))
+        print(json.dumps(_to_json(recorder.run.id, state, page), indent=2))
     else:
         view.end(state)
-        print(f"{time.monotonic() - started:.0f} s; the kernel: argus best {recorder.run.id}")
-    return GOOD if math.isfinite(state.best.microseconds) else WRONG
+        where = f" --journal {args.journal}" if args.journal else ""
+        print(f"{time.monotonic() - started:.0f} s; the kernel: argus best {recorder.run.id}{where}")
+        print("" if page is None else f"the report: {page}\n", end="")
+    return GOOD if found else WRONG
 
 
-def _recorder(args: argparse.Namespace, journal: Journal) -> Recorder:
-    if args.resume is not None:
-        info = journal.info(args.resume or None)
-        task = load_task(str(info.config["origin"]))
-        return resumed(journal, info.id, replace(task, device=str(info.config.get("device", task.device))))
-    settings = Settings(
-        seed=args.seed,
-        data=args.data_seed,
-        budget=args.budget,
-        batch=args.batch,
-        patience=args.patience,
-        planner=args.planner,
-        feedback=not args.no_feedback,
-        knowledge=not args.no_knowledge,
-    )
+def _run(recorder: Recorder, provider: Provider | None, workers: int, view: View | None) -> State:
+    """The run from its beginning; what the journal holds of it is not judged or asked again."""
+    task, settings = recorder.task, recorder.settings
+
+    def listen(state: State, candidate: Candidate) -> None:
+        recorder.listen(state, candidate)
+        if view is not None:
+            view.listen(state, candidate)
+
+    told: dict[str, Any] = {"policy": recorder.policy, "trying": None if view is None else view.trying}
+    with Judges(workers, recorder.remembered) as judges:
+        if provider is None:
+            return optimise(task, settings, judges, listen=listen, edits=edits(recorder.run), **told)
+        asking = Budgeted(Journaled(provider, recorder.run), settings.budget, settings.max_tokens)
+        return edited(task, settings, judges, asking, listen, **told)
+
+
+def _begun(args: argparse.Namespace, journal: Journal) -> tuple[Recorder, Provider | None]:
+    given = _given(args)
+    settings = Settings(**given)
+    provider = choose(settings.provider)
+    settings = replace(settings, max_tokens=token_limit(settings.provider, given.get("max_tokens")))
     policy = read_policy(Path(args.policy)) if args.policy else Policy()
-    task = replace(load_task(args.task), device=args.device)
-    return Recorder.begin(journal, task, settings, policy, args.task)
+    task = replace(load_task(args.task), device=args.device or "simulated")
+    return Recorder.begin(journal, task, settings, policy, args.task), provider
 
 
-def _to_json(run: str, state: State) -> dict[str, Any]:
+def _gone_on(args: argparse.Namespace, journal: Journal) -> tuple[Recorder, Provider | None]:
+    info = journal.info(args.resume or None)
+    task = load_task(str(info.config["origin"]))
+    task = replace(task, device=str(info.config.get("device", task.device)))
+    recorder = resumed(journal, info.id, task)
+    begun = {**recorder.settings.to_json(), "device": task.device}
+    asked = {**_given(args), **({"device": args.device} if args.device else {})}
+    for name, value in asked.items():
+        if value != begun[name]:
+            raise UsageError(
+                f"{FLAGS.get(name, f'--{name}')} does not go with run {info.id}, which was begun with {name} "
+                f"{begun[name]}; begin another run for it"
+            )
+    return recorder, choose(recorder.settings.provider)
+
+
+def _given(args: argparse.Namespace) -> dict[str, Any]:
+    """Settings the command line states."""
+    names = Settings.__dataclass_fields__
+    return {name: getattr(args, name) for name in names if getattr(args, name, None) is not None}
+
+
+def _hand_in(args: argparse.Namespace, recorder: Recorder, provider: Provider | None) -> None:
+    if provider is not None:
+        raise UsageError("--edit goes with the built-in planner; a model's run holds the model's edits alone")
+    if recorder.journal.event(recorder.run.id, "end") is not None:
+        raise UsageError(f"run {recorder.run.id} has ended; begin another: argus optimize TASK --edit {args.edit}")
+    hand_in(recorder.run, Path(args.edit).read_text(encoding="utf-8"), Path(args.edit).name)
+
+
+def _page(args: argparse.Namespace, journal: Journal, run: str) -> Path | None:
+    if args.no_report:
+        return None
+    path = Path(args.report) if args.report else journal.folder / f"{run}.html"
+    path.write_text(run_page(journal, run), encoding="utf-8")
+    return path
+
+
+def _to_json(run: str, state: State, page: Path | None) -> dict[str, Any]:
     best = state.best
     return {
         "run": run,
+        "ended": state.ended,
         "evaluations": state.spent,
         "steps": state.step,
         "naive_us": state.naive.microseconds if math.isfinite(state.naive.microseconds) else None,
@@ -131,5 +200,6 @@ def _to_json(run: str, state: State) -> dict[str, Any]:
         "best": f"c{best.number}",
         "way": list(best.done),
         "evidence": best.judgement.evidence,
+        "report": None if page is None else str(page),
         "source": best.source,
     }

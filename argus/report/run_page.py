@@ -3,7 +3,9 @@
     Path("run.html").write_text(run_page(journal, run))
 
 Trajectory, the way from the naive kernel to the best one with every change of the source, what held it back before
-and after, every counterexample at its line, and the evidence behind each number. No script, no outside resource.
+and after, every counterexample at its line, what was learnt, and the evidence behind each number. Times are called
+simulated or measured as the run's device says; what the task names to stand beside (a kernel of the library, published
+figures) is named. No script, no outside resource.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from typing import Any
 
 from argus.agent.journal import Journal
 from argus.agent.journal.lineage import Candidate, Story
-from argus.clock import LABEL
+from argus.agent.labels import heading, word
+from argus.agent.policy import Policy
 from argus.report.plot import trajectory
 
 AROUND = 2
@@ -30,13 +33,15 @@ def run_page(journal: Journal, run: str | None = None) -> str:
     best = story.best()
     way = story.ancestors(best) if best is not None else list(story.candidates[:1])
     title = f"{story.run.task}: from {_time(story.candidates[0] if story.candidates else None)} to {_time(best)}"
+    label = heading(story.run.config.get("device"))
     parts = [
-        f"<h1>{escape(title)}</h1><p class=label>{escape(LABEL)}; run {escape(story.run.id)}</p>",
+        f"<h1>{escape(title)}</h1><p class=label>{escape(label)}; run {escape(story.run.id)}</p>",
         _summary(story, best),
         "<h2>Trajectory</h2>" + trajectory(story.candidates, _marks(story, best)),
         "<h2>The way to the best kernel</h2>" + _way(journal, way),
         "<h2>What held it back</h2>" + _bottlenecks(way),
         "<h2>What was refused, and why</h2>" + _violations(journal, story),
+        "<h2>What was learnt</h2>" + _learnt(journal, story),
         "<h2>All candidates</h2>" + _all(story),
     ]
     if best is not None:
@@ -64,15 +69,17 @@ def _summary(story: Story, best: Candidate | None) -> str:
         for shape, took in best.judgement["times"].items():
             least = best.judgement["roof"].get(shape)
             share = f", {100 * least / took:.0f} % of the least possible {least:.1f} µs" if least else ""
-            rows.append((shape, f"{took:.1f} µs simulated{share}"))
+            rows.append((shape, f"{took:.1f} µs {word(story.run.config.get('device'))}{share}"))
         if first is not None and first.microseconds is not None:
             rows.append(("speed-up over the naive kernel", f"{first.microseconds / best.microseconds:.2f}"))
         rows.append(("evidence", f"<code>{escape(str(best.judgement['evidence']))}</code>"))
-    rows += [
-        (name, escape(str(story.run.config[name])))
-        for name in ("seed", "budget", "planner")
-        if name in story.run.config
-    ]
+    config = story.run.config
+    if config.get("library"):
+        rows.append(("kernel of the library for this task", escape(str(config["library"]))))
+    if config.get("published"):
+        figures = ", ".join(f"{name} {value}" for name, value in config["published"].items())
+        rows.append(("published elsewhere, measured", escape(figures)))
+    rows += [(n, escape(str(config[n]))) for n in ("seed", "budget", "planner", "provider") if n in config]
     return "<table>" + "".join(f"<tr><th>{escape(k)}</th><td>{v}</td></tr>" for k, v in rows) + "</table>"
 
 
@@ -175,6 +182,17 @@ def _operand(operand: Mapping[str, Any]) -> str:
     tag = operand.get("tag")
     coords = "" if not tag else f"{tag['tensor']}[{', '.join(f'{k}={v}' for k, v in tag['coords'].items())}]"
     return f"{operand.get('name', '')} element {operand.get('element')} {operand.get('does', '')} {coords}"
+
+
+def _learnt(journal: Journal, story: Story) -> str:
+    """The policy as it came out, in words, for this family of kernels."""
+    for event in journal.events(story.run.id, "policy"):
+        policy = Policy.from_json(event.payload, story.run.id)
+        lines = policy.lessons(str(story.run.config.get("family", ""))).splitlines()
+        items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+        notes = f"<pre>{escape(policy.notes)}</pre>" if policy.notes else ""
+        return f"<p class=label>{policy.updates} attempts, {1 + len(policy.runs)} runs</p><ul>{items}</ul>{notes}"
+    return "<p>The run has not ended.</p>"
 
 
 def _all(story: Story) -> str:

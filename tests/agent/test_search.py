@@ -14,7 +14,8 @@ from argus.agent.judge import Judgement, Violation
 from argus.agent.lower import lower
 from argus.agent.optimise import Settings, State, optimise
 from argus.agent.planner import attempt, propose, random_order
-from argus.agent.policy import Policy, PolicyError, merged, read_policy, write_policy
+from argus.agent.policy import Policy, PolicyError, merged
+from argus.agent.policy_file import read_policy, write_policy
 from argus.agent.repair import repairs
 from argus.agent.reward import reward
 from argus.agent.selector import closure

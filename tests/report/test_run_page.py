@@ -33,9 +33,9 @@ class Tags(HTMLParser):
         pass
 
 
-def write(folder: Path) -> None:
+def write(folder: Path, config: dict[str, str] | None = None) -> None:
     with Journal.write(folder) as journal:
-        run = journal.begin("gemm", {"seed": 0, "budget": 3})
+        run = journal.begin("gemm", {"seed": 0, "budget": 3, **(config or {})})
         steps = [("naive", "pass", 400.0), ("tile <b>", "fail", None), ("swizzle", "pass", 150.0)]
         for step, (technique, verdict, took) in enumerate(steps):
             source = journal.put(f"# kernel\nbarrier({step})\nstore < 1\n")
@@ -84,6 +84,14 @@ def test_page(tmp_path: Path) -> None:
     assert "<span class=new>+barrier(2)</span>" in page
     assert page.count('class="point"') == 2
     assert page.count('class="wrong"') == 1
+
+
+def test_times_of_a_device_are_called_measured(tmp_path: Path) -> None:
+    write(tmp_path, {"device": "hip"})
+    assert main(["report", "--journal", str(tmp_path), "-o", str(tmp_path / "x.html")]) == 0
+    page = (tmp_path / "x.html").read_text()
+    assert "150.0 µs measured" in page
+    assert "simulated" not in page
 
 
 def test_page_of_a_run_where_nothing_passed(tmp_path: Path) -> None:

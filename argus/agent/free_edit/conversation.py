@@ -11,6 +11,7 @@ from importlib.resources import files
 
 from argus.agent.bottleneck import bottleneck
 from argus.agent.judge import Judgement, Violation
+from argus.agent.labels import word
 from argus.agent.providers import Request, Turn
 from argus.tasks.task import Task
 
@@ -20,14 +21,16 @@ SHOWN = 4
 
 @dataclass
 class Conversation:
-    """One episode of edits."""
+    """One episode of edits; `taught` stands behind the first feedback."""
 
     task: Task
+    taught: str = ""
     turns: list[Turn] = field(default_factory=list)
 
     def begin(self, source: str, judgement: Judgement) -> None:
         sizes = "; ".join(", ".join(f"{k}={v}" for k, v in shape.items()) for shape in self.task.shapes)
-        text = f"Task {self.task.name}: make this kernel fast at {sizes}.\n\n{_file(source)}\n\n{feedback(judgement)}"
+        said = feedback(judgement, self.task.device) + self.taught
+        text = f"Task {self.task.name}: make this kernel fast at {sizes}.\n\n{_file(source)}\n\n{said}"
         self.turns = [Turn("user", text)]
 
     def answered(self, reply: str, source: str, said: str) -> None:
@@ -40,20 +43,20 @@ class Conversation:
         return Request("lowering", card, (self.turns[0], *recent))
 
 
-def feedback(judgement: Judgement) -> str:
+def feedback(judgement: Judgement, device: str = "simulated") -> str:
     """A judgement in the words of a colleague: what is wrong and where, or how fast and what holds it back."""
-    lines = _passed(judgement) if judgement.verdict == "pass" else _refused(judgement)
+    lines = _passed(judgement, device) if judgement.verdict == "pass" else _refused(judgement)
     return "\n".join(f"| {line}" for text in lines for line in text.splitlines())
 
 
-def _passed(judgement: Judgement) -> list[str]:
+def _passed(judgement: Judgement, device: str) -> list[str]:
     times = ", ".join(f"{took:.1f} µs at {shape}" for shape, took in judgement.times.items())
     least = ", ".join(f"{value:.1f} µs" for value in judgement.roof.values())
     saved = judgement.bottleneck.get("helps", {})
     helps = ", ".join(f"{name} {100 * share:.0f} %" for name, share in saved.items() if share > 0.02)
     return [
         "The judge: right, all rules proved.",
-        f"{times}, simulated; the least possible is {least}.",
+        f"{times}, {word(device)}; the least possible is {least}.",
         f"Held back by {bottleneck(judgement)}. Clocks saved if a cost were gone: {helps or 'none above 2 %'}.",
     ]
 

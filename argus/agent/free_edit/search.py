@@ -1,19 +1,20 @@
 """A run in which a model makes the candidates: its edits are judged, journaled and ranked like any others.
 
 Answers of the model are events too. A run that is gone on with reads them from the journal and asks the model only
-what it has not been asked before.
+what it has not been asked before. When the model's budget is used up the run ends with the best so far, and says so.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from argus.agent.free_edit.episode import episode
+from argus.agent.free_edit.episode import FREE, Attempt, episode, reason
 from argus.agent.journal.store import Run
 from argus.agent.judging import Judges
-from argus.agent.optimise import Candidate, Listener, Settings, State
+from argus.agent.lessons import told
+from argus.agent.optimise import FIRST, Candidate, Listener, Settings, State, Trying
 from argus.agent.policy import Policy
-from argus.agent.providers import Provider, Reply, Request
+from argus.agent.providers import Provider, ProviderError, Reply, Request
 from argus.agent.reward import Reward, reward
 from argus.tasks.task import Task
 
@@ -38,7 +39,7 @@ class Journaled:
         if known is not None:
             data = known.payload
             text = self.run.journal.text(data["reply"])
-            return Reply(text, data["model"], data["tokens_in"], data["tokens_out"])
+            return Reply(text, data["model"], data["tokens_in"], data["tokens_out"], data.get("cut", False))
         reply = self.inner.ask(request)
         self.run.record(
             sum(self._asked.values()),
@@ -51,29 +52,54 @@ class Journaled:
                 "model": reply.model,
                 "tokens_in": reply.tokens_in,
                 "tokens_out": reply.tokens_out,
+                "cut": reply.cut,
             },
         )
         return reply
 
 
-def edited(task: Task, settings: Settings, judges: Judges, provider: Provider, listen: Listener) -> State:
-    """Edits by `provider` until the budget of evaluations is spent; the naive kernel is the first of them."""
-    state = State(task, settings, Policy())
-    for attempt in episode(task, provider, judges, rounds=settings.budget - 1, seed=settings.seed):
-        before = state.candidates[-1] if state.candidates else None
-        state.step = attempt.number
-        candidate = Candidate(
-            number=attempt.number,
-            step=attempt.number,
-            parent=None if before is None else before.number,
-            source=attempt.source,
-            technique="naive" if before is None else "free edit",
-            params={},
-            why="the naive kernel" if before is None else attempt.reply.split("\n\n", 1)[0][:400],
-            done=() if before is None else (*before.done, "free edit"),
-            judgement=attempt.judgement,
-            reward=Reward() if before is None else reward(before.judgement, attempt.judgement),
-        )
-        state.candidates.append(candidate)
-        listen(state, candidate)
+def edited(
+    task: Task,
+    settings: Settings,
+    judges: Judges,
+    provider: Provider,
+    listen: Listener,
+    *,
+    policy: Policy | None = None,
+    trying: Trying | None = None,
+) -> State:
+    """Edits by `provider` until a budget is spent; the naive kernel is the first candidate.
+
+    The policy is told to the model. What a model does between two candidates has no name, so nothing is learnt of it.
+    """
+    state = State(task, settings, policy or Policy())
+    rounds = settings.budget - 1
+    taught = told(state.policy, task.family)
+    try:
+        for attempt in episode(task, provider, judges, rounds=rounds, seed=settings.data, taught=taught, trying=trying):
+            _keep(state, attempt, listen)
+        state.ended = f"the budget of {settings.budget} evaluations is spent"
+    except ProviderError as error:
+        if error.code != "ARG-P108":
+            raise
+        state.ended = str(error)
     return state
+
+
+def _keep(state: State, attempt: Attempt, listen: Listener) -> None:
+    before = state.candidates[-1] if state.candidates else None
+    state.step = attempt.number
+    candidate = Candidate(
+        number=attempt.number,
+        step=attempt.number,
+        parent=None if before is None else before.number,
+        source=attempt.source,
+        technique="naive" if before is None else FREE,
+        params={},
+        why=FIRST if before is None else reason(attempt.reply),
+        done=() if before is None else (*before.done, FREE),
+        judgement=attempt.judgement,
+        reward=Reward() if before is None else reward(before.judgement, attempt.judgement),
+    )
+    state.candidates.append(candidate)
+    listen(state, candidate)

@@ -1,0 +1,49 @@
+"""The policy as a text: what a person reads and a model is told, with a version, and room for lines of one's own.
+
+    <!-- argus: lessons, version 3 -->
+    # What runs have taught
+
+    3 runs, 57 attempts. …
+
+    * gemm, held back by latency: register-blocking tried 4 times, 3 gains, 2.10x on average
+    <!-- argus: end -->
+
+    Square products do not gain from split-k.
+
+The lines between the marks are written anew by every run that learns; the version is the number of those runs. All
+other lines are a person's and stay as they are. The text lies beside the table (`policy.json`, `policy.json.md`).
+"""
+
+from __future__ import annotations
+
+import re
+
+from argus.agent.policy import Policy, PolicyError
+
+FIRST, LAST = "<!-- argus: lessons", "<!-- argus: end -->"
+MARKED = re.compile(f"^{FIRST}.*?^{LAST}\n*", re.DOTALL | re.MULTILINE)
+
+
+def document(policy: Policy) -> str:
+    """The whole text."""
+    rows = "\n".join(f"* {line}" for line in policy.lessons().splitlines())
+    return (
+        f"{FIRST}, version {len(policy.runs)} -->\n# What runs have taught\n\n"
+        f"{len(policy.runs)} runs, {policy.updates} attempts. Lines between the marks are written anew by every run; "
+        f"write your own below.\n\n{rows}\n{LAST}\n" + (f"\n{policy.notes}\n" if policy.notes else "")
+    )
+
+
+def notes(text: str, where: str) -> str:
+    """What a person wrote into the text."""
+    rest = MARKED.sub("", text).strip()
+    if FIRST in rest or LAST in rest:
+        raise PolicyError(f"{where}: the marks {FIRST} … --> and {LAST} must stand as a pair")
+    return rest
+
+
+def told(policy: Policy, family: str) -> str:
+    """For a model: experience as lines of the judge's (`| `), a person's notes as part of the question."""
+    lines = policy.lessons(family).splitlines()
+    said = "".join(f"\n| {line}" for line in ["Earlier runs:", *lines]) if lines else ""
+    return said + (f"\n\nNotes:\n\n{policy.notes}" if policy.notes else "")

@@ -11,10 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from argus.check.atoms import UNKNOWN, Number
+from argus.check.atoms import UNKNOWN, Apply, Number
 from argus.check.relabel import distinct, distinct_rows
 from argus.check.tables import Record, Tables
 from argus.check.tags import Case, Tags
+from argus.check.terms import Terms
 from argus.check.threads import Spread
 from argus.check.worth import COMPARISONS, at_own_coordinates, comparison
 from argus.layout import expr as E
@@ -73,6 +74,14 @@ def _condition(fn: str, a: Record, b: Record, swapped: bool, tables: Tables) -> 
     return E.land(a.expr, b.expr) if fn == "and" else E.lor(a.expr, b.expr)
 
 
+def _chosen(test: int, yes: int, no: int, terms: Terms) -> int:
+    """The selection by a test of values; `y if x < y else x` is max(x, y)."""
+    compared = terms.as_atom(test)
+    if isinstance(compared, Apply) and compared.fn == "lt" and compared.args == (no, yes):
+        return terms.extreme("max", (yes, no))
+    return terms.apply("select", (test, yes, no))
+
+
 def select(mask: Case, sides: tuple[Case, ...], result: Case, tables: Tables) -> Case:
     """`result` has the coordinates of what is selected from, or of the mask where these are numbers; its terms become
     those of the selection."""
@@ -92,7 +101,7 @@ def select(mask: Case, sides: tuple[Case, ...], result: Case, tables: Tables) ->
             held = at_own_coordinates(chosen.expr, index[here], offset[here], rests)
             term = UNKNOWN if held is None else tables.terms.where(held, *values)
         else:
-            term = tables.terms.apply("select", (chosen.term, *values))
+            term = _chosen(chosen.term, *values, tables.terms)
             if chosen.kind == "value" and record.kind in ("plain", "zero"):
                 record = replace(chosen, sums=None)
                 offset[inverse == n] = mask.offset.reshape(-1, tables.width)[inverse == n]

@@ -27,7 +27,7 @@ FLAT = ag.Owner(t=256, e=4, n="t*4 + e")
 def applied(x):
     """The activation named by ACT."""
     if ACT == "relu":
-        return ag.max(x, 0.0)
+        return ag.where(x < 0.0, 0.0, x)  # NaN stays, which ag.max would drop
     if ACT == "silu":
         return x * ag.rcp(1.0 + ag.exp2(x * -LOG2E))
     if ACT == "gelu":

@@ -242,7 +242,7 @@ def spans(bm, bn, K):
 def activated(x):
     """The activation; gelu in its tanh form, which is x times a sigmoid."""
     if ACT == "relu":
-        return ag.max(x, 0.0)
+        return ag.where(x < 0.0, 0.0, x)  # NaN stays, which ag.max would drop
     if ACT == "silu":
         return x * ag.rcp(1.0 + ag.exp2(x * -ag.LOG2E))
     if ACT == "gelu":
@@ -256,7 +256,7 @@ SUM = f"sum(A[{'k, m' if A_T else 'm, k'}] * B[{'k, n' if B_T else 'n, k'}], k)"
 LEAST = WIDTH // 2
 NEEDS = (
     f"M >= 1 and N >= 1 and K >= {1 if STAGGER == 0 else 2 * BK} and N % {min(4, LEAST)} == 0"
-    + f" and K % {LEAST if KTAIL else BK} == 0"
+    + f" and K % {(1 if A_T and B_T else LEAST) if KTAIL else BK} == 0"  # stored by k, rows of any number are whole
     + (f" and M % {LEAST} == 0" if A_T else "")
     + (f" and N % {LEAST} == 0" if B_T else "")
 )
@@ -300,3 +300,4 @@ def split(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], W: ag.Out[f"S={SPLITS} M N",
     acc = product(A, B, bm, bn, [(s * steps, steps, ag.cdiv(K, BK))])
     W[s, bm * BM + INST * TM * wm, bn * BN + INST * TN * wn].store(acc, width=min(16, 2 * WIDTH), guard="shape")
     ag.check.covers(W)
+    ag.check.reduced(acc, K=(BK * steps * s, BK * steps * (s + 1)))  # neighbouring parts join; past K there are zeros

@@ -3,9 +3,9 @@
     given(tensor, "hip")      a tensor on the GPU stays where it is
     given(tensor, "machine")  a tensor on the host is seen as a numpy array over the same memory
 
-A result has the kind of its operands: `blank_like` makes it. bf16 of torch has no numpy type of its own; its bits are
-seen as ml_dtypes' bfloat16. Nothing is converted and nothing copied silently: another element type or a strided array
-is refused.
+A result has the kind of its operands: `blank_like` makes it. numpy has no type of its own for torch's bf16 and fp8, and
+torch gives no such array away; their bits are seen as ml_dtypes' types. Nothing is converted and nothing copied
+silently: another element type or a strided array is refused. An array without elements has no order in memory.
 """
 
 from __future__ import annotations
@@ -14,11 +14,17 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from argus.device.guards import LaunchError, numpy_dtype, placed
 from argus.ir.types import DTYPES
+from argus.ops.choice import Unsupported
 
 HOST = 1
+TORCH = {"bf16": "bfloat16", "f16": "float16", "f32": "float32", "fp8": "float8_e4m3fnuz"}
+"""What torch calls the types of results."""
+BITS = {"bf16": "int16", "fp8": "uint8"}
+"""Types that torch does not hand over to numpy, and one of the same size that it does."""
 
 
 def element(array: Any, name: str = "the operand") -> str:
@@ -45,13 +51,14 @@ def given(array: Any, name: str) -> Any:
     here = placed(name, array)
     step = 1
     for extent, stride in zip(reversed(here.shape), reversed(here.strides), strict=True):
-        if extent > 1 and stride != step:
+        if extent > 1 and stride != step and 0 not in here.shape:
             raise LaunchError(f"{name} is not contiguous in row-major order; pass a contiguous copy")
         step *= extent
     if not is_tensor(array) or not on_host(array):
         return array
-    if here.dtype == "bf16":
-        return array.view(_torch().int16).numpy().view(numpy_dtype(DTYPES["bf16"]))
+    if here.dtype in BITS:
+        bits = array.view(getattr(_torch(), BITS[here.dtype])).numpy()
+        return bits.view(numpy_dtype(DTYPES[here.dtype]))
     return array.numpy()
 
 
@@ -65,5 +72,19 @@ def blank_like(array: Any, extents: tuple[int, ...], dtype: str) -> Any:
     if not is_tensor(array):
         return np.empty(extents, numpy_dtype(DTYPES[dtype]))
     torch = _torch()
-    kinds = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}
-    return torch.empty(extents, dtype=kinds[dtype], device=array.device)
+    return torch.empty(extents, dtype=getattr(torch, TORCH[dtype]), device=array.device)
+
+
+def filled_like(array: Any, extents: tuple[int, ...], dtype: str, value: float) -> Any:
+    """A result that has one value everywhere: what an operation without terms gives."""
+    made = blank_like(array, extents, dtype)
+    made[...] = value
+    return made
+
+
+def whole_numbers(array: Any, name: str) -> npt.NDArray[Any]:
+    """Numbers that are needed on the host, as they are; anything but integers is refused."""
+    found: npt.NDArray[Any] = array.cpu().numpy() if is_tensor(array) else np.asarray(array)
+    if not np.issubdtype(found.dtype, np.integer):
+        raise Unsupported(f"{name} holds whole numbers, not {found.dtype}")
+    return found

@@ -3,6 +3,8 @@
 `attention_lengths(q, k, v, starts_q, starts_k)` does it for sequences of different lengths, packed one behind the other
 as [tokens, heads, D]; `starts` are their first tokens and the end (`cu_seqlens`). Which tile of which sequence a
 workgroup takes is decided here, the longest first, so the starts must be known on the host.
+
+Without queries the results are empty; without keys every row is 0 and its logarithm -inf, as in rows that see no key.
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from argus.ir.kernel import KnobValue
-from argus.ops.arrays import blank_like, element, given, is_tensor, on_host, shape
-from argus.ops.choice import Choice, Unsupported, table
+from argus.ops.arrays import blank_like, element, filled_like, given, is_tensor, on_host, shape, whole_numbers
+from argus.ops.choice import LIMIT, Choice, Unsupported, reachable, table
 from argus.ops.launch import run
 
 HEADS = (64, 128)
@@ -49,12 +51,15 @@ def attention(
             f"{list(shape(v))}"
         )
     (b, h, sq, d), (bk, hk, sk, dk) = shape(q), shape(k)
-    if b != bk or d != dk or hk < 1 or h % hk:
+    if b != bk or d != dk or not _shared(h, hk):
         raise Unsupported(f"q {list(shape(q))} and k {list(shape(k))} disagree: batch and D are equal, HK divides H")
     dtype = element(q, "q")
     if element(k, "k") != dtype or element(v, "v") != dtype:
         raise Unsupported("q, k and v have one element type")
-    choice = choose_attention(sq, sk, d, dtype, causal)
+    choice = choose_attention(sq or 1, sk or 1, d, dtype, causal)
+    reachable({"q": 2 * b * h * sq * d, "k": 2 * b * hk * sk * d}, _fewer(max(h * sq, hk * sk) * d, "batches"))
+    if 0 in (b, h, sq, sk):
+        return filled_like(q, (b, h, sq, d), dtype, 0.0), filled_like(q, (b, h, sq), "f32", -math.inf)
     o, lse = blank_like(q, (b, h, sq, d), dtype), blank_like(q, (b, h, sq), "f32")
     z, g = b * hk, h // hk
     arrays = {
@@ -67,6 +72,17 @@ def attention(
     scalars = {"scale": 1 / math.sqrt(d) if scale is None else scale}
     run(choice, arrays, {"Z": z, "G": g, "Sq": sq, "Sk": sk}, scalars, device)
     return o, lse
+
+
+def _shared(h: int, hk: int) -> bool:
+    """Whether all key heads are shared by the same number of query heads; without heads nothing is."""
+    return h % hk == 0 if hk else h == 0
+
+
+def _fewer(elements: int, what: str) -> str:
+    """The nearest that kernels reach, of things with so many elements each."""
+    most = (LIMIT - 1) // max(2 * elements, 1)
+    return f"nearest is {most} {what} at a time" if most else "take fewer heads at a time"
 
 
 def attention_lengths(
@@ -88,7 +104,7 @@ def attention_lengths(
             f"{list(shape(k))} and {list(shape(v))}"
         )
     (tq, h, d), (tk, hk, dk) = shape(q), shape(k)
-    if d != dk or hk < 1 or h % hk:
+    if d != dk or not _shared(h, hk):
         raise Unsupported(f"q {list(shape(q))} and k {list(shape(k))} disagree: D is equal, HK divides H")
     dtype = element(q, "q")
     if element(k, "k") != dtype or element(v, "v") != dtype:
@@ -99,9 +115,10 @@ def attention_lengths(
     plain = choose_attention(1, 1, d, dtype, causal)
     knobs: dict[str, KnobValue] = {"D": d, "causal": causal, "BC": 32 if d == 128 else 64}
     choice = Choice(plain.file, "attention_lengths", knobs)
+    reachable({"q": 2 * tq * h * d, "k": 2 * tk * hk * d}, _fewer(max(h, hk) * d, "tokens"))
+    if 0 in (tq, h, tk):
+        return filled_like(q, (tq, h, d), dtype, 0.0), filled_like(q, (h, tq), "f32", -math.inf)
     o, lse = blank_like(q, (tq, h, d), dtype), blank_like(q, (h, tq), "f32")
-    if not tq:
-        return o, lse
     g = h // hk
     numbers = numbers_of(first_q, first_k, causal)
     arrays = {
@@ -127,12 +144,12 @@ def _beside(q: Any, numbers: npt.NDArray[np.int32]) -> Any:
 
 def checked_starts(name: str, starts: npt.ArrayLike, tokens: int) -> Starts:
     """Starts that divide the tokens into sequences; what the kernel assumes of them."""
-    found: Starts = np.ascontiguousarray(starts, np.int32)
-    if found.ndim != 1 or len(found) < 2 or found[0] != 0 or found[-1] != tokens or (np.diff(found) < 0).any():
+    found = whole_numbers(starts, name)
+    if found.ndim != 1 or len(found) < 2 or found[0] != 0 or found[-1] != tokens or (found[1:] < found[:-1]).any():
         raise Unsupported(
             f"{name} begins with 0, never falls and ends with the {tokens} tokens; it is {found.tolist()}"
         )
-    return found
+    return np.ascontiguousarray(found, np.int32)
 
 
 def numbers_of(first_q: Starts, first_k: Starts, causal: bool) -> dict[str, Starts]:

@@ -93,18 +93,26 @@ def choose_matmul(
     for name, size in (("M", m), ("N", n), ("K", k)):
         if size < 1:
             raise Unsupported(f"matmul needs {name} >= 1, not {size}")
-    for name, count in (("A", m * k), ("B", n * k), ("C", m * n)):
-        if 2 * count >= LIMIT:
-            raise Unsupported(
-                f"{name} has {2 * count} bytes, kernels reach {LIMIT - 1}; split the product along M or N"
-            )
+    reachable({"A": 2 * m * k, "B": 2 * n * k, "C": 2 * m * n}, "split the product along M or N")
     plain = not (a_by_k or b_by_k or bias or activation != "none")
     known = table("matmul")["rows"] if rows is None else rows
-    able = [row for row in known if plain or row["kernel"] != "matmul_direct"]
+    able = [row for row in known if (plain or row["kernel"] != "matmul_direct") and _parts(row, m, n) < LIMIT]
     same = [row for row in able if not _far(row, m, n, k)]
     nearest = {(row["kernel"], *row["knobs"].items()): row for row in sorted(able, key=lambda r: -_far(r, m, n, k))}
     row = min(same or nearest.values(), key=lambda r: carried(r, m, n, k))
     return matmul_with(row, m, n, k, dtype, a_by_k=a_by_k, b_by_k=b_by_k, bias=bias, activation=activation)
+
+
+def reachable(sizes: Mapping[str, int], instead: str) -> None:
+    """Refuse operands and results whose bytes do not fit the 32-bit offsets of a kernel; `instead`: what is nearest."""
+    for name, count in sizes.items():
+        if count >= LIMIT:
+            raise Unsupported(f"{name} has {count} bytes, kernels reach {LIMIT - 1}; {instead}")
+
+
+def _parts(row: Mapping[str, Any], m: int, n: int) -> int:
+    """Bytes of the f32 parts that a split product leaves."""
+    return 4 * int(row["knobs"]["SPLITS"]) * m * n if row["kernel"] == "split" else 0
 
 
 def carried(row: Mapping[str, Any], m: int, n: int, k: int) -> float:
@@ -151,17 +159,17 @@ def matmul_with(
         return Choice("matmul_direct", kernel, knobs)
     knobs |= {"A_T": a_by_k, "B_T": b_by_k}
     if kernel == "split":
-        finish: dict[str, KnobValue] = {
-            "DTYPE": dtype, "SPLITS": knobs["SPLITS"], "BIAS": bias, "ACT": activation, "WIDTH": _narrowed(n),
-        }  # fmt: skip
-        return Choice("matmul", "split", knobs, Choice("elementwise", "combine", finish))
+        return Choice("matmul", "split", knobs, finishing(dtype, knobs["SPLITS"], n, bias, activation))
     if bias or activation != "none":
         return Choice("matmul", "linear", {**knobs, "ACT": activation})
     return Choice("matmul", "matmul", knobs)
 
 
-def _narrowed(n: int) -> int:
-    return 2 * math.gcd(8, n)
+def finishing(dtype: str, splits: KnobValue, n: int, bias: bool, activation: str) -> Choice:
+    """The kernel that adds up the parts of a split product with n columns."""
+    width = 2 * math.gcd(8, n)
+    knobs = {"DTYPE": dtype, "SPLITS": splits, "BIAS": bias, "ACT": activation, "WIDTH": width}
+    return Choice("elementwise", "combine", knobs)
 
 
 def _even(knobs: Mapping[str, KnobValue], m: int, n: int) -> bool:
@@ -173,12 +181,14 @@ def _even(knobs: Mapping[str, KnobValue], m: int, n: int) -> bool:
     return rows % (along * int(knobs.get("GROUP", 1))) == 0 and columns % (8 // along) == 0
 
 
-def choose_rows(family: str, n: int, dtype: str, operation: str = "") -> Choice:
-    """The kernel for rows of n elements."""
+def choose_rows(family: str, n: int, dtype: str, operation: str = "", m: int = 1) -> Choice:
+    """The kernel for m rows of n elements."""
     _known(family, dtype, ROW_TYPES)
     if n < 1:
         raise Unsupported(f"{family} needs rows of at least one element, not {n}")
     size = BYTES[dtype]
+    most = (LIMIT - 1) // (n * size)
+    reachable({"x": m * n * size}, f"nearest is {most} rows of {n} at a time" if most else "rows are shorter")
     entries: Sequence[Mapping[str, int]] = table("rows")["rows"]
     width = size * math.gcd(16 // size, n)
     entry = next((e for e in entries if n <= _held(e, size)), None)
@@ -202,6 +212,7 @@ def choose_elementwise(kernel: str, operation: str, n: int, dtype: str) -> Choic
     if n < 1:
         raise Unsupported(f"{operation} needs at least one element")
     size = BYTES[dtype]
+    reachable({"x": n * size}, f"nearest is {(LIMIT - 1) // size} elements at a time")
     name = "OP" if kernel == "binary" else "ACT"
     width = size * math.gcd(16 // size, n)
     chunks = table("rows")["elementwise"]["CHUNKS"]
@@ -212,6 +223,7 @@ def choose_transpose(m: int, n: int, dtype: str) -> Choice:
     """The kernel for Y[n, m] = X[m, n]."""
     _known("transpose", dtype, ROW_TYPES)
     size = BYTES[dtype]
+    reachable({"x": m * n * size}, f"nearest is {(LIMIT - 1) // (n * size)} of the {m} rows at a time")
     return Choice("transpose", "transpose", {"DTYPE": dtype, "WIDTH": size * math.gcd(16 // size, m, n)})
 
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from argus.ops.arrays import blank_like, element, given, is_tensor, shape
-from argus.ops.choice import LIMIT, Choice, Unsupported, table
+from argus.ops.arrays import blank_like, element, filled_like, given, is_tensor, shape
+from argus.ops.choice import Choice, Unsupported, reachable, table
 from argus.ops.launch import run
 
 BLOCK = 128
@@ -39,11 +39,14 @@ def quantise(x: Any, *, device: str = "auto") -> tuple[Any, Any]:
     extents = shape(x)
     if element(x, "x") != "bf16":
         raise Unsupported(f"quantise takes bf16, not {element(x, 'x')}; nearest is bf16")
-    if not extents or extents[-1] % BLOCK or 0 in extents:
+    if not extents or extents[-1] % BLOCK:
         raise Unsupported(f"quantise needs rows that are multiples of {BLOCK}, not {list(extents)}")
     blocks = math.prod(extents) // BLOCK
+    reachable({"x": 2 * math.prod(extents)}, "quantise fewer rows at a time")
     q = blank_like(x, extents, "fp8")
     scales = blank_like(x, (*extents[:-1], extents[-1] // BLOCK), "f32")
+    if not blocks:
+        return q, scales
     arrays = {
         "H": given(x, "x").reshape(blocks, BLOCK),
         "Q": given(q, "q").reshape(blocks, BLOCK),
@@ -68,9 +71,7 @@ def choose_fp8(m: int, n: int, k: int) -> Choice:
             raise Unsupported(f"fp8_matmul needs {name} in multiples of {BLOCK}, not {size}; nearest is {nearest}")
     if m < 1:
         raise Unsupported(f"fp8_matmul needs M >= 1, not {m}")
-    for name, count in (("a", m * k), ("b", n * k), ("the result", 2 * m * n)):
-        if count >= LIMIT:
-            raise Unsupported(f"{name} has {count} bytes, kernels reach {LIMIT - 1}; split the product along M or N")
+    reachable({"a": m * k, "b": n * k, "the result": 2 * m * n}, "split the product along M or N")
     rows = table("moe")["fp8_matmul"]
     row = min(rows, key=lambda r: abs(math.log2(m / r["M"])))
     return Choice("fp8_gemm", "fp8_matmul", {**row["knobs"], **steps(k)})
@@ -105,15 +106,13 @@ def fp8_matmul(a: Any, a_scales: Any, b: Any, b_scales: Any, *, device: str = "a
     n, kb = shape(weights)[0] * ROWS, shape(weights)[1] * DEPTH
     if k != kb:
         raise Unsupported(f"a has K = {k} and b has K = {kb}")
-    choice = choose_fp8(m, n, k)
+    sa = scaled(a_scales, "a_scales", (m, k // BLOCK))
+    sb = scaled(b_scales, "b_scales", (n // BLOCK, k // BLOCK))
+    choice = choose_fp8(m or 1, n or BLOCK, k or BLOCK)
+    if 0 in (m, n, k):
+        return filled_like(a, (m, n), "bf16", 0.0)
     c = blank_like(a, (m, n), "bf16")
-    arrays = {
-        "A": given(a, "a"),
-        "sa": scaled(a_scales, "a_scales", (m, k // BLOCK)),
-        "B": given(weights, "b"),
-        "sb": scaled(b_scales, "b_scales", (n // BLOCK, k // BLOCK)),
-        "C": given(c, "c"),
-    }
+    arrays = {"A": given(a, "a"), "sa": sa, "B": given(weights, "b"), "sb": sb, "C": given(c, "c")}
     sizes = {"M": m, "N": n, "K": k, "Kb": k // BLOCK, "Nb": n // BLOCK, "Nt": n // ROWS, "Kc": k // DEPTH}
     run(choice, arrays, sizes, device=device)
     return c

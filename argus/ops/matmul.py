@@ -1,12 +1,17 @@
-"""`matmul(a, b)`: C = op(A) @ op(B), with bias and activation, in one launch or in two when K is split."""
+"""`matmul(a, b)`: C = op(A) @ op(B), with bias and activation, in one launch or in two when K is split.
+
+Without rows or columns the result is empty; without K the sums are 0, to which bias and activation are still applied.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from argus.ops.arrays import blank_like, element, given, shape
-from argus.ops.choice import Unsupported, choose_matmul
+from argus.ops.arrays import blank_like, element, filled_like, given, shape
+from argus.ops.choice import Unsupported, choose_matmul, finishing
 from argus.ops.launch import run
+
+FEWEST_PARTS = 2
 
 
 def matmul(
@@ -32,13 +37,16 @@ def matmul(
         raise Unsupported(f"a has K = {k} and b has K = {kb}")
     if bias is not None and shape(bias) != (n,):
         raise Unsupported(f"the bias has shape {list(shape(bias))}, the result has {n} columns")
-    choice = choose_matmul(m, n, k, dtype, a_by_k=a_by_k, b_by_k=b_by_k, bias=bias is not None, activation=activation)
+    choice = choose_matmul(
+        m or 1, n or 1, k or 1, dtype, a_by_k=a_by_k, b_by_k=b_by_k, bias=bias is not None, activation=activation
+    )
+    if 0 in (m, n, k):
+        return _without_products(a, (m, n), bias, activation, device)
     c = blank_like(a, (m, n), dtype)
     sizes = {"M": m, "N": n, "K": k}
     arrays = {"A": given(a, "a"), "B": given(b, "b"), "C": given(c, "c")}
     if choice.kernel in ("split", "linear"):
-        missing = blank_like(a, (n,), dtype)
-        arrays["bias"] = given(bias, "bias") if bias is not None else _zeroed(missing)
+        arrays["bias"] = given(filled_like(a, (n,), dtype, 0.0) if bias is None else bias, "bias")
     if choice.then is not None:
         arrays["W"] = given(blank_like(a, (int(choice.knobs["SPLITS"]), m, n), "f32"), "W")
         run(choice, arrays, sizes, device=device)
@@ -48,6 +56,14 @@ def matmul(
     return c
 
 
-def _zeroed(array: Any) -> Any:
-    array[...] = 0
-    return given(array, "bias")
+def _without_products(a: Any, extents: tuple[int, int], bias: Any | None, activation: str, device: str) -> Any:
+    """The result of an empty sum: zeros, whose activations are 0 too, or the bias and its activation in every row."""
+    dtype, (m, n) = element(a, "a"), extents
+    c = filled_like(a, extents, dtype, 0.0)
+    if bias is None or 0 in extents:
+        return c
+    parts = filled_like(a, (FEWEST_PARTS, m, n), "f32", 0.0)
+    arrays = {"W": given(parts, "W"), "bias": given(bias, "bias"), "C": given(c, "c")}
+    finish = finishing(dtype, FEWEST_PARTS, n, bias=True, activation=activation)
+    run(finish, arrays, {"M": m, "N": n}, device=device)
+    return c

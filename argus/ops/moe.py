@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from argus.ops.arrays import blank_like, element, given, is_tensor, shape
-from argus.ops.choice import LIMIT, Choice, Unsupported, table
+from argus.ops.arrays import blank_like, element, filled_like, given, shape, whole_numbers
+from argus.ops.choice import Choice, Unsupported, reachable, table
 from argus.ops.fp8 import BLOCK, DEPTH, ROWS, quantise, scaled, steps, weights_of
 from argus.ops.launch import run
 
@@ -109,6 +109,44 @@ def choose_moe(tokens: int, experts: int, topk: int, dim: int, inter: int) -> Pl
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """Operands of a layer that fit together, weights arranged; `like`: x as it was given, whose kind the result has."""
+
+    like: Any
+    x: Any
+    x_scales: Any | None
+    gate_up: Any
+    down: Any
+    gate_up_scales: Any
+    down_scales: Any
+    ids: npt.NDArray[Any]
+    weights: Any
+    tokens: int
+    experts: int
+    dim: int
+    inter: int
+
+    @property
+    def empty(self) -> bool:
+        """Nothing is added up: the result is empty or zeros."""
+        return 0 in (self.tokens, self.dim, self.inter, self.ids.shape[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """What the launches of a layer leave, in their order; each can be judged by the ones before it."""
+
+    routing: Routing
+    x: Any
+    x_scales: Any
+    hidden: Any
+    q: Any
+    q_scales: Any
+    y: Any
+    out: Any
+
+
 def moe(
     x: Any,
     w_gate_up: Any,
@@ -123,8 +161,30 @@ def moe(
 ) -> Any:
     """bf16 [T, dim]. x: bf16 [T, dim], or fp8 with x_scales [T, dim / 128]. w_gate_up: fp8 [E, 2 * inter, dim], gate
     rows first; w_down: fp8 [E, dim, inter]; both plain or arranged; their scales one per 128 x 128."""
+    checked = operands(x, w_gate_up, w_down, gate_up_scales, down_scales, topk_ids, topk_weights, x_scales=x_scales)
+    if checked.empty:
+        return filled_like(x, shape(x), "bf16", 0.0)
+    return launched(checked, device).out
+
+
+def operands(
+    x: Any,
+    w_gate_up: Any,
+    w_down: Any,
+    gate_up_scales: Any,
+    down_scales: Any,
+    topk_ids: Any,
+    topk_weights: Any,
+    *,
+    x_scales: Any | None = None,
+) -> Operands:
+    """The operands of `moe`, if they fit together."""
     if len(shape(x)) != 2:
         raise Unsupported(f"x is [tokens, dim], not {list(shape(x))}")
+    wanted = "bf16" if x_scales is None else "fp8"
+    if element(x, "x") != wanted:
+        with_scales = "without" if x_scales is None else "with"
+        raise Unsupported(f"x {with_scales} scales must be {wanted}, not {element(x, 'x')}")
     tokens, dim = shape(x)
     gate_up, down = weights_of(w_gate_up, "w_gate_up", 3), weights_of(w_down, "w_down", 3)
     experts, rows, kc = shape(gate_up)[:3]
@@ -134,80 +194,76 @@ def moe(
             f"x is [{tokens}, {dim}], w_gate_up {list(shape(w_gate_up))} and w_down {list(shape(w_down))}; they are "
             "[T, dim], [E, 2 * inter, dim] and [E, dim, inter]"
         )
-    ids = _host(topk_ids, "topk_ids")
+    ids = whole_numbers(topk_ids, "topk_ids")
     if shape(topk_weights) != ids.shape or element(topk_weights, "topk_weights") != "f32" or ids.ndim != 2:
         raise Unsupported("topk_ids and topk_weights are [T, topk], whole numbers and f32")
     if len(ids) != tokens:
         raise Unsupported(f"topk_ids is for {len(ids)} tokens, x has {tokens}")
-    plan = choose_moe(tokens, experts, ids.shape[1], dim, inter)
     if ids.size and (ids.min() < 0 or ids.max() >= experts):
         raise Unsupported(f"topk_ids names expert {int(ids.max())} or {int(ids.min())}; there are {experts}, from 0")
-    routing = routed(ids, experts, plan.block)
-    _fits(len(routing.tokens), dim, inter, experts)
-    if x_scales is None:
-        x, x_scales = quantise(x, device=device)
-    elif element(x, "x") != "fp8":
-        raise Unsupported(f"x with scales must be fp8, not {element(x, 'x')}")
+    kb, ib = dim // BLOCK, inter // BLOCK
+    return Operands(
+        x,
+        given(x, "x"),
+        None if x_scales is None else scaled(x_scales, "x_scales", (tokens, kb)),
+        given(gate_up, "w_gate_up"),
+        given(down, "w_down"),
+        scaled(gate_up_scales, "gate_up_scales", (experts, 2 * ib, kb)),
+        scaled(down_scales, "down_scales", (experts, kb, ib)),
+        ids,
+        given(topk_weights, "topk_weights"),
+        tokens,
+        experts,
+        dim,
+        inter,
+    )
+
+
+def launched(of: Operands, device: str = "auto") -> Launched:
+    """The four launches of a layer, and the quantisation of x if it is bf16."""
+    tokens, experts, dim, inter = of.tokens, of.experts, of.dim, of.inter
+    plan = choose_moe(tokens, experts, of.ids.shape[1], dim, inter)
+    routing = routed(of.ids, experts, plan.block)
     padded, blocks = len(routing.tokens), len(routing.experts)
-    hidden = blank_like(x, (padded, inter), "bf16")
+    reachable(
+        {
+            "the array of all experts' rows": 2 * padded * max(dim, inter),
+            "the array of gate and up weights": 2 * experts * inter * dim,
+        },
+        "take fewer tokens or experts",
+    )
+    x, x_scales = quantise(of.x, device=device) if of.x_scales is None else (of.x, of.x_scales)
+    hidden = blank_like(of.x, (padded, inter), "bf16")
     kb, ib = dim // BLOCK, inter // BLOCK
     run(
         plan.gate_up,
         {
-            "X": given(x, "x"),
-            "sx": scaled(x_scales, "x_scales", (tokens, kb)),
+            "X": x,
+            "sx": x_scales,
             "token": routing.tokens,
             "expert": routing.experts,
-            "W": given(gate_up, "w_gate_up").reshape(experts, 2, inter // ROWS, dim // DEPTH, ROWS, DEPTH),
-            "sw": scaled(gate_up_scales, "gate_up_scales", (experts, 2 * ib, kb)).reshape(experts, 2, ib, kb),
-            "H": given(hidden, "hidden"),
+            "W": of.gate_up.reshape(experts, 2, inter // ROWS, dim // DEPTH, ROWS, DEPTH),
+            "sw": of.gate_up_scales.reshape(experts, 2, ib, kb),
+            "H": hidden,
         },
         {"T": tokens, "K": dim, "Kb": kb, "R": padded, "P": blocks, "E": experts, "I": inter, "Ib": ib}
         | {"It": inter // ROWS, "Kc": dim // DEPTH},
         device=device,
     )
     q, q_scales = quantise(hidden, device=device)
-    y = blank_like(x, (padded, dim), "bf16")
+    y = blank_like(of.x, (padded, dim), "bf16")
     run(
         plan.down,
-        {
-            "Q": given(q, "q"),
-            "sq": given(q_scales, "q_scales"),
-            "expert": routing.experts,
-            "W": given(down, "w_down"),
-            "sw": scaled(down_scales, "down_scales", (experts, kb, ib)),
-            "Y": given(y, "y"),
-        },
+        {"Q": q, "sq": q_scales, "expert": routing.experts, "W": of.down, "sw": of.down_scales, "Y": y},
         {"R": padded, "P": blocks, "K": inter, "Kb": ib, "E": experts, "N": dim, "Nb": kb}
         | {"Nt": dim // ROWS, "Kc": inter // DEPTH},
         device=device,
     )
-    out = blank_like(x, (tokens, dim), "bf16")
+    out = blank_like(of.like, (tokens, dim), "bf16")
     run(
         plan.combine,
-        {
-            "Y": given(y, "y"),
-            "slot": routing.slots,
-            "weight": given(topk_weights, "topk_weights"),
-            "out": given(out, "out"),
-        },
+        {"Y": y, "slot": routing.slots, "weight": of.weights, "out": given(out, "out")},
         {"T": tokens, "R": padded, "N": dim},
         device=device,
     )
-    return out
-
-
-def _host(ids: Any, name: str) -> npt.NDArray[Any]:
-    found: npt.NDArray[Any] = ids.cpu().numpy() if is_tensor(ids) else np.asarray(ids)
-    if not np.issubdtype(found.dtype, np.integer):
-        raise Unsupported(f"{name} holds whole numbers, not {found.dtype}")
-    return found
-
-
-def _fits(rows: int, dim: int, inter: int, experts: int) -> None:
-    for name, count in (
-        ("the rows of all experts", 2 * rows * max(dim, inter)),
-        ("the gate and up weights", 2 * experts * inter * dim),
-    ):
-        if count >= LIMIT:
-            raise Unsupported(f"{name} have {count} bytes, kernels reach {LIMIT - 1}; take fewer tokens or experts")
+    return Launched(routing, x, x_scales, hidden, q, q_scales, y, out)

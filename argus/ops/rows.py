@@ -1,6 +1,10 @@
 """Operations on rows and elements: softmax, normalisations, reductions, elementwise, transposition.
 
-The last axis is the row; the axes before it are seen as one. The result has the operand's shape unless said otherwise.
+The last axis is the row; the axes before it are seen as one. The result has the operand's shape unless said otherwise;
+without elements it is empty. A row without elements has the sum 0, the mean NaN and no maximum.
+
+What is not finite: softmax of a row with NaN is NaN; relu, silu and gelu keep NaN and +inf, and silu and gelu of -inf
+are NaN, as their formulas say (-inf / inf); `rowmax` passes over NaN, as the chip's maximum does (numpy's fmax).
 """
 
 from __future__ import annotations
@@ -8,15 +12,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from argus.ops.arrays import blank_like, element, given, shape
+from argus.ops.arrays import blank_like, element, filled_like, given, shape
 from argus.ops.choice import Choice, Unsupported, choose_elementwise, choose_rows, choose_transpose
 from argus.ops.launch import run
+
+OF_NOTHING = {"sum": 0.0, "mean": math.nan}
+"""What rows without elements reduce to."""
 
 
 def _matrix(x: Any, name: str) -> tuple[int, int]:
     extents = shape(x)
-    if not extents or 0 in extents:
-        raise Unsupported(f"{name} needs rows; the operand has shape {list(extents)}")
+    if not extents:
+        raise Unsupported(f"{name} needs rows; the operand is a single number")
     return math.prod(extents[:-1]), extents[-1]
 
 
@@ -26,10 +33,13 @@ def _over_rows(name: str, x: Any, weights: dict[str, Any], scalars: dict[str, fl
     for role, vector in weights.items():
         if element(vector, role) != dtype or shape(vector) != (n,):
             raise Unsupported(f"{role} must be {dtype}[{n}], not {element(vector, role)}{list(shape(vector))}")
+    choice = choose_rows(name, n or 1, dtype, m=m)
     y = blank_like(x, shape(x), dtype)
+    if 0 in (m, n):
+        return y
     arrays = {"X": given(x, "x").reshape(m, n), "Y": given(y, "y").reshape(m, n)}
     arrays |= {role: given(vector, role) for role, vector in weights.items()}
-    run(choose_rows(name, n, dtype), arrays, {"M": m, "N": n}, scalars, device)
+    run(choice, arrays, {"M": m, "N": n}, scalars, device)
     return y
 
 
@@ -50,9 +60,14 @@ def layernorm(x: Any, weight: Any, bias: Any, *, eps: float = 1e-5, device: str 
 
 def _reduced(operation: str, x: Any, device: str) -> Any:
     m, n = _matrix(x, f"row {operation}")
+    choice = choose_rows("rowreduce", n or 1, element(x, "x"), operation, m=m)
+    if 0 in (m, n):
+        if m and operation not in OF_NOTHING:
+            raise Unsupported(f"rows without elements have no {operation}; the operand has shape {list(shape(x))}")
+        return filled_like(x, shape(x)[:-1], "f32", OF_NOTHING.get(operation, 0.0))
     y = blank_like(x, shape(x)[:-1], "f32")
     arrays = {"X": given(x, "x").reshape(m, n), "Y": given(y, "y").reshape(m)}
-    run(choose_rows("rowreduce", n, element(x, "x"), operation), arrays, {"M": m, "N": n}, device=device)
+    run(choice, arrays, {"M": m, "N": n}, device=device)
     return y
 
 
@@ -67,7 +82,7 @@ def rowmean(x: Any, *, device: str = "auto") -> Any:
 
 
 def rowmax(x: Any, *, device: str = "auto") -> Any:
-    """Maximum over the last axis, in f32."""
+    """Maximum over the last axis, in f32; NaN are passed over, and a row of nothing else gives -inf or NaN."""
     return _reduced("max", x, device)
 
 
@@ -77,10 +92,17 @@ def _binary(operation: str, x: Any, y: Any, device: str) -> Any:
             f"{operation} takes operands of one shape and type, not {element(x, 'x')}{list(shape(x))} and "
             f"{element(y, 'y')}{list(shape(y))}"
         )
-    count = math.prod(shape(x))
-    z = blank_like(x, shape(x), element(x, "x"))
-    arrays = {name: given(a, name).reshape(count) for name, a in (("x", x), ("y", y), ("z", z))}
-    run(choose_elementwise("binary", operation, count, element(x, "x")), arrays, {"N": count}, device=device)
+    return _elementwise("binary", operation, {"x": x, "y": y}, device)
+
+
+def _elementwise(kernel: str, operation: str, operands: dict[str, Any], device: str) -> Any:
+    extents, dtype = shape(operands["x"]), element(operands["x"], "x")
+    count = math.prod(extents)
+    choice = choose_elementwise(kernel, operation, count or 1, dtype)
+    z = blank_like(operands["x"], extents, dtype)
+    if count:
+        arrays = {name: given(a, name).reshape(count) for name, a in (*operands.items(), ("z", z))}
+        run(choice, arrays, {"N": count}, device=device)
     return z
 
 
@@ -94,35 +116,29 @@ def mul(x: Any, y: Any, *, device: str = "auto") -> Any:
     return _binary("mul", x, y, device)
 
 
-def _unary(operation: str, x: Any, device: str) -> Any:
-    count = math.prod(shape(x))
-    z = blank_like(x, shape(x), element(x, "x"))
-    arrays = {name: given(a, name).reshape(count) for name, a in (("x", x), ("z", z))}
-    run(choose_elementwise("unary", operation, count, element(x, "x")), arrays, {"N": count}, device=device)
-    return z
-
-
 def relu(x: Any, *, device: str = "auto") -> Any:
-    """max(x, 0)."""
-    return _unary("relu", x, device)
+    """max(x, 0); NaN stays NaN."""
+    return _elementwise("unary", "relu", {"x": x}, device)
 
 
 def silu(x: Any, *, device: str = "auto") -> Any:
     """x / (1 + exp(-x))."""
-    return _unary("silu", x, device)
+    return _elementwise("unary", "silu", {"x": x}, device)
 
 
 def gelu(x: Any, *, device: str = "auto") -> Any:
     """x / (1 + exp(-1.5957691 (x + 0.044715 x^3))): the tanh form."""
-    return _unary("gelu", x, device)
+    return _elementwise("unary", "gelu", {"x": x}, device)
 
 
 def transpose(x: Any, *, device: str = "auto") -> Any:
     """x with its two axes exchanged, written out."""
-    if len(shape(x)) != 2 or 0 in shape(x):
+    if len(shape(x)) != 2:
         raise Unsupported(f"transpose takes a matrix, not {list(shape(x))}")
     m, n = shape(x)
+    choice: Choice = choose_transpose(m or 1, n or 1, element(x, "x"))
     y = blank_like(x, (n, m), element(x, "x"))
-    choice: Choice = choose_transpose(m, n, element(x, "x"))
+    if 0 in (m, n):
+        return y
     run(choice, {"X": given(x, "x"), "Y": given(y, "y")}, {"M": m, "N": n}, device=device)
     return y

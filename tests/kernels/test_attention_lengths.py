@@ -14,7 +14,8 @@ from argus.compile import Compiled, compile_kernel
 from argus.device.guards import launch_grid
 from argus.ir.kernel import Kernel
 from argus.lang import read
-from argus.ops.attention import attention_lengths, numbers_of
+from argus.ops.attention import attention_lengths, checked_starts, numbers_of
+from argus.ops.choice import Unsupported
 from tests.kernels.test_attention import KERNEL, Problem
 
 
@@ -90,13 +91,31 @@ def test_nothing_of_the_next_sequence_is_read_as_data() -> None:
     run(sequences([(70, 90), (50, 60), (33, 33)], True), spoil=True)
 
 
-@pytest.mark.parametrize("q", [[0, 5, 3], [1, 4], [0]])
-def test_starts_that_are_none_are_refused(q: list[int]) -> None:
-    from argus.ops.attention import checked_starts
-    from argus.ops.choice import Unsupported
+@pytest.mark.parametrize(
+    ("starts", "words"),
+    [
+        ([0, 5, 3, 4], "never falls"),
+        ([0, 5, 3], "ends with the 4 tokens"),
+        ([1, 4], "begins with 0"),
+        ([0], "begins with 0"),
+        ([[0, 4]], "begins with 0"),
+        ([0, 1.9, 4], "whole numbers, not float64"),
+        ([0, 2**32 + 4], "ends with the 4 tokens"),
+        ([0, 2**32 + 2, 4], "never falls"),
+        (np.array([0, 3, 1, 4], np.uint64), "never falls"),
+        ([False, True, True], "whole numbers, not bool"),
+    ],
+)
+def test_starts_that_are_none_are_refused(starts: Any, words: str) -> None:
+    with pytest.raises(Unsupported, match=words):
+        checked_starts("starts_q", starts, 4)
 
-    with pytest.raises(Unsupported):
-        checked_starts("starts_q", np.array(q, np.int32), 4)
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.uint64])
+def test_starts_of_any_whole_type_are_taken(dtype: Any) -> None:
+    made = checked_starts("starts_q", np.array([0, 1, 1, 4], dtype), 4)
+    assert made.dtype == np.int32
+    assert made.tolist() == [0, 1, 1, 4]
 
 
 def test_tiles_start_with_the_longest() -> None:

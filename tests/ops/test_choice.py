@@ -29,7 +29,8 @@ def shapes(count: int) -> list[tuple[int, int, int]]:
 
 @pytest.mark.parametrize("shape", [*shapes(3), (1024, 1024, 1024), (16, 28672, 8192)])
 @pytest.mark.parametrize(
-    "stored", [(False, False), *(pytest.param(s, marks=pytest.mark.full) for s in ((True, False), (False, True)))]
+    "stored",
+    [(False, False), *(pytest.param(s, marks=pytest.mark.full) for s in ((True, False), (False, True), (True, True)))],
 )
 def test_any_shape_has_a_kernel_that_takes_it(shape: tuple[int, int, int], stored: tuple[bool, bool]) -> None:
     m, n, k = shape
@@ -100,6 +101,10 @@ def test_a_short_product_is_not_split() -> None:
         (lambda: choose_matmul(4, 4, 4, "bf16", activation="tanh"), "no activation 'tanh'"),
         (lambda: choose_matmul(0, 4, 4, "bf16"), "M >= 1"),
         (lambda: choose_matmul(1 << 17, 4, 1 << 14, "bf16"), "split the product"),
+        (lambda: choose_rows("softmax", 4096, "bf16", m=1 << 18), "nearest is 262143 rows of 4096 at a time"),
+        (lambda: choose_rows("softmax", 1 << 30, "f32"), "rows are shorter"),
+        (lambda: choose_elementwise("binary", "add", 1 << 29, "f32"), "nearest is 536870911 elements at a time"),
+        (lambda: choose_transpose(1 << 16, 1 << 14, "bf16"), "nearest is 65535 of the 65536 rows"),
         (lambda: choose_rows("softmax", 10, "f64"), "nearest is f32"),
         (lambda: choose_rows("softmax", 0, "f32"), "at least one element"),
         (lambda: choose_elementwise("unary", "silu", 0, "f32"), "at least one element"),

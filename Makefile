@@ -9,8 +9,7 @@ GEMM   := argus/kernels/gemm.py
 
 optimize: $(VENV)/run.stamp
 	mkdir -p out
-	$(BIN)/argus optimize gemm -o out/gemm.py
-	$(BIN)/argus report -o out/gemm.html
+	$(BIN)/argus optimize gemm -o out/gemm.py --report out/gemm.html
 
 gemm: $(VENV)/run.stamp
 	$(BIN)/argus check   $(GEMM)

@@ -22,24 +22,24 @@ PROVIDER: Mapping[str, Entry] = {
     ),
     "ARG-P104": Entry(
         "The server said 429, too many requests, four times in a row; between attempts Argus waits as long as it asks.",
-        "wait and go on with `argus optimize --resume --provider …`: what was answered is in the journal.",
+        "wait and go on with `argus optimize --resume`: what was answered is in the journal.",
     ),
     "ARG-P105": Entry(
         "The server failed (an HTTP code from 500 on) in all four attempts.",
-        "wait and go on with `argus optimize --resume --provider …`.",
+        "wait and go on with `argus optimize --resume`.",
     ),
     "ARG-P106": Entry(
         "The answer is empty, is no JSON, or has no text where the protocol has it.",
         "check that the address speaks the protocol of the provider; `OPENAI_BASE_URL` usually ends in `/v1`.",
     ),
     "ARG-P107": Entry(
-        "The model stopped at the limit of tokens for one answer, in the middle of an edit.",
-        "use a model that thinks or writes less, or a shorter kernel; half an edit is never applied.",
+        "The model stopped at the limit of tokens for one answer. Half an edit is never applied; the model is told and "
+        "asked again.",
+        "nothing to do, unless every answer ends so; then use a model that thinks or writes less.",
     ),
     "ARG-P108": Entry(
         "The model has used its tokens (`--max-tokens`) or calls; the limit stops a call before it is made.",
-        "go on with `argus optimize --resume --provider … --max-tokens N`, or take the best kernel so far "
-        "(`argus best`).",
+        "take the best kernel so far (`argus best`); a run keeps its limit, so begin another one for more.",
     ),
     "ARG-P109": Entry(
         "The recording cannot be read, or does not hold this question: prompt, task or source have changed since.",
@@ -52,6 +52,11 @@ PROVIDER: Mapping[str, Entry] = {
     "ARG-P111": Entry(
         "The command does not start, ends with another code than 0, or does not answer within ten minutes.",
         "try the line by hand with a question on standard input; no shell runs it, so `|` and `~` have no meaning.",
+    ),
+    "ARG-P112": Entry(
+        "`--max-tokens` was asked for, but the provider (a command, some servers) does not say how many tokens an answer "
+        "took, so the limit could not be kept.",
+        "`--max-tokens 0` for no limit; `--budget` limits the number of answers.",
     ),
     "ARG-P120": Entry(
         "The model's answer holds no edit: neither one whole file nor SEARCH/REPLACE pieces. The model is told and "

@@ -3,10 +3,11 @@
     python -m bench.agent_kills [--kills 50] [--budget 40] [--seed 0]
 
 The task is the built-in softmax at small shapes, with everything a run has: the planner, the judge's own processes, the
-journal. `argus optimize` is started and killed with SIGKILL (it alone: its judges must go by themselves) at a random
-moment, while it starts, judges or writes, until it has been killed so often; then it may end. After
-every kill what the journal held before must still be there, event by event; at the end the events must be those of the
-run that was left alone, and the best kernel the same, with the same evidence. Exit code 1 if anything differs.
+journal. `argus optimize` is started and killed with SIGKILL at a random moment, while it starts, judges or writes,
+until it has been killed so often; then it may end. It alone is killed: after every kill the processes it had started
+must go by themselves (one that is just starting or compiling finishes that first). What the journal held before must
+still be there, event by event; at the end the events must be those of the run that was left alone, and the best kernel
+the same, with the same evidence. Exit code 1 if anything differs.
 """
 
 from __future__ import annotations
@@ -31,8 +32,10 @@ SHAPES = {
     "small=[dict(M=8, N=1024)]": "small=[dict(M=4, N=512)]",
 }
 POLL = 0.05
+GRACE = 30.0  # seconds for the processes of a killed run to go
 WINDOW, LONGER = 1.25, 1.1
 Events = list[tuple[str, object]]
+Process = tuple[int, str]  # its number and when it was started: numbers are given again
 
 
 def small_task(folder: Path) -> Path:
@@ -60,6 +63,46 @@ def events(journal: Path) -> Events:
         return []
 
 
+def running() -> dict[Process, int]:
+    """Every process of this machine and its parent; not those that have ended and wait to be asked for their code."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            number, rest = path.read_text().split(" ", 1)
+        except (OSError, ValueError):
+            continue
+        state, parent, *more = rest.rpartition(")")[2].split()
+        if state not in "ZX":
+            found[int(number), more[17]] = int(parent)
+    return found
+
+
+def descendants(pid: int) -> set[Process]:
+    """What a process has started, and what that has started."""
+    alive = running()
+    found: set[Process] = set()
+    parents = {pid}
+    while parents:
+        children = {process for process, parent in alive.items() if parent in parents}
+        parents = {process[0] for process in children - found}
+        found |= children
+    return found
+
+
+def left(processes: set[Process], grace: float = GRACE) -> set[Process]:
+    """Those that are still there when the time is over."""
+    until = time.monotonic() + grace
+    while (still := processes & running().keys()) and time.monotonic() < until:
+        time.sleep(POLL)
+    return still
+
+
+def called(process: Process) -> str:
+    """Number and command line."""
+    words = Path(f"/proc/{process[0]}/cmdline").read_bytes().split(b"\0")
+    return f"{process[0]} {b' '.join(words).decode(errors='replace')}"
+
+
 @dataclass
 class Lives:
     """Starts and kills. A life ends at a random moment of a window a little longer than the first step takes."""
@@ -79,8 +122,12 @@ class Lives:
             if not first and len(events(journal)) > before:
                 first = time.monotonic() - started
         killed = child.poll() is None
+        child.send_signal(signal.SIGSTOP)
+        started_by_it = descendants(child.pid) if killed else set()
         child.send_signal(signal.SIGKILL)
         child.wait()
+        if still := left(started_by_it):
+            raise SystemExit(f"processes of the killed run are left: {', '.join(sorted(map(called, still)))}")
         if not killed and child.returncode:
             raise SystemExit(f"the run ended with exit code {child.returncode}")
         self.window = WINDOW * first if first else LONGER * self.window

@@ -1,13 +1,15 @@
 """`argus VERB …`: one file per verb. Exit: 0 good, 1 refuted or wrong, 2 not a valid program or command, 3 unknown.
 
 A mistake of the user ends in a sentence on standard error, never in a traceback. A fault of Argus itself ends with code
-70 and says so; `ARGUS_DEBUG=1` shows its traceback.
+70 and says so; `ARGUS_DEBUG=1` shows its traceback. When nobody reads the output any more (`argus … | head`) a command
+stops with code 141, as other programs do: a verdict that was not delivered, or not even reached, is not a good one.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import traceback
 from types import ModuleType
@@ -33,7 +35,7 @@ from argus.cli import (
     time,
 )
 from argus.cli.gate import RefusedError
-from argus.cli.options import GOOD, INVALID, WRONG, UsageError
+from argus.cli.options import INVALID, WRONG, UsageError
 from argus.compile.errors import CompileError
 from argus.device.guards import LaunchError
 from argus.device.hip_calls import HipError
@@ -46,6 +48,7 @@ from argus.tasks.spec import SpecError
 from argus.tasks.task import TaskError
 
 INTERNAL = 70
+UNREAD = 128 + signal.SIGPIPE
 USER_ERRORS = (
     UsageError,
     LaunchError,
@@ -86,7 +89,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="argus",
         description="Tile kernels for AMD MI300X: check, compile, run and time them, without a GPU.",
-        epilog="exit codes: 0 good, 1 refuted or wrong, 2 not a valid program or command, 3 unknown",
+        epilog="exit codes: 0 good, 1 refuted or wrong, 2 not a valid program or command, 3 unknown, 70 a fault of "
+        "Argus itself",
     )
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     for module in VERBS:
@@ -98,15 +102,17 @@ def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code."""
     args = build_parser().parse_args(argv)
     try:
-        return int(args.handler(args))
+        code = int(args.handler(args))
+        sys.stdout.flush()
+        return code
     except ProgramError as error:
         print(error.render(json=getattr(args, "json", False)), file=sys.stderr)
     except RefusedError as error:
         print(error, file=sys.stderr)
         return error.code
     except BrokenPipeError:
-        sys.stderr.close()
-        return GOOD
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return UNREAD
     except USER_ERRORS as error:
         print(f"error: {error}", file=sys.stderr)
     except MachineError as error:

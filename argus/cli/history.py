@@ -18,6 +18,7 @@ from typing import Any
 from argus.agent.journal import Journal
 from argus.agent.journal.lineage import Candidate, Story
 from argus.agent.judge import JudgeProcess, Problem
+from argus.agent.labels import word
 from argus.cli.options import GOOD, WRONG, UsageError
 
 
@@ -119,7 +120,8 @@ def _run_line(story: Story) -> str:
     best = story.best()
     passed = sum(c.verdict == "pass" for c in story.candidates)
     state = "ended" if story.ended is not None else "not ended"
-    time = f"best {best.microseconds:.1f} µs simulated (candidate {best.id})" if best is not None else "nothing passed"
+    called = word(story.run.config.get("device"))
+    time = f"best {best.microseconds:.1f} µs {called} (candidate {best.id})" if best is not None else "nothing passed"
     return f"{story.run.id}  {story.run.task}  {len(story.candidates)} candidates, {passed} passed, {time}, {state}"
 
 

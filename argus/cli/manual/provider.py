@@ -54,8 +54,8 @@ PROVIDER: Mapping[str, Entry] = {
         "try the line by hand with a question on standard input; no shell runs it, so `|` and `~` have no meaning.",
     ),
     "ARG-P112": Entry(
-        "`--max-tokens` was asked for, but the provider (a command, some servers) does not say how many tokens it takes, "
-        "so the limit could not be kept.",
+        "`--max-tokens` is given, but the provider (a command, some servers) does not say how many tokens it takes: "
+        "the limit could not be kept.",
         "`--max-tokens 0` for no limit; `--budget` limits the number of answers.",
     ),
     "ARG-P120": Entry(

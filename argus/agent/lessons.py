@@ -3,9 +3,9 @@
     <!-- argus: lessons, version 3 -->
     # What runs have taught
 
-    3 runs, 57 attempts. …
+    Runs: 3, attempts: 57. …
 
-    * gemm, held back by latency: register-blocking tried 4 times, 3 gains, 2.10x on average
+    * gemm, held back by latency: register-blocking: tries 4, gains 3, 2.10x on average
     <!-- argus: end -->
 
     Square products do not gain from split-k.
@@ -29,7 +29,7 @@ def document(policy: Policy) -> str:
     rows = "\n".join(f"* {line}" for line in policy.lessons().splitlines())
     return (
         f"{FIRST}, version {len(policy.runs)} -->\n# What runs have taught\n\n"
-        f"{len(policy.runs)} runs, {policy.updates} attempts. Lines between the marks are written anew by every run; "
+        f"Runs: {len(policy.runs)}, attempts: {policy.updates}. Lines between the marks are written anew by every run; "
         f"write your own below.\n\n{rows}\n{LAST}\n" + (f"\n{policy.notes}\n" if policy.notes else "")
     )
 

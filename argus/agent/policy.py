@@ -106,10 +106,10 @@ class Policy:
         lines = []
         for (family, bottleneck, technique), row in ranked[:most]:
             mean = row.gain / row.tries if row.tries else 0.0
-            wrong = f", {row.violations:g} wrong" if row.violations else ""
+            wrong = f", wrong {row.violations:g}" if row.violations else ""
             lines.append(
-                f"{family}, held back by {bottleneck}: {technique} tried {row.tries:g} times, "
-                f"{row.wins:g} gains, {2**mean:.2f}x on average{wrong}"
+                f"{family}, held back by {bottleneck}: {technique}: tries {row.tries:g}, gains {row.wins:g}, "
+                f"{2**mean:.2f}x on average{wrong}"
             )
         return "\n".join(lines)
 

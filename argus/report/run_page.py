@@ -191,7 +191,7 @@ def _learnt(journal: Journal, story: Story) -> str:
         lines = policy.lessons(str(story.run.config.get("family", ""))).splitlines()
         items = "".join(f"<li>{escape(line)}</li>" for line in lines)
         notes = f"<pre>{escape(policy.notes)}</pre>" if policy.notes else ""
-        return f"<p class=label>{policy.updates} attempts, {1 + len(policy.runs)} runs</p><ul>{items}</ul>{notes}"
+        return f"<p class=label>runs: {1 + len(policy.runs)}, attempts: {policy.updates}</p><ul>{items}</ul>{notes}"
     return "<p>The run has not ended.</p>"
 
 

@@ -183,6 +183,10 @@ def test_policies_are_kept_and_refused(tmp_path: Path) -> None:
     assert again.to_json() == policy.to_json()
     assert merged([policy, again]).rows["row", "hbm", "row-vectors"].tries == 2
     assert "row-vectors" in policy.lessons()
+    (tmp_path / "p.json.md").write_text("<!-- argus: lessons, version 1 -->\nno end\n")
+    with pytest.raises(PolicyError, match="pair"):
+        read_policy(tmp_path / "p.json")
+    (tmp_path / "p.json.md").unlink()
     for text in ("{", "[]", '{"version": 1, "rows": [{"key": [1]}]}'):
         (tmp_path / "p.json").write_text(text)
         with pytest.raises(PolicyError):

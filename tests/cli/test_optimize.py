@@ -199,7 +199,7 @@ def test_a_model_reads_the_lessons_and_a_persons_notes(
     path, text = tmp_path / "p.json", tmp_path / "p.json.md"
     assert command("gemm", "--policy", str(path), "--budget", "6") == 0
     assert "version 1" in text.read_text()
-    assert "5 attempts" in text.read_text()
+    assert "attempts: 5" in text.read_text()
     text.write_text(text.read_text() + "\nSquare products: never split k.\n")
     model = talking()
     assert command("gemm", "--provider", "openai:m", "--policy", str(path), "--budget", "2") == 0

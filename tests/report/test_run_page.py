@@ -6,7 +6,10 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pytest
+
 from argus.agent.journal import Journal
+from argus.agent.view import View
 from argus.cli.main import main
 
 COUNTEREXAMPLE = {
@@ -86,12 +89,17 @@ def test_page(tmp_path: Path) -> None:
     assert page.count('class="wrong"') == 1
 
 
-def test_times_of_a_device_are_called_measured(tmp_path: Path) -> None:
+def test_times_of_a_device_are_called_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path, {"device": "hip"})
     assert main(["report", "--journal", str(tmp_path), "-o", str(tmp_path / "x.html")]) == 0
     page = (tmp_path / "x.html").read_text()
     assert "150.0 µs measured" in page
     assert "simulated" not in page
+    capsys.readouterr()
+    assert main(["history", "--journal", str(tmp_path)]) == 0
+    assert "150.0 µs measured" in capsys.readouterr().out
+    View().start("gemm", "hip")
+    assert "measured on" in capsys.readouterr().out
 
 
 def test_page_of_a_run_where_nothing_passed(tmp_path: Path) -> None:

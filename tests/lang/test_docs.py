@@ -102,6 +102,18 @@ def test_environment_variables_are_on_the_page() -> None:
             assert f"`{name}`" in text, (path, name)
 
 
+def test_the_agents_page_names_everything() -> None:
+    """Each transformation, entry of a task file and kind of provider."""
+    from argus.agent.lower import LOWERINGS
+    from argus.agent.providers import KINDS
+    from argus.tasks.task import ENTRIES
+
+    text = (ROOT / "docs" / "agent.md").read_text()
+    assert not [name for name in LOWERINGS if f"`{name}`" not in text]
+    assert not [name for name in ENTRIES if f"`{name}`" not in text and f"{name}=" not in text]
+    assert not [kind for kind in KINDS if kind.partition(":")[0] not in text]
+
+
 def test_links_lead_somewhere() -> None:
     """Links between the pages: the file is there, and so is the heading."""
     pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").rglob("*.md")]

@@ -9,7 +9,11 @@ on with, or another one that ends meanwhile, loses and doubles nothing.
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from argus.agent.lessons import document, notes
@@ -42,12 +46,24 @@ def write_policy(policy: Policy, path: Path) -> None:
 
 
 def leave(learnt: Policy, run: str, path: Path) -> None:
-    """Add what a run has learnt."""
-    held = read_policy(path)
-    if learnt.updates and run not in held.runs:
-        both = merged([held, learnt])
-        both.runs.append(run)
-        write_policy(both, path)
+    """Add what a run has learnt; runs that end at the same time come one after the other."""
+    with _alone(path.parent):
+        held = read_policy(path)
+        if learnt.updates and run not in held.runs:
+            both = merged([held, learnt])
+            both.runs.append(run)
+            write_policy(both, path)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold the folder's lock."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)
 
 
 def text_beside(path: Path) -> Path:

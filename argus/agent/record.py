@@ -19,7 +19,7 @@ from argus.agent.journal import Journal
 from argus.agent.journal.store import Run
 from argus.agent.judge import Judgement, Problem
 from argus.agent.judge.evidence import question
-from argus.agent.optimise import Candidate, Settings, State
+from argus.agent.optimise import EDIT, Candidate, Settings, State
 from argus.agent.policy import Policy
 from argus.tasks.task import Task
 
@@ -69,7 +69,7 @@ class Recorder:
                 "params": dict(candidate.params),
                 "why": candidate.why,
                 "done": list(candidate.done),
-                "origin": "builtin",
+                "origin": "person" if candidate.technique == EDIT else self.settings.provider,
             },
         )
         asked = question(candidate.source, Problem.of(self.task).digest(), self.settings.data)

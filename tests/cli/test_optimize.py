@@ -222,6 +222,8 @@ def test_a_persons_edit_is_a_candidate_and_is_built_upon(command: Command, tmp_p
     assert found.candidates[2].parent == edit.id, "it is the best, so the search goes on from it"
     with Journal.read(tmp_path / "journal") as journal:
         policy = next(journal.events(kind="policy")).payload
+        origins = [event.payload["origin"] for event in journal.events(kind="candidate")]
+    assert origins[:3] == ["builtin", "person", "builtin"]
     assert not any(row["key"][2] == "edit" for row in policy["rows"])
     assert command("--resume") == 0, "taken up at the same place again"
     assert command("--resume", "--edit", str(mine)) == 2, "the run has ended"

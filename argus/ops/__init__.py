@@ -8,7 +8,9 @@
     y = ops.softmax(c)
 
 Every kernel is proved before it is first used (kept on disk afterwards) and runs on `device`: `auto`, `hip`, `machine`
-or `checking` (`argus.ops.launch`). What no kernel computes raises `Unsupported`; nothing else computes it instead.
+or `checking` (`argus.ops.launch`). Proved includes its specification, except for the first launch of a split matrix
+product, of which the part of K and everything but the formula is proved (docs/kernels.md). What no kernel computes
+raises `Unsupported`; nothing else computes it instead. Empty operands need no kernel.
 """
 
 from __future__ import annotations

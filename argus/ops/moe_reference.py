@@ -1,15 +1,16 @@
 """The mixture of experts in float64, with a bound on what a kernel may differ by; quantisation and routings for tests.
 
     w = blocks(weights, 128)                            fp8 values, their scales, and what they mean together
-    value, bound = layer(x, w_gate_up, w_down, ids, topk_weights)
+    shares = judged(launched(operands(...)), x, ...)    of each launch the largest part of its bound; above 1 is wrong
 
-The reference follows the kernels through their two roundings: the activation to bf16, then to fp8 by blocks of 128. A
-kernel's f32 value may fall on the other side of a rounding boundary; `bound` allows each element the step that a
-relative change of CHANGE can make, and no more, beside f32 sums in any order and the bf16 results of the experts.
+Every launch is judged by what the one before it left. So no bound has to carry a rounding to fp8 through a product,
+where a step of 1/16 in any of thousands of elements would hide an error of ten percent. The bounds:
 
-    n * 2^-24 * sum |products|     a sum of n products in f32, in any order
-    2^-8 * |x|                     rounding to bf16 (8 significant bits)
-    one step of fp8                where a change of 2^-7 (an ulp of bf16 in value and in scale) crosses a boundary
+    (128 + K / 128 + 8) * 2^-24 * sum |products|     a block of 128 is summed in f32 in any order, then the blocks are
+                                                     added up; 8: the scales and their products
+    2^-8 * |x|                                       rounding to bf16 (8 significant bits)
+    2 * 2^-24 * |s|                                  a scale: a division in f32
+    neighbouring values of fp8                       where 2^-21 of the quotient crosses a boundary
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from argus.ops.moe import Launched
+
 Wide = npt.NDArray[np.float64]
 BF16, FP8 = ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fnuz
 LARGEST, LEAST = 240.0, 1e-30
 BLOCK = 128
 UNIT, ROUND = 2.0**-24, 2.0**-8
-CHANGE = 2.0**-7
+TINY = float(np.finfo(np.float32).tiny)
 ROUTINGS = ("uniform", "one expert", "few experts", "skewed")
 
 
@@ -51,8 +54,9 @@ def blocks(x: npt.NDArray[Any], rows: int) -> Blocks:
 
 
 def product(a: Wide, b: Wide) -> tuple[Wide, Wide]:
-    """a @ b.T, and what a sum in f32 may differ by: products, scales and additions of each block."""
-    return a @ b.T, (a.shape[1] + 8) * UNIT * (np.abs(a) @ np.abs(b).T)
+    """a @ b.T, and what sums in f32 may differ by: within blocks of 128, then over the blocks with their scales."""
+    roundings = BLOCK + a.shape[1] // BLOCK + 8
+    return a @ b.T, roundings * UNIT * (np.abs(a) @ np.abs(b).T)
 
 
 def activated(gate: Wide, up: Wide) -> Wide:
@@ -62,33 +66,79 @@ def activated(gate: Wide, up: Wide) -> Wide:
     return h
 
 
-def hidden(h: Wide) -> tuple[Wide, Wide]:
-    """The activation as the second product sees it (bf16, then fp8 by blocks), and how far an element may be off."""
-    parts = h.astype(BF16).astype(np.float64).reshape(len(h), -1, BLOCK)
-    scales = np.maximum(np.abs(parts).max(-1, keepdims=True), LEAST) / LARGEST
-    low, middle, high = ((parts / scales * f).astype(FP8).astype(np.float64) for f in (1 - CHANGE, 1.0, 1 + CHANGE))
-    high = np.where(np.isnan(high), np.copysign(LARGEST, middle), high)
-    step = np.maximum(np.abs(high - middle), np.abs(middle - low)) + CHANGE * np.abs(middle)
-    return (middle * scales).reshape(h.shape), (step * scales).reshape(h.shape)
+def gate_up(x: Wide, w: Wide) -> tuple[Wide, Wide]:
+    """silu(x @ gate.T) * (x @ up.T) of one expert's weights, gate rows first, as bf16; silu is at most 1.1 steep."""
+    value, error = product(x, w)
+    (gate, up), (gate_error, up_error) = np.split(value, 2, axis=1), np.split(error, 2, axis=1)
+    want = activated(gate, up)
+    off = 1.1 * gate_error * np.abs(up) + np.abs(activated(gate, np.ones_like(up))) * up_error
+    return want, off + gate_error * up_error + (ROUND + 16 * UNIT) * np.abs(want) + TINY
 
 
-def layer(
-    x: Wide, w_gate_up: Wide, w_down: Wide, ids: npt.NDArray[Any], weights: npt.NDArray[Any]
-) -> tuple[Wide, Wide]:
-    """out [T, dim] and its bound; x, w_gate_up [E, 2 * inter, dim], w_down [E, dim, inter] as they are meant."""
-    out, bound = np.zeros((len(x), x.shape[1])), np.zeros((len(x), x.shape[1]))
-    for expert in range(len(w_gate_up)):
-        token, slot = np.nonzero(ids == expert)
-        if not len(token):
-            continue
-        gate, up = np.split(product(x[token], w_gate_up[expert])[0], 2, axis=1)
-        a, off = hidden(activated(gate, up))
-        y, summed = product(a, w_down[expert])
-        weight = weights[token, slot].astype(np.float64)[:, None]
-        error = summed + off @ np.abs(w_down[expert]).T + ROUND * np.abs(y)
-        np.add.at(out, token, weight * y)
-        np.add.at(bound, token, np.abs(weight) * (error + 4 * UNIT * np.abs(y)))
-    return out, bound + ROUND * np.abs(out) + np.finfo(np.float32).tiny
+def down(q: Wide, w: Wide) -> tuple[Wide, Wide]:
+    """q @ w.T as bf16."""
+    want, error = product(q, w)
+    return want, error + ROUND * np.abs(want) + TINY
+
+
+def combined(y: Wide, slots: npt.NDArray[Any], weights: npt.NDArray[Any]) -> tuple[Wide, Wide]:
+    """The sum of each token's rows by their weights, as bf16."""
+    terms = weights.astype(np.float64)[..., None] * y[slots]
+    want = terms.sum(1)
+    return want, 2 * slots.shape[1] * UNIT * np.abs(terms).sum(1) + ROUND * np.abs(want) + TINY
+
+
+def quantised(h: npt.NDArray[Any], values: npt.NDArray[Any], scales: npt.NDArray[Any]) -> float:
+    """The largest share of its bound by which a scale is off; infinite where a value is none of what its quotient, off
+    by two roundings of f32 each way, rounds to."""
+    parts = h.astype(np.float64).reshape(*h.shape[:-1], -1, BLOCK)
+    want = np.maximum(np.abs(parts).max(-1), LEAST) / LARGEST
+    low, high = ((parts / want[..., None] * f).astype(FP8).astype(np.float64) for f in (1 - 2.0**-21, 1 + 2.0**-21))
+    got = values.astype(np.float64).reshape(parts.shape)
+    right = (np.minimum(low, high) <= got) & (got <= np.maximum(low, high))
+    return share(scales, want, 2 * UNIT * want) if right.all() else np.inf
+
+
+def share(got: npt.NDArray[Any], want: Wide, bound: Wide) -> float:
+    """The largest part of its bound that an element is off by; more than 1 is wrong."""
+    with np.errstate(invalid="ignore"):
+        off = np.abs(got.astype(np.float64) - want) / bound
+    return float(np.where(np.isnan(off), np.inf, off).max())
+
+
+def judged(
+    made: Launched,
+    x: npt.NDArray[Any],
+    w_gate_up: Wide,
+    w_down: Wide,
+    ids: npt.NDArray[Any],
+    weights: npt.NDArray[Any],
+) -> dict[str, float]:
+    """For every launch of a layer the largest share of its bound, each from what the launch before it left; x is bf16,
+    the weights are [E, 2 * inter, dim] and [E, dim, inter] as they are meant."""
+    routing, block = made.routing, made.routing.block
+    at_home = (routing.tokens[routing.slots] == np.arange(len(ids))[:, None]).all()
+    rows = np.concatenate([_meant(made.x, made.x_scales), np.zeros((1, x.shape[1]))])[routing.tokens]
+    q = _meant(made.q, made.q_scales)
+    found = {
+        "routing": 0.0 if at_home and (routing.experts[routing.slots // block] == ids).all() else np.inf,
+        "quantise x": quantised(x, made.x, made.x_scales),
+        "gate and up": 0.0,
+        "quantise": quantised(made.hidden, made.q, made.q_scales),
+        "down": 0.0,
+        "combine": share(made.out, *combined(made.y.astype(np.float64), routing.slots, weights)),
+    }
+    for number, expert in enumerate(routing.experts):
+        at = slice(number * block, (number + 1) * block)
+        found["gate and up"] = max(found["gate and up"], share(made.hidden[at], *gate_up(rows[at], w_gate_up[expert])))
+        found["down"] = max(found["down"], share(made.y[at], *down(q[at], w_down[expert])))
+    return found
+
+
+def _meant(values: npt.NDArray[Any], scales: npt.NDArray[Any]) -> Wide:
+    """What fp8 values with a scale per 128 of a row stand for."""
+    meant: Wide = values.astype(np.float64) * np.repeat(scales.astype(np.float64), BLOCK, axis=-1)
+    return meant
 
 
 def routing(kind: str, tokens: int, experts: int, topk: int, seed: int = 0) -> npt.NDArray[np.int32]:

@@ -8,6 +8,7 @@ infinity, or a NaN.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -38,12 +39,17 @@ class Comparison:
         return {
             "elements": self.elements,
             "wrong": self.wrong,
-            "worst_error_over_bound": self.worst,
+            "worst_error_over_bound": json_number(self.worst),
             "first_wrong": None
             if self.first_wrong is None
-            else {"index": list(self.first_wrong), "got": self.got, "want": self.want},
-            "mean_signed_error": self.mean_signed_error,
+            else {"index": list(self.first_wrong), "got": json_number(self.got), "want": json_number(self.want)},
+            "mean_signed_error": json_number(self.mean_signed_error),
         }
+
+
+def json_number(value: float) -> float | str:
+    """The value as JSON has it: what is not finite is a word, `nan` or `inf`."""
+    return value if math.isfinite(value) else str(float(value))
 
 
 def compare(got: npt.NDArray[np.generic], want: Bounded) -> Comparison:

@@ -8,7 +8,7 @@
 The standard running error analysis: the bound holds for a kernel that does the same arithmetic in f32 in any order. An
 intermediate is an array over named indices. Indices of tensors are whole numbers, computed exactly; outside of a tensor
 there are zeros. The position of a maximum (`argmax`) is the first; its error is the distance to the farthest place that
-the error of the values allows.
+the error of the values allows. Infinities and NaNs have no error: what follows from them is exact (exp(-inf) is 0).
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ class Evaluator:
             error = error + LEAST_F32 * np.abs(x.value)
         else:
             raise SpecError(f"a specification cannot contain {ast.unparse(node)!r}")
-        return Bounded(x.indices, value, error + UNIT_F32 * np.abs(value))
+        return _bounded(x.indices, value, error + UNIT_F32 * np.abs(value))
 
     def _call(self, name: str, args: list[ast.expr]) -> Bounded:
         if name in REDUCTIONS and self._is_reduction(args):
@@ -239,7 +239,7 @@ class Evaluator:
         if name in _FUNCTIONS and len(args) == 1:
             x = self.visit(args[0])
             value, slope = _FUNCTIONS[name](x.value, x.error)
-            return Bounded(x.indices, value, slope * x.error + HARDWARE_ULPS * UNIT_F32 * np.abs(value))
+            return _bounded(x.indices, value, slope * x.error + HARDWARE_ULPS * UNIT_F32 * np.abs(value))
         raise SpecError(f"a specification cannot call {name} with {len(args)} arguments")
 
     def _where(self, args: list[ast.expr]) -> Bounded:
@@ -281,7 +281,7 @@ class Evaluator:
         if name == "sum":
             n = x.value.shape[axis]
             error = x.error.sum(axis) + n * UNIT_F32 * (np.abs(x.value) + x.error).sum(axis)
-            return Bounded(rest, x.value.sum(axis), error)
+            return _bounded(rest, x.value.sum(axis), error)
         if name in ("argmax", "argmin"):
             return _place(rest, x.value if name == "argmax" else -x.value, x.error, axis)
         pick = np.max if name == "max" else np.min
@@ -316,7 +316,13 @@ class Evaluator:
         arrays = [array for array, _ in factors]
         value = np.einsum(formula, *arrays, optimize=True)
         size = np.einsum(formula, *[np.abs(a) for a in arrays], optimize=True)
-        return Bounded(rest, value, terms * UNIT_F32 * size)
+        return _bounded(rest, value, terms * UNIT_F32 * size)
+
+
+def _bounded(indices: tuple[str, ...], value: Array, error: Array) -> Bounded:
+    """Without an error where there is no finite value."""
+    finite = np.isfinite(value)
+    return Bounded(indices, value, error if finite.all() else np.where(finite, error, 0.0))
 
 
 _WHOLE: dict[type[ast.operator], Callable[[Whole, Whole], Whole]] = {

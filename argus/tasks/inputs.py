@@ -1,7 +1,7 @@
 """Arguments for a launch: seeded inputs, and outputs filled with a pattern no kernel writes by accident.
 
 Inputs are standard normal values rounded to the element type; integers are small ones, and where a kernel uses them as
-indices, such as it allows (`ag.as_index`). Outputs start as NaN
+indices, any that it allows (`ag.as_index`), the least and the greatest among them. Outputs start as NaN
 (or the type's most negative integer): an element the kernel forgets to write is then wrong, not zero.
 """
 
@@ -15,8 +15,8 @@ import numpy.typing as npt
 from argus.device.guards import buffer_elements, element_strides, numpy_dtype, tensor_shapes
 from argus.ir import ops
 from argus.ir.kernel import Kernel
-from argus.ir.types import Value
-from argus.layout.expr import evaluate
+from argus.layout.expr import Expr, evaluate
+from argus.tasks.origins import Origins, numbers
 
 MANY = 100
 
@@ -33,8 +33,7 @@ def make_arrays(kernel: Kernel, sizes: Mapping[str, int], seed: int) -> dict[str
             if tensor.dtype.kind == "float":
                 arrays[tensor.name] = rng.standard_normal(shape).astype(dtype)
             else:
-                legal = legal_indices(kernel, tensor, sizes)
-                arrays[tensor.name] = rng.choice(legal, shape).astype(dtype)
+                arrays[tensor.name] = whole_numbers(rng, shape, legal_range(kernel, tensor, sizes)).astype(dtype)
         else:
             blank: float | int = np.nan if tensor.dtype.kind == "float" else -(2 ** (tensor.dtype.bits - 1))
             arrays[tensor.name] = np.full(shape, blank).astype(dtype)
@@ -42,24 +41,48 @@ def make_arrays(kernel: Kernel, sizes: Mapping[str, int], seed: int) -> dict[str
     return arrays
 
 
-def legal_indices(kernel: Kernel, tensor: ops.Tensor, sizes: Mapping[str, int]) -> npt.NDArray[np.int64]:
-    """Numbers an integer input may hold: small ones, and where elements serve as indices, those the kernel states."""
-    holders: set[Value] = set()
-    legal = np.arange(MANY, dtype=np.int64)
-    for op in ops.walk(kernel.body):
-        if isinstance(op, ops.Load) and op.access.memory is tensor:
-            holders.add(op.result)
-        elif isinstance(op, ops.Registers | ops.Convert | ops.Lanes) and holders.intersection(op.operands):
-            holders.update(op.results)
-        elif isinstance(op, ops.Symbol) and op.value in holders:
-            low, high = op.symbol.bounds()
-            legal = legal[(legal >= (low or 0)) & (legal <= (MANY if high is None else high))]
-            known = {op.symbol.name, *sizes}
-            for fact in op.facts:
-                if {v.name for v in fact.free()} <= known:
-                    kept = np.asarray(evaluate(fact, {**sizes, op.symbol.name: legal})) != 0
-                    legal = legal[np.broadcast_to(kept, legal.shape)]
-    return legal if legal.size else np.zeros(1, np.int64)
+def whole_numbers(rng: np.random.Generator, shape: tuple[int, ...], between: tuple[int, int]) -> npt.NDArray[np.int64]:
+    """Numbers of a range, all as likely; both of its ends are among them where there is room."""
+    drawn = rng.integers(*between, shape, endpoint=True)
+    ends = between[: drawn.size]
+    drawn.reshape(-1)[rng.choice(drawn.size, len(ends), replace=False)] = ends
+    return drawn
+
+
+def legal_range(kernel: Kernel, tensor: ops.Tensor, sizes: Mapping[str, int]) -> tuple[int, int]:
+    """Least and greatest number an integer input may hold: small ones, or as indices those the kernel states."""
+    stated = stated_ranges(kernel, tensor, sizes)
+    if not stated:
+        return 0, MANY - 1
+    least, most = numbers(tensor.dtype)
+    low, high = max(least, *(low for low, _ in stated)), min(most, *(high for _, high in stated))
+    return (low, high) if low <= high else (0, 0)
+
+
+def stated_ranges(kernel: Kernel, tensor: ops.Tensor, sizes: Mapping[str, int]) -> list[tuple[int, int]]:
+    """What the kernel states about elements of a tensor, in numbers."""
+    origins = Origins(kernel)
+    symbols = [op for op in ops.walk(kernel.body) if isinstance(op, ops.Symbol)]
+    return [stated_range(op, sizes) for op in symbols if tensor in origins.tensors(op.value)]
+
+
+def stated_range(op: ops.Symbol, sizes: Mapping[str, int]) -> tuple[int, int]:
+    """What `ag.as_index` states in numbers at these sizes; bounds that depend on anything else are left out."""
+    least, most = numbers(op.value.dtype)
+    low, high = op.symbol.bounds()
+    low, high = least if low is None else low, most if high is None else high
+    for fact in op.facts:
+        limit = limit_of(op, fact)
+        if limit is not None and {v.name for v in limit.free()} <= sizes.keys():
+            value = int(evaluate(limit, sizes))
+            low, high = (low, min(high, value)) if fact.args[0] is op.symbol else (max(low, value), high)
+    return low, high
+
+
+def limit_of(op: ops.Symbol, fact: Expr) -> Expr | None:
+    """The other side of `symbol <= limit` or `limit <= symbol`."""
+    sides = [side for side in fact.args if side is not op.symbol]
+    return sides[0] if fact.op == "le" and len(fact.args) == len(sides) + 1 else None
 
 
 def _spread(array: npt.NDArray[np.generic], strides: tuple[int, ...]) -> npt.NDArray[np.generic]:

@@ -252,3 +252,14 @@ def test_a_part_of_a_block_scaled_product() -> None:
     assert found is not None
     assert found.comparison.ok
     assert found.comparison.elements == 8
+
+
+def test_infinities_have_no_error() -> None:
+    x = np.array([[-np.inf, 1.0, 2.0], [np.inf, 1.0, 2.0], [np.nan, 1.0, 2.0]], np.float32)
+    spec = parse("Y[m, n] = exp(X[m, n] - max(X[m, k], k)) / sum(exp(X[m, j] - max(X[m, k], k)), j)")
+    with np.errstate(invalid="ignore"):
+        found = evaluate(spec, {"X": x, "Y": x}, {})
+    assert np.isfinite(found.error).all()
+    assert found.value[0] == pytest.approx([0.0, 1 / (1 + np.e), np.e / (1 + np.e)])
+    assert found.error[0].max() < 1e-5
+    assert np.isnan(found.value[1:]).all()

@@ -12,6 +12,7 @@ TASK = dict(
     shapes=[dict(M=4096, N=4096, K=4096)],
     held_out=[dict(M=512, N=3072, K=1024)],
     small=[dict(M=512, N=1024, K=128)],
+    specials=True,
     published=dict(source="hipBLASLt, Lumen artifact re-run", tflops=613.1),
     library="matmul.py",
 )

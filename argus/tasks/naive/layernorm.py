@@ -8,6 +8,7 @@ TASK = dict(
     shapes=[dict(M=8192, N=4096)],
     held_out=[dict(M=64, N=2048), dict(M=32, N=512)],
     small=[dict(M=8, N=1024)],
+    specials=True,
 )
 
 MEAN = "sum(X[m, j], j) / N"

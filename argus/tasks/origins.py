@@ -1,0 +1,75 @@
+"""Where the whole numbers come from that a kernel uses as indices.
+
+    e = ag.as_index(expert[b].load(ONE, width=4), 0, E - 1)         the tensor `expert`
+
+A number is followed back through what only moves it: registers, lanes, wider integer types, the arms of a selection,
+what loops and branches hand on. What is found is where it was made: a load, a constant, arithmetic.
+"""
+
+from __future__ import annotations
+
+from argus.ir import ops
+from argus.ir.kernel import Kernel
+from argus.ir.types import DType, Value
+
+
+class Origins:
+    """The values of one kernel."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.made: dict[Value, ops.Op] = {}
+        self._handed: dict[Value, tuple[Value, ...]] = {}
+        for op in ops.walk(kernel.body):
+            self.made.update(dict.fromkeys(op.results, op))
+            if isinstance(op, ops.For):
+                for n, carried in enumerate(zip(op.args, op.outs, strict=True)):
+                    self._handed.update(dict.fromkeys(carried, (op.inits[n], op.yields[n])))
+            elif isinstance(op, ops.If):
+                self._handed.update(zip(op.outs, zip(op.then_yields, op.else_yields, strict=True), strict=True))
+
+    def of(self, value: Value) -> frozenset[Value]:
+        """The values it may be, where they were made."""
+        seen: set[Value] = set()
+        found: set[Value] = set()
+        waiting = [value]
+        while waiting:
+            value = waiting.pop()
+            if value not in seen:
+                seen.add(value)
+                moved = self._moved(value)
+                waiting.extend(moved)
+                if not moved:
+                    found.add(value)
+        return frozenset(found)
+
+    def tensors(self, value: Value) -> frozenset[ops.Tensor]:
+        """The tensors it may have been loaded from."""
+        loads = (self.made.get(made) for made in self.of(value))
+        memories = [op.access.memory for op in loads if isinstance(op, ops.Load)]
+        return frozenset(memory for memory in memories if isinstance(memory, ops.Tensor))
+
+    def _moved(self, value: Value) -> tuple[Value, ...]:
+        if value in self._handed:
+            return self._handed[value]
+        match self.made.get(value):
+            case ops.Registers() | ops.Lanes() as op:
+                return op.operands
+            case ops.Convert() as op if holds(op.result.dtype, op.value.dtype):
+                return op.operands
+            case ops.Map(fn="select", args=(_, yes, no)):
+                return yes, no
+        return ()
+
+
+def holds(wide: DType, narrow: DType) -> bool:
+    """Whether one integer type has every number of another."""
+    if not {wide.kind, narrow.kind} <= {"int", "uint"}:
+        return False
+    (low, high), (least, most) = numbers(wide), numbers(narrow)
+    return low <= least and most <= high
+
+
+def numbers(dtype: DType) -> tuple[int, int]:
+    """The least and the greatest number of an integer type."""
+    signed = dtype.kind == "int"
+    return (-(1 << dtype.bits - 1), (1 << dtype.bits - 1) - 1) if signed else (0, (1 << dtype.bits) - 1)

@@ -1,16 +1,18 @@
 """From tasks to judgements: several judge processes, asked in order, each question answered once.
 
     with Judges(workers=2) as judges:
-        judges.judge([source, other], task, seed=0)        one Judgement per source, in the order of the sources
+        for judgement in judges.judge([source, other], task, seed=0): …       in the order of the sources
 
-The judge itself lives in `argus.agent.judge`, in processes of its own. `remembered` looks an answer up before anybody
-is asked (a journal, for runs that are gone on with).
+All sources are judged at once, as far as there are processes; a judgement is handed out as soon as it and those before
+it are there, so that whoever keeps them loses little when it is killed. The judge itself lives in `argus.agent.judge`,
+in processes of its own. `remembered` looks an answer up before anybody is asked (a journal, for runs that are gone on
+with). Answers for which the machine was to blame are not kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
 from types import TracebackType
 
@@ -31,30 +33,37 @@ class Judges:
         self._answers: dict[str, Judgement] = {}
         self._remembered = remembered
 
-    def judge(self, sources: Sequence[str], task: Task, *, seed: int) -> list[Judgement]:
-        """Judgements in the order of the sources."""
+    def judge(self, sources: Sequence[str], task: Task, *, seed: int) -> Iterable[Judgement]:
+        """Judgements in the order of the sources, each as soon as it and those before it are there."""
         problem = Problem.of(task)
         asked = [question(source, problem.digest(), seed) for source in sources]
-        fresh: dict[str, str] = {}
+        waiting: dict[str, Future[Judgement]] = {}
+
+        def ask(source: str) -> Judgement:
+            process = self._free.get()
+            try:
+                return process.judge(source, problem, seed=seed)
+            finally:
+                self._free.put(process)
+
         for name, source in zip(asked, sources, strict=True):
-            if name not in self._answers:
+            if name not in self._answers and name not in waiting:
                 known = self._remembered(name) if self._remembered is not None else None
                 if known is not None:
                     self._answers[name] = known
                 else:
-                    fresh[name] = source
-
-        def ask(item: tuple[str, str]) -> tuple[str, Judgement]:
-            process = self._free.get()
-            try:
-                return item[0], process.judge(item[1], problem, seed=seed)
-            finally:
-                self._free.put(process)
-
-        self._answers.update(self._threads.map(ask, fresh.items()))
-        return [self._answers[name] for name in asked]
+                    waiting[name] = self._threads.submit(ask, source)
+        for name in asked:
+            judgement = waiting[name].result() if name in waiting else self._answers[name]
+            if not judgement.of_machine:
+                self._answers[name] = judgement
+            yield judgement
 
     def close(self) -> None:
+        """End the judges, also in the middle of a question."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for process in self._processes:
+            process.stop()
         self._threads.shutdown()
         for process in self._processes:
             process.close()

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from argus.agent.judge import Problem
+from argus.agent.judge import Problem, court
 from argus.agent.judge.court import Court
-from argus.agent.judge.measure import WARM_UP, Bench, Contender, UnbelievableError
+from argus.agent.judge.measure import WARM_UP, Bench, Contender, Sample, UnbelievableError
 from argus.compile.cache import compile_cached
 from argus.lang import read
 
@@ -139,6 +139,27 @@ def test_what_is_not_believed() -> None:
     with pytest.raises(UnbelievableError, match=r"^unsteady"):
         measured(unsteady)
     assert not unsteady.held
+
+
+def test_every_shape_is_measured_on_its_own_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[int, bytes]] = []
+
+    def compare(self: Bench, baseline: Contender, candidate: Contender, *, least: float) -> dict[str, Sample]:
+        assert candidate.arrays["X"].shape == (candidate.sizes["N"],)
+        seen.append((candidate.sizes["N"], candidate.arrays["X"].tobytes()))
+        took = 1e-3 * len(seen)
+        return {"baseline": Sample(took, took, took, took), "candidate": Sample(took, took, took, took)}
+
+    monkeypatch.setattr(Bench, "compare", compare)
+    monkeypatch.setattr(court, "load_hip", lambda: None)
+    source = ADD.replace("{name}", "plain")
+    problem = Problem("plain", source, ({"N": 128},), ({"N": 128}, {"N": 256}), device="hip")
+    first, second = (court.Court(problem).judge(source, 0) for _ in range(2))
+    assert first.verdict == "pass", first.violations
+    assert first.times == pytest.approx({"N=128": 1e3, "N=256": 2e3})
+    assert first.evidence == second.evidence, "measured times are no part of it"
+    assert second.times != first.times
+    assert [size for size, _ in seen] == [128, 256, 128, 256]
 
 
 def test_without_a_gpu_a_judgement_of_measured_times_is_an_error() -> None:

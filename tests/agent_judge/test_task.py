@@ -36,6 +36,12 @@ def test_truncation_leans_and_rounding_does_not() -> None:
     assert not leaning.comparison.ok
 
 
+def test_equal_values_are_one_rounding() -> None:
+    spec = parse("y[i, j] = x[i, j]")
+    x = np.repeat(1 + np.array([[0.25], [0.3], [0.4]]) / 128, 1 << 14, axis=1).astype(np.float32)
+    assert not biased(judged(spec, {"x": x}, {}, x.astype(ml_dtypes.bfloat16)))
+
+
 def test_part_of_a_masked_result_keeps_its_place() -> None:
     spec = parse("y[i, j] = where(i >= j, x[i, j], 0)")
     x = np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32)

@@ -1,7 +1,8 @@
 """The known ways to fool a judge of GPU kernels, and what each meets here.
 
 Rows and their sources: `docs/judge.md`. A row is a candidate (a kernel file or an edit of an honest one) with the
-stage and the name under which it must be refused, or the reason why it cannot be tried.
+stage and the name under which it must be refused, or the reason why it cannot be tried. Rows S are our own: what a
+candidate may state in this language, and the checker takes for granted.
 """
 
 from __future__ import annotations
@@ -11,6 +12,33 @@ from importlib.resources import files
 
 VADD = files("argus.kernels").joinpath("vadd.py").read_text()
 GEMM = files("argus.kernels").joinpath("gemm.py").read_text()
+
+GATHER = '''"""Rows of a table, chosen by an index tensor."""
+import argus as ag
+from argus import f32, i32
+
+ONE = ag.Owner(t=64, x="t*0")
+PART = ag.Owner(t=64, d="t")
+
+
+@ag.kernel(threads=64, computes="out[b, d] = table[page[b], d]", example=dict(P=200, B=5))
+def gather(table: ag.In["P D=64", f32], page: ag.In["B", i32], out: ag.Out["B D=64", f32]):
+    b = ag.grid(B)
+    e = ag.as_index(page[b].load(ONE, width=4), 0, P - 1, name="e")
+    out[b].store(table[e].load(PART, width=4), width=4)
+'''
+SCALED = '''"""A vector times a number."""
+import argus as ag
+from argus import f32
+
+PART = ag.Owner(t=64, n="t")
+
+
+@ag.kernel(threads=64, requires="N % 64 == 0", computes="Y[n] = scale * X[n]", example=dict(N=128))
+def scaled(X: ag.In["N", f32], Y: ag.Out["N", f32], scale: f32):
+    at = 64 * ag.grid(N // 64)
+    Y[at].store(X[at].load(PART, width=4) * scale, width=4)
+'''
 
 STORE = "    z[start].store(total, width=4 * PER_THREAD)\n"
 HEAD = "import argus as ag\n"
@@ -62,9 +90,14 @@ def gemm(id_: str, what: str, stage: str, name: str, *pairs: tuple[str, str]) ->
     return Cheat(id_, what, "gemm", edit(GEMM, *pairs), stage, name)
 
 
+def gather(id_: str, what: str, *pairs: tuple[str, str]) -> Cheat:
+    return Cheat(id_, what, "gather", edit(GATHER, *pairs), "contract", "contract")
+
+
 LOAD = "x[start].load(PART, width=4 * PER_THREAD)"
 USE = "            for i, j, h in"
 BIG = ", ".join(str(number) for number in range(60_000))
+NEVER = '    ag.as_index(ag.where(page[b].load(ONE, width=4) > 150, i32(1), i32(0)), 0, 0, name="never")\n'
 ADD_X_TWICE = ("y[start].load", "x[start].load")
 
 CHEATS: tuple[Cheat, ...] = (
@@ -114,6 +147,12 @@ CHEATS: tuple[Cheat, ...] = (
          (USE, '            b = [ag.tag(x, slice="K") for x in a]\n' + USE)),
     vadd("I4", "an assertion that nothing reaches", "check", "value", ADD_X_TWICE,
          (STORE, STORE + "    if False:\n        ag.check.same(total, total)\n")),
+    gather("S1", "a narrower range of indices than the task's",
+           ("0, P - 1", "0, 99"), ("table[e]", "table[ag.min(e, 99)]")),
+    gather("S2", "indices that stand in an order", ("0, P - 1", "b, b")),
+    gather("S3", "a computed number that is stated, not proved", ("    out[b]", NEVER + "    out[b]")),
+    Cheat("S4", "only positive scalars", "scaled", edit(SCALED, ('N % 64 == 0"', 'N % 64 == 0 and scale > 0"')),
+          "contract", "contract"),
 )  # fmt: skip
 
 NOT_HERE: tuple[NotHere, ...] = (
@@ -172,4 +211,4 @@ def rows() -> list[str]:
     """The table of docs/judge.md."""
     lines = {c.id: f"| {c.id} | {c.what} | refused at *{c.stage}* by `{c.name}` |" for c in CHEATS}
     lines |= {n.id: f"| {n.id} | {n.what} | {n.reason} |" for n in NOT_HERE}
-    return [lines[name] for name in sorted(lines, key=lambda name: ("TRWHI".index(name[0]), int(name[1:])))]
+    return [lines[name] for name in sorted(lines, key=lambda name: ("TRWHIS".index(name[0]), int(name[1:])))]

@@ -10,11 +10,19 @@ import pytest
 
 from argus.agent.judge import Judgement, Problem
 from argus.agent.judge.court import Court
-from tests.cheats.table import CHEATS, GEMM, NOT_HERE, VADD, Cheat, edit, rows
+from tests.cheats.table import CHEATS, GATHER, GEMM, NOT_HERE, SCALED, VADD, Cheat, edit, rows
 
 PROBLEMS = {
     "vadd": Problem("vadd", VADD, small=({"N": 5000},), shapes=({"N": 1 << 18},), held_out=({"N": 70004},)),
     "gemm": Problem("gemm", GEMM, small=({"M": 128, "N": 128, "K": 64},), shapes=({"M": 256, "N": 256, "K": 256},)),
+    "gather": Problem("gather", GATHER, small=({"P": 200, "B": 32},), shapes=({"P": 50_000, "B": 64},)),
+    "scaled": Problem("scaled", SCALED, small=({"N": 128},), shapes=({"N": 4096},)),
+}
+HONEST = {
+    "vadd": (VADD, edit(VADD, ("ag.knob(4,", "ag.knob(2,"))),
+    "gemm": (GEMM, GEMM + "\n# as fast as before\n"),
+    "gather": (GATHER, edit(GATHER, ("0, P - 1", "0, P"))),
+    "scaled": (SCALED,),
 }
 ROWS = {
     *(f"T{n}" for n in range(1, 16)),
@@ -42,12 +50,11 @@ def test_cheat_is_refused_by_name(cheat: Cheat) -> None:
     assert (judgement.stage, cheat.name in names(judgement)) == (cheat.stage, True), judgement.violations
 
 
-@pytest.mark.parametrize("task", ["vadd", "gemm"])
+@pytest.mark.parametrize("task", list(HONEST))
 def test_honest_kernels_pass(task: str) -> None:
-    honest = {"vadd": VADD, "gemm": GEMM}[task]
-    assert court(task).judge(honest, 3).verdict == "pass"
-    other = edit(honest, ("ag.knob(4,", "ag.knob(2,")) if task == "vadd" else honest + "\n# as fast as before\n"
-    assert court(task).judge(other, 3).verdict == "pass"
+    for honest in HONEST[task]:
+        judgement = court(task).judge(honest, 3)
+        assert judgement.verdict == "pass", judgement.violations
 
 
 def test_unknown_is_not_a_pass() -> None:
@@ -57,10 +64,11 @@ def test_unknown_is_not_a_pass() -> None:
 
 def test_every_row_is_here_once() -> None:
     listed = [row.id for row in (*CHEATS, *NOT_HERE)]
-    assert sorted(listed) == sorted(ROWS)
+    assert sorted(name for name in listed if not name.startswith("S")) == sorted(ROWS)
     assert len(ROWS) == 54
+    assert len(set(listed)) == len(listed)
 
 
 def test_the_page_holds_this_table() -> None:
     page = (Path(__file__).parents[2] / "docs" / "judge.md").read_text()
-    assert [line for line in page.splitlines() if re.match(r"\| [TRWHI]\d+ \|", line)] == rows()
+    assert [line for line in page.splitlines() if re.match(r"\| [TRWHIS]\d+ \|", line)] == rows()

@@ -1,8 +1,9 @@
 """Does a candidate solve the task it was given? Compared with the naive kernel, argument by argument.
 
-Same tensors in the same order with the same axes and element types, read and written alike; same scalars; same
-specification. It may add `requires` of its own, but every shape of the task must satisfy them: a kernel that serves
-only the shapes it is timed at fails at the held-out ones.
+Same tensors in the same order with the same axes, strides and element types, read and written alike; same scalars;
+same specification. It may add `requires` of its own, but every shape of the task must satisfy them: a kernel that
+serves only the shapes it is timed at fails at the held-out ones. Of scalars it may not demand more than the task, and
+of data it may not state more (`statements.py`): the judge's data cannot show everything that a task allows.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import ast
 from collections.abc import Iterator
 
 from argus.agent.judge.problem import Problem, Violation, shape_text
-from argus.device.guards import LaunchError, check_sizes, tensor_shapes
+from argus.agent.judge.statements import unfounded
+from argus.device.guards import LaunchError, check_sizes, element_strides, tensor_shapes
 from argus.ir.kernel import Kernel
 
 
@@ -26,22 +28,31 @@ def broken(candidate: Kernel, naive: Kernel, problem: Problem) -> Iterator[Viola
     wanted = [(s.name, s.dtype.name) for s in naive.scalars]
     if given != wanted:
         yield _says(f"the scalar arguments are {given}, the task's are {wanted}")
+        return
+    for scalar, theirs in zip(candidate.scalars, naive.scalars, strict=True):
+        if scalar.positive and not theirs.positive:
+            yield _says(f"requires {scalar.name} > 0, which the task does not")
     if [t.name for t in candidate.tensors] != [t.name for t in naive.tensors]:
         yield _says(f"the tensors are {_names(candidate)}, the task's are {_names(naive)}")
         return
-    for mine, theirs in zip(candidate.tensors, naive.tensors, strict=True):
-        if mine.dtype != theirs.dtype:
-            yield _says(f"{mine.name} has elements of type {mine.dtype.name}, the task's {theirs.dtype.name}")
-        if (mine.read, mine.written) != (theirs.read, theirs.written):
+    for mine, asked in zip(candidate.tensors, naive.tensors, strict=True):
+        if mine.dtype != asked.dtype:
+            yield _says(f"{mine.name} has elements of type {mine.dtype.name}, the task's {asked.dtype.name}")
+        if (mine.read, mine.written) != (asked.read, asked.written):
             yield _says(f"{mine.name} is not read and written as in the task")
-    for sizes in (*problem.small, *problem.shapes, *problem.held_out):
+    shapes = (*problem.small, *problem.shapes, *problem.held_out)
+    for sizes in shapes:
         if tensor_shapes(candidate, sizes) != tensor_shapes(naive, sizes):
             yield _says(f"the tensors have other shapes than the task's at {shape_text(sizes)}")
+            return
+        if element_strides(candidate, sizes) != element_strides(naive, sizes):
+            yield _says(f"the tensors have other strides than the task's at {shape_text(sizes)}")
             return
         try:
             check_sizes(candidate, sizes)
         except LaunchError as error:
             yield _says(f"does not serve {shape_text(sizes)}: {error}")
+    yield from map(_says, unfounded(candidate, naive, shapes))
 
 
 def _spec(text: str | None) -> str | None:

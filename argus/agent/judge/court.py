@@ -29,7 +29,7 @@ from argus.agent.judge.floor import ALLOWED, least_microseconds
 from argus.agent.judge.measure import Bench as Measuring
 from argus.agent.judge.measure import Contender, UnbelievableError
 from argus.agent.judge.price import prices
-from argus.agent.judge.problem import Judgement, Sizes, Verdict, Violation, shape_text
+from argus.agent.judge.problem import Judgement, Sizes, Verdict, Violation, fault, shape_text
 from argus.agent.judge.trials import Bench, Ended, Trials
 from argus.check import Report, check
 from argus.clock.observe import SHORT
@@ -42,7 +42,6 @@ from argus.device.hip_calls import load as load_hip
 from argus.ir.kernel import Kernel
 from argus.lang import ProgramError, read
 from argus.machine import MachineError
-from argus.tasks.inputs import make_scalars
 from argus.tasks.work import work_of
 
 
@@ -50,7 +49,7 @@ class Court(Bench):
     """One problem; judges any number of candidates."""
 
     def judge(self, source: str, seed: int) -> Judgement:
-        """Never raises for what a candidate does."""
+        """Never raises for what a candidate does; a fault of the judge is an `error` of the rule `judge`."""
         return _Case(self, source, seed).judgement()
 
 
@@ -77,7 +76,9 @@ class _Case:
 
     def _answer(self, verdict: Verdict, stage: str, violations: tuple[Violation, ...]) -> Judgement:
         asked = question(self.source, self.court.problem.digest(), self.seed)
-        rests = {"verdict": verdict, "stage": stage, "times": self.times, **self.found}
+        rests = {"verdict": verdict, "stage": stage, **self.found}
+        if self.court.problem.device == "simulated":
+            rests["times"] = self.times
         return Judgement(
             verdict,
             stage,
@@ -120,8 +121,12 @@ class _Case:
         started = time.perf_counter()
         try:
             yield
+        except Ended:
+            raise
         except MachineError as error:
             raise Ended("fail", name, (_machine(error),)) from error
+        except Exception as error:
+            raise Ended("error", name, (fault(error),)) from error
         finally:
             self.seconds[name] = round(time.perf_counter() - started, 3)
 
@@ -189,15 +194,14 @@ class _Case:
     def _measured(self, kernel: Kernel, sizes: Sizes, least: float) -> float:
         """Microseconds on the GPU, beside the naive kernel on the same data."""
         naive = self.court.naive
-        data = {**self.court.given("time", 0, sizes, "normal", self.seed), **poisoned(kernel, sizes)}
-        scalars = make_scalars(kernel, self.seed)
+        data = {**self.court.given("time", sizes, "normal", self.seed), **poisoned(kernel, sizes)}
+        scalars = self.court.scalars("normal", self.seed)
         mine = Contender(kernel, self.code, sizes, data, scalars)
         theirs = Contender(naive, compile_cached(naive).object, sizes, data, scalars)
         try:
             found = Measuring(load_hip()).compare(theirs, mine, least=1e-6 * least)
         except (HipError, UnbelievableError) as error:
             raise Ended("error", "time", (Violation("measure", str(error), status="error"),)) from error
-        self.found["measured"] = {name: [s.median, s.p10, s.p90, s.host] for name, s in found.items()}
         return 1e6 * found["candidate"].median
 
 

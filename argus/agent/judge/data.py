@@ -4,7 +4,10 @@
     uniform     between 0 and 1: sums grow, cancellation does not hide a lost term
     wide        magnitudes over many powers of two
     zeros       mostly zeros of both signs: a kernel that guesses is far off where it is not
-    specials    normal values with a few infinities and NaNs (only for tasks that define them)
+    specials    normal values with a few infinities and NaNs, so few that most rows have none (only for tasks that
+                define them)
+
+Scalars that the task does not require to be positive are negative beside `wide` values and zero beside `zeros`.
 
 Outputs start as a bit pattern that no computation here gives (a NaN with a payload, or an odd integer), so that what a
 kernel wrote and what it left alone can be told apart bit by bit.
@@ -12,6 +15,7 @@ kernel wrote and what it left alone can be told apart bit by bit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Literal
 
@@ -21,7 +25,7 @@ import numpy.typing as npt
 
 from argus.device.guards import numpy_dtype, tensor_shapes
 from argus.ir.kernel import Kernel
-from argus.tasks.inputs import legal_indices
+from argus.tasks.inputs import legal_range, make_scalars, whole_numbers
 from argus.tasks.routing import Kind as RoutingKind
 from argus.tasks.routing import Routing, draw
 
@@ -30,7 +34,7 @@ Kind = Literal["normal", "uniform", "wide", "zeros", "specials"]
 KINDS: tuple[Kind, ...] = ("normal", "uniform", "wide", "zeros")
 
 WIDE = 12
-SPECIAL_SHARE = 1 / 512
+SPECIAL_ROWS = 1 / 8
 ZERO_SHARE = 0.9
 LARGEST = 1 << 28
 DRAWN = (1 << 24) + 43
@@ -53,10 +57,20 @@ def inputs(kernel: Kernel, sizes: Mapping[str, int], kind: Kind, seed: int, rout
         dice = np.random.default_rng((seed, number))
         dtype = numpy_dtype(tensor.dtype)
         if tensor.dtype.kind != "float":
-            found[tensor.name] = dice.choice(legal_indices(kernel, tensor, sizes), shapes[tensor.name]).astype(dtype)
+            drawn = whole_numbers(dice, shapes[tensor.name], legal_range(kernel, tensor, sizes))
+            found[tensor.name] = drawn.astype(dtype)
         else:
             found[tensor.name] = _floats(dice, shapes[tensor.name], kind, dtype)
     return found
+
+
+def scalars(kernel: Kernel, kind: Kind, seed: int) -> dict[str, float]:
+    """A value for every scalar of the naive kernel."""
+    sign = {"wide": -1, "zeros": 0}.get(kind, 1)
+    drawn = make_scalars(kernel, seed)
+    return {
+        s.name: drawn[s.name] if s.positive or s.dtype.kind == "uint" else sign * drawn[s.name] for s in kernel.scalars
+    }
 
 
 def _floats(
@@ -105,9 +119,10 @@ def _draw(dice: np.random.Generator, shape: tuple[int, ...], kind: Kind) -> npt.
         values[dice.random(shape) < ZERO_SHARE] = 0.0
         values[dice.random(shape) < ZERO_SHARE / 2] *= -0.0
     elif kind == "specials":
-        some = dice.random(shape)
-        for number, special in enumerate((np.inf, -np.inf, np.nan)):
-            values[(some >= number * SPECIAL_SHARE) & (some < (number + 1) * SPECIAL_SHARE)] = special
+        rows = values.size // max(1, shape[-1]) if shape else 1
+        for special in (np.inf, -np.inf, np.nan):
+            places = dice.integers(0, max(1, values.size), math.ceil(SPECIAL_ROWS * rows))
+            values.reshape(-1)[places[: values.size]] = special
     return values
 
 

@@ -1,7 +1,8 @@
 """What a judgement rests on, as one hash: the source, the object that ran, the seeds, the verdicts and the times.
 
 Anyone who judges the same source again with the same program gets the same hash; a judgement whose hash cannot be made
-again was not made here (`argus verify-all`).
+again was not made here (`argus verify-all`). Times of a GPU differ from one measurement to the next and are left out.
+Another program gives other hashes: which one a run was judged by stands in its configuration.
 """
 
 from __future__ import annotations

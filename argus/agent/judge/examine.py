@@ -11,11 +11,24 @@ from collections.abc import Mapping
 import numpy as np
 
 from argus.agent.judge.data import inputs, poisoned
+from argus.agent.judge.problem import Problem
 from argus.ir.kernel import Kernel
+from argus.lang import read
 from argus.tasks.compare import compare
 from argus.tasks.inputs import make_scalars
 from argus.tasks.routing import Routing
-from argus.tasks.spec import Spec, SpecError, evaluate
+from argus.tasks.spec import Spec, SpecError, evaluate, parse
+
+
+def examined(problem: Problem) -> tuple[Kernel, Spec]:
+    """The naive kernel and the specification of a problem that can tell. Raises `SpecError` for another."""
+    naive = read(problem.naive)
+    if naive.computes is None:
+        raise SpecError(f"the naive kernel of {problem.task} states no specification")
+    spec = parse(naive.computes)
+    for sizes in problem.small[:1]:
+        examine(naive, spec, sizes, problem.routing)
+    return naive, spec
 
 
 def examine(kernel: Kernel, spec: Spec, sizes: Mapping[str, int], routing: Routing | None = None) -> None:

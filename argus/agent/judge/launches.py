@@ -1,6 +1,6 @@
 """Launches of a candidate's object on the judge's data: the data are put into device memory once, then run many times.
 
-    on = Launches(kernel, code).on(sizes, given, seed)
+    on = Launches(kernel, code).on(sizes, given, scalars)
     seen = on.run(Options(workgroups=[3]))["C"]           what workgroup 3 wrote; everything else holds the pattern
 
 Before every run outputs hold the pattern and tensors that are read and written hold what was given; after the last one,
@@ -15,6 +15,7 @@ recording costs less than a second translation.
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -33,7 +34,6 @@ from argus.machine.jit.errors import JitError
 from argus.machine.jit.executor import execute, translate
 from argus.machine.launch import LaunchResult, Prepared, interpret
 from argus.machine.state import LANES
-from argus.tasks.inputs import make_scalars
 
 RECORDED = 500
 
@@ -76,14 +76,14 @@ class Launches:
 
         threading.Thread(target=begin, daemon=True).start()
 
-    def on(self, sizes: Sizes, given: Arrays, seed: int) -> OnData:
+    def on(self, sizes: Sizes, given: Arrays, scalars: Mapping[str, float]) -> OnData:
         """The launch on these inputs, whose arrays are not changed."""
         kernel = self.kernel
         arrays = {**given, **poisoned(kernel, sizes)}
-        scalars = scalar_values(kernel, sizes, make_scalars(kernel, seed))
+        values = scalar_values(kernel, sizes, scalars)
         tensors = [arrays[tensor.name] for tensor in kernel.tensors]
         grid = launch_grid(kernel, sizes)
-        prepared = self.loaded.prepare(grid, kernel.threads, [*tensors, *scalars], 0, None, Options())
+        prepared = self.loaded.prepare(grid, kernel.threads, [*tensors, *values], 0, None, Options())
         return OnData(self, prepared, arrays)
 
 

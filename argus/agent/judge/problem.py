@@ -13,14 +13,18 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from traceback import extract_tb
 from typing import Any, Literal
 
+from argus.tasks.compare import json_number
 from argus.tasks.routing import Routing
 from argus.tasks.task import Task
 
 Sizes = Mapping[str, int]
 Verdict = Literal["pass", "fail", "unknown", "error"]
 
+MACHINE = ("judge", "measure")
 STAGES = ("read", "contract", "check", "compile", "small", "shapes", "held_out", "time")
 
 
@@ -110,9 +114,17 @@ class Judgement:
     evidence: str = ""
     seconds: Mapping[str, float] = field(default_factory=dict)
 
+    @property
+    def of_machine(self) -> bool:
+        """Whether the machine, not the candidate, is to blame: no memory, no time, no GPU, a fault of the judge.
+
+        Asked again, the answer may be another one, so nobody remembers it.
+        """
+        return self.verdict == "error" and any(v.rule in MACHINE for v in self.violations)
+
     def to_json(self) -> dict[str, Any]:
         """Without `seconds`, which differ from one judging to the next."""
-        found = asdict(self)
+        found: dict[str, Any] = _plain(asdict(self))
         del found["seconds"]
         return found
 
@@ -121,6 +133,24 @@ class Judgement:
         values = {name: data[name] for name in data if name in Judgement.__dataclass_fields__ and name != "violations"}
         found = tuple(Violation(**item) for item in data["violations"])
         return Judgement(**{**values, "violations": found, "seconds": dict(seconds or {})})
+
+
+def fault(error: Exception) -> Violation:
+    """A fault of the judge itself, with the place of its origin."""
+    place = ""
+    if error.__traceback__ is not None:
+        last = extract_tb(error.__traceback__)[-1]
+        place = f" ({Path(last.filename).name}:{last.lineno})"
+    return Violation("judge", f"{type(error).__name__}: {error}{place}", status="error")
+
+
+def _plain(value: Any) -> Any:
+    """The same with words for numbers that JSON does not have."""
+    if isinstance(value, float):
+        return json_number(value)
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def shape_text(sizes: Sizes) -> str:

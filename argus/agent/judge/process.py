@@ -4,7 +4,8 @@
         judge.judge(source, problem, seed=0)
 
 A candidate that takes the judge down (an abort in a library, no memory, no end) is judged `error` with what is known
-of the end; the next question gets a fresh process. The child never sees the parent's standard streams.
+of the end, the last line it wrote among it; the next question gets a fresh process. The child never sees the parent's
+standard streams. `stop` may be called by another thread: the question under way ends at once, and none begins.
 """
 
 from __future__ import annotations
@@ -15,15 +16,17 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
+from typing import IO, Any
 
 from argus.agent.judge.evidence import evidence, question
 from argus.agent.judge.problem import Judgement, Problem, Violation
 
 SECONDS = 600.0
+LAST_BYTES = 2000
 
 
 @dataclass
@@ -34,6 +37,8 @@ class JudgeProcess:
     _child: subprocess.Popen[bytes] | None = field(default=None, init=False)
     _to: int = field(default=-1, init=False)
     _from: int = field(default=-1, init=False)
+    _said: IO[bytes] | None = field(default=None, init=False)
+    _stopped: bool = field(default=False, init=False)
 
     def judge(self, source: str, problem: Problem, *, seed: int) -> Judgement:
         """The judgement; `error` if the process died or took too long."""
@@ -53,8 +58,16 @@ class JudgeProcess:
         asked = question(source, problem.digest(), seed)
         return Judgement("error", "judge", (said,), evidence=evidence(asked, b"", {"ended": died}))
 
+    def stop(self) -> None:
+        """End the process for good; whoever waits for its answer gets the judgement that it ended."""
+        self._stopped = True
+        child = self._child
+        if child is not None:
+            child.kill()
+
     def _start(self) -> None:
         self.close()
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
         their_in, self._to = os.pipe()
         self._from, their_out = os.pipe()
         try:
@@ -63,11 +76,13 @@ class JudgeProcess:
                 pass_fds=(their_in, their_out),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
+                stderr=self._said,
             )
         finally:
             os.close(their_in)
             os.close(their_out)
+        if self._stopped:
+            self._child.kill()
 
     def _answer(self) -> bytes | None:
         """One line, or None if there is none before the end of time or of the process."""
@@ -95,8 +110,19 @@ class JudgeProcess:
             child.wait()
             self.close()
             return f"no answer within {self.seconds:g} s"
+        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        said = self._last_line()
         self.close()
-        return signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        return f"{how}: {said}" if said else how
+
+    def _last_line(self) -> str:
+        """What the process wrote last on its standard error."""
+        if self._said is None:
+            return ""
+        end = self._said.seek(0, os.SEEK_END)
+        self._said.seek(max(0, end - LAST_BYTES))
+        lines = self._said.read().decode(errors="replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
     def close(self) -> None:
         for pipe in (self._to, self._from):
@@ -107,6 +133,9 @@ class JudgeProcess:
             self._child.kill()
             self._child.wait()
             self._child = None
+        if self._said is not None:
+            self._said.close()
+            self._said = None
 
     def __enter__(self) -> JudgeProcess:
         return self

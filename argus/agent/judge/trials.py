@@ -15,18 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from argus.agent.judge.data import KINDS, Arrays, Kind, inputs, poisoned, written
-from argus.agent.judge.examine import examine
+from argus.agent.judge.data import KINDS, Arrays, Kind, inputs, poisoned, scalars, written
+from argus.agent.judge.examine import examined
 from argus.agent.judge.launches import Launches, OnData, WrongRun
 from argus.agent.judge.problem import Problem, Sizes, Verdict, Violation, shape_text
 from argus.agent.judge.references import Known, References
 from argus.agent.judge.results import Found, biased, can_be_cut, judged, judged_part
 from argus.device.guards import launch_grid, tensor_shapes
 from argus.ir.kernel import Kernel
-from argus.lang import read
 from argus.machine import Options
-from argus.tasks.inputs import make_scalars
-from argus.tasks.spec import Spec, SpecError, parse
+from argus.tasks.spec import Spec
 
 WHOLE = 1 << 16
 SAMPLED = 3
@@ -57,30 +55,29 @@ class Bench:
     problem: Problem
     naive: Kernel = field(init=False)
     spec: Spec = field(init=False)
-    _kept: dict[tuple[str, int, Kind, int], Arrays] = field(default_factory=dict, init=False)
+    _kept: dict[tuple[str, str, Kind, int], Arrays] = field(default_factory=dict, init=False)
     _known: References = field(default_factory=References, init=False)
 
     def __post_init__(self) -> None:
-        self.naive = read(self.problem.naive)
-        if self.naive.computes is None:
-            raise SpecError(f"the naive kernel of {self.problem.task} states no specification")
-        self.spec = parse(self.naive.computes)
-        for sizes in self.problem.small[:1]:
-            examine(self.naive, self.spec, sizes, self.problem.routing)
+        self.naive, self.spec = examined(self.problem)
 
-    def given(self, stage: str, number: int, sizes: Sizes, kind: Kind, seed: int) -> Arrays:
-        """The inputs of a run; the arrays are shared and must not be written to."""
-        key = (stage, number, kind, seed)
+    def given(self, stage: str, sizes: Sizes, kind: Kind, seed: int) -> Arrays:
+        """The inputs of a run; the arrays are shared and must not be written to. Every kind has a seed of its own."""
+        key = (stage, shape_text(sizes), kind, seed)
         if key not in self._kept:
             if sum(array.nbytes for arrays in self._kept.values() for array in arrays.values()) > KEPT_BYTES:
                 self._kept.clear()
-            hidden = random.Random(f"{stage} {number} {seed} {self.problem.digest()}").getrandbits(48)
+            hidden = random.Random(f"{' '.join(map(str, key))} {self.problem.digest()}").getrandbits(48)
             self._kept[key] = inputs(self.naive, sizes, kind, hidden, self.problem.routing)
         return self._kept[key]
 
-    def known(self, stage: str, number: int, kind: Kind, seed: int) -> Known:
+    def scalars(self, kind: Kind, seed: int) -> dict[str, float]:
+        """The scalar arguments beside inputs of a kind."""
+        return scalars(self.naive, kind, seed)
+
+    def known(self, stage: str, sizes: Sizes, kind: Kind, seed: int) -> Known:
         """The values specified for those inputs, as far as they have been computed."""
-        return self._known.of((stage, number, kind, seed))
+        return self._known.of((stage, shape_text(sizes), kind, seed))
 
 
 @dataclass
@@ -103,7 +100,7 @@ class Trials:
         problem = self.bench.problem
         kinds: tuple[Kind, ...] = (*KINDS, "specials") if problem.specials else KINDS
         data = {
-            (number, kind): self._on("small", number, sizes, kind)
+            (number, kind): self._on("small", sizes, kind)
             for number, sizes in enumerate(problem.small)
             for kind in kinds
         }
@@ -115,7 +112,7 @@ class Trials:
                 self.launches.translate_ahead(len(kinds) * sum(self.executed.values()))
         for (number, kind), on in data.items():
             sizes = problem.small[number]
-            seen = self._whole(on, sizes, number, "small", kind, Options())
+            seen = self._whole(on, sizes, "small", kind, Options())
             if (number, kind) in checked:
                 mine = written(checked[number, kind])
                 if problem.deterministic and not _alike(checked[number, kind][mine], seen[mine]):
@@ -123,8 +120,9 @@ class Trials:
                     raise Ended("fail", "small", (Violation("determinism", message),))
             self._unchanged(on, "small")
 
-    def _on(self, stage: str, number: int, sizes: Sizes, kind: Kind) -> OnData:
-        return self.launches.on(sizes, self.bench.given(stage, number, sizes, kind, self.seed), self.seed)
+    def _on(self, stage: str, sizes: Sizes, kind: Kind) -> OnData:
+        given = self.bench.given(stage, sizes, kind, self.seed)
+        return self.launches.on(sizes, given, self.bench.scalars(kind, self.seed))
 
     def _checked(self, on: OnData, sizes: Sizes, number: int, kind: Kind, options: Options) -> Array:
         """On the checking interpreter: all workgroups if they are few, else some that write, drawn by lot.
@@ -136,7 +134,7 @@ class Trials:
         fresh = poisoned(self.kernel, sizes)
         name = shape_text(sizes)
         if groups <= few or not self.bench.problem.deterministic or self.bench.spec.result not in fresh:
-            seen = self._whole(on, sizes, number, "small", kind, options).copy()
+            seen = self._whole(on, sizes, "small", kind, options).copy()
             self.executed[name] = on.instructions
             return seen
         seen = fresh[self.bench.spec.result]
@@ -158,10 +156,10 @@ class Trials:
         """Every shape: whole if it is small, else the first, the last and some other workgroup."""
         for number, sizes in enumerate(shapes):
             kind = KINDS[number % 2]
-            on = self._on(stage, number, sizes, kind)
+            on = self._on(stage, sizes, kind)
             elements = int(np.prod(tensor_shapes(self.kernel, sizes)[self.bench.spec.result], dtype=np.int64))
             if elements <= WHOLE or not can_be_cut(self.bench.spec):
-                self._whole(on, sizes, number, stage, kind, Options())
+                self._whole(on, sizes, stage, kind, Options())
                 self._unchanged(on, stage)
                 continue
             self._parts(on, sizes, number, stage, kind)
@@ -173,8 +171,8 @@ class Trials:
         groups = int(np.prod(launch_grid(self.kernel, sizes)))
         dice = random.Random(f"{stage} {number} {self.seed}")
         chosen = deque(sorted({0, groups - 1, *(dice.randrange(groups) for _ in range(SAMPLED - 2))}))
-        given = self.bench.given(stage, number, sizes, kind, self.seed)
-        known = self.bench.known(stage, number, kind, self.seed)
+        given = self.bench.given(stage, sizes, kind, self.seed)
+        known = self.bench.known(stage, sizes, kind, self.seed)
         idle = 0
         while chosen:
             group = chosen.popleft()
@@ -185,21 +183,21 @@ class Trials:
                 idle += 1
                 chosen.append(dice.randrange(groups))
                 continue
-            found = judged_part(self.bench.spec, given, self._symbols(sizes), got, known)
+            found = judged_part(self.bench.spec, given, self._symbols(sizes, kind), got, known)
             self._right(found, stage, sizes, f"workgroup {group}")
 
-    def _whole(self, on: OnData, sizes: Sizes, number: int, stage: str, kind: Kind, options: Options) -> Array:
+    def _whole(self, on: OnData, sizes: Sizes, stage: str, kind: Kind, options: Options) -> Array:
         """Run everything; the result."""
         got = self._run(on, options, stage)
-        given = self.bench.given(stage, number, sizes, kind, self.seed)
+        given = self.bench.given(stage, sizes, kind, self.seed)
         how = "checked" if options.checks else "translated"
-        known = self.bench.known(stage, number, kind, self.seed)
-        found = judged(self.bench.spec, given, self._symbols(sizes), got, known)
+        known = self.bench.known(stage, sizes, kind, self.seed)
+        found = judged(self.bench.spec, given, self._symbols(sizes, kind), got, known)
         self._right(found, stage, sizes, f"{kind} data, {how}")
         return got
 
-    def _symbols(self, sizes: Sizes) -> dict[str, float]:
-        return {**sizes, **make_scalars(self.kernel, self.seed)}
+    def _symbols(self, sizes: Sizes, kind: Kind) -> dict[str, float]:
+        return {**sizes, **self.bench.scalars(kind, self.seed)}
 
     def _run(self, on: OnData, options: Options, stage: str) -> Array:
         try:

@@ -5,20 +5,25 @@
         optimise(…, judges=Judges(remembered=recorder.remembered), listen=recorder.listen)
 
 To go on with a run is to take its steps again: the loop is a function of the seed and of the judgements, these stand in
-the journal, and a step that came out differently is an error there.
+the journal, and a step that came out differently is an error there. Only a judgement for which the machine was to blame
+(no memory, no GPU) is asked for anew, unless the run has gone on from it: then its later steps rest on it.
 """
 
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from argus.agent.bottleneck import bottleneck
 from argus.agent.journal import Journal
 from argus.agent.journal.store import Run
 from argus.agent.judge import Judgement, Problem
-from argus.agent.judge.evidence import question
+from argus.agent.judge.evidence import program, question
+from argus.agent.judge.examine import examined
 from argus.agent.optimise import EDIT, Candidate, Settings, State
 from argus.agent.policy import Policy
 from argus.tasks.task import Task
@@ -36,9 +41,12 @@ class Recorder:
 
     @staticmethod
     def begin(journal: Journal, task: Task, settings: Settings, policy: Policy, origin: str) -> Recorder:
-        """A new run; `origin` is what was asked for: a task's name or file."""
+        """A new run; `origin` is what was asked for: a task's name or file. Raises `SpecError`: `examine.py`."""
+        problem = Problem.of(task)
+        examined(problem)
         config = {
-            "problem": journal.put(json.dumps(Problem.of(task).to_json(), sort_keys=True)),
+            "problem": journal.put(json.dumps(problem.to_json(), sort_keys=True)),
+            "program": program(),
             "origin": origin,
             "family": task.family,
             "device": task.device,
@@ -50,9 +58,15 @@ class Recorder:
         return Recorder(journal, journal.begin(task.name, config), task, settings, policy)
 
     def remembered(self, asked: str) -> Judgement | None:
-        """What the judge said to this question in any run of this journal."""
-        found = self.journal.judged(asked)
-        return None if found is None else Judgement.from_json(found)
+        """What the judge said to this question in any run of this journal; in this run, what it went on from."""
+        answers = self.journal.judged(asked)
+        mine = [event for event in answers if event.run == self.run.id][-1:]
+        went_on = [event for event in mine if any(self.journal.events(self.run.id, after=event.seq))]
+        for event in (*went_on, *answers):
+            judgement = Judgement.from_json(event.payload)
+            if event in went_on or not judgement.of_machine:
+                return judgement
+        return None
 
     def listen(self, state: State, candidate: Candidate) -> None:
         """Keep a candidate and its judgement."""
@@ -83,22 +97,29 @@ class Recorder:
         }
         self.run.record(
             candidate.step,
-            f"judgement:{candidate.number}",
+            self._key(candidate.number, payload),
             "judgement",
             payload,
             {"seconds": dict(candidate.judgement.seconds)},
         )
 
+    def _key(self, number: int, payload: Mapping[str, Any]) -> str:
+        """Under which key a judgement is kept: beside those for which the machine was to blame, if they differ."""
+        key = f"judgement:{number}"
+        for turn in count(2):
+            known = self.journal.event(self.run.id, key)
+            if known is None or known.payload == payload or not Judgement.from_json(known.payload).of_machine:
+                break
+            key = f"judgement:{number}:{turn}"
+        return key
+
     def end(self, state: State) -> None:
         """The policy as it came out, and how the run ended."""
         self.run.record(state.step, "policy:end", "policy", state.policy.to_json())
         best = state.best
-        self.run.record(
-            state.step,
-            "end",
-            "end",
-            {"best": f"c{best.number}", "microseconds": best.microseconds, "evaluations": state.spent},
-        )
+        took = best.microseconds if math.isfinite(best.microseconds) else None
+        found = {"best": f"c{best.number}", "microseconds": took, "evaluations": state.spent}
+        self.run.record(state.step, "end", "end", found)
 
 
 def resumed(journal: Journal, name: str | None, task: Task) -> Recorder:

@@ -3,7 +3,8 @@
 argus history [RUN]              the runs; or every candidate of one: what was tried, what the judge said
 argus best [RUN] [-o FILE]       the best kernel of a run, and the way to it
 argus diff A [B] [--run RUN]     what changed from candidate A to B (from its parent, if only one is given)
-argus verify-all                 judges every stored winner again in fresh processes and compares the evidence
+argus verify-all                 judges every stored winner again in fresh processes and compares the evidence (verdict
+                                 and times, if it was judged by another version)
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ from __future__ import annotations
 import argparse
 import difflib
 import json
+import math
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from argus.agent.journal import Journal
 from argus.agent.journal.lineage import Candidate, Story
-from argus.agent.judge import JudgeProcess, Problem
+from argus.agent.judge import Judgement, JudgeProcess, Problem
+from argus.agent.judge.evidence import program
 from argus.agent.labels import word
-from argus.cli.options import GOOD, WRONG, UsageError
+from argus.cli.options import GOOD, UNKNOWN, WRONG, UsageError
 
 
 def folder(args: argparse.Namespace) -> Path:
@@ -28,7 +32,9 @@ def folder(args: argparse.Namespace) -> Path:
 
 
 def add_journal(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--journal", metavar="DIR", help="where the journal is (default ./argus-journal)")
+    parser.add_argument(
+        "--journal", metavar="DIR", help="where the journal is (default $ARGUS_JOURNAL, else ./argus-journal)"
+    )
 
 
 def register(verbs: Any) -> None:
@@ -98,8 +104,8 @@ def show_diff(args: argparse.Namespace) -> int:
 
 
 def verify_all(args: argparse.Namespace) -> int:
-    """Exit 1 if a stored winner does not get the same judgement again."""
-    wrong = 0
+    """Exit 1 if a stored winner does not get the same judgement again, 3 if this machine cannot judge one."""
+    codes = {GOOD}
     with Journal.read(folder(args)) as journal:
         for run in journal.runs():
             best = Story.of(journal, run.id).best()
@@ -109,11 +115,36 @@ def verify_all(args: argparse.Namespace) -> int:
             problem = Problem.from_json(json.loads(journal.text(run.config["problem"])))
             with JudgeProcess() as judge:
                 again = judge.judge(journal.text(best.source), problem, seed=run.config["data"])
-            same = again.evidence == best.judgement["evidence"]
-            word = "same evidence" if same else f"{again.verdict}, OTHER evidence ({again.evidence[:12]})"
-            print(f"{run.id}: candidate {best.id} {again.verdict}, {word}" if same else f"{run.id}: {best.id}: {word}")
-            wrong += not same
-    return WRONG if wrong else GOOD
+            code, said = compared(best, again, problem.device, same_program=run.config.get("program") == program())
+            print(f"{run.id}: candidate {best.id} {said}")
+            codes.add(code)
+    return WRONG if WRONG in codes else max(codes)
+
+
+def compared(best: Candidate, again: Judgement, device: str, *, same_program: bool) -> tuple[int, str]:
+    """The exit code for a winner that was judged again, and what to say of it.
+
+    The same program must give the same evidence; another one, which has other hashes, the same verdict and times.
+    """
+    if again.of_machine:
+        return UNKNOWN, f"cannot be judged here: {again.violations[0].message}"
+    if again.verdict != best.verdict:
+        rules = ", ".join(sorted({v.rule for v in again.violations}))
+        return WRONG, f"OTHER verdict: {again.verdict} at {again.stage} ({rules})"
+    if same_program:
+        if again.evidence == best.judgement["evidence"]:
+            return GOOD, f"{again.verdict}, same evidence"
+        return WRONG, f"{again.verdict}, OTHER evidence ({again.evidence[:12]})"
+    if device == "simulated" and not _same_times(again.times, best.judgement["times"]):
+        now, then = (
+            ", ".join(f"{time:.1f} µs" for time in times.values()) for times in (again.times, best.judgement["times"])
+        )
+        return WRONG, f"{again.verdict}, judged by another version, OTHER times: {now}, then {then}"
+    return GOOD, f"{again.verdict}, judged by another version"
+
+
+def _same_times(a: Mapping[str, float], b: Mapping[str, float]) -> bool:
+    return a.keys() == b.keys() and all(math.isclose(a[shape], b[shape], rel_tol=1e-6) for shape in a)
 
 
 def _run_line(story: Story) -> str:

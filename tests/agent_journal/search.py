@@ -32,10 +32,10 @@ def climb(folder: Path, steps: int) -> tuple[int, int]:
             run.record(step, f"candidate:{step}", "candidate", {"id": str(candidate), "source": source})
             question = hashlib.sha256(source.encode()).hexdigest()
             known = journal.judged(question)
-            if known is None:
+            if not known:
                 score, made = judge(candidate), made + 1
             else:
-                score = known["score"]
+                score = known[0].payload["score"]
             payload = {"question": question, "candidate": str(candidate), "score": score}
             run.record(step, f"judgement:{step}", "judgement", payload)
             if score > value:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from argus.agent.journal import Journal
+from argus.agent.journal.lineage import Candidate
+from argus.agent.judge import Judgement, Violation
+from argus.cli.history import compared
 from argus.cli.main import main
 from bench.agent_kills import small_task
 
@@ -102,6 +106,7 @@ def test_winners_are_judged_again_with_the_data_they_were_judged_with(
     asked = [str(small_task(tmp_path)), "--budget", "1", "--seed", "3", "--workers", "1"]
     assert main(["optimize", *asked, "--journal", str(folder), "--json"]) == 0
     assert main(["verify-all", "--journal", str(folder)]) == 0
+    assert "same evidence" in capsys.readouterr().out
     with Journal.write(folder) as journal:
         (first,) = journal.runs()
         forged = journal.begin(first.task, dict(first.config))
@@ -110,6 +115,35 @@ def test_winners_are_judged_again_with_the_data_they_were_judged_with(
             forged.record(event.step, event.key, event.kind, payload)
     assert main(["verify-all", "--journal", str(folder)]) == 1
     assert "OTHER evidence" in capsys.readouterr().out
+
+
+WINNER = Candidate("c1", 1, None, "s", "tile", {}, "", {"verdict": "pass", "times": {"M=1": 5.0}, "evidence": "e"})
+PASSED = Judgement("pass", "time", times={"M=1": 5.0}, evidence="e")
+NO_GPU = Judgement("error", "time", (Violation("measure", "no HIP runtime", status="error"),))
+
+
+@pytest.mark.parametrize(
+    ("again", "device", "same_program", "code", "says"),
+    [
+        (PASSED, "simulated", True, 0, "same evidence"),
+        (replace(PASSED, evidence="f"), "simulated", True, 1, "OTHER evidence"),
+        (replace(PASSED, evidence="f"), "simulated", False, 0, "judged by another version"),
+        (replace(PASSED, evidence="f", times={"M=1": 4.0}), "simulated", False, 1, "OTHER times: 4.0 µs, then 5.0 µs"),
+        (replace(PASSED, times={"M=1": 4.0}), "hip", True, 0, "same evidence"),
+        (replace(PASSED, evidence="f", times={"M=1": 4.0}), "hip", False, 0, "judged by another version"),
+        (Judgement("fail", "small", (Violation("result", "m"),)), "hip", False, 1, "OTHER verdict: fail at small"),
+        (NO_GPU, "hip", True, 3, "cannot be judged here: no HIP runtime"),
+    ],
+)
+def test_an_update_is_no_forgery(again: Judgement, device: str, same_program: bool, code: int, says: str) -> None:
+    found, said = compared(WINNER, again, device, same_program=same_program)
+    assert found == code
+    assert says in said
+
+
+def test_without_a_gpu_a_run_ends_without_a_winner(tmp_path: Path) -> None:
+    asked = [str(small_task(tmp_path)), "--device", "hip", "--budget", "1", "--workers", "1"]
+    assert main(["optimize", *asked, "--journal", str(tmp_path / "journal"), "--json"]) == 1
 
 
 def test_what_is_not_there(folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -2,8 +2,9 @@
 
 Everything that happens is an event: (seq, run, step, key, kind, payload, meta, at). Events are only ever added; a
 trigger refuses to change or remove one. `payload` is what was decided or found and is a function of the run's
-configuration; `meta` is what may differ when the same step is taken again (times, process numbers). Views take events
-apart by kind:
+configuration; `meta` is what may differ when the same step is taken again (times, process numbers). A judgement for
+which the machine was to blame may be followed by another one of the same candidate, under a key of its own; the last
+one counts. Views take events apart by kind:
 
     candidate   what was proposed: source, parent, technique, parameters
     judgement   what the judge said of a source: verdict, stage, times, evidence

@@ -161,13 +161,13 @@ class Journal:
         row = self._connection.execute(query, (run, key)).fetchone()
         return None if row is None else _event(row)
 
-    def judged(self, question: str) -> dict[str, Any] | None:
-        """What the judge answered to `question` (a digest of source, task and judge) in any run."""
-        row = self._connection.execute(
-            "SELECT payload FROM event WHERE kind = 'judgement' AND json_extract(payload, '$.question') = ? LIMIT 1",
-            (question,),
-        ).fetchone()
-        return None if row is None else json.loads(row[0])
+    def judged(self, question: str) -> list[Event]:
+        """What the judge answered to `question` (a digest of source, task and judge) in all runs, oldest first."""
+        query = (
+            "SELECT seq, run, step, key, kind, payload, meta, at FROM event "
+            "WHERE kind = 'judgement' AND json_extract(payload, '$.question') = ? ORDER BY seq"
+        )
+        return [_event(row) for row in self._connection.execute(query, (question,)).fetchall()]
 
     def _record(self, run: str, step: int, key: str, kind: str, payload: Payload, meta: Payload) -> bool:
         text = _packed(payload)

@@ -15,14 +15,21 @@ from argus.device.guards import launch_grid
 from argus.device.launch import scalar_values
 from argus.ir.kernel import Kernel
 from argus.lang import read
+from argus.tasks.compare import Comparison, compare
+from argus.tasks.spec import evaluate, parse
 
 KERNELS = Path(__file__).parents[2] / "argus" / "kernels"
 TYPES = {"bf16": ml_dtypes.bfloat16, "f16": np.float16, "f32": np.float32}
-UNIT = {"bf16": 2.0**-8, "f16": 2.0**-11, "f32": 2.0**-24}
+PRODUCT = "C[m, n] = sum(A[m, k] * B[n, k], k)"
 
 
 def kernel_of(file: str, name: str, knobs: Mapping[str, Any]) -> Kernel:
     return read(KERNELS / f"{file}.py", settings=dict(knobs), kernel=name)
+
+
+def judged(got: Any, means: str, inputs: Mapping[str, Any], symbols: Mapping[str, float] | None = None) -> Comparison:
+    """A result against its specification in float64, with the bound that follows from the arithmetic and the data."""
+    return compare(got, evaluate(parse(means), inputs, symbols or {}))
 
 
 def run(

@@ -2,8 +2,10 @@
 
 Rows of the tables are made to fit operands before they are launched: layouts, element types, tails of K, access widths,
 bias, activations. Without a flag, every row as it stands, and these forms with one row of each kernel, tails and widths
-only at their ends; `--all`: every form of every row (hours). With names of kernels, only these. Prints CPU seconds and, last, their sum;
-exit 1 if something is not proved, or is proved without its `value` though it has a specification.
+only at their ends; `--all`: every form of every row (hours). With names of kernels, only these.
+
+Prints CPU seconds and, last, their sum; exit 1 if something is not proved, or is proved without its `value` though it
+has a specification.
 """
 
 from __future__ import annotations

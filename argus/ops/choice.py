@@ -4,9 +4,9 @@
     choose_rows("softmax", 1000, "f32")       -> Choice("softmax", "softmax", {"WAVES": 1, "CHUNKS": 4, ...})
 
 The choice is data: `argus/kernels/matmul.json` and `rows.json`; `argus bench gemm --search --write` finds the rows of
-the first on the clock. What is not in a table is decided by a stated rule. Matrix products: of each kernel and knobs the
-nearest row's time is carried over to the sizes asked for (`carried`), and the least gives tile, waves and pipeline; a
-row of these very sizes needs no guess. Element type, layouts, access width and the mask of K's tail follow from the
+the first on the clock. What is not in a table is decided by a stated rule. Matrix products: of each kernel and knobs
+the nearest row's time is carried over to the sizes asked for (`carried`), and the least gives tile, waves and pipeline;
+a row of these very sizes needs no guess. Element type, layouts, access width and the mask of K's tail follow from the
 operands; the XCD map is kept only if it leaves no workgroup without a tile. Rows: the first row of the table whose
 registers hold a row of the operand, else the kernel that walks rows; a row that fills them exactly needs no masks
 (EXACT).

@@ -212,7 +212,9 @@ def test_a_model_reads_the_lessons_and_a_persons_notes(
     assert text.read_text().count("What runs have taught") == 1
 
 
-def test_a_persons_edit_is_a_candidate_and_is_built_upon(command: Command, tmp_path: Path) -> None:
+def test_a_persons_edit_is_a_candidate_and_is_built_upon(
+    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     mine = tmp_path / "mine.py"
     mine.write_text(load_task("gemm").source.replace(LINE, f"{LINE}  # .xor( a0 = ag.schedule"))
     assert command("gemm", "--edit", str(mine), "--budget", "8") == 0
@@ -227,6 +229,8 @@ def test_a_persons_edit_is_a_candidate_and_is_built_upon(command: Command, tmp_p
     assert not any(row["key"][2] == "edit" for row in policy["rows"])
     assert command("--resume") == 0, "taken up at the same place again"
     assert command("--resume", "--edit", str(mine)) == 2, "the run has ended"
+    assert command("gemm", "--edit", str(mine), "--budget", "1") == 0
+    assert "is spent, an edit is left" in capsys.readouterr().out
 
 
 def test_an_edit_in_the_middle_of_a_run(

@@ -24,6 +24,15 @@ def test_a_task_that_cannot_tell(computes: str, says: str) -> None:
         Court(Problem("t", NAIVE.replace("z[i] = x[i] + y[i]", computes), small=(SIZES,), shapes=(SIZES,)))
 
 
+def test_every_kind_of_data_and_every_shape_has_its_own_seed() -> None:
+    bench = Court(Problem("t", NAIVE, small=(SIZES,), shapes=(SIZES,)))
+    normal = np.sign(bench.given("small", SIZES, "normal", 1)["x"])
+    others = [("small", SIZES, "wide", 1), ("shapes", SIZES, "normal", 1), ("small", SIZES, "normal", 2)]
+    for other in others:
+        assert 0.4 < (np.sign(bench.given(*other)["x"]) == normal).mean() < 0.6  # type: ignore[arg-type]
+    assert bench.given("small", {"N": 64}, "normal", 1)["x"].shape == (64,)
+
+
 def test_truncation_leans_and_rounding_does_not() -> None:
     spec = parse("y[i] = x[i]")
     x = np.random.default_rng(0).standard_normal(1 << 16).astype(np.float32)

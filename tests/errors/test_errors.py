@@ -71,7 +71,9 @@ def test_every_code_has_a_cause_and_a_fix(family: Family) -> None:
 def test_the_page_of_figures_counts_them() -> None:
     figures = (PAGES.parent / "bench.md").read_text()
     codes = {p.name[:5] for p in programs()}
-    assert f"| {len(CATALOGUE)} codes; {len(programs())} stored programs with golden output for {len(codes)} of" in figures
+    assert (
+        f"| {len(CATALOGUE)} codes; {len(programs())} stored programs with golden output for {len(codes)} of" in figures
+    )
     assert f"| {sum(len(family.entries) for family in FAMILIES)} codes |" in figures
 
 

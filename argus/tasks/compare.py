@@ -3,7 +3,7 @@
     bound[i] = error[i] (running f32 analysis, `argus.tasks.spec`) + half a unit in the last place of the output format
 
 An element passes if |got - want| <= bound. Where the specified value is not finite, the result must be the same
-infinity, or a NaN.
+infinity, or a NaN. A value that is, within its error, too large for the output format may be the infinity of its sign.
 """
 
 from __future__ import annotations
@@ -63,6 +63,8 @@ def compare(got: npt.NDArray[np.generic], want: Bounded) -> Comparison:
     with np.errstate(invalid="ignore"):
         difference = np.where(finite, np.abs(found - want.value), 0.0)
     same_special = np.where(np.isnan(want.value), np.isnan(found), found == want.value)
+    rounded_up = np.isinf(found) & (np.sign(found) == np.sign(want.value))
+    difference[rounded_up & (np.abs(want.value) + want.error >= _overflow(got.dtype))] = 0.0
     wrong = np.where(finite, ~(difference <= bound), ~same_special)
     ratio = difference / np.maximum(bound, np.finfo(np.float64).tiny)
     first = tuple(int(i) for i in np.argwhere(wrong)[0]) if wrong.any() else None
@@ -89,6 +91,14 @@ def combined(found: Sequence[Comparison]) -> Comparison:
         wrong=sum(c.wrong for c in found),
         worst=max(c.worst for c in found),
     )
+
+
+def _overflow(dtype: np.dtype[np.generic]) -> float:
+    """The least magnitude that rounds to infinity; the output format may have none."""
+    if dtype.kind in "iu" or np.isnan(np.array(np.inf).astype(dtype).astype(np.float64)):
+        return np.inf
+    largest = float(ml_dtypes.finfo(dtype).max)
+    return largest + float(_half_ulp(dtype, np.array(largest)))
 
 
 def _half_ulp(dtype: np.dtype[np.generic], magnitude: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -263,3 +263,20 @@ def test_infinities_have_no_error() -> None:
     assert found.value[0] == pytest.approx([0.0, 1 / (1 + np.e), np.e / (1 + np.e)])
     assert found.error[0].max() < 1e-5
     assert np.isnan(found.value[1:]).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32])
+def test_a_value_too_large_for_its_format_is_an_infinity(dtype: type[np.generic]) -> None:
+    largest = float(ml_dtypes.finfo(dtype).max)
+    wanted = np.array([2 * largest, -2 * largest, largest * (1 + 1e-9), 2 * largest, largest / 2])
+    with np.errstate(over="ignore"):
+        rounded = wanted.astype(dtype)
+    assert np.isinf(rounded.astype(np.float64)[:2]).all()
+    assert np.isfinite(rounded.astype(np.float64)[2])
+    exact = Bounded(("m",), wanted, np.zeros(5))
+    assert compare(rounded, exact).ok
+    for n, wrong in ((0, -np.inf), (2, np.inf), (3, np.nan), (4, np.inf)):
+        other = rounded.copy()
+        other[n] = wrong
+        assert compare(other, exact).wrong == 1
+    assert compare(np.array([np.inf], dtype), Bounded(("m",), wanted[2:3], np.array([largest]))).ok

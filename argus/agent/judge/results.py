@@ -119,8 +119,8 @@ def _bias(got: npt.NDArray[np.generic], want: Bounded) -> float | None:
         return None
     found = got.astype(np.float64)
     size = np.abs(want.value)
-    nearest = want.value.astype(got.dtype).astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
+        nearest = want.value.astype(got.dtype).astype(np.float64)
         half = np.spacing(np.abs(nearest).astype(got.dtype)).astype(np.float64) / 2
         usable = np.isfinite(found) & np.isfinite(want.value) & (want.error < 0.05 * half) & (size > 0)
     count = int(usable.sum())

@@ -21,9 +21,9 @@ from argus.bench.triton_compile import Job, TritonError
 from argus.clock.sampled import Work
 from argus.clock.staged import Operand
 from argus.device.guards import numpy_dtype
+from argus.gfx942.lds import SIZE_BYTES as LDS_BYTES
 from argus.ir.types import DTYPES
 
-LDS_BYTES = 65536
 NUMBERS = ("m", "n", "k", "stride_am", "stride_bn", "stride_cm")
 
 

@@ -26,11 +26,11 @@ from argus.bench.contestant import Contestant, Part, executed
 from argus.bench.triton_compile import Job, TritonError
 from argus.clock.sampled import Work
 from argus.clock.staged import Operand
+from argus.gfx942.lds import SIZE_BYTES as LDS_BYTES
 from argus.ops.moe import Routing
 
 FP8, BF16, F32 = (np.dtype(kind) for kind in (ml_dtypes.float8_e4m3fnuz, ml_dtypes.bfloat16, np.float32))
 BLOCK = 128
-LDS_BYTES = 65536
 SMALL_ROWS, SUM_COLUMNS = 4, 1024
 
 

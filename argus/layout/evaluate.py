@@ -25,7 +25,7 @@ from argus.layout.node import MAX_BITS, Expr, ExprError, postorder
 
 Value = int | NDArray[Any]
 
-_INT64: Interval = (-(1 << 63), (1 << 63) - 1)
+_LARGEST = (1 << 63) - 1
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "add": lambda a, b: a + b,
@@ -92,7 +92,7 @@ def _checked(value: Any, node: Expr) -> Value:
             return value
         if not (np.issubdtype(value.dtype, np.integer) or value.dtype == np.bool_):
             raise ExprError(f"`{node}` was given values of type {value.dtype}; integers are needed")
-        if value.dtype == np.uint64 and value.size and int(value.max()) > _INT64[1]:  # type: ignore[operator]
+        if value.dtype == np.uint64 and value.size and int(np.max(value)) > _LARGEST:
             return value.astype(object)
         return value.astype(np.int64)
     if hasattr(value, "__index__"):

@@ -30,8 +30,8 @@ from argus.bench import aiter_objects, triton_compile
 from argus.bench.aiter_objects import AiterError
 from argus.bench.contestant import Contestant, executed, shares
 from argus.bench.foreign import fmha
-from argus.bench.gemm import Best, Others, best_triton, fastest, to_ours, top
 from argus.bench.kept import Kept, Timed
+from argus.bench.others import Best, Others, best_triton, fastest, percent, swept, to_ours
 from argus.bench.triton_attention import CONFIGS, SOURCE, STRONG, Config, compiled
 from argus.bench.triton_compile import TritonError
 from argus.clock.sampled import Work
@@ -96,10 +96,7 @@ class Row:
         return to_ours(self.others, self.ours.us)
 
     def to_json(self) -> dict[str, Any]:
-        others = {
-            name: {"us": best.us, "tflops": self.tflops(best.us), "detail": best.detail, "tried": best.tried}
-            for name, best in self.others.items()
-        }
+        others = {name: best.to_json(self.tflops) for name, best in self.others.items()}
         return {
             "length": self.length, "us": self.ours.us, "tflops": self.tflops(self.ours.us), "mhz": self.ours.mhz,
             "ours": self.detail, "others": others, "wins": self.wins,
@@ -136,7 +133,7 @@ def _words(name: str, length: int, code: bytes) -> str:
 def _configurations(length: int, which: str, store: Kept) -> Sequence[Config]:
     every = TRITON[which]
     if which == "full" and length > SWEPT:
-        every = [every[n] for n in top([_triton_time(SWEPT, config, store) for config in every], TOP)]
+        every = swept(every, partial(_triton_time, SWEPT, store=store), TOP)
     return every
 
 
@@ -250,6 +247,6 @@ def table(rows: Sequence[Row]) -> str:
             said = f" ({best.us:.0f} us; {best.detail}; {best.tried} tried)" if best is not None else ""
             cells.append("-" if best is None else f"{row.tflops(best.us):.0f}{said}")
         ratio = row.ratio()
-        cells += ["-" if ratio is None else f"{ratio:.2f}", "-" if row.wins is None else f"{100 * row.wins:.0f} %"]
+        cells += ["-" if ratio is None else f"{ratio:.2f}", percent(row.wins)]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)

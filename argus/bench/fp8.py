@@ -22,9 +22,9 @@ from argus.bench import aiter_objects
 from argus.bench.aiter_objects import AiterError
 from argus.bench.contestant import Contestant, executed, shares
 from argus.bench.foreign.case import SLOT, packed
-from argus.bench.gemm import Best, fastest
 from argus.bench.kept import Kept, Timed
 from argus.bench.moe import work
+from argus.bench.others import Best, fastest, percent
 from argus.clock.sampled import Work
 from argus.clock.staged import Operand
 from argus.ops.fp8 import choose_fp8
@@ -112,6 +112,6 @@ def table(rows: Sequence[Row]) -> str:
             cells += ["-"] * 3
         else:
             cells += [f"{row.best.us:.1f}", f"{row.best.detail}x128", f"{row.best.us / row.ours.us:.2f}"]
-        cells.append("-" if row.wins is None else f"{100 * row.wins:.0f} %")
+        cells.append(percent(row.wins))
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)

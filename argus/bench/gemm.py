@@ -15,16 +15,16 @@ from __future__ import annotations
 
 import json
 import math
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from argus.bench import aiter_matmul, aiter_objects, triton_compile, triton_few, triton_matmul
 from argus.bench.aiter_objects import AiterError
 from argus.bench.contestant import Contestant, from_choice, shares
 from argus.bench.kept import Kept, Timed
+from argus.bench.others import Best, Others, best_triton, fastest, percent, swept, to_ours
 from argus.bench.triton_compile import TritonError
 from argus.bench.triton_few import Few
 from argus.bench.triton_matmul import FULL, QUICK, Config
@@ -41,38 +41,6 @@ QUICK_FEW = 4
 """Of every so many configurations for few rows `quick` takes one."""
 
 Shape = tuple[int, int, int]
-
-
-class Named(Protocol):
-    """A configuration that has words for itself."""
-
-    def text(self) -> str: ...
-
-
-C = TypeVar("C", bound=Named)
-
-
-@dataclass(frozen=True, slots=True)
-class Others:
-    """Whom to compare with: Triton's configurations (`none`, `quick`, `full`) and a directory of AITER's objects."""
-
-    triton: str = "quick"
-    aiter: Path | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Best:
-    """The fastest of a library's variants at a shape; `left_out` says which did not take part and why."""
-
-    us: float
-    detail: str
-    tried: int
-    left_out: tuple[str, ...]
-
-
-def to_ours(others: Mapping[str, Best], us: float) -> float | None:
-    """The best of the simulated others to ours: above 1 ours is faster."""
-    return min(best.us for best in others.values()) / us if others else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +67,7 @@ class Row:
         return to_ours(self.others, self.ours.us)
 
     def to_json(self) -> dict[str, Any]:
-        others = {
-            name: {"us": best.us, "tflops": self.tflops(best.us), "detail": best.detail, "tried": best.tried}
-            for name, best in self.others.items()
-        }
+        others = {name: best.to_json(self.tflops) for name, best in self.others.items()}
         return {
             "shape": list(self.shape), "us": self.ours.us, "tflops": self.tflops(self.ours.us), "mhz": self.ours.mhz,
             "ours": self.detail, "others": others, "wins": self.wins, "comparable": self.comparable(),
@@ -155,13 +120,8 @@ def _configurations(shape: Shape, which: str, store: Kept) -> Sequence[Config | 
         return triton_few.fitting(shape[0])[:: 1 if which == "full" else QUICK_FEW]
     every = CONFIGURATIONS[which]
     if which == "full" and math.prod(shape) > math.prod(SWEPT):
-        every = [every[n] for n in top([_triton_time(config, SWEPT, store) for config in every], TOP)]
+        every = swept(every, lambda config: _triton_time(config, SWEPT, store), TOP)
     return every
-
-
-def top(times: Sequence[Timed], count: int) -> list[int]:
-    """Numbers of the `count` fastest that could be timed."""
-    return [n for _, n in sorted((time.us, n) for n, time in enumerate(times) if not time.why)[:count]]
 
 
 def _triton_time(config: Config | Few, shape: Shape, store: Kept) -> Timed:
@@ -176,19 +136,10 @@ def _of_triton(config: Config | Few, shape: Shape) -> Contestant:
     return triton_matmul.contestant(config, *shape)
 
 
-def best_triton(configs: Callable[[], Sequence[C]], time: Callable[[C], Timed]) -> dict[str, Best]:
-    """The fastest configuration; nothing, and a word to the user, where there is no Triton."""
-    try:
-        return fastest("Triton", {config.text(): time(config) for config in configs()})
-    except TritonError as error:
-        print(f"# {error}", file=sys.stderr)
-        return {}
-
-
 def _aiter(shape: Shape, root: Path, store: Kept) -> dict[str, Best]:
     every = aiter_matmul.objects(root)
     if math.prod(shape) > math.prod(MIDDLE):
-        every = [every[n] for n in top([_aiter_time(root, one, MIDDLE, store) for one in every], TOP_AITER)]
+        every = swept(every, lambda one: _aiter_time(root, one, MIDDLE, store), TOP_AITER)
     timed = {one.text(): _aiter_time(root, one, shape, store) for one in every}
     return fastest("AITER", timed)
 
@@ -196,16 +147,6 @@ def _aiter(shape: Shape, root: Path, store: Kept) -> dict[str, Best]:
 def _aiter_time(root: Path, one: aiter_matmul.Object, shape: Shape, store: Kept) -> Timed:
     words = _words(f"aiter {one.text()} {aiter_objects.named(root, one.path)}", shape)
     return store.time(words, lambda: aiter_matmul.contestant(root, one, *shape), AiterError)
-
-
-def fastest(name: str, timed: Mapping[str, Timed]) -> dict[str, Best]:
-    """The fastest of a library's variants, under its name; nothing if none could be timed."""
-    good = {text: time for text, time in timed.items() if not time.why}
-    if not good:
-        return {}
-    best = min(good, key=lambda text: good[text].us)
-    left_out = tuple(time.why for time in timed.values() if time.why)
-    return {name: Best(good[best].us, best, len(good), left_out)}
 
 
 def _made(name: str, best: Best, shape: Shape, others: Others, store: Kept) -> Contestant:
@@ -230,7 +171,7 @@ def table(rows: Sequence[Row]) -> str:
             best = row.others.get(name)
             cells.append("-" if best is None else f"{row.tflops(best.us):.0f} ({best.detail}; {best.tried} tried)")
         cells[0] += "" if row.comparable() else " (not comparable)"
-        cells.append("-" if row.wins is None else f"{100 * row.wins:.0f} %")
+        cells.append(percent(row.wins))
         known, ours = row.published.get("hipBLASLt"), row.tflops(row.ours.us)
         last = "- | -" if known is None else f"{known:.0f} | {ours / known:.2f}"
         lines.append(

@@ -29,8 +29,8 @@ from argus.bench import aiter_objects, triton_compile, triton_moe
 from argus.bench.aiter_objects import AiterError
 from argus.bench.contestant import Contestant, Part, compiled, executed, shares
 from argus.bench.foreign.case import SLOT, packed
-from argus.bench.gemm import Best, Others, best_triton, fastest, to_ours, top
 from argus.bench.kept import Kept, Timed
+from argus.bench.others import Best, Others, best_triton, fastest, percent, swept, to_ours
 from argus.bench.triton_compile import TritonError
 from argus.clock.sampled import Work
 from argus.clock.staged import Operand
@@ -82,7 +82,7 @@ class Row:
         return to_ours(self.others, self.us)
 
     def to_json(self) -> dict[str, Any]:
-        others = {name: {"us": b.us, "detail": b.detail, "tried": b.tried} for name, b in self.others.items()}
+        others = {name: best.to_json() for name, best in self.others.items()}
         return {
             "tokens": self.tokens, "us": self.us, "launches_us": [part.us for part in self.ours], "others": others,
             "wins": self.wins, "published_us": PUBLISHED.get(self.tokens),
@@ -187,7 +187,7 @@ def _triton_time(tokens: int, config: triton_moe.Config, kept: Kept) -> Timed:
 def _configurations(tokens: int, which: str, kept: Kept) -> Sequence[triton_moe.Config]:
     every = CONFIGURATIONS[which]
     if which == "full" and tokens > SWEPT:
-        every = [every[n] for n in top([_triton_time(SWEPT, config, kept) for config in every], TOP)]
+        every = swept(every, partial(_triton_time, SWEPT, kept=kept), TOP)
     return every
 
 
@@ -264,7 +264,7 @@ def table(rows: Sequence[Row]) -> str:
             best = row.others.get(name)
             cells.append("-" if best is None else f"{best.us:.0f} ({best.detail}; {best.tried} tried)")
         ratio = row.ratio()
-        cells += ["-" if ratio is None else f"{ratio:.2f}", "-" if row.wins is None else f"{100 * row.wins:.0f} %"]
+        cells += ["-" if ratio is None else f"{ratio:.2f}", percent(row.wins)]
         lines.append("| " + " | ".join([*cells, str(PUBLISHED.get(row.tokens, "-"))]) + " |")
     return "\n".join(lines)
 

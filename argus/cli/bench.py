@@ -25,6 +25,7 @@ from typing import Any
 from argus.bench import ablate, gemm, memory, search
 from argus.bench.aiter_objects import AiterError
 from argus.bench.kept import DIRECTORY, Kept
+from argus.bench.others import Others
 from argus.cli import bench_layers
 from argus.cli.bench_layers import LAYERS
 from argus.cli.options import GOOD, UsageError, pairs
@@ -120,7 +121,7 @@ def _gemm(args: argparse.Namespace, shapes: list[tuple[int, int, int]]) -> None:
 
 
 def _beside(args: argparse.Namespace, shapes: list[tuple[int, int, int]], kept: Kept) -> None:
-    others = gemm.Others(args.triton, args.aiter)
+    others = Others(args.triton, args.aiter)
     try:
         done = [gemm.gemm_row(shape, others, args.clocks, kept) for shape in shapes]
     except AiterError as error:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from argus.bench import attention, fp8, moe, moe_sampled
-from argus.bench.gemm import Others
 from argus.bench.kept import Kept
+from argus.bench.others import Others
 from argus.cli.options import UsageError
 from argus.clock import LABEL
 from argus.ops.moe import choose_moe

@@ -14,9 +14,10 @@ import pytest
 
 from argus.bench import aiter_matmul, aiter_objects, attention, kept, moe, search, triton_few
 from argus.bench.contestant import Contestant
-from argus.bench.gemm import Best, Row, best_triton, published, summary, table
+from argus.bench.gemm import Row, published, summary, table
 from argus.bench.kept import Kept, Timed
 from argus.bench.memory import FAMILIES, chosen
+from argus.bench.others import Best, best_triton
 from argus.bench.triton_matmul import FULL, QUICK
 from argus.cli.main import main
 from argus.ops.choice import choose_matmul

@@ -10,8 +10,8 @@ import pytest
 
 from argus import machine
 from argus.bench import attention, fp8, moe, triton_attention, triton_few, triton_moe
-from argus.bench.gemm import Best
 from argus.bench.kept import Timed
+from argus.bench.others import Best
 from argus.cli.main import main
 from argus.ops.moe import routed
 from argus.ops.moe_reference import blocks, routing

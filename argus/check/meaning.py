@@ -12,7 +12,7 @@ inside a comparison) raises Unreadable: then values are not compared.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import e, log2
 
 from argus.check.atoms import UNKNOWN, Number, Reduction, own
@@ -31,18 +31,20 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Expr, Expr], Expr]] = {
     ast.GtE: lambda x, y: x.ge(y), ast.Eq: lambda x, y: x.eq(y), ast.NotEq: lambda x, y: x.ne(y),
 }  # fmt: skip
 
+NOWHERE: Mapping[str, Expr] = {}
 Scope = dict[int, str]
 """Which index stands at each axis."""
 
 
-def meaning(kernel: Kernel, spec: Spec, tables: Tables, whole: bool = False) -> int:
+def meaning(kernel: Kernel, spec: Spec, tables: Tables, whole: bool = False, at: Mapping[str, Expr] = NOWHERE) -> int:
     """The term of one output element at its own coordinates. Raises Unreadable.
 
+    `at`: where it is stored along indices that no tensor has.
     `whole`: exponentials of differences with a maximum stay as they are written, as they do in kernels where taking
     them apart is not known to be harmless.
     """
     scope = {axis: spec.names[position] for axis, position in sorted((spec.placed | spec.partly).items())}
-    term = _Reader(kernel, tables, whole).visit(spec.value, scope)
+    term = _Reader(kernel, tables, whole, at).visit(spec.value, scope)
     if term == UNKNOWN:
         raise Unreadable("it has no normal form")
     return term
@@ -64,8 +66,8 @@ def extent_of(tables: Tables, axis: int) -> Expr | None:
 
 
 class _Reader:
-    def __init__(self, kernel: Kernel, tables: Tables, whole: bool) -> None:
-        self.tables, self.terms, self.whole = tables, tables.terms, whole
+    def __init__(self, kernel: Kernel, tables: Tables, whole: bool, at: Mapping[str, Expr]) -> None:
+        self.tables, self.terms, self.whole, self.at = tables, tables.terms, whole, at
         self.tensors = {t.name: t for t in kernel.tensors}
         self.sizes = {s.name: s for s in kernel.shapes}
         self.scalars = {s.name for s in kernel.scalars}
@@ -188,6 +190,8 @@ class _Reader:
                 return E.const(value)
             case ast.Name(id=name) if name in scope.values():
                 return own(min(a for a, i in scope.items() if i == name))
+            case ast.Name(id=name) if name in self.at:
+                return self.at[name]
             case ast.Name(id=name) if name in self.sizes:
                 return self.sizes[name]
             case ast.Subscript(value=ast.Name(id=name)) if self.tensors[name].dtype.kind in ("int", "uint"):
@@ -200,5 +204,7 @@ class _Reader:
                 return self._index(left, scope) - self._index(right, scope)
             case ast.BinOp(left=left, op=ast.Mult(), right=right):
                 return self._index(left, scope) * self._index(right, scope)
+            case ast.BinOp(left=left, op=ast.FloorDiv(), right=ast.Constant(value=int() as by)) if by > 0:
+                return self._index(left, scope) // by
             case _:
                 raise Unreadable(f"`{ast.unparse(node)}` in a condition is not an index expression")

@@ -9,6 +9,10 @@ axes must be contracted completely (`summed`). An axis can play both parts:
 
     y[m, n] = x[m, n] * sum(x[m, k], k) * w[n]        axis N belongs to n, and is reduced over as well (`partly`)
 
+An index of the result that no tensor has is what a store says there (`loose`): `value` reads the line store by store.
+
+    W[s, m, n] = sum(where(k >= 512 * s, where(k < 512 * s + 512, A[m, k] * B[n, k], 0), 0), k)      part s of a sum
+
 An index can be computed from others, or looked up in a tensor of whole numbers (`indices`): such an axis belongs to no
 index of its own. `value` has to show that what is stored follows the formula; without that, `placed` is undecided.
 
@@ -46,6 +50,7 @@ class Spec:
     `unreduced` say what `placed` and `reduced` cannot decide. `plain`: nothing but a sum of a product of elements.
     `computed`: why `placed` cannot decide where `value` has not; `hints` tell `value` about computed indices. `axes`,
     `shape`, `names` are those of the result, as seen from where its amounts come from if the kernel `adds` (`scatter`).
+    `loose`: index of the result that stands at no tensor -> its position; it is what the store says there.
     """
 
     output: Tensor
@@ -63,6 +68,7 @@ class Spec:
     names: tuple[str, ...] = ()
     value: ast.expr = field(default_factory=lambda: ast.Constant(0))
     adds: bool = False
+    loose: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -96,12 +102,23 @@ class _Reader:
                 self.visit(left, bound)
                 self.visit(right, bound)
             case ast.Compare(left=left, comparators=[right]):
-                self.visit(left, bound)
-                self.visit(right, bound)
+                self._compared(left, bound)
+                self._compared(right, bound)
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
                 self._call(name, args, bound)
             case _:
                 raise Unreadable(f"it contains `{ast.unparse(node)}`")
+
+    def _compared(self, node: ast.expr, bound: dict[str, int]) -> None:
+        """A side of a comparison: whole numbers are divided as in indices."""
+        match node:
+            case ast.BinOp(left=left, op=ast.FloorDiv(), right=ast.Constant(value=int() as by)) if by > 0:
+                self._compared(left, bound)
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult(), right=right):
+                self._compared(left, bound)
+                self._compared(right, bound)
+            case _:
+                self.visit(node, bound)
 
     def _call(self, name: str, args: list[ast.expr], bound: dict[str, int]) -> None:
         if name in REDUCTIONS and len(args) == 2 and isinstance(args[1], ast.Name):
@@ -165,7 +182,7 @@ def spec_of(kernel: Kernel, tables: Tables) -> Spec | None:
         hints = replace(hints, views={**hints.views, (output.name, found.position): frozenset({found.through.name})})
     return replace(
         spec, hints=hints, axes=tuple(axes), shape=tuple(shape), names=tuple(indices), value=value,
-        adds=found is not None, plain=spec.plain and found is None,
+        adds=found is not None, plain=spec.plain and found is None, loose=spec.loose if found is None else {},
     )  # fmt: skip
 
 
@@ -233,9 +250,10 @@ def _classified(
         f"the specification computes its index on {tables.axis_names[a]}, and what is stored is not known to follow it"
         for a in sorted({*hints.derived, *through} - dark)
     )
+    loose = {indices[n]: n for n in alone.values() if not hints.derived and Index(indices[n]) in reader.as_values}
     return Spec(
         output, placed, partly, frozenset(summed), sources, tuple(unjudged), tuple(unreduced),
-        plain and not through, computed, hints,
+        plain and not through, computed, hints, loose=loose,
     )  # fmt: skip
 
 

@@ -18,13 +18,13 @@ What comes from a tensor that the kernel also stores to has no term: `fresh` is 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.check.accesses import kept_inside, target
+from argus.check.accesses import Target, kept_inside, target
 from argus.check.agreement import Judge, ranges
 from argus.check.atoms import UNKNOWN, own
 from argus.check.flow import Flow, Place, bounds_of
@@ -55,6 +55,15 @@ ADVICE = "compare the result of a run with the specification: argus run"
 Facts = tuple[Expr, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What is to be stored, as terms; in `whole` exponentials are not taken apart. The judge aims at it."""
+
+    judge: Judge
+    goal: int
+    whole: int
+
+
 class Valued(Rule):
     """Listens to stores to the output of the specification."""
 
@@ -64,8 +73,7 @@ class Valued(Rule):
         super().begin(flow)
         self.found: Findings[str] = Findings()
         self.spec = flow.spec
-        self.judge = Judge(flow)
-        self.goal = self.whole = UNKNOWN
+        self.aims: dict[tuple[Expr, ...], Aim] = {}
         self.unread = ""
         self.overwritten = _overwritten(flow.kernel)
         self.inside: Facts = ()
@@ -81,10 +89,22 @@ class Valued(Rule):
         try:
             if self.spec.unjudged:
                 raise Unreadable(self.spec.unjudged[0])
-            self.goal = self.judge.aim(meaning(flow.kernel, self.spec, flow.tables), self.inside)
-            self.whole = self.judge.aim(meaning(flow.kernel, self.spec, flow.tables, whole=True), self.inside)
+            if not self.spec.loose:
+                self._aim(())
         except (Unreadable, ExprError) as error:
             self.unread = str(error)
+
+    def _aim(self, at: tuple[Expr, ...]) -> Aim:
+        """The specification for what is stored at these coordinates along `loose` indices. Raises Unreadable."""
+        if at not in self.aims:
+            assert self.spec is not None
+            judge, where = Judge(self.flow), dict(zip(self.spec.loose, at, strict=True))
+            goal, whole = (
+                judge.aim(meaning(self.flow.kernel, self.spec, self.flow.tables, form, where), self.inside)
+                for form in (False, True)
+            )
+            self.aims[at] = Aim(judge, goal, whole)
+        return self.aims[at]
 
     def mark(self) -> int:
         return self.found.mark()
@@ -112,12 +132,34 @@ class Valued(Rule):
         if aim.own is not None and (kept := kept_inside(self.flow, access, aim)) is not None:
             active = np.broadcast_to((place.active & kept[0])[..., None], aim.case.record.shape)
             place = replace(place, facts=(*place.facts, self._of_values(kept[1])))
+        try:
+            goal = self._aim(self._stored_at(aim, active))
+        except (Unreadable, ExprError) as error:
+            return str(error)
         for case in self.flow.prune(value).cases:
             for number in distinct(case.record[active]):
-                why = self._compare(place, case, int(number), active)
+                why = self._compare(goal, place, case, int(number), active)
                 if why:
                     return why
         return ""
+
+    def _stored_at(self, aim: Target, active: NDArray[np.bool_]) -> tuple[Expr, ...]:
+        """The coordinates of a store along `loose` indices, the same for all its elements. Raises Unreadable."""
+        assert self.spec is not None
+        found: list[Expr] = []
+        for name, position in self.spec.loose.items():
+            axis = self.spec.axes[position]
+            pairs = {
+                (int(n), int(offset))
+                for n in distinct(aim.case.record[active])
+                for offset in np.unique(aim.case.offset[active & (aim.case.record == n)][:, axis])
+            }
+            coordinates = {self.flow.tables.coordinate(n, axis, offset) for n, offset in pairs}
+            where = coordinates.pop() if len(coordinates) == 1 else None
+            if where is None:
+                raise Unreadable(f"a store has several {name}, an index that no tensor has")
+            found.append(where)
+        return tuple(found)
 
     def _of_values(self, condition: Expr) -> Expr:
         """A condition on the coordinates of a store, as one on those of what is stored, which `placed` shows equal."""
@@ -125,8 +167,8 @@ class Valued(Rule):
         tied = self.spec.placed | self.spec.partly
         return condition.subst({own(self.spec.axes[position]): own(axis) for axis, position in tied.items()})
 
-    def _compare(self, place: Place, case: Case, number: int, active: NDArray[np.bool_]) -> str:
-        tables = self.flow.tables
+    def _compare(self, aim: Aim, place: Place, case: Case, number: int, active: NDArray[np.bool_]) -> str:
+        tables, judge = self.flow.tables, aim.judge
         record = tables[number]
         if record.kind in ("lost", "unwritten"):
             return record.why or "it comes from LDS that was never written"
@@ -137,16 +179,16 @@ class Valued(Rule):
             tables, record.term, record.rests, case.offset[(case.record == number) & active],
             lambda equation: self.flow.prover.holds((*place.facts, case.guard), equation) is True,
         )  # fmt: skip
-        term = self.judge.resolved(worth, general)
-        goals = self.goal, self.whole
+        term = judge.resolved(worth, general)
+        goals = aim.goal, aim.whole
         if term not in goals:
             here = (*general, *ranges(self.flow, case, number, active))
-            term = self.judge.resolved(worth, here)
-            goals = self.judge.resolved(self.goal, here), self.judge.resolved(self.whole, here)
+            term = judge.resolved(worth, here)
+            goals = judge.resolved(aim.goal, here), judge.resolved(aim.whole, here)
         homeless = [a for a in tables.terms.axes(term) if record.rests[a] < 0]
         if term in goals and not homeless:
             return ""
-        return f"what is stored is `{shown(term, tables)}`, the specification says `{shown(self.goal, tables)}`"
+        return f"what is stored is `{shown(term, tables)}`, the specification says `{shown(aim.goal, tables)}`"
 
     def verdicts(self, flow: Flow) -> list[Verdict]:
         return [self._verdict(flow, span) for span in self.found.spans() if not self._left_to_fresh(span)]

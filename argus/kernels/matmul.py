@@ -252,7 +252,8 @@ def activated(x):
 
 ROWS_A = "K M" if A_T else "M K"
 ROWS_B = "K N" if B_T else "N K"
-SUM = f"sum(A[{'k, m' if A_T else 'm, k'}] * B[{'k, n' if B_T else 'n, k'}], k)"
+FACTORS = f"A[{'k, m' if A_T else 'm, k'}] * B[{'k, n' if B_T else 'n, k'}]"
+SUM = f"sum({FACTORS}, k)"
 LEAST = WIDTH // 2
 NEEDS = (
     f"M >= 1 and N >= 1 and K >= {1 if STAGGER == 0 else 2 * BK} and N % {min(4, LEAST)} == 0"
@@ -268,6 +269,9 @@ MEANS = {
     "silu": f"C[m, n] = ({LINEAR}) / (1 + exp(-({LINEAR})))",
     "gelu": f"C[m, n] = ({LINEAR}) / (1 + exp(-1.5957691216057308 * ({LINEAR} + 0.044715 * {CUBE})))",
 }[ACT]
+STEPS = f"((K + {BK - 1}) // {BK} + {SPLITS - 1}) // {SPLITS}"
+LONG = f"{BK * DEPTH} * (({STEPS} + {DEPTH - 1}) // {DEPTH})" if DEPTH else f"{BK} * ({STEPS})"  # a part of K
+PART = f"sum(where(k >= s * {LONG}, 1, 0) * where(k < (s + 1) * {LONG}, 1, 0) * {FACTORS}, k)"
 EXAMPLE = dict(M=256, N=256, K=256)
 
 
@@ -292,7 +296,7 @@ def linear(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], bias: ag.In["N", T], C: ag.
         C[row, column].store(activated(acc[i, j] + shift[j]).to(T), width=min(8, WIDTH), guard="shape")
 
 
-@ag.kernel(threads=THREADS, waves=(WM, WN), requires=NEEDS, example=EXAMPLE)
+@ag.kernel(threads=THREADS, waves=(WM, WN), requires=NEEDS, computes=f"W[s, m, n] = {PART}", example=EXAMPLE)
 def split(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], W: ag.Out[f"S={SPLITS} M N", f32]):
     s, bm, bn = ag.grid(SPLITS, ag.cdiv(M, BM), ag.cdiv(N, BN))
     wm, wn = ag.wave()
@@ -300,4 +304,3 @@ def split(A: ag.In[ROWS_A, T], B: ag.In[ROWS_B, T], W: ag.Out[f"S={SPLITS} M N",
     acc = product(A, B, bm, bn, [(s * steps, steps, ag.cdiv(K, BK))])
     W[s, bm * BM + INST * TM * wm, bn * BN + INST * TN * wn].store(acc, width=min(16, 2 * WIDTH), guard="shape")
     ag.check.covers(W)
-    ag.check.reduced(acc, K=(BK * steps * s, BK * steps * (s + 1)))  # neighbouring parts join; past K there are zeros

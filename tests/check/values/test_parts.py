@@ -1,4 +1,4 @@
-"""Sums that are formed in parts: by groups of waves that take every WK-th step of k, and from the parts of a split."""
+"""Sums that are formed in parts: by groups of waves that take every WK-th step of k, and as the parts of a split."""
 
 from __future__ import annotations
 
@@ -11,17 +11,30 @@ from argus.ir.kernel import KnobValue
 from argus.lang import read
 
 KERNELS = Path(__file__).parents[3] / "argus" / "kernels"
+ADDED: dict[str, KnobValue] = {"ACT": "none", "BIAS": True}
+SMALL: dict[str, KnobValue] = {"BM": 64, "BN": 64, "INST": 16, "SPLITS": 3}
 RIGHT: list[tuple[str, str, dict[str, KnobValue]]] = [
     ("matmul_direct", "matmul_direct", {"WK": 4}),
     ("matmul_direct", "matmul_direct", {"WK": 2}),
     ("elementwise", "combine", {"ACT": "silu", "BIAS": True}),
     ("elementwise", "combine", {"ACT": "none", "SPLITS": 16}),
+    ("matmul", "split", SMALL),
+    ("matmul", "split", {**SMALL, "DEPTH": 4, "KTAIL": True, "SPLITS": 7}),
+    ("matmul", "split", {**SMALL, "DEPTH": 0, "WIDTH": 4, "A_T": True, "B_T": True}),
 ]
-WRONG: list[tuple[str, str, str, str]] = [
-    ("elementwise", "combine", "range(1, SPLITS)", "range(2, SPLITS)"),
-    ("elementwise", "combine", "W[s, m, n0]", "W[0, m, n0]"),
-    ("elementwise", "combine", "total + bias[n0]", "total - bias[n0]"),
-    ("elementwise", "combine", "range(1, SPLITS)", "range(SPLITS)"),
+WRONG: list[tuple[str, str, dict[str, KnobValue], str, str]] = [
+    ("elementwise", "combine", ADDED, "range(1, SPLITS)", "range(2, SPLITS)"),
+    ("elementwise", "combine", ADDED, "W[s, m, n0]", "W[0, m, n0]"),
+    ("elementwise", "combine", ADDED, "total + bias[n0]", "total - bias[n0]"),
+    ("elementwise", "combine", ADDED, "range(1, SPLITS)", "range(SPLITS)"),
+    ("matmul", "split", SMALL, "[(s * steps, steps,", "[(s * steps + s, steps,"),
+    ("matmul", "split", SMALL, "ag.cdiv(K, BK), SPLITS))", "ag.cdiv(K, BK), SPLITS)) + 1"),
+    ("matmul", "split", SMALL, "W[s, bm", "W[SPLITS - 1 - s, bm"),
+    ("matmul", "split", SMALL, "W[s, bm", "W[0, bm"),
+    ("matmul", "split", SMALL, "where(k >= s", "where(k >= (s + 1)"),
+    ("matmul", "split", SMALL, "where(k >= s", "where(k >= m"),
+    ("matmul", "split", SMALL, "where(k < (s + 1)", "where(k <= (s + 1)"),
+    ("matmul", "split", SMALL, "where(k >= s * {LONG}, 1, 0) * where(k < (s + 1) * {LONG}, 1, 0) * ", ""),
 ]
 
 
@@ -32,12 +45,14 @@ def test_sums_in_parts_are_proved(file: str, kernel: str, knobs: dict[str, KnobV
     assert {v.rule for v in report.verdicts} >= {"value", "placed", "reduced", "covers"}
 
 
-@pytest.mark.parametrize(("file", "kernel", "old", "new"), WRONG)
-def test_missing_parts_are_not_proved(tmp_path: Path, file: str, kernel: str, old: str, new: str) -> None:
+@pytest.mark.parametrize(("file", "kernel", "knobs", "old", "new"), WRONG)
+def test_missing_parts_are_not_proved(
+    tmp_path: Path, file: str, kernel: str, knobs: dict[str, KnobValue], old: str, new: str
+) -> None:
     text = (KERNELS / f"{file}.py").read_text()
     assert old in text
     (tmp_path / "kernel.py").write_text(text.replace(old, new))
-    report = check(read(tmp_path / "kernel.py", settings={"ACT": "none", "BIAS": True}, kernel=kernel))
+    report = check(read(tmp_path / "kernel.py", settings=knobs, kernel=kernel))
     assert report.status != "proved", report.render()
 
 

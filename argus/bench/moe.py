@@ -6,9 +6,9 @@
 dim 7168, inter 2048, 32 experts, top 4. Times are at the predicted sustained clock, the sum of the launches; sorting of
 tokens is not counted for anybody, nor the quantisation of x. Routing is uniform, drawn with seed 0, the same for all.
 Ours is proved before it is timed. AITER's column is the fastest of its fused block-scale objects (`FUSED`); those
-called `vs` have an LDS race (docs/foreign.md), which costs no time. `full` tries all configurations of Triton up to
-SWEPT tokens, and beyond the TOP that are fastest there. Published times were measured by their authors on a real
-MI300X.
+with slices of 256 columns have an LDS race (docs/foreign.md), which costs no time. `full` tries all configurations of
+Triton up to SWEPT tokens, and beyond the TOP that are fastest there. Published times were measured by their authors on
+a real MI300X.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from argus.clock.staged import Operand
 from argus.compile.errors import CompileError
 from argus.device.guards import launch_grid, numpy_dtype, tensor_shapes
 from argus.device.launch import scalar_values
+from argus.gfx942 import chip
 from argus.ops.choice import Choice
 from argus.ops.fp8 import steps
 from argus.ops.launch import Prepared, prepared
@@ -47,9 +48,13 @@ DIM, INTER, EXPERTS, TOPK = 7168, 2048, 32, 4
 TOKENS = (1024, 2048, 4096, 8192, 16384)
 PUBLISHED = dict(zip(TOKENS, (866, 1550, 2732, 5268, 10169), strict=True))
 FP8, BF16 = ml_dtypes.float8_e4m3fnuz, ml_dtypes.bfloat16
-FUSED = {"novs_32x128": (32, 128), "novs_32x256": (32, 256), "vs_32x256": (32, 256), "vs_64x256": (64, 256)}
+FUSED = {
+    "novs_32x128": (32, 128), "novs_32x256": (32, 256), "vs_32x256": (32, 256), "vs_64x256": (64, 256),
+    "novs_ps_32x128": (32, 128), "novs_ps_32x256": (32, 256), "vs_ps_32x256": (32, 256), "vs_psx_64x256": (64, 256),
+}  # fmt: skip
 """AITER's objects: rows of a block, columns of a slice. From MANY tokens on only the larger block is timed (at 4096 and
-16384 the smaller was, and it was slower). Persistent ones are not timed."""
+16384 the smaller was, and it was slower). Those called `ps` are persistent, a workgroup per compute unit; they are
+timed up to SWEPT tokens, where they are slower than the others."""
 MANY = 4096
 SWEPT, TOP = 1024, 40
 CONFIGURATIONS: Mapping[str, Sequence[triton_moe.Config]] = {
@@ -152,7 +157,8 @@ def theirs(root: Path, tokens: int, name: str) -> Contestant:
         padding = -len(token) % rows
         numbers += (slot << 24 | token).tolist() + [TOPK << 24 | tokens] * padding
         of_block += [expert] * ((len(token) + padding) // rows)
-    kb, ib = DIM // 128, INTER // 128
+    kb, ib, slices = DIM // 128, INTER // 128, INTER // width
+    walking = chip.CUS // slices * slices if "_ps" in name else 0
     scales = [((kb, tokens), 4), ((EXPERTS, 2 * ib, kb), 5), ((EXPERTS, kb, ib), 6)]
     args = packed(
         Operand((tokens, DIM), BF16, blank=True), Operand((tokens, DIM), FP8, 1),
@@ -160,17 +166,18 @@ def theirs(root: Path, tokens: int, name: str) -> Contestant:
         Operand((EXPERTS, DIM, INTER), FP8, 3), *(Operand(shape, np.float32, seed) for shape, seed in scales), None,
         np.array(numbers, np.uint32), np.ones(len(numbers), np.float32), np.array(of_block, np.int32),
         DIM, INTER, tokens, EXPERTS, DIM, DIM, INTER, 2 * DIM, 2 * INTER * DIM, DIM * INTER,
-        8 * ib * kb, 4 * kb * ib, 4 * INTER, TOPK, 0, INTER // width,
+        8 * ib * kb, 4 * kb * ib, 4 * INTER, TOPK, walking, slices,
     )  # fmt: skip
-    loaded = aiter_objects.kernel(root, _path(name))
+    loaded = aiter_objects.kernel(root, object_path(name))
     offsets = [SLOT * n for n in range(len(args))]
-    launch = Work(name, loaded, (INTER // width, len(of_block), 1), (256,), args, offsets=offsets)
+    grid = (walking, 1, 1) if walking else (slices, len(of_block), 1)
+    launch = Work(name, loaded, grid, (256,), args, offsets=offsets)
     return Contestant(f"AITER {name}", name, (executed(launch),))
 
 
-def _path(name: str) -> str:
-    kind, tile = name.split("_")
-    return f"fmoe/silu/fmoe_bf16_blockscaleFp8_g1u1_{kind}_silu_1tg_{tile}.co"
+def object_path(name: str) -> str:
+    kind, rest = name.split("_", 1)
+    return f"fmoe/silu/fmoe_bf16_blockscaleFp8_g1u1_{kind}_silu_1tg_{rest}.co"
 
 
 def tritons(tokens: int, config: triton_moe.Config) -> Contestant:
@@ -192,7 +199,7 @@ def _configurations(tokens: int, which: str, kept: Kept) -> Sequence[triton_moe.
 
 
 def _aiter_time(root: Path, tokens: int, name: str, kept: Kept) -> Timed:
-    words = f"aiter {name} {aiter_objects.named(root, _path(name))} at {tokens} tokens"
+    words = f"aiter {name} {aiter_objects.named(root, object_path(name))} at {tokens} tokens"
     return kept.time(words, partial(theirs, root, tokens, name), AiterError)
 
 
@@ -208,7 +215,7 @@ def moe_row(tokens: int, others: Others, clocks: int = 0, kept: Kept | None = No
         )
     root = others.aiter
     if root is not None:
-        objects = [name for name in FUSED if tokens < MANY or FUSED[name][0] > 32]
+        objects = [n for n in FUSED if (tokens < MANY or FUSED[n][0] > 32) and (tokens <= SWEPT or "_ps" not in n)]
         found |= fastest("AITER", {name: _aiter_time(root, tokens, name, store) for name in objects})
     wins = None
     if clocks and found:

@@ -110,3 +110,9 @@ def test_tritons_product_of_few_rows_is_the_product(split: int) -> None:
     kernel((n // 64, split), 256, a, b, out, *sizes, None, None, lds=more)
     want = a.astype(np.float64) @ b.astype(np.float64).T
     np.testing.assert_allclose(out.astype(np.float64).sum(axis=0), want, atol=2.0**-8 * np.abs(want).max())
+
+
+def test_fused_objects_are_named_as_in_aiter() -> None:
+    folder = "fmoe/silu/fmoe_bf16_blockscaleFp8_g1u1_"
+    assert moe.object_path("novs_32x128") == f"{folder}novs_silu_1tg_32x128.co"
+    assert moe.object_path("vs_psx_64x256") == f"{folder}vs_silu_1tg_psx_64x256.co"

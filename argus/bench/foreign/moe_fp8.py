@@ -8,11 +8,12 @@ Arguments, 16 bytes each (csrc/py_itfs_cu/asm_fmoe.cu, struct KernelArgs):
 
     O (bf16), X, W1, counts (padded rows, tokens), W2, scales of X, W1, W2, smooth scales (null), sorted token ids
     (slot << 24 | token), sorted weights, expert of each block of 32 rows, dim, inter, tokens, experts, strides in
-    bytes: X, W1 row, W2 row, O; per expert: W1, W2, scales of W1, of W2, smooth; topk, 0, slices
+    bytes: X, W1 row, W2 row, O; per expert: W1, W2, scales of W1, of W2, smooth; topk, workgroups, slices
 
 Rows are sorted by expert and padded to blocks of 32 with token number = tokens. Grid (inter / slice, blocks, 1), 256
-threads. W1 and W2 are shuffled (`shuffle.py`). Two kinds of scale: *per token* (one per row of X, W1, W2) and *block*
-(one per 1x128 of X, stored transposed, and one per 128x128 of W1 and W2).
+threads; persistent objects (`ps`): a number of workgroups, a multiple of the slices, that walk over the blocks, and is
+an argument (0 for the others). W1 and W2 are shuffled (`shuffle.py`). Two kinds of scale: *per token* (one per row of
+X, W1, W2) and *block* (one per 1x128 of X, stored transposed, and one per 128x128 of W1 and W2).
 
 The reference follows the kernel through the requantisation. Near a rounding boundary of fp8 the kernel's f32 value
 may fall on the other side; such elements are found (within ACTIVATION_ERROR) and the bound allows exactly their step.
@@ -192,8 +193,10 @@ def case(
     width: int,
     sizes: Sizes,
     flaw: str = "",
+    persistent: int = 0,
 ) -> Case:
-    """`scales` is "per token" or "block"; `width` is the slice of inter one workgroup handles."""
+    """`scales` is "per token" or "block"; `width` is the slice of inter one workgroup handles; `persistent` is the
+    number of workgroups that walk over all blocks, 0: one for each."""
     tokens, experts, topk, dim, inter = sizes
     blocks = scales == "block"
     requantised = BLOCK if blocks else width
@@ -222,12 +225,13 @@ def case(
         *(x_scales, model.w1.scales, model.w2.scales, None, route.tokens, route.row_weights, route.block_experts),
         *(dim, inter, tokens, experts, dim, dim, inter, 2 * dim),
         *(2 * inter * dim, dim * inter, model.w1.scales[0].nbytes, model.w2.scales[0].nbytes, 4 * inter),
-        *(topk, 0, inter // width),
+        *(topk, persistent, inter // width),
     )
     shape = f"T={tokens} E={experts} topk={topk} dim={dim} inter={inter}"
-    grid = (inter // width, len(route.block_experts), 1)
+    grid = (persistent, 1, 1) if persistent else (inter // width, len(route.block_experts), 1)
     flops = 6.0 * tokens * topk * dim * inter
-    return Case("moe_fp8", f"{scales} scale, {act}", path, shape, grid, 256, args, judged, flops, flaw)
+    variant = f"{scales} scale, {act}" + (", persistent" if persistent else "")
+    return Case("moe_fp8", variant, path, shape, grid, 256, args, judged, flops, flaw)
 
 
 PER_TOKEN = "fmoe/{act}/fmoe_bf16_pertokenFp8_g1u1_{act}_1tg_32x256.co"
@@ -248,5 +252,6 @@ def cases(large: bool) -> Iterator[Builder]:
     yield partial(case, silu, "per token", "silu", 256, sizes)
     yield partial(case, gelu, "per token", "gelu", 256, Sizes(tokens=9, experts=2, topk=1, dim=512, inter=512))
     yield partial(case, f"{folder}novs_silu_1tg_32x128.co", "block", "silu", 128, sizes)
+    yield partial(case, f"{folder}novs_silu_1tg_ps_32x128.co", "block", "silu", 128, sizes, persistent=4)
     yield partial(case, RACED, "block", "silu", 256, sizes, RACE)
     yield partial(case, f"{folder}vs_silu_1tg_32x256.co", "block", "silu", 256, sizes, RACE)

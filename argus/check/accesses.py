@@ -102,7 +102,7 @@ class Target:
 
 def target(flow: Flow, op: ops.Store | ops.Atomic, access: Access) -> Target:
     """The coordinates a store names, whether or not its guard lets it happen."""
-    return flow.once(("target", op.id, access.coords), lambda: _target(flow, op, access))
+    return flow.once(("target", op.id, access.coords, access.guard), lambda: _target(flow, op, access))
 
 
 def _target(flow: Flow, op: ops.Store | ops.Atomic, access: Access) -> Target:

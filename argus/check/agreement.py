@@ -30,7 +30,7 @@ from argus.check.meaning import domain, extent_of
 from argus.check.tables import Item, Record, Slots
 from argus.check.tables import Repeat as Repeated
 from argus.check.tags import Case
-from argus.check.taken import Part, Taken
+from argus.check.taken import Part, Taken, apart, substituted
 from argus.check.terms import Terms
 from argus.check.worth import one_way
 from argus.layout import expr as E
@@ -184,8 +184,9 @@ class Judge:
                 if not self._holds(known, condition):
                     return False
             else:
-                known = (*facts, item.var.ge(item.lo), item.var.lt(item.hi))
-                if not self._throughout(item.items, known, here, condition):
+                var = apart(item.var, (*self.flow.prover.base, *facts, item.lo, item.hi, condition))
+                known = (*facts, var.ge(item.lo), var.lt(item.hi))
+                if not self._throughout(substituted(item.items, {item.var: var}), known, here, condition):
                     return False
         return True
 

@@ -82,14 +82,14 @@ def _joined(flow: Flow, ends: list[tuple[Expr, Tags]]) -> Tags:
 def _entangled(flow: Flow, op: ops.If) -> None:
     """Threads disagree in a way that depends on sizes: only what both sides leave equal is still known."""
     why = "threads take different branches depending on sizes"
-    memory, facts = flow.memory.tags, flow.facts
+    memory, facts, around = flow.memory.tags, flow.facts, flow.entangled
     after: list[Tags] = []
-    for block in (op.then, op.orelse):
+    condition = flow.here(op.cond)
+    for held, block in ((condition, op.then), (E.lnot(condition), op.orelse)):
         flow.memory.tags = memory
-        flow.entangled += 1
+        flow.entangled = (*around, held)
         flow.walk(block)
-        flow.entangled -= 1
-        flow.facts = facts
+        flow.entangled, flow.facts = around, facts
         after.append(flow.memory.tags)
     flow.memory.tags = _agreeing(flow, after, flow.tables.lost(why, op.id))
     for out, yes, no in zip(op.outs, op.then_yields, op.else_yields, strict=True):

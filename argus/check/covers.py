@@ -96,6 +96,9 @@ class Covers(Rule):
         adds = spec is not None and spec.adds and tensor is spec.output
         if isinstance(op, ops.Atomic) and not (adds and op.fn == "add"):
             return Written(op, place, (), nothing, UPDATED)
+        if self.flow.entangled:  # a branch that only some threads take is a guard
+            guards = self.flow.entangled if access.guard is None else (access.guard, *self.flow.entangled)
+            access = replace(access, guard=E.land(*guards))
         aim = target(self.flow, op, access)
         active = place.active & aim.active
         kept = E.TRUE

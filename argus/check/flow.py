@@ -148,8 +148,8 @@ class Flow:
         self.aside: tuple[Expr, ...] = ()
         """What is said, in every block, about data that the kernel itself does not use, only its specification."""
         self._used = stated.used(kernel)
-        self.entangled = 0
-        """How many branches that only some threads take, by conditions on sizes, are around."""
+        self.entangled: tuple[Expr, ...] = ()
+        """Conditions of the branches around that only some threads take, depending on sizes or data."""
         self.finite: set[tuple[int, int]] = set()
         """Slots of loops (op, slot) that carry a maximum which is not -inf."""
         self.tables.terms.positive = frozenset(s.name for s in kernel.scalars if s.positive)

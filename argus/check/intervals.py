@@ -10,7 +10,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 from argus.check.flow import Flow
-from argus.check.tables import Item, Slots
+from argus.check.tables import Item, Slots, substitute_items
+from argus.check.taken import apart
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
@@ -34,8 +35,9 @@ def intervals(flow: Flow, facts: tuple[Expr, ...], items: tuple[Item, ...], axis
         result += [(rest + first, rest + (last + 1)) for first, last in _runs(ordered)]
     for item in items:
         if not isinstance(item, Slots):
-            bound = (*facts, item.var.ge(item.lo), item.var.lt(item.hi))
-            inner = intervals(flow, bound, item.items, axis)
+            var = apart(item.var, (*flow.prover.base, *facts, item.lo, item.hi))
+            bound = (*facts, var.ge(item.lo), var.lt(item.hi))
+            inner = intervals(flow, bound, substitute_items(item.items, {item.var: var}), axis)
             if isinstance(inner, str):
                 return inner
             whole = joined(flow, bound, inner)
@@ -43,12 +45,12 @@ def intervals(flow: Flow, facts: tuple[Expr, ...], items: tuple[Item, ...], axis
                 return "an iteration accumulates several separate ranges"
             start, end = whole[0]
             width = E.as_expr(end - start)
-            step = E.as_expr(start.subst({item.var: item.var + item.step}) - start)
-            if flow.prover.holds(bound, step.eq(width)) is not True or item.var in width.free():
+            step = E.as_expr(start.subst({var: var + item.step}) - start)
+            if flow.prover.holds(bound, step.eq(width)) is not True or var in width.free():
                 return f"an iteration accumulates {width} indices but the next one starts {step} further"
             if len(items) > 1 and flow.prover.holds(facts, item.hi.le(item.lo)) is True:
                 continue
-            result.append((start.subst({item.var: item.lo}), start.subst({item.var: item.hi})))
+            result.append((start.subst({var: item.lo}), start.subst({var: item.hi})))
     return result
 
 

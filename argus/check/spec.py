@@ -35,6 +35,7 @@ from argus.layout.expr import Expr
 
 REDUCTIONS = ("sum", "max", "min")
 FUNCTIONS = {"exp": 1, "exp2": 1, "log2": 1, "sqrt": 1, "rsqrt": 1, "abs": 1, "where": 3, "maximum": 2, "minimum": 2}
+SIZE = "a size or an argument of the kernel"
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 
 
@@ -122,6 +123,8 @@ class _Reader:
 
     def _call(self, name: str, args: list[ast.expr], bound: dict[str, int]) -> None:
         if name in REDUCTIONS and len(args) == 2 and isinstance(args[1], ast.Name):
+            if args[1].id in self.scalars:
+                raise Unreadable(f"`{args[1].id}`, which is reduced over, is also {SIZE}")
             self.kinds.append(name)
             self.visit(args[0], {**bound, args[1].id: len(self.kinds)})
         elif FUNCTIONS.get(name) == len(args):
@@ -165,6 +168,8 @@ def spec_of(kernel: Kernel, tables: Tables) -> Spec | None:
     if not output.written:
         raise Unreadable(f"the kernel's argument {output.name} is no output")
     scalars = frozenset({s.name for s in kernel.scalars} | {s.name for s in kernel.shapes})
+    for name in sorted(scalars & {*indices}):
+        raise Unreadable(f"the index `{name}` of the result is also {SIZE}")
     axes, shape, value = list(tables.tensor_axes[output]), list(output.shape), statement.value
     assert isinstance(statement.targets[0], ast.Subscript)
     found = scattered(statement.targets[0], tuple(indices), value, tensors)

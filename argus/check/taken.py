@@ -11,9 +11,11 @@ is decided in `reduced`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import count
 
+from argus.layout import expr as E
 from argus.layout.expr import Expr, linear
 
 
@@ -111,6 +113,16 @@ def substituted(items: Taken, mapping: Mapping[Expr, Expr | int]) -> Taken:
             made = Over(item.var, lo, hi, item.step, substituted(item.items, inner))
         result = union(result, (made,), twice=True)
     return result
+
+
+def apart(variable: Expr, known: Iterable[Expr]) -> Expr:
+    """A bound variable under a name that nothing known speaks of: inside a loop its own variable is free, and what a
+    sum has taken is bound by the same one."""
+    spoken = {free.name for fact in known for free in fact.free()}
+    if variable.name not in spoken:
+        return variable
+    name = next(name for n in count(1) if (name := f"{variable.name}_taken_{n}") not in spoken)
+    return E.var(name, variable.lo, variable.hi)
 
 
 def contains(items: Taken, others: Taken) -> bool:

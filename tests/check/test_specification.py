@@ -173,3 +173,29 @@ def test_a_kernel_without_specification_says_so() -> None:
 
 def test_unknown_verdicts_come_with_help() -> None:
     assert "= help: write one assignment" in check(specified("z[i] =")).render()
+
+
+NAMED = """
+@ag.kernel(threads=64, example=dict(M=3), computes="{line}")
+def f(x: ag.In["M N=256", f32], y: ag.Out["M N=256", f32], a: f32):
+    m = ag.grid(M)
+    y[m].store(x[m].load(ROW, width=16) * {by}, width=16)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "by"),
+    [
+        ("y[a, n] = x[a, n] * a", "a"),  # what is stored is times the argument, not the row's number
+        ("y[M, n] = x[M, n] * M", "2.0"),
+        ("y[m, n] = x[m, n] * sum(where(a == 0, x[m, a], 0), a)", "a"),
+    ],
+)
+def test_an_index_with_the_name_of_a_size_or_an_argument_is_not_read(reading: Reading, line: str, by: str) -> None:
+    report = reading.report(NAMED.format(line=line, by=by))
+    assert of(report, "value") == {"unknown"}, report.render()
+    assert any("a size or an argument of the kernel" in v.reason for v in report.verdicts)
+
+
+def test_the_same_with_a_name_of_its_own_is_proved(reading: Reading) -> None:
+    assert reading.report(NAMED.format(line="y[m, n] = x[m, n] * a", by="a")).status == "proved"

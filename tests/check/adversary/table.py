@@ -256,6 +256,35 @@ FAMILIES = (
         atomic=True,
     ),
     Family(
+        "parts",
+        _sizes("M S K", (64, 1, 2), (64, 3, 6), (128, 2, 4)),
+        lambda a: {"Y": a["A"].astype(np.float64).reshape(-1, 2, a["A"].shape[1]).sum(1)},
+        (
+            ("right", "begun anew in every turn"),
+            ("wrong", "never begun anew: sums of all rows so far"),
+            ("wrong", "every other row, never begun anew"),
+            ("wrong", "one row twice, the other never"),
+            ("wrong", "a row of the next part too"),
+            ("wrong", "stored in the opposite order"),
+            ("wrong", "doubled"),
+            ("wrong", "the last part stored twice"),
+        ),
+        tolerance=1e-6,
+    ),
+    Family(
+        "edges",
+        _sizes("M P", (64, 3), (100, 1), (192, 70)),
+        lambda a: {"Y": a["X"]},
+        (
+            ("right", "the buffer's end"),
+            ("wrong", "elements before P are never stored"),
+            ("wrong", "elements before a loaded number are never stored"),
+            ("right", "a branch that only leaves out what is outside"),
+            ("wrong", "a branch that leaves out the last element"),
+            ("right", "both sides store"),
+        ),
+    ),
+    Family(
         "rowsum",
         _sizes("M N", (2, 300), (3, 4), (1, 1024)),
         lambda a: {"s": a["X"].astype(np.float64).sum(-1)},
@@ -528,7 +557,9 @@ FAMILIES = (
     ),
 )
 
-ALWAYS = frozenset({"barriers-1", "barriers-12", "narrow-1", "narrow-4", "factors-1", "factors-2"})
+ALWAYS = frozenset(
+    {"barriers-1", "barriers-12", "narrow-1", "narrow-4", "factors-1", "factors-2", "parts-1", "edges-1", "edges-3"}
+)
 """Variants once proved although wrong: they run with the other tests in any case."""
 
 ADVERSARIES = tuple(

@@ -54,7 +54,8 @@ def as_they_stand() -> Iterator[Choice]:
     experts = table("moe")
     yield from (Choice("fp8_gemm", "fp8_matmul", row["knobs"]) for row in experts["fp8_matmul"])
     for row in experts["moe"]:
-        yield from (Choice("fp8_gemm", f"moe_{part}", {"BM": row["BM"], **row[part]}) for part in ("gate_up", "down"))
+        common = {"BM": row["BM"], "TURN": row.get("TURN", 4)}
+        yield from (Choice("fp8_gemm", f"moe_{part}", {**common, **row[part]}) for part in ("gate_up", "down"))
     yield from (Choice("moe", name, {}) for name in ("quantise", "combine"))
     yield from (choose_attention(row["S"], row["S"], 128, "bf16", True) for row in table("attention")["rows"])
 

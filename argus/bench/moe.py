@@ -60,7 +60,8 @@ SWEPT, TOP = 1024, 40
 CONFIGURATIONS: Mapping[str, Sequence[triton_moe.Config]] = {
     "none": (), "quick": triton_moe.QUICK, "full": triton_moe.FULL,
 }  # fmt: skip
-TILES = (32, 64, 96, 128)
+TILES = {32: 4, 64: 4, 96: 4, 128: 4, 160: 2}
+"""Rows of a tile to search, and steps of a turn whose operands fit beside their sums."""
 ABLATIONS: Mapping[str, Mapping[str, Any]] = {
     "swizzle off": {"SWIZZLE": False},
     "schedule off": {"SCHEDULE": False},
@@ -240,10 +241,10 @@ def ablations(tokens: int) -> Iterator[tuple[str, float | str]]:
 
 def searched(tokens: int) -> Iterator[tuple[str, float | str]]:
     """Times of both products for candidate knobs, not proved."""
-    for rows in TILES:
+    for rows, most in TILES.items():
         for group in (1, 2, 4):
             for number, name, k in ((0, "moe_gate_up", DIM), (2, "moe_down", INTER)):
-                choice = Choice("fp8_gemm", name, {**steps(k), "BM": rows, "GROUP": group})
+                choice = Choice("fp8_gemm", name, {**steps(k, most), "BM": rows, "GROUP": group})
                 plan = Plan(rows, choice, choice, Choice("moe", "combine", {"TOPK": TOPK}))
                 yield f"{name}, BM={rows} GROUP={group}", _unproved(number, tokens, plan)
 

@@ -56,10 +56,11 @@ def quantise(x: Any, *, device: str = "auto") -> tuple[Any, Any]:
     return q, scales
 
 
-def steps(k: int) -> dict[str, Any]:
-    """Knobs that depend on the number of 128-blocks of k: how many scales one load brings."""
+def steps(k: int, most: int = 4) -> dict[str, Any]:
+    """Knobs that depend on the number of 128-blocks of k: steps of a turn, `most` or fewer, and whether one load brings
+    all its scales."""
     blocks = k // BLOCK
-    turn = 4 if blocks % 4 == 0 else 2
+    turn = 4 if most == 4 and blocks % 4 == 0 else 2
     return {"TURN": turn, "WIDE": blocks % turn == 0}
 
 

@@ -101,10 +101,11 @@ def choose_moe(tokens: int, experts: int, topk: int, dim: int, inter: int) -> Pl
     row = min(rows, key=lambda r: abs(math.log2(each / r["rows"])))
     common: Mapping[str, Any] = {"BM": row["BM"]}
     narrow: Mapping[str, Any] = {} if dim % WIDEST == 0 else {"TN": 1}
+    most = row.get("TURN", 4)
     return Plan(
         row["BM"],
-        Choice("fp8_gemm", "moe_gate_up", {**common, **row["gate_up"], **steps(dim)}),
-        Choice("fp8_gemm", "moe_down", {**common, **row["down"], **narrow, **steps(inter)}),
+        Choice("fp8_gemm", "moe_gate_up", {**common, **row["gate_up"], **steps(dim, most)}),
+        Choice("fp8_gemm", "moe_down", {**common, **row["down"], **narrow, **steps(inter, most)}),
         Choice("moe", "combine", {"TOPK": topk}),
     )
 

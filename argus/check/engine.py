@@ -1,8 +1,8 @@
 """Runs all rules over a kernel and collects their verdicts.
 
-Implied rules need no statement: conform, race_free, fresh, in_bounds, and, where the kernel says what it computes,
-value, placed, reduced and covers. Stated rules are decided where they stand. A statement no rule answers is `unknown`,
-never ignored; so is a specification that cannot be read, and a rule that fails (`shield`).
+Implied rules need no statement: conform, race_free, fresh, in_bounds, fits, and, where the kernel says what it
+computes, value, placed, reduced and covers. Stated rules are decided where they stand. A statement no rule answers is
+`unknown`, never ignored; so is a specification that cannot be read, and a rule that fails (`shield`).
 
 A specification of several results (`O[q, d] = ...; L[q] = ...`) is decided result by result: tags mean what one result
 makes of them, so the kernel is walked once for each.
@@ -20,6 +20,7 @@ from time import perf_counter
 from argus.check.assumptions import assumptions
 from argus.check.conform import Conform
 from argus.check.covers import Covers
+from argus.check.fits import Fits
 from argus.check.flow import Flow, Said, launch_facts
 from argus.check.fresh import Fresh
 from argus.check.in_bounds import InBounds
@@ -59,7 +60,8 @@ SILENT = "the specification says nothing about {}: placed and covers were not ch
 def check(kernel: Kernel) -> Report:
     """Decide every implied and stated rule of the kernel."""
     statements = _statements(kernel.computes)
-    rules = [Conform(), RaceFree(), Fresh(), InBounds(), Valued(), Placed(), Reduced(), Covers(), Relations(), Speed()]
+    rules = [Conform(), RaceFree(), Fresh(), InBounds(), Valued(), Placed(), Reduced(), Covers(), Fits()]
+    rules += [Relations(), Speed()]
     results = frozenset(_result(s) for s in statements)
     if len(statements) < 2 or len(results) < len(statements):
         return decide(kernel, rules)

@@ -68,6 +68,10 @@ class Listener(Protocol):
 
     def matrix(self, op: ops.Mfma, place: Place, cases: tuple[Case, ...], found: Product) -> None: ...
 
+    def counted(self, op: Op, place: Place, numbers: tuple[Expr, ...]) -> None:
+        """Index expressions that decide something: conditions, ends of loops, numbers as data."""
+        ...
+
     def global_load(self, op: ops.Load | ops.CopyToLds, place: Place, access: Access) -> None: ...
 
     def global_store(self, op: ops.Store | ops.Atomic, place: Place, access: Access, value: Tags) -> None: ...
@@ -220,6 +224,11 @@ class Flow:
     # -- ops -------------------------------------------------------------------------------------------------------
 
     def step(self, op: Op) -> None:
+        numbers = deciding(op)
+        if numbers:
+            here = tuple(map(self.here, numbers))
+            for listener in self.tell():
+                listener.counted(op, self.place(), here)
         match op:
             case ops.Constant():
                 terms = self.tables.terms
@@ -418,3 +427,17 @@ def bounds_of(facts: Iterable[Expr]) -> Mapping[str, tuple[int | None, int | Non
     """Declared bounds of the variables a proof speaks about, to be printed with it."""
     named = {v for fact in facts for v in fact.free()}
     return {v.name: (v.lo, v.hi) for v in sorted(named, key=lambda v: v.name)}
+
+
+def deciding(op: Op) -> tuple[Expr, ...]:
+    """Index expressions of an op that decide something, addresses apart."""
+    match op:
+        case ops.Index():
+            return (op.expr,)
+        case ops.If():
+            return (op.cond,)
+        case ops.For():
+            return (op.lo, op.hi)
+        case ops.Load() | ops.Store() | ops.Atomic() | ops.CopyToLds():
+            return () if op.access.guard is None else (op.access.guard,)
+    return ()

@@ -76,6 +76,9 @@ class Rule:
     def matrix(self, op: ops.Mfma, place: Place, cases: tuple[Case, ...], found: Product) -> None:
         del op, place, cases, found
 
+    def counted(self, op: Op, place: Place, numbers: tuple[Expr, ...]) -> None:
+        del op, place, numbers
+
     def global_load(self, op: ops.Load | ops.CopyToLds, place: Place, access: Access) -> None:
         del op, place, access
 

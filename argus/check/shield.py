@@ -23,8 +23,9 @@ from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Access, Op
 from argus.ir.types import Value
+from argus.layout.expr import Expr
 
-EVENTS = ("matrix", "global_load", "global_store", "lds_access", "stated")
+EVENTS = ("matrix", "counted", "global_load", "global_store", "lds_access", "stated")
 HELP = "this is a mistake of the checker, not of the kernel; please report it with the kernel"
 
 
@@ -74,6 +75,10 @@ class Shielded:
     def matrix(self, op: ops.Mfma, place: Place, cases: tuple[Case, ...], found: Product) -> None:
         if "matrix" in self.hears:
             self._tell(lambda: self.rule.matrix(op, place, cases, found))
+
+    def counted(self, op: Op, place: Place, numbers: tuple[Expr, ...]) -> None:
+        if "counted" in self.hears:
+            self._tell(lambda: self.rule.counted(op, place, numbers))
 
     def global_load(self, op: ops.Load | ops.CopyToLds, place: Place, access: Access) -> None:
         if "global_load" in self.hears:

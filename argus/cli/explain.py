@@ -15,7 +15,7 @@ from argus.lang import explain
 RULES = {
     **{
         name: f"argus.check.{name}"
-        for name in ("conform", "race_free", "fresh", "in_bounds", "value", "placed", "reduced", "covers")
+        for name in ("conform", "race_free", "fresh", "in_bounds", "value", "placed", "reduced", "covers", "fits")
     },
     **dict.fromkeys(RELATIONS, "argus.check.relations"),
     **dict.fromkeys(SPEED, "argus.check.speed"),

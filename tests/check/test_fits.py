@@ -1,0 +1,54 @@
+"""Rule `fits`: conditions whose numbers wrap around on the machine are not proved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from argus import machine
+from argus.check import check
+from argus.compile.cache import compile_cached
+from argus.lang import read
+
+TEXT = """import argus as ag
+from argus import f32
+
+ROW = ag.Owner(lane=64, e=1, m="lane + e")
+
+
+@ag.kernel(threads=64, requires="M % 64 == 0 and S >= 1{more}", computes="Y[s, m] = {means}", example=dict(M=64, S=3))
+def far(A: ag.In["M", f32], Y: ag.Out["S M", f32]):
+    s, b = ag.grid(S, M // 64)
+    x = A[64 * b].load(ROW, width=4)
+    {body}
+"""
+MASK = "Y[s, 64 * b].store(ag.where(x.m + 64 * b >= s * {far}, x, 0.0), width=4)"
+GUARD = "Y[s, 64 * b].store(A[64 * b].load(ROW, width=4, guard=s * {far} <= 64 * b), width=4)"
+
+
+def text(body: str, far: int, more: str = "") -> str:
+    means = "where(m >= s * {far}, A[m], 0)" if body is MASK else "where(m // 64 * 64 >= s * {far}, A[m], 0)"
+    return TEXT.format(body=body.format(far=far), means=means.format(far=far), more=more)
+
+
+@pytest.mark.parametrize("body", [MASK, GUARD])
+@pytest.mark.parametrize(
+    ("far", "more", "fits"),
+    [(2**31 - 1, "", False), (2**29, " and S <= 3 and M <= 1024", True), (100, " and M <= 1024", True)],
+)
+def test_numbers_of_conditions(body: str, far: int, more: str, fits: bool) -> None:
+    report = check(read(text(body, far, more)))
+    assert ("fits" not in {v.rule for v in report.verdicts}) == fits, report.render()
+    assert (report.status == "proved") <= fits
+
+
+def test_it_wraps_around_indeed(tmp_path: Path) -> None:
+    file = tmp_path / "far.py"
+    file.write_text(text(MASK, 2**31 - 1))
+    kernel = read(file)
+    loaded = machine.load(compile_cached(kernel).object).kernel("far")
+    a, y = np.ones(64, np.float32), np.full((3, 64), np.nan, np.float32)
+    loaded((1, 3), 64, a, y, np.int32(64), np.int32(3))
+    assert y[2].any(), "2 * (2**31 - 1) is -2 in 32 bits, and every m is more"

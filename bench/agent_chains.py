@@ -107,11 +107,11 @@ CASES = {
         (
             ("expert_blocks", {"tiles": 4, "waves": 4}),
             ("gathered_rows", {"swizzle": True}),
-            ("chiplet_rows", {"group": 4}),
+            ("chiplet_rows", {"group": 8}),
             ("wide_scales", {"turns": 4}),
             ("expert_ring", {}),
         ),
-        ("fp8_gemm.py", "moe_gate_up", {"BM": 128, "GROUP": 4}),
+        ("fp8_gemm.py", "moe_gate_up", {"BM": 128, "GROUP": 8}),
     ),
     "linear": Case(
         f"{OWN}/linear.py",

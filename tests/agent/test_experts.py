@@ -28,7 +28,7 @@ from argus.tasks.task import Task, load_task
 CHAIN: tuple[tuple[str, dict[str, object]], ...] = (
     ("expert_blocks", {"tiles": 4, "waves": 4}),
     ("gathered_rows", {"swizzle": True}),
-    ("chiplet_rows", {"group": 4}),
+    ("chiplet_rows", {"group": 8}),
     ("wide_scales", {"turns": 4}),
     ("expert_ring", {}),
 )

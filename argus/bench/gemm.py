@@ -169,7 +169,8 @@ def table(rows: Sequence[Row]) -> str:
         cells = []
         for name in ("Triton", "AITER"):
             best = row.others.get(name)
-            cells.append("-" if best is None else f"{row.tflops(best.us):.0f} ({best.detail}; {best.tried} tried)")
+            said = "" if best is None else f"{best.us:.1f} us; {best.detail}; {best.tried} tried"
+            cells.append("-" if best is None else f"{row.tflops(best.us):.0f} ({said})")
         cells[0] += "" if row.comparable() else " (not comparable)"
         cells.append(percent(row.wins))
         known, ours = row.published.get("hipBLASLt"), row.tflops(row.ours.us)

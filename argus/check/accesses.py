@@ -282,6 +282,9 @@ def _put(flow: Flow, op: Op, access: Access, start: Spread, value: Tags) -> None
     assert isinstance(buffer, Shared)
     active, shared, _ = flow.condition(access.guard)
     constant = start.constant()
+    if flow.entangled:
+        flow.memory.lose_range(buffer, "it is stored where threads branch by sizes or data", op.id)
+        return
     if constant is None:
         flow.memory.lose_range(buffer, f"the address of a store to {buffer.name} stays symbolic", op.id)
         return

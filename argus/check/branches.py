@@ -62,6 +62,7 @@ def _select_path(flow: Flow, op: ops.If, shared: Expr) -> None:
         if not flow.feasible(guard):
             continue
         flow.facts, flow.memory.tags = (*before, guard), memory
+        flow.guards.add(guard)
         flow.walk(block)
         ends.append((guard, flow.memory.tags, [flow.values[v] for v in yields]))
         flow.facts = before

@@ -26,6 +26,7 @@ from argus.check.accesses import kept_inside, target, threads_at_edge
 from argus.check.atoms import own
 from argus.check.flow import Flow, Place, bounds_of
 from argus.check.places import DATA
+from argus.check.prover import Prover
 from argus.check.report import Counterexample, Operand, Verdict
 from argus.check.rule import Rule
 from argus.check.search import launches, varied
@@ -159,6 +160,9 @@ def prove(flow: Flow, tensor: Tensor, stores: list[Written]) -> str | None:
     for store in stores:
         if store.problem:
             return store.problem
+    launched = Prover(flow.kernel.requires)  # without blocks, of which there may be none
+    if any(launched.holds((), extent.ge(1)) is not True for extent in flow.kernel.grid):
+        return "there may be no block that stores it"
     starts = {store.rests for store in stores}
     if len(starts) != 1:
         return groups(flow, tensor, [[store for store in stores if store.rests == start] for start in starts])
@@ -190,7 +194,7 @@ def _tiling(flow: Flow, tensor: Tensor, store: Written, starts: list[Expr], size
     known = _loop_facts(flow, store)
     outside = [start.ge(extent) for start, extent in zip(starts, tensor.shape, strict=True)]
     for fact in store.place.facts:  # a condition that is false only where the box lies outside loses nothing
-        if fact in known or fact in flow.said:
+        if fact in known or flow.is_said(fact):
             continue
         if flow.prover.holds(tuple(known), E.lor(fact, *outside)) is not True:
             return f"it is stored only where {fact}"
@@ -257,8 +261,8 @@ def _span(flow: Flow, store: Written, v: Expr, count: Expr, start: Expr, width: 
     """The tiles [from, to) that a group of stores takes when v runs over the grid; None: they are no interval."""
     last = count
     for fact in store.place.facts:
-        limit = None if fact in flow.said else _limit(fact, v)
-        if fact not in flow.said and (limit is None or last is not count):
+        limit = None if flow.is_said(fact) else _limit(fact, v)
+        if not flow.is_said(fact) and (limit is None or last is not count):
             return None
         last = last if limit is None else limit
     if flow.prover.holds((), E.land(last.ge(0), last.le(count))) is not True:
@@ -307,7 +311,7 @@ def partition(flow: Flow, tensor: Tensor, stores: list[Written], starts: list[Ex
     kept, facts = stores[0].kept, (*stores[0].place.facts, *flow.aside)
     if any(store.kept is not kept for store in stores) or stores[0].place.loops:
         return "its stores are kept back by different conditions on data"
-    if any(fact not in flow.said for fact in facts):
+    if not all(map(flow.is_said, facts)):
         return "it is stored only under a condition on sizes or data"
     axes = flow.tables.tensor_axes[tensor]
     moved = [n for n, axis in enumerate(axes) if own(axis) in kept.free()]
@@ -369,8 +373,8 @@ def _plain(
         if flow.prover.holds((), (count * size[axis]).ge(tensor.shape[axis])) is not True:
             return f"the boxes on axis {tensor.axes[axis]} may not reach its end"
     for mover, (count, _) in movers.items():
-        if mover not in used and flow.prover.holds((), count.le(1)) is not True:
-            return f"different {mover} write the same elements"
+        if mover not in used and flow.prover.holds((), count.eq(1)) is not True:
+            return f"different {mover} write the same elements, or there is none"
     return None
 
 

@@ -31,6 +31,9 @@ from argus.layout import expr as E
 
 _KEEPS_SUM = frozenset({"mul", "div", "select", "neg"})
 _REDUCTIONS = frozenset({"add", "max", "min"})
+_CUT = frozenset({"element", "value", "plain"})
+"""What has different halves; zeros have not."""
+PIECE = "it was computed from a piece of an element"
 _WORTH_SOMETHING = frozenset({"element", "value", "plain"})
 
 
@@ -48,6 +51,8 @@ def _unary_record(
         return record
     if record.kind == "incoming":
         return record
+    if record.part != (0, 1):
+        return Record("lost", rests=tables.nowhere, why=PIECE)
     if record.label == "condition" and fn == "not" and record.expr is not None:
         return replace(record, expr=E.lnot(record.expr))
     if fn == "exp2":
@@ -184,6 +189,8 @@ def _joined(
             return side
         if side.kind == "unwritten":
             return Record("lost", rests=tables.nowhere, why="it was computed from LDS that was never written")
+        if side.part != (0, 1):
+            return Record("lost", rests=tables.nowhere, why=PIECE)
     if fn == "mul" and "zero" in (x.kind, y.kind):
         return tables[Tables.ZERO]
     numbers = tuple(int(r) for r in rests)
@@ -214,9 +221,25 @@ def converted(case: Case, source: DType, target: DType, tables: Tables) -> Case:
         return case
     if target.kind != "float" and not _holds(target, source):
         return opaque(f"to {target.name}", case, tables)
-    if source.kind != "float" and source.bits < 32:
-        return opaque(f"from {source.name}", case, tables, frozenset({"value"}))
+    if source.kind != "float":
+        if source.bits < 32:
+            case = opaque(f"from {source.name}", case, tables, frozenset({"value"}))
+        case = _each(case, tables, lambda r: _opaque(f"from {source.name}", r, tables, _overflown(r, source, tables)))
+    if source.kind != "float" and target.kind == "float" and target.bits < 32:  # rounded, indices no longer order alike
+        return opaque(f"to {target.name}", case, tables, frozenset({"plain"}))
     return case
+
+
+def _overflown(record: Record, of: DType, tables: Tables) -> frozenset[str]:
+    """Numbers that an integer type does not have are other numbers there."""
+    value = tables.terms.value(record.term) if record.kind == "plain" else None
+    least, most = (0, 2**of.bits - 1) if of.kind == "uint" else (-(2 ** (of.bits - 1)), 2 ** (of.bits - 1) - 1)
+    return frozenset() if value is None or least <= value <= most else frozenset({"plain"})
+
+
+def _each(case: Case, tables: Tables, change: Callable[[Record], Record]) -> Case:
+    changed = {n: tables.intern(change(tables[n])) for n in distinct(case.record)}
+    return Case(case.guard, relabelled(case.record, changed), case.offset, case.site)
 
 
 def _holds(target: DType, source: DType) -> bool:
@@ -264,7 +287,7 @@ def _parts(record: np.ndarray, piece: int, pieces: int, tables: Tables, op: int)
     changed = {}
     for n in distinct(record):
         one = tables[n]
-        if one.kind in ("element", "value"):
+        if one.kind in _CUT:
             index, of = one.part
             one = replace(one, part=(index * pieces + piece, of * pieces))
         elif one.kind == "incoming":
@@ -283,7 +306,7 @@ def assemble(parts: list[np.ndarray], offsets: list[np.ndarray], tables: Tables,
     lost = tables.lost("read with another element width than it was written with", op)
     for n in numbers:
         one = tables[int(n)]
-        if one.kind not in ("element", "value"):
+        if one.kind not in _CUT:
             whole.append(int(n) if one.kind != "incoming" else lost)
             follow.append([int(n)] * pieces)
         elif one.part[1] % pieces == 0 and one.part[0] % pieces == 0:

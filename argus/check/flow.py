@@ -148,7 +148,9 @@ class Flow:
         self.told: dict[Expr, Tags] = {}
         """The data that symbols stand for."""
         self.said: set[Expr] = set()
-        """Facts that are the author's word about data, not conditions of a path."""
+        """Facts that are the author's word about data."""
+        self.guards: set[Expr] = set()
+        """Conditions of paths that were walked."""
         self.aside: tuple[Expr, ...] = ()
         """What is said, in every block, about data that the kernel itself does not use, only its specification."""
         self._used = stated.used(kernel)
@@ -173,6 +175,10 @@ class Flow:
 
     def here(self, e: Expr) -> Expr:
         return e.subst(self.rename) if self.rename else e
+
+    def is_said(self, fact: Expr) -> bool:
+        """It is the author's word about data, and not the condition of a path as well."""
+        return fact in self.said and fact not in self.guards
 
     def feasible(self, guard: Expr) -> bool:
         if guard is E.TRUE:
@@ -286,13 +292,21 @@ class Flow:
         name = op.symbol.name
         for w in range(self.threads.waves):
             for lane in range(64):
-                args: tuple[Expr | int, ...] = (w, lane, op.id, *(value for _, value in self.loops))
+                args: tuple[Expr | int, ...] = (
+                    w,
+                    lane,
+                    op.id,
+                    BLOCK_X,
+                    BLOCK_Y,
+                    BLOCK_Z,
+                    *(value for _, value in self.loops),
+                )
                 source = f"{name}_of_thread"
                 if len(tags.cases) == 1:
                     case = tags.cases[0]
                     record = self.tables[int(case.record[w, lane, 0])]
                     leaf = self.tables.terms.as_atom(record.term)
-                    if record.kind == "element" and isinstance(leaf, Leaf):
+                    if record.kind == "element" and record.part == (0, 1) and isinstance(leaf, Leaf):
                         source = DATA + record.label
                         args = self._coordinates(case, (w, lane, 0), leaf)
                 per_thread[w, lane] = E.apply(source, *args, lo=op.symbol.lo, hi=op.symbol.hi)
@@ -311,7 +325,7 @@ class Flow:
         meant = stated.meant(self, op)
         facts = [*(meant or said), *shared, *stated.everywhere(self, op, said)]
         self.said.update(facts)
-        everywhere = not self.loops and self.active.all() and all(fact in self.said for fact in self.facts)
+        everywhere = not self.loops and self.active.all() and all(map(self.is_said, self.facts))
         if everywhere and op.symbol not in self._used:
             self.aside = tuple(dict.fromkeys((*self.aside, *facts)))
             return
@@ -344,8 +358,13 @@ class Flow:
     def map(self, op: ops.Map) -> Tags:
         operands = tuple(self.values[v] for v in op.args)
         if len(operands) == 1:
-            return operands[0].each(lambda c: elementwise.unary(op.fn, c, self.tables, self.standing))
-        return self.combined(op, op.result, operands, lambda cases: elementwise.several(op.fn, cases, self.tables))
+            made = operands[0].each(lambda c: elementwise.unary(op.fn, c, self.tables, self.standing))
+            wraps = op.fn == "neg" and op.result.dtype.kind == "uint"
+            return made.each(lambda c: elementwise.opaque("unsigned", c, self.tables)) if wraps else made
+        made = self.combined(op, op.result, operands, lambda cases: elementwise.several(op.fn, cases, self.tables))
+        if op.fn == "sub" and op.result.dtype.kind == "uint":  # below zero it wraps around
+            return made.each(lambda c: elementwise.opaque("unsigned", c, self.tables))
+        return made
 
     def standing(self, case: Case, number: int) -> Standing:
         """Where the elements with this record stand, and what is known there."""
@@ -437,7 +456,7 @@ def deciding(op: Op) -> tuple[Expr, ...]:
         case ops.If():
             return (op.cond,)
         case ops.For():
-            return (op.lo, op.hi)
+            return (op.lo, op.hi + (op.step - 1))  # the largest number the counter takes
         case ops.Load() | ops.Store() | ops.Atomic() | ops.CopyToLds():
             return () if op.access.guard is None else (op.access.guard,)
     return ()

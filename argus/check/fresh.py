@@ -35,6 +35,7 @@ from argus.layout import expr as E
 from argus.layout.expr import Expr
 
 Interval = tuple[Expr, Expr]
+GLOBAL = (ops.Load, ops.CopyToLds, ops.Store, ops.Atomic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,8 +205,9 @@ def _written_and_read(flow: Flow) -> list[Verdict]:
     """Tensors the kernel both stores to and loads from: refuted where the interpreter meets a race, else unknown."""
     result = []
     for tensor in flow.kernel.tensors:
-        stores = [op for op in ops.walk(flow.kernel.body) if isinstance(op, ops.Store) and op.access.memory is tensor]
-        loads = [op for op in ops.walk(flow.kernel.body) if isinstance(op, ops.Load) and op.access.memory is tensor]
+        touching = [op for op in ops.walk(flow.kernel.body) if isinstance(op, GLOBAL) and op.access.memory is tensor]
+        stores = [op for op in touching if isinstance(op, ops.Store | ops.Atomic)]
+        loads = [op for op in touching if isinstance(op, ops.Load | ops.CopyToLds)]
         if not stores or not loads:
             continue
         load = loads[0]

@@ -103,7 +103,7 @@ class SharedMemory:
         changed = {}
         for n in distinct(record):
             one = self.tables[n]
-            if one.kind in ("element", "value"):
+            if one.kind in ("element", "value", "plain"):
                 one = replace(one, part=(one.part[0] * pieces + piece, one.part[1] * pieces))
             changed[n] = self.tables.intern(one)
         return relabelled(record, changed)

@@ -91,7 +91,7 @@ def test_hostile_text(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     start = time.process_time()
     with pytest.raises(ProgramError) as caught:
         read(source)
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 10, "about one second on a quiet machine; unbounded work would take hours"
     assert caught.value.code == code, caught.value
     assert caught.value.render()
     assert not (tmp_path / "SENTINEL").exists()
@@ -123,7 +123,7 @@ def test_deep_files_below_the_size_limit(text: str, tmp_path: Path) -> None:
     start = time.process_time()
     with pytest.raises(ProgramError) as caught:
         read(path)
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 10, "about one second on a quiet machine; unbounded work would take hours"
     assert caught.value.code in ("AG101", "AG120")
 
 

@@ -33,6 +33,8 @@ _KEEPS_SUM = frozenset({"mul", "div", "select", "neg"})
 _REDUCTIONS = frozenset({"add", "max", "min"})
 _CUT = frozenset({"element", "value", "plain"})
 """What has different halves; zeros have not."""
+EXACT = {"f32": 2**24, "f64": 2**53, "f16": 2**11, "bf16": 2**8}
+"""Up to where a float type has all whole numbers."""
 PIECE = "it was computed from a piece of an element"
 _WORTH_SOMETHING = frozenset({"element", "value", "plain"})
 
@@ -225,9 +227,20 @@ def converted(case: Case, source: DType, target: DType, tables: Tables) -> Case:
         if source.bits < 32:
             case = opaque(f"from {source.name}", case, tables, frozenset({"value"}))
         case = _each(case, tables, lambda r: _opaque(f"from {source.name}", r, tables, _overflown(r, source, tables)))
-    if source.kind != "float" and target.kind == "float" and target.bits < 32:  # rounded, indices no longer order alike
-        return opaque(f"to {target.name}", case, tables, frozenset({"plain"}))
+    if target.kind == "float" and not (source.kind == "float" and target.bits >= source.bits):
+        return _each(case, tables, lambda record: _rounded(record, case, target))
     return case
+
+
+def _rounded(record: Record, case: Case, target: DType) -> Record:
+    """An index in a float type no longer orders as the index does, unless all its values are numbers of the type."""
+    if record.label != "index" or record.expr is None:
+        return record
+    low, high, finite = record.expr.lo, record.expr.hi, case.offset[..., 0]
+    exact = EXACT.get(target.name, 0)
+    if low is not None and high is not None and -exact < low + int(finite.min()) and high + int(finite.max()) < exact:
+        return record
+    return replace(record, label="", expr=None)
 
 
 def _overflown(record: Record, of: DType, tables: Tables) -> frozenset[str]:
@@ -262,20 +275,26 @@ def _opaque(fn: str, record: Record, tables: Tables, kinds: frozenset[str]) -> R
     return replace(record, label=label, expr=None, term=tables.terms.apply(fn, (record.term,)))
 
 
-def retyped(case: Case, source: tuple[str, int], target: tuple[str, int], count: int, tables: Tables, op: int) -> Case:
-    """A bit cast: equal widths keep everything, pieces of elements are tracked when they are cut or put together."""
-    (source_kind, source_bits), (target_kind, target_bits) = source, target
-    if source_bits == target_bits:
-        return case if source_kind == target_kind else opaque(f"bits as {target_kind}", case, tables)
-    if source_bits > target_bits:
-        pieces = source_bits // target_bits
+def retyped(case: Case, source: DType, target: DType, count: int, tables: Tables, op: int) -> Case:
+    """A bit cast: pieces of elements are tracked when they are cut or put together again to what they were."""
+    if source.bits == target.bits:
+        return case if source is target else opaque(f"bits as {target.name}", case, tables)
+    if source.bits > target.bits:
+        pieces = source.bits // target.bits
         record = np.stack([_parts(case.record, p, pieces, tables, op) for p in range(pieces)], axis=-1)
         return _reshaped(case, record, np.repeat(case.offset, pieces, axis=-2), np.repeat(case.site, pieces, -1), count)
-    pieces = target_bits // source_bits
+    pieces = target.bits // source.bits
     groups = case.record.reshape(*case.record.shape[:-1], count, pieces)
     offsets = case.offset.reshape(*groups.shape, tables.width)
     whole = assemble([groups[..., p] for p in range(pieces)], [offsets[..., p, :] for p in range(pieces)], tables, op)
-    return Case(case.guard, whole, offsets[..., 0, :], case.site.reshape(groups.shape)[..., 0])
+    made = Case(case.guard, whole, offsets[..., 0, :], case.site.reshape(groups.shape)[..., 0])
+    types = {tensor.name: tensor.dtype for tensor in tables.tensor_axes}
+
+    def again(record: Record) -> Record:
+        known = record.kind == "element" and types.get(record.label) is target
+        return record if known else _opaque(f"bits as {target.name}", record, tables, _WORTH_SOMETHING)
+
+    return _each(made, tables, again)
 
 
 def _reshaped(case: Case, record: np.ndarray, offset: np.ndarray, site: np.ndarray, count: int) -> Case:

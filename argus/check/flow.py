@@ -259,9 +259,9 @@ class Flow:
                     lambda c: elementwise.converted(c, *types, self.tables)
                 )
             case ops.Bitcast():
-                source_type, target_type = ((v.dtype.kind, v.dtype.bits) for v in (op.value, op.result))
+                types = op.value.dtype, op.result.dtype
                 self.values[op.result] = self.values[op.value].each(
-                    lambda c: elementwise.retyped(c, source_type, target_type, op.result.count, self.tables, op.id)
+                    lambda c: elementwise.retyped(c, *types, op.result.count, self.tables, op.id)
                 )
             case ops.Registers():
                 self.values[op.result] = self.registers(op)

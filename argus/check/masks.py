@@ -64,7 +64,7 @@ def condition(fn: str, cases: tuple[Case, ...], tables: Tables) -> Case | None:
 
 
 def _condition(fn: str, a: Record, b: Record, swapped: bool, tables: Tables) -> Expr | None:
-    if a.expr is None:
+    if a.expr is None or a.part != (0, 1) or b.part != (0, 1):
         return None
     if fn in COMPARISONS:
         number = tables.terms.value(b.term)

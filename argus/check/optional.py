@@ -11,12 +11,13 @@ skipped are dropped. The number of the wave stays a variable where coordinates m
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from argus.check.atoms import ONE, UNKNOWN, ZERO, Apply, Atom, Where, own
+from argus.check.atoms import ONE, UNKNOWN, ZERO, Apply, Atom, Reduce, Where, own
 from argus.check.carried import each_record
 from argus.check.relabel import distinct, distinct_rows
 from argus.check.tables import ABSENT, REDUCED, Tables
@@ -143,15 +144,26 @@ def _equal(flow: Flow, x: Case, y: Case, skipped: Expr) -> bool:
         if UNKNOWN in (mine, *others) or len(others) != 1:
             return False
         facts = (*flow.facts, x.guard, skipped, *_ranges(flow, x, number, here))
-
-        def dropped(atom: Atom, facts: tuple[Expr, ...] = facts) -> int | None:
-            if isinstance(atom, Where) and flow.prover.holds(facts, atom.condition) is True:
-                return terms.rewritten(atom.yes, dropped, {})
-            return None
-
-        if terms.rewritten(mine, dropped, {}) != others.pop():
+        if terms.rewritten(mine, _dropping(flow, facts), {}) != others.pop():
             return False
     return True
+
+
+def _dropping(flow: Flow, facts: tuple[Expr, ...]) -> Callable[[Atom], int | None]:
+    """Masks that hold are dropped. Inside a reduction its own coordinate is any, whatever the element's own is."""
+    terms = flow.tables.terms
+
+    def dropped(atom: Atom) -> int | None:
+        if isinstance(atom, Where) and flow.prover.holds(facts, atom.condition) is True:
+            return terms.rewritten(atom.yes, dropped, {})
+        if isinstance(atom, Reduce):
+            outside = tuple(fact for fact in facts if own(atom.axis) not in fact.free())
+            if len(outside) < len(facts):
+                body = terms.rewritten(atom.body, _dropping(flow, outside), {})
+                return terms.reduce(atom.op, atom.axis, body, atom.taken, atom.domain)
+        return None
+
+    return dropped
 
 
 def _ranges(flow: Flow, case: Case, number: int, here: np.ndarray) -> list[Expr]:

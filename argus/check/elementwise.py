@@ -31,12 +31,11 @@ from argus.layout import expr as E
 
 _KEEPS_SUM = frozenset({"mul", "div", "select", "neg"})
 _REDUCTIONS = frozenset({"add", "max", "min"})
-_CUT = frozenset({"element", "value", "plain"})
-"""What has different halves; zeros have not."""
 EXACT = {"f32": 2**24, "f64": 2**53, "f16": 2**11, "bf16": 2**8}
 """Up to where a float type has all whole numbers."""
 PIECE = "it was computed from a piece of an element"
 _WORTH_SOMETHING = frozenset({"element", "value", "plain"})
+"""Kinds of records with a worth of their own, and with different halves; zeros have not."""
 
 
 def unary(fn: str, case: Case, tables: Tables, standing: Callable[[Case, int], Standing]) -> Case:
@@ -264,8 +263,7 @@ def _holds(target: DType, source: DType) -> bool:
 
 def opaque(fn: str, case: Case, tables: Tables, kinds: frozenset[str] = _WORTH_SOMETHING) -> Case:
     """Coordinates stay; what it is worth is a function nothing is known about."""
-    changed = {n: tables.intern(_opaque(fn, tables[n], tables, kinds)) for n in distinct(case.record)}
-    return Case(case.guard, relabelled(case.record, changed), case.offset, case.site)
+    return _each(case, tables, lambda record: _opaque(fn, record, tables, kinds))
 
 
 def _opaque(fn: str, record: Record, tables: Tables, kinds: frozenset[str]) -> Record:
@@ -306,7 +304,7 @@ def _parts(record: np.ndarray, piece: int, pieces: int, tables: Tables, op: int)
     changed = {}
     for n in distinct(record):
         one = tables[n]
-        if one.kind in _CUT:
+        if one.kind in _WORTH_SOMETHING:
             index, of = one.part
             one = replace(one, part=(index * pieces + piece, of * pieces))
         elif one.kind == "incoming":
@@ -325,7 +323,7 @@ def assemble(parts: list[np.ndarray], offsets: list[np.ndarray], tables: Tables,
     lost = tables.lost("read with another element width than it was written with", op)
     for n in numbers:
         one = tables[int(n)]
-        if one.kind not in _CUT:
+        if one.kind not in _WORTH_SOMETHING:
             whole.append(int(n) if one.kind != "incoming" else lost)
             follow.append([int(n)] * pieces)
         elif one.part[1] % pieces == 0 and one.part[0] % pieces == 0:

@@ -290,17 +290,10 @@ class Flow:
         self.told[op.symbol] = tags
         per_thread = np.empty(self.threads.shape, dtype=object)
         name = op.symbol.name
+        turn = (BLOCK_X, BLOCK_Y, BLOCK_Z, *(value for _, value in self.loops))
         for w in range(self.threads.waves):
             for lane in range(64):
-                args: tuple[Expr | int, ...] = (
-                    w,
-                    lane,
-                    op.id,
-                    BLOCK_X,
-                    BLOCK_Y,
-                    BLOCK_Z,
-                    *(value for _, value in self.loops),
-                )
+                args: tuple[Expr | int, ...] = (w, lane, op.id, *turn)
                 source = f"{name}_of_thread"
                 if len(tags.cases) == 1:
                     case = tags.cases[0]

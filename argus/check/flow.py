@@ -230,11 +230,11 @@ class Flow:
     # -- ops -------------------------------------------------------------------------------------------------------
 
     def step(self, op: Op) -> None:
-        numbers = deciding(op)
-        if numbers:
-            here = tuple(map(self.here, numbers))
-            for listener in self.tell():
-                listener.counted(op, self.place(), here)
+        listeners, numbers = self.tell(), deciding(op)
+        if listeners and numbers:
+            place, here = self.place(), tuple(map(self.here, numbers))
+            for listener in listeners:
+                listener.counted(op, place, here)
         match op:
             case ops.Constant():
                 terms = self.tables.terms
@@ -352,10 +352,9 @@ class Flow:
         operands = tuple(self.values[v] for v in op.args)
         if len(operands) == 1:
             made = operands[0].each(lambda c: elementwise.unary(op.fn, c, self.tables, self.standing))
-            wraps = op.fn == "neg" and op.result.dtype.kind == "uint"
-            return made.each(lambda c: elementwise.opaque("unsigned", c, self.tables)) if wraps else made
-        made = self.combined(op, op.result, operands, lambda cases: elementwise.several(op.fn, cases, self.tables))
-        if op.fn == "sub" and op.result.dtype.kind == "uint":  # below zero it wraps around
+        else:
+            made = self.combined(op, op.result, operands, lambda cases: elementwise.several(op.fn, cases, self.tables))
+        if op.fn in ("neg", "sub") and op.result.dtype.kind == "uint":  # below zero it wraps around
             return made.each(lambda c: elementwise.opaque("unsigned", c, self.tables))
         return made
 

@@ -242,7 +242,7 @@ def ablations(tokens: int) -> Iterator[tuple[str, float | str]]:
 def searched(tokens: int) -> Iterator[tuple[str, float | str]]:
     """Times of both products for candidate knobs, not proved."""
     for rows, most in TILES.items():
-        for group in (1, 2, 4):
+        for group in (1, 2, 4, 8):
             for number, name, k in ((0, "moe_gate_up", DIM), (2, "moe_down", INTER)):
                 choice = Choice("fp8_gemm", name, {**steps(k, most), "BM": rows, "GROUP": group})
                 plan = Plan(rows, choice, choice, Choice("moe", "combine", {"TOPK": TOPK}))

@@ -27,8 +27,8 @@ from pathlib import Path
 from argus.agent.journal import Journal
 from argus.agent.judging import Judges
 from argus.agent.optimise import Settings, State, optimise
-from argus.agent.policy import Policy
-from argus.agent.record import Recorder
+from argus.agent.policy import PolicyTable
+from argus.agent.record import RunRecorder
 from argus.tasks.task import Task, load_task
 
 ARMS = {
@@ -70,8 +70,8 @@ class Outcome:
         return next((n + 1 for n, took in enumerate(self.best) if took <= microseconds), budget + 1)
 
 
-def search(journal: Journal, task: Task, settings: Settings, policy: Policy, workers: int) -> State:
-    recorder = Recorder.begin(journal, task, settings, policy, task.name)
+def search(journal: Journal, task: Task, settings: Settings, policy: PolicyTable, workers: int) -> State:
+    recorder = RunRecorder.begin(journal, task, settings, policy, task.name)
     with Judges(workers, recorder.remembered) as judges:
         state = optimise(task, settings, judges, policy=policy, listen=recorder.listen)
     recorder.end(state)
@@ -81,10 +81,10 @@ def search(journal: Journal, task: Task, settings: Settings, policy: Policy, wor
 def arm(journal: Journal, task: Task, name: str, seeds: int, budget: int, workers: int) -> list[Outcome]:
     """All seeds of one arm."""
     found = []
-    policy = Policy()
+    policy = PolicyTable()
     for seed in range(seeds):
         if name != "carried over":
-            policy = Policy()
+            policy = PolicyTable()
         settings = replace(ARMS[name], seed=seed, budget=budget)
         started = time.monotonic()
         state = search(journal, task, settings, policy, workers)

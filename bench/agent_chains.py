@@ -19,10 +19,10 @@ from argus.agent.lower import lower
 from argus.check import check
 from argus.clock.sampled import matrix_element, prepared, sample, time_prepared
 from argus.compile.cache import compile_cached
-from argus.compile.schedule import scheduled
 from argus.ir.kernel import Kernel
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
-from argus.tasks.routing import Routing
+from argus.tasks.routing import RoutingTensors
 from argus.tasks.task import load_task
 from argus.tasks.work import work_of
 
@@ -131,7 +131,7 @@ CASES = {
 }
 
 
-def microseconds(kernel: Kernel, sizes: dict[str, int], routing: Routing | None = None) -> float:
+def microseconds(kernel: Kernel, sizes: dict[str, int], routing: RoutingTensors | None = None) -> float:
     work = work_of(kernel, compile_cached(kernel).object, sizes, 0, routing)
     seen = sample(work, 0)
     return float(time_prepared(work, prepared(seen, 0), matrix_element(seen))[1].sustained.microseconds)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from argus.agent.lower import lower
 from argus.check import check
-from argus.compile.schedule import scheduled
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.tasks.task import load_task
 from bench.agent_chains import ROOT, Step, microseconds

@@ -35,7 +35,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import z3
 
 from argus.check import check
-from argus.check.prover import RLIMIT
+from argus.check.solve.prover import RLIMIT
 from argus.compile import compile_kernel
 from argus.compile.recheck import recheck
 from argus.gfx942.mfma import mfma as mfma_named

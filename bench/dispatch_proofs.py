@@ -20,7 +20,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from argus.check import check
-from argus.compile.schedule import scheduled
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.ops.attention import choose_attention
 from argus.ops.choice import (

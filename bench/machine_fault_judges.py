@@ -29,7 +29,7 @@ import numpy as np
 
 from argus.gfx942.disasm import text
 from argus.gfx942.inst import Inst
-from argus.machine import Report
+from argus.machine import MachineReport
 from argus.machine.record import LDS, NO_ADDRESS, WaveRecord
 from bench.machine_fault_cases import Subject
 
@@ -55,7 +55,7 @@ class Verdict:
     named: frozenset[int] = frozenset()
     around: bool = False
 
-    def accepts(self, pc: int, report: Report) -> bool:
+    def accepts(self, pc: int, report: MachineReport) -> bool:
         """Whether the report names what it has to."""
         at, other = report.at.pc, report.other.pc if report.other else None
         if self.around:

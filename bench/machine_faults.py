@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from argus.gfx942.decoder import decode_all
 from argus.gfx942.disasm import text
 from argus.gfx942.inst import Inst
-from argus.machine import MachineError, Report, load
+from argus.machine import MachineError, MachineReport, load
 from bench.machine_fault_cases import Make, Subject, subjects
 from bench.machine_fault_judges import Fault, Judge
 
@@ -76,7 +76,7 @@ def patched(code_object: bytes, code: bytes, fault: Fault) -> bytes:
     return code_object[:at] + fault.patch + code_object[at + len(fault.patch) :]
 
 
-def found(subject: Subject, binary: bytes) -> list[Report]:
+def found(subject: Subject, binary: bytes) -> list[MachineReport]:
     """What the checks report; a fault that ends the run comes after what was found before."""
     try:
         return subject.run(binary, checks="all", max_steps=STEPS).reports
@@ -97,7 +97,7 @@ def changes(subject: Subject, binary: bytes, clean: list[Any]) -> bool:
     return not same(subject.outputs(), clean)
 
 
-def try_faults(make: Make, limit: int, missed: bool, totals: Totals) -> list[Report]:
+def try_faults(make: Make, limit: int, missed: bool, totals: Totals) -> list[MachineReport]:
     """Enter the faults of one kernel into the totals; returns what the unchanged kernel reports."""
     subject = make.build()
     module = load(subject.object)

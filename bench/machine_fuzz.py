@@ -60,7 +60,7 @@ from argus.machine import launch as launch_module  # noqa: E402
 from argus.machine.elf import SHT_NOTE, parse_elf  # noqa: E402
 from argus.machine.jit import workers  # noqa: E402
 from argus.machine.jit.errors import JitError  # noqa: E402
-from argus.machine.launch import Kernel, Prepared  # noqa: E402
+from argus.machine.launch import LoadedKernel, PreparedLaunch  # noqa: E402
 from argus.machine.memory import Arena  # noqa: E402
 from argus.machine.semantics.control import BARRIER, BRANCHES, WAIT  # noqa: E402
 from argus.machine.semantics.lanes import LANE_OPS  # noqa: E402
@@ -259,7 +259,7 @@ def _damage_file(rng: random.Random, data: bytearray) -> None:
 # one case
 
 
-def arguments(kernel: Kernel, rng: random.Random) -> list[Any]:
+def arguments(kernel: LoadedKernel, rng: random.Random) -> list[Any]:
     """What a user would pass: arrays for pointers, small numbers for values."""
     visible = [a for a in kernel.info.args if not a.hidden]
     memory = np.frombuffer(rng.randbytes(4096), np.uint8)
@@ -299,11 +299,11 @@ def run_case(number: int, executor: Executor, all_seeds: list[Seed], pool: Pool)
     return f"{damage} {end}"
 
 
-def _most_threads(kernel: Kernel) -> int:
+def _most_threads(kernel: LoadedKernel) -> int:
     return max(1, kernel.info.max_flat_workgroup_size)
 
 
-def _execute(prepared: Prepared, executor: Executor) -> str:
+def _execute(prepared: PreparedLaunch, executor: Executor) -> str:
     if executor == "jit":
         from argus.machine.jit.executor import execute
 

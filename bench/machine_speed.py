@@ -46,7 +46,7 @@ import jit_triton_kernels as kernels
 
 from argus.machine import load
 from argus.machine.jit.executor import execute, translate
-from argus.machine.launch import Kernel, Options
+from argus.machine.launch import LoadedKernel, Options
 
 SIZE = 1024
 ELEMENTS = 1 << 24
@@ -74,7 +74,9 @@ def sgemm() -> tuple[Callable[[], object], float]:
     return lambda: np.matmul(a, a, out=out), 2.0 * SIZE**3
 
 
-def prepared_runner(kernel: Kernel, launch: kernels.Launch, options: Options | None = None) -> Callable[[], object]:
+def prepared_runner(
+    kernel: LoadedKernel, launch: kernels.Launch, options: Options | None = None
+) -> Callable[[], object]:
     """The launch without copying arguments: only what the executor does."""
     prepared = kernel.prepare(launch.grid, launch.block, launch.args, launch.lds, None, options or Options())
     return lambda: execute(prepared)

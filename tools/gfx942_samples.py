@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from gfx942_llvm import disassemble
 from gfx942_probes import FLAGS, group
 
-from argus.gfx942.encoding import FIELDS, LITERAL, OPCODE, PREFIX, TWO_WORDS, OperandForm, Row, table
+from argus.gfx942.encoding import FIELDS, LITERAL, OPCODE, PREFIX, TWO_WORDS, EncodingRow, OperandForm, table
 
 PATTERNS = [
     *range(0, 256, 7),
@@ -38,7 +38,7 @@ PATTERNS = [
 """Lane patterns of DPP."""
 
 
-def samples(seed: int, per_row: int) -> Iterator[tuple[Row, int]]:
+def samples(seed: int, per_row: int) -> Iterator[tuple[EncodingRow, int]]:
     """Random legal instruction numbers, with the row they belong to."""
     rng = random.Random(seed)
     for rows in table().values():
@@ -47,7 +47,7 @@ def samples(seed: int, per_row: int) -> Iterator[tuple[Row, int]]:
                 yield row, sample(rng, row)
 
 
-def sample(rng: random.Random, row: Row) -> int:
+def sample(rng: random.Random, row: EncodingRow) -> int:
     """One random legal instruction number of a row; unused second words are zero."""
     family = row.family
     number = PREFIX[family] | row.opcode << OPCODE[family][0] | row.one
@@ -64,7 +64,7 @@ def sample(rng: random.Random, row: Row) -> int:
     return number
 
 
-def operand(rng: random.Random, row: Row, form: OperandForm, allow_literal: bool) -> int:
+def operand(rng: random.Random, row: EncodingRow, form: OperandForm, allow_literal: bool) -> int:
     """A legal value of an operand field."""
     width = FIELDS[row.family][form.field][1]
     group_size = min(1 << (form.dwords - 1).bit_length(), 4) if form.dwords else 1
@@ -90,7 +90,7 @@ def operand(rng: random.Random, row: Row, form: OperandForm, allow_literal: bool
     return vector + (256 if width == 9 else 0)
 
 
-def modifiers(rng: random.Random, row: Row) -> int:
+def modifiers(rng: random.Random, row: EncodingRow) -> int:
     """Random values of the modifiers a row has."""
     bits = 0
     for name, positions in FLAGS.get(group(row.family), {}).items():
@@ -115,7 +115,7 @@ def modifiers(rng: random.Random, row: Row) -> int:
     return bits
 
 
-def address(rng: random.Random, row: Row) -> int:
+def address(rng: random.Random, row: EncodingRow) -> int:
     """Random address operands and offsets of memory instructions."""
     columns = {form.field for form in row.operands}
     kind = group(row.family)

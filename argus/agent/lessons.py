@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import re
 
-from argus.agent.policy import Policy, PolicyError
+from argus.agent.policy import PolicyError, PolicyTable
 
 FIRST, LAST = "<!-- argus: lessons", "<!-- argus: end -->"
 MARKED = re.compile(f"^{FIRST}.*?^{LAST}\n*", re.DOTALL | re.MULTILINE)
 
 
-def document(policy: Policy) -> str:
+def document(policy: PolicyTable) -> str:
     """The whole text."""
     rows = "\n".join(f"* {line}" for line in policy.lessons().splitlines())
     return (
@@ -42,7 +42,7 @@ def notes(text: str, where: str) -> str:
     return rest
 
 
-def told(policy: Policy, family: str) -> str:
+def told(policy: PolicyTable, family: str) -> str:
     """For a model: experience as lines of the judge's (`| `), a person's notes as part of the question."""
     lines = policy.lessons(family).splitlines()
     said = "".join(f"\n| {line}" for line in ["Earlier runs:", *lines]) if lines else ""

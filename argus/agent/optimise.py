@@ -24,7 +24,7 @@ from argus.agent.judge import Judgement
 from argus.agent.judging import Judges
 from argus.agent.lower import NotApplicableError
 from argus.agent.planner import Proposal, propose, random_order
-from argus.agent.policy import Policy
+from argus.agent.policy import PolicyTable
 from argus.agent.repair import repairs
 from argus.agent.reward import Reward, microseconds, reward
 from argus.agent.selector import Realised, realise
@@ -63,7 +63,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class SearchCandidate:
     """A source, where it comes from, and what the judge said."""
 
     number: int
@@ -86,7 +86,7 @@ class Candidate:
 class Proposed:
     """A candidate before it is judged."""
 
-    parent: Candidate
+    parent: SearchCandidate
     realised: Realised
     technique: str
     params: Mapping[str, Any]
@@ -109,26 +109,26 @@ class State:
 
     task: Task
     settings: Settings
-    policy: Policy
-    candidates: list[Candidate] = field(default_factory=list)
+    policy: PolicyTable
+    candidates: list[SearchCandidate] = field(default_factory=list)
     tried: dict[int, set[str]] = field(default_factory=dict)
     sources: set[str] = field(default_factory=set)
     step: int = 0
     idle: int = 0
-    learnt: Policy = field(default_factory=Policy)
+    learnt: PolicyTable = field(default_factory=PolicyTable)
     ended: str = ""
 
     @property
-    def naive(self) -> Candidate:
+    def naive(self) -> SearchCandidate:
         return self.candidates[0]
 
-    def ranked(self) -> list[Candidate]:
+    def ranked(self) -> list[SearchCandidate]:
         """Those that passed, fastest first."""
         passed = [c for c in self.candidates if math.isfinite(c.microseconds)]
         return sorted(passed, key=lambda c: (c.microseconds, c.number))
 
     @property
-    def best(self) -> Candidate:
+    def best(self) -> SearchCandidate:
         ranked = self.ranked()
         return ranked[0] if ranked else self.naive
 
@@ -137,7 +137,7 @@ class State:
         return len(self.candidates)
 
 
-Listener = Callable[[State, Candidate], None]
+Listener = Callable[[State, SearchCandidate], None]
 Trying = Callable[[str, Mapping[str, Any], str], None]
 
 
@@ -146,7 +146,7 @@ def optimise(
     settings: Settings,
     judges: Judges,
     *,
-    policy: Policy | None = None,
+    policy: PolicyTable | None = None,
     listen: Listener | None = None,
     trying: Trying | None = None,
     edits: Sequence[Edit] = (),
@@ -155,11 +155,11 @@ def optimise(
 
     `listen` hears of every candidate once it is judged, `trying` before: of its technique, parameters and reason.
     """
-    state = State(task, settings, policy or Policy())
+    state = State(task, settings, policy or PolicyTable())
     if trying is not None:
         trying("naive", {}, FIRST)
     (judgement,) = _ask(judges, state, [task.source])
-    _keep(state, Candidate(0, 0, None, task.source, "naive", {}, FIRST, (), judgement), listen)
+    _keep(state, SearchCandidate(0, 0, None, task.source, "naive", {}, FIRST, (), judgement), listen)
     while not _over(state, edits):
         state.step += 1
         before = state.best.microseconds
@@ -194,7 +194,7 @@ def _edited(state: State, edits: Sequence[Edit]) -> list[Proposed]:
     return [Proposed(state.best, Realised(edit.source, (EDIT,)), EDIT, {}, edit.why) for edit in new[:room]]
 
 
-def _keep(state: State, candidate: Candidate, listen: Listener | None) -> None:
+def _keep(state: State, candidate: SearchCandidate, listen: Listener | None) -> None:
     state.candidates.append(candidate)
     state.sources.add(candidate.source)
     if listen is not None:
@@ -228,7 +228,7 @@ def _dice(state: State, what: str) -> random.Random:
     return random.Random(f"{state.settings.seed} {state.step} {what}")
 
 
-def _parents(state: State) -> list[Candidate]:
+def _parents(state: State) -> list[SearchCandidate]:
     """The best first, then the furthest on: the fastest of those with the most global techniques; often it goes first.
 
     A new structure (a pipeline in blocks that do not suit it yet) is often slower than the best kernel without it. Of
@@ -250,14 +250,14 @@ def _parents(state: State) -> list[Candidate]:
     return order
 
 
-def _structure(candidate: Candidate) -> int:
+def _structure(candidate: SearchCandidate) -> int:
     """How many global techniques are in a candidate."""
     known = load()
     done = {step.split(" ", 1)[0] for step in candidate.done}
     return sum(name in known and known[name].kind == "global" for name in done)
 
 
-def _proposals(state: State, parent: Candidate) -> list[Proposal]:
+def _proposals(state: State, parent: SearchCandidate) -> list[Proposal]:
     tried = state.tried.get(parent.number, set())
     dice = _dice(state, f"plan {parent.number}")
     family = state.task.family
@@ -287,7 +287,7 @@ def _judge(state: State, judges: Judges, batch: list[Proposed], listen: Listener
         waiting = again
 
 
-def _learn(state: State, proposed: Proposed, judgement: Judgement) -> Candidate:
+def _learn(state: State, proposed: Proposed, judgement: Judgement) -> SearchCandidate:
     parent = proposed.parent
     worth = reward(parent.judgement, judgement)
     took, before = microseconds(judgement), parent.microseconds
@@ -299,7 +299,7 @@ def _learn(state: State, proposed: Proposed, judgement: Judgement) -> Candidate:
     if proposed.technique != EDIT:
         for table in (state.policy, state.learnt):
             table.learn(key, gain, wrong)
-    return Candidate(
+    return SearchCandidate(
         number=len(state.candidates),
         step=state.step,
         parent=parent.number,
@@ -313,7 +313,7 @@ def _learn(state: State, proposed: Proposed, judgement: Judgement) -> Candidate:
     )
 
 
-def _repaired(state: State, candidate: Candidate, proposed: Proposed) -> list[Proposed]:
+def _repaired(state: State, candidate: SearchCandidate, proposed: Proposed) -> list[Proposed]:
     """The first repair that leads to something new; it belongs to the parent of what it repairs."""
     for repair in repairs(candidate.source, candidate.judgement):
         if repair.source not in state.sources:

@@ -18,8 +18,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from argus.agent.policy import Policy
-from argus.knowledge import Entry
+from argus.agent.policy import PolicyTable
+from argus.knowledge import KnowledgeEntry
 
 CLASS_WEIGHT = {"global": 1.0, "local": 0.8, "isa": 0.6}
 FIT, NEARBY, ANY, NONE = 1.0, 0.8, 0.5, 0.2
@@ -30,7 +30,7 @@ LATER_CHOICE = 0.8
 class Proposal:
     """An entry of the knowledge base with parameters, for one parent."""
 
-    entry: Entry
+    entry: KnowledgeEntry
     params: Mapping[str, Any]
     score: float
     why: str
@@ -46,8 +46,8 @@ def attempt(technique: str, params: Mapping[str, Any]) -> str:
 
 
 def propose(
-    entries: Iterable[Entry],
-    policy: Policy,
+    entries: Iterable[KnowledgeEntry],
+    policy: PolicyTable,
     family: str,
     bottleneck: str,
     tried: Collection[str],
@@ -69,7 +69,7 @@ def propose(
     return sorted(found, key=lambda p: (-p.score, p.name))
 
 
-def random_order(entries: Iterable[Entry], tried: Collection[str], dice: random.Random) -> list[Proposal]:
+def random_order(entries: Iterable[KnowledgeEntry], tried: Collection[str], dice: random.Random) -> list[Proposal]:
     """Everything not yet tried on this parent, in an order drawn by lot."""
     found = [
         Proposal(entry, params, 0.0, entry.title)
@@ -83,7 +83,7 @@ def random_order(entries: Iterable[Entry], tried: Collection[str], dice: random.
     return found
 
 
-def _fit(entry: Entry, bottleneck: str) -> float:
+def _fit(entry: KnowledgeEntry, bottleneck: str) -> float:
     if bottleneck in entry.bottlenecks:
         return FIT if entry.bottlenecks[0] == bottleneck else NEARBY
     return ANY if "any" in entry.bottlenecks else NONE

@@ -29,7 +29,7 @@ class PolicyError(ValueError):
 
 
 @dataclass(slots=True)
-class Row:
+class PolicyRow:
     """Outcomes of one key."""
 
     tries: float = 0.0
@@ -39,17 +39,17 @@ class Row:
 
 
 @dataclass(slots=True)
-class Policy:
+class PolicyTable:
     """The table; `updates` counts outcomes over all `runs`, `notes` is what a person adds."""
 
-    rows: dict[Key, Row] = field(default_factory=dict)
+    rows: dict[Key, PolicyRow] = field(default_factory=dict)
     updates: int = 0
     runs: list[str] = field(default_factory=list)
     notes: str = ""
 
     def learn(self, key: Key, gain: float | None, violations: int) -> None:
         """One outcome: the log2 speed-up over the parent, or None for a candidate that did not pass."""
-        row = self.rows.setdefault(key, Row())
+        row = self.rows.setdefault(key, PolicyRow())
         row.tries += 1
         row.violations += min(1, violations)
         if gain is not None:
@@ -64,10 +64,10 @@ class Policy:
         expected = (PRIOR_TRIES * prior + row.gain) / (PRIOR_TRIES + row.tries)
         return chance * max(expected, 0.02)
 
-    def _experience(self, key: Key) -> Row:
-        own = self.rows.get(key, Row())
+    def _experience(self, key: Key) -> PolicyRow:
+        own = self.rows.get(key, PolicyRow())
         others = [r for k, r in self.rows.items() if k[0] == key[0] and k[2] == key[2] and k != key]
-        return Row(
+        return PolicyRow(
             own.tries + LENT * sum(r.tries for r in others),
             own.wins + LENT * sum(r.wins for r in others),
             own.gain + LENT * sum(r.gain for r in others),
@@ -85,16 +85,16 @@ class Policy:
         }
 
     @staticmethod
-    def from_json(data: object, where: str = "policy") -> Policy:
+    def from_json(data: object, where: str = "policy") -> PolicyTable:
         if not isinstance(data, dict) or data.get("version") != VERSION or not isinstance(data.get("rows"), list):
             raise PolicyError(f"{where}: not a policy of version {VERSION}")
         try:
             runs = [str(run) for run in data.get("runs", [])]
-            found = Policy(updates=int(data.get("updates", 0)), runs=runs, notes=str(data.get("notes", "")))
+            found = PolicyTable(updates=int(data.get("updates", 0)), runs=runs, notes=str(data.get("notes", "")))
             for item in data["rows"]:
                 family, bottleneck, technique = (str(part) for part in item["key"])
                 numbers = {name: float(item[name]) for name in ("tries", "wins", "gain", "violations")}
-                found.rows[family, bottleneck, technique] = Row(**numbers)
+                found.rows[family, bottleneck, technique] = PolicyRow(**numbers)
         except (KeyError, TypeError, ValueError) as error:
             raise PolicyError(f"{where}: a row is not readable: {error}") from error
         return found
@@ -114,16 +114,16 @@ class Policy:
         return "\n".join(lines)
 
 
-def merged(policies: Iterable[Policy]) -> Policy:
+def merged(policies: Iterable[PolicyTable]) -> PolicyTable:
     """Experience of several runs as one."""
-    found = Policy()
+    found = PolicyTable()
     for policy in policies:
         found.updates += policy.updates
         found.runs += [run for run in policy.runs if run not in found.runs]
         if policy.notes not in found.notes:
             found.notes = f"{found.notes}\n\n{policy.notes}".strip()
         for key, row in policy.rows.items():
-            mine = found.rows.setdefault(key, Row())
+            mine = found.rows.setdefault(key, PolicyRow())
             for name in ("tries", "wins", "gain", "violations"):
                 setattr(mine, name, getattr(mine, name) + getattr(row, name))
     return found

@@ -17,15 +17,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from argus.agent.lessons import document, notes
-from argus.agent.policy import Policy, PolicyError, merged
+from argus.agent.policy import PolicyError, PolicyTable, merged
 
 
-def read_policy(path: Path) -> Policy:
+def read_policy(path: Path) -> PolicyTable:
     """The policy a file holds, with the notes of the text beside it; a missing file is an empty policy."""
-    found = Policy()
+    found = PolicyTable()
     if path.is_file():
         try:
-            found = Policy.from_json(json.loads(path.read_text(encoding="utf-8")), str(path))
+            found = PolicyTable.from_json(json.loads(path.read_text(encoding="utf-8")), str(path))
         except json.JSONDecodeError as error:
             raise PolicyError(f"{path}: {error}") from error
     text = text_beside(path)
@@ -34,7 +34,7 @@ def read_policy(path: Path) -> Policy:
     return found
 
 
-def write_policy(policy: Policy, path: Path) -> None:
+def write_policy(policy: PolicyTable, path: Path) -> None:
     """Table and text, each written beside and moved into place."""
     for target, content in (
         (path, json.dumps(policy.to_json(), indent=1) + "\n"),
@@ -45,7 +45,7 @@ def write_policy(policy: Policy, path: Path) -> None:
         beside.replace(target)
 
 
-def leave(learnt: Policy, run: str, path: Path) -> None:
+def leave(learnt: PolicyTable, run: str, path: Path) -> None:
     """Add what a run has learnt; runs that end at the same time come one after the other."""
     with _alone(path.parent):
         held = read_policy(path)

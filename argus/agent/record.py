@@ -1,7 +1,7 @@
 """A run in the journal: every candidate, judgement and policy as events, and answers looked up before anyone is asked.
 
     with Journal.write(folder) as journal:
-        recorder = Recorder.begin(journal, task, settings)          or Recorder.resume(journal)
+        recorder = RunRecorder.begin(journal, task, settings)          or RunRecorder.resume(journal)
         optimise(…, judges=Judges(remembered=recorder.remembered), listen=recorder.listen)
 
 To go on with a run is to take its steps again: the loop is a function of the seed and of the judgements, these stand in
@@ -24,23 +24,23 @@ from argus.agent.journal.store import Run
 from argus.agent.judge import Judgement, Problem
 from argus.agent.judge.evidence import program, question
 from argus.agent.judge.examine import examined
-from argus.agent.optimise import EDIT, Candidate, Settings, State
-from argus.agent.policy import Policy
+from argus.agent.optimise import EDIT, SearchCandidate, Settings, State
+from argus.agent.policy import PolicyTable
 from argus.tasks.task import Task
 
 
 @dataclass(frozen=True, slots=True)
-class Recorder:
+class RunRecorder:
     """The writing end of one run."""
 
     journal: Journal
     run: Run
     task: Task
     settings: Settings
-    policy: Policy
+    policy: PolicyTable
 
     @staticmethod
-    def begin(journal: Journal, task: Task, settings: Settings, policy: Policy, origin: str) -> Recorder:
+    def begin(journal: Journal, task: Task, settings: Settings, policy: PolicyTable, origin: str) -> RunRecorder:
         """A new run; `origin` is what was asked for: a task's name or file. Raises `SpecError`: `examine.py`."""
         problem = Problem.of(task)
         examined(problem)
@@ -55,7 +55,7 @@ class Recorder:
             "policy": journal.put(json.dumps(policy.to_json(), sort_keys=True)),
             **settings.to_json(),
         }
-        return Recorder(journal, journal.begin(task.name, config), task, settings, policy)
+        return RunRecorder(journal, journal.begin(task.name, config), task, settings, policy)
 
     def remembered(self, asked: str) -> Judgement | None:
         """What the judge said to this question in any run of this journal; in this run, what it went on from."""
@@ -68,7 +68,7 @@ class Recorder:
                 return judgement
         return None
 
-    def listen(self, state: State, candidate: Candidate) -> None:
+    def listen(self, state: State, candidate: SearchCandidate) -> None:
         """Keep a candidate and its judgement."""
         name = f"c{candidate.number}"
         self.run.record(
@@ -122,11 +122,11 @@ class Recorder:
         self.run.record(state.step, "end", "end", found)
 
 
-def resumed(journal: Journal, name: str | None, task: Task) -> Recorder:
+def resumed(journal: Journal, name: str | None, task: Task) -> RunRecorder:
     """The newest run, or the one called `name`, with the settings and the policy it was begun with."""
     info = journal.info(name)
     settings = Settings(
         **{field: info.config[field] for field in Settings.__dataclass_fields__ if field in info.config}
     )
-    policy = Policy.from_json(json.loads(journal.text(info.config["policy"])), info.id)
-    return Recorder(journal, journal.resume(info.id), task, settings, policy)
+    policy = PolicyTable.from_json(json.loads(journal.text(info.config["policy"])), info.id)
+    return RunRecorder(journal, journal.resume(info.id), task, settings, policy)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from argus.agent.lower import NotApplicableError, lower
 from argus.agent.planner import Proposal, attempt
-from argus.knowledge import Entry
+from argus.knowledge import KnowledgeEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,11 @@ class Realised:
     steps: tuple[str, ...]
 
 
-def closure(entry: Entry, done: Collection[str], knowledge: Mapping[str, Entry]) -> list[Entry]:
+def closure(
+    entry: KnowledgeEntry, done: Collection[str], knowledge: Mapping[str, KnowledgeEntry]
+) -> list[KnowledgeEntry]:
     """Prerequisites of an entry that are not done, each after its own."""
-    found: list[Entry] = []
+    found: list[KnowledgeEntry] = []
 
     def visit(name: str) -> None:
         needed = knowledge[name]
@@ -44,7 +46,9 @@ def closure(entry: Entry, done: Collection[str], knowledge: Mapping[str, Entry])
     return found
 
 
-def realise(source: str, proposal: Proposal, done: Collection[str], knowledge: Mapping[str, Entry]) -> Realised:
+def realise(
+    source: str, proposal: Proposal, done: Collection[str], knowledge: Mapping[str, KnowledgeEntry]
+) -> Realised:
     """The source after the proposal; raises NotApplicableError if the technique itself has no place."""
     steps: list[str] = []
     for entry in closure(proposal.entry, done, knowledge):

@@ -21,14 +21,14 @@ from typing import Any, TextIO
 
 from argus.agent.bottleneck import bottleneck
 from argus.agent.labels import heading
-from argus.agent.optimise import Candidate, State
+from argus.agent.optimise import SearchCandidate, State
 from argus.agent.reward import roof_share
 
 BAR = 30
 TAUGHT = 3
 
 
-class View:
+class RunView:
     """Prints to a stream; `tty` says whether it can be redrawn."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -50,7 +50,7 @@ class View:
             print(line, file=self._out)
         self._redraw()
 
-    def listen(self, state: State, candidate: Candidate) -> None:
+    def listen(self, state: State, candidate: SearchCandidate) -> None:
         """One attempt, judged; they come in the order they were tried in."""
         self._state = state
         del self._waiting[:1]
@@ -95,7 +95,7 @@ class View:
         return [piece for line in lines for piece in textwrap.wrap(line, max(40, _width() - 1))]
 
 
-def attempt_line(state: State, candidate: Candidate) -> str:
+def attempt_line(state: State, candidate: SearchCandidate) -> str:
     """One line about one attempt."""
     what = _what(candidate.technique, candidate.params)
     judged = candidate.judgement

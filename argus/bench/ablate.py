@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from argus.bench.contestant import from_choice
-from argus.compile.errors import CompileError
+from argus.ir.compile_error import CompileError
 from argus.ir.kernel import KnobValue
 from argus.lang.errors import ProgramError
 from argus.ops.choice import BYTES, Choice, choose_matmul, choose_rows, table

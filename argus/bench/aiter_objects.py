@@ -11,7 +11,7 @@ from pathlib import Path
 from argus import machine
 from argus.bench.kept import Passing, mark
 from argus.machine.elf import LoadError
-from argus.machine.launch import Kernel
+from argus.machine.launch import LoadedKernel
 
 
 class AiterError(RuntimeError):
@@ -22,7 +22,7 @@ class MissingError(AiterError, Passing):
     """The directory does not hold the object, or holds something else."""
 
 
-def kernel(root: Path, path: str) -> Kernel:
+def kernel(root: Path, path: str) -> LoadedKernel:
     try:
         return machine.load(_bytes(root, path)).kernel()
     except LoadError as error:

@@ -37,8 +37,8 @@ from argus.bench.triton_compile import TritonError
 from argus.clock.sampled import Work
 from argus.clock.staged import Operand
 from argus.compile.cache import compile_cached
-from argus.compile.errors import CompileError
 from argus.device.guards import launch_grid
+from argus.ir.compile_error import CompileError
 from argus.lang import read
 from argus.ops.attention import choose_attention
 from argus.ops.choice import Choice

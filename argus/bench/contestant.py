@@ -18,7 +18,7 @@ from argus.clock.sensitivity import compare
 from argus.compile.cache import compile_cached
 from argus.lang import read
 from argus.ops.choice import Choice
-from argus.ops.launch import Prepared
+from argus.ops.launch import ProvedKernel
 from argus.ops.launch import prepared as prove
 from argus.tasks.work import work_of
 
@@ -50,10 +50,10 @@ class Contestant:
         return sum(launch.sustained.microseconds for launch in self.launches(parameters))
 
 
-def compiled(choice: Choice) -> Prepared:
+def compiled(choice: Choice) -> ProvedKernel:
     """The kernel and its object, not proved."""
     kernel = read(choice.path, settings=dict(choice.knobs), kernel=choice.kernel)
-    return Prepared(kernel, compile_cached(kernel).object)
+    return ProvedKernel(kernel, compile_cached(kernel).object)
 
 
 def executed(work: Work, seed: int = 0) -> Part:

@@ -34,14 +34,14 @@ from argus.bench.others import Best, Others, best_triton, fastest, percent, swep
 from argus.bench.triton_compile import TritonError
 from argus.clock.sampled import Work
 from argus.clock.staged import Operand
-from argus.compile.errors import CompileError
 from argus.device.guards import launch_grid, numpy_dtype, tensor_shapes
 from argus.device.launch import scalar_values
 from argus.gfx942 import chip
+from argus.ir.compile_error import CompileError
 from argus.ops.choice import Choice
 from argus.ops.fp8 import steps
-from argus.ops.launch import Prepared, prepared
-from argus.ops.moe import Plan, choose_moe, routed
+from argus.ops.launch import ProvedKernel, prepared
+from argus.ops.moe import LayerPlan, choose_moe, routed
 from argus.ops.moe_reference import routing
 
 DIM, INTER, EXPERTS, TOPK = 7168, 2048, 32, 4
@@ -95,7 +95,7 @@ class Row:
         }  # fmt: skip
 
 
-def work(ready: Prepared, sizes: Mapping[str, int], known: Mapping[str, Any]) -> Work:
+def work(ready: ProvedKernel, sizes: Mapping[str, int], known: Mapping[str, Any]) -> Work:
     """A launch; tensors that are not known stand for random ones."""
     kernel = ready.kernel
     shapes = tensor_shapes(kernel, sizes)
@@ -108,7 +108,7 @@ def work(ready: Prepared, sizes: Mapping[str, int], known: Mapping[str, Any]) ->
     return Work(kernel.name, loaded, launch_grid(kernel, sizes), (kernel.threads,), [*tensors, *scalars])
 
 
-def stages(tokens: int, plan: Plan) -> Iterator[tuple[str, Choice, dict[str, int], dict[str, Any]]]:
+def stages(tokens: int, plan: LayerPlan) -> Iterator[tuple[str, Choice, dict[str, int], dict[str, Any]]]:
     """The launches of a layer: name, kernel, sizes, and the arrays that decide what it does."""
     route = routed(routing("uniform", tokens, EXPERTS, TOPK), EXPERTS, plan.block)
     rows, blocks = len(route.tokens), len(route.experts)
@@ -128,13 +128,13 @@ def stages(tokens: int, plan: Plan) -> Iterator[tuple[str, Choice, dict[str, int
     yield "combine", plan.combine, {"T": tokens, "R": rows, "N": DIM}, {"slot": route.slots}
 
 
-def stage(number: int, tokens: int, plan: Plan, proved: bool = True) -> Part:
+def stage(number: int, tokens: int, plan: LayerPlan, proved: bool = True) -> Part:
     """One launch of a layer, a sample of it executed."""
     _, choice, sizes, known = list(stages(tokens, plan))[number]
     return executed(work((prepared if proved else compiled)(choice), sizes, known))
 
 
-def launch_time(number: int, tokens: int, plan: Plan, kept: Kept) -> Timed:
+def launch_time(number: int, tokens: int, plan: LayerPlan, kept: Kept) -> Timed:
     """One proved launch of a layer, kept by its code."""
     name, choice, sizes, _ = list(stages(tokens, plan))[number]
     ready = prepared(choice)
@@ -236,7 +236,7 @@ def ablations(tokens: int) -> Iterator[tuple[str, float | str]]:
     for name, change in {"as chosen": {}, **ABLATIONS}.items():
         for number, choice, what in ((0, plan.gate_up, "gate and up"), (2, plan.down, "down")):
             changed = Choice(choice.file, choice.kernel, {**choice.knobs, **change})
-            yield f"{what}, {name}", _unproved(number, tokens, Plan(plan.block, changed, changed, plan.combine))
+            yield f"{what}, {name}", _unproved(number, tokens, LayerPlan(plan.block, changed, changed, plan.combine))
 
 
 def searched(tokens: int) -> Iterator[tuple[str, float | str]]:
@@ -245,11 +245,11 @@ def searched(tokens: int) -> Iterator[tuple[str, float | str]]:
         for group in (1, 2, 4, 8):
             for number, name, k in ((0, "moe_gate_up", DIM), (2, "moe_down", INTER)):
                 choice = Choice("fp8_gemm", name, {**steps(k, most), "BM": rows, "GROUP": group})
-                plan = Plan(rows, choice, choice, Choice("moe", "combine", {"TOPK": TOPK}))
+                plan = LayerPlan(rows, choice, choice, Choice("moe", "combine", {"TOPK": TOPK}))
                 yield f"{name}, BM={rows} GROUP={group}", _unproved(number, tokens, plan)
 
 
-def _unproved(number: int, tokens: int, plan: Plan) -> float | str:
+def _unproved(number: int, tokens: int, plan: LayerPlan) -> float | str:
     try:
         return stage(number, tokens, plan, proved=False).launch().sustained.microseconds
     except CompileError as error:

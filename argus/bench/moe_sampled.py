@@ -16,13 +16,13 @@ from argus.bench.moe import BF16, FP8, stages
 from argus.device.guards import launch_grid, tensor_shapes
 from argus.device.launch import scalar_values
 from argus.ops.launch import prepared
-from argus.ops.moe import Plan
+from argus.ops.moe import LayerPlan
 from argus.ops.moe_reference import ROUND, UNIT, activated, product
 
 SAMPLE = 4
 
 
-def written(number: int, tokens: int, plan: Plan, sample: int) -> tuple[str, int, float]:
+def written(number: int, tokens: int, plan: LayerPlan, sample: int) -> tuple[str, int, float]:
     """Runs `sample` workgroups of a product on random operands; elements written, and the worst share of its bound."""
     name, choice, sizes, known = list(stages(tokens, plan))[number]
     ready = prepared(choice)

@@ -22,7 +22,7 @@ from typing import Any
 from argus.bench.contestant import Contestant, from_choice
 from argus.bench.kept import Kept, Timed
 from argus.clock import LABEL
-from argus.compile.errors import CompileError
+from argus.ir.compile_error import CompileError
 from argus.lang.errors import ProgramError
 from argus.ops.choice import KERNELS, Choice, choose_matmul, matmul_with
 from argus.ops.launch import Unproved, prepared

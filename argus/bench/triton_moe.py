@@ -27,7 +27,7 @@ from argus.bench.triton_compile import Job, TritonError
 from argus.clock.sampled import Work
 from argus.clock.staged import Operand
 from argus.gfx942.lds import SIZE_BYTES as LDS_BYTES
-from argus.ops.moe import Routing
+from argus.ops.moe import SortedRouting
 
 FP8, BF16, F32 = (np.dtype(kind) for kind in (ml_dtypes.float8_e4m3fnuz, ml_dtypes.bfloat16, np.float32))
 BLOCK = 128
@@ -104,7 +104,7 @@ def _launch(
     return executed(Work(function, kernel, grid, (64 * warps,), args, lds=more))
 
 
-def contestant(config: Config, layer: Layer, route: Routing) -> Contestant:
+def contestant(config: Config, layer: Layer, route: SortedRouting) -> Contestant:
     """The four launches at this layer; `route` has blocks of the configuration's rows."""
     rows, blocks = len(route.tokens), len(route.experts)
     dim, inter, experts = layer.dim, layer.inter, layer.experts

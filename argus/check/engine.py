@@ -2,7 +2,7 @@
 
 Implied rules need no statement: conform, race_free, fresh, in_bounds, fits, and, where the kernel says what it
 computes, value, placed, reduced and covers. Stated rules are decided where they stand. A statement no rule answers is
-`unknown`, never ignored; so is a specification that cannot be read, and a rule that fails (`shield`).
+`unknown`, never ignored; so is a specification that cannot be read, and a rule that fails (`isolation`).
 
 A specification of several results (`O[q, d] = ...; L[q] = ...`) is decided result by result: tags mean what one result
 makes of them, so the kernel is walked once for each.
@@ -17,33 +17,33 @@ from contextlib import contextmanager
 from dataclasses import replace
 from time import perf_counter
 
-from argus.check.assumptions import assumptions
-from argus.check.conform import Conform
-from argus.check.covers import Covers
-from argus.check.fits import Fits
-from argus.check.flow import Flow, Said, launch_facts
-from argus.check.fresh import Fresh
-from argus.check.in_bounds import InBounds
-from argus.check.placed import Placed
-from argus.check.prover import Prover, question
-from argus.check.race_free import RaceFree
-from argus.check.reduced import Reduced
-from argus.check.relations import RULES as RELATIONS
-from argus.check.relations import Relations
+from argus.check.domain.records import Tables
+from argus.check.explain.assumptions import assumptions
+from argus.check.explain.stats import effort
 from argus.check.report import Report, Verdict
-from argus.check.rule import Rule
-from argus.check.shield import HELP, Shielded, internal
-from argus.check.spec import Unreadable, spec_of
-from argus.check.speed import RULES as SPEED
-from argus.check.speed import Speed
-from argus.check.stats import effort
-from argus.check.tables import Tables
-from argus.check.value import Valued
-from argus.check.waited import Waited
+from argus.check.rules.assumed_waits import Waited
+from argus.check.rules.conform import Conform
+from argus.check.rules.covers import Covers
+from argus.check.rules.fits import Fits
+from argus.check.rules.fresh import Fresh
+from argus.check.rules.in_bounds import InBounds
+from argus.check.rules.isolation import HELP, Shielded, internal
+from argus.check.rules.placed import Placed
+from argus.check.rules.race_free import RaceFree
+from argus.check.rules.reduced import Reduced
+from argus.check.rules.relations import RULES as RELATIONS
+from argus.check.rules.relations import Relations
+from argus.check.rules.rule import Rule
+from argus.check.rules.speed import RULES as SPEED
+from argus.check.rules.speed import Speed
+from argus.check.rules.value import Valued
+from argus.check.solve.prover import Prover, question
+from argus.check.spec.coordinates import Unreadable, spec_of
+from argus.check.walk import Flow, Said, launch_facts
 from argus.ir import ops
 from argus.ir.kernel import Kernel
+from argus.ir.passes.insert_waits import insert_waits
 from argus.ir.types import Value
-from argus.ir.waits import insert_waits
 
 ANSWERED = frozenset({"conform", "race_free", "fresh", "in_bounds", "reduced", "covers", *SPEED, *RELATIONS})
 
@@ -139,7 +139,7 @@ def decide(
     waited: Iterable[Rule] = (),
 ) -> Report:
     """Decide these rules, those of a specification for `more` of its statements, and rules for which all registers are
-    `waited` for. Nothing raised on the way escapes: it makes verdicts `unknown`."""
+    `assumed_waits` for. Nothing raised on the way escapes: it makes verdicts `unknown`."""
     start = perf_counter()
     shielded = [Shielded(rule) for rule in rules]
     further = [(text, Shielded(rule)) for text in more for rule in (Valued(), Placed(), Reduced(), Covers())]

@@ -30,7 +30,7 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class Party:
     """One party of a counterexample: a register element of a thread, or an access of a thread to memory."""
 
     name: str
@@ -71,7 +71,7 @@ class Counterexample:
     block: tuple[int, int, int]
     loop: Mapping[str, int]
     wave: int
-    operands: tuple[Operand, ...]
+    operands: tuple[Party, ...]
     help: str
     table: bool = False
 
@@ -158,6 +158,6 @@ class Report:
         }
 
     def render(self) -> str:
-        from argus.check.render import render
+        from argus.check.explain.render import render
 
         return render(self)

@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from argus.check import Report, check
-from argus.check.cache import check_cached, directory
-from argus.check.picture import PictureError, page, pictures
-from argus.check.show import Look, ShowError, show
-from argus.check.smtlib import dump
-from argus.check.stats import table
+from argus.check.explain.picture import PictureError, page, pictures
+from argus.check.explain.show import Look, ShowError, show
+from argus.check.explain.stats import table
+from argus.check.proof_cache import check_cached, directory
+from argus.check.solve.smtlib import dump
 from argus.cli.options import GOOD, UNKNOWN, WRONG, UsageError, add_kernel_arguments, pairs
 from argus.cli.reading import kernel_of
-from argus.compile.schedule import scheduled
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
+from argus.ir.passes.schedule import scheduled
 
 
 def register(verbs: Any) -> None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from argus.cli.options import GOOD, UsageError
-from argus.cli.time import Timed, add_time_arguments, given
+from argus.cli.time import TimedLaunch, add_time_arguments, given
 from argus.clock import LABEL, PARAMETERS, Launch, Parameters, Recorded
 from argus.clock.sampled import matrix_element, prepared, sample, time_prepared
 from argus.clock.sensitivity import CLOCKS
@@ -36,10 +36,10 @@ class _Words(argparse.ArgumentParser):
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class ComparedLaunch:
     """One launch with its executed sample."""
 
-    timed: Timed
+    timed: TimedLaunch
     recorded: Recorded
     element: str | None
     args: argparse.Namespace
@@ -104,7 +104,7 @@ def handle(args: argparse.Namespace) -> int:
     return GOOD
 
 
-def _candidate(text: str) -> Candidate:
+def _candidate(text: str) -> ComparedLaunch:
     parser = _Words(prog=f"candidate {text!r}", add_help=False)
     add_time_arguments(parser)
     try:
@@ -114,7 +114,7 @@ def _candidate(text: str) -> Candidate:
     args = parser.parse_args(words)
     timed = given(args)
     seen = sample(timed.work, args.seed)
-    return Candidate(timed, prepared(seen, args.seed), matrix_element(seen), args)
+    return ComparedLaunch(timed, prepared(seen, args.seed), matrix_element(seen), args)
 
 
 def _table(rows: list[dict[str, Any]], clocks: int) -> str:

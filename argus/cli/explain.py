@@ -6,8 +6,8 @@ import argparse
 import importlib
 from typing import Any
 
-from argus.check.relations import RULES as RELATIONS
-from argus.check.speed import RULES as SPEED
+from argus.check.rules.relations import RULES as RELATIONS
+from argus.check.rules.speed import RULES as SPEED
 from argus.cli import manual
 from argus.cli.options import GOOD, UsageError
 from argus.lang import explain
@@ -17,8 +17,8 @@ RULES = {
         name: f"argus.check.{name}"
         for name in ("conform", "race_free", "fresh", "in_bounds", "value", "placed", "reduced", "covers", "fits")
     },
-    **dict.fromkeys(RELATIONS, "argus.check.relations"),
-    **dict.fromkeys(SPEED, "argus.check.speed"),
+    **dict.fromkeys(RELATIONS, "argus.check.rules.relations"),
+    **dict.fromkeys(SPEED, "argus.check.rules.speed"),
 }
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from argus.agent.journal import Journal
-from argus.agent.journal.lineage import Candidate, Story
+from argus.agent.journal.lineage import JournalCandidate, Story
 from argus.agent.judge import Judgement, JudgeProcess, Problem
 from argus.agent.judge.evidence import program
 from argus.agent.labels import word
@@ -121,7 +121,7 @@ def verify_all(args: argparse.Namespace) -> int:
     return WRONG if WRONG in codes else max(codes)
 
 
-def compared(best: Candidate, again: Judgement, device: str, *, same_program: bool) -> tuple[int, str]:
+def compared(best: JournalCandidate, again: Judgement, device: str, *, same_program: bool) -> tuple[int, str]:
     """The exit code for a winner that was judged again, and what to say of it.
 
     The same program must give the same evidence; another one, which has other hashes, the same verdict and times.
@@ -156,7 +156,7 @@ def _run_line(story: Story) -> str:
     return f"{story.run.id}  {story.run.task}  {len(story.candidates)} candidates, {passed} passed, {time}, {state}"
 
 
-def _line(candidate: Candidate) -> str:
+def _line(candidate: JournalCandidate) -> str:
     params = " ".join(f"{name}={value}" for name, value in candidate.params.items())
     if candidate.microseconds is not None:
         said = f"{candidate.microseconds:10.1f} µs"
@@ -179,7 +179,7 @@ def _run_json(story: Story) -> dict[str, Any]:
     }
 
 
-def _json(candidate: Candidate) -> dict[str, Any]:
+def _json(candidate: JournalCandidate) -> dict[str, Any]:
     return {
         "id": candidate.id,
         "parent": candidate.parent,

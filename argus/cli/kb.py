@@ -15,7 +15,7 @@ from argus.agent.journal import Journal
 from argus.agent.journal.experience import Experience, experience
 from argus.cli.history import add_journal, folder
 from argus.cli.options import GOOD, UsageError
-from argus.knowledge import Entry, load, matching, search
+from argus.knowledge import KnowledgeEntry, load, matching, search
 
 
 def register(verbs: Any) -> None:
@@ -62,13 +62,13 @@ def handle(args: argparse.Namespace) -> int:
     return GOOD
 
 
-def _to_json(entry: Entry) -> dict[str, Any]:
+def _to_json(entry: KnowledgeEntry) -> dict[str, Any]:
     names = ("id", "title", "kind", "families", "lowering", "bottlenecks", "gain", "requires", "conflicts", "choices")
     more = ("preserves", "invariants", "failure_modes", "sources", "version", "prose")
     return {name: getattr(entry, name) for name in (*names, *more)}
 
 
-def _page(entry: Entry) -> str:
+def _page(entry: KnowledgeEntry) -> str:
     lines = [f"{entry.id}: {entry.title}", f"{entry.kind}, for {', '.join(entry.families)}"]
     rows = (
         ("remedy for", entry.bottlenecks),

@@ -36,13 +36,13 @@ from argus.cli import (
 )
 from argus.cli.gate import RefusedError
 from argus.cli.options import INVALID, WRONG, UsageError
-from argus.compile.errors import CompileError
-from argus.device.guards import LaunchError
+from argus.device.guards import LaunchRefused
 from argus.device.hip_calls import HipError
+from argus.ir.compile_error import CompileError
 from argus.lang.errors import ProgramError
 from argus.machine import LaunchError as MachineLaunchError
 from argus.machine import LoadError, MachineError
-from argus.ops.choice import Unsupported
+from argus.ops.choice import NoKernel
 from argus.ops.launch import Unproved
 from argus.tasks.spec import SpecError
 from argus.tasks.task import TaskError
@@ -51,7 +51,7 @@ INTERNAL = 70
 UNREAD = 128 + signal.SIGPIPE
 USER_ERRORS = (
     UsageError,
-    LaunchError,
+    LaunchRefused,
     MachineLaunchError,
     LoadError,
     SpecError,
@@ -61,7 +61,7 @@ USER_ERRORS = (
     ProviderError,
     TaskError,
     PolicyError,
-    Unsupported,
+    NoKernel,
     Unproved,
     OSError,
 )

@@ -25,12 +25,12 @@ from argus.agent.free_edit.person import edits, hand_in
 from argus.agent.free_edit.search import Journaled, edited
 from argus.agent.journal import Journal
 from argus.agent.judging import Judges
-from argus.agent.optimise import Candidate, Settings, State, optimise
-from argus.agent.policy import Policy
+from argus.agent.optimise import SearchCandidate, Settings, State, optimise
+from argus.agent.policy import PolicyTable
 from argus.agent.policy_file import leave, read_policy
 from argus.agent.providers import Budgeted, Provider, choose, token_limit
-from argus.agent.record import Recorder, resumed
-from argus.agent.view import View
+from argus.agent.record import RunRecorder, resumed
+from argus.agent.view import RunView
 from argus.cli.history import add_journal, folder
 from argus.cli.options import GOOD, WRONG, UsageError
 from argus.report.run_page import run_page
@@ -101,7 +101,7 @@ def handle(args: argparse.Namespace) -> int:
         recorder, provider = _begun(args, journal) if args.resume is None else _gone_on(args, journal)
         if args.edit:
             _hand_in(args, recorder, provider)
-        view = View()
+        view = RunView()
         if not args.json:
             settings = recorder.settings
             view.start(f"{recorder.task.name}, seed {settings.seed}, run {recorder.run.id}", recorder.task.device)
@@ -123,11 +123,11 @@ def handle(args: argparse.Namespace) -> int:
     return GOOD if found else WRONG
 
 
-def _run(recorder: Recorder, provider: Provider | None, workers: int, view: View | None) -> State:
+def _run(recorder: RunRecorder, provider: Provider | None, workers: int, view: RunView | None) -> State:
     """The run from its beginning; what the journal holds of it is not judged or asked again."""
     task, settings = recorder.task, recorder.settings
 
-    def listen(state: State, candidate: Candidate) -> None:
+    def listen(state: State, candidate: SearchCandidate) -> None:
         recorder.listen(state, candidate)
         if view is not None:
             view.listen(state, candidate)
@@ -140,17 +140,17 @@ def _run(recorder: Recorder, provider: Provider | None, workers: int, view: View
         return edited(task, settings, judges, asking, listen, **told)
 
 
-def _begun(args: argparse.Namespace, journal: Journal) -> tuple[Recorder, Provider | None]:
+def _begun(args: argparse.Namespace, journal: Journal) -> tuple[RunRecorder, Provider | None]:
     given = _given(args)
     settings = Settings(**given)
     provider = choose(settings.provider)
     settings = replace(settings, max_tokens=token_limit(settings.provider, given.get("max_tokens")))
-    policy = read_policy(Path(args.policy)) if args.policy else Policy()
+    policy = read_policy(Path(args.policy)) if args.policy else PolicyTable()
     task = replace(load_task(args.task), device=args.device or "simulated")
-    return Recorder.begin(journal, task, settings, policy, args.task), provider
+    return RunRecorder.begin(journal, task, settings, policy, args.task), provider
 
 
-def _gone_on(args: argparse.Namespace, journal: Journal) -> tuple[Recorder, Provider | None]:
+def _gone_on(args: argparse.Namespace, journal: Journal) -> tuple[RunRecorder, Provider | None]:
     info = journal.info(args.resume or None)
     task = load_task(str(info.config["origin"]))
     task = replace(task, device=str(info.config.get("device", task.device)))
@@ -172,7 +172,7 @@ def _given(args: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(args, name) for name in names if getattr(args, name, None) is not None}
 
 
-def _hand_in(args: argparse.Namespace, recorder: Recorder, provider: Provider | None) -> None:
+def _hand_in(args: argparse.Namespace, recorder: RunRecorder, provider: Provider | None) -> None:
     if provider is not None:
         raise UsageError("--edit goes with the built-in planner; a model's run holds the model's edits alone")
     if recorder.journal.event(recorder.run.id, "end") is not None:

@@ -21,7 +21,7 @@ from argus.cli.object_args import Argument, parse_arguments
 from argus.cli.options import GOOD, WRONG, UsageError, add_kernel_arguments
 from argus.compile.cache import compile_cached
 from argus.device.choose import DEVICES, choose
-from argus.device.launch import Outcome
+from argus.device.launch import LaunchOutcome
 from argus.tasks.compare import Comparison, combined, compare
 from argus.tasks.inputs import make_arrays, make_scalars
 from argus.tasks.spec import evaluate, parse_all
@@ -76,7 +76,7 @@ def run_file(args: argparse.Namespace) -> int:
     return WRONG if failed or (comparison is not None and not comparison.ok) else GOOD
 
 
-def _to_json(name: str, launch: Any, outcome: Outcome, comparison: Comparison | None) -> dict[str, object]:
+def _to_json(name: str, launch: Any, outcome: LaunchOutcome, comparison: Comparison | None) -> dict[str, object]:
     return {
         "kernel": name,
         "shape": dict(launch),
@@ -89,7 +89,7 @@ def _to_json(name: str, launch: Any, outcome: Outcome, comparison: Comparison | 
     }
 
 
-def _to_text(name: str, launch: Any, outcome: Outcome, comparison: Comparison | None) -> str:
+def _to_text(name: str, launch: Any, outcome: LaunchOutcome, comparison: Comparison | None) -> str:
     shape = " ".join(f"{k}={v}" for k, v in launch.items())
     lines = [
         f"{name} {shape} on {outcome.device}: {outcome.workgroups} workgroups, "

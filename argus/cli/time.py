@@ -38,7 +38,7 @@ WORTH_SAYING = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Timed:
+class TimedLaunch:
     """A launch given on the command line, with what ties its code to a source."""
 
     work: Work
@@ -73,7 +73,7 @@ def add_time_arguments(parser: argparse.ArgumentParser) -> None:
     add_force(parser)
 
 
-def given(args: argparse.Namespace) -> Timed:
+def given(args: argparse.Namespace) -> TimedLaunch:
     """The launch the arguments describe."""
     path = Path(args.file)
     with path.open("rb") as file:
@@ -83,7 +83,7 @@ def given(args: argparse.Namespace) -> Timed:
     return _object(path, args) if is_object else _file(args)
 
 
-def _file(args: argparse.Namespace) -> Timed:
+def _file(args: argparse.Namespace) -> TimedLaunch:
     kernel, launch = admitted_launch(args)
     compiled = compile_kernel(kernel)
     if 0 in launch_grid(kernel, launch):
@@ -91,10 +91,10 @@ def _file(args: argparse.Namespace) -> Timed:
     work = work_of(kernel, compiled.object, launch, args.seed)
     shape = " ".join(f"{name}={size}" for name, size in launch.items())
     text = {Path(args.file).name: Path(args.file).read_text(encoding="utf-8")}
-    return Timed(work, f"{kernel.name} {shape}", source_lines(compiled, work.kernel.info), text)
+    return TimedLaunch(work, f"{kernel.name} {shape}", source_lines(compiled, work.kernel.info), text)
 
 
-def _object(path: Path, args: argparse.Namespace) -> Timed:
+def _object(path: Path, args: argparse.Namespace) -> TimedLaunch:
     if args.set or args.shape:
         raise UsageError("--set and --shape belong to kernel files; an object takes --grid, --block and --arg")
     if not args.grid or not args.block:
@@ -105,7 +105,7 @@ def _object(path: Path, args: argparse.Namespace) -> Timed:
     if 0 in grid or 0 in block:
         raise UsageError("the launch is empty: no workgroup to time")
     work = Work(kernel.info.name, kernel, grid, block, [a.value for a in arguments], lds=args.lds)
-    return Timed(work, f"{path.name}: {kernel.info.name}")
+    return TimedLaunch(work, f"{path.name}: {kernel.info.name}")
 
 
 def _numbers(text: str, flag: str) -> tuple[int, ...]:

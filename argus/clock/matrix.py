@@ -20,9 +20,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from argus.gfx942.hazards import Rule, required
-from argus.gfx942.inst import Inst, Operand
-from argus.gfx942.mfma import MFMA, Mfma
+from argus.gfx942.hazards import HazardRule, required
+from argus.gfx942.inst import Inst, InstOperand
+from argus.gfx942.mfma import MFMA, MfmaShape
 
 TURN = 4
 
@@ -49,21 +49,21 @@ class ResultClocks:
     longest: int
 
 
-def _clocks(rule: Rule | None) -> int:
+def _clocks(rule: HazardRule | None) -> int:
     return TURN * (1 + (rule.states if rule else 0))
 
 
-def _v(first: int, count: int = 1) -> Operand:
-    return Operand("v", first, count)
+def _v(first: int, count: int = 1) -> InstOperand:
+    return InstOperand("v", first, count)
 
 
-def _matrix(row: Mfma, d: int, a: int, c: int) -> Inst:
+def _matrix(row: MfmaShape, d: int, a: int, c: int) -> Inst:
     sizes = (row.c_registers, row.a_registers, row.b_registers, row.c_registers)
     operands = tuple(_v(first, size) for first, size in zip((d, a, 240, c), sizes, strict=True))
     return Inst(0, 8, row.name, "vop3p", operands)
 
 
-def result_clocks(row: Mfma) -> ResultClocks:
+def result_clocks(row: MfmaShape) -> ResultClocks:
     """The dependency times of one matrix instruction: the hazard rules asked about one consumer of each kind."""
     xdl, other = MFMA["v_mfma_f32_32x32x8_bf16"], MFMA["v_mfma_f32_16x16x4_f32"]
     far, beyond = 64, 128
@@ -78,7 +78,7 @@ def result_clocks(row: Mfma) -> ResultClocks:
         after(_matrix(other, d=1, a=far, c=1)),
         after(_matrix(xdl, d=beyond + 64, a=0, c=beyond)),
         after(Inst(0, 4, "v_mov_b32", "e32", (_v(far), _v(0)))),
-        after(Inst(0, 8, "global_store_dword", "", (_v(far, 2), _v(0), Operand("off")))),
+        after(Inst(0, 8, "global_store_dword", "", (_v(far, 2), _v(0), InstOperand("off")))),
         after(Inst(0, 4, "v_mov_b32", "e32", (_v(beyond), _v(far)))),
     )
     return ResultClocks(*clocks, max(clocks))

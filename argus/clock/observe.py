@@ -20,7 +20,7 @@ from argus.gfx942.decoder import decode_all
 from argus.gfx942.inst import Inst
 from argus.machine.errors import MachineError
 from argus.machine.jit.errors import JitError
-from argus.machine.launch import Executor, Kernel
+from argus.machine.launch import Executor, LoadedKernel
 from argus.machine.loader import KernelInfo
 from argus.machine.record import ExecutionRecord
 
@@ -48,7 +48,7 @@ class Observer:
 
     def __init__(
         self,
-        kernel: Kernel,
+        kernel: LoadedKernel,
         grid: int | Sequence[int],
         block: int | Sequence[int],
         args: Sequence[Any],
@@ -103,7 +103,7 @@ class Observer:
 
 
 def observe(
-    kernel: Kernel,
+    kernel: LoadedKernel,
     grid: int | Sequence[int],
     block: int | Sequence[int],
     args: Sequence[Any],

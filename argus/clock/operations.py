@@ -19,7 +19,7 @@ from argus.gfx942.disasm import text
 from argus.gfx942.hazards import registers, vector_keys
 from argus.gfx942.inst import Inst
 from argus.gfx942.instructions import InstSpec, spec
-from argus.gfx942.mfma import MFMA, Mfma
+from argus.gfx942.mfma import MFMA, MfmaShape
 from argus.gfx942.waits import decode
 
 QUARTER_RATE = re.compile(r"v_mul_(lo|hi)_[iu]32$|v_mad_[iu]64_[iu]32$")
@@ -79,7 +79,7 @@ def operation(inst: Inst, index: int, parameters: Parameters = PARAMETERS) -> Op
     )
 
 
-def _clocks(op: str, known: InstSpec, row: Mfma | None, parameters: Parameters) -> int:
+def _clocks(op: str, known: InstSpec, row: MfmaShape | None, parameters: Parameters) -> int:
     if row is not None:
         return row.cycles
     if known.cls == "trans" or QUARTER_RATE.match(op):
@@ -87,7 +87,7 @@ def _clocks(op: str, known: InstSpec, row: Mfma | None, parameters: Parameters) 
     return int(parameters["valu_clocks"])
 
 
-def _matrix_row(op: str) -> Mfma | None:
+def _matrix_row(op: str) -> MfmaShape | None:
     """The matrix table's entry; a sparse instruction takes the time of the dense one of half its depth."""
     if op in MFMA:
         return MFMA[op]
@@ -98,7 +98,7 @@ def _matrix_row(op: str) -> Mfma | None:
     return MFMA.get(f"v_mfma_{kind}_{shape}x{int(depth) // 2}_{elements}")
 
 
-def _result(row: Mfma | None) -> ResultClocks | None:
+def _result(row: MfmaShape | None) -> ResultClocks | None:
     if row is None:
         return None
     return RESULT_CLOCKS.get(row.name) or result_clocks(row)

@@ -16,7 +16,7 @@ from enum import IntEnum
 
 from argus.clock.matrix import ResultClocks
 from argus.gfx942.hazards import ACC
-from argus.gfx942.mfma import Mfma
+from argus.gfx942.mfma import MfmaShape
 from argus.gfx942.waits import Waits
 
 
@@ -99,7 +99,7 @@ class Op:
     reads: int = 0
     writes: int = 0
     c: int = 0
-    matrix: Mfma | None = None
+    matrix: MfmaShape | None = None
     result: ResultClocks | None = None
     alone: bool = False
     vm: bool = False

@@ -40,7 +40,7 @@ from argus.clock.timer import time_recorded
 from argus.clock.timing import Timing
 from argus.gfx942.chip import WAVE_LANES, XCDS, count
 from argus.gfx942.mfma import MFMA
-from argus.machine.launch import Executor, Kernel
+from argus.machine.launch import Executor, LoadedKernel
 
 STRATA = 8
 AFFORDABLE: dict[Executor, int] = {"interp": 100_000, "jit": 10_000_000}
@@ -54,7 +54,7 @@ class Work:
     """A launch to be timed. `bytes`: what its tensors hold; None: the sum of the arrays among the arguments."""
 
     name: str
-    kernel: Kernel
+    kernel: LoadedKernel
     grid: tuple[int, ...]
     block: tuple[int, ...]
     args: Sequence[Any]

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from argus.machine import Options
-from argus.machine.launch import Executor, Kernel, LaunchResult, Prepared, interpret
+from argus.machine.launch import Executor, LaunchResult, LoadedKernel, PreparedLaunch, interpret
 
 APART = 1 << 12
 BLOCK = 1 << 20
@@ -62,7 +62,7 @@ class Staged:
 
     def __init__(
         self,
-        kernel: Kernel,
+        kernel: LoadedKernel,
         grid: int | Sequence[int],
         block: int | Sequence[int],
         args: Sequence[Any],
@@ -100,7 +100,7 @@ class Staged:
     def run(self, workgroups: Sequence[int] | None, executor: Executor, **limits: Any) -> LaunchResult:
         """Executes and records these workgroups (None: all)."""
         options = Options(record=True, workgroups=workgroups, **limits)
-        prepared: Prepared = replace(self._prepared, options=options)
+        prepared: PreparedLaunch = replace(self._prepared, options=options)
         if executor == "interp":
             return interpret(prepared)
         from argus.machine.jit.executor import execute

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from argus.compile.context import Context
+from argus.compile.context import EmitContext
 from argus.gfx942.memory import BUFFER_WORD3, OFFSET_BITS
 from argus.ir.ops import Access, Shared, Tensor
 from argus.layout import expr as E
@@ -52,7 +52,7 @@ def extent_bytes(tensor: Tensor) -> Expr:
     return (last + 1) * tensor.dtype.bytes
 
 
-def buffer_address(c: Context, access: Access) -> BufferAddress:
+def buffer_address(c: EmitContext, access: Access) -> BufferAddress:
     assert isinstance(access.memory, Tensor)
     block, moving, rest, constant = _split(c, access.address)
     soffset = ZERO
@@ -81,7 +81,7 @@ def _least(e: Expr) -> int:
     return -1 if e.lo is None else e.lo
 
 
-def _split(c: Context, address: Expr) -> tuple[Expr, Expr, Expr, int]:
+def _split(c: EmitContext, address: Expr) -> tuple[Expr, Expr, Expr, int]:
     """(workgroup part, loop part, rest, constant); the first two are uniform and never negative."""
     loops = _loop_variables(c)
     block, moving, rest = ZERO, ZERO, ZERO
@@ -100,7 +100,7 @@ def _split(c: Context, address: Expr) -> tuple[Expr, Expr, Expr, int]:
     return block, moving, rest, constant
 
 
-def _loop_variables(c: Context) -> set[str]:
+def _loop_variables(c: EmitContext) -> set[str]:
     names: set[str] = set()
     scope = c.function.scope
     while scope.parent is not None:
@@ -110,7 +110,7 @@ def _loop_variables(c: Context) -> set[str]:
     return names
 
 
-def _kept(c: Context, e: Expr) -> str:
+def _kept(c: EmitContext, e: Expr) -> str:
     """A per-lane expression as an opaque value: LLVM keeps it in a register and does not compute it anew in a loop."""
     if e.op == "const":
         return c.indices.value(e)
@@ -121,7 +121,7 @@ def _kept(c: Context, e: Expr) -> str:
     return kept
 
 
-def _resource(c: Context, tensor: Tensor, base: Expr, switch: Expr) -> str:
+def _resource(c: EmitContext, tensor: Tensor, base: Expr, switch: Expr) -> str:
     """The buffer resource of the tensor from byte `base` on, empty where the uniform `switch` is false.
 
     Made once per scope in which both are fixed; the size is computed outside the scope of the switch where possible.
@@ -157,7 +157,7 @@ def _resource(c: Context, tensor: Tensor, base: Expr, switch: Expr) -> str:
     return made
 
 
-def lds_address(c: Context, buffer: Shared, address: Expr) -> str:
+def lds_address(c: EmitContext, buffer: Shared, address: Expr) -> str:
     """A pointer into LDS: register part first, constant (with the buffer's place in LDS) as the immediate."""
     terms, constant = E.linear(address)
     moving = ZERO

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from argus.compile import convert
-from argus.compile.context import Context, element_type, vector
+from argus.compile.context import EmitContext, element_type, vector
 from argus.ir.ops import Map
 from argus.ir.types import DType, f32
 
@@ -26,7 +26,7 @@ _HARDWARE_F64 = frozenset({"rcp", "rsqrt", "sqrt"})
 _NARROW = ("bf16", "fp8", "bf8")
 
 
-def emit_map(c: Context, op: Map) -> None:
+def emit_map(c: EmitContext, op: Map) -> None:
     dtype, count = op.args[-1].dtype, op.result.count
     if dtype.name in _NARROW and op.fn != "select":
         wide = [convert.to_f32(c, arg) for arg in op.args]
@@ -44,8 +44,8 @@ def emit_map(c: Context, op: Map) -> None:
     c.set(op.result, text)
 
 
-def _apply(c: Context, op: Map, dtype: DType, args: list[str], count: int) -> str:
-    emit: Callable[[Context, Map, DType, list[str], int], str | None]
+def _apply(c: EmitContext, op: Map, dtype: DType, args: list[str], count: int) -> str:
+    emit: Callable[[EmitContext, Map, DType, list[str], int], str | None]
     emit = {"float": _float, "int": _integer, "uint": _integer, "bool": _boolean}[dtype.kind]
     text = emit(c, op, dtype, args, count)
     if text is None:
@@ -58,13 +58,13 @@ def _suffix(dtype: DType, count: int) -> str:
     return scalar if count == 1 else f"v{count}{scalar}"
 
 
-def _intrinsic(c: Context, name: str, dtype: DType, args: list[str], count: int, *immediates: str) -> str:
+def _intrinsic(c: EmitContext, name: str, dtype: DType, args: list[str], count: int, *immediates: str) -> str:
     kind = vector(element_type(dtype), count)
     operands = [f"{kind} {arg}" for arg in args]
     return c.function.call(kind, f"llvm.{name}.{_suffix(dtype, count)}", *operands, *immediates)
 
 
-def _float(c: Context, op: Map, dtype: DType, args: list[str], count: int) -> str | None:
+def _float(c: EmitContext, op: Map, dtype: DType, args: list[str], count: int) -> str | None:
     fn, kind = op.fn, vector(element_type(dtype), count)
     if fn in _FLOAT:
         return c.function.let(f"{_FLOAT[fn]} {kind} {args[0]}, {args[1]}")
@@ -83,7 +83,7 @@ def _float(c: Context, op: Map, dtype: DType, args: list[str], count: int) -> st
     return None
 
 
-def _integer(c: Context, op: Map, dtype: DType, args: list[str], count: int) -> str | None:
+def _integer(c: EmitContext, op: Map, dtype: DType, args: list[str], count: int) -> str | None:
     fn, kind, signed = op.fn, vector(element_type(dtype), count), dtype.kind == "int"
     sign = "s" if signed else "u"
     if fn in _INT:
@@ -103,7 +103,7 @@ def _integer(c: Context, op: Map, dtype: DType, args: list[str], count: int) -> 
     return None
 
 
-def _boolean(c: Context, op: Map, dtype: DType, args: list[str], count: int) -> str | None:
+def _boolean(c: EmitContext, op: Map, dtype: DType, args: list[str], count: int) -> str | None:
     kind = vector("i1", count)
     if op.fn in ("and", "or", "xor"):
         return c.function.let(f"{op.fn} {kind} {args[0]}, {args[1]}")

@@ -24,15 +24,15 @@ from typing import Any
 
 from argus.compile.arrivals import early_uses
 from argus.compile.decoded import Decoded, decode
-from argus.compile.errors import CompileError
-from argus.compile.liveness import live
 from argus.compile.matching import EVENTS, match
-from argus.compile.registers import Plan
+from argus.compile.registers import RegisterPlan
 from argus.gfx942.disasm import text as instruction_text
 from argus.gfx942.waits import Waits
 from argus.gfx942.waits import decode as decode_wait
 from argus.ir import ops
+from argus.ir.compile_error import CompileError
 from argus.ir.kernel import Kernel
+from argus.ir.passes.liveness import live
 
 MATRIX_PER_MOVE = 4
 """Where operands share both register files, a move for so many matrix instructions hides beside them."""
@@ -62,7 +62,7 @@ class Audit:
     pcs: list[tuple[int, int]]
 
 
-def audit(kernel: Kernel, plan: Plan, code_object: bytes, pcs: list[tuple[int, int]]) -> Audit:
+def audit(kernel: Kernel, plan: RegisterPlan, code_object: bytes, pcs: list[tuple[int, int]]) -> Audit:
     """Check the object; raises CompileError at the first difference. `pcs` is what the line table says."""
     code = decode(code_object, kernel.name)
     _no_scratch(kernel, code)
@@ -95,7 +95,7 @@ def _no_scratch(kernel: Kernel, code: Decoded) -> None:
         raise ShortError("C301", kernel, spilled or private // 4, said)
 
 
-def _no_accumulator_moves(kernel: Kernel, plan: Plan, code: Decoded) -> None:
+def _no_accumulator_moves(kernel: Kernel, plan: RegisterPlan, code: Decoded) -> None:
     for first, last in code.loops:
         inside = Counter(code.kinds[first : last + 1])
         allowed = inside["mfma"] // MATRIX_PER_MOVE if plan.operands else 0
@@ -105,7 +105,7 @@ def _no_accumulator_moves(kernel: Kernel, plan: Plan, code: Decoded) -> None:
             raise ShortError("C303", kernel, (moves + 1) // 2, said)
 
 
-def _as_planned(kernel: Kernel, plan: Plan, code: Decoded) -> None:
+def _as_planned(kernel: Kernel, plan: RegisterPlan, code: Decoded) -> None:
     lds = code.metadata[".group_segment_fixed_size"]
     if lds != kernel.lds_bytes:
         raise CompileError(

@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 from typing import IO, Any
 
-from argus.compile.errors import CompileError
+from argus.ir.compile_error import CompileError
 
 TIMEOUT = 300.0
 LAST_LINES = 12

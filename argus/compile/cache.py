@@ -27,7 +27,7 @@ from typing import Any
 
 from argus.compile.audit import Audit
 from argus.compile.compiler import Compiled, compile_kernel
-from argus.compile.registers import Plan
+from argus.compile.registers import RegisterPlan
 from argus.ir.kernel import Kernel
 
 _ROOMS = ("compile", "gfx942", "ir", "layout", "lang")
@@ -80,7 +80,7 @@ def _read(entry: Path) -> Compiled | None:
         sidecar: dict[str, Any] = json.loads((entry / "map.json").read_text())
         if hashlib.sha256(code).hexdigest() != sidecar["object_sha256"]:
             return None
-        plan = Plan(**facts["plan"], candidates=frozenset(), in_agprs=frozenset())
+        plan = RegisterPlan(**facts["plan"], candidates=frozenset(), in_agprs=frozenset())
         pcs = [(pc, op) for pc, op in sidecar["pcs"]]
         audit = Audit(**{**facts["audit"], "unneeded": tuple(facts["audit"]["unneeded"]), "pcs": pcs})
         return Compiled(facts["name"], code, sidecar, (entry / "kernel.ll").read_text(), plan, audit)

@@ -17,15 +17,15 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
-from argus.compile import apart, audit, backend, lineinfo, linker
+from argus.compile import audit, backend, lineinfo, linker, wait_states
 from argus.compile.emit import emit
-from argus.compile.errors import CompileError
 from argus.compile.fitting import fit
-from argus.compile.registers import Plan, plan
-from argus.compile.schedule import scheduled
+from argus.compile.registers import RegisterPlan, plan
 from argus.gfx942.lds import SIZE_BYTES as LDS_BYTES
+from argus.ir.compile_error import CompileError
 from argus.ir.kernel import Kernel
 from argus.ir.ops import walk
+from argus.ir.passes.schedule import scheduled
 
 SIDECAR_VERSION = 1
 
@@ -36,7 +36,7 @@ class Compiled:
     object: bytes
     sidecar: dict[str, Any]
     llvm_ir: str
-    plan: Plan
+    plan: RegisterPlan
     audit: audit.Audit
 
     @property
@@ -75,20 +75,20 @@ def compile_kernel(kernel: Kernel) -> Compiled:
     return fit(kernel, plan(kernel), lambda registers: _made(kernel, registers))
 
 
-def _made(kernel: Kernel, registers: Plan) -> Compiled:
+def _made(kernel: Kernel, registers: RegisterPlan) -> Compiled:
     idle: dict[int, int] = {}
-    for _ in range(apart.ROUNDS):
+    for _ in range(wait_states.ROUNDS):
         module = emit(kernel, registers, apart=idle)
         relocatable = backend.run(module.text)
         code_object = linker.link(relocatable)
         pcs = lineinfo.op_at_pc(relocatable, kernel.name)
         found = audit.audit(kernel, registers, code_object, pcs)
-        short = apart.wanted(code_object, kernel.name, found.pcs, idle)
+        short = wait_states.wanted(code_object, kernel.name, found.pcs, idle)
         if not short:
             map_ = sidecar(kernel, code_object, found.pcs)
             return Compiled(kernel.name, code_object, map_, module.text, registers, found)
         idle = idle | short
-    raise apart.failure(kernel, code_object)
+    raise wait_states.failure(kernel, code_object)
 
 
 def sidecar(kernel: Kernel, code_object: bytes, pcs: list[tuple[int, int]]) -> dict[str, Any]:

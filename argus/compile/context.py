@@ -10,13 +10,13 @@ that do not fill the last register leave its top bits undefined.
 
 from __future__ import annotations
 
-from argus.compile.errors import CompileError
 from argus.compile.facts import Facts
-from argus.compile.function import Function
+from argus.compile.function import LlvmFunction
 from argus.compile.index import Indices
-from argus.compile.liveness import live
+from argus.ir.compile_error import CompileError
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Op
+from argus.ir.passes.liveness import live
 from argus.ir.types import NOWHERE, DType, Span, Value
 
 
@@ -42,10 +42,10 @@ def element_type(dtype: DType) -> str:
     return f"i{dtype.bits}" if dtype.name in ("bf16", "fp8", "bf8") else dtype.llvm
 
 
-class Context:
+class EmitContext:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        self.function = Function()
+        self.function = LlvmFunction()
         self.indices = Indices(self.function)
         self.facts = Facts(kernel)
         self.values: dict[Value, str] = {}

@@ -18,20 +18,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from argus.compile.context import Context, held_type, registers
-from argus.compile.function import Phi, Scope
-from argus.compile.liveness import taken
+from argus.compile.context import EmitContext, held_type, registers
+from argus.compile.function import CodeScope, Phi
 from argus.ir.kernel import LANE
 from argus.ir.ops import Convert, For, If, Map, Mfma, Op, Registers, walk
+from argus.ir.passes.liveness import taken
 from argus.ir.types import Value
 from argus.layout.expr import Expr
 
 MOST_HELD = 16
 """Operands of one empty instruction."""
-EmitBlock = Callable[[Context, list[Op]], None]
+EmitBlock = Callable[[EmitContext, list[Op]], None]
 
 
-def emit_for(c: Context, op: For, emit_block: EmitBlock, home: Callable[[Value], str]) -> None:
+def emit_for(c: EmitContext, op: For, emit_block: EmitBlock, home: Callable[[Value], str]) -> None:
     """`home` names the register file ("v" or "a") of a loop-carried value."""
     function, indices = c.function, c.indices
     if op.step < 1:
@@ -95,7 +95,7 @@ def emit_for(c: Context, op: For, emit_block: EmitBlock, home: Callable[[Value],
     indices.variables[LANE.name] = (function.opaque("i32", indices.variables[LANE.name][0], "v"), outer)
 
 
-def _start(c: Context, init: Value, arg: Value, home: Callable[[Value], str]) -> str:
+def _start(c: EmitContext, init: Value, arg: Value, home: Callable[[Value], str]) -> str:
     text = c.get(init)
     if init in c.constants and registers(arg) > 1:
         return c.function.opaque(held_type(arg), text, home(arg))
@@ -118,7 +118,7 @@ def _operands(op: Op) -> tuple[Value, ...]:
     return (*op.operands, *op.then_yields, *op.else_yields) if isinstance(op, If) else op.operands
 
 
-def hold(c: Context, values: list[Value]) -> None:
+def hold(c: EmitContext, values: list[Value]) -> None:
     """An empty instruction that reads the values: they are computed before it."""
     texts = {
         c.get(value): held_type(value)
@@ -131,7 +131,7 @@ def hold(c: Context, values: list[Value]) -> None:
         c.function.line(f'call void asm sideeffect "", "{",".join("v" for _ in rows)}"({operands})')
 
 
-def emit_if(c: Context, op: If, emit_block: EmitBlock) -> None:
+def emit_if(c: EmitContext, op: If, emit_block: EmitBlock) -> None:
     function = c.function
     if op.cond.op == "const":
         emit_block(c, taken(op)[0])
@@ -141,7 +141,7 @@ def emit_if(c: Context, op: If, emit_block: EmitBlock) -> None:
         return
     condition = _condition(c, op.cond, op.uniform)
     then, other, after = function.label(), function.label(), function.label()
-    arms: list[Scope] = []
+    arms: list[CodeScope] = []
     ends: list[tuple[str, list[str]]] = []
     for label, block, yields in ((then, op.then, op.then_yields), (other, op.orelse, op.else_yields)):
         function.open("branch", label)
@@ -167,14 +167,14 @@ def emit_if(c: Context, op: If, emit_block: EmitBlock) -> None:
     function.fence()
 
 
-def _condition(c: Context, cond: Expr, uniform: bool) -> str:
+def _condition(c: EmitContext, cond: Expr, uniform: bool) -> str:
     """A condition every lane of the wave agrees on is read from one lane, so that the branch is a scalar one."""
     if not uniform or c.indices.uniform(cond):
         return c.indices.value(cond)
     return c.function.let(f"icmp ne i32 {_uniform(c, cond)}, 0")
 
 
-def _uniform(c: Context, e: Expr) -> str:
+def _uniform(c: EmitContext, e: Expr) -> str:
     """A number all lanes agree on; one that comes from data is read from the first lane, to be scalar."""
     text = c.indices.number(e)
     if c.indices.uniform(e):

@@ -13,7 +13,7 @@ f32 to bf16 has no instruction on gfx942. Round to nearest even in integers, per
 
 from __future__ import annotations
 
-from argus.compile.context import Context, element_type, vector
+from argus.compile.context import EmitContext, element_type, vector
 from argus.ir.ops import Convert
 from argus.ir.types import Value
 
@@ -21,7 +21,7 @@ LARGEST = {"fp8": 240.0, "bf8": 57344.0, "f16": 65504.0}
 QUIET_NAN = 0x7FC0_0000
 
 
-def emit_convert(c: Context, op: Convert) -> None:
+def emit_convert(c: EmitContext, op: Convert) -> None:
     source, target = op.value.dtype, op.result.dtype
     if source.name == target.name:
         text = c.get(op.value)
@@ -40,7 +40,7 @@ def emit_convert(c: Context, op: Convert) -> None:
     c.set(op.result, text)
 
 
-def to_f32(c: Context, value: Value) -> str:
+def to_f32(c: EmitContext, value: Value) -> str:
     """Any float value as `vector("float", count)`; widening is exact."""
     dtype, count = value.dtype, value.count
     if dtype.name == "f32":
@@ -58,7 +58,7 @@ def to_f32(c: Context, value: Value) -> str:
     return c.function.let(f"{op} {vector(element_type(dtype), count)} {c.typed(value)} to {kind}")
 
 
-def _widen_bytes(c: Context, value: Value) -> str:
+def _widen_bytes(c: EmitContext, value: Value) -> str:
     parts: list[str] = []
     for word in c.dwords(value):
         for half in ("false", "true"):
@@ -69,7 +69,7 @@ def _widen_bytes(c: Context, value: Value) -> str:
 
 
 def from_f32(
-    c: Context, text: str, result: Value, rounding: str = "rne", saturate: bool = False, finite: bool = False
+    c: EmitContext, text: str, result: Value, rounding: str = "rne", saturate: bool = False, finite: bool = False
 ) -> str:
     """`vector("float", count)` to the held form of a float value."""
     dtype, count = result.dtype, result.count
@@ -88,7 +88,7 @@ def from_f32(
     return c.packed(c.function.let(f"{op} {vector('float', count)} {text} to {kind}"), result)
 
 
-def _clamped(c: Context, part: str, largest: float, finite: bool) -> str:
+def _clamped(c: EmitContext, part: str, largest: float, finite: bool) -> str:
     low, high = f"float {-largest:e}", f"float {largest:e}"
     clamped = c.function.call("float", "llvm.amdgcn.fmed3.f32", f"float {part}", low, high)
     if finite:
@@ -97,7 +97,7 @@ def _clamped(c: Context, part: str, largest: float, finite: bool) -> str:
     return c.function.let(f"select i1 {nan}, float {part}, float {clamped}")
 
 
-def _to_bf16(c: Context, parts: list[str], result: Value, rounding: str, finite: bool) -> str:
+def _to_bf16(c: EmitContext, parts: list[str], result: Value, rounding: str, finite: bool) -> str:
     rounded: list[str] = []
     for part in parts:
         bits = c.cast(part, "float", "i32")
@@ -123,12 +123,12 @@ def _to_bf16(c: Context, parts: list[str], result: Value, rounding: str, finite:
     return c.from_dwords(words, result)
 
 
-def high_halves(c: Context, low: str, high: str) -> str:
+def high_halves(c: EmitContext, low: str, high: str) -> str:
     """One register with the high 16 bits of two."""
     return c.function.call("i32", "llvm.amdgcn.perm", f"i32 {high}", f"i32 {low}", f"i32 {0x07060302}")
 
 
-def _to_bytes(c: Context, parts: list[str], result: Value) -> str:
+def _to_bytes(c: EmitContext, parts: list[str], result: Value) -> str:
     words: list[str] = []
     for n in range(0, len(parts), 4):
         word = "0"
@@ -149,7 +149,7 @@ def _to_bytes(c: Context, parts: list[str], result: Value) -> str:
     return c.from_dwords(words, result)
 
 
-def _to_f16_toward_zero(c: Context, parts: list[str], result: Value) -> str:
+def _to_f16_toward_zero(c: EmitContext, parts: list[str], result: Value) -> str:
     words: list[str] = []
     for n in range(0, len(parts), 2):
         pair = [*parts[n : n + 2], "0.0"][:2]
@@ -158,7 +158,7 @@ def _to_f16_toward_zero(c: Context, parts: list[str], result: Value) -> str:
     return c.from_dwords(words, result)
 
 
-def _float_to_float(c: Context, op: Convert) -> str:
+def _float_to_float(c: EmitContext, op: Convert) -> str:
     source, result = op.value, op.result
     if result.dtype.name == "f32":
         return to_f32(c, source)
@@ -168,7 +168,7 @@ def _float_to_float(c: Context, op: Convert) -> str:
     return from_f32(c, to_f32(c, source), result, op.rounding, op.saturate, op.finite)
 
 
-def _float_to_int(c: Context, op: Convert) -> str:
+def _float_to_int(c: EmitContext, op: Convert) -> str:
     """Rounded, then to 32 bits as the hardware does (clamped to the range, NaN gives 0), then wrapped or clamped."""
     count, target = op.result.count, op.result.dtype
     wide, scalar = ("double", "f64") if op.value.dtype.bits == 64 else ("float", "f32")
@@ -186,7 +186,7 @@ def _float_to_int(c: Context, op: Convert) -> str:
     return c.packed(_narrow(c, text, bits, signed, op), op.result)
 
 
-def _narrow(c: Context, text: str, bits: int, signed: bool, op: Convert) -> str:
+def _narrow(c: EmitContext, text: str, bits: int, signed: bool, op: Convert) -> str:
     target, count = op.result.dtype, op.result.count
     if target.bits == bits:
         return text
@@ -206,7 +206,7 @@ def splat(value: int, bits: int, count: int) -> str:
     return str(value) if count == 1 else "<" + ", ".join([f"i{bits} {value}"] * count) + ">"
 
 
-def _int_to_float(c: Context, op: Convert) -> str:
+def _int_to_float(c: EmitContext, op: Convert) -> str:
     source, result, count = op.value, op.result, op.result.count
     wide = "double" if result.dtype.bits == 64 else "float"
     cast = "sitofp" if source.dtype.kind == "int" else "uitofp"
@@ -217,7 +217,7 @@ def _int_to_float(c: Context, op: Convert) -> str:
     return from_f32(c, text, result, op.rounding, op.saturate, finite=True)
 
 
-def _int_to_int(c: Context, op: Convert) -> str:
+def _int_to_int(c: EmitContext, op: Convert) -> str:
     source, result, count = op.value.dtype, op.result, op.result.count
     text, kind = c.typed(op.value), vector(element_type(source), count)
     if result.dtype.bits > source.bits:
@@ -228,12 +228,12 @@ def _int_to_int(c: Context, op: Convert) -> str:
     return c.packed(text, result)
 
 
-def _kept_apart(c: Context, kind: str, text: str) -> str:
+def _kept_apart(c: EmitContext, kind: str, text: str) -> str:
     """The same value; without this LLVM merges an extension into a narrow load and moves the load here."""
     return c.function.let(f"freeze {kind} {text}")
 
 
-def _from_bool(c: Context, op: Convert) -> str:
+def _from_bool(c: EmitContext, op: Convert) -> str:
     count, target = op.result.count, op.result.dtype
     if target.kind == "float":
         text = c.function.let(f"uitofp {vector('i1', count)} {c.get(op.value)} to {vector('float', count)}")
@@ -242,7 +242,7 @@ def _from_bool(c: Context, op: Convert) -> str:
     return c.packed(c.function.let(f"zext {vector('i1', count)} {c.get(op.value)} to {kind}"), op.result)
 
 
-def _to_bool(c: Context, op: Convert) -> str:
+def _to_bool(c: EmitContext, op: Convert) -> str:
     source, count = op.value.dtype, op.value.count
     if source.kind == "float":
         text = to_f32(c, op.value) if source.bits < 64 else c.get(op.value)

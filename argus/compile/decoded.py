@@ -16,9 +16,9 @@ from typing import Any
 import msgpack
 
 from argus.compile import elf
-from argus.compile.errors import CompileError
 from argus.gfx942.decoder import DecodeError, decode_all
 from argus.gfx942.inst import Inst
+from argus.ir.compile_error import CompileError
 
 NT_AMDGPU_METADATA = 32
 PRELOADED_ENTRY = 256
@@ -122,7 +122,7 @@ def decode(code_object: bytes, kernel: str) -> Decoded:
     return Decoded(insts, [kind(inst) for inst in insts], _metadata(source, kernel))
 
 
-def _metadata(source: elf.Object, kernel: str) -> dict[str, Any]:
+def _metadata(source: elf.ElfObject, kernel: str) -> dict[str, Any]:
     for section in source.sections:
         if section.type != elf.SHT_NOTE or len(section.data) < 12:
             continue

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, field
 
-from argus.compile.errors import CompileError
+from argus.ir.compile_error import CompileError
 
 EM_AMDGPU, ET_REL, ET_DYN = 224, 1, 3
 SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_HASH, SHT_DYNAMIC, SHT_NOTE, SHT_NOBITS, SHT_DYNSYM = (
@@ -25,7 +25,7 @@ RELA = struct.Struct("<QQq")
 
 
 @dataclass(slots=True, eq=False)
-class Section:
+class ObjectSection:
     name: str
     type: int
     flags: int
@@ -37,7 +37,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Symbol:
+class ObjectSymbol:
     name: str
     info: int
     other: int
@@ -55,7 +55,7 @@ class Symbol:
 
 
 @dataclass(frozen=True, slots=True)
-class Relocation:
+class ObjectRelocation:
     """At `offset` of section `section`: of `type`, against symbol number `symbol`."""
 
     section: int
@@ -66,18 +66,18 @@ class Relocation:
 
 
 @dataclass(slots=True)
-class Object:
+class ElfObject:
     flags: int
     ident: bytes
-    sections: list[Section] = field(default_factory=list)
-    symbols: list[Symbol] = field(default_factory=list)
-    relocations: list[Relocation] = field(default_factory=list)
+    sections: list[ObjectSection] = field(default_factory=list)
+    symbols: list[ObjectSymbol] = field(default_factory=list)
+    relocations: list[ObjectRelocation] = field(default_factory=list)
 
-    def section(self, name: str) -> Section | None:
+    def section(self, name: str) -> ObjectSection | None:
         return next((s for s in self.sections if s.name == name), None)
 
 
-def read(data: bytes, kind: int = ET_REL) -> Object:
+def read(data: bytes, kind: int = ET_REL) -> ElfObject:
     """The object in `data`, relocatable or (ET_DYN) linked; CompileError C401 if it is not one."""
     try:
         return _read(data, kind)
@@ -85,27 +85,27 @@ def read(data: bytes, kind: int = ET_REL) -> Object:
         raise CompileError("C401", f"not a readable AMDGPU object: {error}") from None
 
 
-def _read(data: bytes, wanted: int) -> Object:
+def _read(data: bytes, wanted: int) -> ElfObject:
     ident, kind, machine, _, _, _, sections_at, flags, _, _, _, entry_size, count, names_in = HEADER.unpack_from(data)
     if ident[:6] != b"\x7fELF\x02\x01" or machine != EM_AMDGPU or kind != wanted or entry_size != SECTION.size:
         raise ValueError("wrong ELF class, type or machine")
     raw = [SECTION.unpack_from(data, sections_at + SECTION.size * n) for n in range(count)]
     bodies = [_body(data, row) for row in raw]
-    result = Object(flags, ident)
+    result = ElfObject(flags, ident)
     for row, body in zip(raw, bodies, strict=True):
         name, type_, flags_, address, _, _, link, info, align, _ = row
         named = _string(bodies[names_in], name)
-        result.sections.append(Section(named, type_, flags_, body, link, info, max(align, 1), address))
+        result.sections.append(ObjectSection(named, type_, flags_, body, link, info, max(align, 1), address))
     table = next((s for s in result.sections if s.type == SHT_SYMTAB), None)
     if table is None:
         raise ValueError("no symbol table")
     strings = result.sections[table.link].data
     for name, info, other, section, value, size in SYMBOL.iter_unpack(bytes(table.data)):
-        result.symbols.append(Symbol(_string(strings, name), info, other, section, value, size))
+        result.symbols.append(ObjectSymbol(_string(strings, name), info, other, section, value, size))
     for table in result.sections:
         if table.type == SHT_RELA:
             for offset, info, addend in RELA.iter_unpack(bytes(table.data)):
-                result.relocations.append(Relocation(table.info, offset, info & 0xFFFF_FFFF, info >> 32, addend))
+                result.relocations.append(ObjectRelocation(table.info, offset, info & 0xFFFF_FFFF, info >> 32, addend))
     if any(r.section >= count or r.symbol >= len(result.symbols) for r in result.relocations):
         raise ValueError("a relocation points outside the object")
     return result

@@ -18,15 +18,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from argus.compile import arithmetic, control, convert, exchange, memory
-from argus.compile.context import Context, element_type, held_type, registers
+from argus.compile.context import EmitContext, element_type, held_type, registers
 from argus.compile.function import SETUP
 from argus.compile.instructions import emit_instruction
-from argus.compile.liveness import expressions
-from argus.compile.registers import Plan
+from argus.compile.registers import RegisterPlan
 from argus.gfx942.mfma import mfma
 from argus.gfx942.waits import LGKM_MAX, VM_MAX, encode
 from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, LANE, Kernel, wave_variable
+from argus.ir.passes.liveness import expressions
 from argus.ir.types import DType, Value
 
 UNUSED_INPUTS = (
@@ -47,25 +47,25 @@ UNUSED_INPUTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Module:
+class LlvmModule:
     """LLVM IR text and the lines map: debug line n + 1 is IR op n, line 0 no op."""
 
     text: str
     name: str
 
 
-def emit(kernel: Kernel, plan: Plan, debug: bool = True, apart: Mapping[int, int] | None = None) -> Module:
-    """The module of a kernel; `apart` asks for idle slots before ops, by op id (see `argus.compile.apart`)."""
-    c = Context(kernel)
+def emit(kernel: Kernel, plan: RegisterPlan, debug: bool = True, apart: Mapping[int, int] | None = None) -> LlvmModule:
+    """The module of a kernel; `apart` asks for idle slots before ops, by op id (see `argus.compile.wait_states`)."""
+    c = EmitContext(kernel)
     c.apart = dict(apart or {})
     _bind_inputs(c)
     _emit_block(c, kernel.body, plan)
     c.function.op = SETUP
     c.function.line("ret void")
-    return Module(_module_text(c, plan, debug), kernel.name)
+    return LlvmModule(_module_text(c, plan, debug), kernel.name)
 
 
-def _bind_inputs(c: Context) -> None:
+def _bind_inputs(c: EmitContext) -> None:
     function, kernel = c.function, c.kernel
     thread = function.call("i32", "llvm.amdgcn.workitem.id.x")
     waves = kernel.waves
@@ -92,7 +92,7 @@ def _bind_inputs(c: Context) -> None:
         c.set(scalar.value, text)
 
 
-def _emit_block(c: Context, block: list[ops.Op], plan: Plan) -> None:
+def _emit_block(c: EmitContext, block: list[ops.Op], plan: RegisterPlan) -> None:
     for n, op in enumerate(block):
         if op.id in c.live.ops:
             c.at(op)
@@ -102,7 +102,7 @@ def _emit_block(c: Context, block: list[ops.Op], plan: Plan) -> None:
             _emit_op(c, op, plan)
 
 
-def idle(c: Context, slots: int) -> None:
+def idle(c: EmitContext, slots: int) -> None:
     """`slots` wait states: s_nop n is n + 1 of them, at most 16 each."""
     while slots > 0:
         c.function.keep_order()
@@ -111,7 +111,7 @@ def idle(c: Context, slots: int) -> None:
         slots -= 16
 
 
-def _emit_op(c: Context, op: ops.Op, plan: Plan) -> None:
+def _emit_op(c: EmitContext, op: ops.Op, plan: RegisterPlan) -> None:
     function = c.function
     match op:
         case ops.Constant():
@@ -171,7 +171,7 @@ def _emit_op(c: Context, op: ops.Op, plan: Plan) -> None:
             raise c.fail("C120", f"the compiler has no code for {type(op).__name__}")
 
 
-def _as_i32(c: Context, text: str, dtype: DType) -> str:
+def _as_i32(c: EmitContext, text: str, dtype: DType) -> str:
     if dtype.kind == "float":
         raise c.fail("C101", f"a {dtype} value is not an index; convert it to an integer first")
     if dtype.bits > 32:
@@ -180,7 +180,7 @@ def _as_i32(c: Context, text: str, dtype: DType) -> str:
     return c.function.let(f"{grow} {element_type(dtype)} {text} to i32")
 
 
-def _emit_mfma(c: Context, op: ops.Mfma) -> None:
+def _emit_mfma(c: EmitContext, op: ops.Mfma) -> None:
     try:
         row = mfma(op.inst)
     except KeyError as error:
@@ -234,7 +234,7 @@ def _splat(element: str, value: object, count: int) -> str:
     return str(value) if count == 1 else "<" + ", ".join([f"{element} {value}"] * count) + ">"
 
 
-def _module_text(c: Context, plan: Plan, debug: bool) -> str:
+def _module_text(c: EmitContext, plan: RegisterPlan, debug: bool) -> str:
     kernel, function = c.kernel, c.function
     arguments = [f"ptr addrspace(1) inreg %{t.name}" for t in kernel.tensors]
     arguments += [f"{_argument_type(s.dtype)} inreg %{s.name}" for s in kernel.scalars]
@@ -262,7 +262,7 @@ def _argument_type(dtype: DType) -> str:
     return f"i{8 * dtype.bytes}" if dtype.bits < 32 else dtype.llvm
 
 
-def _attributes(kernel: Kernel, plan: Plan, declarations: dict[str, str]) -> str:
+def _attributes(kernel: Kernel, plan: RegisterPlan, declarations: dict[str, str]) -> str:
     unused = [f"workgroup-id-{axis}" for axis in "xyz" if f"llvm.amdgcn.workgroup.id.{axis}" not in declarations]
     pairs = {
         "amdgpu-flat-work-group-size": f"{kernel.threads},{kernel.threads}",

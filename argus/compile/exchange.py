@@ -18,7 +18,7 @@ import itertools
 
 import numpy as np
 
-from argus.compile.context import Context, held_type, registers
+from argus.compile.context import EmitContext, held_type, registers
 from argus.ir.ops import Bitcast, Lanes, Registers
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -26,13 +26,13 @@ from argus.layout.expr import Expr
 WAVE, ROW = 64, 16
 
 
-def emit_bitcast(c: Context, op: Bitcast) -> None:
+def emit_bitcast(c: EmitContext, op: Bitcast) -> None:
     if op.value.count * op.value.dtype.bits != op.result.count * op.result.dtype.bits:
         raise c.fail("C101", f"{op.value.type} and {op.result.type} do not have the same number of bits")
     c.set(op.result, c.cast(c.get(op.value), held_type(op.value), held_type(op.result)))
 
 
-def emit_registers(c: Context, op: Registers) -> None:
+def emit_registers(c: EmitContext, op: Registers) -> None:
     dtype = op.result.dtype
     if dtype.kind == "bool" or dtype.bits >= 32:
         c.set(op.result, _whole_elements(c, op))
@@ -74,7 +74,7 @@ def _whole_registers(op: Registers, per_word: int) -> tuple[int, list[int]] | No
     return (arg, words) if registers(op.args[arg]) > 1 else None
 
 
-def _whole_elements(c: Context, op: Registers) -> str:
+def _whole_elements(c: EmitContext, op: Registers) -> str:
     element = op.result.dtype.llvm
     used = sorted({arg for arg, _ in op.pick})
     if len(used) == 1 and op.args[used[0]].count > 1:
@@ -87,7 +87,9 @@ def _whole_elements(c: Context, op: Registers) -> str:
     return c.build([parts[arg][n] for arg, n in op.pick], element)
 
 
-def _gather(c: Context, chosen: list[tuple[tuple[int, int], int] | None], sources: dict[tuple[int, int], str]) -> str:
+def _gather(
+    c: EmitContext, chosen: list[tuple[tuple[int, int], int] | None], sources: dict[tuple[int, int], str]
+) -> str:
     """A register of four chosen bytes (register, byte); None leaves a byte undefined."""
     if all(item is None or item[1] == position for position, item in enumerate(chosen)):
         names = {item[0] for item in chosen if item is not None}
@@ -114,13 +116,13 @@ def _gather(c: Context, chosen: list[tuple[tuple[int, int], int] | None], source
     return text
 
 
-def _perm(c: Context, high: str, low: str, selector: list[int]) -> str:
+def _perm(c: EmitContext, high: str, low: str, selector: list[int]) -> str:
     """Bytes 0-3 of the selector name bytes of `low`, 4-7 bytes of `high`."""
     code = sum(s << 8 * p for p, s in enumerate(selector))
     return c.function.call("i32", "llvm.amdgcn.perm", f"i32 {high}", f"i32 {low}", f"i32 {code}")
 
 
-def emit_lanes(c: Context, op: Lanes) -> None:
+def emit_lanes(c: EmitContext, op: Lanes) -> None:
     table = lane_map(c, op.source)
     if op.value.dtype.kind == "bool":
         raise c.fail("C101", "a mask cannot be exchanged between lanes; convert it to a number first")
@@ -128,7 +130,7 @@ def emit_lanes(c: Context, op: Lanes) -> None:
     c.set(op.result, c.from_dwords(words, op.result))
 
 
-def lane_map(c: Context, source: Expr) -> tuple[int, ...] | None:
+def lane_map(c: EmitContext, source: Expr) -> tuple[int, ...] | None:
     """The source lane of each lane, if it depends on nothing but the lane."""
     if any(v.name != "lane" for v in source.free()):
         return None
@@ -140,7 +142,7 @@ def lane_map(c: Context, source: Expr) -> tuple[int, ...] | None:
     return table
 
 
-def _exchange(c: Context, word: str, source: Expr, table: tuple[int, ...] | None) -> str:
+def _exchange(c: EmitContext, word: str, source: Expr, table: tuple[int, ...] | None) -> str:
     if table == tuple(range(WAVE)):
         return word
     if table is not None:

@@ -21,14 +21,14 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from argus.compile.audit import ShortError
-from argus.compile.errors import CompileError
-from argus.compile.registers import FILE, HALF, Plan
+from argus.compile.registers import FILE, HALF, RegisterPlan
+from argus.ir.compile_error import CompileError
 from argus.ir.kernel import Kernel
 
 Made = TypeVar("Made")
 
 
-def fit(kernel: Kernel, plan: Plan, make: Callable[[Plan], Made]) -> Made:
+def fit(kernel: Kernel, plan: RegisterPlan, make: Callable[[RegisterPlan], Made]) -> Made:
     """`make(plan)`, with the accumulators in the other file if need be; CompileError C130 if nothing fits."""
     try:
         return make(plan)
@@ -47,7 +47,7 @@ def fit(kernel: Kernel, plan: Plan, make: Callable[[Plan], Made]) -> Made:
     raise _refusal(kernel, plan, short, "a smaller tile, fewer values in flight, or fewer waves would fit")
 
 
-def _refusal(kernel: Kernel, plan: Plan, short: dict[str, ShortError], nearest: str) -> CompileError:
+def _refusal(kernel: Kernel, plan: RegisterPlan, short: dict[str, ShortError], nearest: str) -> CompileError:
     missing = min(error.registers for error in short.values())
     found = "; ".join(f"accumulators in {where}: {error.said}" for where, error in short.items())
     have = f"{plan.budget} registers" if plan.budget <= HALF else f"{HALF} ordinary registers"

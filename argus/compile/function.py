@@ -1,7 +1,7 @@
 """The LLVM function being written: text, nested scopes, debug locations.
 
-Every loop body and branch arm is a `Scope` with its own lines. While a loop body is being written, the scope around it
-is still open just *before* the loop, so code that does not change in the loop is simply appended there:
+Every loop body and branch arm is a `CodeScope` with its own lines. While a loop body is being written, the scope
+around it is still open just *before* the loop, so code that does not change in the loop is simply appended there:
 
     scope of the function    entry:  %v = mul i32 %lane, %K          <- hoisted while the body below is written
                                      br label %L1
@@ -38,10 +38,10 @@ class Phi:
 
 
 @dataclass(slots=True, eq=False)
-class Scope:
+class CodeScope:
     """A region of code: `label` is the basic block open at its end; `cache` the index values available in it."""
 
-    parent: Scope | None
+    parent: CodeScope | None
     label: str
     kind: str  # "function", "loop" or "branch"
     depth: int
@@ -57,11 +57,11 @@ class Scope:
     step: int = 1
 
 
-class Function:
+class LlvmFunction:
     """Collects the text of one kernel. `scope` is the innermost open scope, `op` the IR op being emitted."""
 
     def __init__(self) -> None:
-        self.scope = Scope(None, "entry.0", "function", 0)
+        self.scope = CodeScope(None, "entry.0", "function", 0)
         self.op = SETUP
         self.declarations: dict[str, str] = {}
         self.locations: dict[int, int] = {}
@@ -75,14 +75,14 @@ class Function:
         self._names += 1
         return f"block.{self._names}"
 
-    def line(self, text: str, scope: Scope | None = None) -> None:
+    def line(self, text: str, scope: CodeScope | None = None) -> None:
         """Append an instruction of the current op; with an explicit scope it is setup, which belongs to no op."""
         target = self.scope if scope is None else scope
         op = self.op if scope is None else SETUP
         location = self.locations.setdefault(op, len(self.locations))
         target.lines.append(f"  {text}, !dbg !{{{location}}}")
 
-    def let(self, text: str, scope: Scope | None = None) -> str:
+    def let(self, text: str, scope: CodeScope | None = None) -> str:
         """Append `%new = text` and return the new name."""
         name = self.name()
         self.line(f"{name} = {text}", scope)
@@ -92,7 +92,7 @@ class Function:
         self.scope.lines.append(f"{label}:")
         self.scope.label = label
 
-    def call(self, result: str, intrinsic: str, *operands: str, scope: Scope | None = None) -> str:
+    def call(self, result: str, intrinsic: str, *operands: str, scope: CodeScope | None = None) -> str:
         """Call an LLVM intrinsic; operands are `type value`. The declaration follows from the first call."""
         kinds = ", ".join(_type_of(operand) for operand in operands)
         self.declarations.setdefault(intrinsic, f"declare {result} @{intrinsic}({kinds})")
@@ -111,15 +111,15 @@ class Function:
         """The schedulers keep what is before it before it."""
         self.call("void", "llvm.amdgcn.sched.barrier", "i32 0")
 
-    def opaque(self, type: str, value: str, register: str, scope: Scope | None = None) -> str:
+    def opaque(self, type: str, value: str, register: str, scope: CodeScope | None = None) -> str:
         """The same value, of which LLVM knows nothing but the register file ("v", "a" or "s") it lives in."""
         return self.let(f'call {type} asm "", "={register},0"({type} {value})', scope)
 
-    def open(self, kind: str, label: str) -> Scope:
-        self.scope = Scope(self.scope, label, kind, self.scope.depth + 1)
+    def open(self, kind: str, label: str) -> CodeScope:
+        self.scope = CodeScope(self.scope, label, kind, self.scope.depth + 1)
         return self.scope
 
-    def close(self) -> Scope:
+    def close(self) -> CodeScope:
         inner = self.scope
         assert inner.parent is not None
         self.scope = inner.parent

@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from argus.compile.errors import CompileError
-from argus.compile.function import Function, Phi, Scope
+from argus.compile.function import CodeScope, LlvmFunction, Phi
+from argus.ir.compile_error import CompileError
 from argus.ir.types import NOWHERE, Span
 from argus.layout import emit
 from argus.layout import expr as E
@@ -31,7 +31,7 @@ from argus.layout.expr import Expr
 class Code:
     """`argus.layout.emit.Builder` whose values are LLVM operands; instructions go into `scope`."""
 
-    def __init__(self, function: Function, scope: Scope, variables: dict[str, tuple[str, Scope]]) -> None:
+    def __init__(self, function: LlvmFunction, scope: CodeScope, variables: dict[str, tuple[str, CodeScope]]) -> None:
         self.function = function
         self.scope = scope
         self.variables = variables
@@ -125,11 +125,11 @@ class Code:
 
 
 class Indices:
-    """Emits expressions for the current point of a `Function`."""
+    """Emits expressions for the current point of a `LlvmFunction`."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: LlvmFunction) -> None:
         self.function = function
-        self.variables: dict[str, tuple[str, Scope]] = {}
+        self.variables: dict[str, tuple[str, CodeScope]] = {}
         self.varying: set[str] = set()
         self.span: Span = NOWHERE
 
@@ -181,14 +181,14 @@ class Indices:
         if e.op == "const":
             code = Code(self.function, self.function.scope, self.variables)
             return code.truth(e.value == 1) if e.boolean else code.const(e.value)
-        scope: Scope | None = self.function.scope
+        scope: CodeScope | None = self.function.scope
         while scope is not None:
             if e in scope.cache:
                 return scope.cache[e]
             scope = scope.parent
         return None
 
-    def home(self, e: Expr) -> Scope:
+    def home(self, e: Expr) -> CodeScope:
         """The outermost scope where every variable of `e` is defined and `e` may be computed."""
         needed = 0
         for v in e.free():
@@ -201,7 +201,7 @@ class Indices:
             scope = scope.parent
         return scope
 
-    def _sum(self, e: Expr, home: Scope) -> str:
+    def _sum(self, e: Expr, home: CodeScope) -> str:
         """Terms grouped by scope, outermost first, and inside a scope vector terms before scalar terms."""
         groups: dict[tuple[int, bool], list[Expr]] = {}
         for term in e.args:
@@ -222,7 +222,7 @@ class Indices:
             text = found if found is not None else self._join(total, text, part)
         return text
 
-    def _comparison(self, e: Expr, home: Scope) -> str:
+    def _comparison(self, e: Expr, home: CodeScope) -> str:
         """What moves with the loop on the left, what does not on the right, where it is computed before the loop."""
         terms, constant = E.linear(e.args[0] - e.args[1])
         moving, fixed = E.const(0), E.const(-constant)
@@ -242,7 +242,7 @@ class Indices:
         home.cache[total] = joined
         return joined
 
-    def _plain_sum(self, e: Expr, home: Scope) -> str:
+    def _plain_sum(self, e: Expr, home: CodeScope) -> str:
         known: dict[Expr, str] = {}
         for term in e.args:
             if term.op == "mul" and term.args[-1].op == "const" and term.args[-1].value < 0:
@@ -251,14 +251,14 @@ class Indices:
                 known[term] = self.value(term)
         return emit.emit(e, Code(self.function, home, self.variables), known)
 
-    def _steps(self, e: Expr, home: Scope) -> bool:
+    def _steps(self, e: Expr, home: CodeScope) -> bool:
         """Whether `e` advances by an amount that is the same in every iteration of the loop `home`."""
         if home.kind != "loop" or home.variable is None or e.op == "var" or not self.uniform(e):
             return False
         rate = slope(e, home.variable)
         return rate is not None and rate is not E.const(0)
 
-    def _running(self, e: Expr, loop: Scope) -> str:
+    def _running(self, e: Expr, loop: CodeScope) -> str:
         """A running sum: the value in the first iteration, plus the slope times the step after each."""
         rate = slope(e, loop.variable) if loop.variable is not None else None
         if rate is None or loop.variable is None or loop.first is None or loop.parent is None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from argus.compile.context import Context, element_type
+from argus.compile.context import EmitContext, element_type
 from argus.gfx942.calling import entry
 from argus.gfx942.calls import Call
 from argus.ir.ops import Instruction
@@ -31,7 +31,7 @@ _CALL = re.compile(r"call (.+?) @([\w.]+)\((.*)\)$")
 _COMMA = re.compile(r", (?![^<]*>)")
 
 
-def emit_instruction(c: Context, op: Instruction) -> None:
+def emit_instruction(c: EmitContext, op: Instruction) -> None:
     row = entry(op.inst)
     if row is None:
         raise c.fail("C120", f"`{op.inst}` cannot be named directly", "docs/language.md lists what can")
@@ -50,7 +50,7 @@ def _immediates(row: Call, op: Instruction) -> list[str]:
     return [f"{option.llvm} {int(op.attrs[option.name])}" for option in row.options]
 
 
-def _operands(c: Context, value: Value, word: str) -> list[str]:
+def _operands(c: EmitContext, value: Value, word: str) -> list[str]:
     """The operand of each instruction of the op."""
     if word in ("f16x2", "u16x2", "i16x2"):
         return [c.cast(text, "i32", _LLVM[word]) for text in c.dwords(value)]
@@ -62,7 +62,7 @@ def _operands(c: Context, value: Value, word: str) -> list[str]:
     return parts
 
 
-def _result(c: Context, out: Value, word: str, parts: list[str]) -> str:
+def _result(c: EmitContext, out: Value, word: str, parts: list[str]) -> str:
     if word in ("f16x2", "u16x2", "i16x2"):
         return c.from_dwords([c.cast(part, _LLVM[word], "i32") for part in parts], out)
     if word == "b32":
@@ -72,7 +72,7 @@ def _result(c: Context, out: Value, word: str, parts: list[str]) -> str:
     return c.packed(c.build(parts, element_type(out.dtype)), out)
 
 
-def _one(c: Context, op: Instruction, row: Call, operands: list[str]) -> list[str]:
+def _one(c: EmitContext, op: Instruction, row: Call, operands: list[str]) -> list[str]:
     """One machine instruction; its results."""
     results = [_LLVM[word] for word in row.results]
     names = {"t": results[0], "s": _SUFFIX.get(results[0], results[0])}
@@ -87,7 +87,7 @@ def _one(c: Context, op: Instruction, row: Call, operands: list[str]) -> list[st
     return values[-len(results) :]
 
 
-def _statement(c: Context, op: Instruction, statement: str, operands: list[str], names: dict[str, str]) -> str:
+def _statement(c: EmitContext, op: Instruction, statement: str, operands: list[str], names: dict[str, str]) -> str:
     """`name = LLVM instruction` or a bare instruction; `names` learns the result."""
     found = re.match(r"(\w) = (.*)$", statement)
     name, text = (found[1], found[2]) if found else ("", statement)

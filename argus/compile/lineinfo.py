@@ -13,7 +13,7 @@ import struct
 from dataclasses import dataclass
 
 from argus.compile import elf
-from argus.compile.errors import CompileError
+from argus.ir.compile_error import CompileError
 
 NO_OP = -1
 R_ABS64 = 3

@@ -20,8 +20,8 @@ import struct
 from dataclasses import dataclass
 
 from argus.compile import elf
-from argus.compile.elf import Object, Section, Symbol
-from argus.compile.errors import CompileError
+from argus.compile.elf import ElfObject, ObjectSection, ObjectSymbol
+from argus.ir.compile_error import CompileError
 
 PAGE = 0x1000
 ENTRY_ALIGN = 256
@@ -34,7 +34,7 @@ SEGMENTS = 7
 
 
 @dataclass(slots=True, eq=False)
-class Placed:
+class PlacedSection:
     """A section of the result: `offset` in the file, `address` when loaded (0 if not loaded)."""
 
     name: str
@@ -57,10 +57,10 @@ def link(data: bytes) -> bytes:
     undefined = [s.name for s in source.symbols if s.is_global and s.section == elf.SHN_UNDEF and s.name]
     if undefined:
         raise CompileError("C402", f"the object needs {undefined[0]!r}, which nothing defines")
-    image = Image(elf.HEADER.size + PROGRAM_HEADER.size * SEGMENTS)
+    image = LinkedImage(elf.HEADER.size + PROGRAM_HEADER.size * SEGMENTS)
     strings = _Strings()
     name_at = [strings.add(s.name) for s in exported]
-    places: dict[int, Placed] = {}
+    places: dict[int, PlacedSection] = {}
     for number in notes:
         places[number] = image.add(source.sections[number], 0)
     dynsym = image.make(".dynsym", elf.SHT_DYNSYM, bytearray(elf.SYMBOL.size * (len(exported) + 1)), 8, 0)
@@ -98,7 +98,7 @@ def link(data: bytes) -> bytes:
     return image.write(source, segments)
 
 
-def _kept(source: Object) -> tuple[list[int], list[int], list[int]]:
+def _kept(source: ElfObject) -> tuple[list[int], list[int], list[int]]:
     """Numbers of the sections that are loaded: notes, read-only data, code."""
     notes: list[int] = []
     read_only: list[int] = []
@@ -119,27 +119,29 @@ def _kept(source: Object) -> tuple[list[int], list[int], list[int]]:
     return notes, read_only, text
 
 
-class Image:
+class LinkedImage:
     """The file being laid out, section after section."""
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.placed: list[Placed] = []
+        self.placed: list[PlacedSection] = []
 
     def align(self, to: int) -> None:
         self.size = -(-self.size // to) * to
 
-    def make(self, name: str, type: int, data: bytearray, align: int, bias: int | None, flags: int = 0) -> Placed:
+    def make(
+        self, name: str, type: int, data: bytearray, align: int, bias: int | None, flags: int = 0
+    ) -> PlacedSection:
         """Append a section; `bias` is its address minus its offset, None for one that is not loaded."""
         self.align(align)
         loaded = elf.SHF_ALLOC if bias is not None else 0
         address = self.size + bias if bias is not None else 0
-        placed = Placed(name, type, flags | loaded, data, self.size, address, align)
+        placed = PlacedSection(name, type, flags | loaded, data, self.size, address, align)
         self.placed.append(placed)
         self.size += len(data)
         return placed
 
-    def add(self, section: Section, bias: int) -> Placed:
+    def add(self, section: ObjectSection, bias: int) -> PlacedSection:
         align = max(section.align, ENTRY_ALIGN) if section.flags & elf.SHF_EXECINSTR else section.align
         extra = section.flags & elf.SHF_EXECINSTR
         return self.make(section.name, section.type, section.data, align, bias, extra)
@@ -158,7 +160,7 @@ class Image:
         )
         return b"".join(struct.pack("<QQ", *row) for row in rows)
 
-    def write(self, source: Object, segments: list[tuple[int, int, int, int, int, int]]) -> bytes:
+    def write(self, source: ElfObject, segments: list[tuple[int, int, int, int, int, int]]) -> bytes:
         names = _Strings()
         name_at = [names.add(p.name) for p in self.placed]
         own = names.add(".shstrtab")
@@ -186,7 +188,7 @@ class Image:
         return bytes(result)
 
 
-def _symbol_row(s: Symbol, name: int, places: dict[int, Placed], image: Image) -> bytes:
+def _symbol_row(s: ObjectSymbol, name: int, places: dict[int, PlacedSection], image: LinkedImage) -> bytes:
     section, value = s.section, s.value
     if s.section < elf.SHN_LORESERVE:
         if s.section not in places:
@@ -196,7 +198,7 @@ def _symbol_row(s: Symbol, name: int, places: dict[int, Placed], image: Image) -
     return elf.SYMBOL.pack(name, s.info, s.other, section, value, s.size)
 
 
-def _relocate(source: Object, places: dict[int, Placed]) -> None:
+def _relocate(source: ElfObject, places: dict[int, PlacedSection]) -> None:
     for r in source.relocations:
         if r.section not in places:
             continue

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from argus.compile.decoded import Decoded
-from argus.compile.errors import CompileError
-from argus.compile.liveness import live
 from argus.compile.memory import by_sign, pieces
 from argus.ir import ops
+from argus.ir.compile_error import CompileError
 from argus.ir.kernel import Kernel
+from argus.ir.passes.liveness import live
 
 EVENTS = frozenset(
     {"mfma", "ds_read", "ds_write", "ds_atomic", "load", "load_lds", "store", "atomic", "barrier", "prio"}

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from argus.compile.address import OUT_OF_RANGE, alignment, buffer_address, extent_bytes, lds_address
-from argus.compile.context import Context, element_type, held_type, vector
+from argus.compile.context import EmitContext, element_type, held_type, vector
 from argus.ir.ops import Access, Atomic, CopyToLds, Load, Shared, Store, Tensor
 from argus.ir.types import Value
 from argus.layout import expr as E
@@ -54,7 +54,7 @@ def _advanced(access: Access, start: int) -> Access:
     return Access(access.memory, access.address + start, access.count, access.coords, access.axis, access.guard)
 
 
-def emit_load(c: Context, op: Load) -> None:
+def emit_load(c: EmitContext, op: Load) -> None:
     size = op.access.count * op.access.memory.dtype.bytes
     _known_guard(c, op.access)
     read = _load_global if isinstance(op.access.memory, Tensor) else _load_lds
@@ -64,12 +64,12 @@ def emit_load(c: Context, op: Load) -> None:
     c.set(op.result, _assemble(c, parts, op.result))
 
 
-def _known_guard(c: Context, access: Access) -> None:
+def _known_guard(c: EmitContext, access: Access) -> None:
     if access.guard is not None and not access.guard.boolean:
         raise c.fail("C103", f"the guard `{access.guard}` of a memory access is a number, not a condition")
 
 
-def _check_lds(c: Context, access: Access) -> None:
+def _check_lds(c: EmitContext, access: Access) -> None:
     assert isinstance(access.memory, Shared)
     size = access.count * access.memory.dtype.bytes
     for start, width in pieces(size):
@@ -84,7 +84,7 @@ def _check_lds(c: Context, access: Access) -> None:
             )
 
 
-def _load_global(c: Context, access: Access, width: int) -> str:
+def _load_global(c: EmitContext, access: Access, width: int) -> str:
     kind = _piece_type(width)
     at = buffer_address(c, access)
     text = c.function.call(
@@ -99,7 +99,7 @@ def _load_global(c: Context, access: Access, width: int) -> str:
     return text
 
 
-def _load_lds(c: Context, access: Access, width: int) -> str:
+def _load_lds(c: EmitContext, access: Access, width: int) -> str:
     assert isinstance(access.memory, Shared)
     memory = access.memory
     kind = _piece_type(width)
@@ -114,7 +114,7 @@ def _load_lds(c: Context, access: Access, width: int) -> str:
     return _guarded(c, access, read, kind)
 
 
-def _guarded(c: Context, access: Access, inside: Callable[[], str], kind: str) -> str:
+def _guarded(c: EmitContext, access: Access, inside: Callable[[], str], kind: str) -> str:
     """Run `inside` only where the guard holds; elsewhere its value is zero."""
     if access.guard is None or access.guard is E.TRUE:
         return inside()
@@ -135,7 +135,7 @@ def _guarded(c: Context, access: Access, inside: Callable[[], str], kind: str) -
     return c.function.let(f"phi {kind} [ {text}, %{inner.label} ], [ {zero}, %{before} ]")
 
 
-def _assemble(c: Context, parts: list[str], result: Value) -> str:
+def _assemble(c: EmitContext, parts: list[str], result: Value) -> str:
     """Pieces of memory, first bytes first, as the held form of a value."""
     sizes = [width for _, width in pieces(result.count * result.dtype.bytes)]
     if len(parts) == 1 and sizes[0] >= 4:
@@ -157,7 +157,7 @@ def _assemble(c: Context, parts: list[str], result: Value) -> str:
     return c.from_dwords(words, result)
 
 
-def _disassemble(c: Context, value: Value) -> list[str]:
+def _disassemble(c: EmitContext, value: Value) -> list[str]:
     """The value as the pieces its store is made of."""
     cut = pieces(value.count * value.dtype.bytes)
     if len(cut) == 1 and cut[0][1] >= 4:
@@ -175,7 +175,7 @@ def _disassemble(c: Context, value: Value) -> list[str]:
     return result
 
 
-def emit_store(c: Context, op: Store) -> None:
+def emit_store(c: EmitContext, op: Store) -> None:
     access = op.access
     _known_guard(c, access)
     if op.value.dtype.bits != access.memory.dtype.bits or op.value.count != access.count:
@@ -188,7 +188,7 @@ def emit_store(c: Context, op: Store) -> None:
         write(c, _advanced(access, start), width, text)
 
 
-def _store_global(c: Context, access: Access, width: int, text: str) -> None:
+def _store_global(c: EmitContext, access: Access, width: int, text: str) -> None:
     kind = _piece_type(width)
     at = buffer_address(c, access)
     c.function.call(
@@ -203,7 +203,7 @@ def _store_global(c: Context, access: Access, width: int, text: str) -> None:
     c.function.keep_order()
 
 
-def _store_lds(c: Context, access: Access, width: int, text: str) -> None:
+def _store_lds(c: EmitContext, access: Access, width: int, text: str) -> None:
     assert isinstance(access.memory, Shared)
     memory = access.memory
 
@@ -217,7 +217,7 @@ def _store_lds(c: Context, access: Access, width: int, text: str) -> None:
     _guarded(c, access, write, "")
 
 
-def emit_copy_to_lds(c: Context, op: CopyToLds) -> None:
+def emit_copy_to_lds(c: EmitContext, op: CopyToLds) -> None:
     size = op.access.count * op.access.memory.dtype.bytes
     if size not in (1, 2, 4):
         raise c.fail("C103", f"a direct copy to LDS moves 1, 2 or 4 bytes a lane on gfx942, not {size}")
@@ -245,7 +245,7 @@ def emit_copy_to_lds(c: Context, op: CopyToLds) -> None:
 _INTEGER_ATOMICS = {"add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor"}
 
 
-def emit_atomic(c: Context, op: Atomic) -> None:
+def emit_atomic(c: EmitContext, op: Atomic) -> None:
     """One instruction per element, or per pair for 16-bit floats."""
     dtype, access = op.value.dtype, op.access
     pair = dtype.bits == 16 and dtype.kind == "float"
@@ -278,7 +278,7 @@ def by_sign(op: Atomic) -> bool:
     return op.value.dtype.name == "f32" and op.fn in ("max", "min") and isinstance(op.access.memory, Tensor)
 
 
-def _atomic_by_sign(c: Context, op: Atomic, access: Access, part: str) -> None:
+def _atomic_by_sign(c: EmitContext, op: Atomic, access: Access, part: str) -> None:
     """Floats are ordered like signed integers where the new value is positive, and against unsigned ones where it is
     negative. Lanes that an instruction does not concern, and NaN, address nothing."""
     bits = c.cast(part, "float", "i32")
@@ -300,7 +300,7 @@ def _atomic_by_sign(c: Context, op: Atomic, access: Access, part: str) -> None:
         )
 
 
-def _operation(c: Context, op: Atomic) -> str:
+def _operation(c: EmitContext, op: Atomic) -> str:
     """The name of the read-modify-write in LLVM's terms."""
     kind = op.value.dtype.kind
     if kind == "float" and op.fn == "add":
@@ -318,7 +318,7 @@ def _operation(c: Context, op: Atomic) -> str:
     raise c.fail("C103", f"gfx942 has no atomic `{op.fn}` on {op.value.dtype} in this memory")
 
 
-def _atomic_global(c: Context, op: Atomic, access: Access, kind: str, part: str) -> None:
+def _atomic_global(c: EmitContext, op: Atomic, access: Access, kind: str, part: str) -> None:
     name = _operation(c, op)
     if op.value.dtype.kind != "float":
         name = {"max": "smax", "min": "smin"}.get(name, name)
@@ -335,7 +335,7 @@ def _atomic_global(c: Context, op: Atomic, access: Access, kind: str, part: str)
     )
 
 
-def _atomic_lds(c: Context, op: Atomic, access: Access, kind: str, part: str, width: int) -> None:
+def _atomic_lds(c: EmitContext, op: Atomic, access: Access, kind: str, part: str, width: int) -> None:
     memory = access.memory
     assert isinstance(memory, Shared)
     name = _operation(c, op)
@@ -349,7 +349,7 @@ def _atomic_lds(c: Context, op: Atomic, access: Access, kind: str, part: str, wi
     _guarded(c, access, update, "")
 
 
-def _atomic_pointer(c: Context, op: Atomic, access: Access, kind: str, part: str) -> None:
+def _atomic_pointer(c: EmitContext, op: Atomic, access: Access, kind: str, part: str) -> None:
     """Pairs of bf16 have no buffer form: a branch does what the buffer's range check would."""
     tensor = access.memory
     assert isinstance(tensor, Tensor)

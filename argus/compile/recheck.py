@@ -1,7 +1,8 @@
 """The hazard rules once more, on what the object does: order, waits and barriers read from its instructions.
 
-The checker proves `race_free` and `fresh` of the kernel IR, with waits where `argus.ir.waits` puts them. The object has
-LLVM's waits. So the kernel is built again from the decoded instructions, each matched to its op (`matching`):
+The checker proves `race_free` and `fresh` of the kernel IR, with waits where `argus.ir.passes.insert_waits` puts them.
+The object has LLVM's waits. So the kernel is built again from the decoded instructions, each matched to its op
+(`matching`):
 
     ds_write_b128 ...                 store lds.sA
     s_waitcnt lgkmcnt(0)         ->   wait lgkm=0
@@ -25,20 +26,20 @@ from itertools import count
 from typing import Any
 
 from argus.check.engine import decide
-from argus.check.fresh import Fresh
-from argus.check.race_free import RaceFree
 from argus.check.report import Report
+from argus.check.rules.fresh import Fresh
+from argus.check.rules.race_free import RaceFree
 from argus.compile.arrivals import early_uses
 from argus.compile.compiler import Compiled
 from argus.compile.decoded import Decoded, decode
-from argus.compile.errors import CompileError
 from argus.compile.matching import EVENTS, attribute, guarded_by_branch
-from argus.compile.schedule import scheduled
 from argus.compile.skeleton import skeleton
 from argus.gfx942.waits import LGKM_MAX, VM_MAX, Waits
 from argus.gfx942.waits import decode as decode_wait
 from argus.ir import ops
+from argus.ir.compile_error import CompileError
 from argus.ir.kernel import Kernel
+from argus.ir.passes.schedule import scheduled
 
 
 @dataclass(frozen=True, slots=True)

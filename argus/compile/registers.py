@@ -20,9 +20,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from argus.compile.context import registers
-from argus.compile.errors import CompileError
 from argus.gfx942.mfma import ALIASES, mfma
 from argus.ir import ops
+from argus.ir.compile_error import CompileError
 from argus.ir.kernel import Kernel
 from argus.ir.types import Value
 from argus.layout import expr as E
@@ -35,7 +35,7 @@ POLICIES = ("agpr", "waves_per_simd", "waits")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RegisterPlan:
     """Estimates in registers: `live` values and `addresses` at the fullest point, `accumulators` among the values,
     `spare` in transit; `agprs` is what the A file must hold. `candidates` are the accumulators, `in_agprs` those that
     live in the A file: all or none. `operands`: the A file is for operands, LLVM says which."""
@@ -82,7 +82,7 @@ class Plan:
     def file(self, value: Value) -> str:
         return "a" if value in self.in_agprs else "v"
 
-    def other_file(self) -> Plan | None:
+    def other_file(self) -> RegisterPlan | None:
         """The plan with the accumulators in the other file; None where they cannot live there."""
         if self.operands or not self.candidates or (self.in_agprs and self.needed > min(self.budget, HALF)):
             return None
@@ -93,7 +93,7 @@ class Plan:
         return replace(self, agprs=_whole(self.accumulators), in_agprs=self.candidates)
 
 
-def plan(kernel: Kernel) -> Plan:
+def plan(kernel: Kernel) -> RegisterPlan:
     unknown = [name for name in kernel.policies if name not in POLICIES]
     if unknown:
         known = ", ".join(POLICIES)
@@ -110,7 +110,7 @@ def plan(kernel: Kernel) -> Plan:
     live, _ = _walk_back(kernel.body, frozenset(), _Homes(kernel.body))
     addresses = _addresses(kernel.body, frozenset())
     spare = _spare(kernel.body)
-    found = Plan(live, addresses, carried, spare, 0, waves, accumulators, frozenset())
+    found = RegisterPlan(live, addresses, carried, spare, 0, waves, accumulators, frozenset())
     needed, budget = found.needed, found.budget
     if kernel.policies.get("agpr") == "operands" and needed <= budget:
         return replace(found, agprs=max(0, budget - HALF), operands=True)

@@ -4,10 +4,10 @@
         mfma 32  ds_read 16  ds_write 8  load 8  salu 3  wait 18  barrier 2  branch 1
         waits  lgkmcnt(0) x6  vmcnt(7) ...
 
-The plan of waits comes from `argus.ir.waits`: the fewest waits that make every register's data be there. A wait of
-the object that is stronger than the plan is listed: it comes from registers used again while a load into them is
-still under way, or from paths that meet, and it may cost time. Where the object waits less than the plan, LLVM knows
-that a path of the plan cannot happen; waits that the kernel itself states are held by the audit.
+The plan of waits comes from `argus.ir.passes.insert_waits`: the fewest waits that make every register's data be there.
+A wait of the object that is stronger than the plan is listed: it comes from registers used again while a load into
+them is still under way, or from paths that meet, and it may cost time. Where the object waits less than the plan, LLVM
+knows that a path of the plan cannot happen; waits that the kernel itself states are held by the audit.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from typing import Any
 from argus.compile.compiler import Compiled
 from argus.compile.decoded import Decoded, decode
 from argus.compile.matching import EVENTS, attribute
-from argus.compile.schedule import scheduled
 from argus.gfx942.disasm import text as instruction_text
 from argus.gfx942.mfma import MFMA
 from argus.gfx942.waits import LGKM_MAX, VM_MAX
 from argus.gfx942.waits import decode as decode_wait
 from argus.ir import ops
 from argus.ir.kernel import Kernel
+from argus.ir.passes.insert_waits import insert_waits
+from argus.ir.passes.schedule import scheduled
 from argus.ir.types import NOWHERE, Span
-from argus.ir.waits import insert_waits
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class ObjectLoop:
     """One loop of the object: byte range, counts, and the source line of its first op."""
 
     first_pc: int
@@ -72,9 +72,9 @@ class Stronger:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ObjectReport:
     compiled: Compiled
-    loops: list[Loop]
+    loops: list[ObjectLoop]
     stronger: list[Stronger]
     listing: list[tuple[int, str, Span]]
     entry: int
@@ -90,7 +90,7 @@ class Report:
         }
 
 
-def report(kernel: Kernel, compiled: Compiled) -> Report:
+def report(kernel: Kernel, compiled: Compiled) -> ObjectReport:
     """The report of a compiled kernel; `kernel` is what was given to the compiler."""
     final = scheduled(kernel)
     code = decode(compiled.object, kernel.name)
@@ -100,10 +100,10 @@ def report(kernel: Kernel, compiled: Compiled) -> Report:
         (inst.pc, instruction_text(inst), spans.get(op, NOWHERE)) for inst, op in zip(code.insts, made_by, strict=True)
     ]
     loops = [_loop(code, first, last, made_by, spans) for first, last in code.loops]
-    return Report(compiled, loops, _stronger(final, code, made_by), listing, code.entry)
+    return ObjectReport(compiled, loops, _stronger(final, code, made_by), listing, code.entry)
 
 
-def _loop(code: Decoded, first: int, last: int, made_by: list[int], spans: dict[int, Span]) -> Loop:
+def _loop(code: Decoded, first: int, last: int, made_by: list[int], spans: dict[int, Span]) -> ObjectLoop:
     inside = range(first, last + 1)
     clocks = sum(MFMA[code.insts[n].op].cycles for n in inside if code.insts[n].op in MFMA)
     waits = Counter(
@@ -112,7 +112,7 @@ def _loop(code: Decoded, first: int, last: int, made_by: list[int], spans: dict[
     span = next((spans[made_by[n]] for n in inside if made_by[n] in spans), NOWHERE)
     counts = Counter(code.kinds[n] for n in inside)
     classes = {name: counts[name] for name in code.classes if counts[name]}
-    return Loop(code.insts[first].pc, code.insts[last].pc, span, classes, clocks, dict(waits.most_common()))
+    return ObjectLoop(code.insts[first].pc, code.insts[last].pc, span, classes, clocks, dict(waits.most_common()))
 
 
 def _stronger(kernel: Kernel, code: Decoded, made_by: list[int]) -> list[Stronger]:
@@ -142,7 +142,7 @@ def _stronger(kernel: Kernel, code: Decoded, made_by: list[int]) -> list[Stronge
     return result
 
 
-def to_text(found: Report, assembly: bool = False) -> str:
+def to_text(found: ObjectReport, assembly: bool = False) -> str:
     """The report for a terminal; with `assembly` the listing too, each instruction with the line that asked for it."""
     lines = [f"{found.compiled.name}: {found.compiled.describe()}"]
     for loop in found.loops:

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from argus.compile.narrow import Numbers
 from argus.ir import ops
 from argus.ir.kernel import Kernel
+from argus.ir.passes.split_wide_ops import Numbers
 from argus.ir.types import Value
 
 _ALWAYS = (ops.Load, ops.CopyToLds, ops.Barrier, ops.Wait, ops.Symbol, ops.SetPrio)

@@ -36,7 +36,7 @@ _TORCH = {
 }  # fmt: skip
 
 
-class LaunchError(ValueError):
+class LaunchRefused(ValueError):
     """The launch is refused; the message says which condition fails and with what values."""
 
 
@@ -73,28 +73,28 @@ def check_sizes(kernel: Kernel, sizes: Mapping[str, int]) -> None:
     for symbol in kernel.shapes:
         name = symbol.name
         if name not in sizes:
-            raise LaunchError(f"size {name} is not given; say --shape {name}=…")
+            raise LaunchRefused(f"size {name} is not given; say --shape {name}=…")
         low, high = symbol.bounds()
         if (low is not None and sizes[name] < low) or (high is not None and sizes[name] > high):
-            raise LaunchError(f"{name} = {sizes[name]} is outside the kernel's range {low} … {high}")
+            raise LaunchRefused(f"{name} = {sizes[name]} is outside the kernel's range {low} … {high}")
     known = {s.name for s in kernel.shapes}
     for name in sizes:
         if name not in known:
-            raise LaunchError(f"{kernel.name} has no size {name}; its sizes are {', '.join(sorted(known)) or 'none'}")
+            raise LaunchRefused(f"{kernel.name} has no size {name}; its sizes are {', '.join(sorted(known)) or 'none'}")
     for condition in kernel.requires:
         if not evaluate(condition, dict(sizes)):
             names = sorted(v.name for v in condition.free())
             values = ", ".join(f"{name} = {sizes[name]}" for name in names)
-            raise LaunchError(f"{kernel.name} requires {condition}, but {values}")
+            raise LaunchRefused(f"{kernel.name} requires {condition}, but {values}")
     strides = element_strides(kernel, sizes)
     for tensor, shape in zip(kernel.tensors, tensor_shapes(kernel, sizes).values(), strict=True):
         extent = buffer_elements(shape, strides[tensor.name]) * tensor.dtype.bytes
         if extent >= MAX_BYTES:
-            raise LaunchError(f"{tensor.name} has {extent} bytes; buffer offsets reach only {MAX_BYTES - 1}")
+            raise LaunchRefused(f"{tensor.name} has {extent} bytes; buffer offsets reach only {MAX_BYTES - 1}")
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class ArrayArgument:
     """An array argument wherever it lies: host arrays and tensors on a device answer the same questions."""
 
     shape: tuple[int, ...]
@@ -104,14 +104,14 @@ class Placed:
     strides: tuple[int, ...]
 
 
-def placed(name: str, array: Any) -> Placed:
+def placed(name: str, array: Any) -> ArrayArgument:
     """Shape, element type and place of a numpy array or of a tensor with `data_ptr()` (torch's)."""
     if isinstance(array, np.ndarray):
         known = {dtype: ours for ours, dtype in _NUMPY.items()}
         ours = known.get(array.dtype, str(array.dtype))
         strides = tuple(step // array.itemsize for step in array.strides)
         size = buffer_elements(array.shape, strides) * array.itemsize
-        return Placed(array.shape, ours, array.ctypes.data, size, strides)
+        return ArrayArgument(array.shape, ours, array.ctypes.data, size, strides)
     if hasattr(array, "data_ptr") and hasattr(array, "shape") and hasattr(array, "dtype"):
         ours = _TORCH.get(str(array.dtype).removeprefix("torch."), str(array.dtype))
         shape = tuple(int(n) for n in array.shape)
@@ -120,20 +120,20 @@ def placed(name: str, array: Any) -> Placed:
         else:
             strides = _row_major(shape) if array.is_contiguous() else (0,) * len(shape)
         size = buffer_elements(shape, strides) * (DTYPES[ours].bytes if ours in DTYPES else 1)
-        return Placed(shape, ours, int(array.data_ptr()), size, strides)
-    raise LaunchError(f"{name} is a {type(array).__name__}; pass a numpy array or a tensor on the GPU")
+        return ArrayArgument(shape, ours, int(array.data_ptr()), size, strides)
+    raise LaunchRefused(f"{name} is a {type(array).__name__}; pass a numpy array or a tensor on the GPU")
 
 
 def check_arrays(kernel: Kernel, sizes: Mapping[str, int], arrays: Mapping[str, Any]) -> None:
     """Refuse arrays of another shape, type or memory order than the kernel's arguments, or outputs that overlap."""
     shapes, strides = tensor_shapes(kernel, sizes), element_strides(kernel, sizes)
-    found: dict[str, Placed] = {}
+    found: dict[str, ArrayArgument] = {}
     for tensor in kernel.tensors:
         if tensor.name not in arrays:
-            raise LaunchError(f"no array is given for {tensor.name}")
+            raise LaunchRefused(f"no array is given for {tensor.name}")
         here = found[tensor.name] = placed(tensor.name, arrays[tensor.name])
         if here.shape != shapes[tensor.name] or here.dtype != tensor.dtype.name:
-            raise LaunchError(
+            raise LaunchRefused(
                 f"{tensor.name} must be {tensor.dtype}{list(shapes[tensor.name])}, "
                 f"the given array is {here.dtype}{list(here.shape)}"
             )
@@ -142,14 +142,14 @@ def check_arrays(kernel: Kernel, sizes: Mapping[str, int], arrays: Mapping[str, 
             order = "contiguous in row-major order"
             if strides[tensor.name] != _row_major(here.shape):
                 order = f"strided by {list(strides[tensor.name])} elements, not by {list(here.strides)}"
-            raise LaunchError(f"{tensor.name} must be {order}")
+            raise LaunchRefused(f"{tensor.name} must be {order}")
     for tensor in kernel.tensors:
         if not tensor.written:
             continue
         out = found[tensor.name]
         for name, other in found.items():
             if name != tensor.name and out.start < other.start + other.bytes and other.start < out.start + out.bytes:
-                raise LaunchError(f"output {tensor.name} overlaps {name}")
+                raise LaunchRefused(f"output {tensor.name} overlaps {name}")
 
 
 def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 from argus import machine
-from argus.device.guards import LaunchError, check_arrays, check_sizes, launch_grid
+from argus.device.guards import LaunchRefused, check_arrays, check_sizes, launch_grid
 from argus.device.hip_calls import HipCalls, HipError, load
-from argus.device.launch import Outcome, scalar_values
+from argus.device.launch import LaunchOutcome, scalar_values
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Tensor
 from argus.machine.loader import KernelInfo
@@ -54,13 +54,13 @@ class HipDevice:
         sizes: Mapping[str, int],
         arrays: Mapping[str, Any],
         scalars: Mapping[str, float] | None = None,
-    ) -> Outcome:
+    ) -> LaunchOutcome:
         check_sizes(kernel, sizes)
         check_arrays(kernel, sizes, arrays)
         device = self._place(kernel, arrays)
         grid = launch_grid(kernel, sizes)
         if 0 in grid:
-            return Outcome(self._named(device), 0.0, grid, 0, 0, [], None)
+            return LaunchOutcome(self._named(device), 0.0, grid, 0, 0, [], None)
         before = self._calls.current_device()
         self._calls.set_device(device)
         try:
@@ -68,17 +68,17 @@ class HipDevice:
             seconds = self._run(kernel, code, sizes, arrays, scalars or {}, grid, stream)
         finally:
             self._calls.set_device(before)
-        return Outcome(self._named(device), seconds, grid, int(np.prod(grid)), 0, [], None)
+        return LaunchOutcome(self._named(device), seconds, grid, int(np.prod(grid)), 0, [], None)
 
     def _place(self, kernel: Kernel, arrays: Mapping[str, Any]) -> int:
         """The GPU that has the tensors, or the first one where there are none."""
         where = {t.name: gpu_of(t.name, arrays[t.name]) for t in _on_gpu(kernel, arrays)}
         if len(set(where.values())) > 1:
             found = ", ".join(f"{name} on {device}" for name, device in where.items())
-            raise LaunchError(f"the tensors of {kernel.name} are on different GPUs: {found}; move them to one")
+            raise LaunchRefused(f"the tensors of {kernel.name} are on different GPUs: {found}; move them to one")
         device = next(iter(where.values()), self._first)
         if self._fixed is not None and device != self._fixed:
-            raise LaunchError(f"the tensors of {kernel.name} are on GPU {device}, the launch is for {self._fixed}")
+            raise LaunchRefused(f"the tensors of {kernel.name} are on GPU {device}, the launch is for {self._fixed}")
         return _find(self._calls, device)
 
     def _stream_of(self, kernel: Kernel, arrays: Mapping[str, Any], device: int) -> int:
@@ -157,7 +157,9 @@ def gpu_of(name: str, tensor: Any) -> int:
     """The number of the ROCm device that a tensor lies on."""
     kind, number = tensor.__dlpack_device__()
     if int(kind) != DLPACK_ROCM:
-        raise LaunchError(f"{name} does not lie on a ROCm device (DLPack device type {int(kind)}); move it there first")
+        raise LaunchRefused(
+            f"{name} does not lie on a ROCm device (DLPack device type {int(kind)}); move it there first"
+        )
     return int(number)
 
 

@@ -18,16 +18,16 @@ import numpy as np
 import numpy.typing as npt
 
 from argus import machine
-from argus.device.guards import LaunchError, buffer_elements, check_arrays, check_sizes, launch_grid, numpy_dtype
+from argus.device.guards import LaunchRefused, buffer_elements, check_arrays, check_sizes, launch_grid, numpy_dtype
 from argus.ir.kernel import Kernel
-from argus.machine.errors import Report
+from argus.machine.errors import MachineReport
 from argus.machine.record import ExecutionRecord
 
 Arrays = Mapping[str, npt.NDArray[np.generic]]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class LaunchOutcome:
     """`device` says what executed the launch; `checked` whether it watched for faults, `reports` which it found."""
 
     device: str
@@ -35,7 +35,7 @@ class Outcome:
     grid: tuple[int, int, int]
     workgroups: int
     instructions: int
-    reports: Sequence[Report]
+    reports: Sequence[MachineReport]
     record: ExecutionRecord | None
     checked: bool = False
 
@@ -52,7 +52,7 @@ class Device(Protocol):
         sizes: Mapping[str, int],
         arrays: Arrays,
         scalars: Mapping[str, float] | None = None,
-    ) -> Outcome: ...
+    ) -> LaunchOutcome: ...
 
 
 class MachineDevice:
@@ -69,12 +69,12 @@ class MachineDevice:
         sizes: Mapping[str, int],
         arrays: Arrays,
         scalars: Mapping[str, float] | None = None,
-    ) -> Outcome:
+    ) -> LaunchOutcome:
         check_sizes(kernel, sizes)
         check_arrays(kernel, sizes, arrays)
         grid = launch_grid(kernel, sizes)
         if 0 in grid:
-            return Outcome(self.name, 0.0, grid, 0, 0, [], None)
+            return LaunchOutcome(self.name, 0.0, grid, 0, 0, [], None)
         started = time.perf_counter()
         result = machine.load(code).kernel(kernel.name)(
             grid,
@@ -86,7 +86,7 @@ class MachineDevice:
             ),
         )
         seconds = time.perf_counter() - started
-        return Outcome(
+        return LaunchOutcome(
             self.name,
             seconds,
             grid,
@@ -110,8 +110,8 @@ def scalar_values(kernel: Kernel, sizes: Mapping[str, int], scalars: Mapping[str
     """What follows the tensors in the machine-code signature: scalar arguments, then shape symbols."""
     for scalar in kernel.scalars:
         if scalar.name not in scalars:
-            raise LaunchError(f"scalar argument {scalar.name} of {kernel.name} is not given")
+            raise LaunchRefused(f"scalar argument {scalar.name} of {kernel.name} is not given")
         if scalar.positive and not np.asarray(scalars[scalar.name], numpy_dtype(scalar.dtype)).astype(np.float64) > 0:
-            raise LaunchError(f"{kernel.name} requires {scalar.name} > 0, but {scalar.name} = {scalars[scalar.name]}")
+            raise LaunchRefused(f"{kernel.name} requires {scalar.name} > 0, but {scalar.name} = {scalars[scalar.name]}")
     values: list[np.generic] = [numpy_dtype(s.dtype).type(scalars[s.name]) for s in kernel.scalars]
     return [*values, *(np.int32(sizes[s.name]) for s in kernel.shapes)]

@@ -17,10 +17,10 @@ import struct
 from collections.abc import Callable
 from functools import cache
 
-from argus.gfx942.encoding import FIELDS, OPCODE, TWO_WORDS, OperandForm, Row, family_of, table
+from argus.gfx942.encoding import FIELDS, OPCODE, TWO_WORDS, EncodingRow, OperandForm, family_of, table
 from argus.gfx942.encoding_mods import ModReader, Reserved, address_operands, mod_reader
 from argus.gfx942.encoding_operands import LITERAL_FOLLOWS, sources
-from argus.gfx942.inst import FLAT_SCRATCH, VCC, Inst, Mod, Operand
+from argus.gfx942.inst import FLAT_SCRATCH, VCC, Inst, InstOperand, Mod
 
 
 class DecodeError(ValueError):
@@ -32,7 +32,7 @@ class DecodeError(ValueError):
         self.pc, self.words, self.why = pc, words, why
 
 
-Slot = tuple[int, int, tuple[Operand | None, ...], int, tuple[Operand | None, ...]]
+Slot = tuple[int, int, tuple[InstOperand | None, ...], int, tuple[InstOperand | None, ...]]
 """Shift, mask, operands, position of the accumulator bit (64: none), operands if that bit is set."""
 
 NO_ACC = 64
@@ -46,15 +46,15 @@ _ACC_BIT: dict[str, dict[str, int]] = {
 _ACC_FAMILY = {"FLAT_RTN": "FLAT", "GLOBAL": "FLAT", "GLOBAL_RTN": "FLAT", "SCRATCH": "FLAT", "MUBUF_LDS": "MUBUF"}
 _BRANCHES = frozenset({"s_branch", "s_call_b64", "s_cbranch_i_fork"})
 _SCALED = {"sbase": 2, "srsrc": 4}
-_VCC_OPERAND = Operand("s", VCC, 2)
+_VCC_OPERAND = InstOperand("s", VCC, 2)
 
 
-class _Plan:
+class _DecodePlan:
     """A table row made ready for decoding."""
 
     __slots__ = ("address", "branch", "mods", "row", "size", "slots")
 
-    def __init__(self, row: Row) -> None:
+    def __init__(self, row: EncodingRow) -> None:
         self.row = row
         self.size = 8 if row.family in TWO_WORDS else 4
         self.branch = row.op in _BRANCHES or row.op.startswith("s_cbranch")
@@ -64,12 +64,12 @@ class _Plan:
         self.mods: ModReader = mod_reader(row)
 
 
-def _whole_group(group: Operand | None) -> bool:
+def _whole_group(group: InstOperand | None) -> bool:
     """Whether a base or resource lies inside one register file: s[100:103] would reach into flat_scratch."""
     return group is not None and not group.value < FLAT_SCRATCH < group.value + group.count
 
 
-def _slot(row: Row, form: OperandForm) -> Slot:
+def _slot(row: EncodingRow, form: OperandForm) -> Slot:
     """How to fetch one operand of a row."""
     if form.field == "vcc":
         return 0, 0, (_VCC_OPERAND,), NO_ACC, ()
@@ -93,11 +93,11 @@ def _slot(row: Row, form: OperandForm) -> Slot:
 
 
 @cache
-def _plans() -> dict[str, dict[int, _Plan]]:
-    return {family: {opcode: _Plan(row) for opcode, row in rows.items()} for family, rows in table().items()}
+def _plans() -> dict[str, dict[int, _DecodePlan]]:
+    return {family: {opcode: _DecodePlan(row) for opcode, row in rows.items()} for family, rows in table().items()}
 
 
-def _find_plan(word: int) -> _Plan:
+def _find_plan(word: int) -> _DecodePlan:
     """The plan for the instruction that starts with `word`."""
     family = family_of(word)
     if not family or family not in OPCODE:
@@ -118,12 +118,12 @@ def _find_plan(word: int) -> _Plan:
     return plan
 
 
-def row_of(words: tuple[int, ...]) -> Row:
+def row_of(words: tuple[int, ...]) -> EncodingRow:
     """The table row of an instruction that has been decoded."""
     return _find_plan(words[0]).row
 
 
-Decoded = tuple[int, str, str, tuple[Operand, ...], dict[str, Mod], bool, tuple[int, ...]]
+Decoded = tuple[int, str, str, tuple[InstOperand, ...], dict[str, Mod], bool, tuple[int, ...]]
 """Everything of an `Inst` that does not depend on its place: size, op, enc, operands, mods, is a branch, words."""
 
 
@@ -142,7 +142,7 @@ def _decode_words(number: int, available: int) -> Decoded:
     ]
     if plan.address is not None:
         operands = plan.address(number, operands)
-    whole: list[Operand] = []
+    whole: list[InstOperand] = []
     for operand in operands:
         if operand is None:
             raise Reserved("an operand field names no constant and no register, or a group at an odd register")
@@ -151,7 +151,7 @@ def _decode_words(number: int, available: int) -> Decoded:
                 why = "no literal is allowed here" if plan.size == 8 else "the code ends inside the instruction"
                 raise Reserved(why)
             size = 8
-            operand = Operand("lit", number >> 32)
+            operand = InstOperand("lit", number >> 32)
         whole.append(operand)
     mods: dict[str, Mod] = {}
     modified = plan.mods(number, tuple(whole), mods)

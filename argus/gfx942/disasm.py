@@ -14,9 +14,9 @@ from collections.abc import Mapping
 
 from argus.gfx942 import encoding_names as names
 from argus.gfx942.decoder import row_of
-from argus.gfx942.encoding import OperandForm, Row, table
+from argus.gfx942.encoding import EncodingRow, OperandForm, table
 from argus.gfx942.encoding_operands import FLOAT_BITS, SPECIAL_NAMES
-from argus.gfx942.inst import EXEC, FLAT_SCRATCH, M0, TTMP, VCC, XNACK_MASK, Inst, Mod, Operand
+from argus.gfx942.inst import EXEC, FLAT_SCRATCH, M0, TTMP, VCC, XNACK_MASK, Inst, InstOperand, Mod
 
 _PAIRS = {FLAT_SCRATCH: "flat_scratch", XNACK_MASK: "xnack_mask", VCC: "vcc", EXEC: "exec"}
 _FLOATS = {
@@ -56,7 +56,7 @@ def text(inst: Inst) -> str:
     return " ".join(part for part in (row.mnemonic, body, mods) if part)
 
 
-def _operand(inst: Inst, row: Row, form: OperandForm, operand: Operand) -> str:
+def _operand(inst: Inst, row: EncodingRow, form: OperandForm, operand: InstOperand) -> str:
     plain = _immediate(inst, form, operand.value) if operand.kind == "imm" and form.kind == "i" else None
     if plain is None:
         plain = _value(row, form, operand)
@@ -70,7 +70,7 @@ def _operand(inst: Inst, row: Row, form: OperandForm, operand: Operand) -> str:
     return plain
 
 
-def _value(row: Row, form: OperandForm, operand: Operand) -> str:
+def _value(row: EncodingRow, form: OperandForm, operand: InstOperand) -> str:
     match operand.kind:
         case "v" | "a":
             return _group(operand.kind, operand.value, operand.count)
@@ -107,7 +107,7 @@ def _scalar(first: int, count: int) -> str:
 _E64_OPCODE = {"VOPC_SDWA": 0, "VOP2_SDWA": 256, "VOP1_SDWA": 320}
 
 
-def _place_type(row: Row, form: OperandForm) -> str:
+def _place_type(row: EncodingRow, form: OperandForm) -> str:
     """The constant type of a place; SDWA rows take it from the e64 form of the same instruction."""
     if row.family not in _E64_OPCODE:
         return form.type
@@ -116,7 +116,7 @@ def _place_type(row: Row, form: OperandForm) -> str:
     return next((other.type for other in wide.operands if other.field == field), "") if wide else ""
 
 
-def _inline_float(row: Row, form: OperandForm, bits: int) -> str:
+def _inline_float(row: EncodingRow, form: OperandForm, bits: int) -> str:
     if _place_type(row, form) == "w":
         return f"{_HALF_OF[bits]:#x}"
     if form.type in ("d", "q") and bits == 0x3E22F983:
@@ -173,7 +173,7 @@ _LISTS = ("op_sel", "op_sel_hi", "neg_lo", "neg_hi", "neg", "quad_perm")
 _HEX = ("row_mask", "bank_mask")
 
 
-def _mods(row: Row, mods: Mapping[str, Mod]) -> list[str]:
+def _mods(row: EncodingRow, mods: Mapping[str, Mod]) -> list[str]:
     """The modifiers in LLVM's order, which is the order in which the decoder enters them."""
     if row.family == "MTBUF":
         rest = {name: value for name, value in mods.items() if name not in ("dfmt", "nfmt")}
@@ -189,7 +189,7 @@ def _number(value: Mod) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _mod(row: Row, name: str, value: Mod) -> str:
+def _mod(row: EncodingRow, name: str, value: Mod) -> str:
     if name in _LISTS and isinstance(value, tuple):
         return f"{name}:[{','.join(str(entry) for entry in value)}]"
     if name in _HEX or (name == "offset" and row.family == "SMEM"):

@@ -180,7 +180,7 @@ class OperandForm:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class EncodingRow:
     """One opcode of one family."""
 
     family: str
@@ -213,16 +213,16 @@ def parse_operand_form(text: str) -> OperandForm:
 
 
 @cache
-def table() -> dict[str, dict[int, Row]]:
+def table() -> dict[str, dict[int, EncodingRow]]:
     """All rows, by family and opcode."""
     raw = json.loads(files("argus.gfx942").joinpath("encoding_table.json").read_text(encoding="utf-8"))
-    rows: dict[str, dict[int, Row]] = {}
+    rows: dict[str, dict[int, EncodingRow]] = {}
     for family, by_opcode in raw["rows"].items():
         rows[family] = {}
         for opcode, (mnemonic, operands, mods, zero, one) in by_opcode.items():
             op, enc = split_mnemonic(mnemonic)
             forms = tuple(parse_operand_form(text) for text in operands.split())
             masks = int(zero, 16), int(one, 16)
-            row = Row(family, int(opcode), mnemonic, op, enc, forms, frozenset(mods.split()), *masks)
+            row = EncodingRow(family, int(opcode), mnemonic, op, enc, forms, frozenset(mods.split()), *masks)
             rows[family][row.opcode] = row
     return rows

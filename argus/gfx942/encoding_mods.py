@@ -16,20 +16,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from argus.gfx942.encoding import Row
+from argus.gfx942.encoding import EncodingRow
 from argus.gfx942.encoding_operands import sources
-from argus.gfx942.inst import Mod, Operand
+from argus.gfx942.inst import InstOperand, Mod
 
-ModReader = Callable[[int, tuple[Operand, ...], dict[str, Mod]], tuple[Operand, ...]]
+ModReader = Callable[[int, tuple[InstOperand, ...], dict[str, Mod]], tuple[InstOperand, ...]]
 """(instruction number, operands, mods to fill) -> operands with their source modifiers."""
 
-AddressReader = Callable[[int, list[Operand | None]], list[Operand | None]]
+AddressReader = Callable[[int, list[InstOperand | None]], list[InstOperand | None]]
 """(instruction number, operands with gaps) -> operands; an entry stays None when its field is reserved."""
 
 SELECTS = ("BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD")
 UNUSED = ("UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE")
 OMOD: tuple[tuple[str, int], ...] = (("", 0), ("mul", 2), ("mul", 4), ("div", 2))
-_OFF = Operand("off")
+_OFF = InstOperand("off")
 _NO_SADDR = 0x7F
 
 
@@ -48,7 +48,7 @@ def _signed(value: int, bits: int) -> int:
 _SOURCES = {"src0": 0, "ssrc0": 0, "src1": 1, "vsrc1": 1, "src2": 2}
 
 
-def _source_modifier(row: Row, positions: dict[str, int]) -> ModReader:
+def _source_modifier(row: EncodingRow, positions: dict[str, int]) -> ModReader:
     """Apply neg/abs/sext; `positions` gives the bit of each flag (`neg0`, `abs1`, ...)."""
     flags: list[tuple[int, int, str]] = []
     for index, form in enumerate(row.operands):
@@ -58,7 +58,7 @@ def _source_modifier(row: Row, positions: dict[str, int]) -> ModReader:
                 flags.append((index, positions[f"{name}{order}"], name))
     mask = sum(1 << bit for _, bit, _ in flags)
 
-    def read(number: int, operands: tuple[Operand, ...], mods: dict[str, Mod]) -> tuple[Operand, ...]:
+    def read(number: int, operands: tuple[InstOperand, ...], mods: dict[str, Mod]) -> tuple[InstOperand, ...]:
         if not number & mask:
             return operands
         result = list(operands)
@@ -81,16 +81,16 @@ _SDWA_BITS = {"sext0": 51, "neg0": 52, "abs0": 53, "sext1": 59, "neg1": 60, "abs
 _DPP_BITS = {"neg0": 52, "abs0": 53, "neg1": 54, "abs1": 55}
 
 
-def _op_sel_count(row: Row) -> int:
+def _op_sel_count(row: EncodingRow) -> int:
     """How many entries `op_sel` has for this row; 0 when it has none."""
     return next((int(mod[6:]) for mod in row.mods if mod.startswith("op_sel") and mod[6:].isdigit()), 0)
 
 
-def _vop3(row: Row) -> ModReader:
+def _vop3(row: EncodingRow) -> ModReader:
     modify = _source_modifier(row, _VOP3_BITS)
     clamp, omod, entries = "clamp" in row.mods, "omod" in row.mods, _op_sel_count(row)
 
-    def read(number: int, operands: tuple[Operand, ...], mods: dict[str, Mod]) -> tuple[Operand, ...]:
+    def read(number: int, operands: tuple[InstOperand, ...], mods: dict[str, Mod]) -> tuple[InstOperand, ...]:
         if entries and number >> 11 & 15:
             mods["op_sel"] = (*_bits(number, 11, entries - 1), number >> 14 & 1)
         if clamp and number >> 15 & 1:
@@ -103,14 +103,14 @@ def _vop3(row: Row) -> ModReader:
     return read
 
 
-def _vop3p(row: Row) -> ModReader:
+def _vop3p(row: EncodingRow) -> ModReader:
     modify = _source_modifier(row, _VOP3_BITS)
     entries = _op_sel_count(row) or sum(form.field.startswith("src") for form in row.operands)
     mods_of = row.mods
     default_hi = 0 if "_mix" in row.op else 1
     has_op_sel = bool(_op_sel_count(row))
 
-    def read(number: int, operands: tuple[Operand, ...], mods: dict[str, Mod]) -> tuple[Operand, ...]:
+    def read(number: int, operands: tuple[InstOperand, ...], mods: dict[str, Mod]) -> tuple[InstOperand, ...]:
         if has_op_sel and any(selects := _bits(number, 11, entries)):
             mods["op_sel"] = selects
         if "op_sel_hi" in mods_of:
@@ -132,7 +132,7 @@ def _vop3p(row: Row) -> ModReader:
     return read
 
 
-def _sdwa(row: Row) -> ModReader:
+def _sdwa(row: EncodingRow) -> ModReader:
     modify = _source_modifier(row, _SDWA_BITS)
     compare = row.family == "VOPC_SDWA"
     fields = [("src0_sel", 48), ("src1_sel", 56)]
@@ -142,7 +142,7 @@ def _sdwa(row: Row) -> ModReader:
     sdst = sources("s", 2, 7)
     positions = {form.field: index for index, form in enumerate(row.operands)}
 
-    def read(number: int, operands: tuple[Operand, ...], mods: dict[str, Mod]) -> tuple[Operand, ...]:
+    def read(number: int, operands: tuple[InstOperand, ...], mods: dict[str, Mod]) -> tuple[InstOperand, ...]:
         if not compare and "clamp" in row.mods and number >> 45 & 1:
             mods["clamp"] = True
         if "omod" in row.mods and number >> 46 & 3:
@@ -158,7 +158,7 @@ def _sdwa(row: Row) -> ModReader:
                 if number >> 43 & 3 == 3:
                     raise Reserved("dst_unused has no selection 3")
                 mods["dst_unused"] = UNUSED[number >> 43 & 3]
-        result: list[Operand | None] = list(operands)
+        result: list[InstOperand | None] = list(operands)
         if number >> 55 & 1 and "src0" in positions:
             result[positions["src0"]] = scalar0[number >> 32 & 255]
         if number >> 63 & 1 and "vsrc1" in positions:
@@ -198,11 +198,11 @@ def dpp_control(value: int) -> tuple[str, Mod]:
     raise Reserved(f"no lane pattern has the number {value:#x}")
 
 
-def _dpp(row: Row) -> ModReader:
+def _dpp(row: EncodingRow) -> ModReader:
     modify = _source_modifier(row, _DPP_BITS)
     wide = any(form.dwords > 1 for form in row.operands if form.field != "vcc")
 
-    def read(number: int, operands: tuple[Operand, ...], mods: dict[str, Mod]) -> tuple[Operand, ...]:
+    def read(number: int, operands: tuple[InstOperand, ...], mods: dict[str, Mod]) -> tuple[InstOperand, ...]:
         name, value = dpp_control(number >> 40 & 0x1FF)
         if wide and name != "row_newbcast":
             raise Reserved("64-bit lanes can only be moved by row_newbcast")
@@ -216,7 +216,7 @@ def _dpp(row: Row) -> ModReader:
     return read
 
 
-def _flags(row: Row, positions: dict[str, int], offset_bits: int, signed: bool) -> ModReader:
+def _flags(row: EncodingRow, positions: dict[str, int], offset_bits: int, signed: bool) -> ModReader:
     """Memory flags by bit position and an offset in the low bits; the address flags are printed before the offset."""
     present = [(name, bit) for name, bit in positions.items() if name in row.mods]
     mask = (1 << offset_bits) - 1 if row.operands else 0
@@ -224,7 +224,7 @@ def _flags(row: Row, positions: dict[str, int], offset_bits: int, signed: bool) 
     before = [(name, bit) for name, bit in present if name in ("offen", "idxen")]
     after = [(name, bit) for name, bit in present if name not in ("offen", "idxen")]
 
-    def read(number: int, operands: tuple[Operand, ...], mods: dict[str, Mod]) -> tuple[Operand, ...]:
+    def read(number: int, operands: tuple[InstOperand, ...], mods: dict[str, Mod]) -> tuple[InstOperand, ...]:
         if number & any_flag:
             for name, bit in before:
                 if number >> bit & 1:
@@ -240,10 +240,10 @@ def _flags(row: Row, positions: dict[str, int], offset_bits: int, signed: bool) 
     return read
 
 
-def _ds(row: Row) -> ModReader:
+def _ds(row: EncodingRow) -> ModReader:
     two = row.op.startswith(("ds_read2", "ds_write2", "ds_wrxchg2"))
 
-    def read(number: int, operands: tuple[Operand, ...], mods: dict[str, Mod]) -> tuple[Operand, ...]:
+    def read(number: int, operands: tuple[InstOperand, ...], mods: dict[str, Mod]) -> tuple[InstOperand, ...]:
         if number & 0xFFFF:
             if not two:
                 mods["offset"] = number & 0xFFFF
@@ -258,8 +258,8 @@ def _ds(row: Row) -> ModReader:
     return read
 
 
-def _smem(row: Row) -> ModReader:
-    def read(number: int, operands: tuple[Operand, ...], mods: dict[str, Mod]) -> tuple[Operand, ...]:
+def _smem(row: EncodingRow) -> ModReader:
+    def read(number: int, operands: tuple[InstOperand, ...], mods: dict[str, Mod]) -> tuple[InstOperand, ...]:
         if number >> 17 & 1 and number >> 14 & 1 and any(form.field == "soffset" for form in row.operands):
             mods["offset"] = _signed(number >> 32 & 0x1FFFFF, 21)
         if "glc" in row.mods and number >> 16 & 1:
@@ -269,17 +269,17 @@ def _smem(row: Row) -> ModReader:
     return read
 
 
-def _mtbuf(row: Row) -> ModReader:
+def _mtbuf(row: EncodingRow) -> ModReader:
     flags = _flags(row, {"idxen": 13, "offen": 12, "sc0": 14, "nt": 54, "sc1": 53}, 12, signed=False)
 
-    def read(number: int, operands: tuple[Operand, ...], mods: dict[str, Mod]) -> tuple[Operand, ...]:
+    def read(number: int, operands: tuple[InstOperand, ...], mods: dict[str, Mod]) -> tuple[InstOperand, ...]:
         mods["dfmt"], mods["nfmt"] = number >> 19 & 15, number >> 23 & 7
         return flags(number, operands, mods)
 
     return read
 
 
-def _no_mods(number: int, operands: tuple[Operand, ...], mods: dict[str, Mod]) -> tuple[Operand, ...]:
+def _no_mods(number: int, operands: tuple[InstOperand, ...], mods: dict[str, Mod]) -> tuple[InstOperand, ...]:
     return operands
 
 
@@ -287,7 +287,7 @@ _BUFFER_FLAGS = {"idxen": 13, "offen": 12, "sc0": 14, "nt": 17, "sc1": 15, "lds"
 _FLAT_FLAGS = {"sc0": 16, "nt": 17, "sc1": 25}
 
 
-def mod_reader(row: Row) -> ModReader:
+def mod_reader(row: EncodingRow) -> ModReader:
     """The function that reads the modifiers of instructions of this row."""
     match row.family:
         case "VOP3":
@@ -313,11 +313,11 @@ def mod_reader(row: Row) -> ModReader:
     return _no_mods
 
 
-def _buffer_address(row: Row) -> AddressReader:
+def _buffer_address(row: EncodingRow) -> AddressReader:
     place = next(index for index, form in enumerate(row.operands) if form.field == "vaddr")
     one, two = sources("v", 1, 8), sources("odd", 2, 8)
 
-    def read(number: int, operands: list[Operand | None]) -> list[Operand | None]:
+    def read(number: int, operands: list[InstOperand | None]) -> list[InstOperand | None]:
         both = number >> 12 & 3
         operands[place] = _OFF if not both else (two if both == 3 else one)[number >> 32 & 255]
         return operands
@@ -325,13 +325,13 @@ def _buffer_address(row: Row) -> AddressReader:
     return read
 
 
-def _flat_address(row: Row) -> AddressReader:
+def _flat_address(row: EncodingRow) -> AddressReader:
     places = {form.field: index for index, form in enumerate(row.operands)}
     one, two = sources("v", 1, 8), sources("v", 2, 8)
     saddr_list = sources("s", 1 if row.family == "SCRATCH" else 2, 7)
     family = row.family.removesuffix("_RTN")
 
-    def read(number: int, operands: list[Operand | None]) -> list[Operand | None]:
+    def read(number: int, operands: list[InstOperand | None]) -> list[InstOperand | None]:
         saddr, vaddr = number >> 48 & 0x7F, number >> 32 & 255
         if family == "FLAT":
             operands[places["vaddr"]] = two[vaddr]
@@ -346,16 +346,16 @@ def _flat_address(row: Row) -> AddressReader:
     return read
 
 
-def _scalar_address(row: Row) -> AddressReader:
+def _scalar_address(row: EncodingRow) -> AddressReader:
     place = next(index for index, form in enumerate(row.operands) if form.field == "soffset")
     registers = sources("s", 1, 7)
 
-    def read(number: int, operands: list[Operand | None]) -> list[Operand | None]:
+    def read(number: int, operands: list[InstOperand | None]) -> list[InstOperand | None]:
         immediate, register = number >> 17 & 1, number >> 14 & 1
         if register:
             operands[place] = registers[number >> 57 & 127]
         elif immediate:
-            operands[place] = Operand("imm", _signed(number >> 32 & 0x1FFFFF, 21))
+            operands[place] = InstOperand("imm", _signed(number >> 32 & 0x1FFFFF, 21))
         else:
             operands[place] = registers[number >> 32 & 127]
         return operands
@@ -363,7 +363,7 @@ def _scalar_address(row: Row) -> AddressReader:
     return read
 
 
-def address_operands(row: Row) -> AddressReader | None:
+def address_operands(row: EncodingRow) -> AddressReader | None:
     """The function that fills in the address operands of this row; None when it has none."""
     columns = {form.field for form in row.operands if form.dwords == 0}
     if "vaddr" in columns:

@@ -1,4 +1,4 @@
-"""From the number in an operand field to an `Operand`, by table lookup.
+"""From the number in an operand field to an `InstOperand`, by table lookup.
 
 A 9-bit source field means, in order: 0..101 SGPRs, 102..127 named scalar registers, 128..208 the integers 0..64 and
 -1..-16, 235..239 and 251..254 hardware values, 240..248 nine floats, 255 the literal word, 256..511 VGPRs.
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from argus.gfx942.inst import EXEC, M0, TTMP, VCC, Operand
+from argus.gfx942.inst import EXEC, M0, TTMP, VCC, InstOperand
 
 FLOAT_BITS: dict[int, int] = {
     240: 0x3F000000,
@@ -45,46 +45,46 @@ SPECIAL_NAMES: dict[int, str] = {
 }
 """Hardware values readable as a source, by field number."""
 
-LITERAL_FOLLOWS = Operand("lit", -1)
+LITERAL_FOLLOWS = InstOperand("lit", -1)
 """Stands in the lists for "the next word"; the decoder puts the word in."""
 
 SGPRS = 102
 VGPRS = 256
 LDS_DIRECT = 254
 
-OperandList = list[Operand | None]
+OperandList = list[InstOperand | None]
 
 
-def scalar(code: int, dwords: int) -> Operand | None:
+def scalar(code: int, dwords: int) -> InstOperand | None:
     """The scalar register group a 7-bit field names."""
     start = code & -min(1 << (dwords - 1).bit_length(), 4)
     if code == 125:
-        return Operand("special", 125, dwords)
+        return InstOperand("special", 125, dwords)
     if start + dwords <= SGPRS or (dwords > 2 and start < SGPRS and start + dwords <= VCC):
-        return Operand("s", start, dwords)
+        return InstOperand("s", start, dwords)
     if start >= TTMP and start + dwords <= M0:
-        return Operand("s", start, dwords)
+        return InstOperand("s", start, dwords)
     if dwords <= 2 and code != start:
         return None
     if dwords == 1 or (dwords == 2 and (SGPRS <= start < TTMP or start == EXEC)):
-        return Operand("s", start, dwords)
+        return InstOperand("s", start, dwords)
     return None
 
 
-def source(code: int, dwords: int) -> Operand | None:
+def source(code: int, dwords: int) -> InstOperand | None:
     """The operand an 8-bit scalar source field names."""
     if code < 128:
         return scalar(code, dwords)
     if code <= 192:
-        return Operand("imm", code - 128)
+        return InstOperand("imm", code - 128)
     if code <= 208:
-        return Operand("imm", 192 - code)
+        return InstOperand("imm", 192 - code)
     if code in FLOAT_BITS:
-        return Operand("fimm", FLOAT_BITS[code])
+        return InstOperand("fimm", FLOAT_BITS[code])
     if code == LDS_DIRECT and dwords != 1:
         return None
     if code in SPECIAL_NAMES:
-        return Operand("special", code, dwords)
+        return InstOperand("special", code, dwords)
     return LITERAL_FOLLOWS if code == 255 else None
 
 
@@ -93,12 +93,12 @@ def vector(letter: str, dwords: int, odd: bool = False) -> OperandList:
     step = 1 if odd or dwords == 1 else 2
     registers: OperandList = [None] * VGPRS
     for number in range(0, VGPRS - dwords + 1, step):
-        registers[number] = Operand("a" if letter == "a" else "v", number, dwords)
+        registers[number] = InstOperand("a" if letter == "a" else "v", number, dwords)
     return registers
 
 
 @cache
-def sources(kind: str, dwords: int, bits: int = 9) -> tuple[Operand | None, ...]:
+def sources(kind: str, dwords: int, bits: int = 9) -> tuple[InstOperand | None, ...]:
     """The operands of a field of `bits` bits of the given kind."""
     none: OperandList = [None]
     match kind:
@@ -120,5 +120,5 @@ def sources(kind: str, dwords: int, bits: int = 9) -> tuple[Operand | None, ...]
             inline = [source(code, dwords) if 128 <= code <= 248 else None for code in range(256)]
             return tuple(inline + vector(kind[1], dwords))
         case "i":
-            return tuple(Operand("imm", value) for value in range(1 << bits))
+            return tuple(InstOperand("imm", value) for value in range(1 << bits))
     raise ValueError(f"no operand list for kind {kind!r}")

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from argus.gfx942.mfma import ALIASES, MFMA, Mfma
+from argus.gfx942.mfma import ALIASES, MFMA, MfmaShape
 from argus.layout.expr import Expr, var
 from argus.layout.owner import Owner
 
@@ -58,7 +58,7 @@ class Matrix:
     """A matrix instruction under its author's name."""
 
     name: str
-    row: Mfma
+    row: MfmaShape
 
     def operand(self, wide: int = 0, row: str = "row", k: str = "k") -> Fragment:
         """Who holds A[row, k] (or B[k, row], which is held alike) when each lane has `wide` consecutive k."""

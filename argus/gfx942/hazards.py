@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from argus.gfx942.inst import EXEC, M0, VCC, Inst, Operand
+from argus.gfx942.inst import EXEC, M0, VCC, Inst, InstOperand
 from argus.gfx942.instructions import destinations, spec, writes_lds
 from argus.gfx942.mfma import MFMA
 
@@ -35,8 +35,8 @@ REACH = 19
 
 
 @dataclass(frozen=True, slots=True)
-class Registers:
-    """Registers an instruction reads and writes: vector keys, and scalar numbers (SCC is 253)."""
+class RegisterSets:
+    """RegisterSets an instruction reads and writes: vector keys, and scalar numbers (SCC is 253)."""
 
     reads: frozenset[int]
     writes: frozenset[int]
@@ -44,7 +44,7 @@ class Registers:
     scalar_writes: frozenset[int]
 
 
-def vector_keys(operand: Operand) -> range:
+def vector_keys(operand: InstOperand) -> range:
     """Keys of a vector operand; empty for others."""
     if operand.kind not in ("v", "a"):
         return range(0)
@@ -52,7 +52,7 @@ def vector_keys(operand: Operand) -> range:
     return range(first, first + operand.count)
 
 
-def _scalars(operand: Operand) -> Iterable[int]:
+def _scalars(operand: InstOperand) -> Iterable[int]:
     if operand.kind == "s":
         return range(operand.value, operand.value + operand.count)
     if operand.kind == "special":
@@ -64,7 +64,7 @@ _IMPLICIT = {"vcc": (VCC, VCC + 1), "exec": (EXEC, EXEC + 1), "scc": (SCC,), "m0
 
 
 @lru_cache(maxsize=1 << 16)
-def _registers(op: str, operands: tuple[Operand, ...], count: int, to_lds: bool, keeps: bool) -> Registers:
+def _registers(op: str, operands: tuple[InstOperand, ...], count: int, to_lds: bool, keeps: bool) -> RegisterSets:
     found = spec(op)
     written, read = operands[:count], operands[count:]
     if keeps:
@@ -75,7 +75,7 @@ def _registers(op: str, operands: tuple[Operand, ...], count: int, to_lds: bool,
     implicit_writes = [n for name in found.implicit_writes for n in _IMPLICIT[name]]
     if to_lds:
         implicit_reads.append(M0)
-    return Registers(
+    return RegisterSets(
         frozenset(k for o in read for k in vector_keys(o)),
         frozenset(k for o in written for k in vector_keys(o)),
         frozenset([n for o in read for n in _scalars(o)] + implicit_reads),
@@ -83,7 +83,7 @@ def _registers(op: str, operands: tuple[Operand, ...], count: int, to_lds: bool,
     )
 
 
-def registers(inst: Inst) -> Registers:
+def registers(inst: Inst) -> RegisterSets:
     """What the instruction reads and writes."""
     found = spec(inst.op)
     keeps = found.reads_destination or inst.mods.get("dst_unused") == "UNUSED_PRESERVE"
@@ -92,7 +92,7 @@ def registers(inst: Inst) -> Registers:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class HazardRule:
     """`states` wait states are required between two instructions, because of `why`.
 
     AMD's own assembly (the kernels of ROCm/aiter) keeps only `kept` of them for some rules; fewer than that many is
@@ -112,7 +112,7 @@ def _matrix(op: str) -> tuple[int, bool, bool]:
     return (4 if "_16x16x" in op else 8), True, False
 
 
-def _after_matrix(first: Inst, second: Inst, kind: str) -> Iterator[Rule]:
+def _after_matrix(first: Inst, second: Inst, kind: str) -> Iterator[HazardRule]:
     """The first instruction is a matrix instruction."""
     passes, xdl, f64 = _matrix(first.op)
     target = set(vector_keys(first.operands[0]))
@@ -120,25 +120,25 @@ def _after_matrix(first: Inst, second: Inst, kind: str) -> Iterator[Rule]:
     if kind == "mfma":
         c = second.operands[3] if second.op in MFMA else second.operands[0]
         if target & set(vector_keys(c)):
-            yield Rule(_chained(first, second, c), "a matrix result is accumulated on")
+            yield HazardRule(_chained(first, second, c), "a matrix result is accumulated on")
         sources = {k for o in second.operands[1:3] for k in vector_keys(o)}
         if target & sources:
             states = (6 if passes == 4 else 11) if f64 else passes + (3 if xdl else 2)
-            yield Rule(states, "a matrix result is an A or B operand")
+            yield HazardRule(states, "a matrix result is an A or B operand")
     elif kind in ("valu", "mem"):
         if target & use.reads:
             memory = (9 if passes == 4 else 18) if kind == "mem" else (6 if passes == 4 else 11)
-            yield Rule(memory if f64 else passes + (3 if xdl else 2), "a matrix result is read")
+            yield HazardRule(memory if f64 else passes + (3 if xdl else 2), "a matrix result is read")
         if target & use.writes:
             states = (6 if passes == 4 else 11) if f64 else passes + (3 if xdl else 2)
-            yield Rule(states, "a matrix result is overwritten")
+            yield HazardRule(states, "a matrix result is overwritten")
         if xdl and first.op in MFMA and set(vector_keys(first.operands[3])) & use.writes:
-            yield Rule(passes - 1, "the C operand of a matrix instruction is overwritten")
+            yield HazardRule(passes - 1, "the C operand of a matrix instruction is overwritten")
     if f64 and second.op in ("v_fma_f64", "v_fmac_f64"):
-        yield Rule(2, "v_fma_f64 after an f64 matrix instruction")
+        yield HazardRule(2, "v_fma_f64 after an f64 matrix instruction")
 
 
-def _chained(first: Inst, second: Inst, c: Operand) -> int:
+def _chained(first: Inst, second: Inst, c: InstOperand) -> int:
     """Wait states before a matrix result is used as C."""
     passes, xdl, f64 = _matrix(first.op)
     _, second_xdl, second_f64 = _matrix(second.op)
@@ -155,45 +155,45 @@ def _chained(first: Inst, second: Inst, c: Operand) -> int:
     return 0 if second_xdl else passes
 
 
-def _after_valu(first: Inst, second: Inst, kind: str) -> Iterator[Rule]:
+def _after_valu(first: Inst, second: Inst, kind: str) -> Iterator[HazardRule]:
     """The first instruction is vector arithmetic."""
     def_, use = registers(first), registers(second)
     if kind == "mfma":
         if def_.writes & use.reads:
-            yield Rule(2, "a vector result is a matrix operand")
+            yield HazardRule(2, "a vector result is a matrix operand")
         if EXEC in def_.scalar_writes:
-            yield Rule(4, "exec is written by a vector instruction before a matrix instruction")
+            yield HazardRule(4, "exec is written by a vector instruction before a matrix instruction")
     if kind == "mem" and def_.scalar_writes & use.scalar_reads - {EXEC, EXEC + 1}:
-        yield Rule(5, "a scalar register written by a vector instruction is read by a memory instruction")
+        yield HazardRule(5, "a scalar register written by a vector instruction is read by a memory instruction")
     if kind == "valu":
         yield from _valu_pair(first, second, def_, use)
 
 
-def _valu_pair(first: Inst, second: Inst, def_: Registers, use: Registers) -> Iterator[Rule]:
+def _valu_pair(first: Inst, second: Inst, def_: RegisterSets, use: RegisterSets) -> Iterator[HazardRule]:
     scalars = def_.scalar_writes & use.scalar_reads - {EXEC, EXEC + 1}
     if second.enc == "dpp":
         if def_.writes & use.reads:
-            yield Rule(2, "a vector result is read by a DPP instruction", kept=1)
+            yield HazardRule(2, "a vector result is read by a DPP instruction", kept=1)
         if EXEC in def_.scalar_writes:
-            yield Rule(5, "exec is written by a vector instruction before a DPP instruction")
+            yield HazardRule(5, "exec is written by a vector instruction before a DPP instruction")
     if second.op.startswith("v_div_fmas") and VCC in def_.scalar_writes:
-        yield Rule(4, "vcc is written by a vector instruction before v_div_fmas")
+        yield HazardRule(4, "vcc is written by a vector instruction before v_div_fmas")
     if second.op in ("v_readlane_b32", "v_writelane_b32"):
         lane = set(_scalars(second.operands[2]))
         if def_.scalar_writes & lane:
-            yield Rule(4, "the lane number is written by a vector instruction")
+            yield HazardRule(4, "the lane number is written by a vector instruction")
     if second.op in ("v_readlane_b32", "v_readfirstlane_b32") and def_.writes & use.reads:
-        yield Rule(1, "a vector result is read by v_readlane")
+        yield HazardRule(1, "a vector result is read by v_readlane")
     if second.op in ("v_readlane_b32", "v_readfirstlane_b32", "v_writelane_b32") and EXEC in def_.scalar_writes:
-        yield Rule(4, "exec is written by a vector instruction before v_readlane or v_writelane")
+        yield HazardRule(4, "exec is written by a vector instruction before v_readlane or v_writelane")
     if scalars:
-        yield Rule(2, "a scalar register written by a vector instruction is read by a vector instruction", kept=0)
+        yield HazardRule(2, "a scalar register written by a vector instruction is read by a vector instruction", kept=0)
     if spec(first.op).cls == "trans" and spec(second.op).cls != "trans" and def_.writes & use.reads:
-        yield Rule(1, "a transcendental result is read by another vector instruction")
+        yield HazardRule(1, "a transcendental result is read by another vector instruction")
     if _writes_part(first) and def_.writes & use.reads:
-        yield Rule(1, "a result written to a part of a register is read")
+        yield HazardRule(1, "a result written to a part of a register is read")
     if "_dot" in first.op and first.op != second.op and def_.writes & (use.reads | use.writes):
-        yield Rule(3, "a dot product result is read or overwritten by a different instruction")
+        yield HazardRule(3, "a dot product result is read or overwritten by a different instruction")
 
 
 def _writes_part(inst: Inst) -> bool:
@@ -204,7 +204,7 @@ def _writes_part(inst: Inst) -> bool:
     return isinstance(op_sel, tuple) and len(op_sel) > sources and bool(op_sel[-1])
 
 
-def _after_memory(first: Inst, second: Inst, kind: str) -> Iterator[Rule]:
+def _after_memory(first: Inst, second: Inst, kind: str) -> Iterator[HazardRule]:
     """A store of more than 8 bytes still reads its data while the next instructions run."""
     if kind != "valu" or spec(first.op).memory.kind != "store" or spec(first.op).memory.bytes <= 8:
         return
@@ -213,19 +213,19 @@ def _after_memory(first: Inst, second: Inst, kind: str) -> Iterator[Rule]:
     data = first.operands[0] if first.op.startswith("buffer_") else first.operands[1]
     shorter = first.op.startswith("buffer_") and first.operands[3].kind == "s"
     if set(vector_keys(data)) & registers(second).writes:
-        yield Rule(1 if shorter else 2, "the data of a wide store is overwritten")
+        yield HazardRule(1 if shorter else 2, "the data of a wide store is overwritten")
 
 
-def _after_scalar(first: Inst, second: Inst) -> Iterator[Rule]:
+def _after_scalar(first: Inst, second: Inst) -> Iterator[HazardRule]:
     if M0 in registers(first).scalar_writes and (
         writes_lds(second) or second.op.startswith(("s_movrel", "s_set_gpr_idx")) or "addtid" in second.op
     ):
-        yield Rule(1, "m0 is written just before it is used", kept=0)
+        yield HazardRule(1, "m0 is written just before it is used", kept=0)
     if first.op.startswith("s_setreg") and second.op.startswith(("s_getreg", "s_setreg")):
         first_register = first.operands[0].value & 63
         second_register = second.operands[1 if second.op == "s_getreg_b32" else 0].value & 63
         if first_register == second_register:
-            yield Rule(2, "a hardware register is accessed just after it is written")
+            yield HazardRule(2, "a hardware register is accessed just after it is written")
 
 
 @lru_cache(maxsize=1 << 16)
@@ -241,7 +241,7 @@ def _class(op: str) -> str:
     return "salu" if name == "salu" else "other"
 
 
-def required(first: Inst, second: Inst) -> Rule | None:
+def required(first: Inst, second: Inst) -> HazardRule | None:
     """The strictest rule between two instructions, if any."""
     before, after = _class(first.op), _class(second.op)
     if before == "mfma":
@@ -263,7 +263,7 @@ def wait_states(inst: Inst) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Violation:
+class HazardViolation:
     """`second` follows `first` with `states` wait states where the rule needs more.
 
     `elapsed` counts in a busy matrix core: two matrix instructions are issued at least the passes of the first apart,
@@ -276,7 +276,7 @@ class Violation:
     second: Inst
     states: int
     elapsed: int
-    rule: Rule
+    rule: HazardRule
     jumped: bool = False
 
     @property
@@ -304,7 +304,7 @@ def _predecessors(insts: Sequence[Inst]) -> list[list[tuple[int, bool]]]:
     return before
 
 
-def _related(first: Registers, second: Registers) -> bool:
+def _related(first: RegisterSets, second: RegisterSets) -> bool:
     """Whether a rule about registers can apply: the two share one, or the first writes exec."""
     if EXEC in first.scalar_writes or not first.scalar_writes.isdisjoint(second.scalar_reads):
         return True
@@ -312,13 +312,13 @@ def _related(first: Registers, second: Registers) -> bool:
     return not (first.writes.isdisjoint(touched) and first.reads.isdisjoint(second.writes))
 
 
-def violations(insts: Sequence[Inst]) -> list[Violation]:
+def violations(insts: Sequence[Inst]) -> list[HazardViolation]:
     """Every pair of instructions that is too close on some path through the code, counted as LLVM counts."""
     before = _predecessors(insts)
     kinds = [_class(inst.op) for inst in insts]
     uses = [registers(inst) for inst in insts]
     reach = {"mfma": REACH, "valu": 5, "mem": 2, "salu": 2, "other": 0}
-    found: dict[tuple[int, int], Violation] = {}
+    found: dict[tuple[int, int], HazardViolation] = {}
     for k, second in enumerate(insts):
         if kinds[k] == "other" and not second.op.startswith("s_getreg"):
             continue
@@ -340,7 +340,7 @@ def violations(insts: Sequence[Inst]) -> list[Violation]:
                 rule = required(first, second)
                 known = found.get((j, k))
                 if rule is not None and states < rule.states:
-                    new = Violation(first, second, states, elapsed, rule, jumped)
+                    new = HazardViolation(first, second, states, elapsed, rule, jumped)
                     if known is None or (known.jumped, known.states) > (jumped, states):
                         found[j, k] = new
             here = wait_states(first)

@@ -24,7 +24,7 @@ Kind = Literal["v", "a", "s", "imm", "fimm", "lit", "off", "special"]
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class InstOperand:
     """One operand.
 
     kind   v, a, s: register `value` .. `value + count - 1` (dwords);
@@ -53,7 +53,7 @@ class Inst:
     size: int
     op: str
     enc: str
-    operands: tuple[Operand, ...]
+    operands: tuple[InstOperand, ...]
     mods: Mapping[str, Mod] = field(default_factory=dict)
     target: int | None = None
     words: tuple[int, ...] = ()

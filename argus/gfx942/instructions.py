@@ -1,7 +1,7 @@
 """One declarative entry per opcode: what kind of instruction it is, what memory it touches, what it waits on.
 
     spec("buffer_load_dwordx4")
-        InstSpec(op="buffer_load_dwordx4", cls="vmem", memory=Memory("load", "global", 16), counters=("vm",), ...)
+        InstSpec(op="buffer_load_dwordx4", cls="vmem", memory=MemoryEffect("load", "global", 16), counters=("vm",), ...)
     spec("s_and_saveexec_b64").implicit_writes      # {"exec", "scc"}
 
 Machine, clock, audit and documentation all read this table. It is derived from `encoding_table.json`: families, operand
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from argus.gfx942.encoding import Row, table
+from argus.gfx942.encoding import EncodingRow, table
 from argus.gfx942.inst import Inst
 
 InstClass = Literal[
@@ -46,7 +46,7 @@ Counter = Literal["vm", "lgkm"]
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class MemoryEffect:
     """The memory effect: what, where, and how many bytes a lane touches."""
 
     kind: MemoryKind = "none"
@@ -70,7 +70,7 @@ class InstSpec:
     cls: InstClass
     destinations: int
     reads_destination: bool
-    memory: Memory
+    memory: MemoryEffect
     counters: tuple[Counter, ...]
     implicit_reads: frozenset[str]
     implicit_writes: frozenset[str]
@@ -127,7 +127,7 @@ def _memory_kind(op: str) -> MemoryKind:
     return "none"
 
 
-def _memory(op: str, row: Row) -> Memory:
+def _memory(op: str, row: EncodingRow) -> MemoryEffect:
     match _family_class(op, row.family):
         case "lds":
             return _lds_memory(op)
@@ -135,21 +135,21 @@ def _memory(op: str, row: Row) -> Memory:
             kind = _memory_kind(op)
             dwords = next((form.dwords for form in row.operands if form.field == "sdata"), 0)
             if kind == "none" or op.startswith("s_atc"):
-                return Memory()
+                return MemoryEffect()
             size = 4 * dwords // (2 if "cmpswap" in op else 1)
-            return Memory(kind, "scratch" if op.startswith("s_scratch") else "global", size)
+            return MemoryEffect(kind, "scratch" if op.startswith("s_scratch") else "global", size)
         case "vmem":
             return _vector_memory(op, row)
-    return Memory()
+    return MemoryEffect()
 
 
-def _lds_memory(op: str) -> Memory:
+def _lds_memory(op: str) -> MemoryEffect:
     if re.match(r"ds_(permute|bpermute|swizzle|gws|nop|append|consume|ordered)", op):
-        return Memory("atomic", "lds", 4) if op in ("ds_append", "ds_consume") else Memory()
+        return MemoryEffect("atomic", "lds", 4) if op in ("ds_append", "ds_consume") else MemoryEffect()
     bits = 32 if "_pk_add" in op else int(re.findall(r"_[bufi](\d+)", op)[-1] if "d16" not in op else _d16_bits(op))
     size = bits // 8 * (2 if re.match(r"ds_(read2|write2|wrxchg2)", op) else 1)
     kind: MemoryKind = "load" if op.startswith("ds_read") else "store" if op.startswith("ds_write") else "atomic"
-    return Memory(kind, "lds", size)
+    return MemoryEffect(kind, "lds", size)
 
 
 def _d16_bits(op: str) -> str:
@@ -157,23 +157,23 @@ def _d16_bits(op: str) -> str:
     return found[1] if found else "16"
 
 
-def _vector_memory(op: str, row: Row) -> Memory:
+def _vector_memory(op: str, row: EncodingRow) -> MemoryEffect:
     kind = _memory_kind(op)
     if kind == "none":
-        return Memory()
+        return MemoryEffect()
     spaces: dict[str, MemorySpace] = {"FLAT": "flat", "SCRATCH": "scratch"}
     space = spaces.get(row.family.removesuffix("_RTN"), "global")
     for pattern, size in _SUB_DWORD:
         if pattern.search(op):
-            return Memory(kind, space, size)
+            return MemoryEffect(kind, space, size)
     columns = ("data", "vdata") if kind != "load" else ("vdst", "vdata")
     dwords = next((form.dwords for form in row.operands if form.field in columns), 1)
     if "format_d16_xyz" in op and not op.endswith("w"):
-        return Memory(kind, space, 6)
-    return Memory(kind, space, 4 * dwords // (2 if "cmpswap" in op else 1))
+        return MemoryEffect(kind, space, 6)
+    return MemoryEffect(kind, space, 4 * dwords // (2 if "cmpswap" in op else 1))
 
 
-def _destinations(op: str, row: Row, memory: Memory) -> int:
+def _destinations(op: str, row: EncodingRow, memory: MemoryEffect) -> int:
     if row.family == "SOPK" and re.match(r"s_(cmpk|setreg|cbranch)", op):
         return 0
     if (
@@ -193,7 +193,7 @@ def _destinations(op: str, row: Row, memory: Memory) -> int:
     return count
 
 
-def _counters(op: str, cls: InstClass, row: Row) -> tuple[Counter, ...]:
+def _counters(op: str, cls: InstClass, row: EncodingRow) -> tuple[Counter, ...]:
     if cls == "vmem":
         return ("vm", "lgkm") if row.family.startswith("FLAT") else ("vm",)
     if cls in ("lds", "smem", "message"):
@@ -237,14 +237,14 @@ def _implicit_writes(op: str, cls: InstClass, family: str) -> frozenset[str]:
 @cache
 def specs() -> dict[str, InstSpec]:
     """All opcodes by base mnemonic."""
-    rows: dict[str, list[Row]] = {}
+    rows: dict[str, list[EncodingRow]] = {}
     for by_opcode in table().values():
         for row in by_opcode.values():
             rows.setdefault(row.op, []).append(row)
     return {op: _spec(op, found) for op, found in rows.items()}
 
 
-def _spec(op: str, rows: list[Row]) -> InstSpec:
+def _spec(op: str, rows: list[EncodingRow]) -> InstSpec:
     row = rows[0]
     cls = _family_class(op, row.family)
     memory = _memory(op, row)

@@ -39,7 +39,7 @@ BITS: Mapping[str, int] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Mfma:
+class MfmaShape:
     """One matrix instruction.
 
     name          mnemonic as LLVM prints it for gfx942, without encoding suffix
@@ -162,8 +162,8 @@ _AB_TYPES: Mapping[tuple[str, int], str] = MappingProxyType(
 _C_SCALARS: Mapping[str, str] = MappingProxyType({"f32": "float", "i32": "i32", "f64": "double"})
 
 
-def _table() -> dict[str, Mfma]:
-    rows: list[Mfma] = []
+def _table() -> dict[str, MfmaShape]:
+    rows: list[MfmaShape] = []
 
     def add(
         shape: tuple[int, int, int, int], ab: str, c: str, passes: int, coexec: int, intrinsic: str, blgp: Blgp = "none"
@@ -172,7 +172,7 @@ def _table() -> dict[str, Mfma]:
         a, _, b = ab.partition("_")
         block_text = f"_{blocks}b" if blocks > 1 else ""
         rows.append(
-            Mfma(
+            MfmaShape(
                 name=f"v_mfma_{c}_{m}x{n}x{k}{block_text}_{ab}",
                 m=m,
                 n=n,
@@ -217,10 +217,10 @@ def _table() -> dict[str, Mfma]:
     return {row.name: row for row in rows}
 
 
-MFMA: Mapping[str, Mfma] = MappingProxyType(_table())
+MFMA: Mapping[str, MfmaShape] = MappingProxyType(_table())
 
 
-def _alias(row: Mfma) -> str:
+def _alias(row: MfmaShape) -> str:
     return row.name.removeprefix("v_").replace(f"mfma_{row.c}_", "mfma_", 1)
 
 
@@ -228,7 +228,7 @@ ALIASES: Mapping[str, str] = MappingProxyType({_alias(row): row.name for row in 
 """Author's short name -> mnemonic: `mfma_32x32x8_bf16`, `mfma_16x16x32_fp8_fp8`, `mfma_16x16x4_f64` ..."""
 
 
-def mfma(name: str) -> Mfma:
+def mfma(name: str) -> MfmaShape:
     """The entry of a mnemonic or of an author's short name; KeyError names the nearest shapes that do exist."""
     key = ALIASES.get(name, name)
     try:

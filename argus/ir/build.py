@@ -1,6 +1,6 @@
 """Making IR: numbers values and ops, keeps the insertion point, spans and unroll sites.
 
-    b = Builder()
+    b = IrBuilder()
     with b.at(span):
         x = b.load(Access(A, address, 8, coords))
         b.store(Access(lds, address, 8), x)
@@ -25,7 +25,7 @@ from argus.layout.expr import Expr, const
 
 
 class LoopHandle:
-    """What `Builder.loop` hands out: `args` inside the body, `outs` after it."""
+    """What `IrBuilder.loop` hands out: `args` inside the body, `outs` after it."""
 
     def __init__(self, args: tuple[Value, ...], outs: tuple[Value, ...]) -> None:
         self.args = args
@@ -36,7 +36,7 @@ class LoopHandle:
         self.yielded = values
 
 
-class Builder:
+class IrBuilder:
     """Appends ops to the innermost open block."""
 
     def __init__(self) -> None:

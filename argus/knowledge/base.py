@@ -29,7 +29,7 @@ class EntryError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class KnowledgeEntry:
     """One technique. `gain` is the expected log2 speed-up where a bottleneck matches, before any experience."""
 
     id: str
@@ -55,7 +55,7 @@ class Entry:
         return "\n".join((*parts, self.prose))
 
 
-def parse_entry(name: str, text: str) -> Entry:
+def parse_entry(name: str, text: str) -> KnowledgeEntry:
     """Read one file."""
     pieces = text.split(f"{FENCE}\n", 2)
     if len(pieces) != 3 or pieces[0].strip():
@@ -73,7 +73,7 @@ def parse_entry(name: str, text: str) -> Entry:
     def words(field: str) -> tuple[str, ...]:
         return tuple(str(item) for item in data.get(field, []))
 
-    return Entry(
+    return KnowledgeEntry(
         id=name,
         title=str(data["title"]),
         kind=data["class"],
@@ -94,7 +94,7 @@ def parse_entry(name: str, text: str) -> Entry:
 
 
 @cache
-def load() -> Mapping[str, Entry]:
+def load() -> Mapping[str, KnowledgeEntry]:
     """Every entry by its name, in alphabetical order."""
     found = {}
     for path in sorted(files("argus.knowledge").iterdir(), key=lambda p: p.name):

@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from argus.knowledge.base import Entry, load
+from argus.knowledge.base import KnowledgeEntry, load
 
 K1, B = 1.2, 0.75
 _WORD = re.compile(r"[a-z0-9]+")
@@ -23,7 +23,7 @@ def words(text: str) -> list[str]:
     return [w.rstrip("s") if len(w) > 3 else w for w in _WORD.findall(text.lower())]
 
 
-def matching(*, family: str | None = None, bottleneck: str | None = None) -> list[Entry]:
+def matching(*, family: str | None = None, bottleneck: str | None = None) -> list[KnowledgeEntry]:
     """Entries for a family and a bottleneck; None matches everything."""
     return [
         entry
@@ -34,8 +34,8 @@ def matching(*, family: str | None = None, bottleneck: str | None = None) -> lis
 
 
 def search(
-    query: str, entries: Iterable[Entry] | None = None, *, family: str | None = None
-) -> list[tuple[float, Entry]]:
+    query: str, entries: Iterable[KnowledgeEntry] | None = None, *, family: str | None = None
+) -> list[tuple[float, KnowledgeEntry]]:
     """Entries with a word of the query, by score."""
     pool = list(matching(family=family) if entries is None else entries)
     documents = [Counter(words(entry.text())) for entry in pool]

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from argus.gfx942.fragments import Fragment
 from argus.ir.types import DType
 from argus.lang import arithmetic, tiles
-from argus.lang.context import Context
+from argus.lang.context import ReadContext
 from argus.lang.distribution import Distribution, from_owner
 from argus.lang.values import Coordinates, Tile
 from argus.layout import expr as E
@@ -21,7 +21,7 @@ MAX_ELEMENTS = 2048
 """What a thread can hold: 512 registers of four 8-bit elements."""
 
 
-def integer(ctx: Context, function: str, argument: str, value: object, low: int = 0, high: int = 1 << 31) -> int:
+def integer(ctx: ReadContext, function: str, argument: str, value: object, low: int = 0, high: int = 1 << 31) -> int:
     if isinstance(value, Expr) and value.op == "const":
         value = value.value
     if not isinstance(value, int) or isinstance(value, bool):
@@ -35,7 +35,7 @@ def integer(ctx: Context, function: str, argument: str, value: object, low: int 
     return value
 
 
-def flag(ctx: Context, function: str, argument: str, value: object) -> bool:
+def flag(ctx: ReadContext, function: str, argument: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise ctx.error(
             "AG112", function=function, problem=f"`{argument}` is True or False, not {arithmetic.describe(value)}"
@@ -43,7 +43,7 @@ def flag(ctx: Context, function: str, argument: str, value: object) -> bool:
     return value
 
 
-def text(ctx: Context, function: str, argument: str, value: object) -> str:
+def text(ctx: ReadContext, function: str, argument: str, value: object) -> str:
     if not isinstance(value, str):
         raise ctx.error(
             "AG112", function=function, problem=f"`{argument}` is a string, not {arithmetic.describe(value)}"
@@ -51,7 +51,7 @@ def text(ctx: Context, function: str, argument: str, value: object) -> str:
     return value
 
 
-def index(ctx: Context, function: str, argument: str, value: object) -> Expr:
+def index(ctx: ReadContext, function: str, argument: str, value: object) -> Expr:
     if not isinstance(value, (int, Expr)):
         raise ctx.error(
             "AG112", function=function, problem=f"`{argument}` is an index, not {arithmetic.describe(value)}"
@@ -62,13 +62,13 @@ def index(ctx: Context, function: str, argument: str, value: object) -> Expr:
         raise ctx.error("AG512", problem=str(error)) from None
 
 
-def dtype(ctx: Context, function: str, argument: str, value: object) -> DType:
+def dtype(ctx: ReadContext, function: str, argument: str, value: object) -> DType:
     if not isinstance(value, DType):
         raise ctx.error("AG411", function=function, argument=argument, got=arithmetic.describe(value))
     return value
 
 
-def tile(ctx: Context, function: str, argument: str, value: object) -> Tile:
+def tile(ctx: ReadContext, function: str, argument: str, value: object) -> Tile:
     if isinstance(value, Coordinates):
         return tiles.materialise(ctx, value)
     if not isinstance(value, Tile):
@@ -76,7 +76,7 @@ def tile(ctx: Context, function: str, argument: str, value: object) -> Tile:
     return value
 
 
-def owner(ctx: Context, function: str, value: object) -> Owner | Fragment:
+def owner(ctx: ReadContext, function: str, value: object) -> Owner | Fragment:
     if not isinstance(value, (Owner, Fragment)):
         raise ctx.error(
             "AG112",
@@ -86,7 +86,7 @@ def owner(ctx: Context, function: str, value: object) -> Owner | Fragment:
     return value
 
 
-def counts(ctx: Context, function: str, argument: str, value: object) -> dict[str, int]:
+def counts(ctx: ReadContext, function: str, argument: str, value: object) -> dict[str, int]:
     """A dictionary axis -> how many."""
     if value is None:
         return {}
@@ -99,7 +99,7 @@ def counts(ctx: Context, function: str, argument: str, value: object) -> dict[st
     return {k: integer(ctx, function, f"{argument}[{k}]", v, 1, 4096) for k, v in value.items()}
 
 
-def distribution(ctx: Context, function: str, value: object, tiles_given: object = None) -> Distribution:
+def distribution(ctx: ReadContext, function: str, value: object, tiles_given: object = None) -> Distribution:
     """The distribution of an owner in this workgroup."""
     given = owner(ctx, function, value)
     repeat = counts(ctx, function, "tiles", tiles_given)

@@ -17,7 +17,7 @@ from typing import Any, TypeGuard
 
 from argus.ir.types import DType, i32
 from argus.lang import tiles
-from argus.lang.context import MAX_INT_BITS, MAX_LENGTH, Context
+from argus.lang.context import MAX_INT_BITS, MAX_LENGTH, ReadContext
 from argus.lang.distribution import SCALAR, Distribution
 from argus.lang.values import Coordinates, Tile
 from argus.layout import expr as E
@@ -111,7 +111,7 @@ def describe(x: object) -> str:
     return words.get(type(x), f"a {type(x).__name__.lower()}")
 
 
-def binary(ctx: Context, op: ast.operator, x: object, y: object) -> object:
+def binary(ctx: ReadContext, op: ast.operator, x: object, y: object) -> object:
     kind = type(op)
     if isinstance(x, Tile) or isinstance(y, Tile):
         return _tile_binary(ctx, kind, x, y)
@@ -122,7 +122,7 @@ def binary(ctx: Context, op: ast.operator, x: object, y: object) -> object:
     return _static_binary(ctx, kind, x, y)
 
 
-def index_binary(ctx: Context, kind: type[ast.operator], x: object, y: object) -> Expr | int | bool:
+def index_binary(ctx: ReadContext, kind: type[ast.operator], x: object, y: object) -> Expr | int | bool:
     if not (is_index(x) and is_index(y)):
         raise ctx.error("AG415", symbol=SYMBOL[kind], left=describe(x), right=describe(y))
     fn = _INDEX_FN.get(kind)
@@ -141,7 +141,7 @@ def _truthy(x: object) -> bool:
     return isinstance(x, bool) or (isinstance(x, Expr) and x.boolean)
 
 
-def _coordinates(ctx: Context, kind: type[ast.operator], x: object, y: object) -> Coordinates:
+def _coordinates(ctx: ReadContext, kind: type[ast.operator], x: object, y: object) -> Coordinates:
     dist = _distribution_of(x, y)
     left, right = spread(ctx, x, dist), spread(ctx, y, dist)
     made = [E.as_expr(index_binary(ctx, kind, a, b)) for a, b in zip(left, right, strict=True)]
@@ -153,7 +153,7 @@ def _distribution_of(*values: object) -> Distribution:
     return next((v.dist for v in values if isinstance(v, (Coordinates, Tile))), SCALAR)
 
 
-def spread(ctx: Context, x: object, dist: Distribution) -> tuple[object, ...]:
+def spread(ctx: ReadContext, x: object, dist: Distribution) -> tuple[object, ...]:
     if isinstance(x, Coordinates):
         if not x.dist.same_as(dist):
             raise ctx.error(
@@ -163,7 +163,7 @@ def spread(ctx: Context, x: object, dist: Distribution) -> tuple[object, ...]:
     return (x,) * dist.count
 
 
-def to_tile(ctx: Context, x: object, like: Tile) -> Tile:
+def to_tile(ctx: ReadContext, x: object, like: Tile) -> Tile:
     """A number, index or coordinates as a tile that can meet `like`."""
     if isinstance(x, Tile):
         return x
@@ -176,7 +176,7 @@ def to_tile(ctx: Context, x: object, like: Tile) -> Tile:
     raise ctx.error("AG410", what=describe(x))
 
 
-def _tile_binary(ctx: Context, kind: type[ast.operator], x: object, y: object) -> Tile:
+def _tile_binary(ctx: ReadContext, kind: type[ast.operator], x: object, y: object) -> Tile:
     like = x if isinstance(x, Tile) else y
     assert isinstance(like, Tile)
     fn = _TILE_FN.get(kind)
@@ -186,7 +186,7 @@ def _tile_binary(ctx: Context, kind: type[ast.operator], x: object, y: object) -
     return tiles.elementwise(ctx, fn, to_tile(ctx, x, like), to_tile(ctx, y, like))
 
 
-def _static_binary(ctx: Context, kind: type[ast.operator], x: object, y: object) -> object:
+def _static_binary(ctx: ReadContext, kind: type[ast.operator], x: object, y: object) -> object:
     fn = _STATIC_FN.get(kind)
     joins = (str, list, tuple)
     if fn is not None and kind is ast.Add and isinstance(x, joins) and isinstance(y, joins) and type(x) is type(y):
@@ -212,13 +212,13 @@ def _static_binary(ctx: Context, kind: type[ast.operator], x: object, y: object)
     return checked_number(ctx, result)
 
 
-def checked_number(ctx: Context, x: Any) -> Any:
+def checked_number(ctx: ReadContext, x: Any) -> Any:
     if isinstance(x, int) and x.bit_length() > MAX_INT_BITS:
         raise ctx.error("AG115", what="a number", limit=f"{MAX_INT_BITS} bits")
     return x
 
 
-def unary(ctx: Context, op: ast.unaryop, x: object) -> object:
+def unary(ctx: ReadContext, op: ast.unaryop, x: object) -> object:
     if isinstance(op, ast.Not):
         return negated(ctx, x)
     if isinstance(x, Tile):
@@ -244,7 +244,7 @@ def unary(ctx: Context, op: ast.unaryop, x: object) -> object:
     raise ctx.error("AG415", symbol=symbol, left="nothing", right=describe(x))
 
 
-def negated(ctx: Context, x: object) -> object:
+def negated(ctx: ReadContext, x: object) -> object:
     if isinstance(x, Expr):
         return folded(E.lnot(condition(ctx, x)))
     if isinstance(x, (Tile, Coordinates)):
@@ -252,14 +252,14 @@ def negated(ctx: Context, x: object) -> object:
     return not x
 
 
-def condition(ctx: Context, x: Expr) -> Expr:
+def condition(ctx: ReadContext, x: Expr) -> Expr:
     try:
         return x if x.boolean else x.ne(0)
     except ExprError as error:
         raise ctx.error("AG512", problem=str(error)) from None
 
 
-def compare(ctx: Context, op: ast.cmpop, x: object, y: object) -> object:
+def compare(ctx: ReadContext, op: ast.cmpop, x: object, y: object) -> object:
     kind = type(op)
     if kind in (ast.Is, ast.IsNot):
         if x is not None and y is not None:
@@ -288,7 +288,7 @@ def compare(ctx: Context, op: ast.cmpop, x: object, y: object) -> object:
     raise ctx.error("AG415", symbol=SYMBOL[kind], left=describe(x), right=describe(y))
 
 
-def _index_compare(ctx: Context, name: str, kind: type[ast.cmpop], x: object, y: object) -> Expr:
+def _index_compare(ctx: ReadContext, name: str, kind: type[ast.cmpop], x: object, y: object) -> Expr:
     if not (is_index(x) and is_index(y)):
         raise ctx.error("AG415", symbol=SYMBOL[kind], left=describe(x), right=describe(y))
     try:
@@ -298,7 +298,7 @@ def _index_compare(ctx: Context, name: str, kind: type[ast.cmpop], x: object, y:
     return ctx.bounded(made)
 
 
-def conjunction(ctx: Context, op: ast.boolop, values: list[object]) -> object:
+def conjunction(ctx: ReadContext, op: ast.boolop, values: list[object]) -> object:
     """`and` / `or` of values that are already evaluated and are not all static."""
     if any(isinstance(v, (Tile, Coordinates)) for v in values):
         raise ctx.error(
@@ -308,5 +308,5 @@ def conjunction(ctx: Context, op: ast.boolop, values: list[object]) -> object:
     return folded(ctx.bounded(E.land(*parts) if isinstance(op, ast.And) else E.lor(*parts)))
 
 
-def index_as_data(ctx: Context, x: Expr) -> Tile:
+def index_as_data(ctx: ReadContext, x: Expr) -> Tile:
     return Tile(i32, SCALAR, (ctx.b.index(x),))

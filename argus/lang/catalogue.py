@@ -13,7 +13,7 @@ from argus.lang import catalogue_control, catalogue_file, catalogue_memory, cata
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CatalogueEntry:
     code: str
     name: str
     message: str
@@ -21,9 +21,9 @@ class Entry:
     explanation: str
 
 
-def _entries() -> list[Entry]:
+def _entries() -> list[CatalogueEntry]:
     parts = (catalogue_file, catalogue_memory, catalogue_tiles, catalogue_control)
-    return [Entry(*row) for part in parts for row in part.ROWS]
+    return [CatalogueEntry(*row) for part in parts for row in part.ROWS]
 
 
-CATALOGUE: dict[str, Entry] = {entry.code: entry for entry in _entries()}
+CATALOGUE: dict[str, CatalogueEntry] = {entry.code: entry for entry in _entries()}

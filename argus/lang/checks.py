@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from argus.ir.ops import Memory, Shared, Tag, Tensor
 from argus.ir.types import Value
 from argus.lang import arithmetic
-from argus.lang.context import Context
-from argus.lang.values import Builtin, Ring, Scope, SharedTile, Slot, Tile, Unavailable, View
+from argus.lang.context import ReadContext
+from argus.lang.values import Builtin, NameScope, Ring, SharedTile, Slot, TensorView, Tile, Unavailable
 from argus.layout import expr as E
 from argus.layout.expr import Expr, var
 
@@ -55,7 +55,7 @@ def check(interp: Expressions, *targets: object, rule: str, **facts: object) -> 
         ctx.b.check(rule, *found, **({**args, "axis": axis} if axis else args))
 
 
-def _targets(ctx: Context, rule: str, target: object) -> list[Target]:
+def _targets(ctx: ReadContext, rule: str, target: object) -> list[Target]:
     match target:
         case Tile():
             return list(target.pieces)
@@ -67,7 +67,7 @@ def _targets(ctx: Context, rule: str, target: object) -> list[Target]:
             return [m.buffer for m in target.members.values()]
         case Tensor() | Shared():
             return [target]
-        case View():
+        case TensorView():
             return [target.tensor]
         case Builtin() if target.name == "ag.mfma":
             return ["mfma"]
@@ -90,7 +90,7 @@ def _fact(interp: Expressions, rule: str, name: str, fact: object) -> Expr | str
                 part.lineno, part.col_offset = place.line, place.col
                 part.end_lineno, part.end_col_offset = place.end_line, place.end_col
         outer = interp.scope
-        interp.scope = Scope(outer, _visible(interp))
+        interp.scope = NameScope(outer, _visible(interp))
         fact = interp.evaluate(node)
         interp.scope = outer
     if isinstance(fact, bool):

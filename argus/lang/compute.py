@@ -10,7 +10,7 @@ from argus.ir.types import DTYPES, DType
 from argus.lang import arguments as want
 from argus.lang import arithmetic, tiles
 from argus.lang.convert import convert
-from argus.lang.distribution import SCALAR, Distribution, Form
+from argus.lang.distribution import SCALAR, Distribution, DistributionForm
 from argus.lang.errors import Note
 from argus.lang.invoke import Call
 from argus.lang.values import Coordinates, Tile
@@ -128,7 +128,7 @@ def stack(interp: Expressions, parts: object, name: object) -> object:
         raise ctx.error("AG318", held=len(made) * first.count, limit=want.MAX_ELEMENTS)
     rows = [tuple(t.dist.coords(i).values()) for t in made for i in range(t.count)]
     digits = ((label, len(made)), *first.dist.digits)
-    dist = Distribution(digits, first.dist.axes, Form(lambda i: rows[i]), tuple(range(len(rows))))
+    dist = Distribution(digits, first.dist.axes, DistributionForm(lambda i: rows[i]), tuple(range(len(rows))))
     pieces = [p for t in made for p in tiles.regroup(ctx, t, first.chunk).pieces]
     return Tile(first.dtype, dist, tuple(pieces))
 

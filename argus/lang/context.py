@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from argus.ir.build import Builder
+from argus.ir.build import IrBuilder
 from argus.ir.kernel import LANE, WAVE, wave_variable
 from argus.ir.ops import Op, Shared, Tensor
 from argus.ir.types import Span, Value
@@ -30,10 +30,10 @@ RESERVED = frozenset({"lane", "wave", "block_x", "block_y", "block_z"})
 """Variables of index expressions that mean the same in every kernel."""
 
 
-class CountedBuilder(Builder):
+class CountedBuilder(IrBuilder):
     """A builder that charges the context for every op."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: ReadContext) -> None:
         super().__init__()
         self.context = context
 
@@ -42,7 +42,7 @@ class CountedBuilder(Builder):
         super().append(op)
 
 
-class Context:
+class ReadContext:
     """One reading of one kernel."""
 
     def __init__(self, file: str, source: str) -> None:
@@ -50,7 +50,7 @@ class Context:
         self.source = source
         self.span = Span(file, 1, 0, 1, 1)
         self.effort = EFFORT
-        self.b: Builder = CountedBuilder(self)
+        self.b: IrBuilder = CountedBuilder(self)
         self.threads = WAVE
         self.wave_shape: tuple[int, ...] = (1,)
         self.tensors: dict[str, Tensor] = {}

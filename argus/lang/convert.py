@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from argus.ir.types import DType, boolean
 from argus.lang import tiles
-from argus.lang.context import Context
+from argus.lang.context import ReadContext
 from argus.lang.values import Tile
 
 ROUNDINGS = ("rne", "rtz")
 
 
 def convert(
-    ctx: Context, tile: Tile, dtype: DType, rounding: str = "rne", saturate: bool = False, finite: bool = False
+    ctx: ReadContext, tile: Tile, dtype: DType, rounding: str = "rne", saturate: bool = False, finite: bool = False
 ) -> Tile:
     if rounding not in ROUNDINGS:
         raise ctx.error("AG112", function="to", problem=f'rounding is "rne" or "rtz", not {rounding!r}')
@@ -27,7 +27,7 @@ def convert(
     return Tile(dtype, tile.dist, tuple(made[v] for v in tile.pieces))
 
 
-def bitcast(ctx: Context, tile: Tile, dtype: DType) -> Tile:
+def bitcast(ctx: ReadContext, tile: Tile, dtype: DType) -> Tile:
     """The same bits as another type. To a wider one, neighbouring elements of the last digit become one, which stands
     where the first of them stood; to a narrower one, each element becomes a digit `part` of pieces, low bits first."""
     if boolean in (dtype, tile.dtype):

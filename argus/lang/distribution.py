@@ -25,7 +25,7 @@ Digits = tuple[tuple[str, int], ...]
 Coords = tuple[Expr, ...]
 
 
-class Form:
+class DistributionForm:
     """Coordinates of the elements 0..count-1 of one thread, computed on demand and remembered."""
 
     def __init__(self, at: Callable[[int], Coords]) -> None:
@@ -46,7 +46,7 @@ class Distribution:
 
     digits: Digits
     axes: tuple[str, ...]
-    form: Form
+    form: DistributionForm
     elements: tuple[int, ...]
     inst: str = ""
     role: str = ""
@@ -93,25 +93,25 @@ class Distribution:
         zero = const(0)
         moves = tuple(offsets.get(a, zero) for a in self.axes)
         base = self.form
-        moved = Form(lambda i: tuple(c + m for c, m in zip(base.at(i), moves, strict=True)))
+        moved = DistributionForm(lambda i: tuple(c + m for c, m in zip(base.at(i), moves, strict=True)))
         return Distribution(self.digits, self.axes, moved, self.elements, self.inst, self.role)
 
     def without(self, gone: list[str]) -> Distribution:
         """The same elements without some of their coordinates."""
         kept = [i for i, a in enumerate(self.axes) if a not in gone]
         base = self.form
-        form = Form(lambda e: tuple(base.at(e)[i] for i in kept))
+        form = DistributionForm(lambda e: tuple(base.at(e)[i] for i in kept))
         axes = tuple(self.axes[i] for i in kept)
         return Distribution(self.digits, axes, form, self.elements, self.inst, self.role)
 
     def moved(self, lane: Expr, source: Expr) -> Distribution:
         """The coordinates seen by a lane that holds what `source` held."""
         base = self.form
-        form = Form(lambda e: tuple(c.subst({lane: source}) for c in base.at(e)))
+        form = DistributionForm(lambda e: tuple(c.subst({lane: source}) for c in base.at(e)))
         return Distribution(self.digits, self.axes, form, self.elements, self.inst, self.role)
 
 
-SCALAR = Distribution((), (), Form(lambda _: ()), (0,))
+SCALAR = Distribution((), (), DistributionForm(lambda _: ()), (0,))
 
 
 def from_owner(owner: Owner | Fragment, waves: int, tiles: Mapping[str, int]) -> Distribution:
@@ -142,4 +142,4 @@ def from_owner(owner: Owner | Fragment, waves: int, tiles: Mapping[str, int]) ->
     for _, n in digits:
         count *= n
     inst, role = (owner.inst, owner.role) if isinstance(owner, Fragment) else ("", "")
-    return Distribution(digits, axes, Form(at), tuple(range(count)), inst, role)
+    return Distribution(digits, axes, DistributionForm(at), tuple(range(count)), inst, role)

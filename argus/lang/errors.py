@@ -24,7 +24,7 @@ from json import dumps as to_text
 from typing import Any
 
 from argus.ir.types import Span
-from argus.lang.catalogue import CATALOGUE, Entry
+from argus.lang.catalogue import CATALOGUE, CatalogueEntry
 
 _WIDEST_LINE = 160
 _OPEN = re.compile(r"\{[^{}]*\}")
@@ -101,7 +101,7 @@ def explain(code: str) -> str | None:
     return None if entry is None else page(entry)
 
 
-def page(entry: Entry) -> str:
+def page(entry: CatalogueEntry) -> str:
     """Code, name, sentence, explanation and fix; words that depend on the program are left open."""
     sentence, fix = (_OPEN.sub("…", text) for text in (entry.message, entry.fix))
     title = f"# {entry.code}: {entry.name.replace('-', ' ')}"

@@ -15,22 +15,22 @@ from typing import Any
 from argus.ir.ops import Tensor
 from argus.ir.types import DType
 from argus.lang import arithmetic, compute, members, pythonic, tiles
-from argus.lang.context import MAX_DEPTH, MAX_LENGTH, Context
+from argus.lang.context import MAX_DEPTH, MAX_LENGTH, ReadContext
 from argus.lang.errors import Note
 from argus.lang.invoke import invoke
 from argus.lang.values import (
     Annotation,
     Builtin,
     Coordinates,
-    Function,
+    FileFunction,
+    NameScope,
     Namespace,
     Range,
     Ring,
-    Scope,
+    TensorView,
     Tile,
     Unavailable,
     Unroll,
-    View,
 )
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -73,7 +73,7 @@ _FORBIDDEN_BUILTINS = frozenset(
 class Expressions:
     """Evaluates expressions in a scope; statements are in `argus.lang.statements`."""
 
-    def __init__(self, ctx: Context, scope: Scope) -> None:
+    def __init__(self, ctx: ReadContext, scope: NameScope) -> None:
         self.ctx = ctx
         self.scope = scope
         self.depth = 0
@@ -86,7 +86,7 @@ class Expressions:
         with self.ctx.at(node):
             return method(node)
 
-    def call_function(self, function: Function, args: list[object], keywords: dict[str, object]) -> object:
+    def call_function(self, function: FileFunction, args: list[object], keywords: dict[str, object]) -> object:
         raise NotImplementedError
 
     def _constant(self, node: ast.Constant) -> object:
@@ -210,7 +210,7 @@ class Expressions:
         return text
 
     def _lambda(self, node: ast.Lambda) -> object:
-        return Function("lambda", node, self.scope)
+        return FileFunction("lambda", node, self.scope)
 
     def _listcomp(self, node: ast.ListComp) -> object:
         made: list[object] = []
@@ -241,7 +241,7 @@ class Expressions:
         items = self.static_items(self.evaluate(generator.iter), generator.iter)
         for position, item in enumerate(items):
             self.ctx.spend()
-            self.scope = Scope(outer)
+            self.scope = NameScope(outer)
             self.bind(generator.target, item)
             with self.site(generator.target, item, position):
                 kept = [self.evaluate(test) for test in generator.ifs]
@@ -307,7 +307,7 @@ class Expressions:
                 raise ctx.error("AG414", node, name="the index")
             key = index if isinstance(index, tuple) else (index,)
             return tiles.fix(ctx, container, tiles.check_index(ctx, container, key))
-        if isinstance(container, (Tensor, View)):
+        if isinstance(container, (Tensor, TensorView)):
             return members.view(ctx, container, index if isinstance(index, tuple) else (index,))
         if isinstance(container, Ring):
             return members.slot(ctx, container, index)
@@ -352,7 +352,7 @@ class Expressions:
 
     def apply(self, called: object, args: list[object], keywords: dict[str, object], node: ast.AST) -> object:
         ctx = self.ctx
-        if isinstance(called, Function):
+        if isinstance(called, FileFunction):
             if self.depth >= MAX_DEPTH:
                 raise ctx.error("AG114", node, name=called.name, limit=MAX_DEPTH)
             self.depth += 1

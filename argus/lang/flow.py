@@ -10,7 +10,7 @@ from argus.lang import arguments as want
 from argus.lang import grids
 from argus.lang.context import MAX_LENGTH
 from argus.lang.errors import Note
-from argus.lang.values import Policy, Range, Unroll
+from argus.lang.values import NamedPolicy, Range, Unroll
 from argus.layout.expr import Expr, const
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def opposite(interp: Expressions) -> object:
     together(interp)
     if ctx.waves % 2:
         raise ctx.error("AG524", waves=ctx.waves)
-    return Policy("opposite", {})
+    return NamedPolicy("opposite", {})
 
 
 def step_apart(interp: Expressions, late: bool) -> None:
@@ -115,4 +115,4 @@ def schedule(interp: Expressions, order: object = None, **ratios: object) -> obj
         if name not in grids.SCHEDULE_CLASSES:
             raise ctx.error("AG602", name=name, known=", ".join(grids.SCHEDULE_CLASSES))
         params[name] = want.integer(ctx, "ag.schedule", name, ratio, 1, 64)
-    return Policy("schedule", params)
+    return NamedPolicy("schedule", params)

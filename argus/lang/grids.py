@@ -12,14 +12,14 @@ Every mapping is a bijection of the grid for every size (also when groups and ch
 from __future__ import annotations
 
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z
-from argus.lang.values import Policy
+from argus.lang.values import NamedPolicy
 from argus.layout import expr as E
 from argus.layout.expr import Expr, const
 
 SCHEDULE_CLASSES = ("mfma", "valu", "salu", "ds_read", "ds_write", "buffer_load", "buffer_store")
 
 
-def mapping(sizes: list[Expr], order: Policy | None) -> tuple[tuple[Expr, Expr, Expr], list[Expr]]:
+def mapping(sizes: list[Expr], order: NamedPolicy | None) -> tuple[tuple[Expr, Expr, Expr], list[Expr]]:
     """(launch grid x, y, z) and the block's coordinates, one per size."""
     if order is None or order.kind == "row_major":
         if len(sizes) <= 3:

@@ -26,7 +26,7 @@ from argus.lang.values import Builtin, Coordinates, Tile
 from argus.layout.expr import Expr
 
 if TYPE_CHECKING:
-    from argus.lang.context import Context
+    from argus.lang.context import ReadContext
     from argus.lang.expressions import Expressions
 
 NAMES: dict[str, Call] = CALLS
@@ -64,7 +64,7 @@ def _call(interp: Expressions, name: str, *operands: object, **keywords: object)
     return made[0] if len(made) == 1 else made
 
 
-def _number(ctx: Context, name: str, keyword: str, value: object) -> int:
+def _number(ctx: ReadContext, name: str, keyword: str, value: object) -> int:
     return int(value) if isinstance(value, bool) else want.integer(ctx, name, keyword, value, -(1 << 31), 1 << 31)
 
 
@@ -109,7 +109,7 @@ def _constant_type(word: str, number: float | int) -> DType:
     return DTYPES["i64" if word == "u64" else word]
 
 
-def _operand(ctx: Context, row: Call, position: int, given: object, like: Tile) -> Tile:
+def _operand(ctx: ReadContext, row: Call, position: int, given: object, like: Tile) -> Tile:
     word = row.operands[position]
     if isinstance(given, (int, float)) and not isinstance(given, bool):
         if word == "bool":
@@ -136,7 +136,7 @@ def _result_type(word: str, row: Call, given: list[tuple[Tile, bool]]) -> DType:
 
 
 def _elementwise(
-    ctx: Context, row: Call, operands: tuple[object, ...], attrs: dict[str, int | str | bool]
+    ctx: ReadContext, row: Call, operands: tuple[object, ...], attrs: dict[str, int | str | bool]
 ) -> tuple[Tile, ...]:
     found = [tiles.materialise(ctx, x) if isinstance(x, Coordinates) else x for x in operands]
     like = next((t for t in found if isinstance(t, Tile)), None)

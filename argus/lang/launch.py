@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z
 from argus.lang import arguments as want
 from argus.lang import arithmetic, grids
-from argus.lang.values import Policy
+from argus.lang.values import NamedPolicy
 from argus.layout.expr import Expr, ExprError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def grid(interp: Expressions, *extents: object, order: object = None) -> object:
     for i, size in enumerate(sizes):
         if ctx.level(size) != "block" or any(v in (BLOCK_X, BLOCK_Y, BLOCK_Z) for v in size.free()):
             raise ctx.error("AG112", function="ag.grid", problem=f"extent {i} may depend on sizes and knobs only")
-    if order is not None and not isinstance(order, Policy):
+    if order is not None and not isinstance(order, NamedPolicy):
         raise ctx.error("AG112", function="ag.grid", problem="`order` is ag.row_major(), ag.grouped(n) or ag.xcd(n)")
     try:
         ctx.grid, blocks = grids.mapping(sizes, order)
@@ -53,13 +53,13 @@ def thread(interp: Expressions) -> object:
 
 
 def row_major(interp: Expressions) -> object:
-    return Policy("row_major", {})
+    return NamedPolicy("row_major", {})
 
 
 def grouped(interp: Expressions, rows: object) -> object:
-    return Policy("grouped", {"rows": want.integer(interp.ctx, "ag.grouped", "rows", rows, 1, 1 << 16)})
+    return NamedPolicy("grouped", {"rows": want.integer(interp.ctx, "ag.grouped", "rows", rows, 1, 1 << 16)})
 
 
 def xcd(interp: Expressions, count: object = 8, group: object = 1) -> object:
     count_ = want.integer(interp.ctx, "ag.xcd", "count", count, 1, 64)
-    return Policy("xcd", {"count": count_, "rows": want.integer(interp.ctx, "ag.xcd", "group", group, 1, 1 << 16)})
+    return NamedPolicy("xcd", {"count": count_, "rows": want.integer(interp.ctx, "ag.xcd", "group", group, 1, 1 << 16)})

@@ -19,19 +19,19 @@ from argus.ir.ops import Op, Tensor
 from argus.ir.types import DType
 from argus.lang import algebra, arithmetic, builtins, checks, compute, instructions, tile_methods, transfers
 from argus.lang import arguments as want
-from argus.lang.context import Context
+from argus.lang.context import ReadContext
 from argus.lang.suggestions import other_form, suggestion
 from argus.lang.values import (
     Annotation,
     Builtin,
     Coordinates,
+    NamedPolicy,
     Namespace,
-    Policy,
     Ring,
     SharedTile,
     Slot,
+    TensorView,
     Tile,
-    View,
 )
 from argus.layout.expr import Expr, const
 from argus.layout.layout import Layout
@@ -47,7 +47,7 @@ GFX942 = Namespace("argus.gfx942")
 CHECK = Namespace("ag.check")
 
 
-def member(ctx: Context, owner: object, name: str) -> object:
+def member(ctx: ReadContext, owner: object, name: str) -> object:
     """`owner.name`"""
     if isinstance(owner, Namespace):
         return namespace_member(ctx, owner, name)
@@ -72,7 +72,7 @@ def member(ctx: Context, owner: object, name: str) -> object:
     raise ctx.error("AG109", what=arithmetic.describe(owner), name=name, known=", ".join(known) or "no members")
 
 
-def namespace_member(ctx: Context, space: Namespace, name: str) -> object:
+def namespace_member(ctx: ReadContext, space: Namespace, name: str) -> object:
     found = lookup(space.name, name)
     if found is None:
         form = other_form(name)
@@ -126,7 +126,7 @@ def _methods(owner: object) -> dict[str, Method]:
 
 _TABLES: tuple[tuple[type | tuple[type, ...], dict[str, Method]], ...] = (
     (Tile, tile_methods.TILE),
-    ((Tensor, View), transfers.GLOBAL),
+    ((Tensor, TensorView), transfers.GLOBAL),
     (SharedTile, transfers.SHARED),
     (Layout, algebra.LAYOUT),
     (Owner, algebra.OWNER),
@@ -148,7 +148,7 @@ def as_matrix_call(value: object) -> Builtin | None:
     return Builtin(value.name, call)
 
 
-def view(ctx: Context, owner: Tensor | View, index: tuple[object, ...]) -> View:
+def view(ctx: ReadContext, owner: Tensor | TensorView, index: tuple[object, ...]) -> TensorView:
     """`A[i, j]`: the tensor seen from there; missing trailing indices are 0."""
     tensor = owner if isinstance(owner, Tensor) else owner.tensor
     origin = [const(0)] * len(tensor.axes) if isinstance(owner, Tensor) else list(owner.origin)
@@ -160,17 +160,17 @@ def view(ctx: Context, owner: Tensor | View, index: tuple[object, ...]) -> View:
         if not isinstance(e, (int, Expr)) or isinstance(e, bool):
             raise ctx.error("AG319", tensor=tensor.name, axis=tensor.axes[i], got=arithmetic.describe(e))
         origin[i] = ctx.bounded(origin[i] + e)
-    return View(tensor, tuple(origin))
+    return TensorView(tensor, tuple(origin))
 
 
-def slot(ctx: Context, ring: Ring, index: object) -> Slot:
+def slot(ctx: ReadContext, ring: Ring, index: object) -> Slot:
     """`ring[j]`: slot j mod depth."""
     position = want.index(ctx, "a ring", "the slot", index) % ring.depth
     made = {name: SharedTile(m.buffer, m.layout, position * ring.strides[name]) for name, m in ring.members.items()}
     return Slot(made)
 
 
-def annotate(ctx: Context, annotation: Annotation, index: object) -> Annotation:
+def annotate(ctx: ReadContext, annotation: Annotation, index: object) -> Annotation:
     """`ag.In["M K", bf16]`, `ag.In["M K", bf16, "sM 1"]`, `ag.const[bool]`"""
     if annotation.kind == "const":
         name = index if isinstance(index, str) else getattr(index, "name", "")
@@ -188,5 +188,5 @@ def annotate(ctx: Context, annotation: Annotation, index: object) -> Annotation:
     )
 
 
-def schedule(ctx: Context, policy: Policy, block: list[Op]) -> None:
+def schedule(ctx: ReadContext, policy: NamedPolicy, block: list[Op]) -> None:
     ctx.b.append(ops.Schedule(policy=dict(policy.params), body=block))

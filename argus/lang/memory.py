@@ -18,10 +18,10 @@ import numpy as np
 from argus.ir.kernel import WAVE
 from argus.ir.ops import Access
 from argus.ir.types import DType
-from argus.lang.context import ACCESS_EFFORT, Context
+from argus.lang.context import ACCESS_EFFORT, ReadContext
 from argus.lang.distribution import Distribution
 from argus.lang.tiles import regroup
-from argus.lang.values import SharedTile, Tile, View
+from argus.lang.values import SharedTile, TensorView, Tile
 from argus.layout import expr as E
 from argus.layout.expr import Expr, ExprError, const
 from argus.layout.layout import Layout
@@ -31,7 +31,7 @@ LDS_WIDTHS = (1, 2, 4, 8, 12, 16)
 Guard = Callable[[Mapping[str, Expr]], Expr | None]
 
 
-def elements_per_access(ctx: Context, dtype: DType, dist: Distribution, width: int, legal: tuple[int, ...]) -> int:
+def elements_per_access(ctx: ReadContext, dtype: DType, dist: Distribution, width: int, legal: tuple[int, ...]) -> int:
     """How many elements `width` bytes are, checked against the instruction set and the tile."""
     if width not in legal:
         raise ctx.error("AG306", width=width, legal=", ".join(map(str, legal)))
@@ -43,7 +43,7 @@ def elements_per_access(ctx: Context, dtype: DType, dist: Distribution, width: i
     return n
 
 
-def global_accesses(ctx: Context, view: View, dist: Distribution, width: int, guard: Guard) -> list[Access]:
+def global_accesses(ctx: ReadContext, view: TensorView, dist: Distribution, width: int, guard: Guard) -> list[Access]:
     """The accesses of a tile on a tensor, in element order."""
     tensor = view.tensor
     n = elements_per_access(ctx, tensor.dtype, dist, width, GLOBAL_WIDTHS)
@@ -68,7 +68,7 @@ def global_accesses(ctx: Context, view: View, dist: Distribution, width: int, gu
     return made
 
 
-def match_tensor_axes(ctx: Context, view: View, dist: Distribution) -> dict[str, int]:
+def match_tensor_axes(ctx: ReadContext, view: TensorView, dist: Distribution) -> dict[str, int]:
     """Which tensor axis each coordinate runs along: by name where all names match, else the last axes in order."""
     tensor = view.tensor
     by_name = {a.lower(): i for i, a in enumerate(tensor.axes)}
@@ -90,7 +90,7 @@ def match_tensor_axes(ctx: Context, view: View, dist: Distribution) -> dict[str,
 
 
 def shared_accesses(
-    ctx: Context,
+    ctx: ReadContext,
     target: SharedTile,
     dist: Distribution,
     width: int,
@@ -118,7 +118,7 @@ def shared_accesses(
     return made
 
 
-def _whole_run(ctx: Context, target: SharedTile, axis: str, coords: Mapping[str, Expr], n: int) -> bool:
+def _whole_run(ctx: ReadContext, target: SharedTile, axis: str, coords: Mapping[str, Expr], n: int) -> bool:
     """The run begins at a multiple of n along `axis`, where the layout keeps every such run together."""
     if (coords[axis] % n) is not const(0):
         return False
@@ -147,7 +147,7 @@ def _advancing(dist: Distribution, i: int, place: Mapping[str, tuple[str, Expr]]
     return next((p for p, name in enumerate(place) if here[name] is not there[name]), len(place) - 1)
 
 
-def _address(ctx: Context, target: SharedTile, coords: Mapping[str, Expr], extents: Mapping[str, int]) -> Expr:
+def _address(ctx: ReadContext, target: SharedTile, coords: Mapping[str, Expr], extents: Mapping[str, int]) -> Expr:
     for name, e in coords.items():
         low, high = e.bounds()
         if low is not None and low >= 0 and high is not None and high < extents[name]:
@@ -162,7 +162,7 @@ def _address(ctx: Context, target: SharedTile, coords: Mapping[str, Expr], exten
         raise ctx.error("AG301", problem=str(error)) from None
 
 
-def reachable(ctx: Context, e: Expr) -> tuple[int, int] | None:
+def reachable(ctx: ReadContext, e: Expr) -> tuple[int, int] | None:
     """Smallest and largest value over the threads of a workgroup, when nothing else decides it."""
     if any(v.name not in ("lane", "wave") for v in e.free()):
         return None
@@ -171,7 +171,7 @@ def reachable(ctx: Context, e: Expr) -> tuple[int, int] | None:
 
 
 def on_threads(
-    ctx: Context, e: Expr, others: Mapping[str, int] | None = None
+    ctx: ReadContext, e: Expr, others: Mapping[str, int] | None = None
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
     """The value of `e` in every thread of a workgroup."""
     thread = np.arange(ctx.threads)
@@ -197,7 +197,7 @@ def samples(e: Expr) -> list[dict[str, int]]:
     return points
 
 
-def _require_gap(ctx: Context, gap: Expr, wanted: int, pair: tuple[int, int], width: int, n: int) -> None:
+def _require_gap(ctx: ReadContext, gap: Expr, wanted: int, pair: tuple[int, int], width: int, n: int) -> None:
     if gap.op == "const" and gap.value == wanted:
         return
     for point in samples(gap):
@@ -208,7 +208,7 @@ def _require_gap(ctx: Context, gap: Expr, wanted: int, pair: tuple[int, int], wi
                      width=width, n=n, first=pair[0], second=pair[1])  # fmt: skip
 
 
-def _require_aligned(ctx: Context, address: Expr, width: int) -> None:
+def _require_aligned(ctx: ReadContext, address: Expr, width: int) -> None:
     if width not in (4, 8, 16):
         return
     rest = address % width
@@ -221,7 +221,7 @@ def _require_aligned(ctx: Context, address: Expr, width: int) -> None:
             raise ctx.error("AG316", width=width, thread=thread, rest=int(values[thread]))
 
 
-def run_axis(ctx: Context, dist: Distribution, n: int, width: int) -> str | None:
+def run_axis(ctx: ReadContext, dist: Distribution, n: int, width: int) -> str | None:
     """The axis along which every run of n elements advances by one; None for a tile without axes or single elements."""
     if n == 1 or not dist.axes:
         return None
@@ -245,7 +245,7 @@ def run_axis(ctx: Context, dist: Distribution, n: int, width: int) -> str | None
     return found
 
 
-def _steps(ctx: Context, gap: Expr, wanted: int) -> bool:
+def _steps(ctx: ReadContext, gap: Expr, wanted: int) -> bool:
     if gap.op == "const":
         return gap.value == wanted
     return bool(all((on_threads(ctx, gap, point) == wanted).all() for point in samples(gap)))
@@ -262,7 +262,7 @@ def site_of(dist: Distribution, element: int, n: int) -> tuple[tuple[str, int], 
     return tuple(reversed(made))
 
 
-def load(ctx: Context, accesses: list[Access], dist: Distribution) -> Tile:
+def load(ctx: ReadContext, accesses: list[Access], dist: Distribution) -> Tile:
     """One load per access; the tile in pieces of one access each."""
     pieces = []
     site = ctx.b.site
@@ -276,7 +276,7 @@ def load(ctx: Context, accesses: list[Access], dist: Distribution) -> Tile:
     return Tile(accesses[0].memory.dtype, dist, tuple(pieces))
 
 
-def store(ctx: Context, accesses: list[Access], tile: Tile) -> None:
+def store(ctx: ReadContext, accesses: list[Access], tile: Tile) -> None:
     """One store per access."""
     pieces = regroup(ctx, tile, accesses[0].count).pieces
     site = ctx.b.site

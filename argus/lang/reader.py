@@ -20,13 +20,13 @@ from argus.gfx942.fragments import Fragment
 from argus.ir.kernel import Kernel, Knob, KnobValue
 from argus.ir.verify import verify
 from argus.lang import members
-from argus.lang.context import Context
+from argus.lang.context import ReadContext
 from argus.lang.errors import ProgramError
 from argus.lang.signature import Decorator, Signature, read_decorator, read_signature
 from argus.lang.source import MAX_NESTING, text_of, tree_of
 from argus.lang.statements import Interpreter
 from argus.lang.suggestions import other_form, suggestion
-from argus.lang.values import Function, Namespace, Scope
+from argus.lang.values import FileFunction, NameScope, Namespace
 from argus.layout.expr import ExprError, const
 
 _ALLOWED_MODULES = {"argus": members.ARGUS, "argus.gfx942": members.GFX942}
@@ -41,7 +41,7 @@ def read(
     """Read one kernel of a file (or of source text) with the given knob settings."""
     file, source = text_of(path_or_source)
     tree = tree_of(file, source)
-    reader = _Reader(file, source, settings or {})
+    reader = _KernelReader(file, source, settings or {})
     with _diagnosed(reader.ctx):
         return reader.kernel(tree, kernel)
 
@@ -50,7 +50,7 @@ def read_value(path: str | Path, name: str, settings: Mapping[str, KnobValue] | 
     """What a name at the top level of a kernel file stands for (a layout, an owner, a number), or None if not there."""
     file, source = text_of(path)
     tree = tree_of(file, source)
-    reader = _Reader(file, source, settings or {})
+    reader = _KernelReader(file, source, settings or {})
     with _diagnosed(reader.ctx):
         reader.statements(tree)
     found = reader.module.names.get(name)
@@ -58,7 +58,7 @@ def read_value(path: str | Path, name: str, settings: Mapping[str, KnobValue] | 
 
 
 @contextmanager
-def _diagnosed(ctx: Context) -> Iterator[None]:
+def _diagnosed(ctx: ReadContext) -> Iterator[None]:
     """What index arithmetic refuses deep inside becomes a diagnostic at the place being read."""
     try:
         yield
@@ -68,10 +68,10 @@ def _diagnosed(ctx: Context) -> Iterator[None]:
         raise ctx.error("AG512", problem=str(error)) from None
 
 
-class _Reader:
+class _KernelReader:
     def __init__(self, file: str, source: str, settings: Mapping[str, KnobValue]) -> None:
-        self.ctx = Context(file, source)
-        self.module = Scope(None)
+        self.ctx = ReadContext(file, source)
+        self.module = NameScope(None)
         self.interp = Interpreter(self.ctx, self.module)
         self.settings = dict(settings)
         self.knobs: list[Knob] = []
@@ -110,7 +110,7 @@ class _Reader:
                 elif node.decorator_list:
                     raise ctx.error("AG105", node.decorator_list[0], what="a decorator other than @ag.kernel")
                 else:
-                    self.module.names[node.name] = Function(node.name, node, self.module)
+                    self.module.names[node.name] = FileFunction(node.name, node, self.module)
             case ast.Expr(value=ast.Constant()):
                 pass
             case ast.Assign() | ast.Assert():
@@ -220,7 +220,7 @@ class _Reader:
         if unknown:
             name = min(unknown)
             raise ctx.error("AG202", node, name=name, known=", ".join(k.name for k in self.knobs) or "none")
-        scope = Scope(self.module, dict(signature.names))
+        scope = NameScope(self.module, dict(signature.names))
         body = Interpreter(ctx, scope)
         ctx.span = ctx.b.span = ctx.span_of(node)
         body.run_kernel(node)

@@ -18,8 +18,8 @@ import numpy as np
 from argus.ir.kernel import WAVE
 from argus.ir.types import Value
 from argus.lang import tiles
-from argus.lang.context import Context
-from argus.lang.distribution import Distribution, Form
+from argus.lang.context import ReadContext
+from argus.lang.distribution import Distribution, DistributionForm
 from argus.lang.values import Tile
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -27,7 +27,7 @@ from argus.layout.expr import Expr
 MAP_OF = {"sum": "add", "max": "max", "min": "min"}
 
 
-def reduce(ctx: Context, tile: Tile, fn: str, axes: list[str], in_wave: bool = False) -> Tile:
+def reduce(ctx: ReadContext, tile: Tile, fn: str, axes: list[str], in_wave: bool = False) -> Tile:
     """Combine all elements that agree on the other axes; `in_wave` takes only those of the same wave."""
     for axis in axes:
         if axis not in tile.dist.axes:
@@ -47,7 +47,7 @@ def reduce(ctx: Context, tile: Tile, fn: str, axes: list[str], in_wave: bool = F
         values = ctx.b.map(fn, values, moved)
     rows = [tuple(key) for key in groups]
     digits = (("g", len(rows)),) if len(rows) > 1 else ()
-    dist = Distribution(digits, kept, Form(lambda i: rows[i]), tuple(range(len(rows))))
+    dist = Distribution(digits, kept, DistributionForm(lambda i: rows[i]), tuple(range(len(rows))))
     return Tile(tile.dtype, dist, (values,))
 
 
@@ -59,7 +59,7 @@ def _groups(dist: Distribution, kept: tuple[str, ...]) -> dict[tuple[Expr, ...],
     return groups
 
 
-def _fold_registers(ctx: Context, tile: Tile, fn: str, groups: list[list[int]]) -> Value:
+def _fold_registers(ctx: ReadContext, tile: Tile, fn: str, groups: list[list[int]]) -> Value:
     """One value with an element per group, by halving the groups together."""
     items = tiles.elements(tile)
     columns = [[items[i] for i in group] for group in groups]
@@ -74,7 +74,7 @@ def _fold_registers(ctx: Context, tile: Tile, fn: str, groups: list[list[int]]) 
     return tiles.collect(ctx, [column[0] for column in columns])
 
 
-def _partners(ctx: Context, dist: Distribution, axes: list[str], in_wave: bool) -> list[int]:
+def _partners(ctx: ReadContext, dist: Distribution, axes: list[str], in_wave: bool) -> list[int]:
     """Distances d such that exchanging with lane ^ d completes the reduction."""
     lanes = np.arange(WAVE)
     env = {"lane": lanes, "wave": np.arange(ctx.waves)[:, None]}

@@ -20,22 +20,22 @@ from argus.ir.ops import Op
 from argus.ir.types import Value
 from argus.lang import arithmetic, tiles
 from argus.lang.carried import kind_text, shape_of, tiles_in, with_values
-from argus.lang.context import Context
+from argus.lang.context import ReadContext
 from argus.lang.expressions import Expressions
-from argus.lang.values import Coordinates, Function, Range, Scope, Tile, Unavailable
+from argus.lang.values import Coordinates, FileFunction, NameScope, Range, Tile, Unavailable
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
-State = list[tuple[Scope, dict[str, object]]]
+State = list[tuple[NameScope, dict[str, object]]]
 
 
 class Regions(Expressions):
     """Reads loops and branches that stay in the machine code."""
 
-    def __init__(self, ctx: Context, scope: Scope) -> None:
+    def __init__(self, ctx: ReadContext, scope: NameScope) -> None:
         super().__init__(ctx, scope)
         self.barred: list[str] = []
-        self.active: list[Scope] = [scope]
+        self.active: list[NameScope] = [scope]
 
     def run(self, body: list[ast.stmt]) -> None:
         raise NotImplementedError
@@ -79,10 +79,10 @@ class Regions(Expressions):
                 self.scope.names[name] = Unavailable("AG502", {"name": name, "where": "the loop"}, span)
         self.scope.names[node.target.id] = Unavailable("AG502", {"name": node.target.id, "where": "the loop"}, span)
 
-    def _assigned_before(self, node: ast.For) -> tuple[list[tuple[Scope, str]], list[tuple[Scope, str]]]:
+    def _assigned_before(self, node: ast.For) -> tuple[list[tuple[NameScope, str]], list[tuple[NameScope, str]]]:
         """Names the body may assign that had a value before: those with tiles (carried) and the others (lost)."""
-        carried: list[tuple[Scope, str]] = []
-        lost: list[tuple[Scope, str]] = []
+        carried: list[tuple[NameScope, str]] = []
+        lost: list[tuple[NameScope, str]] = []
         seen: set[tuple[int, str]] = set()
         for scope, name in self._assignments(node.body, self.scope, set()):
             if (id(scope), name) in seen:
@@ -95,7 +95,9 @@ class Regions(Expressions):
                 lost.append((scope, name))
         return carried, lost
 
-    def _assignments(self, body: list[ast.stmt], scope: Scope, visited: set[int]) -> Iterator[tuple[Scope, str]]:
+    def _assignments(
+        self, body: list[ast.stmt], scope: NameScope, visited: set[int]
+    ) -> Iterator[tuple[NameScope, str]]:
         for part in (n for statement in body for n in ast.walk(statement)):
             root = part
             while isinstance(root, (ast.Subscript, ast.Attribute)) and root is not None:
@@ -111,14 +113,18 @@ class Regions(Expressions):
             if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
                 holder = scope.holder(part.id)
                 found = holder.names[part.id] if holder is not None else None
-                if isinstance(found, Function) and isinstance(found.node, ast.FunctionDef) and id(found) not in visited:
+                if (
+                    isinstance(found, FileFunction)
+                    and isinstance(found.node, ast.FunctionDef)
+                    and id(found) not in visited
+                ):
                     visited.add(id(found))
                     yield from self._outer_assignments(found, visited)
 
-    def _outer_assignments(self, function: Function, visited: set[int]) -> Iterator[tuple[Scope, str]]:
+    def _outer_assignments(self, function: FileFunction, visited: set[int]) -> Iterator[tuple[NameScope, str]]:
         """What a function changes outside itself: parts of outer tiles, and names it declares nonlocal."""
         assert isinstance(function.node, ast.FunctionDef)
-        inner = Scope(function.scope)
+        inner = NameScope(function.scope)
         inner.names.update({a.arg: None for a in function.node.args.args})
         for part in ast.walk(function.node):
             if isinstance(part, ast.Nonlocal):
@@ -177,7 +183,7 @@ class Regions(Expressions):
         (then, then_state), (orelse, else_state) = ways
         then_yields: list[Value] = []
         else_yields: list[Value] = []
-        merged: list[tuple[Scope, str, object]] = []
+        merged: list[tuple[NameScope, str, object]] = []
         for (scope, _), (_, first), (_, second) in zip(start, then_state, else_state, strict=True):
             for name in dict.fromkeys((*first, *second)):
                 if name not in first or name not in second:

@@ -21,9 +21,9 @@ from argus.ir.kernel import WAVE, Knob, ScalarArg
 from argus.ir.ops import Tensor
 from argus.ir.types import DType, Span
 from argus.lang import arithmetic, strides, tiles
-from argus.lang.context import RESERVED, Context
+from argus.lang.context import RESERVED, ReadContext
 from argus.lang.statements import Interpreter
-from argus.lang.values import Annotation, Scope
+from argus.lang.values import Annotation, NameScope
 from argus.layout import expr as E
 from argus.layout.expr import Expr, const, var
 
@@ -69,7 +69,7 @@ class Decorator:
     policies: dict[str, int | str | bool]
 
 
-def read_signature(ctx: Context, interp: Interpreter, node: ast.FunctionDef, knobs: KnobHolder) -> Signature:
+def read_signature(ctx: ReadContext, interp: Interpreter, node: ast.FunctionDef, knobs: KnobHolder) -> Signature:
     """Tensors (as drafts), scalars and static arguments."""
     made = Signature()
     spec = node.args
@@ -116,7 +116,7 @@ def read_signature(ctx: Context, interp: Interpreter, node: ast.FunctionDef, kno
     return made
 
 
-def _axes(ctx: Context, arg: ast.arg, text: str) -> list[tuple[str, str | int]]:
+def _axes(ctx: ReadContext, arg: ast.arg, text: str) -> list[tuple[str, str | int]]:
     """[(axis, size symbol or extent)]"""
     made: list[tuple[str, str | int]] = []
     for word in text.split():
@@ -133,7 +133,7 @@ def _axes(ctx: Context, arg: ast.arg, text: str) -> list[tuple[str, str | int]]:
     return made
 
 
-def _provisional(ctx: Context, node: ast.FunctionDef, made: Signature) -> None:
+def _provisional(ctx: ReadContext, node: ast.FunctionDef, made: Signature) -> None:
     symbols: dict[str, Expr] = {}
     for name, annotation, axes, span in made.drafts:
         assert annotation.dtype is not None
@@ -159,7 +159,7 @@ def _provisional(ctx: Context, node: ast.FunctionDef, made: Signature) -> None:
         ctx.names.add(symbol.name)
 
 
-def read_decorator(ctx: Context, interp: Interpreter, call: ast.Call, signature: Signature) -> Decorator:
+def read_decorator(ctx: ReadContext, interp: Interpreter, call: ast.Call, signature: Signature) -> Decorator:
     """Threads, waves, conditions, example sizes, specification and policies; makes the tensors final."""
     if call.args:
         raise ctx.error("AG112", call, function="ag.kernel", problem="its arguments are written with their names")
@@ -189,7 +189,7 @@ def read_decorator(ctx: Context, interp: Interpreter, call: ast.Call, signature:
     return Decorator(requires, example, computes, policies)
 
 
-def _threads(ctx: Context, call: ast.Call, given: dict[str, object], places: dict[str | None, ast.expr]) -> None:
+def _threads(ctx: ReadContext, call: ast.Call, given: dict[str, object], places: dict[str | None, ast.expr]) -> None:
     threads = given.get("threads")
     if (
         not isinstance(threads, int)
@@ -214,7 +214,7 @@ def _threads(ctx: Context, call: ast.Call, given: dict[str, object], places: dic
     ctx.wave_shape = tuple(n for n in shape if isinstance(n, int))
 
 
-def _conditions(ctx: Context, interp: Interpreter, place: ast.AST, text: str, signature: Signature) -> list[Expr]:
+def _conditions(ctx: ReadContext, interp: Interpreter, place: ast.AST, text: str, signature: Signature) -> list[Expr]:
     if not text.strip():
         return []
     try:
@@ -227,7 +227,7 @@ def _conditions(ctx: Context, interp: Interpreter, place: ast.AST, text: str, si
             part.lineno, part.col_offset, part.end_lineno, part.end_col_offset = (
                 span.line, span.col, span.end_line, span.end_col,
             )  # fmt: skip
-    reader = Interpreter(ctx, Scope(interp.scope, dict(signature.names)))
+    reader = Interpreter(ctx, NameScope(interp.scope, dict(signature.names)))
     parts = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
     made: list[Expr] = []
     for part in parts:
@@ -255,7 +255,7 @@ def _is_positive(part: ast.expr, signature: Signature) -> bool:
     return False
 
 
-def _finalise(ctx: Context, call: ast.Call, signature: Signature, conditions: list[Expr]) -> list[Expr]:
+def _finalise(ctx: ReadContext, call: ast.Call, signature: Signature, conditions: list[Expr]) -> list[Expr]:
     """Replace provisional sizes by symbols with the bounds that follow from the conditions and the address range."""
     low = dict.fromkeys(signature.shapes, 1)
     high = dict.fromkeys(signature.shapes, MAX_BUFFER)
@@ -326,7 +326,9 @@ def _narrow(c: Expr, low: dict[Expr, int], high: dict[Expr, int], step: dict[Exp
             high[right] = min(high[right], left.value)
 
 
-def _example(ctx: Context, place: ast.AST, given: object, signature: Signature, requires: list[Expr]) -> dict[str, int]:
+def _example(
+    ctx: ReadContext, place: ast.AST, given: object, signature: Signature, requires: list[Expr]
+) -> dict[str, int]:
     if given is None:
         return {}
     names = {s.name: s for s in signature.shapes}
@@ -351,7 +353,7 @@ def _example(ctx: Context, place: ast.AST, given: object, signature: Signature, 
     return dict(given)
 
 
-def _policies(ctx: Context, place: ast.AST, given: object) -> dict[str, int | str | bool]:
+def _policies(ctx: ReadContext, place: ast.AST, given: object) -> dict[str, int | str | bool]:
     if given is None:
         return {}
     if not isinstance(given, dict):

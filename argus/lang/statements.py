@@ -12,10 +12,10 @@ from argus.ir.ops import Op
 from argus.lang import arithmetic, flow, members, tiles
 from argus.lang.context import OP_EFFORT
 from argus.lang.regions import Regions
-from argus.lang.values import Coordinates, Function, Policy, Range, Scope, SharedTile, Tile
+from argus.lang.values import Coordinates, FileFunction, NamedPolicy, NameScope, Range, SharedTile, Tile
 from argus.layout.expr import Expr
 
-State = list[tuple[Scope, dict[str, object]]]
+State = list[tuple[NameScope, dict[str, object]]]
 
 _REFUSED = {
     "ClassDef": "a class",
@@ -79,7 +79,7 @@ class Interpreter(Regions):
                 case ast.FunctionDef():
                     if node.decorator_list:
                         raise self.ctx.error("AG105", node, what="a decorator inside a kernel")
-                    self.scope.names[node.name] = Function(node.name, node, self.scope)
+                    self.scope.names[node.name] = FileFunction(node.name, node, self.scope)
                 case ast.Return():
                     if self.barred:
                         raise self.ctx.error("AG508", node, where=self.barred[-1])
@@ -200,9 +200,9 @@ class Interpreter(Regions):
 
     # -- functions --------------------------------------------------------------------------------------------------
 
-    def call_function(self, function: Function, args: list[object], keywords: dict[str, object]) -> object:
+    def call_function(self, function: FileFunction, args: list[object], keywords: dict[str, object]) -> object:
         self.ctx.spend(OP_EFFORT)
-        scope = Scope(function.scope)
+        scope = NameScope(function.scope)
         self._bind_arguments(function, scope, args, keywords)
         outer, self.scope = self.scope, scope
         barred, self.barred = self.barred, []
@@ -220,7 +220,7 @@ class Interpreter(Regions):
         return result
 
     def _bind_arguments(
-        self, function: Function, scope: Scope, args: list[object], keywords: dict[str, object]
+        self, function: FileFunction, scope: NameScope, args: list[object], keywords: dict[str, object]
     ) -> None:
         spec, ctx = function.node.args, self.ctx
         if spec.vararg or spec.kwarg:
@@ -268,7 +268,7 @@ class Interpreter(Regions):
         if len(node.items) != 1 or node.items[0].optional_vars is not None:
             raise self.ctx.error("AG105", node, what="this form of `with`")
         policy = self.evaluate(node.items[0].context_expr)
-        if not isinstance(policy, Policy) or policy.kind not in ("schedule", "opposite"):
+        if not isinstance(policy, NamedPolicy) or policy.kind not in ("schedule", "opposite"):
             raise self.ctx.error("AG521", node.items[0].context_expr, what=arithmetic.describe(policy))
         if policy.kind == "opposite":
             flow.step_apart(self, late=True)

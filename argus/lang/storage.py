@@ -13,7 +13,7 @@ from argus.ir.ops import Shared
 from argus.ir.types import DType
 from argus.lang import arguments as want
 from argus.lang import arithmetic, tiles
-from argus.lang.context import Context
+from argus.lang.context import ReadContext
 from argus.lang.distribution import Distribution
 from argus.lang.values import Ring, SharedTile, Tile
 from argus.layout.expr import const
@@ -51,7 +51,7 @@ def ring(interp: Expressions, depth: object, **members: object) -> object:
     return Ring(n, made, strides)
 
 
-def _layout(ctx: Context, function: str, value: object) -> Layout:
+def _layout(ctx: ReadContext, function: str, value: object) -> Layout:
     if not isinstance(value, Layout):
         raise ctx.error("AG112", function=function, problem=f"it needs an ag.Layout, not {arithmetic.describe(value)}")
     return value
@@ -61,7 +61,7 @@ def _rounded(size: int) -> int:
     return -(-size // LDS_ALIGN) * LDS_ALIGN
 
 
-def _allocate(ctx: Context, name: str, layout: Layout, element: DType, copies: int) -> Shared:
+def _allocate(ctx: ReadContext, name: str, layout: Layout, element: DType, copies: int) -> Shared:
     step = layout.itemsize
     if step < element.bytes:
         raise ctx.error("AG320", step=step, dtype=element, size=element.bytes)

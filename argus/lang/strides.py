@@ -16,13 +16,13 @@ import ast
 import itertools
 
 from argus.ir.types import Span
-from argus.lang.context import Context
+from argus.lang.context import ReadContext
 from argus.layout.expr import Expr, const
 
 Word = str | int
 
 
-def words(ctx: Context, arg: ast.arg, text: str, axes: int) -> list[Word]:
+def words(ctx: ReadContext, arg: ast.arg, text: str, axes: int) -> list[Word]:
     """The words of the third part of a tensor's type; none for a row-major tensor."""
     found = text.split()
     if found and len(found) != axes:
@@ -47,7 +47,7 @@ def resolved(given: list[Word], symbols: dict[str, Expr], shape: tuple[Expr, ...
     return tuple(const(word) if isinstance(word, int) else symbols[word] for word in given)
 
 
-def apart(ctx: Context, span: Span, shape: tuple[Expr, ...], strides: tuple[Expr, ...]) -> list[Expr]:
+def apart(ctx: ReadContext, span: Span, shape: tuple[Expr, ...], strides: tuple[Expr, ...]) -> list[Expr]:
     """Conditions under which different coordinates are different elements."""
     order = sorted(range(len(shape)), key=lambda axis: (strides[axis] is not const(1), -axis))
     made: list[Expr] = []

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from argus.ir.maps import MAPS
 from argus.ir.types import DType, Value, boolean, i32
-from argus.lang.context import Context
+from argus.lang.context import ReadContext
 from argus.lang.distribution import SCALAR, Distribution
 from argus.lang.values import Coordinates, Tile
 from argus.layout import expr as E
@@ -33,7 +33,7 @@ def elements(tile: Tile) -> list[Element]:
     return [(v, n) for v in tile.pieces for n in range(v.count)]
 
 
-def collect(ctx: Context, items: list[Element]) -> Value:
+def collect(ctx: ReadContext, items: list[Element]) -> Value:
     """One value of these elements; the elements of one whole value, in order, are that value."""
     first, _ = items[0]
     if len(items) == first.count and all(v is first and n == i for i, (v, n) in enumerate(items)):
@@ -45,7 +45,7 @@ def collect(ctx: Context, items: list[Element]) -> Value:
     return ctx.b.registers(tuple(args), tuple((args.index(v), n) for v, n in items))
 
 
-def regroup(ctx: Context, tile: Tile, chunk: int) -> Tile:
+def regroup(ctx: ReadContext, tile: Tile, chunk: int) -> Tile:
     """The same tile in pieces of `chunk` elements."""
     if tile.chunk == chunk:
         return tile
@@ -59,7 +59,7 @@ def natural_chunk(count: int, most: int = WIDE_CHUNK) -> int:
     return next(c for c in range(min(count, most), 0, -1) if count % c == 0)
 
 
-def check_index(ctx: Context, tile: Tile, index: tuple[object, ...]) -> tuple[int, ...]:
+def check_index(ctx: ReadContext, tile: Tile, index: tuple[object, ...]) -> tuple[int, ...]:
     shape = ", ".join(f"{name}={n}" for name, n in tile.dist.digits) or "a single element"
     if len(index) > len(tile.dist.digits):
         raise ctx.error("AG403", problem=f"{len(index)} indices are too many", shape=shape)
@@ -75,13 +75,13 @@ def check_index(ctx: Context, tile: Tile, index: tuple[object, ...]) -> tuple[in
     return tuple(fixed)
 
 
-def fix(ctx: Context, tile: Tile, index: tuple[int, ...]) -> Tile:
+def fix(ctx: ReadContext, tile: Tile, index: tuple[int, ...]) -> Tile:
     """`tile[i, j]`: the part with the first digits fixed."""
     dist, start = tile.dist.fix(index)
     return pick(ctx, tile, dist, range(start, start + dist.count))
 
 
-def pick(ctx: Context, tile: Tile, dist: Distribution, chosen: range | list[int]) -> Tile:
+def pick(ctx: ReadContext, tile: Tile, dist: Distribution, chosen: range | list[int]) -> Tile:
     """The chosen elements as a tile; whole pieces stay whole."""
     items = elements(tile)
     wanted = [items[i] for i in chosen]
@@ -90,7 +90,7 @@ def pick(ctx: Context, tile: Tile, dist: Distribution, chosen: range | list[int]
     return Tile(tile.dtype, dist, tuple(collect(ctx, g) for g in groups))
 
 
-def update(ctx: Context, tile: Tile, index: tuple[int, ...], part: Tile) -> Tile:
+def update(ctx: ReadContext, tile: Tile, index: tuple[int, ...], part: Tile) -> Tile:
     """The tile with the part at `index` replaced."""
     dist, start = tile.dist.fix(index)
     if part.dtype != tile.dtype:
@@ -104,12 +104,12 @@ def update(ctx: Context, tile: Tile, index: tuple[int, ...], part: Tile) -> Tile
     return Tile(tile.dtype, tile.dist, tuple(pieces))
 
 
-def splat(ctx: Context, value: Value, count: int) -> Value:
+def splat(ctx: ReadContext, value: Value, count: int) -> Value:
     """`count` copies of a one-element value."""
     return value if count == 1 else ctx.b.registers((value,), ((0, 0),) * count)
 
 
-def constant(ctx: Context, number: float | int, dtype: DType, dist: Distribution, chunk: int = 0) -> Tile:
+def constant(ctx: ReadContext, number: float | int, dtype: DType, dist: Distribution, chunk: int = 0) -> Tile:
     """A tile whose elements are all `number`."""
     if isinstance(number, float) and dtype.kind != "float":
         raise ctx.error("AG408", number=number, dtype=dtype)
@@ -122,7 +122,7 @@ def constant(ctx: Context, number: float | int, dtype: DType, dist: Distribution
     return Tile(dtype, dist, (value,) * (dist.count // chunk))
 
 
-def materialise(ctx: Context, c: Coordinates) -> Tile:
+def materialise(ctx: ReadContext, c: Coordinates) -> Tile:
     """Coordinates as data: i32 for indices, a mask for conditions."""
     if c.boolean:
         return _mask(ctx, c)
@@ -131,13 +131,13 @@ def materialise(ctx: Context, c: Coordinates) -> Tile:
     return Tile(i32, c.dist, tuple(_indices(ctx, c.exprs[i : i + chunk]) for i in starts))
 
 
-def _indices(ctx: Context, exprs: tuple[Expr, ...]) -> Value:
+def _indices(ctx: ReadContext, exprs: tuple[Expr, ...]) -> Value:
     """Indices as one value."""
     made = {e: ctx.b.index(e) for e in dict.fromkeys(exprs)}
     return collect(ctx, [(made[e], 0) for e in exprs])
 
 
-def _mask(ctx: Context, c: Coordinates) -> Tile:
+def _mask(ctx: ReadContext, c: Coordinates) -> Tile:
     """A condition per element: differences compared with 0, a few elements at a time so that few are live at once."""
     ops = {e.op for e in c.exprs}
     op = next(iter(ops))
@@ -156,7 +156,7 @@ def _truth(e: Expr) -> Expr:
     return E.as_expr(e.value) + 0 if e.op == "const" else E.select(e, as_expr(1), as_expr(0))
 
 
-def map_pieces(ctx: Context, fn: str, args: list[Tile]) -> Tile:
+def map_pieces(ctx: ReadContext, fn: str, args: list[Tile]) -> Tile:
     """Elementwise `fn` over tiles of one distribution."""
     ctx.spend(args[-1].count)
     chunk = min(t.chunk for t in args)
@@ -171,7 +171,7 @@ def map_pieces(ctx: Context, fn: str, args: list[Tile]) -> Tile:
     return Tile(dtype, args[-1].dist, tuple(pieces))
 
 
-def broadcast(ctx: Context, tile: Tile, dist: Distribution, chunk: int) -> Tile:
+def broadcast(ctx: ReadContext, tile: Tile, dist: Distribution, chunk: int) -> Tile:
     """`tile` spread over `dist` by matching coordinates."""
     if tile.dist.same_as(dist):
         return Tile(tile.dtype, dist, tile.pieces)
@@ -209,13 +209,13 @@ def _axes_text(dist: Distribution) -> str:
     return f"({', '.join(dist.axes)}) with {dist.count} elements per thread"
 
 
-def common(ctx: Context, tiles: list[Tile]) -> list[Tile]:
+def common(ctx: ReadContext, tiles: list[Tile]) -> list[Tile]:
     """Spread tiles over the largest of them."""
     largest = max(tiles, key=lambda t: (len(t.dist.axes), t.count))
     return [broadcast(ctx, t, largest.dist, largest.chunk) for t in tiles]
 
 
-def elementwise(ctx: Context, fn: str, *args: Tile) -> Tile:
+def elementwise(ctx: ReadContext, fn: str, *args: Tile) -> Tile:
     """Elementwise `fn` of tiles of one element type, spread by coordinates."""
     spec = MAPS[fn]
     data = args[1:] if fn == "select" else args

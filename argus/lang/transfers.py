@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 from argus.ir.ops import Tensor
 from argus.lang import arguments as want
 from argus.lang import arithmetic, memory, tiles
-from argus.lang.context import Context
+from argus.lang.context import ReadContext
 from argus.lang.distribution import Distribution
 from argus.lang.invoke import Call
-from argus.lang.values import Function, SharedTile, Tile, View
+from argus.lang.values import FileFunction, SharedTile, TensorView, Tile
 from argus.layout import expr as E
 from argus.layout.expr import Expr, const
 from argus.layout.layout import Layout
@@ -37,13 +37,13 @@ ATOMIC_TYPES = {
 }
 
 
-def _view(value: Tensor | View) -> View:
-    return value if isinstance(value, View) else View(value, tuple(const(0) for _ in value.axes))
+def _view(value: Tensor | TensorView) -> TensorView:
+    return value if isinstance(value, TensorView) else TensorView(value, tuple(const(0) for _ in value.axes))
 
 
 def load(
     interp: Expressions,
-    place: Tensor | View,
+    place: Tensor | TensorView,
     owner: object,
     *,
     width: object,
@@ -61,7 +61,7 @@ def load(
 
 def store(
     interp: Expressions,
-    place: Tensor | View,
+    place: Tensor | TensorView,
     value: object,
     owner: object = None,
     *,
@@ -128,7 +128,7 @@ def shared_view(interp: Expressions, place: SharedTile, layout: object) -> Share
 
 def copy(
     interp: Expressions,
-    place: Tensor | View,
+    place: Tensor | TensorView,
     into: object,
     owner: object,
     *,
@@ -170,7 +170,7 @@ def copy(
 def _atomic(fn: str) -> Call:
     def call(
         interp: Expressions,
-        place: Tensor | View,
+        place: Tensor | TensorView,
         value: object,
         owner: object = None,
         *,
@@ -216,14 +216,14 @@ def as_index(interp: Expressions, value: object, low: object, high: object, name
     return symbol
 
 
-def _stored(ctx: Context, name: str, element: object, value: object) -> Tile:
+def _stored(ctx: ReadContext, name: str, element: object, value: object) -> Tile:
     tile = want.tile(ctx, "store", "value", value)
     if tile.dtype != element:
         raise ctx.error("AG311", target=name, wanted=element, got=tile.dtype)
     return tile
 
 
-def _held_by(ctx: Context, tile: Tile, owner: object) -> Distribution:
+def _held_by(ctx: ReadContext, tile: Tile, owner: object) -> Distribution:
     """The tile's own distribution; an owner that is written again must be the same one."""
     if owner is None:
         return tile.dist
@@ -234,7 +234,7 @@ def _held_by(ctx: Context, tile: Tile, owner: object) -> Distribution:
 
 
 def _placement(
-    ctx: Context, place: SharedTile, dist: Distribution, offsets: Mapping[str, object]
+    ctx: ReadContext, place: SharedTile, dist: Distribution, offsets: Mapping[str, object]
 ) -> dict[str, tuple[str, Expr]]:
     """Layout axis -> (tile axis or "", offset)."""
     axes = memory.layout_axes(place.layout)
@@ -268,7 +268,7 @@ def _placement(
 
 
 def _guard(
-    interp: Expressions, function: str, guard: object, view: View | None, dist: Distribution, width: int
+    interp: Expressions, function: str, guard: object, view: TensorView | None, dist: Distribution, width: int
 ) -> memory.Guard:
     ctx = interp.ctx
     if guard is None:
@@ -281,7 +281,7 @@ def _guard(
                 problem='guard="shape" compares with the shape of a tensor; an LDS buffer needs a condition',
             )
         return _in_shape(ctx, view, dist, width // view.tensor.dtype.bytes)
-    if isinstance(guard, Function):
+    if isinstance(guard, FileFunction):
 
         def ask(coords: Mapping[str, Expr]) -> Expr | None:
             found = interp.call_function(guard, list(coords.values()), {})
@@ -292,7 +292,7 @@ def _guard(
     return lambda _: fixed
 
 
-def _condition(ctx: Context, function: str, value: object) -> Expr | None:
+def _condition(ctx: ReadContext, function: str, value: object) -> Expr | None:
     if isinstance(value, bool):
         return None if value else E.as_expr(False)
     if not isinstance(value, Expr):
@@ -302,7 +302,7 @@ def _condition(ctx: Context, function: str, value: object) -> Expr | None:
     return arithmetic.condition(ctx, value)
 
 
-def _in_shape(ctx: Context, view: View, dist: Distribution, n: int) -> memory.Guard:
+def _in_shape(ctx: ReadContext, view: TensorView, dist: Distribution, n: int) -> memory.Guard:
     """Every coordinate is below the tensor's extent; runs of n elements are whole where n divides the extent."""
     placed = memory.match_tensor_axes(ctx, view, dist)
     run = memory.run_axis(ctx, dist, n, n * view.tensor.dtype.bytes)

@@ -49,7 +49,7 @@ class Coordinates:
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class TensorView:
     """A tensor argument seen from an origin: `A[bm*BM, kt*BK]`."""
 
     tensor: Tensor
@@ -102,7 +102,7 @@ class Unroll:
 
 
 @dataclass(frozen=True, eq=False)
-class Policy:
+class NamedPolicy:
     """A named setting such as a grid order or a schedule, with its parameters."""
 
     kind: str
@@ -121,12 +121,12 @@ class Annotation:
 
 
 @dataclass(frozen=True, eq=False)
-class Function:
+class FileFunction:
     """A function of the kernel file; calls are read in place."""
 
     name: str
     node: ast.FunctionDef | ast.Lambda
-    scope: Scope
+    scope: NameScope
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,19 +155,19 @@ class Unavailable:
 
 
 @dataclass(eq=False)
-class Scope:
+class NameScope:
     """Names of one function, and the scope around it."""
 
-    parent: Scope | None
+    parent: NameScope | None
     names: dict[str, object] = field(default_factory=dict)
     nonlocals: set[str] = field(default_factory=set)
 
-    def chain(self) -> Iterator[Scope]:
-        scope: Scope | None = self
+    def chain(self) -> Iterator[NameScope]:
+        scope: NameScope | None = self
         while scope is not None:
             yield scope
             scope = scope.parent
 
-    def holder(self, name: str) -> Scope | None:
+    def holder(self, name: str) -> NameScope | None:
         """The innermost scope that has the name."""
         return next((s for s in self.chain() if name in s.names), None)

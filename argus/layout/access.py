@@ -34,7 +34,7 @@ Phases = Sequence[Sequence[int]]
 
 
 @dataclass(frozen=True)
-class Conflict:
+class BankConflict:
     """The busiest bank of the worst phase; `ways` is 1 when the access is free of conflicts."""
 
     ways: int
@@ -48,11 +48,11 @@ class Conflict:
         return f"{self.ways}-way bank conflict: lanes {', '.join(map(str, self.lanes))} meet in bank {self.bank}"
 
 
-def bank_conflict(addresses: ArrayLike, width: int, phases: Phases) -> Conflict:
+def bank_conflict(addresses: ArrayLike, width: int, phases: Phases) -> BankConflict:
     """Worst conflict of one access of `width` bytes per lane."""
     first = np.asarray(addresses, dtype=np.int64) // BANK_BYTES
     last = (np.asarray(addresses, dtype=np.int64) + width - 1) // BANK_BYTES
-    worst = Conflict(1, 0, 0, ())
+    worst = BankConflict(1, 0, 0, ())
     for number, lanes in enumerate(phases):
         wanted: dict[int, dict[int, int]] = {}
         for lane in lanes:
@@ -60,7 +60,7 @@ def bank_conflict(addresses: ArrayLike, width: int, phases: Phases) -> Conflict:
                 wanted.setdefault(word % BANKS, {}).setdefault(word, lane)
         for bank in sorted(wanted):
             if len(wanted[bank]) > worst.ways:
-                worst = Conflict(len(wanted[bank]), number, bank, tuple(sorted(wanted[bank].values())))
+                worst = BankConflict(len(wanted[bank]), number, bank, tuple(sorted(wanted[bank].values())))
     return worst
 
 
@@ -141,12 +141,12 @@ def wave_accesses(
     return table, where
 
 
-def worst_bank_conflict(accesses: NDArray[np.int64], width: int, phases: Phases) -> tuple[int, Conflict]:
+def worst_bank_conflict(accesses: NDArray[np.int64], width: int, phases: Phases) -> tuple[int, BankConflict]:
     """Index of the worst of many wave accesses, and its conflict.  Accesses alike up to 128 bytes are counted once."""
     period = BANKS * BANK_BYTES
     relative = accesses - accesses.min(axis=1, keepdims=True) // period * period
     patterns, first = np.unique(relative, axis=0, return_index=True)
-    worst, at = Conflict(1, 0, 0, ()), 0
+    worst, at = BankConflict(1, 0, 0, ()), 0
     for pattern, index in zip(patterns, first, strict=True):
         found = bank_conflict(pattern, width, phases)
         if found.ways > worst.ways:

@@ -23,13 +23,13 @@ import numpy as np
 
 from argus.layout import fit
 from argus.layout.error import LayoutDefect, LayoutError
-from argus.layout.form import Axis, Digit, Form, Table, channels, digit_values, table
+from argus.layout.form import Axis, Digit, LayoutForm, Table, channels, digit_values, table
 from argus.layout.node import Expr, const
 from argus.layout.owner import Owner
 from argus.layout.swizzle import Swizzle
 
 
-def compose(outer: Form, inner: Form | Owner) -> Form:
+def compose(outer: LayoutForm, inner: LayoutForm | Owner) -> LayoutForm:
     """x -> outer(inner(x)): `inner` gives linear indices of `outer`, or (an owner) its coordinates by name."""
     if isinstance(inner, Owner):
         shape = tuple(inner.inputs.values())
@@ -46,7 +46,7 @@ def compose(outer: Form, inner: Form | Owner) -> Form:
     return at_points(outer, names, shape, coordinates, carried, "composition")
 
 
-def tabulate(outer: Form, inner: Owner) -> Table:
+def tabulate(outer: LayoutForm, inner: Owner) -> Table:
     """The address of every point of an owner."""
     coordinates = {name: inner.table(name) for name in inner.outputs}
     _check_box(outer, coordinates)
@@ -56,13 +56,13 @@ def tabulate(outer: Form, inner: Owner) -> Table:
     return outer.swizzle.of_table(np.array(inside)) + outer.base.value
 
 
-def confirm(form: Form, wanted: Table, operation: str) -> None:
+def confirm(form: LayoutForm, wanted: Table, operation: str) -> None:
     """The pointwise law of an operation, checked on its result."""
     if form.shape != wanted.shape or not (table(form) == wanted).all():
         raise LayoutDefect(f"internal error: {operation} would give a layout that is wrong at some point")
 
 
-def _check_range(outer: Form, index: Table) -> None:
+def _check_range(outer: LayoutForm, index: Table) -> None:
     low, high = int(index.min()), int(index.max())
     if low < 0 or high >= outer.size:
         last = outer.axes[-1].name
@@ -73,7 +73,7 @@ def _check_range(outer: Form, index: Table) -> None:
         )
 
 
-def _check_box(outer: Form, coordinates: Mapping[str, Table]) -> None:
+def _check_box(outer: LayoutForm, coordinates: Mapping[str, Table]) -> None:
     extents = {axis.name: axis.extent for axis in outer.axes}
     extents |= {digit.label: digit.extent for axis in outer.axes for digit in axis.digits if len(axis.digits) > 1}
     for name, x in coordinates.items():
@@ -83,7 +83,7 @@ def _check_box(outer: Form, coordinates: Mapping[str, Table]) -> None:
             raise LayoutError(f"coordinate {bad} is outside `{name}` with extent {extent}", name)
 
 
-def _carry(outer: Form, swizzle: Swizzle) -> list[Swizzle]:
+def _carry(outer: LayoutForm, swizzle: Swizzle) -> list[Swizzle]:
     """The inner exclusive-or part moved through the outer strides, when its bits stay bits."""
     if swizzle.identity:
         return []
@@ -106,19 +106,19 @@ def _carry(outer: Form, swizzle: Swizzle) -> list[Swizzle]:
 
 
 def at_points(
-    outer: Form,
+    outer: LayoutForm,
     names: Sequence[str],
     shape: tuple[int, ...],
     coordinates: Mapping[str, Table],
     carried: Sequence[Swizzle],
     operation: str,
-) -> Form:
+) -> LayoutForm:
     """The layout over `names` whose address at each point is `outer`'s at the given coordinates."""
     inner, outside = channels(outer, coordinates)
     inner = np.broadcast_to(inner, shape)
     wanted = {symbol: np.broadcast_to(t, shape) for symbol, t in outside.items()}
     first = strided(names, inner, wanted, outer.swizzle, outer.base)
-    if isinstance(first, Form):
+    if isinstance(first, LayoutForm):
         if first.concrete:
             confirm(first, outer.swizzle.of_table(np.array(inner)) + outer.base.value, operation)
         return first
@@ -133,7 +133,7 @@ def at_points(
 
 def strided(
     names: Sequence[str], inner: Table, outside: Mapping[Expr, Table], swizzle: Swizzle, base: Expr
-) -> Form | fit.Misfit:
+) -> LayoutForm | fit.Misfit:
     """The form with this table inside X and these factors outside, or why there is none."""
     symbols = list(outside)
     found = fit.fit(np.stack([inner, *(outside[s] for s in symbols)], axis=-1))
@@ -156,14 +156,14 @@ def strided(
         axes.append(Axis(name, tuple(parts) or (Digit(name, 1, 0),)))
     for symbol, origin in zip(symbols, found.origin[1:], strict=True):
         base = base + symbol * origin
-    return Form(tuple(axes), swizzle, found.origin[0], base)
+    return LayoutForm(tuple(axes), swizzle, found.origin[0], base)
 
 
-def swizzled(names: Sequence[str], wanted: Table, carried: Sequence[Swizzle], base: Expr) -> Iterator[Form]:
+def swizzled(names: Sequence[str], wanted: Table, carried: Sequence[Swizzle], base: Expr) -> Iterator[LayoutForm]:
     """Forms whose exclusive-or part differs from the outer one: none, a carried one, or one found from the bits."""
     for swizzle in (Swizzle(), *carried):
         form = strided(names, swizzle.inverse().of_table(np.array(wanted)), {}, swizzle, base)
-        if isinstance(form, Form):
+        if isinstance(form, LayoutForm):
             yield form
     constant = int(wanted.flat[0])
     if constant < 0:
@@ -173,12 +173,12 @@ def swizzled(names: Sequence[str], wanted: Table, carried: Sequence[Swizzle], ba
         inside = swizzle.inverse().of_table(np.array(constant, dtype=np.int64))
         form = strided(names, placed + inside, {}, swizzle, base)
         # The offset joins without a carry only if it shares no bit with the places; the table decides.
-        if isinstance(form, Form) and (swizzle.of_table(placed + inside) == wanted).all():
+        if isinstance(form, LayoutForm) and (swizzle.of_table(placed + inside) == wanted).all():
             yield form
 
 
 def _misfit_error(
-    outer: Form, names: Sequence[str], coordinates: Mapping[str, Table], misfit: fit.Misfit, operation: str
+    outer: LayoutForm, names: Sequence[str], coordinates: Mapping[str, Table], misfit: fit.Misfit, operation: str
 ) -> LayoutError:
     mine = [names[axis] for axis in misfit.axes]
     crossing = _crossed(outer, coordinates, misfit)
@@ -193,7 +193,7 @@ def _misfit_error(
     )
 
 
-def _crossed(outer: Form, coordinates: Mapping[str, Table], misfit: fit.Misfit) -> str | None:
+def _crossed(outer: LayoutForm, coordinates: Mapping[str, Table], misfit: fit.Misfit) -> str | None:
     """The digit of `outer` that wraps around where the fit breaks."""
     axis = misfit.axes[0]
     if misfit.point[axis] == 0:

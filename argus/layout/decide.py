@@ -18,7 +18,7 @@ import numpy as np
 
 from argus.layout import expr as E
 from argus.layout.error import LayoutError
-from argus.layout.form import Form, address, table, variable
+from argus.layout.form import LayoutForm, address, table, variable
 from argus.layout.node import Expr
 
 SOLVER_MILLISECONDS = 3000
@@ -26,12 +26,12 @@ SOLVER_MILLISECONDS = 3000
 Point = dict[str, int]
 
 
-def point(form: Form, linear: int) -> Point:
+def point(form: LayoutForm, linear: int) -> Point:
     """The point of a linear index."""
     return {a.name: int(i) for a, i in zip(form.axes, np.unravel_index(linear, form.shape), strict=True)}
 
 
-def collision(form: Form) -> tuple[Point, Point] | None:
+def collision(form: LayoutForm) -> tuple[Point, Point] | None:
     """Two points with the same address, or None when the layout is injective."""
     if not form.concrete:
         return _symbolic_collision(form)
@@ -43,12 +43,12 @@ def collision(form: Form) -> tuple[Point, Point] | None:
     return point(form, int(order[same[0]])), point(form, int(order[same[0] + 1]))
 
 
-def injective(form: Form) -> bool:
+def injective(form: LayoutForm) -> bool:
     """No two points have the same address."""
     return collision(form) is None
 
 
-def gap(form: Form, size: int, unit: int = 1) -> int | None:
+def gap(form: LayoutForm, size: int, unit: int = 1) -> int | None:
     """The first multiple of `unit` below `size` that no point has, or None.  Addresses outside are an error."""
     flat = table(form).reshape(-1)
     if int(flat.min()) < 0 or int(flat.max()) >= size or (flat % unit).any():
@@ -59,12 +59,12 @@ def gap(form: Form, size: int, unit: int = 1) -> int | None:
     return None if reached.all() else int(np.argmin(reached)) * unit
 
 
-def onto(form: Form, size: int, unit: int = 1) -> bool:
+def onto(form: LayoutForm, size: int, unit: int = 1) -> bool:
     """Every multiple of `unit` below `size` is the address of some point."""
     return gap(form, size, unit) is None
 
 
-def difference(a: Form, b: Form) -> Point | None:
+def difference(a: LayoutForm, b: LayoutForm) -> Point | None:
     """A point at which two layouts over the same axes differ, or None when they are equal."""
     mine = {axis.name: axis.extent for axis in a.axes}
     other = {axis.name: axis.extent for axis in b.axes}
@@ -82,7 +82,7 @@ def difference(a: Form, b: Form) -> Point | None:
     return _solve(here.ne(there), variables, "are these layouts equal")
 
 
-def _nested(form: Form) -> bool:
+def _nested(form: LayoutForm) -> bool:
     """Strides, largest last, each larger than all smaller digits together can add, whatever the symbols are."""
     digits = []
     for digit in form.digits():
@@ -99,7 +99,7 @@ def _nested(form: Form) -> bool:
     return form.swizzle.identity or all(isinstance(d.stride, int) for d in form.digits())
 
 
-def _symbolic_collision(form: Form) -> tuple[Point, Point] | None:
+def _symbolic_collision(form: LayoutForm) -> tuple[Point, Point] | None:
     if _nested(form):
         return None
     first = {axis.name: variable(axis) for axis in form.axes}

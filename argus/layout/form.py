@@ -63,7 +63,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Form:
+class LayoutForm:
     """A complete layout as plain data."""
 
     axes: tuple[Axis, ...]
@@ -107,7 +107,7 @@ class Form:
         return int(np.prod([1, *self.shape], dtype=object))
 
 
-def _check_names(form: Form) -> None:
+def _check_names(form: LayoutForm) -> None:
     names = [axis.name for axis in form.axes]
     labels = [digit.label for axis in form.axes for digit in axis.digits if len(axis.digits) > 1]
     seen: set[str] = set()
@@ -119,7 +119,7 @@ def _check_names(form: Form) -> None:
         seen.add(name)
 
 
-def _check_digits(form: Form) -> None:
+def _check_digits(form: LayoutForm) -> None:
     reach = abs(form.offset) + sum(
         abs(d.stride) * (d.extent if isinstance(d.extent, int) else 1)
         for d in form.digits()
@@ -143,7 +143,7 @@ def _check_digits(form: Form) -> None:
 
 
 @lru_cache(maxsize=4096)
-def _self_check(form: Form) -> None:
+def _self_check(form: LayoutForm) -> None:
     coordinates = np.indices(form.shape, dtype=np.int64, sparse=True)
     env: dict[str, Any] = {axis.name: x for axis, x in zip(form.axes, coordinates, strict=True)}
     e = address(form, {axis.name: variable(axis) for axis in form.axes})
@@ -156,7 +156,7 @@ def variable(axis: Axis) -> Expr:
     return var(axis.name, 0, axis.extent - 1 if isinstance(axis.extent, int) else None)
 
 
-def digit_values(form: Form, coordinates: Mapping[str, Any]) -> dict[str, Any]:
+def digit_values(form: LayoutForm, coordinates: Mapping[str, Any]) -> dict[str, Any]:
     """The value of every digit from coordinates given per axis or per digit; works on expressions and on arrays."""
     values: dict[str, Any] = {}
     used: set[str] = set()
@@ -183,7 +183,7 @@ def digit_values(form: Form, coordinates: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-def address(form: Form, coordinates: Mapping[str, ExprLike]) -> Expr:
+def address(form: LayoutForm, coordinates: Mapping[str, ExprLike]) -> Expr:
     """The address as an expression of the coordinates."""
     values = digit_values(form, {name: as_expr(x) for name, x in coordinates.items()})
     inner, outer = const(form.offset), form.base
@@ -195,7 +195,7 @@ def address(form: Form, coordinates: Mapping[str, ExprLike]) -> Expr:
     return outer + (inner if form.swizzle.identity else form.swizzle.of_expr(inner))
 
 
-def channels(form: Form, coordinates: Mapping[str, Table]) -> tuple[Table, dict[Expr, Table]]:
+def channels(form: LayoutForm, coordinates: Mapping[str, Table]) -> tuple[Table, dict[Expr, Table]]:
     """At arrays of coordinates: the sum inside X, and the factor of every symbol outside X (constants under 1)."""
     values = digit_values(form, coordinates)
     inner: Any = np.int64(form.offset)
@@ -211,7 +211,7 @@ def channels(form: Form, coordinates: Mapping[str, Table]) -> tuple[Table, dict[
     return np.broadcast_to(inner, shape), {symbol: np.broadcast_to(t, shape) for symbol, t in outer.items()}
 
 
-def grid(form: Form) -> dict[str, Table]:
+def grid(form: LayoutForm) -> dict[str, Table]:
     """Every point of the layout as sparse coordinate arrays."""
     if form.size > MAX_POINTS:
         raise LayoutError(f"the layout has {form.size} points; at most {MAX_POINTS} are enumerated")
@@ -221,7 +221,7 @@ def grid(form: Form) -> dict[str, Table]:
 
 
 @lru_cache(maxsize=64)
-def table(form: Form) -> Table:
+def table(form: LayoutForm) -> Table:
     """The address of every point, indexed by the axes in order."""
     if not form.concrete:
         symbols = sorted({str(d.stride) for d in form.digits() if isinstance(d.stride, Expr)} | {str(form.base)})
@@ -233,7 +233,7 @@ def table(form: Form) -> Table:
     return result
 
 
-class Step(NamedTuple):
+class FormStep(NamedTuple):
     """A digit with numbers for extent and stride."""
 
     label: str
@@ -241,7 +241,7 @@ class Step(NamedTuple):
     stride: int
 
 
-def steps(form: Form) -> list[Step]:
+def steps(form: LayoutForm) -> list[FormStep]:
     """Digits of more than one value by increasing stride; symbolic and negative strides are refused."""
     found = []
     for digit in form.digits():
@@ -250,5 +250,5 @@ def steps(form: Form) -> list[Step]:
         if digit.extent > 1:
             if digit.stride < 0:
                 raise LayoutError(f"`{digit.label}` has the negative stride {digit.stride}", digit.label)
-            found.append(Step(digit.label, digit.extent, digit.stride))
+            found.append(FormStep(digit.label, digit.extent, digit.stride))
     return sorted(found, key=lambda step: (step.stride, step.label))

@@ -18,12 +18,12 @@ import numpy as np
 
 from argus.layout.compose import confirm, strided, swizzled
 from argus.layout.error import LayoutError
-from argus.layout.form import Form, Table, steps, table
+from argus.layout.form import LayoutForm, Table, steps, table
 from argus.layout.node import Expr, const
 from argus.layout.swizzle import Swizzle
 
 
-def inverse(form: Form) -> Form:
+def inverse(form: LayoutForm) -> LayoutForm:
     """address -> linear index, as a layout over the single axis `address` counted in units of the element step."""
     addresses = table(form).reshape(-1)
     unit = gcd(*(int(a) for a in np.unique(addresses))) or 1
@@ -34,7 +34,7 @@ def inverse(form: Form) -> Form:
         raise _no_inverse(form, unit)
     back = order.astype(np.int64)
     first = strided(("address",), back, {}, Swizzle(), const(0))
-    if isinstance(first, Form):
+    if isinstance(first, LayoutForm):
         confirm(first, back, "inverse")
         return first
     for candidate in swizzled(("address",), back, _inverse_carry(form, back, unit), const(0)):
@@ -46,14 +46,14 @@ def inverse(form: Form) -> Form:
     )
 
 
-def _inverse_carry(form: Form, back: Table, unit: int) -> list[Swizzle]:
+def _inverse_carry(form: LayoutForm, back: Table, unit: int) -> list[Swizzle]:
     """X of the inverse: the inverse of X seen through the inverse strides, when bits stay bits."""
     if form.swizzle.identity or unit & (unit - 1):
         return []
     undo = form.swizzle.inverse()
     low = unit.bit_length() - 1
     strides = np.empty_like(back)
-    plain = table(Form(form.axes, offset=form.offset)).reshape(-1)
+    plain = table(LayoutForm(form.axes, offset=form.offset)).reshape(-1)
     if plain.min() < 0 or plain.max() >= len(back) * unit or len(np.unique(plain)) < len(plain):
         return []
     strides[plain // unit] = np.arange(len(back), dtype=np.int64)
@@ -76,7 +76,7 @@ def _inverse_carry(form: Form, back: Table, unit: int) -> list[Swizzle]:
     return [Swizzle(tuple(columns))]
 
 
-def _no_inverse(form: Form, unit: int) -> LayoutError:
+def _no_inverse(form: LayoutForm, unit: int) -> LayoutError:
     if form.offset or form.base.value:
         return LayoutError(f"inverse: the layout starts at {form.offset + form.base.value}, not at 0")
     reach = unit
@@ -96,7 +96,7 @@ def _no_inverse(form: Form, unit: int) -> LayoutError:
     return LayoutError("inverse: the layout does not reach every address exactly once", previous)
 
 
-def coordinates(form: Form, where: Expr) -> dict[str, Expr]:
+def coordinates(form: LayoutForm, where: Expr) -> dict[str, Expr]:
     """The coordinates of the point whose address is `where`; `where` must be an address of the layout."""
     reach = 0
     previous = "the element"

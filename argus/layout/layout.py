@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from argus.layout import access, compose, decide, form, inverse, reshape, tiling
 from argus.layout.error import LayoutError
-from argus.layout.form import Axis, Digit, Form, Number
+from argus.layout.form import Axis, Digit, LayoutForm, Number
 from argus.layout.node import Expr, ExprLike, as_expr, const
 from argus.layout.owner import Owner
 
@@ -37,7 +37,7 @@ class Layout:
 
     __slots__ = ("form",)
 
-    form: Form
+    form: LayoutForm
 
     def __init__(self, **axes: AxisSpec) -> None:
         plain: list[Axis] = []
@@ -51,13 +51,13 @@ class Layout:
                 raise LayoutError(f"axis `{name}` is written {name}=(extent, stride in bytes), not {spec!r}", name)
         if not plain:
             raise LayoutError("a layout needs at least one axis, such as row=(256, 128)")
-        result = Form(tuple(plain))
+        result = LayoutForm(tuple(plain))
         for name, parts in together.items():
             result = reshape.merge(result, name, parts)
         self.form = result
 
     @classmethod
-    def of(cls, data: Form) -> Layout:
+    def of(cls, data: LayoutForm) -> Layout:
         """The layout of a form."""
         layout = object.__new__(cls)
         layout.form = data
@@ -198,7 +198,7 @@ class Layout:
 
     def bank_conflict(
         self, owner: Owner, width: int, phases: access.Phases, thread: str = "t", element: str = "e"
-    ) -> access.Conflict:
+    ) -> access.BankConflict:
         """Worst bank conflict when the threads of `owner` access this layout `width` bytes at a time."""
         count = max(1, width // self.itemsize)
         accesses, _ = access.wave_accesses(self.address(**owner.outputs), owner.inputs, thread, element, count)

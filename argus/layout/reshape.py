@@ -25,13 +25,13 @@ from argus.layout import gf2
 from argus.layout.compose import at_points
 from argus.layout.error import LayoutError
 from argus.layout.evaluate import evaluate
-from argus.layout.form import Axis, Digit, Form, Number, Table, channels, digit_values, grid
+from argus.layout.form import Axis, Digit, LayoutForm, Number, Table, channels, digit_values, grid
 from argus.layout.node import Expr, ExprError, as_expr, const, var
 from argus.layout.swizzle import Swizzle
 from argus.layout.text import parse
 
 
-def digit(form: Form, label: str) -> Digit:
+def digit(form: LayoutForm, label: str) -> Digit:
     """The digit of that label (or the only digit of the axis of that name)."""
     for axis in form.axes:
         for one in axis.digits:
@@ -47,7 +47,7 @@ def _numbers(one: Digit) -> tuple[int, int]:
     return one.extent, one.stride
 
 
-def xor(form: Form, target: str, source: str | Expr) -> Form:
+def xor(form: LayoutForm, target: str, source: str | Expr) -> LayoutForm:
     """`target` is exclusive-ored with bits of other digits before the address is formed."""
     goal = digit(form, target)
     extent, stride = _numbers(goal)
@@ -105,7 +105,7 @@ def _place(label: str, stride: int) -> int:
     return stride.bit_length() - 1
 
 
-def _names(form: Form, variables: Mapping[str, Expr]) -> dict[str, Expr]:
+def _names(form: LayoutForm, variables: Mapping[str, Expr]) -> dict[str, Expr]:
     """What a swizzle may mention: digits, and axes as combinations of their digits."""
     names = dict(variables)
     for axis in form.axes:
@@ -117,14 +117,14 @@ def _names(form: Form, variables: Mapping[str, Expr]) -> dict[str, Expr]:
     return names
 
 
-def _xor_holds(old: Form, new: Form, target: str, e: Expr) -> bool:
+def _xor_holds(old: LayoutForm, new: LayoutForm, target: str, e: Expr) -> bool:
     values = digit_values(old, grid(old))
     moved = dict(values)
     moved[target] = values[target] ^ np.asarray(evaluate(e, {v.name: values[v.name] for v in e.free()}))
     return bool((_by_digits(old, moved) == _by_digits(new, values)).all())
 
 
-def _by_digits(form: Form, values: Mapping[str, Table]) -> Table:
+def _by_digits(form: LayoutForm, values: Mapping[str, Table]) -> Table:
     """Addresses from digit values, without symbolic parts."""
     inner = np.int64(form.offset) + sum(
         values[one.label] * np.int64(one.stride) for one in form.digits() if isinstance(one.stride, int)
@@ -132,7 +132,7 @@ def _by_digits(form: Form, values: Mapping[str, Table]) -> Table:
     return form.swizzle.of_table(np.array(inner, dtype=np.int64))
 
 
-def pad(form: Form, label: str, free: int) -> Form:
+def pad(form: LayoutForm, label: str, free: int) -> LayoutForm:
     """`free` bytes stay unused after every step of `label`."""
     goal = digit(form, label)
     _, stride = _numbers(goal)
@@ -163,7 +163,7 @@ def pad(form: Form, label: str, free: int) -> Form:
     return replace(form, axes=tuple(axes), offset=form.offset + free * (form.offset // stride))
 
 
-def permute(form: Form, names: Sequence[str]) -> Form:
+def permute(form: LayoutForm, names: Sequence[str]) -> LayoutForm:
     """The same axes in another order."""
     axes = {axis.name: axis for axis in form.axes}
     if sorted(names) != sorted(axes):
@@ -172,7 +172,7 @@ def permute(form: Form, names: Sequence[str]) -> Form:
     return replace(form, axes=tuple(axes[name] for name in names))
 
 
-def view(form: Form, to: int, of: int) -> Form:
+def view(form: LayoutForm, to: int, of: int) -> LayoutForm:
     """The same bytes as elements of `to` bytes instead of `of`."""
     if to < 1 or (to % of and of % to):
         raise LayoutError(f"view: elements of {of} bytes cannot be read as elements of {to} bytes")
@@ -194,7 +194,7 @@ def view(form: Form, to: int, of: int) -> Form:
     return result
 
 
-def _same_bytes(old: Form, of: int, new: Form, to: int, label: str) -> bool:
+def _same_bytes(old: LayoutForm, of: int, new: LayoutForm, to: int, label: str) -> bool:
     wide, narrow, step = (new, old, of) if to > of else (old, new, to)
     ratio = max(to, of) // step
     values = digit_values(narrow, grid(narrow))
@@ -206,14 +206,14 @@ def _same_bytes(old: Form, of: int, new: Form, to: int, label: str) -> bool:
     )
 
 
-def slice_(form: Form, fixed: Mapping[str, int | tuple[int, int]]) -> Form:
+def slice_(form: LayoutForm, fixed: Mapping[str, int | tuple[int, int]]) -> LayoutForm:
     """Fix axes at a value (they disappear) or restrict them to start..stop-1."""
     for name, where in fixed.items():
         form = _fix(form, name, where) if isinstance(where, int) else _restrict(form, name, *where)
     return form
 
 
-def _axis(form: Form, name: str) -> Axis:
+def _axis(form: LayoutForm, name: str) -> Axis:
     for axis in form.axes:
         if axis.name == name:
             return axis
@@ -225,10 +225,10 @@ def _inside(axis: Axis, low: int, high: int) -> None:
         raise LayoutError(f"slice: {low}..{high} is outside `{axis.name}` with extent {axis.extent}", axis.name)
 
 
-def _fix(form: Form, name: str, where: int) -> Form:
+def _fix(form: LayoutForm, name: str, where: int) -> LayoutForm:
     axis = _axis(form, name)
     _inside(axis, where, where)
-    inner, outer = channels(Form((axis,), base=const(0)), {name: np.array([where])})
+    inner, outer = channels(LayoutForm((axis,), base=const(0)), {name: np.array([where])})
     base = form.base
     for symbol, factor in outer.items():
         base = base + symbol * int(factor[0])
@@ -236,7 +236,7 @@ def _fix(form: Form, name: str, where: int) -> Form:
     return replace(form, axes=rest, offset=form.offset + int(inner[0]), base=base)
 
 
-def _restrict(form: Form, name: str, start: int, stop: int) -> Form:
+def _restrict(form: LayoutForm, name: str, start: int, stop: int) -> LayoutForm:
     axis = _axis(form, name)
     _inside(axis, start, stop - 1)
     if len(axis.digits) == 1:
@@ -254,7 +254,7 @@ def _restrict(form: Form, name: str, start: int, stop: int) -> Form:
     return at_points(form, names, shape, where, (), "slice")
 
 
-def merge(form: Form, name: str, parts: Sequence[str]) -> Form:
+def merge(form: LayoutForm, name: str, parts: Sequence[str]) -> LayoutForm:
     """The axes `parts`, slowest first, become the digits of one axis, at the place of the first."""
     if not parts or len(set(parts)) < len(parts):
         raise LayoutError(f"merge: `{name}` needs different axes to be made of", name)
@@ -269,14 +269,14 @@ def merge(form: Form, name: str, parts: Sequence[str]) -> Form:
     return replace(form, axes=tuple(axes))
 
 
-def split(form: Form, name: str, parts: Mapping[str, int]) -> Form:
+def split(form: LayoutForm, name: str, parts: Mapping[str, int]) -> LayoutForm:
     """The axis `name` becomes the axes `parts`, slowest first, whose extents multiply to its own."""
     axis = _axis(form, name)
     product = int(np.prod([1, *parts.values()], dtype=object))
     if not isinstance(axis.extent, int) or product != axis.extent or any(n < 1 for n in parts.values()):
         text = " * ".join(map(str, parts.values()))
         raise LayoutError(f"split: {text} is not the extent {axis.extent} of `{name}`", name, *list(parts)[:1])
-    inner = Form((axis,))
+    inner = LayoutForm((axis,))
     shape = tuple(parts.values())
     index = np.arange(product, dtype=np.int64).reshape(shape)
     fitted = at_points(inner, list(parts), shape, {name: index}, (), "split")
@@ -286,11 +286,11 @@ def split(form: Form, name: str, parts: Mapping[str, int]) -> Form:
     return replace(form, axes=(*form.axes[:at], *fitted.axes, *form.axes[at + 1 :]))
 
 
-def replicate(form: Form, name: str, copies: Number) -> Form:
+def replicate(form: LayoutForm, name: str, copies: Number) -> LayoutForm:
     """A further, slowest axis on which the address does not depend."""
     return replace(form, axes=(Axis(name, (Digit(name, copies, 0),)), *form.axes))
 
 
-def shift(form: Form, by: int | Expr) -> Form:
+def shift(form: LayoutForm, by: int | Expr) -> LayoutForm:
     """The same layout `by` bytes further, outside the exclusive-or part."""
     return replace(form, base=form.base + as_expr(by))

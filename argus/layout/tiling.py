@@ -19,10 +19,10 @@ import numpy as np
 
 from argus.layout.compose import compose, confirm
 from argus.layout.error import LayoutDefect, LayoutError
-from argus.layout.form import MAX_POINTS, Axis, Digit, Form, channels, grid, steps, table
+from argus.layout.form import MAX_POINTS, Axis, Digit, LayoutForm, channels, grid, steps, table
 
 
-def _gaps(form: Form, unit: int, operation: str) -> tuple[list[tuple[int, int]], int, str]:
+def _gaps(form: LayoutForm, unit: int, operation: str) -> tuple[list[tuple[int, int]], int, str]:
     """Digits (extent, stride) that fill the spaces between the form's digits, and where the last of them ends."""
     if unit < 1:
         raise LayoutError(f"{operation}: the unit must be at least 1, not {unit}")
@@ -60,7 +60,7 @@ def _gap_axis(name: str, gaps: Sequence[tuple[int, int]]) -> Axis:
     )
 
 
-def complement(form: Form, size: int, unit: int = 1, name: str = "rest") -> Form:
+def complement(form: LayoutForm, size: int, unit: int = 1, name: str = "rest") -> LayoutForm:
     """The layout R with: every multiple of `unit` below `size` is form(x) + R(y) for exactly one pair (x, y).
 
     With an exclusive-or part the statement is about the sum inside it: X(strides(x) + R(y)).
@@ -72,7 +72,7 @@ def complement(form: Form, size: int, unit: int = 1, name: str = "rest") -> Form
         )
     if size > reach:
         gaps.append((size // reach, reach))
-    rest = Form((_gap_axis(name, gaps),))
+    rest = LayoutForm((_gap_axis(name, gaps),))
     if size // unit <= MAX_POINTS:
         inside = channels(form, grid(form))[0]
         sums = np.add.outer(np.broadcast_to(inside, form.shape), table(rest)).reshape(-1)
@@ -81,13 +81,13 @@ def complement(form: Form, size: int, unit: int = 1, name: str = "rest") -> Form
     return rest
 
 
-def divide(form: Form, tile: Form, name: str = "rest") -> Form:
+def divide(form: LayoutForm, tile: LayoutForm, name: str = "rest") -> LayoutForm:
     """The axes of `tile` (positions inside a tile) and `rest` (which tile): form at index X_tile(tile(x) + rest(y))."""
     rest = complement(tile, form.size, name=name)
-    return compose(form, Form((*tile.axes, *rest.axes), tile.swizzle))
+    return compose(form, LayoutForm((*tile.axes, *rest.axes), tile.swizzle))
 
 
-def product(form: Form, other: Form, unit: int = 1) -> Form:
+def product(form: LayoutForm, other: LayoutForm, unit: int = 1) -> LayoutForm:
     """One copy of `form` for every point of `other`, laid into the free space in the order `other` gives.
 
     Law: P(x, y) = form(x) + C(other(y)) where C counts the places that form leaves free, in multiples of `unit`.
@@ -99,7 +99,7 @@ def product(form: Form, other: Form, unit: int = 1) -> Form:
     gaps, reach, _ = _gaps(form, unit, "product")
     filled = int(np.prod([1, *(extent for extent, _ in gaps)], dtype=object))
     count = -(-(int(places.max()) + 1) // filled)
-    free = Form((_gap_axis("free", [*gaps, (count, reach)] if count > 1 else gaps),))
+    free = LayoutForm((_gap_axis("free", [*gaps, (count, reach)] if count > 1 else gaps),))
     copies = compose(free, other)
     if not copies.swizzle.identity:
         names = [axis.name for axis in other.axes]
@@ -108,7 +108,7 @@ def product(form: Form, other: Form, unit: int = 1) -> Form:
             names[0],
             steps(form)[0].label if steps(form) else form.axes[0].name,
         )
-    result = Form((*form.axes, *copies.axes), form.swizzle, copies.offset)
+    result = LayoutForm((*form.axes, *copies.axes), form.swizzle, copies.offset)
     inside = channels(form, grid(form))[0]
     wanted = np.add.outer(np.broadcast_to(inside, form.shape), table(free).reshape(-1)[places])
     confirm(result, form.swizzle.of_table(wanted), "product")

@@ -9,19 +9,19 @@ See `launch.py` for the interface, `semantics/` for what instructions mean, `che
 from __future__ import annotations
 
 from argus.machine.checks import Watch
-from argus.machine.errors import LaunchError, MachineError, Report
-from argus.machine.launch import Kernel, LaunchResult, Module, Options, load
+from argus.machine.errors import LaunchError, MachineError, MachineReport
+from argus.machine.launch import LaunchResult, LoadedKernel, LoadedModule, Options, load
 from argus.machine.loader import LoadError
 
 __all__ = [
-    "Kernel",
     "LaunchError",
     "LaunchResult",
     "LoadError",
+    "LoadedKernel",
+    "LoadedModule",
     "MachineError",
-    "Module",
+    "MachineReport",
     "Options",
-    "Report",
     "Watch",
     "load",
 ]

@@ -33,7 +33,9 @@ from argus.machine.loader import CodeObject, LoadError, load_object
 from argus.machine.semantics import implemented
 
 SUFFIXES = (".co", ".hsaco", ".o")
-OBJDUMPS = ("llvm-objdump-22", "llvm-objdump")
+OBJDUMPS = (*(f"llvm-objdump-{version}" for version in range(22, 17, -1)), "llvm-objdump")
+OLDEST_LLVM = 18
+"""The first LLVM release whose disassembler knows gfx942."""
 _LINE = re.compile(r"\t(.*?)\s*// ([0-9A-F]+): ([0-9A-F ]+)")
 _SHOWN = 20
 
@@ -185,6 +187,16 @@ def _compare(
             report.differing.append(f"{address:#x}: {mine} here, {answer[0]} there")
 
 
+def find_objdump() -> str | None:
+    """The path of an llvm-objdump that knows gfx942, if one is installed."""
+    for path in filter(None, map(shutil.which, OBJDUMPS)):
+        said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
+        version = re.search(r"LLVM version (\d+)", said)
+        if version is not None and int(version[1]) >= OLDEST_LLVM:
+            return path
+    return None
+
+
 def _objdump_lines(path: Path, objdump: str) -> dict[int, tuple[str, int]]:
     """Address to (text, size in bytes) as llvm-objdump sees the file."""
     command = [objdump, "-d", "--disassemble-zeroes", "--mcpu=gfx942", str(path)]
@@ -209,9 +221,9 @@ def main(args: argparse.Namespace) -> int:
     if not args.dir.is_dir():
         print(f"{args.dir} is not a folder")
         return 2
-    tool = next((name for name in OBJDUMPS if shutil.which(name)), None) if args.objdump else None
+    tool = find_objdump() if args.objdump else None
     if args.objdump and tool is None:
-        print("llvm-objdump is not installed; run without --objdump")
+        print(f"no llvm-objdump of LLVM {OLDEST_LLVM} or later, which knows gfx942; run without --objdump")
         return 2
     report = corpus(args.dir, tool)
     if not report.objects:

@@ -52,7 +52,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Symbol:
+class ElfSymbol:
     """A symbol; `section` is a section index or one of the SHN constants."""
 
     name: str
@@ -84,8 +84,8 @@ class Elf:
     os_abi: int
     abi_version: int
     sections: tuple[Section, ...]
-    symbols: tuple[Symbol, ...]
-    tables: dict[int, tuple[Symbol, ...]]
+    symbols: tuple[ElfSymbol, ...]
+    tables: dict[int, tuple[ElfSymbol, ...]]
     relocations: tuple[Relocation, ...]
 
 
@@ -160,7 +160,7 @@ def string_at(table: bytes, start: int, what: str) -> str:
     return table[start:end].decode("utf-8", "replace")
 
 
-def _symbols(section: Section, sections: tuple[Section, ...]) -> tuple[Symbol, ...]:
+def _symbols(section: Section, sections: tuple[Section, ...]) -> tuple[ElfSymbol, ...]:
     if section.link >= len(sections):
         raise LoadError(f"symbol table {section.name!r} names string table {section.link}, which does not exist")
     strings = sections[section.link].data
@@ -172,7 +172,7 @@ def _symbols(section: Section, sections: tuple[Section, ...]) -> tuple[Symbol, .
         budget -= len(label)
         if budget < 0:
             raise LoadError(f"the names of symbol table {section.name!r} take more than {_NAME_BUDGET} characters")
-        found.append(Symbol(label, value, size, where, info & 15, info >> 4))
+        found.append(ElfSymbol(label, value, size, where, info & 15, info >> 4))
     return tuple(found)
 
 

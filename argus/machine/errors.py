@@ -5,7 +5,7 @@ A report names the workgroup, wave, lane, instruction and address, in the words 
     ARG-M101 race (LDS): workgroup 0 wave 1 lane 3, ds_write_b32 v2, v3 at 0x1c4 writes LDS byte 12
       which wave 0 reads by ds_read_b32 v4, v1 at 0x1a0; no barrier between them
 
-Every check has a code. `Report.to_json()` is what tools read; `str(report)` is what people read.
+Every check has a code. `MachineReport.to_json()` is what tools read; `str(report)` is what people read.
 A run that cannot go on raises `MachineError` (or a subclass), which carries its report; checks that can go on collect.
 """
 
@@ -34,7 +34,7 @@ CODES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LaunchPoint:
     """Where in a launch: workgroup (x, y, z), wave, lane, instruction."""
 
     workgroup: tuple[int, int, int] | None = None
@@ -67,7 +67,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class MachineReport:
     """One finding.
 
     code      stable code, see CODES;
@@ -82,8 +82,8 @@ class Report:
 
     code: str
     message: str
-    at: Place = field(default_factory=Place)
-    other: Place | None = None
+    at: LaunchPoint = field(default_factory=LaunchPoint)
+    other: LaunchPoint | None = None
     address: int | None = None
     space: str = ""
     count: int = 1
@@ -117,28 +117,28 @@ class Report:
 class MachineError(Exception):
     """A launch cannot go on; `report` says where and why, `findings` what the checks had reported before."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: MachineReport) -> None:
         super().__init__(str(report))
         self.report = report
-        self.findings: list[Report] = []
+        self.findings: list[MachineReport] = []
 
 
 class LaunchError(MachineError):
     """The launch itself is wrong: grid, block, arguments, resources."""
 
     def __init__(self, message: str, code: str = "ARG-M111") -> None:
-        super().__init__(Report(code, message))
+        super().__init__(MachineReport(code, message))
 
 
-class Findings:
+class MachineFindings:
     """Collects reports, one per (code, instruction, other instruction), with a count."""
 
     def __init__(self, limit: int = 1000) -> None:
-        self._reports: dict[tuple[str, int | None, int | None], Report] = {}
+        self._reports: dict[tuple[str, int | None, int | None], MachineReport] = {}
         self._counts: dict[tuple[str, int | None, int | None], int] = {}
         self._limit = limit
 
-    def add(self, report: Report) -> None:
+    def add(self, report: MachineReport) -> None:
         key = (report.code, report.at.pc, report.other.pc if report.other else None)
         if key in self._reports:
             self._counts[key] += 1
@@ -149,5 +149,5 @@ class Findings:
     def __len__(self) -> int:
         return len(self._reports)
 
-    def reports(self) -> list[Report]:
+    def reports(self) -> list[MachineReport]:
         return [replace(r, count=self._counts[key]) for key, r in self._reports.items()]

@@ -28,10 +28,10 @@ from argus.machine.elf import (
     SHN_UNDEF,
     SHT_NOBITS,
     Elf,
+    ElfSymbol,
     LoadError,
     Relocation,
     Section,
-    Symbol,
 )
 
 MEMORY_LIMIT = 1 << 26
@@ -57,7 +57,7 @@ class Segment:
 
 
 @dataclass(slots=True)
-class Image:
+class MemoryImage:
     """Everything that is in memory when a kernel runs, at base address 0."""
 
     text: bytes
@@ -67,7 +67,7 @@ class Image:
     section_address: dict[int, int] = field(default_factory=dict)
     shifts: dict[int, int] = field(default_factory=dict)
 
-    def address_of(self, symbol: Symbol) -> int | None:
+    def address_of(self, symbol: ElfSymbol) -> int | None:
         """The address of a defined symbol; None for one without a place in the image."""
         if symbol.section == SHN_ABS:
             return symbol.value
@@ -84,7 +84,7 @@ class Image:
         return None
 
 
-def place_image(elf: Elf) -> Image:
+def place_image(elf: Elf) -> MemoryImage:
     """Lay out and relocate the allocated sections of a file."""
     kept = [s for s in elf.sections if s.flags & SHF_ALLOC and s.size]
     code = [s for s in kept if s.flags & SHF_EXECINSTR]
@@ -96,7 +96,7 @@ def place_image(elf: Elf) -> Image:
     _check_layout(kept, addresses)
     contents = {s.index: bytearray(s.data) for s in kept}
     shifts = addresses if elf.type == ET_REL else {}
-    image = Image(b"", 0, (), (), addresses, shifts)
+    image = MemoryImage(b"", 0, (), (), addresses, shifts)
     end = max(addresses[s.index] + s.size for s in kept)
     got = _Got(end + 15 & ~15)
     pointers = _relocate(elf, image, contents, got)
@@ -171,7 +171,7 @@ class _Got:
         return self.places[symbol]
 
 
-def _relocate(elf: Elf, image: Image, contents: dict[int, bytearray], got: _Got) -> list[int]:
+def _relocate(elf: Elf, image: MemoryImage, contents: dict[int, bytearray], got: _Got) -> list[int]:
     """Apply all relocations; returns the addresses that now hold absolute pointers."""
     pointers: list[int] = []
     bases = sorted((address, index) for index, address in image.section_address.items())
@@ -212,7 +212,7 @@ _R_NAMES = {
 def _apply(
     elf: Elf,
     relocation: Relocation,
-    image: Image,
+    image: MemoryImage,
     content: bytearray,
     base: int,
     offset: int,
@@ -245,7 +245,7 @@ def _apply(
     content[offset : offset + width] = (value & (1 << 8 * width) - 1).to_bytes(width, "little")
 
 
-def _symbol_address(elf: Elf, relocation: Relocation, image: Image) -> int:
+def _symbol_address(elf: Elf, relocation: Relocation, image: MemoryImage) -> int:
     table = elf.tables.get(relocation.table, ())
     if relocation.symbol >= len(table):
         raise LoadError(f"a relocation uses symbol {relocation.symbol} but there are only {len(table)}")

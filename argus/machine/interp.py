@@ -18,14 +18,14 @@ from typing import Any
 
 from argus.gfx942.decoder import DecodeError, decode
 from argus.gfx942.disasm import text
-from argus.gfx942.inst import M0, Inst, Operand
+from argus.gfx942.inst import M0, Inst, InstOperand
 from argus.machine import interp_control as flow
-from argus.machine.errors import MachineError, Place, Report
+from argus.machine.errors import LaunchPoint, MachineError, MachineReport
 from argus.machine.interp_lanes import compile_lane_move
 from argus.machine.interp_lds import compile_lds
 from argus.machine.interp_matrix import compile_mfma
 from argus.machine.interp_memory import compile_vector_memory
-from argus.machine.interp_operands import Unsupported
+from argus.machine.interp_operands import UnsupportedForm
 from argus.machine.interp_packed import compile_vector
 from argus.machine.interp_salu import compile_salu
 from argus.machine.interp_scalar_memory import compile_scalar_memory
@@ -126,7 +126,7 @@ class Program:
             return self._refuse(inst, "ARG-M108", beyond)
         try:
             run = self._compile(inst)
-        except (Unsupported, KeyError, ValueError, IndexError) as why:
+        except (UnsupportedForm, KeyError, ValueError, IndexError) as why:
             return self._refuse(inst, "ARG-M109", f"this form of {inst.op} cannot be executed: {why}")
         run = self._modes(inst, run)
         for wrap in self._wraps:
@@ -138,8 +138,8 @@ class Program:
             try:
                 w.pc = self.resolve(inst.pc)
             except ValueError as why:
-                place = Place(w.group.id, w.index, None, inst.pc, "(nothing)")
-                raise MachineError(Report("ARG-M110", f"execution leaves the code: {why}", place)) from None
+                place = LaunchPoint(w.group.id, w.index, None, inst.pc, "(nothing)")
+                raise MachineError(MachineReport("ARG-M110", f"execution leaves the code: {why}", place)) from None
             w.steps -= 1
 
         return run
@@ -148,7 +148,7 @@ class Program:
         shown = text(inst) if inst.op != "invalid" else f".long {inst.words[0]:#010x}"
 
         def run(w: Wave) -> None:
-            raise MachineError(Report(code, message, Place(w.group.id, w.index, None, inst.pc, shown)))
+            raise MachineError(MachineReport(code, message, LaunchPoint(w.group.id, w.index, None, inst.pc, shown)))
 
         return run
 
@@ -195,11 +195,11 @@ class Program:
             return flow.compile_clock(inst)
         if op == control.TRAP:
             return self._refuse(inst, "ARG-M113", f"the kernel executed s_trap {inst.operands[0].value}")
-        raise Unsupported("the machine does not know it")
+        raise UnsupportedForm("the machine does not know it")
 
     def _branch(self, inst: Inst) -> Run:
         if inst.target is None or inst.target not in self._index:
-            raise Unsupported(f"its target {inst.target} is not in the code")
+            raise UnsupportedForm(f"its target {inst.target} is not in the code")
         return flow.compile_branch(inst, self.resolve)
 
     def _modes(self, inst: Inst, run: Run) -> Run:
@@ -259,7 +259,7 @@ def _nothing(w: Wave) -> None:
     return None
 
 
-def _moved(inst: Inst, mode: int, index: int) -> tuple[Operand, ...]:
+def _moved(inst: Inst, mode: int, index: int) -> tuple[InstOperand, ...]:
     op = VALU.get(inst.op)
     results = 1 if op is None else sum(1 for word in op.results if word not in ("scc", "exec"))
     moved = []

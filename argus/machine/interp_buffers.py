@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from argus.gfx942.inst import Inst, Operand
-from argus.machine.interp_operands import Unsupported, register, scalar_source
+from argus.gfx942.inst import Inst, InstOperand
+from argus.machine.interp_operands import UnsupportedForm, register, scalar_source
 from argus.machine.state import LANES, Wave
 
 U32, U64 = np.uint32, np.uint64
@@ -26,13 +26,13 @@ _M64 = (1 << 64) - 1
 
 
 def buffer_addresses(
-    inst: Inst, operands: list[Operand], size: int, accum_offset: int, soffset_in_range: bool
+    inst: Inst, operands: list[InstOperand], size: int, accum_offset: int, soffset_in_range: bool
 ) -> Callable[[Wave], tuple[Any, Any]]:
     """(addresses, room in bytes at each) from vaddr, the resource and soffset."""
     vaddr, resource, soffset = operands[:3]
     offen, idxen = bool(inst.mods.get("offen")), bool(inst.mods.get("idxen"))
     if resource.kind != "s" or resource.count != 4:
-        raise Unsupported(f"{inst.op} needs a resource of four scalar registers")
+        raise UnsupportedForm(f"{inst.op} needs a resource of four scalar registers")
     immediate = inst.mods.get("offset", 0)
     fixed = int(immediate) if isinstance(immediate, int) else 0
     r, step = resource.value, scalar_source(soffset, "u32")
@@ -48,7 +48,7 @@ def buffer_addresses(
         if not idxen:
             return offset.view(U64) + U64(base & _M64), limit - offset
         if high >> 31 or word3 >> 23 & 1:
-            raise Unsupported("a swizzled buffer resource, or one that adds the lane number, is not supported")
+            raise UnsupportedForm("a swizzled buffer resource, or one that adds the lane number, is not supported")
         index = w.v[first].astype(np.int64)
         inside = (index < records) if stride else (offset + size <= limit)
         room = np.where(inside, size, 0)

@@ -12,10 +12,10 @@ from typing import Any
 
 from argus.gfx942.inst import M0, VCC, Inst
 from argus.gfx942.waits import decode as decode_waits
-from argus.machine.interp_operands import Unsupported, scalar_source
+from argus.machine.interp_operands import UnsupportedForm, scalar_source
 from argus.machine.interp_services import Services
 from argus.machine.semantics import control
-from argus.machine.semantics.numpy_backend import FloatMode
+from argus.machine.semantics.numpy_backend import ArithmeticMode
 from argus.machine.state import Wave
 
 Run = Callable[[Wave], Any]
@@ -29,7 +29,7 @@ INDEX_SOURCE0, INDEX_SOURCE1, INDEX_SOURCE2, INDEX_TARGET = 1, 2, 4, 8
 def compile_branch(inst: Inst, resolve: Resolve) -> Run:
     """A branch to a known target."""
     if inst.target is None:
-        raise Unsupported(f"{inst.op} without a target")
+        raise UnsupportedForm(f"{inst.op} without a target")
     there, condition = resolve(inst.target), control.BRANCHES[inst.op]
 
     def always(w: Wave) -> None:
@@ -79,7 +79,7 @@ def compile_indirect(inst: Inst, services: Services, resolve: Resolve) -> Run:
         return lambda w: w.set_pair(target, base + following)
     if inst.op == "s_call_b64":
         if inst.target is None:
-            raise Unsupported("s_call_b64 without a target")
+            raise UnsupportedForm("s_call_b64 without a target")
         target, there = inst.operands[0].value, resolve(inst.target)
 
         def call(w: Wave) -> None:
@@ -135,11 +135,13 @@ def sleep(w: Wave) -> bool:
 def set_mode(w: Wave, bits: int) -> None:
     """Apply a MODE value."""
     if bits & 15:
-        raise Unsupported("rounding modes other than to nearest even are not supported")
+        raise UnsupportedForm("rounding modes other than to nearest even are not supported")
     w.hwreg[MODE_REGISTER] = bits
     w.dx10_clamp = bool(bits >> 8 & 1)
     w.set_float_mode(
-        FloatMode(flush_f32=bits >> 4 & 3 != 3, flush_f64_f16=bits >> 6 & 3 != 3, saturate_fp8=bool(bits >> 23 & 1))
+        ArithmeticMode(
+            flush_f32=bits >> 4 & 3 != 3, flush_f64_f16=bits >> 6 & 3 != 3, saturate_fp8=bool(bits >> 23 & 1)
+        )
     )
 
 

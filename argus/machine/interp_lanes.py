@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from argus.gfx942.inst import Inst
-from argus.machine.interp_operands import Unsupported, register, row_writer, scalar_source, vector_source
+from argus.machine.interp_operands import UnsupportedForm, register, row_writer, scalar_source, vector_source
 from argus.machine.semantics.lanes import swizzle_sources
 from argus.machine.state import Wave
 
@@ -48,7 +48,7 @@ def compile_lane_move(inst: Inst, accum_offset: int) -> Run:
             return lambda w: w.set_scalar(target, int(read(w)))
         return lambda w: w.set_scalar(target, int(read(w)[first_lane(w)]))
     if source.kind not in ("v", "a"):
-        raise Unsupported("v_readlane_b32 reads a vector register")
+        raise UnsupportedForm("v_readlane_b32 reads a vector register")
     lane = scalar_source(inst.operands[2], "u32")
     return lambda w: w.set_scalar(target, int(read(w)[lane(w) & 63]))
 

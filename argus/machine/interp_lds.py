@@ -18,7 +18,7 @@ from argus.machine import record
 from argus.machine.interp_atomics import apply_atomic
 from argus.machine.interp_lanes import lds_lane_row
 from argus.machine.interp_memory import imm_offset, put_loaded, stored, widen
-from argus.machine.interp_operands import Unsupported, register
+from argus.machine.interp_operands import UnsupportedForm, register
 from argus.machine.interp_services import MemoryAccess, Services
 from argus.machine.memory import gather, scatter
 from argus.machine.semantics.atomics import TWO_OPERANDS
@@ -35,7 +35,7 @@ _ALL_LANES = np.arange(LANES)
 def compile_lds(inst: Inst, services: Services) -> Run:
     """The closure that executes an LDS instruction."""
     if inst.mods.get("gds"):
-        raise Unsupported("global data share is not supported")
+        raise UnsupportedForm("global data share is not supported")
     if inst.op in LANE_OPS:
         return _lane_op(inst, services)
     op = MEMORY[inst.op]
@@ -142,7 +142,7 @@ def _atomic(inst: Inst, op: MemoryOp, services: Services) -> Run:
     if op.atomic.startswith("cmpst") or op.atomic.startswith("mskor"):
         sources.reverse()
     if len(sources) != (2 if op.atomic in TWO_OPERANDS else 1):
-        raise Unsupported(f"{inst.op} with {len(sources)} data operands")
+        raise UnsupportedForm(f"{inst.op} with {len(sources)} data operands")
     offset = imm_offset(inst)
     targets = range(target, target + op.dwords) if op.returns else range(0)
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.gfx942.inst import Inst, Operand
-from argus.gfx942.mfma import BITS, MFMA, Mfma
-from argus.machine.interp_operands import Unsupported, register
+from argus.gfx942.inst import Inst, InstOperand
+from argus.gfx942.mfma import BITS, MFMA, MfmaShape
+from argus.machine.interp_operands import UnsupportedForm, register
 from argus.machine.semantics.fma import add_rounding_to_f32, fma64
 from argus.machine.semantics.lanes import number
 from argus.machine.semantics.matrix import a_block_source, b_lane_source
@@ -66,7 +66,7 @@ def elements(kind: str, block: Array) -> Array:
 class _Shape:
     """Index tables of one matrix instruction: from (block, row, k) to (element, lane), and back for D."""
 
-    def __init__(self, m: Mfma) -> None:
+    def __init__(self, m: MfmaShape) -> None:
         self.m = m
         lane = np.arange(64)
         a_at = np.zeros((m.blocks, m.m, m.k), np.int64)
@@ -123,7 +123,7 @@ def _chain_i32(a: Array, b: Array, c: Array) -> Array:
     return total
 
 
-def _product(m: Mfma) -> Callable[[Array, Array, Array], Array]:
+def _product(m: MfmaShape) -> Callable[[Array, Array, Array], Array]:
     if m.c == "i32":
         return _chain_i32
     if m.c == "f64":
@@ -137,7 +137,7 @@ def compile_mfma(inst: Inst, accum_offset: int) -> Run:
     shape, multiply = _shape(m.name), _product(m)
     cbsz, abid, blgp = (number(inst.mods, name) for name in ("cbsz", "abid", "blgp"))
     if (cbsz and not m.cbsz) or (blgp and m.blgp == "none"):
-        raise Unsupported(f"cbsz or blgp on {m.name}")
+        raise UnsupportedForm(f"cbsz or blgp on {m.name}")
     d, a, b = (register(o, accum_offset) for o in inst.operands[:3])
     read_c = _accumulator(m, inst.operands[3], accum_offset)
     a_at = shape.a_at[list(a_block_source(m.blocks, cbsz, abid))] if cbsz else shape.a_at
@@ -168,7 +168,7 @@ def compile_mfma(inst: Inst, accum_offset: int) -> Run:
 _NUMBER = {"f32": np.float32, "i32": np.int32, "f64": np.float64}
 
 
-def _accumulator(m: Mfma, operand: Operand, accum_offset: int) -> Callable[[Wave], Array]:
+def _accumulator(m: MfmaShape, operand: InstOperand, accum_offset: int) -> Callable[[Wave], Array]:
     number: Any = _NUMBER[m.c]
     if operand.kind in ("v", "a"):
         n = register(operand, accum_offset)

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.gfx942.inst import M0, Inst, Operand
+from argus.gfx942.inst import M0, Inst, InstOperand
 from argus.machine import record
 from argus.machine.interp_atomics import apply_atomic
 from argus.machine.interp_buffers import buffer_addresses
-from argus.machine.interp_operands import Unsupported, register, scalar_source
+from argus.machine.interp_operands import UnsupportedForm, register, scalar_source
 from argus.machine.interp_services import Counter, MemoryAccess, Services
 from argus.machine.memory import gather, scatter
 from argus.machine.semantics.lanes import number
@@ -35,7 +35,9 @@ def imm_offset(inst: Inst) -> int:
     return number(inst.mods, "offset")
 
 
-def global_address(vaddr: Operand, saddr: Operand | None, offset: int, accum_offset: int) -> Callable[[Wave], Any]:
+def global_address(
+    vaddr: InstOperand, saddr: InstOperand | None, offset: int, accum_offset: int
+) -> Callable[[Wave], Any]:
     """64-bit lane addresses of a global or flat access."""
     n = register(vaddr, accum_offset)
     if saddr is None or saddr.kind == "off":
@@ -45,7 +47,7 @@ def global_address(vaddr: Operand, saddr: Operand | None, offset: int, accum_off
     return lambda w: w.v[n].astype(U64) + U64(base(w) + offset & _M64)
 
 
-def _scratch_address(vaddr: Operand, saddr: Operand, offset: int, accum_offset: int) -> Callable[[Wave], Any]:
+def _scratch_address(vaddr: InstOperand, saddr: InstOperand, offset: int, accum_offset: int) -> Callable[[Wave], Any]:
     base: Callable[[Wave], int] = scalar_source(saddr, "u32") if saddr.kind != "off" else lambda w: 0
     if vaddr.kind == "off":
         return lambda w: np.full(LANES, base(w) + offset & 0xFFFFFFFF, np.int64)
@@ -79,7 +81,7 @@ class _Plan:
                 self.data = register(operands.pop(0), accum)
             saddr = operands.pop(0) if operands else None
             if op.space == "scratch":
-                self.addresses = _unchecked(_scratch_address(vaddr, saddr or Operand("off"), offset, accum))
+                self.addresses = _unchecked(_scratch_address(vaddr, saddr or InstOperand("off"), offset, accum))
             else:
                 self.addresses = _unchecked(global_address(vaddr, saddr, offset, accum))
         self.counter: Counter = "both" if op.space == "flat" else "vm"
@@ -262,7 +264,7 @@ def _global_mover(plan: _Plan) -> Mover:
 def _scratch_mover(plan: _Plan) -> Mover:
     services, op, inst = plan.services, plan.op, plan.inst
     if plan.to_lds:
-        raise Unsupported(f"{inst.op} is not supported")
+        raise UnsupportedForm(f"{inst.op} is not supported")
     targets = range(plan.target, plan.target + op.dwords)
 
     def move(w: Wave, lanes: Any, addresses: Any, room: Any) -> None:

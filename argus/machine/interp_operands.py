@@ -1,6 +1,6 @@
 """Reading and writing operands in the interpreter: an operand becomes a function of the wave.
 
-    read = vector_source(Operand("s", 4), "f32", mods, 0)
+    read = vector_source(InstOperand("s", 4), "f32", mods, 0)
     read(wave)          # np.uint32 scalar of s4; a row for a VGPR, a constant for an inline value
 
 Everything that depends only on the instruction (register numbers, modifiers, constants, DPP lanes) is decided once,
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from argus.gfx942.inst import EXEC, VCC, Mod, Operand
+from argus.gfx942.inst import EXEC, VCC, InstOperand, Mod
 from argus.machine.semantics.lanes import NO_LANE, dpp_sources
 from argus.machine.semantics.modifiers import SIXTEEN, WIDE, constant_bits, source_modifiers
 from argus.machine.semantics.numpy_backend import NumpyBuilder
@@ -39,7 +39,7 @@ _APERTURES = {
 }
 
 
-class Unsupported(Exception):
+class UnsupportedForm(Exception):
     """This form of an instruction cannot be executed; the message says why."""
 
 
@@ -53,10 +53,10 @@ def special_value(w: Wave, code: int) -> int:
         return int(w.exec == 0)
     if code in _APERTURES:
         return _APERTURES[code]
-    raise Unsupported(f"source operand number {code} is not supported")
+    raise UnsupportedForm(f"source operand number {code} is not supported")
 
 
-def scalar_source(operand: Operand, word: str) -> Callable[[Wave], int]:
+def scalar_source(operand: InstOperand, word: str) -> Callable[[Wave], int]:
     """A scalar argument as a Python int."""
     if operand.kind == "s":
         n = operand.value
@@ -70,18 +70,18 @@ def scalar_source(operand: Operand, word: str) -> Callable[[Wave], int]:
     if operand.kind in ("imm", "fimm", "lit"):
         value = constant_bits(word, operand)
         return lambda w: value
-    raise Unsupported(f"a scalar instruction cannot read operand kind {operand.kind}")
+    raise UnsupportedForm(f"a scalar instruction cannot read operand kind {operand.kind}")
 
 
-def register(operand: Operand, accum_offset: int) -> int:
+def register(operand: InstOperand, accum_offset: int) -> int:
     """Physical number of a vector or accumulation register."""
     n = operand.value + (accum_offset if operand.kind == "a" else 0)
     if n + operand.count > 512:
-        raise Unsupported(f"register {operand.kind}{operand.value} is beyond the 512 registers of a wave")
+        raise UnsupportedForm(f"register {operand.kind}{operand.value} is beyond the 512 registers of a wave")
     return n
 
 
-def _raw(operand: Operand, word: str, accum_offset: int) -> Reader:
+def _raw(operand: InstOperand, word: str, accum_offset: int) -> Reader:
     """The operand's bits before modifiers: a w64 for wide words, else the whole w32."""
     wide = word in WIDE
     if operand.kind in ("v", "a"):
@@ -101,7 +101,7 @@ def _raw(operand: Operand, word: str, accum_offset: int) -> Reader:
         value = constant_bits(word, operand)
         constant: Row = _C64(value) if wide else _C32(value)
         return lambda w: constant
-    raise Unsupported(f"a vector instruction cannot read operand kind {operand.kind}")
+    raise UnsupportedForm(f"a vector instruction cannot read operand kind {operand.kind}")
 
 
 def _selected(read: Reader, selection: str, sext: bool) -> Reader:
@@ -147,7 +147,7 @@ def dpp_reader(read: Reader, mods: Mapping[str, Mod]) -> tuple[Reader, Callable[
 
 
 def vector_source(
-    operand: Operand, word: str, accum_offset: int, mods: Mapping[str, Mod], position: int, enc: str
+    operand: InstOperand, word: str, accum_offset: int, mods: Mapping[str, Mod], position: int, enc: str
 ) -> Reader:
     """An argument of a plain vector instruction, all modifiers applied."""
     read = _raw(operand, word, accum_offset)
@@ -163,7 +163,7 @@ def vector_source(
     return with_signs(read, word, operand)
 
 
-def with_signs(read: Reader, word: str, operand: Operand) -> Reader:
+def with_signs(read: Reader, word: str, operand: InstOperand) -> Reader:
     """`neg` and `abs`."""
     if not (operand.neg or operand.abs):
         return read
@@ -171,7 +171,7 @@ def with_signs(read: Reader, word: str, operand: Operand) -> Reader:
     return lambda w: source_modifiers(_PLAIN, word, inner(w), neg=neg, absolute=absolute)
 
 
-def mask_source(operand: Operand) -> Reader:
+def mask_source(operand: InstOperand) -> Reader:
     """A lane mask in a scalar pair."""
     if operand.kind == "s":
         n = operand.value
@@ -179,10 +179,10 @@ def mask_source(operand: Operand) -> Reader:
     if operand.kind in ("imm", "lit", "fimm"):
         row = lanes_of(constant_bits("u64", operand))
         return lambda w: row
-    raise Unsupported(f"a lane mask cannot be operand kind {operand.kind}")
+    raise UnsupportedForm(f"a lane mask cannot be operand kind {operand.kind}")
 
 
-def mask_writer(operand: Operand) -> Writer:
+def mask_writer(operand: InstOperand) -> Writer:
     """Write a lane mask to a scalar pair; inactive lanes give 0."""
     n = operand.value
 

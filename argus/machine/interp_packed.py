@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from argus.gfx942.inst import Inst, Operand
+from argus.gfx942.inst import Inst, InstOperand
 from argus.machine.interp_operands import Reader, register, row_writer, vector_source
 from argus.machine.interp_valu import Run, compile_valu, half_writer
 from argus.machine.semantics.modifiers import constant_bits, output_modifiers, source_modifiers
 from argus.machine.semantics.numpy_backend import NumpyBuilder
-from argus.machine.semantics.table import Op
+from argus.machine.semantics.table import MachineOp
 from argus.machine.semantics.valu import VALU
 from argus.machine.state import Wave
 
@@ -42,7 +42,7 @@ def compile_vector(inst: Inst, accum_offset: int) -> Run:
     return compile_packed(inst, op, accum_offset) if op.shape in PACKED else compile_valu(inst, accum_offset)
 
 
-def compile_packed(inst: Inst, op: Op, accum_offset: int) -> Run:
+def compile_packed(inst: Inst, op: MachineOp, accum_offset: int) -> Run:
     """The closure of a pk16, pk32, pkmov or mix instruction."""
     sources = inst.operands[1 : 1 + len(op.args)]
     if op.shape == "pkmov":
@@ -81,15 +81,15 @@ def compile_packed(inst: Inst, op: Op, accum_offset: int) -> Run:
     return lambda w: write(w, result(w, low) | (result(w, high) << _16))
 
 
-def _half32(operand: Operand, word: str, chosen: int, neg: int, accum_offset: int) -> Reader:
+def _half32(operand: InstOperand, word: str, chosen: int, neg: int, accum_offset: int) -> Reader:
     """The low or high register of a 64-bit operand; constants are the same for both."""
     if operand.kind in ("v", "a", "s") and operand.count == 2:
-        operand = Operand(operand.kind, operand.value + chosen)
+        operand = InstOperand(operand.kind, operand.value + chosen)
     read = vector_source(operand, word, accum_offset, {}, 0, "")
     return _negated(read, word, neg)
 
 
-def _half16(operand: Operand, word: str, chosen: int, neg: int, accum_offset: int) -> Reader:
+def _half16(operand: InstOperand, word: str, chosen: int, neg: int, accum_offset: int) -> Reader:
     """The low or high half of a 32-bit operand. A float constant fills the low half only."""
     if operand.kind in ("imm", "fimm", "lit"):
         whole = constant_bits("f16" if operand.kind == "fimm" else "u32", operand)
@@ -106,7 +106,7 @@ def _negated(read: Reader, word: str, neg: int) -> Reader:
     return lambda w: source_modifiers(_PLAIN, word, read(w), neg=True, absolute=False)
 
 
-def _pkmov(inst: Inst, op: Op, accum_offset: int) -> Run:
+def _pkmov(inst: Inst, op: MachineOp, accum_offset: int) -> Run:
     sel = halves(inst, "op_sel", 0, 2)
     low = _half32(inst.operands[1], "u32", sel[0], 0, accum_offset)
     high = _half32(inst.operands[2], "u32", sel[1], 0, accum_offset)
@@ -121,7 +121,7 @@ def _pkmov(inst: Inst, op: Op, accum_offset: int) -> Run:
     return run
 
 
-def _mix(inst: Inst, op: Op, accum_offset: int) -> Run:
+def _mix(inst: Inst, op: MachineOp, accum_offset: int) -> Run:
     """Sources are f32, or an f16 half widened; neg_lo is neg, neg_hi is abs."""
     count = len(op.args)
     sel, is_half = halves(inst, "op_sel", 0, count), halves(inst, "op_sel_hi", 0, count)
@@ -141,7 +141,7 @@ def _mix(inst: Inst, op: Op, accum_offset: int) -> Run:
     return run
 
 
-def _mix_source(operand: Operand, chosen: int, is_half: int, neg: int, absolute: int, accum_offset: int) -> Reader:
+def _mix_source(operand: InstOperand, chosen: int, is_half: int, neg: int, absolute: int, accum_offset: int) -> Reader:
     narrow = _half16(operand, "f16", chosen, 0, accum_offset) if is_half else None
     wide = vector_source(operand, "f32", accum_offset, {}, 0, "")
 

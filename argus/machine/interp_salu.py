@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from argus.gfx942.inst import EXEC, Inst, Operand
-from argus.machine.interp_operands import Unsupported, scalar_source
+from argus.gfx942.inst import EXEC, Inst, InstOperand
+from argus.machine.interp_operands import UnsupportedForm, scalar_source
 from argus.machine.semantics.salu import SALU
 from argus.machine.semantics.scalar_backend import ScalarBuilder
 from argus.machine.semantics.table import IMPLICIT
@@ -48,7 +48,7 @@ def compile_salu(inst: Inst) -> Run:
     return run
 
 
-def _argument(word: str, operand: Operand | None, target: Operand | None) -> Callable[[Wave], Any]:
+def _argument(word: str, operand: InstOperand | None, target: InstOperand | None) -> Callable[[Wave], Any]:
     if word == "scc":
         return lambda w: w.scc
     if word == "exec":
@@ -56,7 +56,7 @@ def _argument(word: str, operand: Operand | None, target: Operand | None) -> Cal
     if word in ("old", "old64") and target is not None:
         return scalar_source(target, "u64" if word == "old64" else "u32")
     if operand is None:
-        raise Unsupported(f"a scalar instruction has no {word} argument")
+        raise UnsupportedForm(f"a scalar instruction has no {word} argument")
     if word in ("k16", "k16u"):
         value = operand.value & 0xFFFF
         if word == "k16":
@@ -65,7 +65,7 @@ def _argument(word: str, operand: Operand | None, target: Operand | None) -> Cal
     return scalar_source(operand, word)
 
 
-def _setter(word: str, operand: Operand | None) -> Set:
+def _setter(word: str, operand: InstOperand | None) -> Set:
     if word == "scc":
 
         def set_scc(w: Wave, value: Any) -> None:
@@ -75,7 +75,7 @@ def _setter(word: str, operand: Operand | None) -> Set:
     if word == "exec":
         return lambda w, value: w.set_exec(value)
     if operand is None or operand.kind != "s":
-        raise Unsupported("a scalar result must go to a scalar register")
+        raise UnsupportedForm("a scalar result must go to a scalar register")
     n = operand.value
     if word == "u64":
         if n == EXEC:

@@ -14,7 +14,7 @@ import numpy as np
 from argus.gfx942.inst import EXEC, Inst
 from argus.machine import record
 from argus.machine.interp_atomics import apply_atomic
-from argus.machine.interp_operands import Unsupported, scalar_source
+from argus.machine.interp_operands import UnsupportedForm, scalar_source
 from argus.machine.interp_services import MemoryAccess, Services
 from argus.machine.memory import OutOfBounds
 from argus.machine.semantics.mem import MEMORY
@@ -29,7 +29,7 @@ def compile_scalar_memory(inst: Inst, services: Services) -> Run:
     op, arena = MEMORY[inst.op], services.arena
     data, base = inst.operands[0].value, inst.operands[1]
     if base.kind != "s":
-        raise Unsupported(f"{inst.op} needs a scalar base")
+        raise UnsupportedForm(f"{inst.op} needs a scalar base")
     immediate = inst.mods.get("offset", 0)
     extra = int(immediate) if isinstance(immediate, int) else 0
     step = scalar_source(inst.operands[2], "u32") if len(inst.operands) > 2 else lambda w: 0

@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterable
 from typing import Literal
 
 from argus.gfx942.disasm import text
-from argus.machine.errors import MachineError, Place, Report
+from argus.machine.errors import LaunchPoint, MachineError, MachineReport
 from argus.machine.interp import Program
-from argus.machine.interp_operands import Unsupported
+from argus.machine.interp_operands import UnsupportedForm
 from argus.machine.state import Wave, Workgroup
 
 Schedule = Literal["rounds", "sequential", "random"]
@@ -92,14 +92,14 @@ class Scheduler:
     def _turn(self, w: Wave, quantum: int) -> int:
         try:
             count = self.program.run(w, quantum)
-        except Unsupported as why:
+        except UnsupportedForm as why:
             inst = self.program.insts[w.pc - 1]
-            place = Place(w.group.id, w.index, None, inst.pc, text(inst))
-            raise MachineError(Report("ARG-M109", f"cannot be executed: {why}", place)) from None
+            place = LaunchPoint(w.group.id, w.index, None, inst.pc, text(inst))
+            raise MachineError(MachineReport("ARG-M109", f"cannot be executed: {why}", place)) from None
         self.steps += count
         if self.steps > self.max_steps:
             inst = self.program.insts[w.pc - 1]
-            place = Place(w.group.id, w.index, None, inst.pc, text(inst) if inst.words else inst.op)
+            place = LaunchPoint(w.group.id, w.index, None, inst.pc, text(inst) if inst.words else inst.op)
             message = f"the launch has executed {self.steps} instructions without ending (limit {self.max_steps})"
-            raise MachineError(Report("ARG-M107", message, place))
+            raise MachineError(MachineReport("ARG-M107", message, place))
         return count

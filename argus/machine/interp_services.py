@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from argus.gfx942.disasm import text
 from argus.gfx942.inst import Inst
 from argus.machine import record
-from argus.machine.errors import Findings, MachineError, Place, Report
+from argus.machine.errors import LaunchPoint, MachineError, MachineFindings, MachineReport
 from argus.machine.memory import Arena, OutOfBounds
 from argus.machine.state import Wave
 
@@ -56,22 +56,22 @@ class Services:
     arena: Arena
     accum_offset: int
     code_base: int
-    findings: Findings = field(default_factory=Findings)
+    findings: MachineFindings = field(default_factory=MachineFindings)
     observers: list[AccessObserver] = field(default_factory=list)
     deferred: bool = False
     recording: bool = False
     soffset_in_range: bool = True
 
-    def place(self, w: Wave, inst: Inst, lane: int | None = None) -> Place:
-        return Place(w.group.id, w.index, lane, inst.pc, text(inst) if inst.words else inst.op)
+    def place(self, w: Wave, inst: Inst, lane: int | None = None) -> LaunchPoint:
+        return LaunchPoint(w.group.id, w.index, lane, inst.pc, text(inst) if inst.words else inst.op)
 
     def fault(self, code: str, message: str, w: Wave, inst: Inst, lane: int | None = None, **more: Any) -> MachineError:
         """A fault that ends the run."""
-        return MachineError(Report(code, message, self.place(w, inst, lane), **more))
+        return MachineError(MachineReport(code, message, self.place(w, inst, lane), **more))
 
     def finding(self, code: str, message: str, w: Wave, inst: Inst, lane: int | None = None, **more: Any) -> None:
         """A finding that does not."""
-        self.findings.add(Report(code, message, self.place(w, inst, lane), **more))
+        self.findings.add(MachineReport(code, message, self.place(w, inst, lane), **more))
 
     def global_offsets(self, w: Wave, inst: Inst, addresses: NDArray[np.uint64], size: int, lanes: Lanes) -> Any:
         """Checked offsets into the arena's buffer for the lanes' device addresses."""

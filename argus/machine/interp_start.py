@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from argus.machine.descriptor import USER_SGPR_FEATURES
 from argus.machine.errors import LaunchError
 from argus.machine.loader import KernelInfo
-from argus.machine.semantics.numpy_backend import FloatMode
+from argus.machine.semantics.numpy_backend import ArithmeticMode
 from argus.machine.state import PRIVATE_BASE, SHARED_BASE
 
 Triple = tuple[int, int, int]
@@ -103,14 +103,14 @@ def initial_v0(dispatch: Dispatch, wave: int) -> tuple[NDArray[np.uint32], int]:
     return packed, (1 << live) - 1
 
 
-def float_mode(kernel: KernelInfo) -> FloatMode:
+def float_mode(kernel: KernelInfo) -> ArithmeticMode:
     """The float mode of the descriptor; rounding must be to nearest even."""
     mode = kernel.descriptor.float_mode
     if mode.round_f32 or mode.round_f16_f64:
         raise LaunchError(
             f"kernel {kernel.name} asks for a rounding mode other than to nearest even, which is not supported"
         )
-    return FloatMode(
+    return ArithmeticMode(
         flush_f32=mode.denorm_f32 != 3,
         flush_f64_f16=mode.denorm_f16_f64 != 3,
         saturate_fp8=mode.fp16_overflow,

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from argus.gfx942.inst import VCC, Inst, Operand
+from argus.gfx942.inst import VCC, Inst, InstOperand
 from argus.machine.interp_operands import (
     Reader,
     Row,
-    Unsupported,
+    UnsupportedForm,
     Writer,
     dpp_reader,
     mask_source,
@@ -30,7 +30,7 @@ from argus.machine.interp_operands import (
 )
 from argus.machine.semantics.lanes import dpp_enabled, number
 from argus.machine.semantics.modifiers import output_modifiers
-from argus.machine.semantics.table import IMPLICIT, Op
+from argus.machine.semantics.table import IMPLICIT, MachineOp
 from argus.machine.semantics.valu import SATURATING, VALU
 from argus.machine.state import Wave, lanes_of
 
@@ -61,7 +61,7 @@ def compile_valu(inst: Inst, accum_offset: int) -> Run:
 
 
 def _readers(
-    inst: Inst, op: Op, operands: Iterator[Operand], results: list[Operand], accum_offset: int
+    inst: Inst, op: MachineOp, operands: Iterator[InstOperand], results: list[InstOperand], accum_offset: int
 ) -> Iterator[Reader]:
     position = 0
     for word in op.args:
@@ -103,7 +103,9 @@ def _computation(fn: Callable[..., Any], readers: list[Reader]) -> Callable[[Wav
     return lambda w: fn(w.builder, *[read(w) for read in readers])
 
 
-def _several(inst: Inst, op: Op, compute: Callable[[Wave], Any], results: list[Operand], accum_offset: int) -> Run:
+def _several(
+    inst: Inst, op: MachineOp, compute: Callable[[Wave], Any], results: list[InstOperand], accum_offset: int
+) -> Run:
     writers: list[Writer] = []
     explicit = iter(results)
     for word in op.results:
@@ -135,11 +137,11 @@ def _output(inst: Inst, word: str, compute: Callable[[Wave], Any]) -> Callable[[
     if word not in ("f32", "f64", "f16", "h16"):
         if inst.op in SATURATING:
             return compute
-        raise Unsupported(f"clamp on {inst.op}")
+        raise UnsupportedForm(f"clamp on {inst.op}")
     return lambda w: output_modifiers(w.builder, word, compute(w), clamp=clamp, scale=scale, nan_to_zero=w.dx10_clamp)
 
 
-def result_writer(inst: Inst, word: str, operand: Operand, accum_offset: int) -> Writer:
+def result_writer(inst: Inst, word: str, operand: InstOperand, accum_offset: int) -> Writer:
     """Where and how a vector result is written."""
     n = register(operand, accum_offset)
     if inst.enc == "dpp":

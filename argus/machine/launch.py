@@ -26,8 +26,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from argus.machine.checks import ALL_CHECKS, CheckName, Checks, Event, Watch
-from argus.machine.errors import LaunchError, MachineError, Report
+from argus.machine.checks import ALL_CHECKS, CheckName, Checks, Watch, WatchEvent
+from argus.machine.errors import LaunchError, MachineError, MachineReport
 from argus.machine.interp import Program
 from argus.machine.interp_control import set_mode
 from argus.machine.interp_schedule import Schedule, Scheduler
@@ -88,12 +88,12 @@ class LaunchResult:
 
     instructions: int
     workgroups: int
-    reports: list[Report] = field(default_factory=list)
+    reports: list[MachineReport] = field(default_factory=list)
     record: ExecutionRecord | None = None
-    events: list[Event] = field(default_factory=list)
+    events: list[WatchEvent] = field(default_factory=list)
 
     @property
-    def errors(self) -> list[Report]:
+    def errors(self) -> list[MachineReport]:
         """The reports that are neither warnings nor notes."""
         return [r for r in self.reports if r.level == "error"]
 
@@ -110,7 +110,7 @@ def _triple(value: int | Sequence[int], what: str) -> Triple:
     return x, y, z
 
 
-class Module:
+class LoadedModule:
     """A loaded code object."""
 
     def __init__(self, code: CodeObject) -> None:
@@ -121,7 +121,7 @@ class Module:
         """The kernels it holds."""
         return sorted(self.code.kernels)
 
-    def kernel(self, name: str | None = None) -> Kernel:
+    def kernel(self, name: str | None = None) -> LoadedKernel:
         """A kernel by name; the name may be left out if there is only one."""
         if name is None:
             if len(self.names) != 1:
@@ -129,16 +129,16 @@ class Module:
             name = self.names[0]
         if name not in self.code.kernels:
             raise LaunchError(f"no kernel {name!r}; the object holds: {', '.join(self.names)}")
-        return Kernel(self.code, self.code.kernels[name])
+        return LoadedKernel(self.code, self.code.kernels[name])
 
 
-def load(source: str | Path | bytes) -> Module:
+def load(source: str | Path | bytes) -> LoadedModule:
     """Load a code object from a path or its bytes."""
-    return Module(load_object(source))
+    return LoadedModule(load_object(source))
 
 
 @dataclass(slots=True)
-class Prepared:
+class PreparedLaunch:
     """A launch ready to run: what an executor starts from."""
 
     code: CodeObject
@@ -161,7 +161,7 @@ class Prepared:
         return numbers
 
 
-class Kernel:
+class LoadedKernel:
     """A kernel of a loaded object; call it to launch it."""
 
     def __init__(self, code: CodeObject, info: KernelInfo) -> None:
@@ -197,7 +197,7 @@ class Kernel:
         lds: int,
         offsets: Sequence[int] | None,
         options: Options,
-    ) -> Prepared:
+    ) -> PreparedLaunch:
         """Check the launch, allocate device memory, and pack the arguments."""
         info = self.info
         shape, threads = _triple(grid, "grid"), _triple(block, "block")
@@ -212,7 +212,7 @@ class Kernel:
         header = dispatch_packet(shape, threads, private, lds_bytes, kernarg.start)
         arena.write(packet, np.frombuffer(header, np.uint8))
         dispatch = Dispatch(info, shape, threads, lds_bytes, kernarg.start, packed.data, packet.start)
-        return Prepared(self.code, dispatch, arena, code_base, options, packed.write_back)
+        return PreparedLaunch(self.code, dispatch, arena, code_base, options, packed.write_back)
 
     def _check_resources(self, block: Triple, lds: int) -> int:
         info, descriptor = self.info, self.info.descriptor
@@ -250,7 +250,7 @@ class Kernel:
         return image.start + self.code.text_address
 
 
-def _run_jit(prepared: Prepared) -> LaunchResult:
+def _run_jit(prepared: PreparedLaunch) -> LaunchResult:
     try:
         from argus.machine.jit.executor import execute
     except ImportError:
@@ -259,7 +259,7 @@ def _run_jit(prepared: Prepared) -> LaunchResult:
     return result
 
 
-def interpret(prepared: Prepared) -> LaunchResult:
+def interpret(prepared: PreparedLaunch) -> LaunchResult:
     """Run a prepared launch on the interpreter."""
     dispatch, options = prepared.dispatch, prepared.options
     descriptor = dispatch.kernel.descriptor
@@ -305,7 +305,7 @@ def interpret(prepared: Prepared) -> LaunchResult:
     return LaunchResult(scheduler.steps, len(numbers), reports, record, checks.events)
 
 
-def _workgroups(prepared: Prepared, program: Program, checks: Checks, numbers: list[int]) -> Iterator[Workgroup]:
+def _workgroups(prepared: PreparedLaunch, program: Program, checks: Checks, numbers: list[int]) -> Iterator[Workgroup]:
     dispatch, options = prepared.dispatch, prepared.options
     mode, register = float_mode(dispatch.kernel), mode_register(dispatch.kernel)
     private = -(-dispatch.kernel.private_segment_fixed_size // 4) * 4

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from argus.machine.descriptor import DESCRIPTOR_SIZE, PRELOAD_PROLOGUE, Descriptor, parse_descriptor
-from argus.machine.elf import Elf, LoadError, Symbol, parse_elf
-from argus.machine.image import Image, Segment, place_image
+from argus.machine.elf import Elf, ElfSymbol, LoadError, parse_elf
+from argus.machine.image import MemoryImage, Segment, place_image
 from argus.machine.metadata import KERNARG_LIMIT, KernelArg, kernel_args, kernel_entries, number, read_metadata
 
 __all__ = ["CodeObject", "Isa", "KernelArg", "KernelInfo", "LoadError", "Segment", "load_object"]
@@ -142,7 +142,7 @@ def _isa(elf: Elf) -> Isa:
     return Isa("gfx942", _FEATURE[elf.flags >> 8 & 3], _FEATURE[elf.flags >> 10 & 3])
 
 
-def _kernels(elf: Elf, image: Image, entries: Mapping[str, Mapping[str, Any]]) -> dict[str, KernelInfo]:
+def _kernels(elf: Elf, image: MemoryImage, entries: Mapping[str, Mapping[str, Any]]) -> dict[str, KernelInfo]:
     by_name = {symbol.name: symbol for table in elf.tables.values() for symbol in table if symbol.name}
     starts = sorted({a for s in by_name.values() if s.type == 2 and (a := image.address_of(s)) is not None})
     kernels = {}
@@ -160,9 +160,9 @@ def _kernels(elf: Elf, image: Image, entries: Mapping[str, Mapping[str, Any]]) -
 
 def _kernel(
     name: str,
-    symbol: Symbol,
-    code: Symbol | None,
-    image: Image,
+    symbol: ElfSymbol,
+    code: ElfSymbol | None,
+    image: MemoryImage,
     entry: Mapping[str, Any],
     starts: list[int],
 ) -> KernelInfo:

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.gfx942.inst import EXEC
-from argus.machine.semantics.numpy_backend import FloatMode, NumpyBuilder, numpy_builder
+from argus.machine.semantics.numpy_backend import ArithmeticMode, NumpyBuilder, numpy_builder
 
 if TYPE_CHECKING:
     from argus.machine.checks.uninitialised import Defined
-    from argus.machine.checks.waits import Queues
+    from argus.machine.checks.waits import WaveQueues
     from argus.machine.record import WaveRecorder
 
 LANES = 64
@@ -77,7 +77,7 @@ class Wave:
         "v",
     )
 
-    def __init__(self, group: Workgroup, index: int, mode: FloatMode) -> None:
+    def __init__(self, group: Workgroup, index: int, mode: ArithmeticMode) -> None:
         self.group = group
         self.index = index
         self.registers = np.zeros((REGISTERS, LANES), np.uint32)
@@ -96,7 +96,7 @@ class Wave:
         self.builder: NumpyBuilder = numpy_builder(mode)
         self.scratch: NDArray[np.uint8] = np.zeros((LANES, 0), np.uint8)
         self.recorder: WaveRecorder | None = None
-        self.queues: Queues | None = None
+        self.queues: WaveQueues | None = None
         self.defined: Defined
         self.exec = ALL
         self.lanes = lanes_of(ALL)
@@ -110,7 +110,7 @@ class Wave:
         self.s[EXEC] = bits & 0xFFFFFFFF
         self.s[EXEC + 1] = bits >> 32
 
-    def set_float_mode(self, mode: FloatMode) -> None:
+    def set_float_mode(self, mode: ArithmeticMode) -> None:
         self.mode = mode
         self.builder = numpy_builder(mode)
 

@@ -10,13 +10,13 @@
 Every kernel is proved before it is first used (kept on disk afterwards) and runs on `device`: `auto`, `hip`, `machine`
 or `checking` (`argus.ops.launch`). Proved includes its specification, except for the first launch of a split matrix
 product, of which the part of K and everything but the formula is proved (docs/kernels.md). What no kernel computes
-raises `Unsupported`; nothing else computes it instead. Empty operands need no kernel.
+raises `NoKernel`; nothing else computes it instead. Empty operands need no kernel.
 """
 
 from __future__ import annotations
 
 from argus.ops.attention import attention, attention_lengths
-from argus.ops.choice import Choice, Unsupported, choose_matmul, choose_rows
+from argus.ops.choice import Choice, NoKernel, choose_matmul, choose_rows
 from argus.ops.fp8 import arranged, fp8_matmul, quantise
 from argus.ops.launch import Unproved
 from argus.ops.matmul import matmul
@@ -25,8 +25,8 @@ from argus.ops.rows import add, gelu, layernorm, mul, relu, rmsnorm, rowmax, row
 
 __all__ = [
     "Choice",
+    "NoKernel",
     "Unproved",
-    "Unsupported",
     "add",
     "arranged",
     "attention",

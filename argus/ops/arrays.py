@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from argus.device.guards import LaunchError, numpy_dtype, placed
+from argus.device.guards import LaunchRefused, numpy_dtype, placed
 from argus.ir.types import DTYPES
-from argus.ops.choice import Unsupported
+from argus.ops.choice import NoKernel
 
 HOST = 1
 TORCH = {"bf16": "bfloat16", "f16": "float16", "f32": "float32", "fp8": "float8_e4m3fnuz"}
@@ -52,7 +52,7 @@ def given(array: Any, name: str) -> Any:
     step = 1
     for extent, stride in zip(reversed(here.shape), reversed(here.strides), strict=True):
         if extent > 1 and stride != step and 0 not in here.shape:
-            raise LaunchError(f"{name} is not contiguous in row-major order; pass a contiguous copy")
+            raise LaunchRefused(f"{name} is not contiguous in row-major order; pass a contiguous copy")
         step *= extent
     if not is_tensor(array) or not on_host(array):
         return array
@@ -86,5 +86,5 @@ def whole_numbers(array: Any, name: str) -> npt.NDArray[Any]:
     """Numbers that are needed on the host, as they are; anything but integers is refused."""
     found: npt.NDArray[Any] = array.cpu().numpy() if is_tensor(array) else np.asarray(array)
     if not np.issubdtype(found.dtype, np.integer):
-        raise Unsupported(f"{name} holds whole numbers, not {found.dtype}")
+        raise NoKernel(f"{name} holds whole numbers, not {found.dtype}")
     return found

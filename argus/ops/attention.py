@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from argus.ir.kernel import KnobValue
 from argus.ops.arrays import blank_like, element, filled_like, given, is_tensor, on_host, shape, whole_numbers
-from argus.ops.choice import LIMIT, Choice, Unsupported, reachable, table
+from argus.ops.choice import LIMIT, Choice, NoKernel, reachable, table
 from argus.ops.launch import run
 
 HEADS = (64, 128)
@@ -30,10 +30,10 @@ Starts = npt.NDArray[np.int32]
 def choose_attention(sq: int, sk: int, d: int, dtype: str, causal: bool) -> Choice:
     """The kernel for these lengths and head dimension: the row of `attention.json` nearest in the number of queries."""
     if dtype != "bf16":
-        raise Unsupported(f"attention has no kernel for {dtype}; there is bf16")
+        raise NoKernel(f"attention has no kernel for {dtype}; there is bf16")
     if d not in HEADS:
         nearest = min(HEADS, key=lambda known: abs(known - d))
-        raise Unsupported(f"attention has no kernel for head dimension {d}; there are 64 and 128, nearest is {nearest}")
+        raise NoKernel(f"attention has no kernel for head dimension {d}; there are 64 and 128, nearest is {nearest}")
     knobs: dict[str, KnobValue] = {"D": d, "RAGGED": sq % ROWS != 0 or sk % KEYS != 0, "causal": causal}
     if not knobs["RAGGED"] and d == 128:
         row = min(table("attention")["rows"], key=lambda row: abs(math.log2(row["S"] / sq)))
@@ -46,16 +46,16 @@ def attention(
 ) -> tuple[Any, Any]:
     """(o, lse) of q [B, H, Sq, D] and k, v [B, HK, Sk, D]; lse is the logarithm of each row's sum, in f32."""
     if len(shape(q)) != 4 or len(shape(k)) != 4 or shape(k) != shape(v):
-        raise Unsupported(
+        raise NoKernel(
             f"attention takes q [B, H, Sq, D] and k, v [B, HK, Sk, D], not {list(shape(q))}, {list(shape(k))} and "
             f"{list(shape(v))}"
         )
     (b, h, sq, d), (bk, hk, sk, dk) = shape(q), shape(k)
     if b != bk or d != dk or not _shared(h, hk):
-        raise Unsupported(f"q {list(shape(q))} and k {list(shape(k))} disagree: batch and D are equal, HK divides H")
+        raise NoKernel(f"q {list(shape(q))} and k {list(shape(k))} disagree: batch and D are equal, HK divides H")
     dtype = element(q, "q")
     if element(k, "k") != dtype or element(v, "v") != dtype:
-        raise Unsupported("q, k and v have one element type")
+        raise NoKernel("q, k and v have one element type")
     choice = choose_attention(sq or 1, sk or 1, d, dtype, causal)
     reachable({"q": 2 * b * h * sq * d, "k": 2 * b * hk * sk * d}, _fewer(max(h * sq, hk * sk) * d, "batches"))
     if 0 in (b, h, sq, sk):
@@ -99,19 +99,19 @@ def attention_lengths(
     """(o, lse) of q [tokens, H, D] and k, v [tokens, HK, D]; lse is [H, tokens]. Sequence b has the queries from
     starts_q[b] to starts_q[b + 1] - 1 and the keys from starts_k[b] to starts_k[b + 1] - 1."""
     if len(shape(q)) != 3 or len(shape(k)) != 3 or shape(k) != shape(v):
-        raise Unsupported(
+        raise NoKernel(
             f"attention_lengths takes q [tokens, H, D] and k, v [tokens, HK, D], not {list(shape(q))}, "
             f"{list(shape(k))} and {list(shape(v))}"
         )
     (tq, h, d), (tk, hk, dk) = shape(q), shape(k)
     if d != dk or not _shared(h, hk):
-        raise Unsupported(f"q {list(shape(q))} and k {list(shape(k))} disagree: D is equal, HK divides H")
+        raise NoKernel(f"q {list(shape(q))} and k {list(shape(k))} disagree: D is equal, HK divides H")
     dtype = element(q, "q")
     if element(k, "k") != dtype or element(v, "v") != dtype:
-        raise Unsupported("q, k and v have one element type")
+        raise NoKernel("q, k and v have one element type")
     first_q, first_k = checked_starts("starts_q", starts_q, tq), checked_starts("starts_k", starts_k, tk)
     if len(first_q) != len(first_k):
-        raise Unsupported(f"{len(first_q) - 1} sequences of queries, {len(first_k) - 1} of keys")
+        raise NoKernel(f"{len(first_q) - 1} sequences of queries, {len(first_k) - 1} of keys")
     plain = choose_attention(1, 1, d, dtype, causal)
     knobs: dict[str, KnobValue] = {"D": d, "causal": causal, "BC": 32 if d == 128 else 64}
     choice = Choice(plain.file, "attention_lengths", knobs)
@@ -146,9 +146,7 @@ def checked_starts(name: str, starts: npt.ArrayLike, tokens: int) -> Starts:
     """Starts that divide the tokens into sequences; what the kernel assumes of them."""
     found = whole_numbers(starts, name)
     if found.ndim != 1 or len(found) < 2 or found[0] != 0 or found[-1] != tokens or (found[1:] < found[:-1]).any():
-        raise Unsupported(
-            f"{name} begins with 0, never falls and ends with the {tokens} tokens; it is {found.tolist()}"
-        )
+        raise NoKernel(f"{name} begins with 0, never falls and ends with the {tokens} tokens; it is {found.tolist()}")
     return np.ascontiguousarray(found, np.int32)
 
 

@@ -13,15 +13,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from argus.device.guards import LaunchError
-from argus.device.launch import Outcome
+from argus.device.guards import LaunchRefused
+from argus.device.launch import LaunchOutcome
 from argus.ir.kernel import Kernel
 from argus.layout.expr import Expr
 from argus.ops.arrays import given, shape
 from argus.ops.launch import device_of, proved
 
 
-def call(file: str, name: str, args: tuple[Any, ...], device: str, named: dict[str, Any]) -> Outcome:
+def call(file: str, name: str, args: tuple[Any, ...], device: str, named: dict[str, Any]) -> LaunchOutcome:
     """One launch of the kernel `name` of `file`; `named` are knobs and sizes."""
     plain = proved(Path(file), name, {})
     sizes_named = {s.name for s in plain.kernel.shapes} & named.keys()
@@ -30,7 +30,7 @@ def call(file: str, name: str, args: tuple[Any, ...], device: str, named: dict[s
     kernel = ready.kernel
     wanted = [*(t.name for t in kernel.tensors), *(s.name for s in kernel.scalars)]
     if len(args) != len(wanted):
-        raise LaunchError(f"{name} takes {len(wanted)} arguments ({', '.join(wanted)}), not {len(args)}")
+        raise LaunchRefused(f"{name} takes {len(wanted)} arguments ({', '.join(wanted)}), not {len(args)}")
     count = len(kernel.tensors)
     arrays = {t.name: given(array, t.name) for t, array in zip(kernel.tensors, args[:count], strict=True)}
     scalars = {s.name: value for s, value in zip(kernel.scalars, args[count:], strict=True)}
@@ -44,11 +44,11 @@ def _sizes(kernel: Kernel, arrays: dict[str, Any]) -> dict[str, int]:
     for tensor in kernel.tensors:
         extents = shape(arrays[tensor.name])
         if len(extents) != len(tensor.shape):
-            raise LaunchError(f"{tensor.name} has {len(tensor.shape)} axes, the given array {len(extents)}")
+            raise LaunchRefused(f"{tensor.name} has {len(tensor.shape)} axes, the given array {len(extents)}")
         for stated, extent in zip(tensor.shape, extents, strict=True):
             name = _symbol(stated, known)
             if name is not None and found.setdefault(name, extent) != extent:
-                raise LaunchError(f"{name} is {found[name]} in one array and {extent} in {tensor.name}")
+                raise LaunchRefused(f"{name} is {found[name]} in one array and {extent} in {tensor.name}")
     return found
 
 

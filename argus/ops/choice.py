@@ -11,7 +11,7 @@ operands; the XCD map is kept only if it leaves no workgroup without a tile. Row
 registers hold a row of the operand, else the kernel that walks rows; a row that fills them exactly needs no masks
 (EXACT).
 
-What no kernel computes ends in `Unsupported`, which names the reason and the nearest thing there is.
+What no kernel computes ends in `NoKernel`, which names the reason and the nearest thing there is.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ DOUBT = 1.01
 """How much longer a guess counts for every doubling of a size it is away."""
 
 
-class Unsupported(ValueError):
+class NoKernel(ValueError):
     """No kernel of the library does this; the message says what is nearest."""
 
 
@@ -90,10 +90,10 @@ def choose_matmul(
     """
     _known("matmul", dtype, MATMUL_TYPES)
     if activation not in ACTIVATIONS:
-        raise Unsupported(f"there is no activation {activation!r}; there are {', '.join(ACTIVATIONS)}")
+        raise NoKernel(f"there is no activation {activation!r}; there are {', '.join(ACTIVATIONS)}")
     for name, size in (("M", m), ("N", n), ("K", k)):
         if size < 1:
-            raise Unsupported(f"matmul needs {name} >= 1, not {size}")
+            raise NoKernel(f"matmul needs {name} >= 1, not {size}")
     reachable({"A": 2 * m * k, "B": 2 * n * k, "C": 2 * m * n}, "split the product along M or N")
     plain = not (a_by_k or b_by_k or bias or activation != "none")
     known = table("matmul")["rows"] if rows is None else rows
@@ -108,7 +108,7 @@ def reachable(sizes: Mapping[str, int], instead: str) -> None:
     """Refuse operands and results whose bytes do not fit the 32-bit offsets of a kernel; `instead`: what is nearest."""
     for name, count in sizes.items():
         if count >= LIMIT:
-            raise Unsupported(f"{name} has {count} bytes, kernels reach {LIMIT - 1}; {instead}")
+            raise NoKernel(f"{name} has {count} bytes, kernels reach {LIMIT - 1}; {instead}")
 
 
 def _parts(row: Mapping[str, Any], m: int, n: int) -> int:
@@ -186,7 +186,7 @@ def choose_rows(family: str, n: int, dtype: str, operation: str = "", m: int = 1
     """The kernel for m rows of n elements."""
     _known(family, dtype, ROW_TYPES)
     if n < 1:
-        raise Unsupported(f"{family} needs rows of at least one element, not {n}")
+        raise NoKernel(f"{family} needs rows of at least one element, not {n}")
     size = BYTES[dtype]
     most = (LIMIT - 1) // (n * size)
     reachable({"x": m * n * size}, f"nearest is {most} rows of {n} at a time" if most else "rows are shorter")
@@ -211,7 +211,7 @@ def choose_elementwise(kernel: str, operation: str, n: int, dtype: str) -> Choic
     """The kernel for n elements seen flat; `kernel` is binary or unary."""
     _known(operation, dtype, ROW_TYPES)
     if n < 1:
-        raise Unsupported(f"{operation} needs at least one element")
+        raise NoKernel(f"{operation} needs at least one element")
     size = BYTES[dtype]
     reachable({"x": n * size}, f"nearest is {(LIMIT - 1) // size} elements at a time")
     name = "OP" if kernel == "binary" else "ACT"
@@ -231,4 +231,4 @@ def choose_transpose(m: int, n: int, dtype: str) -> Choice:
 def _known(family: str, dtype: str, types: Sequence[str]) -> None:
     if dtype not in types:
         nearest = "f32" if dtype in ("f64", "float64") and "f32" in types else types[0]
-        raise Unsupported(f"{family} has no kernel for {dtype}; there are {', '.join(types)}, nearest is {nearest}")
+        raise NoKernel(f"{family} has no kernel for {dtype}; there are {', '.join(types)}, nearest is {nearest}")

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from argus.ops.arrays import blank_like, element, filled_like, given, is_tensor, shape
-from argus.ops.choice import Choice, Unsupported, reachable, table
+from argus.ops.choice import Choice, NoKernel, reachable, table
 from argus.ops.launch import run
 
 BLOCK = 128
@@ -28,7 +28,7 @@ def arranged(weights: Any) -> Any:
     """Weights [.., N, K] in the kernels' order: [.., N // 32, K // 16, 32, 16]."""
     *outer, n, k = shape(weights)
     if n % BLOCK or k % BLOCK:
-        raise Unsupported(f"weights are multiples of {BLOCK} rows and columns, not {n} x {k}")
+        raise NoKernel(f"weights are multiples of {BLOCK} rows and columns, not {n} x {k}")
     blocks = weights.reshape(*outer, n // ROWS, ROWS, k // DEPTH, DEPTH)
     turned = blocks.swapaxes(-3, -2)
     return turned.contiguous() if is_tensor(weights) else np.ascontiguousarray(turned)
@@ -38,9 +38,9 @@ def quantise(x: Any, *, device: str = "auto") -> tuple[Any, Any]:
     """fp8 values and the scale of every 128 neighbours: the largest of them divided by 240."""
     extents = shape(x)
     if element(x, "x") != "bf16":
-        raise Unsupported(f"quantise takes bf16, not {element(x, 'x')}; nearest is bf16")
+        raise NoKernel(f"quantise takes bf16, not {element(x, 'x')}; nearest is bf16")
     if not extents or extents[-1] % BLOCK:
-        raise Unsupported(f"quantise needs rows that are multiples of {BLOCK}, not {list(extents)}")
+        raise NoKernel(f"quantise needs rows that are multiples of {BLOCK}, not {list(extents)}")
     blocks = math.prod(extents) // BLOCK
     reachable({"x": 2 * math.prod(extents)}, "quantise fewer rows at a time")
     q = blank_like(x, extents, "fp8")
@@ -69,9 +69,9 @@ def choose_fp8(m: int, n: int, k: int) -> Choice:
     for name, size in (("N", n), ("K", k)):
         if size < BLOCK or size % BLOCK:
             nearest = max(BLOCK, BLOCK * round(size / BLOCK))
-            raise Unsupported(f"fp8_matmul needs {name} in multiples of {BLOCK}, not {size}; nearest is {nearest}")
+            raise NoKernel(f"fp8_matmul needs {name} in multiples of {BLOCK}, not {size}; nearest is {nearest}")
     if m < 1:
-        raise Unsupported(f"fp8_matmul needs M >= 1, not {m}")
+        raise NoKernel(f"fp8_matmul needs M >= 1, not {m}")
     reachable({"a": m * k, "b": n * k, "the result": 2 * m * n}, "split the product along M or N")
     rows = table("moe")["fp8_matmul"]
     row = min(rows, key=lambda r: abs(math.log2(m / r["M"])))
@@ -81,12 +81,12 @@ def choose_fp8(m: int, n: int, k: int) -> Choice:
 def weights_of(w: Any, name: str, axes: int) -> Any:
     """Weights as the kernels take them: arranged ones (two axes more than `axes`) as they are, plain ones arranged."""
     if element(w, name) != "fp8":
-        raise Unsupported(f"{name} is {element(w, name)}; the kernels take fp8 (float8_e4m3fnuz)")
+        raise NoKernel(f"{name} is {element(w, name)}; the kernels take fp8 (float8_e4m3fnuz)")
     extents = shape(w)
     if len(extents) == axes:
         return arranged(w)
     if len(extents) != axes + 2 or extents[-2:] != (ROWS, DEPTH):
-        raise Unsupported(f"{name} has shape {list(extents)}; it is [.., N, K], or arranged [.., N/32, K/16, 32, 16]")
+        raise NoKernel(f"{name} has shape {list(extents)}; it is [.., N, K], or arranged [.., N/32, K/16, 32, 16]")
     return w
 
 
@@ -94,19 +94,19 @@ def scaled(scales: Any, name: str, extents: tuple[int, ...]) -> Any:
     """Scales of the right shape and type."""
     if element(scales, name) != "f32" or shape(scales) != extents:
         found = f"{element(scales, name)}{list(shape(scales))}"
-        raise Unsupported(f"{name} must be f32{list(extents)}, one per {BLOCK}, not {found}")
+        raise NoKernel(f"{name} must be f32{list(extents)}, one per {BLOCK}, not {found}")
     return given(scales, name)
 
 
 def fp8_matmul(a: Any, a_scales: Any, b: Any, b_scales: Any, *, device: str = "auto") -> Any:
     """bf16 [M, N] of a [M, K] and b [N, K] (or arranged), scales [M, K / 128] and [N / 128, K / 128]."""
     if element(a, "a") != "fp8" or len(shape(a)) != 2:
-        raise Unsupported(f"a must be fp8 [M, K], not {element(a, 'a')}{list(shape(a))}")
+        raise NoKernel(f"a must be fp8 [M, K], not {element(a, 'a')}{list(shape(a))}")
     m, k = shape(a)
     weights = weights_of(b, "b", 2)
     n, kb = shape(weights)[0] * ROWS, shape(weights)[1] * DEPTH
     if k != kb:
-        raise Unsupported(f"a has K = {k} and b has K = {kb}")
+        raise NoKernel(f"a has K = {k} and b has K = {kb}")
     sa = scaled(a_scales, "a_scales", (m, k // BLOCK))
     sb = scaled(b_scales, "b_scales", (n // BLOCK, k // BLOCK))
     choice = choose_fp8(m or 1, n or BLOCK, k or BLOCK)

@@ -1,6 +1,6 @@
 """From a choice to a launch: read, prove, compile, run. Each step is done once per choice and kept.
 
-    ready = prepared(choose_matmul(64, 64, 64, "bf16"))      # Prepared(kernel, object)
+    ready = prepared(choose_matmul(64, 64, 64, "bf16"))      # ProvedKernel(kernel, object)
     run(ready, {"A": a, "B": b, "C": c}, {"M": 64, "N": 64, "K": 64}, device="auto")
 
 A kernel that the checker refutes or cannot prove is not launched. Devices: `machine` (the simulated gfx942, compiled to
@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from argus import machine
-from argus.check.cache import check_cached
+from argus.check.proof_cache import check_cached
 from argus.compile.cache import compile_cached
-from argus.compile.schedule import scheduled
-from argus.device.guards import LaunchError, check_arrays, check_sizes, launch_grid
+from argus.device.guards import LaunchRefused, check_arrays, check_sizes, launch_grid
 from argus.device.hip import HipDevice, available
-from argus.device.launch import Device, MachineDevice, Outcome, scalar_values
+from argus.device.launch import Device, LaunchOutcome, MachineDevice, scalar_values
 from argus.ir.kernel import Kernel
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.ops.choice import Choice
 
@@ -36,7 +36,7 @@ class Unproved(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class ProvedKernel:
     """A proved kernel and its code object."""
 
     kernel: Kernel
@@ -55,7 +55,7 @@ class JitDevice:
         sizes: Mapping[str, int],
         arrays: Mapping[str, Any],
         scalars: Mapping[str, float] | None = None,
-    ) -> Outcome:
+    ) -> LaunchOutcome:
         check_sizes(kernel, sizes)
         check_arrays(kernel, sizes, arrays)
         grid = launch_grid(kernel, sizes)
@@ -63,14 +63,14 @@ class JitDevice:
         values = [*(arrays[t.name] for t in kernel.tensors), *scalar_values(kernel, sizes, scalars or {})]
         result = machine.load(code).kernel(kernel.name)(grid, kernel.threads, *values, executor="jit")
         seconds = time.perf_counter() - started
-        return Outcome(self.name, seconds, grid, result.workgroups, result.instructions, result.reports, None)
+        return LaunchOutcome(self.name, seconds, grid, result.workgroups, result.instructions, result.reports, None)
 
 
 @cache
 def device_of(name: str) -> Device:
     """The device of that name."""
     if name not in DEVICES:
-        raise LaunchError(f"there is no device {name!r}; there are {', '.join(DEVICES)}")
+        raise LaunchRefused(f"there is no device {name!r}; there are {', '.join(DEVICES)}")
     if name == "checking":
         return MachineDevice(checks=True)
     if name == "hip" or (name == "auto" and available()):
@@ -78,23 +78,23 @@ def device_of(name: str) -> Device:
     return JitDevice()
 
 
-def prepared(choice: Choice) -> Prepared:
+def prepared(choice: Choice) -> ProvedKernel:
     """The proved kernel and its code object, from memory or disk where they are."""
     return proved(choice.path, choice.kernel, choice.knobs)
 
 
-def proved(path: Path, name: str, knobs: Mapping[str, Any]) -> Prepared:
+def proved(path: Path, name: str, knobs: Mapping[str, Any]) -> ProvedKernel:
     """The kernel `name` of the file `path` with these knobs, proved and compiled."""
     return _prepared(path, name, tuple(sorted(knobs.items())))
 
 
 @cache
-def _prepared(path: Path, name: str, knobs: tuple[tuple[str, Any], ...]) -> Prepared:
+def _prepared(path: Path, name: str, knobs: tuple[tuple[str, Any], ...]) -> ProvedKernel:
     kernel = read(path, settings=dict(knobs), kernel=name)
     report = check_cached(scheduled(kernel))
     if any(verdict.status != "proved" for verdict in report.verdicts):
         raise Unproved(f"{name} is not proved with {dict(knobs)}\n{report.render()}")
-    return Prepared(kernel, compile_cached(kernel).object)
+    return ProvedKernel(kernel, compile_cached(kernel).object)
 
 
 def run(
@@ -103,11 +103,11 @@ def run(
     sizes: Mapping[str, int],
     scalars: Mapping[str, float] | None = None,
     device: str = "auto",
-) -> Outcome:
+) -> LaunchOutcome:
     """One launch; outputs are written in place. A fault the device reports is an error."""
     ready = prepared(choice)
     outcome = device_of(device).launch(ready.kernel, ready.code, sizes, arrays, scalars)
     for report in outcome.reports:
         if report.level == "error":
-            raise LaunchError(f"{ready.kernel.name} on {outcome.device}: {report}")
+            raise LaunchRefused(f"{ready.kernel.name} on {outcome.device}: {report}")
     return outcome

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from argus.ops.arrays import blank_like, element, filled_like, given, shape
-from argus.ops.choice import Unsupported, choose_matmul, finishing
+from argus.ops.choice import NoKernel, choose_matmul, finishing
 from argus.ops.launch import run
 
 FEWEST_PARTS = 2
@@ -28,15 +28,15 @@ def matmul(
     dtype = element(a, "a")
     for name, other in (("b", b), ("bias", bias)):
         if other is not None and element(other, name) != dtype:
-            raise Unsupported(f"{name} is {element(other, name)} but a is {dtype}; matmul takes one element type")
+            raise NoKernel(f"{name} is {element(other, name)} but a is {dtype}; matmul takes one element type")
     if len(shape(a)) != 2 or len(shape(b)) != 2:
-        raise Unsupported(f"matmul takes matrices, not {list(shape(a))} and {list(shape(b))}")
+        raise NoKernel(f"matmul takes matrices, not {list(shape(a))} and {list(shape(b))}")
     m, k = shape(a)[::-1] if a_by_k else shape(a)
     n, kb = shape(b)[::-1] if b_by_k else shape(b)
     if k != kb:
-        raise Unsupported(f"a has K = {k} and b has K = {kb}")
+        raise NoKernel(f"a has K = {k} and b has K = {kb}")
     if bias is not None and shape(bias) != (n,):
-        raise Unsupported(f"the bias has shape {list(shape(bias))}, the result has {n} columns")
+        raise NoKernel(f"the bias has shape {list(shape(bias))}, the result has {n} columns")
     choice = choose_matmul(
         m or 1, n or 1, k or 1, dtype, a_by_k=a_by_k, b_by_k=b_by_k, bias=bias is not None, activation=activation
     )

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from argus.ops.arrays import blank_like, element, filled_like, given, shape, whole_numbers
-from argus.ops.choice import Choice, Unsupported, reachable, table
+from argus.ops.choice import Choice, NoKernel, reachable, table
 from argus.ops.fp8 import BLOCK, DEPTH, ROWS, quantise, scaled, steps, weights_of
 from argus.ops.launch import run
 
@@ -31,7 +31,7 @@ WIDEST = 256  # columns of a tile; where dim is no multiple, half as many
 
 
 @dataclass(frozen=True, slots=True)
-class Routing:
+class SortedRouting:
     """Rows in the order of the kernels. `tokens`: of each sorted row (T: padding); `experts`: of each block of rows;
     `slots`: where the row of a token's s-th expert went."""
 
@@ -41,7 +41,7 @@ class Routing:
     slots: npt.NDArray[np.int32]
 
 
-def routed(topk_ids: npt.NDArray[Any], experts: int, block: int, dealt: bool = True) -> Routing:
+def routed(topk_ids: npt.NDArray[Any], experts: int, block: int, dealt: bool = True) -> SortedRouting:
     """The rows of every expert together, in order of tokens, padded to blocks of `block` rows.
 
     Workgroup p of a launch runs on chiplet p % 8 and works on block p of a group: so the blocks are dealt out, each
@@ -65,7 +65,7 @@ def routed(topk_ids: npt.NDArray[Any], experts: int, block: int, dealt: bool = T
     slots = np.empty(len(order), np.int32)
     slots[order] = place
     of_block = np.repeat(np.arange(experts), blocks)[order_of].astype(np.int32)
-    return Routing(block, rows, of_block, slots.reshape(tokens, topk))
+    return SortedRouting(block, rows, of_block, slots.reshape(tokens, topk))
 
 
 def _dealt(blocks: int) -> npt.NDArray[np.int64]:
@@ -77,7 +77,7 @@ def _dealt(blocks: int) -> npt.NDArray[np.int64]:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LayerPlan:
     """The launches of a layer: rows of a block, and the kernels."""
 
     block: int
@@ -86,23 +86,23 @@ class Plan:
     combine: Choice
 
 
-def choose_moe(tokens: int, experts: int, topk: int, dim: int, inter: int) -> Plan:
+def choose_moe(tokens: int, experts: int, topk: int, dim: int, inter: int) -> LayerPlan:
     """The kernels for a layer: the row of the table nearest in rows per expert."""
     for name, size in (("dim", dim), ("inter", inter)):
         if size < BLOCK or size % BLOCK:
             nearest = max(BLOCK, BLOCK * round(size / BLOCK))
-            raise Unsupported(f"moe needs {name} in multiples of {BLOCK}, not {size}; nearest is {nearest}")
+            raise NoKernel(f"moe needs {name} in multiples of {BLOCK}, not {size}; nearest is {nearest}")
     if not 1 <= topk <= MOST_TOPK:
-        raise Unsupported(f"moe takes 1 to {MOST_TOPK} experts per token, not {topk}; nearest is {MOST_TOPK}")
+        raise NoKernel(f"moe takes 1 to {MOST_TOPK} experts per token, not {topk}; nearest is {MOST_TOPK}")
     if tokens < 1 or experts < 1:
-        raise Unsupported(f"moe needs tokens and experts, not {tokens} and {experts}")
+        raise NoKernel(f"moe needs tokens and experts, not {tokens} and {experts}")
     rows = table("moe")["moe"]
     each = max(1.0, tokens * topk / experts)
     row = min(rows, key=lambda r: abs(math.log2(each / r["rows"])))
     common: Mapping[str, Any] = {"BM": row["BM"]}
     narrow: Mapping[str, Any] = {} if dim % WIDEST == 0 else {"TN": 1}
     most = row.get("TURN", 4)
-    return Plan(
+    return LayerPlan(
         row["BM"],
         Choice("fp8_gemm", "moe_gate_up", {**common, **row["gate_up"], **steps(dim, most)}),
         Choice("fp8_gemm", "moe_down", {**common, **row["down"], **narrow, **steps(inter, most)}),
@@ -138,7 +138,7 @@ class Operands:
 class Launched:
     """What the launches of a layer leave, in their order; each can be judged by the ones before it."""
 
-    routing: Routing
+    routing: SortedRouting
     x: Any
     x_scales: Any
     hidden: Any
@@ -181,27 +181,27 @@ def operands(
 ) -> Operands:
     """The operands of `moe`, if they fit together."""
     if len(shape(x)) != 2:
-        raise Unsupported(f"x is [tokens, dim], not {list(shape(x))}")
+        raise NoKernel(f"x is [tokens, dim], not {list(shape(x))}")
     wanted = "bf16" if x_scales is None else "fp8"
     if element(x, "x") != wanted:
         with_scales = "without" if x_scales is None else "with"
-        raise Unsupported(f"x {with_scales} scales must be {wanted}, not {element(x, 'x')}")
+        raise NoKernel(f"x {with_scales} scales must be {wanted}, not {element(x, 'x')}")
     tokens, dim = shape(x)
     gate_up, down = weights_of(w_gate_up, "w_gate_up", 3), weights_of(w_down, "w_down", 3)
     experts, rows, kc = shape(gate_up)[:3]
     inter = rows * ROWS // 2
     if kc * DEPTH != dim or rows % 2 or shape(down)[:3] != (experts, dim // ROWS, inter // DEPTH):
-        raise Unsupported(
+        raise NoKernel(
             f"x is [{tokens}, {dim}], w_gate_up {list(shape(w_gate_up))} and w_down {list(shape(w_down))}; they are "
             "[T, dim], [E, 2 * inter, dim] and [E, dim, inter]"
         )
     ids = whole_numbers(topk_ids, "topk_ids")
     if shape(topk_weights) != ids.shape or element(topk_weights, "topk_weights") != "f32" or ids.ndim != 2:
-        raise Unsupported("topk_ids and topk_weights are [T, topk], whole numbers and f32")
+        raise NoKernel("topk_ids and topk_weights are [T, topk], whole numbers and f32")
     if len(ids) != tokens:
-        raise Unsupported(f"topk_ids is for {len(ids)} tokens, x has {tokens}")
+        raise NoKernel(f"topk_ids is for {len(ids)} tokens, x has {tokens}")
     if ids.size and (ids.min() < 0 or ids.max() >= experts):
-        raise Unsupported(f"topk_ids names expert {int(ids.max())} or {int(ids.min())}; there are {experts}, from 0")
+        raise NoKernel(f"topk_ids names expert {int(ids.max())} or {int(ids.min())}; there are {experts}, from 0")
     kb, ib = dim // BLOCK, inter // BLOCK
     return Operands(
         x,

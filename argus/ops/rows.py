@@ -13,7 +13,7 @@ import math
 from typing import Any
 
 from argus.ops.arrays import blank_like, element, filled_like, given, shape
-from argus.ops.choice import Choice, Unsupported, choose_elementwise, choose_rows, choose_transpose
+from argus.ops.choice import Choice, NoKernel, choose_elementwise, choose_rows, choose_transpose
 from argus.ops.launch import run
 
 OF_NOTHING = {"sum": 0.0, "mean": math.nan}
@@ -23,7 +23,7 @@ OF_NOTHING = {"sum": 0.0, "mean": math.nan}
 def _matrix(x: Any, name: str) -> tuple[int, int]:
     extents = shape(x)
     if not extents:
-        raise Unsupported(f"{name} needs rows; the operand is a single number")
+        raise NoKernel(f"{name} needs rows; the operand is a single number")
     return math.prod(extents[:-1]), extents[-1]
 
 
@@ -32,7 +32,7 @@ def _over_rows(name: str, x: Any, weights: dict[str, Any], scalars: dict[str, fl
     dtype = element(x, "x")
     for role, vector in weights.items():
         if element(vector, role) != dtype or shape(vector) != (n,):
-            raise Unsupported(f"{role} must be {dtype}[{n}], not {element(vector, role)}{list(shape(vector))}")
+            raise NoKernel(f"{role} must be {dtype}[{n}], not {element(vector, role)}{list(shape(vector))}")
     choice = choose_rows(name, n or 1, dtype, m=m)
     y = blank_like(x, shape(x), dtype)
     if 0 in (m, n):
@@ -63,7 +63,7 @@ def _reduced(operation: str, x: Any, device: str) -> Any:
     choice = choose_rows("rowreduce", n or 1, element(x, "x"), operation, m=m)
     if 0 in (m, n):
         if m and operation not in OF_NOTHING:
-            raise Unsupported(f"rows without elements have no {operation}; the operand has shape {list(shape(x))}")
+            raise NoKernel(f"rows without elements have no {operation}; the operand has shape {list(shape(x))}")
         return filled_like(x, shape(x)[:-1], "f32", OF_NOTHING.get(operation, 0.0))
     y = blank_like(x, shape(x)[:-1], "f32")
     arrays = {"X": given(x, "x").reshape(m, n), "Y": given(y, "y").reshape(m)}
@@ -88,7 +88,7 @@ def rowmax(x: Any, *, device: str = "auto") -> Any:
 
 def _binary(operation: str, x: Any, y: Any, device: str) -> Any:
     if shape(x) != shape(y) or element(x, "x") != element(y, "y"):
-        raise Unsupported(
+        raise NoKernel(
             f"{operation} takes operands of one shape and type, not {element(x, 'x')}{list(shape(x))} and "
             f"{element(y, 'y')}{list(shape(y))}"
         )
@@ -134,7 +134,7 @@ def gelu(x: Any, *, device: str = "auto") -> Any:
 def transpose(x: Any, *, device: str = "auto") -> Any:
     """x with its two axes exchanged, written out."""
     if len(shape(x)) != 2:
-        raise Unsupported(f"transpose takes a matrix, not {list(shape(x))}")
+        raise NoKernel(f"transpose takes a matrix, not {list(shape(x))}")
     m, n = shape(x)
     choice: Choice = choose_transpose(m or 1, n or 1, element(x, "x"))
     y = blank_like(x, (n, m), element(x, "x"))

@@ -10,13 +10,13 @@ import math
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from argus.agent.journal.lineage import Candidate
+from argus.agent.journal.lineage import JournalCandidate
 
 WIDTH, HEIGHT = 860, 320
 LEFT, RIGHT, TOP, BOTTOM = 64, 150, 12, 34
 
 
-def trajectory(candidates: Sequence[Candidate], marks: Mapping[str, float]) -> str:
+def trajectory(candidates: Sequence[JournalCandidate], marks: Mapping[str, float]) -> str:
     """The plot; `marks` are named times in microseconds."""
     times = [c.microseconds for c in candidates if c.microseconds is not None]
     if not times:
@@ -68,7 +68,7 @@ def trajectory(candidates: Sequence[Candidate], marks: Mapping[str, float]) -> s
     return "".join(parts)
 
 
-def _says(candidate: Candidate) -> str:
+def _says(candidate: JournalCandidate) -> str:
     took = f"{candidate.microseconds:.1f} µs" if candidate.microseconds is not None else candidate.verdict
     return f"{candidate.id} {candidate.technique}: {took}"
 

@@ -19,9 +19,9 @@ from importlib.resources import files
 from typing import Any
 
 from argus.agent.journal import Journal
-from argus.agent.journal.lineage import Candidate, Story
+from argus.agent.journal.lineage import JournalCandidate, Story
 from argus.agent.labels import heading, word
-from argus.agent.policy import Policy
+from argus.agent.policy import PolicyTable
 from argus.report.plot import trajectory
 
 AROUND = 2
@@ -53,14 +53,14 @@ def run_page(journal: Journal, run: str | None = None) -> str:
     )
 
 
-def _marks(story: Story, best: Candidate | None) -> dict[str, float]:
+def _marks(story: Story, best: JournalCandidate | None) -> dict[str, float]:
     roof = (best.judgement.get("roof") or {}) if best is not None else {}
     if not roof:
         return {}
     return {"least possible": math.exp(sum(math.log(value) for value in roof.values()) / len(roof))}
 
 
-def _summary(story: Story, best: Candidate | None) -> str:
+def _summary(story: Story, best: JournalCandidate | None) -> str:
     counts = Counter(c.verdict for c in story.candidates)
     said = ", ".join(f"{number} {verdict}" for verdict, number in counts.most_common())
     rows = [("candidates", f"{len(story.candidates)}: {said}")]
@@ -83,9 +83,9 @@ def _summary(story: Story, best: Candidate | None) -> str:
     return "<table>" + "".join(f"<tr><th>{escape(k)}</th><td>{v}</td></tr>" for k, v in rows) + "</table>"
 
 
-def _way(journal: Journal, way: list[Candidate]) -> str:
+def _way(journal: Journal, way: list[JournalCandidate]) -> str:
     parts = []
-    before: Candidate | None = None
+    before: JournalCandidate | None = None
     for candidate in way:
         gain = ""
         if before is not None and before.microseconds and candidate.microseconds:
@@ -113,7 +113,7 @@ def _diff(old: str, new: str) -> str:
     )
 
 
-def _bottlenecks(way: list[Candidate]) -> str:
+def _bottlenecks(way: list[JournalCandidate]) -> str:
     shown = [c for c in (way[0], way[-1]) if c.judgement.get("bottleneck")] if way else []
     if not shown:
         return "<p>The clock saw none of them.</p>"
@@ -187,7 +187,7 @@ def _operand(operand: Mapping[str, Any]) -> str:
 def _learnt(journal: Journal, story: Story) -> str:
     """The policy as it came out, in words, for this family of kernels."""
     for event in journal.events(story.run.id, "policy"):
-        policy = Policy.from_json(event.payload, story.run.id)
+        policy = PolicyTable.from_json(event.payload, story.run.id)
         lines = policy.lessons(str(story.run.config.get("family", ""))).splitlines()
         items = "".join(f"<li>{escape(line)}</li>" for line in lines)
         notes = f"<pre>{escape(policy.notes)}</pre>" if policy.notes else ""
@@ -209,11 +209,11 @@ def _all(story: Story) -> str:
     return f"<div class=wide><table>{head}{''.join(rows)}</table></div>"
 
 
-def _params(candidate: Candidate) -> str:
+def _params(candidate: JournalCandidate) -> str:
     return " ".join(f"{name}={value}" for name, value in candidate.params.items())
 
 
-def _time(candidate: Candidate | None) -> str:
+def _time(candidate: JournalCandidate | None) -> str:
     if candidate is None or candidate.microseconds is None:
         return "nothing that passed"
     return f"{candidate.microseconds:.1f} µs"

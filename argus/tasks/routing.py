@@ -1,6 +1,6 @@
 """Index tensors of a mixture of experts, drawn with the facts a routing has.
 
-    routing = Routing(token="token", expert="expert", tokens="T", experts="E", rows=128)
+    routing = RoutingTensors(token="token", expert="expert", tokens="T", experts="E", rows=128)
     draw(routing, {"T": 200, "E": 3, "R": 512, "P": 4, ...}, shapes, "uniform", seed)  ->  {"token": …, "expert": …}
 
 Tokens are grouped by the experts they go to, experts in any order; each expert's rows are padded to whole blocks of
@@ -29,7 +29,7 @@ MOST = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Routing:
+class RoutingTensors:
     """Names of the two index tensors and of the sizes that count tokens and experts; rows of a block."""
 
     token: str
@@ -43,7 +43,7 @@ class Routing:
 
 
 def draw(
-    routing: Routing, sizes: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], kind: Kind, seed: int
+    routing: RoutingTensors, sizes: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], kind: Kind, seed: int
 ) -> dict[str, Indices]:
     """Both tensors; `shapes` are those of the kernel's tensors at these sizes."""
     tokens, experts, rows = sizes[routing.tokens], sizes[routing.experts], routing.rows
@@ -77,7 +77,7 @@ def _blocks(chosen: npt.NDArray[np.int64], experts: int, rows: int) -> npt.NDArr
 
 
 def _sorted(
-    routing: Routing, chosen: npt.NDArray[np.int64], experts: int, blocks: int, dice: np.random.Generator
+    routing: RoutingTensors, chosen: npt.NDArray[np.int64], experts: int, blocks: int, dice: np.random.Generator
 ) -> dict[str, Indices]:
     tokens, rows = len(chosen), routing.rows
     needed = _blocks(chosen, experts, rows)

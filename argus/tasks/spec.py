@@ -35,11 +35,11 @@ import numpy.typing as npt
 from argus.tasks.contraction import Contracting
 from argus.tasks.evaluation import FUNCTIONS, REDUCTIONS, Bounded, SpecError, parts
 
-__all__ = ["Bounded", "Spec", "SpecError", "evaluate", "parse", "parse_all", "validate"]
+__all__ = ["Bounded", "ResultSpec", "SpecError", "evaluate", "parse", "parse_all", "validate"]
 
 
 @dataclass(frozen=True, slots=True)
-class Spec:
+class ResultSpec:
     """A parsed specification of one result: `result[indices] = expression`."""
 
     text: str
@@ -48,7 +48,7 @@ class Spec:
     expression: ast.expr
 
 
-def parse(text: str) -> Spec:
+def parse(text: str) -> ResultSpec:
     """Read `C[m, n] = …`, the specification of one result."""
     found = parse_all(text)
     if len(found) != 1:
@@ -56,14 +56,14 @@ def parse(text: str) -> Spec:
     return found[0]
 
 
-def parse_all(text: str) -> tuple[Spec, ...]:
+def parse_all(text: str) -> tuple[ResultSpec, ...]:
     """Read one assignment or several, separated by `;`; the right sides are interpreted by `evaluate`."""
     try:
         tree = ast.parse(text.strip(), mode="exec")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         why = error.msg if isinstance(error, SyntaxError) else str(error)
         raise SpecError(f"cannot read the specification {text!r}: {why}") from error
-    made: list[Spec] = []
+    made: list[ResultSpec] = []
     for statement in tree.body:
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
             raise SpecError(
@@ -77,13 +77,13 @@ def parse_all(text: str) -> tuple[Spec, ...]:
             raise SpecError(f"the result {name}{list(indices)} names an index twice")
         if any(name == other.result for other in made):
             raise SpecError(f"the result {name} is stated twice")
-        made.append(Spec(ast.unparse(statement), name, indices, statement.value))
+        made.append(ResultSpec(ast.unparse(statement), name, indices, statement.value))
     if not made:
         raise SpecError("the specification is empty; write 'C[m, n] = sum(A[m, k] * B[n, k], k)'")
     return tuple(made)
 
 
-def validate(spec: Spec, ranks: Mapping[str, int], symbols: Collection[str]) -> None:
+def validate(spec: ResultSpec, ranks: Mapping[str, int], symbols: Collection[str]) -> None:
     """Refuse what `evaluate` would refuse at any size: unknown names, wrong numbers of indices, unknown functions."""
     indices = set(spec.indices)
     _known_tensor(spec.result, len(spec.indices), ranks)
@@ -116,7 +116,7 @@ def _known_tensor(name: str, given: int, ranks: Mapping[str, int]) -> None:
 
 
 def evaluate(
-    spec: Spec,
+    spec: ResultSpec,
     tensors: Mapping[str, npt.NDArray[np.generic]],
     symbols: Mapping[str, float],
     positions: Mapping[str, npt.NDArray[np.intp]] | None = None,
@@ -134,7 +134,7 @@ def evaluate(
 
 
 def _evaluated(
-    spec: Spec,
+    spec: ResultSpec,
     tensors: Mapping[str, npt.NDArray[np.generic]],
     symbols: Mapping[str, float],
     extents: Mapping[str, int],
@@ -151,7 +151,7 @@ def _evaluated(
     return Bounded(spec.indices, found.value.transpose(order), found.error.transpose(order))
 
 
-def _block(spec: Spec) -> tuple[str, int] | None:
+def _block(spec: ResultSpec) -> tuple[str, int] | None:
     """r and 128 where an element at r // 128 picks what the rows are computed with: `W[expert[r // 128], n, k]`."""
     for name in nested(spec):
         for node in ast.walk(spec.expression):
@@ -163,7 +163,7 @@ def _block(spec: Spec) -> tuple[str, int] | None:
     return None
 
 
-def nested(spec: Spec) -> set[str]:
+def nested(spec: ResultSpec) -> set[str]:
     """Tensors whose elements serve as indices of others."""
     return {
         inner.value.id
@@ -175,7 +175,7 @@ def nested(spec: Spec) -> set[str]:
 
 
 def _by_blocks(
-    spec: Spec,
+    spec: ResultSpec,
     tensors: Mapping[str, npt.NDArray[np.generic]],
     symbols: Mapping[str, float],
     positions: Mapping[str, npt.NDArray[np.intp]],
@@ -201,7 +201,7 @@ def _by_blocks(
 
 
 def _extents(
-    spec: Spec, tensors: Mapping[str, npt.NDArray[np.generic]], positions: Mapping[str, npt.NDArray[np.intp]]
+    spec: ResultSpec, tensors: Mapping[str, npt.NDArray[np.generic]], positions: Mapping[str, npt.NDArray[np.intp]]
 ) -> dict[str, int]:
     """How far each index runs: as tensors indexed with it plainly say, else as the result says."""
     extents = {index: len(places) for index, places in positions.items()}

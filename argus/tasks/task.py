@@ -29,7 +29,7 @@ from typing import Any
 
 from argus.ir.kernel import Kernel
 from argus.lang import read
-from argus.tasks.routing import Routing
+from argus.tasks.routing import RoutingTensors
 from argus.tasks.spec import parse, validate
 
 Sizes = Mapping[str, int]
@@ -55,7 +55,7 @@ class Task:
     published: Mapping[str, Any] = field(default_factory=dict)
     library: str = ""
     device: str = "simulated"
-    routing: Routing | None = None
+    routing: RoutingTensors | None = None
 
 
 def builtin_tasks() -> tuple[str, ...]:
@@ -108,7 +108,7 @@ def read_task(name: str, text: str) -> Task:
     )
 
 
-def _routing(name: str, given: Any, kernel: Kernel) -> Routing:
+def _routing(name: str, given: Any, kernel: Kernel) -> RoutingTensors:
     entries = ("token", "expert", "tokens", "experts", "rows")
     if not isinstance(given, dict) or set(given) != set(entries) or not isinstance(given["rows"], int):
         raise TaskError(f"{name}: routing names {', '.join(entries)}; rows is a number")
@@ -120,7 +120,7 @@ def _routing(name: str, given: Any, kernel: Kernel) -> Routing:
     for entry in ("tokens", "experts"):
         if given[entry] not in sizes:
             raise TaskError(f"{name}: routing: {given[entry]!r} is no size of the kernel")
-    return Routing(**given)
+    return RoutingTensors(**given)
 
 
 def _split(name: str, text: str) -> tuple[dict[str, Any], str]:

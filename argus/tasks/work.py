@@ -16,10 +16,12 @@ from argus.device.guards import launch_grid, numpy_dtype, tensor_shapes
 from argus.device.launch import scalar_values
 from argus.ir.kernel import Kernel
 from argus.tasks.inputs import make_scalars
-from argus.tasks.routing import Routing, draw
+from argus.tasks.routing import RoutingTensors, draw
 
 
-def work_of(kernel: Kernel, code: bytes, sizes: Mapping[str, int], seed: int, routing: Routing | None = None) -> Work:
+def work_of(
+    kernel: Kernel, code: bytes, sizes: Mapping[str, int], seed: int, routing: RoutingTensors | None = None
+) -> Work:
     """The launch of `kernel`, whose object is `code`, at these sizes; `routing`: which inputs are drawn as one."""
     shapes = tensor_shapes(kernel, sizes)
     routed = {} if routing is None else draw(routing, sizes, shapes, "uniform", seed)

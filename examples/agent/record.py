@@ -6,7 +6,7 @@ from pathlib import Path
 
 from argus.agent.free_edit.episode import episode
 from argus.agent.judging import Judges
-from argus.agent.providers import Recorder, Reply, Request
+from argus.agent.providers import Reply, ReplyRecorder, Request
 from argus.tasks.task import load_task
 
 HERE = Path(__file__).parent
@@ -29,7 +29,7 @@ def main() -> None:
     target.unlink(missing_ok=True)
     rounds = len(list((HERE / "replies").glob("*.md")))
     with Judges() as judges:
-        for attempt in episode(load_task("gemm"), Recorder(Written(), target), judges, rounds=rounds, seed=0):
+        for attempt in episode(load_task("gemm"), ReplyRecorder(Written(), target), judges, rounds=rounds, seed=0):
             rules = sorted({v.rule for v in attempt.judgement.violations})
             print(
                 attempt.number,

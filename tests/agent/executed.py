@@ -10,8 +10,8 @@ from argus.agent.lower import lower
 from argus.check import check
 from argus.clock.sampled import matrix_element, prepared, sample, time_prepared
 from argus.compile.cache import compile_cached
-from argus.compile.schedule import scheduled
 from argus.device.launch import MachineDevice
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.tasks.task import load_task
 from argus.tasks.work import work_of

@@ -16,9 +16,9 @@ from argus.agent.planner import Proposal
 from argus.agent.selector import realise
 from argus.check import check
 from argus.compile.cache import compile_cached
-from argus.compile.schedule import scheduled
 from argus.device.guards import launch_grid
 from argus.device.launch import scalar_values
+from argus.ir.passes.schedule import scheduled
 from argus.knowledge import load
 from argus.lang import read
 from argus.ops.moe_reference import activated, blocks

@@ -13,7 +13,7 @@ import pytest
 
 from argus.agent.lower import NotApplicableError, lower
 from argus.check import check
-from argus.compile.schedule import scheduled
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.tasks.task import load_task, read_task
 

@@ -13,8 +13,8 @@ from argus.agent.lower import NotApplicableError, lower
 from argus.check import check
 from argus.compile import compile_kernel
 from argus.compile.decoded import decode
-from argus.compile.schedule import scheduled
 from argus.gfx942.hazards import violations
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.tasks.task import load_task
 

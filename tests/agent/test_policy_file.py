@@ -6,15 +6,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from argus.agent.lessons import told
-from argus.agent.policy import Policy
+from argus.agent.policy import PolicyTable
 from argus.agent.policy_file import leave, read_policy, text_beside
 
 KEY = ("row", "hbm", "row-vectors")
 RUNS = 8
 
 
-def learnt() -> Policy:
-    policy = Policy()
+def learnt() -> PolicyTable:
+    policy = PolicyTable()
     policy.learn(KEY, 0.5, 0)
     return policy
 

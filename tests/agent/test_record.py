@@ -14,10 +14,10 @@ from argus.agent.journal import Journal
 from argus.agent.journal.lineage import Story
 from argus.agent.judge import Judgement, Problem, Violation
 from argus.agent.judge.evidence import question
-from argus.agent.optimise import Candidate, Settings, State, optimise
-from argus.agent.policy import Policy
-from argus.agent.record import Recorder, resumed
-from argus.agent.view import View, attempt_line
+from argus.agent.optimise import SearchCandidate, Settings, State, optimise
+from argus.agent.policy import PolicyTable
+from argus.agent.record import RunRecorder, resumed
+from argus.agent.view import RunView, attempt_line
 from argus.tasks.compare import compare
 from argus.tasks.spec import Bounded, SpecError
 from argus.tasks.task import Task, load_task, read_task
@@ -35,9 +35,9 @@ def test_gone_on_with(tmp_path: Path) -> None:
     task = load_task("gemm")
     whole = optimise(task, SETTINGS, Scripted())  # type: ignore[arg-type]
     with Journal.write(tmp_path) as journal:
-        recorder = Recorder.begin(journal, task, SETTINGS, Policy(), "gemm")
+        recorder = RunRecorder.begin(journal, task, SETTINGS, PolicyTable(), "gemm")
 
-        def until_five(state: State, candidate: Candidate) -> None:
+        def until_five(state: State, candidate: SearchCandidate) -> None:
             recorder.listen(state, candidate)
             if candidate.number == 5:
                 raise Stopped
@@ -59,7 +59,7 @@ def test_gone_on_with(tmp_path: Path) -> None:
 
 def test_what_a_person_sees(tmp_path: Path) -> None:
     with (tmp_path / "out").open("w") as stream:
-        view = View(stream)
+        view = RunView(stream)
         state = optimise(load_task("gemm"), SETTINGS, Scripted(), listen=view.listen)  # type: ignore[arg-type]
         view.end(state)
     text = (tmp_path / "out").read_text()
@@ -87,7 +87,7 @@ class Starved(Scripted):
 class Remembering(Scripted):
     """Looks its answers up first, as `Judges` does."""
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: RunRecorder) -> None:
         super().__init__()
         self.recorder = recorder
 
@@ -97,12 +97,12 @@ class Remembering(Scripted):
         return [old or self._one(source) for old, source in zip(known, sources, strict=True)]
 
 
-def stopped_at(journal: Journal, number: int, judges: Scripted) -> Recorder:
+def stopped_at(journal: Journal, number: int, judges: Scripted) -> RunRecorder:
     """A run that is killed when it has kept that candidate."""
     task = load_task("gemm")
-    recorder = Recorder.begin(journal, task, SETTINGS, Policy(), "gemm")
+    recorder = RunRecorder.begin(journal, task, SETTINGS, PolicyTable(), "gemm")
 
-    def until(state: State, candidate: Candidate) -> None:
+    def until(state: State, candidate: SearchCandidate) -> None:
         recorder.listen(state, candidate)
         if candidate.number == number:
             raise Stopped
@@ -140,7 +140,7 @@ def test_a_run_that_went_on_from_an_error_stands_by_it(tmp_path: Path) -> None:
         assert known is not None
         assert known.stage == "judge"
         optimise(task, SETTINGS, Remembering(again), policy=again.policy, listen=again.listen)  # type: ignore[arg-type]
-        other = Recorder.begin(journal, task, SETTINGS, Policy(), "gemm")
+        other = RunRecorder.begin(journal, task, SETTINGS, PolicyTable(), "gemm")
         assert other.remembered(asked) is None, "another run asks for itself"
 
 
@@ -158,7 +158,7 @@ def test_results_that_are_no_numbers_are_kept_and_a_run_without_a_best_ends(tmp_
     task = load_task("gemm")
     settings = replace(SETTINGS, budget=2)
     with Journal.write(tmp_path) as journal:
-        recorder = Recorder.begin(journal, task, settings, Policy(), "gemm")
+        recorder = RunRecorder.begin(journal, task, settings, PolicyTable(), "gemm")
         recorder.end(optimise(task, settings, Undefined(), listen=recorder.listen))  # type: ignore[arg-type]
         seen = next(journal.events(kind="judgement")).payload["violations"][0]["detail"]
         end = Story.of(journal).ended
@@ -171,5 +171,5 @@ def test_a_task_that_cannot_tell_begins_no_run(tmp_path: Path) -> None:
     text = "TASK = dict(shapes=[dict(N=4096)], small=[dict(N=4096)])\n" + VADD.replace("= x[i] + y[i]", "= 0 * x[i]")
     with Journal.write(tmp_path) as journal:
         with pytest.raises(SpecError, match="zeros would pass"):
-            Recorder.begin(journal, read_task("t", text), SETTINGS, Policy(), "t.py")
+            RunRecorder.begin(journal, read_task("t", text), SETTINGS, PolicyTable(), "t.py")
         assert not journal.runs()

@@ -14,7 +14,7 @@ from argus.agent.judge import Judgement, Violation
 from argus.agent.lower import lower
 from argus.agent.optimise import Settings, State, optimise
 from argus.agent.planner import attempt, propose, random_order
-from argus.agent.policy import Policy, PolicyError, merged
+from argus.agent.policy import PolicyError, PolicyTable, merged
 from argus.agent.policy_file import read_policy, write_policy
 from argus.agent.repair import repairs
 from argus.agent.reward import reward
@@ -152,7 +152,7 @@ def test_prerequisites_come_in_order() -> None:
 
 def test_experience_moves_the_ranking() -> None:
     entries = matching(family="gemm")
-    policy = Policy()
+    policy = PolicyTable()
     for _ in range(30):
         policy.learn(("gemm", "matrix", "chiplet-order"), 1.0, 0)
         policy.learn(("gemm", "matrix", "register-blocking"), None, 1)
@@ -170,13 +170,13 @@ def test_experience_moves_the_ranking() -> None:
 def test_what_was_tried_is_not_proposed_again() -> None:
     entries = matching(family="gemm")
     tried = {attempt(e.id, c) for e in entries for c in e.choices if e.id != "lds-swizzle"}
-    found = propose(entries, Policy(), "gemm", "banks", tried, random.Random(0))
+    found = propose(entries, PolicyTable(), "gemm", "banks", tried, random.Random(0))
     assert {p.entry.id for p in found} == {"lds-swizzle"}
     assert {p.entry.id for p in random_order(entries, tried, random.Random(0))} == {"lds-swizzle"}
 
 
 def test_policies_are_kept_and_refused(tmp_path: Path) -> None:
-    policy = Policy()
+    policy = PolicyTable()
     policy.learn(("row", "hbm", "row-vectors"), 0.5, 0)
     write_policy(policy, tmp_path / "p.json")
     again = read_policy(tmp_path / "p.json")

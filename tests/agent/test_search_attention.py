@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from argus.agent.judge import Judgement
 from argus.agent.optimise import Settings, optimise
-from argus.agent.policy import Policy
+from argus.agent.policy import PolicyTable
 from argus.tasks.task import Task, load_task
 
 SHARES = {
@@ -44,7 +44,7 @@ class ByContent:
 
 
 def test_the_search_arrives_at_skewed_turns() -> None:
-    found = optimise(load_task("attention"), Settings(seed=0, budget=10), ByContent(), policy=Policy())
+    found = optimise(load_task("attention"), Settings(seed=0, budget=10), ByContent(), policy=PolicyTable())
     best = found.best.source
     for word in ("ag.ring(2", 'order="mfma valu', "ag.fma(", "- 1 - place"):
         assert word in best

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from argus.agent.journal import Journal
-from argus.agent.journal.lineage import Candidate
+from argus.agent.journal.lineage import JournalCandidate
 from argus.agent.judge import Judgement, Violation
 from argus.cli.history import compared
 from argus.cli.main import main
@@ -117,7 +117,9 @@ def test_winners_are_judged_again_with_the_data_they_were_judged_with(
     assert "OTHER evidence" in capsys.readouterr().out
 
 
-WINNER = Candidate("c1", 1, None, "s", "tile", {}, "", {"verdict": "pass", "times": {"M=1": 5.0}, "evidence": "e"})
+WINNER = JournalCandidate(
+    "c1", 1, None, "s", "tile", {}, "", {"verdict": "pass", "times": {"M=1": 5.0}, "evidence": "e"}
+)
 PASSED = Judgement("pass", "time", times={"M=1": 5.0}, evidence="e")
 NO_GPU = Judgement("error", "time", (Violation("measure", "no HIP runtime", status="error"),))
 

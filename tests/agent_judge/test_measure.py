@@ -9,7 +9,7 @@ import pytest
 
 from argus.agent.judge import Problem, court
 from argus.agent.judge.court import Court
-from argus.agent.judge.measure import WARM_UP, Bench, Contender, Sample, UnbelievableError
+from argus.agent.judge.measure import WARM_UP, Contender, MeasuringBench, Sample, UnbelievableError
 from argus.compile.cache import compile_cached
 from argus.lang import read
 
@@ -109,7 +109,7 @@ def contender(name: str) -> Contender:
 
 
 def measured(stub: Stub, *, least: float = 0.0) -> dict[str, float]:
-    bench = Bench(stub, clock=lambda: stub.now)
+    bench = MeasuringBench(stub, clock=lambda: stub.now)
     found = bench.compare(contender("known"), contender("fresh"), least=least, rounds=6)
     return {name: sample.median for name, sample in found.items()}
 
@@ -144,13 +144,13 @@ def test_what_is_not_believed() -> None:
 def test_every_shape_is_measured_on_its_own_data(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[int, bytes]] = []
 
-    def compare(self: Bench, baseline: Contender, candidate: Contender, *, least: float) -> dict[str, Sample]:
+    def compare(self: MeasuringBench, baseline: Contender, candidate: Contender, *, least: float) -> dict[str, Sample]:
         assert candidate.arrays["X"].shape == (candidate.sizes["N"],)
         seen.append((candidate.sizes["N"], candidate.arrays["X"].tobytes()))
         took = 1e-3 * len(seen)
         return {"baseline": Sample(took, took, took, took), "candidate": Sample(took, took, took, took)}
 
-    monkeypatch.setattr(Bench, "compare", compare)
+    monkeypatch.setattr(MeasuringBench, "compare", compare)
     monkeypatch.setattr(court, "load_hip", lambda: None)
     source = ADD.replace("{name}", "plain")
     problem = Problem("plain", source, ({"N": 128},), ({"N": 128}, {"N": 256}), device="hip")

@@ -16,8 +16,8 @@ from argus.agent.providers import (
     Budgeted,
     Provider,
     ProviderError,
-    Recorder,
     Replay,
+    ReplyRecorder,
     Request,
     Turn,
     choose,
@@ -282,7 +282,7 @@ def test_a_limit_needs_a_provider_that_counts() -> None:
 def test_recording_replays_in_order_and_refuses_what_it_does_not_hold(tmp_path: Path) -> None:
     path = tmp_path / "episode.jsonl"
     with serving((200, {}, openai_answer("one")), (200, {}, openai_answer("two"))) as script:
-        recorder = Recorder(openai(script.url, Waits().transport()), path)
+        recorder = ReplyRecorder(openai(script.url, Waits().transport()), path)
         assert [recorder.ask(ASKED).text for _ in range(2)] == ["one", "two"]
     assert KEY not in path.read_text()
     replay = Replay(path)

@@ -16,8 +16,8 @@ from itertools import count, pairwise
 from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, LANE, Kernel, wave_variable
 from argus.ir.ops import Access, Op, Shared
+from argus.ir.passes.insert_waits import insert_waits
 from argus.ir.types import Value
-from argus.ir.waits import insert_waits
 from argus.layout import expr as E
 from argus.layout.expr import Expr, const
 from tests.check.mutants_structure import structure

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import ml_dtypes
 import numpy as np
 
-from argus.ir.build import Builder
+from argus.ir.build import IrBuilder
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, LANE, Kernel, wave_variable
 from argus.ir.ops import Access, Shared, Tensor
 from argus.ir.types import NOWHERE, Value, bf16, f32
@@ -71,7 +71,7 @@ class Gemm:
         self.s_b = Shared("sB", bf16, stages * BN * 32, stages * BM * 32)
         self.kt = var("kt", 0, 2**13)
         self.k_multiple = k_multiple
-        self.builder = Builder()
+        self.builder = IrBuilder()
 
     @property
     def steps(self) -> Expr:
@@ -157,7 +157,7 @@ def prefetch() -> Program:
         g.barrier(4)
         g.publish((loop.args[1], loop.args[2]))
         g.barrier(7)
-        then = Builder.into
+        then = IrBuilder.into
         block: list = []
         with then(g.builder, block):
             following = g.fetch(g.kt + 1)
@@ -227,7 +227,7 @@ def tail() -> Program:
 
 
 def _simple(
-    name: str, tensors: tuple[Tensor, ...], shapes: tuple[Expr, ...], grid: tuple[Expr, Expr], body: Builder,
+    name: str, tensors: tuple[Tensor, ...], shapes: tuple[Expr, ...], grid: tuple[Expr, Expr], body: IrBuilder,
     computes: str, shared: tuple[Shared, ...] = (), requires: tuple[Expr, ...] = (),
 ) -> Kernel:  # fmt: skip
     return Kernel(
@@ -242,7 +242,7 @@ def transpose() -> Program:
     m, n = var("M", 1, 2**14), var("N", 1, 2**14)
     x, t = tensor("X", f32, ("M", "N"), (m, n)), tensor("T", f32, ("N", "M"), (n, m), out=True)
     s = Shared("s", f32, 32 * 33 * 4, 0)
-    b = Builder()
+    b = IrBuilder()
     for p in range(2):
         with b.at(at(2)), b.unrolled("p", p):
             row, col = p * 16 + THREAD // 8, THREAD % 8 * 4
@@ -270,7 +270,7 @@ def rows() -> Program:
     m, n = var("M", 1, 2**14), var("N", 1, 2**14)
     a, s = tensor("A", f32, ("M", "N"), (m, n)), tensor("s", f32, ("M",), (m,))
     c = tensor("C", f32, ("M", "N"), (m, n), out=True)
-    b = Builder()
+    b = IrBuilder()
     row, col = BLOCK_Y * 2 + WAVE, BLOCK_X * 64 + LANE
     guard = col.lt(n)
     with b.at(at(2)):

@@ -12,21 +12,21 @@ import numpy as np
 import pytest
 
 from argus.check import check
-from argus.check.covers import Covers
 from argus.check.engine import decide
-from argus.check.prover import Prover
-from argus.check.remap import plain
+from argus.check.rules.covers import Covers
+from argus.check.rules.grid_maps import plain
+from argus.check.solve.prover import Prover
 from argus.ir.kernel import BLOCK_X
 from argus.lang import read
 from argus.lang.grids import mapping
-from argus.lang.values import Policy
+from argus.lang.values import NamedPolicy
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
 H, W, P = E.var("H", 1, 1 << 20), E.var("W", 1, 1 << 20), E.var("P", 1, 1 << 20)
 ORDERS = [
-    Policy("xcd", {"count": count, "rows": rows}) for count, rows in product((1, 2, 7, 8), (1, 3, 4, 8))
-] + [Policy("grouped", {"rows": rows}) for rows in (1, 2, 8)]  # fmt: skip
+    NamedPolicy("xcd", {"count": count, "rows": rows}) for count, rows in product((1, 2, 7, 8), (1, 3, 4, 8))
+] + [NamedPolicy("grouped", {"rows": rows}) for rows in (1, 2, 8)]  # fmt: skip
 SHAPES = [(H, W), (H, E.const(16)), (E.const(24), W), (P, H, W), (E.const(6), E.const(5)), ((H + 7) // 8, W)]
 
 
@@ -50,7 +50,7 @@ def taken_apart(total: Expr, tiles: tuple[Expr, ...]) -> bool:
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=lambda order: f"{order.kind}-{'-'.join(map(str, order.params.values()))}")
-def test_every_order_of_the_language_is_taken_apart(order: Policy) -> None:
+def test_every_order_of_the_language_is_taken_apart(order: NamedPolicy) -> None:
     for sizes in SHAPES:
         (total, _, _), tiles = mapping(list(sizes), order)
         assert taken_apart(total, tuple(tiles)), (sizes, order)

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from argus.check.linear import contradict
-from argus.check.models import Models
-from argus.check.prover import Prover
+from argus.check.solve.linear_elimination import contradict
+from argus.check.solve.model_reuse import Models
+from argus.check.solve.prover import Prover
 from argus.layout import expr as E
 from argus.layout.expr import Expr, var
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from argus.check.relabel import distinct, distinct_rows, filled, relabelled
+from argus.check.domain.record_numbers import distinct, distinct_rows, filled, relabelled
 
 arrays = st.lists(st.integers(0, 40), min_size=1, max_size=24).map(lambda n: np.array(n, dtype=np.int32))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from argus.check import Verdict
+from argus.check.domain.tags import Tags
 from argus.check.engine import decide
-from argus.check.flow import Flow, Place
-from argus.check.in_bounds import InBounds
-from argus.check.rule import Rule
-from argus.check.tags import Tags
+from argus.check.rules.in_bounds import InBounds
+from argus.check.rules.rule import Rule
+from argus.check.walk import Flow, ProgramPoint
 from argus.ir import ops
 from argus.ir.ops import Access
 from tests.ir import samples
@@ -20,7 +20,7 @@ class FailsListening(Rule):
 
     name = "listening"
 
-    def global_store(self, op: ops.Store | ops.Atomic, place: Place, access: Access, value: Tags) -> None:
+    def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None:
         raise KeyError("lost my notes")
 
     def verdicts(self, flow: Flow) -> list[Verdict]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from argus.ir.interp import InterpError, Schedule, extents, run
+from argus.ir.interp import InterpError, InterpSchedule, extents, run
 from argus.ir.interp.numbers import numpy_dtype
 from argus.ir.kernel import Kernel
 from argus.layout import expr as E
@@ -23,7 +23,7 @@ def make_inputs(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, np.ndarra
     }
 
 
-def execute(program: Program, kernel: Kernel, sizes: Mapping[str, int], schedule: Schedule | None = None) -> str:
+def execute(program: Program, kernel: Kernel, sizes: Mapping[str, int], schedule: InterpSchedule | None = None) -> str:
     """Empty when the launch is right, else what is wrong with it."""
     try:
         if not all(E.evaluate(condition, sizes) for condition in kernel.requires):

@@ -12,7 +12,7 @@ import pytest
 from argus.agent.journal import Journal
 from argus.agent.journal.lineage import Story
 from argus.agent.judge import Judgement
-from argus.agent.policy import Policy
+from argus.agent.policy import PolicyTable
 from argus.agent.policy_file import read_policy, write_policy
 from argus.agent.providers import Reply, Request
 from argus.cli import optimize
@@ -118,7 +118,7 @@ def test_experience_is_added_to_never_erased(
     command: Command, talking: Callable[..., Model], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "p.json"
-    held = Policy()
+    held = PolicyTable()
     held.learn(("row", "hbm", "row-vectors"), 0.5, 0)
     write_policy(held, path)
     before = path.read_text()

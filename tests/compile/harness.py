@@ -14,7 +14,7 @@ import numpy as np
 
 from argus import machine
 from argus.compile import compile_kernel
-from argus.ir.build import Builder
+from argus.ir.build import IrBuilder
 from argus.ir.kernel import LANE, Kernel
 from argus.ir.ops import Access, Shared, Tensor
 from argus.ir.types import DTYPES, NOWHERE, DType, Value
@@ -49,7 +49,7 @@ def tensor(name: str, dtype: DType, count: int, written: bool = False) -> Tensor
 
 
 def kernel(
-    name: str, tensors: list[Tensor], body: Builder, waves: int = 1, shared: tuple[Shared, ...] = (),
+    name: str, tensors: list[Tensor], body: IrBuilder, waves: int = 1, shared: tuple[Shared, ...] = (),
     shapes: tuple[Expr, ...] = (), grid: tuple[Expr, Expr, Expr] | None = None, **rest: object,
 ) -> Kernel:  # fmt: skip
     return Kernel(
@@ -76,7 +76,7 @@ def launch(k: Kernel, *args: object, grid: tuple[int, int, int] = (1, 1, 1), che
 
 def run(ops: Callable[..., Value], *inputs: np.ndarray) -> np.ndarray:
     """The (64, n) result of `ops(builder, *values)` on (64, n) inputs."""
-    b = Builder()
+    b = IrBuilder()
     tensors = [tensor(f"in{n}", OF_NUMPY[x.dtype], x.size) for n, x in enumerate(inputs)]
     values = [b.load(lane_rows(t, x.shape[1])) for t, x in zip(tensors, inputs, strict=True)]
     result = ops(b, *values)

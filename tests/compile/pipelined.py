@@ -8,7 +8,7 @@ before the barrier.
 
 from __future__ import annotations
 
-from argus.ir.build import Builder
+from argus.ir.build import IrBuilder
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, LANE, Kernel, wave_variable
 from argus.ir.ops import Access, Shared
 from argus.ir.types import NOWHERE, Value, bf16, f32
@@ -41,7 +41,7 @@ class Pipelined:
         self.thread = wave * 64 + LANE
         self.per_pass = waves * 8
         self.passes = BM // self.per_pass
-        self.build = Builder()
+        self.build = IrBuilder()
         self.tile = {"A": (self.a, BLOCK_Y), "B": (self.b, BLOCK_X)}
 
     def fetch(self, name: str, p: int, kt: Expr, guard: Expr | None = None) -> Value:

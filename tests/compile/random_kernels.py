@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from argus.gfx942.mfma import mfma
-from argus.ir.build import Builder
+from argus.ir.build import IrBuilder
 from argus.ir.kernel import BLOCK_X, LANE, Kernel, wave_variable
 from argus.ir.ops import Access, Op, Shared, Tensor
 from argus.ir.types import DTYPES, Value
@@ -28,7 +28,7 @@ class RandomKernel:
         self.rng = random.Random(seed)
         self.waves = self.rng.choice([1, 2, 4])
         self.blocks = self.rng.choice([1, 2])
-        self.b = Builder()
+        self.b = IrBuilder()
         self.size = var("N", 1, 4096)
         self.wave = wave_variable(self.waves)
         self.thread = self.wave * WAVE + LANE

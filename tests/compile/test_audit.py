@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import pytest
 
-from argus.compile import CompileError, apart, compile_kernel, elf
+from argus.compile import CompileError, compile_kernel, elf, wait_states
 from argus.compile.arrivals import early_uses
 from argus.compile.audit import audit
 from argus.compile.decoded import decode
@@ -20,7 +20,7 @@ from argus.gfx942.inst import Inst
 from argus.gfx942.waits import decode as decode_wait
 from argus.gfx942.waits import encode
 from argus.ir import ops
-from argus.ir.build import Builder
+from argus.ir.build import IrBuilder
 from argus.ir.kernel import LANE, Kernel
 from argus.ir.ops import Access, Shared
 from argus.ir.types import bf16, f32, i32
@@ -152,7 +152,7 @@ def test_a_load_left_out_where_the_kernel_counts() -> None:
 
     def build(counting: bool) -> Kernel:
         x, y, z = tensor("x", i32, 64), tensor("y", i32, 64), tensor("z", i32, 64, written=True)
-        b = Builder()
+        b = IrBuilder()
         a, c = b.load(lane_rows(x, 1)), b.load(lane_rows(y, 1))
         if counting:
             b.wait(vm=1)
@@ -168,7 +168,7 @@ def matrix_then_loop() -> Kernel:
     """A matrix result whose first reader is arithmetic at the head of a loop."""
     x, z = tensor("x", bf16, 256), tensor("z", f32, 1024, written=True)
     step = var("i", 0, 8)
-    b = Builder()
+    b = IrBuilder()
     a = b.load(lane_rows(x, 4))
     total = b.mfma("mfma_32x32x8_bf16", a, a, b.constant(1.0, f32, 16))
     with b.loop(step, 0, const(4), (total,)) as loop:
@@ -186,15 +186,15 @@ def test_wait_states_hold_on_every_path() -> None:
 def test_wait_states_that_are_missing_are_asked_for_before_the_reader() -> None:
     made = compile_kernel(matrix_then_loop())
     code = decode(made.object, "head")
-    assert apart.wanted(made.object, "head", made.audit.pcs, {}) == {}
+    assert wait_states.wanted(made.object, "head", made.audit.pcs, {}) == {}
     padding = {i.pc for i in code.insts[code.entry :] if i.op == "s_nop"}
     assert padding, "the loop reads the matrix result behind s_nop"
     broken = patched(lambda inst: words(NOP) if inst.pc in padding else None, made.object, "head")
-    short = apart.wanted(broken, "head", made.audit.pcs, {})
+    short = wait_states.wanted(broken, "head", made.audit.pcs, {})
     readers = {op.id for op in ops.walk(matrix_then_loop().body) if isinstance(op, ops.Map | ops.Convert)}
     assert short
     assert set(short) <= readers
-    assert str(apart.failure(matrix_then_loop(), broken)).startswith("error C306")
+    assert str(wait_states.failure(matrix_then_loop(), broken)).startswith("error C306")
 
 
 def test_results_behind_the_repaired_loop_are_right() -> None:
@@ -220,7 +220,7 @@ def test_results_behind_the_repaired_loop_are_right() -> None:
 def test_a_kernel_that_counts_its_waits_is_held_to_them() -> None:
     s = Shared("s", f32, 1024, 0)
     x, z = tensor("x", f32, 256), tensor("z", f32, 256, written=True)
-    b = Builder()
+    b = IrBuilder()
     first = b.load(lane_rows(x, 4))
     b.wait(vm=0)
     b.store(Access(s, LANE * 16, 4), first)

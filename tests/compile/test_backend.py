@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from argus.compile import backend
-from argus.compile.errors import CompileError
+from argus.ir.compile_error import CompileError
 
 KERNEL = """
 target triple = "amdgcn-amd-amdhsa"

@@ -18,7 +18,7 @@ import pytest
 from argus import machine
 from argus.compile import compile_kernel
 from argus.compile.export import export
-from argus.device.guards import LaunchError
+from argus.device.guards import LaunchRefused
 from argus.device.launch import MachineDevice
 from argus.ir.kernel import Kernel
 from argus.lang import read
@@ -165,7 +165,7 @@ def test_a_scalar_that_must_be_positive_is_refused_by_every_launcher(tmp_path: P
     for wrong in (0.0, -1.0, float("nan"), 1e-60):
         with pytest.raises(module.LaunchRefused, match="scale > 0"):
             launch(Array(x), Array(y), wrong)
-        with pytest.raises(LaunchError, match="scale > 0"):
+        with pytest.raises(LaunchRefused, match="scale > 0"):
             MachineDevice().launch(kernel, compiled.object, {}, {"x": x, "y": y}, {"scale": wrong})
     assert 'refuse_unless(scale > 0, "the kernel requires scale > 0");' in made["scaled.hpp"].read_text()
     MachineDevice().launch(kernel, compiled.object, {}, {"x": x, "y": y}, {"scale": 2.5})

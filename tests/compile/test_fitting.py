@@ -9,8 +9,8 @@ import pytest
 
 from argus.compile import CompileError, compile_kernel
 from argus.compile.registers import plan
-from argus.compile.schedule import scheduled
 from argus.ir.kernel import Kernel
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 
 SOURCE = """

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from argus.compile.index import slope
-from argus.ir.build import Builder
+from argus.ir.build import IrBuilder
 from argus.ir.kernel import BLOCK_X, LANE, wave_variable
 from argus.ir.ops import Access
 from argus.ir.types import i32
@@ -82,7 +82,7 @@ def test_random_expressions(seed: int) -> None:
     count, steps = len(inside) + len(outside), 5
     z = tensor("z", i32, 2 * 128 * count, written=True)
     place = (BLOCK_X * 128 + WAVE_NUMBER * WAVE + LANE) * count
-    b = Builder()
+    b = IrBuilder()
 
     def store(n: int, value: object) -> None:
         b.store(Access(z, (place + n) * 4, 1, (place + n,), 0), value)  # type: ignore[arg-type]

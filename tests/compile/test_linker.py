@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from argus.compile import backend, elf, linker
 from argus.compile.emit import emit
-from argus.compile.errors import CompileError
 from argus.compile.registers import plan
+from argus.ir.compile_error import CompileError
 from tests.compile.oracles import disassemble, tool
 from tests.ir import samples
 

@@ -7,7 +7,7 @@ import pytest
 
 from argus.compile import CompileError
 from argus.gfx942.mfma import ALIASES, mfma
-from argus.ir.build import Builder
+from argus.ir.build import IrBuilder
 from argus.ir.types import DTYPES, Value
 from tests.compile.harness import NUMPY, WAVE, run
 
@@ -23,7 +23,7 @@ def test_matrix_instruction(alias: str) -> None:
     )
     c = rng.integers(-9, 10, (WAVE, row.d_elements)).astype(NUMPY[row.c])
 
-    def ops(build: Builder, x: Value, y: Value, z: Value) -> Value:
+    def ops(build: IrBuilder, x: Value, y: Value, z: Value) -> Value:
         return build.mfma(alias, x, y, z)
 
     got = run(ops, a, b, c)

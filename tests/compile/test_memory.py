@@ -14,7 +14,7 @@ from argus.compile import CompileError, compile_kernel
 from argus.compile.decoded import decode
 from argus.compile.memory import pieces
 from argus.gfx942.disasm import text as instruction_text
-from argus.ir.build import Builder
+from argus.ir.build import IrBuilder
 from argus.ir.kernel import BLOCK_X, LANE, Kernel, ScalarArg, wave_variable
 from argus.ir.ops import Access, SetPrio, Shared, Tensor
 from argus.ir.types import DTYPES, bf16, f16, f32, i32
@@ -38,7 +38,7 @@ def test_pieces_cover_an_access_once(size: int) -> None:
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 6, 8, 16])
 def test_copies_of_every_width(dtype: str, count: int) -> None:
     """Global to global, count elements a lane; narrow and odd widths are several instructions."""
-    b = Builder()
+    b = IrBuilder()
     x, z = tensor("x", DTYPES[dtype], WAVE * count), tensor("z", DTYPES[dtype], WAVE * count, written=True)
     b.store(lane_rows(z, count), b.load(lane_rows(x, count)))
     data = np.arange(WAVE * count).astype(np.uint8).astype(NUMPY[dtype])
@@ -53,7 +53,7 @@ def ragged(n: int, waves: int, guard: bool) -> tuple[Kernel, int]:
     x = Tensor("x", f32, ("i",), (size,), (const(1),), True, False)
     z = Tensor("z", f32, ("i",), (size,), (const(1),), False, True)
     i = BLOCK_X * (waves * WAVE) + wave_variable(waves) * WAVE + LANE
-    b = Builder()
+    b = IrBuilder()
     where = i.lt(size) if guard else None
     one = b.constant(1.0, f32)
     b.store(Access(z, i * 4, 1, (i,), 0, where), b.map("add", b.load(Access(x, i * 4, 1, (i,), 0, where)), one))
@@ -77,7 +77,7 @@ def test_addresses_that_may_be_negative_give_zero() -> None:
     n = 256
     x, z = tensor("x", f32, n), tensor("z", f32, n, written=True)
     i = BLOCK_X * WAVE + LANE
-    b = Builder()
+    b = IrBuilder()
     left, right = (b.load(Access(x, (i + d) * 4, 1, (i + d,), 0)) for d in (-1, 1))
     b.store(Access(z, i * 4, 1, (i,), 0), b.map("add", left, right))
     data, out = np.random.default_rng(2).standard_normal(n).astype(np.float32), np.zeros(n, np.float32)
@@ -92,7 +92,7 @@ def row_sums(tail: bool) -> Kernel:
     x = Tensor("x", f32, ("r", "k"), (const(WAVE), size), (size, const(1)), True, False)
     z = tensor("z", f32, WAVE, written=True)
     kt = var("kt", 0, 2**12)
-    b = Builder()
+    b = IrBuilder()
     zero = b.constant(0.0, f32)
     steps = (size + 3) // 4 if tail else size // 4
     with b.loop(kt, 0, steps, (zero,)) as loop:
@@ -129,7 +129,7 @@ def test_nested_loops_and_steps() -> None:
     """z[lane] = sum of 100*i + j over i in range(0, 7, 3), j in range(i, 5)."""
     z = tensor("z", i32, WAVE, written=True)
     i, j = var("i", 0, 7), var("j", 0, 5)
-    b = Builder()
+    b = IrBuilder()
     zero = b.constant(0, i32)
     with b.loop(i, 0, 7, (zero,), step=3) as outer:
         with b.loop(j, i, 5, (outer.args[0],)) as inner:
@@ -150,7 +150,7 @@ def test_branches(uniform: bool) -> None:
     wave = wave_variable(waves)
     i = wave * WAVE + LANE
     condition = wave.eq(1) if uniform else (LANE % 3).eq(0)
-    b = Builder()
+    b = IrBuilder()
     value = b.load(Access(x, i * 4, 1, (i,), 0))
     then: list = []
     other: list = []
@@ -189,7 +189,7 @@ def test_transposes_through_lds(data: st.DataObject) -> None:
     def place(row: Expr, chunk: Expr) -> Expr:
         return row * pitch + (chunk ^ ((row >> shift) & mask)) * 16
 
-    b = Builder()
+    b = IrBuilder()
     row, chunk = thread // 8, thread % 8
     loaded = b.load(Access(x, thread * 16, 4, (thread * 4,), 0))
     b.store(Access(s, place(row, chunk), 4), loaded)
@@ -208,7 +208,7 @@ def test_guarded_lds_accesses() -> None:
     """Lanes outside the guard neither write nor read: they get zero."""
     s = Shared("s", f32, 256, 0)
     z = tensor("z", f32, WAVE, written=True)
-    b = Builder()
+    b = IrBuilder()
     b.store(Access(s, LANE * 4, 1), b.convert(b.index(LANE + 1), f32))
     b.barrier()
     b.store(Access(s, LANE * 4, 1, guard=LANE.lt(10)), b.constant(100.0, f32))
@@ -228,7 +228,7 @@ def test_direct_copies_to_lds_without_extra_waits() -> None:
     z = tensor("z", f32, 128, written=True)
     wave = wave_variable(waves)
     i = wave * WAVE + LANE
-    b = Builder()
+    b = IrBuilder()
 
     def fill(step: int) -> None:
         at = i + 128 * step
@@ -270,7 +270,7 @@ def test_atomics(dtype: str, fn: str, want: np.ufunc, space: str) -> None:
     x, z = tensor("x", kind, WAVE), tensor("z", kind, 8, written=True)
     s = Shared("s", kind, 8 * kind.bytes, 0)
     place, guard = LANE % 8, LANE.ge(4)
-    b = Builder()
+    b = IrBuilder()
     value = b.load(lane_rows(x, 1))
     start = np.arange(8).astype(NUMPY[dtype])
     if space == "global":
@@ -294,7 +294,7 @@ def test_atomics_on_pairs(dtype: object) -> None:
     kind = DTYPES[str(dtype)]
     x, z = tensor("x", kind, 2 * WAVE), tensor("z", kind, 8, written=True)
     place = LANE % 5 * 2
-    b = Builder()
+    b = IrBuilder()
     b.atomic("add", Access(z, place * 2, 2, (place,), 0), b.load(lane_rows(x, 2)))
     data = np.random.default_rng(7).integers(0, 4, 2 * WAVE).astype(NUMPY[kind.name])
     out = np.zeros(8, NUMPY[kind.name])
@@ -308,7 +308,7 @@ def test_gather_by_data() -> None:
     """An integer from memory as an index; the bounds stated for it are the author's."""
     table, index, z = tensor("table", f32, 1000), tensor("index", i32, WAVE), tensor("z", f32, WAVE, written=True)
     symbol = var("slot", 0, 999)
-    b = Builder()
+    b = IrBuilder()
     b.symbol(b.load(lane_rows(index, 1)), symbol)
     b.store(lane_rows(z, 1), b.load(Access(table, symbol * 4, 1, (symbol,), 0)))
     rng = np.random.default_rng(8)
@@ -321,7 +321,7 @@ def test_gather_by_data() -> None:
 def test_unaligned_wide_lds_access_is_refused_at_its_line() -> None:
     s = Shared("s", f32, 4096, 0)
     z = tensor("z", f32, 4 * WAVE, written=True)
-    b = Builder()
+    b = IrBuilder()
     b.store(lane_rows(z, 4), b.load(Access(s, LANE * 20, 4)))
     with pytest.raises(CompileError, match=r"C104.*16 bytes.*multiple of 4"):
         compile_kernel(kernel("unaligned", [z], b, shared=(s,)))
@@ -329,7 +329,7 @@ def test_unaligned_wide_lds_access_is_refused_at_its_line() -> None:
 
 def test_uninterpreted_functions_have_no_code() -> None:
     z = tensor("z", f32, WAVE, written=True)
-    b = Builder()
+    b = IrBuilder()
     at = E.apply("expert", LANE, lo=0, hi=63)
     b.store(Access(z, at * 4, 1, (at,), 0), b.constant(1.0, f32))
     with pytest.raises(CompileError, match=r"C102"):
@@ -339,7 +339,7 @@ def test_uninterpreted_functions_have_no_code() -> None:
 def test_too_much_lds_is_refused_with_the_numbers() -> None:
     s = Shared("s", f32, 70000, 0)
     z = tensor("z", f32, WAVE, written=True)
-    b = Builder()
+    b = IrBuilder()
     b.store(lane_rows(z, 1), b.load(Access(s, LANE * 4, 1)))
     with pytest.raises(CompileError, match=r"C110.*70000.*65536"):
         compile_kernel(kernel("big", [z], b, shared=(s,)))
@@ -348,7 +348,7 @@ def test_too_much_lds_is_refused_with_the_numbers() -> None:
 def test_too_many_registers_are_refused_with_the_numbers() -> None:
     n = 40
     x, z = tensor("x", f32, WAVE * n * 16), tensor("z", f32, WAVE * n * 16, written=True)
-    b = Builder()
+    b = IrBuilder()
     values = [b.load(Access(x, LANE * 64 + p * 4096, 16, (LANE * 16 + p * 1024,), 0)) for p in range(n)]
     for p, value in enumerate(values):
         b.store(Access(z, LANE * 64 + p * 4096, 16, (LANE * 16 + p * 1024,), 0), value)
@@ -370,7 +370,7 @@ def test_stores_are_unbiased() -> None:
 def test_scalar_arguments_of_every_type() -> None:
     """Tensor, then scalars with natural alignment, then a size: the order every launcher uses."""
     types = ("f32", "bf16", "i8", "f64", "f16", "i32", "bool", "i64", "u8")
-    b = Builder()
+    b = IrBuilder()
     given = [ScalarArg(f"s{n}", DTYPES[name], b.value(DTYPES[name], 1)) for n, name in enumerate(types)]
     size = var("N", 1, 1000)
     z = tensor("z", f32, WAVE * (len(types) + 1), written=True)
@@ -392,7 +392,7 @@ def test_opposite_phases() -> None:
     waves = 2
     wave = wave_variable(waves)
     s, z = Shared("s", f32, 512, 0), tensor("z", f32, 128, written=True)
-    b = Builder()
+    b = IrBuilder()
     i = wave * WAVE + LANE
     b.store(Access(s, i * 4, 1), b.convert(b.index(i), f32))
     b.barrier()
@@ -412,7 +412,7 @@ def test_loop_bounds_from_data() -> None:
     """The length comes from memory, equal in all lanes: the loop is still a scalar one."""
     length, z = tensor("length", i32, 1), tensor("z", i32, WAVE, written=True)
     count, step = var("count", 0, 50), var("i", 0, 49)
-    b = Builder()
+    b = IrBuilder()
     b.symbol(b.load(Access(length, const(0), 1, (const(0),), 0)), count)
     with b.loop(step, 0, count, (b.constant(0, i32),)) as loop:
         loop.yields(b.map("add", loop.args[0], b.index(step + LANE)))
@@ -428,7 +428,7 @@ def test_loop_bounds_from_data() -> None:
 
 def test_loops_count_upwards() -> None:
     z = tensor("z", i32, WAVE, written=True)
-    b = Builder()
+    b = IrBuilder()
     with b.loop(var("i", 0, 9), 0, const(4), (b.constant(0, i32),), step=-1) as loop:
         loop.yields(loop.args[0])
     b.store(lane_rows(z, 1), loop.outs[0])

@@ -15,13 +15,13 @@ import pytest
 
 from argus import machine
 from argus.check.engine import check, decide
-from argus.check.race_free import RaceFree
+from argus.check.rules.race_free import RaceFree
 from argus.compile import compile_kernel
 from argus.compile.decoded import decode
 from argus.compile.recheck import recheck
 from argus.ir import interp
 from argus.ir.kernel import Kernel
-from argus.ir.waits import insert_waits
+from argus.ir.passes.insert_waits import insert_waits
 from argus.lang import ProgramError, read
 
 KERNELS = Path(__file__).parents[2] / "argus/kernels"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from argus.compile import CompileError
 from argus.compile.exchange import DPP, swizzle
-from argus.ir.build import Builder
+from argus.ir.build import IrBuilder
 from argus.ir.kernel import LANE
 from argus.ir.maps import MAPS
 from argus.ir.types import DTYPES, Value, boolean, f32, i32
@@ -103,7 +103,7 @@ def test_arithmetic(dtype: str) -> None:
     for count in (1, 4) if DTYPES[dtype].bits < 32 else (2,):
         x, y = numbers(dtype, count, 1), numbers(dtype, count, 2)
 
-        def ops(b: Builder, a: Value, c: Value) -> Value:
+        def ops(b: IrBuilder, a: Value, c: Value) -> Value:
             made = [b.map(fn, *(a, c)[: MAPS[fn].arity]) for fn in names]
             return b.registers(tuple(made), tuple((n, e) for n in range(len(made)) for e in range(a.count)))
 
@@ -121,7 +121,7 @@ def test_comparisons_and_select(dtype: str) -> None:
     y[:, 0] = x[:, 0]
     names = ("lt", "le", "gt", "ge", "eq", "ne")
 
-    def ops(b: Builder, a: Value, c: Value) -> Value:
+    def ops(b: IrBuilder, a: Value, c: Value) -> Value:
         made = [b.map("select", b.map(fn, a, c), a, c) for fn in names]
         return b.registers(tuple(made), tuple((n, e) for n in range(len(made)) for e in range(4)))
 
@@ -144,7 +144,7 @@ def test_shifts(dtype: str) -> None:
     x = numbers(dtype, 2, 5)
     y = np.random.default_rng(6).integers(0, DTYPES[dtype].bits, x.shape).astype(x.dtype)
 
-    def ops(b: Builder, a: Value, c: Value) -> Value:
+    def ops(b: IrBuilder, a: Value, c: Value) -> Value:
         return b.registers((b.map("shl", a, c), b.map("shr", a, c)), ((0, 0), (0, 1), (1, 0), (1, 1)))
 
     got = run(ops, x, y)
@@ -155,7 +155,7 @@ def test_shifts(dtype: str) -> None:
 def test_booleans() -> None:
     x, y = numbers("i32", 2, 7), numbers("i32", 2, 8)
 
-    def ops(b: Builder, a: Value, c: Value) -> Value:
+    def ops(b: IrBuilder, a: Value, c: Value) -> Value:
         zero = b.constant(0, i32, 2)
         p, q = b.map("lt", a, zero), b.map("lt", c, zero)
         masks = [b.map("and", p, q), b.map("or", p, q), b.map("xor", p, q), b.map("not", p)]

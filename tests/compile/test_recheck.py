@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from argus.check.engine import decide
-from argus.check.race_free import RaceFree
+from argus.check.rules.race_free import RaceFree
 from argus.compile import Compiled, CompileError, compile_kernel
 from argus.compile.decoded import decode
 from argus.compile.matching import attribute
 from argus.compile.recheck import object_waits, rebuilt, recheck
-from argus.compile.schedule import scheduled
 from argus.compile.skeleton import skeleton
 from argus.gfx942.waits import Waits
 from argus.ir import ops
 from argus.ir.kernel import Kernel
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 
 KERNELS = Path(__file__).parents[2] / "argus/kernels"

@@ -10,11 +10,11 @@ import pytest
 
 from argus.compile import CompileError, compile_kernel
 from argus.compile.decoded import decode
-from argus.compile.schedule import class_of, dependences, interleave, pattern, scheduled
 from argus.ir import ops
-from argus.ir.build import Builder
+from argus.ir.build import IrBuilder
 from argus.ir.kernel import LANE, Kernel
 from argus.ir.ops import Access, Shared
+from argus.ir.passes.schedule import class_of, dependences, interleave, pattern, scheduled
 from argus.ir.types import NOWHERE, DType, bf16, f32
 from argus.layout.expr import var
 from tests.compile.harness import EXACT, NUMPY, kernel, lane_rows, launch, tensor
@@ -24,7 +24,7 @@ from tests.ir import samples
 def random_region(seed: int) -> list[ops.Op]:
     """Loads, stores, arithmetic and matrix instructions on two LDS buffers and a tensor, randomly connected."""
     rng = random.Random(seed)
-    b = Builder()
+    b = IrBuilder()
     buffers = [Shared("p", f32, 4096, 0), Shared("q", f32, 4096, 4096)]
     x = tensor("x", f32, 4096)
     values = [b.constant(1.0, f32, 4)]
@@ -64,7 +64,7 @@ def test_laws(seed: int) -> None:
 
 
 def test_independent_work_comes_out_in_the_ratio_asked_for() -> None:
-    b = Builder()
+    b = IrBuilder()
     s = Shared("s", bf16, 4096, 0)
     fragment = b.constant(1.0, bf16, 4)
     acc = [b.constant(0.0, f32, 16) for _ in range(8)]
@@ -78,7 +78,7 @@ def test_independent_work_comes_out_in_the_ratio_asked_for() -> None:
 
 
 def test_nothing_crosses_a_barrier() -> None:
-    b = Builder()
+    b = IrBuilder()
     s = Shared("s", f32, 4096, 0)
     first = b.load(Access(s, LANE * 4, 1))
     b.barrier()
@@ -89,7 +89,7 @@ def test_nothing_crosses_a_barrier() -> None:
 
 
 def test_disjoint_ranges_of_one_buffer_are_independent_and_overlapping_buffers_are_not() -> None:
-    b = Builder()
+    b = IrBuilder()
     one, other, over = Shared("one", f32, 1024, 0), Shared("other", f32, 1024, 1024), Shared("over", f32, 1024, 512)
     value = b.constant(1.0, f32)
     b.store(Access(one, LANE * 4, 1), value)
@@ -138,7 +138,7 @@ def test_a_scheduled_gemm_reads_ahead_and_still_multiplies() -> None:
 
 
 def test_a_region_without_matrix_work() -> None:
-    b = Builder()
+    b = IrBuilder()
     x, z = tensor("x", f32, 256), tensor("z", f32, 256, written=True)
     body: list[ops.Op] = []
     with b.into(body):
@@ -151,7 +151,7 @@ def test_a_region_without_matrix_work() -> None:
 
 
 def test_arithmetic_passes_a_barrier_and_memory_does_not() -> None:
-    b = Builder()
+    b = IrBuilder()
     s = Shared("s", f32, 4096, 0)
     fragment, acc = b.constant(1.0, bf16, 4), b.constant(0.0, f32, 16)
     one = b.constant(2.0, f32)
@@ -170,7 +170,7 @@ def test_arithmetic_passes_a_barrier_and_memory_does_not() -> None:
 
 def test_wide_arithmetic_is_spread_by_issue_slots() -> None:
     """Eight exponentials of four slots each between eight matrix instructions, four slots a round."""
-    b = Builder()
+    b = IrBuilder()
     x = tensor("x", f32, 512)
     fragment = b.constant(1.0, bf16, 4)
     body: list[ops.Op] = []
@@ -188,7 +188,7 @@ def test_wide_arithmetic_is_spread_by_issue_slots() -> None:
 
 @pytest.mark.parametrize(("dtype", "grain"), [(f32, 1), (bf16, 2)])
 def test_wide_arithmetic_in_pieces_computes_the_same(dtype: DType, grain: int) -> None:
-    b = Builder()
+    b = IrBuilder()
     x, z = tensor("x", dtype, 448), tensor("z", bf16, 448, written=True)
     body: list[ops.Op] = []
     value = b.load(lane_rows(x, 7))
@@ -208,7 +208,7 @@ def test_wide_arithmetic_in_pieces_computes_the_same(dtype: DType, grain: int) -
 
 def test_arithmetic_stays_before_a_branch_that_does_not_need_it() -> None:
     """LLVM would sink the products behind the branch, to their only use."""
-    b = Builder()
+    b = IrBuilder()
     x, y, z = tensor("x", f32, 256), tensor("y", f32, 256, written=True), tensor("z", f32, 256, written=True)
     size = var("N", 1, 4096)
     value = b.load(lane_rows(x, 4))

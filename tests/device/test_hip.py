@@ -15,7 +15,7 @@ import pytest
 from argus import machine
 from argus.compile import compile_kernel
 from argus.device.choose import choose
-from argus.device.guards import LaunchError
+from argus.device.guards import LaunchRefused
 from argus.device.hip import HipDevice, available
 from argus.device.hip_calls import HipError, load
 from argus.lang import read
@@ -173,10 +173,10 @@ def test_guards_come_before_the_first_call() -> None:
     kernel = read(KERNELS / "gemm.py")
     stub = StubHip()
     arrays = {name: np.zeros((128, 128), ml_dtypes.bfloat16) for name in "ABC"}
-    with pytest.raises(LaunchError, match="requires"):
+    with pytest.raises(LaunchRefused, match="requires"):
         HipDevice(stub).launch(kernel, b"", {"M": 128, "N": 128, "K": 100}, arrays)
     shared = {**arrays, "C": arrays["A"]}
-    with pytest.raises(LaunchError, match="overlaps"):
+    with pytest.raises(LaunchRefused, match="overlaps"):
         HipDevice(stub).launch(kernel, b"", {"M": 128, "N": 128, "K": 128}, shared)
     assert stub.log == []
 
@@ -223,7 +223,7 @@ def test_tensors_on_the_device_are_passed_by_address() -> None:
         (DeviceTensor(pointers["z"] + 64), "overlaps"),
         ([], "list"),
     ):
-        with pytest.raises(LaunchError, match=words):
+        with pytest.raises(LaunchRefused, match=words):
             device.launch(kernel, code, {"N": 1024}, {**fine, "x": bad})
     assert not stub.modules
 
@@ -257,8 +257,8 @@ def test_tensors_apart_or_on_another_gpu_are_refused() -> None:
     kernel = read(KERNELS / "vadd.py")
     stub = StubHip(["gfx942", "gfx90a", "gfx942"])
     for device, gpus, error, words in (
-        (HipDevice(stub), (0, 2, 2), LaunchError, "x on 0, y on 2, z on 2"),
-        (HipDevice(stub, device=0), (2, 2, 2), LaunchError, "on GPU 2, the launch is for 0"),
+        (HipDevice(stub), (0, 2, 2), LaunchRefused, "x on 0, y on 2, z on 2"),
+        (HipDevice(stub, device=0), (2, 2, 2), LaunchRefused, "on GPU 2, the launch is for 0"),
         (HipDevice(stub), (1, 1, 1), HipError, "no gfx942"),
     ):
         with pytest.raises(error, match=words):

@@ -11,7 +11,7 @@ import pytest
 from argus.gfx942.decoder import DecodeError, decode, decode_all
 from argus.gfx942.disasm import text
 from argus.gfx942.encoding import table
-from argus.gfx942.inst import EXEC, VCC, Operand
+from argus.gfx942.inst import EXEC, VCC, InstOperand
 
 SAMPLES = Path(__file__).with_name("decoder_samples.txt")
 
@@ -45,14 +45,19 @@ def test_matrix_instruction_keeps_accumulator_bits() -> None:
     inst = decode(code(0xD3E08000, 0x04020902))
     assert text(inst) == "v_mfma_f32_32x32x8_bf16 a[0:15], v[2:3], v[4:5], a[0:15]"
     assert inst.op == "v_mfma_f32_32x32x8_bf16"
-    assert inst.operands == (Operand("a", 0, 16), Operand("v", 2, 2), Operand("v", 4, 2), Operand("a", 0, 16))
+    assert inst.operands == (
+        InstOperand("a", 0, 16),
+        InstOperand("v", 2, 2),
+        InstOperand("v", 4, 2),
+        InstOperand("a", 0, 16),
+    )
     assert dict(inst.mods) == {}
 
 
 def test_buffer_load_has_address_and_modifiers() -> None:
     inst = decode(code(0xE05C1010, 0x80010801))
     assert text(inst) == "buffer_load_dwordx4 v[8:11], v1, s[4:7], 0 offen offset:16"
-    assert inst.operands == (Operand("v", 8, 4), Operand("v", 1), Operand("s", 4, 4), Operand("imm", 0))
+    assert inst.operands == (InstOperand("v", 8, 4), InstOperand("v", 1), InstOperand("s", 4, 4), InstOperand("imm", 0))
     assert dict(inst.mods) == {"offen": True, "offset": 16}
 
 
@@ -73,7 +78,7 @@ def test_packed_math_shows_only_modifiers_that_differ_from_the_default() -> None
 def test_wait_is_one_raw_immediate() -> None:
     inst = decode(code(0xBF8C0F70))
     assert text(inst) == "s_waitcnt vmcnt(0)"
-    assert inst.operands == (Operand("imm", 0x0F70),)
+    assert inst.operands == (InstOperand("imm", 0x0F70),)
 
 
 @pytest.mark.parametrize(("word", "target"), [(0xBF820003, 0x20), (0xBF85FFFF, 0x10), (0xBF88FFFB, 0x0)])
@@ -85,17 +90,17 @@ def test_branch_targets_are_offsets_of_the_section(word: int, target: int) -> No
 
 def test_literal_takes_a_second_word_only_where_it_is_used() -> None:
     with_literal, without = decode(code(0x7E0002FF, 0x12345678)), decode(code(0x7E000280, 0x12345678))
-    assert (with_literal.size, with_literal.operands[1]) == (8, Operand("lit", 0x12345678))
-    assert (without.size, without.operands[1]) == (4, Operand("imm", 0))
+    assert (with_literal.size, with_literal.operands[1]) == (8, InstOperand("lit", 0x12345678))
+    assert (without.size, without.operands[1]) == (4, InstOperand("imm", 0))
 
 
 def test_scalar_registers_share_one_numbering() -> None:
     save = decode(code(0xBE8020 << 8 | 0x6A))
     assert text(save) == "s_and_saveexec_b64 s[0:1], vcc"
-    assert save.operands[1] == Operand("s", VCC, 2)
+    assert save.operands[1] == InstOperand("s", VCC, 2)
     move = decode(code(0xBEFE01C1))
     assert text(move) == "s_mov_b64 exec, -1"
-    assert move.operands[0] == Operand("s", EXEC, 2)
+    assert move.operands[0] == InstOperand("s", EXEC, 2)
 
 
 def test_source_modifiers_are_in_the_operands() -> None:

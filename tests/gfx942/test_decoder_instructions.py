@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from argus.gfx942.decoder import decode
-from argus.gfx942.instructions import Memory, destinations, spec, specs, writes_lds
+from argus.gfx942.instructions import MemoryEffect, destinations, spec, specs, writes_lds
 
 SAMPLES = Path(__file__).with_name("decoder_samples.txt")
 
@@ -17,33 +17,33 @@ SAMPLES = Path(__file__).with_name("decoder_samples.txt")
 @pytest.mark.parametrize(
     ("op", "cls", "memory", "counters"),
     [
-        ("v_add_f32", "valu", Memory(), ()),
-        ("v_exp_f32", "trans", Memory(), ()),
-        ("v_mfma_f32_32x32x8_bf16", "mfma", Memory(), ()),
-        ("v_accvgpr_read_b32", "valu", Memory(), ()),
-        ("s_add_u32", "salu", Memory(), ()),
-        ("s_load_dwordx4", "smem", Memory("load", "global", 16), ("lgkm",)),
-        ("s_atomic_dec", "smem", Memory("atomic", "global", 4), ("lgkm",)),
-        ("ds_read_b128", "lds", Memory("load", "lds", 16), ("lgkm",)),
-        ("ds_write2st64_b64", "lds", Memory("store", "lds", 16), ("lgkm",)),
-        ("ds_read_u8_d16_hi", "lds", Memory("load", "lds", 1), ("lgkm",)),
-        ("ds_pk_add_rtn_bf16", "lds", Memory("atomic", "lds", 4), ("lgkm",)),
-        ("ds_bpermute_b32", "lds", Memory(), ("lgkm",)),
-        ("buffer_load_ushort", "vmem", Memory("load", "global", 2), ("vm",)),
-        ("buffer_store_dwordx3", "vmem", Memory("store", "global", 12), ("vm",)),
-        ("global_load_lds_dword", "vmem", Memory("load", "global", 4), ("vm",)),
-        ("global_atomic_cmpswap_x2", "vmem", Memory("atomic", "global", 8), ("vm",)),
-        ("flat_load_dwordx2", "vmem", Memory("load", "flat", 8), ("vm", "lgkm")),
-        ("scratch_store_byte", "vmem", Memory("store", "scratch", 1), ("vm",)),
-        ("s_cbranch_scc1", "branch", Memory(), ()),
-        ("s_barrier", "barrier", Memory(), ()),
-        ("s_waitcnt", "waitcnt", Memory(), ()),
-        ("s_nop", "nop", Memory(), ()),
-        ("s_sendmsg", "message", Memory(), ("lgkm",)),
-        ("s_endpgm", "other", Memory(), ()),
+        ("v_add_f32", "valu", MemoryEffect(), ()),
+        ("v_exp_f32", "trans", MemoryEffect(), ()),
+        ("v_mfma_f32_32x32x8_bf16", "mfma", MemoryEffect(), ()),
+        ("v_accvgpr_read_b32", "valu", MemoryEffect(), ()),
+        ("s_add_u32", "salu", MemoryEffect(), ()),
+        ("s_load_dwordx4", "smem", MemoryEffect("load", "global", 16), ("lgkm",)),
+        ("s_atomic_dec", "smem", MemoryEffect("atomic", "global", 4), ("lgkm",)),
+        ("ds_read_b128", "lds", MemoryEffect("load", "lds", 16), ("lgkm",)),
+        ("ds_write2st64_b64", "lds", MemoryEffect("store", "lds", 16), ("lgkm",)),
+        ("ds_read_u8_d16_hi", "lds", MemoryEffect("load", "lds", 1), ("lgkm",)),
+        ("ds_pk_add_rtn_bf16", "lds", MemoryEffect("atomic", "lds", 4), ("lgkm",)),
+        ("ds_bpermute_b32", "lds", MemoryEffect(), ("lgkm",)),
+        ("buffer_load_ushort", "vmem", MemoryEffect("load", "global", 2), ("vm",)),
+        ("buffer_store_dwordx3", "vmem", MemoryEffect("store", "global", 12), ("vm",)),
+        ("global_load_lds_dword", "vmem", MemoryEffect("load", "global", 4), ("vm",)),
+        ("global_atomic_cmpswap_x2", "vmem", MemoryEffect("atomic", "global", 8), ("vm",)),
+        ("flat_load_dwordx2", "vmem", MemoryEffect("load", "flat", 8), ("vm", "lgkm")),
+        ("scratch_store_byte", "vmem", MemoryEffect("store", "scratch", 1), ("vm",)),
+        ("s_cbranch_scc1", "branch", MemoryEffect(), ()),
+        ("s_barrier", "barrier", MemoryEffect(), ()),
+        ("s_waitcnt", "waitcnt", MemoryEffect(), ()),
+        ("s_nop", "nop", MemoryEffect(), ()),
+        ("s_sendmsg", "message", MemoryEffect(), ("lgkm",)),
+        ("s_endpgm", "other", MemoryEffect(), ()),
     ],
 )
-def test_class_memory_and_counter(op: str, cls: str, memory: Memory, counters: tuple[str, ...]) -> None:
+def test_class_memory_and_counter(op: str, cls: str, memory: MemoryEffect, counters: tuple[str, ...]) -> None:
     found = spec(op)
     assert (found.cls, found.memory, found.counters) == (cls, memory, counters)
 

@@ -16,7 +16,7 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
-from argus.gfx942.mfma import ALIASES, BITS, MFMA, Mfma, mfma
+from argus.gfx942.mfma import ALIASES, BITS, MFMA, MfmaShape, mfma
 
 CALCULATOR: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("mfma_calculator.json").read_text())
 
@@ -70,7 +70,7 @@ def test_maps_accept_arrays(name: str) -> None:
         assert (i[at], j[at], block[at]) == row.d_index(*at)
 
 
-def _module(row: Mfma) -> str:
+def _module(row: MfmaShape) -> str:
     ab, c = row.a_type, row.c_type
     signature = f"{ab}, {row.b_type}, {c}, i32 immarg, i32 immarg, i32 immarg"
     return f"""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argus.ir.build import Builder
+from argus.ir.build import IrBuilder
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, LANE, Kernel, wave_variable
 from argus.ir.ops import Access, Shared, Tensor
 from argus.ir.types import NOWHERE, Span, bf16, f32
@@ -35,7 +35,7 @@ def vadd() -> Kernel:
     z = tensor("z", f32, ("N",), (n,), out=True)
     wave = wave_variable(4)
     i = BLOCK_X * 1024 + wave * 256 + LANE * 4
-    b = Builder()
+    b = IrBuilder()
     with b.at(at(1)):
         a = b.load(access(x, (i,), 4))
     with b.at(at(2)):
@@ -70,7 +70,7 @@ def gemm(reader_shift: int = 0, barriers: tuple[bool, bool] = (True, True)) -> K
     thread = wave * 64 + LANE
     bm, bn = BLOCK_Y, BLOCK_X
     kt = var("kt", 0, 2**14)
-    b = Builder()
+    b = IrBuilder()
     with b.at(at(10)):
         acc = [b.constant(0.0, f32, 16) for _ in range(4)]
     with b.at(at(11)), b.loop(kt, 0, k // 64, tuple(acc)) as loop:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from argus.ir import ops
-from argus.ir.build import Builder
-from argus.ir.interp import ADVERSARIES, TENSOR_SHIFT, Event, InterpError, Schedule, run
+from argus.ir.build import IrBuilder
+from argus.ir.interp import ADVERSARIES, TENSOR_SHIFT, InterpError, InterpSchedule, OpEvent, run
 from argus.ir.kernel import LANE, Kernel, wave_variable
 from argus.ir.ops import Access, Shared
 from argus.ir.types import NOWHERE, f32, i32
@@ -39,7 +39,7 @@ def test_vector_add_equals_numpy(n: int) -> None:
 
 
 @pytest.mark.parametrize("schedule", ADVERSARIES, ids=str)
-def test_gemm_equals_numpy_under_every_adversary(schedule: Schedule) -> None:
+def test_gemm_equals_numpy_under_every_adversary(schedule: InterpSchedule) -> None:
     inputs = gemm_inputs()
     outcome = run(samples.gemm(), inputs, GEMM_SIZES, schedule=schedule)
     assert np.array_equal(outcome.arrays["C"].astype(np.float32), gemm_reference(inputs))
@@ -68,7 +68,7 @@ def test_provenance_follows_an_element_through_lds() -> None:
     first = next(op for op in ops.walk(kernel.body) if isinstance(op, ops.Mfma))
     seen: list[tuple[int, int]] = []
 
-    def watch(event: Event) -> None:
+    def watch(event: OpEvent) -> None:
         if event.wave == 0 and event.loops == {"kt": 1}:
             for register in event.operands[:2]:
                 code = int(register.code[32, 0])
@@ -83,7 +83,7 @@ def exchange(bare: bool, explicit: bool, wait: bool) -> Kernel:
     out = samples.tensor("out", i32, ("I",), (const(128),), out=True)
     buffer = Shared("s", i32, 512, 0)
     wave = wave_variable(2)
-    b = Builder()
+    b = IrBuilder()
     mine = b.index(wave * 64 + LANE)
     b.store(Access(buffer, wave * 256 + LANE * 4, 1), mine)
     if wait:
@@ -105,7 +105,7 @@ def test_a_bare_barrier_orders_only_retired_accesses() -> None:
     good = run(exchange(bare=True, explicit=False, wait=True), {}, {})
     assert np.array_equal(good.arrays["out"], expected)
     assert good.hazards == ()
-    bad = run(exchange(bare=True, explicit=False, wait=False), {}, {}, schedule=Schedule("forward", "late"))
+    bad = run(exchange(bare=True, explicit=False, wait=False), {}, {}, schedule=InterpSchedule("forward", "late"))
     assert {h.kind for h in bad.hazards} == {"race"}
     assert not np.array_equal(bad.arrays["out"], expected)
 
@@ -127,7 +127,7 @@ def test_sizes_that_break_the_requirements_are_refused() -> None:
 def test_lanes_that_disagree_on_one_address_are_reported() -> None:
     n = var("N", 1, 64)
     out = samples.tensor("out", f32, ("N",), (n,), out=True)
-    b = Builder()
+    b = IrBuilder()
     b.store(samples.access(out, (LANE // 2,), 1), b.convert(b.index(LANE), f32))
     kernel = Kernel(
         name="clash", file="x.py", source="", tensors=(out,), scalars=(), shapes=(n,), knobs=(), settings={},

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from argus.ir import ops
-from argus.ir.build import Builder
-from argus.ir.interp import ADVERSARIES, Schedule, run
+from argus.ir.build import IrBuilder
+from argus.ir.interp import ADVERSARIES, InterpSchedule, run
 from argus.ir.kernel import LANE, Kernel
 from argus.ir.ops import Access, Op, Shared
+from argus.ir.passes.insert_waits import insert_waits
 from argus.ir.types import NOWHERE, f32, i32
-from argus.ir.waits import insert_waits
 from argus.layout.expr import const
 from tests.ir import samples
 from tests.ir.test_interp import GEMM_SIZES, gemm_inputs, gemm_reference
@@ -33,7 +33,7 @@ def waits_of(kernel: Kernel) -> list[ops.Wait]:
 
 
 @pytest.mark.parametrize("schedule", ADVERSARIES[:3], ids=str)
-def test_programs_with_inserted_waits_compute_the_same(schedule: Schedule) -> None:
+def test_programs_with_inserted_waits_compute_the_same(schedule: InterpSchedule) -> None:
     inputs = gemm_inputs()
     outcome = run(insert_waits(samples.gemm()), inputs, GEMM_SIZES, schedule=schedule)
     assert outcome.hazards == ()
@@ -74,10 +74,10 @@ def test_every_inserted_wait_of_the_gemm_is_needed(which: int) -> None:
 
 
 @pytest.mark.parametrize("schedule", ADVERSARIES[:3], ids=str)
-def test_a_renaming_of_a_renaming_made_after_the_wait_holds_what_arrived(schedule: Schedule) -> None:
+def test_a_renaming_of_a_renaming_made_after_the_wait_holds_what_arrived(schedule: InterpSchedule) -> None:
     """The first renaming is made while the load is outstanding and read by nobody before the second renames it."""
     x, z = samples.tensor("x", f32, ("N",), (const(256),)), samples.tensor("z", f32, ("N",), (const(256),), out=True)
-    b = Builder()
+    b = IrBuilder()
     with b.at(samples.at(1)):
         got = b.load(samples.access(x, (LANE * 4,), 4))
         turned = b.registers((got,), ((0, 3), (0, 2), (0, 1), (0, 0)))
@@ -96,11 +96,11 @@ def test_a_renaming_of_a_renaming_made_after_the_wait_holds_what_arrived(schedul
 
 
 @pytest.mark.parametrize("schedule", ADVERSARIES[:3], ids=str)
-def test_what_a_guard_keeps_from_being_loaded_is_zero_and_counts_as_written(schedule: Schedule) -> None:
+def test_what_a_guard_keeps_from_being_loaded_is_zero_and_counts_as_written(schedule: InterpSchedule) -> None:
     """Zeros of a guarded load go through LDS: reading them there is no read of unwritten memory."""
     x, z = samples.tensor("x", f32, ("N",), (const(64),)), samples.tensor("z", f32, ("N",), (const(64),), out=True)
     shared = Shared("s", f32, 256, 0)
-    b = Builder()
+    b = IrBuilder()
     with b.at(samples.at(1)):
         b.store(Access(shared, LANE * 4, 1), b.load(samples.access(x, (LANE,), 1, guard=LANE.lt(10))))
         b.barrier()

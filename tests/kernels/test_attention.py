@@ -21,7 +21,7 @@ import pytest
 from argus import machine
 from argus.compile import Compiled, CompileError, compile_kernel
 from argus.compile.decoded import decode
-from argus.device.guards import LaunchError, launch_grid
+from argus.device.guards import LaunchRefused, launch_grid
 from argus.device.launch import MachineDevice
 from argus.ir.kernel import Kernel
 from argus.lang import read
@@ -236,7 +236,7 @@ def test_a_scale_that_is_not_positive_is_refused(scale: float) -> None:
     kernel, compiled = made(D=128, causal=True)
     arrays = {"Q": problem.q, "K": problem.k, "V": problem.v, "O": np.zeros_like(problem.q)}
     arrays["L"] = np.zeros(problem.q.shape[:-1], np.float32)
-    with pytest.raises(LaunchError, match="scale > 0"):
+    with pytest.raises(LaunchRefused, match="scale > 0"):
         MachineDevice().launch(kernel, compiled.object, problem.sizes, arrays, {"scale": scale})
 
 

@@ -15,7 +15,7 @@ from argus.device.guards import launch_grid
 from argus.ir.kernel import Kernel
 from argus.lang import read
 from argus.ops.attention import attention_lengths, checked_starts, numbers_of
-from argus.ops.choice import Unsupported
+from argus.ops.choice import NoKernel
 from tests.kernels.test_attention import KERNEL, Problem
 
 
@@ -107,7 +107,7 @@ def test_nothing_of_the_next_sequence_is_read_as_data() -> None:
     ],
 )
 def test_starts_that_are_none_are_refused(starts: Any, words: str) -> None:
-    with pytest.raises(Unsupported, match=words):
+    with pytest.raises(NoKernel, match=words):
         checked_starts("starts_q", starts, 4)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from argus.check import check
-from argus.compile.schedule import scheduled
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from tests.kernels.running import KERNELS, PRODUCT, TYPES, judged, kernel_of, run
 

@@ -9,7 +9,7 @@ import pytest
 
 from argus import ops
 from argus.check import check
-from argus.compile.schedule import scheduled
+from argus.ir.passes.schedule import scheduled
 from argus.ops.fp8 import DEPTH, ROWS, arranged, steps
 from argus.ops.moe import Launched, choose_moe, launched, operands, routed
 from argus.ops.moe_reference import (
@@ -230,7 +230,7 @@ def test_proved(file: str, name: str, knobs: dict[str, Any]) -> None:
     ],
 )
 def test_unsupported_names_the_nearest(sizes: tuple[int, int, int, int, int], says: str) -> None:
-    with pytest.raises(ops.Unsupported, match=says):
+    with pytest.raises(ops.NoKernel, match=says):
         choose_moe(*sizes)
 
 
@@ -239,9 +239,9 @@ def test_wrong_operands_are_named() -> None:
     up, down = np.zeros((2, 256, 256), FP8), np.zeros((2, 256, 128), FP8)
     up_scales, down_scales = np.ones((2, 2, 2), np.float32), np.ones((2, 2, 1), np.float32)
     share = np.ones((4, 1), np.float32)
-    with pytest.raises(ops.Unsupported, match="names expert 2"):
+    with pytest.raises(ops.NoKernel, match="names expert 2"):
         ops.moe(x, up, down, up_scales, down_scales, np.full((4, 1), 2), share)
-    with pytest.raises(ops.Unsupported, match="w_down"):
+    with pytest.raises(ops.NoKernel, match="w_down"):
         ops.moe(x, up, down[:, :128], up_scales, down_scales, np.zeros((4, 1), int), share)
-    with pytest.raises(ops.Unsupported, match="for 3 tokens"):
+    with pytest.raises(ops.NoKernel, match="for 3 tokens"):
         ops.moe(x, up, down, up_scales, down_scales, np.zeros((3, 1), int), share[:3])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from argus.check import check
-from argus.compile.schedule import scheduled
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.tasks.inputs import make_arrays, make_scalars
 from tests.kernels.running import KERNELS, judged, kernel_of, run

@@ -11,7 +11,7 @@ import pytest
 from argus import machine
 from argus.check import check
 from argus.compile import compile_kernel
-from argus.device.guards import LaunchError
+from argus.device.guards import LaunchRefused
 from argus.device.launch import MachineDevice
 from argus.ir.interp import run
 from argus.ir.kernel import Kernel
@@ -72,11 +72,11 @@ def test_launches_check_strides() -> None:
     launch = {"M": 32, "N": 32, "sX": 40}
     arrays = dict(make_arrays(kernel, launch, 1))
     arrays["X"] = np.zeros((32, 32), np.float32)
-    with pytest.raises(LaunchError, match="strided by"):
+    with pytest.raises(LaunchRefused, match="strided by"):
         MachineDevice().launch(kernel, compile_kernel(kernel).object, launch, arrays)
     arrays = dict(make_arrays(kernel, launch, 1))
     arrays["Y"] = np.zeros((32, 64), np.float32)[:, ::2]
-    with pytest.raises(LaunchError, match="row-major"):
+    with pytest.raises(LaunchRefused, match="row-major"):
         MachineDevice().launch(kernel, compile_kernel(kernel).object, launch, arrays)
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from argus.layout import compose, inverse, reshape, tiling
 from argus.layout import expr as E
 from argus.layout.error import LayoutDefect, LayoutError
-from argus.layout.form import Axis, Digit, Form, address
+from argus.layout.form import Axis, Digit, LayoutForm, address
 from argus.layout.owner import Owner
 from argus.layout.swizzle import Swizzle
 
@@ -79,15 +79,15 @@ def linear(spec: Spec) -> list[int]:
     return [value(spec, p) for p in points(spec.shape)]
 
 
-def to_form(spec: Spec, names: str = "abcdef") -> Form:
+def to_form(spec: Spec, names: str = "abcdef") -> LayoutForm:
     axes = []
     for name, digits in zip(names, spec.axes, strict=False):
         labels = [name] if len(digits) == 1 else [f"{name}_{i}" for i in range(len(digits))]
         axes.append(Axis(name, tuple(Digit(n, e, s) for n, (e, s) in zip(labels, digits, strict=True))))
-    return Form(tuple(axes), Swizzle(spec.columns), spec.offset)
+    return LayoutForm(tuple(axes), Swizzle(spec.columns), spec.offset)
 
 
-def to_spec(form: Form) -> Spec:
+def to_spec(form: LayoutForm) -> Spec:
     assert form.base.op == "const"
     assert form.base.value == 0
     axes = tuple(tuple((int(d.extent), int(d.stride)) for d in axis.digits) for axis in form.axes)  # type: ignore[arg-type]
@@ -255,7 +255,9 @@ def linear_exists(table: dict[Point, int], shape: Point) -> bool:
 # --- the laws ---------------------------------------------------------------------------------------------------------
 
 
-def verdict(run: Callable[[], Form], shape: Point, meaning: Callable[[Point], int], *, search: bool = False) -> str:
+def verdict(
+    run: Callable[[], LayoutForm], shape: Point, meaning: Callable[[Point], int], *, search: bool = False
+) -> str:
     """Run an operation and judge it against the meaning of every point."""
     try:
         result = to_spec(run())

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from argus.machine import MachineError
-from argus.machine.launch import Kernel, Options
+from argus.machine.launch import LoadedKernel, Options
 from argus.machine.loader import CodeObject, load_object
 
 
@@ -45,7 +45,7 @@ def main(path: str, first: int, count: int) -> int:
     for seed in range(first, first + count):
         arrays = np.arange(1 << 12, dtype=np.uint32), np.zeros(1 << 15, np.uint32)
         try:
-            kernel = Kernel(damaged(code, seed), info)
+            kernel = LoadedKernel(damaged(code, seed), info)
             kernel((2, 1, 1), (128, 1, 1), *arrays, executor="jit", options=Options(max_steps=2_000_000))
             ended = "ok"
         except MachineError as error:

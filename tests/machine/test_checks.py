@@ -7,7 +7,7 @@ import pytest
 from assembly import assemble
 
 from argus import machine
-from argus.machine import MachineError, Report, Watch
+from argus.machine import MachineError, MachineReport, Watch
 
 OUT = "s_load_dwordx2 s[4:5], s[0:1], 0\nv_lshlrev_b32 v1, 2, v0\n"
 END = "s_endpgm\n"
@@ -25,7 +25,7 @@ def codes(result: machine.LaunchResult) -> list[str]:
     return [r.code for r in result.reports]
 
 
-def only(result: machine.LaunchResult) -> Report:
+def only(result: machine.LaunchResult) -> MachineReport:
     assert len(result.reports) == 1, [str(r) for r in result.reports]
     return result.reports[0]
 
@@ -42,11 +42,11 @@ def test_missing_scalar_wait() -> None:
     assert report.other.text.startswith("s_load_dwordx2")
 
 
-def only_or_fault(body: str, code: str, **more: object) -> Report:
+def only_or_fault(body: str, code: str, **more: object) -> MachineReport:
     """The first report with the code; wrong data may also fault later, which is fine."""
     hsaco = assemble(body, lds=int(str(more.pop("lds", 0))))
     kernel = machine.load(hsaco).kernel()
-    findings: list[Report] = []
+    findings: list[MachineReport] = []
     try:
         findings = kernel(1, 64, np.zeros(4096, np.uint32), checks="all", **more).reports  # type: ignore[arg-type]
     except MachineError as error:

@@ -14,7 +14,7 @@ import pytest
 from assembly import assemble
 
 from argus import machine
-from argus.machine import LaunchError, MachineError, Report
+from argus.machine import LaunchError, MachineError, MachineReport
 
 EXECUTORS = ("interp", "jit")
 POINTER = "s_load_dwordx2 s[4:5], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\n"
@@ -46,13 +46,13 @@ def launch(
     return kernel(grid, 128, memory, executor=executor, max_steps=LIMIT, lds=lds)
 
 
-def fault(body: str, executor: str, **resources: int) -> Report:
+def fault(body: str, executor: str, **resources: int) -> MachineReport:
     with pytest.raises(MachineError) as stopped:
         launch(body, executor, **resources)
     return stopped.value.report
 
 
-def place(report: Report) -> tuple[Any, ...]:
+def place(report: MachineReport) -> tuple[Any, ...]:
     return report.at.workgroup, report.at.wave, report.at.lane, report.at.pc
 
 

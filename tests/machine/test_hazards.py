@@ -6,11 +6,11 @@ import pytest
 from assembly import assemble
 
 from argus.gfx942.decoder import decode_all
-from argus.gfx942.hazards import Violation, registers, violations
+from argus.gfx942.hazards import HazardViolation, registers, violations
 from argus.machine.loader import load_object
 
 
-def check(body: str) -> list[Violation]:
+def check(body: str) -> list[HazardViolation]:
     found = load_object(assemble(body + "\ns_endpgm", vgprs=256, accum=128))
     info = found.kernels["kernel"]
     return violations(decode_all(found.text, info.start, info.end))

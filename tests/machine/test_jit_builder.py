@@ -14,10 +14,10 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
-from argus.machine.jit.irtext import Module
-from argus.machine.jit.llvm_builder import LlvmBuilder, Value
-from argus.machine.semantics import SALU, VALU, Op
-from argus.machine.semantics.numpy_backend import FloatMode, numpy_builder
+from argus.machine.jit.irtext import JitModule
+from argus.machine.jit.llvm_builder import LlvmBuilder, LlvmValue
+from argus.machine.semantics import SALU, VALU, MachineOp
+from argus.machine.semantics.numpy_backend import ArithmeticMode, numpy_builder
 
 WORDS32 = [
     0x00000000, 0x80000000, 0x3F800000, 0xBF800000, 0x7F800000, 0xFF800000, 0x7FC00000, 0x00000001, 0x807FFFFF,
@@ -68,7 +68,7 @@ def kind_of(word: str) -> str:
     return KINDS.get(word, "w32")
 
 
-def argument_kinds(op: Op) -> list[str]:
+def argument_kinds(op: MachineOp) -> list[str]:
     """What each argument of the function is (v_pk_mov_b32 gets the chosen halves)."""
     return ["w32"] * len(op.args) if op.shape == "pkmov" else [kind_of(word) for word in op.args]
 
@@ -116,7 +116,7 @@ STORAGE = {
 }
 
 
-def emit(module: Module, name: str, op: Op, mode: FloatMode, width: int) -> None:
+def emit(module: JitModule, name: str, op: MachineOp, mode: ArithmeticMode, width: int) -> None:
     """void name(ptr* args, ptr* results, i64 n): the op over n elements, `width` at a time (0: one)."""
     f = module.function(name, "void", [("ptr", "args"), ("ptr", "results"), ("i64", "n")])
     b = LlvmBuilder(f, width, flush32=mode.flush_f32, flush64=mode.flush_f64_f16, saturate_fp8=mode.saturate_fp8)
@@ -130,7 +130,7 @@ def emit(module: Module, name: str, op: Op, mode: FloatMode, width: int) -> None
             loaded = f.load(vector, pointer)
             if bits == 1:
                 loaded = f.cast("trunc", vector, loaded, f"<{width} x i1>" if width else "i1")
-            arguments.append(Value(bits, loaded))
+            arguments.append(LlvmValue(bits, loaded))
         made = op.fn(b, *arguments)
         for k, (word, value) in enumerate(zip(op.results, made if isinstance(made, tuple) else (made,), strict=True)):
             kind = kind_of(word) if value.bits != 1 else "mask"
@@ -144,7 +144,7 @@ def emit(module: Module, name: str, op: Op, mode: FloatMode, width: int) -> None
     f.ret()
 
 
-def compiled(module: Module) -> llvm.ExecutionEngine:
+def compiled(module: JitModule) -> llvm.ExecutionEngine:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
@@ -176,8 +176,8 @@ def same(name: str, word: str, got: np.ndarray, want: np.ndarray) -> np.ndarray:
     return equal
 
 
-def disagreements(table: dict[str, Op], mode: FloatMode, width: int) -> list[str]:
-    module = Module()
+def disagreements(table: dict[str, MachineOp], mode: ArithmeticMode, width: int) -> list[str]:
+    module = JitModule()
     for name, op in table.items():
         emit(module, f"op_{name}", op, mode, width)
     engine = compiled(module)
@@ -214,9 +214,9 @@ def disagreements(table: dict[str, Op], mode: FloatMode, width: int) -> list[str
 
 @pytest.mark.parametrize("flush", [False, True], ids=["denormals", "flush"])
 def test_vector_table_agrees(flush: bool) -> None:
-    mode = FloatMode(flush_f32=flush, flush_f64_f16=flush)
+    mode = ArithmeticMode(flush_f32=flush, flush_f64_f16=flush)
     assert disagreements(dict(VALU), mode, 8) == []
 
 
 def test_scalar_table_agrees() -> None:
-    assert disagreements(dict(SALU), FloatMode(), 0) == []
+    assert disagreements(dict(SALU), ArithmeticMode(), 0) == []

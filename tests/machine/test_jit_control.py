@@ -13,7 +13,7 @@ from jit_programs import Program, same_words
 from jit_triton_kernels import vector_add
 
 from argus.machine import LaunchError, MachineError, load
-from argus.machine.jit import CompileError, JitUnsupported, translate
+from argus.machine.jit import JitUnsupported, TranslationError, translate
 from argus.machine.jit import executor as subject
 from argus.machine.jit.objects import ObjectStore, compile_object
 
@@ -230,10 +230,10 @@ def test_checks_need_the_interpreter() -> None:
 
 
 def test_llvm_failing_does_not_end_the_process(tmp_path: Path) -> None:
-    with pytest.raises(CompileError, match="LLVM could not compile"):
+    with pytest.raises(TranslationError, match="LLVM could not compile"):
         compile_object("define void @f() { this is not IR }", tmp_path / "x.o")
     aborts = 'define void @f() { call void asm sideeffect "no such instruction", ""()\nret void }'
-    with pytest.raises(CompileError):
+    with pytest.raises(TranslationError):
         compile_object(aborts, tmp_path / "x.o")
     assert not list(tmp_path.iterdir())
 

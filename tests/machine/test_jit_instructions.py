@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from jit_programs import FIRST_SCALAR_TARGET, FIRST_TARGET, TARGETS, Program, is_valid, same_words
 
-from argus.machine.semantics import SALU, SATURATING, VALU, Op
+from argus.machine.semantics import SALU, SATURATING, VALU, MachineOp
 
 RNG = random.Random(7)
 PROGRAM_LENGTH = 110
@@ -30,7 +30,7 @@ def scalar(wide: bool) -> str:
     return f"s[{n}:{n + 1}]" if wide else f"s{n}"
 
 
-def is_wide(op: Op, word: str) -> bool:
+def is_wide(op: MachineOp, word: str) -> bool:
     return word in ("u64", "f64", "i64", "mask") or op.shape in ("pk32", "pkmov")
 
 
@@ -57,7 +57,7 @@ class Targets:
         return self.next_vector > FIRST_TARGET + TARGETS - 4 or self.next_scalar > 98
 
 
-def vector_forms(op: Op, targets: Targets) -> list[str]:
+def vector_forms(op: MachineOp, targets: Targets) -> list[str]:
     """Candidate texts of a vector instruction; the assembler decides which exist."""
     results = [
         targets.scalar(True) if w == "mask" else targets.vector(is_wide(op, w)) for w in op.results if w != "exec"
@@ -105,7 +105,7 @@ def vector_forms(op: Op, targets: Targets) -> list[str]:
     return forms
 
 
-def scalar_forms(op: Op, targets: Targets) -> list[str]:
+def scalar_forms(op: MachineOp, targets: Targets) -> list[str]:
     results = [targets.scalar(w == "u64") for w in op.results if w not in ("scc", "exec")]
     sources = []
     for word in op.args:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from jit_programs import Program, inputs, same_words
 
-from argus.gfx942.mfma import MFMA, Mfma
+from argus.gfx942.mfma import MFMA, MfmaShape
 
 NAMES = sorted(MFMA)
 ONE_OF_EACH = sorted({(m.a, m.b, m.blocks > 1): m.name for m in MFMA.values()}.values())
@@ -16,12 +16,12 @@ def registers(first: int, count: int, file: str = "v") -> str:
     return f"{file}{first}" if count == 1 else f"{file}[{first}:{first + count - 1}]"
 
 
-def text_of(m: Mfma, target: int, a: int, b: int, c: str, modifiers: str = "") -> str:
+def text_of(m: MfmaShape, target: int, a: int, b: int, c: str, modifiers: str = "") -> str:
     sources = f"{registers(a, m.a_registers)}, {registers(b, m.b_registers)}"
     return f"{m.name} {registers(target, m.c_registers)}, {sources}, {c} {modifiers}".rstrip()
 
 
-def cases(m: Mfma) -> list[str]:
+def cases(m: MfmaShape) -> list[str]:
     """A fresh accumulator, a constant one, operands used twice, the result over its own accumulator, modifiers."""
     c = registers(8, m.c_registers)
     d = registers(104, m.c_registers)

@@ -25,7 +25,7 @@ s_endpgm
 """
 
 
-def ids() -> machine.Kernel:
+def ids() -> machine.LoadedKernel:
     return machine.load(assemble(IDS)).kernel("kernel")
 
 

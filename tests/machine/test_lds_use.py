@@ -21,7 +21,7 @@ TILE = (
 )
 
 
-def tile(offset: int, store: str = "", more: str = "", lds: int = 2048 + 16) -> list[machine.Report]:
+def tile(offset: int, store: str = "", more: str = "", lds: int = 2048 + 16) -> list[machine.MachineReport]:
     """Two waves store 16 bytes per lane and read them as two halves, the second at `offset`."""
     code = assemble(TILE.format(offset=offset, store=store, more=more), lds=lds)
     return machine.load(code).kernel()(1, 128, np.zeros(128, np.uint32), checks="all").reports

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -80,7 +79,7 @@ def test_empty_or_missing_folder(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert run(capsys, str(tmp_path / "none")) == (2, f"{tmp_path / 'none'} is not a folder\n")
 
 
-@pytest.mark.skipif(not any(shutil.which(name) for name in subject.OBJDUMPS), reason="llvm-objdump needed")
+@pytest.mark.skipif(subject.find_objdump() is None, reason="llvm-objdump that knows gfx942 needed")
 def test_comparison_with_objdump_follows_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.o").write_bytes(assemble())
     amd.link_hsaco(str(tmp_path / "a.o"), str(tmp_path / "a.hsaco"))

@@ -13,7 +13,7 @@ from assembly import assemble
 from argus import machine
 from argus.cli import run
 from argus.cli.main import main
-from argus.device.launch import MachineDevice, Outcome
+from argus.device.launch import LaunchOutcome, MachineDevice
 
 VADD = Path(__file__).parents[2] / "argus" / "kernels" / "vadd.py"
 
@@ -50,11 +50,11 @@ def test_an_object_with_an_error_is_wrong(tmp_path: Path, capsys: pytest.Capture
 class Reporting(MachineDevice):
     """The machine, which has something to say about every launch."""
 
-    def __init__(self, reports: list[machine.Report]) -> None:
+    def __init__(self, reports: list[machine.MachineReport]) -> None:
         super().__init__()
         self._said = reports
 
-    def launch(self, *words: Any, **more: Any) -> Outcome:
+    def launch(self, *words: Any, **more: Any) -> LaunchOutcome:
         return replace(super().launch(*words, **more), reports=self._said)
 
 
@@ -64,7 +64,7 @@ class Reporting(MachineDevice):
 def test_a_kernel_file(
     levels: tuple[Any, ...], code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = [machine.Report("ARG-M103", f"said as {level}", level=level) for level in levels]
+    said = [machine.MachineReport("ARG-M103", f"said as {level}", level=level) for level in levels]
     monkeypatch.setattr(run, "choose", lambda _: Reporting(said))
     assert main(["run", str(VADD), "--shape", "N=300"]) == code
     printed = capsys.readouterr().out

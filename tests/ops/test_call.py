@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from argus.device.guards import LaunchError
+from argus.device.guards import LaunchRefused
 from argus.kernels.vadd import vadd
 
 
@@ -20,12 +20,12 @@ def test_a_kernel_is_called_like_a_function() -> None:
 
 def test_wrong_arguments_are_refused() -> None:
     x, z = np.zeros(3000, np.float32), np.zeros(2000, np.float32)
-    with pytest.raises(LaunchError, match="N is 3000 in one array and 2000 in z"):
+    with pytest.raises(LaunchRefused, match="N is 3000 in one array and 2000 in z"):
         vadd(x, x, z, device="machine")
-    with pytest.raises(LaunchError, match="takes 3 arguments"):
+    with pytest.raises(LaunchRefused, match="takes 3 arguments"):
         vadd(x, x, device="machine")
-    with pytest.raises(LaunchError, match="axes"):
+    with pytest.raises(LaunchRefused, match="axes"):
         vadd(x, x, x.reshape(30, 100), device="machine")
     odd = [np.zeros(3001, np.float32) for _ in range(3)]
-    with pytest.raises(LaunchError, match="N = 3001"):
+    with pytest.raises(LaunchRefused, match="N = 3001"):
         vadd(*odd, device="machine")

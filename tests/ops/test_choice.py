@@ -12,7 +12,7 @@ from argus.ops.choice import (
     DOUBT,
     HBM,
     LAUNCH,
-    Unsupported,
+    NoKernel,
     carried,
     choose_elementwise,
     choose_matmul,
@@ -112,5 +112,5 @@ def test_a_short_product_is_not_split() -> None:
 )
 def test_refusals_name_the_reason(attempt: object, words: str) -> None:
     assert callable(attempt)
-    with pytest.raises(Unsupported, match=words):
+    with pytest.raises(NoKernel, match=words):
         attempt()

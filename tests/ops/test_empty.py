@@ -123,5 +123,5 @@ def test_nothing_in(name: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> No
     ],
 )
 def test_nothing_is_no_excuse(attempt: Any, words: str) -> None:
-    with pytest.raises(ops.Unsupported, match=words):
+    with pytest.raises(ops.NoKernel, match=words):
         attempt()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from argus import ops
-from argus.device.guards import LaunchError
+from argus.device.guards import LaunchRefused
 from argus.ops.moe_reference import blocks
 from tests.ops import torchlike
 
@@ -75,5 +75,5 @@ def test_tensors_give_tensors_of_the_same_numbers(name: str, monkeypatch: pytest
 
 def test_a_strided_tensor_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", torchlike)
-    with pytest.raises(LaunchError, match="contiguous"):
+    with pytest.raises(LaunchRefused, match="contiguous"):
         ops.softmax(torchlike.Tensor(normal(4, 8)[:, ::2]))

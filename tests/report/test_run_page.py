@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from argus.agent.journal import Journal
-from argus.agent.view import View
+from argus.agent.view import RunView
 from argus.cli.main import main
 
 COUNTEREXAMPLE = {
@@ -98,7 +98,7 @@ def test_times_of_a_device_are_called_measured(tmp_path: Path, capsys: pytest.Ca
     capsys.readouterr()
     assert main(["history", "--journal", str(tmp_path)]) == 0
     assert "150.0 µs measured" in capsys.readouterr().out
-    View().start("gemm", "hip")
+    RunView().start("gemm", "hip")
     assert "measured on" in capsys.readouterr().out
 
 

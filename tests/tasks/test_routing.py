@@ -11,11 +11,11 @@ from argus.agent.judge import Problem
 from argus.agent.judge.data import KINDS, inputs
 from argus.agent.judge.floor import multiplications
 from argus.agent.judge.results import can_be_cut, judged_part
-from argus.tasks.routing import Kind, Routing, draw
+from argus.tasks.routing import Kind, RoutingTensors, draw
 from argus.tasks.spec import evaluate, parse
 from argus.tasks.task import TaskError, load_task, read_task
 
-ROUTING = Routing("token", "expert", "T", "E", 8)
+ROUTING = RoutingTensors("token", "expert", "T", "E", 8)
 SPEC = "H[r, n] = sum(X[token[r], k] * W[expert[r // 8], n, k], k)"
 
 

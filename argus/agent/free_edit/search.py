@@ -12,8 +12,8 @@ from argus.agent.free_edit.episode import FREE, Attempt, episode, reason
 from argus.agent.journal.store import Run
 from argus.agent.judging import Judges
 from argus.agent.lessons import told
-from argus.agent.optimise import FIRST, Candidate, Listener, Settings, State, Trying
-from argus.agent.policy import Policy
+from argus.agent.optimise import FIRST, Listener, SearchCandidate, Settings, State, Trying
+from argus.agent.policy import PolicyTable
 from argus.agent.providers import Provider, ProviderError, Reply, Request
 from argus.agent.reward import Reward, reward
 from argus.tasks.task import Task
@@ -65,14 +65,14 @@ def edited(
     provider: Provider,
     listen: Listener,
     *,
-    policy: Policy | None = None,
+    policy: PolicyTable | None = None,
     trying: Trying | None = None,
 ) -> State:
     """Edits by `provider` until a budget is spent; the naive kernel is the first candidate.
 
     The policy is told to the model. What a model does between two candidates has no name, so nothing is learnt of it.
     """
-    state = State(task, settings, policy or Policy())
+    state = State(task, settings, policy or PolicyTable())
     rounds = settings.budget - 1
     taught = told(state.policy, task.family)
     try:
@@ -89,7 +89,7 @@ def edited(
 def _keep(state: State, attempt: Attempt, listen: Listener) -> None:
     before = state.candidates[-1] if state.candidates else None
     state.step = attempt.number
-    candidate = Candidate(
+    candidate = SearchCandidate(
         number=attempt.number,
         step=attempt.number,
         parent=None if before is None else before.number,

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from argus.agent.journal.lineage import Candidate, Story
+from argus.agent.journal.lineage import JournalCandidate, Story
 from argus.agent.journal.store import Journal
 
 
@@ -52,7 +52,7 @@ class Experience:
 
 def experience(journal: Journal, technique: str) -> Experience:
     """Over all runs of the journal."""
-    seen: dict[tuple[str, str], tuple[Candidate, Gain | None]] = {}
+    seen: dict[tuple[str, str], tuple[JournalCandidate, Gain | None]] = {}
     for run in journal.runs():
         story = Story.of(journal, run.id)
         by_id = {candidate.id: candidate for candidate in story.candidates}
@@ -73,7 +73,7 @@ def experience(journal: Journal, technique: str) -> Experience:
     )
 
 
-def _gain(task: str, parent: Candidate | None, candidate: Candidate) -> Gain | None:
+def _gain(task: str, parent: JournalCandidate | None, candidate: JournalCandidate) -> Gain | None:
     before, after = None if parent is None else parent.microseconds, candidate.microseconds
     if before is None or after is None:
         return None

@@ -19,7 +19,7 @@ from argus.agent.journal.store import Journal, RunInfo
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class JournalCandidate:
     """One candidate of a run. `judgement` is {} while it has none."""
 
     id: str
@@ -49,7 +49,7 @@ class Story:
     """A run and its candidates in the order they were proposed."""
 
     run: RunInfo
-    candidates: Sequence[Candidate]
+    candidates: Sequence[JournalCandidate]
     ended: Mapping[str, Any] | None
 
     @staticmethod
@@ -61,7 +61,7 @@ class Story:
         for event in journal.events(run.id, "candidate"):
             data = event.payload
             found.append(
-                Candidate(
+                JournalCandidate(
                     str(data["id"]),
                     event.step,
                     None if data.get("parent") is None else str(data["parent"]),
@@ -75,11 +75,11 @@ class Story:
         ends = [event.payload for event in journal.events(run.id, "end")]
         return Story(run, tuple(found), ends[-1] if ends else None)
 
-    def best(self) -> Candidate | None:
+    def best(self) -> JournalCandidate | None:
         ranked = [(c.microseconds, c.step, c) for c in self.candidates if c.microseconds is not None]
         return min(ranked, key=lambda item: item[:2])[2] if ranked else None
 
-    def candidate(self, name: str) -> Candidate:
+    def candidate(self, name: str) -> JournalCandidate:
         """By id, or by a beginning of it that only one has."""
         found = [c for c in self.candidates if c.id == name] or [c for c in self.candidates if c.id.startswith(name)]
         if len(found) != 1:
@@ -87,7 +87,7 @@ class Story:
             raise JournalError("ARG-J106", f"run {self.run.id}: {many} {name}")
         return found[0]
 
-    def ancestors(self, candidate: Candidate) -> list[Candidate]:
+    def ancestors(self, candidate: JournalCandidate) -> list[JournalCandidate]:
         """From the first kernel to `candidate`."""
         by_id = {c.id: c for c in self.candidates}
         way = [candidate]

@@ -32,7 +32,7 @@ Payload = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class JournalEvent:
     """One row."""
 
     seq: int
@@ -144,7 +144,7 @@ class Journal:
         rows = self._connection.execute("SELECT * FROM run ORDER BY rowid").fetchall()
         return [RunInfo(row[0], row[1], row[2], json.loads(row[3]), row[4]) for row in rows]
 
-    def events(self, run: str | None = None, kind: str | None = None, after: int = 0) -> Iterator[Event]:
+    def events(self, run: str | None = None, kind: str | None = None, after: int = 0) -> Iterator[JournalEvent]:
         """Events in their order, of one run and kind or of all, after a sequence number."""
         query = "SELECT seq, run, step, key, kind, payload, meta, at FROM event WHERE seq > ?"
         values: list[object] = [after]
@@ -155,13 +155,13 @@ class Journal:
         for row in self._connection.execute(query + " ORDER BY seq", values).fetchall():
             yield _event(row)
 
-    def event(self, run: str, key: str) -> Event | None:
+    def event(self, run: str, key: str) -> JournalEvent | None:
         """The event of a run under that key."""
         query = "SELECT seq, run, step, key, kind, payload, meta, at FROM event WHERE run = ? AND key = ?"
         row = self._connection.execute(query, (run, key)).fetchone()
         return None if row is None else _event(row)
 
-    def judged(self, question: str) -> list[Event]:
+    def judged(self, question: str) -> list[JournalEvent]:
         """What the judge answered to `question` (a digest of source, task and judge) in all runs, oldest first."""
         query = (
             "SELECT seq, run, step, key, kind, payload, meta, at FROM event "
@@ -201,8 +201,8 @@ class Run:
         return self.journal._record(self.id, step, key, kind, payload, meta or {})
 
 
-def _event(row: tuple[Any, ...]) -> Event:
-    return Event(row[0], row[1], row[2], row[3], row[4], json.loads(row[5]), json.loads(row[6]), row[7])
+def _event(row: tuple[Any, ...]) -> JournalEvent:
+    return JournalEvent(row[0], row[1], row[2], row[3], row[4], json.loads(row[5]), json.loads(row[6]), row[7])
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:

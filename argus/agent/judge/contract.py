@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from argus.agent.judge.problem import Problem, Violation, shape_text
 from argus.agent.judge.statements import unfounded
-from argus.device.guards import LaunchError, check_sizes, element_strides, tensor_shapes
+from argus.device.guards import LaunchRefused, check_sizes, element_strides, tensor_shapes
 from argus.ir.kernel import Kernel
 
 
@@ -50,7 +50,7 @@ def broken(candidate: Kernel, naive: Kernel, problem: Problem) -> Iterator[Viola
             return
         try:
             check_sizes(candidate, sizes)
-        except LaunchError as error:
+        except LaunchRefused as error:
             yield _says(f"does not serve {shape_text(sizes)}: {error}")
     yield from map(_says, unfounded(candidate, naive, shapes))
 

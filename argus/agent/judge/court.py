@@ -26,26 +26,26 @@ from argus.agent.judge.contract import broken
 from argus.agent.judge.data import poisoned
 from argus.agent.judge.evidence import evidence, question
 from argus.agent.judge.floor import ALLOWED, least_microseconds
-from argus.agent.judge.measure import Bench as Measuring
 from argus.agent.judge.measure import Contender, UnbelievableError
+from argus.agent.judge.measure import MeasuringBench as Measuring
 from argus.agent.judge.price import prices
 from argus.agent.judge.problem import Judgement, Sizes, Verdict, Violation, fault, shape_text
-from argus.agent.judge.trials import Bench, Ended, Trials
+from argus.agent.judge.trials import Ended, TrialBench, Trials
 from argus.check import Report, check
 from argus.clock.observe import SHORT
 from argus.clock.sampled import matrix_element, prepared, sample, time_prepared
 from argus.compile.cache import compile_cached
-from argus.compile.errors import CompileError
-from argus.compile.schedule import scheduled
 from argus.device.hip_calls import HipError
 from argus.device.hip_calls import load as load_hip
+from argus.ir.compile_error import CompileError
 from argus.ir.kernel import Kernel
+from argus.ir.passes.schedule import scheduled
 from argus.lang import ProgramError, read
 from argus.machine import MachineError
 from argus.tasks.work import work_of
 
 
-class Court(Bench):
+class Court(TrialBench):
     """One problem; judges any number of candidates."""
 
     def judge(self, source: str, seed: int) -> Judgement:

@@ -27,7 +27,7 @@ from argus.device.guards import numpy_dtype, tensor_shapes
 from argus.ir.kernel import Kernel
 from argus.tasks.inputs import legal_range, make_scalars, whole_numbers
 from argus.tasks.routing import Kind as RoutingKind
-from argus.tasks.routing import Routing, draw
+from argus.tasks.routing import RoutingTensors, draw
 
 Arrays = dict[str, npt.NDArray[np.generic]]
 Kind = Literal["normal", "uniform", "wide", "zeros", "specials"]
@@ -43,7 +43,9 @@ ROUTINGS: dict[Kind, RoutingKind] = {
 }  # fmt: skip
 
 
-def inputs(kernel: Kernel, sizes: Mapping[str, int], kind: Kind, seed: int, routing: Routing | None = None) -> Arrays:
+def inputs(
+    kernel: Kernel, sizes: Mapping[str, int], kind: Kind, seed: int, routing: RoutingTensors | None = None
+) -> Arrays:
     """An array for every tensor the kernel reads. Index tensors hold what the kernel allows, or a routing."""
     shapes = tensor_shapes(kernel, sizes)
     found: Arrays = {}

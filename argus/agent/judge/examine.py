@@ -16,11 +16,11 @@ from argus.ir.kernel import Kernel
 from argus.lang import read
 from argus.tasks.compare import compare
 from argus.tasks.inputs import make_scalars
-from argus.tasks.routing import Routing
-from argus.tasks.spec import Spec, SpecError, evaluate, parse
+from argus.tasks.routing import RoutingTensors
+from argus.tasks.spec import ResultSpec, SpecError, evaluate, parse
 
 
-def examined(problem: Problem) -> tuple[Kernel, Spec]:
+def examined(problem: Problem) -> tuple[Kernel, ResultSpec]:
     """The naive kernel and the specification of a problem that can tell. Raises `SpecError` for another."""
     naive = read(problem.naive)
     if naive.computes is None:
@@ -31,7 +31,7 @@ def examined(problem: Problem) -> tuple[Kernel, Spec]:
     return naive, spec
 
 
-def examine(kernel: Kernel, spec: Spec, sizes: Mapping[str, int], routing: Routing | None = None) -> None:
+def examine(kernel: Kernel, spec: ResultSpec, sizes: Mapping[str, int], routing: RoutingTensors | None = None) -> None:
     """Raise `SpecError` if the task cannot tell."""
     symbols = {**sizes, **make_scalars(kernel, 0)}
     given = inputs(kernel, sizes, "normal", 1, routing)

@@ -14,13 +14,13 @@ from collections.abc import Iterator, Mapping
 from argus.device.guards import numpy_dtype, tensor_shapes
 from argus.gfx942 import chip
 from argus.ir.kernel import Kernel
-from argus.tasks.spec import Spec
+from argus.tasks.spec import ResultSpec
 
 ALLOWED = 0.9
 MATRIX = ("f16", "bf16", "fp8", "bf8", "i8", "f32", "f64")
 
 
-def least_microseconds(kernel: Kernel, sizes: Mapping[str, int], spec: Spec) -> float:
+def least_microseconds(kernel: Kernel, sizes: Mapping[str, int], spec: ResultSpec) -> float:
     """The roof of a launch, in microseconds, cold caches."""
     shapes = tensor_shapes(kernel, sizes)
     moved = sum(numpy_dtype(t.dtype).itemsize * _product(shapes[t.name]) for t in kernel.tensors)
@@ -32,7 +32,7 @@ def least_microseconds(kernel: Kernel, sizes: Mapping[str, int], spec: Spec) -> 
     return 1e6 * seconds
 
 
-def multiplications(kernel: Kernel, sizes: Mapping[str, int], spec: Spec) -> int:
+def multiplications(kernel: Kernel, sizes: Mapping[str, int], spec: ResultSpec) -> int:
     """How many products the sums over plain products of tensors need, each sum once; 0 if there is none."""
     shapes = tensor_shapes(kernel, sizes)
     extents = dict(zip(spec.indices, shapes[spec.result], strict=True))

@@ -32,7 +32,7 @@ from argus.ir.kernel import Kernel
 from argus.machine import Options
 from argus.machine.jit.errors import JitError
 from argus.machine.jit.executor import execute, translate
-from argus.machine.launch import LaunchResult, Prepared, interpret
+from argus.machine.launch import LaunchResult, PreparedLaunch, interpret
 from argus.machine.state import LANES
 
 RECORDED = 500
@@ -55,7 +55,7 @@ class Launches:
     kernel: Kernel
     code: bytes
     recorded: bool = False
-    loaded: machine.Kernel = field(init=False)
+    loaded: machine.LoadedKernel = field(init=False)
 
     def __post_init__(self) -> None:
         self.loaded = machine.load(self.code).kernel(self.kernel.name)
@@ -90,7 +90,7 @@ class Launches:
 class OnData:
     """A launch whose data are in device memory. `instructions`: of all waves in the last run."""
 
-    def __init__(self, launches: Launches, prepared: Prepared, start: Arrays) -> None:
+    def __init__(self, launches: Launches, prepared: PreparedLaunch, start: Arrays) -> None:
         self._launches, self._prepared, self._start = launches, prepared, start
         arena = prepared.arena
         places = [place for place in arena.allocations if not place.internal]

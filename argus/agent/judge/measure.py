@@ -1,6 +1,7 @@
 """Times on a real MI300X: the candidate and a baseline in turn, cold caches, two clocks, a floor.
 
-    Bench(calls).compare(baseline, candidate, rounds=20)  ->  {"candidate": Sample(median, p10, p90), "baseline": …}
+    MeasuringBench(calls).compare(baseline, candidate, rounds=20)  ->  {"candidate": Sample(median, p10, p90),
+    "baseline": …}
 
 One round is flush, baseline, flush, candidate; the next one goes the other way round, so a clock that drifts meets
 both. A flush is a kernel that reads and writes a buffer of 1 GiB, four times what the last-level cache holds. A launch
@@ -90,7 +91,7 @@ class _Loaded:
 
 
 @dataclass
-class Bench:
+class MeasuringBench:
     """One device; `clock` is the host's, in seconds."""
 
     calls: HipCalls

@@ -18,7 +18,7 @@ from traceback import extract_tb
 from typing import Any, Literal
 
 from argus.tasks.compare import json_number
-from argus.tasks.routing import Routing
+from argus.tasks.routing import RoutingTensors
 from argus.tasks.task import Task
 
 Sizes = Mapping[str, int]
@@ -43,7 +43,7 @@ class Problem:
     specials: bool = True
     deterministic: bool = True
     device: str = "simulated"
-    routing: Routing | None = None
+    routing: RoutingTensors | None = None
 
     @staticmethod
     def of(task: Task) -> Problem:
@@ -77,7 +77,7 @@ class Problem:
             specials=data["specials"],
             deterministic=data["deterministic"],
             device=data.get("device", "simulated"),
-            routing=Routing(**data["routing"]) if "routing" in data else None,
+            routing=RoutingTensors(**data["routing"]) if "routing" in data else None,
         )
 
     def digest(self) -> str:

@@ -25,14 +25,14 @@ import numpy.typing as npt
 from argus.agent.judge.data import Arrays, written
 from argus.agent.judge.references import Known, unknown
 from argus.tasks.compare import Comparison, compare
-from argus.tasks.spec import Bounded, Spec, evaluate, nested
+from argus.tasks.spec import Bounded, ResultSpec, evaluate, nested
 
 LEAST_FOR_BIAS = 4096
 BIAS = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ResultComparison:
     """What was compared, and the bias in half units of the output format (None: too few elements, or too coarse)."""
 
     comparison: Comparison
@@ -40,15 +40,15 @@ class Found:
 
 
 def judged(
-    spec: Spec, inputs: Arrays, symbols: Mapping[str, float], got: npt.NDArray[np.generic], known: Known = unknown
-) -> Found:
+    spec: ResultSpec, inputs: Arrays, symbols: Mapping[str, float], got: npt.NDArray[np.generic], known: Known = unknown
+) -> ResultComparison:
     """Compare a whole output. `known`: what is remembered about these inputs."""
     return _found(got, known("whole", lambda: evaluate(spec, {spec.result: got, **inputs}, symbols)))
 
 
 def judged_part(
-    spec: Spec, inputs: Arrays, symbols: Mapping[str, float], got: npt.NDArray[np.generic], known: Known = unknown
-) -> Found | None:
+    spec: ResultSpec, inputs: Arrays, symbols: Mapping[str, float], got: npt.NDArray[np.generic], known: Known = unknown
+) -> ResultComparison | None:
     """Compare what was written; None if nothing was, or not a whole box of elements."""
     mask = written(got)
     if not mask.any():
@@ -70,12 +70,12 @@ def judged_part(
     return _found(got[box], known(tuple(where.tobytes() for where in positions.values()), wanted))
 
 
-def can_be_cut(spec: Spec) -> bool:
+def can_be_cut(spec: ResultSpec) -> bool:
     """Whether a part of the output can be judged from a part of the inputs: some index of it is no `_whole` one."""
     return not set(spec.indices) <= _whole(spec)
 
 
-def _uses(spec: Spec) -> dict[tuple[str, int], set[str]]:
+def _uses(spec: ResultSpec) -> dict[tuple[str, int], set[str]]:
     """What stands at each axis of each tensor, over the whole specification."""
     found: dict[tuple[str, int], set[str]] = {}
     for node in ast.walk(spec.expression):
@@ -86,13 +86,13 @@ def _uses(spec: Spec) -> dict[tuple[str, int], set[str]]:
     return found
 
 
-def _whole(spec: Spec) -> set[str]:
+def _whole(spec: ResultSpec) -> set[str]:
     """Indices of the output that share an axis of a tensor with something else: `X[m, n]` beside `X[m, k]`."""
     return {used for uses in _uses(spec).values() if len(uses) > 1 for used in uses if used in spec.indices}
 
 
 def _cut(
-    spec: Spec, name: str, array: npt.NDArray[np.generic], positions: Mapping[str, npt.NDArray[np.intp]]
+    spec: ResultSpec, name: str, array: npt.NDArray[np.generic], positions: Mapping[str, npt.NDArray[np.intp]]
 ) -> npt.NDArray[np.generic]:
     mine = {axis: uses for (tensor, axis), uses in _uses(spec).items() if tensor == name}
     if name in nested(spec) or not all(used.isidentifier() for uses in mine.values() for used in uses):
@@ -105,9 +105,9 @@ def _cut(
     return array
 
 
-def _found(got: npt.NDArray[np.generic], want: Bounded) -> Found:
+def _found(got: npt.NDArray[np.generic], want: Bounded) -> ResultComparison:
     comparison = compare(got, want)
-    return Found(comparison, _bias(got, want))
+    return ResultComparison(comparison, _bias(got, want))
 
 
 def _bias(got: npt.NDArray[np.generic], want: Bounded) -> float | None:
@@ -133,7 +133,7 @@ def _bias(got: npt.NDArray[np.generic], want: Bounded) -> float | None:
     return float(signed[distinct].mean()) if len(distinct) >= LEAST_FOR_BIAS else None
 
 
-def biased(found: Found) -> bool:
+def biased(found: ResultComparison) -> bool:
     """Whether the rounding leans to one side more than chance allows."""
     if found.bias is None:
         return False

@@ -20,11 +20,11 @@ from argus.agent.judge.examine import examined
 from argus.agent.judge.launches import Launches, OnData, WrongRun
 from argus.agent.judge.problem import Problem, Sizes, Verdict, Violation, shape_text
 from argus.agent.judge.references import Known, References
-from argus.agent.judge.results import Found, biased, can_be_cut, judged, judged_part
+from argus.agent.judge.results import ResultComparison, biased, can_be_cut, judged, judged_part
 from argus.device.guards import launch_grid, tensor_shapes
 from argus.ir.kernel import Kernel
 from argus.machine import Options
-from argus.tasks.spec import Spec
+from argus.tasks.spec import ResultSpec
 
 WHOLE = 1 << 16
 SAMPLED = 3
@@ -49,12 +49,12 @@ class Ended(Exception):
 
 
 @dataclass
-class Bench:
+class TrialBench:
     """What all candidates of a problem share: the naive kernel, the specification, the data."""
 
     problem: Problem
     naive: Kernel = field(init=False)
-    spec: Spec = field(init=False)
+    spec: ResultSpec = field(init=False)
     _kept: dict[tuple[str, str, Kind, int], Arrays] = field(default_factory=dict, init=False)
     _known: References = field(default_factory=References, init=False)
 
@@ -84,7 +84,7 @@ class Bench:
 class Trials:
     """One candidate's runs; the first that goes wrong raises `Ended`. `passed` are those that did not."""
 
-    bench: Bench
+    bench: TrialBench
     kernel: Kernel
     code: bytes
     seed: int
@@ -211,7 +211,7 @@ class Trials:
         except WrongRun as wrong:
             raise Ended("fail", stage, wrong.violations) from wrong
 
-    def _right(self, compared: Found | None, stage: str, sizes: Sizes, what: str) -> None:
+    def _right(self, compared: ResultComparison | None, stage: str, sizes: Sizes, what: str) -> None:
         place = f"{shape_text(sizes)}, {what}"
         if compared is None:
             message = f"{place}: what was written is no whole block of the output"

@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from argus.agent.lower.blocking import Replace, divisible
 from argus.agent.lower.matrix import axis_name, owner_definition
 from argus.agent.lower.source import (
-    Access,
     Instead,
     NotApplicableError,
     Source,
+    SourceAccess,
     is_ag,
     keyword,
     names,
@@ -132,7 +132,7 @@ def key_tiles(source: Source, params: Mapping[str, object]) -> None:
     divisible(source, {found.size: "KEYS"})
 
 
-def _loaded(source: Source, product: ast.For, loop: ast.For) -> Access:
+def _loaded(source: Source, product: ast.For, loop: ast.For) -> SourceAccess:
     """The fragments that the loop loads for a product."""
     inside = {id(s) for s in ast.walk(loop)}
     found = [a for a in source.loads() if a.name in names(product) and id(a.statement) in inside]
@@ -141,14 +141,14 @@ def _loaded(source: Source, product: ast.For, loop: ast.For) -> Access:
     return found[0]
 
 
-def _prepend_tiles(load: Access, axis: str) -> None:
+def _prepend_tiles(load: SourceAccess, axis: str) -> None:
     tiles = keyword(load.call, "tiles")
     if not isinstance(tiles, ast.Call):
         raise NotApplicableError("the operand is not held as tiles")
     tiles.keywords.insert(0, ast.keyword(axis, expression("KEY_TILES")))
 
 
-def _more_values(source: Source, product: ast.For, load: Access, axis: str) -> tuple[str, int]:
+def _more_values(source: Source, product: ast.For, load: SourceAccess, axis: str) -> tuple[str, int]:
     """The second product runs over more slices; the counter of its slices and how many there are per tile."""
     tiles = keyword(load.call, "tiles")
     count = keyword(tiles, axis) if isinstance(tiles, ast.Call) else None

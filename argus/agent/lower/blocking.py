@@ -26,11 +26,11 @@ from argus.agent.lower.matrix import (
     the_contraction,
 )
 from argus.agent.lower.source import (
-    Access,
     Blocked,
     Instead,
     NotApplicableError,
     Source,
+    SourceAccess,
     factor,
     is_ag,
     keyword,
@@ -227,7 +227,7 @@ def _targets(node: ast.Assign) -> list[str]:
     return [t.id if isinstance(t, ast.Name) else "" for t in found]
 
 
-def _tile_other(source: Source, load: Access, tiles: Mapping[str, str]) -> None:
+def _tile_other(source: Source, load: SourceAccess, tiles: Mapping[str, str]) -> None:
     """A load beside the operands (a bias, a scale) that follows the accumulator's axes gets as many tiles."""
     owner = load.owner
     kept = [str(a.value) for a in (owner.args if isinstance(owner, ast.Call) else []) if isinstance(a, ast.Constant)]

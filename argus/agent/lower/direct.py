@@ -16,7 +16,7 @@ import ast
 from collections.abc import Mapping
 
 from argus.agent.lower.fragments import BYTES
-from argus.agent.lower.pipeline import FETCH, MULTIPLY, PUBLISH, READ, Step, bounds, emit, staged_loop, variable
+from argus.agent.lower.pipeline import FETCH, MULTIPLY, PUBLISH, READ, PipelineStep, bounds, emit, staged_loop, variable
 from argus.agent.lower.ring import into_ring, turn_parts
 from argus.agent.lower.source import NotApplicableError, Source, drop_keyword, is_ag, keyword, set_keyword
 from argus.agent.lower.text import expression, statement
@@ -37,13 +37,15 @@ def direct_to_lds(source: Source, params: Mapping[str, object]) -> None:
     for name in sorted(owners):
         _narrow(source, name)
     barrier, wait = statement("ag.barrier()"), statement("ag.wait(vm=0)")
-    ready = [Step(wait, 0), Step(barrier, 0)]
-    multiply = [Step(s, 0) for part in (READ, MULTIPLY) for s in parts[part]]
+    ready = [PipelineStep(wait, 0), PipelineStep(barrier, 0)]
+    multiply = [PipelineStep(s, 0) for part in (READ, MULTIPLY) for s in parts[part]]
     if slots > 1:
-        emit(source, loop, outer, [*ready, *(Step(c, slots - 1) for c in copies), *multiply], apart=False)
+        emit(source, loop, outer, [*ready, *(PipelineStep(c, slots - 1) for c in copies), *multiply], apart=False)
         _while_there_is_one(loop, slots - 1, len(ready), len(copies))
     else:
-        loop.body = [s.node for s in (Step(barrier, 0), *(Step(c, 0) for c in copies), *ready, *multiply)]
+        loop.body = [
+            s.node for s in (PipelineStep(barrier, 0), *(PipelineStep(c, 0) for c in copies), *ready, *multiply)
+        ]
 
 
 def _while_there_is_one(loop: ast.For, ahead: int, at: int, count: int) -> None:

@@ -19,9 +19,9 @@ from collections.abc import Mapping
 from argus.agent.lower.fragments import instruction
 from argus.agent.lower.matrix import axis_name, is_accumulator_owner, owner_definition, tensor_axis
 from argus.agent.lower.source import (
-    Access,
     NotApplicableError,
     Source,
+    SourceAccess,
     drop_keyword,
     is_ag,
     keyword,
@@ -46,7 +46,7 @@ def epilogue(source: Source, params: Mapping[str, object]) -> None:
         if id(access.statement) in inside:
             _moved(source, access, definition, offsets)
     for node in region:
-        _Tile(name, list(counters.values()), owner).visit(node)
+        _EpilogueTile(name, list(counters.values()), owner).visit(node)
     loop = statement(
         f"for {', '.join(counters.values())} in ag.unroll({', '.join(ast.unparse(t) for t in tiles.values())}):\n"
         "    pass"
@@ -98,7 +98,7 @@ def _region(source: Source, name: str) -> tuple[int, int]:
     return first, last
 
 
-def _moved(source: Source, access: Access, definition: ast.Call, offsets: Mapping[str, ast.expr]) -> None:
+def _moved(source: Source, access: SourceAccess, definition: ast.Call, offsets: Mapping[str, ast.expr]) -> None:
     tensor = source.tensors().get(access.place)
     if tensor is None:
         raise NotApplicableError(f"{access.place} is no tensor of the kernel")
@@ -117,7 +117,7 @@ def _moved(source: Source, access: Access, definition: ast.Call, offsets: Mappin
         method.value = ast.Subscript(ast.Name(access.place, ast.Load()), place, ast.Load())
 
 
-class _Tile(ast.NodeTransformer):
+class _EpilogueTile(ast.NodeTransformer):
     """`acc` becomes `acc[i, j]`, with coordinates that count from the tile's own corner."""
 
     def __init__(self, name: str, counters: list[str], owner: ast.expr) -> None:

@@ -15,9 +15,9 @@ from collections.abc import Mapping
 
 from argus.agent.lower.matrix import axis_name, is_accumulator_owner, is_operand_owner, owner_definition, tensor_axis
 from argus.agent.lower.source import (
-    Access,
     NotApplicableError,
     Source,
+    SourceAccess,
     is_ag,
     keyword,
     names,
@@ -49,7 +49,7 @@ def operand_extents(source: Source, owner: ast.Call) -> tuple[int, int]:
     return rows, k * (source.value(wide) or held) // held if wide is not None else k
 
 
-def fragment_loads(source: Source) -> list[Access]:
+def fragment_loads(source: Source) -> list[SourceAccess]:
     """Loads whose owner is an operand of a matrix instruction."""
     found = []
     for load in source.loads():
@@ -79,7 +79,7 @@ def element_bytes(source: Source, place: str) -> int:
     raise NotApplicableError(f"{place} is neither a tensor nor an LDS buffer")
 
 
-def along_k(source: Source, load: Access, definition: ast.Call) -> bool:
+def along_k(source: Source, load: SourceAccess, definition: ast.Call) -> bool:
     """Whether neighbours along k lie next to each other where a fragment is loaded from."""
     tensor = source.tensors().get(load.place)
     if tensor is None:

@@ -1,7 +1,7 @@
 """What a kernel multiplies: its contraction loops, found from the matrix instructions backwards.
 
     for kt in ag.range(K // 8):
-        a = A[32 * bm, 8 * kt].load(FRAG, width=8)          Operand(tensor A, row axis -> bm, k axis -> kt)
+        a = A[32 * bm, 8 * kt].load(FRAG, width=8)          FragmentOperand(tensor A, row axis -> bm, k axis -> kt)
         b = B[32 * bn, 8 * kt].load(FRAG, width=8)
         acc = ag.mfma(a, b, acc)                            Contraction(loop over kt, operands a and b, accumulator acc)
 
@@ -15,14 +15,14 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from argus.agent.lower.source import Access, NotApplicableError, Source, Tensor, is_ag, keyword, names
+from argus.agent.lower.source import NotApplicableError, Source, SourceAccess, SourceTensor, is_ag, keyword, names
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class FragmentOperand:
     """A fragment of a matrix instruction: its load and the owner's two axes."""
 
-    load: Access
+    load: SourceAccess
     row: str
     k: str
 
@@ -35,7 +35,7 @@ class Contraction:
     outer: list[ast.stmt]
     variable: str
     mfma: ast.Call
-    operands: tuple[Operand, Operand]
+    operands: tuple[FragmentOperand, FragmentOperand]
     accumulator: str
 
 
@@ -65,7 +65,7 @@ def axis_name(call: ast.Call, name: str) -> str:
     return str(given.value) if isinstance(given, ast.Constant) else name
 
 
-def tensor_axis(tensor: Tensor, axes: tuple[str, ...], axis: str) -> int:
+def tensor_axis(tensor: SourceTensor, axes: tuple[str, ...], axis: str) -> int:
     """The tensor index an axis of the owner runs along: by name if all names match, else the last ones in order."""
     own = [a.split("=")[0].lower() for a in tensor.axes]
     if all(a.lower() in own for a in axes):
@@ -103,7 +103,7 @@ def _contraction(source: Source, loop: ast.For, outer: list[ast.stmt]) -> Contra
     if len(calls) != 1 or len(calls[0].args) != 3 or not isinstance(loop.target, ast.Name):
         return None
     here = [load for load in source.loads() if load.block is loop.body and load.name]
-    operands: list[Operand] = []
+    operands: list[FragmentOperand] = []
     for argument in calls[0].args[:2]:
         used = names(argument)
         load = next((load for load in here if load.name in used), None)
@@ -112,7 +112,7 @@ def _contraction(source: Source, loop: ast.For, outer: list[ast.stmt]) -> Contra
         definition = owner_definition(source, load.owner)
         if not is_operand_owner(definition):
             return None
-        operands.append(Operand(load, axis_name(definition, "row"), axis_name(definition, "k")))
+        operands.append(FragmentOperand(load, axis_name(definition, "row"), axis_name(definition, "k")))
     accumulators = [n for n in names(calls[0].args[2]) if n not in {o.load.name for o in operands}]
     counters = _counters(loop)
     accumulators = [a for a in accumulators if a not in counters]

@@ -134,10 +134,10 @@ def _statement_of(source: Source, name: str) -> ast.Assign:
 
 def _replaced(node: ast.expr, renamed: Mapping[str, str]) -> str:
     """The text of an expression with other names, all at once."""
-    return ast.unparse(_Renamed(renamed).visit(ast.parse(ast.unparse(node), mode="eval").body))
+    return ast.unparse(_RowRenamed(renamed).visit(ast.parse(ast.unparse(node), mode="eval").body))
 
 
-class _Renamed(ast.NodeTransformer):
+class _RowRenamed(ast.NodeTransformer):
     def __init__(self, renamed: Mapping[str, str]) -> None:
         self._renamed = renamed
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from argus.agent.lower.pipeline import FETCH, MULTIPLY, PUBLISH, READ, Step, emit, staged_loop
+from argus.agent.lower.pipeline import FETCH, MULTIPLY, PUBLISH, READ, PipelineStep, emit, staged_loop
 from argus.agent.lower.ring import into_ring, turn_parts
 from argus.agent.lower.source import NotApplicableError, Source, is_ag
 from argus.agent.lower.text import statement
@@ -33,13 +33,13 @@ def wave_groups(source: Source, params: Mapping[str, object]) -> None:
     if any(is_ag(n, "setprio") for n in ast.walk(source.function)):
         raise NotApplicableError("priorities are set already")
     into_ring(source, loop, outer, 2)
-    barrier = [Step(statement("ag.barrier()"), 0)]
-    steps = [Step(s, 0) for s in parts[READ]]
-    steps += [Step(s, 1) for s in parts[PUBLISH]]
-    steps += [Step(s, 2) for s in parts[FETCH]]
-    steps += [*barrier, Step(statement("ag.setprio(1)"), 0)]
-    steps += [Step(s, 0) for s in parts[MULTIPLY]]
-    steps += [Step(statement("ag.setprio(0)"), 0), *barrier]
+    barrier = [PipelineStep(statement("ag.barrier()"), 0)]
+    steps = [PipelineStep(s, 0) for s in parts[READ]]
+    steps += [PipelineStep(s, 1) for s in parts[PUBLISH]]
+    steps += [PipelineStep(s, 2) for s in parts[FETCH]]
+    steps += [*barrier, PipelineStep(statement("ag.setprio(1)"), 0)]
+    steps += [PipelineStep(s, 0) for s in parts[MULTIPLY]]
+    steps += [PipelineStep(statement("ag.setprio(0)"), 0), *barrier]
     emit(source, loop, outer, steps, apart=False)
     group = statement("with ag.opposite():\n    pass")
     if isinstance(group, ast.With):

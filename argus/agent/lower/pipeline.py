@@ -39,7 +39,7 @@ LAST = "'# the last turn: nothing is left to fetch'"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PipelineStep:
     """A statement of a turn and how many turns ahead it runs."""
 
     node: ast.stmt
@@ -113,9 +113,9 @@ def _prefetch(source: Source, loop: ast.For, outer: list[ast.stmt]) -> None:
     steps = []
     for at, node in enumerate(body):
         if node not in fetches:
-            steps.append(Step(node, 0))
+            steps.append(PipelineStep(node, 0))
         if at == last:
-            steps.extend(Step(fetch, 1) for fetch in fetches)
+            steps.extend(PipelineStep(fetch, 1) for fetch in fetches)
     products = sum(kind(source, s) == MULTIPLY for s in body)
     emit(source, loop, outer, steps, apart=products == 1 and not _aside(source, body)[2])
 
@@ -181,22 +181,22 @@ def _fragments(source: Source, loop: ast.For, outer: list[ast.stmt]) -> None:
     count = len(slices)
     if count < 2:
         raise NotApplicableError("a turn has one slice of k; more of them are needed to read ahead")
-    fetch = [Step(s, 2) for s in part[FETCH]]
-    publish = [Step(s, 1) for s in part[PUBLISH]]
-    barrier = [Step(statement("ag.barrier()"), 1)]
+    fetch = [PipelineStep(s, 2) for s in part[FETCH]]
+    publish = [PipelineStep(s, 1) for s in part[PUBLISH]]
+    barrier = [PipelineStep(statement("ag.barrier()"), 1)]
     reads = [r for read, _ in slices[1:] for r in read]
     early = max(1, count - 2)
     share = -(-len(reads) // early)
-    steps: list[Step] = [Step(s, 0) for s in first]
+    steps: list[PipelineStep] = [PipelineStep(s, 0) for s in first]
     for phase in range(early):
-        steps += [Step(r, 0) for r in reads[share * phase : share * (phase + 1)]]
+        steps += [PipelineStep(r, 0) for r in reads[share * phase : share * (phase + 1)]]
         if phase < count - 2:
-            steps += [Step(m, 0) for m in slices[phase][1]]
-    steps += [Step(statement(f"'# tile {variable(loop)} has been read'"), 0), *barrier]
-    steps += [*publish, *fetch, *(Step(m, 0) for m in slices[count - 2][1])]
-    steps += [Step(statement(f"'# tile {variable(loop)} + 1 is there'"), 0), *barrier]
-    steps += [Step(r, 1) for r in slices[0][0]] + [Step(m, 0) for m in slices[count - 1][1]]
-    emit(source, loop, outer, [*steps, *(Step(s, 0) for s in last)], apart=not last)
+            steps += [PipelineStep(m, 0) for m in slices[phase][1]]
+    steps += [PipelineStep(statement(f"'# tile {variable(loop)} has been read'"), 0), *barrier]
+    steps += [*publish, *fetch, *(PipelineStep(m, 0) for m in slices[count - 2][1])]
+    steps += [PipelineStep(statement(f"'# tile {variable(loop)} + 1 is there'"), 0), *barrier]
+    steps += [PipelineStep(r, 1) for r in slices[0][0]] + [PipelineStep(m, 0) for m in slices[count - 1][1]]
+    emit(source, loop, outer, [*steps, *(PipelineStep(s, 0) for s in last)], apart=not last)
 
 
 def _aside(source: Source, body: list[ast.stmt]) -> tuple[list[ast.stmt], list[ast.stmt], list[ast.stmt]]:
@@ -304,7 +304,9 @@ class _Slice(ast.NodeTransformer):
         return node
 
 
-def emit(source: Source, loop: ast.For, outer: list[ast.stmt], steps: list[Step], *, apart: bool = True) -> None:
+def emit(
+    source: Source, loop: ast.For, outer: list[ast.stmt], steps: list[PipelineStep], *, apart: bool = True
+) -> None:
     """Write a turn in a new order; what runs ahead is also written before the loop for the turns it skips.
 
     `apart`: the last turn is written after the loop, without what would run ahead; else it is fetched in vain there.

@@ -14,7 +14,16 @@ import ast
 from collections.abc import Mapping
 
 from argus.agent.lower.fragments import BYTES
-from argus.agent.lower.source import Access, NotApplicableError, Source, divided, is_ag, keyword, names, set_keyword
+from argus.agent.lower.source import (
+    NotApplicableError,
+    Source,
+    SourceAccess,
+    divided,
+    is_ag,
+    keyword,
+    names,
+    set_keyword,
+)
 from argus.agent.lower.text import expression
 
 
@@ -64,7 +73,7 @@ def _rounded_loops(source: Source, tied: set[str]) -> dict[str, str]:
     return found
 
 
-def _together(source: Source, size: str, moves: list[Access]) -> int:
+def _together(source: Source, size: str, moves: list[SourceAccess]) -> int:
     """How many elements one access takes along a size: it stays a multiple of that."""
     tensors = source.tensors()
     most = 1

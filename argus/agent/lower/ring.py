@@ -24,7 +24,7 @@ from argus.agent.lower.pipeline import (
     MULTIPLY,
     PUBLISH,
     READ,
-    Step,
+    PipelineStep,
     emit,
     kind,
     staged_loop,
@@ -43,12 +43,12 @@ def lds_ring(source: Source, params: Mapping[str, object]) -> None:
     parts = turn_parts(source, loop)
     slots = int(str(params["slots"]))
     into_ring(source, loop, outer, slots)
-    steps = [Step(statement(f"'# tile {variable(loop)} is there, tile {variable(loop)} - 1 has been read'"), 0)]
-    steps += [Step(statement("ag.barrier()"), 0)]
-    steps += [Step(s, 0) for s in parts[READ]]
-    steps += [Step(s, slots - 1) for s in parts[PUBLISH]]
-    steps += [Step(s, slots) for s in parts[FETCH]]
-    steps += [Step(s, 0) for s in parts[MULTIPLY]]
+    steps = [PipelineStep(statement(f"'# tile {variable(loop)} is there, tile {variable(loop)} - 1 has been read'"), 0)]
+    steps += [PipelineStep(statement("ag.barrier()"), 0)]
+    steps += [PipelineStep(s, 0) for s in parts[READ]]
+    steps += [PipelineStep(s, slots - 1) for s in parts[PUBLISH]]
+    steps += [PipelineStep(s, slots) for s in parts[FETCH]]
+    steps += [PipelineStep(s, 0) for s in parts[MULTIPLY]]
     emit(source, loop, outer, steps, apart=False)
 
 

@@ -24,9 +24,9 @@ from dataclasses import dataclass
 from argus.agent.lower.blocking import Replace, divisible
 from argus.agent.lower.fragments import BYTES
 from argus.agent.lower.source import (
-    Access,
     NotApplicableError,
     Source,
+    SourceAccess,
     factor,
     is_ag,
     keyword,
@@ -90,7 +90,7 @@ def _is_formula(node: ast.expr) -> bool:
     return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
-def _moves(source: Source) -> list[Access]:
+def _moves(source: Source) -> list[SourceAccess]:
     """Loads and stores of global memory."""
     tensors = source.tensors()
     return [a for a in (*source.loads(), *source.accesses("store")) if a.place in tensors]

@@ -31,7 +31,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from argus.agent.lower.pipeline import BARRIER, FETCH, OTHER, PUBLISH, READ, kind, shifted, undo_prefetch, variable
-from argus.agent.lower.softmax import Turn, score_axes, start_of, the_turn
+from argus.agent.lower.softmax import SoftmaxTurn, score_axes, start_of, the_turn
 from argus.agent.lower.source import NotApplicableError, Source, drop_keyword, is_ag, keyword, names, set_keyword
 from argus.agent.lower.text import expression, is_comment, statement, statements
 
@@ -79,7 +79,7 @@ def score_pipeline(source: Source, params: Mapping[str, object]) -> None:
     turn.outer[place : place + 1] = [*before, outer, *after]
 
 
-def _parts(source: Source, turn: Turn) -> Parts:
+def _parts(source: Source, turn: SoftmaxTurn) -> Parts:
     """Sort the statements of a turn; raise where one has no place in the skewed form."""
     by: dict[str, list[ast.stmt]] = {}
     for node in turn.loop.body:
@@ -125,7 +125,7 @@ def _buffer(node: ast.stmt) -> str:
     return ast.unparse(call.func.value) if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else ""
 
 
-def _weights(turn: Turn) -> str:
+def _weights(turn: SoftmaxTurn) -> str:
     """The tile that is rounded for the second product."""
     for node in turn.loop.body:
         call = node.value if isinstance(node, ast.Assign) else None
@@ -153,7 +153,7 @@ def _listed(read: ast.Assign) -> int:
     raise NotApplicableError("fragments are not read one by one")
 
 
-def _anywhere(source: Source, turn: Turn) -> None:
+def _anywhere(source: Source, turn: SoftmaxTurn) -> None:
     """Scores without a place along the keys; the mask adds it."""
     keys, _ = score_axes(source, turn)
     start = start_of(source, turn)
@@ -174,7 +174,7 @@ def _anywhere(source: Source, turn: Turn) -> None:
             Placed().visit(node)
 
 
-def _in_pairs(source: Source, turn: Turn) -> None:
+def _in_pairs(source: Source, turn: SoftmaxTurn) -> None:
     """`pairs` of turns, from `steps = ag.cdiv(…, KEYS)` or `ag.range(Sk // KEYS)`."""
     end = _last(turn.loop)
     defined = next(
@@ -216,7 +216,7 @@ def _last(loop: ast.For) -> ast.expr:
     return loop.iter.args[0]
 
 
-def _ring(source: Source, turn: Turn, parts: Parts) -> str:
+def _ring(source: Source, turn: SoftmaxTurn, parts: Parts) -> str:
     """The buffers as slots of one ring; its name. Assertions follow."""
     buffers = [_buffer(p) for p in parts.publish]
     ring = source.fresh("ring")
@@ -262,7 +262,7 @@ class _Renamed(ast.NodeTransformer):
 class _Writer:
     """Writes the pieces of the skewed loop."""
 
-    def __init__(self, turn: Turn, parts: Parts, ring: str, name: str, ahead: int, end: str) -> None:
+    def __init__(self, turn: SoftmaxTurn, parts: Parts, ring: str, name: str, ahead: int, end: str) -> None:
         self._turn, self._parts, self._ring, self._name, self._ahead, self._end = turn, parts, ring, name, ahead, end
         self._buffers = {_buffer(p) for p in parts.publish}
 

@@ -30,7 +30,7 @@ LOWEST = "-1.0e30"
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class SoftmaxTurn:
     """A loop that multiplies twice, the second time with registers of the first result; where it stands."""
 
     loop: ast.For
@@ -44,7 +44,7 @@ class Turn:
         return ast.unparse(self.zeros.targets[0])
 
 
-def the_turn(source: Source) -> Turn:
+def the_turn(source: Source) -> SoftmaxTurn:
     """The loop of attention, whatever its bound; schedules in it are taken away."""
     for block in source.blocks():
         for node in block:
@@ -56,7 +56,7 @@ def the_turn(source: Source) -> Turn:
             taken = any(isinstance(n, ast.Attribute) and n.attr == "regs" for p in products[1:] for n in ast.walk(p))
             if len(products) == 2 and len(zeros) == 1 and taken:
                 node.body = body
-                return Turn(node, block, products[0], products[1], zeros[0])
+                return SoftmaxTurn(node, block, products[0], products[1], zeros[0])
     raise NotApplicableError("no loop has two products, the second from the registers of the first")
 
 
@@ -69,7 +69,7 @@ def unwrapped(body: list[ast.stmt]) -> list[ast.stmt]:
     return found
 
 
-def start_of(source: Source, turn: Turn) -> dict[str, ast.expr]:
+def start_of(source: Source, turn: SoftmaxTurn) -> dict[str, ast.expr]:
     """Where the scores of a turn stand: axis -> first coordinate, from `at=dict(…)`."""
     call = turn.zeros.value
     given = keyword(call, "at") if isinstance(call, ast.Call) else None
@@ -78,7 +78,7 @@ def start_of(source: Source, turn: Turn) -> dict[str, ast.expr]:
     return {str(k.arg): k.value for k in given.keywords}
 
 
-def score_axes(source: Source, turn: Turn) -> tuple[str, str]:
+def score_axes(source: Source, turn: SoftmaxTurn) -> tuple[str, str]:
     """The axes of the scores: keys, queries."""
     call = turn.zeros.value
     owner = owner_definition(source, call.args[0]) if isinstance(call, ast.Call) else None
@@ -164,7 +164,7 @@ def fused_scale(source: Source, params: Mapping[str, object]) -> None:
     set_keyword(source.decorator, "requires", ast.Constant(old))
 
 
-def _unscaled(turn: Turn) -> str:
+def _unscaled(turn: SoftmaxTurn) -> str:
     """Take the factor off the scores; its name."""
     for node in turn.loop.body:
         if not isinstance(node, ast.Assign) or ast.unparse(node.targets[0]) != turn.scores:

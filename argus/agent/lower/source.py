@@ -26,7 +26,7 @@ class NotApplicableError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class SourceAccess:
     """`name = T[index…].load(owner, …)` or `T[…].store(…)`: `block` is the list of statements it stands in."""
 
     name: str
@@ -55,7 +55,7 @@ class Blocked:
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
+class SourceTensor:
     """A tensor argument: its axis names and element type as written."""
 
     axes: tuple[str, ...]
@@ -192,9 +192,9 @@ class Source:
         """Every list of statements of the kernel, outermost first."""
         yield from _blocks(self.body)
 
-    def tensors(self) -> dict[str, Tensor]:
-        """Tensor arguments by name."""
-        found: dict[str, Tensor] = {}
+    def tensors(self) -> dict[str, SourceTensor]:
+        """SourceTensor arguments by name."""
+        found: dict[str, SourceTensor] = {}
         for argument in self.function.args.args:
             note = argument.annotation
             if (
@@ -205,7 +205,7 @@ class Source:
                 and isinstance(note.slice.elts[0], ast.Constant)
             ):
                 axes = tuple(str(note.slice.elts[0].value).split())
-                found[argument.arg] = Tensor(axes, ast.unparse(note.slice.elts[1]), note.value.attr)
+                found[argument.arg] = SourceTensor(axes, ast.unparse(note.slice.elts[1]), note.value.attr)
         return found
 
     def constant(self, name: str) -> ast.Assign | None:
@@ -292,9 +292,9 @@ class Source:
                 found[name.id] = Blocked(extent.left.id, extent.right)
         return found
 
-    def accesses(self, method: str) -> list[Access]:
+    def accesses(self, method: str) -> list[SourceAccess]:
         """Every `T[…].method(…)` of the kernel, in order."""
-        found: list[Access] = []
+        found: list[SourceAccess] = []
         for block in self.blocks():
             for statement in block:
                 if not isinstance(statement, ast.Assign | ast.Expr):
@@ -303,10 +303,10 @@ class Source:
                     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == method:
                         place, index = _place(node.func.value)
                         if place:
-                            found.append(Access(_target(statement), place, index, node, statement, block))
+                            found.append(SourceAccess(_target(statement), place, index, node, statement, block))
         return found
 
-    def loads(self) -> list[Access]:
+    def loads(self) -> list[SourceAccess]:
         return self.accesses("load")
 
     def waves(self) -> list[tuple[str, ast.expr]]:

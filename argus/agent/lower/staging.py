@@ -27,9 +27,9 @@ from dataclasses import dataclass
 from argus.agent.lower.fragments import BYTES, fragment_loads, instruction, named, operand_extents, product
 from argus.agent.lower.matrix import axis_name, owner_definition, tensor_axis
 from argus.agent.lower.source import (
-    Access,
     NotApplicableError,
     Source,
+    SourceAccess,
     drop_keyword,
     factor,
     is_ag,
@@ -106,7 +106,7 @@ def staging(source: Source, params: Mapping[str, object]) -> None:
     source.body.extend(statements(f"ag.check.race_free({', '.join(checks)})"))
 
 
-def _in_loop(source: Source) -> tuple[ast.For, list[Access]]:
+def _in_loop(source: Source) -> tuple[ast.For, list[SourceAccess]]:
     tensors = source.tensors()
     fragments = [load for load in fragment_loads(source) if load.place in tensors]
     for block in source.blocks():
@@ -119,7 +119,7 @@ def _in_loop(source: Source) -> tuple[ast.For, list[Access]]:
     raise NotApplicableError("no loop loads fragments from global memory")
 
 
-def _position(loop: ast.For, load: Access) -> int:
+def _position(loop: ast.For, load: SourceAccess) -> int:
     for at, node in enumerate(loop.body):
         if any(inner is load.statement for inner in ast.walk(node)):
             return at
@@ -138,7 +138,7 @@ def counters(loop: ast.For) -> dict[str, ast.expr]:
     return found
 
 
-def _rectangle(source: Source, loop: ast.For, load: Access) -> Rectangle:
+def _rectangle(source: Source, loop: ast.For, load: SourceAccess) -> Rectangle:
     tensor = source.tensors()[load.place]
     definition = owner_definition(source, load.owner)
     row, k = axis_name(definition, "row"), axis_name(definition, "k")

@@ -20,12 +20,12 @@ from collections.abc import Mapping
 
 from argus.agent.lower.fragments import instruction, operand_extents
 from argus.agent.lower.matrix import axis_name, is_operand_owner, owner_definition
-from argus.agent.lower.softmax import Turn, the_turn
+from argus.agent.lower.softmax import SoftmaxTurn, the_turn
 from argus.agent.lower.source import (
-    Access,
     Instead,
     NotApplicableError,
     Source,
+    SourceAccess,
     drop_keyword,
     is_ag,
     keyword,
@@ -70,7 +70,7 @@ def wide_values(source: Source, params: Mapping[str, object]) -> None:
     _halved(source, turn, read, tiles, k)
 
 
-def _read(source: Source, turn: Turn, product: ast.For) -> Access:
+def _read(source: Source, turn: SoftmaxTurn, product: ast.For) -> SourceAccess:
     """The load of the fragments that a product takes."""
     inside = {id(s) for s in ast.walk(turn.loop)}
     found = [a for a in source.loads() if a.name and a.name in names(product) and id(a.statement) in inside]
@@ -120,7 +120,7 @@ def _definitions(
     )
 
 
-def _halved(source: Source, turn: Turn, read: Access, tiles: ast.Call, k: str) -> None:
+def _halved(source: Source, turn: SoftmaxTurn, read: SourceAccess, tiles: ast.Call, k: str) -> None:
     """Half as many slices of k; a counter of the two instructions of a fragment comes last."""
     product = turn.second
     subscript = next(n for n in ast.walk(product) if isinstance(n, ast.Subscript) and ast.unparse(n.value) == read.name)
@@ -154,7 +154,7 @@ def single_reads(source: Source, params: Mapping[str, object]) -> None:
         _as_list(source, turn, product)
 
 
-def _as_list(source: Source, turn: Turn, product: ast.For) -> None:
+def _as_list(source: Source, turn: SoftmaxTurn, product: ast.For) -> None:
     read = _read(source, turn, product)
     definition = owner_definition(source, read.owner)
     tiles = keyword(read.call, "tiles")

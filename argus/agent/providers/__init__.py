@@ -19,16 +19,16 @@ from argus.agent.providers.budget import Budgeted, token_limit
 from argus.agent.providers.command import Command
 from argus.agent.providers.errors import CODES, ProviderError
 from argus.agent.providers.message import Provider, Reply, Request, Turn
-from argus.agent.providers.replay import Recorder, Replay
+from argus.agent.providers.replay import Replay, ReplyRecorder
 
 __all__ = [
     "CODES",
     "Budgeted",
     "Provider",
     "ProviderError",
-    "Recorder",
     "Replay",
     "Reply",
+    "ReplyRecorder",
     "Request",
     "Turn",
     "choose",

@@ -1,7 +1,7 @@
 """Recorded replies: an episode with a model, repeated without it.
 
 A recording is a file of JSON lines `{"request": digest, "role": …, "reply": {"text": …, "model": …, …}}`, written by
-`Recorder` and read by `Replay`. A request the recording does not hold is an error, never a
+`ReplyRecorder` and read by `Replay`. A request the recording does not hold is an error, never a
 guess: the prompts have changed since.
 """
 
@@ -49,7 +49,7 @@ class Replay:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorder:
+class ReplyRecorder:
     """Asks `inner` and appends every answer to `path`."""
 
     inner: Provider

@@ -23,7 +23,7 @@ from pathlib import Path
 from argus import machine
 from argus.bench.foreign.case import Case, Judgement
 from argus.machine.checks import CheckName
-from argus.machine.errors import Report
+from argus.machine.errors import MachineReport
 from argus.machine.jit.errors import JitError, JitUnsupported
 from argus.machine.jit.executor import translate
 from argus.machine.launch import Executor, Options
@@ -38,7 +38,7 @@ class Row:
     judgement: Judgement | None = None
     instructions: int = 0
     seconds: float = 0.0
-    reports: list[Report] = field(default_factory=list)
+    reports: list[MachineReport] = field(default_factory=list)
     stopped: str = ""
     left_out: str = ""
     """Why the result is not judged, if it is not."""

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from argus.agent.journal import CODES as JOURNAL_CODES
 from argus.agent.providers import CODES as PROVIDER_CODES
 from argus.cli.manual.compiler import COMPILER
-from argus.cli.manual.entry import Entry
+from argus.cli.manual.entry import ManualEntry
 from argus.cli.manual.journal import JOURNAL
 from argus.cli.manual.machine import MACHINE
 from argus.cli.manual.provider import PROVIDER
-from argus.compile.errors import CODES as COMPILE_CODES
+from argus.ir.compile_error import CODES as COMPILE_CODES
 from argus.machine.errors import CODES as MACHINE_CODES
 
 
@@ -32,7 +32,7 @@ class Family:
     what: str
     name: str
     titles: Mapping[str, str]
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, ManualEntry]
 
 
 FAMILIES = (

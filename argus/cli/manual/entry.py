@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Entry(NamedTuple):
+class ManualEntry(NamedTuple):
     """Why a code is reported, and what to do about it."""
 
     cause: str

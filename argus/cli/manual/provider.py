@@ -4,66 +4,66 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from argus.cli.manual.entry import Entry
+from argus.cli.manual.entry import ManualEntry
 
-PROVIDER: Mapping[str, Entry] = {
-    "ARG-P101": Entry(
+PROVIDER: Mapping[str, ManualEntry] = {
+    "ARG-P101": ManualEntry(
         "`--provider` names no kind of provider.",
         "`builtin`, `openai:MODEL`, `anthropic:MODEL`, `command:LINE` or `replay:FILE`.",
     ),
-    "ARG-P102": Entry(
+    "ARG-P102": ManualEntry(
         "The provider needs a key and the environment has none.",
         "set `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`; a server of your own without keys needs `OPENAI_BASE_URL` only.",
     ),
-    "ARG-P103": Entry(
+    "ARG-P103": ManualEntry(
         "The server answered that it does not take the request (an HTTP code of 400 to 499): wrong key, unknown model, "
         "or a request larger than it allows. Its own words follow.",
         "check key, model name and address; nothing is gained by asking again.",
     ),
-    "ARG-P104": Entry(
+    "ARG-P104": ManualEntry(
         "The server said 429, too many requests, four times in a row; between attempts Argus waits as long as it asks.",
         "wait and go on with `argus optimize --resume`: what was answered is in the journal.",
     ),
-    "ARG-P105": Entry(
+    "ARG-P105": ManualEntry(
         "The server failed (an HTTP code from 500 on) in all four attempts.",
         "wait and go on with `argus optimize --resume`.",
     ),
-    "ARG-P106": Entry(
+    "ARG-P106": ManualEntry(
         "The answer is empty, is no JSON, or has no text where the protocol has it.",
         "check that the address speaks the protocol of the provider; `OPENAI_BASE_URL` usually ends in `/v1`.",
     ),
-    "ARG-P107": Entry(
+    "ARG-P107": ManualEntry(
         "The model stopped at the limit of tokens for one answer. Half an edit is never applied; the model is told and "
         "asked again.",
         "nothing to do, unless every answer ends so; then use a model that thinks or writes less.",
     ),
-    "ARG-P108": Entry(
+    "ARG-P108": ManualEntry(
         "The model has used its tokens (`--max-tokens`) or calls; the limit stops a call before it is made.",
         "take the best kernel so far (`argus best`); a run keeps its limit, so begin another one for more.",
     ),
-    "ARG-P109": Entry(
+    "ARG-P109": ManualEntry(
         "The recording cannot be read, or does not hold this question: prompt, task or source have changed since.",
         "record it again; for the example, `python -m examples.agent.record`.",
     ),
-    "ARG-P110": Entry(
+    "ARG-P110": ManualEntry(
         "No connection to the address, or no answer in time, in four attempts.",
         "check address and network; addresses come from `OPENAI_BASE_URL` and `ANTHROPIC_BASE_URL`.",
     ),
-    "ARG-P111": Entry(
+    "ARG-P111": ManualEntry(
         "The command does not start, ends with another code than 0, or does not answer within ten minutes.",
         "try the line by hand with a question on standard input; no shell runs it, so `|` and `~` have no meaning.",
     ),
-    "ARG-P112": Entry(
+    "ARG-P112": ManualEntry(
         "`--max-tokens` is given, but the provider (a command, some servers) does not say how many tokens it takes: "
         "the limit could not be kept.",
         "`--max-tokens 0` for no limit; `--budget` limits the number of answers.",
     ),
-    "ARG-P120": Entry(
+    "ARG-P120": ManualEntry(
         "The model's answer holds no edit: neither one whole file nor SEARCH/REPLACE pieces. The model is told and "
         "asked again.",
         "nothing to do, unless every answer ends so; then the model does not follow the format.",
     ),
-    "ARG-P121": Entry(
+    "ARG-P121": ManualEntry(
         "The text an edit searches for is not in the file, or is there more than once, or the new file is too large. "
         "The model is told and asked again.",
         "nothing to do, unless every answer ends so.",

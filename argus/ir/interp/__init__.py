@@ -5,9 +5,10 @@
     outcome.hazards              accesses no barrier orders, registers read before their wait, barriers not met
     outcome.writes["C"]          how often each element was written
 
-Time is adversarial: a `Schedule` says in which order waves run between barriers and whether an access takes effect when
-issued or as late as its wave's waits allow, so a missing barrier or wait changes the result. A kernel whose policies
-say `waits: explicit` (see `argus.ir.waits`) is taken at its word; otherwise the first use of a loaded register waits.
+Time is adversarial: an `InterpSchedule` says in which order waves run between barriers and whether an access takes
+effect when issued or as late as its wave's waits allow, so a missing barrier or wait changes the result. A kernel
+whose policies say `waits: explicit` (see `argus.ir.passes.insert_waits`) is taken at its word; otherwise the first use
+of a loaded register waits.
 
 With `provenance=True` every register element also knows which tensor element it was loaded from, through LDS and
 register moves; `watch={op id: function}` shows an op's operands when it executes, `results` what a load delivers. That
@@ -27,8 +28,8 @@ from numpy.typing import NDArray
 
 from argus.ir.interp.memory import COMPUTED, MIXED, TENSOR_SHIFT, UNWRITTEN, ZERO, Bytes, Hazard
 from argus.ir.interp.numbers import numpy_dtype
-from argus.ir.interp.wave import Event, InterpError
-from argus.ir.interp.workgroup import ADVERSARIES, Schedule, Workgroup
+from argus.ir.interp.wave import InterpError, OpEvent
+from argus.ir.interp.workgroup import ADVERSARIES, InterpSchedule, InterpWorkgroup
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Tensor
 from argus.layout import expr as E
@@ -40,18 +41,18 @@ __all__ = [
     "TENSOR_SHIFT",
     "UNWRITTEN",
     "ZERO",
-    "Event",
     "Hazard",
     "InterpError",
-    "Outcome",
-    "Schedule",
+    "InterpOutcome",
+    "InterpSchedule",
+    "OpEvent",
     "extents",
     "run",
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class InterpOutcome:
     """`arrays` after the launch (copies), `hazards` met, `writes` per element of every written tensor."""
 
     arrays: dict[str, NDArray[Any]]
@@ -79,13 +80,13 @@ def run(
     *,
     scalars: Mapping[str, float | int] | None = None,
     blocks: Iterable[tuple[int, int, int]] | None = None,
-    schedule: Schedule | None = None,
-    watch: Mapping[int, Callable[[Event], None]] | None = None,
-    results: Mapping[int, Callable[[Event], None]] | None = None,
+    schedule: InterpSchedule | None = None,
+    watch: Mapping[int, Callable[[OpEvent], None]] | None = None,
+    results: Mapping[int, Callable[[OpEvent], None]] | None = None,
     provenance: bool = False,
-) -> Outcome:
+) -> InterpOutcome:
     """Execute the launch (or only `blocks` of its grid). Arrays missing from `arrays` start as zeros."""
-    chosen = schedule or Schedule()
+    chosen = schedule or InterpSchedule()
     names = {e.name: int(sizes[e.name]) for e in kernel.shapes if e.name in sizes}
     missing = [e.name for e in kernel.shapes if e.name not in sizes]
     if missing:
@@ -106,7 +107,7 @@ def run(
     implied = kernel.policies.get("waits") != "explicit"
     given = {s.name: (scalars or {}).get(s.name, 1) for s in kernel.scalars}
     for block in blocks:
-        Workgroup(
+        InterpWorkgroup(
             kernel,
             block,
             names,
@@ -121,7 +122,7 @@ def run(
             implied,
         ).run()
     final = {t.name: _result(t, memories[t], names) for t in kernel.tensors}
-    return Outcome(final, tuple(hazards), writes)
+    return InterpOutcome(final, tuple(hazards), writes)
 
 
 def _allocate(tensor: Tensor, arrays: Mapping[str, NDArray[Any]], sizes: Mapping[str, int], track: bool) -> Bytes:

@@ -18,7 +18,7 @@ from argus.ir.interp.numbers import elementwise, numpy_dtype
 from argus.ir.ops import Access, Op, Shared, Tensor
 
 if TYPE_CHECKING:
-    from argus.ir.interp.wave import Mask, Wave
+    from argus.ir.interp.wave import InterpWave, Mask
 
 Elements = NDArray[np.int64]
 POISON = 0xA5
@@ -35,7 +35,7 @@ def _then(first: Callable[[], None], second: Callable[[], None]) -> Callable[[],
 class Accesses:
     """Performs the memory ops of one wave."""
 
-    def __init__(self, wave: Wave) -> None:
+    def __init__(self, wave: InterpWave) -> None:
         self.wave = wave
         self.group = wave.group
 

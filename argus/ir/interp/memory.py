@@ -64,7 +64,7 @@ class Token:
 
 
 @dataclass(slots=True)
-class Queues:
+class WaitCounters:
     """The two wait counters of one wave."""
 
     vm: list[Token] = field(default_factory=list)

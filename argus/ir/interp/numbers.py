@@ -21,7 +21,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.gfx942.mfma import Mfma
+from argus.gfx942.mfma import MfmaShape
 from argus.gfx942.mfma import mfma as mfma_named
 from argus.ir.types import DType
 
@@ -141,7 +141,7 @@ def _round_float(x: Array, target: DType, rounding: str, saturate: bool) -> Arra
 
 
 @lru_cache(maxsize=64)
-def _lane_maps(inst: str) -> tuple[Mfma, tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]]:
+def _lane_maps(inst: str) -> tuple[MfmaShape, tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]]:
     row = mfma_named(inst)
     lane = np.arange(64)[:, None]
     operand = np.arange(row.a_elements)[None, :]

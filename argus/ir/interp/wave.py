@@ -18,7 +18,7 @@ from argus.gfx942.calling import entry
 from argus.ir import ops
 from argus.ir.interp import instructions
 from argus.ir.interp.access import Accesses
-from argus.ir.interp.memory import COMPUTED, ZERO, Hazard, Queues, Token
+from argus.ir.interp.memory import COMPUTED, ZERO, Hazard, Token, WaitCounters
 from argus.ir.interp.numbers import convert, elementwise, matrix_multiply, numpy_dtype
 from argus.ir.kernel import LANE
 from argus.ir.ops import Op
@@ -27,7 +27,7 @@ from argus.layout import expr as E
 from argus.layout.expr import Expr
 
 if TYPE_CHECKING:
-    from argus.ir.interp.workgroup import Workgroup
+    from argus.ir.interp.workgroup import InterpWorkgroup
 
 LANES = 64
 Pause = Literal["step", "barrier"]
@@ -53,7 +53,7 @@ class Register:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class OpEvent:
     """What a watcher sees: an op's operands before it takes effect, or the result of a load when it arrives."""
 
     op: Op
@@ -64,14 +64,14 @@ class Event:
     active: Mask
 
 
-class Wave:
+class InterpWave:
     """State and program of one wave; `execute` runs a block."""
 
-    def __init__(self, group: Workgroup, number: int) -> None:
+    def __init__(self, group: InterpWorkgroup, number: int) -> None:
         self.group = group
         self.number = number
         self.barriers = 0
-        self.queues = Queues()
+        self.queues = WaitCounters()
         self.file: dict[Value, Register] = {}
         self.loops: dict[str, int] = {}
         self.env: dict[str, Any] = {**group.env, "wave": number, LANE.name: np.arange(LANES, dtype=np.int64)}
@@ -132,8 +132,8 @@ class Wave:
             return Register(data, code, sources=sources, rename=rename)
         return Register(data, code)
 
-    def event(self, op: Op, operands: tuple[Register, ...], active: Mask) -> Event:
-        return Event(op, self.group.block, self.number, dict(self.loops), operands, active)
+    def event(self, op: Op, operands: tuple[Register, ...], active: Mask) -> OpEvent:
+        return OpEvent(op, self.group.block, self.number, dict(self.loops), operands, active)
 
     def execute(self, block: list[Op], active: Mask) -> Iterator[Pause]:
         for op in block:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.ir.interp.memory import Bytes, Hazard, Shadow, Token
-from argus.ir.interp.wave import Event, InterpError, Pause, Wave
+from argus.ir.interp.wave import InterpError, InterpWave, OpEvent, Pause
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
 from argus.ir.ops import Memory, Op, Shared, Tensor
 
@@ -25,7 +25,7 @@ BLOCK = (BLOCK_X, BLOCK_Y, BLOCK_Z)
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class InterpSchedule:
     """`order` of waves between barriers; `visibility` of an access: at issue, or as late as its wave's waits allow."""
 
     order: Literal["forward", "reverse", "lockstep", "random"] = "forward"
@@ -33,16 +33,16 @@ class Schedule:
     seed: int = 0
 
 
-ADVERSARIES: tuple[Schedule, ...] = (
-    Schedule("forward", "late"),
-    Schedule("reverse", "late"),
-    Schedule("forward", "early"),
-    Schedule("reverse", "early"),
-    Schedule("lockstep", "late"),
+ADVERSARIES: tuple[InterpSchedule, ...] = (
+    InterpSchedule("forward", "late"),
+    InterpSchedule("reverse", "late"),
+    InterpSchedule("forward", "early"),
+    InterpSchedule("reverse", "early"),
+    InterpSchedule("lockstep", "late"),
 )
 
 
-class Workgroup:
+class InterpWorkgroup:
     """State shared by the waves of one workgroup, and their execution to the end."""
 
     def __init__(
@@ -54,9 +54,9 @@ class Workgroup:
         global_memory: dict[Tensor, Bytes],
         writes: dict[str, NDArray[np.int32]],
         hazards: list[Hazard],
-        schedule: Schedule,
-        watch: Mapping[int, Callable[[Event], None]],
-        results: Mapping[int, Callable[[Event], None]],
+        schedule: InterpSchedule,
+        watch: Mapping[int, Callable[[OpEvent], None]],
+        results: Mapping[int, Callable[[OpEvent], None]],
         provenance: bool,
         implied_waits: bool,
     ) -> None:
@@ -96,7 +96,7 @@ class Workgroup:
             raise InterpError(f"{op.span}: more than {STEP_LIMIT} operations in one workgroup")
 
     def run(self) -> None:
-        waves = [Wave(self, n) for n in range(self.kernel.waves)]
+        waves = [InterpWave(self, n) for n in range(self.kernel.waves)]
         everyone = np.ones(64, dtype=np.bool_)
         running: dict[int, Iterator[Pause]] = {w.number: w.execute(self.kernel.body, everyone) for w in waves}
         waiting: set[int] = set()
@@ -123,7 +123,7 @@ class Workgroup:
                 return [dice.choice(ready)]
 
     def advance(
-        self, order: list[int], running: dict[int, Iterator[Pause]], waiting: set[int], waves: list[Wave]
+        self, order: list[int], running: dict[int, Iterator[Pause]], waiting: set[int], waves: list[InterpWave]
     ) -> None:
         one_step = self.schedule.order in ("lockstep", "random")
         for n in order:
@@ -139,7 +139,7 @@ class Workgroup:
                 if one_step:
                     break
 
-    def stuck(self, waves: list[Wave], waiting: set[int]) -> None:
+    def stuck(self, waves: list[InterpWave], waiting: set[int]) -> None:
         for n in waiting:
             waves[n].finish()
         first, ended = min(waiting), min(set(range(len(waves))) - waiting)

@@ -29,12 +29,12 @@ from argus.machine.checks.lds_races import LdsRaceCheck
 from argus.machine.checks.lds_use import LdsUseCheck
 from argus.machine.checks.uninitialised import UninitialisedCheck
 from argus.machine.checks.wait_states import WaitStateCheck
-from argus.machine.checks.waits import Queues, WaitCheck
-from argus.machine.checks.watch import Event, Watch, Watcher
+from argus.machine.checks.waits import WaitCheck, WaveQueues
+from argus.machine.checks.watch import Watch, Watcher, WatchEvent
 from argus.machine.interp_services import Services
 from argus.machine.state import Wave, Workgroup
 
-__all__ = ["ALL_CHECKS", "CheckName", "Checks", "Event", "Watch"]
+__all__ = ["ALL_CHECKS", "CheckName", "Checks", "Watch", "WatchEvent"]
 
 CheckName = Literal["waits", "lds-races", "global-races", "wait-states", "uninitialised", "barriers", "lds-use"]
 ALL_CHECKS: tuple[CheckName, ...] = get_args(CheckName)
@@ -72,7 +72,7 @@ class Checks:
         self.wraps = tuple(wraps)
 
     @property
-    def events(self) -> list[Event]:
+    def events(self) -> list[WatchEvent]:
         return self._watcher.events if self._watcher is not None else []
 
     def bind(self, insts: list[Inst], steps: list[Run]) -> None:
@@ -89,7 +89,7 @@ class Checks:
     def wave_started(self, w: Wave, scalars: list[int]) -> None:
         """A wave has its start state; `scalars` are the scalar registers that hold something."""
         if self._deferred:
-            w.queues = Queues(w)
+            w.queues = WaveQueues(w)
         if self._uninitialised is not None:
             self._uninitialised.wave_started(w, scalars)
 

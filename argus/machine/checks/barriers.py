@@ -6,7 +6,7 @@ synchronised with fewer partners than the author meant.
 
 from __future__ import annotations
 
-from argus.machine.errors import Place, Report
+from argus.machine.errors import LaunchPoint, MachineReport
 from argus.machine.interp_services import Services
 from argus.machine.state import Workgroup
 
@@ -26,4 +26,4 @@ class BarrierCheck:
             f"wave {most.index} executed {most.barriers} barriers, wave {least.index} only {least.barriers}: "
             "they do not meet at the same ones"
         )
-        self._services.findings.add(Report("ARG-M106", message, Place(group.id, least.index)))
+        self._services.findings.add(MachineReport("ARG-M106", message, LaunchPoint(group.id, least.index)))

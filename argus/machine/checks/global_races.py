@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from argus.gfx942.disasm import text
 from argus.gfx942.inst import Inst
 from argus.machine import record
-from argus.machine.errors import Place
+from argus.machine.errors import LaunchPoint
 from argus.machine.interp_services import MemoryAccess, Services
 from argus.machine.memory import gather
 from argus.machine.semantics.mem import MEMORY
@@ -33,7 +33,7 @@ Index = NDArray[np.int64]
 
 
 @dataclass(slots=True)
-class _Flight:
+class _GlobalFlight:
     number: int
     inst: Inst
     index: Index
@@ -72,7 +72,7 @@ class GlobalRaceCheck:
         self._waves = waves
         self._granule = 4
         self._insts: dict[int, Inst] = {}
-        self._flights: dict[int, list[_Flight]] = {}
+        self._flights: dict[int, list[_GlobalFlight]] = {}
         self._seen: dict[int, dict[int, int]] = {}
         self._clock: dict[int, int] = {}
         self._released: dict[int, dict[int, int]] = {}
@@ -114,7 +114,7 @@ class GlobalRaceCheck:
             kind = "coherent load" if kind == "load" else "atomic"
         self._touch(w, inst, index, kind, access, self._changes(access, offsets, len(index)))
         if w.queues is not None:
-            self._flights.setdefault(self._uid(w), []).append(_Flight(w.queues.issued, inst, index, kind))
+            self._flights.setdefault(self._uid(w), []).append(_GlobalFlight(w.queues.issued, inst, index, kind))
 
     def _uid(self, w: Wave) -> int:
         return w.group.number * self._waves + w.index
@@ -218,5 +218,5 @@ class GlobalRaceCheck:
         where = f"byte {address - allocation.start} of {allocation.name}" if allocation else f"{address:#x}"
         lane = int(access.lanes[position * len(access.lanes) // len(index)]) if access is not None else None
         message = f"{what} wave {wave} of workgroup number {group} {verb} ({where}); nothing orders the two"
-        place = Place(None, wave, None, pc, text(self._insts[pc]))
+        place = LaunchPoint(None, wave, None, pc, text(self._insts[pc]))
         self._services.finding("ARG-M101", message, w, inst, lane, other=place, address=address, space="global")

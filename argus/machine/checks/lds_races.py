@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from argus.gfx942.disasm import text
 from argus.gfx942.inst import Inst
 from argus.machine import record
-from argus.machine.errors import Place
+from argus.machine.errors import LaunchPoint
 from argus.machine.interp_services import MemoryAccess, Services
 from argus.machine.semantics.mem import MEMORY
 from argus.machine.state import Wave, Workgroup
@@ -191,5 +191,5 @@ class LdsRaceCheck:
         lane = None
         if access is not None:
             lane = int(access.lanes[position * len(access.lanes) // len(index)])
-        place = Place(w.group.id, who, None, pc, text(other))
+        place = LaunchPoint(w.group.id, who, None, pc, text(other))
         self._services.finding("ARG-M101", message, w, inst, lane, other=place, address=byte, space="lds")

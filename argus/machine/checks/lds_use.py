@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from argus.gfx942.disasm import text
 from argus.gfx942.inst import Inst
 from argus.machine import record
-from argus.machine.errors import Place
+from argus.machine.errors import LaunchPoint
 from argus.machine.interp_services import MemoryAccess, Services
 from argus.machine.semantics.lanes import number
 from argus.machine.semantics.mem import MEMORY
@@ -238,7 +238,7 @@ class LdsUseCheck:
             f"of {stores.stored * g} bytes stored to LDS {stores.lost * g} are never read, from byte {stores.byte} on, "
             "while others are read repeatedly"
         )
-        other = Place(w.group.id, stores.readers[reader], None, reader, text(self._insts[reader]))
+        other = LaunchPoint(w.group.id, stores.readers[reader], None, reader, text(self._insts[reader]))
         self._services.finding(
             "ARG-M114", message, w, stores.inst, other=other, address=stores.byte, space="lds", level="warning"
         )

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.gfx942.hazards import SCC, registers
-from argus.gfx942.inst import EXEC, FLAT_SCRATCH, M0, TTMP, XNACK_MASK, Inst, Operand
+from argus.gfx942.inst import EXEC, FLAT_SCRATCH, M0, TTMP, XNACK_MASK, Inst, InstOperand
 from argus.gfx942.instructions import spec
 from argus.machine import record
 from argus.machine.checks.names import physical, scalar_name, vector_name
@@ -133,7 +133,7 @@ class UninitialisedCheck:
                 bits |= ALL & ~w.defined.v[n]
         return lanes_of(bits)
 
-    def _physical(self, o: Operand) -> range:
+    def _physical(self, o: InstOperand) -> range:
         if o.kind not in ("v", "a"):
             return range(0)
         first = o.value + (self._services.accum_offset if o.kind == "a" else 0)
@@ -280,7 +280,7 @@ class UninitialisedCheck:
 
         return checked
 
-    def _taken(self, inst: Inst, k: int, o: Operand) -> range:
+    def _taken(self, inst: Inst, k: int, o: InstOperand) -> range:
         """Registers of the k-th source that are read: packed f32 instructions may take one half of a pair twice."""
         both = self._physical(o)
         op = VALU.get(inst.op)

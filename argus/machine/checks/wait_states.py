@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from argus.gfx942.disasm import text
-from argus.gfx942.hazards import Violation, violations
+from argus.gfx942.hazards import HazardViolation, violations
 from argus.gfx942.inst import Inst
-from argus.machine.errors import Place
+from argus.machine.errors import LaunchPoint
 from argus.machine.interp_services import Services
 from argus.machine.state import Wave
 
@@ -29,13 +29,13 @@ class WaitStateCheck:
     def bind(self, insts: list[Inst], steps: list[Run]) -> None:
         real = sorted((i for i in insts if i.size and i.op != "invalid"), key=lambda i: i.pc)
         position = {inst.pc: k for k, inst in enumerate(insts) if inst.size}
-        by_second: dict[int, list[Violation]] = {}
+        by_second: dict[int, list[HazardViolation]] = {}
         for violation in violations(real):
             by_second.setdefault(position[violation.second.pc], []).append(violation)
         for k, found in by_second.items():
             steps[k] = self._reporting(found, steps[k])
 
-    def _reporting(self, found: list[Violation], run: Run) -> Run:
+    def _reporting(self, found: list[HazardViolation], run: Run) -> Run:
         def reported(w: Wave) -> Any:
             for violation in found:
                 rule = violation.rule
@@ -43,7 +43,7 @@ class WaitStateCheck:
                     f"{rule.why}: {rule.states} wait states are required, {violation.states} are there; "
                     f"add s_nop {violation.missing - 1}"
                 )
-                other = Place(w.group.id, w.index, None, violation.first.pc, text(violation.first))
+                other = LaunchPoint(w.group.id, w.index, None, violation.first.pc, text(violation.first))
                 level = "error" if violation.certain else "note"
                 self._services.finding("ARG-M103", message, w, violation.second, other=other, level=level)
             return run(w)

@@ -30,7 +30,7 @@ from argus.gfx942.inst import Inst
 from argus.gfx942.instructions import spec
 from argus.gfx942.waits import LGKM_MAX, VM_MAX
 from argus.machine.checks.names import physical, scalar_name, vector_name
-from argus.machine.errors import Place
+from argus.machine.errors import LaunchPoint
 from argus.machine.interp_services import Services
 from argus.machine.state import Wave
 
@@ -38,7 +38,7 @@ POISON = np.uint32(0xFFC0_DEAD)
 
 
 @dataclass(slots=True)
-class Pending:
+class PendingOperation:
     """An operation in flight. `scalar` operations have scalar destinations and return out of order."""
 
     number: int
@@ -49,18 +49,18 @@ class Pending:
     counters: int
 
 
-class Queues:
+class WaveQueues:
     """A wave's operations in flight."""
 
     __slots__ = ("_lgkm", "_vm", "_wave", "issued", "scalars", "vectors")
 
     def __init__(self, w: Wave) -> None:
         self._wave = w
-        self._vm: list[Pending] = []
-        self._lgkm: list[Pending] = []
+        self._vm: list[PendingOperation] = []
+        self._lgkm: list[PendingOperation] = []
         self.issued = 0
-        self.vectors: dict[int, Pending] = {}
-        self.scalars: dict[int, Pending] = {}
+        self.vectors: dict[int, PendingOperation] = {}
+        self.scalars: dict[int, PendingOperation] = {}
 
     def push(
         self,
@@ -73,7 +73,7 @@ class Queues:
     ) -> None:
         """An operation was issued."""
         w = self._wave
-        pending = Pending(self.issued, inst, tuple(registers), complete, scalar, 2 if counter == "both" else 1)
+        pending = PendingOperation(self.issued, inst, tuple(registers), complete, scalar, 2 if counter == "both" else 1)
         self.issued += 1
         table = self.scalars if scalar else self.vectors
         for n in pending.registers:
@@ -109,7 +109,7 @@ class Queues:
             self._certain(self._lgkm.pop(k))
             count -= 1
 
-    def _certain(self, pending: Pending) -> None:
+    def _certain(self, pending: PendingOperation) -> None:
         pending.counters -= 1
         if pending.counters:
             return
@@ -162,7 +162,7 @@ class WaitCheck:
         w: Wave,
         inst: Inst,
         numbers: list[int],
-        table: dict[int, Pending],
+        table: dict[int, PendingOperation],
         verb: str,
         name: Callable[[int, int], str],
         in_order: frozenset[str] | set[str],
@@ -174,6 +174,6 @@ class WaitCheck:
                 continue
             counter = "lgkmcnt" if "lgkm" in spec(pending.inst.op).counters else "vmcnt"
             message = f"{verb} {name(n, self._services.accum_offset)} before s_waitcnt {counter} makes its load certain"
-            other = Place(w.group.id, w.index, None, pending.inst.pc, text(pending.inst))
+            other = LaunchPoint(w.group.id, w.index, None, pending.inst.pc, text(pending.inst))
             self._services.finding("ARG-M102", message, w, inst, other=other)
             return

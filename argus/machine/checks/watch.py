@@ -37,7 +37,7 @@ class Watch:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class WatchEvent:
     """A register changed, or (register "") an instruction was executed."""
 
     workgroup: int
@@ -73,7 +73,7 @@ class Watcher:
     """Compares watched registers around every instruction that writes them."""
 
     def __init__(self, watches: Sequence[Watch], accum_offset: int, limit: int) -> None:
-        self.events: list[Event] = []
+        self.events: list[WatchEvent] = []
         self._limit = limit
         self._accum = accum_offset
         self._traces = [w for w in watches if w.register == "*"]
@@ -130,12 +130,12 @@ class Watcher:
     ) -> None:
         base = (w.group.number, w.index, w.steps, inst.pc, text(inst))
         if watch.register == "*":
-            self.events.append(Event(*base))
+            self.events.append(WatchEvent(*base))
         for n, old_row, new_row in zip(vectors, rows, self._rows(w, vectors), strict=True):
             for lane in range(64) if watch.lane is None else (watch.lane,):
                 if old_row[lane] != new_row[lane]:
                     name = vector_name(n, self._accum)
-                    self.events.append(Event(*base, name, lane, old_row[lane], new_row[lane]))
+                    self.events.append(WatchEvent(*base, name, lane, old_row[lane], new_row[lane]))
         for n, old, new in zip(scalars, values, self._scalars(w, scalars), strict=True):
             if old != new:
-                self.events.append(Event(*base, scalar_name(n), None, old, new))
+                self.events.append(WatchEvent(*base, scalar_name(n), None, old, new))

@@ -41,7 +41,7 @@ sparse matrix instructions. The checks of the interpreter are not made here.
 
 from __future__ import annotations
 
-from argus.machine.jit.errors import CompileError, JitError, JitUnsupported
+from argus.machine.jit.errors import JitError, JitUnsupported, TranslationError
 from argus.machine.jit.executor import Translated, execute, translate
 
-__all__ = ["CompileError", "JitError", "JitUnsupported", "Translated", "execute", "translate"]
+__all__ = ["JitError", "JitUnsupported", "Translated", "TranslationError", "execute", "translate"]

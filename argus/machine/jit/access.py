@@ -20,8 +20,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from argus.machine.jit.frame import ADDRESSES, CHUNK, GRANULE, LANES, ROW, Arena, Context, Fault
-from argus.machine.jit.irtext import Definers, Function, Module
+from argus.machine.jit.frame import ADDRESSES, CHUNK, GRANULE, LANES, ROW, ArenaFields, ContextFields, Fault
+from argus.machine.jit.irtext import Definers, JitFunction, JitModule
 
 V4, V8 = "<4 x i32>", "<8 x i32>"
 CACHED = 1 << 26
@@ -78,11 +78,11 @@ ACCESS_PARAMETERS = [("ptr", "context"), ("ptr", "arena"), ("ptr", "v"), ("i64",
 class Bounds:
     """The memory that `%arena` describes: which allocation an address lies in, and whether an access fits there."""
 
-    def __init__(self, f: Function, arena: str = "%arena") -> None:
+    def __init__(self, f: JitFunction, arena: str = "%arena") -> None:
         self.f = f
-        self.base, self._size = (f.load("i64", f.at(arena, int(o)), 8) for o in (Arena.BASE, Arena.SIZE))
+        self.base, self._size = (f.load("i64", f.at(arena, int(o)), 8) for o in (ArenaFields.BASE, ArenaFields.SIZE))
         self.host, self._shadow, self._bounds = (
-            f.load("ptr", f.at(arena, int(o)), 8) for o in (Arena.HOST, Arena.SHADOW, Arena.BOUNDS)
+            f.load("ptr", f.at(arena, int(o)), 8) for o in (ArenaFields.HOST, ArenaFields.SHADOW, ArenaFields.BOUNDS)
         )
 
     def allocation(self, address: str) -> tuple[str, str]:
@@ -110,11 +110,11 @@ class Bounds:
         return self.f.at(self.host, self.f.binary("sub", "i64", address, self.base))
 
 
-def context_field(f: Function, field: Context) -> str:
+def context_field(f: JitFunction, field: ContextFields) -> str:
     return f.load("i64", f.at("%context", int(field)), 8)
 
 
-def _define_fault(module: Module) -> None:
+def _define_fault(module: JitModule) -> None:
     """Note the first fault of the wave and end its time slice."""
     f = module.function(
         "fault",
@@ -122,41 +122,41 @@ def _define_fault(module: Module) -> None:
         [("ptr", "context"), ("i64", "what"), ("i64", "pc"), ("i64", "lane"), ("i64", "address")],
         "cold noinline",
     )
-    earlier = context_field(f, Context.FAULT)
+    earlier = context_field(f, ContextFields.FAULT)
     with f.when(f.compare("eq", "i64", earlier, "0")):
         for field, value in (
-            (Context.FAULT, "%what"),
-            (Context.FAULT_PC, "%pc"),
-            (Context.FAULT_LANE, "%lane"),
-            (Context.FAULT_ADDRESS, "%address"),
+            (ContextFields.FAULT, "%what"),
+            (ContextFields.FAULT_PC, "%pc"),
+            (ContextFields.FAULT_LANE, "%lane"),
+            (ContextFields.FAULT_ADDRESS, "%address"),
         ):
             f.store("i64", value, f.at("%context", int(field)), 8)
-        f.store("i64", str(-(1 << 62)), f.at("%context", int(Context.SLICE)), 8)
+        f.store("i64", str(-(1 << 62)), f.at("%context", int(ContextFields.SLICE)), 8)
     f.ret()
 
 
-def _define_note(module: Module) -> None:
+def _define_note(module: JitModule) -> None:
     """Remember the first access outside the LDS; the wave goes on."""
     parameters = [("ptr", "context"), ("i64", "pc"), ("i64", "lane"), ("i64", "address")]
     f = module.function("note", "void", parameters, "cold noinline")
-    earlier = context_field(f, Context.NOTE_PC)
+    earlier = context_field(f, ContextFields.NOTE_PC)
     with f.when(f.compare("slt", "i64", earlier, "0")):
         for field, value in (
-            (Context.NOTE_PC, "%pc"),
-            (Context.NOTE_LANE, "%lane"),
-            (Context.NOTE_ADDRESS, "%address"),
-            (Context.NOTE_WAVE, context_field(f, Context.FAULT_WAVE)),
-            (Context.NOTE_FINISHED, context_field(f, Context.FINISHED)),
+            (ContextFields.NOTE_PC, "%pc"),
+            (ContextFields.NOTE_LANE, "%lane"),
+            (ContextFields.NOTE_ADDRESS, "%address"),
+            (ContextFields.NOTE_WAVE, context_field(f, ContextFields.FAULT_WAVE)),
+            (ContextFields.NOTE_FINISHED, context_field(f, ContextFields.FINISHED)),
         ):
             f.store("i64", value, f.at("%context", int(field)), 8)
     f.ret()
 
 
-def call_note(f: Function, lane: str, address: str) -> None:
+def call_note(f: JitFunction, lane: str, address: str) -> None:
     f.call("void", "note", ("ptr", "%context"), ("i64", "%pc"), ("i64", lane), ("i64", address))
 
 
-def call_fault(f: Function, what: Fault, lane: str, address: str) -> None:
+def call_fault(f: JitFunction, what: Fault, lane: str, address: str) -> None:
     f.call(
         "void", "fault", ("ptr", "%context"), ("i64", str(int(what))), ("i64", "%pc"), ("i64", lane), ("i64", address)
     )
@@ -165,7 +165,7 @@ def call_fault(f: Function, what: Fault, lane: str, address: str) -> None:
 # One lane
 
 
-def load_lane(f: Function, kind: Kind, pointer: str, register: str) -> None:
+def load_lane(f: JitFunction, kind: Kind, pointer: str, register: str) -> None:
     """Memory at `pointer` to one lane, whose first register word is at `register`."""
     if kind.bits == 32:
         words = [f.load("i32", f.at(pointer, 4 * d), 1) for d in range(kind.dwords)]
@@ -176,7 +176,7 @@ def load_lane(f: Function, kind: Kind, pointer: str, register: str) -> None:
     store_narrow(f, kind, narrow, register)
 
 
-def store_narrow(f: Function, kind: Kind, narrow: str, register: str) -> None:
+def store_narrow(f: JitFunction, kind: Kind, narrow: str, register: str) -> None:
     extend = "sext" if kind.signed else "zext"
     if kind.half is None:
         f.store("i32", f.cast(extend, f"i{kind.bits}", narrow, "i32"), register, 4)
@@ -185,7 +185,7 @@ def store_narrow(f: Function, kind: Kind, narrow: str, register: str) -> None:
     f.store("i16", half, f.at(register, 2 * kind.half), 2)
 
 
-def store_lane(f: Function, kind: Kind, pointer: str, register: str) -> None:
+def store_lane(f: JitFunction, kind: Kind, pointer: str, register: str) -> None:
     """One lane's registers to memory."""
     if kind.bits == 32:
         for d in range(kind.dwords):
@@ -195,7 +195,7 @@ def store_lane(f: Function, kind: Kind, pointer: str, register: str) -> None:
     f.store(type_, f.load(type_, f.at(register, 2 * (kind.half or 0)), 1), pointer, 1)
 
 
-def zero_lane(f: Function, kind: Kind, register: str) -> None:
+def zero_lane(f: JitFunction, kind: Kind, register: str) -> None:
     if kind.bits == 32:
         for d in range(kind.dwords):
             f.store("i32", "0", f.at(register, d * ROW), 4)
@@ -206,13 +206,13 @@ def zero_lane(f: Function, kind: Kind, register: str) -> None:
 # Eight lanes
 
 
-def load_chunk(f: Function, kind: Kind, pointers: Sequence[str], registers: str) -> None:
+def load_chunk(f: JitFunction, kind: Kind, pointers: Sequence[str], registers: str) -> None:
     """Eight lanes of `kind.dwords` dwords to the same eight lanes of as many rows."""
     for d, row in enumerate(_gather(f, kind.dwords, pointers)):
         f.store(V8, row, f.at(registers, d * ROW), 32)
 
 
-def _gather(f: Function, dwords: int, pointers: Sequence[str]) -> list[str]:
+def _gather(f: JitFunction, dwords: int, pointers: Sequence[str]) -> list[str]:
     if dwords == 1:
         row = "poison"
         for lane, pointer in enumerate(pointers):
@@ -232,7 +232,7 @@ def _gather(f: Function, dwords: int, pointers: Sequence[str]) -> list[str]:
     return transpose(f, wide)
 
 
-def transpose(f: Function, rows: Sequence[str]) -> list[str]:
+def transpose(f: JitFunction, rows: Sequence[str]) -> list[str]:
     """Four rows of two quads each: transpose both 4x4 halves."""
     low, high = [0, 8, 1, 9, 4, 12, 5, 13], [2, 10, 3, 11, 6, 14, 7, 15]
     a, b = f.shuffle("i32", 8, rows[0], rows[1], low), f.shuffle("i32", 8, rows[2], rows[3], low)
@@ -241,7 +241,7 @@ def transpose(f: Function, rows: Sequence[str]) -> list[str]:
     return [f.shuffle("i32", 8, x, y, lanes) for x, y in ((a, b), (c, d)) for lanes in (first, second)]
 
 
-def store_chunk(f: Function, kind: Kind, pointers: Sequence[str], registers: str, stream: bool = False) -> None:
+def store_chunk(f: JitFunction, kind: Kind, pointers: Sequence[str], registers: str, stream: bool = False) -> None:
     rows = [f.load(V8, f.at(registers, d * ROW), 32) for d in range(kind.dwords)]
     if kind.dwords == 1:
         for lane, pointer in enumerate(pointers):
@@ -270,7 +270,7 @@ def _fast(kind: Kind) -> bool:
 # Global memory
 
 
-def _define_global(module: Module, kind: Kind, loading: bool) -> None:
+def _define_global(module: JitModule, kind: Kind, loading: bool) -> None:
     name = f"{'load' if loading else 'store'}_{kind.name}"
     f = module.function(name, "void", ACCESS_PARAMETERS)
     bounds = Bounds(f)
@@ -294,7 +294,7 @@ def _define_global(module: Module, kind: Kind, loading: bool) -> None:
     f.ret()
 
 
-def _global_fast(f: Function, kind: Kind, loading: bool, bounds: Bounds, addresses: str) -> None:
+def _global_fast(f: JitFunction, kind: Kind, loading: bool, bounds: Bounds, addresses: str) -> None:
     """All lanes active and in the first lane's allocation: eight at a time, consecutive addresses as one block."""
     v4 = "<4 x i64>"
     check, chunked, slow = (f.fresh_label(stem) for stem in ("check", "chunked", "slow"))
@@ -347,7 +347,7 @@ def _global_fast(f: Function, kind: Kind, loading: bool, bounds: Bounds, address
 
 
 def _every_chunk(
-    f: Function, kind: Kind, loading: bool, pointer: LanePointer, whole_rows: bool, stream: bool = False
+    f: JitFunction, kind: Kind, loading: bool, pointer: LanePointer, whole_rows: bool, stream: bool = False
 ) -> None:
     with f.loop(LANES, CHUNK) as lane:
         registers = f.index("i32", "%v", lane)
@@ -366,12 +366,12 @@ def _every_chunk(
 # LDS
 
 
-def _define_lds(module: Module, kind: Kind, loading: bool) -> None:
+def _define_lds(module: JitModule, kind: Kind, loading: bool) -> None:
     name = f"lds_{'load' if loading else 'store'}_{kind.name}"
     parameters = [("ptr", "context"), ("ptr", "v"), ("ptr", "a"), ("i64", "offset"), ("i64", "exec"), ("i64", "pc")]
     f = module.function(name, "void", parameters)
-    lds = f.load("ptr", f.at("%context", int(Context.LDS)), 8)
-    size = context_field(f, Context.LDS_SIZE)
+    lds = f.load("ptr", f.at("%context", int(ContextFields.LDS)), 8)
+    size = context_field(f, ContextFields.LDS_SIZE)
     limit = f.binary("sub", "i64", f.binary("sub", "i64", size, str(kind.bytes)), "%offset")
 
     def place(lane: str) -> str:

@@ -27,8 +27,8 @@ from argus.machine.jit.access import (
     store_lane,
     zero_lane,
 )
-from argus.machine.jit.frame import ADDRESSES, LANES, OFFSETS, ROW, Arena, Context, Fault
-from argus.machine.jit.irtext import Definers, Function, Module
+from argus.machine.jit.frame import ADDRESSES, LANES, OFFSETS, ROW, ArenaFields, ContextFields, Fault
+from argus.machine.jit.irtext import Definers, JitFunction, JitModule
 from argus.machine.state import PRIVATE_BASE
 
 V4 = "<4 x i64>"
@@ -49,17 +49,17 @@ def address_functions() -> Definers:
     return made
 
 
-def _four(f: Function, pointer: str, lane: str) -> str:
+def _four(f: JitFunction, pointer: str, lane: str) -> str:
     """Four lanes of a 32-bit row, zero-extended."""
     words = f.load("<4 x i32>", f.index("i32", pointer, lane), 16)
     return f.cast("zext", "<4 x i32>", words, V4)
 
 
-def _put(f: Function, row: int, lane: str, value: str) -> None:
+def _put(f: JitFunction, row: int, lane: str, value: str) -> None:
     f.store(V4, value, f.index("i64", f.at("%context", row), lane), 32)
 
 
-def _define_pair(module: Module) -> None:
+def _define_pair(module: JitModule) -> None:
     f = module.function("addresses_pair", "void", [("ptr", "context"), ("ptr", "v"), ("i64", "offset")])
     offset = f.splat("i64", 8, "%offset")
     order = [half * 8 + lane for lane in range(8) for half in (0, 1)]
@@ -71,7 +71,7 @@ def _define_pair(module: Module) -> None:
     f.ret()
 
 
-def _define_base(module: Module) -> None:
+def _define_base(module: JitModule) -> None:
     parameters = [("ptr", "context"), ("ptr", "v"), ("i64", "base"), ("i64", "offset")]
     f = module.function("addresses_base", "void", parameters)
     start = f.splat("i64", 4, f.add("i64", "%base", "%offset"))
@@ -90,11 +90,11 @@ OUTSIDE = -(1 << 63)
 """Set in an address that must not be used; the low bits keep the offset for the report."""
 
 
-def _define_private(module: Module) -> None:
+def _define_private(module: JitModule) -> None:
     """The address row becomes places in the wave's private memory; %offset is the scalar and immediate part."""
     parameters = [("ptr", "context"), ("ptr", "v"), ("i64", "offset"), ("i64", "bytes"), ("i64", "flat")]
     f = module.function("addresses_private", "void", parameters)
-    share = f.binary("lshr", "i64", f.load("i64", f.at("%context", Context.PRIVATE + Arena.SIZE), 8), "6")
+    share = f.binary("lshr", "i64", f.load("i64", f.at("%context", ContextFields.PRIVATE + ArenaFields.SIZE), 8), "6")
     limit = f.binary("sub", "i64", share, "%bytes")
     with f.loop(LANES) as lane:
         place = f.index("i64", f.at("%context", ADDRESSES), lane)
@@ -113,7 +113,7 @@ def _define_private(module: Module) -> None:
     f.ret()
 
 
-def _define_private_lanes(module: Module) -> None:
+def _define_private_lanes(module: JitModule) -> None:
     f = module.function("private_lanes", "i64", [("ptr", "context"), ("i64", "exec")])
     found = f.stack("i64", 8)
     f.store("i64", "0", found, 8)
@@ -125,7 +125,7 @@ def _define_private_lanes(module: Module) -> None:
     f.ret("i64", f.binary("and", "i64", f.load("i64", found, 8), "%exec"))
 
 
-def _define_buffer(module: Module) -> None:
+def _define_buffer(module: JitModule) -> None:
     f = module.function(
         "addresses_buffer",
         "i64",
@@ -144,7 +144,7 @@ def _define_buffer(module: Module) -> None:
     base = f.add("i64", f.binary("and", "i64", "%low", str((1 << 48) - 1)), "%soffset")
     stride = f.binary("and", "i64", f.binary("lshr", "i64", "%low", "48"), str((1 << 14) - 1))
     records = f.binary("and", "i64", "%high", str((1 << 32) - 1))
-    counts = f.load("i64", f.at("%context", int(Context.SOFFSET_COUNTS)), 8)
+    counts = f.load("i64", f.at("%context", int(ContextFields.SOFFSET_COUNTS)), 8)
     bytes_ = f.binary("sub", "i64", records, f.binary("and", "i64", "%soffset", counts))
     f.branch(f.compare("eq", "ptr", "%vindex", "null"), "raw", "structured")
     f.label("structured")
@@ -194,7 +194,7 @@ def _define_buffer(module: Module) -> None:
     f.ret("i64", total)
 
 
-def _define_buffer_access(module: Module, kind: Kind, loading: bool) -> None:
+def _define_buffer_access(module: JitModule, kind: Kind, loading: bool) -> None:
     """All lanes in range: the plain access; otherwise lane by lane, dword by dword."""
     verb = "load" if loading else "store"
     parameters = [*ACCESS_PARAMETERS, ("i64", "inside")]

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from argus.gfx942.inst import EXEC, M0, VCC, Inst, Operand
+from argus.gfx942.inst import EXEC, M0, VCC, Inst, InstOperand
 from argus.machine.semantics import SALU, VALU
-from argus.machine.semantics.table import IMPLICIT, Op
+from argus.machine.semantics.table import IMPLICIT, MachineOp
 
 SCC = 253
 HWREG = 1000
@@ -34,19 +34,19 @@ class Effects:
     scalar_writes: frozenset[int]
 
 
-def row_of(operand: Operand, accum_offset: int) -> int:
+def row_of(operand: InstOperand, accum_offset: int) -> int:
     """The row of a vector operand's first register."""
     return operand.value + (accum_offset if operand.kind == "a" else 0)
 
 
-def rows_of(operand: Operand, accum_offset: int) -> set[int]:
+def rows_of(operand: InstOperand, accum_offset: int) -> set[int]:
     if operand.kind not in ("v", "a"):
         return set()
     first = row_of(operand, accum_offset)
     return set(range(first, first + operand.count))
 
 
-def scalars_of(operand: Operand) -> set[int]:
+def scalars_of(operand: InstOperand) -> set[int]:
     if operand.kind == "s":
         return set(range(operand.value, operand.value + operand.count))
     if operand.kind == "special" and operand.value == SCC:
@@ -58,7 +58,7 @@ def scalars_of(operand: Operand) -> set[int]:
     return set()
 
 
-def hardware_operand(inst: Inst) -> tuple[Operand, ...]:
+def hardware_operand(inst: Inst) -> tuple[InstOperand, ...]:
     """The operand that names a hardware register."""
     if inst.op == "s_getreg_b32":
         return inst.operands[1:2]
@@ -82,7 +82,7 @@ def effects(inst: Inst, accum_offset: int) -> Effects:
     return found
 
 
-def _table_effects(inst: Inst, op: Op, accum_offset: int) -> Effects:
+def _table_effects(inst: Inst, op: MachineOp, accum_offset: int) -> Effects:
     vector_reads: set[int] = set()
     vector_writes: set[int] = set()
     scalar_reads: set[int] = set()

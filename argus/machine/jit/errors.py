@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argus.gfx942.disasm import text
 from argus.gfx942.inst import Inst
-from argus.machine.errors import MachineError, Place, Report
+from argus.machine.errors import LaunchPoint, MachineError, MachineReport
 
 
 class JitError(MachineError):
@@ -18,11 +18,11 @@ class JitUnsupported(JitError):
         self.inst = inst
         because = f" ({reason})" if reason else ""
         message = f"the JIT does not translate it{because}; run this kernel with the interpreter"
-        super().__init__(Report("ARG-M109", message, Place(pc=inst.pc, text=text(inst))))
+        super().__init__(MachineReport("ARG-M109", message, LaunchPoint(pc=inst.pc, text=text(inst))))
 
 
-class CompileError(JitError):
+class TranslationError(JitError):
     """LLVM refused or aborted on the translated code; the child process's last words are in the message."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(Report("ARG-M109", f"{message}; run this kernel with the interpreter"))
+        super().__init__(MachineReport("ARG-M109", f"{message}; run this kernel with the interpreter"))

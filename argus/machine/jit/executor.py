@@ -21,15 +21,15 @@ import numpy as np
 
 from argus.gfx942.decoder import DecodeError, decode
 from argus.gfx942.disasm import text
-from argus.machine.errors import LaunchError, MachineError, Place, Report
+from argus.machine.errors import LaunchError, LaunchPoint, MachineError, MachineReport
 from argus.machine.interp_start import float_mode, initial_scalars, initial_v0, mode_register
 from argus.machine.jit.engine import Loaded
 from argus.machine.jit.expand import Layouts
 from argus.machine.jit.frame import GRANULE, Fault
-from argus.machine.jit.objects import Entry, Facts, ObjectStore, source_digest
+from argus.machine.jit.objects import CompiledObject, Facts, ObjectStore, source_digest
 from argus.machine.jit.translator import KernelSpec, translate_text
-from argus.machine.jit.workers import Limits, Memory, Outcome, StartState, Trouble, run
-from argus.machine.launch import LaunchResult, Prepared
+from argus.machine.jit.workers import Limits, StartState, Trouble, WorkerMemory, WorkerOutcome, run
+from argus.machine.launch import LaunchResult, PreparedLaunch
 from argus.machine.loader import CodeObject, KernelInfo
 from argus.machine.memory import Arena as DeviceMemory
 from argus.machine.memory import OutOfBounds
@@ -72,7 +72,7 @@ def translate(
     with _LOCK:
         found = _TRANSLATED.get(key)
         if found is None:
-            entry: Entry = (store or ObjectStore.default()).get(key, lambda: translate_text(spec))
+            entry: CompiledObject = (store or ObjectStore.default()).get(key, lambda: translate_text(spec))
             found = _TRANSLATED[key] = Translated(spec, entry.facts, Loaded(entry.codes), entry.fresh)
     return found
 
@@ -107,7 +107,7 @@ def thread_count() -> int:
     return int(wanted)
 
 
-def execute(prepared: Prepared) -> LaunchResult:
+def execute(prepared: PreparedLaunch) -> LaunchResult:
     """Run a prepared launch."""
     dispatch, options = prepared.dispatch, prepared.options
     if options.chosen_checks() or options.watch:
@@ -117,7 +117,7 @@ def execute(prepared: Prepared) -> LaunchResult:
     try:
         translated = translate(prepared.code, dispatch.kernel.name, full_waves=full_waves, trace=options.record)
     except DecodeError as why:
-        raise MachineError(Report("ARG-M110", str(why), Place(pc=why.pc))) from None
+        raise MachineError(MachineReport("ARG-M110", str(why), LaunchPoint(pc=why.pc))) from None
     memory = device_memory(prepared)
     progress = options.progress
     limits = Limits(
@@ -135,7 +135,7 @@ def execute(prepared: Prepared) -> LaunchResult:
     return LaunchResult(outcome.steps, len(numbers), reports, _record(prepared, outcome))
 
 
-def _record(prepared: Prepared, outcome: Outcome) -> ExecutionRecord | None:
+def _record(prepared: PreparedLaunch, outcome: WorkerOutcome) -> ExecutionRecord | None:
     if not prepared.options.record:
         return None
     waves = dict(sorted(outcome.waves.items()))
@@ -145,7 +145,7 @@ def _record(prepared: Prepared, outcome: Outcome) -> ExecutionRecord | None:
 # Start state
 
 
-def start_state(prepared: Prepared, facts: Facts) -> StartState:
+def start_state(prepared: PreparedLaunch, facts: Facts) -> StartState:
     """How every workgroup of the launch starts."""
     dispatch = prepared.dispatch
     descriptor = dispatch.kernel.descriptor
@@ -174,7 +174,7 @@ def _private_bytes(kernel: KernelInfo) -> int:
     return -(-kernel.private_segment_fixed_size // 4) * 4
 
 
-def device_memory(prepared: Prepared) -> Memory:
+def device_memory(prepared: PreparedLaunch) -> WorkerMemory:
     """Addresses and bounds of the launch's memory."""
     arena: DeviceMemory = prepared.arena
     size = len(arena.buffer)
@@ -188,7 +188,7 @@ def device_memory(prepared: Prepared) -> Memory:
     private = 64 * _private_bytes(prepared.dispatch.kernel)
     private_shadow = np.ones(private // GRANULE + 1, np.uint16)
     private_bounds = np.array([[0, LEAST_SIZE], [0, private]], np.int64)
-    return Memory(
+    return WorkerMemory(
         arena=(arena.buffer.ctypes.data, arena.base, size, shadow.ctypes.data, bounds.ctypes.data),
         private=(0, 0, private, private_shadow.ctypes.data, private_bounds.ctypes.data),
         code_base=prepared.code_base,
@@ -200,52 +200,52 @@ def device_memory(prepared: Prepared) -> Memory:
 # Reports
 
 
-def _place(prepared: Prepared, trouble: Trouble, pc: int, lane: int | None) -> Place:
+def _place(prepared: PreparedLaunch, trouble: Trouble, pc: int, lane: int | None) -> LaunchPoint:
     shown = text(decode(prepared.code.text, pc))
-    return Place(prepared.dispatch.workgroup(trouble.workgroup), trouble.wave, lane, pc, shown)
+    return LaunchPoint(prepared.dispatch.workgroup(trouble.workgroup), trouble.wave, lane, pc, shown)
 
 
-def _fault_report(prepared: Prepared, translated: Translated, fault: Trouble) -> Report:
+def _fault_report(prepared: PreparedLaunch, translated: Translated, fault: Trouble) -> MachineReport:
     if fault.fault == Fault.STEP_LIMIT:
         points = translated.facts["resume"]
         pc = points[fault.resume - 1] if 0 < fault.resume <= len(points) else translated.spec.entry
         limit = prepared.options.max_steps
         message = f"the launch has executed more than {limit} instructions without ending"
-        return Report("ARG-M107", message, _place(prepared, fault, pc, None))
+        return MachineReport("ARG-M107", message, _place(prepared, fault, pc, None))
     inst = decode(prepared.code.text, fault.pc)
     if fault.fault == Fault.TRAP:
         message = f"the kernel executed s_trap {inst.operands[0].value}"
-        return Report("ARG-M113", message, _place(prepared, fault, fault.pc, None))
+        return MachineReport("ARG-M113", message, _place(prepared, fault, fault.pc, None))
     if fault.fault == Fault.REGISTER:
         beyond = translated.spec.file.beyond(inst) or ""
-        return Report("ARG-M108", beyond, _place(prepared, fault, fault.pc, None))
+        return MachineReport("ARG-M108", beyond, _place(prepared, fault, fault.pc, None))
     if fault.fault == Fault.SWIZZLED:
         message = "a swizzled buffer resource, or one that adds the lane number, is not supported"
-        return Report("ARG-M109", message, _place(prepared, fault, fault.pc, None))
+        return MachineReport("ARG-M109", message, _place(prepared, fault, fault.pc, None))
     scalar = inst.op.startswith("s_")
     place = _place(prepared, fault, fault.pc, None if scalar else fault.lane)
     size = access_size(inst.op)
     if fault.fault == Fault.MISALIGNED:
         message = f"an atomic of {size} bytes at {fault.address:#x}, which is not a multiple of {size}"
-        return Report("ARG-M105", message, place, address=fault.address, space="global")
+        return MachineReport("ARG-M105", message, place, address=fault.address, space="global")
     address = fault.address - OUTSIDE_BIT
     if address >= 0 and (inst.op.startswith("scratch_") or (inst.op.startswith("flat_") and address < 1 << 32)):
         share = _private_bytes(prepared.dispatch.kernel)
-        return Report(
+        return MachineReport(
             "ARG-M105", f"accesses scratch byte {address} of {share}", place, address=address, space="scratch"
         )
     verb = "scalar access" if scalar else "writes memory" if "store" in inst.op else "accesses memory"
     why = OutOfBounds(fault.lane, fault.address, size, prepared.arena.nearest(fault.address))
     message = f"{verb} outside every allocation: {why}"
-    return Report("ARG-M105", message, place, address=fault.address, space="global")
+    return MachineReport("ARG-M105", message, place, address=fault.address, space="global")
 
 
-def _lds_report(prepared: Prepared, note: Trouble) -> Report:
+def _lds_report(prepared: PreparedLaunch, note: Trouble) -> MachineReport:
     inst = decode(prepared.code.text, note.pc)
     last = note.address + access_size(inst.op) - 1
     message = f"accesses LDS bytes {note.address} to {last}; the workgroup has {prepared.dispatch.lds_bytes}"
     place = _place(prepared, note, note.pc, note.lane)
-    return Report("ARG-M105", message, place, address=note.address, space="lds")
+    return MachineReport("ARG-M105", message, place, address=note.address, space="lds")
 
 
 def access_size(op: str) -> int:

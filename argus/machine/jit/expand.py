@@ -1,6 +1,6 @@
 """From traced words to the execution record.
 
-    recorder = Recorder(Layouts(blocks))
+    recorder = ThreadRecorder(Layouts(blocks))
     recorder.add(workgroup, words, ended)     as they come, in order per workgroup
     recorder.waves                            -> {(workgroup, wave): WaveRecord}
 
@@ -24,7 +24,7 @@ Words = NDArray[np.int64]
 LANES = 64
 
 
-class Recorder:
+class ThreadRecorder:
     """The records of one thread's workgroups."""
 
     def __init__(self, layouts: Layouts) -> None:

@@ -25,7 +25,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from argus.gfx942.decoder import decode
-from argus.gfx942.inst import EXEC, Inst, Operand
+from argus.gfx942.inst import EXEC, Inst, InstOperand
 from argus.machine.jit.effects import HWREG, effects, hardware_operand
 from argus.machine.jit.errors import JitUnsupported
 
@@ -51,7 +51,7 @@ class Block:
 
 
 @dataclass(slots=True)
-class Flow:
+class CodeFlow:
     """The reachable code of one kernel."""
 
     entry: int
@@ -77,7 +77,7 @@ def real_pc(start: int) -> int:
     return start & SKIPPING - 1
 
 
-def read_flow(code: bytes, entry: int, start: Constants) -> Flow:
+def read_flow(code: bytes, entry: int, start: Constants) -> CodeFlow:
     """Decode what is reachable from `entry`; `start` is known when a wave starts."""
     insts, leaders = _reach(code, entry)
     blocks: dict[int, Block] = {}
@@ -99,7 +99,7 @@ def read_flow(code: bytes, entry: int, start: Constants) -> Flow:
     resume = {pc for block in blocks.values() if _last_op(block) == "s_barrier" for pc in block.successors}
     resume |= {target for block in blocks.values() for target in block.successors if is_backward(block, target)}
     named = {HWREG + (operand.value & 63) for inst in insts.values() for operand in hardware_operand(inst)}
-    return Flow(entry, blocks, sorted(resume), _constants(blocks, entry, dict.fromkeys(named, 0) | start))
+    return CodeFlow(entry, blocks, sorted(resume), _constants(blocks, entry, dict.fromkeys(named, 0) | start))
 
 
 def _last_op(block: Block) -> str:
@@ -214,7 +214,7 @@ def _both(state: Constants, register: int) -> tuple[int, int] | None:
     return None if low is None or high is None else (low, high)
 
 
-def _word(state: Constants, operand: Operand, part: int) -> int | None:
+def _word(state: Constants, operand: InstOperand, part: int) -> int | None:
     if operand.kind == "s":
         return state.get(operand.value + part)
     if operand.kind in ("imm", "lit", "fimm"):
@@ -222,7 +222,7 @@ def _word(state: Constants, operand: Operand, part: int) -> int | None:
     return None
 
 
-def _wide(state: Constants, operand: Operand) -> tuple[int, int] | None:
+def _wide(state: Constants, operand: InstOperand) -> tuple[int, int] | None:
     if operand.kind == "s":
         return _both(state, operand.value)
     if operand.kind == "imm":

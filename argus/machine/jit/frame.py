@@ -10,8 +10,8 @@ A wave is one block of bytes, addressed by the pointers `wave` (vector registers
 A lane mask in a scalar register pair is 8 bytes; byte c is the mask of lanes 8c..8c+7, which is why code that works
 on chunks of eight lanes loads and stores masks as single bytes.
 
-A thread is one `context` block (`Context`: arena, LDS, fault, budgets) followed by two address rows and the staging
-area in which unpacked matrix operands wait. Nothing here is shared between threads, except the arena itself.
+A thread is one `context` block (`ContextFields`: arena, LDS, fault, budgets) followed by two address rows and the
+staging area in which unpacked matrix operands wait. Nothing here is shared between threads, except the arena itself.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ SCALAR_BYTES = 640
 WAVE_BYTES = SCALARS + SCALAR_BYTES + 64
 
 
-class Arena(IntEnum):
+class ArenaFields(IntEnum):
     """Byte offsets into the description of a memory: five fields of 8 bytes.
 
     HOST, BASE, SIZE   host address, device address, bytes
@@ -64,8 +64,9 @@ class Arena(IntEnum):
 GRANULE = 256
 
 
-class Context(IntEnum):
-    """Byte offsets into a thread's context; every field is 8 bytes. It starts with the `Arena` of the device memory."""
+class ContextFields(IntEnum):
+    """Byte offsets into a thread's context; every field is 8 bytes. It starts with the `ArenaFields` of the device
+    memory."""
 
     LDS = 40
     LDS_SIZE = 48
@@ -98,7 +99,7 @@ STAGING_BYTES = 96 * 1024
 CONTEXT_BYTES = STAGING + STAGING_BYTES
 
 
-class Launch(IntEnum):
+class LaunchFields(IntEnum):
     """Byte offsets into a launch block, which all threads read; every field is 8 bytes.
 
     The block ends with one template per wave of a workgroup: its scalars, then its first vector register.

@@ -1,6 +1,6 @@
-"""Writing LLVM IR as text: one `Function` collects the lines of one function body.
+"""Writing LLVM IR as text: one `JitFunction` collects the lines of one function body.
 
-    module = Module()
+    module = JitModule()
     f = module.function("twice", "i32", [("i32", "x")])
     f.ret("i32", f.add("i32", "%x", "%x"))
     str(module)      ->  define i32 @twice(i32 %x) { entry: %t0 = add i32 %x, %x ... }
@@ -21,14 +21,14 @@ from itertools import count
 INTRINSIC_PREFIX = "llvm."
 STREAMING_NODE = "!0 = !{i32 1}"
 
-Definers = dict[str, Callable[["Module"], None]]
+Definers = dict[str, Callable[["JitModule"], None]]
 """Runtime functions by name: each entry writes one function into a module."""
 
 
-class Function:
+class JitFunction:
     """One function under construction."""
 
-    def __init__(self, module: Module, name: str, returns: str, params: Sequence[tuple[str, str]], attributes: str):
+    def __init__(self, module: JitModule, name: str, returns: str, params: Sequence[tuple[str, str]], attributes: str):
         self.module = module
         self.name = name
         self._head = f"@{name}({', '.join(f'{t} %{n}' for t, n in params)}) {attributes}"
@@ -167,16 +167,16 @@ class Function:
         return "\n".join([f"define {self._returns} {self._head}{{", "entry:", *self._stack, *self.lines, "}"])
 
 
-class Module:
+class JitModule:
     """Functions, constants and the declarations they need."""
 
     def __init__(self) -> None:
-        self.functions: dict[str, Function] = {}
+        self.functions: dict[str, JitFunction] = {}
         self.constants: dict[str, str] = {}
         self.declarations: dict[str, str] = {}
 
-    def function(self, name: str, returns: str, params: Sequence[tuple[str, str]], attributes: str = "") -> Function:
-        made = Function(self, name, returns, params, attributes + " " if attributes else "")
+    def function(self, name: str, returns: str, params: Sequence[tuple[str, str]], attributes: str = "") -> JitFunction:
+        made = JitFunction(self, name, returns, params, attributes + " " if attributes else "")
         self.functions[name] = made
         return made
 

@@ -13,7 +13,7 @@ to a spare row.
 from __future__ import annotations
 
 from argus.machine.jit.frame import CHUNK, LANES
-from argus.machine.jit.irtext import Definers, Function, Module
+from argus.machine.jit.irtext import Definers, JitFunction, JitModule
 from argus.machine.jit.region import LANE_BITS
 
 ROW_TYPE = "[64 x i32]"
@@ -31,20 +31,20 @@ def lane_functions() -> Definers:
     }
 
 
-def _define_copy(module: Module) -> None:
+def _define_copy(module: JitModule) -> None:
     f = module.function("copy_row", "void", [("ptr", "out"), ("ptr", "source")])
     with f.loop(LANES, CHUNK) as lane:
         f.store(V8, f.load(V8, f.index("i32", "%source", lane), 32), f.index("i32", "%out", lane), 32)
     f.ret()
 
 
-def _define_merge(module: Module) -> None:
+def _define_merge(module: JitModule) -> None:
     f = module.function("merge_row", "void", [("ptr", "out"), ("ptr", "source"), ("i64", "exec")])
     _write_active(f, "%source")
     f.ret()
 
 
-def _define_addresses(module: Module) -> None:
+def _define_addresses(module: JitModule) -> None:
     f = module.function("lane_addresses", "void", [("ptr", "out"), ("i32", "base")])
     ramp = f"<{', '.join(f'i32 {4 * i}' for i in range(CHUNK))}>"
     with f.loop(LANES, CHUNK) as lane:
@@ -53,18 +53,18 @@ def _define_addresses(module: Module) -> None:
     f.ret()
 
 
-def _is_active(f: Function, lane: str) -> str:
+def _is_active(f: JitFunction, lane: str) -> str:
     return f.cast("trunc", "i64", f.binary("lshr", "i64", "%exec", lane), "i1")
 
 
-def _number(f: Function, lane: str) -> str:
+def _number(f: JitFunction, lane: str) -> str:
     """The lane that index register and offset name."""
     index = f.add("i32", f.load("i32", f.index("i32", "%index", lane), 4), "%offset")
     number = f.binary("and", "i32", f.binary("lshr", "i32", index, "2"), "63")
     return f.cast("zext", "i32", number, "i64")
 
 
-def _write_active(f: Function, row: str) -> None:
+def _write_active(f: JitFunction, row: str) -> None:
     """Copy the collected row to the active lanes of `out`."""
     with f.loop(LANES, CHUNK) as lane:
         bits = f.cast("trunc", "i64", f.binary("lshr", "i64", "%exec", lane), "i32")
@@ -78,7 +78,7 @@ def _write_active(f: Function, row: str) -> None:
 PARAMETERS = [("ptr", "out"), ("ptr", "index"), ("ptr", "source"), ("i32", "offset"), ("i64", "exec")]
 
 
-def _define_pull(module: Module) -> None:
+def _define_pull(module: JitModule) -> None:
     f = module.function("lanes_pull", "void", PARAMETERS)
     row = f.stack(ROW_TYPE)
     with f.loop(LANES) as lane:
@@ -89,7 +89,7 @@ def _define_pull(module: Module) -> None:
     f.ret()
 
 
-def _define_push(module: Module) -> None:
+def _define_push(module: JitModule) -> None:
     f = module.function("lanes_push", "void", PARAMETERS)
     row = f.stack(ROW_TYPE)
     with f.loop(LANES, CHUNK) as lane:
@@ -101,7 +101,7 @@ def _define_push(module: Module) -> None:
     f.ret()
 
 
-def _define_table(module: Module) -> None:
+def _define_table(module: JitModule) -> None:
     parameters = [("ptr", "out"), ("ptr", "source"), ("ptr", "table"), ("i64", "exec")]
     f = module.function("lanes_table", "i64", parameters)
     valid = f.stack("i64", 8)

@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from argus.gfx942.inst import VCC, Inst, Operand
+from argus.gfx942.inst import VCC, Inst, InstOperand
 from argus.machine.jit import outline
 from argus.machine.jit.effects import row_of
 from argus.machine.jit.errors import JitUnsupported
-from argus.machine.jit.llvm_builder import Value
+from argus.machine.jit.llvm_builder import LlvmValue
 from argus.machine.jit.lower_scalar import APERTURES, BITS
 from argus.machine.jit.region import EXEC, Region
-from argus.machine.semantics import SATURATING, Op
+from argus.machine.semantics import SATURATING, MachineOp
 from argus.machine.semantics.modifiers import SIXTEEN, WIDE, constant_bits, output_modifiers, source_modifiers
 
 FLOATS = frozenset({"f32", "f64", "f16", "h16"})
@@ -29,7 +29,7 @@ CONSTANT_KINDS = frozenset({"imm", "fimm", "lit"})
 class LaneWise:
     """The walk over one instruction inside a region."""
 
-    def __init__(self, region: Region, inst: Inst, op: Op, accum_offset: int, dx10_clamp: bool) -> None:
+    def __init__(self, region: Region, inst: Inst, op: MachineOp, accum_offset: int, dx10_clamp: bool) -> None:
         self.region = region
         self.b = region.b
         self.inst = inst
@@ -40,7 +40,7 @@ class LaneWise:
         self.targets = inst.operands[:explicit]
         self.sources = inst.operands[explicit:]
         self.first_row: int | None = None
-        self.where: Value | None = None
+        self.where: LlvmValue | None = None
 
     def emit(self) -> None:
         results = self._compute()
@@ -48,7 +48,7 @@ class LaneWise:
 
     # Sources
 
-    def _word(self, operand: Operand, word: str, part: int = 0) -> Value:
+    def _word(self, operand: InstOperand, word: str, part: int = 0) -> LlvmValue:
         """32 bits of an operand: its register `part`, or the constant as `word` reads it."""
         if operand.kind in ("v", "a"):
             return self.region.row(row_of(operand, self.accum_offset) + part)
@@ -59,7 +59,7 @@ class LaneWise:
             return self.b.const32(bits >> 32 * part)
         return self._special(operand, part)
 
-    def _special(self, operand: Operand, part: int) -> Value:
+    def _special(self, operand: InstOperand, part: int) -> LlvmValue:
         if operand.kind == "special" and operand.value in APERTURES:
             return self.b.const32(APERTURES[operand.value] >> 32 * part)
         if operand.kind != "special" or operand.value not in BITS:
@@ -70,7 +70,7 @@ class LaneWise:
             word = self.region.special(operand.value)
         return self.region.spread(word)
 
-    def _argument(self, index: int, word: str, operand: Operand) -> Value:
+    def _argument(self, index: int, word: str, operand: InstOperand) -> LlvmValue:
         if index == 0 and self.first_row is not None:
             value = self.region.row(self.first_row)
         elif word in WIDE:
@@ -83,19 +83,19 @@ class LaneWise:
             value = self._half(value, operand, self._bit("op_sel", index))
             if word == "i16":
                 value = self._sign_extend(value, 16)
-        made: Value = source_modifiers(self.b, word, value, neg=operand.neg, absolute=operand.abs)
+        made: LlvmValue = source_modifiers(self.b, word, value, neg=operand.neg, absolute=operand.abs)
         return made
 
-    def _half(self, value: Value, operand: Operand, high: bool) -> Value:
+    def _half(self, value: LlvmValue, operand: InstOperand, high: bool) -> LlvmValue:
         if operand.kind in CONSTANT_KINDS and not high:
             return self.b.and_(value, self.b.const32(0xFFFF))
         return self.b.lshr32(value, self.b.const32(16)) if high else self.b.and_(value, self.b.const32(0xFFFF))
 
-    def _sign_extend(self, value: Value, bits: int) -> Value:
+    def _sign_extend(self, value: LlvmValue, bits: int) -> LlvmValue:
         up = self.b.const32(32 - bits)
         return self.b.ashr32(self.b.shl32(value, up), up)
 
-    def _sdwa_source(self, index: int, value: Value, operand: Operand) -> Value:
+    def _sdwa_source(self, index: int, value: LlvmValue, operand: InstOperand) -> LlvmValue:
         selection = str(self.inst.mods.get(f"src{index}_sel", "DWORD"))
         if selection == "DWORD":
             return value
@@ -131,13 +131,13 @@ class LaneWise:
             return self._apply(self._mixed())
         return self._apply(self._plain())
 
-    def _apply(self, arguments: Sequence[Value]) -> Any:
+    def _apply(self, arguments: Sequence[LlvmValue]) -> Any:
         saturating = bool(self.inst.mods.get("clamp")) and self.inst.op in SATURATING
         function = SATURATING[self.inst.op] if saturating else self.op.fn
         return outline.apply(self.b, self.inst.op, function, saturating, arguments)
 
-    def _plain(self) -> list[Value]:
-        arguments: list[Value] = []
+    def _plain(self) -> list[LlvmValue]:
+        arguments: list[LlvmValue] = []
         remaining = list(self.sources)
         explicit = 0
         for word in self.op.args:
@@ -152,14 +152,14 @@ class LaneWise:
                 explicit += 1
         return arguments
 
-    def _mask(self, operand: Operand) -> Value:
+    def _mask(self, operand: InstOperand) -> LlvmValue:
         if operand.kind == "s":
             return self.region.mask(operand.value)
         if operand.kind in CONSTANT_KINDS:
             return self.region.constant_mask(constant_bits("u64", operand)) or self.b.const_mask(True)
         raise JitUnsupported(self.inst, f"lane mask {operand.kind}")
 
-    def _implicit(self, word: str) -> Value:
+    def _implicit(self, word: str) -> LlvmValue:
         if word == "lane":
             return self.region.lane()
         if word == "vcc":
@@ -173,9 +173,9 @@ class LaneWise:
             return self.b.pair(self.region.row(row), self.region.row(row + 1))
         raise JitUnsupported(self.inst, f"implicit {word}")
 
-    def _packed_halves(self, high: bool) -> list[Value]:
+    def _packed_halves(self, high: bool) -> list[LlvmValue]:
         select, negate = ("op_sel_hi", "neg_hi") if high else ("op_sel", "neg_lo")
-        made: list[Value] = []
+        made: list[LlvmValue] = []
         for i, (word, operand) in enumerate(zip(self.op.args, self.sources, strict=True)):
             value = self._half(self._word(operand, word), operand, self._bit(select, i, default=high))
             if word == "i16":
@@ -183,9 +183,9 @@ class LaneWise:
             made.append(source_modifiers(self.b, word, value, neg=self._bit(negate, i), absolute=False))
         return made
 
-    def _packed_words(self, high: bool) -> list[Value]:
+    def _packed_words(self, high: bool) -> list[LlvmValue]:
         select, negate = ("op_sel_hi", "neg_hi") if high else ("op_sel", "neg_lo")
-        made: list[Value] = []
+        made: list[LlvmValue] = []
         for i, (word, operand) in enumerate(zip(self.op.args, self.sources, strict=True)):
             register = operand.kind in ("v", "a", "s")
             part = int(self._bit(select, i, default=high)) if register else 0
@@ -193,8 +193,8 @@ class LaneWise:
             made.append(source_modifiers(self.b, word, value, neg=self._bit(negate, i), absolute=False))
         return made
 
-    def _mixed(self) -> list[Value]:
-        made: list[Value] = []
+    def _mixed(self) -> list[LlvmValue]:
+        made: list[LlvmValue] = []
         for i, operand in enumerate(self.sources):
             half = self._bit("op_sel_hi", i, default=0)
             value = self._word(operand, "f16" if half else "f32")
@@ -206,7 +206,7 @@ class LaneWise:
 
     # Results
 
-    def _clamped(self, word: str, value: Value) -> Value:
+    def _clamped(self, word: str, value: LlvmValue) -> LlvmValue:
         mods = self.inst.mods
         scale = 1.0
         if isinstance(times := mods.get("mul"), int):
@@ -218,10 +218,10 @@ class LaneWise:
             return value
         if word not in FLOATS:
             raise JitUnsupported(self.inst, "output modifier on an integer")
-        made: Value = output_modifiers(self.b, word, value, clamp=clamp, scale=scale, nan_to_zero=self.dx10_clamp)
+        made: LlvmValue = output_modifiers(self.b, word, value, clamp=clamp, scale=scale, nan_to_zero=self.dx10_clamp)
         return made
 
-    def _write(self, results: Sequence[Value]) -> None:
+    def _write(self, results: Sequence[LlvmValue]) -> None:
         targets = list(self.targets)
         packed = self.op.shape in ("pk16", "pk32")
         words = ("u32",) if self.op.shape == "pk16" else ("u64",) if self.op.shape == "pk32" else self.op.results
@@ -248,19 +248,19 @@ class LaneWise:
             else:
                 self.region.set_row(row, value, self.where)
 
-    def _into_half(self, value: Value, row: int) -> Value:
+    def _into_half(self, value: LlvmValue, row: int) -> LlvmValue:
         old = self.region.row(row)
         high = self._bit("op_sel", len(self.sources)) or self.inst.op.endswith("mixhi_f16")
         if high:
             return self.b.or_(self.b.and_(old, self.b.const32(0xFFFF)), self.b.shl32(value, self.b.const32(16)))
         return self.b.or_(self.b.and_(old, self.b.const32(0xFFFF0000)), value)
 
-    def _into_byte(self, value: Value, row: int) -> Value:
+    def _into_byte(self, value: LlvmValue, row: int) -> LlvmValue:
         at = 8 * (self._bit("op_sel", 2) + 2 * self._bit("op_sel", 3))
         keep = self.b.and_(self.region.row(row), self.b.const32(~(0xFF << at)))
         return self.b.or_(keep, self.b.shl32(value, self.b.const32(at)))
 
-    def _sdwa_result(self, value: Value, row: int) -> Value:
+    def _sdwa_result(self, value: LlvmValue, row: int) -> LlvmValue:
         selection = str(self.inst.mods.get("dst_sel", "DWORD"))
         if selection == "DWORD":
             return value

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from argus.gfx942.inst import Inst, Operand
-from argus.gfx942.mfma import MFMA, Mfma
+from argus.gfx942.inst import Inst, InstOperand
+from argus.gfx942.mfma import MFMA, MfmaShape
 from argus.machine.jit.effects import row_of
 from argus.machine.jit.errors import JitUnsupported
 from argus.machine.jit.frame import LANES, ROW, STAGING, STAGING_BYTES
@@ -99,14 +99,14 @@ def lower_matrix(t: Translator, inst: Inst) -> None:
             t.f.call("void", "copy_row", ("ptr", t.f.at(out, n * ROW)), ("ptr", t.f.at(target, n * ROW)))
 
 
-def _rows(operand: Operand, accum_offset: int) -> set[int]:
+def _rows(operand: InstOperand, accum_offset: int) -> set[int]:
     if operand.kind not in ("v", "a"):
         return set()
     first = row_of(operand, accum_offset)
     return set(range(first, first + operand.count))
 
 
-def _a_lanes(m: Mfma, cbsz: int, abid: int) -> tuple[int, ...]:
+def _a_lanes(m: MfmaShape, cbsz: int, abid: int) -> tuple[int, ...]:
     """Source lanes of A under a block broadcast; empty for none."""
     if not m.cbsz or not cbsz:
         return ()
@@ -115,7 +115,7 @@ def _a_lanes(m: Mfma, cbsz: int, abid: int) -> tuple[int, ...]:
 
 
 def _operand(
-    t: Translator, element: str, registers: int, operand: Operand, lanes: tuple[int, ...], d_rows: set[int]
+    t: Translator, element: str, registers: int, operand: InstOperand, lanes: tuple[int, ...], d_rows: set[int]
 ) -> str:
     """A pointer to the operand as the multiplication reads it."""
     stage = stage_name(element, registers)
@@ -142,7 +142,7 @@ def _operand(
     return slot
 
 
-def _accumulator(t: Translator, inst: Inst, m: Mfma, c: Operand) -> str:
+def _accumulator(t: Translator, inst: Inst, m: MfmaShape, c: InstOperand) -> str:
     if c.kind in ("v", "a"):
         return t.row_pointer(c)
     if c.kind not in ("imm", "fimm"):

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from argus.gfx942.inst import M0, Inst, Operand
+from argus.gfx942.inst import M0, Inst, InstOperand
 from argus.machine.jit.effects import row_of
 from argus.machine.jit.errors import JitUnsupported
-from argus.machine.jit.frame import ROW, SPARE_ROWS, VECTOR_ROWS, Context
+from argus.machine.jit.frame import ROW, SPARE_ROWS, VECTOR_ROWS, ContextFields
 from argus.machine.jit.lower_scalar import scalar_pair, scalar_word
 from argus.machine.jit.updates import update_name
 from argus.machine.semantics.mem import MemoryOp
@@ -66,7 +66,7 @@ def _lower_vector(t: Translator, inst: Inst, op: MemoryOp) -> None:
     operands = list(inst.operands)
     returns = op.kind == "atomic" and bool(inst.mods.get("sc0"))
     target = operands.pop(0) if (op.kind == "load" and not to_lds) or returns else None
-    data: Operand | None = None
+    data: InstOperand | None = None
     inside = "-1"
     if op.space == "buffer":
         if op.kind != "load":
@@ -91,7 +91,9 @@ def _lower_vector(t: Translator, inst: Inst, op: MemoryOp) -> None:
         _move(t, inst, op, t.row_pointer(registers), inside)
 
 
-def _atomic(t: Translator, inst: Inst, op: MemoryOp, data: Operand, target: Operand | None, inside: str) -> None:
+def _atomic(
+    t: Translator, inst: Inst, op: MemoryOp, data: InstOperand, target: InstOperand | None, inside: str
+) -> None:
     out = "null" if target is None else t.row_pointer(target)
     name = update_name(op.atomic, t.mode.flush_f32, t.mode.flush_f64_f16)
     pointers = [CONTEXT, ("ptr", out), ("ptr", t.row_pointer(data))]
@@ -116,7 +118,7 @@ def _move(t: Translator, inst: Inst, op: MemoryOp, registers: str, inside: str) 
     f = t.f
     name = f"{op.kind}_{'buffer_' if op.space == 'buffer' else ''}"
     name += load_kind(op) if op.kind == "load" else store_kind(op)
-    private = f.at("%context", int(Context.PRIVATE))
+    private = f.at("%context", int(ContextFields.PRIVATE))
     exec_ = t.scalars.exec()
 
     def call(arena: str, lanes: str) -> None:
@@ -135,7 +137,7 @@ def _move(t: Translator, inst: Inst, op: MemoryOp, registers: str, inside: str) 
         call(private, lanes)
 
 
-def _buffer_addresses(t: Translator, inst: Inst, op: MemoryOp, operands: Sequence[Operand]) -> str:
+def _buffer_addresses(t: Translator, inst: Inst, op: MemoryOp, operands: Sequence[InstOperand]) -> str:
     address, resource, soffset = operands[0], operands[1], operands[2]
     f = t.f
     offen, idxen = bool(inst.mods.get("offen")), bool(inst.mods.get("idxen"))
@@ -149,7 +151,9 @@ def _buffer_addresses(t: Translator, inst: Inst, op: MemoryOp, operands: Sequenc
     return f.call("i64", "addresses_buffer", CONTEXT, *arguments, *constant)
 
 
-def _direct_addresses(t: Translator, inst: Inst, op: MemoryOp, address: Operand, operands: Sequence[Operand]) -> None:
+def _direct_addresses(
+    t: Translator, inst: Inst, op: MemoryOp, address: InstOperand, operands: Sequence[InstOperand]
+) -> None:
     offset = offset_of(inst)
     base = next((o for o in operands if o.kind == "s"), None)
     row = t.row_pointer(address) if address.kind in ("v", "a") else "null"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from argus.gfx942.inst import EXEC, VCC, Inst, Operand
+from argus.gfx942.inst import EXEC, VCC, Inst, InstOperand
 from argus.machine.jit.effects import HWREG, SCC, row_of
 from argus.machine.jit.errors import JitUnsupported
 from argus.machine.jit.flow import step_constants
-from argus.machine.jit.frame import ROW, SPARE_ROWS, VECTOR_ROWS, Context
-from argus.machine.jit.llvm_builder import LlvmBuilder, Value
-from argus.machine.semantics import Op
+from argus.machine.jit.frame import ROW, SPARE_ROWS, VECTOR_ROWS, ContextFields
+from argus.machine.jit.llvm_builder import LlvmBuilder, LlvmValue
+from argus.machine.semantics import MachineOp
 from argus.machine.semantics.modifiers import WIDE, constant_bits
 from argus.machine.state import PRIVATE_BASE, SHARED_BASE
 
@@ -37,7 +37,7 @@ def special(t: Translator, value: int) -> str:
     return f.cast("zext", "i1", bit, "i32")
 
 
-def scalar_word(t: Translator, inst: Inst, operand: Operand, word: str = "u32") -> str:
+def scalar_word(t: Translator, inst: Inst, operand: InstOperand, word: str = "u32") -> str:
     """A 32-bit scalar source as i32."""
     if operand.kind == "s":
         return t.scalars.load32(operand.value)
@@ -52,7 +52,7 @@ def scalar_word(t: Translator, inst: Inst, operand: Operand, word: str = "u32") 
     raise JitUnsupported(inst, f"source {operand.kind} {operand.value}")
 
 
-def scalar_pair(t: Translator, inst: Inst, operand: Operand, word: str = "u64") -> str:
+def scalar_pair(t: Translator, inst: Inst, operand: InstOperand, word: str = "u64") -> str:
     """A 64-bit scalar source as i64."""
     if operand.kind == "s":
         return t.scalars.load64(operand.value)
@@ -64,28 +64,28 @@ def scalar_pair(t: Translator, inst: Inst, operand: Operand, word: str = "u64") 
     return t.f.cast("zext", "i32", scalar_word(t, inst, operand), "i64")
 
 
-def lower_salu(t: Translator, inst: Inst, op: Op) -> None:
+def lower_salu(t: Translator, inst: Inst, op: MachineOp) -> None:
     """An entry of the scalar table."""
     b = LlvmBuilder(t.f, 0)
     explicit = [word for word in op.results if word not in ("scc", "exec")]
     targets, sources = inst.operands[: len(explicit)], list(inst.operands[len(explicit) :])
-    arguments: list[Value] = []
+    arguments: list[LlvmValue] = []
     for word in op.args:
         if word == "scc":
-            arguments.append(Value(1, t.scalars.scc()))
+            arguments.append(LlvmValue(1, t.scalars.scc()))
         elif word == "exec":
-            arguments.append(Value(64, t.scalars.exec()))
+            arguments.append(LlvmValue(64, t.scalars.exec()))
         elif word == "old":
-            arguments.append(Value(32, t.scalars.load32(targets[0].value)))
+            arguments.append(LlvmValue(32, t.scalars.load32(targets[0].value)))
         elif word == "old64":
-            arguments.append(Value(64, t.scalars.load64(targets[0].value)))
+            arguments.append(LlvmValue(64, t.scalars.load64(targets[0].value)))
         elif word in ("k16", "k16u"):
             value = sources.pop(0).value & 0xFFFF
             arguments.append(b.const32(value - (value >> 15 << 16) if word == "k16" else value))
         elif word in WIDE:
-            arguments.append(Value(64, scalar_pair(t, inst, sources.pop(0), word)))
+            arguments.append(LlvmValue(64, scalar_pair(t, inst, sources.pop(0), word)))
         else:
-            arguments.append(Value(32, scalar_word(t, inst, sources.pop(0), word)))
+            arguments.append(LlvmValue(32, scalar_word(t, inst, sources.pop(0), word)))
     made = op.fn(b, *arguments)
     remaining = list(targets)
     for word, value in zip(op.results, made if isinstance(made, tuple) else (made,), strict=True):
@@ -154,7 +154,7 @@ def skip_bit(t: Translator, inst: Inst) -> str:
 
 def lower_counter(t: Translator, inst: Inst) -> None:
     """s_getpc_b64: a device address. s_memtime, s_memrealtime: instructions executed by this thread so far."""
-    field = Context.CODE_BASE if inst.op == "s_getpc_b64" else Context.STEPS
+    field = ContextFields.CODE_BASE if inst.op == "s_getpc_b64" else ContextFields.STEPS
     value = t.f.load("i64", t.f.at("%context", int(field)), 8)
     if inst.op == "s_getpc_b64":
         value = t.f.add("i64", value, str(inst.pc + inst.size))

@@ -20,9 +20,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from argus.gfx942.mfma import MFMA, Mfma
+from argus.gfx942.mfma import MFMA, MfmaShape
 from argus.machine.jit.frame import CHUNK, CHUNKS, LANES, ROW
-from argus.machine.jit.irtext import Definers, Function, Module
+from argus.machine.jit.irtext import Definers, JitFunction, JitModule
 
 F32X8 = "<8 x float>"
 I32X8 = "<8 x i32>"
@@ -30,12 +30,12 @@ I32X8 = "<8 x i32>"
 Shape = tuple[str, int, int, int, int]
 
 
-def shape_of(instruction: Mfma) -> Shape:
+def shape_of(instruction: MfmaShape) -> Shape:
     """What the multiplication depends on once operands are staged: accumulator type, m, n, k, blocks."""
     return (instruction.c, instruction.m, instruction.n, instruction.k, instruction.blocks)
 
 
-def matmul_name(instruction: Mfma) -> str:
+def matmul_name(instruction: MfmaShape) -> str:
     kind, m, n, k, blocks = shape_of(instruction)
     return f"matmul_{kind}_{m}x{n}x{k}x{blocks}"
 
@@ -64,7 +64,7 @@ def matrix_functions() -> Definers:
     return made
 
 
-def _define_matmul(module: Module, shape: Shape) -> None:
+def _define_matmul(module: JitModule, shape: Shape) -> None:
     kind, m, n, k, blocks = shape
     pointers = [("ptr", "d"), ("ptr", "a"), ("ptr", "b"), ("ptr", "c")]
     f = module.function(f"matmul_{kind}_{m}x{n}x{k}x{blocks}", "void", pointers)
@@ -81,7 +81,7 @@ def _vector(kind: str) -> str:
     return I32X8 if kind == "i32" else F32X8
 
 
-def _multiply_add(f: Function, kind: str, a: str, b: str, acc: str, width: int = 8) -> str:
+def _multiply_add(f: JitFunction, kind: str, a: str, b: str, acc: str, width: int = 8) -> str:
     if kind == "i32":
         vector = f"<{width} x i32>"
         return f.add(vector, acc, f.mul(vector, a, b))
@@ -90,13 +90,13 @@ def _multiply_add(f: Function, kind: str, a: str, b: str, acc: str, width: int =
     return f.call(vector, f"llvm.fma.v{width}{suffix}", (vector, a), (vector, b), (vector, acc))
 
 
-def _broadcast(f: Function, kind: str, pointer: str, width: int = 8) -> str:
+def _broadcast(f: JitFunction, kind: str, pointer: str, width: int = 8) -> str:
     element = {"i32": "i32", "f64": "double"}.get(kind, "float")
     align = 8 if kind == "f64" else 4
     return f.splat(element, width, f.load(element, pointer, align))
 
 
-def _matmul_rows(f: Function, kind: str, m: int, k: int, blocks: int) -> None:
+def _matmul_rows(f: JitFunction, kind: str, m: int, k: int, blocks: int) -> None:
     """16- and 32-row shapes: a group is four D rows of 16 columns, or two D rows of 32 columns."""
     groups = LANES // m
     per_group = k // groups if blocks == 1 else k
@@ -133,7 +133,7 @@ def _matmul_rows(f: Function, kind: str, m: int, k: int, blocks: int) -> None:
                 f.store(vector, acc[r][v], f.at(d, offset + 32 * v), 32)
 
 
-def _matmul_4x4(f: Function, kind: str, k: int) -> None:
+def _matmul_4x4(f: JitFunction, kind: str, k: int) -> None:
     """Sixteen blocks of 4x4: lane 4b+j of D register i needs A of lane 4b+i, a fixed shuffle within each chunk."""
     vector = _vector(kind)
     element = "i32" if kind == "i32" else "float"
@@ -150,7 +150,7 @@ def _matmul_4x4(f: Function, kind: str, k: int) -> None:
             f.store(vector, acc, f.at(d, i * ROW), 32)
 
 
-def _matmul_f64(f: Function, m: int, k: int, blocks: int) -> None:
+def _matmul_f64(f: JitFunction, m: int, k: int, blocks: int) -> None:
     """f64: staged operands are 64 doubles; D pairs are read and written as two registers each."""
     vector = "<4 x double>"
     if blocks == 1:
@@ -179,7 +179,7 @@ def _matmul_f64(f: Function, m: int, k: int, blocks: int) -> None:
         _store_pairs(f, acc, f.at("%d", offset))
 
 
-def _load_pairs(f: Function, pointer: str) -> str:
+def _load_pairs(f: JitFunction, pointer: str) -> str:
     """Four doubles whose low words are in one register row and high words in the next."""
     low = f.load("<4 x i32>", pointer, 16)
     high = f.load("<4 x i32>", f.at(pointer, ROW), 16)
@@ -187,13 +187,13 @@ def _load_pairs(f: Function, pointer: str) -> str:
     return f.cast("bitcast", "<8 x i32>", both, "<4 x double>")
 
 
-def _store_pairs(f: Function, value: str, pointer: str) -> None:
+def _store_pairs(f: JitFunction, value: str, pointer: str) -> None:
     words = f.cast("bitcast", "<4 x double>", value, "<8 x i32>")
     f.store("<4 x i32>", f.shuffle("i32", 8, words, "poison", [0, 2, 4, 6]), pointer, 16)
     f.store("<4 x i32>", f.shuffle("i32", 8, words, "poison", [1, 3, 5, 7]), f.at(pointer, ROW), 16)
 
 
-def _define_stage(module: Module, element: str, registers: int) -> None:
+def _define_stage(module: JitModule, element: str, registers: int) -> None:
     f = module.function(f"stage_{element}_{registers}", "void", [("ptr", "out"), ("ptr", "v")])
     if element == "f64":
         with f.loop(LANES // 4) as quad:
@@ -217,7 +217,7 @@ def _splat_i32(value: int) -> str:
     return f"splat (i32 {value})"
 
 
-def _widen(f: Function, element: str, word: str, slot: int) -> str:
+def _widen(f: JitFunction, element: str, word: str, slot: int) -> str:
     """Element `slot` of each 32-bit word as f32 bits (i32 for i8)."""
     if element == "bf16":
         if slot == 0:
@@ -236,7 +236,7 @@ def _widen(f: Function, element: str, word: str, slot: int) -> str:
     return widen_fnuz(f, byte, mantissa=3 if element == "fp8" else 2)
 
 
-def xf32(f: Function, word: str) -> str:
+def xf32(f: JitFunction, word: str) -> str:
     """f32 with the mantissa cut to 10 bits (round to nearest even)."""
     tie = f.binary("and", I32X8, f.binary("lshr", I32X8, word, _splat_i32(13)), _splat_i32(1))
     rounded = f.add(I32X8, word, f.add(I32X8, tie, _splat_i32(0xFFF)))
@@ -245,7 +245,7 @@ def xf32(f: Function, word: str) -> str:
     return f.select(special, I32X8, word, cut, "<8 x i1>")
 
 
-def widen_fnuz(f: Function, byte: str, mantissa: int) -> str:
+def widen_fnuz(f: JitFunction, byte: str, mantissa: int) -> str:
     """FNUZ fp8 (3 mantissa bits, bias 8) or bf8 (2, bias 16) to f32 bits: rescale by a power of two; 0x80 is NaN."""
     exponent_shift = 23 - mantissa
     magnitude = f.binary("shl", I32X8, f.binary("and", I32X8, byte, _splat_i32(0x7F)), _splat_i32(exponent_shift))

@@ -11,7 +11,7 @@ facts (`source_digest`), the host processor and LLVM's version. An entry whose c
 Files are written by rename, so concurrent processes need no lock; the worst case is that both compile.
 
 Each text is compiled in a child process of its own (`child.py`), all at once: if LLVM aborts, the caller gets
-`CompileError` with its last words.
+`TranslationError` with its last words.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
-from argus.machine.jit.errors import CompileError
+from argus.machine.jit.errors import TranslationError
 
 COMPILE_SECONDS = 300
 CHILD = Path(__file__).with_name("child.py")
@@ -46,7 +46,7 @@ Produce = Callable[[], tuple[list[str], Facts]]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CompiledObject:
     """Compiled objects and what their producer noted about them."""
 
     codes: list[bytes]
@@ -79,7 +79,7 @@ class ObjectStore:
         root = os.environ.get("ARGUS_CACHE") or Path.home() / ".cache" / "argus"
         return ObjectStore(Path(root) / "jit")
 
-    def get(self, key: str, produce: Produce) -> Entry:
+    def get(self, key: str, produce: Produce) -> CompiledObject:
         """The entry of `key`, compiled now if it is not there."""
         found = self._read(key)
         if found is not None:
@@ -92,21 +92,21 @@ class ObjectStore:
             with tempfile.TemporaryDirectory() as folder:
                 return _compile_into(Path(folder), key, texts, facts)
 
-    def _read(self, key: str) -> Entry | None:
+    def _read(self, key: str) -> CompiledObject | None:
         try:
             facts = json.loads((self.folder / f"{key}.json").read_text())
             sums = facts.pop("sha256")
             codes = [(self.folder / f"{key}.{n}.o").read_bytes() for n in range(len(sums))]
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
-        return Entry(codes, facts, fresh=False) if _sums(codes) == sums else None
+        return CompiledObject(codes, facts, fresh=False) if _sums(codes) == sums else None
 
 
 def _sums(codes: Sequence[bytes]) -> list[str]:
     return [hashlib.sha256(code).hexdigest() for code in codes]
 
 
-def _compile_into(folder: Path, key: str, texts: Sequence[str], facts: Facts) -> Entry:
+def _compile_into(folder: Path, key: str, texts: Sequence[str], facts: Facts) -> CompiledObject:
     targets = [folder / f"{key}.{n}.o" for n in range(len(texts))]
     with ThreadPoolExecutor(len(texts)) as pool:
         list(pool.map(compile_object, texts, targets))
@@ -114,7 +114,7 @@ def _compile_into(folder: Path, key: str, texts: Sequence[str], facts: Facts) ->
     partial = folder / f"{key}.json.{os.getpid()}"
     partial.write_text(json.dumps({**facts, "sha256": _sums(codes)}))
     partial.replace(folder / f"{key}.json")
-    return Entry(codes, json.loads(json.dumps(facts)), fresh=True)
+    return CompiledObject(codes, json.loads(json.dumps(facts)), fresh=True)
 
 
 def compile_object(text: str, target: Path) -> None:
@@ -123,7 +123,7 @@ def compile_object(text: str, target: Path) -> None:
     try:
         done = subprocess.run(command, input=text, text=True, capture_output=True, timeout=COMPILE_SECONDS, check=False)
     except subprocess.TimeoutExpired:
-        raise CompileError(f"LLVM did not finish within {COMPILE_SECONDS} s") from None
+        raise TranslationError(f"LLVM did not finish within {COMPILE_SECONDS} s") from None
     if done.returncode != 0:
         last_words = "\n".join(done.stderr.strip().splitlines()[-4:]) or f"exit status {done.returncode}"
-        raise CompileError(f"LLVM could not compile the translated kernel: {last_words}")
+        raise TranslationError(f"LLVM could not compile the translated kernel: {last_words}")

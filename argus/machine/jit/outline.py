@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from argus.machine.jit.irtext import Function, Module
-from argus.machine.jit.llvm_builder import LlvmBuilder, Value
+from argus.machine.jit.irtext import JitFunction, JitModule
+from argus.machine.jit.llvm_builder import LlvmBuilder, LlvmValue
 
 LIMIT = 45
 
@@ -26,7 +26,7 @@ Key = tuple[str, bool, tuple[bool, bool, bool]]
 _COSTS: dict[Key, int] = {}
 
 
-def apply(b: LlvmBuilder, name: str, fn: Apply, saturating: bool, arguments: Sequence[Value]) -> Any:
+def apply(b: LlvmBuilder, name: str, fn: Apply, saturating: bool, arguments: Sequence[LlvmValue]) -> Any:
     """`fn` over the arguments, inline or as a call."""
     if any(a.known is not None for a in arguments):
         return fn(b, *arguments)
@@ -39,41 +39,41 @@ def apply(b: LlvmBuilder, name: str, fn: Apply, saturating: bool, arguments: Seq
     return _call(b, key, fn, arguments)
 
 
-def _parameters(arguments: Sequence[Value]) -> list[Value]:
-    return [Value(a.bits, f"%p{i}") for i, a in enumerate(arguments)]
+def _parameters(arguments: Sequence[LlvmValue]) -> list[LlvmValue]:
+    return [LlvmValue(a.bits, f"%p{i}") for i, a in enumerate(arguments)]
 
 
-def _cost(b: LlvmBuilder, fn: Apply, arguments: Sequence[Value]) -> int:
-    trial = Module().function("trial", "void", [])
+def _cost(b: LlvmBuilder, fn: Apply, arguments: Sequence[LlvmValue]) -> int:
+    trial = JitModule().function("trial", "void", [])
     fn(b.like(trial), *_parameters(arguments))
     return len(trial.lines)
 
 
-def _call(b: LlvmBuilder, key: Key, fn: Apply, arguments: Sequence[Value]) -> Any:
+def _call(b: LlvmBuilder, key: Key, fn: Apply, arguments: Sequence[LlvmValue]) -> Any:
     name, saturating, mode = key
     function = f"op_{name}{'_sat' if saturating else ''}_{''.join(str(int(m)) for m in mode)}"
     types = [b.type_of(a.bits) for a in arguments]
     bits = _define(b, function, fn, arguments, types)
     passed = [(type_, b.whole(a)) for type_, a in zip(types, arguments, strict=True)]
     if len(bits) == 1:
-        return Value(bits[0], b.f.call(b.type_of(bits[0]), function, *passed))
+        return LlvmValue(bits[0], b.f.call(b.type_of(bits[0]), function, *passed))
     struct = "{ " + ", ".join(b.type_of(n) for n in bits) + " }"
     made = b.f.call(struct, function, *passed)
-    return tuple(Value(n, b.f.let(f"extractvalue {struct} {made}, {i}")) for i, n in enumerate(bits))
+    return tuple(LlvmValue(n, b.f.let(f"extractvalue {struct} {made}, {i}")) for i, n in enumerate(bits))
 
 
 _RESULTS: dict[str, list[int]] = {}
 
 
-def _define(b: LlvmBuilder, name: str, fn: Apply, arguments: Sequence[Value], types: Sequence[str]) -> list[int]:
+def _define(b: LlvmBuilder, name: str, fn: Apply, arguments: Sequence[LlvmValue], types: Sequence[str]) -> list[int]:
     """Write the function into the kernel's module if it is not there; the widths of its results."""
     module = b.f.module
     if name in module.functions:
         return _RESULTS[name]
-    f: Function = module.function(name, "", [(type_, f"p{i}") for i, type_ in enumerate(types)])
+    f: JitFunction = module.function(name, "", [(type_, f"p{i}") for i, type_ in enumerate(types)])
     inner = b.like(f)
     made = fn(inner, *_parameters(arguments))
-    values: tuple[Value, ...] = made if isinstance(made, tuple) else (made,)
+    values: tuple[LlvmValue, ...] = made if isinstance(made, tuple) else (made,)
     bits = [value.bits for value in values]
     if len(values) == 1:
         returns = b.type_of(bits[0])

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 from argus.gfx942.inst import EXEC, VCC, Inst
 from argus.machine.jit.effects import Effects, scalars_of
-from argus.machine.semantics import Op
+from argus.machine.semantics import MachineOp
 
 IMPLICIT_RESULTS = ("scc", "exec")
 IMPLICIT_WORDS = ("old", "old64", "vcc", "scc", "exec", "lane")
 
 
-def mask_pairs(inst: Inst, op: Op) -> set[int]:
+def mask_pairs(inst: Inst, op: MachineOp) -> set[int]:
     """Scalar pairs the instruction reads as lane masks."""
     pairs = {VCC} if "vcc" in op.args else set()
     explicit = [word for word in op.args if word not in IMPLICIT_WORDS]
@@ -23,7 +23,7 @@ def mask_pairs(inst: Inst, op: Op) -> set[int]:
     return pairs
 
 
-def plain_scalars(inst: Inst, op: Op) -> set[int]:
+def plain_scalars(inst: Inst, op: MachineOp) -> set[int]:
     """Scalar registers the instruction reads as numbers, the same for every lane."""
     explicit = [word for word in op.args if word not in IMPLICIT_WORDS]
     start = sum(word not in IMPLICIT_RESULTS for word in op.results)
@@ -35,7 +35,7 @@ def plain_scalars(inst: Inst, op: Op) -> set[int]:
 
 
 @dataclass(slots=True)
-class Pending:
+class PendingRegisters:
     """Registers of the open region.
 
     mask_bases    first registers of the pairs written as masks;
@@ -49,7 +49,7 @@ class Pending:
     mask_writes: set[int] = field(default_factory=set)
     mask_reads: set[int] = field(default_factory=set)
 
-    def add(self, effect: Effects, inst: Inst, op: Op) -> None:
+    def add(self, effect: Effects, inst: Inst, op: MachineOp) -> None:
         self.vector_reads |= effect.vector_reads
         self.vector_writes |= effect.vector_writes
         self.mask_writes |= effect.scalar_writes

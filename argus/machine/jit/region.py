@@ -27,8 +27,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from argus.machine.jit.frame import CHUNK, CHUNKS, ROW
-from argus.machine.jit.irtext import Function
-from argus.machine.jit.llvm_builder import LlvmBuilder, Value
+from argus.machine.jit.irtext import JitFunction
+from argus.machine.jit.llvm_builder import LlvmBuilder, LlvmValue
 from argus.machine.jit.scalars import Scalars
 
 EXEC = 126
@@ -40,7 +40,7 @@ class Region:
 
     def __init__(
         self,
-        f: Function,
+        f: JitFunction,
         scalars: Scalars,
         builder: LlvmBuilder,
         exec_full: bool,
@@ -55,11 +55,11 @@ class Region:
         self._body: list[str] = []
         self._head: list[str] = []
         self._words: list[str] = []
-        self._rows: dict[int, Value] = {}
+        self._rows: dict[int, LlvmValue] = {}
         self._dirty: list[int] = []
-        self._splats: dict[int | str, Value] = {}
-        self._masks: dict[int, Value] = {}
-        self._lanes: Value | None = None
+        self._splats: dict[int | str, LlvmValue] = {}
+        self._masks: dict[int, LlvmValue] = {}
+        self._lanes: LlvmValue | None = None
         self.mask_writes: set[int] = set()
         f.lines = self._body
         self._exec = self.mask(EXEC)
@@ -75,14 +75,14 @@ class Region:
 
     # Vector registers
 
-    def row(self, r: int) -> Value:
+    def row(self, r: int) -> LlvmValue:
         value = self._rows.get(r)
         if value is None:
-            value = Value(32, self.f.load("<8 x i32>", self.f.at("%base", r * ROW), 32))
+            value = LlvmValue(32, self.f.load("<8 x i32>", self.f.at("%base", r * ROW), 32))
             self._rows[r] = value
         return value
 
-    def set_row(self, r: int, value: Value, where: Value | None) -> None:
+    def set_row(self, r: int, value: LlvmValue, where: LlvmValue | None) -> None:
         """Write a register; `where` restricts the lanes further than exec does."""
         if where is not None:
             value = self.b.select(where, value, self.row(r))
@@ -92,7 +92,7 @@ class Region:
 
     # Scalars
 
-    def scalar(self, r: int) -> Value:
+    def scalar(self, r: int) -> LlvmValue:
         """A scalar register as the same word in every lane."""
         known = self._scalars.constant(r)
         if known is not None:
@@ -103,17 +103,17 @@ class Region:
             self._splats[r] = self._spread(word)
         return self._splats[r]
 
-    def spread(self, word: str) -> Value:
+    def spread(self, word: str) -> LlvmValue:
         """A scalar word computed before the region, spread over the lanes."""
         if word not in self._splats:
             self._splats[word] = self._spread(word)
         return self._splats[word]
 
-    def _spread(self, word: str) -> Value:
+    def _spread(self, word: str) -> LlvmValue:
         parameter = f"%w{len(self._words)}"
         self._words.append(word)
         self.f.lines = self._head
-        value = Value(32, self.f.splat("i32", CHUNK, parameter))
+        value = LlvmValue(32, self.f.splat("i32", CHUNK, parameter))
         self.f.lines = self._body
         return value
 
@@ -123,7 +123,7 @@ class Region:
 
     # Masks
 
-    def mask(self, r: int) -> Value:
+    def mask(self, r: int) -> LlvmValue:
         """The lane mask in the scalar pair starting at r."""
         if r == EXEC and self.exec_full:
             return self.b.const_mask(True)
@@ -133,7 +133,7 @@ class Region:
             self._masks[r] = value
         return value
 
-    def set_mask(self, r: int, value: Value) -> None:
+    def set_mask(self, r: int, value: LlvmValue) -> None:
         """Write a lane mask; bits of inactive lanes become zero."""
         if not self.exec_full:
             value = self.b.mask_and(value, self.mask(EXEC))
@@ -142,7 +142,7 @@ class Region:
         self._masks[r] = value
         self.mask_writes.add(r)
 
-    def constant_mask(self, bits: int) -> Value | None:
+    def constant_mask(self, bits: int) -> LlvmValue | None:
         """A mask known at translation time; None for all ones."""
         if bits == (1 << 64) - 1:
             return None
@@ -150,26 +150,26 @@ class Region:
         table = self.f.module.constant(f"lanes_{bits:x}", f"[{CHUNKS} x i8]", f'c"{data}"', 8)
         return self._expand(self.f.at(table, "%chunk"))
 
-    def runtime_mask(self, offset: int) -> Value:
+    def runtime_mask(self, offset: int) -> LlvmValue:
         """A mask of 64 lanes stored with the scalars, before the region."""
         return self._expand(self.f.at(self.f.at("%scalars", offset), "%chunk"))
 
-    def _expand(self, pointer: str) -> Value:
+    def _expand(self, pointer: str) -> LlvmValue:
         """The byte at `pointer` as a mask of eight lanes (a plain bitcast would be taken apart bit by bit)."""
         f = self.f
         word = f.cast("zext", "i8", f.load("i8", pointer), "i32")
         bits = f.binary("and", "<8 x i32>", f.splat("i32", CHUNK, word), LANE_BITS)
-        return Value(1, f.compare("ne", "<8 x i32>", bits, "zeroinitializer"))
+        return LlvmValue(1, f.compare("ne", "<8 x i32>", bits, "zeroinitializer"))
 
     def _mask_byte(self, r: int) -> str:
         return self.f.at(self.f.at("%scalars", 4 * r), "%chunk")
 
-    def lane(self) -> Value:
+    def lane(self) -> LlvmValue:
         """The number of each lane."""
         if self._lanes is None:
             first = self.f.cast("trunc", "i64", self.f.mul("i64", "%chunk", str(CHUNK)), "i32")
             ramp = f"<{', '.join(f'i32 {i}' for i in range(CHUNK))}>"
-            self._lanes = Value(32, self.f.add("<8 x i32>", self.f.splat("i32", CHUNK, first), ramp))
+            self._lanes = LlvmValue(32, self.f.add("<8 x i32>", self.f.splat("i32", CHUNK, first), ramp))
         return self._lanes
 
     # Closing
@@ -180,7 +180,7 @@ class Region:
         for r in self._dirty:
             place, value = f.at("%base", r * ROW), self._rows[r]
             if not self.exec_full:
-                old = Value(32, f.let(f"load volatile <8 x i32>, ptr {place}, align 32"))
+                old = LlvmValue(32, f.let(f"load volatile <8 x i32>, ptr {place}, align 32"))
                 value = self.b.select(self._exec, value, old)
             f.store("<8 x i32>", self.b.whole(value), place, 32)
         f.lines = self._outer

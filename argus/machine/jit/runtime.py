@@ -12,7 +12,7 @@ import functools
 
 from argus.machine.jit.access import access_functions
 from argus.machine.jit.addresses import address_functions
-from argus.machine.jit.irtext import Definers, Module
+from argus.machine.jit.irtext import Definers, JitModule
 from argus.machine.jit.lanes import lane_functions
 from argus.machine.jit.matrix import matrix_functions
 from argus.machine.jit.scalar_memory import scalar_memory_functions
@@ -41,7 +41,7 @@ def runtime_functions() -> Definers:
     return made
 
 
-def add_runtime(module: Module) -> None:
+def add_runtime(module: JitModule) -> None:
     """Define what the module calls."""
     known = runtime_functions()
     while missing := module.missing():

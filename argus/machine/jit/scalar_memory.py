@@ -12,7 +12,7 @@ from functools import partial
 
 from argus.machine.jit.access import Bounds, call_fault
 from argus.machine.jit.frame import Fault
-from argus.machine.jit.irtext import Definers, Function, Module
+from argus.machine.jit.irtext import Definers, JitFunction, JitModule
 
 
 def scalar_memory_functions() -> Definers:
@@ -26,7 +26,7 @@ def scalar_memory_functions() -> Definers:
 COMMON = [("ptr", "context"), ("ptr", "registers")]
 
 
-def _define_direct(module: Module, verb: str) -> None:
+def _define_direct(module: JitModule, verb: str) -> None:
     parameters = [*COMMON, ("i64", "address"), ("i64", "dwords"), ("i64", "pc")]
     f = module.function(f"scalar_{verb}", "void", parameters)
     address = f.binary("and", "i64", "%address", "-4")
@@ -35,7 +35,7 @@ def _define_direct(module: Module, verb: str) -> None:
     f.ret()
 
 
-def _define_buffer(module: Module, verb: str) -> None:
+def _define_buffer(module: JitModule, verb: str) -> None:
     parameters = [*COMMON, ("i64", "low"), ("i64", "high"), ("i64", "offset"), ("i64", "dwords"), ("i64", "pc")]
     f = module.function(f"scalar_buffer_{verb}", "void", parameters)
     base = f.binary("and", "i64", "%low", str((1 << 48) - 1))
@@ -54,7 +54,7 @@ def _define_buffer(module: Module, verb: str) -> None:
     f.ret()
 
 
-def _move(f: Function, verb: str, address: str, register: str) -> None:
+def _move(f: JitFunction, verb: str, address: str, register: str) -> None:
     bounds = Bounds(f, "%context")
     inside = bounds.check(address, 4)
     with f.when(f.binary("xor", "i1", inside, "true")):

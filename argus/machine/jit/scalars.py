@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from argus.machine.jit.flow import Constants
 from argus.machine.jit.frame import Scalar
-from argus.machine.jit.irtext import Function
+from argus.machine.jit.irtext import JitFunction
 
 EXEC = 126
 ONES = 0xFFFFFFFF
@@ -21,7 +21,7 @@ ONES = 0xFFFFFFFF
 class Scalars:
     """The scalar file of the wave being translated."""
 
-    def __init__(self, f: Function) -> None:
+    def __init__(self, f: JitFunction) -> None:
         self.f = f
         self.constants: Constants = {}
         self._words: dict[int, str] = {}

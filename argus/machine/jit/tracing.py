@@ -18,8 +18,8 @@ from collections.abc import Callable
 from argus.gfx942.inst import EXEC, Inst
 from argus.machine.jit.effects import effects
 from argus.machine.jit.flow import Block
-from argus.machine.jit.frame import ADDRESSES, LANES, Context, Scalar
-from argus.machine.jit.irtext import Definers, Function, Module
+from argus.machine.jit.frame import ADDRESSES, LANES, ContextFields, Scalar
+from argus.machine.jit.irtext import Definers, JitFunction, JitModule
 from argus.machine.jit.objects import Facts
 from argus.machine.jit.scalars import Scalars
 from argus.machine.record import GLOBAL, LDS, SCALAR, SCRATCH
@@ -33,7 +33,7 @@ def trace_functions() -> Definers:
     return {"trace_row": _define_row, "trace_lds": _define_lds}
 
 
-def _define_row(module: Module) -> None:
+def _define_row(module: JitModule) -> None:
     f = module.function("trace_row", "void", [("ptr", "out"), ("ptr", "context")])
     with f.loop(LANES, 4) as lane:
         row = f.load(V4, f.index("i64", f.at("%context", ADDRESSES), lane), 32)
@@ -41,7 +41,7 @@ def _define_row(module: Module) -> None:
     f.ret()
 
 
-def _define_lds(module: Module) -> None:
+def _define_lds(module: JitModule) -> None:
     f = module.function("trace_lds", "void", [("ptr", "out"), ("ptr", "a"), ("i64", "offset")])
     offset = f.splat("i64", 4, "%offset")
     with f.loop(LANES, 4) as lane:
@@ -54,7 +54,7 @@ def _define_lds(module: Module) -> None:
 class BlockTrace:
     """The entry of one block, while the block is translated."""
 
-    def __init__(self, f: Function, block: Block, number: int) -> None:
+    def __init__(self, f: JitFunction, block: Block, number: int) -> None:
         self.f = f
         self.block = block
         self.number = number
@@ -72,12 +72,12 @@ class BlockTrace:
     def open(self, leave: Callable[[], None]) -> None:
         """Reserve the entry, or `leave` when the buffer is full."""
         f = self.f
-        place = f.at("%context", int(Context.TRACE))
+        place = f.at("%context", int(ContextFields.TRACE))
         self._entry = f.load("ptr", place, 8)
         self._next = f.fresh()
         self._hole = len(f.lines)
         f.emit("")
-        end = f.load("ptr", f.at("%context", int(Context.TRACE_END)), 8)
+        end = f.load("ptr", f.at("%context", int(ContextFields.TRACE_END)), 8)
         fits, full = f.fresh_label("fits"), f.fresh_label("full")
         f.branch(f.compare("ule", "ptr", self._next, end), fits, full)
         f.label(full)

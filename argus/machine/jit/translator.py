@@ -17,21 +17,21 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from argus.gfx942.inst import EXEC, VCC, Inst, Operand
-from argus.gfx942.mfma import Mfma
+from argus.gfx942.inst import EXEC, VCC, Inst, InstOperand
+from argus.gfx942.mfma import MfmaShape
 from argus.machine.jit.effects import HWREG, Effects, effects, row_of
 from argus.machine.jit.errors import JitUnsupported
 from argus.machine.jit.flow import (
     ONES,
     Block,
-    Flow,
+    CodeFlow,
     ends_block,
     is_backward,
     read_flow,
     step_constants,
 )
-from argus.machine.jit.frame import LANES, ROW, SPARE_ROWS, VECTOR_ROWS, Context, Exit, Fault, Scalar
-from argus.machine.jit.irtext import Module
+from argus.machine.jit.frame import LANES, ROW, SPARE_ROWS, VECTOR_ROWS, ContextFields, Exit, Fault, Scalar
+from argus.machine.jit.irtext import JitModule
 from argus.machine.jit.lanewise import LaneWise
 from argus.machine.jit.llvm_builder import LlvmBuilder
 from argus.machine.jit.lower_matrix import Staging, lower_matrix
@@ -47,13 +47,13 @@ from argus.machine.jit.lower_scalar import (
     special,
 )
 from argus.machine.jit.objects import Facts
-from argus.machine.jit.pending import Pending, mask_pairs, plain_scalars
+from argus.machine.jit.pending import PendingRegisters, mask_pairs, plain_scalars
 from argus.machine.jit.region import Region
 from argus.machine.jit.runtime import add_runtime
 from argus.machine.jit.scalars import Scalars
 from argus.machine.jit.tracing import BlockTrace
 from argus.machine.register_file import RegisterFile
-from argus.machine.semantics import SALU, VALU, Op
+from argus.machine.semantics import SALU, VALU, MachineOp
 from argus.machine.semantics.control import BRANCHES, CLOCKS, HARDWARE_REGISTERS, NO_EFFECT
 from argus.machine.semantics.lanes import dpp_enabled, dpp_sources, swizzle_sources
 from argus.machine.semantics.matrix import MATRIX
@@ -111,7 +111,7 @@ class KernelSpec:
         return self.file.accum_offset
 
 
-def part_count(module: Module) -> int:
+def part_count(module: JitModule) -> int:
     """How many parts to compile at once: one per core, none shorter than some thousand lines."""
     lines = sum(len(function.lines) for function in module.functions.values())
     return max(1, min(MOST_PARTS, len(os.sched_getaffinity(0)), lines // PART_LINES))
@@ -143,8 +143,8 @@ class Translator:
         start = {HWREG + MODE_REGISTER: spec.mode}
         if spec.full_waves:
             start |= {EXEC: ONES, EXEC + 1: ONES}
-        self.flow: Flow = read_flow(spec.code, spec.entry, start)
-        self.module = Module()
+        self.flow: CodeFlow = read_flow(spec.code, spec.entry, start)
+        self.module = JitModule()
         self.f = self.module.function(
             "kernel", "i32", [("ptr noalias", "wave"), ("ptr noalias", "scalars"), ("ptr", "context")]
         )
@@ -152,7 +152,7 @@ class Translator:
         self.staging = Staging()
         self.region: Region | None = None
         self.region_size = 0
-        self.region_effects = Pending()
+        self.region_effects = PendingRegisters()
         self.spare = 0
         self.mode = float_mode(spec.mode)
         self.highest_row = 0
@@ -181,7 +181,7 @@ class Translator:
         if self.spec.trace:
             self.trace = BlockTrace(f, block, number)
             self.trace.open(lambda: self._leave(Exit.TRACE_FULL, block.pc))
-        slice_ = f.at("%context", int(Context.SLICE))
+        slice_ = f.at("%context", int(ContextFields.SLICE))
         counted = len(block.insts) if self.spec.trace else block.passed
         left = f.binary("sub", "i64", f.load("i64", slice_, 8), str(counted))
         f.store("i64", left, slice_, 8)
@@ -231,7 +231,7 @@ class Translator:
         if not is_backward(block, target):
             self.f.jump(f"pc_{target}")
             return
-        left = self.f.load("i64", self.f.at("%context", int(Context.SLICE)), 8)
+        left = self.f.load("i64", self.f.at("%context", int(ContextFields.SLICE)), 8)
         over = self.f.fresh_label("over")
         self.f.branch(self.f.compare("slt", "i64", left, "0"), over, f"pc_{target}")
         self.f.label(over)
@@ -273,7 +273,7 @@ class Translator:
             self.close_region()
             self.mode = mode
 
-    def _lane_instruction(self, inst: Inst, op: Op, effect: Effects) -> None:
+    def _lane_instruction(self, inst: Inst, op: MachineOp, effect: Effects) -> None:
         source_row, where, masked = (None, None, ALL_LANES) if inst.enc != "dpp" else self._shuffled(inst)
         if self._must_close(inst, op, effect):
             self.close_region()
@@ -287,7 +287,7 @@ class Translator:
         if EXEC in effect.scalar_writes:
             self.close_region()
 
-    def _must_close(self, inst: Inst, op: Op, effect: Effects) -> bool:
+    def _must_close(self, inst: Inst, op: MachineOp, effect: Effects) -> bool:
         """Whether the instruction cannot join the open region."""
         if self.region is None:
             return False
@@ -414,12 +414,12 @@ class Translator:
             self.region.close()
             self.region = None
         self.region_size = 0
-        self.region_effects = Pending()
+        self.region_effects = PendingRegisters()
         self.spare = 0
 
     # What the lowering modules share
 
-    def row_pointer(self, operand: Operand) -> str:
+    def row_pointer(self, operand: InstOperand) -> str:
         return self.f.at("%wave", row_of(operand, self.spec.accum_offset) * ROW)
 
     def lane_table(self, lanes: tuple[int, ...]) -> str:
@@ -428,7 +428,7 @@ class Translator:
         name = "table_" + "".join(f"{lane & 0xFF:02x}" for lane in lanes)
         return self.module.constant(name, "[64 x i8]", f'c"{data}"')
 
-    def constant_rows(self, operand: Operand, m: Mfma) -> str:
+    def constant_rows(self, operand: InstOperand, m: MfmaShape) -> str:
         """Rows that hold a constant accumulator in every lane."""
         if m.c == "f64":
             bits = constant_bits("f64", operand)

@@ -16,9 +16,9 @@ from __future__ import annotations
 from functools import partial
 
 from argus.machine.jit.access import Bounds, call_fault, call_note, context_field
-from argus.machine.jit.frame import ADDRESSES, LANES, ROW, Context, Fault
-from argus.machine.jit.irtext import Definers, Function, Module
-from argus.machine.jit.llvm_builder import LlvmBuilder, Value
+from argus.machine.jit.frame import ADDRESSES, LANES, ROW, ContextFields, Fault
+from argus.machine.jit.irtext import Definers, JitFunction, JitModule
+from argus.machine.jit.llvm_builder import LlvmBuilder, LlvmValue
 from argus.machine.semantics.atomics import ATOMICS, TWO_OPERANDS
 
 Mode = tuple[bool, bool]
@@ -50,7 +50,7 @@ def update_functions() -> Definers:
     return made
 
 
-def _fetch(f: Function, registers: str, lane: str, bits: int) -> str:
+def _fetch(f: JitFunction, registers: str, lane: str, bits: int) -> str:
     """One lane's data as i32 or i64."""
     low = f.load("i32", f.index("i32", registers, lane), 4)
     if bits == 32:
@@ -60,7 +60,7 @@ def _fetch(f: Function, registers: str, lane: str, bits: int) -> str:
     return f.binary("or", "i64", f.cast("zext", "i32", low, "i64"), wide)
 
 
-def _give(f: Function, registers: str, lane: str, bits: int, value: str) -> None:
+def _give(f: JitFunction, registers: str, lane: str, bits: int, value: str) -> None:
     """Store the old value to one lane, if a destination was given."""
     with f.when(f.compare("ne", "ptr", registers, "null")):
         low = value if bits == 32 else f.cast("trunc", "i64", value, "i32")
@@ -70,16 +70,16 @@ def _give(f: Function, registers: str, lane: str, bits: int, value: str) -> None
             f.store("i32", high, f.index("i32", f.at(registers, ROW), lane), 4)
 
 
-def _updated(f: Function, name: str, mode: Mode, old: str, data: str, second: str | None) -> str:
+def _updated(f: JitFunction, name: str, mode: Mode, old: str, data: str, second: str | None) -> str:
     bits = update_bits(name)
     b = LlvmBuilder(f, 0, flush32=mode[0], flush64=mode[1])
-    arguments = [Value(bits, old), Value(bits, data)]
+    arguments = [LlvmValue(bits, old), LlvmValue(bits, data)]
     if second is not None:
-        arguments.append(Value(bits, second))
+        arguments.append(LlvmValue(bits, second))
     return b.whole(ATOMICS[name](b, *arguments))
 
 
-def _exchange(f: Function, name: str, mode: Mode, pointer: str, data: str, second: str | None) -> str:
+def _exchange(f: JitFunction, name: str, mode: Mode, pointer: str, data: str, second: str | None) -> str:
     """Apply the update to a cell other threads may use; the old value."""
     bits = update_bits(name)
     type_ = f"i{bits}"
@@ -101,7 +101,7 @@ def _exchange(f: Function, name: str, mode: Mode, pointer: str, data: str, secon
     return old
 
 
-def _arena_pointer(f: Function, address: str, lane: str, size: int) -> tuple[str, str]:
+def _arena_pointer(f: JitFunction, address: str, lane: str, size: int) -> tuple[str, str]:
     """Where `address` lies on the host, and whether it may be used; faults are noted."""
     bounds = Bounds(f, "%context")
     inside = bounds.check(address, size)
@@ -113,7 +113,7 @@ def _arena_pointer(f: Function, address: str, lane: str, size: int) -> tuple[str
     return bounds.pointer(f.binary("and", "i64", address, "-4")), f.binary("and", "i1", inside, aligned)
 
 
-def _define_global(module: Module, name: str, mode: Mode) -> None:
+def _define_global(module: JitModule, name: str, mode: Mode) -> None:
     bits = update_bits(name)
     parameters = [
         ("ptr", "context"),
@@ -137,14 +137,14 @@ def _define_global(module: Module, name: str, mode: Mode) -> None:
     f.ret()
 
 
-def _define_lds(module: Module, name: str, mode: Mode) -> None:
+def _define_lds(module: JitModule, name: str, mode: Mode) -> None:
     bits = update_bits(name)
     pointers = [("ptr", p) for p in ("context", "out", "a", "data", "second")]
     f = module.function(
         f"lds_atomic_{update_name(name, *mode)}", "void", [*pointers, ("i64", "offset"), ("i64", "exec"), ("i64", "pc")]
     )
-    lds = f.load("ptr", f.at("%context", int(Context.LDS)), 8)
-    limit = f.binary("sub", "i64", context_field(f, Context.LDS_SIZE), str(bits // 8))
+    lds = f.load("ptr", f.at("%context", int(ContextFields.LDS)), 8)
+    limit = f.binary("sub", "i64", context_field(f, ContextFields.LDS_SIZE), str(bits // 8))
     with f.loop(LANES) as lane:
         live = f.cast("trunc", "i64", f.binary("lshr", "i64", "%exec", lane), "i1")
         with f.when(live):
@@ -167,7 +167,7 @@ def _define_lds(module: Module, name: str, mode: Mode) -> None:
     f.ret()
 
 
-def _define_scalar(module: Module, name: str) -> None:
+def _define_scalar(module: JitModule, name: str) -> None:
     bits = update_bits(name)
     parameters = [("ptr", "context"), ("i64", "address"), ("ptr", "data"), ("i1", "returns"), ("i64", "pc")]
     f = module.function(f"scalar_atomic_{name}", "void", parameters)

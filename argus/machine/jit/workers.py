@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.machine.jit.engine import Loaded
-from argus.machine.jit.expand import Layouts, Recorder
+from argus.machine.jit.expand import Layouts, ThreadRecorder
 from argus.machine.jit.frame import (
     CONTEXT_BYTES,
     ROW,
@@ -33,11 +33,11 @@ from argus.machine.jit.frame import (
     STATUS_WAVES,
     TEMPLATE_BYTES,
     WAVE_BYTES,
-    Arena,
-    Context,
+    ArenaFields,
+    ContextFields,
     Exit,
     Fault,
-    Launch,
+    LaunchFields,
     Scalar,
 )
 from argus.machine.record import WaveRecord
@@ -95,7 +95,7 @@ class Trouble:
 
 
 @dataclass(slots=True)
-class Outcome:
+class WorkerOutcome:
     """What a launch did."""
 
     steps: int = 0
@@ -129,7 +129,7 @@ class Workspace:
         return int(self._waves[at : at + 4].view(np.int32)[0])
 
 
-class Work:
+class WorkQueue:
     """The workgroups still to be started, shared by all threads."""
 
     def __init__(self, numbers: NDArray[np.int64], threads: int) -> None:
@@ -153,7 +153,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class WorkerMemory:
     """The device memory and the private memory's bounds, as `frame.Arena` fields; `keep` holds the arrays alive."""
 
     arena: tuple[int, int, int, int, int]
@@ -167,7 +167,7 @@ class Runner(threading.Thread):
     """One thread's share of a launch."""
 
     def __init__(
-        self, loaded: Loaded, memory: Memory, start: StartState, launch: int, work: Work, limits: Limits
+        self, loaded: Loaded, memory: WorkerMemory, start: StartState, launch: int, work: WorkQueue, limits: Limits
     ) -> None:
         super().__init__(daemon=True)
         self.loaded, self.start_state, self.launch = loaded, start, launch
@@ -175,35 +175,35 @@ class Runner(threading.Thread):
         self._memory, self.context_address = _aligned(CONTEXT_BYTES)
         first = self.context_address - self._memory.ctypes.data
         self.context = self._memory[first : first + 256].view(np.int64)
-        self.outcome = Outcome()
+        self.outcome = WorkerOutcome()
         self.position = -1
         self.error: BaseException | None = None
-        self._recorder = None if limits.trace is None else Recorder(limits.trace)
+        self._recorder = None if limits.trace is None else ThreadRecorder(limits.trace)
         self._trace = np.zeros(0 if limits.trace is None else TRACE_BYTES // 8, np.int64)
-        for at, value in zip(Arena, memory.arena, strict=True):
+        for at, value in zip(ArenaFields, memory.arena, strict=True):
             self.context[at // 8] = value
-        for at, value in zip(Arena, memory.private, strict=True):
-            self.context[(Context.PRIVATE + at) // 8] = value
-        self._put(Context.CODE_BASE, memory.code_base)
-        self._put(Context.SOFFSET_COUNTS, -1 if memory.soffset_in_range else 0)
-        self._put(Context.STEP_LIMIT, limits.max_steps)
-        self._put(Context.NOTE_PC, -1)
+        for at, value in zip(ArenaFields, memory.private, strict=True):
+            self.context[(ContextFields.PRIVATE + at) // 8] = value
+        self._put(ContextFields.CODE_BASE, memory.code_base)
+        self._put(ContextFields.SOFFSET_COUNTS, -1 if memory.soffset_in_range else 0)
+        self._put(ContextFields.STEP_LIMIT, limits.max_steps)
+        self._put(ContextFields.NOTE_PC, -1)
 
-    def _put(self, field_: Context, value: int) -> None:
+    def _put(self, field_: ContextFields, value: int) -> None:
         self.context[field_ // 8] = value
 
-    def _get(self, field_: Context) -> int:
+    def _get(self, field_: ContextFields) -> int:
         return int(self.context[field_ // 8])
 
     def request_stop(self) -> None:
-        self._put(Context.STOP, 1)
+        self._put(ContextFields.STOP, 1)
 
     def run(self) -> None:
         try:
             self._run()
         except BaseException as error:
             self.error = error
-        self.outcome.steps = self._get(Context.STEPS)
+        self.outcome.steps = self._get(ContextFields.STEPS)
         if self._recorder is not None:
             self.outcome.waves = self._recorder.waves
 
@@ -217,7 +217,7 @@ class Runner(threading.Thread):
             self.position = first
             while len(taken) and self._going():
                 reason = self._start(workspace, first, taken)
-                done = self._get(Context.FINISHED)
+                done = self._get(ContextFields.FINISHED)
                 self.outcome.finished += done
                 first, taken = first + done + 1, taken[done + 1 :]
                 if reason == Exit.SLICE:
@@ -253,21 +253,21 @@ class Runner(threading.Thread):
         return workspace
 
     def _use(self, workspace: Workspace) -> None:
-        self._put(Context.LDS, workspace.lds)
-        self._put(Context.LDS_SIZE, self.start_state.lds_bytes)
+        self._put(ContextFields.LDS, workspace.lds)
+        self._put(ContextFields.LDS_SIZE, self.start_state.lds_bytes)
         if self._recorder is not None:
-            self._put(Context.TRACE, self._trace.ctypes.data)
-            self._put(Context.TRACE_END, self._trace.ctypes.data + self._trace.nbytes)
+            self._put(ContextFields.TRACE, self._trace.ctypes.data)
+            self._put(ContextFields.TRACE_END, self._trace.ctypes.data + self._trace.nbytes)
 
     def _start(self, workspace: Workspace, first: int, numbers: NDArray[np.int64]) -> Exit:
         self._use(workspace)
         ids = np.ascontiguousarray(numbers)
         pointers = (self.context_address, self.launch, workspace.waves, workspace.status)
         reason = Exit(self.loaded.run_workgroups(*pointers, ids.ctypes.data, len(ids)))
-        at = min(self._get(Context.FINISHED), len(ids) - 1)
+        at = min(self._get(ContextFields.FINISHED), len(ids) - 1)
         workspace.position, workspace.workgroup = first + at, int(ids[at])
-        if self.outcome.outside_lds is None and self._get(Context.NOTE_PC) >= 0:
-            at = self._get(Context.NOTE_FINISHED)
+        if self.outcome.outside_lds is None and self._get(ContextFields.NOTE_PC) >= 0:
+            at = self._get(ContextFields.NOTE_FINISHED)
             self.outcome.outside_lds = self._note(first + at, int(ids[at]))
         return self._after(workspace, reason)
 
@@ -278,7 +278,7 @@ class Runner(threading.Thread):
 
     def _after(self, workspace: Workspace, reason: Exit) -> Exit:
         if self._recorder is not None:
-            used = (self._get(Context.TRACE) - self._trace.ctypes.data) // 8
+            used = (self._get(ContextFields.TRACE) - self._trace.ctypes.data) // 8
             self._recorder.add(workspace.workgroup, self._trace[:used], ended=reason == Exit.END)
             if reason == Exit.TRACE_FULL:
                 return self._advance(workspace)
@@ -287,20 +287,20 @@ class Runner(threading.Thread):
             self.work.close()
         elif reason == Exit.STOPPED:
             self.outcome.stopped = True
-        if self.outcome.outside_lds is None and self._get(Context.NOTE_PC) >= 0:
+        if self.outcome.outside_lds is None and self._get(ContextFields.NOTE_PC) >= 0:
             self.outcome.outside_lds = self._note(workspace.position, workspace.workgroup)
         return reason
 
     def _fault(self, workspace: Workspace) -> Trouble:
-        wave = self._get(Context.FAULT_WAVE)
+        wave = self._get(ContextFields.FAULT_WAVE)
         return Trouble(
-            fault=Fault(self._get(Context.FAULT)),
+            fault=Fault(self._get(ContextFields.FAULT)),
             position=workspace.position,
             workgroup=workspace.workgroup,
             wave=wave,
-            lane=self._get(Context.FAULT_LANE),
-            pc=self._get(Context.FAULT_PC),
-            address=self._get(Context.FAULT_ADDRESS) & FULL_MASK,
+            lane=self._get(ContextFields.FAULT_LANE),
+            pc=self._get(ContextFields.FAULT_PC),
+            address=self._get(ContextFields.FAULT_ADDRESS) & FULL_MASK,
             resume=workspace.resume_point(wave),
         )
 
@@ -309,10 +309,10 @@ class Runner(threading.Thread):
             fault=Fault.NONE,
             position=position,
             workgroup=workgroup,
-            wave=self._get(Context.NOTE_WAVE),
-            lane=self._get(Context.NOTE_LANE),
-            pc=self._get(Context.NOTE_PC),
-            address=self._get(Context.NOTE_ADDRESS),
+            wave=self._get(ContextFields.NOTE_WAVE),
+            lane=self._get(ContextFields.NOTE_LANE),
+            pc=self._get(ContextFields.NOTE_PC),
+            address=self._get(ContextFields.NOTE_ADDRESS),
         )
 
 
@@ -329,20 +329,22 @@ class Limits:
 
 def launch_block(start: StartState, quantum: int) -> NDArray[np.uint8]:
     """The block all threads read: see `frame.Launch`."""
-    block = np.zeros(Launch.TEMPLATES + start.waves * TEMPLATE_BYTES, np.uint8)
-    header = block[: Launch.TEMPLATES].view(np.int64)
-    header[Launch.WAVES // 8] = start.waves
-    header[Launch.GRID_X // 8] = start.grid[0]
-    header[Launch.GRID_Y // 8] = start.grid[1]
+    block = np.zeros(LaunchFields.TEMPLATES + start.waves * TEMPLATE_BYTES, np.uint8)
+    header = block[: LaunchFields.TEMPLATES].view(np.int64)
+    header[LaunchFields.WAVES // 8] = start.waves
+    header[LaunchFields.GRID_X // 8] = start.grid[0]
+    header[LaunchFields.GRID_Y // 8] = start.grid[1]
     for field_, register in zip(
-        (Launch.WORKGROUP_X, Launch.WORKGROUP_Y, Launch.WORKGROUP_Z), start.workgroup_registers, strict=True
+        (LaunchFields.WORKGROUP_X, LaunchFields.WORKGROUP_Y, LaunchFields.WORKGROUP_Z),
+        start.workgroup_registers,
+        strict=True,
     ):
         header[field_ // 8] = -1 if register is None else 4 * register
-    header[Launch.VECTOR_BYTES // 8] = start.rows * ROW
-    header[Launch.QUANTUM // 8] = quantum
-    header[Launch.PRIVATE_BYTES // 8] = 64 * start.private_bytes
+    header[LaunchFields.VECTOR_BYTES // 8] = start.rows * ROW
+    header[LaunchFields.QUANTUM // 8] = quantum
+    header[LaunchFields.PRIVATE_BYTES // 8] = 64 * start.private_bytes
     for wave in range(start.waves):
-        template = block[Launch.TEMPLATES + wave * TEMPLATE_BYTES :][:TEMPLATE_BYTES]
+        template = block[LaunchFields.TEMPLATES + wave * TEMPLATE_BYTES :][:TEMPLATE_BYTES]
         scalars = template[:SCALAR_BYTES]
         scalars[: 4 * len(start.scalars)].view(np.uint32)[:] = np.array(start.scalars, np.uint32)
         scalars[Scalar.EXEC : Scalar.EXEC + 8].view(np.uint64)[0] = start.exec[wave]
@@ -351,10 +353,12 @@ def launch_block(start: StartState, quantum: int) -> NDArray[np.uint8]:
     return block
 
 
-def run(loaded: Loaded, memory: Memory, start: StartState, numbers: NDArray[np.int64], limits: Limits) -> Outcome:
+def run(
+    loaded: Loaded, memory: WorkerMemory, start: StartState, numbers: NDArray[np.int64], limits: Limits
+) -> WorkerOutcome:
     """Run the workgroups `numbers`."""
     block = launch_block(start, limits.quantum)
-    work = Work(numbers, limits.threads)
+    work = WorkQueue(numbers, limits.threads)
     runners = [Runner(loaded, memory, start, block.ctypes.data, work, limits) for _ in range(limits.threads)]
     for runner in runners:
         runner.start()
@@ -391,8 +395,8 @@ def _earliest(found: Iterable[Trouble | None]) -> Trouble | None:
     return min((t for t in found if t is not None), key=lambda t: t.position, default=None)
 
 
-def _joined(runners: Sequence[Runner]) -> Outcome:
-    total = Outcome()
+def _joined(runners: Sequence[Runner]) -> WorkerOutcome:
+    total = WorkerOutcome()
     for runner in runners:
         if runner.error is not None:
             raise runner.error

@@ -24,7 +24,7 @@ from argus.machine.semantics.lanes import LANE_OPS
 from argus.machine.semantics.matrix import MATRIX
 from argus.machine.semantics.mem import MEMORY
 from argus.machine.semantics.salu import SALU
-from argus.machine.semantics.table import Op
+from argus.machine.semantics.table import MachineOp
 from argus.machine.semantics.valu import SATURATING, VALU
 
 __all__ = [
@@ -38,7 +38,7 @@ __all__ = [
     "VALU",
     "Builder",
     "IntBuilder",
-    "Op",
+    "MachineOp",
     "implemented",
 ]
 

@@ -1,6 +1,6 @@
 """Operand rules every executor shares: constants, source signs, output modifiers.
 
-constant_bits("f16", Operand("fimm", 0x3F800000)) == 0x3C00      the inline constant 1.0 read by an f16 instruction
+constant_bits("f16", InstOperand("fimm", 0x3F800000)) == 0x3C00      the inline constant 1.0 read by an f16 instruction
 source_modifiers(b, "f32", x, neg=True, absolute=True)           -|x|
 output_modifiers(b, "f32", r, clamp=True, scale=2.0)             min(max(2 r, 0), 1)
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 
-from argus.gfx942.inst import Operand
+from argus.gfx942.inst import InstOperand
 from argus.machine.semantics.builder import Builder, Word
 from argus.machine.semantics.transcendental import f32_bits, f64_bits
 
@@ -17,7 +17,7 @@ WIDE = frozenset({"u64", "i64", "f64", "old64"})
 SIXTEEN = frozenset({"u16", "i16", "f16"})
 
 
-def constant_bits(word: str, operand: Operand) -> int:
+def constant_bits(word: str, operand: InstOperand) -> int:
     """The bits an argument of signature word `word` reads from an inline constant or literal."""
     if operand.kind == "fimm":
         number = struct.unpack("<f", struct.pack("<I", operand.value & 0xFFFFFFFF))[0]

@@ -3,7 +3,7 @@
 A w32 is a uint32 array or scalar, a w64 a uint64 one, a mask a bool one; scalars broadcast. `numpy_builder(mode)` picks
 the class for a float mode, so the common mode (denormals kept) pays nothing for the other.
 
-    b = numpy_builder(FloatMode())
+    b = numpy_builder(ArithmeticMode())
     b.fadd32(bits_of(1.5), bits_of(2.0)) == bits_of(3.5)
 
 Callers run it under `np.errstate(all="ignore")`: overflow and NaN are ordinary results here.
@@ -32,7 +32,7 @@ def _number(x: Array, y: Array, first: Array) -> Array:
 
 
 @dataclass(frozen=True, slots=True)
-class FloatMode:
+class ArithmeticMode:
     """The parts of the MODE register that change arithmetic."""
 
     flush_f32: bool = False
@@ -358,7 +358,7 @@ def _wrapped(method: Any, before: Any, after: Any) -> Any:
 
 
 @lru_cache(maxsize=8)
-def numpy_builder(mode: FloatMode) -> NumpyBuilder:
+def numpy_builder(mode: ArithmeticMode) -> NumpyBuilder:
     """The builder for a float mode."""
     members: dict[str, Any] = {"saturate_fp8": mode.saturate_fp8}
 

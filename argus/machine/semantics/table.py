@@ -53,7 +53,7 @@ ARGUMENT_WORDS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Op:
+class MachineOp:
     """One entry: the words of the signature and the function."""
 
     name: str
@@ -63,7 +63,7 @@ class Op:
     shape: Shape = "plain"
 
 
-Table = dict[str, Op]
+Table = dict[str, MachineOp]
 
 
 def define(table: Table, names: str, signature: str, fn: Callable[..., Any], shape: Shape = "plain") -> None:
@@ -76,4 +76,4 @@ def define(table: Table, names: str, signature: str, fn: Callable[..., Any], sha
     for name in names.split():
         if name in table:
             raise ValueError(f"{name} is defined twice")
-        table[name] = Op(name, results, args, fn, shape)
+        table[name] = MachineOp(name, results, args, fn, shape)

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from argus.check import Report, check
-from argus.check.picture import PictureError, page, pictures
+from argus.check.explain.picture import PictureError, page, pictures
 from argus.lang import read
 
 KERNELS = Path(__file__).parents[1] / "public" / "kernels"

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 import z3
 
-from argus.check import check, prover
+from argus.check import check
 from argus.check.engine import question
-from argus.check.prover import Prover
-from argus.check.second import SECOND, Second
-from argus.check.smtlib import dump
-from argus.check.stats import METHODS, table
+from argus.check.explain.stats import METHODS, table
+from argus.check.solve import prover
+from argus.check.solve.fallback_solver import FALLBACK, FallbackSolver
+from argus.check.solve.prover import Prover
+from argus.check.solve.smtlib import dump
 from argus.lang import read
 from argus.layout.expr import var
 
@@ -40,7 +41,7 @@ def test_what_nobody_decides_is_kept_and_can_be_asked_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(prover, "RLIMIT", 2_000)
-    monkeypatch.setattr(SECOND, "answer", lambda text: None)
+    monkeypatch.setattr(FALLBACK, "answer", lambda text: None)
     own, answer = hard()
     assert answer is None
     assert own.decided["second strategy"] == 1
@@ -66,7 +67,7 @@ def test_the_second_strategy_answers_where_the_first_gives_up(monkeypatch: pytes
 
 
 def test_a_second_strategy_that_dies_is_no_answer() -> None:
-    own = Second()
+    own = FallbackSolver()
     assert own.answer("(declare-fun x () Int)(assert (= (* x x) 50))(assert (> x 0))(assert (< x 99))") is False
     process = own._process
     assert process is not None

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from argus.compile import compile_kernel
-from argus.compile.errors import CompileError
 from argus.ir import ops
+from argus.ir.compile_error import CompileError
 from argus.ir.kernel import Kernel
 from argus.lang import read
 

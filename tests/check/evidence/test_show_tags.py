@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from argus.check.show import Look, ShowError, show
-from argus.check.witness import decode
+from argus.check.explain.show import Look, ShowError, show
+from argus.check.explain.witness import decode
 from argus.ir import interp, ops
 from argus.lang import read
 
@@ -31,7 +31,7 @@ def test_the_tags_are_what_the_interpreter_sees(text: str, thread: int, turn: in
     printed = show(kernel, Look(line, thread, known))
     expected: set[tuple[str, tuple[int, ...]]] = set()
 
-    def look(event: interp.Event) -> None:
+    def look(event: interp.OpEvent) -> None:
         if event.wave == thread // 64 and event.loops["kt"] == turn:
             for code in event.operands[0].code[thread % 64][:1]:
                 held = decode(kernel, int(code), SIZES)

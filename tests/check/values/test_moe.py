@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from argus.check import Report, check
-from argus.check.scatter import scattered
+from argus.check.spec.scatter import scattered
 from argus.lang import read
 from tests.check.kernels import MOE, PROGRAMS
 

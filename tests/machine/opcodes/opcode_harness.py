@@ -14,19 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from argus.gfx942.inst import VCC, Inst, Mod, Operand
+from argus.gfx942.inst import VCC, Inst, InstOperand, Mod
 from argus.machine.interp_packed import compile_vector
 from argus.machine.interp_salu import compile_salu
-from argus.machine.semantics.numpy_backend import FloatMode
+from argus.machine.semantics.numpy_backend import ArithmeticMode
 from argus.machine.state import ALL, Wave, Workgroup, bits_of
 
 LANES = 64
 WIDE = {"u64", "i64", "f64"}
 TARGET, FIRST, MASK_TARGET, MASK_SOURCE = 4, 20, 20, 30
-KEEP = FloatMode()
+KEEP = ArithmeticMode()
 
 
-def wave(mode: FloatMode = KEEP, exec_: int = ALL) -> Wave:
+def wave(mode: ArithmeticMode = KEEP, exec_: int = ALL) -> Wave:
     w = Wave(Workgroup((0, 0, 0), 0, 1024), 0, mode)
     w.set_exec(exec_)
     return w
@@ -49,18 +49,18 @@ def instruction(
     """An instruction whose vector sources are v20, v22, ... and whose result is v4."""
     left, right = (side.split() for side in signature.split("="))
     operands = [
-        Operand("s", MASK_TARGET, 2) if word == "mask" else Operand("v", TARGET, 2 if word in WIDE else 1)
+        InstOperand("s", MASK_TARGET, 2) if word == "mask" else InstOperand("v", TARGET, 2 if word in WIDE else 1)
         for word in left
         if word not in ("exec", "scc")
     ]
     at = FIRST
     for k, word in enumerate(w for w in right if w not in ("old", "old64", "vcc", "lane")):
         if word == "mask":
-            operands.append(Operand("s", MASK_SOURCE, 2))
+            operands.append(InstOperand("s", MASK_SOURCE, 2))
             continue
         neg, absolute = flags.get("neg", ()), flags.get("absolute", ())
         operands.append(
-            Operand(
+            InstOperand(
                 "v",
                 at,
                 2 if word in WIDE else 1,
@@ -78,7 +78,7 @@ def run(
     sources: Sequence[Sequence[Any]],
     *,
     mods: Mapping[str, Mod] | None = None,
-    mode: FloatMode = KEEP,
+    mode: ArithmeticMode = KEEP,
     exec_: int = ALL,
     old: Sequence[int] | None = None,
     enc: str = "e64",
@@ -119,7 +119,7 @@ def run_scalar(op: str, signature: str, sources: Sequence[int], exec_: int = ALL
     """Results of a scalar instruction by word."""
     left, right = (side.split() for side in signature.split("="))
     w = wave(exec_=exec_)
-    operands = [Operand("s", 10, 2 if word in WIDE else 1) for word in left if word not in ("scc", "exec")]
+    operands = [InstOperand("s", 10, 2 if word in WIDE else 1) for word in left if word not in ("scc", "exec")]
     at = 40
     for word, value in zip(right, sources, strict=True):
         if word == "scc":
@@ -129,9 +129,9 @@ def run_scalar(op: str, signature: str, sources: Sequence[int], exec_: int = ALL
         elif word in ("old", "old64"):
             w.set_pair(10, value)
         elif word in ("k16", "k16u"):
-            operands.append(Operand("imm", value))
+            operands.append(InstOperand("imm", value))
         else:
-            operands.append(Operand("s", at, 2 if word in WIDE else 1))
+            operands.append(InstOperand("s", at, 2 if word in WIDE else 1))
             w.set_pair(at, value)
             at += 2
     compile_salu(Inst(0, 4, op, "", tuple(operands)))(w)

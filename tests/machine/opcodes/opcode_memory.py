@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from opcode_harness import LANES, put, wave
 
-from argus.gfx942.inst import Inst, Mod, Operand
+from argus.gfx942.inst import Inst, InstOperand, Mod
 from argus.machine.interp_memory import compile_vector_memory
 from argus.machine.interp_services import Services
 from argus.machine.memory import Arena
@@ -37,12 +37,12 @@ class Memory:
     def address(self, offsets: list[int]) -> None:
         put(self.wave, 8, [self.allocation.start + o for o in offsets], True)
 
-    def run(self, op: str, operands: tuple[Operand, ...], **mods: Mod) -> None:
+    def run(self, op: str, operands: tuple[InstOperand, ...], **mods: Mod) -> None:
         with np.errstate(all="ignore"):
             compile_vector_memory(Inst(0, 8, op, "", operands, mods), self.services)(self.wave)
 
 
-V4, ADDRESS, OFF = Operand("v", 4, 4), Operand("v", 8, 2), Operand("off")
+V4, ADDRESS, OFF = InstOperand("v", 4, 4), InstOperand("v", 8, 2), InstOperand("off")
 
 LOADS: dict[str, Callable[[bytes, int], list[int]]] = {
     "ubyte": lambda m, a: [m[a]],

@@ -13,7 +13,7 @@ from opcode_harness import get, put, wave
 from opcode_memory import ADDRESS, LANE, LOADS, OFF, Memory
 from opcode_softfloat import F16, F32, F64
 
-from argus.gfx942.inst import Inst, Mod, Operand
+from argus.gfx942.inst import Inst, InstOperand, Mod
 from argus.machine.interp_lds import compile_lds
 from argus.machine.interp_memory import compile_vector_memory
 from argus.machine.interp_services import Services
@@ -122,17 +122,17 @@ def test_atomics_lane_after_lane(op: str, clash: bool) -> None:
     for group in groups:
         for d, row in enumerate(_rows(group, n)):
             put(memory.wave, at + d, row, False)
-        sources.append(Operand("v", at, n))
+        sources.append(InstOperand("v", at, n))
         at += n
     if entry.atomic.startswith("cmpswap"):
-        sources = [Operand("v", 20, 2 * n)]
+        sources = [InstOperand("v", 20, 2 * n)]
     returns = lds and entry.returns
     with np.errstate(all="ignore"):
         if lds:
-            operands = ((Operand("v", 4, n),) if returns else ()) + (Operand("v", 8), *sources)
+            operands = ((InstOperand("v", 4, n),) if returns else ()) + (InstOperand("v", 8), *sources)
             compile_lds(Inst(0, 8, op, "", operands), memory.services)(memory.wave)
         else:
-            operands = (Operand("v", 4, n), ADDRESS, *sources, OFF)
+            operands = (InstOperand("v", 4, n), ADDRESS, *sources, OFF)
             compile_vector_memory(Inst(0, 8, op, "", operands, {"sc0": True}), memory.services)(memory.wave)
             returns = True
     cell, old = list(initial), []
@@ -149,7 +149,7 @@ def test_atomics_lane_after_lane(op: str, clash: bool) -> None:
 # LDS
 
 
-def _lds(w: Wave, op: str, operands: tuple[Operand, ...], **mods: Mod) -> Services:
+def _lds(w: Wave, op: str, operands: tuple[InstOperand, ...], **mods: Mod) -> Services:
     services = Services(Arena(), 256, 0)
     compile_lds(Inst(0, 8, op, "", operands, mods), services)(w)
     return services
@@ -187,7 +187,7 @@ def test_lds_reads(op: str) -> None:
     put(w, 8, offsets, False)
     for k in range(4):
         put(w, 4 + k, [0xAAAA5555] * 64, False)
-    _lds(w, op, (Operand("v", 4, MEMORY[op].dwords), Operand("v", 8)), offset=32)
+    _lds(w, op, (InstOperand("v", 4, MEMORY[op].dwords), InstOperand("v", 8)), offset=32)
     for lane, offset in enumerate(offsets):
         want = DS_READS[op](content, offset + 32)
         assert [int(w.v[4 + k][lane]) for k in range(len(want))] == want
@@ -201,7 +201,7 @@ def test_lds_pairs(bits: int, form: str) -> None:
     unit = bits // 8 * (64 if form == "2st64" else 1)
     second = 1 if form == "2st64" else 5
     put(w, 8, [bits // 8 * (k % 32) for k in LANE], False)
-    _lds(w, f"ds_read{form}_b{bits}", (Operand("v", 4, 2 * n), Operand("v", 8)), offset0=0, offset1=second)
+    _lds(w, f"ds_read{form}_b{bits}", (InstOperand("v", 4, 2 * n), InstOperand("v", 8)), offset0=0, offset1=second)
     for lane in LANE:
         at = bits // 8 * (lane % 32)
         want = [*struct.unpack_from(f"<{n}I", content, at), *struct.unpack_from(f"<{n}I", content, at + second * unit)]
@@ -209,8 +209,8 @@ def test_lds_pairs(bits: int, form: str) -> None:
     put(w, 8, [bits // 8 * (k % 4) for k in LANE], False)
     for k in range(2 * n):
         put(w, 20 + k, [100 * k + lane % 4 for lane in LANE], False)
-    sources = (Operand("v", 20, n), Operand("v", 20 + n, n))
-    _lds(w, f"ds_write{form}_b{bits}", (Operand("v", 8), *sources), offset0=0, offset1=second)
+    sources = (InstOperand("v", 20, n), InstOperand("v", 20 + n, n))
+    _lds(w, f"ds_write{form}_b{bits}", (InstOperand("v", 8), *sources), offset0=0, offset1=second)
     after = w.group.lds.tobytes()
     for cell in range(4):
         at = bits // 8 * cell
@@ -226,7 +226,7 @@ def test_lds_small_writes(op: str, size: int, half: int) -> None:
     put(w, 8, [3 * k for k in LANE], False)
     values = [0x01020304 + 0x01010101 * k & 0xFFFFFFFF for k in LANE]
     put(w, 20, values, False)
-    _lds(w, f"ds_write_{op}", (Operand("v", 8), Operand("v", 20)))
+    _lds(w, f"ds_write_{op}", (InstOperand("v", 8), InstOperand("v", 20)))
     want = bytearray(content)
     for k in LANE:
         data = values[k].to_bytes(4, "little")[2 * half :]
@@ -237,12 +237,12 @@ def test_lds_small_writes(op: str, size: int, half: int) -> None:
 def test_lds_out_of_range_reads_zero_writes_nothing_and_is_reported() -> None:
     w, content = _lds_wave()
     put(w, 8, [16 * k + 512 for k in LANE], False)
-    services = _lds(w, "ds_read_b128", (Operand("v", 4, 4), Operand("v", 8)))
+    services = _lds(w, "ds_read_b128", (InstOperand("v", 4, 4), InstOperand("v", 8)))
     for lane in LANE:
         want = struct.unpack_from("<4I", content, 16 * lane + 512) if lane < 32 else (0, 0, 0, 0)
         assert tuple(int(w.v[4 + k][lane]) for k in range(4)) == want
     (report,) = services.findings.reports()
     assert (report.code, report.at.lane, report.address, report.space) == ("ARG-M105", 32, 1024, "lds")
-    services = _lds(w, "ds_write_b32", (Operand("v", 8), Operand("v", 4)), offset=1024)
+    services = _lds(w, "ds_write_b32", (InstOperand("v", 8), InstOperand("v", 4)), offset=1024)
     assert w.group.lds.tobytes() == content
     assert len(services.findings) == 1

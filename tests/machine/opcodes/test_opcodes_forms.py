@@ -9,11 +9,11 @@ import pytest
 from opcode_harness import get, instruction, put, run, wave
 from opcode_softfloat import F16, F32
 
-from argus.gfx942.inst import Inst, Operand
+from argus.gfx942.inst import Inst, InstOperand
 from argus.machine.interp_lanes import compile_lane_move, lds_lane_row
 from argus.machine.interp_packed import compile_vector
 from argus.machine.semantics.lanes import dpp_sources, swizzle_sources
-from argus.machine.semantics.numpy_backend import FloatMode
+from argus.machine.semantics.numpy_backend import ArithmeticMode
 from argus.machine.state import ALL
 
 EVEN = 0x5555555555555555
@@ -97,7 +97,7 @@ def test_fp8_conversion_chooses_its_half_and_saturates_on_request() -> None:
     assert run("v_cvt_pk_fp8_f32", signature, [one, one], old=old) == [0x11114040] * 64
     assert run("v_cvt_pk_fp8_f32", signature, [one, one], old=old, mods={"op_sel": (0, 0, 1)}) == [0x40402222] * 64
     assert run("v_cvt_pk_fp8_f32", signature, [huge, one], old=old) == [0x11114080] * 64
-    saturating = FloatMode(saturate_fp8=True)
+    saturating = ArithmeticMode(saturate_fp8=True)
     assert run("v_cvt_pk_fp8_f32", signature, [huge, one], old=old, mode=saturating) == [0x1111407F] * 64
 
 
@@ -111,7 +111,7 @@ def test_stochastic_rounding_adds_the_random_bits() -> None:
 
 
 def test_denormal_mode_flushes_inputs_and_results() -> None:
-    tiny, flush = [0x00000001, 0x80000001, 0x007FFFFF, 0x00800000] * 16, FloatMode(flush_f32=True)
+    tiny, flush = [0x00000001, 0x80000001, 0x007FFFFF, 0x00800000] * 16, ArithmeticMode(flush_f32=True)
     one = [f(1)] * 64
     assert run("v_mul_f32", "f32 = f32 f32", [tiny, one])[:4] == tiny[:4]
     assert run("v_mul_f32", "f32 = f32 f32", [tiny, one], mode=flush)[:4] == [0, 0x80000000, 0, 0x00800000]
@@ -120,7 +120,7 @@ def test_denormal_mode_flushes_inputs_and_results() -> None:
     assert run("v_fma_f32", "f32 = f32 f32 f32", [[0x00800000] * 64, half, [0] * 64], mode=flush) == [0] * 64
     assert run("v_cmp_eq_f32", "mask = f32 f32", [tiny, [0] * 64], mode=flush)[:4] == [True, True, True, False]
     assert run("v_mov_b32", "u32 = u32", [tiny], mode=flush)[:4] == tiny[:4]
-    f16 = FloatMode(flush_f64_f16=True)
+    f16 = ArithmeticMode(flush_f64_f16=True)
     assert run("v_add_f16", "f16 = f16 f16", [[0x0001] * 64, [0x0001] * 64], mode=f16) == [0] * 64
     assert run("v_add_f64", "f64 = f64 f64", [[1] * 64, [1] * 64], mode=f16) == [0] * 64
     assert run("v_add_f64", "f64 = f64 f64", [[1] * 64, [1] * 64], mode=flush) == [2] * 64
@@ -145,7 +145,7 @@ def test_sdwa_source_selection(source: str, sext: bool) -> None:
     values = [rng.getrandbits(32) for _ in range(64)]
     w = wave()
     put(w, 20, values, False)
-    operands = (Operand("v", 4), Operand("v", 20, sext=sext))
+    operands = (InstOperand("v", 4), InstOperand("v", 20, sext=sext))
     compile_vector(Inst(0, 8, "v_mov_b32", "sdwa", operands, {"src0_sel": source, "dst_sel": "DWORD"}), 256)(w)
     shift, size = SDWA[source]
     for got, value in zip(get(w, 4, False), values, strict=True):
@@ -162,7 +162,7 @@ def test_sdwa_destination_selection(target: str, unused: str) -> None:
     put(w, 20, [0x123456F0 + (k & 15) for k in range(64)], False)
     put(w, 4, [0xA1B2C3D4] * 64, False)
     mods = {"dst_sel": target, "dst_unused": unused, "src0_sel": "DWORD"}
-    compile_vector(Inst(0, 8, "v_mov_b32", "sdwa", (Operand("v", 4), Operand("v", 20)), mods), 256)(w)
+    compile_vector(Inst(0, 8, "v_mov_b32", "sdwa", (InstOperand("v", 4), InstOperand("v", 20)), mods), 256)(w)
     shift, size = SDWA[target]
     field = (1 << size) - 1
     for k, got in enumerate(get(w, 4, False)):
@@ -217,16 +217,18 @@ def test_dpp(control: dict[str, object], sources: list[int], bound: bool, exec_:
 def test_read_and_write_lanes() -> None:
     w = wave(exec_=0xF0)
     put(w, 20, [k * 3 for k in LANE], False)
-    compile_lane_move(Inst(0, 4, "v_readfirstlane_b32", "", (Operand("s", 5), Operand("v", 20))), 256)(w)
+    compile_lane_move(Inst(0, 4, "v_readfirstlane_b32", "", (InstOperand("s", 5), InstOperand("v", 20))), 256)(w)
     assert w.s[5] == 12
     w.s[6] = 64 + 9
-    compile_lane_move(Inst(0, 8, "v_readlane_b32", "", (Operand("s", 5), Operand("v", 20), Operand("s", 6))), 256)(w)
+    compile_lane_move(
+        Inst(0, 8, "v_readlane_b32", "", (InstOperand("s", 5), InstOperand("v", 20), InstOperand("s", 6))), 256
+    )(w)
     assert w.s[5] == 27
-    operands = (Operand("v", 20), Operand("s", 5), Operand("imm", 60))
+    operands = (InstOperand("v", 20), InstOperand("s", 5), InstOperand("imm", 60))
     compile_lane_move(Inst(0, 8, "v_writelane_b32", "", operands), 256)(w)
     assert get(w, 20, False)[60] == 27
     w.set_exec(0)
-    compile_lane_move(Inst(0, 4, "v_readfirstlane_b32", "", (Operand("s", 5), Operand("v", 20))), 256)(w)
+    compile_lane_move(Inst(0, 4, "v_readfirstlane_b32", "", (InstOperand("s", 5), InstOperand("v", 20))), 256)(w)
     assert w.s[5] == 0
 
 
@@ -234,7 +236,7 @@ def test_swap_exchanges_active_lanes() -> None:
     w = wave(exec_=EVEN)
     put(w, 4, LANE, False)
     put(w, 20, [100 + k for k in LANE], False)
-    compile_lane_move(Inst(0, 4, "v_swap_b32", "", (Operand("v", 4), Operand("v", 20))), 256)(w)
+    compile_lane_move(Inst(0, 4, "v_swap_b32", "", (InstOperand("v", 4), InstOperand("v", 20))), 256)(w)
     assert get(w, 4, False) == [100 + k if k % 2 == 0 else k for k in LANE]
     assert get(w, 20, False) == [k if k % 2 == 0 else 100 + k for k in LANE]
 
@@ -245,7 +247,7 @@ def test_permutes_pull_and_push() -> None:
     w = wave(exec_=ALL ^ 1)
     put(w, 20, [4 * t + 256 * rng.randrange(4) for t in target], False)
     put(w, 22, [500 + k for k in LANE], False)
-    operands = (Operand("v", 4), Operand("v", 20), Operand("v", 22))
+    operands = (InstOperand("v", 4), InstOperand("v", 20), InstOperand("v", 22))
     pulled = lds_lane_row(Inst(0, 8, "ds_bpermute_b32", "", operands), 256)(w).tolist()
     assert pulled == [500 + t if t else 0 for t in target]
     pushed = lds_lane_row(Inst(0, 8, "ds_permute_b32", "", operands), 256)(w).tolist()

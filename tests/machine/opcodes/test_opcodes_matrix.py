@@ -17,7 +17,7 @@ import pytest
 from opcode_harness import wave
 from opcode_softfloat import F32
 
-from argus.gfx942.inst import Inst, Operand
+from argus.gfx942.inst import Inst, InstOperand
 from argus.machine.interp_matrix import compile_mfma
 from argus.machine.semantics.matrix import MATRIX
 
@@ -97,10 +97,10 @@ def execute(op: str, a: np.ndarray, b: np.ndarray, c: np.ndarray, **mods: int) -
     w.registers[0 : len(ra)], w.registers[8 : 8 + len(rb)] = ra, rb
     w.registers[32 : 32 + len(rc)] = rc
     operands = (
-        Operand("v", 64, len(rc)),
-        Operand("v", 0, len(ra)),
-        Operand("v", 8, len(rb)),
-        Operand("v", 32, len(rc)),
+        InstOperand("v", 64, len(rc)),
+        InstOperand("v", 0, len(ra)),
+        InstOperand("v", 8, len(rb)),
+        InstOperand("v", 32, len(rc)),
     )
     w.set_exec(0)
     compile_mfma(Inst(0, 8, op, "", operands, mods), 256)(w)

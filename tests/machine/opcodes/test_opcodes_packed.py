@@ -9,7 +9,7 @@ import pytest
 from opcode_harness import get, instruction, put, wave
 from opcode_softfloat import F16, F32
 
-from argus.gfx942.inst import Inst, Operand
+from argus.gfx942.inst import Inst, InstOperand
 from argus.machine.interp_packed import compile_vector
 from argus.machine.semantics import VALU
 
@@ -111,11 +111,11 @@ def test_packed_move_takes_one_register_of_each_source() -> None:
 def test_packed_f32_constant_is_both_halves_and_f16_constant_only_the_low_one() -> None:
     w = wave()
     put(w, 20, [0x3F8000003F800000] * 64, True)
-    operands = (Operand("v", 4, 2), Operand("v", 20, 2), Operand("fimm", 0x40000000))
+    operands = (InstOperand("v", 4, 2), InstOperand("v", 20, 2), InstOperand("fimm", 0x40000000))
     compile_vector(Inst(0, 8, "v_pk_mul_f32", "", operands), 256)(w)
     assert get(w, 4, True) == [0x4000000040000000] * 64
     put(w, 20, [0x3C003C00] * 64, False)
-    operands = (Operand("v", 4), Operand("v", 20), Operand("fimm", 0x40000000))
+    operands = (InstOperand("v", 4), InstOperand("v", 20), InstOperand("fimm", 0x40000000))
     compile_vector(Inst(0, 8, "v_pk_add_f16", "", operands), 256)(w)
     assert get(w, 4, False) == [0x3C004200] * 64
     compile_vector(Inst(0, 8, "v_pk_add_f16", "", operands, {"op_sel_hi": (1, 0)}), 256)(w)

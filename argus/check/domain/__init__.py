@@ -1,0 +1,1 @@
+"""The abstract domain: what is known about register elements, threads and LDS."""

@@ -1,0 +1,192 @@
+"""Which coordinates of an axis a reduction has taken: finite parts, and parts repeated by loops.
+
+    x[n] + x[n + 256] in lane 9, rows of 1024      FootprintPart(rest=0, low=36, mask=...)     bits of `mask` count
+    from `low` the same for every tile j' < j of a long row   Repeat(j', 0, j, 1, (FootprintPart(rest=j'*1024, ...),))
+
+A collection of items is a multiset: for a sum every item counts as often as it stands there, for a maximum that does
+not matter. Parts with the same symbolic rest are kept as one when they have no coordinate in common, so that the usual
+ways to reduce a row (registers, lane exchange, LDS) end in one part with all bits set. What the items mean as intervals
+is decided in `reduced`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import count
+
+from argus.layout import expr as E
+from argus.layout.expr import Expr, linear
+
+
+@dataclass(frozen=True, slots=True)
+class FootprintPart:
+    """The coordinates rest + low + i for every set bit i of `mask`; bit 0 is set."""
+
+    rest: Expr
+    low: int
+    mask: int
+
+    def __hash__(self) -> int:
+        return hash((self.rest, self.low, self.mask))
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """`items` taken once for each value of `var` in range(lo, hi, step)."""
+
+    var: Expr
+    lo: Expr
+    hi: Expr
+    step: int
+    items: Taken
+
+
+Taken = tuple["FootprintPart | Over", ...]
+
+
+def one(rest: Expr, offset: int) -> Taken:
+    return (FootprintPart(rest, offset, 1),)
+
+
+def several(rest: Expr, offsets: tuple[int, ...]) -> Taken:
+    """The coordinates rest + offset; an offset that occurs twice makes two parts."""
+    low, mask = min(offsets), 0
+    for offset in offsets:
+        if mask >> (offset - low) & 1:
+            more = list(offsets)
+            more.remove(offset)
+            return union(several(rest, tuple(more)), one(rest, offset), twice=True)
+        mask |= 1 << (offset - low)
+    return (FootprintPart(rest, low, mask),)
+
+
+def union(x: Taken, y: Taken, *, twice: bool) -> Taken:
+    """Both together. With `twice`, what is in both counts two times."""
+    parts = [item for item in x if isinstance(item, FootprintPart)]
+    loops = [item for item in x if isinstance(item, Over)]
+    for item in y:
+        if isinstance(item, Over):
+            _add_loop(loops, item, twice)
+            continue
+        for n, part in enumerate(parts):
+            joined = _joined(part, item, twice) if part.rest is item.rest else None
+            if joined is not None:
+                parts[n] = joined
+                break
+        else:
+            parts.append(item)
+    parts.sort(key=lambda part: (part.rest.digest, part.low, part.mask))
+    loops.sort(key=lambda item: (item.var.digest, item.lo.digest, item.hi.digest))
+    return (*parts, *loops)
+
+
+def _add_loop(loops: list[Over], item: Over, twice: bool) -> None:
+    """Loops over the same iterations are one."""
+    for n, other in enumerate(loops):
+        if (other.var, other.lo, other.hi, other.step) == (item.var, item.lo, item.hi, item.step):
+            both = union(other.items, item.items, twice=twice)
+            loops[n] = Over(item.var, item.lo, item.hi, item.step, both)
+            return
+    loops.append(item)
+
+
+def _joined(x: FootprintPart, y: FootprintPart, twice: bool) -> FootprintPart | None:
+    low = min(x.low, y.low)
+    left, right = x.mask << (x.low - low), y.mask << (y.low - low)
+    return None if twice and left & right else FootprintPart(x.rest, low, left | right)
+
+
+def substituted(items: Taken, mapping: Mapping[Expr, Expr | int]) -> Taken:
+    """The items with variables replaced; a loop's own variable is its own. Loops that do not run disappear."""
+    result: Taken = ()
+    for item in items:
+        if isinstance(item, FootprintPart):
+            rest = item.rest.subst(mapping)
+            constant = linear(rest)[1]
+            made: FootprintPart | Over = FootprintPart(rest - constant, item.low + constant, item.mask)
+        else:
+            inner = {k: v for k, v in mapping.items() if k is not item.var}
+            lo, hi = item.lo.subst(mapping), item.hi.subst(mapping)
+            if lo is hi:
+                continue
+            made = Over(item.var, lo, hi, item.step, substituted(item.items, inner))
+        result = union(result, (made,), twice=True)
+    return result
+
+
+def apart(variable: Expr, known: Iterable[Expr]) -> Expr:
+    """A bound variable under a name that nothing known speaks of: inside a loop its own variable is free, and what a
+    sum has taken is bound by the same one."""
+    spoken = {free.name for fact in known for free in fact.free()}
+    if variable.name not in spoken:
+        return variable
+    name = next(name for n in count(1) if (name := f"{variable.name}_taken_{n}") not in spoken)
+    return E.var(name, variable.lo, variable.hi)
+
+
+def contains(items: Taken, others: Taken) -> bool:
+    """Every one of the others is among the items, as far as that can be read off."""
+    return all(other in items or any(_holds(item, other) for item in items) for other in others)
+
+
+def _holds(item: FootprintPart | Over, other: FootprintPart | Over) -> bool:
+    if (
+        not (isinstance(item, FootprintPart) and isinstance(other, FootprintPart))
+        or item.rest is not other.rest
+        or other.low < item.low
+    ):
+        return False
+    bits = other.mask << (other.low - item.low)
+    return item.mask & bits == bits
+
+
+def variables(items: Taken) -> frozenset[Expr]:
+    """Free variables."""
+    found: frozenset[Expr] = frozenset()
+    for item in items:
+        if isinstance(item, FootprintPart):
+            found |= item.rest.free()
+        else:
+            found |= item.lo.free() | item.hi.free() | (variables(item.items) - {item.var})
+    return found
+
+
+def folded(items: Taken, counter: Expr, stride: int) -> Taken:
+    """A loop up to `counter` and what iteration `counter` took: a loop up to and including it."""
+    for n, item in enumerate(items):
+        if not (isinstance(item, Over) and item.var is counter and item.hi is counter):
+            continue
+        rest = (*items[:n], *items[n + 1 :])
+        left = _without(rest, item.items)
+        if left is not None:
+            longer = Over(item.var, item.lo, counter + stride, item.step, item.items)
+            return union(left, (longer,), twice=True)
+    return items
+
+
+def _without(items: Taken, taken: Taken) -> Taken | None:
+    """The items that remain when `reduction_footprint` is removed; None if it is not among them."""
+    left = list(items)
+    for item in taken:
+        if item in left:
+            left.remove(item)
+            continue
+        if isinstance(item, Over):
+            return None
+        for n, part in enumerate(left):
+            if isinstance(part, FootprintPart) and part.rest is item.rest and item.low >= part.low:
+                bits = item.mask << (item.low - part.low)
+                if part.mask & bits == bits:
+                    left[n : n + 1] = _normal(part.rest, part.low, part.mask & ~bits)
+                    break
+        else:
+            return None
+    return tuple(left)
+
+
+def _normal(rest: Expr, low: int, mask: int) -> list[FootprintPart]:
+    if not mask:
+        return []
+    shift = (mask & -mask).bit_length() - 1
+    return [FootprintPart(rest, low + shift, mask >> shift)]

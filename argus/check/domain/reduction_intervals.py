@@ -1,0 +1,79 @@
+"""What a reduction has taken, as intervals.
+
+    {kt*64 + 0..63} for kt in 0..K//64        ->      [0, K//64*64)
+
+Shares of successive iterations must be contiguous blocks, adjacent to each other: then every index is there once.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from argus.check.domain.records import Item, Slots, substitute_items
+from argus.check.domain.reduction_footprint import apart
+from argus.check.walk import Flow
+from argus.layout import expr as E
+from argus.layout.expr import Expr
+
+Interval = tuple[Expr, Expr]
+
+
+def intervals(flow: Flow, facts: tuple[Expr, ...], items: tuple[Item, ...], axis: int) -> list[Interval] | str:
+    """The indices as disjoint intervals [from, to), each index once; or why that is not so."""
+    by_start: dict[Expr, list[int]] = {}
+    result: list[Interval] = []
+    for item in items:
+        if isinstance(item, Slots):
+            if item.axis != axis:
+                return f"the sum also runs over {flow.tables.axis_names[item.axis]}"
+            by_start.setdefault(item.rest, []).extend(item.offsets)
+    for rest, offsets in by_start.items():
+        ordered = sorted(offsets)
+        if len(set(ordered)) != len(ordered):
+            twice = next(x for x, y in pairwise(ordered) if x == y)
+            return f"{flow.tables.axis_names[axis]} {rest + twice} is accumulated twice"
+        result += [(rest + first, rest + (last + 1)) for first, last in _runs(ordered)]
+    for item in items:
+        if not isinstance(item, Slots):
+            var = apart(item.var, (*flow.prover.base, *facts, item.lo, item.hi))
+            bound = (*facts, var.ge(item.lo), var.lt(item.hi))
+            inner = intervals(flow, bound, substitute_items(item.items, {item.var: var}), axis)
+            if isinstance(inner, str):
+                return inner
+            whole = joined(flow, bound, inner)
+            if len(whole) != 1:
+                return "an iteration accumulates several separate ranges"
+            start, end = whole[0]
+            width = E.as_expr(end - start)
+            step = E.as_expr(start.subst({var: var + item.step}) - start)
+            if flow.prover.holds(bound, step.eq(width)) is not True or var in width.free():
+                return f"an iteration accumulates {width} indices but the next one starts {step} further"
+            if len(items) > 1 and flow.prover.holds(facts, item.hi.le(item.lo)) is True:
+                continue
+            result.append((start.subst({var: item.lo}), start.subst({var: item.hi})))
+    return result
+
+
+def _runs(ordered: list[int]) -> list[tuple[int, int]]:
+    runs: list[tuple[int, int]] = []
+    for value in ordered:
+        if runs and runs[-1][1] + 1 == value:
+            runs[-1] = (runs[-1][0], value)
+        else:
+            runs.append((value, value))
+    return runs
+
+
+def joined(flow: Flow, facts: tuple[Expr, ...], pieces: list[Interval]) -> list[Interval]:
+    """Adjacent intervals put together."""
+    result = list(pieces)
+    changed = True
+    while changed and len(result) > 1:
+        changed = False
+        for x in result:
+            y = next((p for p in result if p is not x and flow.prover.holds(facts, x[1].eq(p[0])) is True), None)
+            if y is not None:
+                result = [p for p in result if p is not x and p is not y] + [(x[0], y[1])]
+                changed = True
+                break
+    return result

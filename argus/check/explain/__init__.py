@@ -1,0 +1,1 @@
+"""Counterexamples and proofs for people: search, replay, text, pictures."""

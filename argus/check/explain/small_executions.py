@@ -1,0 +1,237 @@
+"""Small executions, tried one after another, where a solver gives no counterexample.
+
+Sizes come from a short list of small and awkward numbers (1, 2, 3, 5, 8, ... and what divisors in requirements and loop
+bounds suggest), kept if the kernel allows them, smallest first; blocks are the corners of the grid; loop counters are
+0 to 3.
+
+    for execution in executions(kernel, place): ...         every one satisfies the facts of the place
+
+`interference` is the dynamic test of where an output element's value comes from: it changes one row of an input and
+looks which outputs change. Both only ever *find* wrong executions; that nothing is found proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from itertools import product
+
+import numpy as np
+
+from argus.check.explain.witness import BLOCK, MAX_BLOCKS, Execution, affordable, inputs
+from argus.check.walk import ProgramPoint
+from argus.ir import interp, ops
+from argus.ir.kernel import Kernel
+from argus.ir.ops import Tensor
+from argus.layout import expr as E
+from argus.layout.expr import Expr, ExprError
+
+SMALL = (1, 2, 3, 5, 8)
+MAX_SIZES = 60
+MAX_COUNTER = 4
+MAX_CHOICES = 14
+MAX_COMBINATIONS = 20000
+INDICES = 4
+"""Whole numbers tried in a tensor nothing is stated about."""
+LARGE = 4096
+"""A size that cannot be larger is tried at its largest."""
+
+
+def launches(kernel: Kernel, limit: int = MAX_SIZES) -> list[dict[str, int]]:
+    """Small sizes the kernel allows, with a grid that is not empty and not large."""
+    return _launches(kernel, limit)
+
+
+@lru_cache(maxsize=16)
+def _launches(kernel: Kernel, limit: int) -> list[dict[str, int]]:
+    given = _given(kernel)
+    free = [symbol for symbol in kernel.shapes if symbol not in given]
+    choices = [_choices(kernel, symbol) for symbol in free]
+    while np.prod([float(len(c)) for c in choices]) > MAX_COMBINATIONS:
+        choices = [c if len(c) <= 2 else c[:-1] for c in choices]
+    found: list[dict[str, int]] = []
+    for values in sorted(_complete(kernel, given, free, choices), key=lambda v: (sum(v), v)):
+        sizes = {symbol.name: n for symbol, n in zip(kernel.shapes, values, strict=True)}
+        if _allowed(kernel, sizes):
+            found.append(sizes)
+            if len(found) >= limit:
+                break
+    return found
+
+
+def _given(kernel: Kernel) -> dict[Expr, Expr]:
+    """Sizes that an equation among the requirements gives, as expressions of others: P of `P == R // 64`."""
+    given: dict[Expr, Expr] = {}
+    for r in kernel.requires:
+        if r.op != "eq":
+            continue
+        factors, constant = E.linear(r.args[0] - r.args[1])
+        for symbol in kernel.shapes:
+            factor = factors.get(symbol)
+            if factor not in (1, -1) or symbol in given:
+                continue
+            others = sum((c * v for v, c in factors.items() if v is not symbol), E.const(constant))
+            value = E.as_expr(-factor * others).subst(dict(given))
+            if symbol not in value.free():
+                given = {s: e.subst({symbol: value}) for s, e in given.items()} | {symbol: value}
+                break
+    return given
+
+
+def _complete(
+    kernel: Kernel, given: Mapping[Expr, Expr], free: list[Expr], choices: list[list[int]]
+) -> Iterator[tuple[int, ...]]:
+    """Values of all sizes."""
+    for values in product(*choices):
+        env = {symbol.name: n for symbol, n in zip(free, values, strict=True)}
+        yield tuple(int(E.evaluate(given[s], env)) if s in given else env[s.name] for s in kernel.shapes)
+
+
+def varied(kernel: Kernel) -> list[dict[str, int]]:
+    """The smallest launch, and the smallest with several blocks in each direction, and in two at once."""
+    found = launches(kernel, 400)
+    grids = [tuple(int(E.evaluate(g, sizes)) for g in kernel.grid) for sizes in found]
+    wishes = ((1, 1, 1), (2, 1, 1), (1, 2, 1), (2, 2, 1), (1, 1, 2))
+    chosen = []
+    for wish in wishes:
+        fitting = [
+            s for s, grid in zip(found, grids, strict=True) if all(n >= w for n, w in zip(grid, wish, strict=True))
+        ]
+        chosen += [sizes for sizes in fitting[:1] if sizes not in chosen]
+    return chosen
+
+
+def ragged(kernel: Kernel) -> list[dict[str, int]]:
+    """For each size that need not be a multiple of what divides it, the smallest launch where most is left over."""
+    found, given = launches(kernel, 400), _given(kernel)
+    chosen: list[dict[str, int]] = []
+    for symbol in kernel.shapes:
+        unit = max(_units(kernel, symbol))
+        left = [sizes[symbol.name] % unit for sizes in found]
+        if symbol not in given and any(left):
+            sizes = found[left.index(max(left))]
+            chosen += [sizes] if sizes not in chosen else []
+    return chosen
+
+
+def larger(kernel: Kernel) -> list[dict[str, int]]:
+    """The launch with every size at its second smallest value, if the kernel allows it."""
+    given = _given(kernel)
+    free = [symbol for symbol in kernel.shapes if symbol not in given]
+    choices = [_choices(kernel, symbol)[:2][-1:] for symbol in free]
+    found = [
+        dict(zip((s.name for s in kernel.shapes), v, strict=True)) for v in _complete(kernel, given, free, choices)
+    ]
+    return [sizes for sizes in found if _allowed(kernel, sizes)]
+
+
+def _units(kernel: Kernel, symbol: Expr) -> set[int]:
+    """Constants that divide this symbol (or one tied to it by an equation) in requirements, grid and loop bounds."""
+    loops = [e for op in ops.walk(kernel.body) if isinstance(op, ops.For) for e in (op.lo, op.hi)]
+    equal = {v for r in kernel.requires if r.op == "eq" and symbol in r.free() for v in r.free()} | {symbol}
+    units = {1}
+    for e in (*kernel.requires, *kernel.grid, *loops):
+        for node in E.postorder(e):
+            if node.op in ("mod", "floordiv") and node.args[1].op == "const" and equal & node.args[0].free():
+                units.add(abs(node.args[1].value))
+    return units
+
+
+def _choices(kernel: Kernel, symbol: Expr) -> list[int]:
+    """Small numbers, and multiples of its units; only those that the requirements about this symbol alone allow."""
+    units = _units(kernel, symbol)
+    largest = max(units)
+    low = max(1, symbol.lo if symbol.lo is not None else 0)
+    values = {u * (n + (low - 1) // u) for u in units for n in (1, 2, 3)} | {low - 1 + n for n in SMALL}
+    values |= {v + low // largest * largest for v in (largest + 1, largest + 8, largest - 1)}
+    if symbol.hi is not None and symbol.hi <= LARGE:
+        values.add(symbol.hi // largest * largest)
+    own = [r for r in kernel.requires if r.free() == frozenset((symbol,))]
+    allowed = (v for v in values if v >= low and (symbol.hi is None or v <= symbol.hi))
+    return sorted(v for v in allowed if all(_true(r, {symbol.name: v}) for r in own))[:MAX_CHOICES]
+
+
+def _allowed(kernel: Kernel, sizes: Mapping[str, int]) -> bool:
+    try:
+        if not all(E.evaluate(r, sizes) for r in kernel.requires):
+            return False
+        grid = [int(E.evaluate(g, sizes)) for g in kernel.grid]
+    except ExprError:
+        return False
+    return min(grid) >= 1 and int(np.prod(grid)) <= MAX_BLOCKS and affordable(kernel, sizes)
+
+
+def index_limit(kernel: Kernel, tensor: Tensor, sizes: Mapping[str, int]) -> int:
+    """Whole numbers below this may stand in an integer tensor: where its elements are indices, what is stated."""
+    loads = {op.result for op in ops.walk(kernel.body) if isinstance(op, ops.Load) and op.access.memory is tensor}
+    symbols = [op for op in ops.walk(kernel.body) if isinstance(op, ops.Symbol) and op.value in loads]
+    if not symbols:
+        return INDICES
+    return next((n for n in range(1, LARGE) if any(not _stated(op, n, sizes) for op in symbols)), LARGE)
+
+
+def _stated(op: ops.Symbol, n: int, sizes: Mapping[str, int]) -> bool:
+    name, high = op.symbol.name, op.symbol.hi
+    facts = [f for f in op.facts if all(v is op.symbol or v.name in sizes for v in f.free())]
+    return (high is None or n <= high) and all(_true(f, {**sizes, name: n}) for f in facts)
+
+
+def executions(kernel: Kernel, place: ProgramPoint) -> Iterator[Execution]:
+    """Executions that reach a place, smallest sizes first."""
+    counters = sorted({v for _, value in place.loops for v in value.free()} - set(kernel.shapes), key=lambda v: v.name)
+    counters = [v for v in counters if v not in BLOCK]
+    for sizes in launches(kernel):
+        grid = [int(E.evaluate(g, sizes)) for g in kernel.grid]
+        for corner in product(*(sorted({0, n - 1}) for n in grid)):
+            for values in product(range(MAX_COUNTER), repeat=len(counters)):
+                block = (corner[0], corner[1], corner[2])
+                env = {**sizes, **{v.name: b for v, b in zip(BLOCK, block, strict=True)}}
+                env |= {v.name: n for v, n in zip(counters, values, strict=True)}
+                if all(_true(f, env) for f in place.facts):
+                    loops = {var.name: int(E.evaluate(value, env)) for var, value in place.loops}
+                    yield Execution(sizes, block, loops)
+
+
+def _true(fact: Expr, env: Mapping[str, int]) -> bool:
+    try:
+        return bool(E.evaluate(fact, env))
+    except ExprError:
+        return False
+
+
+def interference(
+    kernel: Kernel,
+    output: Tensor,
+    tensor: Tensor,
+    axis: int,
+    position: int,
+    candidates: Iterable[dict[str, int]],
+) -> tuple[dict[str, int], tuple[int, ...], int] | None:
+    """An output element that changes with the input's row `value` on `axis` although its own `position` is another.
+
+    Returns (sizes, index of the output element, value).
+    """
+    for sizes in candidates:
+        extent = interp.extents(tensor, sizes)[axis]
+        base = _outputs(kernel, output, inputs(kernel, sizes), sizes)
+        for value in sorted({0, 1, extent // 2, extent - 1} & set(range(extent))):
+            arrays = inputs(kernel, sizes)
+            arrays[tensor.name][(slice(None),) * axis + (value,)] += 5
+            after = _outputs(kernel, output, arrays, sizes)
+            if base is None or after is None:
+                break
+            changed = np.argwhere(base != after)
+            wrong = changed[changed[:, position] != value] if len(changed) else changed
+            if len(wrong):
+                return sizes, tuple(int(v) for v in wrong[0]), value
+    return None
+
+
+def _outputs(
+    kernel: Kernel, output: Tensor, arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int]
+) -> np.ndarray | None:
+    try:
+        outcome = interp.run(kernel, arrays, sizes)
+    except (interp.InterpError, ExprError):
+        return None
+    return np.asarray(outcome.arrays[output.name]).astype(np.float64)

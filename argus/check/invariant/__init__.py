@@ -1,0 +1,1 @@
+"""Loop invariants: candidates, and their proof by induction."""

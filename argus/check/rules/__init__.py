@@ -1,0 +1,1 @@
+"""The rules: what each obligation means and how it is discharged."""

@@ -1,0 +1,106 @@
+"""A rule behind a shield: a mistake inside one rule costs that rule its verdicts, and nothing else.
+
+    placed raises KeyError while it listens   ->   unknown[placed]: internal: KeyError: ... (placed.py:88)
+
+A rule that has failed hears nothing more, and whatever it had found before is withheld, since it may rest on half of
+the program. The other rules go on. If the walk itself fails, no rule has heard everything, and all of them are unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from time import perf_counter
+from traceback import extract_tb
+
+from argus.check.domain.tags import Case, Tags
+from argus.check.domain.threads import Spread
+from argus.check.report import Verdict
+from argus.check.rules.rule import Rule
+from argus.check.transfer.matrix import Product
+from argus.check.walk import Flow, ProgramPoint
+from argus.ir import ops
+from argus.ir.kernel import Kernel
+from argus.ir.ops import Access, Op
+from argus.ir.types import Value
+from argus.layout.expr import Expr
+
+EVENTS = ("matrix", "counted", "global_load", "global_store", "lds_access", "stated")
+HELP = "this is a mistake of the checker, not of the kernel; please report it with the kernel"
+
+
+def internal(error: Exception) -> str:
+    """The reason a verdict gives for an error nobody expected."""
+    frames = extract_tb(error.__traceback__)
+    where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    text = str(error)
+    return f"internal: {type(error).__name__}{': ' + text if text else ''}{where}"
+
+
+class Shielded:
+    """Listens in place of a rule and passes everything on, until the rule fails."""
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+        self.failed = ""
+        self.seconds = 0.0
+        self.hears = frozenset(e for e in EVENTS if getattr(type(rule), e) is not getattr(Rule, e))
+        """Events the rule listens to at all."""
+
+    @property
+    def name(self) -> str:
+        return self.rule.name
+
+    def _tell(self, event: Callable[[], None]) -> None:
+        if self.failed:
+            return
+        start = perf_counter()
+        try:
+            event()
+        except Exception as error:
+            self.failed = internal(error)
+        self.seconds += perf_counter() - start
+
+    def begin(self, flow: Flow) -> None:
+        self._tell(lambda: self.rule.begin(flow))
+
+    def mark(self) -> int:
+        marks: list[int] = []
+        self._tell(lambda: marks.append(self.rule.mark()))
+        return marks[0] if marks else 0
+
+    def rewind(self, position: int) -> None:
+        self._tell(lambda: self.rule.rewind(position))
+
+    def matrix(self, op: ops.Mfma, place: ProgramPoint, cases: tuple[Case, ...], found: Product) -> None:
+        if "matrix" in self.hears:
+            self._tell(lambda: self.rule.matrix(op, place, cases, found))
+
+    def counted(self, op: Op, place: ProgramPoint, numbers: tuple[Expr, ...]) -> None:
+        if "counted" in self.hears:
+            self._tell(lambda: self.rule.counted(op, place, numbers))
+
+    def global_load(self, op: ops.Load | ops.CopyToLds, place: ProgramPoint, access: Access) -> None:
+        if "global_load" in self.hears:
+            self._tell(lambda: self.rule.global_load(op, place, access))
+
+    def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None:
+        if "global_store" in self.hears:
+            self._tell(lambda: self.rule.global_store(op, place, access, value))
+
+    def lds_access(self, op: Op, place: ProgramPoint, access: Access, start: Spread, value: Tags) -> None:
+        if "lds_access" in self.hears:
+            self._tell(lambda: self.rule.lds_access(op, place, access, start, value))
+
+    def stated(self, op: ops.Check, place: ProgramPoint, values: Mapping[Value, Tags]) -> None:
+        if "stated" in self.hears:
+            self._tell(lambda: self.rule.stated(op, place, values))
+
+    def verdicts(self, flow: Flow) -> list[Verdict]:
+        """The rule's verdicts, or the one that says it failed."""
+        found: list[Verdict] = []
+        self._tell(lambda: found.extend(self.rule.verdicts(flow)))
+        return [self.failure(flow.kernel)] if self.failed else found
+
+    def failure(self, kernel: Kernel) -> Verdict:
+        return Verdict(self.name, "unknown", kernel.span, -1, "none", reason=self.failed, help=HELP)

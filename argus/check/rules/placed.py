@@ -1,0 +1,268 @@
+"""Rule `placed`: what is stored belongs where it is stored.
+
+Proved, when the kernel says what it computes: for every store to the output, every thread, element, path and size, the
+coordinates of the stored value on the axes the specification ties to the output's indices equal the coordinates it is
+stored at. With `C[m, n] = sum(A[m, k] * B[n, k], k)`, an accumulator made from row 3 of A must be stored to row 3 of C.
+Coordinates outside the tensors are exempt: there nothing is written.
+
+It says nothing about functions: which tensors were combined, and how, is not compared.
+
+`unknown` is what has no single coordinate on a tied axis; every specification with an axis that is not tied by plain
+indices; and a value behind which there is a reduction over an axis that also belongs to an index of the output, as in
+`y[m, n] = x[m, n] * sum(x[m, k], k)`: which elements a reduction took is not tracked, so it could hide anything.
+A refutation is replayed by changing the input row the tags name and watching the wrong output element change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from argus.check.domain.record_numbers import distinct
+from argus.check.domain.tags import Case, Tags
+from argus.check.explain.small_executions import interference, varied
+from argus.check.explain.witness import Execution, influence, smallest_execution
+from argus.check.report import Counterexample, Party, Verdict
+from argus.check.rules.rule import Rule, RuleFindings
+from argus.check.rules.value import counterexample
+from argus.check.transfer.memory_accesses import Target, target
+from argus.check.walk import Flow, ProgramPoint, bounds_of
+from argus.ir import interp, ops
+from argus.ir.ops import Access, Tensor
+from argus.ir.types import Span
+from argus.layout import expr as E
+from argus.layout.expr import Expr, ExprError
+
+
+@dataclass(frozen=True, slots=True)
+class Misplaced:
+    """Element (wave, lane, element) of a store: the value says `holds` on `axis`, the store says `stored`."""
+
+    op: ops.Store | ops.Atomic
+    place: ProgramPoint
+    axis: int
+    thread: tuple[int, int]
+    element: int
+    holds: Expr
+    stored: Expr
+    why: str = ""
+
+
+class Placed(Rule):
+    """Listens to stores to the output of the specification."""
+
+    name = "placed"
+
+    def begin(self, flow: Flow) -> None:
+        super().begin(flow)
+        self.found: RuleFindings[Misplaced] = RuleFindings()
+        self.spec = flow.spec
+
+    def mark(self) -> int:
+        return self.found.mark()
+
+    def rewind(self, position: int) -> None:
+        self.found.rewind(position)
+
+    def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None:
+        if self.spec is None or access.memory is not self.spec.output:
+            return
+        aim = target(self.flow, op, access)
+        agreed = (op.id, place.facts) in self.flow.agreed
+        doubts = self.spec.unjudged if agreed else (*self.spec.unjudged, *self.spec.computed)
+        failures = [_open(op, place, why) for why in doubts]
+        for case in self.flow.prune(value).cases:
+            failures += self._compare(op, place, case, aim, agreed)
+        self.found.add(op, place.facts, failures)
+
+    def _compare(
+        self, op: ops.Store | ops.Atomic, place: ProgramPoint, case: Case, aim: Target, agreed: bool
+    ) -> list[Misplaced]:
+        assert self.spec is not None
+        tables = self.flow.tables
+        own = self.spec.axes
+        rests, goals = tables.rests_of(case.record), tables.rests_of(aim.case.record)
+        active = np.broadcast_to((place.active & aim.active)[..., None], case.record.shape)
+        if bool((goals[active][..., list(own)] < 0).any()):
+            return [_open(op, place, "where it is stored is not known")]
+        for axis, position in (self.spec.placed | self.spec.partly).items():
+            there = own[position]
+            wrong = (rests[..., axis] != goals[..., there]) | (case.offset[..., axis] != aim.case.offset[..., there])
+            wrong &= (rests[..., axis] >= 0) & active
+            if wrong.any():
+                failure = self._first(op, place, case, aim, axis, there, wrong)
+                if failure is not None:
+                    return [failure]
+        why = "" if agreed else self._unjudged(case, active)
+        return [_open(op, place, why)] if why else []
+
+    def _unjudged(self, case: Case, active: np.ndarray) -> str:
+        """Why a stored element cannot be judged: its origin is lost, or it has no single coordinate on a tied axis."""
+        assert self.spec is not None
+        names = self.flow.tables.axis_names
+        tied = self.spec.placed | self.spec.partly
+        for number in distinct(case.record[active]):
+            record = self.flow.tables[number]
+            if record.kind in ("lost", "unwritten"):
+                return record.why or "it comes from LDS that was never written"
+            if record.kind == "zero":
+                if self.spec.summed:
+                    continue
+                return "the stored value is zero whatever the inputs are"
+            missing = [a for a in tied if record.rests[a] < 0]
+            if missing:
+                return f"the stored value belongs to no single {names[missing[0]]}"
+            hidden = [a for a in self.spec.partly if a in record.statistics]
+            if hidden:
+                return f"which {names[hidden[0]]} a reduction behind the stored value took is not tracked"
+        return ""
+
+    def _first(
+        self,
+        op: ops.Store | ops.Atomic,
+        place: ProgramPoint,
+        case: Case,
+        aim: Target,
+        axis: int,
+        there: int,
+        wrong: np.ndarray,
+    ) -> Misplaced | None:
+        """The first element that can be wrong; symbolic differences are put to the prover."""
+        tables = self.flow.tables
+        goal = aim.case
+        decided: dict[tuple[Expr, Expr], bool] = {}
+        for w, lane, e in np.argwhere(wrong):
+            holds = tables.coordinate(int(case.record[w, lane, e]), axis, int(case.offset[w, lane, e, axis]))
+            stored = tables.coordinate(int(goal.record[w, lane, e]), there, int(goal.offset[w, lane, e, there]))
+            if holds is None or stored is None:
+                return _open(op, place, "where it is stored is not known")
+            question = (holds.eq(stored), aim.condition(int(w), int(lane)))
+            if question not in decided:
+                facts = (*place.facts, case.guard, question[1])
+                decided[question] = self.flow.prover.holds(facts, question[0]) is True
+            if not decided[question]:
+                return Misplaced(op, place, axis, (int(w), int(lane)), int(e), holds, stored)
+        return None
+
+    def verdicts(self, flow: Flow) -> list[Verdict]:
+        return [self._verdict(flow, span) for span in self.found.spans()]
+
+    def _verdict(self, flow: Flow, span: Span) -> Verdict:
+        entries = self.found.at(span)
+        first = entries[0]
+        failures = [f for entry in entries for f in entry.failures]
+        if not failures:
+            facts = (*flow.prover.base, *first.facts)
+            bounds = bounds_of(facts)
+            return Verdict("placed", "proved", span, first.op.id, "enumeration", sites=len(entries), bounds=bounds)
+        for failure in [f for f in failures if f.axis >= 0][:3]:
+            example = self._counterexample(flow, failure)
+            if example is not None:
+                return Verdict("placed", "refuted", span, failure.op.id, "enumeration", counterexample=example)
+        assert self.spec is not None
+        computed = all(f.why in self.spec.computed for f in failures)  # `value` looks for a launch that shows it
+        example = None
+        if not flow.refuted and not computed:
+            example = (far if self.spec.computed else self._interference)(flow, failures[0])
+        if example is not None:
+            return Verdict("placed", "refuted", span, first.op.id, "interpreter", counterexample=example)
+        reason = failures[0].why or "a stored value may belong elsewhere, but no replay shows it"
+        advice = "compare the result of a run with the specification: argus run"
+        return Verdict("placed", "unknown", span, first.op.id, "enumeration", reason=reason, help=advice)
+
+    def _interference(self, flow: Flow, failure: Misplaced) -> Counterexample | None:
+        """Where the tags do not say which row went wrong: change input rows and see what else changes."""
+        assert self.spec is not None
+        output = self.spec.output
+        for axis, position in (self.spec.placed | self.spec.partly).items():
+            for tensor in flow.kernel.tensors:
+                numbers = flow.tables.tensor_axes[tensor]
+                if not tensor.read or axis not in numbers:
+                    continue
+                if axis in self.spec.partly and tensor not in self.spec.sources[axis]:
+                    continue
+                where_to_look = varied(flow.kernel)
+                found = interference(flow.kernel, output, tensor, numbers.index(axis), position, where_to_look)
+                if found is not None:
+                    sizes, where, value = found
+                    name = flow.tables.axis_names[axis]
+                    coords = dict(zip(output.axes, where, strict=True))
+                    named = ", ".join(f"{a}={c}" for a, c in coords.items())
+                    text = f"{output.name}[{named}] changes with {tensor.name} at {name}={value}"
+                    operand = Party("value", 0, 0, text, output.name, coords, span=failure.op.span)
+                    message = f"an output depends on another {name} than its own"
+                    hint = f"combine only values of the same {name}"
+                    return Counterexample(
+                        "placed", failure.op.span, failure.op.id, message, sizes, (0, 0, 0), {}, 0, (operand,), hint
+                    )
+        return None
+
+    def _counterexample(self, flow: Flow, failure: Misplaced) -> Counterexample | None:
+        """The first tensor, of those that belong to the output's index alone, by which a replay shows the failure."""
+        assert self.spec is not None
+        for source in self.spec.sources.get(failure.axis, ()):
+            try:
+                found = self._shown(flow, failure, source)
+            except ExprError:  # the failing coordinate is loaded data, which no solver's model defines
+                return None
+            if found is not None:
+                return found
+        return None
+
+    def _shown(self, flow: Flow, failure: Misplaced, source: Tensor) -> Counterexample | None:
+        assert self.spec is not None
+        output = self.spec.output
+        extent = self.spec.shape[(self.spec.placed | self.spec.partly)[failure.axis]]
+        width = source.shape[flow.tables.tensor_axes[source].index(failure.axis)]
+        inside = [failure.holds.ne(failure.stored), failure.stored.lt(extent), failure.stored.ge(0)]
+        inside += [failure.holds.lt(width), failure.holds.ge(0)]
+        found = smallest_execution(flow.kernel, flow.prover, failure.place, inside)
+        if found is None:
+            return None
+        execution, values = found
+        env = {v.name: n for v, n in values.items()}
+        holds = int(E.evaluate(failure.holds, env))
+        name = flow.tables.axis_names[failure.axis]
+        access = failure.op.access
+        w, lane = failure.thread
+        where = _element_index(access, execution, w, lane, failure.element)
+        confirmed = influence(
+            flow.kernel, execution, source, {name: holds}, lambda o, _: _at(o, output, where, execution)
+        )  # fmt: skip
+        if not confirmed:
+            return None
+        coords = dict(zip(output.axes, where, strict=True))
+        named = ", ".join(f"{a}={c}" for a, c in coords.items())
+        text = f"stores a value of {name}={holds} ({source.name}) to {output.name}[{named}]"
+        operand = Party("value", 64 * w + lane, failure.element, text, output.name, coords, span=failure.op.span)
+        message = f"a value is stored at another {name} than it was computed for"
+        return Counterexample(
+            "placed", failure.op.span, failure.op.id, message, execution.sizes, execution.block, execution.loops, w,
+            (operand,), "make the coordinates of the store follow the accumulator's lane map and the operands' order",
+        )  # fmt: skip
+
+
+def far(flow: Flow, failure: Misplaced) -> Counterexample | None:
+    """Where no input has the output's index plainly: a launch whose result is far from the specification."""
+    found = counterexample(flow, failure.op.span, failure.op.id)
+    return None if found is None else replace(found, rule="placed")
+
+
+def _open(op: ops.Store | ops.Atomic, place: ProgramPoint, why: str) -> Misplaced:
+    """Not judged, and why."""
+    return Misplaced(op, place, -1, (0, 0), 0, E.const(0), E.const(0), why)
+
+
+def _element_index(access: Access, execution: Execution, wave: int, lane: int, element: int) -> tuple[int, ...]:
+    env = {**execution.env, "wave": wave, "lane": lane}
+    coords = [int(E.evaluate(c, env)) for c in access.coords]
+    coords[access.axis % len(coords)] += element
+    return tuple(coords)
+
+
+def _at(outcome: interp.InterpOutcome, output: Tensor, where: tuple[int, ...], execution: Execution) -> float | None:
+    array = outcome.arrays[output.name]
+    if any(not 0 <= c < n for c, n in zip(where, interp.extents(output, execution.sizes), strict=True)):
+        return None
+    return float(array[where])

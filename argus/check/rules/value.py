@@ -1,0 +1,291 @@
+"""Rule `value`: what is stored is what the specification says, as a formula.
+
+Proved, when the kernel says what it computes: for every store to the output, every thread, element, path and size, the
+term of the stored element (`terms`) equals the specification's (`spec_terms`), where tensors stand at the element's own
+coordinates; `placed` proves that these are the coordinates it is stored at. So `x + x` for `x + y`, `2 * x` for `x`, a
+forgotten operand, a row sum over too few lanes or an accumulator that was not rescaled are not proved.
+
+Equal means: as formulas over real numbers, by the rules of `terms`. Rounding, overflow of intermediate results and
+division of zero by zero are not covered, except that an exponential is only taken apart where it cannot overflow
+(`elementwise_terms`). Conversions between floating types count as exact.
+
+A refutation is a small launch with random inputs, executed by the interpreter, whose result is far from the
+specification evaluated in float64: further than a tenth of the value, since intermediate results may be narrow types
+(a hundredth where nothing is narrower than 32 bits, a quarter where 8-bit types take part).
+What comes from a tensor that the kernel also stores to has no term: `fresh` is never proved there, this rule is silent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from argus.check.domain.record_numbers import distinct
+from argus.check.domain.tags import Case, Tags
+from argus.check.explain.small_executions import index_limit, larger, launches, ragged, varied
+from argus.check.report import Counterexample, Party, Verdict
+from argus.check.rules.rule import Rule, RuleFindings
+from argus.check.spec.coordinates import Unreadable
+from argus.check.spec.spec_terms import meaning
+from argus.check.terms.atoms import UNKNOWN, own
+from argus.check.terms.term_equality import Judge, ranges
+from argus.check.terms.term_text import shown
+from argus.check.transfer.computed_places import followed
+from argus.check.transfer.memory_accesses import Target, kept_inside, target
+from argus.check.walk import Flow, ProgramPoint, bounds_of
+from argus.ir import interp, ops
+from argus.ir.interp.numbers import numpy_dtype
+from argus.ir.kernel import Kernel
+from argus.ir.ops import Access, Tensor
+from argus.ir.types import Span
+from argus.layout.expr import Expr, ExprError
+from argus.tasks.spec import SpecError, evaluate, parse
+
+FAR = {8: 0.25, 16: 0.1, 32: 0.01, 64: 0.01}
+"""Bits of the narrowest floating type in the kernel -> which part of a value is far."""
+WIDE = 8.0
+MOST = 1 << 18
+"""Elements of all tensors in a launch that is tried."""
+OVERWRITTEN = "what is stored comes from a tensor that the kernel also stores to"
+ADVICE = "compare the result of a run with the specification: argus run"
+Facts = tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What is to be stored, as terms; in `whole` exponentials are not taken apart. The judge aims at it."""
+
+    judge: Judge
+    goal: int
+    whole: int
+
+
+class Valued(Rule):
+    """Listens to stores to the output of the specification."""
+
+    name = "value"
+
+    def begin(self, flow: Flow) -> None:
+        super().begin(flow)
+        self.found: RuleFindings[str] = RuleFindings()
+        self.spec = flow.spec
+        self.aims: dict[tuple[Expr, ...], Aim] = {}
+        self.unread = ""
+        self.overwritten = _overwritten(flow.kernel)
+        self.inside: Facts = ()
+        if self.spec is None:
+            return
+        tied = self.spec.placed | self.spec.partly
+        facts: list[Expr] = []
+        for axis, position in tied.items():
+            facts += [own(axis).ge(0), own(axis).lt(self.spec.shape[position])]
+            same = min(a for a, p in tied.items() if p == position)
+            facts += [own(axis).eq(own(same))] if same != axis else []
+        self.inside = tuple(facts)
+        try:
+            if self.spec.unjudged:
+                raise Unreadable(self.spec.unjudged[0])
+            if not self.spec.loose:
+                self._aim(())
+        except (Unreadable, ExprError) as error:
+            self.unread = str(error)
+
+    def _aim(self, at: tuple[Expr, ...]) -> Aim:
+        """The specification for what is stored at these coordinates along `loose` indices. Raises Unreadable."""
+        if at not in self.aims:
+            assert self.spec is not None
+            judge, where = Judge(self.flow), dict(zip(self.spec.loose, at, strict=True))
+            goal, whole = (
+                judge.aim(meaning(self.flow.kernel, self.spec, self.flow.tables, form, where), self.inside)
+                for form in (False, True)
+            )
+            self.aims[at] = Aim(judge, goal, whole)
+        return self.aims[at]
+
+    def mark(self) -> int:
+        return self.found.mark()
+
+    def rewind(self, position: int) -> None:
+        self.found.rewind(position)
+
+    def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None:
+        if self.spec is None or access.memory is not self.spec.output:
+            return
+        why = self.unread or self.disagreement(op, place, access, value)
+        self.found.add(op, place.facts, [why] if why else [])
+        if not why:
+            self.flow.agreed.add((op.id, place.facts))
+
+    def disagreement(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> str:
+        """Empty when every stored element is worth what the specification says, else why not."""
+        assert self.spec is not None
+        if isinstance(op, ops.Atomic) and not (self.spec.adds and op.fn == "add"):
+            return "what several updates of one element add up to is not followed"
+        if self.spec.adds and not isinstance(op, ops.Atomic):
+            return "it is stored, but the specification adds it to what is there"
+        aim = target(self.flow, op, access)
+        active = np.broadcast_to((place.active & aim.active)[..., None], aim.case.record.shape)
+        if aim.own is not None and (kept := kept_inside(self.flow, access, aim)) is not None:
+            active = np.broadcast_to((place.active & kept[0])[..., None], aim.case.record.shape)
+            place = replace(place, facts=(*place.facts, self._of_values(kept[1])))
+        try:
+            goal = self._aim(self._stored_at(aim, active))
+        except (Unreadable, ExprError) as error:
+            return str(error)
+        for case in self.flow.prune(value).cases:
+            for number in distinct(case.record[active]):
+                why = self._compare(goal, place, case, int(number), active)
+                if why:
+                    return why
+        return ""
+
+    def _stored_at(self, aim: Target, active: NDArray[np.bool_]) -> tuple[Expr, ...]:
+        """The coordinates of a store along `loose` indices, the same for all its elements. Raises Unreadable."""
+        assert self.spec is not None
+        found: list[Expr] = []
+        for name, position in self.spec.loose.items():
+            axis = self.spec.axes[position]
+            pairs = {
+                (int(n), int(offset))
+                for n in distinct(aim.case.record[active])
+                for offset in np.unique(aim.case.offset[active & (aim.case.record == n)][:, axis])
+            }
+            coordinates = {self.flow.tables.coordinate(n, axis, offset) for n, offset in pairs}
+            where = coordinates.pop() if len(coordinates) == 1 else None
+            if where is None:
+                raise Unreadable(f"a store has several {name}, an index that no tensor has")
+            found.append(where)
+        return tuple(found)
+
+    def _of_values(self, condition: Expr) -> Expr:
+        """A condition on the coordinates of a store, as one on those of what is stored, which `placed` shows equal."""
+        assert self.spec is not None
+        tied = self.spec.placed | self.spec.partly
+        return condition.subst({own(self.spec.axes[position]): own(axis) for axis, position in tied.items()})
+
+    def _compare(self, aim: Aim, place: ProgramPoint, case: Case, number: int, active: NDArray[np.bool_]) -> str:
+        tables, judge = self.flow.tables, aim.judge
+        record = tables[number]
+        if record.kind in ("lost", "unwritten"):
+            return record.why or "it comes from LDS that was never written"
+        if record.term == UNKNOWN or record.part != (0, 1):
+            return OVERWRITTEN if self.overwritten else "what is stored was computed in a way that is not followed"
+        general = (*self.inside, *self.flow.aside, *place.facts, case.guard)
+        worth = followed(
+            tables, record.term, record.rests, case.offset[(case.record == number) & active],
+            lambda equation: self.flow.prover.holds((*place.facts, case.guard), equation) is True,
+        )  # fmt: skip
+        term = judge.resolved(worth, general)
+        goals = aim.goal, aim.whole
+        if term not in goals:
+            here = (*general, *ranges(self.flow, case, number, active))
+            term = judge.resolved(worth, here)
+            goals = judge.resolved(aim.goal, here), judge.resolved(aim.whole, here)
+        homeless = [a for a in tables.terms.axes(term) if record.rests[a] < 0]
+        if term in goals and not homeless:
+            return ""
+        return f"what is stored is `{shown(term, tables)}`, the specification says `{shown(aim.goal, tables)}`"
+
+    def verdicts(self, flow: Flow) -> list[Verdict]:
+        return [self._verdict(flow, span) for span in self.found.spans() if not self._left_to_fresh(span)]
+
+    def _left_to_fresh(self, span: Span) -> bool:
+        failures = {f for entry in self.found.at(span) for f in entry.failures}
+        return failures == {OVERWRITTEN}
+
+    def _verdict(self, flow: Flow, span: Span) -> Verdict:
+        entries = self.found.at(span)
+        first = entries[0]
+        failures = [f for entry in entries for f in entry.failures]
+        if not failures:
+            bounds = bounds_of((*flow.prover.base, *first.facts))
+            return Verdict("value", "proved", span, first.op.id, "terms+z3", sites=len(entries), bounds=bounds)
+        example = None if flow.refuted else counterexample(flow, span, first.op.id)
+        if example is not None:
+            return Verdict("value", "refuted", span, first.op.id, "interpreter", counterexample=example)
+        return Verdict("value", "unknown", span, first.op.id, "terms+z3", reason=failures[0], help=ADVICE)
+
+
+def _overwritten(kernel: Kernel) -> bool:
+    """A tensor is both loaded and stored to: `fresh`, which is then not proved, speaks about what is loaded."""
+    body = list(ops.walk(kernel.body))
+    loaded = {op.access.memory for op in body if isinstance(op, ops.Load | ops.CopyToLds)}
+    stored = {op.access.memory for op in body if isinstance(op, ops.Store | ops.Atomic)}
+    return any(isinstance(memory, Tensor) for memory in loaded & stored)
+
+
+def counterexample(flow: Flow, span: Span, op: int) -> Counterexample | None:
+    """The first small launch whose result is far from the specification."""
+    assert flow.spec is not None
+    output = flow.spec.output
+    for sizes, spread in _trials(flow.kernel):
+        found = _far(flow.kernel, output.name, sizes, spread)
+        if found is not None:
+            at, got, want = found
+            coords = dict(zip(output.axes, at, strict=True))
+            named = ", ".join(f"{axis}={c}" for axis, c in coords.items())
+            text = f"{output.name}[{named}] is {got:.6g}, the specification gives {want:.6g}"
+            operand = Party("value", 0, 0, text, output.name, coords, span=span)
+            hint = "compare what is computed with the specification, operand by operand"
+            message = "the kernel computes something else than it says"
+            return Counterexample("value", span, op, message, sizes, (0, 0, 0), {}, 0, (operand,), hint)
+    return None
+
+
+def _trials(kernel: Kernel) -> list[tuple[dict[str, int], float]]:
+    """Small launches, with sizes that divide evenly and such that do not; the largest of them, with loops of several
+    iterations, also with inputs of wide spread."""
+    small = varied(kernel)
+    more = [*ragged(kernel), *larger(kernel)]
+    small += [sizes for sizes in more if sizes not in small and _elements(kernel, sizes) <= MOST]
+    found = [sizes for sizes in launches(kernel, 400) if _elements(kernel, sizes) <= MOST]
+    largest = found[-1:] if found[-1:] != small[-1:] else []
+    return [(sizes, spread) for spread in (1.0, WIDE) for sizes in (*(small if spread == 1.0 else ()), *largest)]
+
+
+def _elements(kernel: Kernel, sizes: Mapping[str, int]) -> int:
+    return sum(int(np.prod(interp.extents(t, sizes))) for t in kernel.tensors)
+
+
+def _part(kernel: Kernel) -> float:
+    types = [t.dtype for t in kernel.tensors] + [v.dtype for op in ops.walk(kernel.body) for v in op.results]
+    return FAR[min((t.bits for t in types if t.kind == "float"), default=32)]
+
+
+def _far(
+    kernel: Kernel, output: str, sizes: Mapping[str, int], spread: float
+) -> tuple[tuple[int, ...], float, float] | None:
+    assert kernel.computes
+    dice = np.random.default_rng(1)
+    arrays: dict[str, NDArray[Any]] = {}
+    for tensor in kernel.tensors:
+        shape = interp.extents(tensor, sizes)
+        if tensor.read and tensor.dtype.kind == "float":
+            arrays[tensor.name] = (spread * dice.standard_normal(shape)).astype(numpy_dtype(tensor.dtype))
+        elif tensor.read:
+            below = index_limit(kernel, tensor, sizes)
+            arrays[tensor.name] = dice.integers(0, below, shape).astype(numpy_dtype(tensor.dtype))
+    scalars = {s.name: 0.75 if s.dtype.kind == "float" else 3 for s in kernel.scalars}
+    try:
+        outcome = interp.run(kernel, arrays, sizes, scalars=scalars)
+        with np.errstate(all="ignore"):
+            extents = {output: outcome.arrays[output]}  # of indices that no input has plainly
+            wanted = evaluate(parse(kernel.computes), {**extents, **arrays}, {**sizes, **scalars})
+    except (interp.InterpError, ExprError, SpecError):
+        return None
+    got = np.asarray(outcome.arrays[output]).astype(np.float64)
+    usable = np.isfinite(wanted.value) & np.isfinite(wanted.error)
+    if got.shape != wanted.value.shape or not usable.any():
+        return None
+    typical = float(np.sqrt(np.mean(wanted.value[usable] ** 2)))
+    with np.errstate(invalid="ignore"):
+        limit = _part(kernel) * (np.abs(wanted.value) + typical) + 16 * wanted.error
+        wrong = usable & ~(np.abs(got - wanted.value) <= limit)
+    if not wrong.any():
+        return None
+    at = tuple(int(n) for n in np.argwhere(wrong)[0])
+    return at, float(got[at]), float(wanted.value[at])

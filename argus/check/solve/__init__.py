@@ -1,0 +1,1 @@
+"""Decision procedures: elimination, reuse of models, Z3."""

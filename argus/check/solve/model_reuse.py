@@ -1,0 +1,84 @@
+"""Models of earlier questions, tried before the solver is asked again.
+
+The loads of an unrolled copy ask the same question with another constant; when the answer is "that can be", the numbers
+that showed it for the first copy usually show it for the next. Evaluating facts at given numbers is exact, so a model
+that satisfies them is an answer; when none does, nothing is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from argus.layout import expr as E
+from argus.layout.expr import Expr, ExprError
+
+KEPT = 8
+
+
+class Models:
+    """The most recent models, newest first."""
+
+    def __init__(self) -> None:
+        self._kept: list[KnownModel] = []
+        self.spent = 0
+        """Z3's effort in this process when it was last asked."""
+
+    def keep(self, model: Any, terms: dict[Expr, Any]) -> None:
+        """Remember Z3's model of the variables among the terms."""
+        import z3
+
+        found: dict[str, int] = {}
+        for e, term in terms.items():
+            if e.op == "var":
+                value = model.eval(term, model_completion=True)
+                if not z3.is_int_value(value):
+                    return
+                found[e.name] = value.as_long()
+        self._kept = [KnownModel(found), *self._kept][:KEPT]
+
+    def suggested(self, values: dict[str, int], facts: tuple[Expr, ...]) -> bool:
+        """The numbers satisfy the facts; they are kept then."""
+        model = KnownModel(values)
+        good = model.fits({v for fact in facts for v in fact.free()}) and all(map(model.satisfies, facts))
+        if good:
+            self._kept = [model, *self._kept][:KEPT]
+        return good
+
+    def shows(self, facts: tuple[Expr, ...]) -> bool:
+        """A model satisfies all of them."""
+        variables = {v for fact in facts for v in fact.free()}
+        return any(model.fits(variables) and all(map(model.satisfies, facts)) for model in self._kept)
+
+
+class KnownModel:
+    """Numbers for variables; one that is not named has its lower bound."""
+
+    def __init__(self, values: dict[str, int]) -> None:
+        self._values = values
+        self._known: dict[Expr, bool] = {}
+
+    def value(self, v: Expr) -> int:
+        return self._values.get(v.name, v.lo if v.lo is not None else 0)
+
+    def fits(self, variables: Iterable[Expr]) -> bool:
+        """Every variable's number is within its bounds, and one name has one number."""
+        values: dict[str, int] = {}
+        for v in variables:
+            value = self.value(v)
+            if (v.lo is not None and value < v.lo) or (v.hi is not None and value > v.hi):
+                return False
+            if values.setdefault(v.name, value) != value:
+                return False
+        return True
+
+    def satisfies(self, fact: Expr) -> bool:
+        """The fact is true of these numbers; the same few facts are asked about again and again."""
+        known = self._known.get(fact)
+        if known is None:
+            try:
+                known = bool(E.evaluate(fact, {v.name: self.value(v) for v in fact.free()}))
+            except ExprError:
+                known = False
+            self._known[fact] = known
+        return known

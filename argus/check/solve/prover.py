@@ -1,0 +1,310 @@
+"""Deciding conditions: does a goal follow from facts, can facts hold together, which smallest numbers make them true.
+
+    holds((kt < K//64, K % 64 == 0), kt*64 + 63 < K)          -> True
+
+Order: structural (constants, a fact itself, bounds carried by the expression), a model of an earlier question that
+fits this one (`model_reuse`), elimination among linear facts (`linear_elimination`), then Z3 over mathematical
+integers, or 64-bit vectors where bit operations make integers impossible, with the no-overflow condition proved beside
+it. Effort is limited by Z3's deterministic `rlimit`, never by the clock, so a verdict does not depend on the load of
+the machine. What integers leave open goes to another strategy in a process of its own (`fallback_solver`); `undecided`
+keeps the rest.
+
+Only facts connected to the question by common variables are handed to the solver.
+Answers are three-valued: None means "not decided", and callers must treat it as the bad case.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from time import perf_counter
+from typing import Any
+
+from argus.check.solve.fallback_solver import FALLBACK
+from argus.check.solve.linear_elimination import contradict
+from argus.check.solve.model_reuse import Models
+from argus.layout import expr as E
+from argus.layout.expr import Expr, ExprError
+
+RLIMIT = 4_000_000
+ATTEMPTS = (4, 4, 1)
+"""Z3 often loses its way where a fresh start does not: attempts with a fourth of the effort come before the whole."""
+SECOND_OPINIONS = 8
+"""How many questions of one kernel the second strategy is asked."""
+Facts = tuple[Expr, ...]
+
+
+class Prover:
+    """Decides over `base`, the facts true everywhere (what the kernel requires, launch bounds)."""
+
+    def __init__(self, base: Iterable[Expr] = ()) -> None:
+        self.base: Facts = tuple(base)
+        self.decided: Counter[str] = Counter()
+        self.seconds = 0.0
+        self.effort = 0
+        """What Z3 spent, in its own units (those of `rlimit`)."""
+        self.undecided: list[Facts] = []
+        """Questions neither strategy answered."""
+        self._memo: dict[tuple[frozenset[Expr], Expr], bool | None] = {}
+        self._models = Models()
+
+    @property
+    def queries(self) -> int:
+        """Questions of arithmetic, answered by elimination or by Z3."""
+        return self.decided["linear"] + self.decided["z3 integers"] + self.decided["z3 bits"]
+
+    def holds(self, facts: Iterable[Expr], goal: Expr) -> bool | None:
+        """True: the goal follows. False: the facts allow its negation. None: undecided."""
+        if goal.op == "const":
+            self.decided["structural"] += 1
+            return True if goal.value else not_(self.possible(facts))
+        known = frozenset((*self.base, *facts))
+        if goal in known:
+            self.decided["structural"] += 1
+            return True
+        relevant = _cone(known, goal.free())
+        key = (relevant, goal)
+        if key not in self._memo:
+            answer = self._satisfiable((*relevant, E.lnot(goal)))
+            self._memo[key] = not_(answer)
+        return self._memo[key]
+
+    def possible(self, facts: Iterable[Expr]) -> bool | None:
+        """Can all facts (and the base) be true together?"""
+        own = frozenset(facts)
+        if E.FALSE in own:
+            self.decided["structural"] += 1
+            return False
+        seeds = frozenset(v for fact in own or self.base for v in fact.free())
+        relevant = _cone(own | frozenset(self.base), seeds)
+        key = (relevant, E.TRUE)
+        if key not in self._memo:
+            self._memo[key] = self._satisfiable(tuple(relevant))
+        return self._memo[key]
+
+    def smallest(self, facts: Iterable[Expr], order: Sequence[Expr]) -> dict[Expr, int] | None:
+        """The lexicographically smallest values of `order` (by magnitude from each variable's lower bound)."""
+        import z3
+
+        start = perf_counter()
+        try:
+            solver, terms = _solver((*self.base, *facts))
+            if solver.check() != z3.sat:
+                return None
+            chosen: dict[Expr, int] = {}
+            for variable in order:
+                term = E.to_z3(variable, "int", cache=terms)
+                low = variable.lo if variable.lo is not None else 0
+                value = _least(solver, term, low)
+                if value is None:
+                    return None
+                solver.add(term == value)
+                chosen[variable] = value
+            return chosen
+        except (ExprError, z3.Z3Exception):
+            return None
+        finally:
+            self.seconds += perf_counter() - start
+
+    def _satisfiable(self, facts: Facts) -> bool | None:
+        start = perf_counter()
+        facts = _without_multiples(facts)
+        if E.FALSE in facts:
+            self.decided["structural"] += 1
+            return False
+        if self._models.shows(facts):
+            self.decided["known model"] += 1
+            self.seconds += perf_counter() - start
+            return True
+        for split in (False, True):
+            found = contradict(facts, split)
+            if found is True or (found and self._models.suggested(found, facts)):
+                self.decided["linear"] += 1
+                self.seconds += perf_counter() - start
+                return found is not True
+        answer, how, effort = _first(facts, self._models)
+        self.effort += effort
+        if answer is None and how == "z3 integers" and self.decided["second strategy"] < SECOND_OPINIONS:
+            self.decided["second strategy"] += 1
+            answer = FALLBACK.answer(question(facts))
+        if answer is None:
+            self.undecided.append(facts)
+        self.decided[how] += 1
+        self.seconds += perf_counter() - start
+        return answer
+
+
+def _first(facts: Facts, models: Models) -> tuple[bool | None, str, int]:
+    """Integers, or bits where integers cannot express the facts: the answer, by what, and the effort."""
+    import z3
+
+    before, how = models.spent or _total(), "z3 integers"
+    try:
+        try:
+            solver, terms = _solver(facts)
+        except ExprError:
+            how = "z3 bits"
+            answer, models.spent = _by_bits(facts)
+            return answer, how, models.spent - before
+        found = z3.unknown
+        for attempt, share in enumerate(ATTEMPTS):
+            if attempt:
+                solver, terms = _solver(facts)
+            solver.set("rlimit", max(1, RLIMIT // share))
+            found = solver.check()
+            if found != z3.unknown:
+                break
+        if found == z3.sat:
+            models.keep(solver.model(), terms)
+        models.spent = _spent(solver)
+        return True if found == z3.sat else False if found == z3.unsat else None, how, models.spent - before
+    except z3.Z3Exception:
+        return None, how, 0
+
+
+def _total() -> int:
+    """Z3's effort in this process so far."""
+    import z3
+
+    probe = z3.Solver()
+    probe.check()
+    return _spent(probe)
+
+
+def _spent(solver: Any) -> int:
+    """Z3's effort up to the solver's last question; it counts per process."""
+    statistics = solver.statistics()
+    return int(statistics.get_key_value("rlimit count")) if "rlimit count" in list(statistics.keys()) else 0
+
+
+def question(facts: Facts) -> str:
+    """The facts as SMT-LIB: over integers, or over 64-bit vectors where bit operations make integers impossible."""
+    import z3
+
+    try:
+        solver, _ = _solver(facts)
+    except ExprError:
+        solver = z3.Solver()
+        parts = _parts(sorted(facts, key=lambda f: f.digest))
+        solver.add(*(E.to_z3(f, "bv", 64) for f in (*parts, *_divisors(parts))))
+        solver.add(*E.z3_bounds(_named(parts), "bv", 64))
+    return str(solver.to_smt2())
+
+
+def not_(answer: bool | None) -> bool | None:
+    return None if answer is None else not answer
+
+
+def _cone(facts: frozenset[Expr], seeds: frozenset[Expr]) -> frozenset[Expr]:
+    """The facts that speak, directly or through others, about the seeds' variables. Leaving facts out is safe: what
+    follows from fewer follows from all, and what is impossible with fewer is impossible."""
+    chosen: set[Expr] = set()
+    reached = set(seeds)
+    grown = True
+    while grown:
+        grown = False
+        for fact in facts:
+            if fact not in chosen and (fact.free() & reached or not fact.free()):
+                chosen.add(fact)
+                reached |= fact.free()
+                grown = True
+    return frozenset(chosen)
+
+
+def _without_multiples(facts: Facts) -> Facts:
+    """x % c == 0 says x = c*y: with y in place of x, quotients and remainders of x disappear."""
+    replaced: dict[Expr, Expr | int] = {}
+    for fact in _parts(facts):
+        if fact.op == "eq" and fact.args[1].op == "const" and fact.args[1].value == 0 and fact.args[0].op == "mod":
+            x, c = fact.args[0].args
+            if x.op == "var" and c.op == "const" and c.value > 1 and x not in replaced:
+                low = None if x.lo is None else -(-x.lo // c.value)
+                high = None if x.hi is None else x.hi // c.value
+                if low is None or high is None or low <= high:
+                    replaced[x] = c.value * E.var(f"{x.name}_{c.value}th", low, high)
+    return tuple(fact.subst(replaced) for fact in facts) if replaced else facts
+
+
+def _parts(facts: Iterable[Expr]) -> list[Expr]:
+    flat: list[Expr] = []
+    for fact in facts:
+        flat.extend(fact.args if fact.op == "land" else (fact,))
+    return flat
+
+
+def _named(facts: Iterable[Expr]) -> set[Expr]:
+    """Variables and uninterpreted applications, whose bounds are facts too."""
+    found: set[Expr] = set()
+    for fact in facts:
+        found |= {node for node in E.postorder(fact) if node.op in ("var", "apply")}
+    return found
+
+
+def _divisors(facts: Iterable[Expr]) -> list[Expr]:
+    """Divisors that are not constants: a model may not set them to zero."""
+    nodes = (node for fact in facts for node in E.postorder(fact) if node.op in ("floordiv", "mod"))
+    return [node.args[1].ne(0) for node in nodes if node.args[1].op != "const"]
+
+
+def _solver(facts: Facts) -> tuple[Any, dict[Expr, Any]]:
+    import z3
+
+    terms: dict[Expr, Any] = {}
+    solver = z3.SolverFor("QF_NIA") if _nonlinear(facts) else z3.Solver()
+    solver.set("rlimit", RLIMIT)
+    parts = _parts(sorted(facts, key=lambda f: f.digest))  # the order must not depend on the process
+    for fact in (*parts, *_divisors(parts)):
+        solver.add(E.to_z3(fact, "int", cache=terms))
+    solver.add(*E.z3_bounds(_named(parts), "int"))
+    return solver, terms
+
+
+def _nonlinear(facts: Iterable[Expr]) -> bool:
+    for fact in facts:
+        for node in E.postorder(fact):
+            if node.op == "apply":
+                return False
+    return any(
+        node.op == "mul" and sum(a.op != "const" for a in node.args) > 1 for fact in facts for node in E.postorder(fact)
+    )
+
+
+def _by_bits(facts: Facts) -> tuple[bool | None, int]:
+    """64-bit vectors; only an answer that cannot be an artefact of wrapping counts. Also the effort so far."""
+    import z3
+
+    solver = z3.Solver()
+    solver.set("rlimit", RLIMIT)
+    parts = _parts(sorted(facts, key=lambda f: f.digest))
+    named = _named(parts)
+    if any(v.lo is None or v.hi is None for v in named):
+        return None, 0
+    solver.add(*(E.to_z3(f, "bv", 64) for f in (*parts, *_divisors(parts))), *E.z3_bounds(named, "bv", 64))
+    exact = z3.And(*(E.z3_no_overflow(f, 64) for f in parts))
+    answer = solver.check()
+    if answer == z3.unsat:
+        limits = z3.Solver()
+        limits.set("rlimit", RLIMIT)
+        limits.add(*E.z3_bounds(named, "bv", 64), z3.Not(exact))
+        return (False if limits.check() == z3.unsat else None), _spent(limits)
+    solver.add(exact)
+    return (True if answer == z3.sat and solver.check() == z3.sat else None), _spent(solver)
+
+
+def _least(solver: Any, term: Any, low: int) -> int | None:
+    """The smallest value >= low that the solver allows for the term."""
+    import z3
+
+    if solver.check(term >= low) != z3.sat:
+        return None
+    high = solver.model().eval(term, model_completion=True).as_long()
+    while low < high:
+        middle = (low + high) // 2
+        answer = solver.check(term >= low, term <= middle)
+        if answer == z3.sat:
+            high = solver.model().eval(term, model_completion=True).as_long()
+        elif answer == z3.unsat:
+            low = middle + 1
+        else:
+            return None
+    return int(high)

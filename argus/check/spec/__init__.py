@@ -1,0 +1,1 @@
+"""What a kernel's `computes` line says, as coordinates and terms."""

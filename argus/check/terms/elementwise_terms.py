@@ -1,0 +1,309 @@
+"""Terms of elementwise functions, masks by coordinates, and exponentials that may be taken apart.
+
+A mask compares an index expression with a number; its finite part differs from thread to thread. Beside a value whose
+own coordinates move in the same way it is a condition on these coordinates:
+
+    where(lane*4 + e - N < 0, x[m, n = lane*4 + e], -inf)      ->      x where @n < N, else -inf
+
+2**(a - T) may be split into 2**a · 2**-T only where nothing can overflow or vanish on the way: T must be a maximum over
+things that include a, attained by one of them, and finite. Otherwise it stays one opaque function, and cancels with
+nothing. So a softmax whose maximum misses elements, or lags behind by an iteration, does not become equal to the
+specification.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from argus.check.domain.reduction_footprint import FootprintPart, Over, Taken, contains, substituted
+from argus.check.terms.atoms import UNKNOWN, Apply, Atom, Carried, Reduce, Reduction, Where, own
+from argus.check.terms.normal_form import Terms
+from argus.layout import expr as E
+from argus.layout.expr import Expr
+
+INDEX = E.var("finite_part_of_an_index")
+"""The finite part of an index expression, in conditions."""
+_COMPARE: dict[str, Callable[[Expr, int], Expr]] = {
+    "lt": lambda e, c: e.lt(c),
+    "le": lambda e, c: e.le(c),
+    "gt": lambda e, c: e.gt(c),
+    "ge": lambda e, c: e.ge(c),
+    "eq": lambda e, c: e.eq(c),
+    "ne": lambda e, c: e.ne(c),
+}
+_SWAPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+COMPARISONS = frozenset(_COMPARE)
+
+MOST_LAG = 64.0
+"""By how many powers of two a maximum may lag behind."""
+FLOOR = -1000.0
+"""A maximum may start from -inf or from a number below this."""
+
+
+def unary_term(terms: Terms, fn: str, x: int) -> int:
+    """A function of one operand, other than exp2."""
+    match fn:
+        case "neg":
+            return terms.negative(x)
+        case "rcp":
+            return terms.power(x, -2)
+        case "sqrt":
+            return terms.power(x, 1)
+        case "rsqrt":
+            return terms.power(x, -1)
+        case "log2":
+            return terms.log2(x)
+        case _:
+            return terms.apply(fn, (x,))
+
+
+def binary_term(terms: Terms, fn: str, x: int, y: int) -> int:
+    match fn:
+        case "add":
+            return terms.add(x, y)
+        case "sub":
+            return terms.add(x, terms.negative(y))
+        case "mul":
+            return UNKNOWN if terms.cancels(x, y) else terms.multiply(x, y)
+        case "div":
+            return binary_term(terms, "mul", x, terms.power(y, -2))
+        case "max" | "min":
+            return terms.extreme("max" if fn == "max" else "min", (x, y))
+        case _:
+            return terms.apply(fn, (x, y))
+
+
+def reduction_of(fn: str) -> Reduction:
+    """What a function does to elements at different coordinates, when it reduces them."""
+    return "max" if fn == "max" else "min" if fn == "min" else "sum"
+
+
+def comparison(fn: str, e: Expr, number: float, swapped: bool) -> Expr | None:
+    """index < number as a condition on INDEX; None when the number is no integer."""
+    if number != int(number):
+        return None
+    return _COMPARE[_SWAPPED[fn] if swapped else fn](e + INDEX, int(number))
+
+
+def at_own_coordinates(
+    condition: Expr, index: NDArray[np.int32], offset: NDArray[np.int32], rests: dict[int, Expr]
+) -> Expr | None:
+    """The condition with INDEX (index[i] for element i) in terms of the own coordinates rests[a] + offset[i, a]."""
+    if bool((index == index[0]).all()):
+        return one_way(condition.subst({INDEX: int(index[0])}))
+    axes = sorted(rests)
+    single = [((a, sign),) for a in axes for sign in (1, -1)]
+    pairs = [((a, 1), (b, -1)) for a in axes for b in axes if a != b]
+    for combination in (*single, *pairs):
+        left = index.astype(np.int64)
+        for axis, sign in combination:
+            left = left - sign * offset[:, axis]
+        if bool((left == left[0]).all()):
+            whole = E.const(int(left[0]))
+            for axis, sign in combination:
+                whole = whole + sign * (own(axis) - rests[axis])
+            return one_way(condition.subst({INDEX: whole}))
+    return None
+
+
+def one_way(condition: Expr) -> Expr:
+    """Comparisons written alike: no negative terms on either side, <= for <."""
+    if condition.op in ("land", "lor"):
+        parts = [one_way(part) for part in condition.args]
+        return E.land(*parts) if condition.op == "land" else E.lor(*parts)
+    if condition.op not in ("lt", "le", "eq", "ne"):
+        return condition
+    atoms, constant = E.linear(condition.args[0] - condition.args[1])
+    constant += condition.op == "lt"
+    left, right = E.const(max(constant, 0)), E.const(max(-constant, 0))
+    for atom, k in atoms.items():
+        left, right = (left + k * atom, right) if k > 0 else (left, right - k * atom)
+    if condition.op in ("lt", "le"):
+        return left.le(right)
+    return left.eq(right) if condition.op == "eq" else left.ne(right)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where elements stand: the coordinates on each axis as expressions with a bounded part, what is known there, and
+    the first iteration of each loop whose carried values may occur; of `finite` slots of loops (loop, slot) none is
+    -inf even then."""
+
+    coordinates: dict[int, Expr]
+    holds: Callable[[Iterable[Expr], Expr], bool]
+    first: dict[int, Expr]
+    finite: frozenset[tuple[int, int]] = frozenset()
+
+
+def exponential(terms: Terms, x: int, standing: Standing) -> int:
+    """2**x, taken apart if that is harmless."""
+    if x == UNKNOWN or terms.value(x) is not None:
+        return terms.exp2(x)
+    if not any(extreme(atom) for atom in terms.inside(x)):
+        return terms.exp2(x)
+    for mono, c in terms[x]:
+        whole = terms.monomial(mono, c)
+        tops = [terms.atoms[n] for n, twice in mono[0] if twice == 2 and extreme(terms.atoms[n])]
+        atom = tops[0] if len(tops) == 1 else None
+        if atom is None or c >= 0:
+            continue
+        factor = terms.negative(terms.divide(whole, terms.atom(atom)))
+        if not terms.is_positive(factor):
+            continue
+        rest = terms.divide(terms.add(x, terms.negative(whole)), factor)
+        large = _dominates(terms, atom, rest, standing) or _lags(terms, atom, rest, factor, standing)
+        if attained(terms, atom) and large and _finite(terms, atom, standing):
+            return terms.exp2(x)
+    return terms.apply("exp2", (x,))
+
+
+def extreme(atom: Atom) -> bool:
+    """A maximum or minimum, one of two of them, or what a loop carries, which may be one."""
+    return isinstance(atom, Carried) or (isinstance(atom, Apply | Reduce) and _kind(atom) in ("max", "min", "select"))
+
+
+def _choice(atom: Atom | None) -> tuple[int, int, int] | None:
+    """Test, one and the other, of a choice by data."""
+    if isinstance(atom, Apply) and atom.fn == "select" and len(atom.args) == 3:
+        return atom.args[0], atom.args[1], atom.args[2]
+    return None
+
+
+def _lags(terms: Terms, top: Atom, rest: int, factor: int, standing: Standing) -> bool:
+    """A maximum that is taken over only when it has grown by more than a few powers of two: 2**(factor * (rest - top))
+    stays below 2**MOST_LAG, since what is kept is that close to the maximum it could have been."""
+    chosen = _choice(top)
+    if chosen is None:
+        return False
+    test, new, old = chosen
+    compared, newer = terms.as_atom(test), terms.as_atom(new)
+    if not (isinstance(compared, Apply) and compared.fn in ("gt", "ge")) or newer is None:
+        return False
+    limit = terms.value(compared.args[1])
+    grown = terms.multiply(factor, terms.add(new, terms.negative(old)))
+    close = compared.args[0] == grown and limit is not None and 0 <= limit <= MOST_LAG
+    return close and _dominates(terms, newer, rest, standing)
+
+
+def _kind(atom: Apply | Reduce) -> str:
+    return atom.fn if isinstance(atom, Apply) else atom.op
+
+
+def _arguments(terms: Terms, atom: Atom) -> list[int]:
+    return list(atom.args) if isinstance(atom, Apply) and atom.fn == "max" else [terms.atom(atom)]
+
+
+def attained(terms: Terms, top: Atom) -> bool:
+    """The maximum is one of the values it is taken over, apart from floors far below: else all weights could vanish."""
+    for arg in _arguments(terms, top):
+        value = terms.value(arg)
+        if value is None and not _extreme_term(terms, arg):
+            return False
+        if value is not None and value > FLOOR:
+            return False
+    return True
+
+
+def _extreme_term(terms: Terms, term: int) -> bool:
+    atom = terms.as_atom(term)
+    chosen = _choice(atom)
+    if chosen is not None:
+        return all((a := terms.as_atom(side)) is not None and attained(terms, a) for side in chosen[1:])
+    return atom is not None and extreme(atom) and not (isinstance(atom, Carried) and atom.kind != "top")
+
+
+def _dominates(terms: Terms, top: Atom, rest: int, standing: Standing) -> bool:
+    """top >= rest wherever the elements stand."""
+    smaller = terms.as_atom(rest)
+    if isinstance(smaller, Apply) and smaller.fn == "max":
+        return all(_dominates(terms, top, arg, standing) for arg in smaller.args)
+    for arg in _arguments(terms, top):
+        if arg == rest:
+            return True
+        atom = terms.as_atom(arg)
+        chosen = _choice(atom)
+        if chosen is not None:
+            sides = [terms.as_atom(side) for side in chosen[1:]]
+            if all(side is not None and _dominates(terms, side, rest, standing) for side in sides):
+                return True
+        if not (isinstance(atom, Reduce) and atom.op == "max"):
+            continue
+        if isinstance(smaller, Reduce) and smaller == replace(atom, taken=smaller.taken):
+            if contains(atom.taken, smaller.taken):
+                return True
+        elif atom.body == rest:
+            coordinate = standing.coordinates.get(atom.axis)
+            if coordinate is not None and _among(coordinate, atom.taken, standing):
+                return True
+    return False
+
+
+def _among(coordinate: Expr, items: Taken, standing: Standing) -> bool:
+    """Every value of the coordinate is among the items, shown for one item that is a whole interval."""
+    for item in items:
+        if isinstance(item, FootprintPart) and item.mask & (item.mask + 1) == 0:
+            low = item.rest + item.low
+            inside = E.land(coordinate.ge(low), coordinate.lt(low + item.mask.bit_length()))
+            if standing.holds((), inside):
+                return True
+        elif isinstance(item, Over) and len(item.items) == 1 and isinstance(item.items[0], FootprintPart):
+            part = item.items[0]
+            low = part.rest + part.low
+            width = low.subst({item.var: item.var + item.step}) - low
+            if part.mask & (part.mask + 1) == 0 and width is E.const(part.mask.bit_length()):
+                ends = low.subst({item.var: item.lo}), low.subst({item.var: item.hi})
+                if standing.holds((), E.land(coordinate.ge(ends[0]), coordinate.lt(ends[1]))):
+                    return True
+    return False
+
+
+def _finite(terms: Terms, top: Atom, standing: Standing) -> bool:
+    """The maximum is not -inf: one of the values it is taken over is not masked. What a loop carries is finite from its
+    second iteration on if the maximum is in the first."""
+    chosen = _choice(top)
+    if chosen is not None:
+        sides = [terms.as_atom(side) for side in chosen[1:]]
+        return all(side is not None and _finite(terms, side, standing) for side in sides)
+    facts = []
+    for arg in _arguments(terms, top):
+        atom = terms.as_atom(arg)
+        if isinstance(atom, Carried):
+            if atom.counter is None or (atom.loop, atom.slot) in standing.finite:
+                return True
+            if atom.loop in standing.first:
+                facts.append(atom.counter.eq(standing.first[atom.loop]))
+    for arg in _arguments(terms, top):
+        atom = terms.as_atom(arg)
+        if isinstance(atom, Carried) or arg == UNKNOWN:
+            continue
+        if not isinstance(atom, Reduce) or atom.op != "max":
+            value = terms.value(arg)
+            if value is None or value > -inf:
+                return True
+            continue
+        body = terms.as_atom(atom.body)
+        if not (isinstance(body, Where) and terms.value(body.no) == -inf):
+            return bool(_taken_first(atom.taken, lambda runs: standing.holds(facts, runs)))
+        others: dict[Expr, Expr | int] = {own(a): e for a, e in standing.coordinates.items() if a != atom.axis}
+        for item in _taken_first(atom.taken, lambda runs: standing.holds(facts, runs)):
+            ends = (item.rest + item.low, item.rest + (item.low + item.mask.bit_length() - 1))
+            for end in ends:
+                if standing.holds(facts, body.condition.subst({**others, own(atom.axis): end})):
+                    return True
+    return False
+
+
+def _taken_first(items: Taken, holds: Callable[[Expr], bool]) -> list[FootprintPart]:
+    """Parts that were taken for certain: of loops that run, those of the first iteration."""
+    found: list[FootprintPart] = []
+    for item in items:
+        if isinstance(item, FootprintPart):
+            found.append(item)
+        elif holds(item.lo.lt(item.hi)):
+            found += _taken_first(substituted(item.items, {item.var: item.lo}), holds)
+    return found

@@ -1,0 +1,327 @@
+"""Does the term of a stored element say the same as the specification's?
+
+The kernel's term is brought into the form of the specification's, bottom up, under what is known where it is stored:
+
+    reduction    what it has taken becomes the whole axis, if it is: every coordinate of the axis that the masks inside
+                 let through is taken once (sums; at least once for maxima), and what is taken beyond the axis is zero
+                 (a leaf there is) or masked
+    mask         dropped where it always holds, made zero where it never does, written like an equivalent one of the
+                 specification, or as being inside the axis
+    part         a sum over an interval becomes one over the whole axis, masked by being inside the interval
+    number       a coefficient within 1e-6 of one of the specification's is that one
+
+Then equal terms are the same number. Stored elements are known to lie inside the output; elsewhere nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import reduce
+from math import inf
+from typing import Literal
+
+import numpy as np
+
+from argus.check.domain.records import Item, Record, Slots
+from argus.check.domain.records import Repeat as Repeated
+from argus.check.domain.reduction_footprint import FootprintPart, Taken, apart, substituted
+from argus.check.domain.reduction_intervals import intervals, joined
+from argus.check.domain.tags import Case
+from argus.check.spec.spec_terms import domain, extent_of
+from argus.check.terms.atoms import ONE, UNKNOWN, ZERO, Apply, Atom, Leaf, Reduce, Where, axes_in, own
+from argus.check.terms.elementwise_terms import one_way
+from argus.check.terms.normal_form import Terms
+from argus.check.walk import Flow
+from argus.layout import expr as E
+from argus.layout.expr import Expr
+
+Facts = tuple[Expr, ...]
+CLOSE = 1e-6
+MAX_PASSES = 3
+Stage = Literal["as is", "masked", "clipped"]
+STAGES: tuple[Stage, ...] = ("as is", "masked", "clipped")
+"""Sums are resolved as they are; then those that are not whole are masked by conditions of the specification, which may
+join parts; then what is still a part becomes the whole with a mask."""
+
+
+@dataclass(slots=True)
+class Judge:
+    """Resolves terms under facts, with the conditions and numbers of a specification to aim at."""
+
+    flow: Flow
+    conditions: list[Expr] = field(default_factory=list)
+    numbers: list[float] = field(default_factory=list)
+    _known: dict[tuple[int, Facts, Stage], int] = field(default_factory=dict)
+
+    @property
+    def terms(self) -> Terms:
+        return self.flow.tables.terms
+
+    def aim(self, term: int, facts: Facts) -> int:
+        """Resolve the specification's term and remember how it is written."""
+        goal = self.resolved(term, facts)
+        atoms = list(self.terms.inside(goal))
+        self.conditions = list(dict.fromkeys(a.condition for a in atoms if isinstance(a, Where)))
+        self.numbers = sorted(set(self.terms.coefficients(goal)))
+        return goal
+
+    def as_is(self, term: int, facts: Facts) -> int:
+        """The term with sums that are whole by themselves: a part that would be the whole with a mask stays a part."""
+        return self._passes(term, facts, "as is")
+
+    def resolved(self, term: int, facts: Facts) -> int:
+        return reduce(lambda made, stage: self._passes(made, facts, stage), STAGES, term)
+
+    def _passes(self, term: int, facts: Facts, stage: Stage) -> int:
+        key = term, facts, stage
+        if key not in self._known:
+            made = before = term
+            for _ in range(MAX_PASSES):
+                made = self.terms.rewritten(before, lambda a: self._changed(a, facts, stage), {}, self._snapped)
+                if made == before:
+                    break
+                before = made
+            self._known[key] = made
+        return self._known[key]
+
+    def _snapped(self, c: float) -> float:
+        near = [n for n in self.numbers if abs(n - c) <= CLOSE * abs(n)]
+        return near[0] if near else c
+
+    def _changed(self, atom: Atom, facts: Facts, stage: Stage) -> int | None:
+        if isinstance(atom, Where):
+            return self._mask(atom, facts, stage)
+        if isinstance(atom, Reduce):
+            outside = tuple(f for f in facts if own(atom.axis) not in f.free())
+            whole = atom.domain if atom.domain is not None else self._whole(atom, outside)
+            body = atom.body
+            if whole is None and stage == "clipped":
+                whole, body = self._clipped(atom, outside)
+            if whole is None:
+                body = self._passes(self._edged(atom, outside, stage), outside, stage)
+                body = body if stage == "as is" else self._lean(body, outside)
+                return self.terms.reduce(atom.op, atom.axis, body, atom.taken)
+            inside = (*outside, *whole.args)
+            body = self._passes(body, inside, stage)
+            body = body if stage == "as is" else self._lean(body, inside)
+            return self.terms.reduce(atom.op, atom.axis, body, (), whole)
+        if isinstance(atom, Apply) and atom.fn == "select":
+            return self._chosen(atom, facts, stage)
+        return None
+
+    def _chosen(self, atom: Apply, facts: Facts, stage: Stage) -> int | None:
+        """x > 0 for a sum x of positive numbers under a mask: it says whether the mask lets any through."""
+        test, yes, no = atom.args
+        compared = self.terms.as_atom(test)
+        if not (isinstance(compared, Apply) and compared.fn == "gt" and compared.args[1] == ZERO):
+            return None
+        condition = self._some(self._passes(compared.args[0], facts, stage), facts)
+        if condition is None:
+            return None
+        return self.terms.where(condition, self._passes(yes, facts, stage), self._passes(no, facts, stage))
+
+    def _some(self, term: int, facts: Facts) -> Expr | None:
+        """When a sum of positive numbers has any: always, or by a condition of the specification; None: not known."""
+        terms = self.terms
+        if len(terms[term]) != 1 or terms[term][0][1] <= 0:
+            return None
+        sums = [n for n, twice in terms[term][0][0][0] if twice == 2 and isinstance(terms.atoms[n], Reduce)]
+        others = tuple(f for f in terms[term][0][0][0] if f[0] not in sums)
+        atom = terms.atoms[sums[0]] if len(sums) == 1 else None
+        if not (isinstance(atom, Reduce) and atom.op == "sum" and atom.domain is not None):
+            return None
+        body = terms[atom.body]
+        masks = [a for n, _ in body[0][0][0] if isinstance(a := terms.atoms[n], Where) and (a.yes, a.no) == (ONE, ZERO)]
+        rest = tuple(f for f in body[0][0][0] if terms.atoms[f[0]] not in masks)
+        positive = all(terms.is_positive(terms.monomial((factors, ZERO), 1.0)) for factors in (others, rest))
+        if len(body) != 1 or body[0][1] <= 0 or not positive:
+            return None
+        inside = E.land(atom.domain, *(mask.condition for mask in masks))
+        here, last = own(atom.axis), atom.domain.args[1].args[1] - 1
+        for wanted in (E.TRUE, *(c for c in self.conditions if here not in c.free())):
+            given = facts if wanted is E.TRUE else (*facts, wanted)
+            ends = (E.const(0), last, *(end for mask in masks for end in _ends(mask.condition, here)))
+            if not any(self._holds(given, inside.subst({here: k})) for k in ends):
+                continue
+            if wanted is E.TRUE or self._holds((*facts, E.lnot(wanted), *atom.domain.args), E.lnot(inside)):
+                return wanted
+        return None
+
+    def _mask(self, atom: Where, facts: Facts, stage: Stage) -> int:
+        if self._holds(facts, atom.condition):
+            return self._passes(atom.yes, facts, stage)
+        if self._holds(facts, E.lnot(atom.condition)):
+            return self._passes(atom.no, facts, stage)
+        condition = atom.condition
+        for wanted in (*self.conditions, *self._edges(condition)):
+            if self._holds((*facts, condition), wanted) and self._holds((*facts, wanted), condition):
+                condition = wanted
+                break
+        yes, no = self._passes(atom.yes, facts, stage), self._passes(atom.no, facts, stage)
+        return self.terms.where(condition, yes, no)
+
+    def _edged(self, atom: Reduce, facts: Facts, stage: Stage) -> int:
+        """The body of a part of a sum, masked where that makes no difference, by being inside the axis and by the
+        conditions of the specification: another part may need the mask."""
+        extent = extent_of(self.flow.tables, atom.axis)
+        if atom.op != "sum" or extent is None:
+            return atom.body
+        here, body = own(atom.axis), atom.body
+        masks = [one_way(here.lt(extent))]
+        masks += [c for c in self.conditions if stage != "as is" and here in c.free()]
+        for mask in dict.fromkeys(masks):
+            if self._throughout(atom.taken, facts, here, mask):
+                body = self.terms.multiply(body, self.terms.atom(Where(mask)))
+        return body
+
+    def _throughout(self, items: Taken, facts: Facts, here: Expr, condition: Expr) -> bool:
+        """The condition holds at every coordinate taken."""
+        for item in items:
+            if isinstance(item, FootprintPart):
+                low = item.rest + item.low
+                known = (*facts, here.ge(low), here.lt(low + item.mask.bit_length()))
+                if not self._holds(known, condition):
+                    return False
+            else:
+                var = apart(item.var, (*self.flow.prover.base, *facts, item.lo, item.hi, condition))
+                known = (*facts, var.ge(item.lo), var.lt(item.hi))
+                if not self._throughout(substituted(item.items, {item.var: var}), known, here, condition):
+                    return False
+        return True
+
+    def _edges(self, condition: Expr) -> list[Expr]:
+        """Being inside each axis that a condition speaks of."""
+        extents = {axis: extent_of(self.flow.tables, axis) for axis in sorted(axes_in(condition))}
+        return [one_way(own(axis).lt(extent)) for axis, extent in extents.items() if extent is not None]
+
+    def _holds(self, facts: Facts, goal: Expr) -> bool:
+        return self.flow.prover.holds(facts, goal) is True
+
+    def _whole(self, atom: Reduce, facts: Facts) -> Expr | None:
+        """The whole axis, if that is what the reduction has taken."""
+        extent = extent_of(self.flow.tables, atom.axis)
+        found = None if extent is None else self._interval(atom, facts)
+        if extent is None or found is None:
+            return None
+        here = own(atom.axis)
+        whole = domain(atom.axis, extent)
+        taken = (here.ge(found[0]), here.lt(found[1]))
+        masks = self._masks(atom)
+        if not self._holds((*facts, *whole.args, *masks), E.land(*taken)):
+            return None
+        if not self._vanishes(atom, extent) and not self._holds((*facts, *taken, *masks), whole):
+            return None
+        return whole
+
+    def _clipped(self, atom: Reduce, facts: Facts) -> tuple[Expr | None, int]:
+        """A sum over an interval [a, b) as one over the whole axis, masked by being inside: the axis and the body."""
+        extent = extent_of(self.flow.tables, atom.axis)
+        found = self._interval(atom, facts, ordered=True) if extent is not None and atom.op == "sum" else None
+        if extent is None or found is None:
+            return None, atom.body
+        here, whole, masks = own(atom.axis), domain(atom.axis, extent), self._masks(atom)
+        taken = (here.ge(found[0]), here.lt(found[1]))
+        if not self._vanishes(atom, extent) and not self._holds((*facts, *taken, *masks), whole):
+            return None, atom.body
+        edges = [one_way(edge) for edge in taken if not self._holds((*facts, *whole.args, *masks), edge)]
+        clipped = (self.terms.atom(Where(edge)) for edge in edges)
+        return whole, reduce(self.terms.multiply, clipped, atom.body)
+
+    def _lean(self, body: int, facts: Facts) -> int:
+        """Every product without masks that its other masks imply."""
+        total = ZERO
+        for (factors, exponent), c in self.terms[body] if body else ():
+            kept = list(factors)
+            for factor in factors:
+                mask = self._mask_of(factor)
+                others = [m for f in kept if f is not factor and (m := self._mask_of(f)) is not None]
+                if mask is not None and others and self._holds((*facts, *others), mask):
+                    kept.remove(factor)
+            total = self.terms.add(total, self.terms.monomial((tuple(kept), exponent), c))
+        return total if body else UNKNOWN
+
+    def _mask_of(self, factor: tuple[int, int]) -> Expr | None:
+        atom = self.terms.atoms[factor[0]]
+        return atom.condition if isinstance(atom, Where) and (atom.yes, atom.no) == (ONE, ZERO) else None
+
+    def _interval(self, atom: Reduce, facts: Facts, ordered: bool = False) -> tuple[Expr, Expr] | None:
+        pieces = intervals(self.flow, facts, as_items(atom.taken, atom.axis), atom.axis)
+        if isinstance(pieces, str):
+            return None
+        if ordered and not all(self._holds(facts, low.le(high)) for low, high in pieces):
+            return None
+        runs = joined(self.flow, facts, pieces)
+        return runs[0] if len(runs) == 1 else None
+
+    def _masks(self, atom: Reduce) -> Facts:
+        """Conditions outside of which the body counts for nothing."""
+        if atom.op != "sum":
+            inner = self.terms.as_atom(atom.body)
+            neutral = -inf if atom.op == "max" else inf
+            masked = isinstance(inner, Where) and self.terms.value(inner.no) == neutral
+            return (inner.condition,) if masked and isinstance(inner, Where) else ()
+        return tuple(
+            a.condition for a in self._factors(atom) if isinstance(a, Where) and (a.yes, a.no) == (ONE, ZERO)
+        )  # fmt: skip
+
+    def _factors(self, atom: Reduce) -> Iterable[Atom]:
+        poly = self.terms[atom.body]
+        return [self.terms.atoms[n] for n, twice in poly[0][0][0] if twice > 0] if len(poly) == 1 else []
+
+    def _vanishes(self, atom: Reduce, extent: Expr) -> bool:
+        """Beyond the axis the body is zero, because a tensor's element is."""
+        if atom.op != "sum":
+            return False
+        tensors = {t.name: t for t in self.flow.kernel.tensors}
+        for factor in self._factors(atom):
+            if not isinstance(factor, Leaf):
+                continue
+            places = factor.at or tuple(own(a) for a in factor.axes)
+            shape = tensors[factor.tensor].shape
+            if any(p is own(atom.axis) and e is extent for p, e in zip(places, shape, strict=True)):
+                return True
+        return False
+
+
+def _ends(condition: Expr, here: Expr) -> list[Expr]:
+    """Where `here` is at the edge of a condition x <= y that it stands in plainly."""
+    if condition.op != "le":
+        return []
+    parts, _ = E.linear(condition.args[0] - condition.args[1])
+    sign = parts.get(here, 0)
+    return [here - sign * (condition.args[0] - condition.args[1])] if sign in (1, -1) else []
+
+
+def as_items(items: Taken, axis: int) -> tuple[Item, ...]:
+    """What was taken, in the form in which sums of matrix instructions are counted."""
+    result: list[Item] = []
+    for item in items:
+        if isinstance(item, FootprintPart):
+            offsets = tuple(item.low + i for i in range(item.mask.bit_length()) if item.mask >> i & 1)
+            result.append(Slots(axis, item.rest, offsets))
+        else:
+            result.append(Repeated(item.var, item.lo, item.hi, item.step, as_items(item.items, axis)))
+    return tuple(result)
+
+
+def ranges(flow: Flow, case: Case, number: int, active: np.ndarray) -> Facts:
+    """Where the elements with this record stand on every axis."""
+    here = (case.record == number) & active
+    facts: list[Expr] = []
+    for axis, rest in enumerate(flow.tables[number].rests):
+        if rest >= 0:
+            offsets = case.offset[..., axis][here]
+            symbolic = flow.tables.rests[rest]
+            facts += [own(axis).ge(symbolic + int(offsets.min())), own(axis).le(symbolic + int(offsets.max()))]
+    return tuple(facts)
+
+
+def incomplete(flow: Flow, judge: Judge, record: Record, axis: int, facts: Facts) -> bool:
+    """A reduction over the axis went into the element that is not known to be over all of it."""
+    if record.term == UNKNOWN:
+        return True
+    resolved = judge.as_is(record.term, facts)
+    return any(
+        isinstance(a, Reduce) and a.axis == axis and a.domain is None for a in flow.tables.terms.inside(resolved)
+    )

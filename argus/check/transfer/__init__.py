@@ -1,0 +1,1 @@
+"""Transfer functions: what each op does to the abstract state."""

@@ -1,0 +1,348 @@
+"""Tag transfer of elementwise functions, conversions and bit casts.
+
+An elementwise result belongs to every coordinate its operands agree on, or that only one of them has:
+
+    s [Sq, Sk]  -  top [Sq]      ->  [Sq, Sk]        the statistic of a row applied to the row
+    a [m=3]     +  b [m=4]       ->  m is a conflict  (kept as such: a later use of m is reported, not guessed)
+
+Sums, maxima and minima of different coordinates are *reductions*: the result is a statistic over that axis, which may
+be applied to elements of it again. Which elements went into it is part of its term. On axes the specification ties to
+the output's indices nothing may be reduced: there it is a conflict. Zero and plain operands have no coordinates. What
+elements are worth is computed alongside (`elementwise_terms`, `terms`). Sums survive conversion, scaling, selection
+and division; adding two sums or anything else ends them, since it is no longer the plain accumulation that `reduced`
+speaks of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from argus.check.domain.record_numbers import distinct, distinct_rows, relabelled
+from argus.check.domain.records import ABSENT, CONFLICT, REDUCED, Record, Sum, Tables
+from argus.check.domain.reduction_footprint import one
+from argus.check.domain.tags import Case
+from argus.check.terms.atoms import UNKNOWN
+from argus.check.terms.elementwise_terms import (
+    COMPARISONS,
+    Standing,
+    binary_term,
+    exponential,
+    reduction_of,
+    unary_term,
+)
+from argus.check.transfer import computed_places, masks
+from argus.ir.types import DType
+from argus.layout import expr as E
+
+_KEEPS_SUM = frozenset({"mul", "div", "select", "neg"})
+_REDUCTIONS = frozenset({"add", "max", "min"})
+EXACT = {"f32": 2**24, "f64": 2**53, "f16": 2**11, "bf16": 2**8}
+"""Up to where a float type has all whole numbers."""
+PIECE = "it was computed from a piece of an element"
+_WORTH_SOMETHING = frozenset({"element", "value", "plain"})
+"""Kinds of records with a worth of their own, and with different halves; zeros have not."""
+
+
+def unary(fn: str, case: Case, tables: Tables, standing: Callable[[Case, int], Standing]) -> Case:
+    """One operand: coordinates stay; zero stays zero where the function maps zero to zero."""
+    changed = {n: tables.intern(_unary_record(fn, n, case, tables, standing)) for n in distinct(case.record)}
+    return Case(case.guard, relabelled(case.record, changed), case.offset, case.site)
+
+
+def _unary_record(
+    fn: str, number: int, case: Case, tables: Tables, standing: Callable[[Case, int], Standing]
+) -> Record:
+    record = tables[number]
+    if record.kind in ("lost", "unwritten"):
+        return record
+    if record.kind == "incoming":
+        return record
+    if record.part != (0, 1):
+        return Record("lost", rests=tables.nowhere, why=PIECE)
+    if record.label == "condition" and fn == "not" and record.expr is not None:
+        return replace(record, expr=E.lnot(record.expr))
+    if fn == "exp2":
+        term = exponential(tables.terms, record.term, standing(case, number))
+    else:
+        term = unary_term(tables.terms, fn, record.term)
+    if record.kind == "zero":
+        return record if fn in ("neg", "abs", "sqrt", "floor") else Record("plain", rests=tables.nowhere, term=term)
+    if record.kind == "plain":
+        return Record("plain", rests=tables.nowhere, term=term)
+    return replace(record, kind="value", label="", sums=record.sums if fn in _KEEPS_SUM else None, term=term)
+
+
+def several(fn: str, cases: tuple[Case, ...], tables: Tables) -> Case:
+    """Two or three operands of equal shape."""
+    if fn == "fma":
+        return _pair("add", _pair("mul", cases[0], cases[1], tables), cases[2], tables, fused=True)
+    if fn == "select":
+        return masks.select(cases[0], cases[1:], _pair(fn, cases[1], cases[2], tables), tables)
+    if fn in COMPARISONS or fn in ("and", "or"):
+        found = masks.condition(fn, cases, tables)
+        if found is not None:
+            return found
+    return _pair(fn, cases[0], cases[1], tables)
+
+
+def _pair(fn: str, x: Case, y: Case, tables: Tables, fused: bool = False) -> Case:
+    shape = x.record.shape
+    rx, ry = tables.rests_of(x.record), tables.rests_of(y.record)
+    rests = _combined(fn, rx, ry, (rx == ry) & (x.offset == y.offset), tables)
+    offset = np.where(rests < 0, 0, np.where(rests == rx, x.offset, y.offset)).astype(np.int32)
+    columns = [x.record[..., None], y.record[..., None], rests]
+    bound: list[int] = []
+    if fn in _REDUCTIONS:
+        taken = (rests == REDUCED) & ((rx >= 0) | (ry >= 0))
+        bound = [a for a in range(tables.width) if taken[..., a].any()]
+        for side in (x, y):
+            columns += [np.where(taken[..., a], side.offset[..., a], 0)[..., None] for a in bound]
+    key = np.concatenate(columns, axis=-1)
+    key = key.reshape(-1, key.shape[-1])
+    if bool((key == key[0]).all()):
+        found, inverse = key[:1], np.zeros(len(key), dtype=np.int64)
+    else:
+        found, _, inverse = distinct_rows(key)
+    own = _own_position(x), _own_position(y)
+    made = []
+    for n, k in enumerate(found):
+        sides = tables[int(k[0])], tables[int(k[1])]
+        after = k[2 : 2 + tables.width]
+        where = k[2 + tables.width :].reshape(2, len(bound))
+        term = _term(fn, sides, after, bound, where, tables)
+        if bound and fn == "add" and not _grows(sides, term, tables, fused):
+            after = _side_by_side(sides, after, bound)
+            term = UNKNOWN if (after == CONFLICT).any() else binary_term(tables.terms, fn, sides[0].term, sides[1].term)
+            here = (inverse == n).reshape(shape)
+            kept = np.where((rx == after) & here[..., None], x.offset, y.offset)
+            offset = np.where(here[..., None], np.where(after < 0, 0, kept), offset).astype(np.int32)
+        made.append(tables.intern(_joined(fn, *sides, after, own, term, tables)))
+    record = np.array(made, dtype=np.int32)[inverse.reshape(-1)].reshape(shape)
+    return Case(x.guard, record, offset, np.full(shape, -1, dtype=np.int64))
+
+
+def _grows(sides: tuple[Record, Record], term: int, tables: Tables, fused: bool) -> bool:
+    """The sum of elements at different coordinates is one reduction. Where that is not known: a plain sum is taken for
+    one, the sum of a fused multiply-add for a statistic applied to an element."""
+    if UNKNOWN in (term, sides[0].term, sides[1].term):
+        return not fused
+    return len(tables.terms[term]) < sum(len(tables.terms[side.term]) for side in sides)
+
+
+def _side_by_side(sides: tuple[Record, Record], after: np.ndarray, bound: list[int]) -> np.ndarray:
+    """Rests of a sum of different things: a statistic is applied to the element, two elements are in conflict."""
+    result = after.copy()
+    for axis in bound:
+        rests = [side.rests[axis] for side in sides]
+        result[axis] = max(rests) if min(rests) == REDUCED and max(rests) >= 0 else CONFLICT
+    return result
+
+
+def _term(
+    fn: str,
+    sides: tuple[Record, Record],
+    after: np.ndarray,
+    bound: list[int],
+    where: np.ndarray,
+    tables: Tables,
+) -> int:
+    """What the result is worth: coordinates that are reduced over become part of the operands' terms."""
+    if (after == CONFLICT).any():
+        return UNKNOWN
+    terms = []
+    for record, offsets in zip(sides, where, strict=True):
+        term = record.term
+        for axis, offset in zip(bound, offsets, strict=True):
+            if record.rests[axis] >= 0 and after[axis] == REDUCED:
+                items = one(tables.rests[record.rests[axis]], int(offset))
+                term = computed_places.reduced(tables, reduction_of(fn), axis, term, items)
+        terms.append(term)
+    return binary_term(tables.terms, fn, terms[0], terms[1])
+
+
+def _combined(fn: str, rx: np.ndarray, ry: np.ndarray, agree: np.ndarray, tables: Tables) -> np.ndarray:
+    """Rests of the result: kept where one side has none or both agree; otherwise a reduction or a conflict."""
+    mixed = np.full(rx.shape, CONFLICT, dtype=np.int32)
+    reducing = fn in _REDUCTIONS
+    if reducing:
+        free = [a for a in range(tables.width) if a not in tables.tied]
+        mixed[..., free] = REDUCED
+    with_statistic = np.where(rx == REDUCED, ry, rx)  # a statistic of a row applied to its elements
+    result = np.where((rx >= 0) & (ry >= 0), np.where(agree, rx, mixed), mixed)
+    one_reduced = ((rx == REDUCED) & (ry >= 0)) | ((ry == REDUCED) & (rx >= 0))
+    result = np.where(one_reduced, mixed if reducing else with_statistic, result)
+    result = np.where((rx == REDUCED) & (ry == REDUCED), REDUCED, result)
+    result = np.where((rx == CONFLICT) | (ry == CONFLICT), CONFLICT, result)
+    result = np.where(rx == ABSENT, ry, np.where(ry == ABSENT, rx, result))
+    return result.astype(np.int32)
+
+
+def _own_position(case: Case) -> bool:
+    """What arrived stands at its own place, or is a run of neighbouring registers of it (schedules work on pieces)."""
+    return bool((np.diff(case.offset[..., 0], axis=-1) == 1).all()) or _everything(case)
+
+
+def _everything(case: Case) -> bool:
+    position = np.arange(case.record.size).reshape(case.record.shape)
+    return bool((case.offset[..., 0] == position).all())
+
+
+def _joined(
+    fn: str, x: Record, y: Record, rests: np.ndarray, own: tuple[bool, bool], term: int, tables: Tables
+) -> Record:
+    for side in (x, y):
+        if side.kind == "lost":
+            return side
+        if side.kind == "unwritten":
+            return Record("lost", rests=tables.nowhere, why="it was computed from LDS that was never written")
+        if side.part != (0, 1):
+            return Record("lost", rests=tables.nowhere, why=PIECE)
+    if fn == "mul" and "zero" in (x.kind, y.kind):
+        return tables[Tables.ZERO]
+    numbers = tuple(int(r) for r in rests)
+    sums = _kept_sum(fn, x, y, own)
+    reduced = frozenset(a for a, n in enumerate(numbers) if n == REDUCED)
+    statistics = x.statistics | y.statistics | reduced
+    if all(n == ABSENT for n in numbers) and sums is None and not statistics:
+        return Record("plain", rests=tables.nowhere, term=term)
+    return Record("value", "", numbers, sums, statistics=statistics, term=term)
+
+
+def _kept_sum(fn: str, x: Record, y: Record, own: tuple[bool, bool]) -> Sum | None:
+    """Scaling or selecting keeps one operand's sum; an accumulator that just came in is the sum it came in with."""
+    if fn not in _KEEPS_SUM:
+        return None
+    found = []
+    for side, at_home in zip((x, y), own, strict=True):
+        if side.sums is not None:
+            found.append(side.sums)
+        elif side.kind == "incoming" and at_home:
+            found.append(Sum(f"slot:{side.label}", ()))
+    return found[0] if len(found) == 1 else None
+
+
+def converted(case: Case, source: DType, target: DType, tables: Tables) -> Case:
+    """A change of element type. Rounding is not looked at; an integer type that is too small changes the number."""
+    if source.kind == "bool":
+        return case
+    if target.kind != "float" and not _holds(target, source):
+        return opaque(f"to {target.name}", case, tables)
+    if source.kind != "float":
+        if source.bits < 32:
+            case = opaque(f"from {source.name}", case, tables, frozenset({"value"}))
+        case = _each(case, tables, lambda r: _opaque(f"from {source.name}", r, tables, _overflown(r, source, tables)))
+    if target.kind == "float" and not (source.kind == "float" and target.bits >= source.bits):
+        return _each(case, tables, lambda record: _rounded(record, case, target))
+    return case
+
+
+def _rounded(record: Record, case: Case, target: DType) -> Record:
+    """An index in a float type no longer orders as the index does, unless all its values are numbers of the type."""
+    if record.label != "index" or record.expr is None:
+        return record
+    low, high, finite = record.expr.lo, record.expr.hi, case.offset[..., 0]
+    exact = EXACT.get(target.name, 0)
+    if low is not None and high is not None and -exact < low + int(finite.min()) and high + int(finite.max()) < exact:
+        return record
+    return replace(record, label="", expr=None)
+
+
+def _overflown(record: Record, of: DType, tables: Tables) -> frozenset[str]:
+    """Numbers that an integer type does not have are other numbers there."""
+    value = tables.terms.value(record.term) if record.kind == "plain" else None
+    least, most = (0, 2**of.bits - 1) if of.kind == "uint" else (-(2 ** (of.bits - 1)), 2 ** (of.bits - 1) - 1)
+    return frozenset() if value is None or least <= value <= most else frozenset({"plain"})
+
+
+def _each(case: Case, tables: Tables, change: Callable[[Record], Record]) -> Case:
+    changed = {n: tables.intern(change(tables[n])) for n in distinct(case.record)}
+    return Case(case.guard, relabelled(case.record, changed), case.offset, case.site)
+
+
+def _holds(target: DType, source: DType) -> bool:
+    """Whether an integer type has every number of another type."""
+    if source.kind == target.kind:
+        return target.bits >= source.bits
+    return source.kind == "uint" and target.bits > source.bits
+
+
+def opaque(fn: str, case: Case, tables: Tables, kinds: frozenset[str] = _WORTH_SOMETHING) -> Case:
+    """Coordinates stay; what it is worth is a function nothing is known about."""
+    return _each(case, tables, lambda record: _opaque(fn, record, tables, kinds))
+
+
+def _opaque(fn: str, record: Record, tables: Tables, kinds: frozenset[str]) -> Record:
+    if record.kind not in kinds:
+        return record
+    label = "" if record.kind == "plain" else record.label
+    return replace(record, label=label, expr=None, term=tables.terms.apply(fn, (record.term,)))
+
+
+def retyped(case: Case, source: DType, target: DType, count: int, tables: Tables, op: int) -> Case:
+    """A bit cast: pieces of elements are tracked when they are cut or put together again to what they were."""
+    if source.bits == target.bits:
+        return case if source is target else opaque(f"bits as {target.name}", case, tables)
+    if source.bits > target.bits:
+        pieces = source.bits // target.bits
+        record = np.stack([_parts(case.record, p, pieces, tables, op) for p in range(pieces)], axis=-1)
+        return _reshaped(case, record, np.repeat(case.offset, pieces, axis=-2), np.repeat(case.site, pieces, -1), count)
+    pieces = target.bits // source.bits
+    groups = case.record.reshape(*case.record.shape[:-1], count, pieces)
+    offsets = case.offset.reshape(*groups.shape, tables.width)
+    whole = assemble([groups[..., p] for p in range(pieces)], [offsets[..., p, :] for p in range(pieces)], tables, op)
+    made = Case(case.guard, whole, offsets[..., 0, :], case.site.reshape(groups.shape)[..., 0])
+    types = {tensor.name: tensor.dtype for tensor in tables.tensor_axes}
+
+    def again(record: Record) -> Record:
+        known = record.kind == "element" and types.get(record.label) is target
+        return record if known else _opaque(f"bits as {target.name}", record, tables, _WORTH_SOMETHING)
+
+    return _each(made, tables, again)
+
+
+def _reshaped(case: Case, record: np.ndarray, offset: np.ndarray, site: np.ndarray, count: int) -> Case:
+    shape = (*case.record.shape[:-1], count)
+    return Case(case.guard, record.reshape(shape), offset, site)
+
+
+def _parts(record: np.ndarray, piece: int, pieces: int, tables: Tables, op: int) -> np.ndarray:
+    changed = {}
+    for n in distinct(record):
+        one = tables[n]
+        if one.kind in _WORTH_SOMETHING:
+            index, of = one.part
+            one = replace(one, part=(index * pieces + piece, of * pieces))
+        elif one.kind == "incoming":
+            one = tables[tables.lost("a carried value is cut into pieces", op)]
+        changed[n] = tables.intern(one)
+    return relabelled(record, changed)
+
+
+def assemble(parts: list[np.ndarray], offsets: list[np.ndarray], tables: Tables, op: int) -> np.ndarray:
+    """Whole elements from consecutive pieces; lost where the pieces are not one element's, in order."""
+    pieces = len(parts)
+    if pieces == 1:
+        return parts[0]
+    numbers, inverse = np.unique(parts[0], return_inverse=True)
+    whole, follow = [], []
+    lost = tables.lost("read with another element width than it was written with", op)
+    for n in numbers:
+        one = tables[int(n)]
+        if one.kind not in _WORTH_SOMETHING:
+            whole.append(int(n) if one.kind != "incoming" else lost)
+            follow.append([int(n)] * pieces)
+        elif one.part[1] % pieces == 0 and one.part[0] % pieces == 0:
+            whole.append(tables.intern(replace(one, part=(one.part[0] // pieces, one.part[1] // pieces))))
+            follow.append([tables.intern(replace(one, part=(one.part[0] + p, one.part[1]))) for p in range(pieces)])
+        else:
+            whole.append(lost)
+            follow.append([int(n)] * pieces)
+    where = inverse.reshape(parts[0].shape)
+    good = np.ones(parts[0].shape, dtype=bool)
+    expected = np.array(follow, dtype=np.int32)[where]
+    for p in range(1, pieces):
+        good &= (parts[p] == expected[..., p]) & (offsets[p] == offsets[0]).all(axis=-1)
+    return np.where(good, np.array(whole, dtype=np.int32)[where], lost).astype(np.int32)

@@ -1,0 +1,110 @@
+"""Masks: comparisons of index expressions, and selection by them.
+
+An index expression as data is `expr` plus a finite part per thread, kept in the first column of the offsets. Comparing
+it with a number gives a condition of the same form; `select` turns the condition into one on the own coordinates of
+what is selected (`worth.at_own_coordinates`). Where that fails the selected value is UNKNOWN, not guessed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from argus.check.domain.record_numbers import distinct, distinct_rows
+from argus.check.domain.records import Record, Tables
+from argus.check.domain.tags import Case, Tags
+from argus.check.domain.threads import Spread
+from argus.check.terms.atoms import UNKNOWN, Apply, Number
+from argus.check.terms.elementwise_terms import COMPARISONS, at_own_coordinates, comparison
+from argus.check.terms.normal_form import Terms
+from argus.layout import expr as E
+from argus.layout.expr import Expr
+
+
+def index(spread: Spread, count: int, tables: Tables) -> Tags:
+    """An index expression as data, `count` times."""
+    shape = (*spread.offsets.shape, count)
+    offset = np.zeros((*shape, tables.width), dtype=np.int32)
+    offset[..., 0] = spread.offsets[..., None]
+    same = bool((spread.offsets == spread.offsets.flat[0]).all())
+    record = np.empty(shape, dtype=np.int32)
+    if spread.rest is not None:
+        whole = spread.rest + int(spread.offsets.flat[0])
+        constant = whole.value if whole.op == "const" else None
+        term = UNKNOWN
+        if same:
+            term = tables.terms.atom(Number(whole)) if constant is None else tables.terms.constant(constant)
+        record[...] = tables.intern(Record("plain", "index", tables.nowhere, term=term, expr=spread.rest))
+    else:
+        for w in range(shape[0]):
+            for lane in range(shape[1]):
+                one = Record("plain", "index", tables.nowhere, expr=spread.at(w, lane))
+                record[w, lane] = tables.intern(one)
+    return Tags((Case(E.TRUE, record, offset, np.full(shape, -1, dtype=np.int64)),))
+
+
+def condition(fn: str, cases: tuple[Case, ...], tables: Tables) -> Case | None:
+    """A comparison of an index with a number, or two conditions with the same finite part combined; else None."""
+    x, y = cases
+    swapped = fn in COMPARISONS and any(tables[int(n)].label == "index" for n in distinct(y.record))
+    if swapped:
+        x, y = y, x
+    if fn not in COMPARISONS and not np.array_equal(x.offset[..., 0], y.offset[..., 0]):
+        return None
+    pairs, _, inverse = distinct_rows(np.stack([x.record, y.record], axis=-1).reshape(-1, 2))
+    made = []
+    for a, b in pairs:
+        found = _condition(fn, tables[int(a)], tables[int(b)], swapped, tables)
+        if found is None:
+            return None
+        made.append(tables.intern(Record("plain", "condition", tables.nowhere, expr=found)))
+    record = np.array(made, dtype=np.int32)[inverse].reshape(x.record.shape)
+    return Case(x.guard, record, x.offset, x.site)
+
+
+def _condition(fn: str, a: Record, b: Record, swapped: bool, tables: Tables) -> Expr | None:
+    if a.expr is None or a.part != (0, 1) or b.part != (0, 1):
+        return None
+    if fn in COMPARISONS:
+        number = tables.terms.value(b.term)
+        return None if number is None or a.label != "index" else comparison(fn, a.expr, number, swapped)
+    if b.expr is None or a.label != "condition" or b.label != "condition":
+        return None
+    return E.land(a.expr, b.expr) if fn == "and" else E.lor(a.expr, b.expr)
+
+
+def _chosen(test: int, yes: int, no: int, terms: Terms) -> int:
+    """The selection by a test of values; `y if x < y else x` is max(x, y)."""
+    compared = terms.as_atom(test)
+    if isinstance(compared, Apply) and compared.fn == "lt" and compared.args == (no, yes):
+        return terms.extreme("max", (yes, no))
+    return terms.apply("select", (test, yes, no))
+
+
+def select(mask: Case, sides: tuple[Case, ...], result: Case, tables: Tables) -> Case:
+    """`result` has the coordinates of what is selected from, or of the mask where these are numbers; its terms become
+    those of the selection."""
+    columns = [c.record.reshape(-1) for c in (mask, *sides, result)]
+    keys, _, inverse = distinct_rows(np.stack(columns, axis=-1))
+    index, offset = mask.offset[..., 0].reshape(-1), result.offset.reshape(-1, tables.width).copy()
+    made = []
+    for n, (m, yes, no, r) in enumerate(keys):
+        chosen, record = tables[int(m)], tables[int(r)]
+        if record.kind not in ("value", "plain", "zero"):
+            made.append(int(r))
+            continue
+        values = tables[int(yes)].term, tables[int(no)].term
+        if chosen.label == "condition" and chosen.expr is not None:
+            here = inverse == n
+            rests = {a: tables.rests[rest] for a, rest in enumerate(record.rests) if rest >= 0}
+            held = at_own_coordinates(chosen.expr, index[here], offset[here], rests)
+            term = UNKNOWN if held is None else tables.terms.where(held, *values)
+        else:
+            term = _chosen(chosen.term, *values, tables.terms)
+            if chosen.kind == "value" and record.kind in ("plain", "zero"):
+                record = replace(chosen, sums=None)
+                offset[inverse == n] = mask.offset.reshape(-1, tables.width)[inverse == n]
+        made.append(tables.intern(replace(record, kind="plain" if record.kind == "zero" else record.kind, term=term)))
+    record_of = np.array(made, dtype=np.int32)[inverse].reshape(result.record.shape)
+    return Case(result.guard, record_of, offset.reshape(result.offset.shape), result.site)

@@ -1,0 +1,321 @@
+"""Tag transfer of memory accesses: tensors give elements, LDS gives back what was put there.
+
+A load of A[m, k] yields the tag (A, m, k) for every thread and element. Outside the tensor the tag means zero, which is
+what the guarded load delivers, provided that the address leaves the buffer there too; `in_bounds` proves that. A guard
+that is false only outside the tensor therefore adds nothing. A guard that all threads share makes two alternatives,
+the element and zero.
+
+    x = load A[m, k], guard k < K          ->  element (A, m, k): the guard is the tensor's edge
+    x = load A[m, k], guard kt + 1 < n     ->  {kt + 1 < n: element; else: zero}
+    x = load A[m, k], guard k < last       ->  A[m, k] where @k < last, else 0: a value at the element's coordinates
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from argus.check.domain.record_numbers import distinct
+from argus.check.domain.records import ABSENT, Kind, Record, Tables, without_constant
+from argus.check.domain.tags import Case, Tags, uniform
+from argus.check.domain.threads import Spread, conditions
+from argus.check.terms.atoms import UNKNOWN, own
+from argus.check.terms.atoms import ZERO as NOTHING
+from argus.check.terms.elementwise_terms import at_own_coordinates, comparison
+from argus.check.transfer.computed_places import leaf, seen_from
+from argus.ir import ops
+from argus.ir.ops import Access, Op, Shared, Tensor
+from argus.ir.types import Value
+from argus.layout import expr as E
+from argus.layout.expr import Expr
+
+if TYPE_CHECKING:
+    from argus.check.walk import Flow
+
+
+def load(flow: Flow, op: ops.Load) -> Tags:
+    if isinstance(op.access.memory, Shared):
+        return lds_load(flow, op)
+    for listener in flow.tell():
+        listener.global_load(op, flow.place(), op.access)
+    return flow.once(("load", op.id), lambda: elements(flow, op, op.access, op.result))
+
+
+def elements(flow: Flow, op: Op, access: Access, result: Value, source: bool = True) -> Tags:
+    tensor = access.memory
+    assert isinstance(tensor, Tensor)
+    count = access.count
+    kind: Kind = "value" if tensor.written else "element"
+    shape = (*flow.threads.shape, count)
+    offset = np.zeros((*shape, flow.tables.width), dtype=np.int32)
+    rests: list[Spread] = []
+    numbers: tuple[int, ...] = ()
+    if len(access.coords) != len(tensor.axes):
+        return flow.lost(result, f"the access names no coordinates of {tensor.name}", op)
+    coords = tuple(flow.here(c) for c in access.coords)
+    moving = access.axis % len(tensor.axes)
+    found = seen_from(flow.tables, tensor, coords, moving, count, flow.threads.spread) if source else None
+    at = tuple(own(axis) for axis in flow.tables.tensor_axes[tensor])
+    if found is not None:
+        at, standing = found
+    else:
+        standing = {
+            axis: (flow.threads.spread(c), int(position == moving))
+            for position, (axis, c) in enumerate(zip(flow.tables.tensor_axes[tensor], coords, strict=True))
+        }
+    for axis, (spread, step) in standing.items():
+        rests.append(spread)
+        offset[..., axis] = spread.offsets[..., None] + step * np.arange(count, dtype=np.int32)
+        numbers = (*numbers, axis)
+    for axis, tag in flow.tables.tags.get(tensor, ()):
+        value = _tag_value(tag, access)
+        if value is None:
+            return flow.lost(result, f"the tag {tag.name} differs between the elements of one access", op)
+        spread = flow.threads.spread(flow.here(value))
+        rests.append(spread)
+        offset[..., axis] = spread.offsets[..., None]
+        numbers = (*numbers, axis)
+    worth = UNKNOWN if tensor.written else flow.tables.terms.atom(leaf(flow.tables, tensor, at))
+    record = _element_records(flow, Record(kind, tensor.name, term=worth), numbers, rests, offset)
+    full = Case(E.TRUE, record, offset, np.full(shape, -1, dtype=np.int64))
+    return _guarded(flow, op, access, full, result)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a store to a tensor goes: coordinates per thread and element, and which threads store when.
+
+    `active` are the threads that may store; `shared` is a condition all of them share; `own` one that differs.
+    """
+
+    case: Case
+    active: NDArray[np.bool_]
+    shared: Expr = E.TRUE
+    own: Spread | None = None
+
+    def condition(self, wave: int, lane: int) -> Expr:
+        return self.shared if self.own is None else self.own.at(wave, lane)
+
+
+def target(flow: Flow, op: ops.Store | ops.Atomic, access: Access) -> Target:
+    """The coordinates a store names, whether or not its guard lets it happen."""
+    return flow.once(("target", op.id, access.coords, access.guard), lambda: _target(flow, op, access))
+
+
+def _target(flow: Flow, op: ops.Store | ops.Atomic, access: Access) -> Target:
+    added = flow.spec is not None and flow.spec.adds and access.memory is flow.spec.output
+    case = elements(flow, op, replace(access, guard=None), op.value, source=added).cases[0]
+    active, shared, _ = flow.condition(access.guard)
+    if active is not None:
+        return Target(case, active)
+    if shared is not None:
+        return Target(case, flow.active, shared)
+    assert access.guard is not None
+    return Target(case, flow.active, own=flow.threads.spread(flow.here(access.guard)))
+
+
+def _tag_value(tag: ops.Tag, access: Access) -> Expr | None:
+    """The author's tag of a tensor's elements at an access; None when it moves along the access."""
+    moving = tag.params[access.axis] if access.count > 1 and tag.params else None
+    if moving is not None and moving in tag.exprs[0].free():
+        return None
+    return tag.exprs[0].subst(dict(zip(tag.params, access.coords, strict=True)))
+
+
+def _element_records(
+    flow: Flow, one: Record, axes: tuple[int, ...], spreads: list[Spread], offset: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    whole = all(s.rest is not None for s in spreads)
+    record = np.empty(offset.shape[:-1], dtype=np.int32)
+    places = [(0, 0)] if whole else [(w, lane) for w in range(flow.threads.waves) for lane in range(64)]
+    for w, lane in places:
+        rests = [ABSENT] * flow.tables.width
+        for axis, spread in zip(axes, spreads, strict=True):
+            constant, symbolic = without_constant(spread.at(w, lane))
+            rests[axis] = flow.tables.rest(symbolic)
+            if whole:
+                offset[..., axis] += constant
+            else:
+                offset[w, lane, :, axis] += constant
+        number = flow.tables.intern(replace(one, rests=tuple(rests)))
+        if whole:
+            record[...] = number
+        else:
+            record[w, lane] = number
+    return record
+
+
+def _guarded(flow: Flow, op: Op, access: Access, full: Case, result: Value) -> Tags:
+    active, shared, entangled = flow.condition(access.guard)
+    if active is not None:
+        if not active.all():
+            record = np.where(active[..., None], full.record, Tables.ZERO).astype(np.int32)
+            offset = np.where(active[..., None, None], full.offset, 0).astype(np.int32)
+            full = Case(E.TRUE, record, offset, full.site)
+        return Tags((full,))
+    assert access.guard is not None
+    if pads(flow, access, flow.here(access.guard)):
+        return Tags((full,))
+    if entangled or shared is None:
+        masked = _masked(flow, flow.here(access.guard), full)
+        if masked is not None:
+            return Tags((masked,))
+        return flow.lost(result, "the load's guard is neither the tensor's edge nor the same for all threads", op)
+    zero = uniform(full.record.shape, Tables.ZERO, flow.tables.width).cases[0]
+    return flow.prune(Tags((full.under(shared), zero.under(E.lnot(shared)))))
+
+
+def _masked(flow: Flow, guard: Expr, full: Case) -> Case | None:
+    """The elements with their own coordinates, zero where the guard, as a condition on these, is false."""
+    numbers = distinct(full.record)
+    parts = [_own_condition(flow, part, full) for part in (guard.args if guard.op == "land" else (guard,))]
+    held = [part for part in parts if part is not None]
+    if len(numbers) != 1 or len(held) < len(parts):
+        return None
+    record = flow.tables[numbers[0]]
+    worth = flow.tables.terms.where(E.land(*held), record.term, NOTHING)
+    number = flow.tables.intern(replace(record, kind="value", label="", term=worth))
+    return Case(full.guard, np.full_like(full.record, number), full.offset, full.site)
+
+
+def _own_condition(flow: Flow, part: Expr, full: Case, chosen: NDArray[np.bool_] | None = None) -> Expr | None:
+    """A comparison that moves from thread to thread as the elements' coordinates do, as a condition on these."""
+    chosen = flow.active if chosen is None else chosen
+    if part.op not in ("lt", "le"):
+        return None
+    spread = flow.threads.spread(part.args[0] - part.args[1])
+    if spread.rest is None:
+        return None
+    index = np.broadcast_to(spread.offsets[..., None], full.record.shape)[chosen].reshape(-1).astype(np.int32)
+    record = flow.tables[int(full.record[chosen].flat[0])]
+    rests = {axis: flow.tables.rests[rest] for axis, rest in enumerate(record.rests) if rest >= 0}
+    condition = comparison(part.op, spread.rest, 0.0, swapped=False)
+    if condition is None:
+        return None
+    return at_own_coordinates(condition, index, full.offset[chosen].reshape(-1, flow.tables.width), rests)
+
+
+def threads_at_edge(flow: Flow, access: Access) -> NDArray[np.bool_] | None:
+    """The threads that take part, where the guard chooses threads and otherwise only keeps them inside the tensor."""
+    guard = E.TRUE if access.guard is None else flow.here(access.guard)
+    chosen = np.ones(flow.threads.shape, dtype=np.bool_)
+    chooses: list[Expr] = []
+    others: list[Expr] = []
+    for part in guard.args if guard.op == "land" else (guard,):
+        truth, _ = conditions(flow.threads, part)
+        if truth is None:
+            others.append(part)
+        else:
+            chosen, chooses = chosen & truth, [*chooses, part]
+    return chosen if not others or pads(flow, access, E.land(*others), tuple(chooses)) else None
+
+
+def kept_inside(flow: Flow, access: Access, aim: Target) -> tuple[NDArray[np.bool_], Expr] | None:
+    """(threads, condition on own coordinates): the threads that a store's guard chooses, and where it lets the elements
+    they store through; None when the guard is no such condition."""
+    guard = E.TRUE if access.guard is None else flow.here(access.guard)
+    chosen = flow.active.copy()
+    others: list[Expr] = []
+    for part in guard.args if guard.op == "land" else (guard,):
+        truth, _ = conditions(flow.threads, part)
+        chosen, others = (chosen, [*others, part]) if truth is None else (chosen & truth, others)
+    if not chosen.any() or len(distinct(aim.case.record[chosen])) != 1:
+        return None
+    held = [_own_condition(flow, part, aim.case, chosen) for part in others]
+    found = [condition for condition in held if condition is not None]
+    return (chosen, E.land(*found)) if len(found) == len(held) else None
+
+
+def pads(flow: Flow, access: Access, guard: Expr, given: tuple[Expr, ...] = ()) -> bool:
+    """Where the guard is false every element lies outside the tensor, where its value counts as zero anyway."""
+    tensor = access.memory
+    assert isinstance(tensor, Tensor)
+    outside: list[Expr] = []
+    for position, (coordinate, extent) in enumerate(zip(access.coords, tensor.shape, strict=True)):
+        c = flow.here(coordinate)
+        last = access.count - 1 if position == access.axis % len(tensor.axes) else 0
+        beyond = E.lor((c + last).lt(0), c.ge(extent))
+        if beyond.free() & guard.free():
+            outside.append(beyond)
+    facts = (*flow.facts, *given)
+    if any(flow.prover.holds(facts, E.lor(guard, beyond)) is True for beyond in outside):
+        return True
+    return len(outside) > 1 and flow.prover.holds(facts, E.lor(guard, *outside)) is True
+
+
+def lds_load(flow: Flow, op: ops.Load) -> Tags:
+    access = op.access
+    buffer = access.memory
+    assert isinstance(buffer, Shared)
+    active, _, _ = flow.condition(access.guard)
+    start = flow.threads.spread(flow.here(access.address))
+    constant = start.constant()
+    if constant is None or active is None:
+        tags = flow.lost(op.result, f"the address in {buffer.name} stays symbolic", op)
+    else:
+        where = flow.memory.granules(constant + buffer.base, access.count, buffer.dtype.bytes)
+        tags = flow.prune(flow.memory.load(op.id, where, active))
+    for listener in flow.tell():
+        listener.lds_access(op, flow.place(), access, start, tags)
+    return tags
+
+
+def store(flow: Flow, op: ops.Store | ops.Atomic) -> None:
+    access, value = op.access, flow.values[op.value]
+    if isinstance(access.memory, Tensor):
+        for listener in flow.tell():
+            listener.global_store(op, flow.place(), access, value)
+        return
+    start = flow.threads.spread(flow.here(access.address))
+    for listener in flow.tell():
+        listener.lds_access(op, flow.place(), access, start, value)
+    if isinstance(op, ops.Atomic):
+        value = flow.lost(op.value, "an atomic operation combined it with what was there", op)
+    _put(flow, op, access, start, value)
+
+
+def _put(flow: Flow, op: Op, access: Access, start: Spread, value: Tags) -> None:
+    buffer = access.memory
+    assert isinstance(buffer, Shared)
+    active, shared, _ = flow.condition(access.guard)
+    constant = start.constant()
+    if flow.entangled:
+        flow.memory.lose_range(buffer, "it is stored where threads branch by sizes or data", op.id)
+        return
+    if constant is None:
+        flow.memory.lose_range(buffer, f"the address of a store to {buffer.name} stays symbolic", op.id)
+        return
+    where = flow.memory.granules(constant + buffer.base, access.count, buffer.dtype.bytes)
+    if active is not None:
+        flow.memory.store(op.id, where, active, value, flow.threads, flow.feasible)
+    elif shared is not None:
+        before = flow.memory.tags
+        flow.memory.store(op.id, where, flow.active, value, flow.threads, flow.feasible)
+        after = flow.memory.tags
+        flow.memory.tags = flow.prune(
+            Tags(
+                (
+                    *(c.under(shared) for c in after.cases),
+                    *(c.under(E.lnot(shared)) for c in before.cases),
+                )
+            )
+        )
+    else:
+        flow.memory.lose_range(buffer, "a store's guard differs from thread to thread", op.id)
+
+
+def copy(flow: Flow, op: ops.CopyToLds) -> None:
+    """Direct copy: lane i of a wave lands at lds_base + 4*i."""
+    for listener in flow.tell():
+        listener.global_load(op, flow.place(), op.access)
+    value = Value(-1, op.access.memory.dtype, op.access.count)
+    tags = elements(flow, op, op.access, value)
+    lane = E.var("lane", 0, 63)
+    target = Access(op.into, op.lds_base + 4 * lane, op.access.count)
+    start = flow.threads.spread(flow.here(target.address))
+    for listener in flow.tell():
+        listener.lds_access(op, flow.place(), target, start, tags)
+    _put(flow, op, target, start, tags)

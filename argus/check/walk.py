@@ -1,0 +1,455 @@
+"""The walk of tags through a kernel: abstract interpretation of the whole workgroup at once.
+
+Each op's transfer is exact for every (wave, lane, element) and symbolic in blocks, loop variables and sizes:
+
+    Load A[m, k]            element tags from the access's coordinates
+    Store to LDS, Load      through the array of LDS contents (`lds_contents`)
+    Registers, Lanes        gathers
+    Convert, Map            coordinates kept where operands agree (`elementwise`)
+    Mfma                    pairing, contraction, accumulation (`matrix`)
+    If                      guarded alternatives; finite conditions (on wave or lane) just select threads
+    For                     an invariant, guessed and then proved by induction (`induction`)
+
+`Listener`s hear of every memory access and matrix product on the final pass, with the path that leads there; rules are
+listeners. The facts of the path are `facts`; `rename` replaces loop variables while a ring is unrolled by residue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Any, Protocol, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from argus.check.domain.lds_contents import SharedMemory
+from argus.check.domain.records import Tables
+from argus.check.domain.tags import Case, Tags, both, merge, product, uniform, unwieldy
+from argus.check.domain.threads import Spread, Threads, conditions
+from argus.check.invariant import induction
+from argus.check.solve.prover import Prover
+from argus.check.spec.coordinates import SpecCoordinates, Unreadable, spec_of
+from argus.check.terms.atoms import Leaf, Number, own
+from argus.check.terms.elementwise_terms import Standing
+from argus.check.transfer import branches, elementwise, instructions, masks, memory_accesses, stated_bounds
+from argus.check.transfer.computed_places import DATA
+from argus.check.transfer.matrix import Product
+from argus.check.transfer.matrix_product import multiply
+from argus.ir import ops
+from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
+from argus.ir.ops import Access, Op
+from argus.ir.types import Value
+from argus.layout import expr as E
+from argus.layout.expr import Expr
+
+Mask = NDArray[np.bool_]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramPoint:
+    """Where in the execution an event happens: facts of the path, loop variables (as renamed), active threads."""
+
+    facts: tuple[Expr, ...]
+    loops: tuple[tuple[Expr, Expr], ...]
+    active: Mask
+
+
+class Listener(Protocol):
+    """What a rule may want to hear of; each event comes once per program point and iteration class.
+
+    `mark` and `rewind` take back what was heard during a walk whose guess of an invariant failed.
+    """
+
+    def mark(self) -> int: ...
+
+    def rewind(self, position: int) -> None: ...
+
+    def matrix(self, op: ops.Mfma, place: ProgramPoint, cases: tuple[Case, ...], found: Product) -> None: ...
+
+    def counted(self, op: Op, place: ProgramPoint, numbers: tuple[Expr, ...]) -> None:
+        """Index expressions that decide something: conditions, ends of loops, numbers as data."""
+        ...
+
+    def global_load(self, op: ops.Load | ops.CopyToLds, place: ProgramPoint, access: Access) -> None: ...
+
+    def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None: ...
+
+    def lds_access(self, op: Op, place: ProgramPoint, access: Access, start: Spread, value: Tags) -> None: ...
+
+    def stated(self, op: ops.Check, place: ProgramPoint, values: Mapping[Value, Tags]) -> None: ...
+
+
+@dataclass(slots=True)
+class Silence:
+    """Turns events off while invariants are guessed."""
+
+    listeners: tuple[Listener, ...] = ()
+    muted: int = field(default=0)
+
+
+def launch_facts(kernel: Kernel) -> tuple[Expr, ...]:
+    """What holds for every launch: the kernel's requirements, and blocks inside the grid."""
+    facts = list(kernel.requires)
+    for block, extent in zip((BLOCK_X, BLOCK_Y, BLOCK_Z), kernel.grid, strict=True):
+        facts.append(block.lt(extent))
+    return tuple(f for f in facts if f is not E.TRUE)
+
+
+class Flow:
+    """One walk over a kernel. `results` are the names of tensors that some specification speaks of."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        prover: Prover,
+        listeners: Iterable[Listener] = (),
+        results: frozenset[str] = frozenset(),
+    ) -> None:
+        self.kernel = kernel
+        self.results = results
+        self.prover = prover
+        self.tables = Tables(kernel)
+        self.spec: SpecCoordinates | None = None
+        self.unread = ""
+        try:
+            self.spec = spec_of(kernel, self.tables)
+        except Unreadable as error:
+            self.unread = str(error)
+        if self.spec is not None:
+            self.tables.tied = frozenset(self.spec.placed)
+            self.tables.hints = self.spec.hints
+        self.threads = Threads(kernel.waves)
+        self.memory = SharedMemory(kernel, self.tables)
+        self.values: dict[Value, Tags] = {}
+        self.facts: tuple[Expr, ...] = ()
+        self.loops: tuple[tuple[Expr, Expr], ...] = ()
+        self.rename: dict[Expr, Expr] = {}
+        self.active: Mask = np.ones(self.threads.shape, dtype=np.bool_)
+        self.sound = Silence(tuple(listeners))
+        self.problems: list[tuple[Op, str]] = []
+        self.refuted = False
+        self.agreed: set[tuple[int, tuple[Expr, ...]]] = set()
+        """Stores (op, facts of the path) whose value was proved equal to the specification's."""
+        self.contract = frozenset(
+            self.tables.axes[str(name)]
+            for op in ops.walk(kernel.body)
+            if isinstance(op, ops.Check) and op.rule == "conform"
+            for name in _names(op.args.get("axis"), op.args.get("axes"))
+            if str(name) in self.tables.axes
+        )
+        self._feasible: dict[tuple[tuple[Expr, ...], Expr], bool] = {}
+        self._once: dict[tuple[object, ...], tuple[Mask, object]] = {}
+        self.only: frozenset[int] | None = None
+        """Ops to walk, while just a part of a loop's state is being guessed."""
+        self.first: dict[int, Expr] = {}
+        """First value of the counter of every loop that is being walked, by its op."""
+        self.told: dict[Expr, Tags] = {}
+        """The data that symbols stand for."""
+        self.said: set[Expr] = set()
+        """Facts that are the author's word about data."""
+        self.guards: set[Expr] = set()
+        """Conditions of paths that were walked."""
+        self.aside: tuple[Expr, ...] = ()
+        """What is said, in every block, about data that the kernel itself does not use, only its specification."""
+        self._used = stated_bounds.used(kernel)
+        self.entangled: tuple[Expr, ...] = ()
+        """Conditions of the branches around that only some threads take, depending on sizes or data."""
+        self.finite: set[tuple[int, int]] = set()
+        """Slots of loops (op, slot) that carry a maximum which is not -inf."""
+        self.tables.terms.positive = frozenset(s.name for s in kernel.scalars if s.positive)
+        for scalar in kernel.scalars:
+            record = self.tables.plain(self.tables.terms.atom(Number(scalar.name)))
+            self.values[scalar.value] = uniform(self.shape(scalar.value), record, self.tables.width)
+
+    def run(self) -> None:
+        self.walk(self.kernel.body)
+
+    def walk(self, block: list[Op]) -> None:
+        for op in block:
+            if self.only is None or op.id in self.only:
+                self.step(op)
+
+    # -- small questions -------------------------------------------------------------------------------------------
+
+    def here(self, e: Expr) -> Expr:
+        return e.subst(self.rename) if self.rename else e
+
+    def is_said(self, fact: Expr) -> bool:
+        """It is the author's word about data, and not the condition of a path as well."""
+        return fact in self.said and fact not in self.guards
+
+    def feasible(self, guard: Expr) -> bool:
+        if guard is E.TRUE:
+            return True
+        key = (self.facts, guard)
+        if key not in self._feasible:
+            self._feasible[key] = self.prover.possible((*self.facts, guard)) is not False
+        return self._feasible[key]
+
+    def equal(self, x: Expr, y: Expr) -> bool | None:
+        return self.prover.holds(self.facts, x.eq(y))
+
+    def prune(self, tags: Tags) -> Tags:
+        """Only alternatives that can happen on this path."""
+        if len(tags.cases) == 1:
+            return tags
+        if any(unwieldy(c.guard) for c in tags.cases):
+            why = "it has a long history of alternatives"
+            return uniform(tags.shape, self.tables.lost(why, -1), self.tables.width)
+        kept = tuple(c for c in tags.cases if self.feasible(c.guard))
+        return merge(Tags(kept)) if kept else tags
+
+    def place(self) -> ProgramPoint:
+        return ProgramPoint(self.facts, self.loops, self.active)
+
+    def shape(self, value: Value) -> tuple[int, int, int]:
+        return (*self.threads.shape, value.count)
+
+    def lost(self, value: Value, why: str, op: Op) -> Tags:
+        return uniform(self.shape(value), self.tables.lost(why, op.id), self.tables.width)
+
+    def combined(
+        self, op: Op, result: Value, operands: tuple[Tags, ...], combine: Callable[[tuple[Case, ...]], Case]
+    ) -> Tags:
+        made = product(operands, combine, self.feasible)
+        return made if made is not None else self.lost(result, "too many alternatives", op)
+
+    def once(self, what: tuple[object, ...], make: Callable[[], T]) -> T:
+        """What `make` gives here: made once for each path, renaming, loaded data and set of active threads."""
+        key = (what, self.facts, tuple(self.rename.items()), self.threads.defined)
+        known = self._once.get(key)
+        if known is None or known[0] is not self.active:
+            known = self._once[key] = (self.active, make())
+        return cast(T, known[1])
+
+    def tell(self) -> tuple[Listener, ...]:
+        return () if self.sound.muted else self.sound.listeners
+
+    # -- ops -------------------------------------------------------------------------------------------------------
+
+    def step(self, op: Op) -> None:
+        listeners, numbers = self.tell(), deciding(op)
+        if listeners and numbers:
+            place, here = self.place(), tuple(map(self.here, numbers))
+            for listener in listeners:
+                listener.counted(op, place, here)
+        match op:
+            case ops.Constant():
+                terms = self.tables.terms
+                record = Tables.ZERO if op.value == 0 else self.tables.plain(terms.constant(float(op.value)))
+                self.values[op.result] = uniform(self.shape(op.result), record, self.tables.width)
+            case ops.Index():
+                spread = self.threads.spread(self.here(op.expr))
+                self.values[op.result] = masks.index(spread, op.result.count, self.tables)
+            case ops.Symbol():
+                self.symbol(op)
+            case ops.Load():
+                self.values[op.result] = memory_accesses.load(self, op)
+            case ops.Store() | ops.Atomic():
+                memory_accesses.store(self, op)
+            case ops.CopyToLds():
+                memory_accesses.copy(self, op)
+            case ops.Map():
+                self.values[op.result] = self.map(op)
+            case ops.Convert():
+                types = op.value.dtype, op.result.dtype
+                self.values[op.result] = self.values[op.value].each(
+                    lambda c: elementwise.converted(c, *types, self.tables)
+                )
+            case ops.Bitcast():
+                types = op.value.dtype, op.result.dtype
+                self.values[op.result] = self.values[op.value].each(
+                    lambda c: elementwise.retyped(c, *types, op.result.count, self.tables, op.id)
+                )
+            case ops.Registers():
+                self.values[op.result] = self.registers(op)
+            case ops.Lanes():
+                self.values[op.result] = self.lanes(op)
+            case ops.Mfma():
+                self.values[op.result] = self.mfma(op)
+            case ops.Instruction():
+                instructions.transfer(self, op)
+            case ops.For():
+                induction.run(self, op)
+            case ops.If():
+                branches.branch(self, op)
+            case ops.Schedule():
+                self.walk(op.body)
+            case ops.Check():
+                values = {v: self.prune(self.values[v]) for v in op.operands}
+                for listener in self.tell():
+                    listener.stated(op, self.place(), values)
+            case _:
+                pass
+
+    def symbol(self, op: ops.Symbol) -> None:
+        """Loaded data used as an index: an uninterpreted function of the element it was loaded from."""
+        tags = self.prune(self.values[op.value])
+        self.told[op.symbol] = tags
+        per_thread = np.empty(self.threads.shape, dtype=object)
+        name = op.symbol.name
+        turn = (BLOCK_X, BLOCK_Y, BLOCK_Z, *(value for _, value in self.loops))
+        for w in range(self.threads.waves):
+            for lane in range(64):
+                args: tuple[Expr | int, ...] = (w, lane, op.id, *turn)
+                source = f"{name}_of_thread"
+                if len(tags.cases) == 1:
+                    case = tags.cases[0]
+                    record = self.tables[int(case.record[w, lane, 0])]
+                    leaf = self.tables.terms.as_atom(record.term)
+                    if record.kind == "element" and record.part == (0, 1) and isinstance(leaf, Leaf):
+                        source = DATA + record.label
+                        args = self._coordinates(case, (w, lane, 0), leaf)
+                per_thread[w, lane] = E.apply(source, *args, lo=op.symbol.lo, hi=op.symbol.hi)
+        self.threads.define(op.symbol, per_thread)
+        self._stated(op)
+
+    def _stated(self, op: ops.Symbol) -> None:
+        """What the author says about the data holds from here on, for the symbol and for the element it stands for;
+        what was said about the symbol in an earlier iteration no longer does. Where it is not known which threads are
+        there, nothing is taken from what they say."""
+        if self.entangled:
+            self.facts = tuple(fact for fact in self.facts if op.symbol not in fact.free())
+            return
+        said = [self.here(fact) for fact in op.facts]
+        shared = [s.rest for s in map(self.threads.spread, said) if s.rest is not None and s.rest.op != "const"]
+        meant = stated_bounds.meant(self, op)
+        facts = [*(meant or said), *shared, *stated_bounds.everywhere(self, op, said)]
+        self.said.update(facts)
+        everywhere = not self.loops and self.active.all() and all(map(self.is_said, self.facts))
+        if everywhere and op.symbol not in self._used:
+            self.aside = tuple(dict.fromkeys((*self.aside, *facts)))
+            return
+        kept = [fact for fact in self.facts if op.symbol not in fact.free()]
+        self.facts = (*kept, *(fact for fact in dict.fromkeys(facts) if fact not in kept))
+
+    def _coordinates(self, case: Case, at: tuple[int, int, int], leaf: Leaf) -> tuple[Expr, ...]:
+        number = int(case.record[at])
+        found: dict[int, Expr] = {}
+        for axis in range(self.tables.width):
+            coordinate = self.tables.coordinate(number, axis, int(case.offset[at][axis]))
+            if coordinate is not None:
+                found[axis] = coordinate
+        if not leaf.at:
+            return tuple(found.values())
+        there: dict[Expr, Expr | int] = {own(axis): c for axis, c in found.items()}
+        tensor = next(t for t in self.kernel.tensors if t.name == leaf.tensor)
+        order = sorted(range(len(leaf.at)), key=lambda n: self.tables.tensor_axes[tensor][n])
+        return tuple(leaf.at[n].subst(there) for n in order)
+
+    def condition(self, guard: Expr | None) -> tuple[Mask | None, Expr | None, bool]:
+        """(active threads, shared condition, entangled): one of the first two, or entangled."""
+        if guard is None:
+            return self.active, None, False
+        truth, shared = conditions(self.threads, self.here(guard))
+        if truth is not None:
+            return self.active & truth, None, False
+        return (None, shared, False) if shared is not None else (None, None, True)
+
+    def map(self, op: ops.Map) -> Tags:
+        operands = tuple(self.values[v] for v in op.args)
+        if len(operands) == 1:
+            made = operands[0].each(lambda c: elementwise.unary(op.fn, c, self.tables, self.standing))
+        else:
+            made = self.combined(op, op.result, operands, lambda cases: elementwise.several(op.fn, cases, self.tables))
+        if op.fn in ("neg", "sub") and op.result.dtype.kind == "uint":  # below zero it wraps around
+            return made.each(lambda c: elementwise.opaque("unsigned", c, self.tables))
+        return made
+
+    def standing(self, case: Case, number: int) -> Standing:
+        """Where the elements with this record stand, and what is known there."""
+        here = case.record == number
+        coordinates: dict[int, Expr] = {}
+        for axis, rest in enumerate(self.tables[number].rests):
+            if rest >= 0:
+                offsets = case.offset[..., axis][here]
+                low, high = int(offsets.min()), int(offsets.max())
+                part = E.const(low) if low == high else E.var(f"offset_{axis}", low, high)
+                coordinates[axis] = self.tables.rests[rest] + part
+        facts = (*self.facts, case.guard) if case.guard is not E.TRUE else self.facts
+
+        def holds(more: Iterable[Expr], goal: Expr) -> bool:
+            return self.prover.holds((*facts, *more), goal) is True
+
+        return Standing(coordinates, holds, self.first, frozenset(self.finite))
+
+    def registers(self, op: ops.Registers) -> Tags:
+        operands = tuple(self.values[v] for v in op.args)
+
+        def pick(cases: tuple[Case, ...]) -> Case:
+            if len(cases) == 1:
+                return cases[0].columns(tuple(j for _, j in op.pick))
+            record = np.stack([cases[i].record[:, :, j] for i, j in op.pick], axis=-1)
+            offset = np.stack([cases[i].offset[:, :, j] for i, j in op.pick], axis=-2)
+            return Case(E.TRUE, record, offset, np.stack([cases[i].site[:, :, j] for i, j in op.pick], axis=-1))
+
+        return self.combined(op, op.result, operands, pick)
+
+    def lanes(self, op: ops.Lanes) -> Tags:
+        source = self.threads.spread(self.here(op.source)).constant()
+        if source is None:
+            return self.lost(op.result, "the lane to read from is not known", op)
+        wave = np.broadcast_to(np.arange(self.threads.waves)[:, None], source.shape)
+        return self.values[op.value].gather((wave, source % 64))
+
+    def mfma(self, op: ops.Mfma) -> Tags:
+        operands = tuple(self.prune(self.values[v]) for v in op.operands)
+
+        def combine(cases: tuple[Case, ...]) -> Case:
+            before = self.facts
+            if any(c.guard is not E.TRUE for c in cases):
+                self.facts = (*before, reduce(both, (c.guard for c in cases)))
+            a, b, c = cases
+            equal = self.equal if self.tell() else None
+            found = multiply(op.inst, a, b, c, self.tables, equal, self.contract)
+            for listener in self.tell():
+                listener.matrix(op, self.place(), cases, found)
+            self.facts = before
+            return found.case
+
+        return self.combined(op, op.result, operands, combine)
+
+
+def _names(*given: object) -> list[str]:
+    found: list[str] = []
+    for item in given:
+        if isinstance(item, str):
+            found.append(item)
+        elif isinstance(item, tuple):
+            found.extend(str(x) for x in item)
+    return found
+
+
+class Said(Flow):
+    """The same walk, seen by rules that speak of another statement of its specification."""
+
+    def __init__(self, flow: Flow, computes: str) -> None:
+        self._flow = flow
+        self.kernel = replace(flow.kernel, computes=computes)
+        self.spec = spec_of(self.kernel, flow.tables)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._flow, name)
+
+
+def bounds_of(facts: Iterable[Expr]) -> Mapping[str, tuple[int | None, int | None]]:
+    """Declared bounds of the variables a proof speaks about, to be printed with it."""
+    named = {v for fact in facts for v in fact.free()}
+    return {v.name: (v.lo, v.hi) for v in sorted(named, key=lambda v: v.name)}
+
+
+def deciding(op: Op) -> tuple[Expr, ...]:
+    """Index expressions of an op that decide something, addresses apart."""
+    match op:
+        case ops.Index():
+            return (op.expr,)
+        case ops.If():
+            return (op.cond,)
+        case ops.For():
+            return (op.lo, op.hi + (op.step - 1))  # the largest number the counter takes
+        case ops.Load() | ops.Store() | ops.Atomic() | ops.CopyToLds():
+            return () if op.access.guard is None else (op.access.guard,)
+    return ()

@@ -1,0 +1,1 @@
+"""What happens to kernel IR before anything is proved about it, one pass per file."""

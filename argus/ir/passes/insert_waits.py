@@ -1,0 +1,199 @@
+"""Wait insertion: an explicit `Wait` before every use of a register that a load has still to fill.
+
+A wave's memory accesses are outstanding until it waits for them; each counter (vm: global memory, lgkm: LDS) retires in
+order of issue, so "the load that made %7 is done" is "at most n accesses are outstanding", n being how many were issued
+after it. The pass counts them along every path:
+
+    %7 = load A ...          vm: %7 outstanding, 0 younger
+    %8 = load B ...          vm: %7 has 1 younger
+    store lds.sA <- %7   ->  wait vm=1; store lds.sA <- %7
+    ...
+    store lds.sB <- %8   ->  wait vm=0; store lds.sB <- %8
+
+Where paths meet (branches, the back edge of a loop) the smaller count is taken, which waits for more and is always
+safe; loops are walked until the counts at their head no longer change, so loads may stay in flight across iterations.
+Barriers that are not bare retire LDS accesses by themselves. What the author wrote as `wait` stays.
+
+The result says `waits: explicit` in its policies: from there on, checker and interpreter take the program at its word.
+Counts are capped at what the counters can express. Waits for *memory* order (a direct-to-LDS copy before a barrier, a
+global store another wave reads) are the author's, and `race_free` and `fresh` check them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from argus.gfx942.waits import LGKM_MAX, VM_MAX
+from argus.ir import ops
+from argus.ir.kernel import Kernel
+from argus.ir.ops import Op, Shared
+from argus.ir.types import Value
+
+MAX_COUNTS = {"vm": VM_MAX, "lgkm": LGKM_MAX}
+ACCESSES = (ops.Load, ops.Store, ops.Atomic)
+PASSING = (ops.For, ops.If, ops.Tag, ops.Check, ops.Registers, ops.Bitcast)
+"""Ops that hand registers on without needing their contents."""
+
+
+def counter_of(op: Op) -> str | None:
+    """The wait counter an op's access is counted on."""
+    if isinstance(op, ACCESSES):
+        return "lgkm" if isinstance(op.access.memory, Shared) else "vm"
+    return "vm" if isinstance(op, ops.CopyToLds) else None
+
+
+def insert_waits(kernel: Kernel) -> Kernel:
+    """The kernel with explicit waits; unchanged if it already has them."""
+    if kernel.policies.get("waits") == "explicit":
+        return kernel
+    first = 1 + max((op.id for op in ops.walk(kernel.body)), default=-1)
+    body = _Inserter(first).block(kernel.body, PendingLoads())[0]
+    return replace(kernel, body=body, policies={**kernel.policies, "waits": "explicit"})
+
+
+@dataclass(frozen=True, slots=True)
+class PendingLoads:
+    """Loads outstanding on a path: `at`, for each value and counter it hangs on, is how many accesses had been issued
+    on that counter when its youngest load was; `issued` are those issued so far, from some start on."""
+
+    issued: dict[str, int] = field(default_factory=lambda: dict.fromkeys(MAX_COUNTS, 0))
+    at: dict[Value, dict[str, int]] = field(default_factory=dict)
+
+    def younger(self, value: Value) -> dict[str, int]:
+        """For each counter the value hangs on, how many accesses were certainly issued after its youngest load."""
+        return {c: min(self.issued[c] - n, MAX_COUNTS[c]) for c, n in self.at.get(value, {}).items()}
+
+    def waited(self, vm: int | None, lgkm: int | None) -> PendingLoads:
+        """What is still outstanding once at most `vm` and `lgkm` accesses are."""
+        oldest = {
+            c: -1 - top if most is None or most > top else self.issued[c] - most
+            for (c, top), most in zip(MAX_COUNTS.items(), (vm, lgkm), strict=True)
+        }
+        left: dict[Value, dict[str, int]] = {}
+        for value, counts in self.at.items():
+            kept = {c: n for c, n in counts.items() if n > oldest[c]}
+            if kept:
+                left[value] = kept
+        return PendingLoads(self.issued, left)
+
+    def after(self, op: Op) -> PendingLoads:
+        """One more access on the op's counter; a load's result becomes outstanding."""
+        counter = counter_of(op)
+        if counter is None:
+            return self
+        issued = {**self.issued, counter: self.issued[counter] + 1}
+        if isinstance(op, ops.Load):
+            return PendingLoads(issued, {**self.at, op.result: {counter: issued[counter]}})
+        return PendingLoads(issued, self.at)
+
+    def renamed(self, op: ops.Registers | ops.Bitcast) -> PendingLoads:
+        """Naming registers anew needs no data: the result is outstanding as its sources are."""
+        counts: dict[str, int] = {}
+        for source in op.operands:
+            for counter, n in self.at.get(source, {}).items():
+                counts[counter] = max(n, counts.get(counter, n))
+        return PendingLoads(self.issued, {**self.at, op.result: counts}) if counts else self
+
+    def carried(self, sources: tuple[Value, ...], targets: tuple[Value, ...]) -> PendingLoads:
+        """Values handed from `sources` to `targets` are outstanding under the new names too."""
+        handed = {target: self.at[source] for source, target in zip(sources, targets, strict=True) if source in self.at}
+        return PendingLoads(self.issued, {**self.at, **handed})
+
+    def meet(self, other: PendingLoads) -> PendingLoads:
+        """Outstanding on either path, with the count that is safe on both, counted from a start of its own."""
+        found: dict[Value, dict[str, int]] = {}
+        for value in self.at | other.at:
+            mine, theirs = self.younger(value), other.younger(value)
+            found[value] = {
+                c: -min(mine.get(c, theirs.get(c, 0)), theirs.get(c, mine.get(c, 0))) for c in mine | theirs
+            }
+        return PendingLoads(at=found)
+
+
+class _Inserter:
+    def __init__(self, first_id: int) -> None:
+        self.next_id = first_id
+
+    def block(self, block: list[Op], pending: PendingLoads) -> tuple[list[Op], PendingLoads]:
+        made: list[Op] = []
+        for op in block:
+            wait = self.needed(op, pending)
+            if wait is not None:
+                made.append(wait)
+                pending = pending.waited(wait.vm, wait.lgkm)
+            new, pending = self.step(op, pending)
+            made.append(new)
+        return made, pending
+
+    def needed(self, op: Op, pending: PendingLoads) -> ops.Wait | None:
+        counts: dict[str, int] = {}
+        for value in self.uses(op):
+            for counter, younger in pending.younger(value).items() if value in pending.at else ():
+                counts[counter] = min(counts.get(counter, MAX_COUNTS[counter]), younger)
+        if not counts:
+            return None
+        self.next_id += 1
+        return ops.Wait(id=self.next_id - 1, span=op.span, site=op.site, vm=counts.get("vm"), lgkm=counts.get("lgkm"))
+
+    def uses(self, op: Op) -> tuple[Value, ...]:
+        """Registers whose contents the op itself needs; loops, branches and renamings only hand them on."""
+        return () if isinstance(op, PASSING) else op.operands
+
+    def step(self, op: Op, pending: PendingLoads) -> tuple[Op, PendingLoads]:
+        match op:
+            case ops.For():
+                return self.loop(op, pending)
+            case ops.If():
+                return self.branch(op, pending)
+            case ops.Schedule():
+                body, pending = self.block(op.body, pending)
+                return replace(op, body=body), pending
+            case ops.Wait():
+                return op, pending.waited(op.vm, op.lgkm)
+            case ops.Barrier():
+                return op, pending if op.bare else pending.waited(None, 0)
+            case ops.Registers() | ops.Bitcast():
+                return op, pending.renamed(op)
+            case _:
+                return op, pending.after(op)
+
+    def loop(self, op: ops.For, pending: PendingLoads) -> tuple[Op, PendingLoads]:
+        head = pending.carried(op.inits, op.args)
+        head = head.meet(head)
+        start = self.next_id
+        while True:
+            self.next_id = start
+            body, end = self.block(op.body, head)
+            again = head.meet(end.carried(op.yields, op.args))
+            if again == head:
+                break
+            head = again
+        leaving = end.carried(op.yields, op.outs).meet(pending.carried(op.inits, op.outs))
+        return replace(op, body=body), leaving
+
+    def branch(self, op: ops.If, pending: PendingLoads) -> tuple[Op, PendingLoads]:
+        then, after_then = self.block(op.then, pending)
+        orelse, after_else = self.block(op.orelse, pending)
+        after = after_then.carried(op.then_yields, op.outs).meet(after_else.carried(op.else_yields, op.outs))
+        return replace(op, then=then, orelse=orelse), after
+
+
+def missing_waits(kernel: Kernel) -> list[tuple[Op, Value]]:
+    """Uses of registers whose load may still be outstanding, in a kernel with explicit waits."""
+    finder = _Finder()
+    finder.block(kernel.body, PendingLoads())
+    return list(finder.missing)
+
+
+class _Finder(_Inserter):
+    """Walks as the inserter does; where a wait would have to be inserted, one is missing."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.missing: dict[tuple[Op, Value], None] = {}
+
+    def needed(self, op: Op, pending: PendingLoads) -> ops.Wait | None:
+        for value in self.uses(op):
+            if value in pending.at:
+                self.missing[op, value] = None
+        return super().needed(op, pending)

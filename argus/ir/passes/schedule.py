@@ -32,6 +32,7 @@ from argus.ir.compile_error import CompileError
 from argus.ir.kernel import Kernel
 from argus.ir.passes.liveness import expressions
 from argus.ir.passes.split_wide_ops import Numbers, narrowed
+from argus.ir.stages import Scheduled
 from argus.ir.types import Span
 
 CLASSES = ("mfma", "valu", "salu", "ds_read", "ds_write", "buffer_load", "buffer_store")
@@ -47,9 +48,9 @@ ROUNDING_SLOTS = {
 _TOKEN = re.compile(r"([a-z_]+)(?:\*(\d+))?")
 
 
-def scheduled(kernel: Kernel) -> Kernel:
-    """The kernel with every schedule region replaced by its operations in final order."""
-    return replace(kernel, body=_flatten(kernel.body, Numbers(kernel)))
+def scheduled(kernel: Kernel) -> Scheduled:
+    """The program with every schedule region replaced by its operations in final order."""
+    return Scheduled(replace(kernel, body=_flatten(kernel.body, Numbers(kernel))), kernel)
 
 
 def _flatten(block: list[ops.Op], numbers: Numbers) -> list[ops.Op]:

@@ -55,10 +55,10 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "machine")]
 
 from argus.gfx942.decoder import DecodeError, decode  # noqa: E402
+from argus.gfx942.elf import SHT_NOTE, parse_elf  # noqa: E402
 from argus.ir.passes.schedule import scheduled  # noqa: E402
 from argus.machine import LoadError, MachineError, Options, load  # noqa: E402
 from argus.machine import launch as launch_module  # noqa: E402
-from argus.machine.elf import SHT_NOTE, parse_elf  # noqa: E402
 from argus.machine.jit import workers  # noqa: E402
 from argus.machine.jit.errors import JitError  # noqa: E402
 from argus.machine.launch import LoadedKernel, PreparedLaunch  # noqa: E402

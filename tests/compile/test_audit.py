@@ -10,11 +10,13 @@ from itertools import pairwise
 
 import pytest
 
-from argus.compile import CompileError, compile_kernel, elf, wait_states
+from argus.compile import CompileError, compile_kernel, wait_states
 from argus.compile.arrivals import early_uses
 from argus.compile.audit import audit
 from argus.compile.decoded import decode
+from argus.compile.objects import read_object
 from argus.compile.registers import plan
+from argus.gfx942 import elf
 from argus.gfx942.hazards import violations
 from argus.gfx942.inst import Inst
 from argus.gfx942.waits import decode as decode_wait
@@ -41,7 +43,7 @@ def good() -> tuple[bytes, tuple[tuple[int, int], ...]]:
 def patched(change: Callable[[Inst], bytes | None], original: bytes | None = None, name: str = "gemm") -> bytes:
     """An object (the GEMM's) with instructions replaced by `change` (None keeps one)."""
     code_object = bytearray(original or good()[0])
-    source = elf.read(bytes(code_object), elf.ET_DYN)
+    source = read_object(bytes(code_object), elf.ET_DYN)
     symbol = next(s for s in source.symbols if s.name == name)
     section = source.sections[symbol.section]
     start = bytes(code_object).index(bytes(section.data)) + symbol.value - section.address

@@ -111,7 +111,7 @@ def test_same_source_same_bytes_in_another_process() -> None:
     program = (
         "import hashlib\nfrom tests.ir import samples\nfrom argus.compile import compile_kernel\n"
         "for make in (samples.vadd, samples.gemm):\n"
-        "    print(hashlib.sha256(compile_kernel(make()).object).hexdigest())\n"
+        "    print(hashlib.sha256(compile_kernel(scheduled(make())).object).hexdigest())\n"
     )
     runs = [
         subprocess.run(

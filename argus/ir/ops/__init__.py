@@ -47,10 +47,13 @@ __all__ = [
     "BUFFER_GRANULE",
     "COPY_STRIDE",
     "Access",
+    "Accessing",
+    "Annotation",
     "Atomic",
     "Barrier",
     "Bitcast",
     "Check",
+    "Computing",
     "Constant",
     "Control",
     "Convert",
@@ -69,6 +72,7 @@ __all__ = [
     "Mfma",
     "Op",
     "OpBase",
+    "Ordered",
     "Ordering",
     "Registers",
     "Schedule",
@@ -76,6 +80,7 @@ __all__ = [
     "Shared",
     "Space",
     "Store",
+    "Structure",
     "Symbol",
     "Tag",
     "Tensor",
@@ -84,30 +89,12 @@ __all__ = [
     "walk",
 ]
 
-Op = (
-    Constant
-    | Index
-    | Symbol
-    | Map
-    | Convert
-    | Bitcast
-    | Registers
-    | Lanes
-    | Mfma
-    | Instruction
-    | Load
-    | Store
-    | CopyToLds
-    | Atomic
-    | Barrier
-    | Wait
-    | SetPrio
-    | For
-    | If
-    | Schedule
-    | Tag
-    | Check
-)
+Computing = Constant | Index | Symbol | Map | Convert | Bitcast | Registers | Lanes | Mfma | Instruction
+Accessing = Load | Store | CopyToLds | Atomic
+Ordered = Barrier | Wait | SetPrio
+Annotation = Tag | Check
+Structure = For | If | Schedule
+Op = Computing | Accessing | Ordered | Annotation | Structure
 
 
 def walk(block: list[Op]) -> Iterator[Op]:

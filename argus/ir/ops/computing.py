@@ -48,6 +48,10 @@ class Symbol(OpBase):
         return (self.value,)
 
     @property
+    def binds(self) -> tuple[Expr, ...]:
+        return (self.symbol,)
+
+    @property
     def mentioned(self) -> tuple[Expr, ...]:
         return (self.symbol, *self.facts)
 

@@ -5,6 +5,8 @@ properties here are all that a pass may know of an op without a dispatch on its 
 
     operands, results     values it uses and makes
     blocks, handed        blocks inside it, and the values each block hands back at its end
+    sources               for each value that blocks hand on, in or out, the values it may be
+    binds                 index variables it gives a meaning to
     expressions           index expressions the machine computes for it
     mentioned             those and the ones only readers and proofs look at (coordinates, annotations)
     footprints            bytes it touches, by memory
@@ -101,6 +103,16 @@ class OpBase:
     @property
     def handed(self) -> tuple[tuple[Value, ...], ...]:
         """For each block, the values it hands back at its end."""
+        return ()
+
+    @property
+    def sources(self) -> tuple[tuple[Value, tuple[Value, ...]], ...]:
+        """For each value that blocks hand on, in or out, the values it may be."""
+        return ()
+
+    @property
+    def binds(self) -> tuple[Expr, ...]:
+        """Index variables it gives a meaning to: in its blocks, or after it."""
         return ()
 
     @property

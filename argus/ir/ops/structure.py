@@ -74,6 +74,15 @@ class For(OpBase):
         return (self.yields,)
 
     @property
+    def sources(self) -> tuple[tuple[Value, tuple[Value, ...]], ...]:
+        rows = zip(self.args, self.outs, self.inits, self.yields, strict=True)
+        return tuple((made, (init, back)) for arg, out, init, back in rows for made in (arg, out))
+
+    @property
+    def binds(self) -> tuple[Expr, ...]:
+        return (self.var,)
+
+    @property
     def expressions(self) -> tuple[Expr, ...]:
         return (self.lo, self.hi)
 
@@ -106,6 +115,10 @@ class If(OpBase):
     @property
     def handed(self) -> tuple[tuple[Value, ...], ...]:
         return (self.then_yields, self.else_yields)
+
+    @property
+    def sources(self) -> tuple[tuple[Value, tuple[Value, ...]], ...]:
+        return tuple(zip(self.outs, zip(self.then_yields, self.else_yields, strict=True), strict=True))
 
     @property
     def expressions(self) -> tuple[Expr, ...]:

@@ -24,6 +24,7 @@ from argus.compile.registers import RegisterPlan, plan
 from argus.gfx942.lds import SIZE_BYTES as LDS_BYTES
 from argus.ir.compile_error import CompileError
 from argus.ir.kernel import Kernel
+from argus.ir.known_ops import refuse_unknown_ops
 from argus.ir.ops import walk
 from argus.ir.stages import Scheduled
 
@@ -65,6 +66,7 @@ class Compiled:
 def compile_kernel(program: Scheduled) -> Compiled:
     """Compile one program; raises CompileError with a code, a sentence and the source line."""
     kernel = program.kernel
+    refuse_unknown_ops(kernel)
     if kernel.lds_bytes > LDS_BYTES:
         raise CompileError(
             "C110",

@@ -14,7 +14,7 @@ from argus.ir import ops
 from argus.ir.build import IrBuilder
 from argus.ir.kernel import LANE, Kernel
 from argus.ir.ops import Access, Shared
-from argus.ir.passes.schedule import class_of, dependences, interleave, pattern, scheduled
+from argus.ir.passes.schedule import dependences, interleave, pattern, scheduled
 from argus.ir.types import NOWHERE, DType, bf16, f32
 from argus.layout.expr import var
 from tests.compile.harness import EXACT, NUMPY, kernel, lane_rows, launch, tensor
@@ -59,8 +59,8 @@ def test_laws(seed: int) -> None:
         for m in needed:
             assert position[before[m].id] < position[op.id]
     for name, _ in rows:
-        order = [op.id for op in after if class_of(op) == name]
-        assert order == [op.id for op in before if class_of(op) == name]
+        order = [op.id for op in after if op.issue_class == name]
+        assert order == [op.id for op in before if op.issue_class == name]
 
 
 def test_independent_work_comes_out_in_the_ratio_asked_for() -> None:
@@ -73,7 +73,7 @@ def test_independent_work_comes_out_in_the_ratio_asked_for() -> None:
     for n in range(8):
         b.mfma("mfma_32x32x8_bf16", fragment, fragment, acc[n])
     after = interleave(b.body, [("mfma", 2), ("ds_read", 1)])
-    kinds = [class_of(op) for op in after if class_of(op) is not None]
+    kinds = [op.issue_class for op in after if op.issue_class is not None]
     assert kinds == ["mfma", "mfma", "ds_read"] * 4 + ["ds_read"] * 4
 
 
@@ -126,7 +126,7 @@ def scheduled_gemm() -> Kernel:
 def test_a_scheduled_gemm_reads_ahead_and_still_multiplies() -> None:
     final = scheduled(scheduled_gemm()).kernel
     loop = next(op for op in final.body if isinstance(op, ops.For))
-    kinds = [class_of(op) for op in loop.body if class_of(op) in ("mfma", "ds_read")]
+    kinds = [op.issue_class for op in loop.body if op.issue_class in ("mfma", "ds_read")]
     assert kinds != sorted(kinds, key=lambda k: k == "mfma"), "reads stand between matrix instructions"
     assert not any(isinstance(op, ops.Schedule) for op in ops.walk(final.body))
     rng = np.random.default_rng(1)
@@ -164,7 +164,7 @@ def test_arithmetic_passes_a_barrier_and_memory_does_not() -> None:
     for _ in range(3):
         one = b.map("add", one, one)
     after = interleave(b.body, [("mfma", 1), ("valu", 1), ("ds_read", 1)])
-    kinds = [class_of(op) for op in after if class_of(op) is not None]
+    kinds = [op.issue_class for op in after if op.issue_class is not None]
     assert kinds == ["mfma", "valu", "ds_read", "mfma", "valu", "barrier", "mfma", "valu", "ds_read"]
 
 
@@ -181,7 +181,7 @@ def test_wide_arithmetic_is_spread_by_issue_slots() -> None:
         b.map("exp2", value)
     b.append(ops.Schedule(policy={"mfma": 1, "valu": 4}, body=body))
     final = scheduled(kernel("spread", [x], b)).kernel
-    kinds = [class_of(op) for op in final.body if class_of(op) in ("mfma", "valu")]
+    kinds = [op.issue_class for op in final.body if op.issue_class in ("mfma", "valu")]
     assert kinds == ["mfma", "valu"] * 8
     assert len({op.id for op in final.body}) == len(final.body)
 

@@ -34,7 +34,7 @@ from argus.ir.kernel import Kernel
 from argus.ir.printer import print_kernel
 
 NOTE = "verdicts from the proof cache (--no-cache decides again)"
-_ROOMS = ("check", "ir", "layout", "gfx942")
+_ROOMS = ("check", "ir", "layout", "spec", "gfx942")
 _KEPT = ("verdicts", "stats", "notes", "questions")
 
 

@@ -43,6 +43,8 @@ from argus.ir.ops import Access, Op
 from argus.ir.types import Value
 from argus.layout import expr as E
 from argus.layout.expr import Expr
+from argus.spec.printer import spec_text
+from argus.spec.tree import ResultSpec, Specification
 
 Mask = NDArray[np.bool_]
 T = TypeVar("T")
@@ -423,12 +425,17 @@ def _names(*given: object) -> list[str]:
     return found
 
 
+def stating(kernel: Kernel, statement: ResultSpec) -> Kernel:
+    """The kernel with one of its specification's statements as the only one."""
+    return replace(kernel, computes=Specification(spec_text(statement), (statement,)))
+
+
 class Said(Flow):
     """The same walk, seen by rules that speak of another statement of its specification."""
 
-    def __init__(self, flow: Flow, computes: str) -> None:
+    def __init__(self, flow: Flow, statement: ResultSpec) -> None:
         self._flow = flow
-        self.kernel = replace(flow.kernel, computes=computes)
+        self.kernel = stating(flow.kernel, statement)
         self.spec = spec_of(self.kernel, flow.tables)
 
     def __getattr__(self, name: str) -> Any:

@@ -38,10 +38,11 @@ from argus.check.rules.speed import Speed
 from argus.check.rules.value import Valued
 from argus.check.solve.prover import Prover, question
 from argus.check.spec.coordinates import Unreadable, spec_of
-from argus.check.walk import Flow, Said, launch_facts, stating
+from argus.check.walk import Flow, Said, launch_facts
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.passes.insert_waits import insert_waits
+from argus.ir.specified import stating
 from argus.ir.types import Value
 from argus.spec.tree import ResultSpec
 

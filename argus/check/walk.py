@@ -17,7 +17,7 @@ listeners. The facts of the path are `facts`; `rename` replaces loop variables w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, Protocol, TypeVar, cast
 
@@ -40,11 +40,11 @@ from argus.check.transfer.matrix_product import multiply
 from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
 from argus.ir.ops import Access, Op
+from argus.ir.specified import stating
 from argus.ir.types import Value
 from argus.layout import expr as E
 from argus.layout.expr import Expr
-from argus.spec.printer import spec_text
-from argus.spec.tree import ResultSpec, Specification
+from argus.spec.tree import ResultSpec
 
 Mask = NDArray[np.bool_]
 T = TypeVar("T")
@@ -423,11 +423,6 @@ def _names(*given: object) -> list[str]:
         elif isinstance(item, tuple):
             found.extend(str(x) for x in item)
     return found
-
-
-def stating(kernel: Kernel, statement: ResultSpec) -> Kernel:
-    """The kernel with one of its specification's statements as the only one."""
-    return replace(kernel, computes=Specification(spec_text(statement), (statement,)))
 
 
 class Said(Flow):

@@ -35,7 +35,7 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
     (
         "AG220",
         "specification-index",
-        "the specification leaves an index open: {problem}",
+        "the indices of the specification do not fit: {problem}",
         "every index of the result stands once on the left and somewhere on the right; a reduction over an index that "
         "no tensor has says how far it runs, as in sum(x[i + k], k, 4)",
         "An index of the result runs over the axis it stands at, and the right side depends on it. The index of a "

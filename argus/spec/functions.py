@@ -100,6 +100,11 @@ def _power_error(xs: Arrays, es: Arrays) -> Array:
     return np.asarray(largest * (np.where((ex == 0) & (ey == 0), 0.0, steepest) + rounded))
 
 
+def _floored(xs: Arrays, es: Arrays) -> Array:
+    (x,), (e,) = xs, es
+    return np.asarray(np.maximum(np.floor(x + e) - np.floor(x), np.floor(x) - np.floor(x - e)))
+
+
 def _erf(x: Array) -> Array:
     """The error function, within 2e-16 of the real one."""
     return np.asarray(_ERF(x), dtype=np.float64)
@@ -116,6 +121,7 @@ FUNCTIONS: dict[str, RealFunction] = {
         RealFunction("log2", 1, np.log2, _smooth(_log2)),
         RealFunction("sqrt", 1, np.sqrt, _smooth(_sqrt)),
         RealFunction("rsqrt", 1, _inverse_rsqrt, _smooth(_rsqrt)),
+        RealFunction("floor", 1, np.floor, _floored, 0.0, True),
         RealFunction("abs", 1, np.abs, lambda xs, es: es[0], 0.0, True),
         RealFunction("tanh", 1, np.tanh, _smooth(_tanh)),
         RealFunction("erf", 1, _erf, _smooth(_erf_slope)),

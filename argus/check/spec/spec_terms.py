@@ -12,7 +12,7 @@ inside a comparison) raises Unreadable: then values are not compared.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import e, log2
+from math import e, log, log2
 from typing import assert_never
 
 from argus.check.domain.records import Tables
@@ -46,6 +46,7 @@ from argus.spec.tree import (
 from argus.spec.walk import plain_uses
 
 LOG2E = log2(e)
+LN2 = log(2)
 _COMPARE: dict[RelationOp, Callable[[Expr, Expr], Expr]] = {
     "<": lambda x, y: x.lt(y), "<=": lambda x, y: x.le(y), ">": lambda x, y: x.gt(y),
     ">=": lambda x, y: x.ge(y), "==": lambda x, y: x.eq(y), "!=": lambda x, y: x.ne(y),
@@ -145,6 +146,8 @@ class _TermReader:
                 return terms.exp2(exponent)
             case "log2":
                 return terms.log2(args[0])
+            case "log":
+                return terms.scaled(terms.log2(args[0]), LN2)
             case "sqrt" | "rsqrt":
                 return terms.power(args[0], 1 if name == "sqrt" else -1)
             case "maximum" | "minimum":

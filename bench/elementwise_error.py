@@ -27,6 +27,7 @@ from argus.ir.build import IrBuilder
 from argus.ir.kernel import BLOCK_X, LANE, Kernel
 from argus.ir.maps import MAPS, MapFn
 from argus.ir.ops import Access, Tensor
+from argus.ir.passes.schedule import scheduled
 from argus.ir.types import f32
 from argus.layout.expr import const
 from argus.machine import Options, load
@@ -135,7 +136,7 @@ def kernel(row: MapFn, blocks: int) -> Kernel:
 def differing(row: MapFn, count: int, seed: int = 2) -> int:
     """Elements whose bits differ between interpreter and object; NaNs are alike."""
     blocks = min(count, CHUNK) // (WAVE * PER_LANE)
-    program = load(compile_kernel(kernel(row, blocks)).object).kernel(f"map_{row.name}")
+    program = load(compile_kernel(scheduled(kernel(row, blocks))).object).kernel(f"map_{row.name}")
     different = 0
     for args in inputs(row, count, seed):
         out = np.zeros(len(args[0]), np.float32)

@@ -26,7 +26,7 @@ from argus.gfx942.waits import decode as decode_wait
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.passes.insert_waits import insert_waits
-from argus.ir.passes.schedule import scheduled
+from argus.ir.stages import Scheduled
 from argus.ir.types import NOWHERE, Span
 
 
@@ -90,10 +90,10 @@ class ObjectReport:
         }
 
 
-def report(kernel: Kernel, compiled: Compiled) -> ObjectReport:
-    """The report of a compiled kernel; `kernel` is what was given to the compiler."""
-    final = scheduled(kernel)
-    code = decode(compiled.object, kernel.name)
+def report(program: Scheduled, compiled: Compiled) -> ObjectReport:
+    """The report of a compiled program."""
+    final = program.kernel
+    code = decode(compiled.object, final.name)
     made_by = attribute(code, [(pc, op) for pc, op in compiled.sidecar["pcs"]])
     spans = {op.id: op.span for op in ops.walk(final.body)}
     listing = [

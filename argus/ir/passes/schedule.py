@@ -32,8 +32,10 @@ from argus.gfx942.chip import WAVE_LANES
 from argus.ir import ops
 from argus.ir.compile_error import CompileError
 from argus.ir.kernel import Kernel
+from argus.ir.known_ops import unknown_ops
 from argus.ir.maps import MAPS
 from argus.ir.passes.split_wide_ops import Numbers, narrowed
+from argus.ir.stages import Scheduled
 from argus.ir.types import Span
 
 CLASSES = ("mfma", "valu", "salu", "ds_read", "ds_write", "buffer_load", "buffer_store")
@@ -47,9 +49,12 @@ ROUNDING_SLOTS = {
 _TOKEN = re.compile(r"([a-z_]+)(?:\*(\d+))?")
 
 
-def scheduled(kernel: Kernel) -> Kernel:
-    """The kernel with every schedule region replaced by its operations in final order."""
-    return replace(kernel, body=_flatten(kernel.body, Numbers(kernel)))
+def scheduled(kernel: Kernel) -> Scheduled:
+    """The program with every schedule region replaced by its operations in final order. A kernel with ops that nobody
+    knows stays as it is: the checker calls it unknown, the compiler refuses it."""
+    if unknown_ops(kernel):
+        return Scheduled(kernel, kernel)
+    return Scheduled(replace(kernel, body=_flatten(kernel.body, Numbers(kernel))), kernel)
 
 
 def _flatten(block: list[ops.Op], numbers: Numbers) -> list[ops.Op]:

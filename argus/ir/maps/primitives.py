@@ -110,6 +110,7 @@ ARITHMETIC = (
         real=lambda a, x: a.negative(x),
         keeps_zero=True,
         keeps_sum=True,
+        ulps=0.0,
     ),
     MapFn(
         "abs",
@@ -122,6 +123,7 @@ ARITHMETIC = (
         spec="abs",
         keeps_zero=True,
         exposed=True,
+        ulps=0.0,
     ),
     MapFn(
         "max",
@@ -135,6 +137,7 @@ ARITHMETIC = (
         spec="maximum",
         reduces="max",
         exposed=True,
+        ulps=0.0,
     ),
     MapFn(
         "min",
@@ -148,6 +151,7 @@ ARITHMETIC = (
         spec="minimum",
         reduces="min",
         exposed=True,
+        ulps=0.0,
     ),
     MapFn(
         "div",
@@ -172,6 +176,7 @@ ARITHMETIC = (
         {"float": "call floor"},
         keeps_zero=True,
         exposed=True,
+        ulps=0.0,
     ),
 )
 
@@ -273,6 +278,7 @@ PARTS = (
         _mantissa,
         {"f32": "each amdgcn.frexp.mant"},
         keeps_zero=True,
+        ulps=0.0,
     ),
     MapFn(
         "exponent",
@@ -284,6 +290,7 @@ PARTS = (
         {"f32": "exponent"},
         slots=2,
         keeps_zero=True,
+        ulps=0.0,
     ),
     MapFn(
         "copysign",
@@ -293,6 +300,7 @@ PARTS = (
         "abs(x) with the sign of y",
         np.copysign,
         {"f32": "call copysign", "f64": "call copysign", "f16": "call copysign"},
+        ulps=0.0,
     ),
 )
 

@@ -1,21 +1,24 @@
 """What one elementwise function is: everything every pass needs, in one row.
 
-name, arity, kinds, out   how it is called: operands, element kinds, "same" (operand type), "bool" (a mask per
-                          element) or "last" (the type of the last operand)
-meaning                   one line for the reference
-numpy                     what the interpreter computes; operands narrower than f32 arrive as f32
-real                      what it means for real numbers, written against any algebra (`Reals`): the checker's terms
-emission                  what LLVM is given, by element type or kind (forms: see `argus.compile.arithmetic`)
-program                   for a composite: the primitive functions it is made of, run by interpreter and compiler
-slots                     issue slots of 4 clocks that one element takes
-spec                      its name in `computes`, if it has one; values and error bounds are `computes`'s own
-domain                    where it is defined, if not everywhere
-keeps_zero                0 goes to 0
-keeps_sum                 one operand's accumulation stays one (scaling, selection)
-reduces                   of elements at different coordinates it is this reduction
-ulps, inputs              largest error in units in the last place of f32, and over how many inputs it was measured
-                          (0: it follows from the definition or from the hardware's manual)
-exposed                   kernels call it as `ag.name`
+    name, arity, kinds, out   how it is called: operands, element kinds, "same" (operand type), "bool" (a mask per
+                              element) or "last" (the type of the last operand)
+    meaning                   one line for the reference
+    numpy                     what the interpreter computes; operands narrower than f32 arrive as f32
+    real                      what it means for real numbers, written against any algebra (`Reals`): the checker's terms
+    emission                  what LLVM is given, by element type or kind (forms: see `argus.compile.arithmetic`)
+    program                   for a composite: the primitive functions it is made of, run by interpreter and compiler
+    slots                     issue slots of 4 clocks that one element takes
+    spec                      its name in `computes`, if it has one; its value and error slope there are in `argus.spec`
+    domain                    where it is defined, if not everywhere
+    keeps_zero                0 goes to 0
+    keeps_sum                 one operand's accumulation stays one (scaling, selection)
+    reduces                   of elements at different coordinates it is this reduction
+    ulps, inputs              largest error in units in the last place of f32 (0: exact, 1/2: rounded correctly), and over
+                              how many inputs it was measured (0: it follows from the definition, or from the
+                              hardware's manual)
+    exposed                   kernels call it as `ag.name`
+
+A row without `real` is a function of its own to the checker: it equals only itself.
 """
 
 from __future__ import annotations

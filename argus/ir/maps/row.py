@@ -13,8 +13,8 @@
     keeps_zero                0 goes to 0
     keeps_sum                 one operand's accumulation stays one (scaling, selection)
     reduces                   of elements at different coordinates it is this reduction
-    ulps, inputs              largest error in units in the last place of f32 (0: exact, 1/2: rounded correctly), and over
-                              how many inputs it was measured (0: it follows from the definition, or from the
+    ulps, inputs              largest error in units in the last place of f32 (0: exact, 1/2: rounded correctly), and
+                              over how many inputs it was measured (0: it follows from the definition, or the
                               hardware's manual)
     exposed                   kernels call it as `ag.name`
 

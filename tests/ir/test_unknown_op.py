@@ -1,7 +1,8 @@
 """An op class that no pass knows: refused by the compiler, unknown to the checker, and mypy lists the places.
 
-A place is a call of `assert_never`, or of a function that takes only some classes of the union. At run time the class stands outside of the union, as one made by other code would. For mypy it is added to the union in
-a copy of the package, which is what someone who adds an op does first.
+At run time the class stands outside of the union, as one made by other code would. For mypy it is added to the union in
+a copy of the package, which is what someone who adds an op does first; a place is a call of `assert_never`, or of a
+function that takes only some classes of the union.
 """
 
 from __future__ import annotations

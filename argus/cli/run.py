@@ -39,7 +39,10 @@ def register(verbs: Any) -> None:
     add_kernel_arguments(parser)
     parser.add_argument("--seed", type=int, default=0, help="seed of the input data")
     parser.add_argument(
-        "--device", choices=DEVICES, default="auto", help="auto: the GPU if a gfx942 is there, else the machine"
+        "--device",
+        choices=DEVICES,
+        default="auto",
+        help="auto: hip if a gfx942 is there, else checking",
     )
     parser.add_argument("--grid", help="objects: workgroups, for example 16,16")
     parser.add_argument("--block", help="objects: threads of a workgroup, for example 256")
@@ -63,7 +66,9 @@ def run_file(args: argparse.Namespace) -> int:
     arrays = make_arrays(kernel, launch, args.seed)
     scalars = make_scalars(kernel, args.seed)
     inputs = {name: array.copy() for name, array in arrays.items()}
-    outcome = choose(args.device).launch(kernel, compile_cached(program).object, launch, arrays, scalars)
+    outcome = choose(args.device, simulated="checking").launch(
+        kernel, compile_cached(program).object, launch, arrays, scalars
+    )
     comparison = None
     if kernel.computes is not None:
         symbols = {**launch, **scalars}

@@ -6,7 +6,7 @@ import pytest
 
 from argus.check import check
 from argus.compile import compile_kernel
-from argus.device.launch import MachineDevice
+from argus.device.simulated import CheckingDevice
 from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.spec import evaluate
@@ -76,7 +76,7 @@ def test_right_kernels_compare_and_are_not_refuted(text: str) -> None:
     sizes = kernel.example
     arrays, scalars = make_arrays(kernel, sizes, 1), make_scalars(kernel, 1)
     given = {name: array.copy() for name, array in arrays.items()}
-    outcome = MachineDevice().launch(kernel, compile_kernel(scheduled(kernel)).object, sizes, arrays, scalars)
+    outcome = CheckingDevice().launch(kernel, compile_kernel(scheduled(kernel)).object, sizes, arrays, scalars)
     assert not outcome.reports
     assert kernel.computes is not None
     specs = kernel.computes.results

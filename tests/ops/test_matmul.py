@@ -69,7 +69,7 @@ def test_each_form(
         activation=activation,
         a_by_k=a_by_k,
         b_by_k=b_by_k,
-        device="machine",
+        device="jit",
     )
     assert got.dtype == dtype
     given = {"A": a, "B": b, "bias": bias}
@@ -95,7 +95,7 @@ def test_relu_keeps_what_is_no_number(row: str, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(choice, "table", lambda _: {"rows": [ROWS[row]]})
     a, b = np.ones((24, 232), BF16), np.ones((40, 232), BF16)
     a[3, 5], a[4, 6], a[5, 7] = np.nan, np.inf, -np.inf
-    got = ops.matmul(a, b, bias=np.zeros(40, BF16), activation="relu", device="machine").astype(float)
+    got = ops.matmul(a, b, bias=np.zeros(40, BF16), activation="relu", device="jit").astype(float)
     assert np.isnan(got[3]).all()
     assert (got[4] == np.inf).all()
     assert (got[5] == 0).all()

@@ -43,6 +43,7 @@ from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.passes.insert_waits import insert_waits
 from argus.ir.specified import stating
+from argus.ir.stages import Scheduled
 from argus.ir.types import Value
 from argus.spec.tree import ResultSpec
 
@@ -58,8 +59,9 @@ SPECIFIED = ("value", "placed", "reduced", "covers")
 SILENT = "the specification says nothing about {}: placed and covers were not checked there"
 
 
-def check(kernel: Kernel) -> Report:
-    """Decide every implied and stated rule of the kernel."""
+def check(program: Scheduled) -> Report:
+    """Decide every implied and stated rule of the program."""
+    kernel = program.kernel
     statements = () if kernel.computes is None else kernel.computes.results
     rules = [Conform(), RaceFree(), Fresh(), InBounds(), Valued(), Placed(), Reduced(), Covers(), Fits()]
     rules += [Relations(), Speed()]

@@ -8,6 +8,7 @@ import pytest
 
 from argus.check import Report, check
 from argus.check.spec.scatter import scattered
+from argus.ir.passes.schedule import scheduled
 from argus.ir.specified import restated, specified
 from argus.lang import read
 from tests.check.kernels import MOE, PROGRAMS
@@ -35,11 +36,11 @@ def changed(folder: Path, old: str, new: str, computes: str = MOE) -> Report:
     assert old in text, f"the listing no longer contains {old!r}"
     file = folder / "moe.py"
     file.write_text(text.replace(old, new))
-    return check(restated(read(str(file)), computes))
+    return check(scheduled(restated(read(str(file)), computes)))
 
 
 def test_the_listing_is_proved() -> None:
-    report = check(restated(read(str(LISTING)), MOE))
+    report = check(scheduled(restated(read(str(LISTING)), MOE)))
     assert report.status == "proved", report.render()
     assert {v.rule for v in report.verdicts} >= {"value", "placed", "reduced", "covers"}
 

@@ -22,9 +22,9 @@ from argus.cli.options import GOOD, WRONG, UsageError, add_kernel_arguments
 from argus.compile.cache import compile_cached
 from argus.device.choose import DEVICES, choose
 from argus.device.launch import LaunchOutcome
+from argus.spec import evaluate
 from argus.tasks.compare import Comparison, combined, compare
 from argus.tasks.inputs import make_arrays, make_scalars
-from argus.tasks.spec import evaluate, parse_all
 
 ELF = b"\x7fELF"
 
@@ -67,8 +67,8 @@ def run_file(args: argparse.Namespace) -> int:
     comparison = None
     if kernel.computes is not None:
         symbols = {**launch, **scalars}
-        specs = parse_all(kernel.computes)
-        comparison = combined([compare(arrays[s.result], evaluate(s, inputs, symbols)) for s in specs])
+        results = kernel.computes.results
+        comparison = combined([compare(arrays[s.result], evaluate(s, inputs, symbols)) for s in results])
     if args.json:
         print(json.dumps(_to_json(kernel.name, launch, outcome, comparison), indent=2))
     else:

@@ -110,6 +110,7 @@ def test_checks_and_their_lines_change_no_byte() -> None:
 def test_same_source_same_bytes_in_another_process() -> None:
     program = (
         "import hashlib\nfrom tests.ir import samples\nfrom argus.compile import compile_kernel\n"
+        "from argus.ir.passes.schedule import scheduled\n"
         "for make in (samples.vadd, samples.gemm):\n"
         "    print(hashlib.sha256(compile_kernel(scheduled(make())).object).hexdigest())\n"
     )

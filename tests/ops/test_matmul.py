@@ -12,8 +12,9 @@ import pytest
 from argus import ops
 from argus.ops import choice
 from argus.ops.choice import choose_matmul
+from argus.spec import evaluate
 from argus.tasks.compare import compare
-from argus.tasks.spec import evaluate, parse
+from tests.spec.stated import stated
 
 BF16, F16 = ml_dtypes.bfloat16, np.float16
 TILE = {"BM": 64, "BN": 64, "WM": 2, "WN": 2, "INST": 16, "DEPTH": 1, "STAGES": 1, "XM": 0, "GROUP": 1}
@@ -71,7 +72,8 @@ def test_each_form(
         device="machine",
     )
     assert got.dtype == dtype
-    found = compare(got, evaluate(parse(f"C[m, n] = {MEANS[activation]}"), {"A": a, "B": b, "bias": bias}, {}))
+    given = {"A": a, "B": b, "bias": bias}
+    found = compare(got, evaluate(stated(f"C[m, n] = {MEANS[activation]}", given), given, {}))
     assert found.ok, found
 
 

@@ -14,6 +14,7 @@ import pytest
 from argus.ir import ops
 from argus.ir.known_ops import CLASSES
 from argus.ir.ops import Access, Op, OpBase, Shared, Tensor
+from argus.ir.parse_ops import SIMPLE
 from argus.ir.types import Value, bf16, boolean, f32, i32
 from argus.layout import expr as E
 from argus.layout.expr import Expr, const
@@ -49,9 +50,10 @@ def test_a_class_without_facts_cannot_be_made() -> None:
             pass
 
 
-def test_words_are_unique() -> None:
+def test_words_are_unique_and_read() -> None:
     words = [cls.declared.word for cls in get_args(Op)]
     assert len(set(words)) == len(words)
+    assert {*SIMPLE, "for", "if", "schedule"} == set(words)
 
 
 def value(n: int, dtype=f32, count: int = 4) -> Value:

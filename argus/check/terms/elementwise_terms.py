@@ -85,16 +85,23 @@ class TermReals:
 
 def unary_term(terms: Terms, fn: str, x: int, standing: Callable[[], Standing]) -> int:
     """A function of one operand; where it stands is asked only if it matters."""
-    return MAPS[fn].means(TermReals(terms, lambda e: exponential(terms, e, standing())), x)
+    return _meaning(fn, TermReals(terms, lambda e: exponential(terms, e, standing())), x)
 
 
 def binary_term(terms: Terms, fn: str, x: int, y: int) -> int:
-    return MAPS[fn].means(TermReals(terms, lambda e: terms.apply("exp2", (e,))), x, y)
+    return _meaning(fn, TermReals(terms, lambda e: terms.apply("exp2", (e,))), x, y)
+
+
+def _meaning(fn: str, reals: TermReals, *args: int) -> int:
+    """An instruction that is a function of its own has no row."""
+    row = MAPS.get(fn)
+    return reals.apply(fn, args) if row is None else row.means(reals, *args)
 
 
 def reduction_of(fn: str) -> Reduction:
     """What a function does to elements at different coordinates, when it reduces them."""
-    return MAPS[fn].reduces or "sum"
+    row = MAPS.get(fn)
+    return "sum" if row is None or row.reduces is None else row.reduces
 
 
 def comparison(fn: str, e: Expr, number: float, swapped: bool) -> Expr | None:

@@ -38,6 +38,7 @@ from argus.ir.types import DType
 from argus.layout import expr as E
 
 _KEEPS_SUM = frozenset(row.name for row in MAPS.values() if row.keeps_sum)
+_KEEPS_ZERO = frozenset(row.name for row in MAPS.values() if row.keeps_zero)
 _REDUCTIONS = frozenset(row.name for row in MAPS.values() if row.reduces)
 EXACT = {"f32": 2**24, "f64": 2**53, "f16": 2**11, "bf16": 2**8}
 """Up to where a float type has all whole numbers."""
@@ -66,7 +67,7 @@ def _unary_record(
         return replace(record, expr=E.lnot(record.expr))
     term = unary_term(tables.terms, fn, record.term, lambda: standing(case, number))
     if record.kind == "zero":
-        return record if MAPS[fn].keeps_zero else Record("plain", rests=tables.nowhere, term=term)
+        return record if fn in _KEEPS_ZERO else Record("plain", rests=tables.nowhere, term=term)
     if record.kind == "plain":
         return Record("plain", rests=tables.nowhere, term=term)
     return replace(record, kind="value", label="", sums=record.sums if fn in _KEEPS_SUM else None, term=term)

@@ -169,6 +169,22 @@ class Indices:
         home.cache[e] = text
         return text
 
+    def wide(self, e: Expr) -> str:
+        """Like `value`, in 64 bits: sums and products do not wrap; whatever else stands in them fits 32 bits."""
+        scope = self.home(e)
+        if e in scope.wide:
+            return scope.wide[e]
+        if e.op == "const":
+            return str(e.value)
+        if e.op in ("add", "mul"):
+            text = self.wide(e.args[0])
+            for arg in e.args[1:]:
+                text = self.function.let(f"{e.op} i64 {text}, {self.wide(arg)}", scope)
+        else:
+            text = self.function.let(f"sext i32 {self.value(e)} to i64", scope)
+        scope.wide[e] = text
+        return text
+
     def number(self, e: Expr) -> str:
         """Like `value`, a condition as 0 or 1."""
         return (

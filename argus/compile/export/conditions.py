@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from argus.compile.address import extent_bytes
 from argus.ir.kernel import Kernel
+from argus.ir.semantics import extent_bytes
 from argus.layout.emit import PythonSource, emit
 from argus.layout.expr import Expr, var
 

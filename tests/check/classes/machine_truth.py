@@ -27,6 +27,7 @@ RUNS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("interp", dict(schedule="sequential")),
     ("interp", dict(schedule="random", quantum=3, seed=1)),
     ("interp", dict(schedule="random", quantum=17, seed=2, soffset_in_range=False)),
+    ("interp", dict(partial_in_range=True)),
     ("jit", dict()),
 )
 UNTOUCHED = 77

@@ -14,6 +14,6 @@ from typing import Any
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(f"module 'argus' has no attribute {name!r}")
-    from argus.lang.surface import lookup
+    from argus.surface import lookup
 
     return lookup(name)

@@ -132,7 +132,7 @@ CASES = {
 
 
 def microseconds(kernel: Kernel, sizes: dict[str, int], routing: RoutingTensors | None = None) -> float:
-    work = work_of(kernel, compile_cached(kernel).object, sizes, 0, routing)
+    work = work_of(kernel, compile_cached(scheduled(kernel)).object, sizes, 0, routing)
     seen = sample(work, 0)
     return float(time_prepared(work, prepared(seen, 0), matrix_element(seen))[1].sustained.microseconds)
 

@@ -42,6 +42,7 @@ from argus.gfx942.mfma import mfma as mfma_named
 from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, LANE, Kernel, wave_variable
 from argus.ir.ops import Access, Op, Shared, Tensor
+from argus.ir.passes.schedule import scheduled
 from argus.ir.types import Value
 from argus.lang import read
 from argus.layout import expr as E
@@ -195,10 +196,10 @@ def times() -> int:
     }
     print(f"{'kernel':<28} {'first':>7} {'best':>7} {'object':>7}   verdicts")
     for name, kernel in kernels.items():
-        compiled = compile_kernel(kernel)
-        taken = [_seconds(lambda k=kernel: check(k)) for _ in range(ROUNDS)]  # type: ignore[misc]
-        after = min(_seconds(lambda k=kernel, c=compiled: recheck(k, c)) for _ in range(ROUNDS))  # type: ignore[misc]
-        found = Counter(v.status for v in check(kernel).verdicts)
+        compiled = compile_kernel(scheduled(kernel))
+        taken = [_seconds(lambda k=kernel: check(scheduled(k))) for _ in range(ROUNDS)]  # type: ignore[misc]
+        after = min(_seconds(lambda k=kernel, c=compiled: recheck(scheduled(k), c)) for _ in range(ROUNDS))  # type: ignore[misc]
+        found = Counter(v.status for v in check(scheduled(kernel)).verdicts)
         counts = ", ".join(f"{n} {status}" for status, n in found.items())
         print(f"{name:<28} {taken[0]:7.2f} {min(taken):7.2f} {after:7.2f}   {counts}", flush=True)
     return 0
@@ -218,9 +219,9 @@ def main() -> int:
     if args.times:
         return times()
     kernel = read(GEMM)
-    check(kernel)  # loads Z3 and tables once for both
+    check(scheduled(kernel))  # loads Z3 and tables once for both
     start = process_time()
-    report = check(kernel)
+    report = check(scheduled(kernel))
     ours = process_time() - start
     print(f"checker    {ours:7.2f} s CPU, {len(report.verdicts)} verdicts, {report.status}")
     program, spent, stopped = Program(kernel), 0.0, False

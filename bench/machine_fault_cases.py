@@ -25,6 +25,7 @@ import triton_cases
 from argus.compile import compile_kernel
 from argus.device.guards import numpy_dtype
 from argus.ir.interp import extents
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.machine import LaunchResult, load
 
@@ -88,7 +89,7 @@ class OwnSubject:
         kernel = read(str(path), None, None, name)
         sizes = {s.name: kernel.example[s.name] for s in kernel.shapes}
         rng = np.random.default_rng(0)
-        self.object, self.kernel, self._threads = compile_kernel(kernel).object, kernel.name, kernel.threads
+        self.object, self.kernel, self._threads = compile_kernel(scheduled(kernel)).object, kernel.name, kernel.threads
         self._initial: list[Any] = []
         for t in kernel.tensors:
             shape, dtype = extents(t, sizes), numpy_dtype(t.dtype)

@@ -55,9 +55,10 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "machine")]
 
 from argus.gfx942.decoder import DecodeError, decode  # noqa: E402
+from argus.gfx942.elf import SHT_NOTE, parse_elf  # noqa: E402
+from argus.ir.passes.schedule import scheduled  # noqa: E402
 from argus.machine import LoadError, MachineError, Options, load  # noqa: E402
 from argus.machine import launch as launch_module  # noqa: E402
-from argus.machine.elf import SHT_NOTE, parse_elf  # noqa: E402
 from argus.machine.jit import workers  # noqa: E402
 from argus.machine.jit.errors import JitError  # noqa: E402
 from argus.machine.launch import LoadedKernel, PreparedLaunch  # noqa: E402
@@ -160,7 +161,7 @@ def write_seeds(folder: Path) -> None:
         "triton-softmax": triton_kernels.compiled_softmax(block=256, warps=1).hsaco,
     }
     for name in ("vadd", "gemm"):
-        made[f"argus-{name}"] = compile_kernel(read(ROOT / "argus" / "kernels" / f"{name}.py")).object
+        made[f"argus-{name}"] = compile_kernel(scheduled(read(ROOT / "argus" / "kernels" / f"{name}.py"))).object
     for name, data in made.items():
         (folder / f"{name}.hsaco").write_bytes(data)
 

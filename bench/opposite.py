@@ -21,6 +21,7 @@ from argus.clock.staged import Operand
 from argus.compile.cache import compile_cached
 from argus.device.guards import launch_grid
 from argus.ir.kernel import KnobValue
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.ops.choice import choose_matmul
 
@@ -36,7 +37,7 @@ FORMS: dict[str, dict[str, KnobValue]] = {
 def row(name: str, path: Path, kernel_name: str, knobs: dict[str, KnobValue], n: int) -> str:
     kernel = read(str(path), settings=knobs, kernel=kernel_name)
     sizes = {"M": n, "N": n, "K": n}
-    code = machine.load(compile_cached(kernel).object).kernel(kernel.name)
+    code = machine.load(compile_cached(scheduled(kernel)).object).kernel(kernel.name)
     tensors = (Operand((n, n), BF16, 0), Operand((n, n), BF16, 1), Operand((n, n), BF16, blank=True))
     args = (*tensors, *(np.int32(sizes[s.name]) for s in kernel.shapes))
     work = Work(name, code, launch_grid(kernel, sizes), (kernel.threads,), args)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from argus import machine
 from argus.bench.kept import Passing, mark
-from argus.machine.elf import LoadError
+from argus.gfx942.elf import LoadError
 from argus.machine.launch import LoadedKernel
 
 

@@ -39,10 +39,10 @@ from argus.clock.staged import Operand
 from argus.compile.cache import compile_cached
 from argus.device.guards import launch_grid
 from argus.ir.compile_error import CompileError
-from argus.lang import read
 from argus.ops.attention import choose_attention
 from argus.ops.choice import Choice
 from argus.ops.launch import prepared
+from argus.pipeline import program_of
 
 BATCH, HEADS, KV_HEADS, D = 16, 8, 1, 128
 LENGTHS = (1024, 2048, 4096, 8192, 16384)
@@ -173,10 +173,11 @@ def tensors(length: int) -> list[Operand]:
 
 
 def ours(length: int, choice: Choice) -> Contestant:
-    kernel = read(choice.path, settings=dict(choice.knobs), kernel=choice.kernel)
+    program = program_of(choice.path, choice.knobs, choice.kernel)
+    kernel = program.kernel
     sizes = {"Z": BATCH * KV_HEADS, "G": HEADS // KV_HEADS, "Sq": length, "Sk": length}
     args = [*tensors(length), np.float32(D**-0.5), *(np.int32(sizes[s.name]) for s in kernel.shapes)]
-    code = machine.load(compile_cached(kernel).object).kernel(kernel.name)
+    code = machine.load(compile_cached(program).object).kernel(kernel.name)
     work = Work("argus", code, launch_grid(kernel, sizes), (kernel.threads,), args)
     rows, keys = kernel.threads // 2, 2 * int(kernel.settings["BC"])
     tiles = length // rows
@@ -216,7 +217,7 @@ def variants(length: int, rows: Mapping[str, Knobs], kept: Kept) -> Iterator[tup
     for name, knobs in rows.items():
         choice = Choice("attention", "attention", {"causal": True, **knobs})
         try:
-            code = compile_cached(read(choice.path, settings=dict(choice.knobs), kernel="attention")).object
+            code = compile_cached(program_of(choice.path, choice.knobs, "attention")).object
             found = kept.time(_words("ours", length, code), partial(ours, length, choice), Refused)
             yield name, found.why or found.us
         except CompileError as error:

@@ -16,10 +16,10 @@ from argus.clock import PARAMETERS, Launch, Parameters, Recorded
 from argus.clock.sampled import Work, matrix_element, prepared, sample, time_prepared
 from argus.clock.sensitivity import compare
 from argus.compile.cache import compile_cached
-from argus.lang import read
 from argus.ops.choice import Choice
 from argus.ops.launch import ProvedKernel
 from argus.ops.launch import prepared as prove
+from argus.pipeline import program_of
 from argus.tasks.work import work_of
 
 
@@ -52,8 +52,8 @@ class Contestant:
 
 def compiled(choice: Choice) -> ProvedKernel:
     """The kernel and its object, not proved."""
-    kernel = read(choice.path, settings=dict(choice.knobs), kernel=choice.kernel)
-    return ProvedKernel(kernel, compile_cached(kernel).object)
+    program = program_of(choice.path, choice.knobs, choice.kernel)
+    return ProvedKernel(program.read, compile_cached(program).object)
 
 
 def executed(work: Work, seed: int = 0) -> Part:

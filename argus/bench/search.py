@@ -25,7 +25,8 @@ from argus.clock import LABEL
 from argus.ir.compile_error import CompileError
 from argus.lang.errors import ProgramError
 from argus.ops.choice import KERNELS, Choice, choose_matmul, matmul_with
-from argus.ops.launch import Unproved, prepared
+from argus.ops.launch import prepared
+from argus.pipeline import Unproved
 
 Shape = tuple[int, int, int]
 RULE = "least time carried over to M, N, K (ops/choice.py); rows of kernels that cannot do what is asked are left out"

@@ -43,6 +43,7 @@ from argus.check.walk import Flow, Said, launch_facts
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.passes.insert_waits import insert_waits
+from argus.ir.stages import Scheduled
 from argus.ir.types import Value
 
 ANSWERED = frozenset({"conform", "race_free", "fresh", "in_bounds", "reduced", "covers", *SPEED, *RELATIONS})
@@ -57,8 +58,9 @@ SPECIFIED = ("value", "placed", "reduced", "covers")
 SILENT = "the specification says nothing about {}: placed and covers were not checked there"
 
 
-def check(kernel: Kernel) -> Report:
-    """Decide every implied and stated rule of the kernel."""
+def check(program: Scheduled) -> Report:
+    """Decide every implied and stated rule of the program."""
+    kernel = program.kernel
     statements = _statements(kernel.computes)
     rules = [Conform(), RaceFree(), Fresh(), InBounds(), Valued(), Placed(), Reduced(), Covers(), Fits()]
     rules += [Relations(), Speed()]

@@ -22,8 +22,6 @@ import tempfile
 import types
 from collections.abc import Mapping
 from dataclasses import asdict, fields, is_dataclass
-from functools import cache
-from importlib import metadata
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -32,9 +30,10 @@ from argus.check.engine import check
 from argus.check.report import Report, Verdict
 from argus.ir.kernel import Kernel
 from argus.ir.printer import print_kernel
+from argus.ir.stages import Scheduled
+from argus.provenance import digest
 
 NOTE = "verdicts from the proof cache (--no-cache decides again)"
-_ROOMS = ("check", "ir", "layout", "gfx942")
 _KEPT = ("verdicts", "stats", "notes", "questions")
 
 
@@ -48,16 +47,9 @@ def directory() -> Path:
     return (Path(own) if own else (Path(base) if base else Path.home() / ".cache") / "argus") / "proofs"
 
 
-@cache
 def checker() -> str:
     """A digest of the code that makes verdicts."""
-    root = Path(__file__).parents[1]
-    digest = hashlib.sha256(metadata.version("z3-solver").encode())
-    for room in _ROOMS:
-        for path in sorted((root / room).rglob("*")):
-            if path.suffix in (".py", ".json"):
-                digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
+    return digest("argus.check.engine", "argus.check.solve.fallback_process", versions=("z3-solver",))
 
 
 def key(kernel: Kernel) -> str:
@@ -65,16 +57,16 @@ def key(kernel: Kernel) -> str:
     return hashlib.sha256("\0".join((checker(), print_kernel(kernel), kernel.source)).encode()).hexdigest()
 
 
-def check_cached(kernel: Kernel) -> Report:
+def check_cached(program: Scheduled) -> Report:
     """`check`, remembered."""
-    start = perf_counter()
+    kernel, start = program.kernel, perf_counter()
     entry = directory() / f"{key(kernel)}.json"
     kept = _read(entry)
     if kept is not None:
         stats = {**kept["stats"], "cached": 1.0}
         notes = (*kept["notes"], NOTE)
         return Report(kernel, kept["verdicts"], perf_counter() - start, stats, notes, kept["questions"])
-    report = check(kernel)
+    report = check(program)
     _write(entry, report)
     return report
 

@@ -143,6 +143,10 @@ class Report:
         states = {v.status for v in self.verdicts}
         return "refuted" if "refuted" in states else "unknown" if "unknown" in states else "proved"
 
+    @property
+    def proved(self) -> bool:
+        return self.status == "proved"
+
     def count(self) -> Counter[str]:
         return Counter(v.status for v in self.verdicts)
 

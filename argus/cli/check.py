@@ -13,16 +13,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-from argus.check import Report, check
+from argus.check import Report
 from argus.check.explain.picture import PictureError, page, pictures
 from argus.check.explain.show import Look, ShowError, show
 from argus.check.explain.stats import table
-from argus.check.proof_cache import check_cached, directory
+from argus.check.proof_cache import directory
 from argus.check.solve.smtlib import dump
 from argus.cli.options import GOOD, UNKNOWN, WRONG, UsageError, add_kernel_arguments, pairs
 from argus.cli.reading import kernel_of
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
 from argus.ir.passes.schedule import scheduled
+from argus.pipeline import report_of
 
 
 def register(verbs: Any) -> None:
@@ -45,18 +46,11 @@ def exit_code(report: Report) -> int:
     return WRONG if "refuted" in states else UNKNOWN if "unknown" in states else GOOD
 
 
-def judged(kernel: Kernel, kept: bool = True) -> Report:
-    """The verdicts about the program in the order in which it is emitted: after scheduling, not as it is written.
-    `kept` verdicts of this very program are taken from disk."""
-    program = scheduled(kernel)
-    return check_cached(program) if kept else check(program)
-
-
 def handle(args: argparse.Namespace) -> int:
     kernel = kernel_of(args)
     if args.show is not None:
         return _show(args, kernel)
-    report = judged(kernel, kept=not args.no_cache)
+    report = report_of(scheduled(kernel), kept=not args.no_cache)
     files = dump(report, Path(args.smt) if args.smt else directory().parent / "smt")
     if args.json:
         print(json.dumps({**report.to_json(), "smt": [str(f) for f in files]}, indent=2))

@@ -18,6 +18,7 @@ from argus.compile.cache import compile_cached
 from argus.compile.export import export
 from argus.compile.recheck import recheck
 from argus.compile.report import report, to_text
+from argus.ir.passes.schedule import scheduled
 
 
 def register(verbs: Any) -> None:
@@ -33,15 +34,16 @@ def register(verbs: Any) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     kernel = kernel_of(args)
-    proof = admit(kernel, args)
-    compiled = compile_cached(kernel)
+    program = scheduled(kernel)
+    proof = admit(program, args)
+    compiled = compile_cached(program)
     directory = Path(args.output)
-    export(kernel, compiled, directory, proof.to_json())
+    export(program, compiled, directory, proof.to_json())
     if args.llvm:
         (directory / f"{kernel.name}.ll").write_text(compiled.llvm_ir)
     target = directory / f"{kernel.name}.hsaco"
     print(json.dumps({"object": str(target), **compiled.summary}) if args.json else f"{target}: {compiled.describe()}")
     if args.report:
-        print(to_text(report(kernel, compiled), assembly=args.assembly))
-        print(f"\n{recheck(kernel, compiled).describe()}")
+        print(to_text(report(program, compiled), assembly=args.assembly))
+        print(f"\n{recheck(program, compiled).describe()}")
     return GOOD

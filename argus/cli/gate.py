@@ -10,11 +10,13 @@ import sys
 from collections.abc import Mapping
 
 from argus.check import Report
-from argus.cli.check import exit_code, judged
+from argus.cli.check import exit_code
 from argus.cli.options import GOOD, UNKNOWN, sizes
 from argus.cli.reading import kernel_of
 from argus.device.guards import check_sizes
-from argus.ir.kernel import Kernel
+from argus.ir.passes.schedule import scheduled
+from argus.ir.stages import Scheduled
+from argus.pipeline import report_of
 
 
 class RefusedError(Exception):
@@ -29,9 +31,9 @@ def add_force(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="go on although the checker refuted or could not prove")
 
 
-def admit(kernel: Kernel, args: argparse.Namespace) -> Report:
-    """The checker's report, if the kernel is proved or forced."""
-    report = judged(kernel)
+def admit(program: Scheduled, args: argparse.Namespace) -> Report:
+    """The checker's report, if the program is proved or forced."""
+    report = report_of(program)
     code = exit_code(report)
     if code != GOOD:
         if not args.force:
@@ -39,14 +41,15 @@ def admit(kernel: Kernel, args: argparse.Namespace) -> Report:
                 code, f"{report.render()}\nstopped here: nothing was compiled or executed; --force goes on"
             )
         word = "unproved" if code == UNKNOWN else "REFUTED"
-        print(f"warning: {kernel.name} is {word}; going on because of --force", file=sys.stderr)
+        print(f"warning: {program.name} is {word}; going on because of --force", file=sys.stderr)
     return report
 
 
-def admitted_launch(args: argparse.Namespace) -> tuple[Kernel, Mapping[str, int]]:
-    """The proved kernel and the sizes of the launch, which satisfy its `requires`."""
+def admitted_launch(args: argparse.Namespace) -> tuple[Scheduled, Mapping[str, int]]:
+    """The proved program and the sizes of the launch, which satisfy its `requires`."""
     kernel = kernel_of(args)
     launch = sizes(args, kernel)
     check_sizes(kernel, launch)
-    admit(kernel, args)
-    return kernel, launch
+    program = scheduled(kernel)
+    admit(program, args)
+    return program, launch

@@ -43,7 +43,7 @@ from argus.lang.errors import ProgramError
 from argus.machine import LaunchError as MachineLaunchError
 from argus.machine import LoadError, MachineError
 from argus.ops.choice import NoKernel
-from argus.ops.launch import Unproved
+from argus.pipeline import Unproved
 from argus.tasks.spec import SpecError
 from argus.tasks.task import TaskError
 

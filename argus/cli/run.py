@@ -58,11 +58,12 @@ def handle(args: argparse.Namespace) -> int:
 
 
 def run_file(args: argparse.Namespace) -> int:
-    kernel, launch = admitted_launch(args)
+    program, launch = admitted_launch(args)
+    kernel = program.kernel
     arrays = make_arrays(kernel, launch, args.seed)
     scalars = make_scalars(kernel, args.seed)
     inputs = {name: array.copy() for name, array in arrays.items()}
-    outcome = choose(args.device).launch(kernel, compile_cached(kernel).object, launch, arrays, scalars)
+    outcome = choose(args.device).launch(kernel, compile_cached(program).object, launch, arrays, scalars)
     comparison = None
     if kernel.computes is not None:
         symbols = {**launch, **scalars}

@@ -84,8 +84,9 @@ def given(args: argparse.Namespace) -> TimedLaunch:
 
 
 def _file(args: argparse.Namespace) -> TimedLaunch:
-    kernel, launch = admitted_launch(args)
-    compiled = compile_kernel(kernel)
+    program, launch = admitted_launch(args)
+    kernel = program.kernel
+    compiled = compile_kernel(program)
     if 0 in launch_grid(kernel, launch):
         raise UsageError("the launch is empty: no workgroup to time")
     work = work_of(kernel, compiled.object, launch, args.seed)

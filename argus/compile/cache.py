@@ -20,8 +20,6 @@ import os
 import shutil
 import tempfile
 from dataclasses import asdict
-from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +27,8 @@ from argus.compile.audit import Audit
 from argus.compile.compiler import Compiled, compile_kernel
 from argus.compile.registers import RegisterPlan
 from argus.ir.kernel import Kernel
-
-_ROOMS = ("compile", "gfx942", "ir", "layout", "lang")
+from argus.ir.stages import Scheduled
+from argus.provenance import digest
 
 
 def directory() -> Path:
@@ -39,16 +37,10 @@ def directory() -> Path:
     return Path(own) if own else (Path(base) if base else Path.home() / ".cache") / "argus"
 
 
-@cache
 def toolchain() -> str:
     """A digest of the code that turns a kernel file into an object."""
-    root = Path(__file__).parents[1]
-    digest = hashlib.sha256(metadata.version("llvmlite").encode())
-    for room in _ROOMS:
-        for path in sorted((root / room).rglob("*")):
-            if path.suffix in (".py", ".json"):
-                digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
+    roots = ("argus.lang.reader", "argus.ir.passes.schedule", "argus.compile.compiler", "argus.compile.worker")
+    return digest(*roots, versions=("llvmlite",))
 
 
 def key(kernel: Kernel) -> str | None:
@@ -60,15 +52,15 @@ def key(kernel: Kernel) -> str | None:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def compile_cached(kernel: Kernel) -> Compiled:
+def compile_cached(program: Scheduled) -> Compiled:
     """`compile_kernel`, remembered."""
-    name = key(kernel)
+    name = key(program.kernel)
     if name is None:
-        return compile_kernel(kernel)
+        return compile_kernel(program)
     entry = directory() / name[:2] / name
     found = _read(entry)
     if found is None:
-        found = compile_kernel(kernel)
+        found = compile_kernel(program)
         _write(entry, found)
     return found
 

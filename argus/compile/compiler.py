@@ -1,6 +1,6 @@
 """`compile_kernel`: the whole way from kernel IR to a code object, and what comes with it.
 
-    compiled = compile_kernel(kernel)
+    compiled = compile_kernel(program)
     compiled.object       bytes of the .hsaco
     compiled.sidecar      machine pc -> IR op -> source span, as JSON-able data
     compiled.llvm_ir      the module LLVM was given
@@ -24,8 +24,9 @@ from argus.compile.registers import RegisterPlan, plan
 from argus.gfx942.lds import SIZE_BYTES as LDS_BYTES
 from argus.ir.compile_error import CompileError
 from argus.ir.kernel import Kernel
+from argus.ir.known_ops import refuse_unknown_ops
 from argus.ir.ops import walk
-from argus.ir.passes.schedule import scheduled
+from argus.ir.stages import Scheduled
 
 SIDECAR_VERSION = 1
 
@@ -62,8 +63,10 @@ class Compiled:
         )
 
 
-def compile_kernel(kernel: Kernel) -> Compiled:
-    """Compile one kernel; raises CompileError with a code, a sentence and the source line."""
+def compile_kernel(program: Scheduled) -> Compiled:
+    """Compile one program; raises CompileError with a code, a sentence and the source line."""
+    kernel = program.kernel
+    refuse_unknown_ops(kernel)
     if kernel.lds_bytes > LDS_BYTES:
         raise CompileError(
             "C110",
@@ -71,7 +74,6 @@ def compile_kernel(kernel: Kernel) -> Compiled:
             kernel.span,
             tuple(f"{b.name}: {b.bytes} bytes at {b.base}" for b in kernel.shared),
         )
-    kernel = scheduled(kernel)
     return fit(kernel, plan(kernel), lambda registers: _made(kernel, registers))
 
 

@@ -17,11 +17,13 @@ otherwise occupy registers throughout the loop.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import assert_never
 
 from argus.compile.context import EmitContext, held_type, registers
 from argus.compile.function import CodeScope, Phi
+from argus.ir import ops
 from argus.ir.kernel import LANE
-from argus.ir.ops import Convert, For, If, Map, Mfma, Op, Registers, walk
+from argus.ir.ops import For, If, Op, walk
 from argus.ir.passes.liveness import taken
 from argus.ir.types import Value
 from argus.layout.expr import Expr
@@ -108,14 +110,44 @@ def computed_before(block: list[Op], n: int) -> list[Value]:
     for op in reversed(block[:n]):
         if op.blocks:
             break
-        if isinstance(op, Map | Convert | Mfma | Registers):
-            made += op.results
+        made += _arithmetic(op)
     used = {value for op in block[n:] for inner in walk([op]) for value in _operands(inner)}
     return [value for value in reversed(made) if value in used]
 
 
+def _arithmetic(op: Op) -> tuple[Value, ...]:
+    """The results of an op that LLVM might move to their use."""
+    match op:
+        case ops.Map() | ops.Convert() | ops.Mfma() | ops.Registers():
+            return op.results
+        case (
+            ops.Constant()
+            | ops.Index()
+            | ops.Symbol()
+            | ops.Bitcast()
+            | ops.Lanes()
+            | ops.Instruction()
+            | ops.Load()
+            | ops.Store()
+            | ops.CopyToLds()
+            | ops.Atomic()
+            | ops.Barrier()
+            | ops.Wait()
+            | ops.SetPrio()
+            | ops.For()
+            | ops.If()
+            | ops.Schedule()
+            | ops.Tag()
+            | ops.Check()
+        ):
+            return ()
+        case _:
+            assert_never(op)
+
+
 def _operands(op: Op) -> tuple[Value, ...]:
-    return (*op.operands, *op.then_yields, *op.else_yields) if isinstance(op, If) else op.operands
+    branch = op.control is ops.Control.BRANCH
+    return (*op.operands, *(v for values in op.handed for v in values)) if branch else op.operands
 
 
 def hold(c: EmitContext, values: list[Value]) -> None:

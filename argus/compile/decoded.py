@@ -15,8 +15,9 @@ from typing import Any
 
 import msgpack
 
-from argus.compile import elf
+from argus.compile.objects import read_object
 from argus.gfx942.decoder import DecodeError, decode_all
+from argus.gfx942.elf import ET_DYN, SHT_NOTE, Elf
 from argus.gfx942.inst import Inst
 from argus.ir.compile_error import CompileError
 
@@ -109,22 +110,22 @@ class Decoded:
 
 def decode(code_object: bytes, kernel: str) -> Decoded:
     """The code of one kernel in a linked object; pcs count from the kernel's entry."""
-    source = elf.read(code_object, elf.ET_DYN)
+    source = read_object(code_object, ET_DYN)
     symbol = next((s for s in source.symbols if s.name == kernel), None)
     if symbol is None or symbol.section >= len(source.sections):
         raise CompileError("C401", f"the object has no kernel {kernel!r}")
     section = source.sections[symbol.section]
     start = symbol.value - section.address
     try:
-        insts = decode_all(bytes(section.data[start : start + symbol.size]))
+        insts = decode_all(section.data[start : start + symbol.size])
     except DecodeError as error:
         raise CompileError("C401", f"the object's code cannot be decoded: {error}") from None
     return Decoded(insts, [kind(inst) for inst in insts], _metadata(source, kernel))
 
 
-def _metadata(source: elf.ElfObject, kernel: str) -> dict[str, Any]:
+def _metadata(source: Elf, kernel: str) -> dict[str, Any]:
     for section in source.sections:
-        if section.type != elf.SHT_NOTE or len(section.data) < 12:
+        if section.type != SHT_NOTE or len(section.data) < 12:
             continue
         name_size, size, note = (int.from_bytes(section.data[n : n + 4], "little") for n in (0, 4, 8))
         start = 12 + -(-name_size // 4) * 4

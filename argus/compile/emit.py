@@ -16,6 +16,7 @@ import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import assert_never
 
 from argus.compile import arithmetic, control, convert, exchange, memory
 from argus.compile.context import EmitContext, element_type, held_type, registers
@@ -26,7 +27,6 @@ from argus.gfx942.mfma import mfma
 from argus.gfx942.waits import LGKM_MAX, VM_MAX, encode
 from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, LANE, Kernel, wave_variable
-from argus.ir.passes.liveness import expressions
 from argus.ir.types import DType, Value
 
 UNUSED_INPUTS = (
@@ -76,7 +76,7 @@ def _bind_inputs(c: EmitContext) -> None:
         above = function.let(f"lshr i32 {thread}, 6")
         wave = function.call("i32", "llvm.amdgcn.readfirstlane.i32", f"i32 {above}")
     c.indices.define(wave_variable(waves), wave)
-    names = {v.name for op in ops.walk(kernel.body) for e in expressions(op) for v in e.free()}
+    names = {v.name for op in ops.walk(kernel.body) for e in op.expressions for v in e.free()}
     for block, axis in ((BLOCK_X, "x"), (BLOCK_Y, "y"), (BLOCK_Z, "z")):
         if block.name in names:
             c.indices.define(block, function.call("i32", f"llvm.amdgcn.workgroup.id.{axis}"))
@@ -96,7 +96,7 @@ def _emit_block(c: EmitContext, block: list[ops.Op], plan: RegisterPlan) -> None
     for n, op in enumerate(block):
         if op.id in c.live.ops:
             c.at(op)
-            if isinstance(op, ops.If) and op.cond.op != "const":
+            if op.control is ops.Control.BRANCH and any(e.op != "const" for e in op.expressions):
                 control.hold(c, control.computed_before(block, n))
             idle(c, c.apart.get(op.id, 0))
             _emit_op(c, op, plan)
@@ -167,8 +167,10 @@ def _emit_op(c: EmitContext, op: ops.Op, plan: RegisterPlan) -> None:
             control.emit_if(c, op, lambda c, block: _emit_block(c, block, plan))
         case ops.Tag() | ops.Check():
             pass
+        case ops.Schedule():
+            raise c.fail("C150", "a schedule region was not put in order before emission")
         case _:
-            raise c.fail("C120", f"the compiler has no code for {type(op).__name__}")
+            assert_never(op)
 
 
 def _as_i32(c: EmitContext, text: str, dtype: DType) -> str:

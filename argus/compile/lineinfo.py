@@ -12,7 +12,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from argus.compile import elf
+from argus.compile.objects import read_object
 from argus.ir.compile_error import CompileError
 
 NO_OP = -1
@@ -50,17 +50,17 @@ class _Cursor:
 
 def op_at_pc(data: bytes, kernel: str) -> list[tuple[int, int]]:
     """(pc from the kernel's entry, op id) for the kernel's code in a relocatable object."""
-    source = elf.read(data)
+    source = read_object(data)
     symbol = next((s for s in source.symbols if s.name == kernel), None)
     section = source.section(".debug_line")
     if symbol is None or section is None:
         return []
-    number = source.sections.index(section)
-    for r in source.relocations:
-        if r.section == number and r.type == R_ABS64:
-            struct.pack_into("<Q", section.data, r.offset, source.symbols[r.symbol].value + r.addend)
+    table = bytearray(section.data)
     try:
-        rows = _run(_Cursor(bytes(section.data)))
+        for r in source.relocations:
+            if r.target == section.index and r.kind == R_ABS64:
+                struct.pack_into("<Q", table, r.offset, source.tables[r.table][r.symbol].value + r.addend)
+        rows = _run(_Cursor(bytes(table)))
     except (struct.error, IndexError) as error:
         raise CompileError("C401", f"the object's line table is not readable: {error}") from None
     inside = [

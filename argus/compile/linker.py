@@ -19,8 +19,9 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from argus.compile import elf
-from argus.compile.elf import ElfObject, ObjectSection, ObjectSymbol
+from argus.compile.objects import read_object
+from argus.gfx942 import elf
+from argus.gfx942.elf import Elf, ElfSymbol, Section
 from argus.ir.compile_error import CompileError
 
 PAGE = 0x1000
@@ -51,7 +52,7 @@ class PlacedSection:
 
 def link(data: bytes) -> bytes:
     """The loadable code object made of one relocatable object."""
-    source = elf.read(data)
+    source = read_object(data)
     notes, read_only, text = _kept(source)
     exported = [s for s in source.symbols if s.is_global and not s.hidden and s.section != elf.SHN_UNDEF]
     undefined = [s.name for s in source.symbols if s.is_global and s.section == elf.SHN_UNDEF and s.name]
@@ -98,13 +99,13 @@ def link(data: bytes) -> bytes:
     return image.write(source, segments)
 
 
-def _kept(source: ElfObject) -> tuple[list[int], list[int], list[int]]:
+def _kept(source: Elf) -> tuple[list[int], list[int], list[int]]:
     """Numbers of the sections that are loaded: notes, read-only data, code."""
     notes: list[int] = []
     read_only: list[int] = []
     text: list[int] = []
     for number, section in enumerate(source.sections):
-        if not section.flags & elf.SHF_ALLOC or not section.data:
+        if not section.flags & elf.SHF_ALLOC or not section.size:
             continue
         if section.flags & elf.SHF_WRITE:
             raise CompileError("C402", f"the object has writable data ({section.name}); a kernel has none")
@@ -141,10 +142,10 @@ class LinkedImage:
         self.size += len(data)
         return placed
 
-    def add(self, section: ObjectSection, bias: int) -> PlacedSection:
-        align = max(section.align, ENTRY_ALIGN) if section.flags & elf.SHF_EXECINSTR else section.align
+    def add(self, section: Section, bias: int) -> PlacedSection:
+        align = max(section.align, ENTRY_ALIGN) if section.flags & elf.SHF_EXECINSTR else max(section.align, 1)
         extra = section.flags & elf.SHF_EXECINSTR
-        return self.make(section.name, section.type, section.data, align, bias, extra)
+        return self.make(section.name, section.type, bytearray(section.data), align, bias, extra)
 
     def address(self, name: str) -> int:
         return next(p.address for p in self.placed if p.name == name)
@@ -160,7 +161,7 @@ class LinkedImage:
         )
         return b"".join(struct.pack("<QQ", *row) for row in rows)
 
-    def write(self, source: ElfObject, segments: list[tuple[int, int, int, int, int, int]]) -> bytes:
+    def write(self, source: Elf, segments: list[tuple[int, int, int, int, int, int]]) -> bytes:
         names = _Strings()
         name_at = [names.add(p.name) for p in self.placed]
         own = names.add(".shstrtab")
@@ -188,38 +189,38 @@ class LinkedImage:
         return bytes(result)
 
 
-def _symbol_row(s: ObjectSymbol, name: int, places: dict[int, PlacedSection], image: LinkedImage) -> bytes:
+def _symbol_row(s: ElfSymbol, name: int, places: dict[int, PlacedSection], image: LinkedImage) -> bytes:
     section, value = s.section, s.value
     if s.section < elf.SHN_LORESERVE:
         if s.section not in places:
             raise CompileError("C402", f"the symbol {s.name!r} lies in a section that is not loaded")
         place = places[s.section]
         section, value = image.placed.index(place) + 1, place.address + s.value
-    return elf.SYMBOL.pack(name, s.info, s.other, section, value, s.size)
+    return elf.SYMBOL.pack(name, s.binding << 4 | s.type, s.other, section, value, s.size)
 
 
-def _relocate(source: ElfObject, places: dict[int, PlacedSection]) -> None:
+def _relocate(source: Elf, places: dict[int, PlacedSection]) -> None:
     for r in source.relocations:
-        if r.section not in places:
+        if r.target is None or r.target not in places:
             continue
-        place, symbol = places[r.section], source.symbols[r.symbol]
+        place, symbol = places[r.target], source.tables[r.table][r.symbol]
         absolute = symbol.section >= elf.SHN_LORESERVE
         if not absolute and symbol.section not in places:
             raise CompileError("C402", f"a relocation refers to {symbol.name or 'a section'!r}, which is not loaded")
         target = symbol.value + r.addend + (0 if absolute else places[symbol.section].address)
         distance = target - (place.address + r.offset)
-        if r.type == R_REL64:
+        if r.kind == R_REL64:
             struct.pack_into("<q", place.data, r.offset, distance)
-        elif r.type in (R_REL32, R_REL32_LO):
+        elif r.kind in (R_REL32, R_REL32_LO):
             struct.pack_into("<I", place.data, r.offset, distance & 0xFFFF_FFFF)
-        elif r.type == R_REL32_HI:
+        elif r.kind == R_REL32_HI:
             struct.pack_into("<I", place.data, r.offset, distance >> 32 & 0xFFFF_FFFF)
-        elif r.type in (R_ABS32, R_ABS32_LO) and absolute:
+        elif r.kind in (R_ABS32, R_ABS32_LO) and absolute:
             struct.pack_into("<I", place.data, r.offset, target & 0xFFFF_FFFF)
-        elif r.type == R_ABS32_HI and absolute:
+        elif r.kind == R_ABS32_HI and absolute:
             struct.pack_into("<I", place.data, r.offset, target >> 32 & 0xFFFF_FFFF)
         else:
-            raise CompileError("C402", f"relocation type {r.type} against {symbol.name!r} needs a dynamic loader")
+            raise CompileError("C402", f"relocation type {r.kind} against {symbol.name!r} needs a dynamic loader")
 
 
 class _Strings:

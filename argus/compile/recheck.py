@@ -39,7 +39,7 @@ from argus.gfx942.waits import decode as decode_wait
 from argus.ir import ops
 from argus.ir.compile_error import CompileError
 from argus.ir.kernel import Kernel
-from argus.ir.passes.schedule import scheduled
+from argus.ir.stages import Scheduled
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +69,9 @@ class Recheck:
         return f"on the object ({self.matched} instructions matched, {self.waits} waits): {rows}"
 
 
-def recheck(kernel: Kernel, compiled: Compiled) -> Recheck:
+def recheck(program: Scheduled, compiled: Compiled) -> Recheck:
     """Decide the hazard rules on the object; raises CompileError C308 (C307) where they are refuted."""
-    final = scheduled(kernel)
+    final = kernel = program.kernel
     code = decode(compiled.object, kernel.name)
     made_by = attribute(code, [(pc, op) for pc, op in compiled.sidecar["pcs"]])
     early = early_uses(code)

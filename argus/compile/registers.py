@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 from argus.compile.context import registers
 from argus.gfx942.mfma import ALIASES, mfma
@@ -170,12 +171,39 @@ class _Homes:
     def __init__(self, body: list[ops.Op]) -> None:
         self._of: dict[Value, list[Home | None]] = {}
         for op in ops.walk(body):
-            if isinstance(op, ops.Registers):
-                self._of[op.result] = self._picked(op)
-            elif isinstance(op, ops.Bitcast):
-                self._of[op.result] = self.of(op.value)
-            elif isinstance(op, ops.Constant) or (isinstance(op, ops.Index) and op.expr.op == "const"):
-                self._of[op.result] = [None] * registers(op.result)
+            match op:
+                case ops.Registers():
+                    self._of[op.result] = self._picked(op)
+                case ops.Bitcast():
+                    self._of[op.result] = self.of(op.value)
+                case ops.Constant():
+                    self._of[op.result] = [None] * registers(op.result)
+                case ops.Index():
+                    if op.expr.op == "const":
+                        self._of[op.result] = [None] * registers(op.result)
+                case (
+                    ops.Symbol()
+                    | ops.Map()
+                    | ops.Convert()
+                    | ops.Lanes()
+                    | ops.Mfma()
+                    | ops.Instruction()
+                    | ops.Load()
+                    | ops.Store()
+                    | ops.CopyToLds()
+                    | ops.Atomic()
+                    | ops.Barrier()
+                    | ops.Wait()
+                    | ops.SetPrio()
+                    | ops.For()
+                    | ops.If()
+                    | ops.Schedule()
+                    | ops.Tag()
+                    | ops.Check()
+                ):
+                    pass
+                case _:
+                    assert_never(op)
 
     def of(self, value: Value) -> list[Home | None]:
         known = self._of.get(value)
@@ -203,37 +231,56 @@ def _walk_back(block: list[ops.Op], after: frozenset[Home], homes: _Homes) -> tu
     live = set(after)
     most = len(live)
     for op in reversed(block):
-        if isinstance(op, ops.Tag | ops.Check | ops.Registers | ops.Bitcast | ops.Constant):
-            if isinstance(op, ops.Registers) and live & {(op.result, n) for n in range(registers(op.result))}:
-                live -= {(op.result, n) for n in range(registers(op.result))}
-                live |= homes.all(op.operands)
-                most = max(most, len(live))
-            continue
-        live -= {(value, n) for value in op.results for n in range(registers(value))}
-        if isinstance(op, ops.For):
-            through = homes.all(_used_from_outside(op.body) - set(op.args))
-            inside, _ = _walk_back(op.body, frozenset(live | through | homes.all(op.yields)), homes)
-            live |= through
-            most = max(most, inside, len(live | homes.all(op.args)))
-        elif isinstance(op, ops.If):
-            for arm, yields in ((op.then, op.then_yields), (op.orelse, op.else_yields)):
-                inside, before = _walk_back(arm, frozenset(live | homes.all(yields)), homes)
-                live |= before
+        made = {(value, n) for value in op.results for n in range(registers(value))}
+        match op:
+            case ops.Tag() | ops.Check() | ops.Bitcast() | ops.Constant():
+                continue
+            case ops.Registers():
+                if not live & made:
+                    continue
+                live -= made
+            case ops.For():
+                live -= made
+                through = homes.all(_used_from_outside(op.body) - set(op.args))
+                inside, _ = _walk_back(op.body, frozenset(live | through | homes.all(op.yields)), homes)
+                live |= through
+                most = max(most, inside, len(live | homes.all(op.args)))
+            case ops.If():
+                live -= made
+                for arm, yields in zip(op.blocks, op.handed, strict=True):
+                    inside, before = _walk_back(arm, frozenset(live | homes.all(yields)), homes)
+                    live |= before
+                    most = max(most, inside)
+            case ops.Schedule():
+                inside, before = _walk_back(op.body, frozenset(live), homes)
+                live = set(before)
                 most = max(most, inside)
-        elif isinstance(op, ops.Schedule):
-            inside, before = _walk_back(op.body, frozenset(live), homes)
-            live = set(before)
-            most = max(most, inside)
+            case (
+                ops.Index()
+                | ops.Symbol()
+                | ops.Map()
+                | ops.Convert()
+                | ops.Lanes()
+                | ops.Mfma()
+                | ops.Instruction()
+                | ops.Load()
+                | ops.Store()
+                | ops.CopyToLds()
+                | ops.Atomic()
+                | ops.Barrier()
+                | ops.Wait()
+                | ops.SetPrio()
+            ):
+                live -= made
+            case _:
+                assert_never(op)
         live |= homes.all(op.operands)
         most = max(most, len(live))
     return most, frozenset(live)
 
 
 def _used_from_outside(block: list[ops.Op]) -> set[Value]:
-    made = {value for op in ops.walk(block) for value in op.results}
-    for op in ops.walk(block):
-        if isinstance(op, ops.For):
-            made |= set(op.args)
+    made = {value for op in ops.walk(block) for value in (*op.results, *(made for made, _ in op.sources))}
     used = {value for op in ops.walk(block) for value in op.operands}
     return used - made
 
@@ -243,12 +290,9 @@ def _addresses(block: list[ops.Op], loops: frozenset[str]) -> int:
     parts: set[Expr] = set()
     most = 0
     for op in block:
-        if isinstance(op, ops.For):
-            most = max(most, _addresses(op.body, loops | {op.var.name}))
-        elif op.blocks:
-            most = max(most, *(_addresses(inner, loops) for inner in op.blocks))
-        elif isinstance(op, ops.Load | ops.Store | ops.Atomic | ops.CopyToLds):
-            parts.add(_lane_part(op.access.address, loops))
+        inner = loops | {variable.name for variable in op.binds} if op.control is ops.Control.LOOP else loops
+        most = max(most, *(_addresses(block, inner) for block in op.blocks)) if op.blocks else most
+        parts |= {_lane_part(f.address, loops) for f in op.footprints if f.lane_stride is None}
     return max(most, len(parts) if loops else 0)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_never
 
 from argus.compile.compiler import Compiled
 from argus.compile.decoded import Decoded, decode
@@ -26,7 +26,7 @@ from argus.gfx942.waits import decode as decode_wait
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.passes.insert_waits import insert_waits
-from argus.ir.passes.schedule import scheduled
+from argus.ir.stages import Scheduled
 from argus.ir.types import NOWHERE, Span
 
 
@@ -90,10 +90,10 @@ class ObjectReport:
         }
 
 
-def report(kernel: Kernel, compiled: Compiled) -> ObjectReport:
-    """The report of a compiled kernel; `kernel` is what was given to the compiler."""
-    final = scheduled(kernel)
-    code = decode(compiled.object, kernel.name)
+def report(program: Scheduled, compiled: Compiled) -> ObjectReport:
+    """The report of a compiled program."""
+    final = program.kernel
+    code = decode(compiled.object, final.name)
     made_by = attribute(code, [(pc, op) for pc, op in compiled.sidecar["pcs"]])
     spans = {op.id: op.span for op in ops.walk(final.body)}
     listing = [
@@ -122,12 +122,36 @@ def _stronger(kernel: Kernel, code: Decoded, made_by: list[int]) -> list[Stronge
     spans: dict[int, Span] = {}
     for op in ops.walk(insert_waits(kernel).body):
         spans[op.id] = op.span
-        if isinstance(op, ops.Wait):
-            vm = min(vm, VM_MAX if op.vm is None else op.vm)
-            lgkm = min(lgkm, LGKM_MAX if op.lgkm is None else op.lgkm)
-        elif isinstance(op, ops.Mfma | ops.Load | ops.Store | ops.Atomic | ops.CopyToLds | ops.Barrier):
-            planned[op.id] = (vm, 0 if isinstance(op, ops.Barrier) and not op.bare else lgkm)
-            vm, lgkm = VM_MAX, LGKM_MAX
+        match op:
+            case ops.Wait():
+                vm = min(vm, VM_MAX if op.vm is None else op.vm)
+                lgkm = min(lgkm, LGKM_MAX if op.lgkm is None else op.lgkm)
+            case ops.Mfma() | ops.Load() | ops.Store() | ops.Atomic() | ops.CopyToLds():
+                planned[op.id] = (vm, lgkm)
+                vm, lgkm = VM_MAX, LGKM_MAX
+            case ops.Barrier():
+                planned[op.id] = (vm, lgkm if op.bare else 0)
+                vm, lgkm = VM_MAX, LGKM_MAX
+            case (
+                ops.Constant()
+                | ops.Index()
+                | ops.Symbol()
+                | ops.Map()
+                | ops.Convert()
+                | ops.Bitcast()
+                | ops.Registers()
+                | ops.Lanes()
+                | ops.Instruction()
+                | ops.SetPrio()
+                | ops.For()
+                | ops.If()
+                | ops.Schedule()
+                | ops.Tag()
+                | ops.Check()
+            ):
+                pass
+            case _:
+                assert_never(op)
     result: list[Stronger] = []
     vm, lgkm = VM_MAX, LGKM_MAX
     for inst, kind, op_id in list(zip(code.insts, code.kinds, made_by, strict=True))[code.entry :]:

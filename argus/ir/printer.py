@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import assert_never
 
 from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, LANE, Kernel, wave_variable
@@ -38,37 +39,7 @@ def expressions(kernel: Kernel) -> Iterator[Expr]:
     for t in kernel.tensors:
         yield from (*t.shape, *t.strides)
     for op in ops.walk(kernel.body):
-        yield from op_expressions(op)
-
-
-def op_expressions(op: Op) -> Iterator[Expr]:
-    """The index expressions of one op, without those of the ops inside it."""
-    match op:
-        case ops.Index():
-            yield op.expr
-        case ops.Symbol():
-            yield from (op.symbol, *op.facts)
-        case ops.Load() | ops.Store() | ops.Atomic() | ops.CopyToLds():
-            yield op.access.address
-            yield from op.access.coords
-            if op.access.guard is not None:
-                yield op.access.guard
-            if isinstance(op, ops.CopyToLds):
-                yield op.lds_base
-        case ops.Lanes():
-            yield op.source
-        case ops.For():
-            yield from (op.var, op.lo, op.hi)
-        case ops.If():
-            yield op.cond
-        case ops.Tag():
-            yield from (*op.params, *op.exprs)
-        case ops.Check():
-            for value in op.args.values():
-                if isinstance(value, Expr):
-                    yield value
-                elif isinstance(value, tuple):
-                    yield from value
+        yield from op.mentioned
 
 
 def variables(kernel: Kernel) -> dict[str, Expr]:
@@ -158,7 +129,7 @@ def _op(op: Op, indent: str, file: str) -> Iterator[str]:
             yield f"{indent}{results + ' = ' if results else ''}{_simple(op)}{end}"
 
 
-def _simple(op: Op) -> str:
+def _simple(op: ops.Computing | ops.Accessing | ops.Ordered | ops.Annotation) -> str:
     match op:
         case ops.Constant():
             return f"constant {op.value!r}"
@@ -201,7 +172,8 @@ def _simple(op: Op) -> str:
             targets = ", ".join(_target(t) for t in op.targets)
             facts = ", ".join(f"{_text(n)} = {_fact(v)}" for n, v in op.args.items())
             return f"check {op.rule} ({targets}) {{{facts}}}"
-    raise ValueError(f"no textual form for {type(op).__name__}")
+        case _:
+            assert_never(op)
 
 
 def _access(a: Access) -> str:

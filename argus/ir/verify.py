@@ -14,6 +14,7 @@ Later phases rely on these and do not check them again. What the data means is t
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import assert_never
 
 from argus.gfx942.calling import entry
 from argus.gfx942.calls import accepts, bind
@@ -23,7 +24,6 @@ from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, LANE, Kernel, wave_variable
 from argus.ir.maps import MAPS
 from argus.ir.ops import Access, Op, Shared
-from argus.ir.printer import op_expressions
 from argus.ir.types import DTYPES, Value, boolean
 from argus.layout.expr import Expr
 
@@ -49,8 +49,7 @@ class _Verifier:
         self.numbers: set[int] = set()
         self.known_values: set[Value] = set()
         self.value_numbers: set[int] = set()
-        self.loops = {op.var for op in ops.walk(kernel.body) if isinstance(op, ops.For)}
-        self.symbols = {op.symbol for op in ops.walk(kernel.body) if isinstance(op, ops.Symbol)}
+        self.bound = {variable for op in ops.walk(kernel.body) for variable in op.binds}
 
     def run(self) -> None:
         kernel = self.kernel
@@ -94,17 +93,40 @@ class _Verifier:
         self.numbers.add(op.id)
         for v in op.operands:
             self._used(v, op)
-        if isinstance(op, ops.Symbol):
-            variables.add(op.symbol)
         inner = variables
         match op:
+            case ops.Symbol():
+                variables.add(op.symbol)
             case ops.For():
                 inner = {*variables, op.var}
             case ops.Tag():
                 inner = {*variables, *op.params}
             case ops.Check():
-                inner = {*variables, *self.loops, *self.symbols}
-        for e in op_expressions(op):
+                inner = {*variables, *self.bound}
+            case (
+                ops.Constant()
+                | ops.Index()
+                | ops.Map()
+                | ops.Convert()
+                | ops.Bitcast()
+                | ops.Registers()
+                | ops.Lanes()
+                | ops.Mfma()
+                | ops.Instruction()
+                | ops.Load()
+                | ops.Store()
+                | ops.CopyToLds()
+                | ops.Atomic()
+                | ops.Barrier()
+                | ops.Wait()
+                | ops.SetPrio()
+                | ops.If()
+                | ops.Schedule()
+            ):
+                pass
+            case _:
+                assert_never(op)
+        for e in op.mentioned:
             self._known(e, inner, op, "is not known here")
         self._rules(op, variables)
         self._define(op.results, op)
@@ -169,6 +191,10 @@ class _Verifier:
             case ops.Wait():
                 if op.vm is None and op.lgkm is None:
                     raise IrError("a wait waits for something", op)
+            case ops.Constant() | ops.Barrier() | ops.SetPrio() | ops.Tag() | ops.Check():
+                pass
+            case _:
+                assert_never(op)
 
     def _inline(self, block: list[Op], variables: set[Expr]) -> None:
         """A schedule's ops belong to the block around it."""

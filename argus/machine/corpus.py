@@ -27,8 +27,8 @@ from pathlib import Path
 
 from argus.gfx942.decoder import DecodeError, decode
 from argus.gfx942.disasm import text
+from argus.gfx942.elf import ET_REL, parse_elf
 from argus.gfx942.inst import Inst
-from argus.machine.elf import ET_REL, parse_elf
 from argus.machine.loader import CodeObject, LoadError, load_object
 from argus.machine.semantics import implemented
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from argus.machine.elf import LoadError
+from argus.gfx942.elf import LoadError
 
 DESCRIPTOR_SIZE = 64
 PRELOAD_PROLOGUE = 256

@@ -18,7 +18,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from argus.machine.elf import (
+from argus.gfx942.elf import (
     ET_REL,
     SHF_ALLOC,
     SHF_EXECINSTR,

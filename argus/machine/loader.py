@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from argus.gfx942.elf import Elf, ElfSymbol, LoadError, parse_elf
 from argus.machine.descriptor import DESCRIPTOR_SIZE, PRELOAD_PROLOGUE, Descriptor, parse_descriptor
-from argus.machine.elf import Elf, ElfSymbol, LoadError, parse_elf
 from argus.machine.image import MemoryImage, Segment, place_image
 from argus.machine.metadata import KERNARG_LIMIT, KernelArg, kernel_args, kernel_entries, number, read_metadata
 

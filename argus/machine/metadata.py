@@ -16,7 +16,7 @@ from typing import Any
 
 import msgpack
 
-from argus.machine.elf import SHT_NOTE, Elf, LoadError
+from argus.gfx942.elf import SHT_NOTE, Elf, LoadError
 
 NT_AMDGPU_METADATA = 32
 _OWNER = b"AMDGPU"

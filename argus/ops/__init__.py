@@ -18,10 +18,10 @@ from __future__ import annotations
 from argus.ops.attention import attention, attention_lengths
 from argus.ops.choice import Choice, NoKernel, choose_matmul, choose_rows
 from argus.ops.fp8 import arranged, fp8_matmul, quantise
-from argus.ops.launch import Unproved
 from argus.ops.matmul import matmul
 from argus.ops.moe import moe
 from argus.ops.rows import add, gelu, layernorm, mul, relu, rmsnorm, rowmax, rowmean, rowsum, silu, softmax, transpose
+from argus.pipeline import Unproved
 
 __all__ = [
     "Choice",

@@ -18,21 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from argus import machine
-from argus.check.proof_cache import check_cached
-from argus.compile.cache import compile_cached
 from argus.device.guards import LaunchRefused, check_arrays, check_sizes, launch_grid
 from argus.device.hip import HipDevice, available
 from argus.device.launch import Device, LaunchOutcome, MachineDevice, scalar_values
 from argus.ir.kernel import Kernel
-from argus.ir.passes.schedule import scheduled
-from argus.lang import read
 from argus.ops.choice import Choice
+from argus.pipeline import build, program_of, prove
 
 DEVICES = ("auto", "machine", "checking", "hip")
-
-
-class Unproved(RuntimeError):
-    """The checker does not prove the kernel; the message is its report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +83,8 @@ def proved(path: Path, name: str, knobs: Mapping[str, Any]) -> ProvedKernel:
 
 @cache
 def _prepared(path: Path, name: str, knobs: tuple[tuple[str, Any], ...]) -> ProvedKernel:
-    kernel = read(path, settings=dict(knobs), kernel=name)
-    report = check_cached(scheduled(kernel))
-    if any(verdict.status != "proved" for verdict in report.verdicts):
-        raise Unproved(f"{name} is not proved with {dict(knobs)}\n{report.render()}")
-    return ProvedKernel(kernel, compile_cached(kernel).object)
+    proof = prove(program_of(path, dict(knobs), name))
+    return ProvedKernel(proof.program.read, build(proof).object)
 
 
 def run(

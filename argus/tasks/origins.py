@@ -21,11 +21,7 @@ class Origins:
         self._handed: dict[Value, tuple[Value, ...]] = {}
         for op in ops.walk(kernel.body):
             self.made.update(dict.fromkeys(op.results, op))
-            if isinstance(op, ops.For):
-                for n, carried in enumerate(zip(op.args, op.outs, strict=True)):
-                    self._handed.update(dict.fromkeys(carried, (op.inits[n], op.yields[n])))
-            elif isinstance(op, ops.If):
-                self._handed.update(zip(op.outs, zip(op.then_yields, op.else_yields, strict=True), strict=True))
+            self._handed.update(op.sources)
 
     def of(self, value: Value) -> frozenset[Value]:
         """The values it may be, where they were made."""

@@ -39,7 +39,7 @@ def refuted(text: str) -> set[str]:
 def simulated(text: str, sizes: dict[str, int]) -> float:
     """Microseconds of a launch on the clock."""
     kernel = read(text)
-    work = work_of(kernel, compile_cached(kernel).object, sizes, 0)
+    work = work_of(kernel, compile_cached(scheduled(kernel)).object, sizes, 0)
     seen = sample(work, 0)
     return float(time_prepared(work, prepared(seen, 0), matrix_element(seen))[1].sustained.microseconds)
 
@@ -50,7 +50,7 @@ def run(text: str, sizes: dict[str, int], given: dict[str, Doubles], out: str, s
     arrays: dict[str, npt.NDArray[np.generic]] = {n: a.astype(ml_dtypes.bfloat16) for n, a in given.items()}
     arrays[out] = np.full(shape, np.nan, ml_dtypes.bfloat16)
     scalars = {s.name: 1e-5 for s in kernel.scalars}
-    outcome = MachineDevice().launch(kernel, compile_cached(kernel).object, sizes, arrays, scalars)
+    outcome = MachineDevice().launch(kernel, compile_cached(scheduled(kernel)).object, sizes, arrays, scalars)
     assert not outcome.reports
     return arrays[out].astype(np.float64)
 

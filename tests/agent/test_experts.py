@@ -110,7 +110,7 @@ def _computed(text: str, sizes: dict[str, int]) -> tuple[np.ndarray, np.ndarray,
         "sw": w.scales.reshape(experts, 2, inter // 128, depth // 128),
         "H": out,
     }
-    loaded = machine.load(compile_cached(kernel).object).kernel(kernel.name)
+    loaded = machine.load(compile_cached(scheduled(kernel)).object).kernel(kernel.name)
     arguments = [arrays[t.name] for t in kernel.tensors]
     loaded(launch_grid(kernel, sizes), kernel.threads, *arguments, *scalar_values(kernel, sizes, {}), executor="jit")
     rows = np.vstack([x.meaning, np.zeros((1, depth))])[routed["token"]]

@@ -190,7 +190,7 @@ def test_scores_right_behind_the_mask_are_far_enough_from_their_product(tmp_path
     """LLVM pads the way through the branch with one wait state too few, and counts ours as its own."""
     path = tmp_path / "masked.py"
     path.write_text(lowered(*STRUCTURE, SPEED[0], *SOFTMAX[:3]), encoding="utf-8")
-    made = compile_kernel(read(path))
+    made = compile_kernel(scheduled(read(path)))
     assert not violations(decode(made.object, made.name).insts)
 
 

@@ -60,10 +60,10 @@ def test_a_refused_task_says_why() -> None:
 def test_a_fault_of_the_judge_says_what_and_where(monkeypatch: pytest.MonkeyPatch) -> None:
     from argus.agent.judge import court
 
-    def fault(*_: object) -> None:
+    def fault(*_: object, kept: bool) -> None:
         raise KeyError("lost")
 
-    monkeypatch.setattr(court, "check", fault)
+    monkeypatch.setattr(court, "report_of", fault)
     found = Court(PROBLEM).judge(NAIVE, 1)
     assert (found.verdict, found.stage, found.of_machine) == ("error", "check", True)
     assert found.violations[0].message.startswith("KeyError: 'lost' (test_faults.py:")

@@ -11,6 +11,7 @@ from argus.agent.judge import Problem, court
 from argus.agent.judge.court import Court
 from argus.agent.judge.measure import WARM_UP, Contender, MeasuringBench, Sample, UnbelievableError
 from argus.compile.cache import compile_cached
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 
 FLUSH = 1 << 30
@@ -105,7 +106,7 @@ class Stub:
 def contender(name: str) -> Contender:
     kernel = read(ADD.replace("{name}", name))
     x = np.zeros(128, np.float32)
-    return Contender(kernel, compile_cached(kernel).object, {"N": 128}, {"X": x, "Y": x.copy()}, {})
+    return Contender(kernel, compile_cached(scheduled(kernel)).object, {"N": 128}, {"X": x, "Y": x.copy()}, {})
 
 
 def measured(stub: Stub, *, least: float = 0.0) -> dict[str, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from argus.check import Report, check
+from argus.ir.passes.schedule import scheduled
 from tests.check.mutants import Mutant
 from tests.check.programs import Program
 from tests.check.truth import execute
@@ -44,7 +45,7 @@ class Judgement:
 
 
 def judge(program: Program, mutant: Mutant) -> Judgement:
-    report = check(mutant.kernel)
+    report = check(scheduled(mutant.kernel))
     relevant = [v for v in report.verdicts if v.rule not in SLOW_RULES]
     refuted = tuple(dict.fromkeys(v.rule for v in relevant if v.status == "refuted"))
     states = {v.status for v in relevant}

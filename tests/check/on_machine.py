@@ -21,6 +21,7 @@ from argus.compile import CompileError, compile_kernel
 from argus.ir.interp import extents
 from argus.ir.interp.numbers import numpy_dtype
 from argus.ir.kernel import Kernel
+from argus.ir.passes.schedule import scheduled
 from argus.layout import expr as E
 from argus.machine.checks import CheckName
 from tests.check.programs import Program
@@ -33,7 +34,7 @@ MOST_STEPS = 20_000_000
 def run_object(program: Program, kernel: Kernel, sizes: Mapping[str, int]) -> str:
     """What the object does at this launch, in the words above."""
     try:
-        compiled = compile_kernel(kernel)
+        compiled = compile_kernel(scheduled(kernel))
     except CompileError as error:
         return f"does not compile: {error.code}"
     inputs = (program.inputs or make_inputs)(kernel, sizes)

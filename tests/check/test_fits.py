@@ -10,6 +10,7 @@ import pytest
 from argus import machine
 from argus.check import check
 from argus.compile.cache import compile_cached
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 
 TEXT = """import argus as ag
@@ -39,7 +40,7 @@ def text(body: str, far: int, more: str = "") -> str:
     [(2**31 - 1, "", False), (2**29, " and S <= 3 and M <= 1024", True), (100, " and M <= 1024", True)],
 )
 def test_numbers_of_conditions(body: str, far: int, more: str, fits: bool) -> None:
-    report = check(read(text(body, far, more)))
+    report = check(scheduled(read(text(body, far, more))))
     assert ("fits" not in {v.rule for v in report.verdicts}) == fits, report.render()
     assert (report.status == "proved") <= fits
 
@@ -48,7 +49,7 @@ def test_it_wraps_around_indeed(tmp_path: Path) -> None:
     file = tmp_path / "far.py"
     file.write_text(text(MASK, 2**31 - 1))
     kernel = read(file)
-    loaded = machine.load(compile_cached(kernel).object).kernel("far")
+    loaded = machine.load(compile_cached(scheduled(kernel)).object).kernel("far")
     a, y = np.ones(64, np.float32), np.full((3, 64), np.nan, np.float32)
     loaded((1, 3), 64, a, y, np.int32(64), np.int32(3))
     assert y[2].any(), "2 * (2**31 - 1) is -2 in 32 bits, and every m is more"

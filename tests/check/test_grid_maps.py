@@ -17,6 +17,7 @@ from argus.check.rules.covers import Covers
 from argus.check.rules.grid_maps import plain
 from argus.check.solve.prover import Prover
 from argus.ir.kernel import BLOCK_X
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.lang.grids import mapping
 from argus.lang.values import NamedPolicy
@@ -134,7 +135,7 @@ def test_blocks_of_256_by_256_by_chiplet_are_proved(tmp_path: Path) -> None:
     text = GEMM.read_text()
     assert "ag.grid(M // BM, N // BN)" in text
     file.write_text(text.replace("ag.grid(M // BM, N // BN)", "ag.grid(M // BM, N // BN, order=ag.xcd(8))"))
-    report = check(read(file))
+    report = check(scheduled(read(file)))
     assert report.status == "proved", report.render()
 
 

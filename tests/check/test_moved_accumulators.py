@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from argus.check import check
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 
 FILE = Path(__file__).parents[2] / "argus" / "tasks" / "naive" / "gemm.py"
@@ -18,7 +19,7 @@ def status(carried: str) -> str:
     text = FILE.read_text()
     assert text.count(PLAIN) == 1
     text = text.replace(PLAIN, f"ag.mfma(a, b, {carried})")
-    return check(read(text.replace("\nFRAG", '\nACC = MMA.acc(row="m", col="n")\nFRAG'))).status
+    return check(scheduled(read(text.replace("\nFRAG", '\nACC = MMA.acc(row="m", col="n")\nFRAG')))).status
 
 
 def test_scaled_in_place() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from argus.check import check
+from argus.ir.passes.schedule import scheduled
 from tests.check.programs import PROGRAMS
 from tests.check.truth import execute
 
@@ -18,5 +19,5 @@ def test_the_interpreter_agrees_with_numpy(name: str) -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_checker_proves_it(name: str) -> None:
-    report = check(PROGRAMS[name]().kernel)
+    report = check(scheduled(PROGRAMS[name]().kernel))
     assert report.status == "proved", report.render()

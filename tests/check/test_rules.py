@@ -10,6 +10,7 @@ from argus.check import Verdict, check
 from argus.ir import ops
 from argus.ir.kernel import LANE, Kernel, wave_variable
 from argus.ir.ops import Memory, Op
+from argus.ir.passes.schedule import scheduled
 from argus.ir.types import Span, Value
 from argus.layout.expr import Expr, var
 from tests.check.programs import PROGRAMS, ring
@@ -27,7 +28,7 @@ def stating(kernel: Kernel, rule: str, *targets: Value | Memory | str, **args: F
 
 
 def verdicts(kernel: Kernel, rule: str) -> list[Verdict]:
-    return [v for v in check(kernel).verdicts if v.rule == rule]
+    return [v for v in check(scheduled(kernel)).verdicts if v.rule == rule]
 
 
 def status(kernel: Kernel, rule: str) -> set[str]:
@@ -97,13 +98,13 @@ def test_a_ring_read_one_slot_late_is_refuted() -> None:
             made.append(op)
         return made
 
-    assert check(replace(kernel, body=late(kernel.body))).status == "refuted"
+    assert check(scheduled(replace(kernel, body=late(kernel.body)))).status == "refuted"
 
 
 def test_requirements_nobody_can_satisfy_prove_nothing() -> None:
     kernel = samples.vadd()
     (n,) = kernel.shapes
-    report = check(replace(kernel, requires=(n.lt(4), n.gt(8))))
+    report = check(scheduled(replace(kernel, requires=(n.lt(4), n.gt(8)))))
     assert report.status == "unknown"
 
 
@@ -122,11 +123,11 @@ def test_the_text_shows_the_source_line_with_carets() -> None:
       = a: thread 0 (lane 0) element 0 holds B[N=0, K=0], written at sample.py:16 by thread 0
       = b: thread 1 (lane 1) element 0 holds A[M=1, K=8], written at sample.py:15 by thread 9
       = help: """
-    assert check(kernel).render().startswith(expected)
+    assert check(scheduled(kernel)).render().startswith(expected)
 
 
 def test_a_race_is_a_table_with_a_column_per_thread() -> None:
-    text = check(samples.gemm(barriers=(False, True))).render()
+    text = check(scheduled(samples.gemm(barriers=(False, True)))).render()
     assert (
         """      | thread 64      | thread 0
       | ---------------+---------------
@@ -141,5 +142,7 @@ def test_a_race_is_a_table_with_a_column_per_thread() -> None:
 
 def test_verdicts_do_not_depend_on_the_run() -> None:
     kernel = PROGRAMS["prefetch"]().kernel
-    first, second = ([(v.rule, v.status, v.span.line, v.sites) for v in check(kernel).verdicts] for _ in range(2))
+    first, second = (
+        [(v.rule, v.status, v.span.line, v.sites) for v in check(scheduled(kernel)).verdicts] for _ in range(2)
+    )
     assert first == second

@@ -9,6 +9,7 @@ import pytest
 
 from argus.check import Report, check
 from argus.ir.kernel import Kernel
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from tests.ir import samples
 
@@ -73,7 +74,7 @@ class Reading:
     def report(self, text: str) -> Report:
         file = self.folder / "f.py"
         file.write_text(HEAD + text)
-        return check(read(str(file)))
+        return check(scheduled(read(str(file))))
 
 
 def of(report: Report, rule: str) -> set[str]:
@@ -152,7 +153,7 @@ def test_atomic_updates_are_no_overwrites(reading: Reading) -> None:
     ],
 )
 def test_a_specification_that_cannot_be_read_is_reported(computes: str, why: str) -> None:
-    report = check(specified(computes))
+    report = check(scheduled(specified(computes)))
     for rule in ("placed", "reduced", "covers"):
         (verdict,) = [v for v in report.verdicts if v.rule == rule]
         assert verdict.status == "unknown"
@@ -161,18 +162,18 @@ def test_a_specification_that_cannot_be_read_is_reported(computes: str, why: str
 
 @pytest.mark.parametrize("computes", ["z[i] = x[i + 1] + y[i]", "z[i] = 3"])
 def test_a_specification_without_plain_indices_is_not_proved(computes: str) -> None:
-    assert of(check(specified(computes)), "placed") == {"unknown"}
+    assert of(check(scheduled(specified(computes))), "placed") == {"unknown"}
 
 
 def test_a_kernel_without_specification_says_so() -> None:
-    report = check(replace(samples.vadd(), computes=None))
+    report = check(scheduled(replace(samples.vadd(), computes=None)))
     expected = "; no specification (computes=…): value, placed, reduced and covers were not checked"
     assert report.render().endswith(expected)
-    assert "no specification" not in check(samples.vadd()).render()
+    assert "no specification" not in check(scheduled(samples.vadd())).render()
 
 
 def test_unknown_verdicts_come_with_help() -> None:
-    assert "= help: write one assignment" in check(specified("z[i] =")).render()
+    assert "= help: write one assignment" in check(scheduled(specified("z[i] ="))).render()
 
 
 NAMED = """

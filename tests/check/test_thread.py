@@ -8,6 +8,7 @@ from time import process_time
 import pytest
 
 from argus.check import Report, Verdict, check
+from argus.ir.passes.schedule import scheduled
 from tests.ir import samples
 
 
@@ -16,9 +17,9 @@ def only(report: Report, rule: str, status: str) -> list[Verdict]:
 
 
 def test_the_gemm_is_proved_for_all_sizes_in_half_a_second() -> None:
-    check(samples.gemm())  # loads the solver
+    check(scheduled(samples.gemm()))  # loads the solver
     start = process_time()
-    report = check(samples.gemm())
+    report = check(scheduled(samples.gemm()))
     assert process_time() - start < 0.5
     assert report.status == "proved", report.render()
     (conform,) = only(report, "conform", "proved")
@@ -27,7 +28,7 @@ def test_the_gemm_is_proved_for_all_sizes_in_half_a_second() -> None:
 
 
 def test_another_swizzle_for_the_reader_is_refuted_with_thread_element_and_line() -> None:
-    report = check(samples.gemm(reader_shift=1))
+    report = check(scheduled(samples.gemm(reader_shift=1)))
     (verdict,) = only(report, "conform", "refuted")
     example = verdict.counterexample
     assert example is not None
@@ -45,7 +46,7 @@ def test_another_swizzle_for_the_reader_is_refuted_with_thread_element_and_line(
 def test_a_missing_barrier_is_refuted_with_both_accesses(
     barriers: tuple[bool, bool], lines: tuple[int, int], loops: dict[str, int]
 ) -> None:
-    report = check(samples.gemm(barriers=barriers))
+    report = check(scheduled(samples.gemm(barriers=barriers)))
     verdict = only(report, "race_free", "refuted")[0]
     example = verdict.counterexample
     assert example is not None
@@ -56,12 +57,12 @@ def test_a_missing_barrier_is_refuted_with_both_accesses(
 
 
 def test_vector_add_has_nothing_refuted() -> None:
-    report = check(samples.vadd())
+    report = check(scheduled(samples.vadd()))
     assert not [v for v in report.verdicts if v.status == "refuted"], report.render()
 
 
 def test_json_follows_the_interface_page() -> None:
-    data = json.loads(json.dumps(check(samples.gemm(reader_shift=1)).to_json()))
+    data = json.loads(json.dumps(check(scheduled(samples.gemm(reader_shift=1))).to_json()))
     assert {"kernel", "file", "settings", "seconds", "verdicts"} <= data.keys()
     (verdict,) = [v for v in data["verdicts"] if v["status"] == "refuted"]
     assert {"rule", "status", "decided_by", "seconds", "program_point", "bounds", "reason"} <= verdict.keys()

@@ -20,6 +20,7 @@ from argus.compile.decoded import Decoded, decode
 from argus.gfx942.mfma import MFMA
 from argus.gfx942.waits import decode as decode_wait
 from argus.ir.kernel import KnobValue
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from tests.compile.pipelined import Pipelined
 
@@ -55,7 +56,7 @@ def ours() -> Iterator[tuple[str, Decoded]]:
         "GEMM 256x256x64, 4 waves, 16x16x16": Pipelined(4, 16, deep=False, rolling=True),
     }
     for name, form in forms.items():
-        yield name, decode(compile_kernel(form.kernel()).object, "gemm256")
+        yield name, decode(compile_kernel(scheduled(form.kernel())).object, "gemm256")
     files: list[tuple[str, str, dict[str, KnobValue]]] = [
         ("gemm.py", "argus/kernels/gemm.py", {}),
         ("attention.py 256x64, D 128, 8 waves, RNE", "argus/kernels/attention.py", {}),
@@ -68,7 +69,7 @@ def ours() -> Iterator[tuple[str, Decoded]]:
     ]
     for name, path, knobs in files:
         kernel = read(str(ROOT / path), settings=knobs, kernel="attention" if "attention" in path else None)
-        yield name, decode(compile_kernel(kernel).object, kernel.name)
+        yield name, decode(compile_kernel(scheduled(kernel)).object, kernel.name)
 
 
 def tritons() -> Iterator[tuple[str, Decoded]]:

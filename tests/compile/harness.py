@@ -17,6 +17,7 @@ from argus.compile import compile_kernel
 from argus.ir.build import IrBuilder
 from argus.ir.kernel import LANE, Kernel
 from argus.ir.ops import Access, Shared, Tensor
+from argus.ir.passes.schedule import scheduled
 from argus.ir.types import DTYPES, NOWHERE, DType, Value
 from argus.layout.expr import Expr, const
 
@@ -67,7 +68,7 @@ def lane_rows(t: Tensor, count: int) -> Access:
 
 def launch(k: Kernel, *args: object, grid: tuple[int, int, int] = (1, 1, 1), checks: object = "all") -> None:
     """Compile, audit, run with every check; a report is a failure."""
-    compiled = compile_kernel(k)
+    compiled = compile_kernel(scheduled(k))
     result = machine.load(compiled.object).kernel(k.name)(
         grid, (k.threads, 1, 1), *args, options=machine.Options(checks=checks, max_steps=2_000_000)
     )

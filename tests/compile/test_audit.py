@@ -10,11 +10,13 @@ from itertools import pairwise
 
 import pytest
 
-from argus.compile import CompileError, compile_kernel, elf, wait_states
+from argus.compile import CompileError, compile_kernel, wait_states
 from argus.compile.arrivals import early_uses
 from argus.compile.audit import audit
 from argus.compile.decoded import decode
+from argus.compile.objects import read_object
 from argus.compile.registers import plan
+from argus.gfx942 import elf
 from argus.gfx942.hazards import violations
 from argus.gfx942.inst import Inst
 from argus.gfx942.waits import decode as decode_wait
@@ -23,6 +25,7 @@ from argus.ir import ops
 from argus.ir.build import IrBuilder
 from argus.ir.kernel import LANE, Kernel
 from argus.ir.ops import Access, Shared
+from argus.ir.passes.schedule import scheduled
 from argus.ir.types import bf16, f32, i32
 from argus.layout.expr import const, var
 from tests.compile.harness import kernel, lane_rows, launch, tensor
@@ -33,14 +36,14 @@ NOP = 0xBF800000
 
 @cache
 def good() -> tuple[bytes, tuple[tuple[int, int], ...]]:
-    made = compile_kernel(samples.gemm())
+    made = compile_kernel(scheduled(samples.gemm()))
     return made.object, tuple(made.audit.pcs)
 
 
 def patched(change: Callable[[Inst], bytes | None], original: bytes | None = None, name: str = "gemm") -> bytes:
     """An object (the GEMM's) with instructions replaced by `change` (None keeps one)."""
     code_object = bytearray(original or good()[0])
-    source = elf.read(bytes(code_object), elf.ET_DYN)
+    source = read_object(bytes(code_object), elf.ET_DYN)
     symbol = next(s for s in source.symbols if s.name == name)
     section = source.sections[symbol.section]
     start = bytes(code_object).index(bytes(section.data)) + symbol.value - section.address
@@ -159,9 +162,9 @@ def test_a_load_left_out_where_the_kernel_counts() -> None:
         b.store(lane_rows(z, 1), b.map("select", b.map("eq", a, c), a, c))
         return kernel("algebra", [x, y, z], b)
 
-    assert compile_kernel(build(False)).audit.unneeded == (0,)
+    assert compile_kernel(scheduled(build(False))).audit.unneeded == (0,)
     with pytest.raises(CompileError, match="C302"):
-        compile_kernel(build(True))
+        compile_kernel(scheduled(build(True)))
 
 
 def matrix_then_loop() -> Kernel:
@@ -179,12 +182,12 @@ def matrix_then_loop() -> Kernel:
 
 
 def test_wait_states_hold_on_every_path() -> None:
-    made = compile_kernel(matrix_then_loop())
+    made = compile_kernel(scheduled(matrix_then_loop()))
     assert not violations(decode(made.object, "head").insts)
 
 
 def test_wait_states_that_are_missing_are_asked_for_before_the_reader() -> None:
-    made = compile_kernel(matrix_then_loop())
+    made = compile_kernel(scheduled(matrix_then_loop()))
     code = decode(made.object, "head")
     assert wait_states.wanted(made.object, "head", made.audit.pcs, {}) == {}
     padding = {i.pc for i in code.insts[code.entry :] if i.op == "s_nop"}
@@ -226,6 +229,6 @@ def test_a_kernel_that_counts_its_waits_is_held_to_them() -> None:
     b.store(Access(s, LANE * 16, 4), first)
     b.wait(lgkm=0)
     b.store(lane_rows(z, 4), b.load(Access(s, LANE * 16, 4)))
-    made = compile_kernel(kernel("waits", [x, z], b, shared=(s,)))
+    made = compile_kernel(scheduled(kernel("waits", [x, z], b, shared=(s,))))
     code = decode(made.object, "waits")
     assert [i.op for i in code.insts].count("s_waitcnt") >= 2

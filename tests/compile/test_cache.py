@@ -10,6 +10,7 @@ import pytest
 
 from argus.compile import cache
 from argus.ir.kernel import Kernel
+from argus.ir.passes.schedule import scheduled
 from tests.ir import samples
 
 
@@ -24,10 +25,10 @@ def kernel() -> Kernel:
 
 
 def test_the_second_time_is_read_and_equal(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = cache.compile_cached(kernel())
+    first = cache.compile_cached(scheduled(kernel()))
     monkeypatch.setattr(cache, "compile_kernel", lambda k: pytest.fail("compiled again"))
     start = time.process_time()
-    second = cache.compile_cached(kernel())
+    second = cache.compile_cached(scheduled(kernel()))
     assert time.process_time() - start < 0.05
     assert second.object == first.object
     assert second.sidecar == first.sidecar
@@ -47,15 +48,15 @@ def test_what_matters_is_in_the_key() -> None:
 
 
 def test_a_damaged_entry_is_made_anew(own_directory: Path) -> None:
-    first = cache.compile_cached(kernel())
+    first = cache.compile_cached(scheduled(kernel()))
     (path,) = own_directory.rglob("object.hsaco")
     path.write_bytes(path.read_bytes()[:-1] + b"x")
-    assert cache.compile_cached(kernel()).object == first.object
+    assert cache.compile_cached(scheduled(kernel())).object == first.object
     assert path.read_bytes() == first.object
     path.with_name("facts.json").write_text("{}")
-    assert cache.compile_cached(kernel()).object == first.object
+    assert cache.compile_cached(scheduled(kernel())).object == first.object
 
 
 def test_a_directory_that_cannot_be_written_is_no_obstacle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ARGUS_CACHE", "/proc/nowhere")
-    assert cache.compile_cached(kernel()).object[:4] == b"\x7fELF"
+    assert cache.compile_cached(scheduled(kernel())).object[:4] == b"\x7fELF"

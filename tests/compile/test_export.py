@@ -21,6 +21,7 @@ from argus.compile.export import export
 from argus.device.guards import LaunchRefused
 from argus.device.launch import MachineDevice
 from argus.ir.kernel import Kernel
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from tests.compile.oracles import tool
 from tests.ir import samples
@@ -29,7 +30,10 @@ from tests.ir import samples
 @cache
 def exported(directory: Path) -> dict[str, Path]:
     kernel = samples.gemm()
-    return {path.name: path for path in export(kernel, compile_kernel(kernel), directory, {"verdicts": []})}
+    return {
+        path.name: path
+        for path in export(scheduled(kernel), compile_kernel(scheduled(kernel)), directory, {"verdicts": []})
+    }
 
 
 @pytest.fixture
@@ -156,8 +160,8 @@ def test_a_scalar_that_must_be_positive_is_refused_by_every_launcher(tmp_path: P
     """Also one that is positive only before it is rounded to f32."""
     (tmp_path / "scaled.py").write_text(SCALED)
     kernel = read(tmp_path / "scaled.py")
-    compiled = compile_kernel(kernel)
-    made = {path.name: path for path in export(kernel, compiled, tmp_path / "out")}
+    compiled = compile_kernel(scheduled(kernel))
+    made = {path.name: path for path in export(scheduled(kernel), compiled, tmp_path / "out")}
     x, y = np.ones(64, np.float32), np.zeros(64, np.float32)
     module = load(made["scaled_launch.py"])
     hip = Hip(kernel, [x, y])

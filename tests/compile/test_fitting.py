@@ -68,21 +68,21 @@ def direct(path: Path, inst: int) -> Kernel:
 
 def test_accumulators_move_to_the_other_file_when_the_first_is_too_small(path: Path) -> None:
     kernel = direct(path, 32)
-    assert plan(scheduled(kernel)).where == "VGPRs"
-    made = compile_kernel(kernel)
+    assert plan(scheduled(kernel).kernel).where == "VGPRs"
+    made = compile_kernel(scheduled(kernel))
     assert (made.plan.where, made.audit.agprs) == ("AGPRs", 64)
 
 
 def test_a_named_file_is_kept_and_the_fitting_one_is_said(path: Path) -> None:
     kernel = replace(direct(path, 32), policies={"agpr": False})
     with pytest.raises(CompileError, match="C130") as refused:
-        compile_kernel(kernel)
+        compile_kernel(scheduled(kernel))
     assert refused.value.notes[-1] == "with the policy agpr=True it fits"
 
 
 def test_both_files_too_small_is_the_budget_with_numbers(path: Path) -> None:
     with pytest.raises(CompileError, match="C130") as refused:
-        compile_kernel(direct(path, 16))
+        compile_kernel(scheduled(direct(path, 16)))
     text = str(refused.value)
     assert "more would be needed" in text
     assert "accumulators 64" in text

@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from argus.compile import backend, elf, linker
+from argus.compile import backend, linker
 from argus.compile.emit import emit
+from argus.compile.objects import read_object
 from argus.compile.registers import plan
+from argus.gfx942 import elf
 from argus.ir.compile_error import CompileError
 from tests.compile.oracles import disassemble, tool
 from tests.ir import samples
@@ -60,7 +62,7 @@ def test_same_code_and_symbols_as_lld(files: tuple[Path, Path]) -> None:
 
 
 def test_kernel_descriptor_points_to_the_entry(files: tuple[Path, Path]) -> None:
-    result = elf.read(files[1].read_bytes(), elf.ET_DYN)
+    result = read_object(files[1].read_bytes(), elf.ET_DYN)
     symbols = {s.name: s for s in result.symbols}
     name = next(n for n in symbols if n.endswith(".kd")).removesuffix(".kd")
     descriptor = symbols[name + ".kd"]

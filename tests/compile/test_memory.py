@@ -17,6 +17,7 @@ from argus.gfx942.disasm import text as instruction_text
 from argus.ir.build import IrBuilder
 from argus.ir.kernel import BLOCK_X, LANE, Kernel, ScalarArg, wave_variable
 from argus.ir.ops import Access, SetPrio, Shared, Tensor
+from argus.ir.passes.schedule import scheduled
 from argus.ir.types import DTYPES, bf16, f16, f32, i32
 from argus.layout import expr as E
 from argus.layout.expr import Expr, const, var
@@ -117,7 +118,7 @@ def test_loops_of_any_length(tail: bool, size: int) -> None:
 
 
 def test_a_loop_that_stays_inside_uses_scalar_offsets_only() -> None:
-    code = decode(compile_kernel(row_sums(False)).object, "rows")
+    code = decode(compile_kernel(scheduled(row_sums(False))).object, "rows")
     first, last = code.loops[0]
     counts = Counter(code.kinds[first : last + 1])
     assert counts["load"] == 4
@@ -252,7 +253,7 @@ def test_direct_copies_to_lds_without_extra_waits() -> None:
     launch(k, data, out)
     sums = data.reshape(steps + 1, 2, 64)[:steps].sum(axis=0)
     np.testing.assert_array_equal(out.reshape(2, 64), sums[::-1])
-    code = decode(compile_kernel(k).object, "ring")
+    code = decode(compile_kernel(scheduled(k)).object, "ring")
     assert code.classes["load_lds"] == steps + 1
 
 
@@ -324,7 +325,7 @@ def test_unaligned_wide_lds_access_is_refused_at_its_line() -> None:
     b = IrBuilder()
     b.store(lane_rows(z, 4), b.load(Access(s, LANE * 20, 4)))
     with pytest.raises(CompileError, match=r"C104.*16 bytes.*multiple of 4"):
-        compile_kernel(kernel("unaligned", [z], b, shared=(s,)))
+        compile_kernel(scheduled(kernel("unaligned", [z], b, shared=(s,))))
 
 
 def test_uninterpreted_functions_have_no_code() -> None:
@@ -333,7 +334,7 @@ def test_uninterpreted_functions_have_no_code() -> None:
     at = E.apply("expert", LANE, lo=0, hi=63)
     b.store(Access(z, at * 4, 1, (at,), 0), b.constant(1.0, f32))
     with pytest.raises(CompileError, match=r"C102"):
-        compile_kernel(kernel("data", [z], b))
+        compile_kernel(scheduled(kernel("data", [z], b)))
 
 
 def test_too_much_lds_is_refused_with_the_numbers() -> None:
@@ -342,7 +343,7 @@ def test_too_much_lds_is_refused_with_the_numbers() -> None:
     b = IrBuilder()
     b.store(lane_rows(z, 1), b.load(Access(s, LANE * 4, 1)))
     with pytest.raises(CompileError, match=r"C110.*70000.*65536"):
-        compile_kernel(kernel("big", [z], b, shared=(s,)))
+        compile_kernel(scheduled(kernel("big", [z], b, shared=(s,))))
 
 
 def test_too_many_registers_are_refused_with_the_numbers() -> None:
@@ -353,7 +354,7 @@ def test_too_many_registers_are_refused_with_the_numbers() -> None:
     for p, value in enumerate(values):
         b.store(Access(z, LANE * 64 + p * 4096, 16, (LANE * 16 + p * 1024,), 0), value)
     with pytest.raises(CompileError, match=r"C130.*640 registers.*512"):
-        compile_kernel(kernel("registers", [x, z], b))
+        compile_kernel(scheduled(kernel("registers", [x, z], b)))
 
 
 def test_stores_are_unbiased() -> None:
@@ -422,7 +423,7 @@ def test_loop_bounds_from_data() -> None:
         out = np.full(WAVE, -1, np.int32)
         launch(made, np.array([n], np.int32), out)
         np.testing.assert_array_equal(out, sum((i + np.arange(WAVE) for i in range(n)), np.zeros(WAVE, np.int32)))
-    code = decode(compile_kernel(made).object, "counted")
+    code = decode(compile_kernel(scheduled(made)).object, "counted")
     assert not any("exec" in instruction_text(inst) for inst in code.insts)
 
 
@@ -433,4 +434,4 @@ def test_loops_count_upwards() -> None:
         loop.yields(loop.args[0])
     b.store(lane_rows(z, 1), loop.outs[0])
     with pytest.raises(CompileError, match="C102"):
-        compile_kernel(kernel("down", [z], b))
+        compile_kernel(scheduled(kernel("down", [z], b)))

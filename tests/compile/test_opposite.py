@@ -22,6 +22,7 @@ from argus.compile.recheck import recheck
 from argus.ir import interp
 from argus.ir.kernel import Kernel
 from argus.ir.passes.insert_waits import insert_waits
+from argus.ir.passes.schedule import scheduled
 from argus.lang import ProgramError, read
 
 KERNELS = Path(__file__).parents[2] / "argus/kernels"
@@ -89,13 +90,13 @@ def test_the_rule_says_what_brute_force_says(
 
 def test_the_object_keeps_the_halves_apart(tmp_path: object) -> None:
     kernel = swapped(tmp_path)
-    made = compile_kernel(kernel)
+    made = compile_kernel(scheduled(kernel))
     code = decode(made.object, "swapped")
     first, last = code.loops[0]
     places = [n for n, kind in enumerate(code.kinds) if kind == "barrier"]
     assert len(places) == 5
     assert places[0] < first < places[1] < places[3] <= last < places[4]
-    assert recheck(kernel, made).proved
+    assert recheck(scheduled(kernel), made).proved
     x, y = rows(), 0 * rows()
     found = machine.load(made.object).kernel("swapped")((1, 1, 1), (256, 1, 1), x, y, np.int32(5), checks="all")
     assert not found.reports
@@ -103,7 +104,7 @@ def test_the_object_keeps_the_halves_apart(tmp_path: object) -> None:
 
 
 def test_the_machine_sees_the_race_of_a_gap_too_small(tmp_path: object) -> None:
-    made = compile_kernel(swapped(tmp_path, BETWEEN=1))
+    made = compile_kernel(scheduled(swapped(tmp_path, BETWEEN=1)))
     x, y = rows(), 0 * rows()
     found = machine.load(made.object).kernel("swapped")((1, 1, 1), (256, 1, 1), x, y, np.int32(5), checks="all")
     assert "ARG-M101" in {report.code for report in found.reports}
@@ -112,11 +113,11 @@ def test_the_machine_sees_the_race_of_a_gap_too_small(tmp_path: object) -> None:
 @pytest.mark.parametrize("apart", [False, True])
 def test_a_matrix_product_in_opposite_phases_is_proved_and_right(apart: bool) -> None:
     kernel = read(str(KERNELS / "gemm_opposite.py"), {"OPPOSITE": apart}, None, None)
-    assert {v.status for v in check(insert_waits(kernel)).verdicts} == {"proved"}
+    assert {v.status for v in check(scheduled(insert_waits(kernel))).verdicts} == {"proved"}
     dice = np.random.default_rng(0)
     a, b = (dice.integers(-3, 4, shape).astype(ml_dtypes.bfloat16) for shape in ((256, 128), (2048, 128)))
     c = np.zeros((256, 2048), ml_dtypes.bfloat16)
-    made = machine.load(compile_kernel(kernel).object).kernel("gemm")
+    made = machine.load(compile_kernel(scheduled(kernel)).object).kernel("gemm")
     options = machine.Options(checks="all", workgroups=[3])
     found = made((8, 1, 1), (512, 1, 1), a, b, c, *map(np.int32, (256, 128, 2048)), options=options)
     assert not found.reports

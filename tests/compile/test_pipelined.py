@@ -13,6 +13,7 @@ import pytest
 from argus.compile import CompileError, compile_kernel
 from argus.compile.decoded import decode
 from argus.gfx942.waits import decode as decode_wait
+from argus.ir.passes.schedule import scheduled
 from tests.compile.pipelined import Pipelined
 
 FORMS = {
@@ -28,7 +29,7 @@ def test_inner_loop(form: str) -> None:
     """`compile_kernel` itself audits order, copies and spills; here the counts."""
     source, most, matrix, in_flight = FORMS[form]
     kernel = source.kernel()
-    compiled = compile_kernel(kernel)
+    compiled = compile_kernel(scheduled(kernel))
     code = decode(compiled.object, kernel.name)
     first, last = max(code.loops, key=lambda span: code.kinds[span[0] : span[1]].count("mfma"))
     counts = Counter(code.kinds[first : last + 1])
@@ -59,7 +60,7 @@ def test_every_configuration_is_clean_or_refused_with_numbers(
     kernel = Pipelined(*form).kernel()  # type: ignore[arg-type]
     kernel.policies = {} if agpr is None else {"agpr": agpr}
     try:
-        compiled = compile_kernel(kernel)
+        compiled = compile_kernel(scheduled(kernel))
     except CompileError as error:
         assert error.code == "C130", error  # noqa: PT017 (both outcomes are fine)
         assert "accumulators" in error.notes[0]  # noqa: PT017

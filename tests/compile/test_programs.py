@@ -16,6 +16,7 @@ from argus.compile import compile_kernel
 from argus.ir import interp
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Instruction, Tensor, walk
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from tests.compile.harness import EXACT, NUMPY
 
@@ -45,7 +46,7 @@ def first_workgroup(kernel: Kernel) -> None:
     named = any(isinstance(op, Instruction) for op in walk(kernel.body))
     before = {n: a.copy() for n, a in arrays.items()}
     meant = None if named else interp.run(kernel, before, sizes, scalars=scalars, blocks=[(0, 0, 0)])
-    compiled = compile_kernel(kernel)
+    compiled = compile_kernel(scheduled(kernel))
     values = [NUMPY[s.dtype.name].type(scalars[s.name]) for s in kernel.scalars]
     result = machine.load(compiled.object).kernel(kernel.name)(
         (1, 1, 1), (kernel.threads, 1, 1), *arrays.values(), *values, *sizes.values(),

@@ -11,6 +11,7 @@ import pytest
 from argus import machine
 from argus.compile import compile_kernel
 from argus.ir import interp
+from argus.ir.passes.schedule import scheduled
 from argus.machine.launch import Executor
 from tests.compile.harness import EXACT
 from tests.compile.random_kernels import RandomKernel
@@ -23,7 +24,7 @@ def agree(seed: int, translated: bool) -> None:
     kernel, arrays, n, grid = RandomKernel(seed).build()
     written = kernel.tensors[-1].name
     meant = interp.run(kernel, {name: a.copy() for name, a in arrays.items()}, {"N": n}).arrays[written]
-    code = machine.load(compile_kernel(kernel).object).kernel(kernel.name)
+    code = machine.load(compile_kernel(scheduled(kernel)).object).kernel(kernel.name)
     checked = machine.Options(checks=EXACT, max_steps=2_000_000)
     runs: list[tuple[Executor, machine.Options]] = [("interp", checked)]
     if translated:

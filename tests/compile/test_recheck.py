@@ -25,7 +25,7 @@ KERNELS = Path(__file__).parents[2] / "argus/kernels"
 
 def made(name: str) -> tuple[Kernel, Compiled]:
     kernel = read(str(KERNELS / name), kernel="attention" if name == "attention.py" else None)
-    return kernel, compile_kernel(kernel)
+    return kernel, compile_kernel(scheduled(kernel))
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def found_waits(kernel: Kernel, compiled: Compiled) -> dict[int, Waits]:
 @pytest.mark.parametrize("name", ["gemm.py", "gemm_pipelined.py", "gemm_opposite.py", "attention.py"])
 def test_the_library_is_proved_on_its_objects(name: str) -> None:
     kernel, compiled = made(name)
-    again = recheck(kernel, compiled)
+    again = recheck(scheduled(kernel), compiled)
     assert again.proved, again.describe()
     assert {v.rule for v in again.report.verdicts} == {"race_free", "fresh"}
     named = again.to_json()
@@ -51,7 +51,7 @@ def test_the_library_is_proved_on_its_objects(name: str) -> None:
 
 def test_without_the_waits_before_barriers_it_is_not_race_free(gemm: tuple[Kernel, Compiled]) -> None:
     kernel, compiled = gemm
-    final = scheduled(kernel)
+    final = scheduled(kernel).kernel
     waits = found_waits(kernel, compiled)
     barriers = {op.id for op in ops.walk(final.body) if isinstance(op, ops.Barrier)}
     assert barriers & set(waits), "the object waits before its barriers"
@@ -62,7 +62,7 @@ def test_without_the_waits_before_barriers_it_is_not_race_free(gemm: tuple[Kerne
 
 def test_a_wait_for_fewer_accesses_is_not_enough(gemm: tuple[Kernel, Compiled]) -> None:
     kernel, compiled = gemm
-    final = scheduled(kernel)
+    final = scheduled(kernel).kernel
     waits = found_waits(kernel, compiled)
     barriers = {op.id for op in ops.walk(final.body) if isinstance(op, ops.Barrier)}
     weaker = {op: Waits(vm=w.vm, lgkm=2) if op in barriers else w for op, w in waits.items()}
@@ -76,7 +76,7 @@ def test_a_refutation_on_the_object_is_a_compile_error(gemm: tuple[Kernel, Compi
     body = [_without_last_barrier(op) for op in kernel.body]
     racing = replace(kernel, body=body)
     with pytest.raises(CompileError, match="C308"):
-        recheck(racing, compile_kernel(racing))
+        recheck(scheduled(racing), compile_kernel(scheduled(racing)))
 
 
 def _without_last_barrier(op: ops.Op) -> ops.Op:
@@ -88,7 +88,7 @@ def _without_last_barrier(op: ops.Op) -> ops.Op:
 
 def test_the_skeleton_is_judged_like_the_whole(gemm: tuple[Kernel, Compiled]) -> None:
     kernel, compiled = gemm
-    whole = rebuilt(scheduled(kernel), found_waits(kernel, compiled))
+    whole = rebuilt(scheduled(kernel).kernel, found_waits(kernel, compiled))
     small = skeleton(whole)
     assert not any(isinstance(op, ops.Mfma | ops.Convert) for op in ops.walk(small.body))
     accesses = [op.id for op in ops.walk(whole.body) if isinstance(op, ops.Load | ops.Store | ops.CopyToLds)]

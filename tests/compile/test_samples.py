@@ -17,6 +17,7 @@ from argus.compile.emit import emit
 from argus.compile.registers import plan
 from argus.ir import ops
 from argus.ir.kernel import Kernel
+from argus.ir.passes.schedule import scheduled
 from tests.compile.oracles import disassemble
 from tests.ir import samples
 
@@ -25,7 +26,7 @@ SAMPLES = {"vadd": samples.vadd, "gemm": samples.gemm}
 
 @cache
 def compiled(name: str) -> Compiled:
-    return compile_kernel(SAMPLES[name]())
+    return compile_kernel(scheduled(SAMPLES[name]()))
 
 
 def wanted(kernel: Kernel) -> Counter[str]:
@@ -103,14 +104,15 @@ def test_checks_and_their_lines_change_no_byte() -> None:
     for number, op in enumerate(ops.walk(kernel.body)):
         op.id = 1000 + number
         op.span = samples.at(7)
-    assert compile_kernel(kernel).object == compiled("gemm").object
+    assert compile_kernel(scheduled(kernel)).object == compiled("gemm").object
 
 
 def test_same_source_same_bytes_in_another_process() -> None:
     program = (
         "import hashlib\nfrom tests.ir import samples\nfrom argus.compile import compile_kernel\n"
+        "from argus.ir.passes.schedule import scheduled\n"
         "for make in (samples.vadd, samples.gemm):\n"
-        "    print(hashlib.sha256(compile_kernel(make()).object).hexdigest())\n"
+        "    print(hashlib.sha256(compile_kernel(scheduled(make())).object).hexdigest())\n"
     )
     runs = [
         subprocess.run(
@@ -125,4 +127,4 @@ def test_same_source_same_bytes_in_another_process() -> None:
 
 def test_a_second_compile_of_the_same_kernel_object_is_equal() -> None:
     kernel = samples.gemm()
-    assert compile_kernel(kernel).object == compile_kernel(kernel).object
+    assert compile_kernel(scheduled(kernel)).object == compile_kernel(scheduled(kernel)).object

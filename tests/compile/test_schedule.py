@@ -14,7 +14,7 @@ from argus.ir import ops
 from argus.ir.build import IrBuilder
 from argus.ir.kernel import LANE, Kernel
 from argus.ir.ops import Access, Shared
-from argus.ir.passes.schedule import class_of, dependences, interleave, pattern, scheduled
+from argus.ir.passes.schedule import dependences, interleave, pattern, scheduled
 from argus.ir.types import NOWHERE, DType, bf16, f32
 from argus.layout.expr import var
 from tests.compile.harness import EXACT, NUMPY, kernel, lane_rows, launch, tensor
@@ -59,8 +59,8 @@ def test_laws(seed: int) -> None:
         for m in needed:
             assert position[before[m].id] < position[op.id]
     for name, _ in rows:
-        order = [op.id for op in after if class_of(op) == name]
-        assert order == [op.id for op in before if class_of(op) == name]
+        order = [op.id for op in after if op.issue_class == name]
+        assert order == [op.id for op in before if op.issue_class == name]
 
 
 def test_independent_work_comes_out_in_the_ratio_asked_for() -> None:
@@ -73,7 +73,7 @@ def test_independent_work_comes_out_in_the_ratio_asked_for() -> None:
     for n in range(8):
         b.mfma("mfma_32x32x8_bf16", fragment, fragment, acc[n])
     after = interleave(b.body, [("mfma", 2), ("ds_read", 1)])
-    kinds = [class_of(op) for op in after if class_of(op) is not None]
+    kinds = [op.issue_class for op in after if op.issue_class is not None]
     assert kinds == ["mfma", "mfma", "ds_read"] * 4 + ["ds_read"] * 4
 
 
@@ -124,9 +124,9 @@ def scheduled_gemm() -> Kernel:
 
 
 def test_a_scheduled_gemm_reads_ahead_and_still_multiplies() -> None:
-    final = scheduled(scheduled_gemm())
+    final = scheduled(scheduled_gemm()).kernel
     loop = next(op for op in final.body if isinstance(op, ops.For))
-    kinds = [class_of(op) for op in loop.body if class_of(op) in ("mfma", "ds_read")]
+    kinds = [op.issue_class for op in loop.body if op.issue_class in ("mfma", "ds_read")]
     assert kinds != sorted(kinds, key=lambda k: k == "mfma"), "reads stand between matrix instructions"
     assert not any(isinstance(op, ops.Schedule) for op in ops.walk(final.body))
     rng = np.random.default_rng(1)
@@ -164,7 +164,7 @@ def test_arithmetic_passes_a_barrier_and_memory_does_not() -> None:
     for _ in range(3):
         one = b.map("add", one, one)
     after = interleave(b.body, [("mfma", 1), ("valu", 1), ("ds_read", 1)])
-    kinds = [class_of(op) for op in after if class_of(op) is not None]
+    kinds = [op.issue_class for op in after if op.issue_class is not None]
     assert kinds == ["mfma", "valu", "ds_read", "mfma", "valu", "barrier", "mfma", "valu", "ds_read"]
 
 
@@ -180,8 +180,8 @@ def test_wide_arithmetic_is_spread_by_issue_slots() -> None:
             b.mfma("mfma_32x32x8_bf16", fragment, fragment, b.constant(0.0, f32, 16))
         b.map("exp2", value)
     b.append(ops.Schedule(policy={"mfma": 1, "valu": 4}, body=body))
-    final = scheduled(kernel("spread", [x], b))
-    kinds = [class_of(op) for op in final.body if class_of(op) in ("mfma", "valu")]
+    final = scheduled(kernel("spread", [x], b)).kernel
+    kinds = [op.issue_class for op in final.body if op.issue_class in ("mfma", "valu")]
     assert kinds == ["mfma", "valu"] * 8
     assert len({op.id for op in final.body}) == len(final.body)
 
@@ -197,7 +197,7 @@ def test_wide_arithmetic_in_pieces_computes_the_same(dtype: DType, grain: int) -
     b.append(ops.Schedule(policy={"mfma": 1, "valu": 4}, body=body))
     b.store(lane_rows(z, 7), total)
     made = kernel("pieces", [x, z], b)
-    maps = [op for op in ops.walk(scheduled(made).body) if isinstance(op, ops.Map)]
+    maps = [op for op in ops.walk(scheduled(made).kernel.body) if isinstance(op, ops.Map)]
     assert {op.result.count for op in maps} == ({1} if grain == 1 else {1, 2})
     data = np.linspace(-3, 3, 448).astype(NUMPY[dtype.name])
     out = np.zeros(448, ml_dtypes.bfloat16)
@@ -219,7 +219,7 @@ def test_arithmetic_stays_before_a_branch_that_does_not_need_it() -> None:
     b.branch(size.lt(7), True, then, [], (), ())
     b.store(lane_rows(z, 4), square)
     made = kernel("branch", [x, y, z], b, shapes=(size,))
-    code = decode(compile_kernel(made).object, "branch")
+    code = decode(compile_kernel(scheduled(made)).object, "branch")
     products = [n for n, inst in enumerate(code.insts) if inst.op.startswith(("v_mul_f32", "v_pk_mul_f32"))]
     branch = next(n for n in range(code.entry, len(code.insts)) if code.insts[n].op.startswith("s_cbranch"))
     assert products

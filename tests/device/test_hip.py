@@ -18,6 +18,7 @@ from argus.device.choose import choose
 from argus.device.guards import LaunchRefused
 from argus.device.hip import HipDevice, available
 from argus.device.hip_calls import HipError, load
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 
 KERNELS = Path(__file__).parents[2] / "argus" / "kernels"
@@ -138,7 +139,7 @@ def test_gemm_through_the_call_table() -> None:
     a, b = (rng.standard_normal((128, 64)).astype(ml_dtypes.bfloat16) for _ in range(2))
     c = np.zeros((128, 128), ml_dtypes.bfloat16)
     outcome = device.launch(
-        kernel, compile_kernel(kernel).object, {"M": 128, "N": 128, "K": 64}, {"A": a, "B": b, "C": c}
+        kernel, compile_kernel(scheduled(kernel)).object, {"M": 128, "N": 128, "K": 64}, {"A": a, "B": b, "C": c}
     )
     np.testing.assert_allclose(
         c.astype(np.float64), a.astype(np.float64) @ b.astype(np.float64).T, rtol=2**-8, atol=1e-5
@@ -163,7 +164,7 @@ def test_nothing_leaks_when_the_launch_fails() -> None:
     stub.launch = fail  # type: ignore[method-assign]
     arrays = {name: np.zeros(1024, np.float32) for name in "xyz"}
     with pytest.raises(HipError, match="out of memory"):
-        HipDevice(stub).launch(kernel, compile_kernel(kernel).object, {"N": 1024}, arrays)
+        HipDevice(stub).launch(kernel, compile_kernel(scheduled(kernel)).object, {"N": 1024}, arrays)
     assert not stub.memory
     assert not stub.modules
     assert not stub.events
@@ -211,7 +212,7 @@ def test_tensors_on_the_device_are_passed_by_address() -> None:
         pointers[name] = stub.malloc(4096)
         stub.copy_in(pointers[name], data.tobytes())
     stub.log.clear()
-    code = compile_kernel(kernel).object
+    code = compile_kernel(scheduled(kernel)).object
     device.launch(kernel, code, {"N": 1024}, {name: DeviceTensor(p) for name, p in pointers.items()})
     assert "malloc" not in stub.log
     np.testing.assert_array_equal(np.frombuffer(stub.memory[pointers["z"]], np.float32), 3 * x)
@@ -235,7 +236,7 @@ def vectors(stub: StubHip, gpus: Sequence[int]) -> dict[str, DeviceTensor]:
 
 def test_a_launch_goes_to_the_gpu_and_the_stream_of_its_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = read(KERNELS / "vadd.py")
-    code = compile_kernel(kernel).object
+    code = compile_kernel(scheduled(kernel)).object
     stub = StubHip(["gfx942", "gfx90a", "gfx942"])
     device = HipDevice(stub)
     stub.device = 1

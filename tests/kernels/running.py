@@ -14,6 +14,7 @@ from argus.compile.cache import compile_cached
 from argus.device.guards import launch_grid
 from argus.device.launch import scalar_values
 from argus.ir.kernel import Kernel
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.tasks.compare import Comparison, compare
 from argus.tasks.spec import evaluate, parse
@@ -40,7 +41,7 @@ def run(
     checked: bool = True,
 ) -> None:
     """One launch; a report of the checking interpreter fails the test."""
-    code = machine.load(compile_cached(kernel).object).kernel(kernel.name)
+    code = machine.load(compile_cached(scheduled(kernel)).object).kernel(kernel.name)
     values = [*(arrays[t.name] for t in kernel.tensors), *scalar_values(kernel, sizes, scalars or {})]
     if checked:
         options = machine.Options(checks="all")

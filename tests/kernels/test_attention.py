@@ -24,6 +24,7 @@ from argus.compile.decoded import decode
 from argus.device.guards import LaunchRefused, launch_grid
 from argus.device.launch import MachineDevice
 from argus.ir.kernel import Kernel
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.ops.attention import attention, choose_attention
 
@@ -36,7 +37,7 @@ Wide = np.ndarray[Any, np.dtype[np.float64]]
 @cache
 def made(**knobs: Any) -> tuple[Kernel, Compiled]:
     kernel = read(str(KERNEL), settings=knobs, kernel="attention")
-    return kernel, compile_kernel(kernel)
+    return kernel, compile_kernel(scheduled(kernel))
 
 
 @dataclass(frozen=True)

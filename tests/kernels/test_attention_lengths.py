@@ -13,6 +13,7 @@ from argus import machine
 from argus.compile import Compiled, compile_kernel
 from argus.device.guards import launch_grid
 from argus.ir.kernel import Kernel
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.ops.attention import attention_lengths, checked_starts, numbers_of
 from argus.ops.choice import NoKernel
@@ -24,7 +25,7 @@ def made(d: int, causal: bool) -> tuple[Kernel, Compiled]:
     kernel = read(
         str(KERNEL), settings={"D": d, "BC": 32 if d == 128 else 64, "causal": causal}, kernel="attention_lengths"
     )
-    return kernel, compile_kernel(kernel)
+    return kernel, compile_kernel(scheduled(kernel))
 
 
 def packed(parts: list[np.ndarray], d: int, heads: int) -> np.ndarray:

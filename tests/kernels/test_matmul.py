@@ -122,7 +122,7 @@ def test_a_map_of_workgroups_that_repeats_a_column_is_not_proved() -> None:
     text = (KERNELS / "matmul.py").read_text(encoding="utf-8")
     wrong = text.replace("y * (8 // XM) + x % (8 // XM)", "y * (8 // XM) + x % (8 // XM) // 2")
     assert wrong != text
-    report = check(read(wrong, settings={**SMALL, "XM": 2}, kernel="matmul"))
+    report = check(scheduled(read(wrong, settings={**SMALL, "XM": 2}, kernel="matmul")))
     assert [v.status for v in report.verdicts if v.rule == "covers"] == ["refuted"]
 
 
@@ -130,6 +130,6 @@ def test_a_map_of_workgroups_that_repeats_a_column_is_not_proved() -> None:
 def test_parts_of_k_join(first: str, status: str) -> None:
     text = (KERNELS / "matmul.py").read_text(encoding="utf-8").replace("[(s * steps, steps,", f"[({first}, steps,")
     text += "    ag.check.reduced(acc, K=(BK * steps * s, BK * steps * (s + 1)))\n"
-    report = check(read(text, settings={**SMALL, "INST": 16, "SPLITS": 2}, kernel="split"))
+    report = check(scheduled(read(text, settings={**SMALL, "INST": 16, "SPLITS": 2}, kernel="split")))
     last = len(text.splitlines())
     assert [v.status for v in report.verdicts if v.rule == "reduced" and v.span.line == last] == [status]

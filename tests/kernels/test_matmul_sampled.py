@@ -19,6 +19,7 @@ from argus import machine, ops
 from argus.compile.cache import compile_cached
 from argus.device.guards import launch_grid
 from argus.device.launch import scalar_values
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.ops.choice import Choice, choose_matmul
 from tests.kernels.running import PRODUCT, judged
@@ -50,7 +51,7 @@ def tile_of(knobs: Mapping[str, Any], m: int, n: int, number: int) -> tuple[int,
 
 def launch(choice: Choice, sizes: Mapping[str, int], arrays: Mapping[str, Any], workgroups: list[int]) -> None:
     kernel = read(choice.path, settings=dict(choice.knobs), kernel=choice.kernel)
-    code = machine.load(compile_cached(kernel).object).kernel(kernel.name)
+    code = machine.load(compile_cached(scheduled(kernel)).object).kernel(kernel.name)
     values = [*(arrays[t.name] for t in kernel.tensors), *scalar_values(kernel, sizes, {})]
     code(launch_grid(kernel, sizes), kernel.threads, *values, executor="jit", workgroups=workgroups)
 

@@ -127,5 +127,5 @@ def test_another_choice_by_sign_is_no_relu(wrong: str) -> None:
     text = (KERNELS / "elementwise.py").read_text(encoding="utf-8")
     changed = text.replace("ag.where(x < 0.0, 0.0, x)", wrong)
     assert changed != text
-    report = check(read(changed, settings={"ACT": "relu"}, kernel="unary"))
+    report = check(scheduled(read(changed, settings={"ACT": "relu"}, kernel="unary")))
     assert [v.status for v in report.verdicts if v.rule == "value"] == ["refuted"]

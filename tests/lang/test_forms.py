@@ -15,6 +15,7 @@ from argus.device.guards import LaunchRefused
 from argus.device.launch import MachineDevice
 from argus.ir.interp import run
 from argus.ir.kernel import Kernel
+from argus.ir.passes.schedule import scheduled
 from argus.lang import ProgramError, read
 from argus.tasks.inputs import make_arrays
 
@@ -49,7 +50,7 @@ def test_strided_tensors(x: str, y: str, sizes: dict[str, int]) -> None:
     kernel = strided(x, y)
     launch = {"M": 64, "N": 96, **sizes}
     arrays = make_arrays(kernel, launch, 1)
-    device = MachineDevice().launch(kernel, compile_kernel(kernel).object, launch, arrays)
+    device = MachineDevice().launch(kernel, compile_kernel(scheduled(kernel)).object, launch, arrays)
     assert not device.reports
     given: Array = np.asarray(arrays["X"], np.float32)
     np.testing.assert_array_equal(arrays["Y"], given * 2)
@@ -57,7 +58,7 @@ def test_strided_tensors(x: str, y: str, sizes: dict[str, int]) -> None:
 
 
 def test_strided_tensors_are_proved() -> None:
-    assert {v.status for v in check(strided("sX 1", "1 sY")).verdicts} == {"proved"}
+    assert {v.status for v in check(scheduled(strided("sX 1", "1 sY"))).verdicts} == {"proved"}
 
 
 def test_an_output_that_may_overlap_itself_has_a_condition() -> None:
@@ -73,11 +74,11 @@ def test_launches_check_strides() -> None:
     arrays = dict(make_arrays(kernel, launch, 1))
     arrays["X"] = np.zeros((32, 32), np.float32)
     with pytest.raises(LaunchRefused, match="strided by"):
-        MachineDevice().launch(kernel, compile_kernel(kernel).object, launch, arrays)
+        MachineDevice().launch(kernel, compile_kernel(scheduled(kernel)).object, launch, arrays)
     arrays = dict(make_arrays(kernel, launch, 1))
     arrays["Y"] = np.zeros((32, 64), np.float32)[:, ::2]
     with pytest.raises(LaunchRefused, match="row-major"):
-        MachineDevice().launch(kernel, compile_kernel(kernel).object, launch, arrays)
+        MachineDevice().launch(kernel, compile_kernel(scheduled(kernel)).object, launch, arrays)
 
 
 BITS = """
@@ -103,7 +104,8 @@ def test_bit_casts_between_widths() -> None:
     made: dict[str, Array] = {
         "y": np.zeros(512, ml_dtypes.bfloat16), "w": np.zeros(256, np.int32), "b": np.zeros(1024, np.uint8)
     }  # fmt: skip
-    result = machine.load(compile_kernel(kernel).object).kernel("bits")((1, 1, 1), (64, 1, 1), x, *made.values())
+    code = compile_kernel(scheduled(kernel)).object
+    result = machine.load(code).kernel("bits")((1, 1, 1), (64, 1, 1), x, *made.values())
     assert not result.reports
     expected = run(kernel, {"x": x}, {}).arrays
     for name, whole in (("y", x.view(np.uint16) ^ 0x8000), ("w", x.view(np.int32)), ("b", x.view(np.uint8))):
@@ -136,7 +138,7 @@ def test_f32_extremes_in_memory(fn: str) -> None:
         wanted[t % 8] = pick(wanted[t % 8], x[t])
     kernel = read(EXTREME.format(fn=fn))
     found = start.copy()
-    result = machine.load(compile_kernel(kernel).object).kernel("extreme")((1, 1, 1), (256, 1, 1), x, found)
+    result = machine.load(compile_kernel(scheduled(kernel)).object).kernel("extreme")((1, 1, 1), (256, 1, 1), x, found)
     assert not result.reports
     np.testing.assert_array_equal(found, wanted)
     np.testing.assert_array_equal(run(kernel, {"x": x, "m": start}, {}).arrays["m"], wanted)
@@ -159,8 +161,8 @@ def product(A: ag.In["M=32 K", bf16], B: ag.In["N=32 K", bf16], C: ag.Out["M=32 
 
 
 def test_policies_act_on_the_object() -> None:
-    plain, many = (compile_kernel(read(POLICY.format(policy=p))).audit for p in ("", "waves_per_simd=8"))
+    plain, many = (compile_kernel(scheduled(read(POLICY.format(policy=p)))).audit for p in ("", "waves_per_simd=8"))
     assert plain.agprs == 0
     assert many.vgprs + many.agprs <= 512 // 8
-    moved = compile_kernel(read(POLICY.format(policy="agpr=True"))).audit
+    moved = compile_kernel(scheduled(read(POLICY.format(policy="agpr=True")))).audit
     assert moved.agprs >= 16

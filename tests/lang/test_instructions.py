@@ -22,6 +22,7 @@ from argus.gfx942.calls import CALLS, Call
 from argus.gfx942.instructions import specs
 from argus.ir.interp import run
 from argus.ir.kernel import Kernel
+from argus.ir.passes.schedule import scheduled
 from argus.lang import ProgramError, read
 from tests.compile.harness import EXACT, NUMPY
 
@@ -133,7 +134,7 @@ def execute(kernel: Kernel, seed: int) -> tuple[dict[str, np.ndarray], dict[str,
     given = {t.name: data(t.dtype.name, rng) for t in kernel.tensors if t.read}
     made = {t.name: np.zeros(64 * COUNT, NUMPY[t.dtype.name]) for t in kernel.tensors if t.written}
     expected = run(kernel, given, {}).arrays
-    compiled = compile_kernel(kernel)
+    compiled = compile_kernel(scheduled(kernel))
     arguments = [given.get(t.name, made.get(t.name)) for t in kernel.tensors]
     options = machine.Options(checks=EXACT, max_steps=2_000_000)
     result = machine.load(compiled.object).kernel("k")((1, 1, 1), (64, 1, 1), *arguments, options=options)
@@ -187,7 +188,7 @@ def test_most_calls_become_the_instruction_of_the_name() -> None:
     for batch in batches(24):
         calls = [(CALLS[name], settings(CALLS[name])[0]) for name in batch]
         kernel = read(text_of(calls))
-        present = {inst.op for inst in decode(compile_kernel(kernel).object, "k").insts}
+        present = {inst.op for inst in decode(compile_kernel(scheduled(kernel)).object, "k").insts}
         missing += [name for name in batch if name.removesuffix("_dpp") not in present]
     assert len(missing) <= NOT_LITERAL, missing
 

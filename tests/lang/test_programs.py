@@ -17,6 +17,7 @@ from argus.device.launch import MachineDevice
 from argus.ir.interp import run
 from argus.ir.kernel import Kernel
 from argus.ir.parser import parse_kernel
+from argus.ir.passes.schedule import scheduled
 from argus.ir.printer import print_kernel
 from argus.ir.verify import verify
 from argus.lang import read
@@ -82,7 +83,9 @@ def launched(
     for t in kernel.tensors:
         given = arrays.get(t.name)
         memory[t.name] = np.zeros(shapes[t.name], numpy_dtype(t.dtype)) if given is None else given.copy()
-    outcome = MachineDevice(checks=True).launch(kernel, compile_kernel(kernel).object, sizes, memory, scalars)
+    outcome = MachineDevice(checks=True).launch(
+        kernel, compile_kernel(scheduled(kernel)).object, sizes, memory, scalars
+    )
     assert not outcome.reports
     return memory
 

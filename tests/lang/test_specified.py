@@ -7,6 +7,7 @@ import pytest
 from argus.check import check
 from argus.compile import compile_kernel
 from argus.device.launch import MachineDevice
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.tasks.compare import combined, compare
 from argus.tasks.inputs import make_arrays, make_scalars
@@ -71,11 +72,11 @@ RIGHT_LANES = LANES.replace("{held}", ".held_as(SWAP)")
 @pytest.mark.parametrize("text", [GATHER, SHIFT, TWO, PLACE, NAMED, RIGHT_LANES])
 def test_right_kernels_compare_and_are_not_refuted(text: str) -> None:
     kernel = read(HEAD + text)
-    assert {v.status for v in check(kernel).verdicts} <= {"proved", "unknown"}
+    assert {v.status for v in check(scheduled(kernel)).verdicts} <= {"proved", "unknown"}
     sizes = kernel.example
     arrays, scalars = make_arrays(kernel, sizes, 1), make_scalars(kernel, 1)
     given = {name: array.copy() for name, array in arrays.items()}
-    outcome = MachineDevice().launch(kernel, compile_kernel(kernel).object, sizes, arrays, scalars)
+    outcome = MachineDevice().launch(kernel, compile_kernel(scheduled(kernel)).object, sizes, arrays, scalars)
     assert not outcome.reports
     assert kernel.computes is not None
     specs = parse_all(kernel.computes)
@@ -83,8 +84,8 @@ def test_right_kernels_compare_and_are_not_refuted(text: str) -> None:
 
 
 def test_lane_exchanges_by_name_are_followed() -> None:
-    assert {v.status for v in check(read(HEAD + RIGHT_LANES)).verdicts} == {"proved"}
-    wrong = check(read(HEAD + LANES.replace("{held}", ""))).verdicts
+    assert {v.status for v in check(scheduled(read(HEAD + RIGHT_LANES))).verdicts} == {"proved"}
+    wrong = check(scheduled(read(HEAD + LANES.replace("{held}", "")))).verdicts
     assert "placed" in {v.rule for v in wrong if v.status == "refuted"}
 
 
@@ -95,5 +96,5 @@ def test_what_cannot_be_followed_is_not_proved(call: str) -> None:
     text = LANES.replace("ag.v_mov_b32_dpp(v, quad_perm=[1, 0, 3, 2]){held}", f"({call}){{cast}}")
     text = text.replace("{cast}", "" if "bpermute" in call else ".bitcast(f32)")
     text = text.replace("    y[start]", "    w = x[start + 1].load(LANE, width=4).bitcast(i32)\n    y[start]")
-    found = {v.rule: v.status for v in check(read(HEAD + text)).verdicts}
+    found = {v.rule: v.status for v in check(scheduled(read(HEAD + text))).verdicts}
     assert found["placed"] != "proved" or found.get("value") != "proved"

@@ -31,7 +31,6 @@ from argus.agent.judge.measure import MeasuringBench as Measuring
 from argus.agent.judge.price import prices
 from argus.agent.judge.problem import Judgement, Sizes, Verdict, Violation, fault, shape_text
 from argus.agent.judge.trials import Ended, TrialBench, Trials
-from argus.check import Report, check
 from argus.clock.observe import SHORT
 from argus.clock.sampled import matrix_element, prepared, sample, time_prepared
 from argus.compile.cache import compile_cached
@@ -40,8 +39,10 @@ from argus.device.hip_calls import load as load_hip
 from argus.ir.compile_error import CompileError
 from argus.ir.kernel import Kernel
 from argus.ir.passes.schedule import scheduled
+from argus.ir.stages import Scheduled
 from argus.lang import ProgramError, read
 from argus.machine import MachineError
+from argus.pipeline import report_of
 from argus.tasks.work import work_of
 
 
@@ -101,9 +102,10 @@ class _Case:
             if wrong:
                 raise Ended("fail", "contract", wrong)
         with self._stage("check"):
-            self._check(kernel)
+            program = scheduled(kernel)
+            self._check(program)
         with self._stage("compile"):
-            self._compile(kernel)
+            self._compile(program)
         with self._stage("small"):
             trials = Trials(self.court, kernel, self.code, self.seed)
             trials.small()
@@ -138,8 +140,8 @@ class _Case:
             message = f"{seen.code}: {seen.message}"
             raise Ended("error", "read", (Violation("read", message, seen.span.line, "error"),)) from error
 
-    def _check(self, kernel: Kernel) -> None:
-        report: Report = check(scheduled(kernel))
+    def _check(self, program: Scheduled) -> None:
+        report = report_of(program, kept=False)
         counts = report.count()
         self.proved, self.unknown = counts["proved"], counts["unknown"]
         self.found["verdicts"] = [[v.rule, v.status, v.span.line] for v in report.verdicts]
@@ -159,9 +161,9 @@ class _Case:
         if violations:
             raise Ended("fail" if refuted else "unknown", "check", violations)
 
-    def _compile(self, kernel: Kernel) -> None:
+    def _compile(self, program: Scheduled) -> None:
         try:
-            self.code = compile_cached(kernel).object
+            self.code = compile_cached(program).object
         except CompileError as error:
             said = Violation(error.code, error.message, error.span.line, "error", "; ".join(error.notes))
             raise Ended("fail", "compile", (said,)) from error
@@ -197,7 +199,7 @@ class _Case:
         data = {**self.court.given("time", sizes, "normal", self.seed), **poisoned(kernel, sizes)}
         scalars = self.court.scalars("normal", self.seed)
         mine = Contender(kernel, self.code, sizes, data, scalars)
-        theirs = Contender(naive, compile_cached(naive).object, sizes, data, scalars)
+        theirs = Contender(naive, compile_cached(scheduled(naive)).object, sizes, data, scalars)
         try:
             found = Measuring(load_hip()).compare(theirs, mine, least=1e-6 * least)
         except (HipError, UnbelievableError) as error:

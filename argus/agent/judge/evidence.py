@@ -10,27 +10,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from functools import cache
-from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 from argus.clock import MODEL_VERSION
+from argus.provenance import digest
 
-ROOMS = ("agent/judge", "check", "clock", "compile", "device", "gfx942", "ir", "lang", "layout", "machine", "tasks")
 
-
-@cache
 def program() -> str:
     """A digest of everything a judgement depends on besides the candidate and the problem."""
-    root = Path(__file__).parents[2]
-    versions = " ".join(f"{name} {metadata.version(name)}" for name in ("llvmlite", "z3-solver", "numpy", "ml_dtypes"))
-    digest = hashlib.sha256(versions.encode())
-    for room in ROOMS:
-        for path in sorted((root / room).rglob("*")):
-            if path.suffix in (".py", ".json"):
-                digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
+    return digest("argus.agent.judge.court", versions=("llvmlite", "z3-solver", "numpy", "ml_dtypes"))
 
 
 def question(source: str, problem: str, seed: int) -> str:

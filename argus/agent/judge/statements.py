@@ -22,7 +22,6 @@ from functools import cached_property
 from argus.agent.judge.problem import Sizes, shape_text
 from argus.ir import ops
 from argus.ir.kernel import Kernel
-from argus.ir.printer import op_expressions
 from argus.ir.types import Value
 from argus.layout.expr import Expr
 from argus.tasks.inputs import limit_of, stated_range, stated_ranges
@@ -94,13 +93,12 @@ class Statements:
             if isinstance(op, ops.Symbol):
                 said = [self._expression(fact) for fact in op.facts]
                 yield op, f"{self._value(op.value)} {op.symbol.bounds()} {said} {path}"
-            elif isinstance(op, ops.If):
-                condition = self._expression(op.cond)
-                yield from self._walk(op.then, (*path, condition))
-                yield from self._walk(op.orelse, (*path, f"not {condition}"))
-            else:
-                for inner in op.blocks:
-                    yield from self._walk(inner, path)
+            paths = [path] * len(op.blocks)
+            if op.control is ops.Control.BRANCH:
+                (condition,) = (self._expression(e) for e in op.expressions)
+                paths = [(*path, condition), (*path, f"not {condition}")]
+            for inner, way in zip(op.blocks, paths, strict=True):
+                yield from self._walk(inner, way)
 
     def _value(self, value: Value) -> str:
         """How it is made; what is not told apart here is the same in the same file only."""
@@ -118,7 +116,7 @@ class Statements:
                 how = ""
             case _:
                 return f"a value of {self._kernel.source}"
-        parts = [self._expression(e) for e in op_expressions(op)]
+        parts = [self._expression(e) for e in op.mentioned]
         return f"{how} {value.dtype.name} {parts} {[self._value(arg) for arg in op.operands]}"
 
     def _expression(self, e: Expr) -> str:

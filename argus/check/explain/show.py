@@ -28,6 +28,7 @@ from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
 from argus.ir.ops import Op
 from argus.ir.passes.insert_waits import insert_waits
+from argus.ir.stages import Scheduled
 from argus.ir.types import Value
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -101,8 +102,9 @@ def _read(op: Op) -> list[tuple[str, Value]]:
             return []
 
 
-def show(kernel: Kernel, look: Look) -> str:
+def show(program: Scheduled, look: Look) -> str:
     """The tags on the line as text."""
+    kernel = program.kernel
     lines = kernel.source.splitlines()
     if not 1 <= look.line <= len(lines):
         raise ShowError(f"{kernel.file} has {len(lines)} lines, so there is no line {look.line}")

@@ -30,7 +30,6 @@ from argus.check.invariant.induction import Shape, shape_of
 from argus.check.walk import Flow
 from argus.ir import ops
 from argus.ir.ops import Access, Op, Shared
-from argus.ir.passes.insert_waits import counter_of
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
@@ -160,7 +159,7 @@ class Races:
         return live
 
     def access(self, op: Op, live: LiveSet) -> LiveSet:
-        counter = counter_of(op)
+        counter = op.counter
         assert counter is not None
         grown = {k: x.followed() if x.counter == counter else x for k, x in live.items()}
         target = lds_target(op)

@@ -24,7 +24,6 @@ from argus.check.terms.atoms import own
 from argus.check.transfer.computed_places import DATA
 from argus.ir import ops
 from argus.ir.kernel import Kernel
-from argus.ir.printer import op_expressions
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
@@ -62,7 +61,7 @@ def used(kernel: Kernel) -> frozenset[Expr]:
     """Variables of all index expressions but what is said about each symbol itself."""
     found: set[Expr] = set()
     for op in ops.walk(kernel.body):
-        free = frozenset[Expr]().union(*(e.free() for e in op_expressions(op)))
+        free = frozenset[Expr]().union(*(e.free() for e in op.mentioned))
         found |= free - {op.symbol} if isinstance(op, ops.Symbol) else free
     return frozenset(found)
 

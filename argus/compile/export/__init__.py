@@ -25,13 +25,17 @@ from argus.compile.export.cpp import cpp_launcher
 from argus.compile.export.python import python_launcher
 from argus.compile.recheck import recheck
 from argus.ir.kernel import Kernel
+from argus.ir.stages import Scheduled
 
 MANIFEST_VERSION = 1
 
 
-def export(kernel: Kernel, compiled: Compiled, directory: Path, proof: Mapping[str, Any] | None = None) -> list[Path]:
+def export(
+    program: Scheduled, compiled: Compiled, directory: Path, proof: Mapping[str, Any] | None = None
+) -> list[Path]:
     """Write everything into `directory`; `proof` is the checker's report in its JSON form, if there is one. What the
     hazard rules say of the decoded object is added to it; a refutation is a CompileError."""
+    kernel = program.kernel
     directory.mkdir(parents=True, exist_ok=True)
     files: dict[str, bytes] = {
         f"{kernel.name}.hsaco": compiled.object,
@@ -42,7 +46,7 @@ def export(kernel: Kernel, compiled: Compiled, directory: Path, proof: Mapping[s
     if proof is not None:
         found = {
             **proof,
-            "object": {"sha256": compiled.sidecar["object_sha256"], **recheck(kernel, compiled).to_json()},
+            "object": {"sha256": compiled.sidecar["object_sha256"], **recheck(program, compiled).to_json()},
         }
         files[f"{kernel.name}.proof.json"] = json.dumps(found, indent=1).encode()
     manifest = {**describe(kernel, compiled), "files": {n: hashlib.sha256(d).hexdigest() for n, d in files.items()}}

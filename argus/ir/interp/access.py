@@ -9,7 +9,7 @@ the wave takes part in. So a counted wait retires as little as it may.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,7 @@ class Accesses:
         self.wave = wave
         self.group = wave.group
 
-    def perform(self, op: Op, active: Mask) -> None:
+    def perform(self, op: ops.Accessing, active: Mask) -> None:
         match op:
             case ops.Load():
                 self.load(op, active)
@@ -52,6 +52,8 @@ class Accesses:
                 self.store(op, op.access, self.wave.read(op.value, op), active, op.fn)
             case ops.CopyToLds():
                 self.copy(op, active)
+            case _:
+                assert_never(op)
 
     def reach(self, access: Access, op: Op, active: Mask) -> tuple[Elements, NDArray[np.bool_]]:
         """Byte offset of every element `[64, count]` in its memory (LDS: of the workgroup), and whether it is done."""

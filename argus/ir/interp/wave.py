@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -220,7 +220,7 @@ class InterpWave:
             pick = here[:, None]
             self.file[out] = Register(np.where(pick, yes.data, no.data), np.where(pick, yes.code, no.code))
 
-    def compute(self, op: Op) -> None:
+    def compute(self, op: ops.Computing | ops.SetPrio | ops.Annotation) -> None:
         match op:
             case ops.Constant():
                 data = np.full((LANES, op.result.count), op.value).astype(numpy_dtype(op.result.dtype))
@@ -252,7 +252,7 @@ class InterpWave:
             case ops.SetPrio() | ops.Tag() | ops.Check():
                 pass
             case _:
-                raise InterpError(f"{op.span}: the interpreter has no meaning for {type(op).__name__} {op.id}")
+                assert_never(op)
 
     def map(self, op: ops.Map) -> Register:
         args = [self.read(v, op) for v in op.args]

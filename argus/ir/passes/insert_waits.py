@@ -10,6 +10,9 @@ after it. The pass counts them along every path:
     ...
     store lds.sB <- %8   ->  wait vm=0; store lds.sB <- %8
 
+Only accesses that are surely issued count as younger: a load nobody reads is not in the code, and a guarded LDS access
+is skipped by a wave none of whose lanes pass.
+
 Where paths meet (branches, the back edge of a loop) the smaller count is taken, which waits for more and is always
 safe; loops are walked until the counts at their head no longer change, so loads may stay in flight across iterations.
 Barriers that are not bare retire LDS accesses by themselves. What the author wrote as `wait` stays.
@@ -22,24 +25,16 @@ global store another wave reads) are the author's, and `race_free` and `fresh` c
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import assert_never
 
 from argus.gfx942.waits import LGKM_MAX, VM_MAX
 from argus.ir import ops
 from argus.ir.kernel import Kernel
-from argus.ir.ops import Op, Shared
+from argus.ir.ops import Counter, Op
+from argus.ir.passes.liveness import live
 from argus.ir.types import Value
 
-MAX_COUNTS = {"vm": VM_MAX, "lgkm": LGKM_MAX}
-ACCESSES = (ops.Load, ops.Store, ops.Atomic)
-PASSING = (ops.For, ops.If, ops.Tag, ops.Check, ops.Registers, ops.Bitcast)
-"""Ops that hand registers on without needing their contents."""
-
-
-def counter_of(op: Op) -> str | None:
-    """The wait counter an op's access is counted on."""
-    if isinstance(op, ACCESSES):
-        return "lgkm" if isinstance(op.access.memory, Shared) else "vm"
-    return "vm" if isinstance(op, ops.CopyToLds) else None
+MAX_COUNTS: dict[Counter, int] = {"vm": VM_MAX, "lgkm": LGKM_MAX}
 
 
 def insert_waits(kernel: Kernel) -> Kernel:
@@ -47,7 +42,7 @@ def insert_waits(kernel: Kernel) -> Kernel:
     if kernel.policies.get("waits") == "explicit":
         return kernel
     first = 1 + max((op.id for op in ops.walk(kernel.body)), default=-1)
-    body = _Inserter(first).block(kernel.body, PendingLoads())[0]
+    body = _Inserter(kernel, first).block(kernel.body, PendingLoads())[0]
     return replace(kernel, body=body, policies={**kernel.policies, "waits": "explicit"})
 
 
@@ -56,10 +51,10 @@ class PendingLoads:
     """Loads outstanding on a path: `at`, for each value and counter it hangs on, is how many accesses had been issued
     on that counter when its youngest load was; `issued` are those issued so far, from some start on."""
 
-    issued: dict[str, int] = field(default_factory=lambda: dict.fromkeys(MAX_COUNTS, 0))
-    at: dict[Value, dict[str, int]] = field(default_factory=dict)
+    issued: dict[Counter, int] = field(default_factory=lambda: dict.fromkeys(MAX_COUNTS, 0))
+    at: dict[Value, dict[Counter, int]] = field(default_factory=dict)
 
-    def younger(self, value: Value) -> dict[str, int]:
+    def younger(self, value: Value) -> dict[Counter, int]:
         """For each counter the value hangs on, how many accesses were certainly issued after its youngest load."""
         return {c: min(self.issued[c] - n, MAX_COUNTS[c]) for c, n in self.at.get(value, {}).items()}
 
@@ -69,26 +64,25 @@ class PendingLoads:
             c: -1 - top if most is None or most > top else self.issued[c] - most
             for (c, top), most in zip(MAX_COUNTS.items(), (vm, lgkm), strict=True)
         }
-        left: dict[Value, dict[str, int]] = {}
+        left: dict[Value, dict[Counter, int]] = {}
         for value, counts in self.at.items():
             kept = {c: n for c, n in counts.items() if n > oldest[c]}
             if kept:
                 left[value] = kept
         return PendingLoads(self.issued, left)
 
-    def after(self, op: Op) -> PendingLoads:
-        """One more access on the op's counter; a load's result becomes outstanding."""
-        counter = counter_of(op)
+    def after(self, op: Op, surely: bool) -> PendingLoads:
+        """One more access on the op's counter, if it is `surely` issued; a load's result becomes outstanding."""
+        counter = op.counter
         if counter is None:
             return self
-        issued = {**self.issued, counter: self.issued[counter] + 1}
-        if isinstance(op, ops.Load):
-            return PendingLoads(issued, {**self.at, op.result: {counter: issued[counter]}})
-        return PendingLoads(issued, self.at)
+        issued = {**self.issued, counter: self.issued[counter] + 1} if surely else self.issued
+        made = {result: {counter: issued[counter]} for result in op.results}
+        return PendingLoads(issued, {**self.at, **made} if made else self.at)
 
     def renamed(self, op: ops.Registers | ops.Bitcast) -> PendingLoads:
         """Naming registers anew needs no data: the result is outstanding as its sources are."""
-        counts: dict[str, int] = {}
+        counts: dict[Counter, int] = {}
         for source in op.operands:
             for counter, n in self.at.get(source, {}).items():
                 counts[counter] = max(n, counts.get(counter, n))
@@ -101,7 +95,7 @@ class PendingLoads:
 
     def meet(self, other: PendingLoads) -> PendingLoads:
         """Outstanding on either path, with the count that is safe on both, counted from a start of its own."""
-        found: dict[Value, dict[str, int]] = {}
+        found: dict[Value, dict[Counter, int]] = {}
         for value in self.at | other.at:
             mine, theirs = self.younger(value), other.younger(value)
             found[value] = {
@@ -111,8 +105,9 @@ class PendingLoads:
 
 
 class _Inserter:
-    def __init__(self, first_id: int) -> None:
+    def __init__(self, kernel: Kernel, first_id: int) -> None:
         self.next_id = first_id
+        self.live = live(kernel.body).ops
 
     def block(self, block: list[Op], pending: PendingLoads) -> tuple[list[Op], PendingLoads]:
         made: list[Op] = []
@@ -126,7 +121,7 @@ class _Inserter:
         return made, pending
 
     def needed(self, op: Op, pending: PendingLoads) -> ops.Wait | None:
-        counts: dict[str, int] = {}
+        counts: dict[Counter, int] = {}
         for value in self.uses(op):
             for counter, younger in pending.younger(value).items() if value in pending.at else ():
                 counts[counter] = min(counts.get(counter, MAX_COUNTS[counter]), younger)
@@ -137,7 +132,7 @@ class _Inserter:
 
     def uses(self, op: Op) -> tuple[Value, ...]:
         """Registers whose contents the op itself needs; loops, branches and renamings only hand them on."""
-        return () if isinstance(op, PASSING) else op.operands
+        return op.operands if op.needs_contents else ()
 
     def step(self, op: Op, pending: PendingLoads) -> tuple[Op, PendingLoads]:
         match op:
@@ -154,8 +149,24 @@ class _Inserter:
                 return op, pending if op.bare else pending.waited(None, 0)
             case ops.Registers() | ops.Bitcast():
                 return op, pending.renamed(op)
+            case ops.Load() | ops.Store() | ops.CopyToLds() | ops.Atomic():
+                return op, pending.after(op, op.surely_issued and op.id in self.live)
+            case (
+                ops.Constant()
+                | ops.Index()
+                | ops.Symbol()
+                | ops.Map()
+                | ops.Convert()
+                | ops.Lanes()
+                | ops.Mfma()
+                | ops.Instruction()
+                | ops.SetPrio()
+                | ops.Tag()
+                | ops.Check()
+            ):
+                return op, pending
             case _:
-                return op, pending.after(op)
+                assert_never(op)
 
     def loop(self, op: ops.For, pending: PendingLoads) -> tuple[Op, PendingLoads]:
         head = pending.carried(op.inits, op.args)
@@ -180,7 +191,7 @@ class _Inserter:
 
 def missing_waits(kernel: Kernel) -> list[tuple[Op, Value]]:
     """Uses of registers whose load may still be outstanding, in a kernel with explicit waits."""
-    finder = _Finder()
+    finder = _Finder(kernel)
     finder.block(kernel.body, PendingLoads())
     return list(finder.missing)
 
@@ -188,8 +199,8 @@ def missing_waits(kernel: Kernel) -> list[tuple[Op, Value]]:
 class _Finder(_Inserter):
     """Walks as the inserter does; where a wait would have to be inserted, one is missing."""
 
-    def __init__(self) -> None:
-        super().__init__(0)
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__(kernel, 0)
         self.missing: dict[tuple[Op, Value], None] = {}
 
     def needed(self, op: Op, pending: PendingLoads) -> ops.Wait | None:

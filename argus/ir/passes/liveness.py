@@ -8,12 +8,10 @@ that only feeds itself, is not used.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import assert_never
 
 from argus.ir import ops
 from argus.ir.types import Value
-from argus.layout.expr import Expr
-
-_EFFECT = (ops.Store, ops.CopyToLds, ops.Atomic, ops.Barrier, ops.Wait, ops.SetPrio)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,38 +44,56 @@ def _mark(block: list[ops.Op], needed: set[Value], names: set[str], kept: set[in
 
 
 def _mark_op(op: ops.Op, needed: set[Value], names: set[str], kept: set[int]) -> bool:
-    if isinstance(op, ops.Tag | ops.Check):
+    if not op.code:
         return False
-    if isinstance(op, ops.For):
-        for arg, out, init, back in zip(op.args, op.outs, op.inits, op.yields, strict=True):
-            if arg in needed or out in needed:
-                needed |= {init, back}
-        inside = _mark(op.body, needed, names, kept)
-        if inside or any(out in needed for out in op.outs):
-            names |= {v.name for e in expressions(op) for v in e.free()}
-            return True
-        return False
-    if isinstance(op, ops.If):
-        for out, *arms in zip(op.outs, op.then_yields, op.else_yields, strict=True):
-            if out in needed and op.cond.op == "const":
-                needed.add(arms[0] if op.cond.value else arms[1])
-            elif out in needed:
-                needed |= set(arms)
-        arms_kept = [_mark(arm, needed, names, kept) for arm in taken(op)]
-        keep = any(arms_kept) or any(out in needed for out in op.outs)
-    elif isinstance(op, ops.Schedule):
-        return _mark(op.body, needed, names, kept)
-    elif isinstance(op, ops.Symbol):
-        keep = op.symbol.name in names
-    else:
-        keep = isinstance(op, _EFFECT) or any(result in needed for result in op.results)
-        keep = keep or (isinstance(op, ops.Instruction) and not op.outs)
-    if isinstance(op, ops.Registers) and keep:
-        needed |= {op.args[n] for n, _ in op.pick}
-    elif keep:
-        needed |= set(op.operands)
+    keep = op.effect or any(result in needed for result in op.results)
+    used = set(op.operands)
+    match op:
+        case ops.For():
+            for arg, out, init, back in zip(op.args, op.outs, op.inits, op.yields, strict=True):
+                if arg in needed or out in needed:
+                    needed |= {init, back}
+            keep = _mark(op.body, needed, names, kept) or keep
+            used = set()
+        case ops.If():
+            for out, *arms in zip(op.outs, op.then_yields, op.else_yields, strict=True):
+                if out in needed and op.cond.op == "const":
+                    needed.add(arms[0] if op.cond.value else arms[1])
+                elif out in needed:
+                    needed |= set(arms)
+            inside = [_mark(arm, needed, names, kept) for arm in taken(op)]
+            keep = keep or any(inside)
+        case ops.Schedule():
+            keep = _mark(op.body, needed, names, kept)
+        case ops.Symbol():
+            keep = op.symbol.name in names
+        case ops.Registers():
+            used = {op.args[n] for n, _ in op.pick}
+        case (
+            ops.Constant()
+            | ops.Index()
+            | ops.Map()
+            | ops.Convert()
+            | ops.Bitcast()
+            | ops.Lanes()
+            | ops.Mfma()
+            | ops.Instruction()
+            | ops.Load()
+            | ops.Store()
+            | ops.CopyToLds()
+            | ops.Atomic()
+            | ops.Barrier()
+            | ops.Wait()
+            | ops.SetPrio()
+            | ops.Tag()
+            | ops.Check()
+        ):
+            pass
+        case _:
+            assert_never(op)
     if keep:
-        names |= {v.name for e in expressions(op) for v in e.free()}
+        needed |= used
+        names |= {v.name for e in op.expressions for v in e.free()}
     return keep
 
 
@@ -86,21 +102,3 @@ def taken(op: ops.If) -> tuple[list[ops.Op], ...]:
     if op.cond.op != "const":
         return op.then, op.orelse
     return (op.then,) if op.cond.value else (op.orelse,)
-
-
-def expressions(op: ops.Op) -> list[Expr]:
-    """Every index expression an op evaluates."""
-    found: list[Expr] = []
-    if isinstance(op, ops.Load | ops.Store | ops.CopyToLds | ops.Atomic):
-        found += [op.access.address, *([op.access.guard] if op.access.guard is not None else [])]
-    if isinstance(op, ops.CopyToLds):
-        found.append(op.lds_base)
-    if isinstance(op, ops.Index):
-        found.append(op.expr)
-    if isinstance(op, ops.Lanes):
-        found.append(op.source)
-    if isinstance(op, ops.For):
-        found += [op.lo, op.hi]
-    if isinstance(op, ops.If):
-        found.append(op.cond)
-    return found

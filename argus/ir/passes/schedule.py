@@ -26,12 +26,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from typing import assert_never
 
+from argus.gfx942.chip import WAVE_LANES
 from argus.ir import ops
 from argus.ir.compile_error import CompileError
 from argus.ir.kernel import Kernel
-from argus.ir.passes.liveness import expressions
 from argus.ir.passes.split_wide_ops import Numbers, narrowed
+from argus.ir.stages import Scheduled
 from argus.ir.types import Span
 
 CLASSES = ("mfma", "valu", "salu", "ds_read", "ds_write", "buffer_load", "buffer_store")
@@ -47,26 +49,49 @@ ROUNDING_SLOTS = {
 _TOKEN = re.compile(r"([a-z_]+)(?:\*(\d+))?")
 
 
-def scheduled(kernel: Kernel) -> Kernel:
-    """The kernel with every schedule region replaced by its operations in final order."""
-    return replace(kernel, body=_flatten(kernel.body, Numbers(kernel)))
+def scheduled(kernel: Kernel) -> Scheduled:
+    """The program with every schedule region replaced by its operations in final order."""
+    return Scheduled(replace(kernel, body=_flatten(kernel.body, Numbers(kernel))), kernel)
 
 
 def _flatten(block: list[ops.Op], numbers: Numbers) -> list[ops.Op]:
     result: list[ops.Op] = []
     for op in block:
-        if isinstance(op, ops.Schedule):
-            rows = pattern(op.policy, op.span)
-            inner = _flatten(op.body, numbers)
-            if any(name == "valu" for name, _ in rows):
-                inner = narrowed(inner, numbers)
-            result += interleave(inner, rows)
-        elif isinstance(op, ops.For):
-            result.append(replace(op, body=_flatten(op.body, numbers)))
-        elif isinstance(op, ops.If):
-            result.append(replace(op, then=_flatten(op.then, numbers), orelse=_flatten(op.orelse, numbers)))
-        else:
-            result.append(op)
+        match op:
+            case ops.Schedule():
+                rows = pattern(op.policy, op.span)
+                inner = _flatten(op.body, numbers)
+                if any(name == "valu" for name, _ in rows):
+                    inner = narrowed(inner, numbers)
+                result += interleave(inner, rows)
+            case ops.For():
+                result.append(replace(op, body=_flatten(op.body, numbers)))
+            case ops.If():
+                result.append(replace(op, then=_flatten(op.then, numbers), orelse=_flatten(op.orelse, numbers)))
+            case (
+                ops.Constant()
+                | ops.Index()
+                | ops.Symbol()
+                | ops.Map()
+                | ops.Convert()
+                | ops.Bitcast()
+                | ops.Registers()
+                | ops.Lanes()
+                | ops.Mfma()
+                | ops.Instruction()
+                | ops.Load()
+                | ops.Store()
+                | ops.CopyToLds()
+                | ops.Atomic()
+                | ops.Barrier()
+                | ops.Wait()
+                | ops.SetPrio()
+                | ops.Tag()
+                | ops.Check()
+            ):
+                result.append(op)
+            case _:
+                assert_never(op)
     return result
 
 
@@ -88,43 +113,39 @@ def pattern(policy: dict[str, int | str], span: Span) -> list[tuple[str, int]]:
     return rows
 
 
-def class_of(op: ops.Op) -> str | None:
-    """The class an operation is scheduled in; None for what costs no instruction of its own or must stay in place."""
-    match op:
-        case ops.Mfma():
-            return "mfma"
-        case ops.Load():
-            return "ds_read" if isinstance(op.access.memory, ops.Shared) else "buffer_load"
-        case ops.Store():
-            return "ds_write" if isinstance(op.access.memory, ops.Shared) else "buffer_store"
-        case ops.CopyToLds():
-            return "buffer_load"
-        case ops.Atomic():
-            return "ds_write" if isinstance(op.access.memory, ops.Shared) else "buffer_store"
-        case ops.Map() | ops.Convert() | ops.Lanes():
-            return "valu"
-        case ops.Instruction():
-            return "valu" if op.outs else None
-        case ops.Barrier():
-            return "barrier"
-    return None
-
-
 def slots(op: ops.Op) -> int:
     """Issue slots of 4 clocks that the arithmetic of one operation takes; 1 for everything that is not `valu`."""
-    if isinstance(op, ops.Map):
-        return op.result.count * (TRANSCENDENTAL_SLOTS if op.fn in TRANSCENDENTAL else 1)
-    if isinstance(op, ops.Convert):
-        one = ROUNDING_SLOTS.get((op.result.dtype.name, op.rounding, op.finite), 1.0)
-        return max(1, round(op.result.count * one))
-    return 1
-
-
-def _fixed(op: ops.Op) -> bool:
-    """Nothing crosses it."""
-    return isinstance(op, ops.Wait | ops.SetPrio | ops.For | ops.If) or (
-        isinstance(op, ops.Instruction) and not op.outs
-    )
+    match op:
+        case ops.Map():
+            return op.result.count * (TRANSCENDENTAL_SLOTS if op.fn in TRANSCENDENTAL else 1)
+        case ops.Convert():
+            one = ROUNDING_SLOTS.get((op.result.dtype.name, op.rounding, op.finite), 1.0)
+            return max(1, round(op.result.count * one))
+        case (
+            ops.Constant()
+            | ops.Index()
+            | ops.Symbol()
+            | ops.Bitcast()
+            | ops.Registers()
+            | ops.Lanes()
+            | ops.Mfma()
+            | ops.Instruction()
+            | ops.Load()
+            | ops.Store()
+            | ops.CopyToLds()
+            | ops.Atomic()
+            | ops.Barrier()
+            | ops.Wait()
+            | ops.SetPrio()
+            | ops.For()
+            | ops.If()
+            | ops.Schedule()
+            | ops.Tag()
+            | ops.Check()
+        ):
+            return 1
+        case _:
+            assert_never(op)
 
 
 def interleave(block: list[ops.Op], rows: list[tuple[str, int]]) -> list[ops.Op]:
@@ -132,7 +153,7 @@ def interleave(block: list[ops.Op], rows: list[tuple[str, int]]) -> list[ops.Op]
     result: list[ops.Op] = []
     piece: list[ops.Op] = []
     for op in block:
-        if _fixed(op):
+        if op.ordering is ops.Ordering.FIXED:
             result += [*_Piece(piece, rows).order(), op]
             piece = []
         else:
@@ -154,7 +175,7 @@ class _Piece:
         self.others: list[int] = []
         self.debt = dict.fromkeys(listed, 0)
         for n, op in enumerate(block):
-            name = class_of(op)
+            name = op.issue_class
             if name in listed and name is not None:
                 self.queues[name].append(n)
             elif name is not None:
@@ -194,7 +215,7 @@ class _Piece:
             m = pending.pop()
             if m in self.done:
                 continue
-            if class_of(self.block[m]) is not None:
+            if self.block[m].issue_class is not None:
                 return False
             pending += self.needs[m]
         return True
@@ -214,9 +235,10 @@ def dependences(block: list[ops.Op]) -> list[list[int]]:
     accesses: list[tuple[int, ops.Memory, int | None, int | None, bool]] = []
     needs: list[list[int]] = []
     meetings: list[int] = []
+    fixed: list[int] = []
     for n, op in enumerate(block):
-        before: set[int] = {maker[value] for value in op.operands if value in maker}
-        for e in expressions(op):
+        before: set[int] = {maker[value] for value in op.operands if value in maker} | set(fixed)
+        for e in op.expressions:
             before |= {maker[v.name] for v in e.free() if v.name in maker}
         for memory, lo, hi, writes in _touches(op):
             before |= {
@@ -225,30 +247,34 @@ def dependences(block: list[ops.Op]) -> list[list[int]]:
                 if (writes or writes_) and _overlap(memory, lo, hi, memory_, lo_, hi_)
             }
             accesses.append((n, memory, lo, hi, writes))
-        if isinstance(op, ops.Barrier):
-            before |= {m for m, *_ in accesses} | set(meetings)
-            meetings.append(n)
-        elif _touches(op):
-            before |= set(meetings)
+        match op.ordering:
+            case ops.Ordering.MEETING:
+                before |= {m for m, *_ in accesses} | set(meetings)
+                meetings.append(n)
+            case ops.Ordering.ACCESS:
+                before |= set(meetings)
+            case ops.Ordering.FIXED:
+                before |= set(range(n))
+                fixed = [n]
+            case ops.Ordering.FREE:
+                pass
+            case _:
+                assert_never(op.ordering)
         for value in op.results:
             maker[value] = n
-        if isinstance(op, ops.Symbol):
-            maker[op.symbol.name] = n
+        for variable in op.binds:
+            maker[variable.name] = n
         needs.append(sorted(before))
     return needs
 
 
 def _touches(op: ops.Op) -> list[tuple[ops.Memory, int | None, int | None, bool]]:
     """(memory, first byte, last byte, writes) of an operation's accesses; bytes None where not known."""
-    if not isinstance(op, ops.Load | ops.Store | ops.Atomic | ops.CopyToLds):
-        return []
-    size = op.access.count * op.access.memory.dtype.bytes
-    lo, hi = op.access.address.bounds()
-    own = (op.access.memory, lo, None if hi is None else hi + size - 1, isinstance(op, ops.Store | ops.Atomic))
-    if not isinstance(op, ops.CopyToLds):
-        return [own]
-    lo, hi = op.lds_base.bounds()
-    return [own, (op.into, lo, None if hi is None else hi + 4 * 64 - 1, True)]
+    found: list[tuple[ops.Memory, int | None, int | None, bool]] = []
+    for f in op.footprints:
+        lo, hi = f.address.bounds()
+        found.append((f.memory, lo, None if hi is None else hi + f.wave_bytes(WAVE_LANES) - 1, f.writes))
+    return found
 
 
 def _overlap(

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import count
+from typing import assert_never
 
 from argus.ir import ops
 from argus.ir.kernel import Kernel
@@ -45,15 +46,47 @@ def narrowed(block: list[ops.Op], numbers: Numbers) -> list[ops.Op]:
     result: list[ops.Op] = []
     chain: list[Elementwise] = []
     for op in block:
-        wide = isinstance(op, ops.Map | ops.Convert) and op.result.count > grain(op)
-        if chain and not (wide and isinstance(op, ops.Map | ops.Convert) and _continues(chain, op)):
+        wide = _wide(op)
+        if chain and not (wide and _continues(chain, wide)):
             result += _pieces(chain, numbers)
             chain = []
-        if wide and isinstance(op, ops.Map | ops.Convert):
-            chain.append(op)
+        if wide:
+            chain.append(wide)
         else:
             result.append(op)
     return result + _pieces(chain, numbers) if chain else result
+
+
+def _wide(op: ops.Op) -> Elementwise | None:
+    """The op, if it is elementwise and of more than one piece."""
+    match op:
+        case ops.Map() | ops.Convert():
+            return op if op.result.count > grain(op) else None
+        case (
+            ops.Constant()
+            | ops.Index()
+            | ops.Symbol()
+            | ops.Bitcast()
+            | ops.Registers()
+            | ops.Lanes()
+            | ops.Mfma()
+            | ops.Instruction()
+            | ops.Load()
+            | ops.Store()
+            | ops.CopyToLds()
+            | ops.Atomic()
+            | ops.Barrier()
+            | ops.Wait()
+            | ops.SetPrio()
+            | ops.For()
+            | ops.If()
+            | ops.Schedule()
+            | ops.Tag()
+            | ops.Check()
+        ):
+            return None
+        case _:
+            assert_never(op)
 
 
 def _continues(chain: list[Elementwise], op: Elementwise) -> bool:
@@ -97,6 +130,10 @@ def _picked(
 
 
 def _alike(op: Elementwise, number: int, args: tuple[Value, ...], result: Value) -> ops.Op:
-    if isinstance(op, ops.Map):
-        return replace(op, id=number, args=args, result=result)
-    return replace(op, id=number, value=args[0], result=result)
+    match op:
+        case ops.Map():
+            return replace(op, id=number, args=args, result=result)
+        case ops.Convert():
+            return replace(op, id=number, value=args[0], result=result)
+        case _:
+            assert_never(op)

@@ -33,11 +33,12 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from argus.machine.jit.errors import TranslationError
+from argus.provenance import digest
 
 COMPILE_SECONDS = 300
 CHILD = Path(__file__).with_name("child.py")
-PACKAGE = Path(__file__).parents[2]
-DEPENDS_ON = ("machine/jit", "machine/semantics", "gfx942")
+EMITTERS = ("argus.machine.jit.executor", "argus.machine.jit.child")
+"""The modules from which everything is imported that emits code."""
 
 Facts = dict[str, Any]
 
@@ -57,15 +58,9 @@ class CompiledObject:
 @functools.cache
 def source_digest() -> str:
     """A digest of every source file that decides what code is emitted, and of the compiler it is emitted for."""
-    digest = hashlib.sha256()
-    for folder in DEPENDS_ON:
-        for path in sorted((PACKAGE / folder).rglob("*")):
-            if path.suffix in (".py", ".json"):
-                digest.update(path.name.encode())
-                digest.update(path.read_bytes())
     features = llvm.get_host_cpu_features().flatten()
-    digest.update(f"{llvmlite.__version__} {llvm.get_host_cpu_name()} {features}".encode())
-    return digest.hexdigest()
+    host = f"{digest(*EMITTERS)} {llvmlite.__version__} {llvm.get_host_cpu_name()} {features}"
+    return hashlib.sha256(host.encode()).hexdigest()
 
 
 class ObjectStore:

@@ -12,6 +12,7 @@ import pytest
 
 from argus.check import Report, check
 from argus.ir.kernel import Kernel
+from argus.ir.passes.schedule import scheduled
 from argus.lang import ProgramError, read
 from tests.check.adversary.table import ADVERSARIES, ALWAYS, Adversary
 from tests.check.adversary.truth import truth
@@ -55,7 +56,7 @@ def test_the_author_is_right_about_the_kernel(adversary: Adversary) -> None:
 
 @pytest.mark.parametrize("adversary", every(1))
 def test_no_wrong_one_is_proved_and_no_right_one_refuted(adversary: Adversary) -> None:
-    report = check(kernel(adversary))
+    report = check(scheduled(kernel(adversary)))
     verdict = status(report)
     assert verdict != ("proved" if adversary.label == "wrong" else "refuted"), report.render()
     for one in report.verdicts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from argus.check import Report, check
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 
 HEAD = """
@@ -38,7 +39,7 @@ def softmax(x: ag.In["M N", f32], y: ag.Out["M N", f32]):
 def report(folder: Path, text: str) -> Report:
     file = folder / "kernel.py"
     file.write_text(text)
-    return check(read(str(file)))
+    return check(scheduled(read(str(file))))
 
 
 def test_eight_bits_in_the_middle_are_mentioned(tmp_path: Path) -> None:

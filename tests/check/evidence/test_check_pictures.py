@@ -9,6 +9,7 @@ import pytest
 
 from argus.check import Report, check
 from argus.check.explain.picture import PictureError, page, pictures
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 
 KERNELS = Path(__file__).parents[1] / "public" / "kernels"
@@ -16,7 +17,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def report(name: str, fixed: int = 0) -> Report:
-    return check(read(KERNELS / f"{name}.py", settings={"FIXED": fixed}))
+    return check(scheduled(read(KERNELS / f"{name}.py", settings={"FIXED": fixed})))
 
 
 @pytest.mark.parametrize(("name", "count"), [("triton_10290", 2), ("flashinfer_207", 1), ("triton_11696", 2)])

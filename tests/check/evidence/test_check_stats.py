@@ -14,6 +14,7 @@ from argus.check.solve import prover
 from argus.check.solve.fallback_solver import FALLBACK, FallbackSolver
 from argus.check.solve.prover import Prover
 from argus.check.solve.smtlib import dump
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.layout.expr import var
 
@@ -21,7 +22,7 @@ GEMM = Path(__file__).parents[3] / "argus" / "kernels" / "gemm.py"
 
 
 def test_counts_and_effort_are_the_same_in_every_run() -> None:
-    first, again = (check(read(GEMM, settings={"BM": 64, "BN": 64})) for _ in range(2))
+    first, again = (check(scheduled(read(GEMM, settings={"BM": 64, "BN": 64}))) for _ in range(2))
     counted = ("queries", *METHODS, "undecided")
     assert {n: first.stats[n] for n in counted} == {n: again.stats[n] for n in counted}
     assert first.stats["rlimit"] > 0
@@ -49,7 +50,7 @@ def test_what_nobody_decides_is_kept_and_can_be_asked_elsewhere(
     solver = z3.Solver()
     solver.from_string(question(facts))
     assert len(solver.assertions()) >= 1
-    report = check(read(GEMM, settings={"BM": 64, "BN": 64}))
+    report = check(scheduled(read(GEMM, settings={"BM": 64, "BN": 64})))
     assert not dump(report, tmp_path), "everything is decided"
     (file,) = dump(type(report)(report.kernel, report.verdicts, 0.0, {}, (), (question(facts),)), tmp_path)
     assert file.name.startswith("gemm-0-")

@@ -15,6 +15,7 @@ from argus.compile import compile_kernel
 from argus.ir import ops
 from argus.ir.compile_error import CompileError
 from argus.ir.kernel import Kernel
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 
 ROOT = Path(__file__).parents[3]
@@ -56,7 +57,7 @@ CASES = [pytest.param(p, k, id=f"{p.stem}-{k}", marks=[pytest.mark.full] * (p.st
 def outcome(kernel: Kernel) -> bytes | str:
     """The object, or the code of the compiler's refusal."""
     try:
-        return compile_kernel(kernel).object
+        return compile_kernel(scheduled(kernel)).object
     except CompileError as error:
         return error.code
 

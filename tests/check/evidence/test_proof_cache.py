@@ -9,6 +9,7 @@ import pytest
 
 from argus.check import proof_cache
 from argus.check.report import Verdict
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 
 KERNELS = Path(__file__).parents[1] / "public" / "kernels"
@@ -21,7 +22,7 @@ def _own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_kept_report_has_the_same_verdicts_and_says_so() -> None:
     kernel = read(KERNELS / "triton_10290.py", settings={"FIXED": 0})
-    first, again = proof_cache.check_cached(kernel), proof_cache.check_cached(kernel)
+    first, again = proof_cache.check_cached(scheduled(kernel)), proof_cache.check_cached(scheduled(kernel))
     assert first.status == "refuted"
     assert again.verdicts == first.verdicts
     assert again.render().startswith(first.render()[:200])
@@ -52,26 +53,29 @@ def test_another_checker_is_another_key(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"verdicts": 3}', '{"verdicts": [{"rule": "conform"}]}'])
 def test_a_damaged_entry_is_decided_anew(damage: str) -> None:
     kernel = read(KERNELS / "flashinfer_207.py", settings={"FIXED": 1})
-    first = proof_cache.check_cached(kernel)
+    first = proof_cache.check_cached(scheduled(kernel))
     (entry,) = proof_cache.directory().glob("*.json")
     entry.write_text(damage)
-    again = proof_cache.check_cached(kernel)
+    again = proof_cache.check_cached(scheduled(kernel))
     assert proof_cache.NOTE not in again.notes
     assert [v.status for v in again.verdicts] == [v.status for v in first.verdicts]
-    assert proof_cache.NOTE in proof_cache.check_cached(kernel).notes
+    assert proof_cache.NOTE in proof_cache.check_cached(scheduled(kernel)).notes
 
 
 def test_a_place_that_cannot_be_written_keeps_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("ARGUS_CACHE", str(tmp_path / "file"))
-    assert proof_cache.check_cached(read(KERNELS / "flashinfer_207.py", settings={"FIXED": 1})).status == "proved"
+    assert (
+        proof_cache.check_cached(scheduled(read(KERNELS / "flashinfer_207.py", settings={"FIXED": 1}))).status
+        == "proved"
+    )
 
 
 def test_a_status_that_does_not_exist_is_a_misfit() -> None:
     kernel = read(KERNELS / "flashinfer_207.py", settings={"FIXED": 1})
-    proof_cache.check_cached(kernel)
+    proof_cache.check_cached(scheduled(kernel))
     (entry,) = proof_cache.directory().glob("*.json")
     entry.write_text(entry.read_text().replace('"status": "proved"', '"status": "certain"'))
-    assert proof_cache.NOTE not in proof_cache.check_cached(kernel).notes
+    assert proof_cache.NOTE not in proof_cache.check_cached(scheduled(kernel)).notes
     with pytest.raises(proof_cache.MisfitError):
         proof_cache.decode(tuple[Verdict, ...], [{"rule": "x"}])

@@ -11,6 +11,7 @@ import pytest
 from argus.check.explain.show import Look, ShowError, show
 from argus.check.explain.witness import decode
 from argus.ir import interp, ops
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 
 GEMM = Path(__file__).parents[3] / "argus" / "kernels" / "gemm.py"
@@ -28,7 +29,7 @@ def test_the_tags_are_what_the_interpreter_sees(text: str, thread: int, turn: in
     kernel = read(GEMM)
     line = line_of(text)
     known = {"kt": turn, "block_x": 1, "block_y": 0, **SIZES}
-    printed = show(kernel, Look(line, thread, known))
+    printed = show(scheduled(kernel), Look(line, thread, known))
     expected: set[tuple[str, tuple[int, ...]]] = set()
 
     def look(event: interp.OpEvent) -> None:
@@ -55,10 +56,10 @@ def test_alternatives_carry_their_conditions() -> None:
     ring = Path(__file__).parents[1] / "adversary" / "kernels" / "ring.py"
     kernel = read(ring)
     line = next(n for n, text in enumerate(ring.read_text().splitlines(), 1) if ".store(acc" in text)
-    printed = show(kernel, Look(line, 70, {}))
+    printed = show(scheduled(kernel), Look(line, 70, {}))
     assert "if K//32%2 == 1:" in printed
     assert "if K//32%2 == 0:" in printed
-    assert "if" not in show(kernel, Look(line, 70, {"K": 160})).split("\n", 1)[1]
+    assert "if" not in show(scheduled(kernel), Look(line, 70, {"K": 160})).split("\n", 1)[1]
 
 
 @pytest.mark.parametrize(
@@ -71,4 +72,4 @@ def test_alternatives_carry_their_conditions() -> None:
 )
 def test_what_cannot_be_shown_is_said(look: Look, message: str) -> None:
     with pytest.raises(ShowError, match=message):
-        show(read(GEMM), look)
+        show(scheduled(read(GEMM)), look)

@@ -22,6 +22,7 @@ from pathlib import Path
 import pytest
 
 from argus.check import Report, check
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.layout import Layout, LayoutError
 
@@ -40,7 +41,7 @@ FOUND_BY = {
 
 
 def report(name: str, fixed: int) -> Report:
-    return check(read(KERNELS / f"{name}.py", settings={"FIXED": fixed}))
+    return check(scheduled(read(KERNELS / f"{name}.py", settings={"FIXED": fixed})))
 
 
 @pytest.mark.parametrize("name", FOUND_BY)

@@ -84,4 +84,4 @@ def test_wrong_ones_are_not_proved(name: str, tmp_path: Path, monkeypatch: pytes
     assert text.count(old) >= 1
     file = tmp_path / "attention.py"
     file.write_text(text.replace(old, new, 1))
-    assert check(read(file, settings=SMALL | settings, kernel="attention")).status != "proved"
+    assert check(scheduled(read(file, settings=SMALL | settings, kernel="attention"))).status != "proved"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from argus.check import check
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 
 KERNELS = Path(__file__).parents[3] / "argus" / "kernels"
@@ -51,7 +52,7 @@ KNOBS = {"WAVES": 2, "CHUNKS": 1}
 @pytest.mark.parametrize("waves", [1, 2])
 def test_long_rows_are_proved(family: str, waves: int) -> None:
     knobs = {**KNOBS, "WAVES": waves}
-    report = check(read(KERNELS / f"{family}.py", settings=knobs, kernel=f"{family}_long"))
+    report = check(scheduled(read(KERNELS / f"{family}.py", settings=knobs, kernel=f"{family}_long")))
     assert report.status == "proved", report.render()
     assert {v.rule for v in report.verdicts} >= {"value", "placed", "reduced", "covers"}
 
@@ -64,5 +65,5 @@ def test_wrong_long_rows_are_not_proved(tmp_path: Path, family: str, what: str) 
     assert (old in body) != (old in head), f"{family} does not contain {old!r} once"
     file = tmp_path / f"{family}.py"
     file.write_text(text.replace(old, new))
-    report = check(read(file, settings=KNOBS, kernel=f"{family}_long"))
+    report = check(scheduled(read(file, settings=KNOBS, kernel=f"{family}_long")))
     assert report.status != "proved", report.render()

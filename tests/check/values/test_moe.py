@@ -9,6 +9,7 @@ import pytest
 
 from argus.check import Report, check
 from argus.check.spec.scatter import scattered
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from tests.check.kernels import MOE, PROGRAMS
 
@@ -35,11 +36,11 @@ def changed(folder: Path, old: str, new: str, computes: str = MOE) -> Report:
     assert old in text, f"the listing no longer contains {old!r}"
     file = folder / "moe.py"
     file.write_text(text.replace(old, new))
-    return check(replace(read(str(file)), computes=computes))
+    return check(scheduled(replace(read(str(file)), computes=computes)))
 
 
 def test_the_listing_is_proved() -> None:
-    report = check(replace(read(str(LISTING)), computes=MOE))
+    report = check(scheduled(replace(read(str(LISTING)), computes=MOE)))
     assert report.status == "proved", report.render()
     assert {v.rule for v in report.verdicts} >= {"value", "placed", "reduced", "covers"}
 

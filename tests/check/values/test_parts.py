@@ -8,6 +8,7 @@ import pytest
 
 from argus.check import check
 from argus.ir.kernel import KnobValue
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 
 KERNELS = Path(__file__).parents[3] / "argus" / "kernels"
@@ -40,7 +41,7 @@ WRONG: list[tuple[str, str, dict[str, KnobValue], str, str]] = [
 
 @pytest.mark.parametrize(("file", "kernel", "knobs"), RIGHT)
 def test_sums_in_parts_are_proved(file: str, kernel: str, knobs: dict[str, KnobValue]) -> None:
-    report = check(read(KERNELS / f"{file}.py", settings=knobs, kernel=kernel))
+    report = check(scheduled(read(KERNELS / f"{file}.py", settings=knobs, kernel=kernel)))
     assert report.status == "proved", report.render()
     assert {v.rule for v in report.verdicts} >= {"value", "placed", "reduced", "covers"}
 
@@ -52,7 +53,7 @@ def test_missing_parts_are_not_proved(
     text = (KERNELS / f"{file}.py").read_text()
     assert old in text
     (tmp_path / "kernel.py").write_text(text.replace(old, new))
-    report = check(read(tmp_path / "kernel.py", settings=knobs, kernel=kernel))
+    report = check(scheduled(read(tmp_path / "kernel.py", settings=knobs, kernel=kernel)))
     assert report.status != "proved", report.render()
 
 
@@ -61,4 +62,4 @@ def test_a_missing_group_of_waves_is_not_proved(tmp_path: Path) -> None:
     text = (KERNELS / "matmul_direct.py").read_text()
     (tmp_path / "kernel.py").write_text(text.replace("range(1, WK)", "range(2, WK)"))
     assert "range(1, WK)" in text
-    assert check(read(tmp_path / "kernel.py", settings={"WK": 4})).status != "proved"
+    assert check(scheduled(read(tmp_path / "kernel.py", settings={"WK": 4}))).status != "proved"

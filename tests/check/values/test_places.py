@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from argus.check import Report, check
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 
 KERNELS = Path(__file__).parent / "kernels"
@@ -81,7 +82,7 @@ def status(report: Report, rule: str) -> set[str]:
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_kernels_are_proved(name: str) -> None:
-    report = check(read(str(KERNELS / f"{name}.py")))
+    report = check(scheduled(read(str(KERNELS / f"{name}.py"))))
     assert report.status == "proved", report.render()
     assert status(report, "value") == status(report, "placed") == status(report, "covers") == {"proved"}
 
@@ -102,5 +103,5 @@ def test_wrong_variants_are_not_proved(tmp_path: Path, name: str, what: str) -> 
     assert old in text, f"{name} no longer contains {old!r}"
     file = tmp_path / f"{name}.py"
     file.write_text(text.replace(old, new))
-    report = check(read(str(file)))
+    report = check(scheduled(read(str(file))))
     assert report.status != "proved", report.render()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from argus.check import check
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 
 FILE = Path(__file__).parents[3] / "argus" / "kernels" / "matmul.py"
@@ -51,7 +52,7 @@ WRONG_TOO: dict[str, tuple[str, str]] = {
     "settings", [SMALL, pytest.param(SMALL | {"STAGGER": 4, "XM": 4, "DEPTH": 0}, marks=pytest.mark.full)], ids=str
 )
 def test_two_walks_are_one_sum(settings: dict[str, int]) -> None:
-    report = check(read(FILE, settings=settings, kernel="matmul"))
+    report = check(scheduled(read(FILE, settings=settings, kernel="matmul")))
     assert report.status == "proved", report.render()
     assert {"conform", "reduced", "value", "covers", "placed"} <= {v.rule for v in report.verdicts}
 
@@ -65,4 +66,4 @@ def test_walks_that_do_not_fit_are_not_proved(name: str, tmp_path: Path, monkeyp
     file = tmp_path / "matmul.py"
     file.write_text(text.replace(old, new))
     waves = {"WM": 2} if "barrier" in name else {}  # one wave waits for itself
-    assert check(read(file, settings=SMALL | waves, kernel="matmul")).status != "proved"
+    assert check(scheduled(read(file, settings=SMALL | waves, kernel="matmul"))).status != "proved"

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from argus.check import Report, check
+from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 
 KERNELS = Path(__file__).parent / "kernels"
@@ -96,7 +97,7 @@ def changed(folder: Path, name: str, old: str, new: str) -> Report:
     assert old in text, f"{name} no longer contains {old!r}"
     file = folder / f"{name}.py"
     file.write_text(text.replace(old, new))
-    return check(read(str(file), settings=SETTINGS.get(name)))
+    return check(scheduled(read(str(file), settings=SETTINGS.get(name))))
 
 
 def file_of(name: str) -> Path:
@@ -109,7 +110,7 @@ def status(report: Report, rule: str) -> set[str]:
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_kernels_are_proved(name: str) -> None:
-    report = check(read(str(file_of(name)), settings=SETTINGS.get(name)))
+    report = check(scheduled(read(str(file_of(name)), settings=SETTINGS.get(name))))
     assert report.status == "proved", report.render()
     assert status(report, "value") == {"proved"}
 

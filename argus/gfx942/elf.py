@@ -5,9 +5,9 @@
 
 A code object is untrusted input: it may be cut off, may point outside itself, may claim a section of 2^60 bytes. Every
 table is therefore bounded by the bytes that are really there before anything is built from it, and whatever is wrong
-ends in one `LoadError` whose sentence names the thing and the offset. Only what a loader needs is read: sections,
-symbols, relocations with addend. Program headers are not used; the sections of AMD code objects say the same and exist
-in unlinked objects too.
+ends in one `LoadError` whose sentence names the thing and the offset. Only what loaders and linkers need is read:
+sections, symbols, relocations with addend. Program headers are not used; the sections of AMD code objects say the same
+and exist in unlinked objects too.
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ from dataclasses import dataclass
 
 EM_AMDGPU = 224
 ET_REL, ET_DYN = 1, 3
-SHT_SYMTAB, SHT_RELA, SHT_NOTE, SHT_NOBITS, SHT_REL, SHT_DYNSYM = 2, 4, 7, 8, 9, 11
+SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_HASH, SHT_DYNAMIC, SHT_NOTE, SHT_NOBITS, SHT_REL, SHT_DYNSYM = (
+    2, 3, 4, 5, 6, 7, 8, 9, 11,
+)  # fmt: skip
 SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 2, 4
 SHN_UNDEF, SHN_AMDGPU_LDS, SHN_ABS = 0, 0xFF00, 0xFFF1
+SHN_LORESERVE = 0xFF00
 
 _MACHINES = {3: "x86", 40: "Arm", 62: "x86-64", 183: "AArch64", 190: "CUDA", 243: "RISC-V", 247: "BPF"}
-_HEADER = struct.Struct("<HHIQQQIHHHHHH")
-_SECTION = struct.Struct("<IIQQQQIIQQ")
-_SYMBOL = struct.Struct("<IBBHQQ")
+HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+SECTION = struct.Struct("<IIQQQQIIQQ")
+SYMBOL = struct.Struct("<IBBHQQ")
 _RELA = struct.Struct("<QQq")
 _IDENT = 16
 _NAME_LIMIT, _NAME_BUDGET = 1 << 16, 1 << 26
@@ -61,6 +64,15 @@ class ElfSymbol:
     section: int
     type: int
     binding: int
+    other: int
+
+    @property
+    def is_global(self) -> bool:
+        return self.binding != 0
+
+    @property
+    def hidden(self) -> bool:
+        return self.other & 3 in (1, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,21 +93,32 @@ class Elf:
 
     type: int
     flags: int
-    os_abi: int
-    abi_version: int
+    ident: bytes
     sections: tuple[Section, ...]
     symbols: tuple[ElfSymbol, ...]
     tables: dict[int, tuple[ElfSymbol, ...]]
     relocations: tuple[Relocation, ...]
 
+    @property
+    def os_abi(self) -> int:
+        return self.ident[7]
+
+    @property
+    def abi_version(self) -> int:
+        return self.ident[8]
+
+    def section(self, name: str) -> Section | None:
+        """The first section of that name."""
+        return next((s for s in self.sections if s.name == name), None)
+
 
 def parse_elf(data: bytes) -> Elf:
     """Read the headers, sections, symbols and relocations of a 64-bit little-endian AMDGPU ELF file."""
     _check_ident(data)
-    if len(data) < _IDENT + _HEADER.size:
+    if len(data) < HEADER.size:
         raise LoadError(f"the file is truncated: {len(data)} bytes, the ELF header alone needs 64")
-    header = _HEADER.unpack_from(data, _IDENT)
-    kind, machine, _, _, _, table_offset, flags, _, _, _, entry_size, count, name_index = header
+    header = HEADER.unpack_from(data)
+    ident, kind, machine, _, _, _, table_offset, flags, _, _, _, entry_size, count, name_index = header
     if machine != EM_AMDGPU:
         name = _MACHINES.get(machine, f"machine number {machine}")
         raise LoadError(f"the file is an ELF file for {name}, not for AMD GPUs")
@@ -103,8 +126,8 @@ def parse_elf(data: bytes) -> Elf:
         raise LoadError(f"the ELF file is of type {kind}; a code object is a shared object (3) or relocatable (1)")
     if not count:
         raise LoadError("the ELF file has no sections")
-    if entry_size != _SECTION.size:
-        raise LoadError(f"the section headers are {entry_size} bytes long, expected {_SECTION.size}")
+    if entry_size != SECTION.size:
+        raise LoadError(f"the section headers are {entry_size} bytes long, expected {SECTION.size}")
     if table_offset + count * entry_size > len(data):
         raise LoadError(
             f"the file is truncated at {len(data)} bytes: section headers reach to {table_offset + count * 64}"
@@ -113,7 +136,7 @@ def parse_elf(data: bytes) -> Elf:
     tables = {s.index: _symbols(s, sections) for s in sections if s.type in (SHT_SYMTAB, SHT_DYNSYM)}
     fullest = max(tables.values(), key=len, default=())
     relocations = tuple(r for s in sections if s.type in (SHT_RELA, SHT_REL) for r in _relocations(s, sections, kind))
-    return Elf(kind, flags, data[7], data[8], sections, fullest, tables, relocations)
+    return Elf(kind, flags, ident, sections, fullest, tables, relocations)
 
 
 def _check_ident(data: bytes) -> None:
@@ -132,7 +155,7 @@ def _check_ident(data: bytes) -> None:
 
 
 def _sections(data: bytes, table_offset: int, count: int, name_index: int) -> tuple[Section, ...]:
-    raw = [_SECTION.unpack_from(data, table_offset + index * _SECTION.size) for index in range(count)]
+    raw = [SECTION.unpack_from(data, table_offset + index * SECTION.size) for index in range(count)]
     if name_index >= count:
         raise LoadError(f"section {name_index} should hold the section names but there are only {count} sections")
     for index, (_, kind, _, _, offset, size, *_rest) in enumerate(raw):
@@ -166,13 +189,13 @@ def _symbols(section: Section, sections: tuple[Section, ...]) -> tuple[ElfSymbol
     strings = sections[section.link].data
     found = []
     budget = _NAME_BUDGET
-    for offset in range(0, len(section.data) - _SYMBOL.size + 1, _SYMBOL.size):
-        name, info, _, where, value, size = _SYMBOL.unpack_from(section.data, offset)
-        label = string_at(strings, name, f"the name of symbol {offset // _SYMBOL.size}")
+    for offset in range(0, len(section.data) - SYMBOL.size + 1, SYMBOL.size):
+        name, info, other, where, value, size = SYMBOL.unpack_from(section.data, offset)
+        label = string_at(strings, name, f"the name of symbol {offset // SYMBOL.size}")
         budget -= len(label)
         if budget < 0:
             raise LoadError(f"the names of symbol table {section.name!r} take more than {_NAME_BUDGET} characters")
-        found.append(ElfSymbol(label, value, size, where, info & 15, info >> 4))
+        found.append(ElfSymbol(label, value, size, where, info & 15, info >> 4, other))
     return tuple(found)
 
 

@@ -88,12 +88,9 @@ class Accesses:
             token.effect = effect
         return token, len(self.group.tokens) - 1
 
-    def skipped(self, op: Op, access: Access, done: NDArray[np.bool_]) -> bool:
+    def skipped(self, op: Op, done: NDArray[np.bool_]) -> bool:
         """The instruction may be missing, or jumped over, for this wave."""
-        if op.id not in self.group.emitted:
-            return True
-        branched = isinstance(access.memory, Shared) or isinstance(op, ops.Atomic)
-        return branched and access.guard is not None and not done.any()
+        return op.id not in self.group.emitted or (not op.surely_issued and not done.any())
 
     def memory(self, access: Access) -> Bytes:
         return self.group.lds if isinstance(access.memory, Shared) else self.group.globals[access.memory]
@@ -133,7 +130,7 @@ class Accesses:
             event = self.wave.event(op, (register,), active)
             effect = _then(effect, lambda: observer(event))
         counter: Counter = "lgkm" if isinstance(access.memory, Shared) else "vm"
-        skipped = self.skipped(op, access, done)
+        skipped = self.skipped(op, done)
         token, number = self.issue(op, counter, effect, skipped)
         register.token = token
         if self.group.schedule.visibility == "late" and not skipped:
@@ -168,7 +165,7 @@ class Accesses:
                 self.accumulate(memory, fn, access, start[done], value.data[done])
 
         counter: Counter = "lgkm" if isinstance(access.memory, Shared) else "vm"
-        token, number = self.issue(op, counter, effect, self.skipped(op, access, done))
+        token, number = self.issue(op, counter, effect, self.skipped(op, done))
         self.touch(token, number, access, where, write=True, alone=fn is None)
         if isinstance(access.memory, Tensor):
             np.add.at(self.group.writes[access.memory.name], start[done] // size, 1)

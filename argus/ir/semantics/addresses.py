@@ -96,11 +96,12 @@ def _most(atom: Expr, sizes: frozenset[Expr]) -> Expr | int | None:
 
 
 def reached(access: Access, parts: BufferParts, sizes: frozenset[Expr]) -> Expr | None:
-    """The condition on sizes under which the offset of this access stays in reach; None if there is none to say."""
+    """An expression over sizes that bounds the end of the access's bytes, where it is to be checked at a launch; None
+    where there is none to say."""
     most = ceiling(parts.offset, sizes)
     if most is None or _least(parts.offset) < LEAST:
         return None
-    return (most + access.count * access.memory.dtype.bytes).le(LIMIT)
+    return most + access.count * access.memory.dtype.bytes
 
 
 def reach(kernel: Kernel) -> tuple[Expr, ...]:
@@ -114,12 +115,20 @@ def reach(kernel: Kernel) -> tuple[Expr, ...]:
                 op.access.memory, Tensor
             ):
                 parts = buffer_parts(op.access.address, per_lane, loops)
-                condition = None if parts.plain else reached(op.access, parts, sizes)
-                if condition is not None and condition is not E.TRUE:
-                    found.append(condition)
+                end = None if parts.plain else reached(op.access, parts, sizes)
+                if end is not None:
+                    found.append(end)
             inside = loops | {op.var.name} if isinstance(op, ops.For) else loops
             for inner in op.blocks:
                 block(inner, inside)
 
     block(kernel.body, frozenset())
-    return tuple(dict.fromkeys(found))
+    ends = [end for end in dict.fromkeys(found) if not any(_follows(end, other) for other in found if other is not end)]
+    return tuple(condition for end in ends if (condition := end.le(LIMIT)) is not E.TRUE)
+
+
+def _follows(end: Expr, other: Expr) -> bool:
+    """`end` is never above `other`: sizes are not negative."""
+    terms, constant = E.linear(end)
+    more, larger = E.linear(other)
+    return constant <= larger and all(factor <= more.get(atom, 0) for atom, factor in terms.items())

@@ -11,12 +11,13 @@ from collections.abc import Iterable, Mapping
 from math import gcd, lcm
 
 from argus.ir.ops import Access, CopyToLds, Tensor
+from argus.ir.ops.places import BUFFER_GRANULE, COPY_STRIDE
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
-DWORD = 4
+DWORD = BUFFER_GRANULE
 """Bytes that a buffer's range check decides together."""
-COPY_BYTES = 4
+COPY_BYTES = COPY_STRIDE
 """Bytes of LDS that each lane of a direct copy writes, and that neighboring lanes are apart."""
 MAX_BYTES = 2**31
 """Every tensor is smaller: launches refuse others."""

@@ -17,6 +17,7 @@ from argus.compile.compiler import Compiled
 from argus.ir.interp import extents
 from argus.ir.interp.numbers import numpy_dtype
 from argus.ir.kernel import Kernel
+from argus.ir.passes.schedule import scheduled
 from argus.layout import expr as E
 from argus.machine.checks import CheckName
 from tests.check.classes.table import AttackClass
@@ -46,7 +47,7 @@ def inputs(kernel: Kernel, sizes: Mapping[str, int], seed: int = 5) -> dict[str,
 def object_of(kernel: Kernel) -> Compiled | str:
     """The compiled kernel, or why it is refused."""
     try:
-        return compile_kernel(kernel)
+        return compile_kernel(scheduled(kernel))
     except CompileError as error:
         return error.code
 

@@ -3,7 +3,8 @@
     buffer_load_dwordx4 v[..], VOFFSET, RESOURCE, SOFFSET offen offset:IMMEDIATE
 
     RESOURCE    the tensor, with the workgroup's part of the address (terms in block_x, block_y, block_z) added to its
-                base and taken off its size: scalar, once per kernel
+                base and taken off its size: scalar, once per kernel. A part that is not known to end inside the tensor
+                is computed in 64 bits, so that a block far past the end has nothing left instead of coming back
     SOFFSET     the part that changes with a loop and is equal for all lanes: a scalar running sum
     VOFFSET     the rest, per lane: computed before the loop
     IMMEDIATE   the constant, up to 4095; for LDS up to 65535
@@ -15,21 +16,27 @@ resource empty instead, which is scalar work.
 The range check. The hardware compares VOFFSET + IMMEDIATE with the size; whether SOFFSET takes part is documented
 both ways, so SOFFSET is used only where `Facts.in_bounds` shows that nothing is out of range; elsewhere the loop's
 part goes into the resource too (four scalar instructions per iteration), which is exact under either reading. Parts
-that could be negative on their own stay in VOFFSET, where the whole sum is compared.
+that could be negative on their own stay in VOFFSET, where the whole sum is compared. The size is checked per dword: what
+that means for elements narrower than a dword is the matter of `argus.compile.tails`, which asks for sizes rounded up or
+down to whole dwords.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, assert_never
 
 from argus.compile.context import EmitContext
 from argus.gfx942.memory import BUFFER_WORD3, OFFSET_BITS
 from argus.ir.ops import Access, Shared, Tensor
+from argus.ir.semantics import DWORD, extent_bytes
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
 OUT_OF_RANGE = -(1 << 31)
 ZERO = E.const(0)
+Dwords = Literal["exact", "up", "down"]
+"""How a buffer's size counts a last dword that the tensor fills only in part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +48,26 @@ class BufferAddress:
     soffset: str
 
 
-def extent_bytes(tensor: Tensor) -> Expr:
-    """Bytes from the first to past the last element."""
-    dense = all(tensor.strides[n] is tensor.strides[n + 1] * tensor.shape[n + 1] for n in range(len(tensor.shape) - 1))
-    if dense and tensor.strides[-1] is E.const(1):
-        return tensor.strides[0] * tensor.shape[0] * tensor.dtype.bytes
-    last = ZERO
-    for extent, stride in zip(tensor.shape, tensor.strides, strict=True):
-        last = last + (extent - 1) * stride
-    return (last + 1) * tensor.dtype.bytes
+def sized(tensor: Tensor, dwords: Dwords) -> Expr:
+    """The size a buffer of the tensor is given."""
+    size = extent_bytes(tensor)
+    match dwords:
+        case "exact":
+            return size
+        case "up":
+            return (size + (DWORD - 1)) // DWORD * DWORD
+        case "down":
+            return size // DWORD * DWORD
+        case _:
+            assert_never(dwords)
 
 
-def buffer_address(c: EmitContext, access: Access) -> BufferAddress:
+def buffer_address(c: EmitContext, access: Access, dwords: Dwords = "exact") -> BufferAddress:
     assert isinstance(access.memory, Tensor)
     block, moving, rest, constant = _split(c, access.address)
     soffset = ZERO
-    if moving is not ZERO and c.facts.in_bounds(access):
+    inside = c.facts.in_bounds(access)
+    if moving is not ZERO and inside:
         soffset = moving
     elif moving is not ZERO:
         block = block + moving
@@ -70,7 +81,8 @@ def buffer_address(c: EmitContext, access: Access) -> BufferAddress:
         switch = access.guard
     elif access.guard is not None:
         voffset = E.select(access.guard, voffset, E.const(OUT_OF_RANGE))
-    resource = _resource(c, access.memory, block, switch)
+    wide = not inside and not c.facts.at_most(block, extent_bytes(access.memory))
+    resource = buffer_resource(c, access.memory, block, switch, dwords, wide)
     offset = _kept(c, voffset)
     if immediate:
         offset = c.function.let(f"add i32 {offset}, {immediate}")
@@ -121,13 +133,16 @@ def _kept(c: EmitContext, e: Expr) -> str:
     return kept
 
 
-def _resource(c: EmitContext, tensor: Tensor, base: Expr, switch: Expr) -> str:
+def buffer_resource(
+    c: EmitContext, tensor: Tensor, base: Expr, switch: Expr, dwords: Dwords = "exact", wide: bool = False
+) -> str:
     """The buffer resource of the tensor from byte `base` on, empty where the uniform `switch` is false.
 
     Made once per scope in which both are fixed; the size is computed outside the scope of the switch where possible.
+    With `wide`, base and what remains of the size are computed in 64 bits.
     """
     home = max(c.indices.home(base), c.indices.home(switch), key=lambda scope: scope.depth)
-    key = (tensor.name, base, switch)
+    key = (tensor.name, base, switch, dwords, wide)
     scope = c.function.scope
     while True:
         if key in scope.resources:
@@ -136,13 +151,20 @@ def _resource(c: EmitContext, tensor: Tensor, base: Expr, switch: Expr) -> str:
             break
         scope = scope.parent
     inside, c.function.scope = c.function.scope, home
-    pointer = f"%{tensor.name}"
+    pointer, size = f"%{tensor.name}", sized(tensor, dwords)
+    offset = ""
     if base is not ZERO:
-        wide = c.function.let(f"zext i32 {c.indices.value(base)} to i64", home)
-        pointer = c.function.let(f"getelementptr i8, ptr addrspace(1) {pointer}, i64 {wide}", home)
-    left = E.maximum(extent_bytes(tensor) - base, 0) if base is not ZERO else extent_bytes(tensor)
-    size = c.indices.value(E.select(switch, left, ZERO))
-    records = c.function.let(f"zext i32 {size} to i64", home)
+        offset = c.indices.wide(base) if wide else c.function.let(f"zext i32 {c.indices.value(base)} to i64", home)
+        pointer = c.function.let(f"getelementptr i8, ptr addrspace(1) {pointer}, i64 {offset}", home)
+    if wide and base is not ZERO:
+        whole = c.function.let(f"zext i32 {c.indices.value(E.select(switch, size, ZERO))} to i64", home)
+        left = c.function.let(f"sub i64 {whole}, {offset}", home)
+        some = c.function.let(f"icmp sgt i64 {left}, 0", home)
+        records = c.function.let(f"select i1 {some}, i64 {left}, i64 0", home)
+    else:
+        rest = size if base is ZERO else E.maximum(size - base, 0)
+        text = c.indices.value(E.select(switch, rest, ZERO))
+        records = c.function.let(f"zext i32 {text} to i64", home)
     made = c.function.call(
         "ptr addrspace(8)",
         "llvm.amdgcn.make.buffer.rsrc.p8.p1",
@@ -177,26 +199,3 @@ def lds_address(c: EmitContext, buffer: Shared, address: Expr) -> str:
     if not constant:
         return pointer
     return c.function.let(f"getelementptr inbounds i8, ptr addrspace(3) {pointer}, i32 {constant}")
-
-
-def alignment(e: Expr) -> int:
-    """A power of two that divides e for every value of its variables (at most 2**20)."""
-    top = 1 << 20
-    if e.op == "const":
-        return min(top, e.value & -e.value) if e.value else top
-    if e.op == "mul":
-        product = 1
-        for arg in e.args:
-            product *= alignment(arg)
-        return min(top, product)
-    if e.op in ("add", "xor", "or", "min", "max"):
-        return min(alignment(arg) for arg in e.args)
-    if e.op == "select":
-        return min(alignment(arg) for arg in e.args[1:])
-    if e.op == "and":
-        return max(alignment(arg) for arg in e.args)
-    if e.op == "shl" and e.args[1].op == "const":
-        return min(top, alignment(e.args[0]) << min(e.args[1].value, 20))
-    if e.op == "mod":
-        return min(alignment(arg) for arg in e.args)
-    return 1

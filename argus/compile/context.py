@@ -13,6 +13,7 @@ from __future__ import annotations
 from argus.compile.facts import Facts
 from argus.compile.function import LlvmFunction
 from argus.compile.index import Indices
+from argus.compile.tails import tails
 from argus.ir.compile_error import CompileError
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Op
@@ -50,6 +51,7 @@ class EmitContext:
         self.facts = Facts(kernel)
         self.values: dict[Value, str] = {}
         self.live = live(kernel.body)
+        self.tails = tails(kernel)
         self.apart: dict[int, int] = {}
         self.constants: dict[Value, float | int] = {}
         self.span: Span = NOWHERE

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
 from argus.ir.ops import Access, Tensor
+from argus.ir.semantics import multiples
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
@@ -24,6 +25,7 @@ class Facts:
             block: extent - 1 for block, extent in zip((BLOCK_X, BLOCK_Y, BLOCK_Z), kernel.grid, strict=True)
         }
         self.tightened: dict[Expr, Expr] = {}
+        self.multiples = multiples(kernel.requires)
         for condition in kernel.requires:
             for part in condition.args if condition.op == "land" else (condition,):
                 self._multiple(part)
@@ -51,6 +53,14 @@ class Facts:
         """e >= 1 for every launch that meets the requirements."""
         lo = e.subst(self.tightened).lo
         return lo is not None and lo >= 1
+
+    def at_most(self, e: Expr, bound: Expr) -> bool:
+        """0 <= e <= bound for every launch that meets the requirements."""
+        top = self._upper(e)
+        if e.lo is None or e.lo < 0 or top is None:
+            return False
+        room = (bound - top).lo
+        return room is not None and room >= 0
 
     def in_bounds(self, access: Access) -> bool:
         """Every element of the access, of every thread whose guard holds, lies inside the tensor."""

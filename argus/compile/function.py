@@ -49,7 +49,8 @@ class CodeScope:
     cache: dict[Expr, str] = field(default_factory=dict)
     phis: list[Phi] = field(default_factory=list)
     increments: list[tuple[Phi, str]] = field(default_factory=list)
-    resources: dict[tuple[str, Expr, Expr], str] = field(default_factory=dict)
+    resources: dict[tuple[str, Expr, Expr, str, bool], str] = field(default_factory=dict)
+    wide: dict[Expr, str] = field(default_factory=dict)
     pointers: dict[Expr, str] = field(default_factory=dict)
     kept: dict[Expr, str] = field(default_factory=dict)
     variable: Expr | None = None

@@ -22,6 +22,7 @@ from collections.abc import Sequence
 
 from argus.compile.function import CodeScope, LlvmFunction, Phi
 from argus.ir.compile_error import CompileError
+from argus.ir.semantics import LEAST, MOST
 from argus.ir.types import NOWHERE, Span
 from argus.layout import emit
 from argus.layout import expr as E
@@ -169,6 +170,22 @@ class Indices:
         home.cache[e] = text
         return text
 
+    def wide(self, e: Expr) -> str:
+        """Like `value`, in 64 bits: sums and products do not wrap; whatever else stands in them fits 32 bits."""
+        scope = self.home(e)
+        if e in scope.wide:
+            return scope.wide[e]
+        if e.op == "const":
+            return str(e.value)
+        if e.op in ("add", "mul"):
+            text = self.wide(e.args[0])
+            for arg in e.args[1:]:
+                text = self.function.let(f"{e.op} i64 {text}, {self.wide(arg)}", scope)
+        else:
+            text = self.function.let(f"sext i32 {self.value(e)} to i64", scope)
+        scope.wide[e] = text
+        return text
+
     def number(self, e: Expr) -> str:
         """Like `value`, a condition as 0 or 1."""
         return (
@@ -223,7 +240,10 @@ class Indices:
         return text
 
     def _comparison(self, e: Expr, home: CodeScope) -> str:
-        """What moves with the loop on the left, what does not on the right, where it is computed before the loop."""
+        """What moves with the loop on the left, what does not on the right, where it is computed before the loop.
+
+        Both sides as written fit 32 bits (rule `fits`); moved terms might not, and then it stays as it is written."""
+        code = Code(self.function, home, self.variables)
         terms, constant = E.linear(e.args[0] - e.args[1])
         moving, fixed = E.const(0), E.const(-constant)
         for atom, factor in terms.items():
@@ -231,7 +251,8 @@ class Indices:
                 moving = moving + atom * factor
             else:
                 fixed = fixed - atom * factor
-        code = Code(self.function, home, self.variables)
+        if not (_still_fits(moving, e.args[0]) and _still_fits(fixed, e.args[1])):
+            return code.compare(e.op, self.value(e.args[0]), self.value(e.args[1]))
         return code.compare(e.op, self.value(moving), self.value(fixed))
 
     def _join(self, total: Expr, text: str, part: Expr) -> str:
@@ -271,6 +292,14 @@ class Indices:
         loop.phis.append(phi)
         loop.increments.append((phi, increment))
         return phi.name
+
+
+def _still_fits(part: Expr, side: Expr) -> bool:
+    """`part`, made of a side of a comparison by moving terms, fits 32 bits as the side does."""
+    off = side - part
+    below = (off.lo is not None and off.lo >= 0) or (part.hi is not None and part.hi <= MOST)
+    above = (off.hi is not None and off.hi <= 0) or (part.lo is not None and part.lo >= LEAST)
+    return below and above
 
 
 def slope(e: Expr, variable: Expr) -> Expr | None:

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from argus.compile.decoded import Decoded
-from argus.compile.memory import by_sign, pieces
+from argus.compile.memory import by_sign
+from argus.compile.tails import Tail, pieces, single_stores, tails
 from argus.ir import ops
 from argus.ir.compile_error import CompileError
 from argus.ir.kernel import Kernel
@@ -55,6 +56,7 @@ def match(kernel: Kernel, code: Decoded, pcs: list[tuple[int, int]]) -> Match:
     """Pair instructions with ops; raises CompileError C302 where they cannot be paired."""
     op_of = attribute(code, pcs)
     kept = live(kernel.body).ops
+    cut_at = tails(kernel)
     by_id = {op.id: op for op in ops.walk(kernel.body)}
     found = [_Event(n, k, op_of[n]) for n, k in enumerate(code.kinds) if k in EVENTS]
     cut = segments(kernel.body)
@@ -64,7 +66,7 @@ def match(kernel: Kernel, code: Decoded, pcs: list[tuple[int, int]]) -> Match:
         raise CompileError("C302", f"a {stray.kind} instruction belongs to no op of the kernel", kernel.span)
     unneeded: list[int] = []
     for number, segment in enumerate(cut):
-        wanted = [(k, op.id) for op in segment if op.id in kept for k in expected(op, kernel.waves)]
+        wanted = [(k, op.id) for op in segment if op.id in kept for k in expected(op, kernel.waves, cut_at.get(op.id, Tail.WHOLE))]
         have = [e for e in found if segment_of[e.op] == number]
         for event, op_id in _pair(wanted, have, by_id, kernel.waves, unneeded):
             op_of[event.place] = op_id
@@ -91,17 +93,17 @@ def attribute(code: Decoded, pcs: list[tuple[int, int]]) -> list[int]:
     return result
 
 
-def expected(op: ops.Op, waves: int) -> list[str]:
+def expected(op: ops.Op, waves: int, tail: Tail = Tail.WHOLE) -> list[str]:
     """The instruction classes an op becomes, in order; arithmetic is not listed. One wave needs no barrier."""
     match op:
         case ops.Mfma():
             return ["mfma"]
         case ops.Load() | ops.Store():
-            count = len(pieces(op.access.count * op.access.memory.dtype.bytes))
+            count = len(pieces(op.access, tail))
             shared = isinstance(op.access.memory, ops.Shared)
             if isinstance(op, ops.Load):
                 return ["ds_read" if shared else "load"] * count
-            return ["ds_write" if shared else "store"] * count
+            return ["ds_write" if shared else "store"] * (count + single_stores(op.access, tail))
         case ops.CopyToLds():
             return ["load_lds"]
         case ops.Atomic():

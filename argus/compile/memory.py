@@ -1,7 +1,8 @@
 """Loads, stores, direct copies to LDS and atomics.
 
 An access of n bytes is the widest instructions that make it up: 16, then 12 (only when 12 remain), 8, 4, 2 and 1 bytes.
-Ordinarily that is exactly one instruction per op, which is what the audit counts on.
+Ordinarily that is exactly one instruction per op, which is what the audit counts on; at the end of a tensor of narrow
+elements it may be more (`tails`).
 
 LDS accesses wider than 4 bytes need their full alignment on this hardware; an address that is not known to be aligned
 is an error at the source line (C104), never a silent split.
@@ -15,31 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from argus.compile.address import OUT_OF_RANGE, alignment, buffer_address, extent_bytes, lds_address
+from argus.compile.address import OUT_OF_RANGE, Dwords, buffer_address, lds_address
 from argus.compile.context import EmitContext, element_type, held_type, vector
+from argus.compile.tail_code import past_the_end_is_zero, store_last_elements
+from argus.compile.tails import Tail, pieces
 from argus.ir.ops import Access, Atomic, CopyToLds, Load, Shared, Store, Tensor
+from argus.ir.semantics import DWORD, alignment, extent_bytes
 from argus.ir.types import Value
 from argus.layout import expr as E
 
-WIDTHS = (16, 12, 8, 4, 2, 1)
 DMA_STORE = ", !alias.scope !{dma}"
 DMA_APART = ", !noalias !{dma}"
-
-
-def pieces(size: int) -> list[tuple[int, int]]:
-    """(byte offset, width) of the instructions an access of `size` bytes is made of."""
-    result: list[tuple[int, int]] = []
-    start = 0
-    while start < size:
-        left = size - start
-        width = next(w for w in WIDTHS if w <= left and (w != 12 or left == 12))
-        result.append((start, width))
-        start += width
-    return result
-
-
-def instructions(access: Access) -> int:
-    return len(pieces(access.count * access.memory.dtype.bytes))
 
 
 def _piece_type(width: int) -> str:
@@ -55,13 +42,15 @@ def _advanced(access: Access, start: int) -> Access:
 
 
 def emit_load(c: EmitContext, op: Load) -> None:
-    size = op.access.count * op.access.memory.dtype.bytes
     _known_guard(c, op.access)
-    read = _load_global if isinstance(op.access.memory, Tensor) else _load_lds
+    tail = c.tails.get(op.id, Tail.WHOLE)
+    cut = pieces(op.access, tail)
     if isinstance(op.access.memory, Shared):
         _check_lds(c, op.access)
-    parts = [read(c, _advanced(op.access, start), width) for start, width in pieces(size)]
-    c.set(op.result, _assemble(c, parts, op.result))
+        parts = [_load_lds(c, _advanced(op.access, start), width) for start, width in cut]
+    else:
+        parts = [_load_global(c, _advanced(op.access, start), width, tail) for start, width in cut]
+    c.set(op.result, _assemble(c, parts, [width for _, width in cut], op.result))
 
 
 def _known_guard(c: EmitContext, access: Access) -> None:
@@ -71,8 +60,7 @@ def _known_guard(c: EmitContext, access: Access) -> None:
 
 def _check_lds(c: EmitContext, access: Access) -> None:
     assert isinstance(access.memory, Shared)
-    size = access.count * access.memory.dtype.bytes
-    for start, width in pieces(size):
+    for start, width in pieces(access):
         need = 16 if width == 12 else width
         have = alignment(access.address + (access.memory.base + start))
         if have < need:
@@ -84,9 +72,10 @@ def _check_lds(c: EmitContext, access: Access) -> None:
             )
 
 
-def _load_global(c: EmitContext, access: Access, width: int) -> str:
+def _load_global(c: EmitContext, access: Access, width: int, tail: Tail) -> str:
     kind = _piece_type(width)
-    at = buffer_address(c, access)
+    rounded = tail is Tail.ROUNDED and width >= DWORD
+    at = buffer_address(c, access, "up" if rounded else "exact")
     text = c.function.call(
         kind,
         f"llvm.amdgcn.raw.ptr.buffer.load.{_suffix(kind)}",
@@ -96,7 +85,9 @@ def _load_global(c: EmitContext, access: Access, width: int) -> str:
         "i32 0",
     )
     c.function.keep_order()
-    return text
+    if not rounded:
+        return text
+    return c.build(past_the_end_is_zero(c, access, c.elements(text, "i32", width // DWORD)), "i32")
 
 
 def _load_lds(c: EmitContext, access: Access, width: int) -> str:
@@ -135,31 +126,28 @@ def _guarded(c: EmitContext, access: Access, inside: Callable[[], str], kind: st
     return c.function.let(f"phi {kind} [ {text}, %{inner.label} ], [ {zero}, %{before} ]")
 
 
-def _assemble(c: EmitContext, parts: list[str], result: Value) -> str:
+def _assemble(c: EmitContext, parts: list[str], sizes: list[int], result: Value) -> str:
     """Pieces of memory, first bytes first, as the held form of a value."""
-    sizes = [width for _, width in pieces(result.count * result.dtype.bytes)]
     if len(parts) == 1 and sizes[0] >= 4:
         return c.cast(parts[0], _piece_type(sizes[0]), held_type(result))
     words: list[str] = []
-    tail: list[tuple[str, int]] = []
+    filled = 0
     for part, width in zip(parts, sizes, strict=True):
-        if width >= 4:
-            words += c.elements(part, "i32", width // 4)
+        if width >= DWORD:
+            words += c.elements(part, "i32", width // DWORD)
+            continue
+        narrow = c.function.let(f"zext i{8 * width} {part} to i32")
+        if filled:
+            high = c.function.let(f"shl i32 {narrow}, {8 * filled}")
+            words[-1] = c.function.let(f"or i32 {words[-1]}, {high}")
         else:
-            tail.append((c.function.let(f"zext i{8 * width} {part} to i32"), width))
-    if tail:
-        word, shift = tail[0][0], 8 * tail[0][1]
-        for part, width in tail[1:]:
-            high = c.function.let(f"shl i32 {part}, {shift}")
-            word = c.function.let(f"or i32 {word}, {high}")
-            shift += 8 * width
-        words.append(word)
+            words.append(narrow)
+        filled = (filled + width) % DWORD
     return c.from_dwords(words, result)
 
 
-def _disassemble(c: EmitContext, value: Value) -> list[str]:
+def _disassemble(c: EmitContext, value: Value, cut: list[tuple[int, int]]) -> list[str]:
     """The value as the pieces its store is made of."""
-    cut = pieces(value.count * value.dtype.bytes)
     if len(cut) == 1 and cut[0][1] >= 4:
         return [c.cast(c.get(value), held_type(value), _piece_type(cut[0][1]))]
     words = c.dwords(value)
@@ -182,15 +170,22 @@ def emit_store(c: EmitContext, op: Store) -> None:
         raise c.fail("C103", f"a store of {op.value.type} into {access.count} elements of {access.memory.dtype}")
     if isinstance(access.memory, Shared):
         _check_lds(c, access)
-    parts = _disassemble(c, op.value)
-    write = _store_global if isinstance(access.memory, Tensor) else _store_lds
-    for text, (start, width) in zip(parts, pieces(access.count * access.memory.dtype.bytes), strict=True):
-        write(c, _advanced(access, start), width, text)
+    tail = c.tails.get(op.id, Tail.WHOLE)
+    cut = pieces(access, tail)
+    for text, (start, width) in zip(_disassemble(c, op.value, cut), cut, strict=True):
+        there = _advanced(access, start)
+        if isinstance(access.memory, Shared):
+            _store_lds(c, there, width, text)
+        elif tail is Tail.ROUNDED and width >= DWORD:
+            _store_global(c, there, width, text, "down")
+            store_last_elements(c, there, c.elements(text, "i32", width // DWORD))
+        else:
+            _store_global(c, there, width, text, "exact")
 
 
-def _store_global(c: EmitContext, access: Access, width: int, text: str) -> None:
+def _store_global(c: EmitContext, access: Access, width: int, text: str, dwords: Dwords) -> None:
     kind = _piece_type(width)
-    at = buffer_address(c, access)
+    at = buffer_address(c, access, dwords)
     c.function.call(
         "void",
         f"llvm.amdgcn.raw.ptr.buffer.store.{_suffix(kind)}",
@@ -217,12 +212,23 @@ def _store_lds(c: EmitContext, access: Access, width: int, text: str) -> None:
     _guarded(c, access, write, "")
 
 
+def _no_partial_dword(c: EmitContext, op: CopyToLds | Atomic, what: str) -> None:
+    if op.id in c.tails:
+        tensor = op.access.memory
+        raise c.fail(
+            "C105",
+            f"{what} may meet a dword that `{tensor.name}` fills only in part",
+            f"elements of {tensor.dtype} are moved by dwords, and its size is not known to be a multiple of 4 bytes",
+        )
+
+
 def emit_copy_to_lds(c: EmitContext, op: CopyToLds) -> None:
     size = op.access.count * op.access.memory.dtype.bytes
     if size not in (1, 2, 4):
         raise c.fail("C103", f"a direct copy to LDS moves 1, 2 or 4 bytes a lane on gfx942, not {size}")
     if not c.indices.uniform(op.lds_base):
         raise c.fail("C103", f"the LDS address `{op.lds_base}` of a direct copy differs between lanes of a wave")
+    _no_partial_dword(c, op, "a direct copy to LDS")
     at = buffer_address(c, op.access)
     pointer = lds_address(c, op.into, op.lds_base)
     name = "llvm.amdgcn.raw.ptr.buffer.load.lds"
@@ -251,6 +257,7 @@ def emit_atomic(c: EmitContext, op: Atomic) -> None:
     pair = dtype.bits == 16 and dtype.kind == "float"
     if pair and access.count % 2:
         raise c.fail("C103", f"atomics on {dtype} work on pairs; {access.count} elements are not pairs")
+    _no_partial_dword(c, op, "an atomic on pairs")
     width = 4 if pair else dtype.bytes
     if width not in (4, 8):
         raise c.fail("C103", f"no atomics on {dtype}; use a 32-bit or 64-bit type")

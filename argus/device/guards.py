@@ -1,6 +1,7 @@
 """What must hold before a kernel may be launched, because everything proved about it assumes it.
 
-`requires` of the kernel, at the sizes of this launch; every tensor's byte extent below 2^31 (offsets are 32-bit);
+`requires` of the kernel, at the sizes of this launch; every tensor's byte extent below 2^31, and no lane's offset beyond
+2^32 (offsets are 32-bit; `argus.ir.semantics.addresses`);
 arrays of the stated shape and type; outputs that do not overlap any other argument. Each refusal names the condition
 and the values.
 """
@@ -15,10 +16,9 @@ import ml_dtypes
 import numpy as np
 
 from argus.ir.kernel import Kernel
+from argus.ir.semantics import MAX_BYTES, reach
 from argus.ir.types import DTYPES, DType
 from argus.layout.expr import evaluate
-
-MAX_BYTES = 2**31
 
 _NUMPY: dict[str, np.dtype[np.generic]] = {
     "f64": np.dtype(np.float64), "f32": np.dtype(np.float32), "f16": np.dtype(np.float16),
@@ -86,6 +86,10 @@ def check_sizes(kernel: Kernel, sizes: Mapping[str, int]) -> None:
             names = sorted(v.name for v in condition.free())
             values = ", ".join(f"{name} = {sizes[name]}" for name in names)
             raise LaunchRefused(f"{kernel.name} requires {condition}, but {values}")
+    for condition in reach(kernel):
+        if not evaluate(condition, dict(sizes)):
+            values = ", ".join(f"{v.name} = {sizes[v.name]}" for v in sorted(condition.free(), key=lambda v: v.name))
+            raise LaunchRefused(f"offsets of {kernel.name} leave 32 bits: {condition} does not hold with {values}")
     strides = element_strides(kernel, sizes)
     for tensor, shape in zip(kernel.tensors, tensor_shapes(kernel, sizes).values(), strict=True):
         extent = buffer_elements(shape, strides[tensor.name]) * tensor.dtype.bytes

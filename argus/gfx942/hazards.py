@@ -12,8 +12,9 @@ as far as the largest rule reaches (19) and reports pairs that are too close. `r
 instruction reads and writes; other checks use it, too.
 
 Source: LLVM `GCNHazardRecognizer.cpp` (checkMAIHazards90A, checkMAIVALUHazards, checkVALUHazards and friends, for
-GFX940), with N the passes of the matrix instruction; the wait state after a wide buffer store with a scalar offset is
-LLVM's pull request 197267. Rules that are about speed only, and those of instructions compute kernels do not use
+GFX940; LLVM 22, January 2026), with N the passes of the matrix instruction; the wait state after a wide buffer store with
+a scalar offset is LLVM's pull request 197267 (merged, 2026-05-12); different matrix instructions on one accumulator are
+its pull request 218363 (open, 2026-08-24). Rules that are about speed only, and those of instructions compute kernels do not use
 (exports, interpolation, message passing), are left out.
 """
 
@@ -120,7 +121,7 @@ def _after_matrix(first: Inst, second: Inst, kind: str) -> Iterator[HazardRule]:
     if kind == "mfma":
         c = second.operands[3] if second.op in MFMA else second.operands[0]
         if target & set(vector_keys(c)):
-            yield HazardRule(_chained(first, second, c), "a matrix result is accumulated on")
+            yield _accumulated(first, second, c)
         sources = {k for o in second.operands[1:3] for k in vector_keys(o)}
         if target & sources:
             states = (6 if passes == 4 else 11) if f64 else passes + (3 if xdl else 2)
@@ -138,12 +139,22 @@ def _after_matrix(first: Inst, second: Inst, kind: str) -> Iterator[HazardRule]:
         yield HazardRule(2, "v_fma_f64 after an f64 matrix instruction")
 
 
-def _chained(first: Inst, second: Inst, c: InstOperand) -> int:
-    """Wait states before a matrix result is used as C."""
-    passes, xdl, f64 = _matrix(first.op)
-    _, second_xdl, second_f64 = _matrix(second.op)
+def _accumulated(first: Inst, second: Inst, c: InstOperand) -> HazardRule:
+    """A matrix result is used as C. The same instruction on the same registers is forwarded to. Whether a different one
+    is, nobody documents for gfx942; LLVM's pull request 218363 (open, 2026-08-24) measured on gfx950 that it is not, so
+    the wait states of a partial overlap are kept. LLVM 22 and AMD's assembly do without."""
     d = first.operands[0]
     same = (d.kind, d.value, d.count) == (c.kind, c.value, c.count)
+    if not same or first.op == second.op:
+        return HazardRule(_chained(first, second, same), "a matrix result is accumulated on")
+    states = max(_chained(first, second, same=False), _chained(first, second, same))
+    return HazardRule(states, "a matrix result is accumulated on by a different instruction", _chained(first, second, same))
+
+
+def _chained(first: Inst, second: Inst, same: bool) -> int:
+    """Wait states before a matrix result is used as C, as LLVM 22 keeps them; `same`: exactly its registers."""
+    passes, xdl, f64 = _matrix(first.op)
+    _, second_xdl, second_f64 = _matrix(second.op)
     if f64:
         if same and second_f64:
             return 4 if passes == 4 else 0

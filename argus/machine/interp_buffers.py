@@ -7,7 +7,8 @@
 A lane's *room* is how many bytes of the buffer remain at its offset; a dword is in range when its end is within the
 room. The offset is (register + immediate) mod 2**32 plus soffset. That soffset counts is what AMD's own emulator models
 after measurements (ROCm/rocm-systems pull request 10928); the LLVM manual says it does not, and
-`soffset_in_range=False` chooses that reading.
+`soffset_in_range=False` chooses that reading. By the same source a dword must end in the buffer; AMD's manual speaks of
+where it starts, and `partial_in_range=True` chooses that.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _M64 = (1 << 64) - 1
 
 
 def buffer_addresses(
-    inst: Inst, operands: list[InstOperand], size: int, accum_offset: int, soffset_in_range: bool
+    inst: Inst, operands: list[InstOperand], size: int, accum_offset: int, soffset_in_range: bool, partial: bool
 ) -> Callable[[Wave], tuple[Any, Any]]:
     """(addresses, room in bytes at each) from vaddr, the resource and soffset."""
     vaddr, resource, soffset = operands[:3]
@@ -35,7 +36,7 @@ def buffer_addresses(
         raise UnsupportedForm(f"{inst.op} needs a resource of four scalar registers")
     immediate = inst.mods.get("offset", 0)
     fixed = int(immediate) if isinstance(immediate, int) else 0
-    r, step = resource.value, scalar_source(soffset, "u32")
+    r, step, unit = resource.value, scalar_source(soffset, "u32"), min(size, 4)
     first = register(vaddr, accum_offset) if offen or idxen else -1
     offset_register = first + 1 if idxen else first
 
@@ -46,7 +47,8 @@ def buffer_addresses(
         offset = (w.v[offset_register] + U32(fixed)).astype(np.int64) if offen else np.full(LANES, fixed, np.int64)
         limit = records - moved if soffset_in_range else records
         if not idxen:
-            return offset.view(U64) + U64(base & _M64), limit - offset
+            room = limit - offset
+            return offset.view(U64) + U64(base & _M64), -(-room // unit) * unit if partial else room
         if high >> 31 or word3 >> 23 & 1:
             raise UnsupportedForm("a swizzled buffer resource, or one that adds the lane number, is not supported")
         index = w.v[first].astype(np.int64)

@@ -74,7 +74,8 @@ class _Plan:
                 self.data = register(operands.pop(0), accum)
             elif self.returns:
                 self.data = self.target
-            self.addresses = buffer_addresses(inst, operands, op.size, accum, services.soffset_in_range)
+            readings = services.soffset_in_range, services.partial_in_range
+            self.addresses = buffer_addresses(inst, operands, op.size, accum, *readings)
         else:
             vaddr = operands.pop(0)
             if op.kind != "load":

@@ -61,6 +61,7 @@ class Services:
     deferred: bool = False
     recording: bool = False
     soffset_in_range: bool = True
+    partial_in_range: bool = False
 
     def place(self, w: Wave, inst: Inst, lane: int | None = None) -> LaunchPoint:
         return LaunchPoint(w.group.id, w.index, lane, inst.pc, text(inst) if inst.words else inst.op)
@@ -76,7 +77,7 @@ class Services:
     def global_offsets(self, w: Wave, inst: Inst, addresses: NDArray[np.uint64], size: int, lanes: Lanes) -> Any:
         """Checked offsets into the arena's buffer for the lanes' device addresses."""
         try:
-            return self.arena.offsets(addresses, size)
+            return self.arena.offsets(addresses, size, writes="_load_" not in inst.op)
         except OutOfBounds as why:
             verb = "writes" if "store" in inst.op else "accesses"
             raise self.fault(

@@ -60,6 +60,7 @@ class Options:
     switch_after instructions after which a workgroup that has not ended lets others run.
     workgroups   run only these (linear numbers or (x, y, z)); the others do not exist for the run.
     soffset_in_range   whether the scalar offset of buffer instructions counts in their range check.
+    partial_in_range   whether a dword that starts in a buffer and ends behind it is in range; the interpreter's alone.
     stop         raise at the end if any check reported something.
     watch        registers and waves to watch; the changes are in `LaunchResult.events`.
     progress     called with (workgroups ended, workgroups in all).
@@ -74,6 +75,7 @@ class Options:
     switch_after: int = 200_000
     workgroups: Sequence[int | Triple] | None = None
     soffset_in_range: bool = True
+    partial_in_range: bool = False
     stop: bool = False
     watch: Sequence[Watch] = ()
     progress: Callable[[int, int], None] | None = None
@@ -148,6 +150,13 @@ class PreparedLaunch:
     options: Options
     write_back: Callable[[], None]
 
+    def check_ends(self) -> None:
+        """Raise if the kernel has written past the end of an array, in its last dword."""
+        harmed = self.arena.overwritten()
+        if harmed is not None:
+            message = f"the kernel has written past the end of {harmed.name} ({harmed.size} bytes), in its last dword"
+            raise MachineError(MachineReport("ARG-M105", message, address=harmed.end, space="global"))
+
     @property
     def chosen_workgroups(self) -> list[int]:
         total, chosen = self.dispatch.workgroups, self.options.workgroups
@@ -183,9 +192,7 @@ class LoadedKernel:
         chosen = options or Options(**settings)
         prepared = self.prepare(grid, block, args, lds, offsets, chosen)
         try:
-            if executor == "jit":
-                return _run_jit(prepared)
-            return interpret(prepared)
+            return _run_jit(prepared) if executor == "jit" else interpret(prepared)
         finally:
             prepared.write_back()
 
@@ -269,6 +276,7 @@ def interpret(prepared: PreparedLaunch) -> LaunchResult:
         prepared.code_base,
         recording=options.record,
         soffset_in_range=options.soffset_in_range,
+        partial_in_range=options.partial_in_range,
     )
     checks = Checks(options.chosen_checks(), services, dispatch.waves, options.watch)
     program = Program(prepared.code.text, dispatch.kernel.start, services, checks.wraps, RegisterFile.of(descriptor))
@@ -297,6 +305,7 @@ def interpret(prepared: PreparedLaunch) -> LaunchResult:
     except MachineError as error:
         error.findings = services.findings.reports()
         raise
+    prepared.check_ends()
     reports = services.findings.reports()
     errors = [r for r in reports if r.level == "error"]
     if options.stop and errors:

@@ -7,8 +7,9 @@
 The buffer is one NumPy byte array, so both executors address it as host base + (device address - `arena.base`).
 Allocations are aligned to 256 bytes and separated by guard bands of at least 4 KiB; an access that does not lie wholly
 inside one allocation is out of bounds, also when it falls into a neighbour by less than a guard band or into padding.
-Null and wild pointers are therefore caught, and reading one array past its end is, too. What is not caught: an access
-that jumps over a whole guard band into another allocation.
+Null and wild pointers are therefore caught, and reading one array past its end is, too, except in its last dword: those
+up to three bytes belong to the page of the array on any device, and hold garbage here that must not reach a result. A
+store there is caught. What is not caught: an access that jumps over a whole guard band into another allocation.
 
 Lanes of one access are checked together: the smallest and the largest address must lie in the same allocation, which
 is two reductions; only if that fails the lanes are looked at one by one.
@@ -26,6 +27,9 @@ from numpy.typing import NDArray
 BASE = 0x7F00_0000_0000
 GUARD = 4096
 ALIGN = 256
+DWORD = 4
+GARBAGE = 0xA5
+"""What the rest of an array's last dword holds."""
 
 Bytes = NDArray[np.uint8]
 Offsets = NDArray[np.int64]
@@ -43,6 +47,11 @@ class Allocation:
     @property
     def end(self) -> int:
         return self.start + self.size
+
+    @property
+    def readable(self) -> int:
+        """Bytes that may be loaded: whole dwords."""
+        return -(-self.size // DWORD) * DWORD
 
 
 class OutOfBounds(Exception):
@@ -67,6 +76,7 @@ class Arena:
         self._top = GUARD
         self._starts: list[int] = []
         self._ends: list[int] = []
+        self._readable: list[int] = []
         self.allocations: list[Allocation] = []
         self._view()
 
@@ -84,10 +94,20 @@ class Arena:
             self.buffer = grown
             self._view()
         self._starts.append(start)
-        self._ends.append(start + size)
         allocation = Allocation(self.base + start, size, name, internal)
+        self._ends.append(start + size)
+        self._readable.append(start + allocation.readable)
+        self.buffer[start + size : start + allocation.readable] = GARBAGE
         self.allocations.append(allocation)
         return allocation
+
+    def overwritten(self) -> Allocation | None:
+        """An allocation past whose end, in its last dword, something was stored."""
+        for allocation in self.allocations:
+            first = allocation.start - self.base
+            if (self.buffer[first + allocation.size : first + allocation.readable] != GARBAGE).any():
+                return allocation
+        return None
 
     def write(self, allocation: Allocation, data: Bytes) -> None:
         offset = allocation.start - self.base
@@ -115,19 +135,20 @@ class Arena:
             raise OutOfBounds(0, address, size, self.nearest(address))
         return address - self.base
 
-    def offsets(self, addresses: NDArray[np.uint64], size: int) -> Offsets:
+    def offsets(self, addresses: NDArray[np.uint64], size: int, writes: bool = True) -> Offsets:
         """Offsets into the buffer of the lanes' accesses of `size` bytes each; at least one lane."""
+        ends = self._ends if writes else self._readable
         offsets = (addresses - np.uint64(self.base)).view(np.int64)
         low, high = int(np.minimum.reduce(offsets)), int(np.maximum.reduce(offsets))
         k = bisect_right(self._starts, low) - 1
-        if k < 0 or high + size > self._ends[k]:
-            self._check_each(addresses, offsets, size)
+        if k < 0 or high + size > ends[k]:
+            self._check_each(addresses, offsets, size, ends)
         return offsets
 
-    def _check_each(self, addresses: NDArray[np.uint64], offsets: Offsets, size: int) -> None:
+    def _check_each(self, addresses: NDArray[np.uint64], offsets: Offsets, size: int, ends: list[int]) -> None:
         for lane, offset in enumerate(offsets.tolist()):
             k = bisect_right(self._starts, offset) - 1
-            if k < 0 or offset + size > self._ends[k]:
+            if k < 0 or offset + size > ends[k]:
                 address = int(addresses[lane])
                 raise OutOfBounds(lane, address, size, self.nearest(address))
 

@@ -28,6 +28,7 @@ from argus.check.terms.elementwise_terms import at_own_coordinates, comparison
 from argus.check.transfer.computed_places import leaf, seen_from
 from argus.ir import ops
 from argus.ir.ops import Access, Op, Shared, Tensor
+from argus.ir.semantics import copied_to
 from argus.ir.types import Value
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -308,14 +309,24 @@ def _put(flow: Flow, op: Op, access: Access, start: Spread, value: Tags) -> None
 
 
 def copy(flow: Flow, op: ops.CopyToLds) -> None:
-    """Direct copy: lane i of a wave lands at lds_base + 4*i."""
+    """Direct copy: lane i of a wave writes the four bytes at lds_base + 4*i. Those past its elements hold nothing."""
     for listener in flow.tell():
         listener.global_load(op, flow.place(), op.access)
     value = Value(-1, op.access.memory.dtype, op.access.count)
     tags = elements(flow, op, op.access, value)
-    lane = E.var("lane", 0, 63)
-    target = Access(op.into, op.lds_base + 4 * lane, op.access.count)
+    target = copied_to(op)
+    if target.count > op.access.count:
+        number = flow.tables.lost("reads bytes that a direct copy of fewer than four has overwritten", op.id)
+        tags = tags.each(lambda case: _filled(case, target.count, number))
     start = flow.threads.spread(flow.here(target.address))
     for listener in flow.tell():
         listener.lds_access(op, flow.place(), target, start, tags)
     _put(flow, op, target, start, tags)
+
+
+def _filled(case: Case, count: int, number: int) -> Case:
+    """The case with more elements, all of one record."""
+    extra = count - case.record.shape[-1]
+    record = np.pad(case.record, ((0, 0), (0, 0), (0, extra)), constant_values=number)
+    offset = np.pad(case.offset, ((0, 0), (0, 0), (0, extra), (0, 0)))
+    return Case(case.guard, record, offset, np.pad(case.site, ((0, 0), (0, 0), (0, extra)), constant_values=-1))

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from argus.compile.address import extent_bytes
 from argus.ir.kernel import Kernel
+from argus.ir.semantics import MAX_BYTES, extent_bytes, reach
 from argus.layout.emit import PythonSource, emit
 from argus.layout.expr import Expr, var
 
-MAX_BYTES = 2**31
 ALIGNMENT = 16
 
 
@@ -86,6 +85,7 @@ def conditions(kernel: Kernel) -> list[Condition]:
     for t in kernel.tensors:
         size = _raw(extent_bytes(t))
         found.append(Condition(size.lt(MAX_BYTES), f"{t.name} must be smaller than 2**31 bytes"))
+    found += [Condition(_raw(c), f"offsets must stay in reach: {c}") for c in reach(kernel)]
     return found
 
 

@@ -6,11 +6,11 @@ any object with the four HIP functions used, which is how the tests run it witho
 
 from __future__ import annotations
 
-from argus.compile.address import extent_bytes
 from argus.compile.export.conditions import ALIGNMENT, conditions, python
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Tensor
 from argus.ir.types import DType
+from argus.ir.semantics import extent_bytes
 from argus.layout.expr import const
 
 _CTYPES = {

@@ -6,7 +6,9 @@
     outcome.writes["C"]          how often each element was written
 
 Time is adversarial: an `InterpSchedule` says in which order waves run between barriers and whether an access takes
-effect when issued or as late as its wave's waits allow, so a missing barrier or wait changes the result. A kernel
+effect when issued or as late as its wave's waits allow, so a missing barrier or wait changes the result. What the
+semantics leaves open (`argus.ir.semantics`) is the adversary's choice too: which arm of a branch goes first, what bytes
+hold that nobody specifies; a number that the machine's 32 bits do not hold is a hazard. A kernel
 whose policies say `waits: explicit` (see `argus.ir.passes.insert_waits`) is taken at its word; otherwise the first use
 of a loaded register waits.
 
@@ -26,12 +28,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from argus.ir.interp.fitting_numbers import watched_numbers
 from argus.ir.interp.memory import COMPUTED, MIXED, TENSOR_SHIFT, UNWRITTEN, ZERO, Bytes, Hazard
 from argus.ir.interp.numbers import numpy_dtype
 from argus.ir.interp.wave import InterpError, OpEvent
 from argus.ir.interp.workgroup import ADVERSARIES, InterpSchedule, InterpWorkgroup
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Tensor
+from argus.ir.passes.liveness import live
 from argus.layout import expr as E
 
 __all__ = [
@@ -105,6 +109,7 @@ def run(
         blocks = ((x, y, z) for z in range(grid[2]) for y in range(grid[1]) for x in range(grid[0]))
     hazards: list[Hazard] = []
     implied = kernel.policies.get("waits") != "explicit"
+    emitted, numbers = live(kernel.body).ops, watched_numbers(kernel)
     given = {s.name: (scalars or {}).get(s.name, 1) for s in kernel.scalars}
     for block in blocks:
         InterpWorkgroup(
@@ -120,6 +125,8 @@ def run(
             results or {},
             provenance,
             implied,
+            emitted,
+            numbers,
         ).run()
     final = {t.name: _result(t, memories[t], names) for t in kernel.tensors}
     return InterpOutcome(final, tuple(hazards), writes)

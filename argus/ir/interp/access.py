@@ -1,7 +1,9 @@
 """Memory accesses of one wave: addresses, guards, buffer ranges, tokens, and what happens when they retire.
 
 A global access outside its tensor's bytes reads zeros and writes nothing, element by element, whatever the coordinates
-say; that is the buffer's range check. An LDS access outside its own buffer is reported and then done as addressed.
+say (`argus.ir.semantics`, rule elements). An LDS access outside its own buffer is reported and then done as addressed.
+What is not surely issued is not, where it can be left out: a load nobody uses, a guarded access of LDS that no lane of
+the wave takes part in. So a counted wait retires as little as it may.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from argus.ir import ops
 from argus.ir.interp.memory import TENSOR_SHIFT, UNWRITTEN, ZERO, Bytes, Counter, Hazard, Token
 from argus.ir.interp.numbers import elementwise, numpy_dtype
 from argus.ir.ops import Access, Op, Shared, Tensor
+from argus.ir.semantics import COPY_BYTES
 
 if TYPE_CHECKING:
     from argus.ir.interp.wave import InterpWave, Mask
@@ -72,15 +75,22 @@ class Accesses:
         who = (op.id, self.wave.number)
         self.group.hazards.append(Hazard("range", memory.name, byte, who, who, f"byte {byte} of {memory.bytes}"))
 
-    def issue(self, op: Op, counter: Counter, effect: Any) -> tuple[Token, int]:
-        token = Token(counter, self.wave.number, op, self.wave.barriers)
+    def issue(self, op: Op, counter: Counter, effect: Any, skipped: bool = False) -> tuple[Token, int]:
+        token = Token(counter, self.wave.number, op, self.wave.barriers, arms=self.wave.arms)
         self.group.tokens.append(token)
-        self.wave.queues.of(counter).append(token)
-        if self.group.schedule.visibility == "early":
+        if skipped:
+            token.retired = self.wave.barriers
+        else:
+            self.wave.queues.of(counter).append(token)
+        if skipped or self.group.schedule.visibility == "early":
             effect()
         else:
             token.effect = effect
         return token, len(self.group.tokens) - 1
+
+    def skipped(self, op: Op, done: NDArray[np.bool_]) -> bool:
+        """The instruction may be missing, or jumped over, for this wave."""
+        return op.id not in self.group.emitted or (not op.surely_issued and not done.any())
 
     def memory(self, access: Access) -> Bytes:
         return self.group.lds if isinstance(access.memory, Shared) else self.group.globals[access.memory]
@@ -120,9 +130,10 @@ class Accesses:
             event = self.wave.event(op, (register,), active)
             effect = _then(effect, lambda: observer(event))
         counter: Counter = "lgkm" if isinstance(access.memory, Shared) else "vm"
-        token, number = self.issue(op, counter, effect)
+        skipped = self.skipped(op, done)
+        token, number = self.issue(op, counter, effect, skipped)
         register.token = token
-        if self.group.schedule.visibility == "late":
+        if self.group.schedule.visibility == "late" and not skipped:
             raw[:] = POISON
             codes[:] = UNWRITTEN
         self.touch(token, number, access, where, write=False)
@@ -154,7 +165,7 @@ class Accesses:
                 self.accumulate(memory, fn, access, start[done], value.data[done])
 
         counter: Counter = "lgkm" if isinstance(access.memory, Shared) else "vm"
-        token, number = self.issue(op, counter, effect)
+        token, number = self.issue(op, counter, effect, self.skipped(op, done))
         self.touch(token, number, access, where, write=True, alone=fn is None)
         if isinstance(access.memory, Tensor):
             np.add.at(self.group.writes[access.memory.name], start[done] // size, 1)
@@ -186,16 +197,23 @@ class Accesses:
             typed[place : place + 1] = elementwise(fn, (old, np.asarray([value])), access.memory.dtype)
 
     def copy(self, op: ops.CopyToLds, active: Mask) -> None:
+        """Every active lane writes COPY_BYTES of LDS: its elements (zeros outside of the tensor), then garbage."""
         access, size = op.access, op.access.memory.dtype.bytes
         start, done = self.reach(access, op, active)
         lanes = np.arange(64, dtype=np.int64)[:, None]
         base = self.wave.uniform(op.lds_base) + op.into.base
-        target = base + 4 * lanes + np.arange(access.count)[None, :] * size
+        target = base + COPY_BYTES * lanes + np.arange(access.count)[None, :] * size
         inside = np.broadcast_to(active[:, None], target.shape) & (target >= 0)
         inside = inside & (target + size <= len(self.group.lds.data))
         memory, lds = self.memory(access), self.group.lds
         width = np.arange(size)
         threads = np.broadcast_to(self.threads()[:, None], target.shape)
+        rest = base + COPY_BYTES * lanes + np.arange(access.count * size, COPY_BYTES)[None, :]
+        rest = rest[active & (rest >= 0).all(axis=1) & (rest < len(self.group.lds.data)).all(axis=1)]
+        every = base + COPY_BYTES * lanes[active] - op.into.base
+        outside = (every < 0) | (every + COPY_BYTES > op.into.bytes)
+        if outside.any():
+            self.out_of_buffer(op, op.into, int(every[outside][0]))
 
         def effect() -> None:
             raw = np.zeros((*start.shape, size), dtype=np.uint8)
@@ -204,8 +222,12 @@ class Accesses:
             if self.group.provenance:
                 codes[done] = self.origin(access, memory, start[done], start[done][:, None] + width)
             lds.put(target[inside][:, None] + width, raw[inside], codes[inside], op.id, threads[inside])
+            if rest.size:
+                garbage = np.full(rest.shape, POISON, dtype=np.uint8)
+                lds.put(rest, garbage, np.full(len(rest), UNWRITTEN), op.id, np.full(len(rest), -1))
 
         token, number = self.issue(op, "vm", effect)
         shadow = self.group.shadow(op.into)
         if shadow is not None:
-            shadow.access(token, number, (target[inside][:, None] + width).reshape(-1), True)
+            written = (target[inside][:, None] + width).reshape(-1)
+            shadow.access(token, number, np.concatenate([written, rest.reshape(-1)]), True)

@@ -8,7 +8,8 @@ Order between waves comes from barriers alone, and a barrier orders only what ha
 
     access e of wave X  happens before  access f of wave Y   iff   e retired before a barrier that Y passed before f
 
-With n barriers passed at e's retirement and m at f's issue this is `n < m`. Every byte remembers the token of its last
+With n barriers passed at e's retirement and m at f's issue this is `n < m`. Accesses of one wave are ordered as issued,
+unless they stand in different arms of one branch that splits the wave. Every byte remembers the token of its last
 write and of the last read of each wave, so two accesses to one byte, one of them a write, that are not so ordered are
 found as a `race` whatever interleaving is executed.
 
@@ -39,8 +40,8 @@ TENSOR_SHIFT = 40
 
 @dataclass(frozen=True, slots=True)
 class Hazard:
-    """Something the order of waves or the time of a wait decides. `kind`: race, overlap, unwaited, barrier,
-    range, unwritten (only with provenance)."""
+    """Something the order of waves or the time of a wait decides, or that has no meaning. `kind`: race, overlap,
+    unwaited, barrier, range, wraps, unwritten (only with provenance)."""
 
     kind: str
     memory: str
@@ -53,7 +54,8 @@ class Hazard:
 
 @dataclass(slots=True, eq=False)
 class Token:
-    """One outstanding access. `issued` and `retired` count the barriers the wave had passed by then."""
+    """One outstanding access. `issued` and `retired` count the barriers the wave had passed by then; `arms` are the
+    branches that split the wave around it: (a number of this execution of the branch, which arm)."""
 
     counter: Counter
     wave: int
@@ -61,6 +63,12 @@ class Token:
     issued: int
     effect: Callable[[], None] | None = None
     retired: int = NEVER
+    arms: tuple[tuple[int, bool], ...] = ()
+
+    def beside(self, other: Token) -> bool:
+        """The two stand in different arms of one execution of a branch."""
+        mine = dict(self.arms)
+        return any(mine.get(branch, arm) != arm for branch, arm in other.arms)
 
 
 @dataclass(slots=True)
@@ -102,7 +110,7 @@ class Shadow:
         """`where` are the bytes touched; `alone` says the access does not commute with itself (it is no atomic)."""
         others = [self.write] if alone or not is_write else []
         if is_write:
-            others += [self.reads[w] for w in range(len(self.reads)) if w != token.wave]
+            others += list(self.reads)
         for shadow in others:
             for seen in np.unique(shadow[where]):
                 if seen >= 0:
@@ -114,7 +122,7 @@ class Shadow:
 
     def _compare(self, before: Token, now: Token, where: NDArray[np.int64], shadow: Any, seen: int) -> None:
         if before.wave == now.wave:
-            unordered = before.counter != now.counter and before.retired == NEVER
+            unordered = (before.counter != now.counter and before.retired == NEVER) or before.beside(now)
         else:
             unordered = before.retired >= now.issued
         if unordered:

@@ -71,6 +71,7 @@ class InterpWave:
         self.group = group
         self.number = number
         self.barriers = 0
+        self.arms: tuple[tuple[int, bool], ...] = ()
         self.queues = WaitCounters()
         self.file: dict[Value, Register] = {}
         self.loops: dict[str, int] = {}
@@ -138,6 +139,7 @@ class InterpWave:
     def execute(self, block: list[Op], active: Mask) -> Iterator[Pause]:
         for op in block:
             self.group.count_step(op)
+            self.fits(op, active)
             watcher = self.group.watch.get(op.id)
             if watcher is not None:
                 operands = tuple(self.read(v, op) for v in op.operands)
@@ -167,6 +169,17 @@ class InterpWave:
                 case _:
                     self.compute(op)
 
+    def fits(self, op: Op, active: Mask) -> None:
+        """Note a number of the op that the machine's 32 bits do not hold."""
+        for need, guard in self.group.numbers.get(op.id, ()):
+            concerned = active if guard is None else active & (self.lanes(guard) != 0)
+            values = self.lanes(need.number)
+            wrong = concerned & ((values < need.low) | (values > need.high))
+            if wrong.any():
+                who = (op.id, self.number)
+                text = f"`{need.number}` is {int(values[wrong][0])}, which 32 bits do not hold"
+                self.group.hazards.append(Hazard("wraps", "", 0, who, who, text))
+
     def finish(self) -> None:
         self.queues.retire("vm", 0, self.barriers)
         self.queues.retire("lgkm", 0, self.barriers)
@@ -189,17 +202,19 @@ class InterpWave:
         if op.uniform and here.any() and there.any():
             who = (op.id, self.number)
             self.group.hazards.append(Hazard("barrier", "", 0, who, who, "a branch stated uniform splits the wave"))
-        results: list[list[Register]] = []
-        for mask, block, yields in ((here, op.then, op.then_yields), (there, op.orelse, op.else_yields)):
+        results: dict[bool, list[Register]] = {}
+        arms = [(True, here, op.then, op.then_yields), (False, there, op.orelse, op.else_yields)]
+        both = bool(here.any() and there.any())
+        outer, branch = self.arms, self.group.next_branch()
+        for arm, mask, block, yields in arms if self.group.schedule.arms == "then" else arms[::-1]:
             if mask.any():
+                self.arms = (*outer, (branch, arm)) if both else outer
                 yield from self.execute(block, mask)
-                results.append([self.file[v] for v in yields] if yields else [])
-            else:
-                results.append([])
-        both = here.any() and there.any()
+                results[arm] = [self.file[v] for v in yields] if yields else []
+        self.arms = outer
         for n, out in enumerate(op.outs):
             if not both:
-                self.file[out] = results[0][n] if here.any() else results[1][n]
+                self.file[out] = results[bool(here.any())][n]
                 continue
             yes, no = self.read(op.then_yields[n], op), self.read(op.else_yields[n], op)
             pick = here[:, None]

@@ -2,7 +2,8 @@
 
 Waves between two barriers may run in any order. The schedules here are the extreme ones: the first wave runs as far as
 it can before the next starts, or the last does, or all go step by step. Together with the two visibilities (`early`,
-`late`) they make most missing barriers and waits change the result; the shadow state finds them all as hazards.
+`late`) they make most missing barriers and waits change the result; the shadow state finds them all as hazards. The
+arms of a branch that splits a wave run in either order (`arms`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from argus.ir.interp.fitting_numbers import Watched
 from argus.ir.interp.memory import Bytes, Hazard, Shadow, Token
 from argus.ir.interp.wave import InterpError, InterpWave, OpEvent, Pause
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
@@ -26,11 +28,13 @@ BLOCK = (BLOCK_X, BLOCK_Y, BLOCK_Z)
 
 @dataclass(frozen=True, slots=True)
 class InterpSchedule:
-    """`order` of waves between barriers; `visibility` of an access: at issue, or as late as its wave's waits allow."""
+    """`order` of waves between barriers; `visibility` of an access: at issue, or as late as its wave's waits allow;
+    `arms`: which arm of a branch goes first where a wave takes both."""
 
     order: Literal["forward", "reverse", "lockstep", "random"] = "forward"
     visibility: Literal["early", "late"] = "late"
     seed: int = 0
+    arms: Literal["then", "else"] = "then"
 
 
 ADVERSARIES: tuple[InterpSchedule, ...] = (
@@ -39,6 +43,7 @@ ADVERSARIES: tuple[InterpSchedule, ...] = (
     InterpSchedule("forward", "early"),
     InterpSchedule("reverse", "early"),
     InterpSchedule("lockstep", "late"),
+    InterpSchedule("forward", "late", arms="else"),
 )
 
 
@@ -59,6 +64,8 @@ class InterpWorkgroup:
         results: Mapping[int, Callable[[OpEvent], None]],
         provenance: bool,
         implied_waits: bool,
+        emitted: frozenset[int],
+        numbers: Watched,
     ) -> None:
         self.kernel = kernel
         self.block = block
@@ -72,6 +79,9 @@ class InterpWorkgroup:
         self.results = results
         self.provenance = provenance
         self.implied_waits = implied_waits
+        self.emitted = emitted
+        self.numbers = numbers
+        self.branches = 0
         self.tokens: list[Token] = []
         self.steps = 0
         garbage = np.full(kernel.lds_bytes, 0xA5, dtype=np.uint8)
@@ -89,6 +99,11 @@ class InterpWorkgroup:
 
     def tensor_bytes(self, tensor: Tensor) -> int:
         return len(self.globals[tensor].data)
+
+    def next_branch(self) -> int:
+        """A number for one execution of a branch by one wave."""
+        self.branches += 1
+        return self.branches
 
     def count_step(self, op: Op) -> None:
         self.steps += 1

@@ -129,6 +129,7 @@ def execute(prepared: PreparedLaunch) -> LaunchResult:
     outcome = run(translated.loaded, memory, start_state(prepared, translated.facts), numbers, limits)
     if outcome.fault is not None:
         raise MachineError(_fault_report(prepared, translated, outcome.fault))
+    prepared.check_ends()
     reports = [] if outcome.outside_lds is None else [_lds_report(prepared, outcome.outside_lds)]
     if options.stop and reports:
         raise MachineError(reports[0])
@@ -183,8 +184,8 @@ def device_memory(prepared: PreparedLaunch) -> WorkerMemory:
     bounds[0] = 0, LEAST_SIZE
     for number, allocation in enumerate(arena.allocations, 1):
         first = allocation.start - arena.base
-        bounds[number] = first, allocation.size
-        shadow[first // GRANULE : -(-(first + allocation.size) // GRANULE)] = number
+        bounds[number] = first, allocation.readable
+        shadow[first // GRANULE : -(-(first + allocation.readable) // GRANULE)] = number
     private = 64 * _private_bytes(prepared.dispatch.kernel)
     private_shadow = np.ones(private // GRANULE + 1, np.uint16)
     private_bounds = np.array([[0, LEAST_SIZE], [0, private]], np.int64)

@@ -1,0 +1,68 @@
+"""Numbers that must fit 32 bits, checked while the program runs.
+
+Index expressions are evaluated as whole numbers. Where the machine's 32 bits would give another value
+(`argus.ir.semantics.arithmetic`, `addresses`), the run has no meaning, and the first such number is a hazard `wraps`.
+Only numbers that do not plainly fit, by the bounds of their variables, are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from argus.ir import ops
+from argus.ir.kernel import Kernel
+from argus.ir.ops import Access, Op, Tensor
+from argus.ir.semantics import LEAST, Need, buffer_parts, needs, varying
+from argus.ir.semantics.addresses import LIMIT
+from argus.layout.expr import Expr
+
+Watched = Mapping[int, tuple[tuple[Need, Expr | None], ...]]
+"""Op id -> numbers to look at, each with the guard under which it counts."""
+
+
+def watched_numbers(kernel: Kernel) -> Watched:
+    """What every op of the kernel needs to fit."""
+    found: dict[int, tuple[tuple[Need, Expr | None], ...]] = {}
+    per_lane = varying(kernel)
+
+    def block(body: list[Op], loops: frozenset[str]) -> None:
+        for op in body:
+            rows = _numbers(op, per_lane, loops)
+            if rows:
+                found[op.id] = rows
+            inside = loops | {op.var.name} if isinstance(op, ops.For) else loops
+            for inner in op.blocks:
+                block(inner, inside)
+
+    block(kernel.body, frozenset())
+    return found
+
+
+def _numbers(op: Op, per_lane: frozenset[str], loops: frozenset[str]) -> tuple[tuple[Need, Expr | None], ...]:
+    match op:
+        case ops.Index():
+            return _plainly(needs(op.expr, whole=True))
+        case ops.If():
+            return _plainly(needs(op.cond))
+        case ops.For():
+            return _plainly(needs(op.lo, whole=True) + needs(op.hi + (op.step - 1), whole=True))
+        case ops.Load() | ops.Store() | ops.Atomic():
+            return _access(op.access, per_lane, loops)
+        case ops.CopyToLds():
+            return _access(op.access, per_lane, loops) + _plainly(needs(op.lds_base))
+        case _:
+            return ()
+
+
+def _plainly(found: tuple[Need, ...]) -> tuple[tuple[Need, Expr | None], ...]:
+    return tuple((need, None) for need in found)
+
+
+def _access(access: Access, per_lane: frozenset[str], loops: frozenset[str]) -> tuple[tuple[Need, Expr | None], ...]:
+    guard = () if access.guard is None else _plainly(needs(access.guard))
+    inner = tuple((need, access.guard) for need in needs(access.address))
+    if not isinstance(access.memory, Tensor):
+        return guard + inner
+    parts = buffer_parts(access.address, per_lane, loops)
+    far = Need(parts.offset, LEAST, LIMIT - access.count * access.memory.dtype.bytes)
+    return guard + inner + (() if parts.plain else ((far, access.guard),))

@@ -1,0 +1,134 @@
+"""Addresses: which part of a buffer address is computed in 64 bits, and how far the rest may reach.
+
+    y[512*b + lane*K]       base      2048*b, the same for all lanes: 64 bits, taken off the buffer's size
+                            offset    4*lane*K, per lane: 32 bits, compared with what is left of the size
+
+The offset is right modulo 2**32. Buffers are smaller than 2**31 bytes, so from -2**31 to below 2**32 an offset that is
+outside of the tensor is outside for the hardware as well. Beyond that it would come back to the start: a row past
+the last one of a wide matrix is such an offset. `reach` lists what must hold of the sizes at a launch so that no lane's
+offset gets there; launches refuse sizes that break it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from argus.ir import ops
+from argus.ir.kernel import Kernel
+from argus.ir.ops import Access, Tensor
+from argus.ir.semantics.arithmetic import LEAST
+from argus.layout import expr as E
+from argus.layout.expr import Expr
+
+ZERO = E.const(0)
+LIMIT = 2**32
+_BLOCKS = frozenset({"block_x", "block_y", "block_z"})
+
+
+@dataclass(frozen=True, slots=True)
+class BufferParts:
+    """A buffer address as base + offset; `base` is uniform over a wave and not negative."""
+
+    base: Expr
+    offset: Expr
+
+    @property
+    def plain(self) -> bool:
+        """The offset stays in reach by the bounds of its variables."""
+        low, high = self.offset.lo, self.offset.hi
+        return low is not None and high is not None and low >= LEAST and high < LIMIT - 16
+
+
+def varying(kernel: Kernel) -> frozenset[str]:
+    """Names of variables that differ between the lanes of a wave."""
+    return frozenset({"lane", *(op.symbol.name for op in ops.walk(kernel.body) if isinstance(op, ops.Symbol))})
+
+
+def buffer_parts(address: Expr, per_lane: frozenset[str], loops: Iterable[str]) -> BufferParts:
+    """The address taken apart: uniform terms in blocks and loops that cannot be negative are the base."""
+    moving = {*loops, *_BLOCKS}
+    base: Expr = ZERO
+    terms, constant = E.linear(address)
+    offset: Expr = E.const(constant)
+    for atom, factor in terms.items():
+        term = atom * factor
+        names = {v.name for v in atom.free()}
+        if names & per_lane or not names & moving or _least(term) < 0:
+            offset = offset + term
+        else:
+            base = base + term
+    if _least(offset) < 0:
+        return BufferParts(ZERO, address)
+    return BufferParts(base, offset)
+
+
+def _least(e: Expr) -> int:
+    return -1 if e.lo is None else e.lo
+
+
+def ceiling(e: Expr, sizes: frozenset[Expr]) -> Expr | None:
+    """An expression over sizes that e never exceeds, whatever lane, wave and bounded variables are."""
+    terms, constant = E.linear(e)
+    total: Expr = E.const(constant)
+    for atom, factor in terms.items():
+        most = _most(atom, sizes) if factor > 0 else atom.lo
+        if most is None:
+            return None
+        total = total + E.as_expr(most) * factor
+    return total
+
+
+def _most(atom: Expr, sizes: frozenset[Expr]) -> Expr | int | None:
+    if atom in sizes:
+        return atom
+    if atom.op == "mul" and all(arg.lo is not None and arg.lo >= 0 for arg in atom.args):
+        product: Expr = E.const(1)
+        for arg in atom.args:
+            most = _most(arg, sizes)
+            if most is None:
+                return None
+            product = product * most
+        return product
+    if atom.op == "add":
+        return ceiling(atom, sizes)
+    return atom.hi
+
+
+def reached(access: Access, parts: BufferParts, sizes: frozenset[Expr]) -> Expr | None:
+    """An expression over sizes that bounds the end of the access's bytes, where it is to be checked at a launch; None
+    where there is none to say."""
+    most = ceiling(parts.offset, sizes)
+    if most is None or _least(parts.offset) < LEAST:
+        return None
+    return most + access.count * access.memory.dtype.bytes
+
+
+def reach(kernel: Kernel) -> tuple[Expr, ...]:
+    """Conditions on the sizes that every launch is checked for, beside `requires` and extents."""
+    sizes, per_lane = frozenset(kernel.shapes), varying(kernel)
+    found: list[Expr] = []
+
+    def block(body: list[ops.Op], loops: frozenset[str]) -> None:
+        for op in body:
+            if isinstance(op, ops.Load | ops.Store | ops.Atomic | ops.CopyToLds) and isinstance(
+                op.access.memory, Tensor
+            ):
+                parts = buffer_parts(op.access.address, per_lane, loops)
+                end = None if parts.plain else reached(op.access, parts, sizes)
+                if end is not None:
+                    found.append(end)
+            inside = loops | {op.var.name} if isinstance(op, ops.For) else loops
+            for inner in op.blocks:
+                block(inner, inside)
+
+    block(kernel.body, frozenset())
+    ends = [end for end in dict.fromkeys(found) if not any(_follows(end, other) for other in found if other is not end)]
+    return tuple(condition for end in ends if (condition := end.le(LIMIT)) is not E.TRUE)
+
+
+def _follows(end: Expr, other: Expr) -> bool:
+    """`end` is never above `other`: sizes are not negative."""
+    terms, constant = E.linear(end)
+    more, larger = E.linear(other)
+    return constant <= larger and all(factor <= more.get(atom, 0) for atom, factor in terms.items())

@@ -21,7 +21,6 @@ from argus.compile import audit, backend, lineinfo, linker, wait_states
 from argus.compile.emit import emit
 from argus.compile.fitting import fit
 from argus.compile.registers import RegisterPlan, plan
-from argus.gfx942.lds import SIZE_BYTES as LDS_BYTES
 from argus.ir.compile_error import CompileError
 from argus.ir.kernel import Kernel
 from argus.ir.known_ops import refuse_unknown_ops
@@ -67,10 +66,10 @@ def compile_kernel(program: Scheduled) -> Compiled:
     """Compile one program; raises CompileError with a code, a sentence and the source line."""
     kernel = program.kernel
     refuse_unknown_ops(kernel)
-    if kernel.lds_bytes > LDS_BYTES:
+    if kernel.lds_bytes > kernel.target.lds_bytes:
         raise CompileError(
             "C110",
-            f"the kernel uses {kernel.lds_bytes} bytes of LDS, a workgroup has {LDS_BYTES}",
+            f"the kernel uses {kernel.lds_bytes} bytes of LDS, a workgroup has {kernel.target.lds_bytes}",
             kernel.span,
             tuple(f"{b.name}: {b.bytes} bytes at {b.base}" for b in kernel.shared),
         )

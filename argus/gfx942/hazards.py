@@ -148,7 +148,9 @@ def _accumulated(first: Inst, second: Inst, c: InstOperand) -> HazardRule:
     if not same or first.op == second.op:
         return HazardRule(_chained(first, second, same), "a matrix result is accumulated on")
     states = max(_chained(first, second, same=False), _chained(first, second, same))
-    return HazardRule(states, "a matrix result is accumulated on by a different instruction", _chained(first, second, same))
+    return HazardRule(
+        states, "a matrix result is accumulated on by a different instruction", _chained(first, second, same)
+    )
 
 
 def _chained(first: Inst, second: Inst, same: bool) -> int:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from argus.gfx942.target import GFX942, Target
 from argus.ir.ops import Op, Shared, Tensor
 from argus.ir.types import NOWHERE, DType, Span, Value
 from argus.layout.expr import Expr, var
@@ -80,6 +81,7 @@ class Kernel:
     example: Mapping[str, int] = field(default_factory=dict)
     computes: Specification | None = None
     span: Span = NOWHERE
+    target: Target = GFX942
 
     @property
     def threads(self) -> int:

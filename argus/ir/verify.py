@@ -16,10 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import assert_never
 
-from argus.gfx942.calling import entry
 from argus.gfx942.calls import accepts, bind
-from argus.gfx942.lds import SIZE_BYTES
-from argus.gfx942.mfma import ALIASES, mfma
+from argus.gfx942.mfma import ALIASES
 from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, LANE, Kernel, wave_variable
 from argus.ir.maps import MAPS
@@ -76,8 +74,8 @@ class _Verifier:
             if b.base < end:
                 raise IrError(f"LDS buffer {b.name} at byte {b.base} overlaps the one before, which ends at {end}")
             end = b.base + b.bytes
-        if end > SIZE_BYTES:
-            raise IrError(f"LDS buffers end at byte {end}; a workgroup has {SIZE_BYTES}")
+        if end > self.kernel.target.lds_bytes:
+            raise IrError(f"LDS buffers end at byte {end}; a workgroup has {self.kernel.target.lds_bytes}")
 
     def _block(self, block: list[Op], variables: set[Expr]) -> None:
         """Check a block; values it defines are forgotten afterwards, variables are its own copy."""
@@ -191,6 +189,9 @@ class _Verifier:
             case ops.Wait():
                 if op.vm is None and op.lgkm is None:
                     raise IrError("a wait waits for something", op)
+                counters = self.kernel.target.counters
+                if (op.vm or 0) > counters["vm"] or (op.lgkm or 0) > counters["lgkm"]:
+                    raise IrError(f"{self.kernel.target.name} cannot count to vm={op.vm} lgkm={op.lgkm}", op)
             case ops.Constant() | ops.Barrier() | ops.SetPrio() | ops.Tag() | ops.Check():
                 pass
             case _:
@@ -245,9 +246,9 @@ class _Verifier:
                 raise IrError(f"element {element} of operand {arg} does not exist", op)
 
     def _mfma(self, op: ops.Mfma) -> None:
-        if op.inst not in ALIASES:
-            raise IrError(f"there is no matrix instruction {op.inst}", op)
-        row = mfma(op.inst)
+        if op.inst not in ALIASES or self.kernel.target.matrix(op.inst) is None:
+            raise IrError(f"{self.kernel.target.name} has no matrix instruction {op.inst}", op)
+        row = self.kernel.target.mfma(op.inst)
         for v, name, count in (
             (op.a, row.a, row.a_elements),
             (op.b, row.b, row.a_elements),
@@ -257,7 +258,7 @@ class _Verifier:
         self._same(op, op.result, op.c.count, op.c.dtype.name)
 
     def _instruction(self, op: ops.Instruction) -> None:
-        row = entry(op.inst)
+        row = self.kernel.target.call(op.inst)
         if row is None:
             raise IrError(f"there is no instruction {op.inst} to be named", op)
         if len(op.args) != len(row.operands) or len(op.outs) != len(row.results):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from argus.gfx942.fragments import Matrix, matrix
+from argus.gfx942.fragments import Matrix
 from argus.ir.maps import MapFn
 from argus.ir.types import DTYPES, DType
 from argus.lang import arguments as want
@@ -27,7 +27,7 @@ def mfma(interp: Expressions, a: object, b: object, c: object) -> object:
     acc = want.tile(ctx, "ag.mfma", "c", c)
     operands = [want.tile(ctx, "ag.mfma", n, t) for n, t in (("a", a), ("b", b))]
     name = acc.dist.inst or next((t.dist.inst for t in operands if t.dist.inst), "")
-    found = matrix(name) if name else None
+    found = ctx.target.matrix(name) if name else None
     if found is None:
         raise ctx.error("AG406", problem="none of the operands says which matrix instruction it belongs to")
     return multiply(interp, found, operands[0], operands[1], acc)

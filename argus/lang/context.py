@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from argus.gfx942.target import Target
 from argus.ir.build import IrBuilder
 from argus.ir.kernel import LANE, WAVE, wave_variable
 from argus.ir.ops import Op, Shared, Tensor
@@ -45,8 +46,9 @@ class CountedBuilder(IrBuilder):
 class ReadContext:
     """One reading of one kernel."""
 
-    def __init__(self, file: str, source: str) -> None:
+    def __init__(self, file: str, source: str, target: Target) -> None:
         self.file = file
+        self.target = target
         self.source = source
         self.span = Span(file, 1, 0, 1, 1)
         self.effort = EFFORT

@@ -74,8 +74,8 @@ def wait(interp: Expressions, vm: object = None, lgkm: object = None) -> None:
     if vm is None and lgkm is None:
         raise ctx.error("AG112", function="ag.wait", problem="say what to wait for: vm= (global memory) or lgkm= (LDS)")
     ctx.b.wait(
-        None if vm is None else want.integer(ctx, "ag.wait", "vm", vm, 0, 63),
-        None if lgkm is None else want.integer(ctx, "ag.wait", "lgkm", lgkm, 0, 15),
+        None if vm is None else want.integer(ctx, "ag.wait", "vm", vm, 0, ctx.target.counters["vm"]),
+        None if lgkm is None else want.integer(ctx, "ag.wait", "lgkm", lgkm, 0, ctx.target.counters["lgkm"]),
     )
 
 

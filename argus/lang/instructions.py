@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from argus.gfx942.calling import entry
 from argus.gfx942.calls import CALLS, Call, accepts, bind
 from argus.gfx942.calls_lanes import DPP, control_code
+from argus.gfx942.target import Target
 from argus.ir import ops
 from argus.ir.types import DTYPES, DType, Value, i32, u32
 from argus.lang import arguments as want
@@ -33,9 +33,9 @@ NAMES: dict[str, Call] = CALLS
 DPP_MOVE = "v_mov_b32_dpp"
 
 
-def instruction(name: str) -> Builtin | None:
-    """The instruction as a function, or None."""
-    return None if entry(name) is None else Builtin(name, _call, (name,))
+def instruction(name: str, target: Target) -> Builtin | None:
+    """The instruction of the target as a function, or None."""
+    return None if target.call(name) is None else Builtin(name, _call, (name,))
 
 
 def _call(interp: Expressions, name: str, *operands: object, **keywords: object) -> object:

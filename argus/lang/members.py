@@ -12,8 +12,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from argus.gfx942.fragments import Fragment, Matrix, matrix
+from argus.gfx942.fragments import Fragment, Matrix
 from argus.gfx942.mfma import ALIASES
+from argus.gfx942.target import Target
 from argus.ir import ops
 from argus.ir.ops import Op, Tensor
 from argus.ir.types import DType
@@ -73,7 +74,7 @@ def member(ctx: ReadContext, owner: object, name: str) -> object:
 
 
 def namespace_member(ctx: ReadContext, space: Namespace, name: str) -> object:
-    found = lookup(space.name, name)
+    found = lookup(space.name, name, ctx.target)
     if found is None:
         form = other_form(name)
         if form and space.name != "ag.check":
@@ -92,7 +93,7 @@ def names_of(space: str) -> list[str]:
     return [*own, "check", "tag", "knob", "kernel", *ALIASES, *instructions.NAMES]
 
 
-def lookup(space: str, name: str) -> object | None:
+def lookup(space: str, name: str, target: Target) -> object | None:
     """A name of the language, or None."""
     if space == "argus":
         if name in builtins.FUNCTIONS:
@@ -109,9 +110,9 @@ def lookup(space: str, name: str) -> object | None:
             return Builtin("ag.tag", checks.tag)
         if name == "gfx942":
             return GFX942
-        return matrix(name) or instructions.instruction(name)
+        return target.matrix(name) or instructions.instruction(name, target)
     if space == "argus.gfx942":
-        return matrix(name) or instructions.instruction(name)
+        return target.matrix(name) or instructions.instruction(name, target)
     if space == "ag.check" and name in checks.RULES:
         return Builtin(f"ag.check.{name}", partial(checks.check, rule=name))
     return None

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from argus.gfx942.fragments import Fragment
+from argus.gfx942.target import GFX942, Target
 from argus.ir.kernel import Kernel, Knob, KnobValue
 from argus.ir.verify import verify
 from argus.lang import members
@@ -37,11 +38,12 @@ def read(
     settings: Mapping[str, KnobValue] | None = None,
     shapes: None = None,
     kernel: str | None = None,
+    target: Target = GFX942,
 ) -> Kernel:
-    """Read one kernel of a file (or of source text) with the given knob settings."""
+    """Read one kernel of a file (or of source text) with the given knob settings, for a target."""
     file, source = text_of(path_or_source)
     tree = tree_of(file, source)
-    reader = _KernelReader(file, source, settings or {})
+    reader = _KernelReader(file, source, settings or {}, target)
     with _diagnosed(reader.ctx):
         return reader.kernel(tree, kernel)
 
@@ -69,8 +71,8 @@ def _diagnosed(ctx: ReadContext) -> Iterator[None]:
 
 
 class _KernelReader:
-    def __init__(self, file: str, source: str, settings: Mapping[str, KnobValue]) -> None:
-        self.ctx = ReadContext(file, source)
+    def __init__(self, file: str, source: str, settings: Mapping[str, KnobValue], target: Target = GFX942) -> None:
+        self.ctx = ReadContext(file, source, target)
         self.module = NameScope(None)
         self.interp = Interpreter(self.ctx, self.module)
         self.settings = dict(settings)
@@ -127,7 +129,7 @@ class _KernelReader:
         for alias in node.names:
             if alias.name == "*":
                 raise self.ctx.error("AG104", node, module=space.name, name="*")
-            found = members.lookup(space.name, alias.name)
+            found = members.lookup(space.name, alias.name, self.ctx.target)
             if found is None and alias.name in ("knob", "kernel"):
                 found = Namespace(alias.name)
             if found is None:
@@ -242,6 +244,7 @@ class _KernelReader:
             grid=ctx.grid,
             shared=tuple(ctx.shared),
             body=ctx.b.body,
+            target=ctx.target,
             policies=decorator.policies,
             example=decorator.example,
             computes=decorator.computes,

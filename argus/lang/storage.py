@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from argus.gfx942.fragments import matrix
-from argus.gfx942.lds import SIZE_BYTES as LDS_BYTES
 from argus.ir.ops import Shared
 from argus.ir.types import DType
 from argus.lang import arguments as want
@@ -70,14 +69,14 @@ def _allocate(ctx: ReadContext, name: str, layout: Layout, element: DType, copie
         raise ctx.error("AG321", first=first, second=second)
     base = max((b.base + b.bytes for b in ctx.shared), default=0)
     size = _rounded(layout.size_bytes) * copies
-    if base + size > LDS_BYTES:
+    if base + size > ctx.target.lds_bytes:
         used = ", ".join(f"{b.name} {b.bytes:,}" for b in ctx.shared)
         raise ctx.error(
             "AG310",
             *([f"already used: {used} bytes"] if used else []),
             size=f"{size:,}",
             total=f"{base + size:,}",
-            limit=f"{LDS_BYTES:,}",
+            limit=f"{ctx.target.lds_bytes:,}",
         )
     buffer = Shared(ctx.memory_name(name), element, size, base, str(layout), ctx.span)
     ctx.shared.append(buffer)

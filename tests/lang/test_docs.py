@@ -21,7 +21,15 @@ ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
-PAGES = {"tutorial.md": 5, "language.md": 5, "machine.md": 2, "clock.md": 2, "kernels.md": 1, "kernels_moe.md": 1}
+PAGES = {
+    "tutorial.md": 5,
+    "architecture.md": 1,
+    "language.md": 5,
+    "machine.md": 2,
+    "clock.md": 2,
+    "kernels.md": 1,
+    "kernels_moe.md": 1,
+}
 """Pages whose blocks are executed, and how many there are at least. Sizes in them are small: a page takes seconds."""
 
 

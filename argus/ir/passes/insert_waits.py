@@ -27,14 +27,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from argus.gfx942.waits import LGKM_MAX, VM_MAX
+from argus.gfx942.target import Target
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Counter, Op
 from argus.ir.passes.liveness import live
 from argus.ir.types import Value
 
-MAX_COUNTS: dict[Counter, int] = {"vm": VM_MAX, "lgkm": LGKM_MAX}
+COUNTERS: tuple[Counter, ...] = ("vm", "lgkm")
 
 
 def insert_waits(kernel: Kernel) -> Kernel:
@@ -42,7 +42,7 @@ def insert_waits(kernel: Kernel) -> Kernel:
     if kernel.policies.get("waits") == "explicit":
         return kernel
     first = 1 + max((op.id for op in ops.walk(kernel.body)), default=-1)
-    body = _Inserter(kernel, first).block(kernel.body, PendingLoads())[0]
+    body = _Inserter(kernel, first).block(kernel.body, PendingLoads(kernel.target))[0]
     return replace(kernel, body=body, policies={**kernel.policies, "waits": "explicit"})
 
 
@@ -51,25 +51,26 @@ class PendingLoads:
     """Loads outstanding on a path: `at`, for each value and counter it hangs on, is how many accesses had been issued
     on that counter when its youngest load was; `issued` are those issued so far, from some start on."""
 
-    issued: dict[Counter, int] = field(default_factory=lambda: dict.fromkeys(MAX_COUNTS, 0))
+    target: Target
+    issued: dict[Counter, int] = field(default_factory=lambda: dict.fromkeys(COUNTERS, 0))
     at: dict[Value, dict[Counter, int]] = field(default_factory=dict)
 
     def younger(self, value: Value) -> dict[Counter, int]:
         """For each counter the value hangs on, how many accesses were certainly issued after its youngest load."""
-        return {c: min(self.issued[c] - n, MAX_COUNTS[c]) for c, n in self.at.get(value, {}).items()}
+        return {c: min(self.issued[c] - n, self.target.counters[c]) for c, n in self.at.get(value, {}).items()}
 
     def waited(self, vm: int | None, lgkm: int | None) -> PendingLoads:
         """What is still outstanding once at most `vm` and `lgkm` accesses are."""
         oldest = {
             c: -1 - top if most is None or most > top else self.issued[c] - most
-            for (c, top), most in zip(MAX_COUNTS.items(), (vm, lgkm), strict=True)
+            for c, top, most in ((c, self.target.counters[c], m) for c, m in zip(COUNTERS, (vm, lgkm), strict=True))
         }
         left: dict[Value, dict[Counter, int]] = {}
         for value, counts in self.at.items():
             kept = {c: n for c, n in counts.items() if n > oldest[c]}
             if kept:
                 left[value] = kept
-        return PendingLoads(self.issued, left)
+        return PendingLoads(self.target, self.issued, left)
 
     def after(self, op: Op, surely: bool) -> PendingLoads:
         """One more access on the op's counter, if it is `surely` issued; a load's result becomes outstanding."""
@@ -78,7 +79,7 @@ class PendingLoads:
             return self
         issued = {**self.issued, counter: self.issued[counter] + 1} if surely else self.issued
         made = {result: {counter: issued[counter]} for result in op.results}
-        return PendingLoads(issued, {**self.at, **made} if made else self.at)
+        return PendingLoads(self.target, issued, {**self.at, **made} if made else self.at)
 
     def renamed(self, op: ops.Registers | ops.Bitcast) -> PendingLoads:
         """Naming registers anew needs no data: the result is outstanding as its sources are."""
@@ -86,12 +87,12 @@ class PendingLoads:
         for source in op.operands:
             for counter, n in self.at.get(source, {}).items():
                 counts[counter] = max(n, counts.get(counter, n))
-        return PendingLoads(self.issued, {**self.at, op.result: counts}) if counts else self
+        return PendingLoads(self.target, self.issued, {**self.at, op.result: counts}) if counts else self
 
     def carried(self, sources: tuple[Value, ...], targets: tuple[Value, ...]) -> PendingLoads:
         """Values handed from `sources` to `targets` are outstanding under the new names too."""
         handed = {target: self.at[source] for source, target in zip(sources, targets, strict=True) if source in self.at}
-        return PendingLoads(self.issued, {**self.at, **handed})
+        return PendingLoads(self.target, self.issued, {**self.at, **handed})
 
     def meet(self, other: PendingLoads) -> PendingLoads:
         """Outstanding on either path, with the count that is safe on both, counted from a start of its own."""
@@ -101,7 +102,7 @@ class PendingLoads:
             found[value] = {
                 c: -min(mine.get(c, theirs.get(c, 0)), theirs.get(c, mine.get(c, 0))) for c in mine | theirs
             }
-        return PendingLoads(at=found)
+        return PendingLoads(self.target, at=found)
 
 
 class _Inserter:
@@ -124,7 +125,7 @@ class _Inserter:
         counts: dict[Counter, int] = {}
         for value in self.uses(op):
             for counter, younger in pending.younger(value).items() if value in pending.at else ():
-                counts[counter] = min(counts.get(counter, MAX_COUNTS[counter]), younger)
+                counts[counter] = min(counts.get(counter, pending.target.counters[counter]), younger)
         if not counts:
             return None
         self.next_id += 1
@@ -192,7 +193,7 @@ class _Inserter:
 def missing_waits(kernel: Kernel) -> list[tuple[Op, Value]]:
     """Uses of registers whose load may still be outstanding, in a kernel with explicit waits."""
     finder = _Finder(kernel)
-    finder.block(kernel.body, PendingLoads())
+    finder.block(kernel.body, PendingLoads(kernel.target))
     return list(finder.missing)
 
 

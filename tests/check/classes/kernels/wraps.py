@@ -9,7 +9,9 @@ BIG = 2147483647
 
 
 @ag.kernel(
-    threads=64, requires="N <= 64 and S <= 100000 and T <= 100000", computes="y[i] = x[i]",
+    threads=64,
+    requires="N <= 64 and S <= 100000 and T <= 100000",
+    computes="y[i] = x[i]",
     example=dict(N=64, S=100000, T=100000),
 )
 def wraps(x: ag.In["N", f32], s: ag.In["S", f32], t: ag.In["T", f32], y: ag.Out["N", f32]):

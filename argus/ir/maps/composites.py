@@ -1,7 +1,7 @@
 """Functions without an instruction of their own, as programs of those that are rounded correctly or exact.
 
-The hardware's exponential and reciprocal are not used: their last bit is the chip's own. So interpreter, simulated
-machine and chip give the same bits. The usual ways, each with polynomials of f32 coefficients that
+The hardware's exponential and reciprocal are not used: their last bit is the chip's own. So interpreter and simulated
+machine give the same bits, as does a chip that rounds as documented. The usual ways, each with polynomials of f32 coefficients that
 `python -m bench.elementwise_fits` fits, and with the error that `python -m bench.elementwise_error` measures:
 
     exp      x = n*ln(2) + r with n whole and |r| <= ln(2)/2; a polynomial of r; n goes into the exponent

@@ -1,8 +1,9 @@
 """Functions without an instruction of their own, as programs of those that are rounded correctly or exact.
 
 The hardware's exponential and reciprocal are not used: their last bit is the chip's own. So interpreter and simulated
-machine give the same bits, as does a chip that rounds as documented. The usual ways, each with polynomials of f32 coefficients that
-`python -m bench.elementwise_fits` fits, and with the error that `python -m bench.elementwise_error` measures:
+machine give the same bits, as does a chip that rounds as documented. The usual ways, each with polynomials of f32
+coefficients that `python -m bench.elementwise_fits` fits, and with the error that `python -m bench.elementwise_error`
+measures:
 
     exp      x = n*ln(2) + r with n whole and |r| <= ln(2)/2; a polynomial of r; n goes into the exponent
     log      x = m * 2**n with m between sqrt(1/2) and sqrt(2); a polynomial of m - 1; n*ln(2) in two parts
@@ -23,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from argus.ir.maps.primitives import PRIMITIVES
-from argus.ir.maps.program import MapProgram, Node
+from argus.ir.maps.program import MapNode, MapProgram
 from argus.ir.maps.row import FLOATS, MapFn, Reals, T
 
 LOG2E = float(np.float32(math.log2(math.e)))
@@ -90,7 +91,7 @@ MOST_EXP, LEAST_EXP = 89.0, -104.0
 MOST_EXP2 = 160.0
 
 
-def _exp_between(x: Node) -> Node:
+def _exp_between(x: MapNode) -> MapNode:
     """exp where nothing is NaN, overflows or vanishes by far."""
     n = x.fma(LOG2E, 0.5).then("floor")
     r = n.fma(-LN2_LOW, n.fma(-LN2_HIGH, x))
@@ -98,24 +99,24 @@ def _exp_between(x: Node) -> Node:
     return (tail + 1.0).then("ldexp", n)
 
 
-def _or_nan(x: Node, result: Node) -> Node:
+def _or_nan(x: MapNode, result: MapNode) -> MapNode:
     """NaN where the operand is."""
     return x.then("ne", x).where(x, result)
 
 
-def _exp(x: Node) -> Node:
+def _exp(x: MapNode) -> MapNode:
     inside = x.then("max", LEAST_EXP).then("min", MOST_EXP)
     return _or_nan(x, _exp_between(inside))
 
 
-def _log_reduced(x: Node) -> tuple[Node, Node]:
+def _log_reduced(x: MapNode) -> tuple[MapNode, MapNode]:
     """m between sqrt(1/2) and sqrt(2), and whole n, with x = m * 2**n."""
     m, n = x.then("mantissa"), x.then("exponent")
     low = m.then("lt", HALF_ROOT)
     return low.where(m + m, m), low.where(n - 1.0, n)
 
 
-def _log(x: Node) -> Node:
+def _log(x: MapNode) -> MapNode:
     m, n = _log_reduced(x)
     f = m - 1.0
     square = f * f
@@ -128,7 +129,7 @@ def _log(x: Node) -> Node:
     return _or_nan(x, made)
 
 
-def _tanh(x: Node) -> Node:
+def _tanh(x: MapNode) -> MapNode:
     size = x.then("abs")
     square = x * x
     near = (square * x).fma(square.polynomial(TANH), x)
@@ -137,7 +138,7 @@ def _tanh(x: Node) -> Node:
     return _or_nan(x, size.then("lt", NEAR_TANH).where(near, far))
 
 
-def _erf(x: Node) -> Node:
+def _erf(x: MapNode) -> MapNode:
     size = x.then("abs")
     square = x * x
     near = x.fma(square.polynomial(ERF_NEAR), x)
@@ -145,13 +146,13 @@ def _erf(x: Node) -> Node:
     return _or_nan(x, size.then("lt", NEAR_ERF).where(near, far))
 
 
-def _sigmoid(x: Node) -> Node:
+def _sigmoid(x: MapNode) -> MapNode:
     e = _exp_between((-x.then("abs")).then("max", LEAST_EXP))
     made = x.then("lt", 0.0).where(e, 1.0)
     return _or_nan(x, made / (e + 1.0))
 
 
-def _log2_in_two(x: Node) -> tuple[Node, Node]:
+def _log2_in_two(x: MapNode) -> tuple[MapNode, MapNode]:
     """log2 of a positive number as high + low."""
     m, n = _log_reduced(x)
     above, below = m + 1.0, m - 1.0
@@ -170,7 +171,7 @@ def _log2_in_two(x: Node) -> tuple[Node, Node]:
     return total, low - (total - high)
 
 
-def _pow(x: Node, y: Node) -> Node:
+def _pow(x: MapNode, y: MapNode) -> MapNode:
     size = x.then("abs")
     high, low = _log2_in_two(size)
     product = y * high
@@ -202,7 +203,7 @@ def _composite(
     name: str,
     arity: int,
     meaning: str,
-    write: Callable[..., Node],
+    write: Callable[..., MapNode],
     ulps: float,
     real: Callable[..., Any] | None = None,
     spec: str = "",

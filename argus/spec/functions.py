@@ -123,9 +123,9 @@ FUNCTIONS: dict[str, RealFunction] = {
         RealFunction("rsqrt", 1, _inverse_rsqrt, _smooth(_rsqrt)),
         RealFunction("floor", 1, np.floor, _floored, 0.0, True),
         RealFunction("abs", 1, np.abs, lambda xs, es: es[0], 0.0, True),
-        RealFunction("tanh", 1, np.tanh, _smooth(_tanh), 3.0),
+        RealFunction("tanh", 1, np.tanh, _smooth(_tanh)),
         RealFunction("erf", 1, _erf, _smooth(_erf_slope)),
-        RealFunction("pow", 2, np.power, _power_error, 8.0),
+        RealFunction("pow", 2, np.power, _power_error),
         RealFunction("maximum", 2, np.maximum, _selected, 0.0, True),
         RealFunction("minimum", 2, np.minimum, _selected, 0.0, True),
     )

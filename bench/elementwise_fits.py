@@ -66,8 +66,8 @@ def _erf_tail(s: Array) -> Array:
 
 
 def _atanh_tail(s: Array) -> Array:
-    """(atanh(f) - f) / f**3 * 2/ln(2) at s = f*f"""
-    return sum((s**n / (2 * n + 3) for n in range(40)), np.zeros_like(s)) * (2 / math.log(2))
+    """((atanh(f) - f) / f**3 - 1/3) / f**2 * 2/ln(2) at s = f*f"""
+    return sum((s**n / (2 * n + 5) for n in range(40)), np.zeros_like(s)) * (2 / math.log(2))
 
 
 FITS = (
@@ -87,11 +87,11 @@ FITS = (
         _series(1, 24, lambda n: math.log(2) ** n / math.factorial(n)),
         lambda f: np.abs(f) / np.exp2(f) + 1e-6,
     ),
-    Fit("TANH", 4, 0.0, 0.64**2, _tanh_tail, lambda s: s),
+    Fit("TANH", 6, 0.0, 0.9**2, _tanh_tail, lambda s: s),
     Fit("LOG", 7, math.sqrt(0.5) - 1, math.sqrt(2.0) - 1, _log_tail, lambda f: np.abs(f**3 / np.log1p(f))),
-    Fit("ERF_NEAR", 6, 0.0, 0.95**2, _erf_tail, lambda s: np.ones_like(s)),
-    Fit("ERF_FAR", 6, 0.9, 4.0, lambda t: -np.log(_erfc(t)), lambda t: _erfc(t) / _erf(t)),
-    Fit("ATANH", 3, 0.0, 0.172**2, _atanh_tail, lambda s: s),
+    Fit("ERF_NEAR", 6, 0.0, 1.02**2, _erf_tail, lambda s: np.ones_like(s)),
+    Fit("ERF_FAR", 6, 0.98, 4.0, lambda t: -np.log(_erfc(t)), lambda t: _erfc(t) / _erf(t)),
+    Fit("ATANH", 2, 0.0, 0.172**2, _atanh_tail, lambda s: s * s),
 )
 
 

@@ -22,7 +22,7 @@ from argus.compile import convert
 from argus.compile.context import EmitContext, element_type, vector
 from argus.ir.maps import MAPS, MapFn
 from argus.ir.maps.primitives import MOST_EXPONENT
-from argus.ir.maps.program import Number
+from argus.ir.maps.program import MapConstant
 from argus.ir.ops import Map
 from argus.ir.types import DType, boolean, f32
 
@@ -66,7 +66,7 @@ def _program(c: EmitContext, row: MapFn, args: list[str], count: int) -> str:
     assert row.program is not None
     values = list(args)
     for step in row.program.steps:
-        given = [_constant(a.value, count) if isinstance(a, Number) else values[a] for a in step.args]
+        given = [_constant(a.value, count) if isinstance(a, MapConstant) else values[a] for a in step.args]
         made = MAPS[step.fn]
         values.append(_apply(c, made, f32 if "float" in made.kinds else boolean, given, count))
     return values[-1]

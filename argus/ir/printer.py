@@ -124,9 +124,31 @@ def _op(op: Op, indent: str, file: str) -> Iterator[str]:
             yield f"{indent}schedule {_pairs(op.policy)} {{{end}"
             yield from _block(op.body, indent + "  ", file)
             yield f"{indent}}}"
-        case _:
+        case (
+            ops.Constant()
+            | ops.Index()
+            | ops.Symbol()
+            | ops.Map()
+            | ops.Convert()
+            | ops.Bitcast()
+            | ops.Registers()
+            | ops.Lanes()
+            | ops.Mfma()
+            | ops.Instruction()
+            | ops.Load()
+            | ops.Store()
+            | ops.CopyToLds()
+            | ops.Atomic()
+            | ops.Barrier()
+            | ops.Wait()
+            | ops.SetPrio()
+            | ops.Tag()
+            | ops.Check()
+        ):
             results = ", ".join(_define(v) for v in op.results)
             yield f"{indent}{results + ' = ' if results else ''}{_simple(op)}{end}"
+        case _:
+            assert_never(op)
 
 
 def _simple(op: ops.Computing | ops.Accessing | ops.Ordered | ops.Annotation) -> str:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from argus.ir.maps import MAPS
 from argus.ir.maps.primitives import PRIMITIVES, exact_fma
-from argus.ir.maps.program import MapProgram, Node
+from argus.ir.maps.program import MapNode, MapProgram
 from argus.ir.maps.reference import reference
 from argus.lang.builtins import FUNCTIONS
 from bench.elementwise_error import REFERENCE, measure
@@ -153,7 +153,7 @@ def test_fma_where_two_roundings_are_wrong() -> None:
 
 
 def test_equal_steps_of_a_program_are_one() -> None:
-    def twice(x: Node) -> Node:
+    def twice(x: MapNode) -> MapNode:
         return (x + 1.0) * (x + 1.0)
 
     assert len(MapProgram.traced(1, twice).steps) == 2

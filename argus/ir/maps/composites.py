@@ -1,8 +1,9 @@
 """Functions without an instruction of their own, as programs of those that are rounded correctly or exact.
 
-The hardware's exponential and reciprocal are not used: their last bit is the chip's own. So interpreter, simulated
-machine and chip give the same bits. The usual ways, each with polynomials of f32 coefficients that
-`python -m bench.elementwise_fits` fits, and with the error that `python -m bench.elementwise_error` measures:
+The hardware's exponential and reciprocal are not used: their last bit is the chip's own. So interpreter and simulated
+machine give the same bits, as does a chip that rounds as documented. The usual ways, each with polynomials of f32
+coefficients that `python -m bench.elementwise_fits` fits, and with the error that `python -m bench.elementwise_error`
+measures:
 
     exp      x = n*ln(2) + r with n whole and |r| <= ln(2)/2; a polynomial of r; n goes into the exponent
     log      x = m * 2**n with m between sqrt(1/2) and sqrt(2); a polynomial of m - 1; n*ln(2) in two parts
@@ -23,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from argus.ir.maps.primitives import PRIMITIVES
-from argus.ir.maps.program import MapProgram, Node
+from argus.ir.maps.program import MapNode, MapProgram
 from argus.ir.maps.row import FLOATS, MapFn, Reals, T
 
 LOG2E = float(np.float32(math.log2(math.e)))
@@ -33,6 +34,8 @@ LN2_LOW = float(np.float32(math.log(2.0) - LN2_HIGH))
 HALF_ROOT = float(np.float32(math.sqrt(0.5)))
 TWICE_LOG2E = float(np.float32(2.0 * math.log2(math.e)))
 TWICE_LOG2E_LOW = float(np.float32(2.0 * math.log2(math.e) - TWICE_LOG2E))
+THIRD = float(np.float32(2.0 / 3.0 * math.log2(math.e)))
+THIRD_LOW = float(np.float32(2.0 / 3.0 * math.log2(math.e) - THIRD))
 
 EXP = (0.4999999403953552, 0.16666516661643982, 0.041668280959129333, 0.008369248360395432, 0.001382077462039888)
 EXP2 = (
@@ -44,11 +47,13 @@ EXP2 = (
     0.0001532926398795098,
 )
 TANH = (
-    -0.33333271741867065,
-    0.1333114355802536,
-    -0.053713347762823105,
-    0.020549319684505463,
-    -0.005601347889751196,
+    -0.33333322405815125,
+    0.13332979381084442,
+    -0.05392921343445778,
+    0.021662577986717224,
+    -0.008261582814157009,
+    0.0025789118371903896,
+    -0.0004537490603979677,
 )
 LOG = (
     0.3333333134651184,
@@ -62,26 +67,26 @@ LOG = (
 )
 ERF_NEAR = (
     0.12837916612625122,
-    -0.3761262893676758,
-    0.11283624917268753,
-    -0.02685566432774067,
-    0.005192210897803307,
-    -0.000804756477009505,
-    7.988239667611197e-05,
+    -0.3761262595653534,
+    0.11283575743436813,
+    -0.026853099465370178,
+    0.005186471622437239,
+    -0.000798997760284692,
+    7.775308768032119e-05,
 )
 ERF_FAR = (
-    0.0001664390874793753,
-    1.127797245979309,
-    0.6369761228561401,
-    0.1041136160492897,
-    -0.02231517806649208,
-    0.0030654834117740393,
-    -0.00019821955356746912,
+    0.0003004283644258976,
+    1.1272515058517456,
+    0.6378828883171082,
+    0.10332765430212021,
+    -0.02194066159427166,
+    0.0029725271742790937,
+    -0.00018883583834394813,
 )
-ATANH = (0.9617967009544373, 0.5770788788795471, 0.41192129254341125, 0.33663222193717957)
+ATANH = (0.577080249786377, 0.4118441045284271, 0.33795610070228577)
 
-NEAR_TANH = 0.625
-NEAR_ERF = 0.921875
+NEAR_TANH = 0.875
+NEAR_ERF = 1.0
 """Where the polynomials around 0 end."""
 FAR_TANH, FAR_ERF = 16.0, 4.0
 """The function is 1 in f32 from here on."""
@@ -90,7 +95,7 @@ MOST_EXP, LEAST_EXP = 89.0, -104.0
 MOST_EXP2 = 160.0
 
 
-def _exp_between(x: Node) -> Node:
+def _exp_between(x: MapNode) -> MapNode:
     """exp where nothing is NaN, overflows or vanishes by far."""
     n = x.fma(LOG2E, 0.5).then("floor")
     r = n.fma(-LN2_LOW, n.fma(-LN2_HIGH, x))
@@ -98,24 +103,24 @@ def _exp_between(x: Node) -> Node:
     return (tail + 1.0).then("ldexp", n)
 
 
-def _or_nan(x: Node, result: Node) -> Node:
+def _or_nan(x: MapNode, result: MapNode) -> MapNode:
     """NaN where the operand is."""
     return x.then("ne", x).where(x, result)
 
 
-def _exp(x: Node) -> Node:
+def _exp(x: MapNode) -> MapNode:
     inside = x.then("max", LEAST_EXP).then("min", MOST_EXP)
     return _or_nan(x, _exp_between(inside))
 
 
-def _log_reduced(x: Node) -> tuple[Node, Node]:
+def _log_reduced(x: MapNode) -> tuple[MapNode, MapNode]:
     """m between sqrt(1/2) and sqrt(2), and whole n, with x = m * 2**n."""
     m, n = x.then("mantissa"), x.then("exponent")
     low = m.then("lt", HALF_ROOT)
     return low.where(m + m, m), low.where(n - 1.0, n)
 
 
-def _log(x: Node) -> Node:
+def _log(x: MapNode) -> MapNode:
     m, n = _log_reduced(x)
     f = m - 1.0
     square = f * f
@@ -128,7 +133,7 @@ def _log(x: Node) -> Node:
     return _or_nan(x, made)
 
 
-def _tanh(x: Node) -> Node:
+def _tanh(x: MapNode) -> MapNode:
     size = x.then("abs")
     square = x * x
     near = (square * x).fma(square.polynomial(TANH), x)
@@ -137,7 +142,7 @@ def _tanh(x: Node) -> Node:
     return _or_nan(x, size.then("lt", NEAR_TANH).where(near, far))
 
 
-def _erf(x: Node) -> Node:
+def _erf(x: MapNode) -> MapNode:
     size = x.then("abs")
     square = x * x
     near = x.fma(square.polynomial(ERF_NEAR), x)
@@ -145,32 +150,41 @@ def _erf(x: Node) -> Node:
     return _or_nan(x, size.then("lt", NEAR_ERF).where(near, far))
 
 
-def _sigmoid(x: Node) -> Node:
+def _sigmoid(x: MapNode) -> MapNode:
     e = _exp_between((-x.then("abs")).then("max", LEAST_EXP))
     made = x.then("lt", 0.0).where(e, 1.0)
     return _or_nan(x, made / (e + 1.0))
 
 
-def _log2_in_two(x: Node) -> tuple[Node, Node]:
-    """log2 of a positive number as high + low."""
+def _log2_in_two(x: MapNode) -> tuple[MapNode, MapNode]:
+    """log2 of a positive number as high + low: 2/ln(2) * atanh(f) at f = (m - 1)/(m + 1), as c*f + c/3*f**3 + ...
+
+    f itself is f + rest, and the first two terms are two numbers each.
+    """
     m, n = _log_reduced(x)
     above, below = m + 1.0, m - 1.0
     left = m - (above - 1.0)
     f = below / above
     rest = f.then("neg").fma(above, below)
     rest = f.then("neg").fma(left, rest) / above
+    first = f * TWICE_LOG2E
+    low = f.fma(TWICE_LOG2E_LOW, f.fma(TWICE_LOG2E, -first))
     square = f * f
-    a = f * TWICE_LOG2E
-    low = f.fma(TWICE_LOG2E, -a)
-    low = rest.fma(TWICE_LOG2E, f.fma(TWICE_LOG2E_LOW, low))
-    low = (square * f).fma(square.polynomial(ATANH), low)
-    high = n + a
-    low = (a - (high - n)) + low
-    total = high + low
-    return total, low - (total - high)
+    low = rest.fma(square.fma(TWICE_LOG2E, TWICE_LOG2E), low)
+    cube = square * f
+    cube_low = f.fma(f, -square).fma(f, square.fma(f, -cube))
+    third = cube * THIRD
+    tail = cube.fma(square.fma(square.polynomial(ATANH), THIRD_LOW), cube.fma(THIRD, -third))
+    low = cube_low.fma(THIRD, tail) + low
+    high = n + first
+    low = (first - (high - n)) + low
+    both = high + third
+    low = (third - (both - high)) + low
+    total = both + low
+    return total, low - (total - both)
 
 
-def _pow(x: Node, y: Node) -> Node:
+def _pow(x: MapNode, y: MapNode) -> MapNode:
     size = x.then("abs")
     high, low = _log2_in_two(size)
     product = y * high
@@ -202,7 +216,7 @@ def _composite(
     name: str,
     arity: int,
     meaning: str,
-    write: Callable[..., Node],
+    write: Callable[..., MapNode],
     ulps: float,
     real: Callable[..., Any] | None = None,
     spec: str = "",
@@ -244,20 +258,20 @@ MEASURED = 1 << 24
 COMPOSITES: dict[str, MapFn] = {
     row.name: row
     for row in (
-        _composite("exp", 1, "e ** x", _exp, 9.9, lambda a, x: a.exp2(_scaled(a, x, math.log2(math.e))), spec="exp"),
+        _composite("exp", 1, "e ** x", _exp, 1.0, lambda a, x: a.exp2(_scaled(a, x, math.log2(math.e))), spec="exp"),
         _composite(
             "log",
             1,
             "the natural logarithm of x",
             _log,
-            9.9,
+            0.8,
             lambda a, x: _scaled(a, a.log2(x), math.log(2.0)),
             spec="log",
             domain="x > 0",
         ),
-        _composite("tanh", 1, "the hyperbolic tangent of x", _tanh, 9.9, spec="tanh", keeps_zero=True),
-        _composite("erf", 1, "the error function of x", _erf, 9.9, spec="erf", keeps_zero=True),
-        _composite("sigmoid", 1, "1 / (1 + e ** -x)", _sigmoid, 9.9, _sigmoid_real),
-        _composite("pow", 2, "x ** y", _pow, 9.9, spec="pow", domain="x > 0, or x = 0 and y > 0, or x < 0 and y whole"),
+        _composite("tanh", 1, "the hyperbolic tangent of x", _tanh, 1.0, spec="tanh", keeps_zero=True),
+        _composite("erf", 1, "the error function of x", _erf, 1.0, spec="erf", keeps_zero=True),
+        _composite("sigmoid", 1, "1 / (1 + e ** -x)", _sigmoid, 2.2, _sigmoid_real),
+        _composite("pow", 2, "x ** y", _pow, 1.0, spec="pow", domain="x > 0, or x = 0 and y > 0, or x < 0 and y whole"),
     )
 }

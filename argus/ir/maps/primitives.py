@@ -30,10 +30,10 @@ def exact_fma(x: Any, y: Any, z: Any) -> Any:
         return total
     part = total - product
     left = (product - (total - part)) + (z64 - part)
-    even = (total.view(np.int64) & 1) == 0
-    nudged = np.nextafter(total, np.where(left > 0, np.inf, -np.inf))
-    inexact = np.isfinite(total) & (left != 0) & even
-    return np.where(inexact, nudged, total).astype(kind)
+    bits = total.view(np.int64)
+    inexact = np.isfinite(total) & (left != 0) & (bits & 1 == 0)
+    away = (left > 0) == (total > 0)
+    return (bits + np.where(inexact, np.where(away, 1, -1), 0)).view(np.float64).astype(kind)
 
 
 def _mantissa(x: Any) -> Any:

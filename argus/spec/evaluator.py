@@ -38,7 +38,7 @@ from argus.spec.tree import (
     SpecNode,
     TensorElement,
     type_of,
-)  # fmt: skip
+)
 from argus.spec.values import Bounded, WholeArray, arithmetic, bounded, exact, reduced
 from argus.spec.walk import open_indices, product_of_elements
 

@@ -14,7 +14,7 @@ from argus.spec.tree import (
     ScalarName,
     SizeName,
     SpecNode,
-)  # fmt: skip
+)
 from argus.spec.walk import plain_uses, walk
 
 Shapes = Mapping[str, tuple[int, ...]]

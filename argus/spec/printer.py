@@ -24,7 +24,7 @@ from argus.spec.tree import (
     Specification,
     SpecNode,
     TensorElement,
-)  # fmt: skip
+)
 
 OR, AND, NOT, COMPARE, ADD, MULTIPLY, NEGATE, ATOM = range(8)
 """How tightly a form binds."""

@@ -51,7 +51,7 @@ from argus.spec.tree import (
     SpecNode,
     TensorElement,
     type_of,
-)  # fmt: skip
+)
 from argus.spec.walk import open_indices, plain_uses
 
 MAX_DEPTH = 100

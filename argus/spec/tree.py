@@ -168,9 +168,20 @@ class Complement:
 
 
 SpecNode: TypeAlias = (
-    NumberLiteral | IndexName | SizeName | ScalarName | TensorElement | Negation | Arithmetic | FunctionCall
-    | IndexReduction | ConditionalValue | Relation | Connective | Complement
-)  # fmt: skip
+    NumberLiteral
+    | IndexName
+    | SizeName
+    | ScalarName
+    | TensorElement
+    | Negation
+    | Arithmetic
+    | FunctionCall
+    | IndexReduction
+    | ConditionalValue
+    | Relation
+    | Connective
+    | Complement
+)
 """Every kind of node there is."""
 
 

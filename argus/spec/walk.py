@@ -28,7 +28,7 @@ from argus.spec.tree import (
     SizeName,
     SpecNode,
     TensorElement,
-)  # fmt: skip
+)
 
 
 def children(node: SpecNode) -> tuple[SpecNode, ...]:
@@ -78,12 +78,6 @@ def open_indices(node: SpecNode) -> set[str]:
             return open_indices(body) - {index}
         case _:
             return {name for child in children(node) for name in open_indices(child)}
-
-
-def names_in(node: SpecNode) -> set[str]:
-    """Every name of an index in it, open or bound."""
-    found = {part.name for part in walk(node) if isinstance(part, IndexName)}
-    return found | {part.index for part in walk(node) if isinstance(part, IndexReduction)}
 
 
 def plain_uses(node: SpecNode, index: str) -> Iterator[tuple[TensorElement, int]]:
@@ -142,13 +136,6 @@ def replaced(node: SpecNode, by: Mapping[str, SpecNode]) -> SpecNode:
     if isinstance(node, IndexReduction) and node.index in by:
         by = {name: part for name, part in by.items() if name != node.index}
     return with_children(node, tuple(replaced(child, by) for child in children(node)))
-
-
-def written_out(node: SpecNode, most: int) -> SpecNode:
-    """The tree with every reduction over a stated range of at most `most` values written out."""
-    made = with_children(node, tuple(written_out(child, most) for child in children(node)))
-    found = unrolled(made, most) if isinstance(made, IndexReduction) else None
-    return made if found is None else found
 
 
 def unrolled(node: IndexReduction, most: int) -> SpecNode | None:

@@ -9,11 +9,18 @@ from hypothesis import strategies as st
 
 from argus.spec import ResultSpec, evaluate, of_arrays, read_specification, spec_text
 from argus.spec.functions import FUNCTIONS
-from argus.spec.tree import NumberLiteral, type_of
-from argus.spec.walk import children, open_indices, replaced, walk, with_children, written_out
+from argus.spec.tree import IndexReduction, NumberLiteral, SpecNode, type_of
+from argus.spec.walk import children, open_indices, replaced, unrolled, walk, with_children
 from tests.spec.trees import RESULT, SYMBOLS, arrays, brute_force, specifications, value_at
 
 ARGUMENTS = of_arrays({**arrays(0), RESULT[0]: np.zeros(RESULT[1])}, SYMBOLS)
+
+
+def written_out(node: SpecNode, most: int) -> SpecNode:
+    """The tree with every reduction over a stated range of at most `most` values written out."""
+    made = with_children(node, tuple(written_out(child, most) for child in children(node)))
+    found = unrolled(made, most) if isinstance(made, IndexReduction) else None
+    return made if found is None else found
 
 
 def read_back(spec: ResultSpec) -> ResultSpec:

@@ -29,7 +29,7 @@ from argus.spec.tree import (
     SizeName,
     SpecNode,
     TensorElement,
-)  # fmt: skip
+)
 
 SHAPES = {"A": (3, 4), "B": (4, 3), "v": (4,), "w": (3,), "P": (3, 4), "q": (4,)}
 WHOLE = ("P", "q")

@@ -31,6 +31,7 @@ from typing import assert_never
 from argus.check.domain.records import Tables
 from argus.check.spec.computed_indices import Formula, Hints, SpecIndex, hints_of
 from argus.check.spec.scatter import scattered
+from argus.check.spec.stated_ranges import without_ranges
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Tensor
 from argus.layout.expr import Expr
@@ -51,11 +52,8 @@ from argus.spec.tree import (
     SizeName,
     SpecNode,
     TensorElement,
-)  # fmt: skip
-from argus.spec.walk import product_of_elements, written_out
-
-UNROLLED = 32
-"""Reductions over at most so many stated values are written out."""
+)
+from argus.spec.walk import product_of_elements
 
 
 class Unreadable(Exception):
@@ -172,11 +170,12 @@ def coordinates_of(result: ResultSpec, kernel: Kernel, tables: Tables) -> SpecCo
     """What the statement of one result says. Raises Unreadable."""
     tensors = {t.name: t for t in kernel.tensors}
     output = tensors[result.result]
-    indices, value = result.indices, written_out(result.expression, UNROLLED)
+    sizes = {size.name: size for size in kernel.shapes}
+    indices, value = result.indices, without_ranges(result.expression, tensors, sizes)
     axes, shape = list(tables.tensor_axes[output]), list(output.shape)
     found = scattered(result, tensors)
     if found is not None:
-        indices, value = found.names, written_out(found.value, UNROLLED)
+        indices, value = found.names, without_ranges(found.value, tensors, sizes)
         axes[found.position], shape[found.position] = tables.tensor_axes[found.through][0], found.through.shape[0]
     reader = _CoordinateReader(tensors)
     reader.visit(value, {})

@@ -23,7 +23,7 @@ from argus.spec.tree import (
     ResultSpec,
     SpecNode,
     TensorElement,
-)  # fmt: skip
+)
 from argus.spec.walk import elements, replaced
 
 

@@ -42,7 +42,7 @@ from argus.spec.tree import (
     SizeName,
     SpecNode,
     TensorElement,
-)  # fmt: skip
+)
 from argus.spec.walk import plain_uses
 
 LOG2E = log2(e)

@@ -1,0 +1,92 @@
+"""Reductions over a stated range, in the forms that the rules follow.
+
+    sum(X[m, k], k, 4)      X has 4 columns        sum(X[m, k], k)
+                            X has 8 columns        sum(where(k < 4, X[m, k], 0), k)
+                            X has N columns        X[m, 0] + X[m, 1] + X[m, 2] + X[m, 3]
+    sum(X[m, k], k, L)      X has N columns        sum(where(k < L, X[m, k], 0), k)
+    max(x[i + k], k, 3)     no tensor has k        maximum(maximum(x[i + 0], x[i + 1]), x[i + 2])
+
+Outside of a tensor there are zeros, so a sum may go on to the end of the axis under a condition only if the axis is
+known to be long enough, or if what is summed is a product of elements, one of them at that axis. What has none of these
+forms stays as it is, and the rules are undecided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from argus.ir.ops import Tensor
+from argus.layout import expr as E
+from argus.layout.expr import Expr
+from argus.spec.tree import (
+    Arithmetic,
+    ConditionalValue,
+    IndexName,
+    IndexReduction,
+    NumberLiteral,
+    Relation,
+    SizeName,
+    SpecNode,
+)
+from argus.spec.walk import children, plain_uses, product_of_elements, unrolled, with_children
+
+UNROLLED = 32
+"""Reductions over at most so many stated values are written out."""
+
+
+def without_ranges(node: SpecNode, tensors: Mapping[str, Tensor], sizes: Mapping[str, Expr]) -> SpecNode:
+    """The same value with as few stated ranges as can be."""
+    made = with_children(node, tuple(without_ranges(child, tensors, sizes) for child in children(node)))
+    if not isinstance(made, IndexReduction) or made.extent is None:
+        return made
+    stated = size_expression(made.extent, sizes)
+    runs = {tensors[e.tensor].shape[axis] for e, axis in plain_uses(made.body, made.index)}
+    whole = IndexReduction(made.kind, made.body, made.index, span=made.span)
+    if len(runs) == 1 and stated is not None:
+        (extent,) = runs
+        if extent is stated:
+            return whole
+        if made.kind == "sum" and _may_go_on(made, stated, extent):
+            return IndexReduction("sum", _masked(made, made.extent), made.index, span=made.span)
+    found = unrolled(made, UNROLLED)
+    return made if found is None else found
+
+
+def _may_go_on(node: IndexReduction, stated: Expr, extent: Expr) -> bool:
+    if stated.op == "const":  # of an axis of open length, the first few are written out
+        return extent.op == "const" and extent.value >= stated.value
+    product = product_of_elements(node.body)
+    return product is not None and any(True for element in product for _ in plain_uses(element, node.index))
+
+
+def _masked(node: IndexReduction, extent: SpecNode) -> SpecNode:
+    inside = Relation("<", IndexName(node.index, span=node.span), extent, span=node.span)
+    return ConditionalValue(inside, node.body, NumberLiteral(0, span=node.span), span=node.span)
+
+
+def size_expression(node: SpecNode, sizes: Mapping[str, Expr]) -> Expr | None:
+    """A formula of sizes and numbers as an expression; None for any other."""
+    match node:
+        case NumberLiteral(int() as value):
+            return E.const(value)
+        case SizeName(name):
+            return sizes.get(name)
+        case Arithmetic(op, left, right):
+            x, y = size_expression(left, sizes), size_expression(right, sizes)
+            if x is None or y is None:
+                return None
+            match op:
+                case "+":
+                    return x + y
+                case "-":
+                    return x - y
+                case "*":
+                    return x * y
+                case "//" if y.op == "const" and y.value > 0:
+                    return x // y.value
+                case "%" if y.op == "const" and y.value > 0:
+                    return x % y.value
+                case _:
+                    return None
+        case _:
+            return None

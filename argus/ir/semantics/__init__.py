@@ -26,7 +26,7 @@ with the op.
 What this is not: a model of time, caches, or the arithmetic of floating-point instructions (`argus.ir.interp.numbers`).
 """
 
-from argus.ir.semantics.addresses import BufferParts, buffer_parts, reach, reached, varying
+from argus.ir.semantics.addresses import BufferParts, buffer_parts, reach, reached, size_bounds, varying
 from argus.ir.semantics.arithmetic import LEAST, MOST, Need, needs
 from argus.ir.semantics.memory import COPY_BYTES, DWORD, MAX_BYTES, alignment, copied_to, extent_bytes, multiples
 from argus.ir.semantics.rules import RULES, SemanticRule
@@ -53,5 +53,6 @@ __all__ = [
     "needs",
     "reach",
     "reached",
+    "size_bounds",
     "varying",
 ]

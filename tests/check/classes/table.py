@@ -60,12 +60,16 @@ CLASSES = (
     ),
     AttackClass("rings", 18, _sizes("K", 2, 3, 4, 5), _same("X", "Y"), right=frozenset({3, 4, 15}), never=frozenset({0, 2, 5, 6, 8, 12, 13, 14, 16})),
     AttackClass(
-        "shifts", 16, tuple({"N": n, "S": s} for n in (1, 63, 64) for s in (1, 31, 32, 33, 64, 70)), _same("x", "y"),
+        "shifts", 18, tuple({"N": n, "S": s} for n in (1, 63, 64) for s in (7, 20, 31, 32, 33, 64, 70)), _same("x", "y"),
         right=frozenset({12, 15}),
     ),
     AttackClass(
-        "wraps", 22,
-        tuple({"N": n, "S": s, "T": t} for n in (63, 64) for s, t in ((1, 1), (65536, 32768), (65536, 65536), (100000, 100000))),
+        "wraps", 24,
+        tuple(
+            {"N": n, "M": 1, "sA": s, "sB": t}
+            for n in (63, 64)
+            for s, t in ((1, 1), (10000, 9999), (65536, 65536), (2**26, 3), (2**31 - 1, 1), (2**31 - 1, 2**31 - 1))
+        ),
         _same("x", "y"), right=frozenset({18, 19, 20}),
     ),
     AttackClass("copies", 16, ({},), _same("X", "Y"), right=frozenset({6, 9, 11, 13, 15})),

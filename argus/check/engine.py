@@ -2,7 +2,7 @@
 
 Implied rules need no statement: conform, race_free, fresh, in_bounds, fits, and, where the kernel says what it
 computes, value, placed, reduced and covers. Stated rules are decided where they stand. A statement no rule answers is
-`unknown`, never ignored; so is a specification that cannot be read, and a rule that fails (`isolation`).
+`unknown`, never ignored; so is a specification that no rule can follow, and a rule that fails (`isolation`).
 
 A specification of several results (`O[q, d] = ...; L[q] = ...`) is decided result by result: tags mean what one result
 makes of them, so the kernel is walked once for each.
@@ -10,7 +10,6 @@ makes of them, so the kernel is walked once for each.
 
 from __future__ import annotations
 
-import ast
 import gc
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -43,8 +42,10 @@ from argus.check.walk import Flow, Said, launch_facts
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.passes.insert_waits import insert_waits
+from argus.ir.specified import stating
 from argus.ir.stages import Scheduled
 from argus.ir.types import Value
+from argus.spec.tree import ResultSpec
 
 ANSWERED = frozenset({"conform", "race_free", "fresh", "in_bounds", "reduced", "covers", *SPEED, *RELATIONS})
 
@@ -61,19 +62,20 @@ SILENT = "the specification says nothing about {}: placed and covers were not ch
 def check(program: Scheduled) -> Report:
     """Decide every implied and stated rule of the program."""
     kernel = program.kernel
-    statements = _statements(kernel.computes)
+    statements = () if kernel.computes is None else kernel.computes.results
     rules = [Conform(), RaceFree(), Fresh(), InBounds(), Valued(), Placed(), Reduced(), Covers(), Fits()]
     rules += [Relations(), Speed()]
-    results = frozenset(_result(s) for s in statements)
-    if len(statements) < 2 or len(results) < len(statements):
+    results = frozenset(statement.result for statement in statements)
+    if len(statements) < 2:
         return decide(kernel, rules)
-    first, *others = [replace(kernel, computes=statement) for statement in statements]
+    first, *others = [stating(kernel, statement) for statement in statements]
     alike = [other for other in others if _walked_alike(first, other)]
-    report = decide(first, rules, results, [str(other.computes) for other in alike])
+    shared = [statement for statement, other in zip(statements[1:], others, strict=True) if other in alike]
+    report = decide(first, rules, results, shared)
     for other in others:
         if other not in alike:
             report = _together(report, decide(other, [Valued(), Placed(), Reduced(), Covers()], results))
-    return replace(report, kernel=kernel, notes=(*_unmentioned(kernel, statements), *_taken(kernel, report.verdicts)))
+    return replace(report, kernel=kernel, notes=(*_unmentioned(kernel, results), *_taken(kernel, report.verdicts)))
 
 
 def _walked_alike(x: Kernel, y: Kernel) -> bool:
@@ -86,18 +88,6 @@ def _walked_alike(x: Kernel, y: Kernel) -> bool:
     if mine is None or other is None:
         return False
     return mine.placed.keys() == other.placed.keys() and mine.hints == other.hints
-
-
-def _statements(computes: str | None) -> list[str]:
-    """The assignments of a specification, one text each; empty where it cannot be parsed."""
-    try:
-        return [ast.unparse(statement) for statement in ast.parse((computes or "").strip()).body]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-
-
-def _result(statement: str) -> str:
-    return statement.split("[")[0]
 
 
 def _together(report: Report, more: Report) -> Report:
@@ -115,8 +105,7 @@ def _together(report: Report, more: Report) -> Report:
     )  # fmt: skip
 
 
-def _unmentioned(kernel: Kernel, statements: list[str]) -> tuple[str, ...]:
-    results = {_result(statement) for statement in statements}
+def _unmentioned(kernel: Kernel, results: frozenset[str]) -> tuple[str, ...]:
     others = [t.name for t in kernel.tensors if t.written and t.name not in results]
     return (SILENT.format(", ".join(others)),) if others else ()
 
@@ -137,20 +126,20 @@ def decide(
     kernel: Kernel,
     rules: Iterable[Rule],
     results: frozenset[str] = frozenset(),
-    more: Iterable[str] = (),
+    more: Iterable[ResultSpec] = (),
     waited: Iterable[Rule] = (),
 ) -> Report:
     """Decide these rules, those of a specification for `more` of its statements, and rules for which all registers are
     `assumed_waits` for. Nothing raised on the way escapes: it makes verdicts `unknown`."""
     start = perf_counter()
     shielded = [Shielded(rule) for rule in rules]
-    further = [(text, Shielded(rule)) for text in more for rule in (Valued(), Placed(), Reduced(), Covers())]
+    further = [(said, Shielded(rule)) for said in more for rule in (Valued(), Placed(), Reduced(), Covers())]
     later = [Shielded(rule) for rule in waited]
     seen: dict[Shielded, Flow] = {}
     try:
         kernel = insert_waits(kernel)
         flow = Flow(kernel, Prover(launch_facts(kernel)), [*shielded, *(rule for _, rule in further), *later], results)
-        seen = dict.fromkeys(shielded, flow) | {rule: Said(flow, text) for text, rule in further}
+        seen = dict.fromkeys(shielded, flow) | {rule: Said(flow, said) for said, rule in further}
         seen |= {rule: Waited(flow) for rule in later}
         shielded = list(seen)
         for rule, view in seen.items():
@@ -178,7 +167,7 @@ def decide(
 
 def _notes(flow: Flow, verdicts: list[Verdict]) -> tuple[str, ...]:
     """What nobody asked about, and what a reader may think was checked."""
-    if not flow.kernel.computes:
+    if flow.kernel.computes is None:
         silent = [rule for rule in SPECIFIED if all(v.rule != rule for v in verdicts)]
         if not silent:
             return ()
@@ -200,8 +189,8 @@ def _problems(flow: Flow) -> list[Verdict]:
     """Assumptions that failed, launches that cannot exist, and statements nobody answers."""
     found = [Verdict("bounds", "unknown", op.span, op.id, "z3", reason=why) for op, why in dict.fromkeys(flow.problems)]
     if flow.unread:
-        reason = f"the specification `{flow.kernel.computes}` cannot be read: {flow.unread}"
-        advice = "write one assignment over the kernel's arguments, such as C[m, n] = sum(A[m, k] * B[n, k], k)"
+        reason = f"the specification `{flow.kernel.computes}` cannot be followed: {flow.unread}"
+        advice = "state it by sums, maxima and conditions on indices if it can be; `argus run` compares results"
         found += [
             Verdict(rule, "unknown", flow.kernel.span, -1, "structural", reason=reason, help=advice)
             for rule in SPECIFIED

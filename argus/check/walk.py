@@ -17,7 +17,7 @@ listeners. The facts of the path are `facts`; `rename` replaces loop variables w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, Protocol, TypeVar, cast
 
@@ -40,9 +40,11 @@ from argus.check.transfer.matrix_product import multiply
 from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
 from argus.ir.ops import Access, Op
+from argus.ir.specified import stating
 from argus.ir.types import Value
 from argus.layout import expr as E
 from argus.layout.expr import Expr
+from argus.spec.tree import ResultSpec
 
 Mask = NDArray[np.bool_]
 T = TypeVar("T")
@@ -426,9 +428,9 @@ def _names(*given: object) -> list[str]:
 class Said(Flow):
     """The same walk, seen by rules that speak of another statement of its specification."""
 
-    def __init__(self, flow: Flow, computes: str) -> None:
+    def __init__(self, flow: Flow, statement: ResultSpec) -> None:
         self._flow = flow
-        self.kernel = replace(flow.kernel, computes=computes)
+        self.kernel = stating(flow.kernel, statement)
         self.spec = spec_of(self.kernel, flow.tables)
 
     def __getattr__(self, name: str) -> Any:

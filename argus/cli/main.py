@@ -44,7 +44,7 @@ from argus.machine import LaunchError as MachineLaunchError
 from argus.machine import LoadError, MachineError
 from argus.ops.choice import NoKernel
 from argus.pipeline import Unproved
-from argus.tasks.spec import SpecError
+from argus.spec import SpecError
 from argus.tasks.task import TaskError
 
 INTERNAL = 70

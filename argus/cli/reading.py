@@ -8,18 +8,12 @@ from argus.cli.options import settings, sizes
 from argus.device.guards import check_sizes
 from argus.ir.kernel import Kernel
 from argus.lang import read
-from argus.tasks.spec import parse_all, validate
 
 
 def kernel_of(args: argparse.Namespace) -> Kernel:
-    """Read the kernel named on the command line with its knob settings; its specification must be readable too, and
-    sizes given with --shape must be ones it takes."""
+    """Read the kernel named on the command line with its knob settings; sizes given with --shape must be ones it
+    takes."""
     kernel = read(args.file, settings=settings(args), kernel=args.kernel)
-    if kernel.computes is not None:
-        ranks = {tensor.name: len(tensor.axes) for tensor in kernel.tensors}
-        names = {*(s.name for s in kernel.shapes), *(s.name for s in kernel.scalars)}
-        for spec in parse_all(kernel.computes):
-            validate(spec, ranks, names)
     if args.shape:
         check_sizes(kernel, sizes(args, kernel))
     return kernel

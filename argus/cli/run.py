@@ -22,9 +22,9 @@ from argus.cli.options import GOOD, WRONG, UsageError, add_kernel_arguments
 from argus.compile.cache import compile_cached
 from argus.device.choose import DEVICES, choose
 from argus.device.launch import LaunchOutcome
+from argus.spec import evaluate
 from argus.tasks.compare import Comparison, combined, compare
 from argus.tasks.inputs import make_arrays, make_scalars
-from argus.tasks.spec import evaluate, parse_all
 
 ELF = b"\x7fELF"
 
@@ -39,7 +39,10 @@ def register(verbs: Any) -> None:
     add_kernel_arguments(parser)
     parser.add_argument("--seed", type=int, default=0, help="seed of the input data")
     parser.add_argument(
-        "--device", choices=DEVICES, default="auto", help="auto: the GPU if a gfx942 is there, else the machine"
+        "--device",
+        choices=DEVICES,
+        default="auto",
+        help="auto: hip if a gfx942 is there, else checking",
     )
     parser.add_argument("--grid", help="objects: workgroups, for example 16,16")
     parser.add_argument("--block", help="objects: threads of a workgroup, for example 256")
@@ -63,12 +66,14 @@ def run_file(args: argparse.Namespace) -> int:
     arrays = make_arrays(kernel, launch, args.seed)
     scalars = make_scalars(kernel, args.seed)
     inputs = {name: array.copy() for name, array in arrays.items()}
-    outcome = choose(args.device).launch(kernel, compile_cached(program).object, launch, arrays, scalars)
+    outcome = choose(args.device, simulated="checking").launch(
+        kernel, compile_cached(program).object, launch, arrays, scalars
+    )
     comparison = None
     if kernel.computes is not None:
         symbols = {**launch, **scalars}
-        specs = parse_all(kernel.computes)
-        comparison = combined([compare(arrays[s.result], evaluate(s, inputs, symbols)) for s in specs])
+        results = kernel.computes.results
+        comparison = combined([compare(arrays[s.result], evaluate(s, inputs, symbols)) for s in results])
     if args.json:
         print(json.dumps(_to_json(kernel.name, launch, outcome, comparison), indent=2))
     else:

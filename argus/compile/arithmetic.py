@@ -1,56 +1,80 @@
-"""Elementwise functions (`Map`) as LLVM instructions.
+"""Elementwise functions (`Map`) as LLVM instructions, by the `emission` of their row in `argus.ir.maps`.
 
-Functions that LLVM has on vectors are emitted on the whole register vector, so that packed f32 instructions can be
-chosen where they pay; the transcendental ones are one hardware instruction per element (`v_exp_f32` and its kin,
-unadjusted). Nothing is contracted: a product and a sum stay two roundings, `fma` is one.
+    inst NAME ...    the instruction on the whole register vector, so that packed f32 forms can be chosen where they pay
+    call NAME ...    the intrinsic on the vector, with immediate operands after the name
+    each NAME        the intrinsic element by element: one hardware instruction each, unadjusted
+    others           a few lines here, by name (`_FORMS`)
+
+A composite is its program, step by step, in f32. Nothing is contracted: a product and a sum stay two roundings, `fma`
+is one. Together with primitives that are rounded correctly this gives the bits that the interpreter computes.
 
 bf16 and the 8-bit floats have no arithmetic on this chip: they are widened to f32, computed, and rounded to nearest
-even. For one operation that equals rounding the exact result, because f32 has more than twice their bits.
+even. For one operation that equals rounding the exact result, because f32 has more than twice their bits. Composites
+of f16 are computed so too.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 
 from argus.compile import convert
 from argus.compile.context import EmitContext, element_type, vector
+from argus.ir.maps import MAPS, MapFn
+from argus.ir.maps.primitives import MOST_EXPONENT
+from argus.ir.maps.program import Number
 from argus.ir.ops import Map
-from argus.ir.types import DType, f32
+from argus.ir.types import DType, boolean, f32
 
-_FLOAT = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
-_INT = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor", "shl": "shl"}
-_FLOAT_COMPARE = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
-_INT_COMPARE = {"lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
-_HARDWARE = {"exp2": "exp2", "log2": "log", "rcp": "rcp", "rsqrt": "rsq", "sqrt": "sqrt"}
-_HARDWARE_F64 = frozenset({"rcp", "rsqrt", "sqrt"})
 _NARROW = ("bf16", "fp8", "bf8")
+Form = Callable[[EmitContext, DType, list[str], int], str]
 
 
 def emit_map(c: EmitContext, op: Map) -> None:
-    dtype, count = op.args[-1].dtype, op.result.count
-    if dtype.name in _NARROW and op.fn != "select":
-        wide = [convert.to_f32(c, arg) for arg in op.args]
-        text = _apply(c, op, f32, wide, count)
+    row, dtype, count = MAPS[op.fn], op.args[-1].dtype, op.result.count
+    through_f32 = dtype.name in _NARROW or (row.program is not None and dtype.name == "f16")
+    if through_f32 and op.fn != "select":
+        text = _apply(c, row, f32, [convert.to_f32(c, arg) for arg in op.args], count)
         text = text if op.result.dtype.kind == "bool" else convert.from_f32(c, text, op.result)
-    elif op.fn == "select":
-        condition = c.typed(op.args[0])
-        held = [c.typed(arg) for arg in op.args[1:]]
-        kind = vector(element_type(dtype), count)
-        text = c.function.let(f"select {vector('i1', count)} {condition}, {kind} {held[0]}, {kind} {held[1]}")
-        text = c.packed(text, op.result)
     else:
-        text = _apply(c, op, dtype, [c.typed(arg) for arg in op.args], count)
-        text = c.packed(text, op.result)
+        text = c.packed(_apply(c, row, dtype, [c.typed(arg) for arg in op.args], count), op.result)
     c.set(op.result, text)
 
 
-def _apply(c: EmitContext, op: Map, dtype: DType, args: list[str], count: int) -> str:
-    emit: Callable[[EmitContext, Map, DType, list[str], int], str | None]
-    emit = {"float": _float, "int": _integer, "uint": _integer, "bool": _boolean}[dtype.kind]
-    text = emit(c, op, dtype, args, count)
-    if text is None:
-        raise c.fail("C101", f"`{op.fn}` is not an operation on {op.args[-1].dtype}")
-    return text
+def _apply(c: EmitContext, row: MapFn, dtype: DType, args: list[str], count: int) -> str:
+    if row.program is not None and dtype == f32:
+        return _program(c, row, args, count)
+    form = row.emission.get(dtype.name, row.emission.get(dtype.kind, ""))
+    kind = vector(element_type(dtype), count)
+    match form.split():
+        case ["inst", *words]:
+            return c.function.let(f"{' '.join(words)} {kind} {', '.join(args)}")
+        case ["call", name, *immediate]:
+            return _intrinsic(c, name, dtype, args, count, *([" ".join(immediate)] if immediate else []))
+        case ["each", name]:
+            element = element_type(dtype)
+            parts = [_intrinsic(c, name, dtype, [part], 1) for part in c.elements(args[0], element, count)]
+            return c.build(parts, element)
+        case [special]:
+            return _FORMS[special](c, dtype, args, count)
+        case _:
+            raise c.fail("C101", f"`{row.name}` is not an operation on {dtype}")
+
+
+def _program(c: EmitContext, row: MapFn, args: list[str], count: int) -> str:
+    """The steps of a composite on f32 vectors; conditions between them are masks."""
+    assert row.program is not None
+    values = list(args)
+    for step in row.program.steps:
+        given = [_constant(a.value, count) if isinstance(a, Number) else values[a] for a in step.args]
+        made = MAPS[step.fn]
+        values.append(_apply(c, made, f32 if "float" in made.kinds else boolean, given, count))
+    return values[-1]
+
+
+def _constant(value: float, count: int) -> str:
+    bits = f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+    return bits if count == 1 else "<" + ", ".join([f"float {bits}"] * count) + ">"
 
 
 def _suffix(dtype: DType, count: int) -> str:
@@ -64,50 +88,50 @@ def _intrinsic(c: EmitContext, name: str, dtype: DType, args: list[str], count: 
     return c.function.call(kind, f"llvm.{name}.{_suffix(dtype, count)}", *operands, *immediates)
 
 
-def _float(c: EmitContext, op: Map, dtype: DType, args: list[str], count: int) -> str | None:
-    fn, kind = op.fn, vector(element_type(dtype), count)
-    if fn in _FLOAT:
-        return c.function.let(f"{_FLOAT[fn]} {kind} {args[0]}, {args[1]}")
-    if fn in _FLOAT_COMPARE:
-        return c.function.let(f"fcmp {_FLOAT_COMPARE[fn]} {kind} {args[0]}, {args[1]}")
-    if fn == "neg":
-        return c.function.let(f"fneg {kind} {args[0]}")
-    if fn in ("max", "min", "fma", "abs", "floor"):
-        name = {"max": "maxnum", "min": "minnum", "abs": "fabs"}.get(fn, fn)
-        return _intrinsic(c, name, dtype, args, count)
-    if fn in _HARDWARE and (dtype.bits < 64 or fn in _HARDWARE_F64):
-        element = element_type(dtype)
-        parts = c.elements(args[0], element, count)
-        done = [_intrinsic(c, f"amdgcn.{_HARDWARE[fn]}", dtype, [part], 1) for part in parts]
-        return c.build(done, element)
-    return None
+def _select(c: EmitContext, dtype: DType, args: list[str], count: int) -> str:
+    kind = vector(element_type(dtype), count)
+    return c.function.let(f"select {vector('i1', count)} {args[0]}, {kind} {args[1]}, {kind} {args[2]}")
 
 
-def _integer(c: EmitContext, op: Map, dtype: DType, args: list[str], count: int) -> str | None:
-    fn, kind, signed = op.fn, vector(element_type(dtype), count), dtype.kind == "int"
-    sign = "s" if signed else "u"
-    if fn in _INT:
-        return c.function.let(f"{_INT[fn]} {kind} {args[0]}, {args[1]}")
-    if fn == "shr":
-        return c.function.let(f"{'ashr' if signed else 'lshr'} {kind} {args[0]}, {args[1]}")
-    if fn in _INT_COMPARE:
-        return c.function.let(f"icmp {sign}{_INT_COMPARE[fn]} {kind} {args[0]}, {args[1]}")
-    if fn in ("eq", "ne"):
-        return c.function.let(f"icmp {fn} {kind} {args[0]}, {args[1]}")
-    if fn in ("max", "min"):
-        return _intrinsic(c, f"{sign}{fn}", dtype, args, count)
-    if fn == "neg":
-        return c.function.let(f"sub {kind} zeroinitializer, {args[0]}" if count > 1 else f"sub {kind} 0, {args[0]}")
-    if fn == "abs":
-        return _intrinsic(c, "abs", dtype, args, count, "i1 false") if signed else args[0]
-    return None
+def _minus(c: EmitContext, dtype: DType, args: list[str], count: int) -> str:
+    return c.function.let(
+        f"sub {vector(element_type(dtype), count)} {'zeroinitializer' if count > 1 else '0'}, {args[0]}"
+    )
 
 
-def _boolean(c: EmitContext, op: Map, dtype: DType, args: list[str], count: int) -> str | None:
-    kind = vector("i1", count)
-    if op.fn in ("and", "or", "xor"):
-        return c.function.let(f"{op.fn} {kind} {args[0]}, {args[1]}")
-    if op.fn == "not":
-        ones = "true" if count == 1 else "<" + ", ".join(["i1 true"] * count) + ">"
-        return c.function.let(f"xor {kind} {args[0]}, {ones}")
-    return None
+def _complement(c: EmitContext, dtype: DType, args: list[str], count: int) -> str:
+    ones = "true" if count == 1 else "<" + ", ".join(["i1 true"] * count) + ">"
+    return c.function.let(f"xor {vector('i1', count)} {args[0]}, {ones}")
+
+
+def _operand(c: EmitContext, dtype: DType, args: list[str], count: int) -> str:
+    return args[0]
+
+
+def _ldexp(c: EmitContext, dtype: DType, args: list[str], count: int) -> str:
+    """The exponent arrives as a whole number in f32 and is converted; the conversion of a large one has no meaning."""
+    floats, whole = vector("float", count), vector("i32", count)
+    bits = "i32" if count == 1 else f"v{count}i32"
+    least = _intrinsic(c, "maxnum", f32, [args[1], _constant(-MOST_EXPONENT, count)], count)
+    bounded = _intrinsic(c, "minnum", f32, [least, _constant(MOST_EXPONENT, count)], count)
+    n = c.function.let(f"fptosi {floats} {bounded} to {whole}")
+    name = f"llvm.ldexp.{_suffix(f32, count)}.{bits}"
+    return c.function.call(floats, name, f"{floats} {args[0]}", f"{whole} {n}")
+
+
+def _exponent(c: EmitContext, dtype: DType, args: list[str], count: int) -> str:
+    parts = []
+    for part in c.elements(args[0], "float", count):
+        n = c.function.call("i32", "llvm.amdgcn.frexp.exp.i32.f32", f"float {part}")
+        parts.append(c.function.let(f"sitofp i32 {n} to float"))
+    return c.build(parts, "float")
+
+
+_FORMS: dict[str, Form] = {
+    "select": _select,
+    "minus": _minus,
+    "complement": _complement,
+    "operand": _operand,
+    "ldexp": _ldexp,
+    "exponent": _exponent,
+}

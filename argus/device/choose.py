@@ -1,15 +1,34 @@
-"""Which device a launch goes to: `machine`, `hip`, or `auto` (HIP if a gfx942 is there, else the machine)."""
+"""The device of a launch by its name.
+
+checking    the simulated gfx942 under the interpreter that watches for faults
+jit         the same chip, compiled to this computer's code: results only
+hip         a GPU
+auto        `hip` if a gfx942 is there, else the simulated chip as the caller prefers it
+"""
 
 from __future__ import annotations
 
+from functools import cache
+
+from argus.device.guards import LaunchRefused
 from argus.device.hip import HipDevice, available
-from argus.device.launch import Device, MachineDevice
+from argus.device.launch import Device
+from argus.device.simulated import CheckingDevice, JitDevice
 
-DEVICES = ("auto", "machine", "hip")
+DEVICES = ("auto", "checking", "jit", "hip")
 
 
-def choose(name: str) -> Device:
-    """The device of that name; `hip` without a GPU is an error, never a silent fall-back."""
-    if name == "hip" or (name == "auto" and available()):
-        return HipDevice()
-    return MachineDevice()
+@cache
+def choose(name: str, simulated: str = "jit") -> Device:
+    """The device of that name; `auto` without a GPU is `simulated`. `hip` without one is an error, no fall-back."""
+    if name == "auto":
+        name = "hip" if available() else simulated
+    match name:
+        case "checking":
+            return CheckingDevice()
+        case "jit":
+            return JitDevice()
+        case "hip":
+            return HipDevice()
+        case _:
+            raise LaunchRefused(f"there is no device {name!r}; there are {', '.join(DEVICES)}")

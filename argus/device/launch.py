@@ -1,15 +1,14 @@
 """One way to launch a compiled kernel, whatever executes it.
 
-    outcome = MachineDevice().launch(kernel, compiled.object, sizes, arrays)
+    outcome = CheckingDevice().launch(kernel, compiled.object, sizes, arrays)
 
 The guards run first (`argus.device.guards`), then the arguments are put in the order of the signature (tensors,
 scalars, shape symbols), then the device runs the code object. Output arrays are written in place; the device names
-itself in every outcome: the simulated machine here, a GPU in `argus.device.hip`.
+itself in every outcome: the simulated chip (`argus.device.simulated`) or a GPU (`argus.device.hip`).
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -17,8 +16,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from argus import machine
-from argus.device.guards import LaunchRefused, buffer_elements, check_arrays, check_sizes, launch_grid, numpy_dtype
+from argus.device.guards import LaunchRefused, buffer_elements, numpy_dtype
 from argus.ir.kernel import Kernel
 from argus.machine.errors import MachineReport
 from argus.machine.record import ExecutionRecord
@@ -53,49 +51,6 @@ class Device(Protocol):
         arrays: Arrays,
         scalars: Mapping[str, float] | None = None,
     ) -> LaunchOutcome: ...
-
-
-class MachineDevice:
-    """The simulated gfx942. `checks`: races, waits, bounds, uninitialised values; `workgroups` samples a grid."""
-
-    def __init__(self, checks: bool = True, record: bool = False, workgroups: Sequence[int] | None = None) -> None:
-        self._checks, self._record, self._workgroups = checks, record, workgroups
-        self.name = "simulated gfx942, " + ("checking interpreter" if checks else "interpreter")
-
-    def launch(
-        self,
-        kernel: Kernel,
-        code: bytes,
-        sizes: Mapping[str, int],
-        arrays: Arrays,
-        scalars: Mapping[str, float] | None = None,
-    ) -> LaunchOutcome:
-        check_sizes(kernel, sizes)
-        check_arrays(kernel, sizes, arrays)
-        grid = launch_grid(kernel, sizes)
-        if 0 in grid:
-            return LaunchOutcome(self.name, 0.0, grid, 0, 0, [], None)
-        started = time.perf_counter()
-        result = machine.load(code).kernel(kernel.name)(
-            grid,
-            kernel.threads,
-            *(flat(arrays[t.name]) for t in kernel.tensors),
-            *scalar_values(kernel, sizes, scalars or {}),
-            options=machine.Options(
-                checks="all" if self._checks else (), record=self._record, workgroups=self._workgroups
-            ),
-        )
-        seconds = time.perf_counter() - started
-        return LaunchOutcome(
-            self.name,
-            seconds,
-            grid,
-            result.workgroups,
-            result.instructions,
-            result.reports,
-            result.record,
-            checked=self._checks,
-        )
 
 
 def flat(array: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:

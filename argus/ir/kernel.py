@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from argus.ir.ops import Op, Shared, Tensor
 from argus.ir.types import NOWHERE, DType, Span, Value
 from argus.layout.expr import Expr, var
+from argus.spec.tree import Specification
 
 WAVE = 64
 LANE = var("lane", 0, WAVE - 1)
@@ -59,7 +60,7 @@ class ScalarArg:
 class Kernel:
     """`shapes` are the shape symbols in the order of the signature; `example` sizes the author gave as defaults.
 
-    `computes` is the author's specification (`C[m, n] = sum(A[m, k] * B[n, k], k)`), used to compare results.
+    `computes` is the author's specification (`C[m, n] = sum(A[m, k] * B[n, k], k)`), read once: its text and its tree.
     """
 
     name: str
@@ -77,7 +78,7 @@ class Kernel:
     body: list[Op]
     policies: Mapping[str, int | str | bool] = field(default_factory=dict)
     example: Mapping[str, int] = field(default_factory=dict)
-    computes: str | None = None
+    computes: Specification | None = None
     span: Span = NOWHERE
 
     @property

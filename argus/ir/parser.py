@@ -11,10 +11,12 @@ from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, LANE, Kernel, Knob, KnobValue, ScalarArg, wave_variable
 from argus.ir.ops import Access, Memory, Op, Shared, Tensor
 from argus.ir.parse_ops import SIMPLE
+from argus.ir.specified import specified
 from argus.ir.tokens import ParseError, Tokens
 from argus.ir.types import DTYPES, NOWHERE, DType, Span, Value
 from argus.layout import expr as E
 from argus.layout.expr import Expr, ExprError, var
+from argus.spec import SpecError
 
 MAX_NESTING = 64
 
@@ -64,6 +66,7 @@ class KernelParser:
         policies: dict[str, int | str | bool] = {}
         example: dict[str, int] = {}
         computes: str | None = None
+        computes_line = 0
         while not t.peek("{"):
             if t.accept("tensor"):
                 tensors.append(self._tensor())
@@ -100,6 +103,7 @@ class KernelParser:
                 label = t.string()
                 example[label] = t.integer()
             elif t.accept("computes"):
+                computes_line = t.line
                 computes = t.string()
             else:
                 raise t.error("a declaration or `{`")
@@ -108,7 +112,7 @@ class KernelParser:
         body = self.block()
         if not t.at_end():
             raise t.error("the end")
-        return Kernel(
+        kernel = Kernel(
             name=name,
             file=self.file,
             source=source,
@@ -124,9 +128,14 @@ class KernelParser:
             body=body,
             policies=policies,
             example=example,
-            computes=computes,
             span=span,
         )
+        if computes is not None:
+            try:
+                kernel.computes = specified(kernel, computes)
+            except SpecError as error:
+                raise ParseError(f"line {computes_line}: {error}") from None
+        return kernel
 
     def _variable(self, name: str, low: int | None, high: int | None) -> Expr:
         try:

@@ -91,7 +91,7 @@ def _header(kernel: Kernel) -> Iterator[str]:
     for name, number in kernel.example.items():
         yield f"example {_text(name)} {number}"
     if kernel.computes is not None:
-        yield f"computes {_text(kernel.computes)}"
+        yield f"computes {_text(kernel.computes.text)}"
 
 
 def _block(block: list[Op], indent: str, file: str) -> Iterator[str]:

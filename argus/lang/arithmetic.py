@@ -181,7 +181,7 @@ def _tile_binary(ctx: ReadContext, kind: type[ast.operator], x: object, y: objec
     assert isinstance(like, Tile)
     fn = _TILE_FN.get(kind)
     if fn is None:
-        raise ctx.error("AG415", "tiles have + - * / & | ^ << >>; for powers use ag.exp2 and ag.log2",
+        raise ctx.error("AG415", "tiles have + - * / & | ^ << >>; for powers use ag.pow",
                  symbol=SYMBOL[kind], left=describe(x), right=describe(y))  # fmt: skip
     return tiles.elementwise(ctx, fn, to_tile(ctx, x, like), to_tile(ctx, y, like))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from argus.ir.maps import MAPS
 from argus.ir.types import DTYPES
 from argus.lang import compute, flow, launch, storage
 from argus.lang.invoke import Call
@@ -43,11 +44,8 @@ FUNCTIONS: dict[str, Call] = {
     "mfma": compute.mfma,
     "where": compute.where,
     "stack": compute.stack,
-    "max": compute.extreme("max"),
-    "min": compute.extreme("min"),
-    "fma": compute.fma,
     "cdiv": compute.cdiv,
     "schedule": flow.schedule,
     "opposite": flow.opposite,
-    **{name: compute.unary(name) for name in ("exp2", "log2", "rcp", "rsqrt", "sqrt", "floor", "abs")},
+    **{row.name: compute.function(row) for row in MAPS.values() if row.exposed},
 }

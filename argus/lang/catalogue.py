@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from argus.lang import catalogue_control, catalogue_file, catalogue_memory, catalogue_tiles
+from argus.lang import catalogue_computes, catalogue_control, catalogue_file, catalogue_memory, catalogue_tiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class CatalogueEntry:
 
 
 def _entries() -> list[CatalogueEntry]:
-    parts = (catalogue_file, catalogue_memory, catalogue_tiles, catalogue_control)
+    parts = (catalogue_file, catalogue_computes, catalogue_memory, catalogue_tiles, catalogue_control)
     return [CatalogueEntry(*row) for part in parts for row in part.ROWS]
 
 

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from argus.gfx942.fragments import Matrix, matrix
+from argus.ir.maps import MapFn
 from argus.ir.types import DTYPES, DType
 from argus.lang import arguments as want
 from argus.lang import arithmetic, tiles
@@ -72,11 +73,41 @@ def where(interp: Expressions, condition: object, x: object, y: object) -> objec
     return tiles.elementwise(ctx, "select", mask, arithmetic.to_tile(ctx, x, like), arithmetic.to_tile(ctx, y, like))
 
 
-def unary(name: str) -> Call:
+def function(row: MapFn) -> Call:
+    """`ag.name(...)` of an elementwise function."""
+    if row.name in ("max", "min"):
+        return extreme(row.name)
+    return {1: _unary, 2: _binary, 3: _ternary}[row.arity](row.name)
+
+
+def _unary(name: str) -> Call:
     def call(interp: Expressions, x: object) -> object:
         return tiles.elementwise(interp.ctx, name, want.tile(interp.ctx, f"ag.{name}", "x", x))
 
     return call
+
+
+def _binary(name: str) -> Call:
+    def call(interp: Expressions, x: object, y: object) -> object:
+        return _spread(interp, name, x, y)
+
+    return call
+
+
+def _ternary(name: str) -> Call:
+    def call(interp: Expressions, x: object, y: object, z: object) -> object:
+        return _spread(interp, name, x, y, z)
+
+    return call
+
+
+def _spread(interp: Expressions, name: str, *args: object) -> object:
+    """A function of tiles and numbers, one of them a tile."""
+    ctx = interp.ctx
+    like = next((t for t in args if isinstance(t, Tile)), None)
+    if like is None:
+        raise ctx.error("AG112", function=f"ag.{name}", problem="one of its arguments must be a tile")
+    return tiles.elementwise(ctx, name, *(arithmetic.to_tile(ctx, v, like) for v in args))
 
 
 def extreme(name: str) -> Call:
@@ -94,14 +125,6 @@ def extreme(name: str) -> Call:
         raise ctx.error("AG112", function=f"ag.{name}", problem=f"it takes two tiles, indices or numbers, not {given}")
 
     return call
-
-
-def fma(interp: Expressions, x: object, y: object, z: object) -> object:
-    ctx = interp.ctx
-    like = next((t for t in (x, y, z) if isinstance(t, Tile)), None)
-    if like is None:
-        raise ctx.error("AG112", function="ag.fma", problem="one of its arguments must be a tile")
-    return tiles.elementwise(ctx, "fma", *(arithmetic.to_tile(ctx, v, like) for v in (x, y, z)))
 
 
 def cdiv(interp: Expressions, x: object, y: object) -> object:

@@ -19,13 +19,16 @@ from typing import Protocol
 
 from argus.ir.kernel import WAVE, Knob, ScalarArg
 from argus.ir.ops import Tensor
+from argus.ir.specified import spec_arguments
 from argus.ir.types import DType, Span
 from argus.lang import arithmetic, strides, tiles
+from argus.lang.computes import read_computes
 from argus.lang.context import RESERVED, ReadContext
 from argus.lang.statements import Interpreter
 from argus.lang.values import Annotation, NameScope
 from argus.layout import expr as E
 from argus.layout.expr import Expr, const, var
+from argus.spec.tree import Specification
 
 MAX_BUFFER = 2**31 - 1
 MAX_THREADS = 1024
@@ -65,7 +68,7 @@ class Signature:
 class Decorator:
     requires: list[Expr]
     example: dict[str, int]
-    computes: str | None
+    computes: Specification | None
     policies: dict[str, int | str | bool]
 
 
@@ -184,9 +187,14 @@ def read_decorator(ctx: ReadContext, interp: Interpreter, call: ast.Call, signat
             function="ag.kernel",
             problem="`computes` is one line of index notation in a string",
         )
+    specification = None
+    if isinstance(computes, str):
+        specification = read_computes(
+            ctx, places["computes"], computes, spec_arguments(signature.tensors, signature.scalars, signature.shapes)
+        )
     example = _example(ctx, places.get("example", call), given.get("example"), signature, requires)
     policies = _policies(ctx, places.get("policy", call), given.get("policy"))
-    return Decorator(requires, example, computes, policies)
+    return Decorator(requires, example, specification, policies)
 
 
 def _threads(ctx: ReadContext, call: ast.Call, given: dict[str, object], places: dict[str | None, ast.expr]) -> None:

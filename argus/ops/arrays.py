@@ -1,7 +1,7 @@
 """What callers hand over: numpy arrays, or tensors of torch, on the host or on a GPU.
 
     given(tensor, "hip")      a tensor on the GPU stays where it is
-    given(tensor, "machine")  a tensor on the host is seen as a numpy array over the same memory
+    given(tensor, "jit")  a tensor on the host is seen as a numpy array over the same memory
 
 A result has the kind of its operands: `blank_like` makes it. numpy has no type of its own for torch's bf16 and fp8, and
 torch gives no such array away; their bits are seen as ml_dtypes' types. Nothing is converted and nothing copied

@@ -13,12 +13,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from argus.device.choose import choose
 from argus.device.guards import LaunchRefused
 from argus.device.launch import LaunchOutcome
 from argus.ir.kernel import Kernel
 from argus.layout.expr import Expr
 from argus.ops.arrays import given, shape
-from argus.ops.launch import device_of, proved
+from argus.ops.launch import proved
 
 
 def call(file: str, name: str, args: tuple[Any, ...], device: str, named: dict[str, Any]) -> LaunchOutcome:
@@ -35,7 +36,7 @@ def call(file: str, name: str, args: tuple[Any, ...], device: str, named: dict[s
     arrays = {t.name: given(array, t.name) for t, array in zip(kernel.tensors, args[:count], strict=True)}
     scalars = {s.name: value for s, value in zip(kernel.scalars, args[count:], strict=True)}
     sizes = {**_sizes(kernel, arrays), **{key: int(named[key]) for key in sizes_named}}
-    return device_of(device).launch(kernel, ready.code, sizes, arrays, scalars)
+    return choose(device).launch(kernel, ready.code, sizes, arrays, scalars)
 
 
 def _sizes(kernel: Kernel, arrays: dict[str, Any]) -> dict[str, int]:

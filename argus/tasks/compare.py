@@ -1,6 +1,6 @@
 """Does a result match its specification? Tolerance: the error bound of the arithmetic plus one rounding of the output.
 
-    bound[i] = error[i] (running f32 analysis, `argus.tasks.spec`) + half a unit in the last place of the output format
+    bound[i] = error[i] (running f32 analysis, `argus.spec`) + half a unit in the last place of the output format
 
 An element passes if |got - want| <= bound. Where the specified value is not finite, the result must be the same
 infinity, or a NaN. A value that is, within its error, too large for the output format may be the infinity of its sign.
@@ -16,7 +16,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from argus.tasks.spec import Bounded
+from argus.spec import Bounded
 
 
 @dataclass(frozen=True, slots=True)

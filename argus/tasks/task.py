@@ -11,7 +11,7 @@
     def gemm(A: ag.In["M K", bf16], B: ag.In["N K", bf16], C: ag.Out["M N", bf16]): …      the naive kernel
 
 The kernel's signature and `computes` are the contract every candidate keeps; reference, tolerance and inputs follow
-from them (`argus.tasks.spec`, `compare`, `inputs`). Optional entries: `specials` (whether NaN and infinity are among
+from them (`argus.spec`, `compare`, `inputs`). Optional entries: `specials` (whether NaN and infinity are among
 the inputs), `routing` (which inputs are the index tensors of a mixture of experts, `argus.tasks.routing`), `published`
 and `library` (figures to stand beside).
 
@@ -30,7 +30,6 @@ from typing import Any
 from argus.ir.kernel import Kernel
 from argus.lang import read
 from argus.tasks.routing import RoutingTensors
-from argus.tasks.spec import parse, validate
 
 Sizes = Mapping[str, int]
 ENTRIES = frozenset({"family", "shapes", "held_out", "small", "specials", "routing", "published", "library"})
@@ -85,8 +84,8 @@ def read_task(name: str, text: str) -> Task:
     kernel = read(source)
     if kernel.computes is None:
         raise TaskError(f"{name}: the kernel must say what it computes (computes=…)")
-    ranks = {tensor.name: len(tensor.axes) for tensor in kernel.tensors}
-    validate(parse(kernel.computes), ranks, {*(s.name for s in kernel.shapes), *(s.name for s in kernel.scalars)})
+    if len(kernel.computes.results) != 1:
+        raise TaskError(f"{name}: the specification states {len(kernel.computes.results)} results; a task has one")
     sizes = {s.name for s in kernel.shapes}
     shapes = {entry: _shapes(name, entry, stated.get(entry, []), sizes) for entry in ("shapes", "held_out", "small")}
     if not shapes["shapes"]:

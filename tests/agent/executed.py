@@ -10,7 +10,7 @@ from argus.agent.lower import lower
 from argus.check import check
 from argus.clock.sampled import matrix_element, prepared, sample, time_prepared
 from argus.compile.cache import compile_cached
-from argus.device.launch import MachineDevice
+from argus.device.simulated import CheckingDevice
 from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.tasks.task import load_task
@@ -50,7 +50,7 @@ def run(text: str, sizes: dict[str, int], given: dict[str, Doubles], out: str, s
     arrays: dict[str, npt.NDArray[np.generic]] = {n: a.astype(ml_dtypes.bfloat16) for n, a in given.items()}
     arrays[out] = np.full(shape, np.nan, ml_dtypes.bfloat16)
     scalars = {s.name: 1e-5 for s in kernel.scalars}
-    outcome = MachineDevice().launch(kernel, compile_cached(scheduled(kernel)).object, sizes, arrays, scalars)
+    outcome = CheckingDevice().launch(kernel, compile_cached(scheduled(kernel)).object, sizes, arrays, scalars)
     assert not outcome.reports
     return arrays[out].astype(np.float64)
 

@@ -18,8 +18,8 @@ from argus.agent.optimise import SearchCandidate, Settings, State, optimise
 from argus.agent.policy import PolicyTable
 from argus.agent.record import RunRecorder, resumed
 from argus.agent.view import RunView, attempt_line
+from argus.spec import Bounded, SpecError
 from argus.tasks.compare import compare
-from argus.tasks.spec import Bounded, SpecError
 from argus.tasks.task import Task, load_task, read_task
 from tests.agent.test_search import Scripted
 from tests.cheats.table import VADD

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from argus.agent.judge.floor import least_microseconds, multiplications
-from argus.tasks.spec import parse
 from argus.tasks.task import load_task
 
 
 def test_products_of_a_matrix_product() -> None:
     task = load_task("gemm")
     assert task.kernel.computes is not None
-    spec = parse(task.kernel.computes)
+    (spec,) = task.kernel.computes.results
     sizes = {"M": 4096, "N": 4096, "K": 4096}
     assert multiplications(task.kernel, sizes, spec) == 4096**3
     assert least_microseconds(task.kernel, sizes, spec) == pytest.approx(2 * 4096**3 / 1307.4e6, rel=1e-3)
@@ -22,7 +21,7 @@ def test_products_of_a_matrix_product() -> None:
 def test_row_kernels_only_move_data(name: str) -> None:
     task = load_task(name)
     assert task.kernel.computes is not None
-    spec = parse(task.kernel.computes.split(";")[0])
+    spec = task.kernel.computes.results[0]
     sizes = dict(task.shapes[0])
     assert multiplications(task.kernel, sizes, spec) == 0
     moved = 2 * 2 * sizes["M"] * sizes["N"]
@@ -33,4 +32,4 @@ def test_a_product_that_is_written_twice_counts_once_and_a_masked_one_half() -> 
     task = load_task("attention")
     assert task.kernel.computes is not None
     sizes = {"Z": 2, "G": 3, "Sq": 64, "Sk": 128}
-    assert multiplications(task.kernel, sizes, parse(task.kernel.computes)) == 2 * 3 * 64 * 128 * 128 // 2
+    assert multiplications(task.kernel, sizes, task.kernel.computes.results[0]) == 2 * 3 * 64 * 128 * 128 // 2

@@ -9,8 +9,9 @@ import pytest
 from argus.agent.judge import Problem
 from argus.agent.judge.court import Court
 from argus.agent.judge.results import biased, judged, judged_part
-from argus.tasks.spec import SpecError, parse
+from argus.spec import SpecError
 from tests.agent_judge.test_process import NAIVE
+from tests.spec.stated import stated
 
 SIZES = {"N": 4096}
 
@@ -34,8 +35,8 @@ def test_every_kind_of_data_and_every_shape_has_its_own_seed() -> None:
 
 
 def test_truncation_leans_and_rounding_does_not() -> None:
-    spec = parse("y[i] = x[i]")
     x = np.random.default_rng(0).standard_normal(1 << 16).astype(np.float32)
+    spec = stated("y[i] = x[i]", {"x": x})
     rounded = x.astype(ml_dtypes.bfloat16)
     truncated = (x.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32).astype(ml_dtypes.bfloat16)
     fair, leaning = (judged(spec, {"x": x}, {}, got) for got in (rounded, truncated))
@@ -46,14 +47,14 @@ def test_truncation_leans_and_rounding_does_not() -> None:
 
 
 def test_equal_values_are_one_rounding() -> None:
-    spec = parse("y[i, j] = x[i, j]")
     x = np.repeat(1 + np.array([[0.25], [0.3], [0.4]]) / 128, 1 << 14, axis=1).astype(np.float32)
+    spec = stated("y[i, j] = x[i, j]", {"x": x})
     assert not biased(judged(spec, {"x": x}, {}, x.astype(ml_dtypes.bfloat16)))
 
 
 def test_part_of_a_masked_result_keeps_its_place() -> None:
-    spec = parse("y[i, j] = where(i >= j, x[i, j], 0)")
     x = np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32)
+    spec = stated("y[i, j] = where(i >= j, x[i, j], 0)", {"x": x})
     whole = np.where(np.arange(64)[:, None] >= np.arange(64), x, np.float32(0)).astype(np.float32)
     poison = np.full((64, 64), 0x7FBA5A5B, np.uint32).view(np.float32)
     got = poison.copy()

@@ -7,7 +7,6 @@ interpreter's result, with small launches that reach several blocks, iterations 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from argus.ir.interp import extents
 from argus.ir.interp.numbers import numpy_dtype
 from argus.ir.kernel import Kernel
+from argus.ir.specified import restated
 from argus.lang import read
 from tests.check.programs import Program, direct, product
 
@@ -56,9 +56,8 @@ def pipelined() -> Program:
 def attention() -> Program:
     kernel = read(PROGRAMS / "attention.py", settings={"causal": True})
     sizes = _sizes("B H Sq Sk", (1, 1, 128, 128), (1, 2, 256, 192))
-    return Program(
-        replace(kernel, computes=kernel.computes or ATTENTION), sizes, _attend, "O", _fractions, {"scale": 0.125}, 2e-2
-    )  # fmt: skip
+    kernel = kernel if kernel.computes else restated(kernel, ATTENTION)
+    return Program(kernel, sizes, _attend, "O", _fractions, {"scale": 0.125}, 2e-2)
 
 
 def _fractions(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, np.ndarray]:
@@ -81,9 +80,8 @@ def _attend(arrays: dict[str, np.ndarray]) -> np.ndarray:
 def moe() -> Program:
     kernel = read(PROGRAMS / "moe.py")
     sizes = _sizes("T K E N R P", (40, 128, 3, 128, 128, 2), (8, 64, 2, 256, 128, 2))
-    return Program(
-        replace(kernel, computes=kernel.computes or MOE), sizes, _route, "Y", _routed, tolerance=1e-5, atomic=True
-    )
+    kernel = kernel if kernel.computes else restated(kernel, MOE)
+    return Program(kernel, sizes, _route, "Y", _routed, tolerance=1e-5, atomic=True)
 
 
 def _routed(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, np.ndarray]:

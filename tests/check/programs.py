@@ -22,6 +22,7 @@ import numpy as np
 from argus.ir.build import IrBuilder
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, LANE, Kernel, wave_variable
 from argus.ir.ops import Access, Shared, Tensor
+from argus.ir.specified import restated
 from argus.ir.types import NOWHERE, Value, bf16, f32
 from argus.layout import expr as E
 from argus.layout.expr import Expr, const, var
@@ -131,8 +132,9 @@ class Gemm:
             shapes=(self.m, self.n, self.k), knobs=(), settings={},
             requires=((self.m % BM).eq(0), (self.n % BN).eq(0), (self.k % self.k_multiple).eq(0)), waves=2,
             grid=(self.n // BN, self.m // BM, const(1)), shared=(self.s_a, self.s_b), body=self.builder.body,
-            example={"M": 64, "N": 32, "K": 32}, computes="C[m, n] = sum(A[m, k] * B[n, k], k)", span=NOWHERE,
+            example={"M": 64, "N": 32, "K": 32}, span=NOWHERE,
         )  # fmt: skip
+        kernel = restated(kernel, "C[m, n] = sum(A[m, k] * B[n, k], k)")
         return Program(kernel, tuple(dict(zip("MNK", s, strict=True)) for s in sizes), product)
 
 
@@ -230,11 +232,11 @@ def _simple(
     name: str, tensors: tuple[Tensor, ...], shapes: tuple[Expr, ...], grid: tuple[Expr, Expr], body: IrBuilder,
     computes: str, shared: tuple[Shared, ...] = (), requires: tuple[Expr, ...] = (),
 ) -> Kernel:  # fmt: skip
-    return Kernel(
+    kernel = Kernel(
         name=name, file="program.py", source="", tensors=tensors, scalars=(), shapes=shapes, knobs=(), settings={},
-        requires=requires, waves=2, grid=(*grid, const(1)), shared=shared, body=body.body, computes=computes,
-        span=NOWHERE,
+        requires=requires, waves=2, grid=(*grid, const(1)), shared=shared, body=body.body, span=NOWHERE,
     )  # fmt: skip
+    return restated(kernel, computes)
 
 
 def transpose() -> Program:

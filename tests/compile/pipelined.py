@@ -11,6 +11,7 @@ from __future__ import annotations
 from argus.ir.build import IrBuilder
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, LANE, Kernel, wave_variable
 from argus.ir.ops import Access, Shared
+from argus.ir.specified import restated
 from argus.ir.types import NOWHERE, Value, bf16, f32
 from argus.layout.expr import Expr, as_expr, const, var
 from tests.ir.samples import at, swizzled, tensor
@@ -102,14 +103,15 @@ class Pipelined:
                             self.multiply(acc, fa, fb, i, j, h)
                 fa, fb = na, nb
             self._store(acc)
-        return Kernel(
+        kernel = Kernel(
             name="gemm256", file="pipelined.py", source="", tensors=(self.a, self.b, self.c), scalars=(),
             shapes=(self.m, self.n, self.k), knobs=(), settings={},
             requires=((self.m % BM).eq(0), (self.n % BN).eq(0), (self.k % BK).eq(0)), waves=self.waves,
             grid=(self.n // BN, self.m // BM, const(1)), shared=tuple(self.lds.values()), body=b.body,
             policies={"agpr": True} if self.size == 16 else {}, example={"M": 256, "N": 256, "K": 256},
-            computes="C[m, n] = sum(A[m, k] * B[n, k], k)", span=NOWHERE,
+            span=NOWHERE,
         )  # fmt: skip
+        return restated(kernel, "C[m, n] = sum(A[m, k] * B[n, k], k)")
 
     def _spread(
         self, acc: dict[tuple[int, int], Value], fa: list[Value], fb: list[Value], tiles: list[tuple[str, int]],

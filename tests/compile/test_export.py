@@ -19,7 +19,7 @@ from argus import machine
 from argus.compile import compile_kernel
 from argus.compile.export import export
 from argus.device.guards import LaunchRefused
-from argus.device.launch import MachineDevice
+from argus.device.simulated import CheckingDevice
 from argus.ir.kernel import Kernel
 from argus.ir.passes.schedule import scheduled
 from argus.lang import read
@@ -170,9 +170,9 @@ def test_a_scalar_that_must_be_positive_is_refused_by_every_launcher(tmp_path: P
         with pytest.raises(module.LaunchRefused, match="scale > 0"):
             launch(Array(x), Array(y), wrong)
         with pytest.raises(LaunchRefused, match="scale > 0"):
-            MachineDevice().launch(kernel, compiled.object, {}, {"x": x, "y": y}, {"scale": wrong})
+            CheckingDevice().launch(kernel, compiled.object, {}, {"x": x, "y": y}, {"scale": wrong})
     assert 'refuse_unless(scale > 0, "the kernel requires scale > 0");' in made["scaled.hpp"].read_text()
-    MachineDevice().launch(kernel, compiled.object, {}, {"x": x, "y": y}, {"scale": 2.5})
+    CheckingDevice().launch(kernel, compiled.object, {}, {"x": x, "y": y}, {"scale": 2.5})
     assert (y == 2.5).all()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argus.ir.build import IrBuilder
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, LANE, Kernel, wave_variable
 from argus.ir.ops import Access, Shared, Tensor
+from argus.ir.specified import restated
 from argus.ir.types import NOWHERE, Span, bf16, f32
 from argus.layout import expr as E
 from argus.layout.expr import Expr, const, var
@@ -43,11 +44,12 @@ def vadd() -> Kernel:
     with b.at(at(3)):
         s = b.map("add", a, c)
         b.store(access(z, (i,), 4), s)
-    return Kernel(
+    kernel = Kernel(
         name="vadd", file="sample.py", source="", tensors=(x, y, z), scalars=(), shapes=(n,), knobs=(), settings={},
         requires=((n % 4).eq(0),), waves=4, grid=((n + 1023) // 1024, const(1), const(1)), shared=(), body=b.body,
-        example={"N": 4096}, computes="z[i] = x[i] + y[i]", span=NOWHERE,
+        example={"N": 4096}, span=NOWHERE,
     )  # fmt: skip
+    return restated(kernel, "z[i] = x[i] + y[i]")
 
 
 def swizzled(row: Expr, chunk: Expr, shift: int = 0) -> Expr:
@@ -122,9 +124,10 @@ def gemm(reader_shift: int = 0, barriers: tuple[bool, bool] = (True, True)) -> K
     with b.at(at(26)):
         b.check("conform", "mfma", axis="K")
         b.check("race_free", s_a, s_b)
-    return Kernel(
+    kernel = Kernel(
         name="gemm", file="sample.py", source="", tensors=(a, bt, c), scalars=(), shapes=(m, n, k), knobs=(),
         settings={}, requires=((m % 128).eq(0), (n % 128).eq(0), (k % 64).eq(0)), waves=4,
         grid=(n // 128, m // 128, const(1)), shared=(s_a, s_b), body=b.body,
-        example={"M": 256, "N": 256, "K": 128}, computes="C[m, n] = sum(A[m, k] * B[n, k], k)", span=NOWHERE,
+        example={"M": 256, "N": 256, "K": 128}, span=NOWHERE,
     )  # fmt: skip
+    return restated(kernel, "C[m, n] = sum(A[m, k] * B[n, k], k)")

@@ -16,8 +16,9 @@ from argus.device.launch import scalar_values
 from argus.ir.kernel import Kernel
 from argus.ir.passes.schedule import scheduled
 from argus.lang import read
+from argus.spec import Specification, evaluate
 from argus.tasks.compare import Comparison, compare
-from argus.tasks.spec import evaluate, parse
+from tests.spec.stated import stated
 
 KERNELS = Path(__file__).parents[2] / "argus" / "kernels"
 TYPES = {"bf16": ml_dtypes.bfloat16, "f16": np.float16, "f32": np.float32}
@@ -28,9 +29,12 @@ def kernel_of(file: str, name: str, knobs: Mapping[str, Any]) -> Kernel:
     return read(KERNELS / f"{file}.py", settings=dict(knobs), kernel=name)
 
 
-def judged(got: Any, means: str, inputs: Mapping[str, Any], symbols: Mapping[str, float] | None = None) -> Comparison:
+def judged(
+    got: Any, means: str | Specification, inputs: Mapping[str, Any], symbols: Mapping[str, float] | None = None
+) -> Comparison:
     """A result against its specification in float64, with the bound that follows from the arithmetic and the data."""
-    return compare(got, evaluate(parse(means), inputs, symbols or {}))
+    spec = stated(str(means), inputs, symbols)
+    return compare(got, evaluate(spec, inputs, symbols or {}))
 
 
 def run(

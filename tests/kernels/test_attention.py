@@ -22,7 +22,7 @@ from argus import machine
 from argus.compile import Compiled, CompileError, compile_kernel
 from argus.compile.decoded import decode
 from argus.device.guards import LaunchRefused, launch_grid
-from argus.device.launch import MachineDevice
+from argus.device.simulated import CheckingDevice
 from argus.ir.kernel import Kernel
 from argus.ir.passes.schedule import scheduled
 from argus.lang import read
@@ -238,7 +238,7 @@ def test_a_scale_that_is_not_positive_is_refused(scale: float) -> None:
     arrays = {"Q": problem.q, "K": problem.k, "V": problem.v, "O": np.zeros_like(problem.q)}
     arrays["L"] = np.zeros(problem.q.shape[:-1], np.float32)
     with pytest.raises(LaunchRefused, match="scale > 0"):
-        MachineDevice().launch(kernel, compiled.object, problem.sizes, arrays, {"scale": scale})
+        CheckingDevice().launch(kernel, compiled.object, problem.sizes, arrays, {"scale": scale})
 
 
 def test_stores_are_unbiased() -> None:
@@ -297,7 +297,7 @@ def test_sampled_workgroups_of_the_benchmark(length: int) -> None:
 @pytest.mark.parametrize(("sq", "sk"), [(256, 256), (70, 90)])
 def test_the_operation_proves_and_launches(sq: int, sk: int) -> None:
     problem = Problem.random(2, 3, sq, sk, 128, True)
-    o, lse = attention(problem.q, problem.k[:, None], problem.v[:, None], causal=True, device="machine")
+    o, lse = attention(problem.q, problem.k[:, None], problem.v[:, None], causal=True, device="jit")
     problem.judge(o.astype(np.float64), lse.astype(np.float64))
 
 

@@ -151,7 +151,7 @@ def test_launched_by_the_library() -> None:
     problems = sequences([(40, 50), (0, 7), (300, 20)], True, d=64, heads=2, shared=2)
     q = packed([p.q.reshape(4, -1, 64) for p in problems if p.q.size], 64, 4)
     k, v = (packed([getattr(p, name) for p in problems], 64, 2) for name in "kv")
-    out, lse = attention_lengths(q, k, v, [0, 40, 40, 340], [0, 50, 57, 77], causal=True, device="machine")
+    out, lse = attention_lengths(q, k, v, [0, 40, 40, 340], [0, 50, 57, 77], causal=True, device="jit")
     for n, rows in ((0, slice(0, 40)), (2, slice(40, 340))):
         shape = problems[n].q.shape
         o = out[rows].astype(np.float64).swapaxes(0, 1).reshape(shape)

@@ -124,7 +124,7 @@ def whole(kind: str, device: str, sizes: tuple[int, int, int, int, int]) -> None
 
 @pytest.mark.parametrize("kind", ROUTINGS)
 def test_whole_layer(kind: str) -> None:
-    whole(kind, "machine", (60, 6, 2, 384, 128) if kind == "skewed" else (60, 6, 2, 512, 256))
+    whole(kind, "jit", (60, 6, 2, 384, 128) if kind == "skewed" else (60, 6, 2, 512, 256))
 
 
 TOKENS, EXPERTS, DIM, INTER = 8, 2, 512, 2048

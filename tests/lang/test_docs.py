@@ -8,7 +8,6 @@ what the reader says about the file it names.
 
 from __future__ import annotations
 
-import ast
 import re
 import shutil
 from pathlib import Path
@@ -65,34 +64,6 @@ def kernel_file(folder: Path, text: str) -> None:
 
 def test_every_page_with_python_is_executed() -> None:
     assert {p.name for p in (ROOT / "docs").glob("*.md") if "```python" in p.read_text()} <= set(PAGES)
-
-
-def test_packages_import_only_earlier_ones() -> None:
-    """The order that docs/interfaces.md states; imports inside functions are the exceptions it names."""
-    order = re.search(r"^    (layout gfx942 .*)$", (ROOT / "docs" / "interfaces.md").read_text(), re.MULTILINE)
-    assert order is not None
-    place = {name: n for n, name in enumerate(order[1].split())}
-    folders = {p.parent.name for p in (ROOT / "argus").glob("*/__init__.py")}
-    assert folders - {"kernels"} == set(place)
-    against, inside = [], set()
-    for package in place:
-        for path in (ROOT / "argus" / package).rglob("*.py"):
-            if path.parent.name == "naive":
-                continue
-            tree = ast.parse(path.read_text())
-            top = {id(node) for node in tree.body}
-            for node in ast.walk(tree):
-                if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("argus"):
-                    continue
-                parts = str(node.module).split(".")
-                for other in [parts[1]] if len(parts) > 1 else [a.name for a in node.names]:
-                    if place.get(other, -1) > place[package]:
-                        if id(node) in top:
-                            against.append(f"{path}: {other}")
-                        else:
-                            inside.add(f"{package}/{path.name}: {other}")
-    assert not against
-    assert not inside
 
 
 def test_environment_variables_are_on_the_page() -> None:

@@ -12,7 +12,7 @@ from argus import machine
 from argus.check import check
 from argus.compile import compile_kernel
 from argus.device.guards import LaunchRefused
-from argus.device.launch import MachineDevice
+from argus.device.simulated import CheckingDevice
 from argus.ir.interp import run
 from argus.ir.kernel import Kernel
 from argus.ir.passes.schedule import scheduled
@@ -50,7 +50,7 @@ def test_strided_tensors(x: str, y: str, sizes: dict[str, int]) -> None:
     kernel = strided(x, y)
     launch = {"M": 64, "N": 96, **sizes}
     arrays = make_arrays(kernel, launch, 1)
-    device = MachineDevice().launch(kernel, compile_kernel(scheduled(kernel)).object, launch, arrays)
+    device = CheckingDevice().launch(kernel, compile_kernel(scheduled(kernel)).object, launch, arrays)
     assert not device.reports
     given: Array = np.asarray(arrays["X"], np.float32)
     np.testing.assert_array_equal(arrays["Y"], given * 2)
@@ -74,11 +74,11 @@ def test_launches_check_strides() -> None:
     arrays = dict(make_arrays(kernel, launch, 1))
     arrays["X"] = np.zeros((32, 32), np.float32)
     with pytest.raises(LaunchRefused, match="strided by"):
-        MachineDevice().launch(kernel, compile_kernel(scheduled(kernel)).object, launch, arrays)
+        CheckingDevice().launch(kernel, compile_kernel(scheduled(kernel)).object, launch, arrays)
     arrays = dict(make_arrays(kernel, launch, 1))
     arrays["Y"] = np.zeros((32, 64), np.float32)[:, ::2]
     with pytest.raises(LaunchRefused, match="row-major"):
-        MachineDevice().launch(kernel, compile_kernel(scheduled(kernel)).object, launch, arrays)
+        CheckingDevice().launch(kernel, compile_kernel(scheduled(kernel)).object, launch, arrays)
 
 
 BITS = """

@@ -13,7 +13,7 @@ import pytest
 
 from argus.compile import compile_kernel
 from argus.device.guards import numpy_dtype, tensor_shapes
-from argus.device.launch import MachineDevice
+from argus.device.simulated import CheckingDevice
 from argus.ir.interp import run
 from argus.ir.kernel import Kernel
 from argus.ir.parser import parse_kernel
@@ -83,9 +83,7 @@ def launched(
     for t in kernel.tensors:
         given = arrays.get(t.name)
         memory[t.name] = np.zeros(shapes[t.name], numpy_dtype(t.dtype)) if given is None else given.copy()
-    outcome = MachineDevice(checks=True).launch(
-        kernel, compile_kernel(scheduled(kernel)).object, sizes, memory, scalars
-    )
+    outcome = CheckingDevice().launch(kernel, compile_kernel(scheduled(kernel)).object, sizes, memory, scalars)
     assert not outcome.reports
     return memory
 

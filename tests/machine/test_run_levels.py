@@ -13,7 +13,8 @@ from assembly import assemble
 from argus import machine
 from argus.cli import run
 from argus.cli.main import main
-from argus.device.launch import LaunchOutcome, MachineDevice
+from argus.device.launch import LaunchOutcome
+from argus.device.simulated import CheckingDevice
 
 VADD = Path(__file__).parents[2] / "argus" / "kernels" / "vadd.py"
 
@@ -47,7 +48,7 @@ def test_an_object_with_an_error_is_wrong(tmp_path: Path, capsys: pytest.Capture
     assert "(error)" not in printed
 
 
-class Reporting(MachineDevice):
+class Reporting(CheckingDevice):
     """The machine, which has something to say about every launch."""
 
     def __init__(self, reports: list[machine.MachineReport]) -> None:
@@ -65,7 +66,7 @@ def test_a_kernel_file(
     levels: tuple[Any, ...], code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = [machine.MachineReport("ARG-M103", f"said as {level}", level=level) for level in levels]
-    monkeypatch.setattr(run, "choose", lambda _: Reporting(said))
+    monkeypatch.setattr(run, "choose", lambda name, simulated: Reporting(said))
     assert main(["run", str(VADD), "--shape", "N=300"]) == code
     printed = capsys.readouterr().out
     assert all(f"said as {level}" in printed for level in levels)

@@ -22,16 +22,16 @@ def ones(*shape: int, dtype: Any = BF16) -> Any:
 
 
 def lengths(f: Made, tq: int, tk: int, h: int = 2, hk: int = 1) -> Any:
-    return ops.attention_lengths(f(ones(tq, h, 64)), *[f(ones(tk, hk, 64))] * 2, [0, tq], [0, tk], device="machine")
+    return ops.attention_lengths(f(ones(tq, h, 64)), *[f(ones(tk, hk, 64))] * 2, [0, tq], [0, tk], device="jit")
 
 
 def attention(f: Made, b: int, h: int, hk: int, sq: int, sk: int) -> Any:
-    return ops.attention(f(ones(b, h, sq, 64)), *[f(ones(b, hk, sk, 64))] * 2, causal=True, device="machine")
+    return ops.attention(f(ones(b, h, sq, 64)), *[f(ones(b, hk, sk, 64))] * 2, causal=True, device="jit")
 
 
 def fp8(f: Made, m: int, n: int, k: int) -> Any:
     scales = f(ones(m, k // 128, dtype=np.float32)), f(ones(n // 128, k // 128, dtype=np.float32))
-    return ops.fp8_matmul(f(ones(m, k, dtype=FP8)), scales[0], f(ones(n, k, dtype=FP8)), scales[1], device="machine")
+    return ops.fp8_matmul(f(ones(m, k, dtype=FP8)), scales[0], f(ones(n, k, dtype=FP8)), scales[1], device="jit")
 
 
 def moe(f: Made, tokens: int, topk: int, dim: int, inter: int) -> Any:
@@ -39,7 +39,7 @@ def moe(f: Made, tokens: int, topk: int, dim: int, inter: int) -> Any:
     scales = [(2, 2 * inter // 128, dim // 128), (2, dim // 128, inter // 128)]
     given = (*weights, *(f(ones(*shape, dtype=np.float32)) for shape in scales))
     ids, share = f(np.zeros((tokens, topk), np.int64)), f(ones(tokens, topk, dtype=np.float32))
-    return ops.moe(f(ones(tokens, dim)), *given, ids, share, device="machine")
+    return ops.moe(f(ones(tokens, dim)), *given, ids, share, device="jit")
 
 
 def zeros(*shape: int) -> Any:
@@ -54,12 +54,12 @@ CASES: dict[str, tuple[Callable[[Made], Any], list[Any]]] = {
     },
     "matmul by k": (lambda f: ops.matmul(f(ones(0, 8)), f(ones(0, 4)), a_by_k=True, b_by_k=True), [zeros(8, 4)]),
     "matmul and bias": (
-        lambda f: ops.matmul(f(ones(3, 0)), f(ones(8, 0)), bias=f(-2 * ones(8)), device="machine"),
+        lambda f: ops.matmul(f(ones(3, 0)), f(ones(8, 0)), bias=f(-2 * ones(8)), device="jit"),
         [zeros(3, 8) - 2],
     ),
     "matmul and relu": (
         lambda f: ops.matmul(
-            f(ones(3, 0)), f(ones(8, 0)), bias=f(-2 * ones(8)), activation="relu", device="machine"
+            f(ones(3, 0)), f(ones(8, 0)), bias=f(-2 * ones(8)), activation="relu", device="jit"
         ),
         [zeros(3, 8)],
     ),

@@ -12,8 +12,9 @@ import pytest
 from argus import ops
 from argus.ops import choice
 from argus.ops.choice import choose_matmul
+from argus.spec import evaluate
 from argus.tasks.compare import compare
-from argus.tasks.spec import evaluate, parse
+from tests.spec.stated import stated
 
 BF16, F16 = ml_dtypes.bfloat16, np.float16
 TILE = {"BM": 64, "BN": 64, "WM": 2, "WN": 2, "INST": 16, "DEPTH": 1, "STAGES": 1, "XM": 0, "GROUP": 1}
@@ -68,10 +69,11 @@ def test_each_form(
         activation=activation,
         a_by_k=a_by_k,
         b_by_k=b_by_k,
-        device="machine",
+        device="jit",
     )
     assert got.dtype == dtype
-    found = compare(got, evaluate(parse(f"C[m, n] = {MEANS[activation]}"), {"A": a, "B": b, "bias": bias}, {}))
+    given = {"A": a, "B": b, "bias": bias}
+    found = compare(got, evaluate(stated(f"C[m, n] = {MEANS[activation]}", given), given, {}))
     assert found.ok, found
 
 
@@ -93,7 +95,7 @@ def test_relu_keeps_what_is_no_number(row: str, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(choice, "table", lambda _: {"rows": [ROWS[row]]})
     a, b = np.ones((24, 232), BF16), np.ones((40, 232), BF16)
     a[3, 5], a[4, 6], a[5, 7] = np.nan, np.inf, -np.inf
-    got = ops.matmul(a, b, bias=np.zeros(40, BF16), activation="relu", device="machine").astype(float)
+    got = ops.matmul(a, b, bias=np.zeros(40, BF16), activation="relu", device="jit").astype(float)
     assert np.isnan(got[3]).all()
     assert (got[4] == np.inf).all()
     assert (got[5] == 0).all()

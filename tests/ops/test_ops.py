@@ -20,7 +20,7 @@ def normal(*shape: int, dtype: Any = np.float32, seed: int = 0) -> Any:
 
 def test_matmul_with_few_rows() -> None:
     a, b = normal(5, 128, dtype=BF16), normal(24, 128, dtype=BF16, seed=1)
-    got = ops.matmul(a, b, device="machine")
+    got = ops.matmul(a, b, device="jit")
     assert got.dtype == BF16
     np.testing.assert_allclose(got.astype(float), a.astype(float) @ b.astype(float).T, rtol=2**-8, atol=1e-3)
 
@@ -94,7 +94,7 @@ def test_activations_of_what_is_not_finite_follow_their_formulas(name: str) -> N
         wide = x.astype(np.float64)
         inner = wide if name == "silu" else 1.5957691216057308 * (wide + 0.044715 * wide**3)
         want = np.maximum(wide, 0) if name == "relu" else wide / (1 + np.exp(-inner))
-    got = getattr(ops, name)(x, device="machine")
+    got = getattr(ops, name)(x, device="jit")
     np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
     assert np.isnan(got[0])
     np.testing.assert_allclose(got[1:], want[1:], rtol=2e-6, atol=1e-37)
@@ -104,10 +104,10 @@ def test_the_maximum_of_a_row_passes_over_what_is_no_number() -> None:
     x = np.full((4, 96), -5.0, np.float32)
     x[0, 7], x[1, 8], x[2, 9] = np.nan, np.inf, -np.inf
     x[3] = np.nan
-    largest = ops.rowmax(x, device="machine")
+    largest = ops.rowmax(x, device="jit")
     np.testing.assert_array_equal(largest[:3], np.fmax.reduce(x[:3], axis=1))
     assert np.isnan(largest[3]) or largest[3] == -np.inf
-    sums = ops.rowsum(x, device="machine")
+    sums = ops.rowsum(x, device="jit")
     assert np.isnan(sums[[0, 3]]).all()
     assert sums[1] == np.inf
     assert sums[2] == -np.inf

@@ -24,38 +24,38 @@ def normal(*shape: int, dtype: Any = BF16, seed: int = 0) -> Any:
 
 def fp8_product(f: Callable[[Any], Any]) -> Any:
     a, b = blocks(normal(3, 256, dtype=np.float32), 1), blocks(normal(128, 256, dtype=np.float32, seed=1), 128)
-    return ops.fp8_matmul(f(a.values), f(a.scales), f(b.values), f(b.scales), device="machine")
+    return ops.fp8_matmul(f(a.values), f(a.scales), f(b.values), f(b.scales), device="jit")
 
 
 def experts(f: Callable[[Any], Any]) -> Any:
     up, down = (blocks(normal(2, 256, k, dtype=np.float32, seed=k), 128) for k in (256, 128))
     ids, share = np.array([[0, 1], [1, 0], [1, 1]]), np.ones((3, 2), np.float32)
     given = (normal(3, 256), up.values, down.values, up.scales, down.scales, ids, share)
-    return ops.moe(*(f(array) for array in given), device="machine")
+    return ops.moe(*(f(array) for array in given), device="jit")
 
 
 def lengths(f: Callable[[Any], Any]) -> Any:
     q, k, starts = normal(5, 2, 64), normal(7, 1, 64, seed=1), (np.array([0, 2, 5]), np.array([0, 3, 7]))
-    return ops.attention_lengths(f(q), f(k), f(k), f(starts[0]), f(starts[1]), causal=True, device="machine")
+    return ops.attention_lengths(f(q), f(k), f(k), f(starts[0]), f(starts[1]), causal=True, device="jit")
 
 
 OPERATIONS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
-    "matmul": lambda f: ops.matmul(f(normal(5, 64)), f(normal(24, 64, seed=1)), device="machine"),
+    "matmul": lambda f: ops.matmul(f(normal(5, 64)), f(normal(24, 64, seed=1)), device="jit"),
     "bias": lambda f: ops.matmul(
-        f(normal(5, 64)), f(normal(24, 64, seed=1)), bias=f(normal(24, seed=2)), activation="relu", device="machine"
+        f(normal(5, 64)), f(normal(24, 64, seed=1)), bias=f(normal(24, seed=2)), activation="relu", device="jit"
     ),
-    "softmax": lambda f: ops.softmax(f(normal(2, 3, 96, dtype=np.float16)), device="machine"),
-    "rmsnorm": lambda f: ops.rmsnorm(f(normal(3, 96)), f(normal(96, seed=1)), device="machine"),
-    "layernorm": lambda f: ops.layernorm(f(normal(3, 96)), f(normal(96)), f(normal(96, seed=1)), device="machine"),
-    "rowsum": lambda f: ops.rowsum(f(normal(3, 96)), device="machine"),
-    "add": lambda f: ops.add(f(normal(3, 5)), f(normal(3, 5, seed=1)), device="machine"),
-    "silu": lambda f: ops.silu(f(normal(3, 5, dtype=np.float32)), device="machine"),
-    "transpose": lambda f: ops.transpose(f(normal(8, 24)), device="machine"),
-    "quantise": lambda f: ops.quantise(f(normal(3, 256)), device="machine"),
+    "softmax": lambda f: ops.softmax(f(normal(2, 3, 96, dtype=np.float16)), device="jit"),
+    "rmsnorm": lambda f: ops.rmsnorm(f(normal(3, 96)), f(normal(96, seed=1)), device="jit"),
+    "layernorm": lambda f: ops.layernorm(f(normal(3, 96)), f(normal(96)), f(normal(96, seed=1)), device="jit"),
+    "rowsum": lambda f: ops.rowsum(f(normal(3, 96)), device="jit"),
+    "add": lambda f: ops.add(f(normal(3, 5)), f(normal(3, 5, seed=1)), device="jit"),
+    "silu": lambda f: ops.silu(f(normal(3, 5, dtype=np.float32)), device="jit"),
+    "transpose": lambda f: ops.transpose(f(normal(8, 24)), device="jit"),
+    "quantise": lambda f: ops.quantise(f(normal(3, 256)), device="jit"),
     "fp8_matmul": fp8_product,
     "moe": experts,
     "attention": lambda f: ops.attention(
-        *(f(normal(1, 2, 40, 64, seed=s)) for s in range(3)), causal=True, device="machine"
+        *(f(normal(1, 2, 40, 64, seed=s)) for s in range(3)), causal=True, device="jit"
     ),
     "attention_lengths": lengths,
 }

@@ -10,10 +10,11 @@ import pytest
 from argus.agent.judge import Problem
 from argus.agent.judge.data import KINDS, inputs
 from argus.agent.judge.floor import multiplications
-from argus.agent.judge.results import can_be_cut, judged_part
+from argus.agent.judge.results import judged_part
+from argus.spec import evaluate
 from argus.tasks.routing import Kind, RoutingTensors, draw
-from argus.tasks.spec import evaluate, parse
 from argus.tasks.task import TaskError, load_task, read_task
+from tests.spec.stated import stated
 
 ROUTING = RoutingTensors("token", "expert", "T", "E", 8)
 SPEC = "H[r, n] = sum(X[token[r], k] * W[expert[r // 8], n, k], k)"
@@ -69,14 +70,14 @@ def _by_hand(data: dict[str, np.ndarray]) -> np.ndarray:
 
 def test_rows_are_computed_with_what_their_block_picks() -> None:
     data = _data()
-    found = evaluate(parse(SPEC), {**data, "H": np.zeros((16, 5))}, {})
+    found = evaluate(stated(SPEC, data), {**data, "H": np.zeros((16, 5))}, {})
     assert np.allclose(found.value, _by_hand(data), atol=1e-12)
 
 
 def test_a_part_of_the_rows_is_judged_with_whole_index_tensors() -> None:
-    data, spec = _data(), parse(SPEC)
+    data = _data()
+    spec = stated(SPEC, data)
     want = _by_hand(data)
-    assert can_be_cut(spec)
     got = np.full((16, 5), 0x7FBA5A5B, np.uint32).view(np.float32)
     got[8:12, 1:3] = want[8:12, 1:3]
     found = judged_part(spec, data, {}, got)
@@ -97,7 +98,8 @@ def test_the_task_draws_its_routing_and_counts_its_products() -> None:
         given = inputs(task.kernel, sizes, kind, 5, problem.routing)
         assert given["token"].max() <= sizes["T"]
         assert given["expert"].max() < sizes["E"]
-    spec = parse(str(task.kernel.computes))
+    assert task.kernel.computes is not None
+    (spec,) = task.kernel.computes.results
     assert multiplications(task.kernel, sizes, spec) == 2 * sizes["R"] * sizes["I"] * sizes["K"]
 
 

@@ -14,10 +14,10 @@ from argus.agent.judge.data import inputs, poisoned
 from argus.agent.judge.problem import Problem
 from argus.ir.kernel import Kernel
 from argus.lang import read
+from argus.spec import ResultSpec, SpecError, evaluate
 from argus.tasks.compare import compare
 from argus.tasks.inputs import make_scalars
 from argus.tasks.routing import RoutingTensors
-from argus.tasks.spec import ResultSpec, SpecError, evaluate, parse
 
 
 def examined(problem: Problem) -> tuple[Kernel, ResultSpec]:
@@ -25,7 +25,9 @@ def examined(problem: Problem) -> tuple[Kernel, ResultSpec]:
     naive = read(problem.naive)
     if naive.computes is None:
         raise SpecError(f"the naive kernel of {problem.task} states no specification")
-    spec = parse(naive.computes)
+    if len(naive.computes.results) != 1:
+        raise SpecError(f"the naive kernel of {problem.task} states {len(naive.computes.results)} results, not one")
+    (spec,) = naive.computes.results
     for sizes in problem.small[:1]:
         examine(naive, spec, sizes, problem.routing)
     return naive, spec

@@ -8,13 +8,15 @@ or the candidate is wrong, and it does not rank.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping
 
 from argus.device.guards import numpy_dtype, tensor_shapes
 from argus.gfx942 import chip
 from argus.ir.kernel import Kernel
-from argus.tasks.spec import ResultSpec
+from argus.spec import ResultSpec
+from argus.spec.extents import Shapes, reduction_extent
+from argus.spec.tree import ConditionalValue, IndexName, IndexReduction, Relation, SpecNode
+from argus.spec.walk import children, open_indices, product_of_elements
 
 ALLOWED = 0.9
 MATRIX = ("f16", "bf16", "fp8", "bf8", "i8", "f32", "f64")
@@ -36,58 +38,31 @@ def multiplications(kernel: Kernel, sizes: Mapping[str, int], spec: ResultSpec) 
     """How many products the sums over plain products of tensors need, each sum once; 0 if there is none."""
     shapes = tensor_shapes(kernel, sizes)
     extents = dict(zip(spec.indices, shapes[spec.result], strict=True))
-    for node in ast.walk(spec.expression):
-        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-            for item, extent in zip(_items(node), shapes[node.value.id], strict=True):
-                if isinstance(item, ast.Name):
-                    extents[item.id] = extent
-    found: dict[str, int] = {}
-    for node, hidden in _sums(spec.expression, False):
-        tensors = _factors(node.args[0])
-        used = {index for tensor in tensors for index in _indices(tensor) if index in extents}
+    found: dict[IndexReduction, int] = {}
+    for node, inside, hidden in _sums(spec.expression, extents, shapes, sizes, False):
+        tensors = product_of_elements(node.body) or []
+        used = set().union(*(open_indices(tensor) for tensor in tensors))
         if len(tensors) >= 2 and len(used) >= 3:
-            found[ast.dump(node)] = _product([extents[index] for index in used]) // (2 if hidden else 1)
+            found[node] = _product([inside[index] for index in used]) // (2 if hidden else 1)
     return sum(found.values())
 
 
-def _sums(node: ast.AST, hidden: bool) -> Iterator[tuple[ast.Call, bool]]:
-    """Every sum, and whether it stands under a mask `where(k <= q, …)` between two indices: half of it may be skipped.
-
-    What stands under any other mask may be skipped altogether and is left out.
-    """
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        if node.func.id == "sum":
-            yield node, hidden
-        if node.func.id == "where":
-            mask = node.args[0]
-            if not (isinstance(mask, ast.Compare) and _is_index(mask.left) and _is_index(mask.comparators[0])):
-                return
-            hidden = True
-    for child in ast.iter_child_nodes(node):
-        yield from _sums(child, hidden)
-
-
-def _is_index(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name)
-
-
-def _factors(node: ast.expr) -> list[ast.Subscript]:
-    """The tensors of a plain product of tensors; none if it is anything else."""
-    if isinstance(node, ast.Subscript):
-        return [node]
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-        left, right = _factors(node.left), _factors(node.right)
-        return [*left, *right] if left and right else []
-    return []
-
-
-def _items(node: ast.Subscript) -> list[ast.expr]:
-    return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-
-
-def _indices(node: ast.Subscript) -> list[str]:
-    """Everything an element's place depends on."""
-    return [item.id for item in ast.walk(node.slice) if isinstance(item, ast.Name)]
+def _sums(
+    node: SpecNode, extents: Mapping[str, int], shapes: Shapes, sizes: Mapping[str, int], hidden: bool
+) -> Iterator[tuple[IndexReduction, Mapping[str, int], bool]]:
+    """Every sum, how far the indices in it run, and whether it stands under a mask `where(k <= q, …)` between two
+    indices: half of it may be skipped. What stands under any other mask may be skipped altogether and is left out."""
+    if isinstance(node, IndexReduction):
+        extents = {**extents, node.index: reduction_extent(node, shapes, sizes)}
+        if node.kind == "sum":
+            yield node, extents, hidden
+    if isinstance(node, ConditionalValue):
+        mask = node.condition
+        if not (isinstance(mask, Relation) and isinstance(mask.left, IndexName) and isinstance(mask.right, IndexName)):
+            return
+        hidden = True
+    for child in children(node):
+        yield from _sums(child, extents, shapes, sizes, hidden)
 
 
 def _product(values: tuple[int, ...] | list[int]) -> int:

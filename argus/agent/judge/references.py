@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
-from argus.tasks.spec import Bounded
+from argus.spec import Bounded
 
 Known = Callable[[Hashable, Callable[[], Bounded]], Bounded]
 KEPT_BYTES = 1 << 28

@@ -1,11 +1,7 @@
 """Are the results right? Judged in float64 against the task's specification, on all elements or on those of some
 workgroups.
 
-Large launches run a few workgroups. The specification is then evaluated only for the rows and columns these wrote:
-every tensor axis that carries an index of the output, and nothing else, is cut down to them (not those of tensors with
-computed indices, or whose elements are indices, which are taken whole). An index that also
-appears as a number (a causal mask) keeps its values; one that shares its axis with another (`X[m, n]` beside
-`X[m, k]`) must be written whole.
+Large launches run a few workgroups. The specification is then evaluated only for the rows and columns these wrote.
 
 Two more questions than "within the error bound". Is the output rounded without bias: the mean of sign(want) * (got -
 want), in half units of the output format, is near 0 for round-to-nearest and near -1 for truncation. And did the
@@ -14,7 +10,6 @@ kernel leave its inputs alone.
 
 from __future__ import annotations
 
-import ast
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,8 +19,8 @@ import numpy.typing as npt
 
 from argus.agent.judge.data import Arrays, written
 from argus.agent.judge.references import Known, unknown
+from argus.spec import Bounded, ResultSpec, evaluate
 from argus.tasks.compare import Comparison, compare
-from argus.tasks.spec import Bounded, ResultSpec, evaluate, nested
 
 LEAST_FOR_BIAS = 4096
 BIAS = 0.25
@@ -60,49 +55,11 @@ def judged_part(
     box = np.ix_(*(positions[index] for index in spec.indices))
     if not mask[box].all():
         return None
-    if any(len(positions[index]) != mask.shape[spec.indices.index(index)] for index in _whole(spec)):
-        return None
 
     def wanted() -> Bounded:
-        cut = {name: _cut(spec, name, array, positions) for name, array in inputs.items()}
-        return evaluate(spec, cut, symbols, positions)
+        return evaluate(spec, inputs, symbols, positions)
 
     return _found(got[box], known(tuple(where.tobytes() for where in positions.values()), wanted))
-
-
-def can_be_cut(spec: ResultSpec) -> bool:
-    """Whether a part of the output can be judged from a part of the inputs: some index of it is no `_whole` one."""
-    return not set(spec.indices) <= _whole(spec)
-
-
-def _uses(spec: ResultSpec) -> dict[tuple[str, int], set[str]]:
-    """What stands at each axis of each tensor, over the whole specification."""
-    found: dict[tuple[str, int], set[str]] = {}
-    for node in ast.walk(spec.expression):
-        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-            items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-            for axis, item in enumerate(items):
-                found.setdefault((node.value.id, axis), set()).add(ast.unparse(item))
-    return found
-
-
-def _whole(spec: ResultSpec) -> set[str]:
-    """Indices of the output that share an axis of a tensor with something else: `X[m, n]` beside `X[m, k]`."""
-    return {used for uses in _uses(spec).values() if len(uses) > 1 for used in uses if used in spec.indices}
-
-
-def _cut(
-    spec: ResultSpec, name: str, array: npt.NDArray[np.generic], positions: Mapping[str, npt.NDArray[np.intp]]
-) -> npt.NDArray[np.generic]:
-    mine = {axis: uses for (tensor, axis), uses in _uses(spec).items() if tensor == name}
-    if name in nested(spec) or not all(used.isidentifier() for uses in mine.values() for used in uses):
-        return array
-    for axis, uses in mine.items():
-        if len(uses) == 1:
-            used = next(iter(uses))
-            if used in positions:
-                array = array.take(positions[used], axis=axis)
-    return array
 
 
 def _found(got: npt.NDArray[np.generic], want: Bounded) -> ResultComparison:

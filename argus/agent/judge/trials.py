@@ -20,11 +20,11 @@ from argus.agent.judge.examine import examined
 from argus.agent.judge.launches import Launches, OnData, WrongRun
 from argus.agent.judge.problem import Problem, Sizes, Verdict, Violation, shape_text
 from argus.agent.judge.references import Known, References
-from argus.agent.judge.results import ResultComparison, biased, can_be_cut, judged, judged_part
+from argus.agent.judge.results import ResultComparison, biased, judged, judged_part
 from argus.device.guards import launch_grid, tensor_shapes
 from argus.ir.kernel import Kernel
 from argus.machine import Options
-from argus.tasks.spec import ResultSpec
+from argus.spec import ResultSpec
 
 WHOLE = 1 << 16
 SAMPLED = 3
@@ -158,7 +158,7 @@ class Trials:
             kind = KINDS[number % 2]
             on = self._on(stage, sizes, kind)
             elements = int(np.prod(tensor_shapes(self.kernel, sizes)[self.bench.spec.result], dtype=np.int64))
-            if elements <= WHOLE or not can_be_cut(self.bench.spec):
+            if elements <= WHOLE:
                 self._whole(on, sizes, stage, kind, Options())
                 self._unchanged(on, stage)
                 continue

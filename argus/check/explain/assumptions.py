@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from argus.ir import ops
 from argus.ir.kernel import Kernel
+from argus.spec.tree import IndexReduction
+from argus.spec.walk import walk
 
 NARROW = 8
 
@@ -34,7 +36,9 @@ def assumptions(kernel: Kernel) -> tuple[str, ...]:
     if lines:
         where = ", ".join(str(n) for n in lines)
         notes.append(f"values are compared as real numbers: rounding to 8 bits in line {where} is not looked at")
-    subtracts = "max(" in (kernel.computes or "")
+    stated = () if kernel.computes is None else kernel.computes.results
+    parts = [part for result in stated for part in walk(result.expression)]
+    subtracts = any(isinstance(part, IndexReduction) and part.kind == "max" for part in parts)
     exponentials = any(isinstance(op, ops.Map) and op.fn in ("exp2", "exp") for op in body)
     if subtracts and exponentials and not any(isinstance(op, ops.Map) and op.fn == "max" for op in body):
         notes.append("the specification takes a maximum, the kernel none: overflow of exponentials is not looked at")

@@ -43,7 +43,7 @@ from argus.ir.kernel import Kernel
 from argus.ir.ops import Access, Tensor
 from argus.ir.types import Span
 from argus.layout.expr import Expr, ExprError
-from argus.tasks.spec import SpecError, evaluate, parse
+from argus.spec import SpecError, evaluate
 
 FAR = {8: 0.25, 16: 0.1, 32: 0.01, 64: 0.01}
 """Bits of the narrowest floating type in the kernel -> which part of a value is far."""
@@ -259,7 +259,8 @@ def _part(kernel: Kernel) -> float:
 def _far(
     kernel: Kernel, output: str, sizes: Mapping[str, int], spread: float
 ) -> tuple[tuple[int, ...], float, float] | None:
-    assert kernel.computes
+    assert kernel.computes is not None
+    (stated,) = kernel.computes.results
     dice = np.random.default_rng(1)
     arrays: dict[str, NDArray[Any]] = {}
     for tensor in kernel.tensors:
@@ -274,7 +275,7 @@ def _far(
         outcome = interp.run(kernel, arrays, sizes, scalars=scalars)
         with np.errstate(all="ignore"):
             extents = {output: outcome.arrays[output]}  # of indices that no input has plainly
-            wanted = evaluate(parse(kernel.computes), {**extents, **arrays}, {**sizes, **scalars})
+            wanted = evaluate(stated, {**extents, **arrays}, {**sizes, **scalars})
     except (interp.InterpError, ExprError, SpecError):
         return None
     got = np.asarray(outcome.arrays[output]).astype(np.float64)

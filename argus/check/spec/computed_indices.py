@@ -11,7 +11,6 @@ specification, and proves wherever it does so that it may.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -19,6 +18,8 @@ from argus.check.terms.atoms import own
 from argus.ir.ops import Tensor
 from argus.layout import expr as E
 from argus.layout.expr import Expr
+from argus.spec.tree import Arithmetic, IndexName, NumberLiteral, SpecNode
+from argus.spec.walk import open_indices
 
 Axes = Mapping[Tensor, tuple[int, ...]]
 
@@ -47,7 +48,7 @@ class Formula:
 
     tensor: Tensor
     position: int
-    node: ast.expr
+    node: SpecNode
     bound: Mapping[str, int]
 
 
@@ -62,27 +63,27 @@ class Hints:
     fixed: Mapping[tuple[str, int], frozenset[int]] = field(default_factory=dict)
 
 
-def index_expression(node: ast.expr, homes: Mapping[str, int]) -> Expr | None:
+def index_expression(node: SpecNode, homes: Mapping[str, int]) -> Expr | None:
     """A formula of indices as an expression of own coordinates, given the axis each index stands at; else None."""
     match node:
-        case ast.Constant(value=int() as value) if not isinstance(value, bool):
+        case NumberLiteral(int() as value):
             return E.const(value)
-        case ast.Name(id=name) if name in homes:
+        case IndexName(name) if name in homes:
             return own(homes[name])
-        case ast.BinOp(left=left, op=op, right=right):
+        case Arithmetic(op, left, right):
             x, y = index_expression(left, homes), index_expression(right, homes)
             if x is None or y is None:
                 return None
             match op:
-                case ast.Add():
+                case "+":
                     return x + y
-                case ast.Sub():
+                case "-":
                     return x - y
-                case ast.Mult():
+                case "*":
                     return x * y
-                case ast.FloorDiv() if y.op == "const" and y.value > 0:
+                case "//" if y.op == "const" and y.value > 0:
                     return x // y.value
-                case ast.Mod() if y.op == "const" and y.value > 0:
+                case "%" if y.op == "const" and y.value > 0:
                     return x % y.value
     return None
 
@@ -120,13 +121,12 @@ def hints_of(
     return Hints(known, views, _tilings(axes, homes, formulas), fixed), frozenset(dark)
 
 
-def _number(node: ast.expr) -> int | None:
-    return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
+def _number(node: SpecNode) -> int | None:
+    return node.value if isinstance(node, NumberLiteral) and isinstance(node.value, int) else None
 
 
 def _scope(f: Formula, homes: Mapping[SpecIndex, int]) -> dict[str, int]:
-    names = {n.id for n in ast.walk(f.node) if isinstance(n, ast.Name)}
-    return {name: homes[i] for name in names if (i := SpecIndex(name, f.bound.get(name, 0))) in homes}
+    return {name: homes[i] for name in open_indices(f.node) if (i := SpecIndex(name, f.bound.get(name, 0))) in homes}
 
 
 def _tilings(axes: Axes, homes: Mapping[SpecIndex, int], formulas: Sequence[Formula]) -> dict[str, tuple[Tiling, ...]]:
@@ -147,8 +147,8 @@ def _tilings(axes: Axes, homes: Mapping[SpecIndex, int], formulas: Sequence[Form
 def _divided(f: Formula, homes: Mapping[SpecIndex, int]) -> tuple[str, int, int] | None:
     """(quotient or remainder, axis, divisor) of `x // c` or `x % c` with an index x."""
     match f.node:
-        case ast.BinOp(left=ast.Name(id=name), op=op, right=ast.Constant(value=int() as c)) if c > 0:
+        case Arithmetic(op, IndexName(name), NumberLiteral(int() as c)) if c > 0:
             home = homes.get(SpecIndex(name, f.bound.get(name, 0)))
-            kind = "quotient" if isinstance(op, ast.FloorDiv) else "remainder" if isinstance(op, ast.Mod) else None
+            kind = "quotient" if op == "//" else "remainder" if op == "%" else None
             return None if home is None or kind is None else (kind, home, c)
     return None

@@ -1,4 +1,4 @@
-"""What a kernel's `computes` line says about coordinates, read as syntax.
+"""What a kernel's `computes` line says about coordinates, read off its tree.
 
     C[m, n] = sum(A[m, k] * B[n, k], k)
 
@@ -18,14 +18,15 @@ belongs to no index of its own. `value` has to show that what is stored follows 
 undecided.
 
 What cannot be turned into such a statement is kept as a reason and ends in `unknown`: an axis with two output indices
-or two formulas, several or masked reductions of one axis. A line of another form, with names or functions nobody knows,
-is refused as a whole. The line's numerical meaning is evaluated elsewhere.
+or two formulas, several or masked reductions of one axis. A line with a form that the rules do not follow (the place of
+a maximum, a quotient as a value) is refused as a whole. The line's numerical meaning is evaluated elsewhere
+(`argus.spec`).
 """
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass, field, replace
+from typing import assert_never
 
 from argus.check.domain.records import Tables
 from argus.check.spec.computed_indices import Formula, Hints, SpecIndex, hints_of
@@ -33,11 +34,28 @@ from argus.check.spec.scatter import scattered
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Tensor
 from argus.layout.expr import Expr
+from argus.spec.printer import spec_text
+from argus.spec.tree import (
+    Arithmetic,
+    Complement,
+    ConditionalValue,
+    Connective,
+    FunctionCall,
+    IndexName,
+    IndexReduction,
+    Negation,
+    NumberLiteral,
+    Relation,
+    ResultSpec,
+    ScalarName,
+    SizeName,
+    SpecNode,
+    TensorElement,
+)  # fmt: skip
+from argus.spec.walk import product_of_elements, written_out
 
-REDUCTIONS = ("sum", "max", "min")
-FUNCTIONS = {"exp": 1, "exp2": 1, "log2": 1, "sqrt": 1, "rsqrt": 1, "abs": 1, "where": 3, "maximum": 2, "minimum": 2}
-SIZE = "a size or an argument of the kernel"
-_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+UNROLLED = 32
+"""Reductions over at most so many stated values are written out."""
 
 
 class Unreadable(Exception):
@@ -68,7 +86,7 @@ class SpecCoordinates:
     axes: tuple[int, ...] = ()
     shape: tuple[Expr, ...] = ()
     names: tuple[str, ...] = ()
-    value: ast.expr = field(default_factory=lambda: ast.Constant(0))
+    value: SpecNode = field(default_factory=lambda: NumberLiteral(0))
     adds: bool = False
     loose: dict[str, int] = field(default_factory=dict)
 
@@ -78,130 +96,98 @@ class _CoordinateReader:
     """One pass over the right side: which index stands at which axis, which reduction binds it."""
 
     tensors: dict[str, Tensor]
-    free: frozenset[str]
-    scalars: frozenset[str]
     uses: list[tuple[Tensor, int, SpecIndex | None]] = field(default_factory=list)
     formulas: list[Formula] = field(default_factory=list)
     lookups: list[tuple[Tensor, int, Tensor]] = field(default_factory=list)
     kinds: list[str] = field(default_factory=list)
     as_values: set[SpecIndex] = field(default_factory=set)
 
-    def visit(self, node: ast.expr, bound: dict[str, int]) -> None:
+    def visit(self, node: SpecNode, bound: dict[str, int]) -> None:
         match node:
-            case ast.Constant(value=int() | float()):
+            case NumberLiteral() | SizeName() | ScalarName():
                 return
-            case ast.Name(id=name) if name in bound or name in self.free:
+            case IndexName(name):
                 self.as_values.add(SpecIndex(name, bound.get(name, 0)))
-            case ast.Name(id=name) if name in self.scalars:
-                return
-            case ast.Name(id=name):
-                raise Unreadable(f"`{name}` is no index, no size and no argument of the kernel")
-            case ast.Subscript():
-                self._subscript(node, bound)
-            case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
+            case TensorElement():
+                self._element(node, bound)
+            case Negation(operand) | Complement(operand):
                 self.visit(operand, bound)
-            case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _OPERATORS):
+            case Arithmetic(op="//" | "%"):
+                raise Unreadable(f"it contains `{spec_text(node)}` as a value")
+            case Arithmetic(left=left, right=right) | Connective(left=left, right=right):
                 self.visit(left, bound)
                 self.visit(right, bound)
-            case ast.Compare(left=left, comparators=[right]):
+            case Relation(left=left, right=right):
                 self._compared(left, bound)
                 self._compared(right, bound)
-            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
-                self._call(name, args, bound)
+            case FunctionCall(args=args):
+                for arg in args:
+                    self.visit(arg, bound)
+            case ConditionalValue(condition, yes, no):
+                for part in (condition, yes, no):
+                    self.visit(part, bound)
+            case IndexReduction(kind, body, index, extent):
+                if kind in ("argmax", "argmin"):
+                    raise Unreadable(f"it contains `{spec_text(node)}`")
+                if extent is not None:
+                    raise Unreadable(f"`{index}` runs over the stated range {spec_text(extent)}")
+                self.kinds.append(kind)
+                self.visit(body, {**bound, index: len(self.kinds)})
             case _:
-                raise Unreadable(f"it contains `{ast.unparse(node)}`")
+                assert_never(node)
 
-    def _compared(self, node: ast.expr, bound: dict[str, int]) -> None:
+    def _compared(self, node: SpecNode, bound: dict[str, int]) -> None:
         """A side of a comparison: whole numbers are divided as in indices."""
         match node:
-            case ast.BinOp(left=left, op=ast.FloorDiv(), right=ast.Constant(value=int() as by)) if by > 0:
+            case Arithmetic("//", left, NumberLiteral(int() as by)) if by > 0:
                 self._compared(left, bound)
-            case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult(), right=right):
+            case Arithmetic("+" | "-" | "*", left, right):
                 self._compared(left, bound)
                 self._compared(right, bound)
             case _:
                 self.visit(node, bound)
 
-    def _call(self, name: str, args: list[ast.expr], bound: dict[str, int]) -> None:
-        if name in REDUCTIONS and len(args) == 2 and isinstance(args[1], ast.Name):
-            if args[1].id in self.scalars:
-                raise Unreadable(f"`{args[1].id}`, which is reduced over, is also {SIZE}")
-            self.kinds.append(name)
-            self.visit(args[0], {**bound, args[1].id: len(self.kinds)})
-        elif FUNCTIONS.get(name) == len(args):
-            for arg in args:
-                self.visit(arg, bound)
-        else:
-            raise Unreadable(f"there is no function `{name}` of {len(args)} arguments")
-
-    def _subscript(self, node: ast.Subscript, bound: dict[str, int]) -> None:
-        tensor, parts = _reference(node, self.tensors)
-        for position, part in enumerate(parts):
-            if isinstance(part, ast.Name) and (part.id in bound or part.id in self.free):
-                self.uses.append((tensor, position, SpecIndex(part.id, bound.get(part.id, 0))))
-            elif isinstance(part, ast.Name) and part.id not in self.scalars:
-                raise Unreadable(f"the index `{part.id}` of {tensor.name} is neither the output's nor reduced over")
-            elif isinstance(part, ast.Subscript):
-                self.lookups.append((tensor, position, _reference(part, self.tensors)[0]))
-                self._subscript(part, bound)
+    def _element(self, node: TensorElement, bound: dict[str, int]) -> None:
+        tensor = self.tensors[node.tensor]
+        for position, part in enumerate(node.indices):
+            if isinstance(part, IndexName):
+                self.uses.append((tensor, position, SpecIndex(part.name, bound.get(part.name, 0))))
+            elif isinstance(part, TensorElement):
+                self.lookups.append((tensor, position, self.tensors[part.tensor]))
+                self._element(part, bound)
             else:
                 self.formulas.append(Formula(tensor, position, part, bound))
 
 
 def spec_of(kernel: Kernel, tables: Tables) -> SpecCoordinates | None:
-    """The reading of `computes`, or None when there is none. Raises Unreadable."""
-    if not kernel.computes:
+    """What the kernel's only result says, or None when there is no specification. Raises Unreadable."""
+    if kernel.computes is None:
         return None
-    try:
-        tree = ast.parse(kernel.computes.strip())
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise Unreadable("it is not written like `C[m, n] = sum(A[m, k] * B[n, k], k)`") from error
-    if len(tree.body) > 1:
-        raise Unreadable(f"it has {len(tree.body)} statements; each result is stated by one assignment")
-    if len(tree.body) != 1 or not isinstance(tree.body[0], ast.Assign) or len(tree.body[0].targets) != 1:
-        raise Unreadable("it is not one assignment such as `C[m, n] = sum(A[m, k] * B[n, k], k)`")
-    statement = tree.body[0]
+    if len(kernel.computes.results) != 1:
+        raise Unreadable(f"it has {len(kernel.computes.results)} statements; each result is decided by itself")
+    return coordinates_of(kernel.computes.results[0], kernel, tables)
+
+
+def coordinates_of(result: ResultSpec, kernel: Kernel, tables: Tables) -> SpecCoordinates:
+    """What the statement of one result says. Raises Unreadable."""
     tensors = {t.name: t for t in kernel.tensors}
-    output, parts = _reference(statement.targets[0], tensors)
-    indices = [part.id for part in parts if isinstance(part, ast.Name)]
-    if len(indices) != len(parts) or len(set(indices)) != len(parts):
-        raise Unreadable(f"the indices of the result {output.name} are not different plain names")
-    if not output.written:
-        raise Unreadable(f"the kernel's argument {output.name} is no output")
-    scalars = frozenset({s.name for s in kernel.scalars} | {s.name for s in kernel.shapes})
-    for name in sorted(scalars & {*indices}):
-        raise Unreadable(f"the index `{name}` of the result is also {SIZE}")
-    axes, shape, value = list(tables.tensor_axes[output]), list(output.shape), statement.value
-    assert isinstance(statement.targets[0], ast.Subscript)
-    found = scattered(statement.targets[0], tuple(indices), value, tensors)
+    output = tensors[result.result]
+    indices, value = result.indices, written_out(result.expression, UNROLLED)
+    axes, shape = list(tables.tensor_axes[output]), list(output.shape)
+    found = scattered(result, tensors)
     if found is not None:
-        indices, value = list(found.names), found.value
+        indices, value = found.names, written_out(found.value, UNROLLED)
         axes[found.position], shape[found.position] = tables.tensor_axes[found.through][0], found.through.shape[0]
-    reader = _CoordinateReader(tensors, frozenset(indices), scalars)
-    try:
-        reader.visit(value, {})
-    except RecursionError as error:
-        raise Unreadable("it is nested too deeply") from error
-    spec = _classified(reader, output, indices, axes, tables, _is_plain(value))
+    reader = _CoordinateReader(tensors)
+    reader.visit(value, {})
+    spec = _classified(reader, output, list(indices), axes, tables, _is_plain(value))
     hints = spec.hints
     if found is not None:
         hints = replace(hints, views={**hints.views, (output.name, found.position): frozenset({found.through.name})})
     return replace(
-        spec, hints=hints, axes=tuple(axes), shape=tuple(shape), names=tuple(indices), value=value,
+        spec, hints=hints, axes=tuple(axes), shape=tuple(shape), names=indices, value=value,
         adds=found is not None, plain=spec.plain and found is None, loose=spec.loose if found is None else {},
     )  # fmt: skip
-
-
-def _reference(node: ast.expr, tensors: dict[str, Tensor]) -> tuple[Tensor, list[ast.expr]]:
-    if not (isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)):
-        raise Unreadable(f"`{ast.unparse(node)}` is not a tensor with indices")
-    tensor = tensors.get(node.value.id)
-    if tensor is None:
-        raise Unreadable(f"`{node.value.id}` is not a tensor of the kernel")
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    if len(parts) != len(tensor.axes):
-        raise Unreadable(f"{tensor.name} has {len(tensor.axes)} axes but is given {len(parts)} indices")
-    return tensor, parts
 
 
 def _classified(
@@ -275,15 +261,6 @@ def _homes(reader: _CoordinateReader, tables: Tables) -> dict[SpecIndex, int]:
     return homes
 
 
-def _is_plain(node: ast.expr) -> bool:
+def _is_plain(node: SpecNode) -> bool:
     """`sum(A[...] * B[...], k)`: with ones everywhere it counts what is accumulated."""
-    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "sum"):
-        return False
-    factors = [node.args[0]]
-    while factors:
-        factor = factors.pop()
-        if isinstance(factor, ast.BinOp) and isinstance(factor.op, ast.Mult):
-            factors += [factor.left, factor.right]
-        elif not isinstance(factor, ast.Subscript):
-            return False
-    return True
+    return isinstance(node, IndexReduction) and node.kind == "sum" and product_of_elements(node.body) is not None

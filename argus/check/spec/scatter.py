@@ -9,10 +9,22 @@ V[r, n] = F(r, token[r], n) whose elements are added, each once, where token say
 
 from __future__ import annotations
 
-import ast
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from argus.ir.ops import Tensor
+from argus.spec.tree import (
+    Arithmetic,
+    ConditionalValue,
+    IndexName,
+    IndexReduction,
+    NumberLiteral,
+    Relation,
+    ResultSpec,
+    SpecNode,
+    TensorElement,
+)  # fmt: skip
+from argus.spec.walk import elements, replaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,66 +32,34 @@ class Scattered:
     """The result seen from where its amounts come from: indices, expression, and which index is looked up where."""
 
     names: tuple[str, ...]
-    value: ast.expr
+    value: SpecNode
     position: int
     through: Tensor
 
 
-def scattered(
-    target: ast.Subscript, names: tuple[str, ...], value: ast.expr, tensors: dict[str, Tensor]
-) -> Scattered | None:
+def scattered(spec: ResultSpec, tensors: Mapping[str, Tensor]) -> Scattered | None:
     """The reading of a statement of this form; None if it has another."""
-    match value:
-        case ast.BinOp(
-            left=ast.Subscript() as before,
-            op=ast.Add(),
-            right=ast.Call(
-                func=ast.Name(id="sum"),
-                args=[
-                    ast.Call(
-                        func=ast.Name(id="where"),
-                        args=[
-                            ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]),
-                            amount,
-                            ast.Constant(value=0 | 0.0),
-                        ],
-                    ),
-                    ast.Name(id=source),
-                ],
+    names = spec.indices
+    match spec.expression:
+        case Arithmetic(
+            "+",
+            TensorElement() as before,
+            IndexReduction(
+                "sum", ConditionalValue(Relation("==", left, right), amount, NumberLiteral(0 | 0.0)), source, None
             ),
-        ) if ast.unparse(before) == ast.unparse(target) and source not in names:
+        ) if before.tensor == spec.result and before.indices == tuple(IndexName(i) for i in names):
             pass
         case _:
             return None
-    looked_up, index = (left, right) if isinstance(left, ast.Subscript) else (right, left)
+    looked_up, index = (left, right) if isinstance(left, TensorElement) else (right, left)
     match looked_up, index:
-        case ast.Subscript(value=ast.Name(id=table), slice=ast.Name(id=place)), ast.Name(id=name) if place == source:
-            through = tensors.get(table)
+        case TensorElement(table, (IndexName(place),)), IndexName(name) if place == source:
+            through = tensors[table]
         case _:
             return None
-    written = target.value.id if isinstance(target.value, ast.Name) else ""
-    used = {n.id for n in ast.walk(amount) if isinstance(n, ast.Name)}
-    bound = {
-        n.args[1].id
-        for n in ast.walk(amount)
-        if isinstance(n, ast.Call) and _binds(n) and isinstance(n.args[1], ast.Name)
-    }
-    if through is None or through.written or name not in names or written in used or bound & {name, source}:
+    reads_result = any(element.tensor == spec.result for element in elements(amount))
+    if through.written or name not in names or reads_result:
         return None
     position = names.index(name)
     seen = (*names[:position], source, *names[position + 1 :])
-    return Scattered(seen, _Replace(name, looked_up).visit(amount), position, through)
-
-
-def _binds(node: ast.Call) -> bool:
-    return isinstance(node.func, ast.Name) and node.func.id in ("sum", "max", "min") and len(node.args) >= 2
-
-
-class _Replace(ast.NodeTransformer):
-    """An index replaced by an element of a tensor."""
-
-    def __init__(self, name: str, by: ast.expr) -> None:
-        self.name, self.by = name, by
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return self.by if node.id == self.name else node
+    return Scattered(seen, replaced(amount, {name: looked_up}), position, through)

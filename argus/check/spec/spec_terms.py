@@ -11,9 +11,9 @@ inside a comparison) raises Unreadable: then values are not compared.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping
-from math import e, log2
+from math import e, log, log2
+from typing import assert_never
 
 from argus.check.domain.records import Tables
 from argus.check.spec.computed_indices import index_expression
@@ -24,11 +24,32 @@ from argus.check.transfer.computed_places import leaf, lookup
 from argus.ir.kernel import Kernel
 from argus.layout import expr as E
 from argus.layout.expr import Expr
+from argus.spec.printer import spec_text
+from argus.spec.tree import (
+    Arithmetic,
+    ArithmeticOp,
+    Complement,
+    ConditionalValue,
+    Connective,
+    FunctionCall,
+    IndexName,
+    IndexReduction,
+    Negation,
+    NumberLiteral,
+    Relation,
+    RelationOp,
+    ScalarName,
+    SizeName,
+    SpecNode,
+    TensorElement,
+)  # fmt: skip
+from argus.spec.walk import plain_uses
 
 LOG2E = log2(e)
-_COMPARE: dict[type[ast.cmpop], Callable[[Expr, Expr], Expr]] = {
-    ast.Lt: lambda x, y: x.lt(y), ast.LtE: lambda x, y: x.le(y), ast.Gt: lambda x, y: x.gt(y),
-    ast.GtE: lambda x, y: x.ge(y), ast.Eq: lambda x, y: x.eq(y), ast.NotEq: lambda x, y: x.ne(y),
+LN2 = log(2)
+_COMPARE: dict[RelationOp, Callable[[Expr, Expr], Expr]] = {
+    "<": lambda x, y: x.lt(y), "<=": lambda x, y: x.le(y), ">": lambda x, y: x.gt(y),
+    ">=": lambda x, y: x.ge(y), "==": lambda x, y: x.eq(y), "!=": lambda x, y: x.ne(y),
 }  # fmt: skip
 
 NOWHERE: Mapping[str, Expr] = {}
@@ -72,45 +93,48 @@ class _TermReader:
         self.tables, self.terms, self.whole, self.at = tables, tables.terms, whole, at
         self.tensors = {t.name: t for t in kernel.tensors}
         self.sizes = {s.name: s for s in kernel.shapes}
-        self.scalars = {s.name for s in kernel.scalars}
 
-    def visit(self, node: ast.expr, scope: Scope) -> int:
+    def visit(self, node: SpecNode, scope: Scope) -> int:
         terms = self.terms
         match node:
-            case ast.Constant(value=int() | float() as value):
+            case NumberLiteral(value):
                 return terms.constant(value)
-            case ast.Name(id=name) if name in self.scalars:
+            case ScalarName(name):
                 return terms.atom(Number(name))
-            case ast.Name(id=name) if name in self.sizes:
+            case SizeName(name):
                 return terms.atom(Number(self.sizes[name]))
-            case ast.Subscript():
+            case TensorElement():
                 return self._element(node, scope)
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
+            case Negation(operand):
                 return terms.negative(self.visit(operand, scope))
-            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
-                return self.visit(operand, scope)
-            case ast.BinOp(left=left, op=op, right=right):
-                return self._binary(op, self.visit(left, scope), self.visit(right, scope))
-            case ast.Call(func=ast.Name(id=("sum" | "max" | "min") as name), args=[body, ast.Name(id=index)]):
-                return self._reduction(name, body, index, scope)
-            case ast.Call(func=ast.Name(id="where"), args=[condition, yes, no]):
+            case Arithmetic(op, left, right):
+                return self._binary(node, op, self.visit(left, scope), self.visit(right, scope))
+            case IndexReduction():
+                return self._reduction(node, scope)
+            case ConditionalValue(condition, yes, no):
                 held = self._condition(condition, scope)
                 return terms.where(held, self.visit(yes, scope), self.visit(no, scope))
-            case ast.Call(func=ast.Name(id=name), args=args):
+            case FunctionCall(name, args):
                 return self._function(name, [self.visit(a, scope) for a in args])
+            case IndexName() | Relation() | Connective() | Complement():
+                raise Unreadable(f"values are not compared through `{spec_text(node)}`")
             case _:
-                raise Unreadable(f"values are not compared through `{ast.unparse(node)}`")
+                assert_never(node)
 
-    def _binary(self, op: ast.operator, x: int, y: int) -> int:
+    def _binary(self, node: SpecNode, op: ArithmeticOp, x: int, y: int) -> int:
         match op:
-            case ast.Add():
+            case "+":
                 return self.terms.add(x, y)
-            case ast.Sub():
+            case "-":
                 return self.terms.add(x, self.terms.negative(y))
-            case ast.Mult():
+            case "*":
                 return self.terms.multiply(x, y)
-            case _:
+            case "/":
                 return self.terms.divide(x, y)
+            case "//" | "%":
+                raise Unreadable(f"values are not compared through `{spec_text(node)}`")
+            case _:
+                assert_never(op)
 
     def _function(self, name: str, args: list[int]) -> int:
         terms = self.terms
@@ -122,6 +146,8 @@ class _TermReader:
                 return terms.exp2(exponent)
             case "log2":
                 return terms.log2(args[0])
+            case "log":
+                return terms.scaled(terms.log2(args[0]), LN2)
             case "sqrt" | "rsqrt":
                 return terms.power(args[0], 1 if name == "sqrt" else -1)
             case "maximum" | "minimum":
@@ -129,84 +155,79 @@ class _TermReader:
             case _:
                 return terms.apply(name, tuple(args))
 
-    def _element(self, node: ast.Subscript, scope: Scope) -> int:
-        assert isinstance(node.value, ast.Name)
-        tensor = self.tensors[node.value.id]
-        return self.terms.atom(leaf(self.tables, tensor, self._at(node, scope)))
+    def _element(self, node: TensorElement, scope: Scope) -> int:
+        return self.terms.atom(leaf(self.tables, self.tensors[node.tensor], self._at(node, scope)))
 
-    def _at(self, node: ast.Subscript, scope: Scope) -> tuple[Expr, ...]:
+    def _at(self, node: TensorElement, scope: Scope) -> tuple[Expr, ...]:
         """Where the element of a tensor is, as formulas of own coordinates."""
-        assert isinstance(node.value, ast.Name)
-        tensor = self.tensors[node.value.id]
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        tensor = self.tensors[node.tensor]
         if tensor.written:
             raise Unreadable(f"{tensor.name} is both read and written")
         found = []
-        for axis, part in zip(self.tables.tensor_axes[tensor], parts, strict=True):
-            if isinstance(part, ast.Name) and scope.get(axis) == part.id:
+        for axis, part in zip(self.tables.tensor_axes[tensor], node.indices, strict=True):
+            if isinstance(part, IndexName) and scope.get(axis) == part.name:
                 found.append(own(axis))
                 continue
-            if isinstance(part, ast.Name):
+            if isinstance(part, IndexName | SizeName | ScalarName):
                 where = self.tables.axis_names[axis]
-                raise Unreadable(f"`{ast.unparse(node)}` has another index on {where} than what stands around it")
-            if isinstance(part, ast.Subscript):
-                assert isinstance(part.value, ast.Name)
-                found.append(lookup(self.tables, self.tensors[part.value.id], self._at(part, scope)))
+                raise Unreadable(f"`{spec_text(node)}` has another index on {where} than what stands around it")
+            if isinstance(part, TensorElement):
+                found.append(lookup(self.tables, self.tensors[part.tensor], self._at(part, scope)))
                 continue
             homes = {i: min(a for a, index in scope.items() if index == i) for i in scope.values()}
             made = index_expression(part, homes)
             if made is None:
-                raise Unreadable(f"`{ast.unparse(part)}` is no formula of indices")
+                raise Unreadable(f"`{spec_text(part)}` is no formula of indices")
             found.append(made)
         return tuple(found)
 
-    def _reduction(self, name: str, body: ast.expr, index: str, scope: Scope) -> int:
-        axes = {axis for node in ast.walk(body) for axis in self._axes_at(node, index)}
+    def _reduction(self, node: IndexReduction, scope: Scope) -> int:
+        axes = {self.tables.tensor_axes[self.tensors[e.tensor]][n] for e, n in plain_uses(node.body, node.index)}
         if len(axes) != 1:
-            raise Unreadable(f"{index} does not stand at one axis")
+            raise Unreadable(f"{node.index} does not stand at one axis")
         axis = axes.pop()
         extent = extent_of(self.tables, axis)
         if extent is None:
             raise Unreadable(f"{self.tables.axis_names[axis]} has different extents in different tensors")
-        op: Reduction = "sum" if name == "sum" else "max" if name == "max" else "min"
-        inner = self.visit(body, {**{a: i for a, i in scope.items() if i != index}, axis: index})
+        if node.kind in ("argmax", "argmin"):
+            raise Unreadable(f"values are not compared through `{spec_text(node)}`")
+        op: Reduction = "sum" if node.kind == "sum" else "max" if node.kind == "max" else "min"
+        inner = self.visit(node.body, {**{a: i for a, i in scope.items() if i != node.index}, axis: node.index})
         return self.terms.reduce(op, axis, inner, (), domain(axis, extent))
 
-    def _axes_at(self, node: ast.AST, index: str) -> list[int]:
-        if not (isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)):
-            return []
-        axes = self.tables.tensor_axes[self.tensors[node.value.id]]
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        return [a for a, part in zip(axes, parts, strict=True) if isinstance(part, ast.Name) and part.id == index]
-
-    def _condition(self, node: ast.expr, scope: Scope) -> Expr:
+    def _condition(self, node: SpecNode, scope: Scope) -> Expr:
         match node:
-            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARE:
-                return _COMPARE[type(op)](self._index(left, scope), self._index(right, scope))
+            case Relation(op, left, right):
+                return _COMPARE[op](self._index(left, scope), self._index(right, scope))
+            case Connective(op, left, right):
+                x, y = self._condition(left, scope), self._condition(right, scope)
+                return E.land(x, y) if op == "and" else E.lor(x, y)
+            case Complement(operand):
+                return E.lnot(self._condition(operand, scope))
             case _:
-                raise Unreadable(f"values are not compared through the condition `{ast.unparse(node)}`")
+                raise Unreadable(f"values are not compared through the condition `{spec_text(node)}`")
 
-    def _index(self, node: ast.expr, scope: Scope) -> Expr:
+    def _index(self, node: SpecNode, scope: Scope) -> Expr:
         match node:
-            case ast.Constant(value=int() as value) if not isinstance(value, bool):
+            case NumberLiteral(int() as value):
                 return E.const(value)
-            case ast.Name(id=name) if name in scope.values():
+            case IndexName(name) if name in scope.values():
                 return own(min(a for a, i in scope.items() if i == name))
-            case ast.Name(id=name) if name in self.at:
+            case IndexName(name) if name in self.at:
                 return self.at[name]
-            case ast.Name(id=name) if name in self.sizes:
+            case SizeName(name):
                 return self.sizes[name]
-            case ast.Subscript(value=ast.Name(id=name)) if self.tensors[name].dtype.kind in ("int", "uint"):
+            case TensorElement(tensor=name, whole=True):
                 return lookup(self.tables, self.tensors[name], self._at(node, scope))
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
+            case Negation(operand):
                 return -1 * self._index(operand, scope)
-            case ast.BinOp(left=left, op=ast.Add(), right=right):
+            case Arithmetic("+", left, right):
                 return self._index(left, scope) + self._index(right, scope)
-            case ast.BinOp(left=left, op=ast.Sub(), right=right):
+            case Arithmetic("-", left, right):
                 return self._index(left, scope) - self._index(right, scope)
-            case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            case Arithmetic("*", left, right):
                 return self._index(left, scope) * self._index(right, scope)
-            case ast.BinOp(left=left, op=ast.FloorDiv(), right=ast.Constant(value=int() as by)) if by > 0:
+            case Arithmetic("//", left, NumberLiteral(int() as by)) if by > 0:
                 return self._index(left, scope) // by
             case _:
-                raise Unreadable(f"`{ast.unparse(node)}` in a condition is not an index expression")
+                raise Unreadable(f"`{spec_text(node)}` in a condition is not an index expression")

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from argus.check.domain.reduction_footprint import FootprintPart, Over, Taken, contains, substituted
 from argus.check.terms.atoms import UNKNOWN, Apply, Atom, Carried, Reduce, Reduction, Where, own
 from argus.check.terms.normal_form import Terms
+from argus.ir.maps import MAPS
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
@@ -45,42 +46,62 @@ FLOOR = -1000.0
 """A maximum may start from -inf or from a number below this."""
 
 
-def unary_term(terms: Terms, fn: str, x: int) -> int:
-    """A function of one operand, other than exp2."""
-    match fn:
-        case "neg":
-            return terms.negative(x)
-        case "rcp":
-            return terms.power(x, -2)
-        case "sqrt":
-            return terms.power(x, 1)
-        case "rsqrt":
-            return terms.power(x, -1)
-        case "log2":
-            return terms.log2(x)
-        case _:
-            return terms.apply(fn, (x,))
+@dataclass(frozen=True, slots=True)
+class TermReals:
+    """Terms as real numbers, for the rows of `argus.ir.maps`. `exponential` is how 2**x may be written where the value
+    stands."""
+
+    terms: Terms
+    exponential: Callable[[int], int]
+
+    def constant(self, value: float) -> int:
+        return self.terms.constant(value)
+
+    def add(self, x: int, y: int) -> int:
+        return self.terms.add(x, y)
+
+    def negative(self, x: int) -> int:
+        return self.terms.negative(x)
+
+    def multiply(self, x: int, y: int) -> int:
+        """Factors that would cancel leave nothing known: a*b/b is a only where b is not 0."""
+        return UNKNOWN if self.terms.cancels(x, y) else self.terms.multiply(x, y)
+
+    def power(self, x: int, twice: int) -> int:
+        return self.terms.power(x, twice)
+
+    def exp2(self, x: int) -> int:
+        return self.exponential(x)
+
+    def log2(self, x: int) -> int:
+        return self.terms.log2(x)
+
+    def extreme(self, fn: Reduction, args: tuple[int, ...]) -> int:
+        return self.terms.extreme(fn, args)
+
+    def apply(self, fn: str, args: tuple[int, ...]) -> int:
+        return self.terms.apply(fn, args)
+
+
+def unary_term(terms: Terms, fn: str, x: int, standing: Callable[[], Standing]) -> int:
+    """A function of one operand; where it stands is asked only if it matters."""
+    return _meaning(fn, TermReals(terms, lambda e: exponential(terms, e, standing())), x)
 
 
 def binary_term(terms: Terms, fn: str, x: int, y: int) -> int:
-    match fn:
-        case "add":
-            return terms.add(x, y)
-        case "sub":
-            return terms.add(x, terms.negative(y))
-        case "mul":
-            return UNKNOWN if terms.cancels(x, y) else terms.multiply(x, y)
-        case "div":
-            return binary_term(terms, "mul", x, terms.power(y, -2))
-        case "max" | "min":
-            return terms.extreme("max" if fn == "max" else "min", (x, y))
-        case _:
-            return terms.apply(fn, (x, y))
+    return _meaning(fn, TermReals(terms, lambda e: terms.apply("exp2", (e,))), x, y)
+
+
+def _meaning(fn: str, reals: TermReals, *args: int) -> int:
+    """An instruction that is a function of its own has no row."""
+    row = MAPS.get(fn)
+    return reals.apply(fn, args) if row is None else row.means(reals, *args)
 
 
 def reduction_of(fn: str) -> Reduction:
     """What a function does to elements at different coordinates, when it reduces them."""
-    return "max" if fn == "max" else "min" if fn == "min" else "sum"
+    row = MAPS.get(fn)
+    return "sum" if row is None or row.reduces is None else row.reduces
 
 
 def comparison(fn: str, e: Expr, number: float, swapped: bool) -> Expr | None:

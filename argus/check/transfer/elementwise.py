@@ -29,16 +29,17 @@ from argus.check.terms.elementwise_terms import (
     COMPARISONS,
     Standing,
     binary_term,
-    exponential,
     reduction_of,
     unary_term,
 )
 from argus.check.transfer import computed_places, masks
+from argus.ir.maps import MAPS
 from argus.ir.types import DType
 from argus.layout import expr as E
 
-_KEEPS_SUM = frozenset({"mul", "div", "select", "neg"})
-_REDUCTIONS = frozenset({"add", "max", "min"})
+_KEEPS_SUM = frozenset(row.name for row in MAPS.values() if row.keeps_sum)
+_KEEPS_ZERO = frozenset(row.name for row in MAPS.values() if row.keeps_zero)
+_REDUCTIONS = frozenset(row.name for row in MAPS.values() if row.reduces)
 EXACT = {"f32": 2**24, "f64": 2**53, "f16": 2**11, "bf16": 2**8}
 """Up to where a float type has all whole numbers."""
 PIECE = "it was computed from a piece of an element"
@@ -64,12 +65,9 @@ def _unary_record(
         return Record("lost", rests=tables.nowhere, why=PIECE)
     if record.label == "condition" and fn == "not" and record.expr is not None:
         return replace(record, expr=E.lnot(record.expr))
-    if fn == "exp2":
-        term = exponential(tables.terms, record.term, standing(case, number))
-    else:
-        term = unary_term(tables.terms, fn, record.term)
+    term = unary_term(tables.terms, fn, record.term, lambda: standing(case, number))
     if record.kind == "zero":
-        return record if fn in ("neg", "abs", "sqrt", "floor") else Record("plain", rests=tables.nowhere, term=term)
+        return record if fn in _KEEPS_ZERO else Record("plain", rests=tables.nowhere, term=term)
     if record.kind == "plain":
         return Record("plain", rests=tables.nowhere, term=term)
     return replace(record, kind="value", label="", sums=record.sums if fn in _KEEPS_SUM else None, term=term)

@@ -7,13 +7,12 @@ accumulator's type and spreads the result back:
     A[block, i, k] = a[lane, e]   with (i, k, block) = a_index(lane, e)
     D[block, i, j] = C + sum_k A * B
 
-Not modelled: the order of additions inside one MFMA (numpy's is used), the last bits of exp2, log2, rcp and rsqrt
-(correctly rounded here), and fma is rounded twice where the exact sum needs more than 53 bits.
+Not modelled: the order of additions inside one MFMA (numpy's is used), the last bits of exp2, log2, rcp, rsqrt and sqrt
+(correctly rounded here), and an fma of f64, which is rounded twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 
 from argus.gfx942.mfma import MfmaShape
 from argus.gfx942.mfma import mfma as mfma_named
+from argus.ir.maps import MAPS
 from argus.ir.types import DType
 
 Array = NDArray[Any]
@@ -45,50 +45,18 @@ NUMPY: dict[str, Any] = {
 }
 _LARGEST = {"fp8": 240.0, "bf8": 57344.0}
 
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "neg": np.negative,
-    "abs": np.abs,
-    "max": lambda x, y: np.fmax(x, y),
-    "min": lambda x, y: np.fmin(x, y),
-    "exp2": np.exp2,
-    "log2": np.log2,
-    "rcp": lambda x: 1 / x,
-    "rsqrt": lambda x: 1 / np.sqrt(x),
-    "sqrt": np.sqrt,
-    "div": np.divide,
-    "floor": np.floor,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-    "not": np.logical_not,
-    "shl": np.left_shift,
-    "shr": np.right_shift,
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-    "eq": np.equal,
-    "ne": np.not_equal,
-}
-
 
 def numpy_dtype(dtype: DType) -> Any:
     return np.dtype(NUMPY[dtype.name])
 
 
 def elementwise(fn: str, args: tuple[Array, ...], out: DType) -> Array:
-    """`fn` of `argus.ir.maps` on arrays, rounded to `out`."""
+    """`fn` of `argus.ir.maps` on arrays, rounded to `out`. A fused multiply-add of f16 is one of f16, not of f32."""
     with np.errstate(all="ignore"):
         if fn == "select":
             return np.where(args[0], args[1], args[2])
-        wide = tuple(_widen(x) for x in args)
-        if fn == "fma":
-            x, y, z = (a.astype(np.float64) for a in args)
-            return (x * y + z).astype(NUMPY[out.name])
-        return np.asarray(_FUNCTIONS[fn](*wide)).astype(NUMPY[out.name])
+        wide = args if fn == "fma" and out.name == "f16" else tuple(_widen(x) for x in args)
+        return np.asarray(MAPS[fn].numpy(*wide)).astype(NUMPY[out.name])
 
 
 def _widen(x: Array) -> Array:

@@ -32,13 +32,13 @@ from argus.gfx942.chip import WAVE_LANES
 from argus.ir import ops
 from argus.ir.compile_error import CompileError
 from argus.ir.kernel import Kernel
+from argus.ir.known_ops import unknown_ops
+from argus.ir.maps import MAPS
 from argus.ir.passes.split_wide_ops import Numbers, narrowed
 from argus.ir.stages import Scheduled
 from argus.ir.types import Span
 
 CLASSES = ("mfma", "valu", "salu", "ds_read", "ds_write", "buffer_load", "buffer_store")
-TRANSCENDENTAL = frozenset({"exp2", "log2", "rcp", "rsqrt", "sqrt"})
-TRANSCENDENTAL_SLOTS = 4
 ROUNDING_SLOTS = {
     ("bf16", "rne", True): 2.5,
     ("bf16", "rne", False): 4.5,
@@ -50,7 +50,10 @@ _TOKEN = re.compile(r"([a-z_]+)(?:\*(\d+))?")
 
 
 def scheduled(kernel: Kernel) -> Scheduled:
-    """The program with every schedule region replaced by its operations in final order."""
+    """The program with every schedule region replaced by its operations in final order. A kernel with ops that nobody
+    knows stays as it is: the checker calls it unknown, the compiler refuses it."""
+    if unknown_ops(kernel):
+        return Scheduled(kernel, kernel)
     return Scheduled(replace(kernel, body=_flatten(kernel.body, Numbers(kernel))), kernel)
 
 
@@ -117,7 +120,7 @@ def slots(op: ops.Op) -> int:
     """Issue slots of 4 clocks that the arithmetic of one operation takes; 1 for everything that is not `valu`."""
     match op:
         case ops.Map():
-            return op.result.count * (TRANSCENDENTAL_SLOTS if op.fn in TRANSCENDENTAL else 1)
+            return op.result.count * MAPS[op.fn].slots
         case ops.Convert():
             one = ROUNDING_SLOTS.get((op.result.dtype.name, op.rounding, op.finite), 1.0)
             return max(1, round(op.result.count * one))

@@ -233,6 +233,8 @@ class UninitialisedCheck:
     def _vector(self, inst: Inst, run: Run) -> Run:
         if inst.op in ("v_readfirstlane_b32", "v_readlane_b32", "v_writelane_b32"):
             return self._lane_move(inst, run)
+        if inst.op == "v_mov_b64" and inst.enc != "dpp":
+            return self._pair_move(inst, run)
         use, accum = registers(inst), self._services.accum_offset
         op = VALU.get(inst.op)
         accumulates = op is not None and ("old" in op.args or "old64" in op.args)
@@ -245,7 +247,8 @@ class UninitialisedCheck:
         if accumulates and not partial:
             sources |= set(written)
         vectors = tuple(sorted(sources))
-        scalars = tuple(n for n in use.scalar_reads if n not in (EXEC, EXEC + 1))
+        left = {n for k, o in enumerate(operands) if o.kind == "s" for n in self._unread(inst, k, o)}
+        scalars = tuple(n for n in use.scalar_reads if n not in (EXEC, EXEC + 1) and n not in left)
         scalar_targets = tuple(use.scalar_writes)
         moved = self._dpp_map(inst)
         chooses = inst.op == "v_cndmask_b32" and len(operands) == 3 and operands[2].kind == "s" and inst.enc != "dpp"
@@ -282,12 +285,44 @@ class UninitialisedCheck:
 
     def _taken(self, inst: Inst, k: int, o: InstOperand) -> range:
         """Registers of the k-th source that are read: packed f32 instructions may take one half of a pair twice."""
-        both = self._physical(o)
+        return self._halves_taken(inst, k, self._physical(o))
+
+    def _unread(self, inst: Inst, k: int, o: InstOperand) -> set[int]:
+        """Scalar registers of the k-th source that are not read, and by no other source either."""
+        whole = range(o.value, o.value + o.count)
+        others = [p for j, p in enumerate(inst.operands[spec(inst.op).destinations :]) if j != k and p.kind == "s"]
+        used = {n for p in others for n in range(p.value, p.value + p.count)}
+        return set(whole) - set(self._halves_taken(inst, k, whole)) - used
+
+    def _halves_taken(self, inst: Inst, k: int, both: range) -> range:
         op = VALU.get(inst.op)
         if op is None or op.shape != "pk32" or len(both) != 2:
             return both
         chosen = {bits[k] for bits in (halves(inst, "op_sel", 0, k + 1), halves(inst, "op_sel_hi", 1, k + 1))}
         return both if len(chosen) == 2 else both[chosen.pop() :][:1]
+
+    def _pair_move(self, inst: Inst, run: Run) -> Run:
+        """Two registers at once, each by itself: compilers fill one half of a pair and use only that."""
+        target, source = inst.operands[0], inst.operands[1]
+        written = tuple(self._physical(target))
+        vectors, scalar = tuple(self._physical(source)), source.kind == "s"
+
+        def move(w: Wave) -> Any:
+            defined, exec_ = w.defined, w.exec
+            good = [ALL, ALL]
+            if vectors:
+                good = [defined.v[n] for n in vectors]
+            elif scalar:
+                good = [ALL if defined.s[source.value + k] else 0 for k in range(2)]
+            origin = defined.origin(vectors, range(source.value, source.value + 2) if scalar else ())
+            result = run(w)
+            for n, mask in zip(written, good, strict=True):
+                if exec_ & ~mask:
+                    defined.spread(origin, (n,))
+                defined.v[n] = defined.v[n] & ~exec_ | exec_ & mask
+            return result
+
+        return move
 
     def _dpp_map(self, inst: Inst) -> Callable[[int], int] | None:
         """For DPP: lanes whose source is undefined, given the undefined lanes of the source."""

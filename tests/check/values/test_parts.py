@@ -35,7 +35,13 @@ WRONG: list[tuple[str, str, dict[str, KnobValue], str, str]] = [
     ("matmul", "split", SMALL, "where(k >= s", "where(k >= (s + 1)"),
     ("matmul", "split", SMALL, "where(k >= s", "where(k >= m"),
     ("matmul", "split", SMALL, "where(k < (s + 1)", "where(k <= (s + 1)"),
-    ("matmul", "split", SMALL, "where(k >= s * {LONG}, 1, 0) * where(k < (s + 1) * {LONG}, 1, 0) * ", ""),
+    (
+        "matmul",
+        "split",
+        SMALL,
+        "where(k >= s * {LONG}, 1, 0) * where(k < (s + 1) * {LONG}, 1, 0) * ",
+        "where(s >= 0, 1, 0) * ",
+    ),
 ]
 
 

@@ -1,0 +1,114 @@
+"""The specified result in float64, and how far a kernel may be from it.
+
+    evaluate(spec, {"A": a, "B": b}, {"M": 64, "scale": 0.5})       a result over all of its elements
+    evaluate(spec, arrays, symbols, {"m": np.array([3, 4])})         of rows 3 and 4 only
+
+An index of the result runs over its positions; else over the result's axis, if an array of the result is given; else
+as far as a tensor that has it as an index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from argus.spec.contraction import ContractingEvaluator
+from argus.spec.errors import SpecError
+from argus.spec.tree import Arithmetic, IndexName, NumberLiteral, ResultSpec
+from argus.spec.values import Bounded
+from argus.spec.walk import elements, looked_up, plain_uses
+
+Positions = Mapping[str, npt.NDArray[np.intp]]
+
+
+def evaluate(
+    spec: ResultSpec,
+    tensors: Mapping[str, npt.NDArray[np.generic]],
+    symbols: Mapping[str, float],
+    positions: Positions | None = None,
+) -> Bounded:
+    """The result and the f32 error bound of each element. Raises `SpecError` where it does not fit in memory.
+
+    `positions`: the values of indices of the result, where only a part of it is wanted. Tensors are given whole.
+    """
+    extents = _extents(spec, tensors, positions or {})
+    block = _block(spec)
+    if block is not None and block[0] in extents:
+        return _by_blocks(spec, tensors, symbols, positions or {}, extents, block)
+    return _evaluated(spec, tensors, symbols, extents, positions or {})
+
+
+def _evaluated(
+    spec: ResultSpec,
+    tensors: Mapping[str, npt.NDArray[np.generic]],
+    symbols: Mapping[str, float],
+    extents: Mapping[str, int],
+    positions: Positions,
+    constant: str = "",
+) -> Bounded:
+    with np.errstate(all="ignore"):
+        evaluator = ContractingEvaluator(tensors, symbols, extents, positions, constant, spec.whole)
+        found = evaluator.whole_result(spec)
+    order = [found.indices.index(i) for i in spec.indices]
+    return Bounded(spec.indices, found.value.transpose(order), found.error.transpose(order))
+
+
+def _block(spec: ResultSpec) -> tuple[str, int] | None:
+    """r and 128 where an element at r // 128 picks what the rows are computed with: `W[expert[r // 128], n, k]`."""
+    names = looked_up(spec)
+    for element in elements(spec.expression):
+        match element.indices:
+            case (Arithmetic("//", IndexName(index), NumberLiteral(int() as by)),) if element.tensor in names:
+                if index in spec.indices:
+                    return index, by
+    return None
+
+
+def _by_blocks(
+    spec: ResultSpec,
+    tensors: Mapping[str, npt.NDArray[np.generic]],
+    symbols: Mapping[str, float],
+    positions: Positions,
+    extents: Mapping[str, int],
+    block: tuple[str, int],
+) -> Bounded:
+    """Block by block, in each of which `r // 128` is one number: what it picks does not depend on r there."""
+    index, by = block
+    rows = positions.get(index, np.arange(extents[index]))
+    found: list[Bounded] = []
+    for number in np.unique(rows // by):
+        own = rows[rows // by == number]
+        here = {**extents, index: len(own)}
+        found.append(_evaluated(spec, tensors, symbols, here, {**positions, index: own}, index))
+    if not np.array_equal(rows, np.sort(rows)):
+        raise SpecError(f"the positions of {index} are not in order")
+    axis = spec.indices.index(index)
+    return Bounded(
+        spec.indices,
+        np.concatenate([part.value for part in found], axis=axis),
+        np.concatenate([part.error for part in found], axis=axis),
+    )
+
+
+def _extents(spec: ResultSpec, tensors: Mapping[str, npt.NDArray[np.generic]], positions: Positions) -> dict[str, int]:
+    """How far each index of the result runs."""
+    result = tensors.get(spec.result)
+    extents: dict[str, int] = {}
+    for axis, index in enumerate(spec.indices):
+        if index in positions:
+            extents[index] = len(positions[index])
+        elif result is not None and result.ndim == len(spec.indices):
+            extents[index] = result.shape[axis]
+        else:
+            found = {
+                tensors[e.tensor].shape[at]
+                for e, at in plain_uses(spec.expression, index)
+                if e.tensor in tensors and tensors[e.tensor].ndim == len(e.indices)
+            }
+            if len(found) > 1:
+                raise SpecError(f"index {index} runs over {' and over '.join(map(str, sorted(found)))}")
+            if found:
+                extents[index] = found.pop()
+    return extents

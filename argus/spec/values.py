@@ -1,0 +1,94 @@
+"""Numbers with error bounds, over named indices: what the evaluation of a specification is made of.
+
+    sum of n terms t       error + n * u * sum(|t|)             u = 2^-24, the unit roundoff of f32
+    product x * y          |x| * error(y) + |y| * error(x) + u * |x * y|
+    exp2, rsqrt, ...       slope * error(x) + 2 u * |result|    two units in the last place for the hardware's functions
+    x / y                  the error of y, 2 u * |result|, and |x| * 2^-126, below which f32 has no reciprocal
+
+The standard running error analysis: the bound holds for a kernel that does the same arithmetic in f32 in any order.
+Infinities and NaNs have no error: what follows from them is exact (exp(-inf) is 0).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from argus.spec.errors import SpecError
+from argus.spec.functions import HARDWARE_ULPS, TINY, UNIT_F32, Array
+from argus.spec.tree import ArithmeticOp, ReductionKind
+
+WholeArray = npt.NDArray[np.int64]
+LEAST_F32 = 2.0**-126  # a reciprocal below it is zero
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """An array over named indices (in the order of `indices`) with an error bound of the same shape."""
+
+    indices: tuple[str, ...]
+    value: Array
+    error: Array
+
+
+def exact(indices: tuple[str, ...], value: Array | np.float64) -> Bounded:
+    """A value without error."""
+    array = np.asarray(value, dtype=np.float64)
+    return Bounded(indices, array, np.zeros_like(array))
+
+
+def bounded(indices: tuple[str, ...], value: Array, error: Array) -> Bounded:
+    """Without an error where there is no finite value."""
+    finite = np.isfinite(value)
+    return Bounded(indices, value, error if finite.all() else np.where(finite, error, 0.0))
+
+
+def arithmetic(op: ArithmeticOp, x: Bounded, y: Bounded) -> Bounded:
+    """+ - * / of numbers over the same indices."""
+    match op:
+        case "+" | "-":
+            value = x.value + y.value if op == "+" else x.value - y.value
+            error = x.error + y.error
+        case "*":
+            value = x.value * y.value
+            error = np.abs(x.value) * y.error + np.abs(y.value) * x.error + x.error * y.error
+        case "/":
+            value = x.value / y.value
+            error = (x.error + np.abs(value) * y.error) / np.maximum(np.abs(y.value) - y.error, TINY)
+            error = np.where(np.isinf(y.value), 0.0, error) + HARDWARE_ULPS * UNIT_F32 * np.abs(value)
+            error = error + LEAST_F32 * np.abs(x.value)
+        case "//" | "%":
+            raise SpecError(f"{op} is of whole numbers")
+    return bounded(x.indices, value, error + UNIT_F32 * np.abs(value))
+
+
+def reduced(kind: ReductionKind, x: Bounded, index: str) -> Bounded:
+    """A reduction over one of the indices of x."""
+    axis = x.indices.index(index)
+    rest = x.indices[:axis] + x.indices[axis + 1 :]
+    n = x.value.shape[axis]
+    if n == 0 and kind != "sum":
+        raise SpecError(f"the {kind} over {index} is over nothing")
+    match kind:
+        case "sum":
+            error = x.error.sum(axis) + n * UNIT_F32 * (np.abs(x.value) + x.error).sum(axis)
+            return bounded(rest, x.value.sum(axis), error)
+        case "max" | "min":
+            pick = np.max if kind == "max" else np.min
+            return Bounded(rest, pick(x.value, axis=axis), x.error.max(axis=axis))
+        case "argmax" | "argmin":
+            return _first_place(rest, x.value if kind == "argmax" else -x.value, x.error, axis)
+
+
+def _first_place(rest: tuple[str, ...], value: Array, error: Array, axis: int) -> Bounded:
+    """The first place of the maximum; where errors leave several, how far they lie from it."""
+    found = value.argmax(axis=axis)
+    best = np.take_along_axis(value - error, np.expand_dims(found, axis), axis)
+    shape = [1] * value.ndim
+    shape[axis] = value.shape[axis]
+    places = np.arange(value.shape[axis]).reshape(shape)
+    distance = np.where(value + error >= best, np.abs(places - np.expand_dims(found, axis)), 0)
+    certain = (error == 0).all(axis=axis)
+    return Bounded(rest, found.astype(np.float64), np.where(certain, 0.0, distance.max(axis=axis).astype(np.float64)))

@@ -66,7 +66,12 @@ def match(kernel: Kernel, code: Decoded, pcs: list[tuple[int, int]]) -> Match:
         raise CompileError("C302", f"a {stray.kind} instruction belongs to no op of the kernel", kernel.span)
     unneeded: list[int] = []
     for number, segment in enumerate(cut):
-        wanted = [(k, op.id) for op in segment if op.id in kept for k in expected(op, kernel.waves, cut_at.get(op.id, Tail.WHOLE))]
+        wanted = [
+            (k, op.id)
+            for op in segment
+            if op.id in kept
+            for k in expected(op, kernel.waves, cut_at.get(op.id, Tail.WHOLE))
+        ]
         have = [e for e in found if segment_of[e.op] == number]
         for event, op_id in _pair(wanted, have, by_id, kernel.waves, unneeded):
             op_of[event.place] = op_id

@@ -1,13 +1,14 @@
 """Rule `fits`: index arithmetic gives on the machine what it gives on paper.
 
 The checker computes with whole numbers; code has 32 bits and wraps around. What must fit is said in
-`argus.ir.semantics.arithmetic`: operands of comparisons, divisions, minima, choices, amounts of shifts, ends of loops, and
-numbers used as data, in addresses too. Sums and products may wrap on the way:
+`argus.ir.semantics.arithmetic`: operands of comparisons, divisions, minima, choices, amounts of shifts, ends of loops,
+and numbers used as data, in addresses too. Sums and products may wrap on the way:
 
     if m >= s * 2147483647: ...          with s up to 2 the right side is 4294967294, on the machine -2
 
-The offset of a lane in its buffer must stay in reach (`argus.ir.semantics.addresses`): by the bounds of its variables, by
-a condition on the sizes that every launch is checked for, by facts of the path, or because every coordinate is inside.
+The offset of a lane in its buffer must stay in reach (`argus.ir.semantics.addresses`): by the bounds of its variables,
+by a condition on the sizes that every launch is checked for, by facts of the path, or because every coordinate is
+inside.
 
 Said only where it is not shown: a verdict of this rule is never `proved`.
 """

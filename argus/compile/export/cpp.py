@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from argus.compile.export.conditions import ALIGNMENT, conditions, cpp
 from argus.ir.kernel import Kernel
-from argus.ir.types import DType
 from argus.ir.semantics import extent_bytes
+from argus.ir.types import DType
 
 _TYPES = {
     "f64": "double", "f32": "float", "i64": "std::int64_t", "i32": "std::int32_t", "i16": "std::int16_t",

@@ -9,8 +9,8 @@ from __future__ import annotations
 from argus.compile.export.conditions import ALIGNMENT, conditions, python
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Tensor
-from argus.ir.types import DType
 from argus.ir.semantics import extent_bytes
+from argus.ir.types import DType
 from argus.layout.expr import const
 
 _CTYPES = {

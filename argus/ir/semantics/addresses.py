@@ -15,10 +15,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 
-from argus.ir import ops
 from argus.ir.kernel import Kernel
-from argus.ir.ops import Access, Tensor
+from argus.ir.ops import Access
 from argus.ir.semantics.arithmetic import LEAST
+from argus.ir.semantics.parts import global_access, named_data, visits
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
@@ -44,7 +44,7 @@ class BufferParts:
 
 def varying(kernel: Kernel) -> frozenset[str]:
     """Names of variables that differ between the lanes of a wave."""
-    return frozenset({"lane", *(op.symbol.name for op in ops.walk(kernel.body) if isinstance(op, ops.Symbol))})
+    return frozenset({"lane", *(op.symbol.name for op in named_data(kernel))})
 
 
 def buffer_parts(address: Expr, per_lane: frozenset[str], loops: Iterable[str]) -> BufferParts:
@@ -72,7 +72,7 @@ def _least(e: Expr) -> int:
 def size_bounds(kernel: Kernel) -> dict[Expr, Expr]:
     """For sizes, and for data whose author says so (`expert <= E - 1`), an expression over sizes they never exceed."""
     found: dict[Expr, Expr] = {size: size for size in kernel.shapes}
-    stated = [op for op in ops.walk(kernel.body) if isinstance(op, ops.Symbol) and (op.symbol.lo or 0) >= 0]
+    stated = [op for op in named_data(kernel) if (op.symbol.lo or 0) >= 0]
     for _ in stated:  # one may be bounded by another
         for op in stated:
             for fact in op.facts:
@@ -134,21 +134,14 @@ def reach(kernel: Kernel) -> tuple[Expr, ...]:
     """Conditions on the sizes that every launch is checked for, beside `requires` and extents."""
     known, per_lane = size_bounds(kernel), varying(kernel)
     found: list[Expr] = []
-
-    def block(body: list[ops.Op], loops: frozenset[str]) -> None:
-        for op in body:
-            if isinstance(op, ops.Load | ops.Store | ops.Atomic | ops.CopyToLds) and isinstance(
-                op.access.memory, Tensor
-            ):
-                parts = buffer_parts(op.access.address, per_lane, loops)
-                end = None if parts.plain else reached(op.access, parts, known)
-                if end is not None:
-                    found.append(end)
-            inside = loops | {op.var.name} if isinstance(op, ops.For) else loops
-            for inner in op.blocks:
-                block(inner, inside)
-
-    block(kernel.body, frozenset())
+    for op, loops in visits(kernel.body):
+        access = global_access(op)
+        if access is None:
+            continue
+        parts = buffer_parts(access.address, per_lane, (loop.var.name for loop in loops))
+        end = None if parts.plain else reached(access, parts, known)
+        if end is not None:
+            found.append(end)
     ends = [end for end in dict.fromkeys(found) if not any(_follows(end, other) for other in found if other is not end)]
     return tuple(condition for end in ends if (condition := end.le(LIMIT)) is not E.TRUE)
 

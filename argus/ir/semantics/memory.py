@@ -1,8 +1,8 @@
 """Bytes: how far a tensor reaches, what the hardware decides together, and where a direct copy lands.
 
-    extent_bytes(y)          2*N of a bf16 tensor of N elements
-    alignment(2*N + 4*b, {N: 2})     4: what divides an address or a size, with N known to be even
-    copied_to(op)            the LDS bytes of one lane of a direct copy: four, whatever it moves
+extent_bytes(y)          2*N of a bf16 tensor of N elements
+alignment(2*N + 4*b, {N: 2})     4: what divides an address or a size, with N known to be even
+copied_to(op)            the LDS bytes of one lane of a direct copy: four, whatever it moves
 """
 
 from __future__ import annotations

@@ -25,12 +25,12 @@ from tests.check.classes.table import AttackClass
 
 CHECKS: tuple[CheckName, ...] = ("waits", "lds-races", "global-races", "wait-states", "barriers")
 RUNS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("interp", dict(checks=CHECKS)),
-    ("interp", dict(schedule="sequential")),
-    ("interp", dict(schedule="random", quantum=3, seed=1)),
-    ("interp", dict(schedule="random", quantum=17, seed=2, soffset_in_range=False)),
-    ("interp", dict(partial_in_range=True)),
-    ("jit", dict()),
+    ("interp", {"checks": CHECKS}),
+    ("interp", {"schedule": "sequential"}),
+    ("interp", {"schedule": "random", "quantum": 3, "seed": 1}),
+    ("interp", {"schedule": "random", "quantum": 17, "seed": 2, "soffset_in_range": False}),
+    ("interp", {"partial_in_range": True}),
+    ("jit", {}),
 )
 UNTOUCHED = 77
 

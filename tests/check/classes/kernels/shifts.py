@@ -8,9 +8,7 @@ PART = ag.Owner(t=64, i="t")
 MOST = 31 if CASE in (12, 13) else 20 if CASE == 15 else 70
 
 
-@ag.kernel(
-    threads=64, requires=f"N <= 64 and S >= 7 and S <= {MOST}", computes="y[i] = x[i]", example=dict(N=64, S=20)
-)
+@ag.kernel(threads=64, requires=f"N <= 64 and S >= 7 and S <= {MOST}", computes="y[i] = x[i]", example=dict(N=64, S=20))
 def shifts(x: ag.In["N", f32], size: ag.In["S", f32], y: ag.Out["N", f32]):
     b = ag.grid(1)
     lane = ag.lane()

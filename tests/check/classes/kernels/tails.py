@@ -4,7 +4,32 @@ import argus as ag
 from argus import bf16, f16, f32, i8, i32, u8
 
 CASE = ag.knob(0, legal=tuple(range(24)), why="which variant")
-KIND = [bf16, bf16, bf16, f16, i8, i8, i8, u8, bf16, i8, bf16, bf16, i8, bf16, bf16, bf16, i8, f16, bf16, f32, bf16, i8, bf16, i8][CASE]
+KIND = [
+    bf16,
+    bf16,
+    bf16,
+    f16,
+    i8,
+    i8,
+    i8,
+    u8,
+    bf16,
+    i8,
+    bf16,
+    bf16,
+    i8,
+    bf16,
+    bf16,
+    bf16,
+    i8,
+    f16,
+    bf16,
+    f32,
+    bf16,
+    i8,
+    bf16,
+    i8,
+][CASE]
 WIDTH = [16, 8, 4, 16, 16, 8, 4, 16, 2, 1, 16, 16, 16, 16, 16, 16, 16, 8, 16, 16, 16, 16, 12, 12][CASE]
 OTHER = [16, 8, 4, 16, 16, 8, 4, 16, 2, 1, 2, 16, 1, 16, 16, 16, 16, 4, 4, 4, 16, 16, 12, 12][CASE]
 BYTES = KIND.bytes

@@ -11,11 +11,13 @@ MOST = 10000 if SMALL else 2147483647
 
 
 @ag.kernel(
-    threads=64, requires=f"N <= 64 and sA <= {MOST} and sB <= sA and M <= 1", computes="y[i] = x[i]",
+    threads=64,
+    requires=f"N <= 64 and sA <= {MOST} and sB <= sA and M <= 1",
+    computes="y[i] = x[i]",
     example=dict(N=64, M=1, sA=1000, sB=1000),
 )
 def wraps(x: ag.In["N", f32], a: ag.In["M k=1", f32, "sA 1"], c: ag.In["M k=1", f32, "sB 1"], y: ag.Out["N", f32]):
-    b = ag.grid(1)
+    ag.grid(1)
     lane = ag.lane()
     v = x.load(PART, width=4)
     p = sA * sB

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 ARGUS = ROOT / "argus"
 PARSES_SOURCE = ("lang", "layout", "agent/lower")
 """Folders that read other texts by Python's parser: kernel files and index expressions."""
-PARSES = {"agent/repair.py", "tasks/task.py", "spec/source.py", "spec/reader.py"}
+PARSES = {"provenance.py", "agent/repair.py", "tasks/task.py", "spec/source.py", "spec/reader.py"}
 BELOW = ("argus.layout", "argus.spec")
 
 

@@ -13,12 +13,12 @@ so a load in a loop costs no vector instruction. A guard that differs between la
 is false: every buffer is smaller, so the load gives zeros and the store nothing. A guard all lanes agree on makes the
 resource empty instead, which is scalar work.
 
-The range check. The hardware compares VOFFSET + IMMEDIATE with the size; whether SOFFSET takes part is documented
-both ways, so SOFFSET is used only where `Facts.in_bounds` shows that nothing is out of range; elsewhere the loop's
-part goes into the resource too (four scalar instructions per iteration), which is exact under either reading. Parts
-that could be negative on their own stay in VOFFSET, where the whole sum is compared. The size is checked per dword: what
-that means for elements narrower than a dword is the matter of `argus.compile.tails`, which asks for sizes rounded up or
-down to whole dwords.
+The range check. The hardware compares VOFFSET + IMMEDIATE with the size; whether SOFFSET takes part is documented both
+ways, so SOFFSET is used only where `Facts.in_bounds` shows that nothing is out of range; elsewhere the loop's part goes
+into the resource too (four scalar instructions per iteration), which is exact under either reading. Parts that could be
+negative on their own stay in VOFFSET, where the whole sum is compared. The size is checked per dword: what that means
+for elements narrower than a dword is the matter of `argus.compile.tails`, which asks for sizes rounded up or down to
+whole dwords.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Code for the last dword of a tensor of narrow elements, where `tails` says it is needed.
 
-The dword at byte `last` = size // 4 * 4 is the only one that may be filled in part, and addresses are multiples of 4. In
-the lanes that reach it:
+The dword at byte `last` = size // 4 * 4 is the only one that may be filled in part, and addresses are multiples of 4.
+In the lanes that reach it:
 
     load      the bytes from size % 4 on are set to zero
     store     left out by the wide store; its size % 4 bytes are stored by one instruction of two bytes, one of one

@@ -23,10 +23,10 @@ from __future__ import annotations
 from enum import Enum
 
 from argus.compile.facts import Facts
-from argus.ir import ops
 from argus.ir.kernel import Kernel
-from argus.ir.ops import Access, Op, Tensor
+from argus.ir.ops import Access, Tensor
 from argus.ir.semantics import DWORD, alignment, extent_bytes
+from argus.ir.semantics.parts import global_access, visits
 
 WIDTHS = (16, 12, 8, 4, 2, 1)
 
@@ -64,23 +64,17 @@ def single_stores(access: Access, tail: Tail) -> int:
 def tails(kernel: Kernel) -> dict[int, Tail]:
     """The accesses, by op id, that are not WHOLE."""
     found: dict[int, Tail] = {}
-    _walk(kernel.body, Facts(kernel), found)
-    return found
-
-
-def _walk(block: list[Op], facts: Facts, found: dict[int, Tail]) -> None:
-    for op in block:
-        if isinstance(op, ops.For):
-            facts.enter(op.var, op.hi)
-            _walk(op.body, facts, found)
-            facts.leave(op.var)
+    for op, loops in visits(kernel.body):
+        access = global_access(op)
+        if access is None or access.memory.dtype.bytes >= DWORD:
             continue
-        for inner in op.blocks:
-            _walk(inner, facts, found)
-        if isinstance(op, ops.Load | ops.Store | ops.Atomic | ops.CopyToLds):
-            kind = tail_of(op.access, facts)
-            if kind is not Tail.WHOLE:
-                found[op.id] = kind
+        facts = Facts(kernel)
+        for loop in loops:
+            facts.enter(loop.var, loop.hi)
+        kind = tail_of(access, facts)
+        if kind is not Tail.WHOLE:
+            found[op.id] = kind
+    return found
 
 
 def tail_of(access: Access, facts: Facts) -> Tail:

@@ -1,9 +1,8 @@
 """What must hold before a kernel may be launched, because everything proved about it assumes it.
 
-`requires` of the kernel, at the sizes of this launch; every tensor's byte extent below 2^31, and no lane's offset beyond
-2^32 (offsets are 32-bit; `argus.ir.semantics.addresses`);
-arrays of the stated shape and type; outputs that do not overlap any other argument. Each refusal names the condition
-and the values.
+`requires` of the kernel, at the sizes of this launch; every tensor's byte extent below 2^31, and no lane's offset
+beyond 2^32 (offsets are 32-bit; `argus.ir.semantics.addresses`); arrays of the stated shape and type; outputs that do
+not overlap any other argument. Each refusal names the condition and the values.
 """
 
 from __future__ import annotations

@@ -12,10 +12,10 @@ as far as the largest rule reaches (19) and reports pairs that are too close. `r
 instruction reads and writes; other checks use it, too.
 
 Source: LLVM `GCNHazardRecognizer.cpp` (checkMAIHazards90A, checkMAIVALUHazards, checkVALUHazards and friends, for
-GFX940; LLVM 22, January 2026), with N the passes of the matrix instruction; the wait state after a wide buffer store with
-a scalar offset is LLVM's pull request 197267 (merged, 2026-05-12); different matrix instructions on one accumulator are
-its pull request 218363 (open, 2026-08-24). Rules that are about speed only, and those of instructions compute kernels do not use
-(exports, interpolation, message passing), are left out.
+GFX940; LLVM 22, January 2026), with N the passes of the matrix instruction; the wait state after a wide buffer store
+with a scalar offset is LLVM's pull request 197267 (merged, 2026-05-12); different matrix instructions on one
+accumulator are its pull request 218363 (open, 2026-08-24). Rules that are about speed only, and those of instructions
+compute kernels do not use (exports, interpolation, message passing), are left out.
 """
 
 from __future__ import annotations

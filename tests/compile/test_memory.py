@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from argus.compile import CompileError, compile_kernel
 from argus.compile.decoded import decode
-from argus.compile.memory import pieces
+from argus.compile.tails import Tail, pieces
 from argus.gfx942.disasm import text as instruction_text
 from argus.ir.build import IrBuilder
 from argus.ir.kernel import BLOCK_X, LANE, Kernel, ScalarArg, wave_variable
@@ -24,11 +24,11 @@ from argus.layout.expr import Expr, const, var
 from tests.compile.harness import NUMPY, WAVE, kernel, lane_rows, launch, tensor
 
 
-@given(st.integers(1, 200))
-def test_pieces_cover_an_access_once(size: int) -> None:
+@given(st.integers(1, 200), st.sampled_from([Tail.WHOLE, Tail.ROUNDED, Tail.ELEMENTS]))
+def test_pieces_cover_an_access_once(size: int, tail: Tail) -> None:
     """Adjacent, in order, nothing twice, only widths the hardware has."""
     at = 0
-    for start, width in pieces(size):
+    for start, width in pieces(Access(tensor("x", DTYPES["u8"], 1000), const(0), size), tail):
         assert start == at
         assert width in (1, 2, 4, 8, 12, 16)
         at += width

@@ -1,38 +1,47 @@
-"""Rule `fits`: numbers that conditions and loops are decided by fit the 32 bits they have on the machine.
+"""Rule `fits`: index arithmetic gives on the machine what it gives on paper.
 
-The checker computes with whole numbers; code has 32 bits and wraps around. Sums and products may wrap on the way, since
-the last 32 bits are right all the same. What is compared, divided, chosen from or counted to must fit:
+The checker computes with whole numbers; code has 32 bits and wraps around. What must fit is said in
+`argus.ir.semantics.arithmetic`: operands of comparisons, divisions, minima, choices, amounts of shifts, ends of loops,
+and numbers used as data, in addresses too. Sums and products may wrap on the way:
 
     if m >= s * 2147483647: ...          with s up to 2 the right side is 4294967294, on the machine -2
+
+The offset of a lane in its buffer must stay in reach (`argus.ir.semantics.addresses`): by the bounds of its variables,
+by a condition on the sizes that every launch is checked for, by facts of the path, or because every coordinate is
+inside.
 
 Said only where it is not shown: a verdict of this rule is never `proved`.
 """
 
 from __future__ import annotations
 
+from argus.check.domain.tags import Tags
+from argus.check.domain.threads import Spread
 from argus.check.report import Verdict
 from argus.check.rules.rule import Rule, RuleFindings
 from argus.check.walk import Flow, ProgramPoint
 from argus.ir import ops
+from argus.ir.ops import Access, Op, Tensor
+from argus.ir.semantics import LEAST, Need, buffer_parts, needs, reached, size_bounds, varying
+from argus.ir.semantics.addresses import LIMIT
 from argus.layout import expr as E
 from argus.layout.expr import Expr
-from argus.layout.node import postorder
 
-LEAST, MOST = -(2**31), 2**31 - 1
-WRAPS = ("add", "mul", "shl", "xor", "and", "or", "const", "var")
-"""Operations whose last 32 bits follow from those of their operands."""
 ADVICE = "bound the sizes in requires=…, or compare smaller numbers"
+Facts = tuple[Expr, ...]
 
 
 class Fits(Rule):
-    """Listens to index expressions that decide something."""
+    """Listens to index expressions that decide something, and to all accesses."""
 
     name = "fits"
 
     def begin(self, flow: Flow) -> None:
         super().begin(flow)
-        self.found: RuleFindings[Expr] = RuleFindings()
-        self.known: dict[tuple[Expr, tuple[Expr, ...]], Expr | None] = {}
+        self.found: RuleFindings[Need] = RuleFindings()
+        self.known: dict[tuple[object, Facts], Need | None] = {}
+        self.per_lane = varying(flow.kernel)
+        self.sizes = size_bounds(flow.kernel)
 
     def mark(self) -> int:
         return self.found.mark()
@@ -40,31 +49,78 @@ class Fits(Rule):
     def rewind(self, position: int) -> None:
         self.found.rewind(position)
 
-    def counted(self, op: ops.Op, place: ProgramPoint, numbers: tuple[Expr, ...]) -> None:
-        for number in numbers:
-            key = number, place.facts
-            if key not in self.known:
-                self.known[key] = self._too_large(number, place.facts)
-            failure = self.known[key]
-            if failure is not None:
-                self.found.add(op, place.facts, [failure])
+    def counted(self, op: Op, place: ProgramPoint, numbers: tuple[Expr, ...]) -> None:
+        failures = [self._missing(needs(number, whole=True), place.facts) for number in numbers]
+        self._add(op, place, failures)
 
-    def _too_large(self, number: Expr, facts: tuple[Expr, ...]) -> Expr | None:
-        """The first number in it that is not known to fit."""
-        seen = [a for node in postorder(number) if node.op not in WRAPS for a in node.args if not a.boolean]
-        for one in dict.fromkeys([*seen, *([] if number.boolean else [number])]):
-            low, high = one.lo, one.hi
-            if low is not None and high is not None and low >= LEAST and high <= MOST:
-                continue
-            if self.flow.prover.holds(facts, E.land(one.ge(LEAST), one.le(MOST))) is not True:
-                return one
+    def global_load(self, op: ops.Load | ops.CopyToLds, place: ProgramPoint, access: Access) -> None:
+        self._add(op, place, [self._buffer(access, place)])
+
+    def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None:
+        del value
+        self._add(op, place, [self._buffer(access, place)])
+
+    def lds_access(self, op: Op, place: ProgramPoint, access: Access, start: Spread, value: Tags) -> None:
+        del start, value
+        self._add(op, place, [self._missing(needs(self.flow.here(access.address)), self._facts(access, place))])
+
+    def _add(self, op: Op, place: ProgramPoint, failures: list[Need | None]) -> None:
+        wrong = [need for need in failures if need is not None]
+        if wrong:
+            self.found.add(op, place.facts, wrong)
+
+    def _facts(self, access: Access, place: ProgramPoint) -> Facts:
+        return place.facts if access.guard is None else (*place.facts, self.flow.here(access.guard))
+
+    def _missing(self, wanted: tuple[Need, ...], facts: Facts) -> Need | None:
+        """The first need that is not shown."""
+        for need in wanted:
+            key = need, facts
+            if key not in self.known:
+                self.known[key] = None if self.flow.prover.holds(facts, need.condition) is True else need
+            if self.known[key] is not None:
+                return need
         return None
+
+    def _buffer(self, access: Access, place: ProgramPoint) -> Need | None:
+        facts = self._facts(access, place)
+        return self._missing(needs(self.flow.here(access.address)), facts) or self._reach(access, place, facts)
+
+    def _reach(self, access: Access, place: ProgramPoint, facts: Facts) -> Need | None:
+        parts = buffer_parts(access.address, self.per_lane, (var.name for var, _ in place.loops))
+        if parts.plain or reached(access, parts, self.sizes) is not None:
+            return None
+        far = Need(self.flow.here(parts.offset), LEAST, LIMIT - access.count * access.memory.dtype.bytes)
+        key = (access, far), facts
+        if key not in self.known:
+            shown = self._inside(access, facts) or self.flow.prover.holds(facts, far.condition) is True
+            self.known[key] = None if shown else far
+        return self.known[key]
+
+    def _inside(self, access: Access, facts: Facts) -> bool:
+        """Every coordinate is inside the tensor, whose extent every launch is checked for."""
+        tensor = access.memory
+        if not isinstance(tensor, Tensor) or len(access.coords) != len(tensor.shape):
+            return False
+        for axis, (coordinate, extent) in enumerate(zip(access.coords, tensor.shape, strict=True)):
+            here, last = self.flow.here(coordinate), access.count - 1 if axis == access.axis % len(tensor.axes) else 0
+            if self.flow.prover.holds(facts, E.land(here.ge(0), (here + last).lt(extent))) is not True:
+                return False
+        return True
 
     def verdicts(self, flow: Flow) -> list[Verdict]:
         del flow
         made = []
         for span in self.found.spans():
             first = self.found.at(span)[0]
-            reason = f"`{first.failures[0]}` may not fit 32 bits"
+            reason = _sentence(first.failures[0])
             made.append(Verdict("fits", "unknown", span, first.op.id, "z3", reason=reason, help=ADVICE))
         return made
+
+
+def _sentence(need: Need) -> str:
+    if need.high == 31:
+        return f"a shift by `{need.number}` may be by less than 0 or more than 31"
+    if need.high > 2**31:
+        return f"the offset `{need.number}` of a lane may leave 32 bits and come back into the tensor"
+    return f"`{need.number}` may not fit 32 bits"

@@ -8,12 +8,14 @@ Only numbers that do not plainly fit, by the bounds of their variables, are look
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import assert_never
 
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Access, Op, Tensor
 from argus.ir.semantics import LEAST, Need, buffer_parts, needs, varying
 from argus.ir.semantics.addresses import LIMIT
+from argus.ir.semantics.parts import visits
 from argus.layout.expr import Expr
 
 Watched = Mapping[int, tuple[tuple[Need, Expr | None], ...]]
@@ -24,17 +26,10 @@ def watched_numbers(kernel: Kernel) -> Watched:
     """What every op of the kernel needs to fit."""
     found: dict[int, tuple[tuple[Need, Expr | None], ...]] = {}
     per_lane = varying(kernel)
-
-    def block(body: list[Op], loops: frozenset[str]) -> None:
-        for op in body:
-            rows = _numbers(op, per_lane, loops)
-            if rows:
-                found[op.id] = rows
-            inside = loops | {op.var.name} if isinstance(op, ops.For) else loops
-            for inner in op.blocks:
-                block(inner, inside)
-
-    block(kernel.body, frozenset())
+    for op, loops in visits(kernel.body):
+        rows = _numbers(op, per_lane, frozenset(loop.var.name for loop in loops))
+        if rows:
+            found[op.id] = rows
     return found
 
 
@@ -50,8 +45,14 @@ def _numbers(op: Op, per_lane: frozenset[str], loops: frozenset[str]) -> tuple[t
             return _access(op.access, per_lane, loops)
         case ops.CopyToLds():
             return _access(op.access, per_lane, loops) + _plainly(needs(op.lds_base))
-        case _:
+        case ops.Lanes():
+            return _plainly(needs(op.source))
+        case ops.Constant() | ops.Symbol() | ops.Map() | ops.Convert() | ops.Bitcast() | ops.Registers() | ops.Mfma():
             return ()
+        case ops.Instruction() | ops.Barrier() | ops.Wait() | ops.SetPrio() | ops.Schedule() | ops.Tag() | ops.Check():
+            return ()
+        case _:
+            assert_never(op)
 
 
 def _plainly(found: tuple[Need, ...]) -> tuple[tuple[Need, Expr | None], ...]:

@@ -11,18 +11,20 @@ offset gets there; launches refuse sizes that break it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 
-from argus.ir import ops
 from argus.ir.kernel import Kernel
-from argus.ir.ops import Access, Tensor
+from argus.ir.ops import Access
 from argus.ir.semantics.arithmetic import LEAST
+from argus.ir.semantics.parts import global_access, named_data, visits
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
 ZERO = E.const(0)
 LIMIT = 2**32
+_THREAD = frozenset({"lane", "wave"})
 _BLOCKS = frozenset({"block_x", "block_y", "block_z"})
 
 
@@ -42,7 +44,7 @@ class BufferParts:
 
 def varying(kernel: Kernel) -> frozenset[str]:
     """Names of variables that differ between the lanes of a wave."""
-    return frozenset({"lane", *(op.symbol.name for op in ops.walk(kernel.body) if isinstance(op, ops.Symbol))})
+    return frozenset({"lane", *(op.symbol.name for op in named_data(kernel))})
 
 
 def buffer_parts(address: Expr, per_lane: frozenset[str], loops: Iterable[str]) -> BufferParts:
@@ -67,38 +69,62 @@ def _least(e: Expr) -> int:
     return -1 if e.lo is None else e.lo
 
 
-def ceiling(e: Expr, sizes: frozenset[Expr]) -> Expr | None:
-    """An expression over sizes that e never exceeds, whatever lane, wave and bounded variables are."""
+def size_bounds(kernel: Kernel) -> dict[Expr, Expr]:
+    """For sizes, and for data whose author says so (`expert <= E - 1`), an expression over sizes they never exceed."""
+    found: dict[Expr, Expr] = {size: size for size in kernel.shapes}
+    stated = [op for op in named_data(kernel) if (op.symbol.lo or 0) >= 0]
+    for _ in stated:  # one may be bounded by another
+        for op in stated:
+            for fact in op.facts:
+                if fact.op == "le" and fact.args[0] is op.symbol and op.symbol not in found:
+                    most = ceiling(fact.args[1], found)
+                    if most is not None:
+                        found[fact.args[0]] = most
+    return found
+
+
+def ceiling(e: Expr, known: Mapping[Expr, Expr]) -> Expr | None:
+    """An expression over sizes that e never exceeds, whatever lane and wave are; None where more than these matters."""
+    if any(v not in known and v.name not in _THREAD for v in e.free()):
+        return None
     terms, constant = E.linear(e)
     total: Expr = E.const(constant)
     for atom, factor in terms.items():
-        most = _most(atom, sizes) if factor > 0 else atom.lo
+        most = _most(atom, known) if factor > 0 else atom.lo
         if most is None:
             return None
         total = total + E.as_expr(most) * factor
     return total
 
 
-def _most(atom: Expr, sizes: frozenset[Expr]) -> Expr | int | None:
-    if atom in sizes:
-        return atom
+def _most(atom: Expr, known: Mapping[Expr, Expr]) -> Expr | int | None:
+    if atom in known:
+        return known[atom]
     if atom.op == "mul" and all(arg.lo is not None and arg.lo >= 0 for arg in atom.args):
         product: Expr = E.const(1)
         for arg in atom.args:
-            most = _most(arg, sizes)
+            most = _most(arg, known)
             if most is None:
                 return None
             product = product * most
         return product
     if atom.op == "add":
-        return ceiling(atom, sizes)
+        return ceiling(atom, known)
+    if atom.op == "floordiv" and atom.args[1].op == "const" and atom.args[1].value > 0:
+        most = ceiling(atom.args[0], known)
+        return None if most is None else most // atom.args[1]
+    if atom.op in ("min", "max"):
+        ends = [end for end in (ceiling(arg, known) for arg in atom.args) if end is not None]
+        if atom.op == "min" and ends:
+            return reduce(E.minimum, ends)
+        return reduce(E.maximum, ends) if len(ends) == len(atom.args) else None
     return atom.hi
 
 
-def reached(access: Access, parts: BufferParts, sizes: frozenset[Expr]) -> Expr | None:
+def reached(access: Access, parts: BufferParts, known: Mapping[Expr, Expr]) -> Expr | None:
     """An expression over sizes that bounds the end of the access's bytes, where it is to be checked at a launch; None
     where there is none to say."""
-    most = ceiling(parts.offset, sizes)
+    most = ceiling(parts.offset, known)
     if most is None or _least(parts.offset) < LEAST:
         return None
     return most + access.count * access.memory.dtype.bytes
@@ -106,23 +132,16 @@ def reached(access: Access, parts: BufferParts, sizes: frozenset[Expr]) -> Expr 
 
 def reach(kernel: Kernel) -> tuple[Expr, ...]:
     """Conditions on the sizes that every launch is checked for, beside `requires` and extents."""
-    sizes, per_lane = frozenset(kernel.shapes), varying(kernel)
+    known, per_lane = size_bounds(kernel), varying(kernel)
     found: list[Expr] = []
-
-    def block(body: list[ops.Op], loops: frozenset[str]) -> None:
-        for op in body:
-            if isinstance(op, ops.Load | ops.Store | ops.Atomic | ops.CopyToLds) and isinstance(
-                op.access.memory, Tensor
-            ):
-                parts = buffer_parts(op.access.address, per_lane, loops)
-                end = None if parts.plain else reached(op.access, parts, sizes)
-                if end is not None:
-                    found.append(end)
-            inside = loops | {op.var.name} if isinstance(op, ops.For) else loops
-            for inner in op.blocks:
-                block(inner, inside)
-
-    block(kernel.body, frozenset())
+    for op, loops in visits(kernel.body):
+        access = global_access(op)
+        if access is None:
+            continue
+        parts = buffer_parts(access.address, per_lane, (loop.var.name for loop in loops))
+        end = None if parts.plain else reached(access, parts, known)
+        if end is not None:
+            found.append(end)
     ends = [end for end in dict.fromkeys(found) if not any(_follows(end, other) for other in found if other is not end)]
     return tuple(condition for end in ends if (condition := end.le(LIMIT)) is not E.TRUE)
 

@@ -31,9 +31,9 @@ class SemanticRule:
 RULES: tuple[SemanticRule, ...] = (
     SemanticRule(
         "elements",
-        "A global access touches exactly those of its elements that lie in the tensor's bytes. Elements outside read as "
-        "zero and are not written. No byte outside of a tensor is written; what is read past its end lies in its last "
-        "dword and reaches no result.",
+        "A global access touches exactly those of its elements that lie in the tensor's bytes. Elements outside read "
+        "as zero and are not written. No byte outside of a tensor is written; what is read past its end lies in its "
+        "last dword and reaches no result.",
         "this language: what its users mean",
         "compile/tails, ir/interp, check/rules/in_bounds",
     ),
@@ -68,8 +68,8 @@ RULES: tuple[SemanticRule, ...] = (
     ),
     SemanticRule(
         "wrap",
-        "Index arithmetic has 32 bits and wraps. Sums, products and bit operations may wrap on the way; what is compared, "
-        "divided, shifted right, chosen from, counted to or used as data must fit, in addresses too.",
+        "Index arithmetic has 32 bits and wraps. Sums, products and bit operations may wrap on the way; what is "
+        "compared, divided, shifted right, chosen from, counted to or used as data must fit, in addresses too.",
         f"{ISA}: 32-bit integer operations; LLVM IR without nsw",
         "ir/semantics/arithmetic, check/rules/fits, ir/interp (hazard `wraps`)",
     ),
@@ -88,8 +88,8 @@ RULES: tuple[SemanticRule, ...] = (
     ),
     SemanticRule(
         "remaining-size",
-        "The part of an address that a workgroup or a loop shares is computed in 64 bits, and so is what remains of the "
-        "buffer behind it; past the end nothing remains.",
+        "The part of an address that a workgroup or a loop shares is computed in 64 bits, and so is what remains of "
+        "the buffer behind it; past the end nothing remains.",
         "this compiler; base of a buffer resource: 48 bits (ISA, table of resource words)",
         "compile/address",
     ),
@@ -101,8 +101,8 @@ RULES: tuple[SemanticRule, ...] = (
     ),
     SemanticRule(
         "arms",
-        "The arms of a branch that splits a wave have no order: an access of one and an access of the other to the same "
-        "byte, one of them a write, is a race. Consecutive branches are ordered.",
+        "The arms of a branch that splits a wave have no order: an access of one and an access of the other to the "
+        "same byte, one of them a write, is a race. Consecutive branches are ordered.",
         "LLVM StructurizeCFG orders arms as it likes (observed 2026-11: else first); order of consecutive branches: "
         "fences of this compiler, checked on the object",
         "check/rules/lds_conflicts, ir/interp, compile/control",

@@ -15,7 +15,6 @@ def arms(x: ag.In["n=32", f32], y: ag.In["n=32", f32], z: ag.Out["n=32", f32], s
     ag.grid(1)
     tile = ag.shared(TILE, f32)
     lane = ag.lane()
-    half = lane % 32
     a = x.load(HALF, width=4)
     b = y.load(HALF, width=4)
     first = ag.thread() < 32

@@ -31,7 +31,7 @@ from argus.check.solve.prover import Prover
 from argus.check.terms.atoms import own
 from argus.check.transfer.computed_places import DATA
 from argus.check.transfer.memory_accesses import kept_inside, target, threads_at_edge
-from argus.check.walk import Flow, ProgramPoint, bounds_of
+from argus.check.walk import KernelWalk, ProgramPoint, bounds_of
 from argus.ir import interp, ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z
 from argus.ir.ops import Access, Tensor
@@ -67,18 +67,12 @@ class Covers(Rule):
 
     name = "covers"
 
-    def begin(self, flow: Flow) -> None:
+    def begin(self, flow: KernelWalk) -> None:
         super().begin(flow)
         self.stores: list[tuple[Tensor, Written]] = []
         self.asked: dict[Tensor, tuple[Span, int]] = {}
         if flow.spec is not None:
             self.asked[flow.spec.output] = (flow.spec.output.span, -1)
-
-    def mark(self) -> int:
-        return len(self.stores)
-
-    def rewind(self, position: int) -> None:
-        del self.stores[position:]
 
     def stated(self, op: ops.Check, place: ProgramPoint, values: Mapping[Value, Tags]) -> None:
         if op.rule == "covers":
@@ -119,10 +113,10 @@ class Covers(Rule):
         numbers = [self.flow.tables[int(records[0])].rests[a] for a in axes]
         return Written(op, place, tuple(self.flow.tables.rests[n] for n in numbers), offsets, kept=kept)
 
-    def verdicts(self, flow: Flow) -> list[Verdict]:
+    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
         return [self._verdict(flow, tensor, *where) for tensor, where in self.asked.items()]
 
-    def _verdict(self, flow: Flow, tensor: Tensor, span: Span, op: int) -> Verdict:
+    def _verdict(self, flow: KernelWalk, tensor: Tensor, span: Span, op: int) -> Verdict:
         stores = [w for t, w in self.stores if t is tensor]
         if stores and op < 0:
             span, op = stores[0].op.span, stores[0].op.id
@@ -140,7 +134,7 @@ class Covers(Rule):
         return Verdict("covers", "unknown", span, op, "enumeration+z3", reason=f"{tensor.name}: {doubt}", help=advice)
 
 
-def _far(flow: Flow, tensor: Tensor, span: Span, op: int) -> Counterexample | None:
+def _far(flow: KernelWalk, tensor: Tensor, span: Span, op: int) -> Counterexample | None:
     """For an output that is updated, where counting stores says nothing: a launch far from the specification."""
     if flow.refuted or flow.spec is None or flow.spec.output is not tensor:
         return None
@@ -148,14 +142,14 @@ def _far(flow: Flow, tensor: Tensor, span: Span, op: int) -> Counterexample | No
     return None if found is None else replace(found, rule="covers")
 
 
-def _seen(flow: Flow, tensor: Tensor) -> Tensor:
+def _seen(flow: KernelWalk, tensor: Tensor) -> Tensor:
     """The tensor; where amounts are added to it by index, the amounts (`scatter`)."""
     if flow.spec is None or not flow.spec.adds or tensor is not flow.spec.output:
         return tensor
     return replace(tensor, axes=tuple(flow.tables.axis_names[a] for a in flow.spec.axes), shape=flow.spec.shape)
 
 
-def prove(flow: Flow, tensor: Tensor, stores: list[Written]) -> str | None:
+def prove(flow: KernelWalk, tensor: Tensor, stores: list[Written]) -> str | None:
     """None when the stores cover the tensor exactly once; else what is missing for the proof."""
     for store in stores:
         if store.problem:
@@ -187,7 +181,7 @@ def _box(offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[int]] | No
     return (low, size) if bool(np.bincount(flat, minlength=len(flat)).all()) else None
 
 
-def _tiling(flow: Flow, tensor: Tensor, store: Written, starts: list[Expr], size: list[int]) -> str | None:
+def _tiling(flow: KernelWalk, tensor: Tensor, store: Written, starts: list[Expr], size: list[int]) -> str | None:
     movers = _movers(flow, store)
     if movers is None:
         return "the number of boxes is not known"
@@ -213,7 +207,7 @@ def _tiling(flow: Flow, tensor: Tensor, store: Written, starts: list[Expr], size
     return _injective(flow, tensor, movers, starts, size)
 
 
-def groups(flow: Flow, tensor: Tensor, parts: list[list[Written]]) -> str | None:
+def groups(flow: KernelWalk, tensor: Tensor, parts: list[list[Written]]) -> str | None:
     """Workgroups that write several boxes, such as tile n - 1 - v and tile v where 2*v + 1 < n. Each group of stores
     takes an interval of tiles along one axis, and these join up from the first tile to the last."""
     different = "its stores start at different symbolic places"
@@ -257,7 +251,7 @@ def groups(flow: Flow, tensor: Tensor, parts: list[list[Written]]) -> str | None
     return _others(flow, tensor, axis, movers, corners[0], size)
 
 
-def _span(flow: Flow, store: Written, v: Expr, count: Expr, start: Expr, width: int) -> tuple[Expr, Expr] | None:
+def _span(flow: KernelWalk, store: Written, v: Expr, count: Expr, start: Expr, width: int) -> tuple[Expr, Expr] | None:
     """The tiles [from, to) that a group of stores takes when v runs over the grid; None: they are no interval."""
     last = count
     for fact in store.place.facts:
@@ -288,7 +282,7 @@ def _limit(fact: Expr, v: Expr) -> Expr | None:
 
 
 def _others(
-    flow: Flow,
+    flow: KernelWalk,
     tensor: Tensor,
     axis: int,
     movers: dict[Expr, tuple[Expr, int]],
@@ -304,7 +298,9 @@ def _others(
     return _plain(flow, others, movers, [starts[n] for n in rest], [size[n] for n in rest])
 
 
-def partition(flow: Flow, tensor: Tensor, stores: list[Written], starts: list[Expr], size: list[int]) -> str | None:
+def partition(
+    flow: KernelWalk, tensor: Tensor, stores: list[Written], starts: list[Expr], size: list[int]
+) -> str | None:
     """Tiles whose ends are data. Block w takes the tile i = Order(w), rows Row(i) … Row(i + 1) - 1. These are all rows,
     each once, if Row begins with 0, ends with the extent and never falls, and no two blocks take the same tile, which
     an inverse shows: ProgramPoint(Order(w)) = w. All of that has to be stated of the data, in every block."""
@@ -340,7 +336,7 @@ def partition(flow: Flow, tensor: Tensor, stores: list[Written], starts: list[Ex
     return _others(flow, tensor, axis, movers, starts, size)
 
 
-def _chooses(flow: Flow, facts: tuple[Expr, ...], block: Expr, tile: Expr) -> bool:
+def _chooses(flow: KernelWalk, facts: tuple[Expr, ...], block: Expr, tile: Expr) -> bool:
     """Different blocks along this axis of the grid have different tiles: the tile is the block, or leads back to it."""
     if tile is block:
         return True
@@ -356,7 +352,7 @@ def _whole(start: Expr, width: int) -> bool:
 
 
 def _plain(
-    flow: Flow, tensor: Tensor, movers: dict[Expr, tuple[Expr, int]], starts: list[Expr], size: list[int]
+    flow: KernelWalk, tensor: Tensor, movers: dict[Expr, tuple[Expr, int]], starts: list[Expr], size: list[int]
 ) -> str | None:
     """Each axis moved by a variable of its own: None, or what is missing."""
     used: set[Expr] = set()
@@ -378,7 +374,7 @@ def _plain(
     return None
 
 
-def _movers(flow: Flow, store: Written) -> dict[Expr, tuple[Expr, int]] | None:
+def _movers(flow: KernelWalk, store: Written) -> dict[Expr, tuple[Expr, int]] | None:
     """Variables that tell boxes apart: how many values each takes, and the step between them."""
     movers: dict[Expr, tuple[Expr, int]] = {v: (n, 1) for v, n in zip(BLOCK, flow.kernel.grid, strict=True)}
     loops = {op.var: op for op in ops.walk(flow.kernel.body) if isinstance(op, ops.For)}
@@ -392,7 +388,7 @@ def _movers(flow: Flow, store: Written) -> dict[Expr, tuple[Expr, int]] | None:
     return movers
 
 
-def _loop_facts(flow: Flow, store: Written) -> set[Expr]:
+def _loop_facts(flow: KernelWalk, store: Written) -> set[Expr]:
     """What being inside the loops says; anything else on the path is a condition."""
     inside = {var for var, _ in store.place.loops}
     loops = [op for op in ops.walk(flow.kernel.body) if isinstance(op, ops.For) and op.var in inside]
@@ -400,7 +396,7 @@ def _loop_facts(flow: Flow, store: Written) -> set[Expr]:
 
 
 def _injective(
-    flow: Flow, tensor: Tensor, movers: dict[Expr, tuple[Expr, int]], starts: list[Expr], size: list[int]
+    flow: KernelWalk, tensor: Tensor, movers: dict[Expr, tuple[Expr, int]], starts: list[Expr], size: list[int]
 ) -> str | None:
     """Boxes by an arbitrary map of blocks: injective, aligned, inside, and as many as there are tiles."""
     other = {v: E.var(f"{v.name}_other", 0, v.hi) for v in movers}
@@ -430,7 +426,7 @@ def _injective(
     return None
 
 
-def _counterexample(flow: Flow, tensor: Tensor, span: Span, op: int) -> Counterexample | None:
+def _counterexample(flow: KernelWalk, tensor: Tensor, span: Span, op: int) -> Counterexample | None:
     for sizes in [*varied(flow.kernel), *launches(flow.kernel, 6)]:
         try:
             outcome = interp.run(flow.kernel, {}, sizes)

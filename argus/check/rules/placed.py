@@ -68,6 +68,8 @@ class Placed(Rule):
         failures = [_open(op, place, why) for why in doubts]
         for case in self.flow.prune(value).cases:
             failures += self._compare(op, place, case, aim, agreed)
+        whys = [f.why or "a stored value may belong elsewhere" for f in failures]
+        self.settle(op, "stored", self.flow.prover.reason("enumeration"), whys)
         self.found.add(op, place.facts, failures)
 
     def _compare(
@@ -149,7 +151,8 @@ class Placed(Rule):
         if not failures:
             facts = (*flow.prover.base, *first.facts)
             bounds = bounds_of(facts)
-            return Verdict("placed", "proved", span, first.op.id, "enumeration", sites=len(entries), bounds=bounds)
+            shown = flow.ledger.at("placed", span)
+            return flow.ledger.conclude(shown, "placed", span, first.op.id, "enumeration", len(entries), bounds)
         for failure in [f for f in failures if f.axis >= 0][:3]:
             example = self._counterexample(flow, failure)
             if example is not None:

@@ -42,10 +42,15 @@ class Prover:
         self.decided: Counter[str] = Counter()
         self.seconds = 0.0
         self.effort = 0
+        self.last = "structural"
+        """How the last question was decided."""
         """What Z3 spent, in its own units (those of `rlimit`)."""
         self.undecided: list[Facts] = []
         """Questions neither strategy answered."""
+        self.used: set[str] = set()
+        """How questions since the last `reason` were decided, those that had been asked before too."""
         self._memo: dict[tuple[frozenset[Expr], Expr], bool | None] = {}
+        self._how: dict[tuple[frozenset[Expr], Expr], str] = {}
         self._models = Models()
 
     @property
@@ -66,7 +71,8 @@ class Prover:
         key = (relevant, goal)
         if key not in self._memo:
             answer = self._satisfiable((*relevant, E.lnot(goal)))
-            self._memo[key] = not_(answer)
+            self._memo[key], self._how[key] = not_(answer), self.last
+        self.used.add(self._how[key])
         return self._memo[key]
 
     def possible(self, facts: Iterable[Expr]) -> bool | None:
@@ -79,8 +85,15 @@ class Prover:
         relevant = _cone(own | frozenset(self.base), seeds)
         key = (relevant, E.TRUE)
         if key not in self._memo:
-            self._memo[key] = self._satisfiable(tuple(relevant))
+            self._memo[key], self._how[key] = self._satisfiable(tuple(relevant)), self.last
+        self.used.add(self._how[key])
         return self._memo[key]
+
+    def reason(self, otherwise: str = "structural") -> str:
+        """How questions since the last call were decided: by Z3, by elimination, or `otherwise` alone."""
+        by = [name for name in ("elimination", "Z3") if name in self.used]
+        self.used.clear()
+        return "+".join([otherwise, *by] if otherwise != "structural" or not by else by)
 
     def smallest(self, facts: Iterable[Expr], order: Sequence[Expr]) -> dict[Expr, int] | None:
         """The lexicographically smallest values of `order` (by magnitude from each variable's lower bound)."""
@@ -109,6 +122,7 @@ class Prover:
     def _satisfiable(self, facts: Facts) -> bool | None:
         start = perf_counter()
         facts = _without_multiples(facts)
+        self.last = "structural"
         if E.FALSE in facts:
             self.decided["structural"] += 1
             return False
@@ -120,8 +134,10 @@ class Prover:
             found = contradict(facts, split)
             if found is True or (found and self._models.suggested(found, facts)):
                 self.decided["linear"] += 1
+                self.last = "elimination"
                 self.seconds += perf_counter() - start
                 return found is not True
+        self.last = "Z3"
         answer, how, effort = _first(facts, self._models)
         self.effort += effort
         if answer is None and how == "z3 integers" and self.decided["second strategy"] < SECOND_OPINIONS:

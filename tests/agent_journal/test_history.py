@@ -118,7 +118,7 @@ def test_winners_are_judged_again_with_the_data_they_were_judged_with(
 
 
 WINNER = JournalCandidate(
-    "c1", 1, None, "s", "tile", {}, "", {"verdict": "pass", "times": {"M=1": 5.0}, "evidence": "e"}
+    "c1", 1, None, "s", {}, "tile", {}, "", {"verdict": "pass", "times": {"M=1": 5.0}, "evidence": "e"}
 )
 PASSED = Judgement("pass", "time", times={"M=1": 5.0}, evidence="e")
 NO_GPU = Judgement("error", "time", (Violation("measure", "no HIP runtime", status="error"),))

@@ -324,4 +324,12 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "A kernel on tensors whose size is open states its grid: without `ag.grid` there would be one workgroup, "
         "whatever the size. Kernels on tensors of fixed size may leave it out.",
     ),
+    (
+        "AG222",
+        "size-hides-number",
+        "`{name}` is {meant} in the signature, but {number} in the file",
+        "rename one of them, or take the number from the file by an f-string",
+        "Sizes of the signature are names in the kernel. A size with the name of a knob or constant would hide it: "
+        "layouts made from the number would not fit the tensor.",
+    ),
 )

@@ -63,6 +63,7 @@ class ReadContext:
         self.policies: dict[str, int | str | bool] = {}
         self.names: set[str] = set(RESERVED)
         self.varying: dict[Expr, str] = {}
+        self.read_indices: list[Expr] = []
         self.data_level: dict[Value, str] = {}
         self.multiples: dict[Expr, int] = {}
         self.divergence: list[tuple[str, Span]] = []

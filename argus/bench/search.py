@@ -44,7 +44,7 @@ BETWEEN: tuple[Shape, ...] = (
 """Shapes that have no row."""
 
 
-class Refused(Exception):
+class CandidateRefused(Exception):
     """A candidate that is not legal or does not fit the registers."""
 
 
@@ -123,7 +123,7 @@ def searched(shape: Shape, kept: Kept, candidates: Sequence[Mapping[str, Any]] =
 
 
 def _timed(choice: Choice, shape: Shape, kept: Kept) -> Timed:
-    return kept.time(f"{choice.text()} at {shape} of {_source(choice)}", lambda: _made(choice, shape), Refused)
+    return kept.time(f"{choice.text()} at {shape} of {_source(choice)}", lambda: _made(choice, shape), CandidateRefused)
 
 
 def _source(choice: Choice) -> str:
@@ -136,7 +136,7 @@ def _made(choice: Choice, shape: Shape) -> Contestant:
     try:
         return from_choice("candidate", choice, dict(zip("MNK", shape, strict=True)), proved=False)
     except (CompileError, ProgramError) as error:
-        raise Refused(str(error)) from error
+        raise CandidateRefused(str(error)) from error
 
 
 def _proved(found: Found) -> bool:

@@ -219,9 +219,9 @@ def test_text_edits_of_such_a_file_can_be_read(name: str) -> None:
     assert read(cut).name == name
     changed = set()
     for entry in load().values():
-        for choice in entry.choices if entry.lowering else ():
+        for choice in entry.choices if entry.lowered else ():
             try:
-                edited = read(lower(cut, entry.lowering, choice))
+                edited = read(lower(cut, entry.id, choice))
             except (NotApplicableError, ProgramError):
                 continue
             changed.add(entry.id)

@@ -40,6 +40,7 @@ from argus.check.transfer.matrix_product import multiply
 from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
 from argus.ir.ops import Access, Op
+from argus.ir.semantics import grid_limits
 from argus.ir.specified import stating
 from argus.ir.types import Value
 from argus.layout import expr as E
@@ -93,10 +94,11 @@ class Silence:
 
 
 def launch_facts(kernel: Kernel) -> tuple[Expr, ...]:
-    """What holds for every launch: the kernel's requirements, and blocks inside the grid."""
+    """What holds for every launch: the kernel's requirements, a grid that can be launched, and blocks inside it."""
     facts = list(kernel.requires)
     for block, extent in zip((BLOCK_X, BLOCK_Y, BLOCK_Z), kernel.grid, strict=True):
         facts.append(block.lt(extent))
+    facts += grid_limits(kernel)
     return tuple(f for f in facts if f is not E.TRUE)
 
 

@@ -12,10 +12,10 @@ HEAD = f"""# What a kernel means
 Version {VERSION} of the semantics (`argus/ir/semantics`). This page is made from its table of rules:
 `python -m argus.ir.semantics.reference`.
 
-A kernel is the program of every thread of the grid. Its meaning is the *set* of executions that these rules allow, and
-*proved* speaks of all of them. Checker, interpreter, compiler and the audit of the object read the same rules. Where the
-chip is documented, the set is small. Where it is not, or where two sources disagree, the set holds both behaviors, and a
-right kernel depends on neither.
+A kernel is the program of every thread of the grid. Its meaning is the *set* of executions that these rules allow,
+and *proved* speaks of all of them. Checker, interpreter, compiler and the audit of the object read the same rules.
+Where the chip is documented, the set is small. Where it is not, or where two sources disagree, the set holds both
+behaviors, and a right kernel depends on neither.
 """
 
 

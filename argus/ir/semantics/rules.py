@@ -101,7 +101,7 @@ RULES: tuple[SemanticRule, ...] = (
     ),
     SemanticRule(
         "grid",
-        "A grid's extent times the threads of a workgroup is below 2**32: launches refuse others, so block numbers fit.",
+        "A grid's extent times the threads of a workgroup is below 2**32: launches refuse others. Block numbers fit.",
         "HSA runtime specification 1.2 (AQL kernel dispatch packet: grid sizes are 32-bit counts of work-items)",
         "ir/semantics/grids: checked at the launch, a fact of every proof",
     ),

@@ -24,6 +24,7 @@ from argus.bench.kept import Kept, Timed
 from argus.clock import LABEL
 from argus.ir.compile_error import CompileError
 from argus.lang.errors import ProgramError
+from argus.lang.imports import text_with_imports
 from argus.ops.choice import KERNELS, Choice, choose_matmul, matmul_with
 from argus.ops.launch import prepared
 from argus.pipeline import Unproved
@@ -126,8 +127,9 @@ def _timed(choice: Choice, shape: Shape, kept: Kept) -> Timed:
 
 
 def _source(choice: Choice) -> str:
-    text = choice.path.read_text(encoding="utf-8")
-    return text if choice.then is None else text + choice.then.path.read_text(encoding="utf-8")
+    """The text of everything its kernels are read from."""
+    made = [choice, *([choice.then] if choice.then is not None else [])]
+    return "".join(text_with_imports(each.path) for each in made)
 
 
 def _made(choice: Choice, shape: Shape) -> Contestant:

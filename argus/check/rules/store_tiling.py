@@ -4,9 +4,11 @@
       digits   b: 8 values, 1024 apart (the width of a box); j: 8*1024 apart, so the boxes of all b lie between
       reach    1024*b + 8192*((T - b + 7) // 8) >= N for every b: the first box that is not stored lies outside
 
-So every element inside the tensor lies in exactly one box: its digits are read off from the lowest to the highest, each
-of the lower ones takes all its values, and the highest one leaves out only boxes outside. How often the highest counter
-runs may depend on blocks and on loops around it. No counter is a digit twice; one that is no digit takes one value.
+So every element inside the tensor lies in exactly one box: its digits are read off from the lowest to the highest, and
+each digit takes all values below the next one, or leaves out only boxes outside; so does the highest. How often a
+counter runs may depend on blocks and on loops around it. No counter is a digit twice; one that is no digit takes one
+value. By induction from the outermost counter in: a value that is left out though the counters around it are in their
+ranges belongs to a box outside.
 
 A condition on the path of a store must be false only where its own elements lie outside (`harmless`). Several groups of
 boxes (`joined`: a loop and what is stored after it; tile v and tile n - 1 - v) each take an interval of one axis, and
@@ -44,6 +46,8 @@ class Digits:
     weights: tuple[Expr, ...]
     mirrored: frozenset[Expr] = frozenset()
     """Counters that run downwards, seen from their other end."""
+    partial: frozenset[Expr] = frozenset()
+    """Digits but the highest that leave out values."""
 
 
 def full_box(offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[int]] | None:
@@ -81,7 +85,7 @@ def tiled(
     """None when boxes of this size reach every element exactly once; `REMAPPED` when the form is another one."""
     used: set[Expr] = set()
     for name, extent, start, width in zip(axes, shape, starts, size, strict=True):
-        digits = digits_of(flow, counts, start, width)
+        digits = digits_of(flow, counts, start, width, extent)
         if isinstance(digits, str):
             return digits if digits == REMAPPED else f"the boxes on axis {name} {digits}"
         if used & set(digits.counters):
@@ -102,8 +106,9 @@ def idle(flow: Flow, counts: Counts, used: set[Expr]) -> str | None:
     return None
 
 
-def digits_of(flow: Flow, counts: Counts, start: Expr, width: int) -> Digits | str:
-    """The start as digits, the lowest `width` apart; or what is wrong with it."""
+def digits_of(flow: Flow, counts: Counts, start: Expr, width: int, extent: Expr | None = None) -> Digits | str:
+    """The start as digits, the lowest `width` apart; or what is wrong with it. With an extent, what digits leave out
+    may lie beyond it."""
     moving = [v for v in counts if v in start.free()]
     weights: dict[Expr, Expr] = {}
     mirrored: set[Expr] = set()
@@ -121,19 +126,42 @@ def digits_of(flow: Flow, counts: Counts, start: Expr, width: int) -> Digits | s
     if base.free() & counts.keys() or len(moving) > MAX_DIGITS:
         return REMAPPED
     for order in permutations(moving):
-        needed: Expr = E.const(width)
-        for v in order:
-            if weights[v] is not needed and (
-                weights[v].op == needed.op == "const" or flow.prover.holds((), weights[v].eq(needed)) is not True
-            ):
-                break
-            needed = E.as_expr(needed * counts[v])
-        else:
-            if not any(counts[v].free() & counts.keys() for v in order[:-1]):
-                return Digits(base, order, tuple(weights[v] for v in order), frozenset(mirrored))
+        digits = Digits(base, order, tuple(weights[v] for v in order), frozenset(mirrored))
+        lowest = not order or _equal(flow, digits.weights[0], E.const(width))
+        partial = {v for n, v in enumerate(order[:-1]) if not _takes_all(flow, counts, digits, n)}
+        if lowest and all(_leaves_outside(flow, counts, digits, order.index(v), extent) for v in partial):
+            return replace(digits, partial=frozenset(partial))
     if len(moving) == 1 and weights[moving[0]].op == "const":
         return f"are {width} wide but {weights[moving[0]]} apart"
     return REMAPPED
+
+
+def _equal(flow: Flow, x: Expr, y: Expr) -> bool:
+    return x is y or (not x.op == y.op == "const" and flow.prover.holds((), x.eq(y)) is True)
+
+
+def _takes_all(flow: Flow, counts: Counts, digits: Digits, n: int) -> bool:
+    """Digit n takes all values below the next digit."""
+    v, weight, following = digits.counters[n], digits.weights[n], digits.weights[n + 1]
+    return not counts[v].free() & counts.keys() and _equal(flow, following, E.as_expr(weight * counts[v]))
+
+
+def _leaves_outside(flow: Flow, counts: Counts, digits: Digits, n: int, extent: Expr | None) -> bool:
+    """The values below the next digit that digit n leaves out lie beyond the end of the axis."""
+    v, weight, following = digits.counters[n], digits.weights[n], digits.weights[n + 1]
+    around = list(counts)[: list(counts).index(v)]
+    higher = digits.counters[n + 1 :]
+    if extent is None or weight.op != "const" or any(u not in around for u in higher):
+        return False
+    values = E.as_expr(following // weight.value)
+    known = tuple(u.lt(counts[u]) for u in around)
+    reach = digits.base + weight * counts[v]
+    for u, k in zip(higher, digits.weights[n + 1 :], strict=True):
+        reach = E.as_expr(reach + k * u)
+    goals = (values.ge(1), (values * weight).eq(following), counts[v].le(values))
+    if any(flow.prover.holds(known, goal) is not True for goal in goals):
+        return False
+    return flow.prover.holds(known, E.lor(counts[v].eq(values), reach.ge(extent))) is True
 
 
 def _weight(start: Expr, v: Expr) -> Expr | None:
@@ -156,21 +184,30 @@ def _weight(start: Expr, v: Expr) -> Expr | None:
 
 
 def _known(counts: Counts, digits: Digits) -> tuple[Expr, ...]:
-    """What may be used to show that the highest digit reaches the end: the lower digits are in their ranges, and so are
-    blocks and the loops around the one it counts. That it is in its own range is not known: it may be empty."""
+    """What may be used to show that the highest digit reaches the end: blocks and the loops around the one it counts
+    are in their ranges, and so are lower digits that take all values. That it is in its own range is not known: it may
+    be empty."""
     if not digits.counters:
         return ()
-    top = digits.counters[-1]
-    around = list(counts)[: list(counts).index(top)]
-    return tuple(v.lt(counts[v]) for v in dict.fromkeys((*around, *digits.counters[:-1])))
+    return tuple(v.lt(counts[v]) for v in dict.fromkeys((*_around(counts, digits), *_lower(counts, digits))))
+
+
+def _around(counts: Counts, digits: Digits) -> list[Expr]:
+    return list(counts)[: list(counts).index(digits.counters[-1])]
+
+
+def _lower(counts: Counts, digits: Digits) -> dict[Expr, Expr]:
+    """Lower digits that are known to be in their ranges, with their weights; others are at least 0."""
+    known = zip(digits.counters[:-1], digits.weights[:-1], strict=True)
+    return {v: weight for v, weight in known if v not in digits.partial or v in _around(counts, digits)}
 
 
 def _reach(counts: Counts, digits: Digits, width: int) -> Expr:
-    """Where the first box starts that is not there any more."""
+    """Where the first box starts that is not there any more, or a place before it."""
     if not digits.counters:
         return digits.base + width
     reach = digits.base
-    for v, weight in zip(digits.counters[:-1], digits.weights[:-1], strict=True):
+    for v, weight in _lower(counts, digits).items():
         reach = E.as_expr(reach + weight * v)
     return reach + digits.weights[-1] * counts[digits.counters[-1]]
 

@@ -30,6 +30,7 @@ from argus.check.rules.rule import Rule
 from argus.check.rules.store_tiling import DIFFERENT, NO_BOX, REMAPPED, full_box, harmless, joined, tiled
 from argus.check.rules.store_turns import BLOCK, Counts, StoreBox, either, store_box
 from argus.check.rules.value import counterexample as far
+from argus.check.solve.limits import may_search
 from argus.check.solve.prover import Prover
 from argus.check.terms.atoms import own
 from argus.check.transfer.computed_places import DATA
@@ -295,6 +296,8 @@ def _injective(flow: Flow, tensor: Tensor, movers: Counts, starts: list[Expr], s
 
 def _counterexample(flow: Flow, tensor: Tensor, span: Span, op: int) -> Counterexample | None:
     for sizes in [*varied(flow.kernel), *launches(flow.kernel, 6)]:
+        if not may_search(1):
+            return None
         try:
             outcome = interp.run(flow.kernel, {}, sizes)
         except (interp.InterpError, ExprError):

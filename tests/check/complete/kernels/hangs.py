@@ -103,8 +103,12 @@ LDS = ag.Layout(row=(64, 32), chunk=(2, 16), e=(8, 2), k=("chunk", "e")).xor(chu
 COPY = ag.Owner(t=64, p=2, e=8, row="p*32 + t//2", k="t%2*8 + e")
 
 
-@ag.kernel(threads=64, requires="M % 64 == 0 and N % 64 == 0 and K % 16 == 0", computes="C[m, n] = sum(A[m, k] * B[n, k], k)",
-           example=dict(M=64, N=64, K=64))
+@ag.kernel(
+    threads=64,
+    requires="M % 64 == 0 and N % 64 == 0 and K % 16 == 0",
+    computes="C[m, n] = sum(A[m, k] * B[n, k], k)",
+    example=dict(M=64, N=64, K=64),
+)
 def product(A: ag.In["M K", bf16], B: ag.In["N K", bf16], C: ag.Out["M N", f32]):
     bm, bn = ag.grid(M // 64, N // 64)
     T = K // 16

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
+from math import prod
 from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
@@ -29,6 +30,7 @@ from argus.check.domain.records import Tables
 from argus.check.domain.tags import Case, Tags, both, merge, product, uniform, unwieldy
 from argus.check.domain.threads import Spread, Threads, conditions
 from argus.check.invariant import induction
+from argus.check.solve.limits import spend
 from argus.check.solve.prover import Prover
 from argus.check.spec.coordinates import SpecCoordinates, Unreadable, spec_of
 from argus.check.terms.atoms import Leaf, Number, own
@@ -218,6 +220,7 @@ class Flow:
     def combined(
         self, op: Op, result: Value, operands: tuple[Tags, ...], combine: Callable[[tuple[Case, ...]], Case]
     ) -> Tags:
+        spend(prod(len(tags.cases) for tags in operands))
         made = product(operands, combine, self.feasible)
         return made if made is not None else self.lost(result, "too many alternatives", op)
 
@@ -235,6 +238,7 @@ class Flow:
     # -- ops -------------------------------------------------------------------------------------------------------
 
     def step(self, op: Op) -> None:
+        spend()
         listeners, numbers = self.tell(), deciding(op)
         if listeners and numbers:
             place, here = self.place(), tuple(map(self.here, numbers))

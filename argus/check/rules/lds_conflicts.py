@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from argus.check.domain.threads import conditions
 from argus.check.invariant.induction import Shape, shape_of
+from argus.check.solve.limits import afford
 from argus.check.walk import Flow
 from argus.ir import ops
 from argus.ir.ops import Access, Op, Shared
@@ -204,6 +205,7 @@ class Races:
         first = (spread.offsets + constant + buffer.base) // self.unit
         count = target.count * buffer.dtype.bytes // self.unit
         low, high = int(first.min()), int(first.max()) + count
+        afford(4 * (high - low))
         waves = np.zeros(high - low, dtype=np.uint32)
         for w in range(self.flow.threads.waves):
             where = (first[w][active[w]] - low)[:, None] + np.arange(count)

@@ -26,9 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.check.domain.threads import conditions
-from argus.check.invariant.induction import Shape, shape_of
+from argus.check.guess.period import period_of
+from argus.check.invariant.loop_shape import LoopShape, loop_shape
 from argus.check.solve.limits import afford
-from argus.check.walk import Flow
+from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.ops import Access, Op, Shared
 from argus.layout import expr as E
@@ -92,7 +93,7 @@ LiveSet = dict[LiveKey, LiveAccess]
 class Races:
     """The walk. `conflicts` is what it finds, in program order."""
 
-    def __init__(self, flow: Flow) -> None:
+    def __init__(self, flow: KernelWalk) -> None:
         self.flow = flow
         self.unit = flow.memory.unit
         self.facts: tuple[Expr, ...] = ()
@@ -312,7 +313,7 @@ class Races:
         return both
 
     def loop(self, op: ops.For, live: LiveSet) -> LiveSet:
-        shape = shape_of(self.flow, op)
+        shape = loop_shape(op, self.flow.here(op.lo), self.flow.here(op.hi), period_of(op))
         facts, loops, rename = self.facts, self.loops, dict(self.flow.rename)
         head = live
         leaving: list[LiveSet] = [live]
@@ -337,7 +338,7 @@ class Races:
             self.unknown.append((op, "accesses of ever more iterations stay unordered: the loop has no barrier"))
         return _union([_keyed(self.outside(x, shape) for x in end.values()) for end in leaving])
 
-    def outside(self, live: LiveAccess, shape: Shape) -> LiveAccess:
+    def outside(self, live: LiveAccess, shape: LoopShape) -> LiveAccess:
         """After the loop its variable is some value it had; a later loop may use the name again."""
         if not any(shape.counter in f.free() for f in (live.touch.rest, *live.facts)):
             return live
@@ -346,7 +347,7 @@ class Races:
         return _moved(live, {shape.counter: name})
 
 
-def _all_facts(shape: Shape, r: int) -> tuple[Expr, ...]:
+def _all_facts(shape: LoopShape, r: int) -> tuple[Expr, ...]:
     facts = shape.facts(r)
     return (*facts, shape.counter.ge(shape.first)) if shape.period > 1 else facts
 
@@ -364,7 +365,7 @@ def _keyed(accesses: Iterable[LiveAccess]) -> LiveSet:
     return _union([{x.key: x} for x in accesses])
 
 
-def _back(live: LiveAccess, shape: Shape) -> LiveAccess:
+def _back(live: LiveAccess, shape: LoopShape) -> LiveAccess:
     """The access as seen from the next iteration; that there was an earlier one is a fact of its own."""
     moved = _moved(live, shape.previous)
     inside = any(var is shape.op.var for var, _ in live.loops)

@@ -271,10 +271,12 @@ class Races:
     # -- control flow ----------------------------------------------------------------------------------------------
 
     def branch(self, op: ops.If, live: LiveSet) -> LiveSet:
+        truth, shared = conditions(self.flow.threads, self.flow.here(op.cond))
+        if truth is not None and (here := truth[self.active]).size and (here == here[0]).all():
+            return self.walk(op.then if here[0] else op.orelse, live)  # decided, as in iteration r of a round
         staggered = self.out_of_step(op, live)
         if staggered is not None:
             return staggered
-        truth, shared = conditions(self.flow.threads, self.flow.here(op.cond))
         for inner in ops.walk([*op.then, *op.orelse]):
             if isinstance(inner, ops.Barrier) and shared is None:
                 self.unknown.append((inner, "a barrier under a condition that differs between threads"))

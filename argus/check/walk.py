@@ -8,7 +8,7 @@ Each op's transfer is exact for every (wave, lane, element) and symbolic in bloc
     Convert, Map            coordinates kept where operands agree (`elementwise`)
     Mfma                    pairing, contraction, accumulation (`matrix`)
     If                      guarded alternatives; finite conditions (on wave or lane) just select threads
-    For                     an invariant, guessed and then proved by induction (`induction`)
+    For                     what a certificate claims of its head, shown by induction (`induction`)
 
 `Listener`s hear of every memory access and matrix product on the final pass, with the path that leads there; rules are
 listeners. The facts of the path are `facts`; `rename` replaces loop variables while a ring is unrolled by residue.
@@ -17,7 +17,7 @@ listeners. The facts of the path are `facts`; `rename` replaces loop variables w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import reduce
 from math import prod
 from typing import Any, Protocol, TypeVar, cast
@@ -25,6 +25,7 @@ from typing import Any, Protocol, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from argus.check.certificate import Certificate, CertificateError, LoopPath, Replay
 from argus.check.domain.lds_contents import SharedMemory
 from argus.check.domain.records import Tables
 from argus.check.domain.tags import Case, Tags, both, merge, product, uniform, unwieldy
@@ -63,14 +64,7 @@ class ProgramPoint:
 
 
 class Listener(Protocol):
-    """What a rule may want to hear of; each event comes once per program point and iteration class.
-
-    `mark` and `rewind` take back what was heard during a walk whose guess of an invariant failed.
-    """
-
-    def mark(self) -> int: ...
-
-    def rewind(self, position: int) -> None: ...
+    """What a rule may want to hear of; each event comes once per program point and iteration class."""
 
     def matrix(self, op: ops.Mfma, place: ProgramPoint, cases: tuple[Case, ...], found: Product) -> None: ...
 
@@ -87,14 +81,6 @@ class Listener(Protocol):
     def stated(self, op: ops.Check, place: ProgramPoint, values: Mapping[Value, Tags]) -> None: ...
 
 
-@dataclass(slots=True)
-class Silence:
-    """Turns events off while invariants are guessed."""
-
-    listeners: tuple[Listener, ...] = ()
-    muted: int = field(default=0)
-
-
 def launch_facts(kernel: Kernel) -> tuple[Expr, ...]:
     """What holds for every launch: the kernel's requirements, a grid that can be launched, and blocks inside it."""
     facts = list(kernel.requires)
@@ -104,7 +90,7 @@ def launch_facts(kernel: Kernel) -> tuple[Expr, ...]:
     return tuple(f for f in facts if f is not E.TRUE)
 
 
-class Flow:
+class KernelWalk:
     """One walk over a kernel. `results` are the names of tensors that some specification speaks of."""
 
     def __init__(
@@ -113,6 +99,7 @@ class Flow:
         prover: Prover,
         listeners: Iterable[Listener] = (),
         results: frozenset[str] = frozenset(),
+        certificate: Certificate | None = None,
     ) -> None:
         self.kernel = kernel
         self.results = results
@@ -134,7 +121,8 @@ class Flow:
         self.loops: tuple[tuple[Expr, Expr], ...] = ()
         self.rename: dict[Expr, Expr] = {}
         self.active: Mask = np.ones(self.threads.shape, dtype=np.bool_)
-        self.sound = Silence(tuple(listeners))
+        self.listeners = tuple(listeners)
+        self.replay = Replay(certificate or Certificate(), self.tables)
         self.problems: list[tuple[Op, str]] = []
         self.refuted = False
         self.agreed: set[tuple[int, tuple[Expr, ...]]] = set()
@@ -148,8 +136,6 @@ class Flow:
         )
         self._feasible: dict[tuple[tuple[Expr, ...], Expr], bool] = {}
         self._once: dict[tuple[object, ...], tuple[Mask, object]] = {}
-        self.only: frozenset[int] | None = None
-        """Ops to walk, while just a part of a loop's state is being guessed."""
         self.first: dict[int, Expr] = {}
         """First value of the counter of every loop that is being walked, by its op."""
         self.told: dict[Expr, Tags] = {}
@@ -163,20 +149,45 @@ class Flow:
         self._used = stated_bounds.used(kernel)
         self.entangled: tuple[Expr, ...] = ()
         """Conditions of the branches around that only some threads take, depending on sizes or data."""
-        self.finite: set[tuple[int, int]] = set()
-        """Slots of loops (op, slot) that carry a maximum which is not -inf."""
+        self.never: set[tuple[int, int]] = set()
+        """Slots of loops (op, slot) that are claimed to be never -inf."""
+        self.settled: set[tuple[int, int]] = set()
+        """Slots of loops (op, slot) that are claimed not to be -inf from the second iteration on."""
+        self.names_used: set[tuple[int, int, tuple[int, ...], str]] = set()
+        """Names of other loops' slots (op, slot, axes, kind) that claims speak of."""
+        self.names_shown: set[tuple[int, int, tuple[int, ...], str]] = set()
+        """Names of slots that were shown to be what they say."""
         self.tables.terms.positive = frozenset(s.name for s in kernel.scalars if s.positive)
         for scalar in kernel.scalars:
             record = self.tables.plain(self.tables.terms.atom(Number(scalar.name)))
             self.values[scalar.value] = uniform(self.shape(scalar.value), record, self.tables.width)
 
     def run(self) -> None:
-        self.walk(self.kernel.body)
+        """Walk the whole kernel. Raises ClaimFails or CertificateError where the certificate does not hold."""
+        self.block(self.kernel.body)
+        if not self.names_used <= self.names_shown:
+            raise CertificateError("a claim uses a name that no loop has shown")
 
-    def walk(self, block: list[Op]) -> None:
+    def block(self, block: list[Op]) -> None:
         for op in block:
-            if self.only is None or op.id in self.only:
-                self.step(op)
+            self.step(op)
+
+    def loop(self, op: ops.For) -> None:
+        """A loop, by what the certificate claims of it."""
+        induction.walk_loop(self, op)
+
+    def body(self, op: ops.For) -> None:
+        """One iteration."""
+        self.block(op.body)
+
+    def yielded(self, op: ops.For, carried: list[Tags]) -> list[Tags]:
+        """What an iteration hands to the next one; `carried` is what it was given."""
+        del carried
+        return [self.values[v] for v in op.yields]
+
+    def path(self, op: ops.For) -> LoopPath:
+        """How the walk has come to a loop."""
+        return op.id, tuple(value for _, value in self.loops), self.facts, self.active.tobytes()
 
     # -- small questions -------------------------------------------------------------------------------------------
 
@@ -233,7 +244,7 @@ class Flow:
         return cast(T, known[1])
 
     def tell(self) -> tuple[Listener, ...]:
-        return () if self.sound.muted else self.sound.listeners
+        return self.listeners
 
     # -- ops -------------------------------------------------------------------------------------------------------
 
@@ -281,11 +292,11 @@ class Flow:
             case ops.Instruction():
                 instructions.transfer(self, op)
             case ops.For():
-                induction.run(self, op)
+                self.loop(op)
             case ops.If():
                 branches.branch(self, op)
             case ops.Schedule():
-                self.walk(op.body)
+                self.block(op.body)
             case ops.Check():
                 values = {v: self.prune(self.values[v]) for v in op.operands}
                 for listener in self.tell():
@@ -382,7 +393,7 @@ class Flow:
         def holds(more: Iterable[Expr], goal: Expr) -> bool:
             return self.prover.holds((*facts, *more), goal) is True
 
-        return Standing(coordinates, holds, self.first, frozenset(self.finite))
+        return Standing(coordinates, holds, self.first, frozenset(self.never), frozenset(self.settled))
 
     def registers(self, op: ops.Registers) -> Tags:
         operands = tuple(self.values[v] for v in op.args)
@@ -431,10 +442,10 @@ def _names(*given: object) -> list[str]:
     return found
 
 
-class Said(Flow):
+class Said(KernelWalk):
     """The same walk, seen by rules that speak of another statement of its specification."""
 
-    def __init__(self, flow: Flow, statement: ResultSpec) -> None:
+    def __init__(self, flow: KernelWalk, statement: ResultSpec) -> None:
         self._flow = flow
         self.kernel = stating(flow.kernel, statement)
         self.spec = spec_of(self.kernel, flow.tables)

@@ -19,7 +19,7 @@ from argus.check.domain.tags import Tags
 from argus.check.domain.threads import Spread
 from argus.check.report import Verdict
 from argus.check.rules.rule import Rule, RuleFindings
-from argus.check.walk import Flow, ProgramPoint
+from argus.check.walk import KernelWalk, ProgramPoint
 from argus.ir import ops
 from argus.ir.ops import Access, Op, Tensor
 from argus.ir.semantics import LEAST, Need, buffer_parts, needs, reached, size_bounds, varying
@@ -36,18 +36,12 @@ class Fits(Rule):
 
     name = "fits"
 
-    def begin(self, flow: Flow) -> None:
+    def begin(self, flow: KernelWalk) -> None:
         super().begin(flow)
         self.found: RuleFindings[Need] = RuleFindings()
         self.known: dict[tuple[object, Facts], Need | None] = {}
         self.per_lane = varying(flow.kernel)
         self.sizes = size_bounds(flow.kernel)
-
-    def mark(self) -> int:
-        return self.found.mark()
-
-    def rewind(self, position: int) -> None:
-        self.found.rewind(position)
 
     def counted(self, op: Op, place: ProgramPoint, numbers: tuple[Expr, ...]) -> None:
         failures = [self._missing(needs(number, whole=True), place.facts) for number in numbers]
@@ -108,7 +102,7 @@ class Fits(Rule):
                 return False
         return True
 
-    def verdicts(self, flow: Flow) -> list[Verdict]:
+    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
         del flow
         made = []
         for span in self.found.spans():

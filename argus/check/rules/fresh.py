@@ -26,7 +26,7 @@ from argus.check.explain.small_executions import launches
 from argus.check.explain.witness import Execution, decode, replay, smallest_execution
 from argus.check.report import Counterexample, Party, Verdict
 from argus.check.rules.rule import Rule, RuleFindings
-from argus.check.walk import Flow, ProgramPoint, bounds_of
+from argus.check.walk import KernelWalk, ProgramPoint, bounds_of
 from argus.ir import interp, ops
 from argus.ir.ops import Access, Op, Shared
 from argus.ir.passes.insert_waits import missing_waits
@@ -58,7 +58,7 @@ class Fresh(Rule):
 
     name = "fresh"
 
-    def begin(self, flow: Flow) -> None:
+    def begin(self, flow: KernelWalk) -> None:
         super().begin(flow)
         self.found: RuleFindings[Stale] = RuleFindings()
         self.versions: dict[Shared, list[tuple[int, Expr]]] = {}
@@ -77,12 +77,6 @@ class Fresh(Rule):
             for target in op.targets:
                 if isinstance(target, Shared):
                     self.versions.setdefault(target, []).append((axis, E.as_expr(expr)))
-
-    def mark(self) -> int:
-        return self.found.mark()
-
-    def rewind(self, position: int) -> None:
-        self.found.rewind(position)
 
     def lds_access(self, op: Op, place: ProgramPoint, access: Access, start: Spread, value: Tags) -> None:
         if not isinstance(op, ops.Load):
@@ -129,11 +123,11 @@ class Fresh(Rule):
                             return [Stale(op, place, 64 * w + lane, e, bad, "version", what, axis, version_seen)]
         return []
 
-    def verdicts(self, flow: Flow) -> list[Verdict]:
+    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
         verdicts = [self._verdict(flow, span) for span in self.found.spans()]
         return verdicts + self.unreadable + _waits(flow) + _written_and_read(flow)
 
-    def _verdict(self, flow: Flow, span: Span) -> Verdict:
+    def _verdict(self, flow: KernelWalk, span: Span) -> Verdict:
         entries = self.found.at(span)
         first = entries[0]
         stale = [s for entry in entries for s in entry.failures]
@@ -159,7 +153,7 @@ def _width(version: Expr, place: ProgramPoint) -> int | None:
     return None
 
 
-def _counterexample(flow: Flow, stale: Stale) -> Counterexample | None:
+def _counterexample(flow: KernelWalk, stale: Stale) -> Counterexample | None:
     found = smallest_execution(flow.kernel, flow.prover, stale.place, (stale.condition,))
     if found is None:
         return None
@@ -201,7 +195,7 @@ def _counterexample(flow: Flow, stale: Stale) -> Counterexample | None:
     )  # fmt: skip
 
 
-def _written_and_read(flow: Flow) -> list[Verdict]:
+def _written_and_read(flow: KernelWalk) -> list[Verdict]:
     """Tensors the kernel both stores to and loads from: refuted where the interpreter meets a race, else unknown."""
     result = []
     for tensor in flow.kernel.tensors:
@@ -230,7 +224,7 @@ def _written_and_read(flow: Flow) -> list[Verdict]:
     return result
 
 
-def _waits(flow: Flow) -> list[Verdict]:
+def _waits(flow: KernelWalk) -> list[Verdict]:
     """Registers used before the load that fills them has been waited for."""
     missing = missing_waits(flow.kernel)
     if not missing:
@@ -254,7 +248,7 @@ def _waits(flow: Flow) -> list[Verdict]:
     return [Verdict("fresh", "unknown", op.span, op.id, "enumeration", reason=reason)]
 
 
-def _try(flow: Flow, sizes: Mapping[str, int]) -> interp.InterpOutcome | None:
+def _try(flow: KernelWalk, sizes: Mapping[str, int]) -> interp.InterpOutcome | None:
     if set(sizes) < {v.name for v in flow.kernel.shapes}:
         return None
     return replay(flow.kernel, Execution(dict(sizes), (0, 0, 0), {}), {})

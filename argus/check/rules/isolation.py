@@ -22,7 +22,7 @@ from argus.check.report import Verdict
 from argus.check.rules.rule import Rule
 from argus.check.solve.limits import Budget, LimitReached, limited, spend
 from argus.check.transfer.matrix import Product
-from argus.check.walk import Flow, ProgramPoint
+from argus.check.walk import KernelWalk, ProgramPoint
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Access, Op
@@ -71,16 +71,9 @@ class Shielded:
             self.failed = internal(error)
         self.seconds += perf_counter() - start
 
-    def begin(self, flow: Flow) -> None:
+    def begin(self, flow: KernelWalk) -> None:
+        self.failed = ""
         self._tell(lambda: self.rule.begin(flow))
-
-    def mark(self) -> int:
-        marks: list[int] = []
-        self._tell(lambda: marks.append(self.rule.mark()))
-        return marks[0] if marks else 0
-
-    def rewind(self, position: int) -> None:
-        self._tell(lambda: self.rule.rewind(position))
 
     def matrix(self, op: ops.Mfma, place: ProgramPoint, cases: tuple[Case, ...], found: Product) -> None:
         if "matrix" in self.hears:
@@ -106,7 +99,7 @@ class Shielded:
         if "stated" in self.hears:
             self._tell(lambda: self.rule.stated(op, place, values))
 
-    def verdicts(self, flow: Flow) -> list[Verdict]:
+    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
         """The rule's verdicts, or the one that says it failed."""
         found: list[Verdict] = []
         heard_all = not self.failed

@@ -26,9 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.check.domain.threads import conditions
-from argus.check.invariant.induction import Shape, shape_of
+from argus.check.guess.period import period_of
+from argus.check.invariant.loop_shape import LoopShape, loop_shape
 from argus.check.solve.limits import afford
-from argus.check.walk import Flow
+from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.ops import Access, Op, Shared
 from argus.ir.passes.liveness import live as live_ops
@@ -93,7 +94,7 @@ LiveSet = dict[LiveKey, LiveAccess]
 class Races:
     """The walk. `conflicts` is what it finds, in program order."""
 
-    def __init__(self, flow: Flow) -> None:
+    def __init__(self, flow: KernelWalk) -> None:
         self.flow = flow
         self.unit = flow.memory.unit
         self.facts: tuple[Expr, ...] = ()
@@ -274,10 +275,12 @@ class Races:
     # -- control flow ----------------------------------------------------------------------------------------------
 
     def branch(self, op: ops.If, live: LiveSet) -> LiveSet:
+        truth, shared = conditions(self.flow.threads, self.flow.here(op.cond))
+        if truth is not None and (here := truth[self.active]).size and (here == here[0]).all():
+            return self.walk(op.then if here[0] else op.orelse, live)  # decided, as in iteration r of a round
         staggered = self.out_of_step(op, live)
         if staggered is not None:
             return staggered
-        truth, shared = conditions(self.flow.threads, self.flow.here(op.cond))
         for inner in ops.walk([*op.then, *op.orelse]):
             if isinstance(inner, ops.Barrier) and shared is None:
                 self.unknown.append((inner, "a barrier under a condition that differs between threads"))
@@ -323,7 +326,7 @@ class Races:
         return _union(ends)
 
     def loop(self, op: ops.For, live: LiveSet) -> LiveSet:
-        shape = shape_of(self.flow, op)
+        shape = loop_shape(op, self.flow.here(op.lo), self.flow.here(op.hi), period_of(op))
         facts, loops, rename = self.facts, self.loops, dict(self.flow.rename)
         head = live
         leaving: list[LiveSet] = [live]
@@ -348,7 +351,7 @@ class Races:
             self.unknown.append((op, "accesses of ever more iterations stay unordered: the loop has no barrier"))
         return _union([_keyed(self.outside(x, shape) for x in end.values()) for end in leaving])
 
-    def outside(self, live: LiveAccess, shape: Shape) -> LiveAccess:
+    def outside(self, live: LiveAccess, shape: LoopShape) -> LiveAccess:
         """After the loop its variable is some value it had; a later loop may use the name again."""
         if not any(shape.counter in f.free() for f in (live.touch.rest, *live.facts)):
             return live
@@ -357,7 +360,7 @@ class Races:
         return _moved(live, {shape.counter: name})
 
 
-def _all_facts(shape: Shape, r: int) -> tuple[Expr, ...]:
+def _all_facts(shape: LoopShape, r: int) -> tuple[Expr, ...]:
     facts = shape.facts(r)
     return (*facts, shape.counter.ge(shape.first)) if shape.period > 1 else facts
 
@@ -375,7 +378,7 @@ def _keyed(accesses: Iterable[LiveAccess]) -> LiveSet:
     return _union([{x.key: x} for x in accesses])
 
 
-def _back(live: LiveAccess, shape: Shape) -> LiveAccess:
+def _back(live: LiveAccess, shape: LoopShape) -> LiveAccess:
     """The access as seen from the next iteration; that there was an earlier one is a fact of its own."""
     moved = _moved(live, shape.previous)
     inside = any(var is shape.op.var for var, _ in live.loops)

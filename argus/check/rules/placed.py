@@ -27,7 +27,7 @@ from argus.check.report import Counterexample, Party, Verdict
 from argus.check.rules.rule import Rule, RuleFindings
 from argus.check.rules.value import counterexample
 from argus.check.transfer.memory_accesses import Target, target
-from argus.check.walk import Flow, ProgramPoint, bounds_of
+from argus.check.walk import KernelWalk, ProgramPoint, bounds_of
 from argus.ir import interp, ops
 from argus.ir.ops import Access, Tensor
 from argus.ir.types import Span
@@ -54,16 +54,10 @@ class Placed(Rule):
 
     name = "placed"
 
-    def begin(self, flow: Flow) -> None:
+    def begin(self, flow: KernelWalk) -> None:
         super().begin(flow)
         self.found: RuleFindings[Misplaced] = RuleFindings()
         self.spec = flow.spec
-
-    def mark(self) -> int:
-        return self.found.mark()
-
-    def rewind(self, position: int) -> None:
-        self.found.rewind(position)
 
     def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None:
         if self.spec is None or access.memory is not self.spec.output:
@@ -145,10 +139,10 @@ class Placed(Rule):
                 return Misplaced(op, place, axis, (int(w), int(lane)), int(e), holds, stored)
         return None
 
-    def verdicts(self, flow: Flow) -> list[Verdict]:
+    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
         return [self._verdict(flow, span) for span in self.found.spans()]
 
-    def _verdict(self, flow: Flow, span: Span) -> Verdict:
+    def _verdict(self, flow: KernelWalk, span: Span) -> Verdict:
         entries = self.found.at(span)
         first = entries[0]
         failures = [f for entry in entries for f in entry.failures]
@@ -171,7 +165,7 @@ class Placed(Rule):
         advice = "compare the result of a run with the specification: argus run"
         return Verdict("placed", "unknown", span, first.op.id, "enumeration", reason=reason, help=advice)
 
-    def _interference(self, flow: Flow, failure: Misplaced) -> Counterexample | None:
+    def _interference(self, flow: KernelWalk, failure: Misplaced) -> Counterexample | None:
         """Where the tags do not say which row went wrong: change input rows and see what else changes."""
         assert self.spec is not None
         output = self.spec.output
@@ -198,7 +192,7 @@ class Placed(Rule):
                     )
         return None
 
-    def _counterexample(self, flow: Flow, failure: Misplaced) -> Counterexample | None:
+    def _counterexample(self, flow: KernelWalk, failure: Misplaced) -> Counterexample | None:
         """The first tensor, of those that belong to the output's index alone, by which a replay shows the failure."""
         assert self.spec is not None
         for source in self.spec.sources.get(failure.axis, ()):
@@ -210,7 +204,7 @@ class Placed(Rule):
                 return found
         return None
 
-    def _shown(self, flow: Flow, failure: Misplaced, source: Tensor) -> Counterexample | None:
+    def _shown(self, flow: KernelWalk, failure: Misplaced, source: Tensor) -> Counterexample | None:
         assert self.spec is not None
         output = self.spec.output
         extent = self.spec.shape[(self.spec.placed | self.spec.partly)[failure.axis]]
@@ -243,7 +237,7 @@ class Placed(Rule):
         )  # fmt: skip
 
 
-def far(flow: Flow, failure: Misplaced) -> Counterexample | None:
+def far(flow: KernelWalk, failure: Misplaced) -> Counterexample | None:
     """Where no input has the output's index plainly: a launch whose result is far from the specification."""
     found = counterexample(flow, failure.op.span, failure.op.id)
     return None if found is None else replace(found, rule="placed")

@@ -24,7 +24,7 @@ from argus.check.explain.witness import replay, smallest_execution
 from argus.check.report import Counterexample, Party, Verdict
 from argus.check.rules.lds_conflicts import LdsConflict, LiveAccess, Races, lds_target
 from argus.check.rules.rule import Rule
-from argus.check.walk import Flow, ProgramPoint, bounds_of
+from argus.check.walk import KernelWalk, ProgramPoint, bounds_of
 from argus.ir import interp, ops
 from argus.ir.ops import Access, Op, Shared
 from argus.ir.types import Span
@@ -36,15 +36,9 @@ class RaceFree(Rule):
 
     name = "race_free"
 
-    def begin(self, flow: Flow) -> None:
+    def begin(self, flow: KernelWalk) -> None:
         super().begin(flow)
         self.clashes: list[Clash] = []
-
-    def mark(self) -> int:
-        return len(self.clashes)
-
-    def rewind(self, position: int) -> None:
-        del self.clashes[position:]
 
     def lds_access(self, op: Op, place: ProgramPoint, access: Access, start: Spread, value: Tags) -> None:
         """Two lanes of one wave that store different tags to one granule."""
@@ -59,14 +53,14 @@ class RaceFree(Rule):
                 self.clashes.append(Clash(op, place, buffer, *clash))
                 return
 
-    def verdicts(self, flow: Flow) -> list[Verdict]:
+    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
         if not flow.kernel.shared:
             return []
         races = Races(flow)
         races.run(flow.kernel.body)
         return list(self._by_buffer(flow, races))
 
-    def _by_buffer(self, flow: Flow, races: Races) -> Iterator[Verdict]:
+    def _by_buffer(self, flow: KernelWalk, races: Races) -> Iterator[Verdict]:
         for buffer, first_op in races.touched.items():
             span = buffer.span if buffer.span.line else first_op.span
             conflicts = [c for c in races.conflicts.values() if buffer in (c.first.touch.buffer, c.second.touch.buffer)]
@@ -84,7 +78,7 @@ class RaceFree(Rule):
             bounds = bounds_of(flow.prover.base)
             yield Verdict("race_free", "proved", span, first_op.id, "enumeration", sites=races.pairs, bounds=bounds)
 
-    def _refutation(self, flow: Flow, races: Races, conflicts: list[LdsConflict], span: Span) -> Verdict:
+    def _refutation(self, flow: KernelWalk, races: Races, conflicts: list[LdsConflict], span: Span) -> Verdict:
         reason = ""
         for conflict in conflicts[:3]:
             example = self._counterexample(flow, races, conflict, len(conflicts))
@@ -95,7 +89,9 @@ class RaceFree(Rule):
         op = conflicts[0].second.touch.op
         return Verdict("race_free", "unknown", span, op.id, "enumeration", reason=reason)
 
-    def _counterexample(self, flow: Flow, races: Races, conflict: LdsConflict, total: int) -> Counterexample | str:
+    def _counterexample(
+        self, flow: KernelWalk, races: Races, conflict: LdsConflict, total: int
+    ) -> Counterexample | str:
         first, second = conflict.first, conflict.second
         place = ProgramPoint((*first.facts, *second.facts), second.loops, flow.active)
         found = smallest_execution(flow.kernel, flow.prover, place)
@@ -152,7 +148,7 @@ def _clash(where: np.ndarray, case: Case, place: ProgramPoint) -> tuple[int, int
     return None
 
 
-def _overlap(flow: Flow, clash: Clash) -> Verdict:
+def _overlap(flow: KernelWalk, clash: Clash) -> Verdict:
     op = clash.op
     found = smallest_execution(flow.kernel, flow.prover, clash.place)
     reason = (
@@ -184,7 +180,7 @@ def _help(first: LiveAccess, second: LiveAccess) -> str:
     return f"put a barrier between {where}"
 
 
-def _parties(flow: Flow, races: Races, conflict: LdsConflict, env: dict[str, int]) -> tuple[Party, Party]:
+def _parties(flow: KernelWalk, races: Races, conflict: LdsConflict, env: dict[str, int]) -> tuple[Party, Party]:
     """The two smallest threads of different waves that touch the granule."""
     sides: list[list[tuple[int, int]]] = []
     for live in (conflict.first, conflict.second):
@@ -213,7 +209,7 @@ def _parties(flow: Flow, races: Races, conflict: LdsConflict, env: dict[str, int
     return made[0], made[1]
 
 
-def _threads_at(flow: Flow, races: Races, live: LiveAccess, granule: int) -> list[tuple[int, int]]:
+def _threads_at(flow: KernelWalk, races: Races, live: LiveAccess, granule: int) -> list[tuple[int, int]]:
     target = lds_target(live.touch.op)
     assert target is not None
     buffer = live.touch.buffer

@@ -28,7 +28,7 @@ from argus.check.solve.limits import may_search
 from argus.check.spec.spec_terms import extent_of
 from argus.check.terms.atoms import UNKNOWN, Reduce
 from argus.check.terms.term_equality import Judge, incomplete, ranges
-from argus.check.walk import Flow, ProgramPoint, bounds_of
+from argus.check.walk import KernelWalk, ProgramPoint, bounds_of
 from argus.ir import interp, ops
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Access, Op, Tensor
@@ -52,18 +52,12 @@ class Reduced(Rule):
 
     name = "reduced"
 
-    def begin(self, flow: Flow) -> None:
+    def begin(self, flow: KernelWalk) -> None:
         super().begin(flow)
         self.found: RuleFindings[Gap] = RuleFindings()
         self.spec = flow.spec
         self.judge = Judge(flow)
         self.known: dict[tuple[object, ...], str | None] = {}
-
-    def mark(self) -> int:
-        return self.found.mark()
-
-    def rewind(self, position: int) -> None:
-        self.found.rewind(position)
 
     def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None:
         specified = self.spec is not None and access.memory is self.spec.output
@@ -152,10 +146,10 @@ class Reduced(Rule):
         active = np.broadcast_to(place.active[..., None], case.record.shape)
         return (*place.facts, case.guard, *ranges(self.flow, case, number, active))
 
-    def verdicts(self, flow: Flow) -> list[Verdict]:
+    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
         return [self._verdict(flow, span) for span in self.found.spans()]
 
-    def _verdict(self, flow: Flow, span: Span) -> Verdict:
+    def _verdict(self, flow: KernelWalk, span: Span) -> Verdict:
         entries = self.found.at(span)
         first = entries[0]
         gaps = [g for entry in entries for g in entry.failures]
@@ -170,7 +164,9 @@ class Reduced(Rule):
         return Verdict("reduced", "unknown", span, first.op.id, "enumeration+z3", reason=gaps[0].why, help=ADVICE)
 
 
-def complete(flow: Flow, facts: tuple[Expr, ...], sums: Sum | None, axis: int, low: Expr, high: Expr) -> str | None:
+def complete(
+    flow: KernelWalk, facts: tuple[Expr, ...], sums: Sum | None, axis: int, low: Expr, high: Expr
+) -> str | None:
     """None when the sum takes every index of [low, high) exactly once; else what is missing."""
     name = flow.tables.axis_names[axis]
     if sums is None:
@@ -195,7 +191,7 @@ def complete(flow: Flow, facts: tuple[Expr, ...], sums: Sum | None, axis: int, l
     return f"the accumulated {name} end at {edge}, not at {high}"
 
 
-def _counterexample(flow: Flow, axis: int, span: Span, op: int) -> Counterexample | None:
+def _counterexample(flow: KernelWalk, axis: int, span: Span, op: int) -> Counterexample | None:
     """Launch small sizes with ones at chosen indices; a sum that counts wrong is narrowed down to one index."""
     kernel, name = flow.kernel, flow.tables.axis_names[axis]
     outputs = [t for t in kernel.tensors if t.written and not t.read]
@@ -239,7 +235,7 @@ def _by_length(kernel: Kernel, extent: Expr) -> list[dict[str, int]]:
 
 
 def _count(
-    flow: Flow, axis: int, indices: list[int], sizes: Mapping[str, int], output: Tensor
+    flow: KernelWalk, axis: int, indices: list[int], sizes: Mapping[str, int], output: Tensor
 ) -> tuple[tuple[int, ...], float] | None:
     """The first output element of block 0 whose sum over ones at `computed_indices` is not their number."""
     arrays: dict[str, np.ndarray] = {}

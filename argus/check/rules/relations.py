@@ -19,7 +19,7 @@ from argus.check.domain.tags import Case, Tags
 from argus.check.explain.witness import replay, smallest_execution
 from argus.check.report import Counterexample, Party, Status, Verdict
 from argus.check.rules.rule import Rule
-from argus.check.walk import Flow, ProgramPoint, bounds_of
+from argus.check.walk import KernelWalk, ProgramPoint, bounds_of
 from argus.ir import interp, ops
 from argus.ir.types import Value
 from argus.layout import expr as E
@@ -33,15 +33,9 @@ class Relations(Rule):
 
     name = "relations"
 
-    def begin(self, flow: Flow) -> None:
+    def begin(self, flow: KernelWalk) -> None:
         super().begin(flow)
         self.made: list[Verdict] = []
-
-    def mark(self) -> int:
-        return len(self.made)
-
-    def rewind(self, position: int) -> None:
-        del self.made[position:]
 
     def stated(self, op: ops.Check, place: ProgramPoint, values: Mapping[Value, Tags]) -> None:
         if op.rule not in RULES:
@@ -175,5 +169,5 @@ class Relations(Rule):
     def _coordinates(self, case: Case, axis: int) -> tuple[np.ndarray, np.ndarray]:
         return self.flow.tables.rests_of(case.record)[..., axis], case.offset[..., axis]
 
-    def verdicts(self, flow: Flow) -> list[Verdict]:
+    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
         return self.made

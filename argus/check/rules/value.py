@@ -37,7 +37,7 @@ from argus.check.terms.term_equality import Judge, ranges
 from argus.check.terms.term_text import shown
 from argus.check.transfer.computed_places import followed
 from argus.check.transfer.memory_accesses import Target, kept_inside, target
-from argus.check.walk import Flow, ProgramPoint, bounds_of
+from argus.check.walk import KernelWalk, ProgramPoint, bounds_of
 from argus.ir import interp, ops
 from argus.ir.interp.numbers import numpy_dtype
 from argus.ir.kernel import Kernel
@@ -70,7 +70,7 @@ class Valued(Rule):
 
     name = "value"
 
-    def begin(self, flow: Flow) -> None:
+    def begin(self, flow: KernelWalk) -> None:
         super().begin(flow)
         self.found: RuleFindings[str] = RuleFindings()
         self.spec = flow.spec
@@ -106,12 +106,6 @@ class Valued(Rule):
             )
             self.aims[at] = Aim(judge, goal, whole)
         return self.aims[at]
-
-    def mark(self) -> int:
-        return self.found.mark()
-
-    def rewind(self, position: int) -> None:
-        self.found.rewind(position)
 
     def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None:
         if self.spec is None or access.memory is not self.spec.output:
@@ -191,14 +185,14 @@ class Valued(Rule):
             return ""
         return f"what is stored is `{shown(term, tables)}`, the specification says `{shown(aim.goal, tables)}`"
 
-    def verdicts(self, flow: Flow) -> list[Verdict]:
+    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
         return [self._verdict(flow, span) for span in self.found.spans() if not self._left_to_fresh(span)]
 
     def _left_to_fresh(self, span: Span) -> bool:
         failures = {f for entry in self.found.at(span) for f in entry.failures}
         return failures == {OVERWRITTEN}
 
-    def _verdict(self, flow: Flow, span: Span) -> Verdict:
+    def _verdict(self, flow: KernelWalk, span: Span) -> Verdict:
         entries = self.found.at(span)
         first = entries[0]
         failures = [f for entry in entries for f in entry.failures]
@@ -219,7 +213,7 @@ def _overwritten(kernel: Kernel) -> bool:
     return any(isinstance(memory, Tensor) for memory in loaded & stored)
 
 
-def counterexample(flow: Flow, span: Span, op: int) -> Counterexample | None:
+def counterexample(flow: KernelWalk, span: Span, op: int) -> Counterexample | None:
     """The first small launch whose result is far from the specification."""
     assert flow.spec is not None
     output = flow.spec.output

@@ -21,12 +21,12 @@ from argus.layout import expr as E
 from argus.layout.expr import Expr
 
 if TYPE_CHECKING:
-    from argus.check.walk import Flow
+    from argus.check.walk import KernelWalk
 
 Mask = NDArray[np.bool_]
 
 
-def branch(flow: Flow, op: ops.If) -> None:
+def branch(flow: KernelWalk, op: ops.If) -> None:
     truth, shared = conditions(flow.threads, flow.here(op.cond))
     if truth is not None:
         _select_threads(flow, op, truth)
@@ -36,12 +36,12 @@ def branch(flow: Flow, op: ops.If) -> None:
         _entangled(flow, op)
 
 
-def _select_threads(flow: Flow, op: ops.If, truth: Mask) -> None:
+def _select_threads(flow: KernelWalk, op: ops.If, truth: Mask) -> None:
     before, facts = flow.active, flow.facts
     for mask, block in ((before & truth, op.then), (before & ~truth, op.orelse)):
         if mask.any():
             flow.active = mask
-            flow.walk(block)
+            flow.block(block)
             flow.facts = facts
     flow.active = before
     for out, yes, no in zip(op.outs, op.then_yields, op.else_yields, strict=True):
@@ -54,7 +54,7 @@ def _select_threads(flow: Flow, op: ops.If, truth: Mask) -> None:
             flow.values[out] = flow.combined(op, out, operands, lambda cases: _choose(truth, cases))
 
 
-def _select_path(flow: Flow, op: ops.If, shared: Expr) -> None:
+def _select_path(flow: KernelWalk, op: ops.If, shared: Expr) -> None:
     before, memory = flow.facts, flow.memory.tags
     ends: list[tuple[Expr, Tags, list[Tags]]] = []
     sides = ((shared, op.then, op.then_yields), (E.lnot(shared), op.orelse, op.else_yields))
@@ -63,7 +63,7 @@ def _select_path(flow: Flow, op: ops.If, shared: Expr) -> None:
             continue
         flow.facts, flow.memory.tags = (*before, guard), memory
         flow.guards.add(guard)
-        flow.walk(block)
+        flow.block(block)
         ends.append((guard, flow.memory.tags, [flow.values[v] for v in yields]))
         flow.facts = before
     flow.memory.tags = _joined(flow, [(g, m) for g, m, _ in ends])
@@ -74,13 +74,13 @@ def _select_path(flow: Flow, op: ops.If, shared: Expr) -> None:
         flow.values[out] = joined or _joined(flow, [(g, values[n]) for g, _, values in ends])
 
 
-def _joined(flow: Flow, ends: list[tuple[Expr, Tags]]) -> Tags:
+def _joined(flow: KernelWalk, ends: list[tuple[Expr, Tags]]) -> Tags:
     if len(ends) == 1:
         return ends[0][1]
     return merge(Tags(tuple(c.under(guard) for guard, tags in ends for c in tags.cases)))
 
 
-def _entangled(flow: Flow, op: ops.If) -> None:
+def _entangled(flow: KernelWalk, op: ops.If) -> None:
     """Threads disagree in a way that depends on sizes: only what both sides leave equal is still known."""
     why = "threads take different branches depending on sizes"
     memory, facts, around = flow.memory.tags, flow.facts, flow.entangled
@@ -89,7 +89,7 @@ def _entangled(flow: Flow, op: ops.If) -> None:
     for held, block in ((condition, op.then), (E.lnot(condition), op.orelse)):
         flow.memory.tags = memory
         flow.entangled = (*around, held)
-        flow.walk(block)
+        flow.block(block)
         flow.entangled, flow.facts = around, facts
         after.append(flow.memory.tags)
     flow.memory.tags = _agreeing(flow, after, flow.tables.lost(why, op.id))
@@ -99,7 +99,7 @@ def _entangled(flow: Flow, op: ops.If) -> None:
         flow.values[out] = joined or _agreeing(flow, pair, flow.tables.lost(why, op.id))
 
 
-def _agreeing(flow: Flow, tags: list[Tags], lost: int) -> Tags:
+def _agreeing(flow: KernelWalk, tags: list[Tags], lost: int) -> Tags:
     if tags[0] is tags[1]:
         return tags[0]
     pairs = list(zip(tags[0].cases, tags[1].cases, strict=False))

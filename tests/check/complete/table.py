@@ -51,7 +51,9 @@ KINDS = (
         "stated_sums", 12, _sizes("N", 1, 255, 256, 1000), lambda a: {"y": a["x"].sum(axis=1)},
         right=frozenset({0, 1, 2, 10}),
     ),
-    KernelKind("far", 8, _sizes("N", 4, 1024, 5000), _same, right=frozenset({1, 4, 6}), file="hangs", ends=frozenset(range(8))),
+    KernelKind(
+        "far", 8, _sizes("N", 4, 1024, 5000), _same, right=frozenset({1, 4, 6}), file="hangs", ends=frozenset(range(8)),
+    ),
     KernelKind(
         "rows", 8, _sizes("N", 1, 7, 16, 17, 70), _same, right=frozenset({0, 1, 2, 3, 4, 7}), file="hangs",
         ends=frozenset(range(8)),

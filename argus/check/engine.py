@@ -28,7 +28,7 @@ from argus.check.rules.covers import Covers
 from argus.check.rules.fits import Fits
 from argus.check.rules.fresh import Fresh
 from argus.check.rules.in_bounds import InBounds
-from argus.check.rules.isolation import HELP, internal
+from argus.check.rules.isolation import HELP, Shielded, internal
 from argus.check.rules.placed import Placed
 from argus.check.rules.race_free import RaceFree
 from argus.check.rules.reduced import Reduced
@@ -38,6 +38,7 @@ from argus.check.rules.rule import Rule
 from argus.check.rules.speed import RULES as SPEED
 from argus.check.rules.speed import Speed
 from argus.check.rules.value import Valued
+from argus.check.solve.limits import Budget, LimitReached, limited
 from argus.check.solve.prover import Prover, question
 from argus.check.spec.coordinates import Unreadable, spec_of
 from argus.check.walk import KernelWalk, launch_facts
@@ -151,7 +152,8 @@ def decide(
     stats = {"walk": perf_counter() - start - sum(rule.seconds for rule in shielded)}
     verdicts: list[Verdict] = []
     for rule in sorted(shielded, key=lambda rule: rule.name == "value"):  # last: it runs the kernel if nobody refuted
-        verdicts += rule.verdicts(seen[rule])
+        own = rule.verdicts(seen[rule])
+        verdicts += own if proof.stopped is None else _kept(rule, kernel, own, proof.stopped)
         flow.refuted = any(v.status == "refuted" for v in verdicts)
         stats[rule.name] = stats.get(rule.name, 0.0) + rule.seconds
     try:
@@ -166,11 +168,22 @@ def decide(
     return Report(kernel, tuple(verdicts), perf_counter() - start, stats, notes, questions, listed)
 
 
+def _kept(rule: Shielded, kernel: Kernel, verdicts: list[Verdict], stopped: LimitReached) -> list[Verdict]:
+    """Of a walk that did not come to its end only counterexamples stay: they were executed."""
+    refuted = [v for v in verdicts if v.status == "refuted"]
+    unknown = Verdict(rule.name, "unknown", kernel.span, -1, "none", reason=str(stopped), help=stopped.advice)
+    return [*refuted, unknown]
+
+
 def _proved(kernel: Kernel, prover: Prover, request: ProofRequest) -> Proof:
     """Guess, then prove; where a claim is not shown, guess again without it."""
     given_up: dict[LoopPath, set[int]] = {}
+    guessing, walking = Budget("guess"), Budget("walk")
     for _ in range(MAX_ATTEMPTS):
-        proof = prove(kernel, _guessed(kernel, prover, given_up), prover, request)
+        with limited(guessing):
+            certificate = _guessed(kernel, prover, given_up)
+        with limited(walking):
+            proof = prove(kernel, certificate, prover, request)
         if proof.unshown is None:
             break
         path, slots = proof.unshown

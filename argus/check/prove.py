@@ -26,6 +26,7 @@ from argus.check.rules.placed import Placed
 from argus.check.rules.reduced import Reduced
 from argus.check.rules.rule import Rule
 from argus.check.rules.value import Valued
+from argus.check.solve.limits import LimitReached
 from argus.check.solve.prover import Prover
 from argus.check.walk import KernelWalk, Said
 from argus.ir.kernel import Kernel
@@ -79,6 +80,8 @@ class Proof:
     views: dict[Shielded, KernelWalk] = field(default_factory=dict)
     failed: str = ""
     unshown: tuple[LoopPath, tuple[int, ...]] | None = None
+    stopped: LimitReached | None = None
+    """The limit at which the walk ended, before its end: rules have heard a part of the kernel."""
 
 
 def prove(kernel: Kernel, certificate: Certificate, prover: Prover, request: ProofRequest) -> Proof:
@@ -96,6 +99,8 @@ def prove(kernel: Kernel, certificate: Certificate, prover: Prover, request: Pro
     except ClaimFails as error:
         proof.failed = str(error)
         proof.unshown = walk.path(error.op), error.slots
+    except LimitReached as reached:
+        proof.stopped = reached
     except (CertificateError, ExprError) as error:
         proof.failed = f"the certificate does not replay: {error}"
     return proof

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, reduce
+from math import prod
 from typing import Any, Protocol, TypeVar, assert_never, cast
 
 import numpy as np
@@ -32,6 +33,7 @@ from argus.check.domain.tags import Case, Tags, both, merge, product, uniform, u
 from argus.check.domain.threads import Spread, Threads, conditions
 from argus.check.invariant import induction
 from argus.check.obligations import Ledger, deciding
+from argus.check.solve.limits import spend
 from argus.check.solve.prover import Prover
 from argus.check.spec.coordinates import SpecCoordinates, Unreadable, spec_of
 from argus.check.terms.atoms import Leaf, Number, own
@@ -46,6 +48,7 @@ from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
 from argus.ir.ops import Access, Op
 from argus.ir.passes.insert_waits import PendingLoads
 from argus.ir.passes.liveness import live
+from argus.ir.semantics import grid_limits
 from argus.ir.specified import stating
 from argus.ir.types import Value
 from argus.layout import expr as E
@@ -96,10 +99,11 @@ class Listener(Protocol):
 
 
 def launch_facts(kernel: Kernel) -> tuple[Expr, ...]:
-    """What holds for every launch: the kernel's requirements, and blocks inside the grid."""
+    """What holds for every launch: the kernel's requirements, a grid that can be launched, and blocks inside it."""
     facts = list(kernel.requires)
     for block, extent in zip((BLOCK_X, BLOCK_Y, BLOCK_Z), kernel.grid, strict=True):
         facts.append(block.lt(extent))
+    facts += grid_limits(kernel)
     return tuple(f for f in facts if f is not E.TRUE)
 
 
@@ -277,6 +281,7 @@ class KernelWalk:
     def combined(
         self, op: Op, result: Value, operands: tuple[Tags, ...], combine: Callable[[tuple[Case, ...]], Case]
     ) -> Tags:
+        spend(prod(len(tags.cases) for tags in operands))
         made = product(operands, combine, self.feasible)
         return made if made is not None else self.lost(result, "too many alternatives", op)
 
@@ -294,6 +299,7 @@ class KernelWalk:
     # -- ops -------------------------------------------------------------------------------------------------------
 
     def step(self, op: Op) -> None:
+        spend()
         listeners, numbers = self.tell(), deciding(op)
         self.ledger.visit(op)
         self.order_step(op)

@@ -116,6 +116,8 @@ class Fits(Rule):
 
 
 def _sentence(need: Need) -> str:
+    if need.low == 1:
+        return f"the divisor `{need.number}` may be zero, negative or too large"
     if need.high == 31:
         return f"a shift by `{need.number}` may be by less than 0 or more than 31"
     if need.high > 2**31:

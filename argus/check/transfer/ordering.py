@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from argus.check.domain.access_order import LiveAccess, Touch, Waves, overlap
 from argus.check.domain.threads import conditions
+from argus.check.solve.limits import afford
 from argus.ir import ops
 from argus.ir.ops import Access, Op, Shared
 from argus.ir.semantics import copied_to
@@ -88,11 +89,12 @@ def step(walk: KernelWalk, op: Op) -> None:
 
 
 def _registers(walk: KernelWalk, op: Op) -> None:
-    """The registers the op needs have arrived. Where they have not, that is said, and the walk goes on as if."""
+    """The registers the op needs have arrived, or it is not in the code. Where they have not, that is said, and the
+    walk goes on as if."""
     if not op.operands or not op.needs_contents:
         return
-    pending = walk.order.pending
-    missing = tuple(value for value in op.operands if value in pending.at)
+    pending, used = walk.order.pending, op.operands if op.id in walk.emitted else ()
+    missing = tuple(value for value in used if value in pending.at)
     for listener in walk.tell():
         listener.registers(op, missing)
     if missing:
@@ -164,6 +166,7 @@ def _bytes(walk: KernelWalk, op: Op, target: Access, address: E.Expr, guard: E.E
     first = (spread.offsets + constant + buffer.base) // unit
     count = target.count * buffer.dtype.bytes // unit
     low, high = int(first.min()), int(first.max()) + count
+    afford(4 * (high - low))
     waves = np.zeros(high - low, dtype=np.uint32)
     for w in range(walk.threads.waves):
         where = (first[w][active[w]] - low)[:, None] + np.arange(count)
@@ -255,6 +258,8 @@ def puts_out_of_step(walk: KernelWalk, op: ops.If, truth: Mask) -> bool:
     plain = bool(barriers) and len(barriers) == len(op.then) and not op.orelse and not op.outs
     if not plain or not (truth == truth[:, :1]).all() or not walk.active.all() or walk.entangled:
         return False
+    if (truth == truth[:1]).all():
+        return False  # all waves or none, as in iteration r of a round
     for barrier in barriers:
         walk.ledger.visit(barrier)
         for listener in walk.tell():

@@ -29,7 +29,7 @@ def module_of(path: Path, package: Path = provenance.PACKAGE) -> str:
 
 
 def room_of(module: str) -> str:
-    return (module.split(".") + [module])[1]
+    return [*module.split("."), module][1]
 
 
 def upward(module: str) -> list[str]:

@@ -4,9 +4,9 @@
     store.time("triton 256x256x64 ... at 4096 x 4096 x 4096", lambda: contestant(...))     -> Timed(us, mhz, "")
 
 An entry is found by what was timed (its words, with everything the time depends on that the caller knows: object,
-sizes) and by the clock: a digest of the files of `argus.clock` that time a launch, and of the chip's facts. A clock
-that was changed takes every time anew. What could not be timed is kept with its reason, unless another try may do
-better (`Passing`). Deleting the directory is always safe.
+sizes) and by the clock: a digest of the files that time a launch (`argus.provenance`). A clock that was changed takes
+every time anew. What could not be timed is kept with its reason, unless another try may do better (`Passing`). Deleting
+the directory is always safe.
 """
 
 from __future__ import annotations
@@ -16,22 +16,12 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 
 from argus.bench.contestant import Contestant
+from argus.provenance import digest
 
 DIRECTORY = Path("out") / "bench"
-BESIDE = {
-    "calibration.py",
-    "fitting.py",
-    "page.py",
-    "sensitivity.py",
-    "whatif.py",
-    "published_clocks.json",
-    "validation.json",
-}
-"""Files of the clock that no time depends on."""
 
 
 class Passing(Exception):
@@ -50,15 +40,9 @@ class Timed:
 Refusals = type[Exception] | tuple[type[Exception], ...]
 
 
-@cache
 def clock_digest() -> str:
-    """Everything a simulated time depends on besides the launch."""
-    root = Path(__file__).parents[1]
-    digest = hashlib.sha256()
-    for path in sorted([*(root / "clock").glob("*.py"), *(root / "clock").glob("*.json"), root / "gfx942/chip.json"]):
-        if path.name not in BESIDE:
-            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
+    """What a simulated time depends on besides the launch: the clock, and the machine whose execution it times."""
+    return digest("argus.clock.sampled")[:16]
 
 
 class Kept:

@@ -44,7 +44,7 @@ def test_long_samples_go_to_the_jit_and_say_the_same() -> None:
     work = _work(20_000, 0, 1)
     seen = sample(work)
     assert seen.executor == "jit"
-    other = observe(work.kernel, work.grid, work.block, work.args, executor="interp")
+    other = observe(work.kernel, work.grid, work.block, work.args, executor="checking")
     assert seen.folded.full == {(0, 0): other.record.instructions}
     again = observe(work.kernel, work.grid, work.block, work.args, executor="jit")
     assert (again.record.waves[0, 0].pc == other.record.waves[0, 0].pc).all()
@@ -53,7 +53,7 @@ def test_long_samples_go_to_the_jit_and_say_the_same() -> None:
 def test_arguments_are_not_changed() -> None:
     work = _work(5, 0, 1)
     seen = sample(work)
-    assert seen.executor == "interp"
+    assert seen.executor == "checking"
     assert not work.args[0].any()
 
 

@@ -19,7 +19,7 @@ from importlib.resources import files
 from typing import Any
 
 from argus.clock.parameters import MODEL_VERSION
-from argus.clock.program import REASON_TEXT, Reason
+from argus.clock.program import REASON_TEXT, Reason, Wait
 
 
 def _label() -> str:
@@ -84,6 +84,8 @@ class Timing:
     iterations: tuple[int, int] | None = None
     iteration_error: float = 0.0
     notes: tuple[str, ...] = ()
+    idle: Mapping[str, int] = field(default_factory=dict)
+    waits: Mapping[Wait, int] = field(default_factory=dict, repr=False)
     events: tuple[tuple[int, int, int, int, int], ...] = field(default=(), repr=False)
 
     @property

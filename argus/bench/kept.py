@@ -24,9 +24,16 @@ from argus.bench.contestant import Contestant
 DIRECTORY = Path("out") / "bench"
 BESIDE = {
     "calibration.py",
+    "counters.py",
+    "explain.py",
+    "explain_text.py",
     "fitting.py",
+    "launch_stack.py",
+    "launch_whatif.py",
     "page.py",
     "sensitivity.py",
+    "stall_stack.py",
+    "wait_sources.py",
     "whatif.py",
     "published_clocks.json",
     "validation.json",

@@ -1,4 +1,5 @@
-"""`argus clock fit ROWS…` and `argus clock validate ROWS…`: the clock against published times.
+"""`argus clock fit ROWS…` and `argus clock validate ROWS…`: the clock against published times. `argus clock explain`
+is in `argus.cli.clock_explain`.
 
 ROWS are the files that `python -m bench.clock` writes. `fit` prints the numbers of the power model that suit the `fit`
 rows best (and with --write puts them into the parameter file); `validate` prints every `validate` row with the clock's
@@ -13,6 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from argus.cli import clock_explain
 from argus.cli.options import GOOD, UsageError
 from argus.clock.calibration import PREDICTORS, Row, RowError, Validation, fit, loss, read_rows, validate
 from argus.clock.fitting import FITTED
@@ -21,12 +23,15 @@ from argus.clock.timing import LABEL, label
 
 
 def register(verbs: Any) -> None:
-    parser = verbs.add_parser("clock", help="fit or judge the clock by published times")
-    parser.add_argument("what", choices=("fit", "validate"))
-    parser.add_argument("rows", nargs="+", help="files of simulated rows, from python -m bench.clock")
-    parser.add_argument("--write", action="store_true", help="keep the result in the clock's data files")
-    parser.add_argument("--json", action="store_true", help="machine-readable output")
-    parser.set_defaults(handler=handle)
+    parser = verbs.add_parser("clock", help="why a kernel takes its time; fit or judge the clock by published times")
+    actions = parser.add_subparsers(dest="what", metavar="ACTION", required=True)
+    clock_explain.register(actions)
+    for name, text in (("fit", "fit the power model to the fit rows"), ("validate", "judge it by the validate rows")):
+        action = actions.add_parser(name, help=text)
+        action.add_argument("rows", nargs="+", help="files of simulated rows, from python -m bench.clock")
+        action.add_argument("--write", action="store_true", help="keep the result in the clock's data files")
+        action.add_argument("--json", action="store_true", help="machine-readable output")
+        action.set_defaults(handler=handle)
 
 
 def handle(args: argparse.Namespace) -> int:

@@ -96,6 +96,10 @@ class Launch:
             "notes": list(self.notes),
         }
 
+    def summary(self) -> str:
+        """Time at the sustained clock in one line."""
+        return f"{self.sustained.microseconds:.2f} us at {self.sustained.clock_mhz:.0f} MHz{_rates(self.sustained)}"
+
     def sampling(self) -> str:
         """What the sample leaves open, as shares of the figure each concerns."""
         parts = [f"cycles +- {100 * self.iteration_error:.1f} % (iterations of loops)"]

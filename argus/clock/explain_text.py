@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from argus.clock.explain import Explanation
 from argus.clock.launch_stack import MEMORY_ROOFS, occupancy_text
+from argus.clock.parameters import MODEL_VERSION
 from argus.clock.stall_stack import CAUSES, WaitFor
 
 SHOWN = 0.001
@@ -38,7 +39,7 @@ def _head(found: Explanation) -> str:
     roofs = "  ".join(f"{text} {100 * launch.parts[name] / launch.cycles:.0f} %" for name, text in MEMORY_ROOFS.items())
     return "\n".join(
         [
-            f"{found.title}: {launch.summary()}",
+            f"{found.title}: {launch.summary()}; simulated, model {MODEL_VERSION}",
             f"{found.bound[0]}: {found.bound[1]}",
             f"grid        {launch.grid} workgroups, {launch.rounds:.2f} rounds on the fullest CU",
             f"occupancy   {occupancy_text(timing)}",
@@ -66,7 +67,7 @@ def _stack(found: Explanation) -> str:
 def _prices(found: Explanation) -> str:
     lines = ["what-if (the launch timed again without one cost)", f"{'us':>9} {'saved':>6}"]
     for price in found.prices:
-        lines.append(f"{price.microseconds:>9.2f} {100 * price.saved:>4.0f} %  no {price.name}")
+        lines.append(f"{price.microseconds:>9.2f} {_percent(price.saved):>4} %  no {price.name}")
     return "\n".join(lines)
 
 
@@ -79,12 +80,13 @@ def _mostly(found: Explanation, causes: Mapping[str, float], count: int = 3) -> 
 def _lines(found: Explanation, files: Mapping[str, str], top: int) -> str:
     if not found.places:
         return ""
-    lines = ["source lines (% of the wave-clocks of one CU)", f"{'%':>6}  {'line':<16}"]
+    lines = ["source lines (% of the wave-clocks of one CU)", f"{'%':>6}  line"]
     for place, causes in list(found.stack.by_place(found.places, found.ops).items())[:top]:
         share = 100 * sum(causes.values()) / found.stack.total
         text = _source(place, files) or "(code of no single line)"
         lines.append(f"{share:>6.1f}  {place or '-':<16}  {text}".rstrip())
-        lines.append(f"{'':>6}  {'':<16}    {_mostly(found, causes)}".rstrip())
+        mostly = _mostly(found, causes)
+        lines += [f"{'':>6}  {'':<16}    {mostly}"] if mostly else []
     return "\n".join(lines)
 
 
@@ -136,3 +138,8 @@ def _counters(found: Explanation) -> str:
 
 def _short(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _percent(share: float) -> str:
+    rounded = round(100 * share)
+    return f"{rounded or 0}"

@@ -7,12 +7,12 @@
 |---|---|
 | matrix, VALU, scalar instructions | the instructions of that unit, with their turns and power |
 | bank conflicts | every LDS access takes its conflict-free clocks |
-| LDS | LDS instructions keep their turn; ports, banks and latency cost nothing |
+| LDS time | LDS instructions keep their turn; ports, banks and latency cost nothing |
 | memory latency | every load, store and scalar load comes back as from the L1 |
-| memory bandwidth | L2, Infinity Cache and HBM move any number of bytes at once |
+| memory bandwidth limit | L2, Infinity Cache and HBM move any number of bytes at once |
 | barriers, s_nop | those instructions |
 | last round | the rest round and uneven work: full rounds only |
-| power | the launch runs at the stated clock |
+| power limit | the launch runs at the stated clock |
 | launch floor | time before the first and after the last workgroup |
 
 A price holds for this schedule: two together may save more or less than their sum. Some are no program one could write
@@ -36,7 +36,6 @@ Groups = Mapping[int, Sequence[Wave]]
 Timer = Callable[[Recorded, Parameters], Launch]
 
 UNLIMITED = 1e9
-FROM_STACK = ("last_round", "power", "launch_floor")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +82,24 @@ def prices(
         for name, group, needs, change in CHANGES
         if needs & executed
     ]
-    for name, changed in (("memory latency", _near(parameters)), ("memory bandwidth", _wide(parameters))):
+    for name, changed in (("memory latency", _near(parameters)), ("memory bandwidth limit", _wide(parameters))):
         found.append(price(name, "memory", timer(recorded, changed).sustained.microseconds))
-    for part in parts:
-        if part.cause in FROM_STACK and part.microseconds > 0:
-            found.append(price(part.cause.replace("_", " "), part.group, whole - part.microseconds))
+    found += [price(name, group, microseconds) for name, group, microseconds in _of_the_launch(launch, parts)]
     return sorted(found, key=lambda item: item.microseconds)
+
+
+def _of_the_launch(launch: Launch, parts: Sequence[TimePart]) -> list[tuple[str, str, float]]:
+    """Prices that follow from the parts: nothing has to be timed again."""
+    part = {found.cause: found.microseconds for found in parts}
+    whole, floor = launch.sustained.microseconds, part.get("launch_floor", 0.0)
+    found = [("launch floor", "launch", whole - floor)]
+    if part.get("last_round", 0.0) > 0:
+        others = [clocks for name, clocks in launch.parts.items() if name != "compute"]
+        even = launch.parts["compute"] - part["last_round"] * launch.clock_mhz
+        found.append(("last round", "launch", floor + (whole - floor) * max(even, *others) / launch.cycles))
+    if part.get("power", 0.0) > 0:
+        found.append(("power limit", "power", whole - part["power"]))
+    return found
 
 
 def _free(access: LdsAccess) -> LdsAccess:
@@ -105,7 +116,7 @@ CHANGES: tuple[tuple[str, str, frozenset[Unit], Callable[[Groups], dict[int, lis
         lambda groups: without(groups, Unit.SALU, Unit.BRANCH),
     ),
     ("bank conflicts", "lds", frozenset({Unit.LDS}), lambda groups: with_lds(groups, without_conflicts)),
-    ("LDS", "lds", frozenset({Unit.LDS}), lambda groups: with_lds(groups, _free)),
+    ("LDS time", "lds", frozenset({Unit.LDS}), lambda groups: with_lds(groups, _free)),
     ("barriers", "barrier", frozenset({Unit.BARRIER}), lambda groups: without(groups, Unit.BARRIER)),
     ("s_nop", "issue", frozenset({Unit.NOP, Unit.SLEEP}), lambda groups: without(groups, Unit.NOP, Unit.SLEEP)),
 )

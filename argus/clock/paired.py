@@ -8,8 +8,9 @@
 An error that both share does not decide between them, so the ratio is looked at, clock by clock. Each perturbed clock
 changes everything that is fitted or assumed at once (`argus.clock.sensitivity`). What is left is what the clock gets
 wrong about one family of programs and not about another: the spread of the families' mean errors in the regime
-(`residuals.json`), twice, as there are two of them. Launches of one family (variants of one kernel:
-`same_family`) share that error, so it does not count. The verdict is "tie" when 1 lies inside the interval, which holds 90 % of the ratios.
+(`residuals.json`), twice, as there are two of them. Launches of one family (variants of one kernel: `same_family`)
+share that error, so it does not count. The verdict is "tie" when 1 lies inside the interval, which holds 90 % of the
+ratios.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any, Literal
 from argus.clock.launch import Launch
 from argus.clock.parameters import PARAMETERS, Parameters
 from argus.clock.sensitivity import CLOCKS, perturbed
-from argus.clock.uncertainty import regime_of, residuals
+from argus.clock.uncertainty import family_spread, regime_of
 
 Verdict = Literal["faster", "tie", "slower"]
 Timer = Callable[[Parameters], Sequence[Launch]]
@@ -82,4 +83,4 @@ def _total(launches: Sequence[Launch]) -> float:
 def _family_spread(ones: Sequence[Launch], twos: Sequence[Launch]) -> float:
     """Standard deviation of the difference of two families' errors."""
     longest = [max(each, key=lambda launch: launch.sustained.microseconds) for each in (ones, twos)]
-    return math.hypot(*(residuals()[regime_of(launch)].family_spread for launch in longest))
+    return family_spread(regime_of(longest[0]), regime_of(longest[1]))

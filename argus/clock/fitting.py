@@ -10,7 +10,8 @@ loss has many poor valleys in which a search along single numbers stops. Differe
 moves a population of sets by the differences among them, in logarithms, with a fixed seed: the same rows give the same
 numbers. A whole population is timed at once, as arrays of (set, launch).
 
-What it cannot do: say how sure the numbers are. `argus.clock.validation` refits without each family for that.
+Numbers that no row tells apart from a similar one (`ALIKE`) are pulled towards it, weakly. What it cannot do: say how
+sure the numbers are. `argus.clock.validation` refits without each family for that.
 """
 
 from __future__ import annotations
@@ -46,6 +47,16 @@ BOUNDS = {
     "launch_floor_cold": (0.05, 6.0),
 }
 FITTED = tuple(BOUNDS)
+ALIKE = (
+    ("power_matrix_f16", "power_matrix_bf16"),
+    ("power_matrix_fp8", "power_matrix_bf16"),
+    ("power_matrix_i8", "power_matrix_fp8"),
+    ("power_vmem", "power_lds"),
+    ("launch_floor_cold", "launch_floor_graph"),
+)
+"""Numbers that are taken to be equal as far as no row tells them apart."""
+PULL = 0.002
+"""Loss for each of these pairs and a factor of e between them."""
 SWITCHED = ("power_valu", "power_lds", "power_vmem", "power_base")
 FORMATS = tuple(sorted(set(MATRIX_POWER.values())))
 POPULATION, GENERATIONS, SEEDS = 60, 300, (0, 1, 2)
@@ -175,7 +186,8 @@ class Known:
         error = np.abs(np.log(self.predicted(sets, base) / self.microseconds))
         count = np.bincount(self.family)
         weight = 1 / (count[self.family] * len(count))
-        found: Numbers = error @ weight
+        pull = sum(np.abs(np.log(sets[:, FITTED.index(one)] / sets[:, FITTED.index(two)])) for one, two in ALIKE)
+        found: Numbers = error @ weight + PULL * pull
         return found
 
 

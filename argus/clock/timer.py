@@ -112,6 +112,7 @@ def time_recorded(
                 hot_atomics=recorded.hot_atomics,
                 sharing_error=recorded.sharing_error,
                 across=recorded.across,
+                missing_again=recorded.missing_again,
                 protocol=protocol,
                 parameters=parameters,
             )

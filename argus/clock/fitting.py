@@ -32,20 +32,21 @@ from argus.gfx942.chip import CLOCK_MAX_MHZ, XCDS
 Numbers = npt.NDArray[np.float64]
 
 BOUNDS = {
-    "power_exponent": (1.0, 3.0),
+    "power_exponent": (1.2, 2.6),
     "power_matrix_bf16": (50.0, 3000.0),
     "power_matrix_f16": (50.0, 3000.0),
     "power_matrix_fp8": (50.0, 3000.0),
     "power_matrix_i8": (50.0, 3000.0),
     "power_valu": (20.0, 3000.0),
-    "power_lds": (1.0, 3000.0),
-    "power_vmem": (1.0, 3000.0),
-    "power_base": (1.0, 800.0),
-    "power_memory": (0.001, 0.15),
-    "power_hbm": (0.001, 0.15),
-    "page_miss_clocks": (0.05, 60.0),
-    "launch_floor_graph": (0.05, 6.0),
-    "launch_floor_cold": (0.05, 6.0),
+    "power_lds": (20.0, 1500.0),
+    "power_vmem": (20.0, 1500.0),
+    "power_base": (50.0, 800.0),
+    "power_memory": (0.01, 0.12),
+    "power_hbm": (0.01, 0.12),
+    "hbm_bandwidth": (3900.0, 4500.0),
+    "page_miss_clocks": (0.05, 20.0),
+    "launch_floor_graph": (0.3, 3.0),
+    "launch_floor_cold": (0.3, 5.0),
 }
 FITTED = tuple(BOUNDS)
 ALIKE = (

@@ -41,8 +41,8 @@ class CannotSampleError(MachineError):
             MachineReport(
                 "ARG-M111",
                 f"the clock cannot sample this launch: {which} did not end within {LONGEST} wave instructions. Either "
-                "they wait for workgroups that were not executed (a barrier over the grid, a lock), or a loop counts on "
-                "data that the drawn inputs do not bound: pass the real tensors with --arg @file.npy",
+                "they wait for workgroups that were not executed (a barrier over the grid, a lock), or a loop counts "
+                "on data that the drawn inputs do not bound: pass the real tensors with --arg @file.npy",
             )
         )
 

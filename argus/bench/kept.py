@@ -27,6 +27,7 @@ from argus.clock.uncertainty import Interval, Regime, interval_of
 
 DIRECTORY = Path("out") / "bench"
 BESIDE = {
+    "ablation.py",
     "calibration.py",
     "counters.py",
     "explain.py",

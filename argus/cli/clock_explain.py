@@ -16,7 +16,8 @@ from typing import Any
 
 from argus.cli.options import GOOD, UsageError
 from argus.cli.time import add_time_arguments, given
-from argus.clock import Launch, Parameters, Recorded, Timing
+from argus.clock import PARAMETERS, Launch, Parameters, Recorded, Timing
+from argus.clock.ablation import without
 from argus.clock.explain import explain
 from argus.clock.explain_text import explanation_text
 from argus.clock.sampled import matrix_element, prepared, sample, time_prepared
@@ -44,9 +45,10 @@ def handle(args: argparse.Namespace) -> int:
     element = matrix_element(seen)
 
     def timer(recorded: Recorded, parameters: Parameters, **options: Any) -> tuple[Timing, Launch]:
-        stated = {"clock_mhz": args.device_clock, "warm": args.warm}
+        stated = {"clock_mhz": args.device_clock, "warm": args.warm, "protocol": args.protocol}
         return time_prepared(timed.work, recorded, element, parameters=parameters, **stated, **options)
 
-    found = explain(prepared(seen, args.seed), timer, title=timed.title, places=timed.places)
+    parameters = without(args.without) if args.without else PARAMETERS
+    found = explain(prepared(seen, args.seed), timer, title=timed.title, places=timed.places, parameters=parameters)
     print(json.dumps(found.to_json()) if args.json else explanation_text(found, timed.files, args.top))
     return GOOD

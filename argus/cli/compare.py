@@ -24,6 +24,7 @@ from typing import Any, NoReturn
 from argus.cli.options import GOOD, UsageError
 from argus.cli.time import TimedLaunch, add_time_arguments, given
 from argus.clock import LABEL, PARAMETERS, Launch, Parameters, Recorded
+from argus.clock.ablation import without
 from argus.clock.paired import Paired, decided
 from argus.clock.sampled import matrix_element, prepared, sample, time_prepared
 from argus.clock.sensitivity import CLOCKS, perturbed
@@ -53,7 +54,7 @@ class ComparedLaunch:
             self.timed.work,
             self.recorded,
             self.element,
-            parameters=parameters,
+            parameters=without(self.args.without, parameters) if self.args.without else parameters,
             clock_mhz=self.args.device_clock,
             warm=self.args.warm,
             protocol=self.args.protocol,

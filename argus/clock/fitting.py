@@ -16,7 +16,7 @@ sure the numbers are. `argus.clock.validation` refits without each family for th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,19 +32,21 @@ from argus.gfx942.chip import CLOCK_MAX_MHZ, XCDS
 Numbers = npt.NDArray[np.float64]
 
 BOUNDS = {
-    "power_exponent": (1.0, 3.0),
+    "power_exponent": (1.2, 2.6),
     "power_matrix_bf16": (50.0, 3000.0),
     "power_matrix_f16": (50.0, 3000.0),
     "power_matrix_fp8": (50.0, 3000.0),
     "power_matrix_i8": (50.0, 3000.0),
     "power_valu": (20.0, 3000.0),
-    "power_lds": (1.0, 3000.0),
-    "power_vmem": (1.0, 3000.0),
-    "power_base": (1.0, 800.0),
-    "power_memory": (0.001, 0.15),
-    "power_hbm": (0.001, 0.15),
-    "launch_floor_graph": (0.05, 6.0),
-    "launch_floor_cold": (0.05, 6.0),
+    "power_lds": (20.0, 1500.0),
+    "power_vmem": (20.0, 1500.0),
+    "power_base": (50.0, 800.0),
+    "power_memory": (0.01, 0.12),
+    "power_hbm": (0.01, 0.12),
+    "hbm_bandwidth": (3900.0, 4500.0),
+    "page_miss_clocks": (0.05, 20.0),
+    "launch_floor_graph": (0.3, 3.0),
+    "launch_floor_cold": (0.3, 5.0),
 }
 FITTED = tuple(BOUNDS)
 ALIKE = (
@@ -62,6 +64,8 @@ FORMATS = tuple(sorted(set(MATRIX_POWER.values())))
 POPULATION, GENERATIONS, SEEDS = 60, 300, (0, 1, 2)
 STEP, CROSSING, TOWARDS_BEST = 0.7, 0.8, 0.5
 _HALVINGS = 16
+LEAST = 1e-9
+"""Stands for 0 among logarithms."""
 _POINTS = 3
 
 
@@ -82,6 +86,7 @@ class Known:
     moved: Numbers
     l2: Numbers
     atomics: Numbers
+    pages: Numbers
     fixed: npt.NDArray[np.bool_]
     limit: Numbers
     floor: list[str]
@@ -116,7 +121,7 @@ class Known:
             times.append(million / run["clock_mhz"])
             family.append(families.setdefault(f"clocks of {run['family']}", len(families)))
         columns = list(zip(*launches, strict=True))
-        clocks, cycles, switched, moved, l2, atomics = (np.array(column, float) for column in columns[:6])
+        clocks, cycles, switched, moved, l2, atomics, pages = (np.array(column, float) for column in columns[:7])
         return Known(
             clocks=clocks,
             cycles=cycles,
@@ -124,10 +129,11 @@ class Known:
             moved=moved,
             l2=l2,
             atomics=atomics,
-            fixed=np.array(columns[6]),
-            limit=np.array(columns[7], float),
-            floor=list(columns[8]),
-            row=np.array(columns[9], np.int64),
+            pages=pages,
+            fixed=np.array(columns[7]),
+            limit=np.array(columns[8], float),
+            floor=list(columns[9]),
+            row=np.array(columns[10], np.int64),
             microseconds=np.array(times),
             family=np.array(family),
         )
@@ -147,11 +153,12 @@ class Known:
         )
         seconds = np.where(self.fixed, 0.0, np.maximum(seconds, self.atomics * value("atomic_ns") * 1e-3))
         l2 = self.l2 / (value("l2_share") * XCDS)
+        walks = self.pages * value("page_miss_clocks")
         spare = self.limit - value("power_idle")
         exponent, resting = value("power_exponent"), value("power_base")
 
         def busy(clock: Numbers) -> Numbers:
-            found: Numbers = np.maximum(np.maximum(self._cycles(clock), l2) / clock, seconds)
+            found: Numbers = np.maximum(np.maximum(self._cycles(clock) + walks, l2) / clock, seconds)
             return found
 
         def fits(clock: Numbers) -> npt.NDArray[np.bool_]:
@@ -186,9 +193,14 @@ class Known:
         error = np.abs(np.log(self.predicted(sets, base) / self.microseconds))
         count = np.bincount(self.family)
         weight = 1 / (count[self.family] * len(count))
-        pull = sum(np.abs(np.log(sets[:, FITTED.index(one)] / sets[:, FITTED.index(two)])) for one, two in ALIKE)
+        pull = sum(np.abs(np.log(_of(sets, one) / _of(sets, two))) for one, two in ALIKE)
         found: Numbers = error @ weight + PULL * pull
         return found
+
+
+def _of(sets: Numbers, name: str) -> Numbers:
+    found: Numbers = sets[:, FITTED.index(name)]
+    return found
 
 
 def _entry(profile: Profile) -> tuple[Any, ...]:
@@ -205,18 +217,31 @@ def _entry(profile: Profile) -> tuple[Any, ...]:
         [profile.fabric_bytes, profile.hbm_bytes],
         profile.l2_bytes,
         profile.atomics,
+        profile.page_misses,
     )
 
 
 def search(
-    known: Known, base: Parameters, generations: int = GENERATIONS, seeds: Sequence[int] = SEEDS, spread: float = 1.0
+    known: Known,
+    base: Parameters,
+    generations: int = GENERATIONS,
+    seeds: Sequence[int] = SEEDS,
+    spread: float = 1.0,
+    held: Container[str] = (),
 ) -> dict[str, float]:
-    """The best numbers found, starting from those of `base` and from sets drawn over `spread` of their ranges."""
+    """The best numbers found, starting from those of `base` and from sets drawn over `spread` of their ranges.
+
+    held   numbers that stay as they are in `base`
+    """
     lowest, highest = np.log(np.array(list(BOUNDS.values()))).T
-    best = np.clip(np.log([base[name] for name in FITTED]), lowest, highest)
+    best = np.clip(np.log([max(base[name], LEAST) for name in FITTED]), lowest, highest)
+    for at, name in enumerate(FITTED):
+        if name in held:
+            lowest[at] = highest[at] = best[at] = np.log(max(base[name], LEAST))
     for seed in seeds:
         best = _evolved(known, base, np.random.default_rng(seed), best, (lowest, highest), generations, spread)
-    return {name: float(value) for name, value in zip(FITTED, np.exp(best), strict=True)}
+    found = dict(zip(FITTED, np.exp(best).tolist(), strict=True))
+    return {name: base[name] if name in held else value for name, value in found.items()}
 
 
 def _evolved(

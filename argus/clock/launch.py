@@ -163,6 +163,7 @@ def estimate(
     sharing_error: float = 0.0,
     across: float = 1.0,
     missing_again: float | None = None,
+    page_misses: float = 0.0,
     protocol: Protocol = "stream",
     parameters: Parameters = PARAMETERS,
 ) -> Launch:
@@ -173,6 +174,7 @@ def estimate(
     hot_atomics  atomic accesses to the busiest address
     across       misses of the L2s per line that comes from memory, as several XCDs miss it at about the same time
     missing_again  share of a later round's lines that the Infinity Cache has not kept; None: by proportion
+    page_misses  pages that a workgroup must have translated again (`argus.clock.translation`)
     protocol     how the time would be taken
     """
     if grid < 1:
@@ -204,7 +206,8 @@ def estimate(
     written = timing.written_bytes * per_group
     rounds = max(1.0, per_cu / timing.resident)
     fits = min(1.0, chip.count("mall_bytes") / hbm_bytes) if hbm_bytes else 1.0
-    again = 1 - fits if missing_again is None else missing_again
+    by_proportion = missing_again is None or not parameters["mall_replacement"]
+    again = 1 - fits if missing_again is None or by_proportion else missing_again
     per_round = beyond_l2 / across / rounds
     if fits == 1.0:
         moved = 0.0 if warm else hbm_bytes
@@ -225,6 +228,7 @@ def estimate(
         hbm_written=min(written, moved),
         footprint=hbm_bytes,
         atomics=hot_atomics,
+        page_misses=page_misses * per_group * timing.resident / chip.CUS,
         workgroups=grid,
     )
     parts = {name: time * clock for name, time in profile.parts(clock, parameters).items()}

@@ -25,6 +25,7 @@ from argus.clock.model import Resources, room_for
 from argus.clock.parameters import Parameters
 from argus.clock.program import Op, Wave
 from argus.clock.timing import Timing
+from argus.clock.translation import page_misses
 from argus.clock.xcd import fetches_per_miss, xcds_per_line
 from argus.gfx942 import chip
 from argus.gfx942.inst import Inst
@@ -106,6 +107,8 @@ class Recorded:
         self.missing_again: float | None = None
         self.recorded_share = 1.0
         self._find_sharing(seed)
+        timed = on_one_cu(self.neighbours, resident_workgroups(self.grid, self.room))
+        self.page_misses = page_misses(self.folded, self.insts, timed) / len(timed)
         self.work = self._work(math.prod(raw.grid))
         self.hot_atomics = busiest_address(self.folded.record, self.insts, self.grid)
         self._priced: tuple[Parameters, list[Op], dict[int, list[Wave]]] | None = None

@@ -36,6 +36,7 @@ from argus.check.rules.rule import Rule
 from argus.check.rules.speed import RULES as SPEED
 from argus.check.rules.speed import Speed
 from argus.check.rules.value import Valued
+from argus.check.solve.limits import Budget, LimitReached, limited
 from argus.check.solve.prover import Prover, question
 from argus.check.spec.coordinates import Unreadable, spec_of
 from argus.check.walk import Flow, Said, launch_facts
@@ -144,7 +145,7 @@ def decide(
         shielded = list(seen)
         for rule, view in seen.items():
             rule.begin(view)
-        flow.run()
+        stopped = _walked(flow)
     except Exception as error:
         for rule in shielded:
             rule.failed = internal(error)
@@ -152,7 +153,8 @@ def decide(
     stats = {"walk": perf_counter() - start - sum(rule.seconds for rule in shielded)}
     verdicts: list[Verdict] = []
     for rule in sorted(shielded, key=lambda rule: rule.name == "value"):  # last: it runs the kernel if nobody refuted
-        verdicts += rule.verdicts(seen[rule])
+        own = rule.verdicts(seen[rule])
+        verdicts += own if stopped is None else _kept(rule, kernel, own, stopped)
         flow.refuted = any(v.status == "refuted" for v in verdicts)
         stats[rule.name] = stats.get(rule.name, 0.0) + rule.seconds
     try:
@@ -163,6 +165,23 @@ def decide(
     open_questions = flow.prover.undecided[:MAX_QUESTIONS] if any(v.status == "unknown" for v in verdicts) else []
     questions = tuple(question(facts) for facts in open_questions)
     return Report(kernel, tuple(verdicts), perf_counter() - start, stats, _notes(flow, verdicts), questions)
+
+
+def _walked(flow: Flow) -> LimitReached | None:
+    """Walk the kernel; the limit that stopped it, if one did."""
+    try:
+        with limited(Budget("walk")):
+            flow.run()
+    except LimitReached as reached:
+        return reached
+    return None
+
+
+def _kept(rule: Shielded, kernel: Kernel, verdicts: list[Verdict], stopped: LimitReached) -> list[Verdict]:
+    """Of a walk that did not come to its end only counterexamples stay: they were executed."""
+    refuted = [v for v in verdicts if v.status == "refuted"]
+    unknown = Verdict(rule.name, "unknown", kernel.span, -1, "none", reason=str(stopped), help=stopped.advice)
+    return [*refuted, unknown]
 
 
 def _notes(flow: Flow, verdicts: list[Verdict]) -> tuple[str, ...]:

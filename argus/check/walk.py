@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
+from math import prod
 from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
@@ -29,6 +30,7 @@ from argus.check.domain.records import Tables
 from argus.check.domain.tags import Case, Tags, both, merge, product, uniform, unwieldy
 from argus.check.domain.threads import Spread, Threads, conditions
 from argus.check.invariant import induction
+from argus.check.solve.limits import spend
 from argus.check.solve.prover import Prover
 from argus.check.spec.coordinates import SpecCoordinates, Unreadable, spec_of
 from argus.check.terms.atoms import Leaf, Number, own
@@ -40,6 +42,7 @@ from argus.check.transfer.matrix_product import multiply
 from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
 from argus.ir.ops import Access, Op
+from argus.ir.semantics import grid_limits
 from argus.ir.specified import stating
 from argus.ir.types import Value
 from argus.layout import expr as E
@@ -93,10 +96,11 @@ class Silence:
 
 
 def launch_facts(kernel: Kernel) -> tuple[Expr, ...]:
-    """What holds for every launch: the kernel's requirements, and blocks inside the grid."""
+    """What holds for every launch: the kernel's requirements, a grid that can be launched, and blocks inside it."""
     facts = list(kernel.requires)
     for block, extent in zip((BLOCK_X, BLOCK_Y, BLOCK_Z), kernel.grid, strict=True):
         facts.append(block.lt(extent))
+    facts += grid_limits(kernel)
     return tuple(f for f in facts if f is not E.TRUE)
 
 
@@ -216,6 +220,7 @@ class Flow:
     def combined(
         self, op: Op, result: Value, operands: tuple[Tags, ...], combine: Callable[[tuple[Case, ...]], Case]
     ) -> Tags:
+        spend(prod(len(tags.cases) for tags in operands))
         made = product(operands, combine, self.feasible)
         return made if made is not None else self.lost(result, "too many alternatives", op)
 
@@ -233,6 +238,7 @@ class Flow:
     # -- ops -------------------------------------------------------------------------------------------------------
 
     def step(self, op: Op) -> None:
+        spend()
         listeners, numbers = self.tell(), deciding(op)
         if listeners and numbers:
             place, here = self.place(), tuple(map(self.here, numbers))

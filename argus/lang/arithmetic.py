@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable
 from typing import Any, TypeGuard
 
@@ -91,6 +92,10 @@ def article(name: str) -> str:
     return f"{'an' if name[0] in 'aefhilmnorsx' else 'a'} {name}"
 
 
+def _with_article(words: str) -> str:
+    return f"{'an' if words[0] in 'AEIOU' else 'a'} {words.lower()}"
+
+
 def describe(x: object) -> str:
     """What a value is, in the author's words."""
     if isinstance(x, Tile):
@@ -108,7 +113,7 @@ def describe(x: object) -> str:
     if x is None:
         return "nothing"
     words = {str: "a string", list: "a list", tuple: "a tuple", dict: "a dictionary", DType: "an element type"}
-    return words.get(type(x), f"a {type(x).__name__.lower()}")
+    return words.get(type(x), _with_article(re.sub(r"(?<!^)(?=[A-Z])", " ", type(x).__name__)))
 
 
 def binary(ctx: ReadContext, op: ast.operator, x: object, y: object) -> object:

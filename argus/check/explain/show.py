@@ -83,7 +83,7 @@ class _Watching(Flow):
         self.line = line
 
     def step(self, op: Op) -> None:
-        here = op.span.line == self.line and not self.sound.muted and not op.blocks
+        here = op.span.line == self.line and op.span.file == self.kernel.file and not self.sound.muted and not op.blocks
         before = [(name, v, self.prune(self.values[v])) for name, v in _read(op)] if here else []
         super().step(op)
         if here:
@@ -117,7 +117,8 @@ def show(program: Scheduled, look: Look) -> str:
     telling = [s for s in heard if not isinstance(s.op, ops.Registers | ops.Convert | ops.Bitcast)] or heard
     shown = [block for seen in telling for block in _block(flow, seen, look)]
     if not heard:
-        others = sorted({op.span.line for op in ops.walk(kernel.body) if op.results or _read(op)})
+        own = (op for op in ops.walk(kernel.body) if op.span.file == kernel.file)
+        others = sorted({op.span.line for op in own if op.results or _read(op)})
         near = sorted(others, key=lambda n: abs(n - look.line))[:4]
         raise ShowError(f"line {look.line} computes, loads or stores nothing; lines near it that do: {sorted(near)}")
     if not shown:

@@ -4,6 +4,9 @@
 
 A rule that has failed hears nothing more, and whatever it had found before is withheld, since it may rest on half of
 the program. The other rules go on. If the walk itself fails, no rule has heard everything, and all of them are unknown.
+
+Each rule has its own budget (`limits`). A rule that uses it up while it listens is unknown, and the reason says what to
+try. One that uses it up while it looks for counterexamples is asked for its verdicts once more, without any.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from argus.check.domain.tags import Case, Tags
 from argus.check.domain.threads import Spread
 from argus.check.report import Verdict
 from argus.check.rules.rule import Rule
+from argus.check.solve.limits import Budget, LimitReached, limited, spend
 from argus.check.transfer.matrix import Product
 from argus.check.walk import Flow, ProgramPoint
 from argus.ir import ops
@@ -43,7 +47,9 @@ class Shielded:
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
         self.failed = ""
+        self.help = HELP
         self.seconds = 0.0
+        self.budget = Budget(rule.name)
         self.hears = frozenset(e for e in EVENTS if getattr(type(rule), e) is not getattr(Rule, e))
         """Events the rule listens to at all."""
 
@@ -56,7 +62,11 @@ class Shielded:
             return
         start = perf_counter()
         try:
-            event()
+            with limited(self.budget):
+                spend()
+                event()
+        except LimitReached as reached:
+            self.failed, self.help = str(reached), reached.advice
         except Exception as error:
             self.failed = internal(error)
         self.seconds += perf_counter() - start
@@ -99,8 +109,14 @@ class Shielded:
     def verdicts(self, flow: Flow) -> list[Verdict]:
         """The rule's verdicts, or the one that says it failed."""
         found: list[Verdict] = []
+        heard_all = not self.failed
         self._tell(lambda: found.extend(self.rule.verdicts(flow)))
+        if self.failed and heard_all and self.help != HELP:
+            self.failed = ""
+            self.budget.renewed()
+            found.clear()
+            self._tell(lambda: found.extend(self.rule.verdicts(flow)))
         return [self.failure(flow.kernel)] if self.failed else found
 
     def failure(self, kernel: Kernel) -> Verdict:
-        return Verdict(self.name, "unknown", kernel.span, -1, "none", reason=self.failed, help=HELP)
+        return Verdict(self.name, "unknown", kernel.span, -1, "none", reason=self.failed, help=self.help)

@@ -27,9 +27,11 @@ from numpy.typing import NDArray
 
 from argus.check.domain.threads import conditions
 from argus.check.invariant.induction import Shape, shape_of
+from argus.check.solve.limits import afford
 from argus.check.walk import Flow
 from argus.ir import ops
 from argus.ir.ops import Access, Op, Shared
+from argus.ir.passes.liveness import live as live_ops
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
@@ -103,6 +105,7 @@ class Races:
         self.pairs = 0
         self.touches: dict[tuple[int, Expr], Touch | None] = {}
         self.lag = (0,) * flow.threads.waves
+        self.emitted = live_ops(flow.kernel.body).ops
         self._fresh = 0
 
     def run(self, body: Iterable[Op]) -> None:
@@ -161,7 +164,8 @@ class Races:
     def access(self, op: Op, live: LiveSet) -> LiveSet:
         counter = op.counter
         assert counter is not None
-        grown = {k: x.followed() if x.counter == counter else x for k, x in live.items()}
+        surely = op.surely_issued and op.id in self.emitted
+        grown = {k: x.followed() if surely and x.counter == counter else x for k, x in live.items()}
         target = lds_target(op)
         if target is None:
             return grown
@@ -201,6 +205,7 @@ class Races:
         first = (spread.offsets + constant + buffer.base) // self.unit
         count = target.count * buffer.dtype.bytes // self.unit
         low, high = int(first.min()), int(first.max()) + count
+        afford(4 * (high - low))
         waves = np.zeros(high - low, dtype=np.uint32)
         for w in range(self.flow.threads.waves):
             where = (first[w][active[w]] - low)[:, None] + np.arange(count)
@@ -216,7 +221,8 @@ class Races:
         if several.any():
             self.report(mine, mine, touch.start + int(np.argmax(several)))
 
-    def compare(self, first: LiveAccess, second: LiveAccess) -> None:
+    def compare(self, first: LiveAccess, second: LiveAccess, arms: bool = False) -> None:
+        """Two accesses that no barrier orders. Those of the two `arms` of a branch have no order in one wave either."""
         x, y = first.touch, second.touch
         if not (x.write or y.write) or (isinstance(x.op, ops.Atomic) and isinstance(y.op, ops.Atomic)):
             return
@@ -238,7 +244,7 @@ class Races:
         else:
             union = a | b
             meet = (a != 0) & (b != 0) & ((union & (union - np.uint32(1))) != 0)
-        if first.counter != second.counter and not first.retired:
+        if arms or (first.counter != second.counter and not first.retired):
             meet |= (a & b) != 0
         if meet.any():
             self.report(first, second, low + int(np.argmax(meet)))
@@ -286,7 +292,18 @@ class Races:
                 ends.append(self.walk(block, live))
                 self.in_step(op, lag, "after a branch")
         self.facts = before
+        if shared is None:
+            self.unordered(live, ends)
         return _union(ends)
+
+    def unordered(self, before: LiveSet, ends: list[LiveSet]) -> None:
+        """Both arms of a branch happen, in either order: what one did is compared with what the other did."""
+        if len(ends) < 2:
+            return
+        made = [[x for x in end.values() if before.get(x.key) is None] for end in ends]
+        for x in made[0]:
+            for y in made[1]:
+                self.compare(x, y, arms=True)
 
     def in_step(self, op: Op, lag: tuple[int, ...], where: str) -> None:
         if self.lag != lag:
@@ -302,12 +319,8 @@ class Races:
                 self.active = mask
                 ends.append(self.walk(block, live))
         self.active = before
-        both = _union(ends)
-        for x in ends[0].values():
-            for y in ends[-1].values():
-                if len(ends) > 1 and x.key not in live and y.key not in live:
-                    self.compare(x, y)
-        return both
+        self.unordered(live, ends)
+        return _union(ends)
 
     def loop(self, op: ops.For, live: LiveSet) -> LiveSet:
         shape = shape_of(self.flow, op)

@@ -24,6 +24,7 @@ from argus.check.domain.tags import Case, Tags
 from argus.check.explain.small_executions import launches
 from argus.check.report import Counterexample, Party, Verdict
 from argus.check.rules.rule import Rule, RuleFindings
+from argus.check.solve.limits import may_search
 from argus.check.spec.spec_terms import extent_of
 from argus.check.terms.atoms import UNKNOWN, Reduce
 from argus.check.terms.term_equality import Judge, incomplete, ranges
@@ -252,6 +253,8 @@ def _count(
             keep[indices] = 1
             array = array * keep.reshape([-1 if a == position else 1 for a in range(array.ndim)])
         arrays[tensor.name] = array
+    if not may_search(1):
+        return None
     try:
         outcome = interp.run(flow.kernel, arrays, sizes, blocks=[(0, 0, 0)])
     except (interp.InterpError, ExprError):

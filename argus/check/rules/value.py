@@ -29,6 +29,7 @@ from argus.check.domain.tags import Case, Tags
 from argus.check.explain.small_executions import index_limit, larger, launches, ragged, varied
 from argus.check.report import Counterexample, Party, Verdict
 from argus.check.rules.rule import Rule, RuleFindings
+from argus.check.solve.limits import may_search
 from argus.check.spec.coordinates import Unreadable
 from argus.check.spec.spec_terms import meaning
 from argus.check.terms.atoms import UNKNOWN, own
@@ -271,6 +272,8 @@ def _far(
             below = index_limit(kernel, tensor, sizes)
             arrays[tensor.name] = dice.integers(0, below, shape).astype(numpy_dtype(tensor.dtype))
     scalars = {s.name: 0.75 if s.dtype.kind == "float" else 3 for s in kernel.scalars}
+    if not may_search(1):
+        return None
     try:
         outcome = interp.run(kernel, arrays, sizes, scalars=scalars)
         with np.errstate(all="ignore"):

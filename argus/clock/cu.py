@@ -25,7 +25,7 @@ from typing import Protocol
 from argus.clock.banks import BankCalendar
 from argus.clock.caches import MemorySystem, Traffic
 from argus.clock.parameters import Parameters
-from argus.clock.program import LdsAccess, Op, Reason, ScalarAccess, Unit, VmemAccess, Wait, Wave
+from argus.clock.program import DataWait, LdsAccess, Op, Reason, ScalarAccess, Unit, VmemAccess, Wave
 from argus.clock.state import NEVER, Busy, WaveState
 from argus.clock.steady import WARM, Account, Snapshot
 from argus.gfx942.chip import SIMDS_PER_CU
@@ -65,7 +65,7 @@ class ComputeUnit:
         self.issued = [0] * op_count
         self.stalls = [[0] * REASONS for _ in range(op_count)]
         self.events: list[tuple[int, int, int, int, int]] | None = [] if keep_events else None
-        self.waits: dict[Wait, int] = {}
+        self.waits: dict[DataWait, int] = {}
         self.valu_free = [0] * SIMDS_PER_CU
         self.matrix_free = [0] * SIMDS_PER_CU
         self.matrix_alone = [0] * SIMDS_PER_CU

@@ -79,7 +79,7 @@ REASON_TEXT: dict[Reason, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class DataWait:
     """A stall for data: at which operation, for which one (-1: not known), and what served it (`hbm`, `lds`, ...)."""
 
     at: int

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from argus.clock.parameters import MODEL_VERSION
-from argus.clock.program import REASON_TEXT, Reason, Wait
+from argus.clock.program import REASON_TEXT, DataWait, Reason
 
 LABEL = f"simulated MI300X, model {MODEL_VERSION}"
 """What every output says about itself; each time carries its own interval (`argus.clock.uncertainty`)."""
@@ -69,7 +69,7 @@ class Timing:
     iteration_error: float = 0.0
     notes: tuple[str, ...] = ()
     idle: Mapping[str, int] = field(default_factory=dict)
-    waits: Mapping[Wait, int] = field(default_factory=dict, repr=False)
+    waits: Mapping[DataWait, int] = field(default_factory=dict, repr=False)
     events: tuple[tuple[int, int, int, int, int], ...] = field(default=(), repr=False)
 
     @property

@@ -2,7 +2,7 @@
 
     timing = time_waves(ops, groups, resources, unit_type=TracedUnit)
     timing.waits
-    -> {Wait(at=41, source=17, served_by="hbm"): 13040, Wait(at=55, source=48, served_by="lds conflict"): 912, ...}
+    -> {DataWait(at=41, source=17, served_by="hbm"): 13040, DataWait(55, 48, "lds conflict"): 912, ...}
 
 `at` is the s_waitcnt (or the LDS instruction that found the queue full), `source` the load, store or LDS instruction
 whose data it waited for. The clocks are the same as those of `ComputeUnit`: only the bookkeeping differs, which is why
@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from argus.clock.caches import Level, MemorySystem, Traffic
 from argus.clock.cu import ComputeUnit, next_turn
 from argus.clock.parameters import Parameters
-from argus.clock.program import LdsAccess, Op, Reason, Unit, VmemAccess, Wait
+from argus.clock.program import DataWait, LdsAccess, Op, Reason, Unit, VmemAccess
 from argus.clock.state import WaveState
 
 LEVELS: tuple[Level, ...] = ("l1", "l2", "mall", "hbm")
@@ -89,7 +89,7 @@ class TracedUnit(ComputeUnit):
         conflicts = round(min(clocks, source.conflicts))
         for served_by, part in ((source.served_by, clocks - conflicts), (CONFLICT, conflicts)):
             if part:
-                wait = Wait(at, source.op, served_by)
+                wait = DataWait(at, source.op, served_by)
                 self.waits[wait] = self.waits.get(wait, 0) + part
 
     def _internal(self, state: WaveState, op: Op, now: int) -> tuple[float, Reason]:

@@ -86,11 +86,7 @@ def unary(act: str) -> Meaning:
         arg = x
         if act == "gelu":
             cube = call("mul", call("mul", x, x), x)
-            arg = call(
-                "mul",
-                call("add", x, call("mul", cube, bounded.constant(0.044715))),
-                bounded.constant(1.5957691216057308),
-            )
+            arg = call("mul", call("add", x, call("mul", cube, bounded.constant(0.044715))), bounded.constant(1.5957691216057308))
         arg = Real(arg.value, arg.error + 4 * bounded.ROUNDING * np.abs(arg.value))
         return {"z": call("mul", x, call("sigmoid", arg))}
 

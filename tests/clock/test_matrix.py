@@ -9,7 +9,7 @@ from argus.gfx942.mfma import MFMA
 
 
 def _published(name: str) -> tuple[int, ...]:
-    """DataWait states: same C, overlapping C of XDL and of f32, A or B, VALU, memory, overwritten C."""
+    """Wait states: same C, overlapping C of XDL and of f32, A or B, VALU, memory, overwritten C."""
     row = MFMA[name]
     n = row.passes
     if name == "v_mfma_f64_16x16x4_f64":

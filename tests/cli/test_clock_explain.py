@@ -1,6 +1,6 @@
-"""`argus clock explain` as a user calls it: its text is a stored file, its JSON has a stated schema.
+"""`argus clock explain` as a user calls it: its text is a stored file and a block of the docs, its JSON has a schema.
 
-`python -m tests.cli.test_clock_explain` writes the stored text anew; look at the difference before keeping it.
+`python -m tests.cli.test_clock_explain` writes both texts anew; look at the difference before keeping them.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ ROOT = Path(__file__).parents[2]
 VADD = ROOT / "argus" / "kernels" / "vadd.py"
 GOLDEN = Path(__file__).parent / "golden" / "clock_explain_vadd.txt"
 COMMAND = ["clock", "explain", str(VADD), "--shape", "N=1048576"]
+PAGE = ROOT / "docs" / "clock_explain.md"
+SHOWN = re.compile(r"```\n\$ argus (clock explain [^\n]*)\n(.*?)```\n", re.DOTALL)
 NUMBER = (int, float)
 SHAPES: dict[str, Any] = {
     "schema": str,
@@ -92,6 +95,30 @@ def test_the_text_is_the_stored_one() -> None:
     assert _output(COMMAND) == GOLDEN.read_text(encoding="utf-8")
 
 
+def _shown(page: str) -> tuple[list[str], str]:
+    """The command of the page, and what it says the command prints."""
+    found = SHOWN.search(page)
+    assert found is not None
+    words = [str(ROOT / word) if word.endswith(".py") else word for word in found[1].split()]
+    return words, found[2]
+
+
+def test_the_page_shows_the_real_output() -> None:
+    command, text = _shown(PAGE.read_text(encoding="utf-8"))
+    assert _output(command) == text
+
+
+def test_the_page_has_every_counter_with_its_match() -> None:
+    table = [
+        line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.endswith(("| same |", "| similar |"))
+    ]
+    gemm = ["clock", "explain", str(ROOT / "argus/kernels/gemm.py"), "--shape", "M=128,N=128,K=64", "--json"]
+    for counter in json.loads(_output(gemm))["counters"]:
+        family = re.sub(r"(MFMA(_MOPS)?)_[A-Z0-9]+$", r"\1_*", counter["name"])
+        (row,) = [line for line in table if f"`{family}`" in line]
+        assert row.endswith(f"| {counter['match']} |"), family
+
+
 def test_the_json_has_its_schema_and_says_the_same() -> None:
     found = json.loads(_output([*COMMAND, "--json"]))
     _conforms(found, SHAPES, "explain")
@@ -124,3 +151,7 @@ def test_mistakes_are_answered(capsys: pytest.CaptureFixture[str]) -> None:
 if __name__ == "__main__":
     GOLDEN.parent.mkdir(exist_ok=True)
     GOLDEN.write_text(_output(COMMAND), encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
+    words, old = _shown(text)
+    line = f"$ argus {SHOWN.search(text)[1]}\n"  # type: ignore[index]
+    PAGE.write_text(text.replace(f"```\n{line}{old}```", f"```\n{line}{_output(words)}```", 1), encoding="utf-8")

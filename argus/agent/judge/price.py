@@ -4,8 +4,8 @@
     matrix core only      a bound: the clocks of the busiest matrix core
     issue turns only      a bound: the longest wave with every instruction in its own turn
 
-`argus clock explain` prices more costs (`argus.clock.launch_whatif`); each takes a timing of its own, which a judgement of
-hundreds of candidates does not need.
+`argus clock explain` prices more costs (`argus.clock.launch_whatif`); each takes a timing of its own, which a judgement
+of hundreds of candidates does not need.
 """
 
 from __future__ import annotations

@@ -90,9 +90,9 @@ done:
 """
 
 
-@pytest.mark.parametrize("executor", ["interp", "jit"])
+@pytest.mark.parametrize("executor", ["checking", "jit"])
 def test_a_launch_that_waits_for_others_is_refused_with_the_reason(
-    executor: Literal["interp", "jit"], monkeypatch: pytest.MonkeyPatch
+    executor: Literal["checking", "jit"], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("argus.clock.observe.LONGEST", 20_000)
     kernel = machine.load(compile_ir(WAITS)).kernel()

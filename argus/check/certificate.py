@@ -4,6 +4,7 @@ A claim belongs to one loop on one path (`LoopPath`): the op, the iterations of 
 and the active threads. It says, at the head of every round of `period` iterations:
 
     slots      what each carried value and every granule of LDS holds: alternatives of guard, record and offset
+    live       accesses to LDS that nothing has ordered, with their bytes by wave, age and facts; `pending` registers
     never      slots that are never -inf; `settled`: not from the second iteration on
 
 Records and terms are tables of the certificate's own; numbers in claims point into them, and expressions are
@@ -17,15 +18,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from math import isnan
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from argus.check.domain.access_order import AccessOrder, LiveAccess, Touch
 from argus.check.domain.record_numbers import distinct, relabelled
 from argus.check.domain.records import ABSENT, CONFLICT, REDUCED, Record, Tables
 from argus.check.domain.tags import MAX_CASES, Case, Tags
 from argus.check.terms.atoms import ONE, UNKNOWN, ZERO, Apply, Atom, Carried, Mono, Power, Reduce, Where, parts_of
+from argus.ir.kernel import Kernel
+from argus.ir.ops import Counter, Op, Shared
+from argus.ir.passes.insert_waits import COUNTERS, PendingLoads
+from argus.ir.types import Value
 from argus.layout.expr import Expr
 
 LoopPath = tuple[int, tuple[Expr, ...], tuple[Expr, ...], bytes]
@@ -35,6 +41,16 @@ TermChange = Callable[[int], int]
 T = TypeVar("T")
 FIRST = 3
 """Terms 0, 1 and 2 are UNKNOWN, ZERO and ONE everywhere."""
+
+
+class KernelNames(Protocol):
+    """What a certificate refers to by number or name."""
+
+    kernel: Kernel
+
+    def op_numbered(self, number: int) -> Op | None: ...
+
+    def value_numbered(self, number: int) -> Value | None: ...
 
 
 class CertificateError(ValueError):
@@ -60,6 +76,22 @@ class SlotCase:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class AccessClaim:
+    """One live access, its op by number."""
+
+    op: int
+    rest: Expr
+    start: int
+    waves: NDArray[np.uint32]
+    younger: int
+    retired: bool
+    facts: tuple[Expr, ...]
+    loops: tuple[tuple[Expr, Expr], ...]
+    passed: int
+    lags: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class LoopClaim:
     """What holds at the head of every round of one loop on one path."""
 
@@ -67,6 +99,11 @@ class LoopClaim:
     slots: tuple[tuple[SlotCase, ...], ...]
     never: frozenset[int] = frozenset()
     settled: frozenset[int] = frozenset()
+    live: tuple[AccessClaim, ...] = ()
+    pending: tuple[tuple[int, str, int], ...] = ()
+    """Value, counter, accesses surely issued after its load."""
+    unordered: tuple[tuple[str, str], ...] = ()
+    """Buffers (by name; all: "") of whose live accesses nothing is said, and why."""
 
 
 @dataclass(slots=True)
@@ -77,6 +114,25 @@ class Certificate:
     records: list[RecordContent] = field(default_factory=list)
     terms: list[Poly] = field(default_factory=list)
     atoms: list[Atom] = field(default_factory=list)
+
+
+def order_claim(
+    order: AccessOrder,
+) -> tuple[tuple[AccessClaim, ...], tuple[tuple[int, str, int], ...], tuple[tuple[str, str], ...]]:
+    """The content of what is not ordered: live accesses, pending registers, buffers of which nothing is known."""
+    live = tuple(
+        AccessClaim(
+            x.touch.op.id, x.touch.rest, x.touch.start, x.touch.waves, x.younger, x.retired, x.facts, x.loops,
+            x.passed, x.lags,
+        )
+        for x in order.live.values()
+    )  # fmt: skip
+    pending = tuple(
+        (value.id, counter, younger)
+        for value in order.pending.at
+        for counter, younger in order.pending.younger(value).items()
+    )
+    return live, pending, tuple(("" if b is None else b.name, why) for b, why in order.lost.items())
 
 
 class CertificateWriter:
@@ -157,6 +213,32 @@ class Replay:
         if len(claim.slots) != len(shapes):
             raise CertificateError("a claim about another number of slots")
         return [Tags(tuple(self._cases(cases, shape))) for cases, shape in zip(claim.slots, shapes, strict=True)]
+
+    def order(self, claim: LoopClaim, before: AccessOrder, walk: KernelNames) -> AccessOrder:
+        """The claimed order of accesses. Raises CertificateError."""
+        at: dict[Value, dict[Counter, int]] = {}
+        for number, name, younger in claim.pending:
+            value = walk.value_numbered(number)
+            counter = next((c for c in COUNTERS if c == name), None)
+            if value is None or counter is None or younger < 0:
+                raise CertificateError("a register that no load fills")
+            at.setdefault(value, {})[counter] = -younger
+        buffers: dict[str, Shared | None] = {"": None, **{b.name: b for b in walk.kernel.shared}}
+        if any(name not in buffers for name, _ in claim.unordered):
+            raise CertificateError("a buffer that the kernel does not have")
+        made = AccessOrder({}, before.lag, PendingLoads(before.pending.target, at=at))
+        made = replace(made, lost={buffers[name]: why for name, why in claim.unordered})
+        return made.with_live(self._access(one, walk, len(before.lag)) for one in claim.live)
+
+    def _access(self, one: AccessClaim, walk: KernelNames, waves: int) -> LiveAccess:
+        op = walk.op_numbered(one.op)
+        touched = None if op is None else next((part for part in op.footprints if part.space == "lds"), None)
+        if op is None or touched is None or op.counter is None or not isinstance(touched.memory, Shared):
+            raise CertificateError("a live access that is none to LDS")
+        if one.waves.ndim != 1 or one.passed < 0 or (one.passed and len(one.lags) != waves):
+            raise CertificateError("a live access without meaning")
+        touch = Touch(op, touched.memory, touched.writes, one.rest, one.start, one.waves, one.waves.tobytes())
+        return LiveAccess(touch, op.counter, one.younger, one.retired, one.facts, one.loops, one.passed, one.lags)
 
     def _cases(self, cases: tuple[SlotCase, ...], shape: tuple[int, ...]) -> Iterator[Case]:
         if not 1 <= len(cases) <= 2 * MAX_CASES:

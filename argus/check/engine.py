@@ -107,6 +107,7 @@ def _together(report: Report, more: Report) -> Report:
     return replace(
         report, verdicts=(*merged, *verdicts.values()), seconds=report.seconds + more.seconds, stats=stats,
         questions=(*report.questions, *more.questions)[:MAX_QUESTIONS],
+        obligations=(*report.obligations, *more.obligations),
     )  # fmt: skip
 
 
@@ -159,10 +160,12 @@ def decide(
         verdicts += _problems(flow)
     except Exception as error:
         verdicts.append(Verdict("check", "unknown", kernel.span, -1, "none", reason=internal(error), help=HELP))
+    verdicts = flow.ledger.gated(verdicts, kernel.span)
     stats |= effort(flow.prover)
     open_questions = flow.prover.undecided[:MAX_QUESTIONS] if any(v.status == "unknown" for v in verdicts) else []
     questions = tuple(question(facts) for facts in open_questions)
-    return Report(kernel, tuple(verdicts), perf_counter() - start, stats, _notes(flow, verdicts), questions)
+    notes, listed = _notes(flow, verdicts), flow.ledger.states()
+    return Report(kernel, tuple(verdicts), perf_counter() - start, stats, notes, questions, listed)
 
 
 def _kept(rule: Shielded, kernel: Kernel, verdicts: list[Verdict], stopped: LimitReached) -> list[Verdict]:

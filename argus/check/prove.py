@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from argus.check.certificate import Certificate, CertificateError, LoopPath
 from argus.check.invariant.induction import ClaimFails
+from argus.check.obligations import STATED_OF_ACCESSES, STATED_OF_VALUES, Ledger, obligations
 from argus.check.report import Verdict
 from argus.check.rules.assumed_waits import Waited
 from argus.check.rules.covers import Covers
@@ -53,6 +54,17 @@ class ProofRequest:
     def listeners(self) -> tuple[Shielded, ...]:
         return (*self.rules, *(rule for _, rule in self.more), *self.waited)
 
+    def asked(self) -> frozenset[str]:
+        """Names of the rules, as obligations know them."""
+        names = {rule.name for rule in self.listeners()}
+        names |= set(STATED_OF_VALUES) if "relations" in names else set()
+        return frozenset(names | (set(STATED_OF_ACCESSES) if "speed" in names else set()))
+
+    def outputs(self, kernel: Kernel) -> frozenset[str]:
+        """Results whose specification is decided here."""
+        first = () if kernel.computes is None else kernel.computes.results[:1]
+        return frozenset(statement.result for statement in (*first, *(one for one, _ in self.more)))
+
     def failures(self, kernel: Kernel, why: str) -> Iterator[Verdict]:
         """All rules unknown, for one reason."""
         for rule in self.listeners():
@@ -74,7 +86,8 @@ class Proof:
 
 def prove(kernel: Kernel, certificate: Certificate, prover: Prover, request: ProofRequest) -> Proof:
     """Replay the certificate on the kernel, whose waits are explicit."""
-    walk = KernelWalk(kernel, prover, request.listeners(), request.results, certificate)
+    ledger = Ledger(obligations(kernel, request.asked(), request.outputs(kernel), request.results))
+    walk = KernelWalk(kernel, prover, request.listeners(), request.results, certificate, ledger)
     views: dict[Shielded, KernelWalk] = dict.fromkeys(request.rules, walk)
     views |= {rule: Said(walk, statement) for statement, rule in request.more}
     views |= {rule: Waited(walk) for rule in request.waited}

@@ -18,31 +18,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 from math import prod
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, assert_never, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from argus.check.certificate import Certificate, CertificateError, LoopPath, Replay
+from argus.check.domain.access_order import AccessOrder, LiveAccess, Touch
 from argus.check.domain.lds_contents import SharedMemory
 from argus.check.domain.records import Tables
 from argus.check.domain.tags import Case, Tags, both, merge, product, uniform, unwieldy
 from argus.check.domain.threads import Spread, Threads, conditions
 from argus.check.invariant import induction
+from argus.check.obligations import Ledger, deciding
 from argus.check.solve.limits import spend
 from argus.check.solve.prover import Prover
 from argus.check.spec.coordinates import SpecCoordinates, Unreadable, spec_of
 from argus.check.terms.atoms import Leaf, Number, own
 from argus.check.terms.elementwise_terms import Standing
-from argus.check.transfer import branches, elementwise, instructions, masks, memory_accesses, stated_bounds
+from argus.check.transfer import branches, elementwise, instructions, masks, memory_accesses, ordering, stated_bounds
 from argus.check.transfer.computed_places import DATA
 from argus.check.transfer.matrix import Product
 from argus.check.transfer.matrix_product import multiply
+from argus.check.transfer.ordering import OrderFinding
 from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
 from argus.ir.ops import Access, Op
+from argus.ir.passes.insert_waits import PendingLoads
+from argus.ir.passes.liveness import live
 from argus.ir.specified import stating
 from argus.ir.types import Value
 from argus.layout import expr as E
@@ -77,6 +82,18 @@ class Listener(Protocol):
 
     def lds_access(self, op: Op, place: ProgramPoint, access: Access, start: Spread, value: Tags) -> None: ...
 
+    def lds_order(self, op: Op, found: OrderFinding) -> None:
+        """An access to LDS was compared with all that may meet it."""
+        ...
+
+    def barrier(self, op: ops.Barrier, why: str) -> None:
+        """A barrier; `why` says that not all waves may meet there."""
+        ...
+
+    def registers(self, op: Op, missing: tuple[Value, ...]) -> None:
+        """An op that needs its registers' contents; `missing` ones may not have arrived."""
+        ...
+
     def stated(self, op: ops.Check, place: ProgramPoint, values: Mapping[Value, Tags]) -> None: ...
 
 
@@ -86,6 +103,12 @@ def launch_facts(kernel: Kernel) -> tuple[Expr, ...]:
     for block, extent in zip((BLOCK_X, BLOCK_Y, BLOCK_Z), kernel.grid, strict=True):
         facts.append(block.lt(extent))
     return tuple(f for f in facts if f is not E.TRUE)
+
+
+@lru_cache(maxsize=8)
+def emitted_ops(kernel: Kernel) -> frozenset[int]:
+    """Ops that are in the code."""
+    return live(kernel.body).ops
 
 
 class KernelWalk:
@@ -98,6 +121,7 @@ class KernelWalk:
         listeners: Iterable[Listener] = (),
         results: frozenset[str] = frozenset(),
         certificate: Certificate | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
         self.kernel = kernel
         self.results = results
@@ -120,6 +144,18 @@ class KernelWalk:
         self.rename: dict[Expr, Expr] = {}
         self.active: Mask = np.ones(self.threads.shape, dtype=np.bool_)
         self.listeners = tuple(listeners)
+        self.ledger = ledger or Ledger()
+        self.order = AccessOrder({}, (0,) * kernel.waves, PendingLoads(kernel.target))
+        """Accesses that nothing has ordered yet."""
+        self.emitted = emitted_ops(kernel)
+        """Ops that are in the code."""
+        self.arms: tuple[list[LiveAccess], ...] = ()
+        """Accesses made so far in the arms that are being walked."""
+        self.touches: dict[tuple[object, ...], Touch | None] = {}
+        self.loops_left = 0
+        """How many loops were left, for names of their variables afterwards."""
+        self.registers_arrive = False
+        """Somebody else shows that registers are waited for."""
         self.replay = Replay(certificate or Certificate(), self.tables)
         self.problems: list[tuple[Op, str]] = []
         self.refuted = False
@@ -132,6 +168,9 @@ class KernelWalk:
             for name in _names(op.args.get("axis"), op.args.get("axes"))
             if str(name) in self.tables.axes
         )
+        self._ops = {op.id: op for op in ops.walk(kernel.body)}
+        made = [v for op in self._ops.values() for v in (*op.results, *(one for one, _ in op.sources))]
+        self._defined = {value.id: value for value in made}
         self._feasible: dict[tuple[tuple[Expr, ...], Expr], bool] = {}
         self._once: dict[tuple[object, ...], tuple[Mask, object]] = {}
         self.first: dict[int, Expr] = {}
@@ -163,6 +202,7 @@ class KernelWalk:
     def run(self) -> None:
         """Walk the whole kernel. Raises ClaimFails or CertificateError where the certificate does not hold."""
         self.block(self.kernel.body)
+        self.ledger.finish()
         if not self.names_used <= self.names_shown:
             raise CertificateError("a claim uses a name that no loop has shown")
 
@@ -174,6 +214,10 @@ class KernelWalk:
         """A loop, by what the certificate claims of it."""
         induction.walk_loop(self, op)
 
+    def order_step(self, op: Op) -> None:
+        """What the op does to the order of accesses."""
+        ordering.step(self, op)
+
     def body(self, op: ops.For) -> None:
         """One iteration."""
         self.block(op.body)
@@ -182,6 +226,12 @@ class KernelWalk:
         """What an iteration hands to the next one; `carried` is what it was given."""
         del carried
         return [self.values[v] for v in op.yields]
+
+    def op_numbered(self, number: int) -> Op | None:
+        return self._ops.get(number)
+
+    def value_numbered(self, number: int) -> Value | None:
+        return self._defined.get(number)
 
     def path(self, op: ops.For) -> LoopPath:
         """How the walk has come to a loop."""
@@ -249,6 +299,8 @@ class KernelWalk:
     def step(self, op: Op) -> None:
         spend()
         listeners, numbers = self.tell(), deciding(op)
+        self.ledger.visit(op)
+        self.order_step(op)
         if listeners and numbers:
             place, here = self.place(), tuple(map(self.here, numbers))
             for listener in listeners:
@@ -299,8 +351,10 @@ class KernelWalk:
                 values = {v: self.prune(self.values[v]) for v in op.operands}
                 for listener in self.tell():
                     listener.stated(op, self.place(), values)
+            case ops.Barrier() | ops.Wait() | ops.SetPrio() | ops.Tag():
+                pass  # nothing that a value or LDS holds depends on it
             case _:
-                pass
+                assert_never(op)
 
     def symbol(self, op: ops.Symbol) -> None:
         """Loaded data used as an index: an uninterpreted function of the element it was loaded from."""
@@ -456,17 +510,3 @@ def bounds_of(facts: Iterable[Expr]) -> Mapping[str, tuple[int | None, int | Non
     """Declared bounds of the variables a proof speaks about, to be printed with it."""
     named = {v for fact in facts for v in fact.free()}
     return {v.name: (v.lo, v.hi) for v in sorted(named, key=lambda v: v.name)}
-
-
-def deciding(op: Op) -> tuple[Expr, ...]:
-    """Index expressions of an op that decide something, addresses apart."""
-    match op:
-        case ops.Index():
-            return (op.expr,)
-        case ops.If():
-            return (op.cond,)
-        case ops.For():
-            return (op.lo, op.hi + (op.step - 1))  # the largest number the counter takes
-        case ops.Load() | ops.Store() | ops.Atomic() | ops.CopyToLds():
-            return () if op.access.guard is None else (op.access.guard,)
-    return ()

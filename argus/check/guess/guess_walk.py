@@ -20,14 +20,25 @@ from collections.abc import Collection, Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.check.certificate import Certificate, CertificateWriter, LoopClaim, LoopPath
+from argus.check.certificate import Certificate, CertificateWriter, LoopClaim, LoopPath, order_claim
+from argus.check.domain.access_order import AccessOrder
 from argus.check.domain.record_numbers import distinct
 from argus.check.domain.tags import Tags, bare, incoming, uniform
 from argus.check.guess import symbolic_slots
 from argus.check.guess.carried_slots import accumulators, needed_ops
 from argus.check.guess.loop_heads import State, first_candidate, next_candidate
 from argus.check.guess.period import period_of
-from argus.check.invariant.induction import base_fails, claims_fail, leave, skip, step_fails, uncovered, walk_round
+from argus.check.invariant.induction import (
+    ORDER,
+    base_fails,
+    claims_fail,
+    leave,
+    leave_order,
+    skip,
+    step_fails,
+    uncovered,
+    walk_round,
+)
 from argus.check.invariant.loop_shape import LoopShape, loop_shape
 from argus.check.solve.prover import Prover
 from argus.check.walk import KernelWalk
@@ -36,6 +47,8 @@ from argus.ir.kernel import Kernel
 from argus.ir.ops import Op
 
 MAX_CANDIDATES = 4
+MAX_ROUNDS = 8
+UNORDERED = "accesses of ever more iterations stay unordered: the loop has no barrier"
 WHY_LOST = "the loop over {} carries it in a way no invariant was found for"
 
 
@@ -55,11 +68,17 @@ class GuessWalk(KernelWalk):
         self.given_up = given_up
         self.only: frozenset[int] | None = None
         """Ops to walk, while just a part of a loop's state is looked for."""
+        self.walked_whole = False
+        """The last round before the first candidate was one of all ops."""
 
     def block(self, block: list[Op]) -> None:
         for op in block:
             if self.only is None or op.id in self.only:
                 self.step(op)
+
+    def order_step(self, op: Op) -> None:
+        if self.only is None:
+            super().order_step(op)
 
     def yielded(self, op: ops.For, carried: list[Tags]) -> list[Tags]:
         """What ops that are left out do not compute stays as it was."""
@@ -71,9 +90,9 @@ class GuessWalk(KernelWalk):
         for v in set(shape.op.yields) - set(shape.op.args):
             self.values.pop(v, None)
         self.only = only if whole is None else whole & only
-        ends = walk_round(self, shape, head)
+        ends = walk_round(self, shape, head, self.order)
         self.only = whole
-        return ends[-1]
+        return ends[-1][0]
 
     def loop(self, op: ops.For) -> None:
         path = self.path(op)
@@ -85,40 +104,50 @@ class GuessWalk(KernelWalk):
         shape = loop_shape(op, lo, hi, period_of(op))
         self.first[op.id] = shape.first
         self._forget_claims(op, range(len(start)))
-        head, ends = self._settled_head(shape, start, self._lost(shape, path))
+        before, arms = self.order.before_loop(op), [len(arm) for arm in self.arms]
+        lost = set(self.given_up.get(path, ()))
+        head, order, ends = self._settled_head(shape, start, before, lost)
         never, settled = (
             frozenset(n for loop, n in claimed if loop == op.id) for claimed in (self.never, self.settled)
         )
-        claim = LoopClaim(shape.period, self.writer.slots(head), never, settled)
+        claim = LoopClaim(shape.period, self.writer.slots(head), never, settled, *order_claim(order))
         self.writer.certificate.claims[path] = claim
-        leave(self, shape, start, head, ends)
+        leave(self, shape, start, head, [state for state, _ in ends])
+        leave_order(self, shape, before, [end for _, end in ends], arms)
 
     def _forget_claims(self, op: ops.For, slots: Iterable[int]) -> None:
         for n in slots:
             self.never.discard((op.id, n))
             self.settled.discard((op.id, n))
 
-    def _lost(self, shape: LoopShape, path: LoopPath) -> set[int]:
-        return set(self.given_up.get(path, ()))
-
-    def _settled_head(self, shape: LoopShape, start: State, lost: set[int]) -> tuple[State, list[State]]:
+    def _settled_head(
+        self, shape: LoopShape, start: State, before: AccessOrder, lost: set[int]
+    ) -> tuple[State, AccessOrder, list[tuple[State, AccessOrder]]]:
         """The last candidate, and the states after the iterations of a round from it."""
+        self.order = before
         head = self._without(shape, self._candidate(shape, start), lost)
-        tries = MAX_CANDIDATES
+        order = before.join(self.order.at_next_head(shape)) if self.walked_whole else before.join(before)
+        tries, rounds = MAX_CANDIDATES, 0
         while True:
-            ends = walk_round(self, shape, head)
-            wrong = self._wrong(shape, start, head, ends[-1])
+            if ORDER in lost or rounds > MAX_ROUNDS:
+                order = before.without(None, UNORDERED)
+            ends = walk_round(self, shape, head, order)
+            out, again = ends[-1][0], self.order.at_next_head(shape)
+            wrong = self._wrong(shape, start, head, out)
             if tries > 0:
-                more = self._improvable(head, ends[-1], [n for n in range(len(head)) if n not in lost])
+                more = self._improvable(head, out, [n for n in range(len(head)) if n not in lost])
                 wrong = sorted({*wrong, *more})
+            if not wrong and order.includes(again):
+                return head, order, ends
+            order, rounds = order.join(again), rounds + 1
             if not wrong:
-                return head, ends
+                continue
             vague = [t.each(lambda c: bare(self.tables, c)) if n in wrong else t for n, t in enumerate(head)]
             changed = any(not _alike(vague[n], head[n]) for n in wrong)
-            if changed and any(n not in self._slots_wrong(shape, start, vague, ends[-1], wrong) for n in wrong):
+            if changed and any(n not in self._slots_wrong(shape, start, vague, out, wrong) for n in wrong):
                 head = vague
             elif tries > 0:
-                later = next_candidate(self, shape, start, ends[-1], range(len(head)))
+                later = next_candidate(self, shape, start, out, range(len(head)))
                 head = self._without(shape, [later[n] for n in range(len(head))], lost)
                 tries -= 1
             else:
@@ -155,7 +184,7 @@ class GuessWalk(KernelWalk):
         """The first candidate. Operands that come from the iteration before have to be known before sums of their
         products can be: data is settled first, by the ops it depends on, then one whole iteration shows how
         accumulators grow."""
-        sums = accumulators(shape.op)
+        sums, before = accumulators(shape.op), self.order
         data = [n for n in range(len(start)) if n not in sums]
         lean = needed_ops(shape.op, data)
         head = [incoming(t.shape, n, self.tables) for n, t in enumerate(start)]
@@ -175,8 +204,10 @@ class GuessWalk(KernelWalk):
             out = self.part_of_round(shape, head, lean)
             head = symbolic_slots.known_again(self, shape, start, head, out, data)
             sums = [n for n in sums if n not in grown.scales]
+        self.walked_whole = bool(sums)
         if sums:
-            out = walk_round(self, shape, head)[-1]
+            self.order = before
+            out = walk_round(self, shape, head, before)[-1][0]
             found = first_candidate(self, shape, start, out, sums)
             head = [found.get(n, t) for n, t in enumerate(head)]
         return head

@@ -4,6 +4,7 @@ The claim (`check.certificate`) is the state at the head of every round, as a fu
 
     guards   the alternatives of each slot cover every execution at the head
     base     with the counter's first value, the claim follows from the state before the loop
+    order    accesses that nothing has ordered are among those claimed, before the loop and after each iteration
     step     the body, walked from the claim, leaves the claim for the next value of the counter
     names    a slot that stands for itself (`carried_terms`) is what its name says, at first and after each iteration
     exit     the state after the loop is what its last iteration leaves, or, if it does not run, what was there before
@@ -20,10 +21,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from argus.check.domain.access_order import AccessOrder, after_loop
 from argus.check.domain.record_numbers import distinct, distinct_rows
 from argus.check.domain.records import Record, Tables
 from argus.check.domain.tags import MAX_CASES, Case, Tags, alike, bare, merge, translate, uniform, unwieldy
@@ -39,6 +42,8 @@ from argus.layout.expr import Expr
 if TYPE_CHECKING:
     from argus.check.walk import KernelWalk
 
+ORDER = -1
+"""In place of a slot: what is claimed of accesses that are not ordered."""
 State = list[Tags]
 """Tags of the carried values, then of LDS."""
 NO_CLAIM = "nothing is claimed about what the loop over {} carries"
@@ -60,25 +65,34 @@ def walk_loop(walk: KernelWalk, op: ops.For) -> None:
     start: State = [*(walk.values[v] for v in op.inits), walk.memory.tags]
     check_bounds(walk, op, lo, hi)
     if walk.prover.possible((*walk.facts, lo.lt(hi))) is False:
+        walk.ledger.unreachable(op.body, f"here {lo.lt(hi)} is impossible")
         skip(walk, op, start)
         return
     claim = walk.replay.claim(walk.path(op))
     shape = loop_shape(op, lo, hi, 1 if claim is None else claim.period)
     walk.first[op.id] = shape.first
+    before = walk.order.before_loop(op)
     if claim is None:
+        order = before.without(None, NO_CLAIM.format(op.var.name))
         nothing = walk.tables.lost(NO_CLAIM.format(op.var.name), op.id)
         head = [uniform(t.shape, nothing, walk.tables.width) for t in start]
     else:
         head = walk.replay.head(claim, [t.shape for t in start])
+        order = walk.replay.order(claim, before, walk)
         walk.never |= {(op.id, n) for n in claim.never}
         walk.settled |= {(op.id, n) for n in claim.settled}
     _require(op, "guards", uncovered(walk, shape, head))
     _require(op, "names", misnamed(walk, shape, head))
     _require(op, "base", base_fails(walk, shape, start, head))
-    ends = walk_round(walk, shape, head)
-    _require(op, "step", step_fails(walk, shape, head, ends[-1]))
-    _require(op, "claims", claims_fail(walk, shape, start, head, ends[-1]))
-    leave(walk, shape, start, head, ends)
+    _require(op, "order before the loop", [] if order.includes(before) else [ORDER])
+    arms = [len(arm) for arm in walk.arms]
+    ends = walk_round(walk, shape, head, order)
+    again = walk.order.at_next_head(shape)
+    _require(op, "order after an iteration", [] if order.includes(again) else [ORDER])
+    _require(op, "step", step_fails(walk, shape, head, ends[-1][0]))
+    _require(op, "claims", claims_fail(walk, shape, start, head, ends[-1][0]))
+    leave(walk, shape, start, head, [state for state, _ in ends])
+    leave_order(walk, shape, before, [end for _, end in ends], arms)
 
 
 def _require(op: ops.For, part: str, wrong: list[int]) -> None:
@@ -100,14 +114,15 @@ def check_bounds(walk: KernelWalk, op: ops.For, lo: Expr, hi: Expr) -> None:
 def skip(walk: KernelWalk, op: ops.For, start: State) -> None:
     """The loop does not run."""
     walk.values.update(zip(op.outs, start[:-1], strict=True))
+    walk.order = replace(walk.order, pending=walk.order.pending.carried(op.inits, op.outs))
 
 
-def walk_round(walk: KernelWalk, shape: LoopShape, head: State) -> list[State]:
+def walk_round(walk: KernelWalk, shape: LoopShape, head: State, order: AccessOrder) -> list[tuple[State, AccessOrder]]:
     """Execute the iterations of one round from `head`; the state after each of them."""
     facts, loops, rename = walk.facts, walk.loops, dict(walk.rename)
-    walk.memory.tags = head[-1]
+    walk.memory.tags, walk.order = head[-1], order
     carried = head[:-1]
-    ends: list[State] = []
+    ends: list[tuple[State, AccessOrder]] = []
     for r in range(shape.period):
         walk.facts = (*walk.facts, *(f for f in shape.facts(r) if f not in walk.facts))
         walk.loops = (*loops, (shape.op.var, shape.value(r)))
@@ -117,7 +132,9 @@ def walk_round(walk: KernelWalk, shape: LoopShape, head: State) -> list[State]:
         walk.memory.tags = walk.prune(walk.memory.tags)
         walk.body(shape.op)
         carried = walk.yielded(shape.op, carried)
-        ends.append([*carried, walk.memory.tags])
+        ends.append(([*carried, walk.memory.tags], walk.order))
+        if r + 1 < shape.period:
+            walk.order = replace(walk.order, pending=walk.order.pending.carried(shape.op.yields, shape.op.args))
     walk.facts, walk.loops, walk.rename = facts, loops, rename
     return ends
 
@@ -287,19 +304,38 @@ def leave(walk: KernelWalk, shape: LoopShape, start: State, head: State, ends: l
         made = [t.each(lambda c: after_iteration(walk.tables, shape, c)) for t in ends[r]]
         options.append((guard, [translate(t, walk.tables, {shape.counter: last}) for t in made]))
     final: State = []
-    plain = shape.period == 1 and not any(_stands_for_itself(walk, tags) for tags in head)
     for n in range(len(start)):
         cases = [c.under(guard) for guard, state in options for c in state[n].cases]
-        after = walk.prune(_alternatives(walk, shape, cases))
-        one_form = plain and len(after.cases) > 1 and _has_one_form(walk, head[n])
-        if one_form and not (
-            n in base_fails(walk, shape, start, head, [n], runs=False)
-            or step_fails(walk, shape, head, ends[-1], [n], last=True)
-        ):
-            after = translate(head[n], walk.tables, {shape.counter: shape.lo + trips * shape.op.step})
-        final.append(after)
+        final.append(walk.prune(_alternatives(walk, shape, cases)))
+    plain = shape.period == 1 and not any(_stands_for_itself(walk, tags) for tags in head)
+    several = [n for n, t in enumerate(final) if plain and len(t.cases) > 1 and _has_one_form(walk, head[n])]
+    if several:
+        differ = {*base_fails(walk, shape, start, head, several, runs=False)}
+        differ |= {*step_fails(walk, shape, head, ends[-1], several, last=True)}
+        for n in several:
+            if n not in differ:
+                final[n] = translate(head[n], walk.tables, {shape.counter: shape.lo + trips * shape.op.step})
     walk.values.update(zip(shape.op.outs, final[:-1], strict=True))
     walk.memory.tags = final[-1]
+
+
+def leave_order(
+    walk: KernelWalk, shape: LoopShape, before: AccessOrder, ends: list[AccessOrder], arms: list[int]
+) -> None:
+    """What is not ordered after the loop: what was before, if it may not run, and what an iteration left. Its variable
+    is then some value that it had; so it is for accesses noted in the arms of branches around (from `arms` on)."""
+    op = shape.op
+    walk.loops_left += 1
+    number = walk.loops_left
+    left = [
+        replace(end.with_live(after_loop(x, shape, number) for x in end.live.values()), pending=end.pending)
+        for end in (replace(end, pending=end.pending.carried(op.yields, op.outs)) for end in ends)
+    ]
+    if walk.prover.possible((*walk.facts, shape.trips.eq(0))) is not False:
+        left.append(replace(before, pending=before.pending.carried(op.inits, op.outs)))
+    walk.order = reduce(AccessOrder.join, left)
+    for arm, start in zip(walk.arms, arms, strict=True):
+        arm[start:] = [after_loop(x, shape, number) for x in arm[start:]]
 
 
 def _alternatives(walk: KernelWalk, shape: LoopShape, cases: list[Case]) -> Tags:

@@ -21,6 +21,7 @@ class Waited(KernelWalk):
 
     def __init__(self, flow: KernelWalk) -> None:
         self._flow = flow
+        self.registers_arrive = True
         policies = {name: policy for name, policy in flow.kernel.policies.items() if name != "waits"}
         self.kernel = insert_waits(replace(flow.kernel, policies=policies))
 

@@ -63,6 +63,7 @@ class Conform(Rule):
 
     def matrix(self, op: ops.Mfma, place: ProgramPoint, cases: tuple[Case, ...], found: Product) -> None:
         failures = [Failure(op, place, m, *cases) for m in found.mismatches]
+        self.settle(op, "pairs", "enumeration", [m.why or f"a {m.kind} does not match" for m in found.mismatches])
         self.found.add(op, place.facts, failures)
 
     def verdicts(self, flow: KernelWalk) -> list[Verdict]:
@@ -76,7 +77,8 @@ class Conform(Rule):
         if not failures:
             by = "enumeration" if not flow.prover.queries else "enumeration+z3"
             facts = (*flow.prover.base, *first.facts)
-            return Verdict("conform", "proved", span, first.op.id, by, sites=len(entries), bounds=bounds_of(facts))
+            shown = flow.ledger.at("conform", span)
+            return flow.ledger.conclude(shown, "conform", span, first.op.id, by, len(entries), bounds_of(facts))
         reason = failures[0].mismatch.why
         for failure in certain[:3]:
             example = self._counterexample(flow, failure)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from argus.check.domain.tags import Tags
 from argus.check.explain.small_executions import launches, varied
+from argus.check.obligations import WHOLE_KERNEL
 from argus.check.report import Counterexample, Party, Verdict
 from argus.check.rules import grid_maps
 from argus.check.rules.rule import Rule
@@ -77,6 +78,7 @@ class Covers(Rule):
 
     def stated(self, op: ops.Check, place: ProgramPoint, values: Mapping[Value, Tags]) -> None:
         if op.rule == "covers":
+            self.settle(op, "stated", "structural")
             for target in op.targets:
                 if isinstance(target, Tensor):
                     self.asked[target] = (op.span, op.id)
@@ -84,7 +86,9 @@ class Covers(Rule):
     def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None:
         tensor = access.memory
         assert isinstance(tensor, Tensor)
-        self.stores.append((tensor, self._written(op, place, access, tensor)))
+        written = self._written(op, place, access, tensor)
+        self.stores.append((tensor, written))
+        self.settle(op, "counted", "enumeration", [written.problem] if written.problem else [])
 
     def _written(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, tensor: Tensor) -> Written:
         nothing = np.zeros((0, len(tensor.axes)), dtype=np.int64)
@@ -122,9 +126,11 @@ class Covers(Rule):
         if stores and op < 0:
             span, op = stores[0].op.span, stores[0].op.id
         doubt = NOTHING if not stores else prove(flow, _seen(flow, tensor), stores)
+        what = f"{tensor.name}: every element once"
+        flow.ledger.settle(WHOLE_KERNEL, "covers", what, flow.prover.reason("enumeration"), [doubt] if doubt else [])
         if doubt is None:
-            bounds = bounds_of(flow.prover.base)
-            return Verdict("covers", "proved", span, op, "enumeration+z3", sites=len(stores), bounds=bounds)
+            shown, bounds = flow.ledger.about("covers", tensor), bounds_of(flow.prover.base)
+            return flow.ledger.conclude(shown, "covers", span, op, "enumeration+z3", len(stores), bounds)
         updated = any(isinstance(w.op, ops.Atomic) for w in stores)
         example = _far(flow, tensor, span, op) if updated else _counterexample(flow, tensor, span, op)
         if example is not None:

@@ -45,21 +45,24 @@ class Fits(Rule):
 
     def counted(self, op: Op, place: ProgramPoint, numbers: tuple[Expr, ...]) -> None:
         failures = [self._missing(needs(number, whole=True), place.facts) for number in numbers]
-        self._add(op, place, failures)
+        self._add(op, place, "numbers", failures)
 
     def global_load(self, op: ops.Load | ops.CopyToLds, place: ProgramPoint, access: Access) -> None:
-        self._add(op, place, [self._buffer(access, place)])
+        self._add(op, place, "address", [self._buffer(access, place)])
 
     def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None:
         del value
-        self._add(op, place, [self._buffer(access, place)])
+        self._add(op, place, "address", [self._buffer(access, place)])
 
     def lds_access(self, op: Op, place: ProgramPoint, access: Access, start: Spread, value: Tags) -> None:
         del start, value
-        self._add(op, place, [self._missing(needs(self.flow.here(access.address)), self._facts(access, place))])
+        what = "landing" if isinstance(op, ops.CopyToLds) else "address"
+        missing = self._missing(needs(self.flow.here(access.address)), self._facts(access, place))
+        self._add(op, place, what, [missing])
 
-    def _add(self, op: Op, place: ProgramPoint, failures: list[Need | None]) -> None:
+    def _add(self, op: Op, place: ProgramPoint, what: str, failures: list[Need | None]) -> None:
         wrong = [need for need in failures if need is not None]
+        self.settle(op, what, self.flow.prover.reason(), [_sentence(need) for need in wrong])
         if wrong:
             self.found.add(op, place.facts, wrong)
 

@@ -29,7 +29,6 @@ from argus.check.rules.rule import Rule, RuleFindings
 from argus.check.walk import KernelWalk, ProgramPoint, bounds_of
 from argus.ir import interp, ops
 from argus.ir.ops import Access, Op, Shared
-from argus.ir.passes.insert_waits import missing_waits
 from argus.ir.types import Span, Value
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -61,6 +60,7 @@ class Fresh(Rule):
     def begin(self, flow: KernelWalk) -> None:
         super().begin(flow)
         self.found: RuleFindings[Stale] = RuleFindings()
+        self.missing: list[tuple[Op, Value]] = []
         self.versions: dict[Shared, list[tuple[int, Expr]]] = {}
         self.unreadable: list[Verdict] = []
         for op in ops.walk(flow.kernel.body):
@@ -81,8 +81,17 @@ class Fresh(Rule):
     def lds_access(self, op: Op, place: ProgramPoint, access: Access, start: Spread, value: Tags) -> None:
         if not isinstance(op, ops.Load):
             return
-        stale = self._unwritten(op, place, value) + self._versions(op, place, access, value)
-        self.found.add(op, place.facts, stale)
+        unwritten, older = self._unwritten(op, place, value), self._versions(op, place, access, value)
+        self.settle(op, "written", "enumeration", [s.what for s in unwritten])
+        self.settle(op, "version", "enumeration", [s.what for s in older])
+        self.found.add(op, place.facts, unwritten + older)
+
+    def registers(self, op: Op, missing: tuple[Value, ...]) -> None:
+        arrived = self.flow.registers_arrive
+        doubts = [] if arrived else [f"register {value} may not have arrived" for value in missing]
+        self.settle(op, "waited", "found on the object" if arrived else "structural", doubts)
+        if doubts:
+            self.missing.append((op, missing[0]))
 
     def _unwritten(self, op: ops.Load, place: ProgramPoint, value: Tags) -> list[Stale]:
         for case in value.cases:
@@ -125,7 +134,7 @@ class Fresh(Rule):
 
     def verdicts(self, flow: KernelWalk) -> list[Verdict]:
         verdicts = [self._verdict(flow, span) for span in self.found.spans()]
-        return verdicts + self.unreadable + _waits(flow) + _written_and_read(flow)
+        return verdicts + self.unreadable + _waits(flow, self.missing) + _written_and_read(flow)
 
     def _verdict(self, flow: KernelWalk, span: Span) -> Verdict:
         entries = self.found.at(span)
@@ -133,15 +142,13 @@ class Fresh(Rule):
         stale = [s for entry in entries for s in entry.failures]
         if not stale:
             bounds = bounds_of((*flow.prover.base, *first.facts))
-            return Verdict("fresh", "proved", span, first.op.id, "enumeration", sites=len(entries), bounds=bounds)
+            shown = [one for one in flow.ledger.at("fresh", span) if one.what != "waited"]
+            return flow.ledger.conclude(shown, "fresh", span, first.op.id, "enumeration", len(entries), bounds)
         for one in [s for s in stale if s.kind != "unknown"][:3]:
             example = _counterexample(flow, one)
             if example is not None:
                 return Verdict("fresh", "refuted", span, one.op.id, "enumeration", counterexample=example)
         return Verdict("fresh", "unknown", span, first.op.id, "enumeration", reason=f"this read {stale[0].what}")
-
-    def stated(self, op: ops.Check, place: ProgramPoint, values: Mapping[Value, Tags]) -> None:
-        del op, place, values
 
 
 def _width(version: Expr, place: ProgramPoint) -> int | None:
@@ -224,9 +231,8 @@ def _written_and_read(flow: KernelWalk) -> list[Verdict]:
     return result
 
 
-def _waits(flow: KernelWalk) -> list[Verdict]:
+def _waits(flow: KernelWalk, missing: list[tuple[Op, Value]]) -> list[Verdict]:
     """Registers used before the load that fills them has been waited for."""
-    missing = missing_waits(flow.kernel)
     if not missing:
         return []
     op, value = missing[0]

@@ -78,6 +78,7 @@ class InBounds(Rule):
             bad = E.lor((start.rest + low).lt(0), (start.rest + (high + size)).gt(buffer.bytes))
             if self.flow.prover.holds(self._facts(place, access), E.lnot(bad)) is not True:
                 doubts.append(Doubt(op, place, access, bad, f"leaves {buffer.name} ({buffer.bytes} bytes)"))
+        self.settle(op, "inside", self.flow.prover.reason(), [d.what for d in doubts])
         self.found.add(op, place.facts, doubts)
 
     def _facts(self, place: ProgramPoint, access: Access) -> tuple[Expr, ...]:
@@ -85,6 +86,7 @@ class InBounds(Rule):
 
     def _tensor(self, op: Op, place: ProgramPoint, access: Access) -> None:
         doubts = [d for d in (self._address(op, place, access), self._coordinates(op, place, access)) if d is not None]
+        self.settle(op, "place", self.flow.prover.reason(), [d.what for d in doubts])
         self.found.add(op, place.facts, doubts)
 
     def _address(self, op: Op, place: ProgramPoint, access: Access) -> Doubt | None:
@@ -162,7 +164,8 @@ class InBounds(Rule):
         if not doubts:
             facts = (*flow.prover.base, *first.facts)
             by = "structural+z3"
-            return Verdict("in_bounds", "proved", span, first.op.id, by, sites=len(entries), bounds=bounds_of(facts))
+            shown = flow.ledger.at("in_bounds", span)
+            return flow.ledger.conclude(shown, "in_bounds", span, first.op.id, by, len(entries), bounds_of(facts))
         for doubt in doubts[:4]:
             example = _counterexample(flow, doubt)
             if example is not None:

@@ -22,6 +22,7 @@ from argus.check.report import Verdict
 from argus.check.rules.rule import Rule
 from argus.check.solve.limits import Budget, LimitReached, limited, spend
 from argus.check.transfer.matrix import Product
+from argus.check.transfer.ordering import OrderFinding
 from argus.check.walk import KernelWalk, ProgramPoint
 from argus.ir import ops
 from argus.ir.kernel import Kernel
@@ -29,7 +30,9 @@ from argus.ir.ops import Access, Op
 from argus.ir.types import Value
 from argus.layout.expr import Expr
 
-EVENTS = ("matrix", "counted", "global_load", "global_store", "lds_access", "stated")
+EVENTS = (
+    "matrix", "counted", "global_load", "global_store", "lds_access", "lds_order", "barrier", "registers", "stated",
+)  # fmt: skip
 HELP = "this is a mistake of the checker, not of the kernel; please report it with the kernel"
 
 
@@ -94,6 +97,18 @@ class Shielded:
     def lds_access(self, op: Op, place: ProgramPoint, access: Access, start: Spread, value: Tags) -> None:
         if "lds_access" in self.hears:
             self._tell(lambda: self.rule.lds_access(op, place, access, start, value))
+
+    def lds_order(self, op: Op, found: OrderFinding) -> None:
+        if "lds_order" in self.hears:
+            self._tell(lambda: self.rule.lds_order(op, found))
+
+    def barrier(self, op: ops.Barrier, why: str) -> None:
+        if "barrier" in self.hears:
+            self._tell(lambda: self.rule.barrier(op, why))
+
+    def registers(self, op: Op, missing: tuple[Value, ...]) -> None:
+        if "registers" in self.hears:
+            self._tell(lambda: self.rule.registers(op, missing))
 
     def stated(self, op: ops.Check, place: ProgramPoint, values: Mapping[Value, Tags]) -> None:
         if "stated" in self.hears:

@@ -70,6 +70,8 @@ class Placed(Rule):
         for case in self.flow.prune(value).cases:
             there = brought_to_store(self.flow.tables, self.spec, case, aim.case) if agreed else case
             failures += self._compare(op, place, there, aim, agreed)
+        whys = [f.why or "a stored value may belong elsewhere" for f in failures]
+        self.settle(op, "stored", self.flow.prover.reason("enumeration"), whys)
         self.found.add(op, place.facts, failures)
 
     def _compare(
@@ -151,7 +153,8 @@ class Placed(Rule):
         if not failures:
             facts = (*flow.prover.base, *first.facts)
             bounds = bounds_of(facts)
-            return Verdict("placed", "proved", span, first.op.id, "enumeration", sites=len(entries), bounds=bounds)
+            shown = flow.ledger.at("placed", span)
+            return flow.ledger.conclude(shown, "placed", span, first.op.id, "enumeration", len(entries), bounds)
         for failure in [f for f in failures if f.axis >= 0][:3]:
             example = self._counterexample(flow, failure)
             if example is not None:

@@ -62,23 +62,31 @@ class Reduced(Rule):
     def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None:
         specified = self.spec is not None and access.memory is self.spec.output
         if specified and (op.id, place.facts) in self.flow.agreed:
+            self.settle(op, "stored", "terms")
             if self.spec is not None and (self.spec.summed or self.spec.unreduced):
                 self.found.add(op, place.facts, [])
             return
         if not specified and isinstance(access.memory, Tensor) and access.memory.name in self.flow.results:
             return  # another statement of the specification speaks of it
         self._statistics(op, place, value)
+        self.settle(op, "stored", "enumeration")
         if self.spec is None or not specified:
             return
         if self.spec.unreduced:
-            self.found.add(op, place.facts, [Gap(-1, why) for why in self.spec.unreduced])
+            self._note(op, place, [Gap(-1, why) for why in self.spec.unreduced])
         for axis in sorted(self.spec.summed):
             extent = extent_of(self.flow.tables, axis)
             if extent is not None:
                 self._decide(op, place, value, axis, E.const(0), extent)
             else:
                 name = self.flow.tables.axis_names[axis]
-                self.found.add(op, place.facts, [Gap(-1, f"{name} has different extents in different tensors")])
+                self._note(op, place, [Gap(-1, f"{name} has different extents in different tensors")])
+
+    def _note(self, op: Op, place: ProgramPoint, gaps: list[Gap]) -> None:
+        """What is missing at an op; nothing, if there are no gaps."""
+        what = "stated" if isinstance(op, ops.Check) else "stored"
+        self.settle(op, what, self.flow.prover.reason("enumeration"), [gap.why for gap in gaps])
+        self.found.add(op, place.facts, gaps)
 
     def _statistics(self, op: ops.Store | ops.Atomic, place: ProgramPoint, value: Tags) -> None:
         """Sums and maxima by elementwise functions and lane exchanges must be over the whole axis."""
@@ -90,7 +98,7 @@ class Reduced(Rule):
                     gap = Gap(
                         -1, f"a reduction over {tables.axis_names[axis]} went into it that is not proved complete"
                     )
-                    self.found.add(op, place.facts, [gap] if self._open(place, case, int(number), axis) else [])
+                    self._note(op, place, [gap] if self._open(place, case, int(number), axis) else [])
 
     def _open(self, place: ProgramPoint, case: Case, number: int, axis: int) -> bool:
         known = self._known(place, case, number)
@@ -102,7 +110,7 @@ class Reduced(Rule):
         for name, bounds in op.args.items():
             axis = self.flow.tables.axes.get(name)
             if axis is None or not isinstance(bounds, tuple) or len(bounds) != 2:
-                self.found.add(op, place.facts, [Gap(-1, f"`{name}` does not name an axis with a range (from, to)")])
+                self._note(op, place, [Gap(-1, f"`{name}` does not name an axis with a range (from, to)")])
                 continue
             for tags in values.values():
                 self._decide(op, place, tags, axis, E.as_expr(bounds[0]), E.as_expr(bounds[1]))
@@ -121,7 +129,7 @@ class Reduced(Rule):
                     why = None
                 if why is not None:
                     gaps.append(Gap(axis, why))
-        self.found.add(op, place.facts, gaps)
+        self._note(op, place, gaps)
 
     def _complete(self, facts: tuple[Expr, ...], sums: Sum | None, axis: int, low: Expr, high: Expr) -> str | None:
         key = (facts, sums, axis, low, high)
@@ -155,7 +163,8 @@ class Reduced(Rule):
         gaps = [g for entry in entries for g in entry.failures]
         if not gaps:
             bounds = bounds_of((*flow.prover.base, *first.facts))
-            return Verdict("reduced", "proved", span, first.op.id, "enumeration+z3", sites=len(entries), bounds=bounds)
+            shown = flow.ledger.at("reduced", span)
+            return flow.ledger.conclude(shown, "reduced", span, first.op.id, "enumeration+z3", len(entries), bounds)
         countable = self.spec is not None and self.spec.plain and not flow.refuted
         for axis in dict.fromkeys(g.axis for g in gaps if g.axis >= 0 and countable):
             example = _counterexample(flow, axis, span, first.op.id)

@@ -5,7 +5,7 @@ A rule begins anew with every walk (`begin`): what it heard during a walk whose 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Generic, TypeVar
@@ -14,6 +14,7 @@ from argus.check.domain.tags import Case, Tags
 from argus.check.domain.threads import Spread
 from argus.check.report import Verdict
 from argus.check.transfer.matrix import Product
+from argus.check.transfer.ordering import OrderFinding
 from argus.check.walk import KernelWalk, ProgramPoint
 from argus.ir import ops
 from argus.ir.kernel import Kernel
@@ -75,8 +76,21 @@ class Rule:
     def lds_access(self, op: Op, place: ProgramPoint, access: Access, start: Spread, value: Tags) -> None:
         del op, place, access, start, value
 
+    def lds_order(self, op: Op, found: OrderFinding) -> None:
+        del op, found
+
+    def barrier(self, op: ops.Barrier, why: str) -> None:
+        del op, why
+
+    def registers(self, op: Op, missing: tuple[Value, ...]) -> None:
+        del op, missing
+
     def stated(self, op: ops.Check, place: ProgramPoint, values: Mapping[Value, Tags]) -> None:
         del op, place, values
+
+    def settle(self, op: Op, what: str, reason: str, doubts: Iterable[str] = ()) -> None:
+        """What this rule asks of the op being met is shown, unless there are doubts."""
+        self.flow.ledger.settle(op.id, self.name, what, reason, doubts)
 
     def verdicts(self, flow: KernelWalk) -> list[Verdict]:
         del flow

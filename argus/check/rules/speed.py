@@ -81,8 +81,12 @@ class Speed(Rule):
             spread = self.flow.threads.spread(self.flow.here(access.address))
             decide = {"bank_free": self._banks, "vector": self._vector, "coalesced": self._lines}[check.rule]
             slow = decide(op, place, access, spread, check.args)
-            for rule, found in self.found.items():
-                found.add(op, place.facts, [slow] if rule == check.rule and slow is not None else [])
+            what, doubts = (
+                f"{access.memory.name}, stated at line {check.span.line}",
+                [] if slow is None else [slow.what],
+            )
+            self.flow.ledger.settle(op.id, check.rule, what, "enumeration", doubts)
+            self.found[check.rule].add(op, place.facts, [] if slow is None else [slow])
 
     def _base(self, place: ProgramPoint, spread: Spread, period: int, extra: int = 0) -> Addresses | None:
         """Addresses modulo what all lanes share, when that is a multiple of the period."""
@@ -180,7 +184,8 @@ class Speed(Rule):
         first = entries[0]
         if not slow:
             bounds = bounds_of((*flow.prover.base, *first.facts))
-            return Verdict(rule, "proved", span, first.op.id, "enumeration", sites=len(entries), bounds=bounds)
+            shown = flow.ledger.at(rule, span)
+            return flow.ledger.conclude(shown, rule, span, first.op.id, "enumeration", len(entries), bounds)
         certain = [s for s in slow if s.threads]
         found = smallest_execution(flow.kernel, flow.prover, certain[0].place) if certain else None
         if found is None:

@@ -113,6 +113,10 @@ class Valued(Rule):
             return
         why = self.unread or self.disagreement(op, place, access, value)
         self.found.add(op, place.facts, [why] if why else [])
+        if why == OVERWRITTEN:
+            self.flow.ledger.leave_to(op.id, self.name, "stored", "fresh", why)
+        else:
+            self.settle(op, "stored", self.flow.prover.reason("terms"), [why] if why else [])
         if not why:
             self.flow.agreed.add((op.id, place.facts))
 
@@ -200,7 +204,8 @@ class Valued(Rule):
         failures = [f for entry in entries for f in entry.failures]
         if not failures:
             bounds = bounds_of((*flow.prover.base, *first.facts))
-            return Verdict("value", "proved", span, first.op.id, "terms+z3", sites=len(entries), bounds=bounds)
+            shown = flow.ledger.at("value", span)
+            return flow.ledger.conclude(shown, "value", span, first.op.id, "terms+z3", len(entries), bounds)
         example = None if flow.refuted else counterexample(flow, span, first.op.id)
         if example is not None:
             return Verdict("value", "refuted", span, first.op.id, "interpreter", counterexample=example)

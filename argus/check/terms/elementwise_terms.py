@@ -152,8 +152,8 @@ def one_way(condition: Expr) -> Expr:
 @dataclass(frozen=True, slots=True)
 class Standing:
     """Where elements stand: the coordinates on each axis as expressions with a bounded part, what is known there, and
-    the first iteration of each loop whose carried values may occur. Of slots of loops (loop, slot), those of `never` are
-    never -inf, those of `settled` not from the second iteration on."""
+    the first iteration of each loop whose carried values may occur. Of slots of loops (loop, slot), those of `never`
+    are never -inf, those of `settled` not from the second iteration on."""
 
     coordinates: dict[int, Expr]
     holds: Callable[[Iterable[Expr], Expr], bool]

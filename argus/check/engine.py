@@ -64,22 +64,24 @@ SPECIFIED = ("value", "placed", "reduced", "covers")
 SILENT = "the specification says nothing about {}: placed and covers were not checked there"
 
 
-def check(program: Scheduled) -> Report:
-    """Decide every implied and stated rule of the program."""
+def check(program: Scheduled, replayed: Iterable[Certificate] = ()) -> Report:
+    """Decide every implied and stated rule of the program. With certificates to be `replayed`, nothing is guessed."""
+    given = iter(replayed)
     kernel = program.kernel
     statements = () if kernel.computes is None else kernel.computes.results
     rules = [Conform(), RaceFree(), Fresh(), InBounds(), Valued(), Placed(), Reduced(), Covers(), Fits()]
     rules += [Relations(), Speed()]
     results = frozenset(statement.result for statement in statements)
     if len(statements) < 2:
-        return decide(kernel, rules)
+        return decide(kernel, rules, certificate=next(given, None))
     first, *others = [stating(kernel, statement) for statement in statements]
     alike = [other for other in others if _walked_alike(first, other)]
     shared = [statement for statement, other in zip(statements[1:], others, strict=True) if other in alike]
-    report = decide(first, rules, results, shared)
+    report = decide(first, rules, results, shared, certificate=next(given, None))
     for other in others:
         if other not in alike:
-            report = _together(report, decide(other, [Valued(), Placed(), Reduced(), Covers()], results))
+            more = decide(other, [Valued(), Placed(), Reduced(), Covers()], results, certificate=next(given, None))
+            report = _together(report, more)
     return replace(report, kernel=kernel, notes=(*_unmentioned(kernel, results), *_taken(kernel, report.verdicts)))
 
 
@@ -107,7 +109,7 @@ def _together(report: Report, more: Report) -> Report:
     return replace(
         report, verdicts=(*merged, *verdicts.values()), seconds=report.seconds + more.seconds, stats=stats,
         questions=(*report.questions, *more.questions)[:MAX_QUESTIONS],
-        obligations=(*report.obligations, *more.obligations),
+        obligations=(*report.obligations, *more.obligations), certificates=(*report.certificates, *more.certificates),
     )  # fmt: skip
 
 
@@ -134,6 +136,7 @@ def decide(
     results: frozenset[str] = frozenset(),
     more: Iterable[ResultSpec] = (),
     waited: Iterable[Rule] = (),
+    certificate: Certificate | None = None,
 ) -> Report:
     """Decide these rules, those of a specification for `more` of its statements, and rules for which all registers are
     `assumed_waits` for. Nothing raised on the way escapes: it makes verdicts `unknown`."""
@@ -142,7 +145,7 @@ def decide(
     try:
         kernel = insert_waits(kernel)
         prover = Prover(launch_facts(kernel))
-        proof = _proved(kernel, prover, request)
+        proof = _proved(kernel, prover, request, certificate)
     except Exception as error:
         return Report(kernel, tuple(request.failures(kernel, internal(error))), perf_counter() - start)
     if proof.failed:
@@ -165,7 +168,8 @@ def decide(
     open_questions = flow.prover.undecided[:MAX_QUESTIONS] if any(v.status == "unknown" for v in verdicts) else []
     questions = tuple(question(facts) for facts in open_questions)
     notes, listed = _notes(flow, verdicts), flow.ledger.states()
-    return Report(kernel, tuple(verdicts), perf_counter() - start, stats, notes, questions, listed)
+    made = (proof.certificate,)
+    return Report(kernel, tuple(verdicts), perf_counter() - start, stats, notes, questions, listed, made)
 
 
 def _kept(rule: Shielded, kernel: Kernel, verdicts: list[Verdict], stopped: LimitReached) -> list[Verdict]:
@@ -175,8 +179,11 @@ def _kept(rule: Shielded, kernel: Kernel, verdicts: list[Verdict], stopped: Limi
     return [*refuted, unknown]
 
 
-def _proved(kernel: Kernel, prover: Prover, request: ProofRequest) -> Proof:
-    """Guess, then prove; where a claim is not shown, guess again without it."""
+def _proved(kernel: Kernel, prover: Prover, request: ProofRequest, replayed: Certificate | None) -> Proof:
+    """Guess, then prove; where a claim is not shown, guess again without it. A given certificate is only replayed."""
+    if replayed is not None:
+        with limited(Budget("walk")):
+            return prove(kernel, replayed, prover, request)
     given_up: dict[LoopPath, set[int]] = {}
     guessing, walking = Budget("guess"), Budget("walk")
     for _ in range(MAX_ATTEMPTS):

@@ -77,6 +77,7 @@ class Proof:
     """What a replay came to: the walk, each rule with its view of it, and why it failed, if it did."""
 
     walk: KernelWalk
+    certificate: Certificate
     views: dict[Shielded, KernelWalk] = field(default_factory=dict)
     failed: str = ""
     unshown: tuple[LoopPath, tuple[int, ...]] | None = None
@@ -91,7 +92,7 @@ def prove(kernel: Kernel, certificate: Certificate, prover: Prover, request: Pro
     views: dict[Shielded, KernelWalk] = dict.fromkeys(request.rules, walk)
     views |= {rule: Said(walk, statement) for statement, rule in request.more}
     views |= {rule: Waited(walk) for rule in request.waited}
-    proof = Proof(walk, views)
+    proof = Proof(walk, certificate, views)
     for rule, view in views.items():
         rule.begin(view)
     try:

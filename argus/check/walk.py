@@ -43,6 +43,7 @@ from argus.check.transfer.computed_places import DATA
 from argus.check.transfer.matrix import Product
 from argus.check.transfer.matrix_product import multiply
 from argus.check.transfer.ordering import OrderFinding
+from argus.check.vocabulary import LoadedData
 from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
 from argus.ir.ops import Access, Op
@@ -153,12 +154,14 @@ class KernelWalk:
         """Ops that are in the code."""
         self.arms: tuple[list[LiveAccess], ...] = ()
         """Accesses made so far in the arms that are being walked."""
+        self.loaded: set[LoadedData] = set()
+        """Functions that stand for loaded data, with the bounds that the author states."""
         self.touches: dict[tuple[object, ...], Touch | None] = {}
         self.loops_left = 0
         """How many loops were left, for names of their variables afterwards."""
         self.registers_arrive = False
         """Somebody else shows that registers are waited for."""
-        self.replay = Replay(certificate or Certificate(), self.tables)
+        self.replay = Replay(certificate or Certificate(), kernel, self.tables)
         self.problems: list[tuple[Op, str]] = []
         self.refuted = False
         self.agreed: set[tuple[int, tuple[Expr, ...]]] = set()
@@ -205,6 +208,8 @@ class KernelWalk:
         """Walk the whole kernel. Raises ClaimFails or CertificateError where the certificate does not hold."""
         self.block(self.kernel.body)
         self.ledger.finish()
+        if not self.replay.vocabulary.loaded <= self.loaded:
+            raise CertificateError("a claim bounds loaded data as nobody has stated")
         if not self.names_used <= self.names_shown:
             raise CertificateError("a claim uses a name that no loop has shown")
 
@@ -377,6 +382,7 @@ class KernelWalk:
                         source = DATA + record.label
                         args = self._coordinates(case, (w, lane, 0), leaf)
                 per_thread[w, lane] = E.apply(source, *args, lo=op.symbol.lo, hi=op.symbol.hi)
+                self.loaded |= {(source, op.symbol.lo, op.symbol.hi), (source, None, None)}
         self.threads.define(op.symbol, per_thread)
         self._stated(op)
 

@@ -65,7 +65,8 @@ SILENT = "the specification says nothing about {}: placed and covers were not ch
 
 
 def check(program: Scheduled, replayed: Iterable[Certificate] = ()) -> Report:
-    """Decide every implied and stated rule of the program. With certificates to be `replayed`, nothing is guessed."""
+    """Decide every implied and stated rule of the program. With certificates to be `replayed`, nothing is guessed, and
+    no counterexample is looked for: what they do not show is unknown."""
     given = iter(replayed)
     kernel = program.kernel
     statements = () if kernel.computes is None else kernel.computes.results
@@ -142,6 +143,8 @@ def decide(
     `assumed_waits` for. Nothing raised on the way escapes: it makes verdicts `unknown`."""
     start = perf_counter()
     request = ProofRequest.of(rules, results, more, waited)
+    if certificate is not None:
+        request.without_counterexamples()
     try:
         kernel = insert_waits(kernel)
         prover = Prover(launch_facts(kernel))

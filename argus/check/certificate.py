@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from argus.check.domain.access_order import AccessOrder, LiveAccess, Touch
 from argus.check.domain.record_numbers import distinct, relabelled
 from argus.check.domain.records import ABSENT, CONFLICT, REDUCED, Item, Record, Slots, Tables
-from argus.check.domain.reduction_footprint import FootprintPart, Taken
+from argus.check.domain.reduction_footprint import FootprintPart, ReducedFootprint
 from argus.check.domain.tags import MAX_CASES, Case, Tags
 from argus.check.terms.atoms import (
     ONE,
@@ -219,15 +219,15 @@ def _in_atom(atom: Atom) -> tuple[Expr, ...]:
             return (e,)
         case Where(condition=condition):
             return (condition,)
-        case Reduce(taken=taken, domain=domain):
-            return (*_in_taken(taken), *(() if domain is None else (domain,)))
+        case Reduce(footprint=footprint, domain=domain):
+            return (*_in_taken(footprint), *(() if domain is None else (domain,)))
         case Carried(counter=Expr() as counter, around=around):
             return (counter, *around)
         case _:
             return ()
 
 
-def _in_taken(items: Taken) -> tuple[Expr, ...]:
+def _in_taken(items: ReducedFootprint) -> tuple[Expr, ...]:
     found: list[Expr] = []
     for item in items:
         if isinstance(item, FootprintPart):

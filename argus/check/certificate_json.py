@@ -29,7 +29,7 @@ from argus.check.certificate import (
     SlotCase,
 )
 from argus.check.domain.records import Item, Record, Repeat, Slots, Sum
-from argus.check.domain.reduction_footprint import FootprintPart, Over, Taken
+from argus.check.domain.reduction_footprint import FootprintPart, Over, ReducedFootprint
 from argus.check.terms.atoms import Apply, Atom, Carried, Leaf, Number, Power, Reduce, Where
 from argus.layout import expr as E
 from argus.layout.expr import Expr, ExprError
@@ -107,18 +107,18 @@ class _Encoder:
                 return ["where", self.expr(atom.condition), atom.yes, atom.no]
             case Reduce():
                 domain = None if atom.domain is None else self.expr(atom.domain)
-                return ["reduce", atom.op, atom.axis, atom.body, self.taken(atom.taken), domain]
+                return ["reduce", atom.op, atom.axis, atom.body, self.footprint(atom.footprint), domain]
             case Carried():
                 assert atom.counter is not None
                 counter = self.expr(atom.counter)
                 return ["carried", atom.loop, atom.slot, counter, list(atom.axes), self.exprs(atom.around), atom.kind]
         raise CertificateError("an atom that cannot be written")
 
-    def taken(self, items: Taken) -> Json:
+    def footprint(self, items: ReducedFootprint) -> Json:
         return [
             ["part", self.expr(item.rest), item.low, f"{item.mask:x}"]
             if isinstance(item, FootprintPart)
-            else ["over", *self.exprs((item.var, item.lo, item.hi)), item.step, self.taken(item.items)]
+            else ["over", *self.exprs((item.var, item.lo, item.hi)), item.step, self.footprint(item.items)]
             for item in items
         ]
 
@@ -246,15 +246,15 @@ class _Decoder:
                 return Power(_integer(base))
             case ["where", condition, yes, no]:
                 return Where(_boolean(self.expr(condition)), _integer(yes), _integer(no))
-            case ["reduce", ("sum" | "max" | "min") as op, axis, body, taken, domain]:
+            case ["reduce", ("sum" | "max" | "min") as op, axis, body, footprint, domain]:
                 where = None if domain is None else _boolean(self.expr(domain))
-                return Reduce(op, _integer(axis), _integer(body), self.taken(taken), where)
+                return Reduce(op, _integer(axis), _integer(body), self.footprint(footprint), where)
             case ["carried", loop, slot, counter, axes, around, ("top" | "positive" | "any") as kind]:
                 place = _integers(axes), self.exprs(around)
                 return Carried(_integer(loop), _integer(slot), self.expr(counter), *place, kind)
         raise CertificateError("an atom that there is not")
 
-    def taken(self, data: Json) -> Taken:
+    def footprint(self, data: Json) -> ReducedFootprint:
         made: list[FootprintPart | Over] = []
         for one in _list(data):
             match one:
@@ -264,7 +264,7 @@ class _Decoder:
                         raise CertificateError("a part without coordinates, or with too many")
                     made.append(FootprintPart(self.expr(rest), _integer(low), int(bits, 16)))
                 case ["over", v, lo, hi, step, items]:
-                    made.append(Over(*self.range(v, lo, hi, step), self.taken(items)))
+                    made.append(Over(*self.range(v, lo, hi, step), self.footprint(items)))
                 case _:
                     raise CertificateError("coordinates that there are not")
         return tuple(made)

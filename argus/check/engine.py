@@ -83,7 +83,7 @@ def check(program: Scheduled, replayed: Iterable[Certificate] = ()) -> Report:
         if other not in alike:
             more = decide(other, [Valued(), Placed(), Reduced(), Covers()], results, certificate=next(given, None))
             report = _together(report, more)
-    return replace(report, kernel=kernel, notes=(*_unmentioned(kernel, results), *_taken(kernel, report.verdicts)))
+    return replace(report, kernel=kernel, notes=(*_unmentioned(kernel, results), *_assumed(kernel, report.verdicts)))
 
 
 def _walked_alike(x: Kernel, y: Kernel) -> bool:
@@ -221,10 +221,10 @@ def _notes(flow: KernelWalk, verdicts: list[Verdict]) -> tuple[str, ...]:
         return ()
     others = [t.name for t in flow.kernel.tensors if t.written and t is not flow.spec.output]
     unsaid = (SILENT.format(", ".join(others)),) if others else ()
-    return (*unsaid, *_taken(flow.kernel, verdicts))
+    return (*unsaid, *_assumed(flow.kernel, verdicts))
 
 
-def _taken(kernel: Kernel, verdicts: Iterable[Verdict]) -> tuple[str, ...]:
+def _assumed(kernel: Kernel, verdicts: Iterable[Verdict]) -> tuple[str, ...]:
     """What proofs of values took for granted."""
     return assumptions(kernel) if any(v.rule == "value" and v.status == "proved" for v in verdicts) else ()
 

@@ -28,7 +28,7 @@ from argus.check.rules.rule import Rule
 from argus.check.rules.value import Valued
 from argus.check.solve.limits import LimitReached
 from argus.check.solve.prover import Prover
-from argus.check.walk import KernelWalk, Said
+from argus.check.walk import KernelWalk, OtherStatement
 from argus.ir.kernel import Kernel
 from argus.layout.expr import ExprError
 from argus.spec.tree import ResultSpec
@@ -95,7 +95,7 @@ def prove(kernel: Kernel, certificate: Certificate, prover: Prover, request: Pro
     ledger = Ledger(obligations(kernel, request.asked(), request.outputs(kernel), request.results))
     walk = KernelWalk(kernel, prover, request.listeners(), request.results, certificate, ledger)
     views: dict[Shielded, KernelWalk] = dict.fromkeys(request.rules, walk)
-    views |= {rule: Said(walk, statement) for statement, rule in request.more}
+    views |= {rule: OtherStatement(walk, statement) for statement, rule in request.more}
     views |= {rule: Waited(walk) for rule in request.waited}
     proof = Proof(walk, certificate, views)
     for rule, view in views.items():

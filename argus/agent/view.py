@@ -4,8 +4,8 @@ What is being judged is shown before its judgement is there, with the reason. On
 a panel at the bottom, redrawn in place; elsewhere everything is a line. The heading says whether times are simulated or
 measured.
 
-         trying  fragment-prefetch depth=fragments: the next fragments early: held back by lds
-    14  step 6   fragment-prefetch depth=fragments      pass     301.2 us   1.31x   held back by lds
+         trying  fragment-prefetch depth=fragments: the next fragments early: bound by lds
+    14  step 6   fragment-prefetch depth=fragments      pass     301.2 us   1.31x   bound by lds
     15  step 6   block-sizes tiles_row=4 …              fail     C301 142 registers do not fit …
 """
 
@@ -86,7 +86,7 @@ class RunView:
         filled = round(BAR * min(1.0, share))
         wrong = ", ".join(f"{rule} {n}" for rule, n in self._violations.most_common(5)) or "none"
         lines = [
-            f"best {_time(best)} ({_times(naive, best)} the naive {_time(naive)}), held back by "
+            f"best {_time(best)} ({_times(naive, best)} the naive {_time(naive)}), bound by "
             f"{bottleneck(state.best.judgement)}",
             f"roof [{'#' * filled}{'.' * (BAR - filled)}] {100 * share:.1f} % of the least possible time",
             f"{state.spent} of {state.settings.budget} evaluations, {passed} passed; violations: {wrong}",

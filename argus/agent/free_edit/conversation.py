@@ -57,7 +57,7 @@ def _passed(judgement: Judgement, device: str) -> list[str]:
     return [
         "The judge: right, all rules proved.",
         f"{times}, {word(device)}; the least possible is {least}.",
-        f"Held back by {bottleneck(judgement)}. Clocks saved if a cost were gone: {helps or 'none above 2 %'}.",
+        f"Bound by {bottleneck(judgement)}. Clocks saved if a cost were gone: {helps or 'none above 2 %'}.",
     ]
 
 

@@ -132,7 +132,8 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """`times` and `roof` are simulated microseconds by shape; `bottleneck` is what the clock saw at the first one."""
+    """`times` and `roof` are microseconds by shape, `intervals` the clock's limits of each simulated time, `bottleneck`
+    what the clock saw at the first one."""
 
     verdict: Verdict
     stage: str
@@ -144,6 +145,7 @@ class Judgement:
     unknown: int = 0
     evidence: str = ""
     seconds: Mapping[str, float] = field(default_factory=dict)
+    intervals: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def of_machine(self) -> bool:

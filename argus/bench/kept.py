@@ -4,9 +4,9 @@
     store.time("triton 256x256x64 ... at 4096 x 4096 x 4096", lambda: contestant(...))     -> Timed(us, mhz, "")
 
 An entry is found by what was timed (its words, with everything the time depends on that the caller knows: object,
-sizes) and by the clock: a digest of the files of `argus.clock` that time a launch, and of the chip's facts. A clock
-that was changed takes every time anew. What could not be timed is kept with its reason, unless another try may do
-better (`Passing`). Deleting the directory is always safe.
+sizes) and by the clock: a digest of the files that time a launch (`argus.provenance`). A clock that was changed takes
+every time anew. What could not be timed is kept with its reason, unless another try may do better (`Passing`). Deleting
+the directory is always safe.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,27 +23,9 @@ from argus.bench.contestant import Contestant
 from argus.clock import Launch
 from argus.clock.protocol import Protocol
 from argus.clock.uncertainty import Interval, Regime, interval_of
+from argus.provenance import digest
 
 DIRECTORY = Path("out") / "bench"
-BESIDE = {
-    "ablation.py",
-    "calibration.py",
-    "counters.py",
-    "explain.py",
-    "explain_text.py",
-    "fitting.py",
-    "launch_stack.py",
-    "launch_whatif.py",
-    "page.py",
-    "paired.py",
-    "sensitivity.py",
-    "stall_stack.py",
-    "wait_sources.py",
-    "whatif.py",
-    "published_clocks.json",
-    "validation.py",
-}
-"""Files of the clock that no time depends on."""
 
 
 class Passing(Exception):
@@ -83,15 +64,9 @@ def time_cell(us: float, interval: Interval | None, digits: int = 1) -> str:
 Refusals = type[Exception] | tuple[type[Exception], ...]
 
 
-@cache
 def clock_digest() -> str:
-    """Everything a simulated time depends on besides the launch."""
-    root = Path(__file__).parents[1]
-    digest = hashlib.sha256()
-    for path in sorted([*(root / "clock").glob("*.py"), *(root / "clock").glob("*.json"), root / "gfx942/chip.json"]):
-        if path.name not in BESIDE:
-            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
+    """What a simulated time depends on besides the launch: the clock, and the machine whose execution it times."""
+    return digest("argus.clock.sampled")[:16]
 
 
 class Kept:

@@ -127,6 +127,11 @@ def binary(ctx: ReadContext, op: ast.operator, x: object, y: object) -> object:
     return _static_binary(ctx, kind, x, y)
 
 
+def _of_threads(e: Expr) -> bool:
+    """It depends on the thread alone, so its least value is taken by one."""
+    return all(v.name in ("lane", "wave") for v in e.free()) and e.op == "var"
+
+
 def index_binary(ctx: ReadContext, kind: type[ast.operator], x: object, y: object) -> Expr | int | bool:
     if not (is_index(x) and is_index(y)):
         raise ctx.error("AG415", symbol=SYMBOL[kind], left=describe(x), right=describe(y))
@@ -136,6 +141,8 @@ def index_binary(ctx: ReadContext, kind: type[ast.operator], x: object, y: objec
     if fn is None:
         raise ctx.error("AG415", "indices are whole numbers: use // for division, and shifts or products for powers",
                  symbol=SYMBOL[kind], left=describe(x), right=describe(y))  # fmt: skip
+    if kind in (ast.FloorDiv, ast.Mod) and isinstance(y, Expr) and y.lo is not None and y.lo <= 0 and _of_threads(y):
+        raise ctx.error("AG512", problem=f"the divisor {y} is {y.lo} in some thread")
     try:
         return folded(ctx.bounded(E.as_expr(fn(E.as_expr(x), E.as_expr(y)))))
     except (ExprError, ZeroDivisionError) as error:

@@ -139,7 +139,7 @@ class _Case:
 
     def _read(self) -> Kernel:
         try:
-            return read(self.source, beside=self.court.problem.beside)
+            return read(self.source, beside=self.court.problem.beside, target=self.court.problem.target)
         except ProgramError as error:
             seen = error.diagnostic
             message = f"{seen.code}: {seen.message}"

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from argus.check.domain.tags import Tags
 from argus.check.explain.small_executions import launches, varied
+from argus.check.obligations import WHOLE_KERNEL
 from argus.check.report import Counterexample, Party, Verdict
 from argus.check.rules import grid_maps
 from argus.check.rules.rule import Rule
@@ -35,7 +36,7 @@ from argus.check.solve.prover import Prover
 from argus.check.terms.atoms import own
 from argus.check.transfer.computed_places import DATA
 from argus.check.transfer.memory_accesses import kept_inside, target, threads_at_edge
-from argus.check.walk import Flow, ProgramPoint, bounds_of
+from argus.check.walk import KernelWalk, ProgramPoint, bounds_of
 from argus.ir import interp, ops
 from argus.ir.ops import Access, Tensor
 from argus.ir.types import Span, Value
@@ -68,21 +69,16 @@ class Covers(Rule):
 
     name = "covers"
 
-    def begin(self, flow: Flow) -> None:
+    def begin(self, flow: KernelWalk) -> None:
         super().begin(flow)
         self.stores: list[tuple[Tensor, Written]] = []
         self.asked: dict[Tensor, tuple[Span, int]] = {}
         if flow.spec is not None:
             self.asked[flow.spec.output] = (flow.spec.output.span, -1)
 
-    def mark(self) -> int:
-        return len(self.stores)
-
-    def rewind(self, position: int) -> None:
-        del self.stores[position:]
-
     def stated(self, op: ops.Check, place: ProgramPoint, values: Mapping[Value, Tags]) -> None:
         if op.rule == "covers":
+            self.settle(op, "stated", "structural")
             for target in op.targets:
                 if isinstance(target, Tensor):
                     self.asked[target] = (op.span, op.id)
@@ -90,7 +86,9 @@ class Covers(Rule):
     def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None:
         tensor = access.memory
         assert isinstance(tensor, Tensor)
-        self.stores.append((tensor, self._written(op, place, access, tensor)))
+        written = self._written(op, place, access, tensor)
+        self.stores.append((tensor, written))
+        self.settle(op, "counted", "enumeration", [written.problem] if written.problem else [])
 
     def _written(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, tensor: Tensor) -> Written:
         nothing = np.zeros((0, len(tensor.axes)), dtype=np.int64)
@@ -120,17 +118,19 @@ class Covers(Rule):
         numbers = [self.flow.tables[int(records[0])].rests[a] for a in axes]
         return Written(op, place, tuple(self.flow.tables.rests[n] for n in numbers), offsets, kept=kept)
 
-    def verdicts(self, flow: Flow) -> list[Verdict]:
+    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
         return [self._verdict(flow, tensor, *where) for tensor, where in self.asked.items()]
 
-    def _verdict(self, flow: Flow, tensor: Tensor, span: Span, op: int) -> Verdict:
+    def _verdict(self, flow: KernelWalk, tensor: Tensor, span: Span, op: int) -> Verdict:
         stores = [w for t, w in self.stores if t is tensor]
         if stores and op < 0:
             span, op = stores[0].op.span, stores[0].op.id
         doubt = NOTHING if not stores else prove(flow, _seen(flow, tensor), stores)
+        what = f"{tensor.name}: every element once"
+        flow.ledger.settle(WHOLE_KERNEL, "covers", what, flow.prover.reason("enumeration"), [doubt] if doubt else [])
         if doubt is None:
-            bounds = bounds_of(flow.prover.base)
-            return Verdict("covers", "proved", span, op, "enumeration+z3", sites=len(stores), bounds=bounds)
+            shown, bounds = flow.ledger.about("covers", tensor), bounds_of(flow.prover.base)
+            return flow.ledger.conclude(shown, "covers", span, op, "enumeration+z3", len(stores), bounds)
         updated = any(isinstance(w.op, ops.Atomic) for w in stores)
         example = _far(flow, tensor, span, op) if updated else _counterexample(flow, tensor, span, op)
         if example is not None:
@@ -141,7 +141,7 @@ class Covers(Rule):
         return Verdict("covers", "unknown", span, op, "enumeration+z3", reason=f"{tensor.name}: {doubt}", help=advice)
 
 
-def _far(flow: Flow, tensor: Tensor, span: Span, op: int) -> Counterexample | None:
+def _far(flow: KernelWalk, tensor: Tensor, span: Span, op: int) -> Counterexample | None:
     """For an output that is updated, where counting stores says nothing: a launch far from the specification."""
     if flow.refuted or flow.spec is None or flow.spec.output is not tensor:
         return None
@@ -149,14 +149,14 @@ def _far(flow: Flow, tensor: Tensor, span: Span, op: int) -> Counterexample | No
     return None if found is None else replace(found, rule="covers")
 
 
-def _seen(flow: Flow, tensor: Tensor) -> Tensor:
+def _seen(flow: KernelWalk, tensor: Tensor) -> Tensor:
     """The tensor; where amounts are added to it by index, the amounts (`scatter`)."""
     if flow.spec is None or not flow.spec.adds or tensor is not flow.spec.output:
         return tensor
     return replace(tensor, axes=tuple(flow.tables.axis_names[a] for a in flow.spec.axes), shape=flow.spec.shape)
 
 
-def prove(flow: Flow, tensor: Tensor, stores: list[Written]) -> str | None:
+def prove(flow: KernelWalk, tensor: Tensor, stores: list[Written]) -> str | None:
     """None when the stores cover the tensor exactly once; else what is missing for the proof."""
     for store in stores:
         if store.problem:
@@ -177,7 +177,7 @@ def prove(flow: Flow, tensor: Tensor, stores: list[Written]) -> str | None:
     return _tiling(flow, tensor, groups[0]) if len(groups) == 1 else joined(flow, tensor, groups)
 
 
-def _tiling(flow: Flow, tensor: Tensor, boxes: list[StoreBox]) -> str | None:
+def _tiling(flow: KernelWalk, tensor: Tensor, boxes: list[StoreBox]) -> str | None:
     counts = boxes[0].counts
     if any(box.counts != counts for box in boxes):
         return "its stores are on different paths"
@@ -204,7 +204,7 @@ def _tiling(flow: Flow, tensor: Tensor, boxes: list[StoreBox]) -> str | None:
     return _injective(flow, tensor, counts, starts, size)
 
 
-def partition(flow: Flow, tensor: Tensor, stores: list[Written]) -> str | None:
+def partition(flow: KernelWalk, tensor: Tensor, stores: list[Written]) -> str | None:
     """Tiles whose ends are data. Block w takes the tile i = Order(w), rows Row(i) … Row(i + 1) - 1. These are all rows,
     each once, if Row begins with 0, ends with the extent and never falls, and no two blocks take the same tile, which
     an inverse shows: ProgramPoint(Order(w)) = w. All of that has to be stated of the data, in every block."""
@@ -250,7 +250,7 @@ def partition(flow: Flow, tensor: Tensor, stores: list[Written]) -> str | None:
     return tiled(flow, names, shape, movers, [starts[n] for n in rest], [size[n] for n in rest])
 
 
-def _chooses(flow: Flow, facts: tuple[Expr, ...], block: Expr, tile: Expr) -> bool:
+def _chooses(flow: KernelWalk, facts: tuple[Expr, ...], block: Expr, tile: Expr) -> bool:
     """Different blocks along this axis of the grid have different tiles: the tile is the block, or leads back to it."""
     if tile is block:
         return True
@@ -265,7 +265,7 @@ def _whole(start: Expr, width: int) -> bool:
     return rest.op == "const" and rest.value == 0
 
 
-def _injective(flow: Flow, tensor: Tensor, movers: Counts, starts: list[Expr], size: list[int]) -> str | None:
+def _injective(flow: KernelWalk, tensor: Tensor, movers: Counts, starts: list[Expr], size: list[int]) -> str | None:
     """Boxes by an arbitrary map of blocks: injective, aligned, inside, and as many as there are tiles."""
     other = {v: E.var(f"{v.name}_other", 0, v.hi) for v in movers}
     facts = [c for v, n in movers.items() for c in (v.lt(n), other[v].lt(n))]
@@ -294,7 +294,7 @@ def _injective(flow: Flow, tensor: Tensor, movers: Counts, starts: list[Expr], s
     return None
 
 
-def _counterexample(flow: Flow, tensor: Tensor, span: Span, op: int) -> Counterexample | None:
+def _counterexample(flow: KernelWalk, tensor: Tensor, span: Span, op: int) -> Counterexample | None:
     for sizes in [*varied(flow.kernel), *launches(flow.kernel, 6)]:
         if not may_search(1):
             return None

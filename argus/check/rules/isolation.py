@@ -22,14 +22,17 @@ from argus.check.report import Verdict
 from argus.check.rules.rule import Rule
 from argus.check.solve.limits import Budget, LimitReached, limited, spend
 from argus.check.transfer.matrix import Product
-from argus.check.walk import Flow, ProgramPoint
+from argus.check.transfer.ordering import OrderFinding
+from argus.check.walk import KernelWalk, ProgramPoint
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Access, Op
 from argus.ir.types import Value
 from argus.layout.expr import Expr
 
-EVENTS = ("matrix", "counted", "global_load", "global_store", "lds_access", "stated")
+EVENTS = (
+    "matrix", "counted", "global_load", "global_store", "lds_access", "lds_order", "barrier", "registers", "stated",
+)  # fmt: skip
 HELP = "this is a mistake of the checker, not of the kernel; please report it with the kernel"
 
 
@@ -71,16 +74,9 @@ class Shielded:
             self.failed = internal(error)
         self.seconds += perf_counter() - start
 
-    def begin(self, flow: Flow) -> None:
+    def begin(self, flow: KernelWalk) -> None:
+        self.failed = ""
         self._tell(lambda: self.rule.begin(flow))
-
-    def mark(self) -> int:
-        marks: list[int] = []
-        self._tell(lambda: marks.append(self.rule.mark()))
-        return marks[0] if marks else 0
-
-    def rewind(self, position: int) -> None:
-        self._tell(lambda: self.rule.rewind(position))
 
     def matrix(self, op: ops.Mfma, place: ProgramPoint, cases: tuple[Case, ...], found: Product) -> None:
         if "matrix" in self.hears:
@@ -102,11 +98,23 @@ class Shielded:
         if "lds_access" in self.hears:
             self._tell(lambda: self.rule.lds_access(op, place, access, start, value))
 
+    def lds_order(self, op: Op, found: OrderFinding) -> None:
+        if "lds_order" in self.hears:
+            self._tell(lambda: self.rule.lds_order(op, found))
+
+    def barrier(self, op: ops.Barrier, why: str) -> None:
+        if "barrier" in self.hears:
+            self._tell(lambda: self.rule.barrier(op, why))
+
+    def registers(self, op: Op, missing: tuple[Value, ...]) -> None:
+        if "registers" in self.hears:
+            self._tell(lambda: self.rule.registers(op, missing))
+
     def stated(self, op: ops.Check, place: ProgramPoint, values: Mapping[Value, Tags]) -> None:
         if "stated" in self.hears:
             self._tell(lambda: self.rule.stated(op, place, values))
 
-    def verdicts(self, flow: Flow) -> list[Verdict]:
+    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
         """The rule's verdicts, or the one that says it failed."""
         found: list[Verdict] = []
         heard_all = not self.failed

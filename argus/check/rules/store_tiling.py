@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.check.rules.store_turns import Counts, StoreBox
-from argus.check.walk import Flow
+from argus.check.walk import KernelWalk
 from argus.ir.ops import Tensor
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -60,7 +60,7 @@ def full_box(offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[int]] 
     return (low, size) if bool(np.bincount(flat, minlength=len(flat)).all()) else None
 
 
-def harmless(flow: Flow, tensor: Tensor, box: StoreBox) -> str | None:
+def harmless(flow: KernelWalk, tensor: Tensor, box: StoreBox) -> str | None:
     """None when every condition of the store is false only where all its elements lie outside the tensor."""
     outside = _outside(tensor, box)
     for fact in box.conditions:
@@ -80,7 +80,7 @@ def _outside(tensor: Tensor, box: StoreBox) -> list[Expr]:
 
 
 def tiled(
-    flow: Flow, axes: tuple[str, ...], shape: list[Expr], counts: Counts, starts: list[Expr], size: list[int]
+    flow: KernelWalk, axes: tuple[str, ...], shape: list[Expr], counts: Counts, starts: list[Expr], size: list[int]
 ) -> str | None:
     """None when boxes of this size reach every element exactly once; `REMAPPED` when the form is another one."""
     used: set[Expr] = set()
@@ -98,7 +98,7 @@ def tiled(
     return idle(flow, counts, used)
 
 
-def idle(flow: Flow, counts: Counts, used: set[Expr]) -> str | None:
+def idle(flow: KernelWalk, counts: Counts, used: set[Expr]) -> str | None:
     """Counters that move nothing must take one value."""
     for counter, count in counts.items():
         if counter not in used and flow.prover.holds((), count.eq(1)) is not True:
@@ -106,7 +106,7 @@ def idle(flow: Flow, counts: Counts, used: set[Expr]) -> str | None:
     return None
 
 
-def digits_of(flow: Flow, counts: Counts, start: Expr, width: int, extent: Expr | None = None) -> Digits | str:
+def digits_of(flow: KernelWalk, counts: Counts, start: Expr, width: int, extent: Expr | None = None) -> Digits | str:
     """The start as digits, the lowest `width` apart; or what is wrong with it. With an extent, what digits leave out
     may lie beyond it."""
     moving = [v for v in counts if v in start.free()]
@@ -136,17 +136,17 @@ def digits_of(flow: Flow, counts: Counts, start: Expr, width: int, extent: Expr 
     return REMAPPED
 
 
-def _equal(flow: Flow, x: Expr, y: Expr) -> bool:
+def _equal(flow: KernelWalk, x: Expr, y: Expr) -> bool:
     return x is y or (not x.op == y.op == "const" and flow.prover.holds((), x.eq(y)) is True)
 
 
-def _takes_all(flow: Flow, counts: Counts, digits: Digits, n: int) -> bool:
+def _takes_all(flow: KernelWalk, counts: Counts, digits: Digits, n: int) -> bool:
     """Digit n takes all values below the next digit."""
     v, weight, following = digits.counters[n], digits.weights[n], digits.weights[n + 1]
     return not counts[v].free() & counts.keys() and _equal(flow, following, E.as_expr(weight * counts[v]))
 
 
-def _leaves_outside(flow: Flow, counts: Counts, digits: Digits, n: int, extent: Expr | None) -> bool:
+def _leaves_outside(flow: KernelWalk, counts: Counts, digits: Digits, n: int, extent: Expr | None) -> bool:
     """The values below the next digit that digit n leaves out lie beyond the end of the axis."""
     v, weight, following = digits.counters[n], digits.weights[n], digits.weights[n + 1]
     around = list(counts)[: list(counts).index(v)]
@@ -212,7 +212,7 @@ def _reach(counts: Counts, digits: Digits, width: int) -> Expr:
     return reach + digits.weights[-1] * counts[digits.counters[-1]]
 
 
-def joined(flow: Flow, tensor: Tensor, groups: list[list[StoreBox]]) -> str | None:
+def joined(flow: KernelWalk, tensor: Tensor, groups: list[list[StoreBox]]) -> str | None:
     """Groups of boxes of one size that differ along one axis, where each takes an interval; on the other axes the
     blocks tile the tensor as if there were one group."""
     boxes = [full_box(np.concatenate([box.offsets for box in group])) for group in groups]
@@ -255,7 +255,7 @@ def joined(flow: Flow, tensor: Tensor, groups: list[list[StoreBox]]) -> str | No
 
 
 def _span(
-    flow: Flow, tensor: Tensor, group: list[StoreBox], start: Expr, width: int
+    flow: KernelWalk, tensor: Tensor, group: list[StoreBox], start: Expr, width: int
 ) -> tuple[Expr, Expr, tuple[Expr, ...]] | None:
     """[from, to) that a group takes along the axis, and by which counters; None: it is no interval."""
     counts = dict(group[0].counts)

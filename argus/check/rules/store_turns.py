@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.check.walk import Flow, ProgramPoint
+from argus.check.walk import KernelWalk, ProgramPoint
 from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z
 from argus.ir.ops import Op
@@ -44,7 +44,7 @@ class StoreBox:
 
 
 def store_box(
-    flow: Flow, op: Op, place: ProgramPoint, rests: tuple[Expr, ...], offsets: NDArray[np.int64]
+    flow: KernelWalk, op: Op, place: ProgramPoint, rests: tuple[Expr, ...], offsets: NDArray[np.int64]
 ) -> StoreBox | None:
     """The store by counters; None when how often one of its loops runs is not known."""
     counts: Counts = dict(zip(BLOCK, flow.kernel.grid, strict=True))

@@ -53,9 +53,14 @@ class Prover:
         self.seconds = 0.0
         self.effort = 0
         """What Z3 spent, in its own units (those of `rlimit`)."""
+        self.last = "structural"
+        """How the last question was decided."""
         self.undecided: list[Facts] = []
         """Questions neither strategy answered."""
+        self.used: set[str] = set()
+        """How questions since the last `reason` were decided, those that had been asked before too."""
         self._memo: dict[tuple[frozenset[Expr], Expr], bool | None] = {}
+        self._how: dict[tuple[frozenset[Expr], Expr], str] = {}
         self._refused = False
         """The last question was not asked, as the rule at work has no effort left; another rule may ask it."""
         self._models = Models()
@@ -80,7 +85,8 @@ class Prover:
             answer = not_(self._satisfiable((*relevant, E.lnot(goal))))
             if self._refused:
                 return answer
-            self._memo[key] = answer
+            self._memo[key], self._how[key] = answer, self.last
+        self.used.add(self._how[key])
         return self._memo[key]
 
     def possible(self, facts: Iterable[Expr]) -> bool | None:
@@ -96,8 +102,15 @@ class Prover:
             answer = self._satisfiable(tuple(relevant))
             if self._refused:
                 return answer
-            self._memo[key] = answer
+            self._memo[key], self._how[key] = answer, self.last
+        self.used.add(self._how[key])
         return self._memo[key]
+
+    def reason(self, otherwise: str = "structural") -> str:
+        """How questions since the last call were decided: by Z3, by elimination, or `otherwise` alone."""
+        by = [name for name in ("elimination", "Z3") if name in self.used]
+        self.used.clear()
+        return "+".join([otherwise, *by] if otherwise != "structural" or not by else by)
 
     def smallest(self, facts: Iterable[Expr], order: Sequence[Expr]) -> dict[Expr, int] | None:
         """The lexicographically smallest values of `order` (by magnitude from each variable's lower bound)."""
@@ -128,6 +141,7 @@ class Prover:
         spend(1 + len(facts))
         self._refused = False
         facts = _without_multiples(facts)
+        self.last = "structural"
         if E.FALSE in facts:
             self.decided["structural"] += 1
             return False
@@ -139,6 +153,7 @@ class Prover:
             found = contradict(facts, split)
             if found is True or (found and self._models.suggested(found, facts)):
                 self.decided["linear"] += 1
+                self.last = "elimination"
                 self.seconds += perf_counter() - start
                 return found is not True
         if effort_left() <= 0 or len(facts) > MAX_FACTS:
@@ -146,6 +161,7 @@ class Prover:
             self.undecided.append(facts)
             self._refused = True
             return None
+        self.last = "Z3"
         answer, how, effort = _first(facts, self._models)
         self.effort += effort
         spend_effort(effort)

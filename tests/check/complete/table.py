@@ -41,6 +41,16 @@ def _sizes(name: str, *values: int) -> tuple[dict[str, int], ...]:
     return tuple({name: value} for value in values)
 
 
+def _neighbor(x: np.ndarray, k: int) -> np.ndarray:
+    """x[…, i + k], zeros outside."""
+    moved = np.zeros_like(x)
+    if k >= 0:
+        moved[..., : max(0, x.shape[-1] - k)] = x[..., k:]
+    else:
+        moved[..., -k:] = x[..., :k]
+    return moved
+
+
 TILES = _sizes("K", 1, 2, 3, 4, 5, 8)
 KINDS = (
     KernelKind("ring_stores", 24, TILES, _twice, right=frozenset({*range(8), 20, 21})),
@@ -51,7 +61,22 @@ KINDS = (
         "stated_sums", 12, _sizes("N", 1, 255, 256, 1000), lambda a: {"y": a["x"].sum(axis=1)},
         right=frozenset({0, 1, 2, 10}),
     ),
-    KernelKind("far", 8, _sizes("N", 4, 1024, 5000), _same, right=frozenset({1, 4, 6}), file="hangs", ends=frozenset(range(8))),
+    KernelKind(
+        "windows", 16, _sizes("N", 1, 3, 255, 256, 1000), lambda a: {"y": sum(_neighbor(a["x"], k) for k in range(4))},
+        right=frozenset(range(5)),
+    ),
+    KernelKind(
+        "smooth", 4, _sizes("N", 3, 255, 256, 1000),
+        lambda a: {"y": 0.25 * _neighbor(a["x"], -1) + 0.5 * a["x"] + 0.25 * _neighbor(a["x"], 1)},
+        right=frozenset({0, 1}), file="windows",
+    ),
+    KernelKind(
+        "pair_max", 3, tuple({"M": 2, "N": n} for n in (3, 255, 256, 300)),
+        lambda a: {"y": np.maximum(a["x"], _neighbor(a["x"], 1))}, right=frozenset({0}), file="windows",
+    ),
+    KernelKind(
+        "far", 8, _sizes("N", 4, 1024, 5000), _same, right=frozenset({1, 4, 6}), file="hangs", ends=frozenset(range(8)),
+    ),
     KernelKind(
         "rows", 8, _sizes("N", 1, 7, 16, 17, 70), _same, right=frozenset({0, 1, 2, 3, 4, 7}), file="hangs",
         ends=frozenset(range(8)),

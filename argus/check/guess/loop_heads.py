@@ -1,4 +1,4 @@
-"""Guessing the state at the head of a loop from what one iteration does to it.
+"""Candidates for the state at the head of a loop, from what one iteration does to it.
 
 `out` are the tags after one iteration that started from *incoming* marks. A slot (a carried value, or LDS) is
 
@@ -7,7 +7,7 @@
     moved               a mark of another slot: followed further back, iteration by iteration
     accumulated         products on top of its own mark: the initial sum plus a `Repeat` over all iterations so far
 
-Nothing here has to be right: `induction` proves or rejects the guess.
+Nothing here has to be right: `invariant.induction` proves or rejects the candidate.
 """
 
 from __future__ import annotations
@@ -20,24 +20,15 @@ import numpy as np
 
 from argus.check.domain.record_numbers import distinct, distinct_rows
 from argus.check.domain.records import Item, Record, Repeat, Sum, Tables
-from argus.check.domain.tags import MAX_CASES, Case, Tags, merge, translate, uniform, unwieldy
-from argus.check.invariant.carried_terms import (
-    Growth,
-    bare,
-    each_record,
-    free_choice,
-    gathered,
-    growth,
-    guess,
-    slots_in,
-)
+from argus.check.domain.tags import MAX_CASES, Case, Tags, bare, each_record, merge, translate, uniform, unwieldy
+from argus.check.guess.growth import Growth, accumulated_term, free_choice, gathered, growth, slots_in
+from argus.check.invariant.loop_shape import LoopShape
 from argus.check.terms.atoms import UNKNOWN
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
 if TYPE_CHECKING:
-    from argus.check.invariant.induction import Shape
-    from argus.check.walk import Flow
+    from argus.check.walk import KernelWalk
 
 MAX_DEPTH = 6
 
@@ -45,24 +36,26 @@ State = list[Tags]
 """Tags of the carried values, then of LDS."""
 
 
-def first_guess(flow: Flow, shape: Shape, start: State, out: State, slots: Iterable[int]) -> dict[int, Tags]:
+def first_candidate(
+    flow: KernelWalk, shape: LoopShape, start: State, out: State, slots: Iterable[int]
+) -> dict[int, Tags]:
     grown = growth(flow.tables, shape, start, out, tuple(value for _, value in flow.loops))
-    return {n: _slot_guess(flow, grown, start, out, n) for n in slots}
+    return {n: _slot_candidate(flow, grown, start, out, n) for n in slots}
 
 
-def _inside(flow: Flow, shape: Shape) -> tuple[Expr, ...]:
+def _inside(flow: KernelWalk, shape: LoopShape) -> tuple[Expr, ...]:
     return (*flow.facts, *shape.facts(0))
 
 
-def _is_first(shape: Shape) -> Expr:
+def _is_first(shape: LoopShape) -> Expr:
     return shape.counter.eq(shape.first)
 
 
-def _is_later(shape: Shape) -> Expr:
+def _is_later(shape: LoopShape) -> Expr:
     return shape.counter.gt(shape.first)
 
 
-def _slot_guess(flow: Flow, grown: Growth, start: State, out: State, n: int) -> Tags:
+def _slot_candidate(flow: KernelWalk, grown: Growth, start: State, out: State, n: int) -> Tags:
     shape = grown.shape
     if distinct(out[n].cases[0].record) == [flow.tables.incoming(n)] and _identity(flow, out[n], n).all():
         return start[n]
@@ -72,7 +65,7 @@ def _slot_guess(flow: Flow, grown: Growth, start: State, out: State, n: int) -> 
     return tidy(flow, shape, both[: len(first)], both[len(first) :])
 
 
-def _identity(flow: Flow, tags: Tags, n: int) -> np.ndarray:
+def _identity(flow: KernelWalk, tags: Tags, n: int) -> np.ndarray:
     """Positions that an iteration leaves alone on every path."""
     same = np.ones(tags.shape, dtype=bool)
     position = np.arange(int(np.prod(tags.shape))).reshape(tags.shape)
@@ -82,8 +75,8 @@ def _identity(flow: Flow, tags: Tags, n: int) -> np.ndarray:
 
 
 def _earlier(
-    flow: Flow,
-    shape: Shape,
+    flow: KernelWalk,
+    shape: LoopShape,
     start: State,
     out: State,
     tags: Tags,
@@ -109,15 +102,15 @@ def _earlier(
     return result
 
 
-def _without_marks(flow: Flow, case: Case, condition: Expr, marks: list[int]) -> Case:
+def _without_marks(flow: KernelWalk, case: Case, condition: Expr, marks: list[int]) -> Case:
     lost = flow.tables.lost("it depends on a value carried through more iterations than are followed", -1)
     record = np.where(np.isin(case.record, marks), lost, case.record).astype(np.int32)
     return Case(condition, record, case.offset, case.site)
 
 
 def _followed(
-    flow: Flow,
-    shape: Shape,
+    flow: KernelWalk,
+    shape: LoopShape,
     start: State,
     out: State,
     case: Case,
@@ -150,8 +143,8 @@ def _followed(
 
 
 def _resolve_rest(
-    flow: Flow,
-    shape: Shape,
+    flow: KernelWalk,
+    shape: LoopShape,
     start: State,
     out: State,
     tags: Tags,
@@ -174,7 +167,7 @@ def _singles(state: State) -> dict[int, Case]:
 
 
 def _fill(
-    flow: Flow,
+    flow: KernelWalk,
     case: Case,
     marks: list[int],
     sources: dict[int, Case],
@@ -203,7 +196,7 @@ def _fill(
     return Case(case.guard, record, offset, site)
 
 
-def _accumulated(flow: Flow, grown: Growth, start: Tags, out: Tags, n: int, cases: list[Case]) -> list[Case]:
+def _accumulated(flow: KernelWalk, grown: Growth, start: Tags, out: Tags, n: int, cases: list[Case]) -> list[Case]:
     """What grows on top of what arrived becomes what all iterations so far have made of it."""
     if len(out.cases) != 1 or len(start.cases) != 1:
         return [_without_marks_inside(flow, c) for c in cases]
@@ -241,7 +234,7 @@ def _accumulated(flow: Flow, grown: Growth, start: Tags, out: Tags, n: int, case
 
 
 def _walked(
-    flow: Flow, grown: Growth, n: int, one: Record, here: np.ndarray, made: Case
+    flow: KernelWalk, grown: Growth, n: int, one: Record, here: np.ndarray, made: Case
 ) -> list[tuple[np.ndarray, Record, int | None]]:
     """The elements with this record; those that move along an axis from iteration to iteration by their offset."""
     tables = flow.tables
@@ -259,7 +252,7 @@ def _walked(
     return found
 
 
-def _rooted(flow: Flow, one: Record) -> set[int]:
+def _rooted(flow: KernelWalk, one: Record) -> set[int]:
     """Slots that what arrived in is still part of."""
     found = slots_in(flow.tables.terms, one.term)
     if one.sums is not None and one.sums.root.startswith("slot:"):
@@ -271,7 +264,7 @@ def _total(tables: Tables, grown: Growth, n: int, below: Record, one: Record) ->
     shape = grown.shape
     if any(rest >= 0 and shape.counter in tables.rests[rest].free() for rest in one.rests):
         return None
-    term = guess(tables, grown, n, one, below)
+    term = accumulated_term(tables, grown, n, one, below)
     if one.sums is None or one.sums.root != f"slot:{n}":
         return None if term == UNKNOWN or below.kind not in ("zero", "plain") else replace(one, term=term)
     items: tuple[Item, ...] = ()
@@ -287,7 +280,7 @@ def _total(tables: Tables, grown: Growth, n: int, below: Record, one: Record) ->
     return replace(one, sums=Sum(root, (*items, repeat)), term=term)
 
 
-def _without_marks_inside(flow: Flow, case: Case) -> Case:
+def _without_marks_inside(flow: KernelWalk, case: Case) -> Case:
     """Sums and terms that still stand on what arrived are not known."""
 
     def change(one: Record) -> Record:
@@ -298,7 +291,7 @@ def _without_marks_inside(flow: Flow, case: Case) -> Case:
     return each_record(flow.tables, case, change)
 
 
-def tidy(flow: Flow, shape: Shape, first: list[Case], later: list[Case]) -> Tags:
+def tidy(flow: KernelWalk, shape: LoopShape, first: list[Case], later: list[Case]) -> Tags:
     """The alternatives with equal ones merged. Where the first iteration's tag is the later ones' at that iteration,
     element by element, it is written in their form, so that the two can be merged."""
     if len(first) + len(later) > MAX_CASES or any(unwieldy(c.guard) for c in (*first, *later)):
@@ -323,7 +316,7 @@ def tidy(flow: Flow, shape: Shape, first: list[Case], later: list[Case]) -> Tags
     return merge(Tags((*adapted, *later)))
 
 
-def _belongs_anywhere(flow: Flow, case: Case, other: Case) -> np.ndarray:
+def _belongs_anywhere(flow: KernelWalk, case: Case, other: Case) -> np.ndarray:
     """A constant belongs to whatever coordinates a later value of its slot has."""
     constants = [n for n in distinct(case.record) if flow.tables[n].kind in ("plain", "zero")]
     numbers = distinct(other.record)
@@ -331,7 +324,7 @@ def _belongs_anywhere(flow: Flow, case: Case, other: Case) -> np.ndarray:
     return np.isin(case.record, constants) & np.isin(other.record, general)
 
 
-def _vague(flow: Flow, shape: Shape, first: list[Case], later: Case) -> Case:
+def _vague(flow: KernelWalk, shape: LoopShape, first: list[Case], later: Case) -> Case:
     """Where the slot starts with something else than the later term gives, the term is forgotten."""
     record = later.record
     start: dict[Expr, Expr | int] = {shape.counter: shape.first}
@@ -352,7 +345,9 @@ def _vague(flow: Flow, shape: Shape, first: list[Case], later: Case) -> Case:
     return Case(later.guard, record, later.offset, later.site)
 
 
-def next_guess(flow: Flow, shape: Shape, start: State, out: State, slots: Iterable[int]) -> dict[int, Tags]:
+def next_candidate(
+    flow: KernelWalk, shape: LoopShape, start: State, out: State, slots: Iterable[int]
+) -> dict[int, Tags]:
     result: dict[int, Tags] = {}
     inside = _inside(flow, shape)
     for n in slots:

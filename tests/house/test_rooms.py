@@ -9,10 +9,11 @@ import pytest
 import argus.provenance as provenance
 
 ORDER = (
-    "provenance", "layout", "gfx942", "spec", "ir", "lang", "check", "compile", "pipeline", "machine", "clock",
+    "provenance", "layout", "gfx942", "machine", "spec", "ir", "lang", "check", "compile", "pipeline", "clock",
     "device", "tasks", "ops", "surface", "knowledge", "agent", "bench", "report", "cli",
 )  # fmt: skip
-"""Rooms (folders and top-level modules) from the ground up: a room imports only rooms before it."""
+"""Rooms (folders and top-level modules) from the ground up: a room imports only rooms before it. The machine needs
+nothing but the chip, and its table of instructions is what the compiler's re-check reads the object with."""
 DATA = ("kernels", "naive")
 """Folders of kernel files, which are data."""
 

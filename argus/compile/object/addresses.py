@@ -22,11 +22,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from argus.compile.facts import Facts
 from argus.compile.object.index_words import IndexWords
 from argus.compile.object.inputs import pointer
 from argus.compile.object.intended import Part
-from argus.compile.object.slices import SCALAR, Slices
+from argus.compile.object.results import SCALAR
+from argus.compile.object.slices import Slices
+from argus.compile.object.witness import NOTHING
 from argus.gfx942.inst import M0, Inst, InstOperand
 from argus.gfx942.memory import BUFFER_WORD3
 from argus.ir import ops
@@ -34,8 +38,9 @@ from argus.ir.semantics import extent_bytes
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 from argus.machine.semantics.mem import MEMORY
-from argus.machine.symbolic.sums import Sum
-from argus.machine.symbolic.words import only
+from argus.machine.symbolic.bit_fields import only
+from argus.machine.symbolic.evaluation import Evaluation, Unassigned
+from argus.machine.symbolic.sums import Rows, Sum
 
 OUT_OF_RANGE = 1 << 31
 
@@ -46,7 +51,6 @@ class Mismatch:
 
     what: str
     excess: Sum | None = None
-    other: Sum | None = None
 
 
 @dataclass
@@ -62,6 +66,9 @@ class Comparison:
     op: ops.Op
     n: int
     active: Sum
+
+    reached: Sum
+    """Where the instruction is executed."""
 
     @property
     def inst(self) -> Inst:
@@ -83,7 +90,17 @@ class Comparison:
         return Mismatch(what, excess) if excess.terms else None
 
     def _register(self, operand: InstOperand) -> Sum:
-        return self.slices._source(operand, "u32", self.n)
+        return self.slices.source(operand, "u32", self.n)
+
+    def mismatch(self) -> Mismatch | None:
+        """What is not shown equal, or None."""
+        name = self.inst.op
+        if name.startswith("ds_"):
+            return self.lds()
+        if name.startswith("buffer_"):
+            found = self.buffer()
+            return self.direct() if found is None and isinstance(self.op, ops.CopyToLds) else found
+        return self.pointed()
 
     # -- LDS ----------------------------------------------------------------------------------------------------------
 
@@ -93,8 +110,7 @@ class Comparison:
         assert isinstance(memory, ops.Shared)
         entry = MEMORY[self.inst.op]
         operands = self.inst.operands
-        at = 1 if entry.kind == "load" or entry.returns else 0
-        register = self._register(operands[at])
+        register = self._register(operands[self._address_at])
         offsets = [self.immediate]
         if entry.elements > 1:
             offsets = [int(self.inst.mods.get(name, 0)) * entry.stride for name in ("offset0", "offset1")]  # type: ignore[arg-type]
@@ -134,9 +150,9 @@ class Comparison:
             return Mismatch(f"it moves {entry.size} bytes, the kernel {self.part.width}")
         vaddr, saddr = operands[0], operands[-1]
         if saddr.kind == "s":
-            whole = space.add(self.slices._source(saddr, "u64", self.n), space.zext(self._register(vaddr)))
+            whole = space.add(self.slices.source(saddr, "u64", self.n), space.zext(self._register(vaddr)))
         else:
-            whole = self.slices._source(vaddr, "u64", self.n)
+            whole = self.slices.source(vaddr, "u64", self.n)
         whole = space.add(whole, space.const(self.immediate, 64))
         tensor = self.part.access.memory
         wanted = space.add(pointer(space, tensor.name), space.zext(self.index.word(self.part.address)))
@@ -149,23 +165,29 @@ class Comparison:
         entry = MEMORY[self.inst.op]
         if entry.size != self.part.width:
             return Mismatch(f"it moves {entry.size} bytes, the kernel {self.part.width}")
+        if self.inst.mods.get("idxen"):
+            return Mismatch("an index register is not followed")
+        offset, words, moved = self._fields
+        where = self.slices.space.mul(self.active, self.guard)
+        return self._format(words) or self._excluded(offset, words[2]) or self._based(words, moved, offset, where)
+
+    @cached_property
+    def _fields(self) -> tuple[Sum, list[Sum], Sum]:
+        """(register and immediate, words of the resource, scalar offset)."""
+        entry, space = MEMORY[self.inst.op], self.slices.space
         operands = list(self.inst.operands)
         if not (entry.kind == "load" and (entry.to_lds or self.inst.mods.get("lds"))):
             operands.pop(0)
         vaddr, resource, soffset = operands[:3]
-        if self.inst.mods.get("idxen"):
-            return Mismatch("an index register is not followed")
-        space = self.slices.space
         register = self._register(vaddr) if self.inst.mods.get("offen") else space.zero
-        offset = space.add(register, space.const(self.immediate))
         words = [self.slices.word(SCALAR + resource.value + k, self.n) for k in range(4)]
-        moved = self._register(soffset)
-        where = space.mul(self.active, self.guard)
-        return (
-            self._format(words)
-            or self._excluded(offset, words[2])
-            or self._based(words, moved, offset, where)
-        )
+        return space.add(register, space.const(self.immediate)), words, self._register(soffset)
+
+    @cached_property
+    def _distance(self) -> Sum:
+        """From the tensor's pointer to the base in the resource."""
+        space, (_, words, _) = self.slices.space, self._fields
+        return space.sub(space.pair(words[0], _above(words[1])), pointer(space, self.part.access.memory.name))
 
     def _format(self, words: list[Sum]) -> Mismatch | None:
         space = self.slices.space
@@ -183,7 +205,7 @@ class Comparison:
         beyond = space.mul(out, space.sub(offset, space.const(OUT_OF_RANGE + self.immediate)))
         if not empty.terms or not beyond.terms:
             return None
-        return Mismatch("lanes that the guard excludes: their offset", beyond, empty)
+        return Mismatch("lanes that the guard excludes", beyond)
 
     def _bases(self) -> list[tuple[Expr, Expr]]:
         """(part in the base, part in the scalar offset) as they may be."""
@@ -204,13 +226,14 @@ class Comparison:
 
     def _based(self, words: list[Sum], moved: Sum, offset: Sum, where: Sum) -> Mismatch | None:
         space, tensor = self.slices.space, self.part.access.memory
-        assert isinstance(tensor, ops.Tensor) and self.part.size is not None
-        low, high = words[0], words[1]
-        distance = space.sub(space.pair(low, _above(high)), pointer(space, tensor.name))
+        assert isinstance(tensor, ops.Tensor)
+        distance = self._distance
         inside = self.part.whole and self.facts.in_bounds(self.part.access)
         worst: Mismatch | None = None
         for base, step in self._bases():
-            if (not step is E.const(0) and not inside) or space.mul(where, space.sub(moved, self.index.word(step))).terms:
+            if (step is not E.const(0) and not inside) or space.mul(
+                where, space.sub(moved, self.index.word(step))
+            ).terms:
                 continue
             narrow, wide = space.zext(self.index.word(base)), self.index.wide(base)
             small = inside or base is E.const(0) or self.facts.at_most(base, extent_bytes(tensor))
@@ -244,6 +267,73 @@ class Comparison:
         some = space.lnot(space.slt(wide, space.const(1, 64)))
         exact = space.select(some, space.trunc(wide), space.zero)
         return self._zero(space.sub(records, exact), where, "the size in its resource")
+
+    # -- as numbers ---------------------------------------------------------------------------------------------------
+
+    @property
+    def words(self) -> list[Sum]:
+        """All formulas that what happens depends on."""
+        found = [self.reached, self.active, self.guard, self.index.word(self.part.address)]
+        name = self.inst.op
+        if name.startswith("buffer_"):
+            offset, words, moved = self._fields
+            assert self.part.size is not None
+            found += [offset, *words, moved, self._distance, self.index.word(self.part.size)]
+            found.append(self.index.wide(self.part.address))
+        elif name.startswith("ds_"):
+            found.append(self._register(self.inst.operands[self._address_at]))
+        if isinstance(self.op, ops.CopyToLds):
+            found += [self.slices.word(SCALAR + M0, self.n), self.index.word(self.op.lds_base)]
+        return found
+
+    @property
+    def _address_at(self) -> int:
+        entry = MEMORY[self.inst.op]
+        return 1 if entry.kind == "load" or entry.returns else 0
+
+    def both(self, values: Evaluation) -> tuple[np.ndarray, np.ndarray]:
+        """(object, kernel): per thread the first byte touched and how many units are, or NOTHING."""
+        if self.inst.op.startswith("ds_"):
+            return self._both_lds(values)
+        if not self.inst.op.startswith("buffer_"):
+            raise Unassigned(self.inst.op)
+        offset, words, moved = self._fields
+        assert self.part.size is not None
+        unit = min(self.part.width, 4)
+        count = self.part.width // unit
+        at = values.rows(offset).astype(np.int64)
+        room = (values.rows(words[2]).astype(np.int64) - at) // unit
+        where = (values.rows(self._distance) + values.rows(offset) + values.rows(moved)).view(np.int64)
+        have = _touched(where, np.clip(room, 0, count), values.rows(self.reached))
+        address = values.rows(self.index.wide(self.part.address)).view(np.int64)
+        size = values.rows(self.index.word(self.part.size)).astype(np.int64)
+        left = np.where(address >= 0, np.clip((size - address) // unit, 0, count), 0)
+        want = _touched(address, left, values.rows(self.active) * values.rows(self.guard))
+        if isinstance(self.op, ops.CopyToLds):
+            base = self.op.into.base
+            landing = values.rows(self.slices.word(SCALAR + M0, self.n)) + np.uint64(self.immediate)
+            wanted = values.rows(self.index.word(self.op.lds_base)) + np.uint64(base)
+            have = np.column_stack([have, landing.view(np.int64)])
+            want = np.column_stack([want, wanted.view(np.int64)])
+        return have, want
+
+    def _both_lds(self, values: Evaluation) -> tuple[np.ndarray, np.ndarray]:
+        memory = self.part.access.memory
+        assert isinstance(memory, ops.Shared)
+        entry = MEMORY[self.inst.op]
+        immediate = self.immediate
+        if entry.elements > 1:
+            immediate = int(self.inst.mods.get("offset0", 0)) * entry.stride  # type: ignore[arg-type]
+        at = values.rows(self._register(self.inst.operands[self._address_at])) + np.uint64(immediate)
+        width = np.full(len(at), entry.size * entry.elements)
+        have = _touched(at.view(np.int64), width, values.rows(self.reached))
+        wanted = values.rows(self.index.word(self.part.address)) + np.uint64(memory.base) & np.uint64(0xFFFFFFFF)
+        return have, _touched(wanted.view(np.int64), np.full(len(at), self.part.width), values.rows(self.active))
+
+
+def _touched(at: np.ndarray, count: np.ndarray, active: Rows) -> np.ndarray:
+    some = (active != 0) & (count > 0)
+    return np.column_stack([np.where(some, at, NOTHING), np.where(some, count, 0)])
 
 
 def _above(high: Sum) -> Sum:

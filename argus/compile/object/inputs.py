@@ -10,7 +10,7 @@ argument is in the object's metadata, and held against the signature of the kern
 from __future__ import annotations
 
 from argus.compile.decoded import Decoded
-from argus.compile.object.slices import KERNARG, MASK, SCALAR
+from argus.compile.object.results import KERNARG, MASK, SCALAR
 from argus.compile.objects import read_object
 from argus.gfx942.elf import ET_DYN
 from argus.gfx942.inst import EXEC

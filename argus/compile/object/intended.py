@@ -103,3 +103,14 @@ def _atomic(op: ops.Atomic) -> list[Part]:
             part = Part(access, address, width, E.land(part.guard, inside), True, part.size)
         found += [part] * (2 if by_sign(op) else 1)
     return found
+
+
+def update_name(op: ops.Atomic, part: int) -> str:
+    """The update of `argus.machine.semantics.atomics` that instruction `part` of an atomic op carries out."""
+    dtype = op.value.dtype
+    if by_sign(op):
+        return (f"s{op.fn}32", {"max": "umin32", "min": "umax32"}[op.fn])[part % 2]
+    if dtype.kind == "float":
+        return f"pk_add_{dtype.name}" if dtype.bits == 16 else f"{op.fn}_{dtype.name}"
+    sign = {"int": "s", "uint": "u"}[dtype.kind] if op.fn in ("max", "min") else ""
+    return f"{sign}{op.fn}{dtype.bits}"

@@ -1,8 +1,8 @@
 """Machine words as polynomials modulo 2**w whose coefficients are rows over the threads of a workgroup.
 
-    v1 = v0 & 63                          row [0, 1, .. 63, 0, 1, ..]                         no symbol in it: a number per thread
-    v2 = K * (v1 >> 3) + 16 * (v1 & 7)    K * [0 .. 0, 1 .. 1, ..] + [0, 16, 32, ..]         two monomials
-    v3 = v2 if row < M else 2**31         2**31 + bit(row < M) * (v2 - 2**31)                a choice is a product with a bit
+    v1 = v0 & 63                          row [0, 1, .. 63, 0, 1, ..]                   a number per thread
+    v2 = K * (v1 >> 3) + 16 * (v1 & 7)    K * [0 .. 0, 1 .. 1, ..] + [0, 16, 32, ..]   two monomials
+    v3 = v2 if row < M else 2**31         2**31 + bit(row < M) * (v2 - 2**31)          a choice is a product
 
 Two words that are equal as polynomials are equal for every thread and every value of the symbols, so most questions
 about addresses are answered by comparing normal forms. Whatever depends on the thread alone is enumerated, swizzles
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Rows = NDArray[np.uint64]
-Coefficient = Union[int, Rows]
+Coefficient = int | Rows
 Monomial = tuple["Atom", ...]
 Arg = Union["Sum", int, str]
 
@@ -164,7 +164,9 @@ class Space:
                 if a.op != "field" or not a.args[1]:
                     continue
                 x, low, count = a.args
-                assert isinstance(x, Sum) and isinstance(low, int) and isinstance(count, int)
+                assert isinstance(x, Sum)
+                assert isinstance(low, int)
+                assert isinstance(count, int)
                 below = self.low(x, low)
                 (only,) = below.terms if len(below.terms) == 1 else ((),)
                 rest = mono[:at] + mono[at + 1 :]
@@ -192,9 +194,7 @@ class Space:
             terms = {m: terms[m] for m in sorted(terms, key=lambda mono: [a.number for a in mono])}
         key = (
             width,
-            tuple(
-                (tuple([a.number for a in m]), c if isinstance(c, int) else c.tobytes()) for m, c in terms.items()
-            ),
+            tuple((tuple([a.number for a in m]), c if isinstance(c, int) else c.tobytes()) for m, c in terms.items()),
         )
         known = self._sums.get(key)
         if known is None:
@@ -215,7 +215,7 @@ class Space:
             return a
         terms: dict[Monomial, Coefficient] = dict(a.terms)
         for mono, c in b.terms.items():
-            terms[mono] = terms[mono] + c if mono in terms else c  # type: ignore[operator]
+            terms[mono] = _plus(terms[mono], c) if mono in terms else c
         return self.made(a.width, terms)
 
     def neg(self, a: Sum) -> Sum:
@@ -227,9 +227,7 @@ class Space:
     def scale(self, a: Sum, k: int) -> Sum:
         mask = (1 << a.width) - 1
         k &= mask
-        return self.made(
-            a.width, {m: c * k if isinstance(c, int) else c * np.uint64(k) for m, c in a.terms.items()}
-        )
+        return self.made(a.width, {m: c * k if isinstance(c, int) else c * np.uint64(k) for m, c in a.terms.items()})
 
     def mul(self, a: Sum, b: Sum) -> Sum:
         if a.constant is not None:
@@ -250,7 +248,7 @@ class Space:
             for n, d in b.terms.items():
                 mono = _joined(m, n)
                 product = c * d if isinstance(c, int) and isinstance(d, int) else _times(c, d)
-                terms[mono] = terms[mono] + product if mono in terms else product  # type: ignore[operator]
+                terms[mono] = _plus(terms[mono], product) if mono in terms else product
         return self.made(a.width, terms)
 
     # -- bounds ---------------------------------------------------------------------------------------------------
@@ -330,7 +328,7 @@ class Space:
                 if not value:
                     continue
                 mono = tuple([a for a in mono if a is not bit])
-            terms[mono] = terms[mono] + c if mono in terms else c  # type: ignore[operator]
+            terms[mono] = _plus(terms[mono], c) if mono in terms else c
         return self.made(x.width, terms)
 
     def lifted(self, f: Callable[..., Sum], *words: Sum) -> Sum | None:
@@ -356,10 +354,15 @@ def _joined(m: Monomial, n: Monomial) -> Monomial:
     return tuple([a for k, a in enumerate(both) if not (a.bit and k and both[k - 1] is a)])
 
 
+def _plus(c: Coefficient, d: Coefficient) -> Coefficient:
+    if isinstance(c, int) and isinstance(d, int):
+        return c + d
+    total: Rows = np.add(c, d, dtype=np.uint64)
+    return total
+
+
 def _times(c: Coefficient, d: Coefficient) -> Rows:
-    left = np.uint64(c) if isinstance(c, int) else c
-    right = np.uint64(d) if isinstance(d, int) else d
-    product: Rows = left * right
+    product: Rows = np.multiply(c, d, dtype=np.uint64)
     return product
 
 

@@ -40,6 +40,10 @@ class BitFields(Space):
         low, high = self.unsigned(x)
         if high >> start == 0:
             return self.const(0, x.width)
+        even = min(start, _zeros(x))
+        if even:
+            # 2**k * y has the bits of y, k places up.
+            return self.field(self._down(x, even), start - even, min(count, x.width - start))
         if high >> (start + count) == 0:
             count = x.width - start
             if not start:

@@ -105,6 +105,7 @@ class Space:
         self._products: dict[tuple[Sum, Sum], Sum] = {}
         self._bounds: dict[Sum, tuple[int, int]] = {}
         self._limits: dict[Monomial, int] = {}
+        self._exclusive: dict[tuple[Atom, Atom], bool] = {}
         self.zero, self.one = self.const(0), self.const(1)
 
     # -- making ---------------------------------------------------------------------------------------------------
@@ -247,9 +248,29 @@ class Space:
         for m, c in a.terms.items():
             for n, d in b.terms.items():
                 mono = _joined(m, n)
+                if self._excluded(mono):
+                    continue
                 product = c * d if isinstance(c, int) and isinstance(d, int) else _times(c, d)
                 terms[mono] = _plus(terms[mono], product) if mono in terms else product
         return self.made(a.width, terms)
+
+    def _excluded(self, mono: Monomial) -> bool:
+        """Two of its factors are x == 0 and y == 0 for x and y whose difference is never zero."""
+        equal = [a for a in mono if a.op == "eq"]
+        for at, a in enumerate(equal):
+            for b in equal[at + 1 :]:
+                known = self._exclusive.get((a, b))
+                if known is None:
+                    x, y = a.args[0], b.args[0]
+                    assert isinstance(x, Sum)
+                    assert isinstance(y, Sum)
+                    known = x.width == y.width and any(
+                        d.plain and bool(np.all(d.terms.get((), 0))) for d in (self.sub(x, y), self.add(x, y))
+                    )
+                    self._exclusive[a, b] = known
+                if known:
+                    return True
+        return False
 
     # -- bounds ---------------------------------------------------------------------------------------------------
 

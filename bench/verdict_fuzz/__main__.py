@@ -39,7 +39,10 @@ def run_shard(sources: int, shard: tuple[int, int], out: Path, seed: int, resume
             row = judged(seed, n)
             faults += bool(row["fault"])
             if row["fault"]:
-                print(f"{n}: {row['fault']}: {row['family']} {row['mutation']}: {row['detail'] or row['shown']}", flush=True)
+                print(
+                    f"{n}: {row['fault']}: {row['family']} {row['mutation']}: {row['detail'] or row['shown']}",
+                    flush=True,
+                )
             file.write(json.dumps(row) + "\n")
             file.flush()
     return faults

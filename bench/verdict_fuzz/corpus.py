@@ -1,4 +1,4 @@
-"""Library and naive kernels at small knobs, with their meaning in numpy: material for mutants beside the generated ones.
+"""Library and naive kernels at small knobs, with their meaning in numpy: material for mutants beside generated ones.
 
 Knobs are the smallest that keep what a kernel is about (two waves in a row, one chunk). Attention and the MoE layers
 are left to `bench.checker_mutants`: one check of them costs as much as fifty of these.
@@ -86,7 +86,11 @@ def unary(act: str) -> Meaning:
         arg = x
         if act == "gelu":
             cube = call("mul", call("mul", x, x), x)
-            arg = call("mul", call("add", x, call("mul", cube, bounded.constant(0.044715))), bounded.constant(1.5957691216057308))
+            arg = call(
+                "mul",
+                call("add", x, call("mul", cube, bounded.constant(0.044715))),
+                bounded.constant(1.5957691216057308),
+            )
         arg = Real(arg.value, arg.error + 4 * bounded.ROUNDING * np.abs(arg.value))
         return {"z": call("mul", x, call("sigmoid", arg))}
 

@@ -181,7 +181,7 @@ def rewritten(dice: Random, f: Formula, chance: float) -> Formula:
             return of("add", of("add", x, y), z)
         case "add", (Formula("mul", (x, y)), z) if dice.random() < 0.4:
             return of("fma", x, y, z)
-        case ("add" | "mul" | "max" | "min"), (x, y):
+        case (("add" | "mul" | "max" | "min"), (x, y)):
             return of(f.op, y, x)
         case "sub", (x, y):
             return of("add", x, of("neg", y))

@@ -262,8 +262,13 @@ def _of_call(node: ast.Call, owners: list[str]) -> Iterator[tuple[str, Change]]:
         if len(node.args) == 1:
             yield "loop bounds", lambda c: ast.Call(c.func, [ast.Constant(1), *c.args], [])  # type: ignore[attr-defined]
     if name == "zeros" and len(node.args) == 2:
-        yield "neutral element", lambda c: ast.Call(  # type: ignore[misc]
-            ast.Attribute(c.func.value, "full", ast.Load()), [*c.args, ast.Constant(1.0)], c.keywords  # type: ignore[attr-defined]
+        yield (
+            "neutral element",
+            lambda c: ast.Call(  # type: ignore[misc]
+                ast.Attribute(c.func.value, "full", ast.Load()),
+                [*c.args, ast.Constant(1.0)],
+                c.keywords,  # type: ignore[attr-defined]
+            ),
         )
     if name == "full" and len(node.args) == 3:
         yield "neutral element", lambda c: ast.Call(c.func, [*c.args[:2], ast.Constant(0.0)], c.keywords)  # type: ignore[attr-defined]
@@ -332,8 +337,10 @@ def _bodies(function: ast.AST, numbers: dict[int, int]) -> Iterator[tuple[int, s
                     yield numbers[id(node)], f"dropped {kind}", _body(lambda b, n=n: [*b[:n], *b[n + 1 :]])
                 yield numbers[id(node)], f"doubled {kind}", _body(lambda b, n=n: [*b[: n + 1], *b[n:]])
             if n + 1 < len(body):
-                yield numbers[id(node)], "statements exchanged", _body(
-                    lambda b, n=n: [*b[:n], b[n + 1], b[n], *b[n + 2 :]]
+                yield (
+                    numbers[id(node)],
+                    "statements exchanged",
+                    _body(lambda b, n=n: [*b[:n], b[n + 1], b[n], *b[n + 2 :]]),
                 )
             if isinstance(statement, ast.If) and statement.orelse:
                 yield numbers[id(statement)], "arm dropped", lambda s: ast.If(s.test, s.body, [])  # type: ignore[attr-defined]

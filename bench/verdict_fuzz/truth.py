@@ -44,9 +44,7 @@ MOST_LAUNCHES = 5
 KINDS = ("mixed", "positive", "negative", "special", "full")
 SENTINELS = (77, 33, 55)
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 1e-30, -1e-30, 1e4, -1e4, 2.0**-126, 0.5, 3.0, -7.0)
-CHECKED: dict[str, Any] = {
-    "checks": tuple(name for name in ALL_CHECKS if name != "uninitialised")
-}
+CHECKED: dict[str, Any] = {"checks": tuple(name for name in ALL_CHECKS if name != "uninitialised")}
 """Not `uninitialised`: it takes the unused upper half of a 64-bit operand for a use (docs/mutation.md)."""
 ORDERS: tuple[dict[str, Any], ...] = (
     {"schedule": "sequential"},
@@ -152,7 +150,9 @@ def half_ulp(dtype: np.dtype[Any], magnitude: NDArray[np.float64]) -> NDArray[np
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         exponent = np.floor(np.log2(np.maximum(magnitude, least)))
         spacing = np.maximum(2.0 ** (exponent - int(info.nmant)), float(info.smallest_normal) * 2.0 ** -int(info.nmant))
-    spacing = np.where(magnitude < float(info.smallest_normal), np.maximum(spacing, float(info.smallest_normal)), spacing)
+    spacing = np.where(
+        magnitude < float(info.smallest_normal), np.maximum(spacing, float(info.smallest_normal)), spacing
+    )
     return np.where(magnitude > float(info.max) * 0.99, np.inf, 0.51 * spacing)
 
 

@@ -50,9 +50,7 @@ def test_bounds_hold_for_f32() -> None:
         assert (np.abs(narrow.astype(np.float64) - exact.value) <= exact.error)[np.isfinite(exact.error)].all(), name
 
 
-ONE = frozenset(
-    {"rcp", "neg", "abs", "floor", "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "tanh", "erf", "sigmoid"}
-)
+ONE = frozenset({"rcp", "neg", "abs", "floor", "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "tanh", "erf", "sigmoid"})
 
 
 def test_sources_follow_from_their_number() -> None:

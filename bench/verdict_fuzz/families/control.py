@@ -1,9 +1,9 @@
 """Kernels about where and when: branches of lanes and waves, stencils, gathers, atomics, loops that may not run.
 
-    branch     two arms by lane, wave, block or element; tiles merged, LDS written in the arms
-    stencil    neighbours along a vector or a row, zeros outside
-    gather     rows named by an integer tensor
-    atomic     column sums and histograms by read-modify-write
+branch     two arms by lane, wave, block or element; tiles merged, LDS written in the arms
+stencil    neighbours along a vector or a row, zeros outside
+gather     rows named by an integer tensor
+atomic     column sums and histograms by read-modify-write
 """
 
 from __future__ import annotations
@@ -110,7 +110,11 @@ def stencil(dice: Random) -> Generated:
     index = f"{step} * i" if step > 1 else "i"
     terms = []
     body = [f"b0 = ag.grid(ag.cdiv(N, {span}))"]
-    owner = f'ag.Owner(t={threads}, e={each}, n="(t*{each} + e)*{step}")' if step > 1 else f'ag.Owner(t={threads}, e={each}, n="t*{each} + e")'
+    owner = (
+        f'ag.Owner(t={threads}, e={each}, n="(t*{each} + e)*{step}")'
+        if step > 1
+        else f'ag.Owner(t={threads}, e={each}, n="t*{each} + e")'
+    )
     keep = f'ag.Owner(t={threads}, e={each}, i="t*{each} + e")'
     if through and step == 1:
         halo = max(offsets)
@@ -184,7 +188,7 @@ def gather(dice: Random) -> Generated:
     if per_thread:
         body = [
             "b0 = ag.grid(ag.cdiv(B, 64))",
-            f"q = ag.as_index(I[64 * b0].load(EACH, width=4), 0, P - {1 + shift}, name=\"q\")",
+            f'q = ag.as_index(I[64 * b0].load(EACH, width=4), 0, P - {1 + shift}, name="q")',
             f"v = {as_f32(f'T[{row}].load(ONE, width={kind.size})', kind)}",
             *(["w = W[64 * b0].load(EACH, width=4)"] if weighted else []),
             f"Y[64 * b0 + ag.lane()].store({as_kind(value.replace('* w', '* w.without()'), kind)}.without(), width={kind.size}, guard=64 * b0 + ag.lane() < B)",
@@ -196,7 +200,7 @@ def gather(dice: Random) -> Generated:
     else:
         body = [
             "b0 = ag.grid(B)",
-            f"q = ag.as_index(I[b0].load(ONE, width=4), 0, P - {1 + shift}, name=\"q\")",
+            f'q = ag.as_index(I[b0].load(ONE, width=4), 0, P - {1 + shift}, name="q")',
             f"v = {as_f32(f'T[{row}].load(ROW, width={width})', kind)}",
             *(["w = W[b0].load(ONE, width=4).without()"] if weighted else []),
             f"Y[b0].store({as_kind(value, kind)}, width={width})",
@@ -229,7 +233,9 @@ def gather(dice: Random) -> Generated:
         shape = (sizes["B"],) if per_thread else (sizes["B"], cols)
         return {"Y": Real(np.broadcast_to(made.value, shape), np.broadcast_to(made.error, shape))}
 
-    sizes = [(4, 7), (1, 1 + shift), (65, 9), (63, 3 + shift), (64, 5)] if per_thread else [(4, 7), (1, 1 + shift), (5, 3)]
+    sizes = (
+        [(4, 7), (1, 1 + shift), (65, 9), (63, 3 + shift), (64, 5)] if per_thread else [(4, 7), (1, 1 + shift), (5, 3)]
+    )
     constructs = ("gather", kind.name, "index per thread" if per_thread else "index per block")
     return Generated(
         "gather", source, constructs, tuple({"B": b, "P": p} for b, p in sizes), meaning, draws={"I": draw}
@@ -266,7 +272,7 @@ def atomic(dice: Random) -> Generated:
     spec = f"Y[n] = Y[n] + {inner}" if op == "add" else f"Y[n] = {op}imum(Y[n], {inner})"
     requires = "M >= 1 and N >= 1" if ragged else f"M % {rows} == 0 and N % {cols} == 0"
     source = (
-        header() + f"from argus import i32\n\nPART = ag.Owner(lane=64, e={each}, n=\"e*64 + lane\")\n\n\n"
+        header() + f'from argus import i32\n\nPART = ag.Owner(lane=64, e={each}, n="e*64 + lane")\n\n\n'
         f'@ag.kernel(threads=64, requires="{requires}", computes="{spec}", example=dict(M={2 * rows}, N={cols}))\n'
         f'def k(X: ag.In["M N", {kind}], Y: ag.InOut["N", {kind}]):\n    ' + "\n    ".join(body) + "\n"
     )

@@ -1,9 +1,9 @@
 """Elementwise kernels: chains over vectors and matrices, with tails, strides, several results and walks.
 
-    elementwise     y[i] = f(a[i], b[i], ...) in tiles of a workgroup, ragged or whole, any width and type
-    several         two results from one pass
-    matrix          Y[m, n] = f(A[m, n], s[m], t[n]) with strides, transposed results, grid orders
-    persistent      few workgroups walk over all tiles: range(b, T, G), ascending or descending, also with no turn at all
+elementwise     y[i] = f(a[i], b[i], ...) in tiles of a workgroup, ragged or whole, any width and type
+several         two results from one pass
+matrix          Y[m, n] = f(A[m, n], s[m], t[n]) with strides, transposed results, grid orders
+persistent      few workgroups walk over all tiles: range(b, T, G), ascending or descending, also with no turn at all
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Whole numbers and matrix products.
 
-    integers    i32, i16, i8 and u8 data: sums, products, shifts, masks, comparisons; division and remainder of negatives
-    indices     arithmetic on indices as data and as addresses: // % ^ & << >> of what may be negative
-    product     small matrix products by matrix instructions, with tails along K, biases, scales and batches
+integers    i32, i16, i8 and u8 data: sums, products, shifts, masks, comparisons; division and remainder of negatives
+indices     arithmetic on indices as data and as addresses: // % ^ & << >> of what may be negative
+product     small matrix products by matrix instructions, with tails along K, biases, scales and batches
 """
 
 from __future__ import annotations
@@ -80,7 +80,9 @@ def whole_tree(dice: Random, atoms: list[Written], depth: int, tiles: bool) -> W
         choices += [
             lambda: _join(f"({{}} // {divisor})", f"({{}} // {divisor})", lambda a: a // divisor, x),
             lambda: _join(f"({{}} % {divisor})", f"({{}} % {divisor})", lambda a: a % divisor, x),
-            lambda: _join(f"(({{}} - {n}) // {divisor})", f"(({{}} - {n}) // {divisor})", lambda a: (a - n) // divisor, x),
+            lambda: _join(
+                f"(({{}} - {n}) // {divisor})", f"(({{}} - {n}) // {divisor})", lambda a: (a - n) // divisor, x
+            ),
         ]
     return dice.choice(choices)()
 
@@ -165,7 +167,10 @@ def indices(dice: Random) -> Generated:
         found = np.where(there, x[np.clip(value, 0, len(x) - 1)], 0.0)
         return {"y": bounded.given(found)}
 
-    sizes = [{"N": n} if as_data else {"N": n, "S": s} for n, s in zip(around(threads), (100, 1, 64, 7, 333, 5), strict=False)]
+    sizes = [
+        {"N": n} if as_data else {"N": n, "S": s}
+        for n, s in zip(around(threads), (100, 1, 64, 7, 333, 5), strict=False)
+    ]
     constructs = ("indices", "index as data" if as_data else "index as address")
     return Generated("indices", source, constructs, tuple(sizes), meaning)
 
@@ -186,7 +191,11 @@ def product(dice: Random) -> Generated:
     guard = ', guard="shape"' if ktail else ""
     width = 2 if ktail else per * 2
     lead = "bb, " if batch else ""
-    grid = f"bm, bn = ag.grid(M // {side}, N // {side})" if not batch else f"bb, bm, bn = ag.grid(B, M // {side}, N // {side})"
+    grid = (
+        f"bm, bn = ag.grid(M // {side}, N // {side})"
+        if not batch
+        else f"bb, bm, bn = ag.grid(B, M // {side}, N // {side})"
+    )
     acc = 'MMA.acc(row="n", col="m")' if swapped else 'MMA.acc(row="m", col="n")'
     turn = depth * 2 if unroll else depth
     body = [grid, "acc = ag.zeros(ACC, f32)"]
@@ -200,16 +209,22 @@ def product(dice: Random) -> Generated:
         ]
     value = "acc" + (f" * {scale}" if scale else "")
     if bias:
-        owner = "ag.Owner(lane=64, n=\"lane%%%d\")" % side if not swapped else ""
+        owner = 'ag.Owner(lane=64, n="lane%%%d")' % side if not swapped else ""
         if swapped:
             bias = False
         else:
             body.append(f"v = bias[{side} * bn].load(COLS, width=4)")
             value += " + v"
-    body.append(f"C[{lead}{side} * bm, {side} * bn].store({value if out == F32 else f'({value}).to({out.name})'}, width={out.size})")
+    body.append(
+        f"C[{lead}{side} * bm, {side} * bn].store({value if out == F32 else f'({value}).to({out.name})'}, width={out.size})"
+    )
     owners = f'MMA = {name}\nFRAG = MMA.operand(row="row", k="k")\nACC = {acc}\n'
     owners += f"COLS = {owner}\n" if bias else ""
-    requires = f"M % {side} == 0 and N % {side} == 0 and K >= 1" if ktail else f"M % {side} == 0 and N % {side} == 0 and K % {turn} == 0"
+    requires = (
+        f"M % {side} == 0 and N % {side} == 0 and K >= 1"
+        if ktail
+        else f"M % {side} == 0 and N % {side} == 0 and K % {turn} == 0"
+    )
     left = "A[b, m, k]" if batch else "A[m, k]"
     spec = ("C[b, m, n]" if batch else "C[m, n]") + f" = sum({left} * W[n, k], k)" + (" * 2" if scale else "")
     spec += " + bias[n]" if bias else ""

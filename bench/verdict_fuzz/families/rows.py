@@ -1,10 +1,10 @@
 """Kernels over rows: reductions in registers, lanes, waves and loops; normalizations; running maxima and sums.
 
-    rows      one statistic per row, or every element meets the statistic of its row
-    waves     several waves share a row and meet in LDS
-    long      a loop walks along the row; the statistic is carried
-    online    softmax statistics in one pass: the sum is rescaled when the maximum grows
-    argmax    the first place of the largest or smallest element
+rows      one statistic per row, or every element meets the statistic of its row
+waves     several waves share a row and meet in LDS
+long      a loop walks along the row; the statistic is carried
+online    softmax statistics in one pass: the sum is rescaled when the maximum grows
+argmax    the first place of the largest or smallest element
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def waves(dice: Random) -> Generated:
         "ag.barrier()",
         f's = parts.load(EACH, width=4).{op}("w")',
     ]
-    body.append(f"Y[row].store({as_kind('x - s', kind)}, width={elements * kind.size}, guard=\"shape\")")
+    body.append(f'Y[row].store({as_kind("x - s", kind)}, width={elements * kind.size}, guard="shape")')
     spec = f"Y[m, n] = X[m, n] - {op}({f.spec({'x': 'X[m, j]'})}, j)"
     more = f" and N % {elements} == 0" if elements > 1 else ""
     source = (
@@ -178,7 +178,8 @@ def long(dice: Random) -> Generated:
     spec = f"Y[m] = {op}({f.spec({'x': 'X[m, j]'})}, j)"
     requires = f"M >= 1 and N >= 1 and N % {elements} == 0" if ragged else f"M >= 1 and N >= {span} and N % {span} == 0"
     source = (
-        header(kind) + f'ROW = ag.Owner(lane=64, e={each}, n="lane*{each} + e")\nONE = ag.Owner(lane=64, z="lane*0")\n\n\n'
+        header(kind)
+        + f'ROW = ag.Owner(lane=64, e={each}, n="lane*{each} + e")\nONE = ag.Owner(lane=64, z="lane*0")\n\n\n'
         f'@ag.kernel(threads=64, requires="{requires}", computes="{spec}", example=dict(M=3, N={span}))\n'
         f'def k(X: ag.In["M N", {kind.name}], Y: ag.Out["M", {kind.name}]):\n    ' + "\n    ".join(body) + "\n"
     )
@@ -231,7 +232,8 @@ def online(dice: Random) -> Generated:
         ]
         spec, axes = f"Y[m, n] = {soft.format('n')} / {total_text}", "M N"
     source = (
-        header(kind) + f'ROW = ag.Owner(lane=64, e={each}, n="lane*{each} + e")\nONE = ag.Owner(lane=64, z="lane*0")\n\n\n'
+        header(kind)
+        + f'ROW = ag.Owner(lane=64, e={each}, n="lane*{each} + e")\nONE = ag.Owner(lane=64, z="lane*0")\n\n\n'
         f'@ag.kernel(threads=64, requires="M >= 1 and N >= 1 and N % {elements} == 0", computes="{spec}", '
         f"example=dict(M=3, N={span}))\n"
         f'def k(X: ag.In["M N", {kind.name}], Y: ag.Out["{axes}", {kind.name}]):\n    ' + "\n    ".join(body) + "\n"

@@ -1,9 +1,9 @@
 """Kernels that move data through LDS: tiles with random layouts, transpositions, rings, direct copies, counted waits.
 
-    tile         stored by one owner, read by another, through a random layout (padding, swizzle, order of digits)
-    transpose    Y[n, m] = X[m, n] through LDS or in registers
-    ring         a loop over slots of LDS, data fetched ahead, one or two barriers a turn
-    direct       global memory straight to LDS, several stages in flight, counted waits
+tile         stored by one owner, read by another, through a random layout (padding, swizzle, order of digits)
+transpose    Y[n, m] = X[m, n] through LDS or in registers
+ring         a loop over slots of LDS, data fetched ahead, one or two barriers a turn
+direct       global memory straight to LDS, several stages in flight, counted waits
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ def tile_layout(dice: Random, rows: int, cols: int, kind: ElementType, chunk: in
     pad = 0 if swizzled else dice.choice((0, 1, 2)) * chunk * size  # a swizzle wants strides that are powers of two
     if pick(dice, 0.75):
         pitch = cols * size + pad
-        text = f"ag.Layout(row=({rows}, {pitch}), c=({chunks}, {chunk * size}), e=({chunk}, {size}), col=(\"c\", \"e\"))"
+        text = f'ag.Layout(row=({rows}, {pitch}), c=({chunks}, {chunk * size}), e=({chunk}, {size}), col=("c", "e"))'
     else:
         pitch = rows * chunk * size + pad
-        text = f"ag.Layout(c=({chunks}, {pitch}), row=({rows}, {chunk * size}), e=({chunk}, {size}), col=(\"c\", \"e\"))"
+        text = f'ag.Layout(c=({chunks}, {pitch}), row=({rows}, {chunk * size}), e=({chunk}, {size}), col=("c", "e"))'
     bits = min(chunks.bit_length() - 1, rows.bit_length() - 1, 3)
     if bits and swizzled:
         low = dice.randrange(0, rows.bit_length() - bits)
@@ -50,7 +50,9 @@ def tile_owner(dice: Random, rows: int, cols: int, threads: int, by_rows: bool, 
                 f'ag.Owner(t={threads}, p={passes}, e={chunk}, row="t//{across}*{passes} + p", '
                 f'col="t%{across}*{chunk} + e")'
             )
-        return f'ag.Owner(p={passes}, t={threads}, e={chunk}, row="p*{high} + t//{across}", col="t%{across}*{chunk} + e")'
+        return (
+            f'ag.Owner(p={passes}, t={threads}, e={chunk}, row="p*{high} + t//{across}", col="t%{across}*{chunk} + e")'
+        )
     passes = rows * cols // threads
     return f'ag.Owner(p={passes}, t={threads}, row="(p*{threads} + t)%{rows}", col="(p*{threads} + t)//{rows}")'
 
@@ -89,7 +91,9 @@ def tile(dice: Random) -> Generated:
     store_width = min(w_out, w_in)
     value = as_kind(g.kernel({"X": "x"}), kind) if real else "x"
     body.append(f"Y[{where}].store({value}, width={store_width}{guard})")
-    requires = ["M >= 1", f"N % {per} == 0" if per > 1 else "N >= 1"] if ragged else [f"M % {rows} == 0", f"N % {cols} == 0"]
+    requires = (
+        ["M >= 1", f"N % {per} == 0" if per > 1 else "N >= 1"] if ragged else [f"M % {rows} == 0", f"N % {cols} == 0"]
+    )
     spec = "Y[m, n] = " + (f.spec({"X": "X[m, n]"}) if real else "X[m, n]")
     source = (
         header(kind) + f"LDS = {layout}\nIN = {store_owner}\nOUT = {load_owner}\n\n\n"
@@ -174,7 +178,9 @@ def ring(dice: Random) -> Generated:
     layout = tile_layout(dice, rows, cols, kind, chunk)
     waves = dice.choice((1, 2))
     threads = 64 * waves
-    owner_in = tile_owner(dice, rows, cols, threads, True, chunk if rows * cols // threads >= chunk else rows * cols // threads)
+    owner_in = tile_owner(
+        dice, rows, cols, threads, True, chunk if rows * cols // threads >= chunk else rows * cols // threads
+    )
     chunk = chunk if rows * cols // threads >= chunk else rows * cols // threads
     width = dice.choice(widths(kind, chunk))
     out = f'ag.Owner(t={threads}, i={rows * cols // threads}, row="t%{rows}", col="t//{rows} + {threads // rows}*i")'
@@ -258,12 +264,12 @@ def direct(dice: Random) -> Generated:
         fill = [
             line
             for d in range(stages - 1)
-            for line in (f"X[bm, {row * d}].copy(r[{d}].x, IN, width={width}, guard=\"shape\")",)
+            for line in (f'X[bm, {row * d}].copy(r[{d}].x, IN, width={width}, guard="shape")',)
         ]
         loop = [
             *fill,
             f"for kt in ag.range({turns}):",
-            f"    X[bm, {row} * (kt + {stages - 1})].copy(r[kt + {stages - 1}].x, IN, width={width}, guard=\"shape\")",
+            f'    X[bm, {row} * (kt + {stages - 1})].copy(r[kt + {stages - 1}].x, IN, width={width}, guard="shape")',
             f"    ag.wait(vm={stages - 1})",
             "    ag.barrier()",
             "    s = r[kt].x",

@@ -1,10 +1,10 @@
 """What the verdict fuzzer found, replayed: each file says what is expected of the checker.
 
-    # expect: not proved and wrong     unknown, refuted, or right on the machine at the launch that was wrong
-    # expect: not refuted              it is right
-    # expect: no internal error        no verdict with the reason `internal: …`
-    # expect: ends                     within the time limit
-    # open                             the checker still fails it: the line goes when it does not (strict)
+# expect: not proved and wrong     unknown, refuted, or right on the machine at the launch that was wrong
+# expect: not refuted              it is right
+# expect: no internal error        no verdict with the reason `internal: …`
+# expect: ends                     within the time limit
+# open                             the checker still fails it: the line goes when it does not (strict)
 """
 
 from __future__ import annotations

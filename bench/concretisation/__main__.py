@@ -47,7 +47,8 @@ def main() -> int:
 
 def _row(name: str, found: Concretised, seconds: float) -> None:
     silent = ", ".join(f"{why} {n}" for why, n in found.silent.most_common(3))
-    print(f"| {name} | {found.claims} | {sum(found.silent.values())} | {len(found.differences)} | {seconds:.1f} | {silent} |")
+    wordless, wrong = sum(found.silent.values()), len(found.differences)
+    print(f"| {name} | {found.claims} | {wordless} | {wrong} | {seconds:.1f} | {silent} |", flush=True)
     for difference in found.differences[:5]:
         print(f"  {difference}", flush=True)
 

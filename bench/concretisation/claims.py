@@ -18,7 +18,17 @@ from numpy.typing import NDArray
 from argus.check.domain.records import Record, Tables
 from argus.check.domain.reduction_footprint import FootprintPart, Over, Taken
 from argus.check.terms.atoms import (
-    UNKNOWN, ZERO, Apply, Atom, Carried, Leaf, Number, Power, Reduce, Where, own,
+    UNKNOWN,
+    ZERO,
+    Apply,
+    Atom,
+    Carried,
+    Leaf,
+    Number,
+    Power,
+    Reduce,
+    Where,
+    own,
 )  # fmt: skip
 from argus.check.transfer.computed_places import DATA
 from argus.ir.kernel import Kernel

@@ -173,7 +173,7 @@ class _Observer:
             self.found.differences.append(
                 f"{self.kernel.name} line {op.span.line} {type(op).__name__} {op.id}, {whose} {where}: "
                 f"claimed {claimed.value[n]:.9g} ({record.kind} {record.label} term {record.term}), "
-                f"found {got[n]} at { {k: v for k, v in claims.env.items()} } ({int(wrong.sum())} elements)"
+                f"found {got[n]} at {dict(claims.env.items())} ({int(wrong.sum())} elements)"
             )
 
     def differ(self, claimed: Claimed, got: NDArray[Any], dtype: DType) -> NDArray[np.bool_]:
@@ -224,7 +224,8 @@ class _Observer:
                 n = int(np.flatnonzero(wrong)[0])
                 self.found.differences.append(
                     f"{self.kernel.name} line {op.span.line} barrier {op.id}: LDS byte {int(at[n, 0])} claimed "
-                    f"{record.label} {claimed.value[n]:.9g}, found bytes {data[at[n]].tolist()} ({int(wrong.sum())} granules)"
+                    f"{record.label} {claimed.value[n]:.9g}, found bytes {data[at[n]].tolist()} "
+                    f"({int(wrong.sum())} granules)"
                 )
 
     def _stored(self, label: str) -> np.dtype[Any] | None:

@@ -1,8 +1,8 @@
 """Watching the walk and the interpreter: the one file that knows how both are built.
 
-`watched_walk` gives a snapshot for every op the final walk steps over: the tags of its operands and results, LDS, and
-the path (facts, loop variables). What a failed guess of an invariant heard is taken back, as for rules. `watched_run`
-calls a function after every op a wave executes.
+`watched_walk` gives a snapshot for every op the proof's walk steps over: the tags of its operands and results, LDS, and
+the path (facts, loop variables). Walks that only guess are not heard. `watched_run` calls a function after every op a
+wave executes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from argus.check.domain.records import Tables
 from argus.check.domain.tags import Tags
 from argus.check.engine import check
 from argus.check.report import Report
-from argus.check.walk import Flow
+from argus.check.walk import KernelWalk
 from argus.ir.interp.wave import InterpWave
 from argus.ir.ops import Op
 from argus.ir.stages import Scheduled
@@ -39,7 +39,7 @@ class Snapshot:
     active: NDArray[np.bool_]
 
 
-@dataclass
+@dataclass(frozen=True)
 class WatchedWalk:
     """All snapshots of one check, by op, and the tables their records are numbers of."""
 
@@ -49,53 +49,29 @@ class WatchedWalk:
     snapshots: dict[int, list[Snapshot]]
 
 
-class _Recorder:
-    """A listener that hears nothing and takes back what failed guesses left."""
-
-    def __init__(self, flow: Flow) -> None:
-        self.flow = flow
-        self.heard: list[Snapshot] = []
-
-    def mark(self) -> int:
-        return len(self.heard)
-
-    def rewind(self, position: int) -> None:
-        del self.heard[position:]
-
-    def __getattr__(self, name: str) -> Callable[..., None]:
-        return lambda *args, **words: None
-
-
 def watched_walk(program: Scheduled) -> WatchedWalk:
-    """Check the program and keep what its walk said; of several walks the first, which all rules share."""
-    recorders: list[_Recorder] = []
-    step, run = Flow.step, Flow.run
+    """Check the program and keep what its proof's walk said; a walk whose certificate did not replay is forgotten."""
+    heard: dict[KernelWalk, list[Snapshot]] = {}
+    step = KernelWalk.step
 
-    def watched_run_of(flow: Flow) -> None:
-        recorder = _Recorder(flow)
-        recorders.append(recorder)
-        flow.sound.listeners = (*flow.sound.listeners, recorder)  # type: ignore[arg-type]
-        run(flow)
+    def watched_step(walk: KernelWalk, op: Op) -> None:
+        before = {v: walk.values[v] for v in op.operands if v in walk.values}
+        step(walk, op)
+        if type(walk) is KernelWalk:
+            after = {v: walk.values[v] for v in op.results if v in walk.values}
+            one = Snapshot(op, before | after, walk.memory.tags, walk.facts, walk.loops, walk.active)
+            heard.setdefault(walk, []).append(one)
 
-    def watched_step(flow: Flow, op: Op) -> None:
-        before = {v: flow.values[v] for v in op.operands if v in flow.values}
-        step(flow, op)
-        recorder = next((r for r in recorders if r.flow is flow), None)
-        if recorder is not None and flow.tell():
-            after = {v: flow.values[v] for v in op.results if v in flow.values}
-            facts, loops = flow.facts, flow.loops
-            recorder.heard.append(Snapshot(op, before | after, flow.memory.tags, facts, loops, flow.active))
-
-    Flow.step, Flow.run = watched_step, watched_run_of  # type: ignore[method-assign]
+    setattr(KernelWalk, "step", watched_step)  # noqa: B010 - mypy takes an assignment to a method for a mistake
     try:
         report = check(program)
     finally:
-        Flow.step, Flow.run = step, run  # type: ignore[method-assign]
-    first = recorders[0]
+        setattr(KernelWalk, "step", step)  # noqa: B010
+    walk, snapshots = list(heard.items())[-1]
     by_op: dict[int, list[Snapshot]] = {}
-    for one in first.heard:
+    for one in snapshots:
         by_op.setdefault(one.op.id, []).append(one)
-    return WatchedWalk(report, first.flow.tables, first.flow.memory.unit, by_op)
+    return WatchedWalk(report, walk.tables, walk.memory.unit, by_op)
 
 
 AfterOp = Callable[[InterpWave, Op, NDArray[np.bool_]], None]
@@ -111,8 +87,8 @@ def watched_run(after: AfterOp) -> Iterator[None]:
             yield from execute(wave, [op], active)
             after(wave, op, active)
 
-    InterpWave.execute = one_by_one  # type: ignore[method-assign, assignment]
+    setattr(InterpWave, "execute", one_by_one)  # noqa: B010
     try:
         yield
     finally:
-        InterpWave.execute = execute  # type: ignore[method-assign]
+        setattr(InterpWave, "execute", execute)  # noqa: B010

@@ -210,7 +210,9 @@ def truth_of(program: Generated, scheduled: Scheduled, more: tuple[Mapping[str, 
     tally = Tally()
     for n, sizes in enumerate(launches):
         for executor, options, kind in _runs(n, kernel):
-            found = _launch(program, kernel, loaded, sizes, kind, executor, options, SENTINELS[n % len(SENTINELS)], tally)
+            found = _launch(
+                program, kernel, loaded, sizes, kind, executor, options, SENTINELS[n % len(SENTINELS)], tally
+            )
             if found:
                 return Truth("wrong", f"{sizes} {kind} {executor} {_briefly(options)}: {found}")
     for n, sizes in enumerate(launches[:2]):

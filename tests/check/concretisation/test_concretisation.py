@@ -17,7 +17,7 @@ from bench.verdict_fuzz.corpus import LIBRARY
 QUICK = [("vadd", "vadd"), ("elementwise", "unary"), ("transpose", "transpose"), ("gemm", "gemm"), ("moe", "combine")]
 
 
-@pytest.mark.parametrize("file,kernel", QUICK)
+@pytest.mark.parametrize(("file", "kernel"), QUICK)
 def test_library_kernels(file: str, kernel: str) -> None:
     found = library_launch(file, kernel)
     assert found.claims > 10_000
@@ -25,7 +25,7 @@ def test_library_kernels(file: str, kernel: str) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("file,kernel", sorted(set(LIBRARY_KERNELS) - set(QUICK)))
+@pytest.mark.parametrize(("file", "kernel"), sorted(set(LIBRARY_KERNELS) - set(QUICK)))
 def test_further_library_kernels(file: str, kernel: str) -> None:
     assert library_launch(file, kernel).differences == []
 

@@ -35,6 +35,7 @@ from argus.check.terms.term_equality import Judge, ranges
 from argus.check.terms.term_text import shown
 from argus.check.transfer.computed_places import followed
 from argus.check.transfer.memory_accesses import Target, kept_inside, target
+from argus.check.transfer.shifted_places import brought_to_store
 from argus.check.walk import KernelWalk, bounds_of
 from argus.ir import ops
 from argus.ir.kernel import Kernel
@@ -126,7 +127,8 @@ class Valued(Rule):
             goal = self._aim(self._stored_at(aim, active))
         except (Unreadable, ExprError) as error:
             return str(error)
-        for case in self.flow.prune(value).cases:
+        for found in self.flow.prune(value).cases:
+            case = brought_to_store(self.flow.tables, self.spec, found, aim.case)
             for number in distinct(case.record[active]):
                 why = self._compare(goal, place, case, int(number), active)
                 if why:

@@ -278,7 +278,30 @@ class Terms(Interned):
         kept |= {self.atom(Reduce(fn, axis, body, items)) for (axis, body), items in together.items()}
         if not kept:
             return self.constant(neutral)
+        if len(kept) == 2:
+            found = self._magnitude(fn, *sorted(kept)) or (self._clamped(*sorted(kept)) if fn == "max" else None)
+            if found:
+                return found
         return next(iter(kept)) if len(kept) == 1 else self.atom(Apply(fn, tuple(sorted(kept))))
+
+    def _magnitude(self, fn: Reduction, x: int, y: int) -> int | None:
+        """max(x, -x) is abs(x), min(x, -x) is -abs(x)."""
+        if self.negative(x) != y or self.value(x) is not None:
+            return None
+        found = self.apply("abs", (x if self._polys[x][0][1] > 0 else y,))
+        return found if fn == "max" else self.negative(found)
+
+    def _clamped(self, x: int, y: int) -> int | None:
+        """max(low, min(high, x)) is min(high, max(low, x)) where low <= high: the minimum stands outside."""
+        for low, other in ((x, y), (y, x)):
+            bound, atom = self.value(low), self.as_atom(other)
+            if bound is None or not isinstance(atom, Apply) or atom.fn != "min":
+                continue
+            limits = [a for a in atom.args if (v := self.value(a)) is not None and bound <= v]
+            rest = [a for a in atom.args if a not in limits]
+            if len(limits) == 1 and rest:
+                return self.extreme("min", (limits[0], self.extreme("max", (low, self.extreme("min", rest)))))
+        return None
 
     def where(self, condition: Expr, yes: int, no: int) -> int:
         if UNKNOWN in (yes, no):

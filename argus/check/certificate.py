@@ -8,9 +8,10 @@ and the active threads. It says, at the head of every round of `period` iteratio
     never      slots that are never -inf; `settled`: not from the second iteration on
 
 Records and terms are tables of the certificate's own; numbers in claims point into them, and expressions are
-expressions. Nothing refers to the walk that made it. `Replay` writes the content into the tables of another walk, and
-refuses what has no meaning (`CertificateError`): marks of a guess, terms that are not in normal form, arrays of
-another shape. That a claim is *true* is shown by `invariant.induction`, not here.
+expressions. Nothing refers to the walk that made it. `ReplayedCertificate` writes the content into the tables of
+another walk, and refuses what has no meaning (`CertificateError`): marks of a guess, terms that are not in normal form,
+arrays of another shape, variables that the kernel does not have. That a claim is *true* is shown by
+`invariant.induction`, not here.
 """
 
 from __future__ import annotations
@@ -247,7 +248,7 @@ def _in_items(items: tuple[Item, ...]) -> tuple[Expr, ...]:
     return tuple(found)
 
 
-class Replay:
+class ReplayedCertificate:
     """The content of a certificate in the tables of a walk."""
 
     def __init__(self, certificate: Certificate, kernel: Kernel, tables: Tables) -> None:

@@ -23,7 +23,7 @@ from typing import Any, TypeVar, assert_never, cast
 
 import numpy as np
 
-from argus.check.certificate import Certificate, CertificateError, LoopPath, Replay
+from argus.check.certificate import Certificate, CertificateError, LoopPath, ReplayedCertificate
 from argus.check.domain.access_order import AccessOrder, LiveAccess, Touch
 from argus.check.domain.lds_contents import SharedMemory
 from argus.check.domain.records import Tables
@@ -126,7 +126,7 @@ class KernelWalk:
         """How many loops were left, for names of their variables afterwards."""
         self.registers_arrive = False
         """Somebody else shows that registers are waited for."""
-        self.replay = Replay(certificate or Certificate(), kernel, self.tables)
+        self.replay = ReplayedCertificate(certificate or Certificate(), kernel, self.tables)
         self.problems: list[tuple[Op, str]] = []
         self.refuted = False
         self.agreed: set[tuple[int, tuple[Expr, ...]]] = set()

@@ -62,7 +62,7 @@ from argus.machine import launch as launch_module  # noqa: E402
 from argus.machine.jit import workers  # noqa: E402
 from argus.machine.jit.errors import JitError  # noqa: E402
 from argus.machine.launch import LoadedKernel, PreparedLaunch  # noqa: E402
-from argus.machine.memory import Arena  # noqa: E402
+from argus.machine.memory import GARBAGE, Arena  # noqa: E402
 from argus.machine.semantics.control import BARRIER, BRANCHES, WAIT  # noqa: E402
 from argus.machine.semantics.lanes import LANE_OPS  # noqa: E402
 from argus.machine.semantics.matrix import MATRIX  # noqa: E402
@@ -107,11 +107,12 @@ class FencedArena(Arena):
         self._view()
 
     def stray(self) -> int:
-        """Bytes outside the allocations that are not zero any more."""
+        """Bytes outside the allocations that are not zero any more, or not the garbage of a last dword."""
         outside = self.buffer.copy()
         for allocation in self.allocations:
             start = allocation.start - self.base
             outside[start : start + allocation.size] = 0
+            outside[start + allocation.size : start + allocation.readable] ^= GARBAGE
         return int(np.count_nonzero(outside))
 
 

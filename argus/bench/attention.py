@@ -32,7 +32,7 @@ from argus.bench.contestant import Contestant, executed, shares
 from argus.bench.foreign import fmha
 from argus.bench.kept import Kept, Timed
 from argus.bench.others import Best, Others, best_triton, fastest, percent, swept, to_ours
-from argus.bench.triton_attention import CONFIGS, SOURCE, STRONG, Config, compiled
+from argus.bench.triton_attention import CONFIGS, SOURCE, STRONG, AttentionConfig, compiled
 from argus.bench.triton_compile import TritonError
 from argus.clock.sampled import Work
 from argus.clock.staged import Operand
@@ -49,7 +49,7 @@ LENGTHS = (1024, 2048, 4096, 8192, 16384)
 SWEPT, TOP = 4096, 40
 KERNEL = Path(__file__).parents[1] / "kernels/attention.py"
 BF16 = np.dtype(ml_dtypes.bfloat16)
-TRITON: Mapping[str, Sequence[Config]] = {"none": (), "quick": STRONG, "full": CONFIGS}
+TRITON: Mapping[str, Sequence[AttentionConfig]] = {"none": (), "quick": STRONG, "full": CONFIGS}
 Knobs = dict[str, Any]
 ABLATIONS: Mapping[str, Knobs] = {
     "as it is": {},
@@ -75,12 +75,12 @@ SEARCHED: tuple[Knobs, ...] = (
 )
 
 
-class Refused(Exception):
+class ContestantRefused(Exception):
     """A launch that cannot be made: not compiled, or it does not fit a compute unit."""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AttentionRow:
     """One length; times in us at the sustained clock."""
 
     length: int
@@ -103,12 +103,12 @@ class Row:
         }  # fmt: skip
 
 
-def attention_row(length: int, others: Others, clocks: int = 0, kept: Kept | None = None) -> Row:
+def attention_row(length: int, others: Others, clocks: int = 0, kept: Kept | None = None) -> AttentionRow:
     """Ours, proved, and the fastest of the others at one length."""
     store = Kept(None) if kept is None else kept
     choice = choose_attention(length, length, D, "bf16", True)
     code = prepared(choice).code
-    mine = store.time(_words("ours", length, code), partial(ours, length, choice), Refused)
+    mine = store.time(_words("ours", length, code), partial(ours, length, choice), ContestantRefused)
     found: dict[str, Best] = {}
     if others.triton != "none":
         found |= best_triton(
@@ -123,23 +123,23 @@ def attention_row(length: int, others: Others, clocks: int = 0, kept: Kept | Non
         name = min(found, key=lambda name: found[name].us)
         best = aiters(others.aiter or Path(), length) if name == "AITER" else _again(length, found[name])
         wins = shares([ours(length, choice), best], clocks)["ours"]
-    return Row(length, mine, choice.text(), found, wins)
+    return AttentionRow(length, mine, choice.text(), found, wins)
 
 
 def _words(name: str, length: int, code: bytes) -> str:
     return f"attention {name} {BATCH} {HEADS} {KV_HEADS} {D} at {length} {hashlib.sha256(code).hexdigest()[:16]}"
 
 
-def _configurations(length: int, which: str, store: Kept) -> Sequence[Config]:
+def _configurations(length: int, which: str, store: Kept) -> Sequence[AttentionConfig]:
     every = TRITON[which]
     if which == "full" and length > SWEPT:
         every = swept(every, partial(_triton_time, SWEPT, store=store), TOP)
     return every
 
 
-def _triton_time(length: int, config: Config, store: Kept) -> Timed:
+def _triton_time(length: int, config: AttentionConfig, store: Kept) -> Timed:
     words = _words(f"{triton_compile.identity(SOURCE)} {config.text()}", length, b"")
-    return store.time(words, partial(tritons, length, config), (Refused, TritonError))
+    return store.time(words, partial(tritons, length, config), (ContestantRefused, TritonError))
 
 
 def _again(length: int, best: Best) -> Contestant:
@@ -151,7 +151,7 @@ def launched(name: str, work: Work, steps: Callable[[int], float] | None) -> Con
     try:
         part = executed(work)
     except ValueError as error:
-        raise Refused(f"{name}: {error}") from error
+        raise ContestantRefused(f"{name}: {error}") from error
     if steps is not None and part.recorded.work is not None:
         part.recorded.work = lengths(part.recorded.work, steps, work.workgroups)
     return Contestant(name, work.name, (part,))
@@ -193,12 +193,12 @@ def ours(length: int, choice: Choice) -> Contestant:
     return launched("ours", work, steps)
 
 
-def tritons(length: int, config: Config) -> Contestant:
+def tritons(length: int, config: AttentionConfig) -> Contestant:
     code, lds = compiled(config)
     try:
         kernel = machine.load(code).kernel("attention")
     except machine.MachineError as error:
-        raise Refused(f"{config.text()}: {str(error).splitlines()[0]}") from error
+        raise ContestantRefused(f"{config.text()}: {str(error).splitlines()[0]}") from error
     heads, tiles = BATCH * HEADS, length // config.bm
     numbers = (np.float32(D**-0.5), np.int32(BATCH * KV_HEADS), np.int32(length), None, None)
     more = lds - kernel.info.group_segment_fixed_size
@@ -218,7 +218,7 @@ def variants(length: int, rows: Mapping[str, Knobs], kept: Kept) -> Iterator[tup
         choice = Choice("attention", "attention", {"causal": True, **knobs})
         try:
             code = compile_cached(program_of(choice.path, choice.knobs, "attention")).object
-            found = kept.time(_words("ours", length, code), partial(ours, length, choice), Refused)
+            found = kept.time(_words("ours", length, code), partial(ours, length, choice), ContestantRefused)
             yield name, found.why or found.us
         except CompileError as error:
             yield name, f"{error.code}: {error.message}"
@@ -234,7 +234,7 @@ def searched(length: int, kept: Kept) -> Iterator[tuple[str, float | str]]:
     return variants(length, {" ".join(f"{k}={v}" for k, v in knobs.items()): knobs for knobs in SEARCHED}, kept)
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[AttentionRow]) -> str:
     """A Markdown table."""
     lines = [
         "| S | ours, TFLOPS (simulated) | us | MHz | Triton best, TFLOPS (simulated) | AITER, TFLOPS (simulated) | "

@@ -39,7 +39,7 @@ SHAPES: tuple[Shape, ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Fp8Row:
     """One shape; times in us at the sustained clock."""
 
     shape: Shape
@@ -58,7 +58,7 @@ class Row:
         }  # fmt: skip
 
 
-def fp8_row(shape: Shape, root: Path | None, clocks: int = 0, kept: Kept | None = None) -> Row:
+def fp8_row(shape: Shape, root: Path | None, clocks: int = 0, kept: Kept | None = None) -> Fp8Row:
     """Ours, and the fastest of AITER's tiles for so many rows."""
     store = Kept(None) if kept is None else kept
     m, n, k = shape
@@ -74,7 +74,7 @@ def fp8_row(shape: Shape, root: Path | None, clocks: int = 0, kept: Kept | None 
         best = fastest("AITER", times).get("AITER")
         if clocks and best is not None:
             wins = shares([ours(m, n, k), take[best.detail]()], clocks)["ours"]
-    return Row(shape, mine, " ".join(f"{name}={value}" for name, value in choice.knobs.items()), best, wins)
+    return Fp8Row(shape, mine, " ".join(f"{name}={value}" for name, value in choice.knobs.items()), best, wins)
 
 
 def ours(m: int, n: int, k: int) -> Contestant:
@@ -97,7 +97,7 @@ def theirs(root: Path, m: int, n: int, k: int, tile: int) -> Contestant:
     return Contestant(f"AITER {tile}x128", f"{tile}x128", (executed(launch),))
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[Fp8Row]) -> str:
     """A Markdown table."""
     lines = [
         "| M x N x K | ours us (simulated) | TFLOPS | MHz | kernel | AITER us (simulated) | tile | AITER / ours | "

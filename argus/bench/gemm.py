@@ -27,7 +27,7 @@ from argus.bench.kept import Kept, Timed
 from argus.bench.others import Best, Others, best_triton, fastest, percent, swept, to_ours
 from argus.bench.triton_compile import TritonError
 from argus.bench.triton_few import Few
-from argus.bench.triton_matmul import FULL, QUICK, Config
+from argus.bench.triton_matmul import FULL, QUICK, MatmulConfig
 from argus.ops.choice import choose_matmul
 
 PUBLISHED: Mapping[str, Any] = json.loads((Path(__file__).parent / "published.json").read_text(encoding="utf-8"))
@@ -36,7 +36,7 @@ SURE = 0.9
 """Share of perturbed clocks from which on a win is one."""
 MIDDLE, SWEPT = (2048, 2048, 2048), (4096, 4096, 4096)
 TOP, TOP_AITER = 40, 3
-CONFIGURATIONS: Mapping[str, Sequence[Config]] = {"none": (), "quick": QUICK, "full": FULL}
+CONFIGURATIONS: Mapping[str, Sequence[MatmulConfig]] = {"none": (), "quick": QUICK, "full": FULL}
 QUICK_FEW = 4
 """Of every so many configurations for few rows `quick` takes one."""
 
@@ -44,7 +44,7 @@ Shape = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class GemmRow:
     """One shape. Times in us at the sustained clock; `wins`: share of perturbed clocks in which ours is the fastest."""
 
     shape: Shape
@@ -83,7 +83,7 @@ def published(m: int, n: int, k: int) -> dict[str, float]:
     return {name: row[str(m)] for name, row in columns.items() if isinstance(row, dict) and str(m) in row}
 
 
-def gemm_row(shape: Shape, others: Others, clocks: int = 0, kept: Kept | None = None) -> Row:
+def gemm_row(shape: Shape, others: Others, clocks: int = 0, kept: Kept | None = None) -> GemmRow:
     """Ours and the fastest of the others at one shape."""
     store = Kept(None) if kept is None else kept
     choice = choose_matmul(*shape, "bf16")
@@ -100,7 +100,7 @@ def gemm_row(shape: Shape, others: Others, clocks: int = 0, kept: Kept | None = 
     if clocks and found:
         rivals = [_made(name, best, shape, others, store) for name, best in found.items()]
         wins = shares([ours, *rivals], clocks)["ours"]
-    return Row(
+    return GemmRow(
         shape,
         Timed(sum(launch.sustained.microseconds for launch in launches), launches[0].sustained.clock_mhz),
         choice.text(),
@@ -114,7 +114,7 @@ def _words(text: str, shape: Shape) -> str:
     return f"{text} at {' x '.join(map(str, shape))}"
 
 
-def _configurations(shape: Shape, which: str, store: Kept) -> Sequence[Config | Few]:
+def _configurations(shape: Shape, which: str, store: Kept) -> Sequence[MatmulConfig | Few]:
     """Those to try: for few rows such as are made for them, of larger products the fastest at a smaller one."""
     if shape[0] <= triton_few.MOST:
         return triton_few.fitting(shape[0])[:: 1 if which == "full" else QUICK_FEW]
@@ -124,13 +124,13 @@ def _configurations(shape: Shape, which: str, store: Kept) -> Sequence[Config | 
     return every
 
 
-def _triton_time(config: Config | Few, shape: Shape, store: Kept) -> Timed:
+def _triton_time(config: MatmulConfig | Few, shape: Shape, store: Kept) -> Timed:
     source = triton_few.SOURCE if isinstance(config, Few) else triton_matmul.SOURCE
     words = _words(f"{triton_compile.identity(source)} {config.text()}", shape)
     return store.time(words, lambda: _of_triton(config, shape), TritonError)
 
 
-def _of_triton(config: Config | Few, shape: Shape) -> Contestant:
+def _of_triton(config: MatmulConfig | Few, shape: Shape) -> Contestant:
     if isinstance(config, Few):
         return triton_few.contestant(config, *shape)
     return triton_matmul.contestant(config, *shape)
@@ -158,7 +158,7 @@ def _made(name: str, best: Best, shape: Shape, others: Others, store: Kept) -> C
     return aiter_matmul.contestant(root, next(o for o in aiter_matmul.objects(root) if o.text() == best.detail), *shape)
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[GemmRow]) -> str:
     """A Markdown table."""
     lines = [
         "| M x N x K | ours, TFLOPS (simulated) | us | MHz | Triton best, TFLOPS (simulated) | AITER best, TFLOPS "
@@ -182,7 +182,7 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def summary(rows: Sequence[Row]) -> str:
+def summary(rows: Sequence[GemmRow]) -> str:
     """Geometric mean and least of ours to the best simulated other, and what is a win."""
     ratios = {row.shape: ratio for row in rows if (ratio := row.ratio()) is not None}
     if not ratios:

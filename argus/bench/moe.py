@@ -57,7 +57,7 @@ FUSED = {
 timed up to SWEPT tokens, where they are slower than the others."""
 MANY = 4096
 SWEPT, TOP = 1024, 40
-CONFIGURATIONS: Mapping[str, Sequence[triton_moe.Config]] = {
+CONFIGURATIONS: Mapping[str, Sequence[triton_moe.MoeConfig]] = {
     "none": (), "quick": triton_moe.QUICK, "full": triton_moe.FULL,
 }  # fmt: skip
 TILES = {32: 4, 64: 4, 96: 4, 128: 4, 160: 2}
@@ -72,7 +72,7 @@ ABLATIONS: Mapping[str, Mapping[str, Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MoeRow:
     """One number of tokens; times in us at the sustained clock, ours by launch."""
 
     tokens: int
@@ -181,18 +181,18 @@ def object_path(name: str) -> str:
     return f"fmoe/silu/fmoe_bf16_blockscaleFp8_g1u1_{kind}_silu_1tg_{rest}.co"
 
 
-def tritons(tokens: int, config: triton_moe.Config) -> Contestant:
+def tritons(tokens: int, config: triton_moe.MoeConfig) -> Contestant:
     layer = triton_moe.Layer(tokens, DIM, INTER, EXPERTS, TOPK)
     ids = routing("uniform", tokens, EXPERTS, TOPK)
     return triton_moe.contestant(config, layer, routed(ids, EXPERTS, config.bm, dealt=False))
 
 
-def _triton_time(tokens: int, config: triton_moe.Config, kept: Kept) -> Timed:
+def _triton_time(tokens: int, config: triton_moe.MoeConfig, kept: Kept) -> Timed:
     words = f"moe {triton_compile.identity(triton_moe.SOURCE)} {config.text()} at {tokens} tokens, blocks sorted"
     return kept.time(words, partial(tritons, tokens, config), TritonError)
 
 
-def _configurations(tokens: int, which: str, kept: Kept) -> Sequence[triton_moe.Config]:
+def _configurations(tokens: int, which: str, kept: Kept) -> Sequence[triton_moe.MoeConfig]:
     every = CONFIGURATIONS[which]
     if which == "full" and tokens > SWEPT:
         every = swept(every, partial(_triton_time, SWEPT, kept=kept), TOP)
@@ -204,7 +204,7 @@ def _aiter_time(root: Path, tokens: int, name: str, kept: Kept) -> Timed:
     return kept.time(words, partial(theirs, root, tokens, name), AiterError)
 
 
-def moe_row(tokens: int, others: Others, clocks: int = 0, kept: Kept | None = None) -> Row:
+def moe_row(tokens: int, others: Others, clocks: int = 0, kept: Kept | None = None) -> MoeRow:
     """Ours, proved, and the fastest of the others at so many tokens."""
     store = Kept(None) if kept is None else kept
     plan = choose_moe(tokens, EXPERTS, TOPK, DIM, INTER)
@@ -227,7 +227,7 @@ def moe_row(tokens: int, others: Others, clocks: int = 0, kept: Kept | None = No
         else:
             best = tritons(tokens, next(c for c in triton_moe.FULL if c.text() == detail))
         wins = shares([ours(tokens), best], clocks)["ours"]
-    return Row(tokens, mine, found, wins)
+    return MoeRow(tokens, mine, found, wins)
 
 
 def ablations(tokens: int) -> Iterator[tuple[str, float | str]]:
@@ -256,7 +256,7 @@ def _unproved(number: int, tokens: int, plan: LayerPlan) -> float | str:
         return f"{error.code}: {str(error).splitlines()[0].split(': ')[-1]}"
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[MoeRow]) -> str:
     """A Markdown table."""
     lines = [
         "| tokens | ours us (simulated) | gate+up, quantise, down, combine us | MHz of the products | TFLOPS | "

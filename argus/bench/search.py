@@ -24,6 +24,7 @@ from argus.bench.kept import Kept, Timed
 from argus.clock import LABEL
 from argus.ir.compile_error import CompileError
 from argus.lang.errors import ProgramError
+from argus.lang.imports import text_with_imports
 from argus.ops.choice import KERNELS, Choice, choose_matmul, matmul_with
 from argus.ops.launch import prepared
 from argus.pipeline import Unproved
@@ -43,7 +44,7 @@ BETWEEN: tuple[Shape, ...] = (
 """Shapes that have no row."""
 
 
-class Refused(Exception):
+class CandidateRefused(Exception):
     """A candidate that is not legal or does not fit the registers."""
 
 
@@ -122,19 +123,20 @@ def searched(shape: Shape, kept: Kept, candidates: Sequence[Mapping[str, Any]] =
 
 
 def _timed(choice: Choice, shape: Shape, kept: Kept) -> Timed:
-    return kept.time(f"{choice.text()} at {shape} of {_source(choice)}", lambda: _made(choice, shape), Refused)
+    return kept.time(f"{choice.text()} at {shape} of {_source(choice)}", lambda: _made(choice, shape), CandidateRefused)
 
 
 def _source(choice: Choice) -> str:
-    text = choice.path.read_text(encoding="utf-8")
-    return text if choice.then is None else text + choice.then.path.read_text(encoding="utf-8")
+    """The text of everything its kernels are read from."""
+    made = [choice, *([choice.then] if choice.then is not None else [])]
+    return "".join(text_with_imports(each.path) for each in made)
 
 
 def _made(choice: Choice, shape: Shape) -> Contestant:
     try:
         return from_choice("candidate", choice, dict(zip("MNK", shape, strict=True)), proved=False)
     except (CompileError, ProgramError) as error:
-        raise Refused(str(error)) from error
+        raise CandidateRefused(str(error)) from error
 
 
 def _proved(found: Found) -> bool:

@@ -48,7 +48,7 @@ def key(kernel: Kernel) -> str | None:
     if not kernel.source:
         return None
     settings = json.dumps(dict(kernel.settings), sort_keys=True)
-    parts = (toolchain(), kernel.file, kernel.name, settings, kernel.source)
+    parts = (toolchain(), kernel.file, kernel.name, settings, kernel.full_source)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

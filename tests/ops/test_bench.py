@@ -14,7 +14,7 @@ import pytest
 
 from argus.bench import aiter_matmul, aiter_objects, attention, kept, moe, search, triton_few
 from argus.bench.contestant import Contestant
-from argus.bench.gemm import Row, published, summary, table
+from argus.bench.gemm import GemmRow, published, summary, table
 from argus.bench.kept import Kept, Timed
 from argus.bench.memory import FAMILIES, chosen
 from argus.bench.others import Best, best_triton
@@ -26,10 +26,10 @@ from argus.ops.moe import routed
 from argus.ops.moe_reference import routing
 
 
-def row(triton_us: float | None, wins: float | None = None) -> Row:
+def row(triton_us: float | None, wins: float | None = None) -> GemmRow:
     shape = (4096, 4096, 4096)
     others = {} if triton_us is None else {"Triton": Best(triton_us, "256x256x64", 48, ())}
-    return Row(shape, Timed(200.0, 1400.0), "matmul BM=256", others, wins, published(*shape))
+    return GemmRow(shape, Timed(200.0, 1400.0), "matmul BM=256", others, wins, published(*shape))
 
 
 def test_tflops_are_of_the_product_not_of_the_instructions() -> None:

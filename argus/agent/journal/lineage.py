@@ -20,12 +20,13 @@ from argus.agent.journal.store import Journal, RunInfo
 
 @dataclass(frozen=True, slots=True)
 class JournalCandidate:
-    """One candidate of a run. `judgement` is {} while it has none."""
+    """One candidate of a run. `imports`: blobs of the files it imports; `judgement` is {} while it has none."""
 
     id: str
     step: int
     parent: str | None
     source: str
+    imports: Mapping[str, str]
     technique: str
     params: Mapping[str, Any]
     why: str
@@ -66,6 +67,7 @@ class Story:
                     event.step,
                     None if data.get("parent") is None else str(data["parent"]),
                     str(data["source"]),
+                    dict(data.get("imports") or {}),
                     str(data.get("technique", "")),
                     dict(data.get("params") or {}),
                     str(data.get("why", "")),

@@ -40,7 +40,9 @@ from argus.ir.compile_error import CompileError
 from argus.ir.kernel import Kernel
 from argus.ir.passes.schedule import scheduled
 from argus.ir.stages import Scheduled
+from argus.ir.types import Span
 from argus.lang import ProgramError, read
+from argus.lang.source import SOURCE_NAME
 from argus.machine import MachineError
 from argus.pipeline import report_of
 from argus.tasks.work import work_of
@@ -76,7 +78,7 @@ class _Case:
         return self._answer("pass", "time", ())
 
     def _answer(self, verdict: Verdict, stage: str, violations: tuple[Violation, ...]) -> Judgement:
-        asked = question(self.source, self.court.problem.digest(), self.seed)
+        asked = question(self.source, self.court.problem, self.seed)
         rests = {"verdict": verdict, "stage": stage, **self.found}
         if self.court.problem.device == "simulated":
             rests["times"] = self.times
@@ -134,11 +136,11 @@ class _Case:
 
     def _read(self) -> Kernel:
         try:
-            return read(self.source)
+            return read(self.source, beside=self.court.problem.beside)
         except ProgramError as error:
             seen = error.diagnostic
             message = f"{seen.code}: {seen.message}"
-            raise Ended("error", "read", (Violation("read", message, seen.span.line, "error"),)) from error
+            raise Ended("error", "read", (Violation("read", message, _line(seen.span), "error"),)) from error
 
     def _check(self, program: Scheduled) -> None:
         report = report_of(program, kept=False)
@@ -151,7 +153,7 @@ class _Case:
             Violation(
                 v.rule,
                 v.counterexample.message if v.counterexample is not None else v.reason,
-                v.span.line,
+                _line(v.span),
                 v.status,
                 v.counterexample.help if v.counterexample is not None else v.help,
                 v.counterexample.to_json() if v.counterexample is not None else {},
@@ -165,7 +167,7 @@ class _Case:
         try:
             self.code = compile_cached(program).object
         except CompileError as error:
-            said = Violation(error.code, error.message, error.span.line, "error", "; ".join(error.notes))
+            said = Violation(error.code, error.message, _line(error.span), "error", "; ".join(error.notes))
             raise Ended("fail", "compile", (said,)) from error
 
     def _time(self, kernel: Kernel, sizes: Sizes, instructions: int) -> None:
@@ -205,6 +207,11 @@ class _Case:
         except (HipError, UnbelievableError) as error:
             raise Ended("error", "time", (Violation("measure", str(error), status="error"),)) from error
         return 1e6 * found["candidate"].median
+
+
+def _line(span: Span) -> int:
+    """The line of the candidate's own text; 0 for a place in a file it imports, which no edit of it can change."""
+    return span.line if span.file == SOURCE_NAME else 0
 
 
 def _machine(error: MachineError) -> Violation:

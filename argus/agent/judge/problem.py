@@ -12,11 +12,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any, Literal
 
+from argus.ir.kernel import Kernel
 from argus.tasks.compare import json_number
 from argus.tasks.routing import RoutingTensors
 from argus.tasks.task import Task
@@ -33,6 +34,7 @@ class Problem:
     """`small` shapes run whole with all checks on; `shapes` are timed; `held_out` ones are judged for results only.
 
     `device`: whose times count, `simulated` or `hip`. `routing`: which of the inputs are a routing's index tensors.
+    `beside`: texts of the files that naive kernel and candidates import from the task's folder, by module name.
     """
 
     task: str
@@ -44,6 +46,7 @@ class Problem:
     deterministic: bool = True
     device: str = "simulated"
     routing: RoutingTensors | None = None
+    beside: Mapping[str, str] = field(default_factory=dict)
 
     @staticmethod
     def of(task: Task) -> Problem:
@@ -57,7 +60,8 @@ class Problem:
             task.specials,
             device=task.device,
             routing=task.routing,
-        )
+            beside=task.beside,
+        ).ordered(task.kernel)
 
     def to_json(self) -> dict[str, Any]:
         found = asdict(self)
@@ -65,6 +69,8 @@ class Problem:
             found[name] = [dict(sizes) for sizes in getattr(self, name)]
         if self.routing is None:
             del found["routing"]
+        if not self.beside:
+            del found["beside"]
         return found
 
     @staticmethod
@@ -78,9 +84,25 @@ class Problem:
             deterministic=data["deterministic"],
             device=data.get("device", "simulated"),
             routing=RoutingTensors(**data["routing"]) if "routing" in data else None,
+            beside=dict(data.get("beside", {})),
         )
 
+    def ordered(self, kernel: Kernel) -> Problem:
+        """The same with the sizes of every shape in the order of the signature.
+
+        A file or a journal may have them in any order. The digest is the same; the names of shapes (`shape_text`),
+        which data and evidence rest on, are made from this one.
+        """
+        names = [symbol.name for symbol in kernel.shapes]
+
+        def in_order(shapes: tuple[Sizes, ...]) -> tuple[Sizes, ...]:
+            return tuple({name: sizes[name] for name in names if name in sizes} for sizes in shapes)
+
+        small, shapes, held_out = (in_order(each) for each in (self.small, self.shapes, self.held_out))
+        return replace(self, small=small, shapes=shapes, held_out=held_out)
+
     def digest(self) -> str:
+        """A digest of the problem, whatever the order of the sizes in its shapes."""
         return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()
 
 
@@ -154,5 +176,5 @@ def _plain(value: Any) -> Any:
 
 
 def shape_text(sizes: Sizes) -> str:
-    """`M=4096,N=4096`: the key of a shape."""
+    """`M=4096,N=4096`: the key of a shape; a judge has its sizes in the order of the signature."""
     return ",".join(f"{name}={size}" for name, size in sizes.items())

@@ -12,7 +12,7 @@ os.environ.setdefault("ARGUS_THREADS", "1")
 
 from argus.bench.foreign import fmha, gemm_bf16, gemm_i8, moe_fp8
 from argus.bench.foreign.case import Builder
-from argus.bench.foreign.measure import Row, measure
+from argus.bench.foreign.measure import MeasuredRow, measure
 from argus.machine.checks import ALL_CHECKS, CheckName
 
 FAMILIES: dict[str, Callable[[bool], Iterator[Builder]]] = {
@@ -47,7 +47,7 @@ def chosen_checks(asked: str | None, executor: str) -> tuple[CheckName, ...]:
     return names
 
 
-def cells(row: Row) -> tuple[str, ...]:
+def cells(row: MeasuredRow) -> tuple[str, ...]:
     case = row.case
     head = (case.kernel, case.variant, case.shape, row.executor)
     if row.judgement is None:

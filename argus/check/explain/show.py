@@ -21,10 +21,11 @@ import numpy as np
 
 from argus.check.domain.records import CONFLICT, REDUCED, Tables
 from argus.check.domain.tags import SITE_SHIFT, Case, Offsets, Tags
+from argus.check.events import ProgramPoint
 from argus.check.guess.guess_walk import guess
 from argus.check.rules.rule import Rule, op_at
 from argus.check.solve.prover import Prover
-from argus.check.walk import KernelWalk, ProgramPoint, launch_facts
+from argus.check.walk import KernelWalk, launch_facts
 from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
 from argus.ir.ops import Op
@@ -79,7 +80,7 @@ class _Watching(KernelWalk):
         self.line = line
 
     def step(self, op: Op) -> None:
-        here = op.span.line == self.line and not op.blocks
+        here = op.span.line == self.line and op.span.file == self.kernel.file and not op.blocks
         before = [(name, v, self.prune(self.values[v])) for name, v in _read(op)] if here else []
         super().step(op)
         if here:
@@ -113,7 +114,8 @@ def show(program: Scheduled, look: Look) -> str:
     telling = [s for s in heard if not isinstance(s.op, ops.Registers | ops.Convert | ops.Bitcast)] or heard
     shown = [block for seen in telling for block in _block(flow, seen, look)]
     if not heard:
-        others = sorted({op.span.line for op in ops.walk(kernel.body) if op.results or _read(op)})
+        own = (op for op in ops.walk(kernel.body) if op.span.file == kernel.file)
+        others = sorted({op.span.line for op in own if op.results or _read(op)})
         near = sorted(others, key=lambda n: abs(n - look.line))[:4]
         raise ShowError(f"line {look.line} computes, loads or stores nothing; lines near it that do: {sorted(near)}")
     if not shown:

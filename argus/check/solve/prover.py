@@ -52,17 +52,17 @@ class Prover:
         self.decided: Counter[str] = Counter()
         self.seconds = 0.0
         self.effort = 0
+        """What Z3 spent, in its own units (those of `rlimit`)."""
         self.last = "structural"
         """How the last question was decided."""
-        """What Z3 spent, in its own units (those of `rlimit`)."""
         self.undecided: list[Facts] = []
         """Questions neither strategy answered."""
         self.used: set[str] = set()
         """How questions since the last `reason` were decided, those that had been asked before too."""
         self._memo: dict[tuple[frozenset[Expr], Expr], bool | None] = {}
+        self._how: dict[tuple[frozenset[Expr], Expr], str] = {}
         self._refused = False
         """The last question was not asked, as the rule at work has no effort left; another rule may ask it."""
-        self._how: dict[tuple[frozenset[Expr], Expr], str] = {}
         self._models = Models()
 
     @property

@@ -20,7 +20,7 @@ from math import inf, isfinite
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.check.domain.reduction_footprint import FootprintPart, Over, Taken, contains, substituted
+from argus.check.domain.reduction_footprint import FootprintPart, Over, ReducedFootprint, contains, substituted
 from argus.check.terms.atoms import UNKNOWN, ZERO, Apply, Atom, Carried, Reduce, Reduction, Where, own
 from argus.check.terms.normal_form import Terms
 from argus.ir.maps import MAPS
@@ -286,17 +286,17 @@ def _dominates(terms: Terms, top: Atom, rest: int, standing: Standing) -> bool:
                 return True
         if not (isinstance(atom, Reduce) and atom.op == "max"):
             continue
-        if isinstance(smaller, Reduce) and smaller == replace(atom, taken=smaller.taken):
-            if contains(atom.taken, smaller.taken):
+        if isinstance(smaller, Reduce) and smaller == replace(atom, footprint=smaller.footprint):
+            if contains(atom.footprint, smaller.footprint):
                 return True
         elif atom.body == rest:
             coordinate = standing.coordinates.get(atom.axis)
-            if coordinate is not None and _among(coordinate, atom.taken, standing):
+            if coordinate is not None and _among(coordinate, atom.footprint, standing):
                 return True
     return False
 
 
-def _among(coordinate: Expr, items: Taken, standing: Standing) -> bool:
+def _among(coordinate: Expr, items: ReducedFootprint, standing: Standing) -> bool:
     """Every value of the coordinate is among the items, shown for one item that is a whole interval."""
     for item in items:
         if isinstance(item, FootprintPart) and item.mask & (item.mask + 1) == 0:
@@ -341,9 +341,9 @@ def not_minus_infinity(terms: Terms, top: Atom, standing: Standing) -> bool:
             continue
         body = terms.as_atom(atom.body)
         if not (isinstance(body, Where) and terms.value(body.no) == -inf):
-            return bool(_taken_first(atom.taken, lambda runs: standing.holds(facts, runs)))
+            return bool(_certain_parts(atom.footprint, lambda runs: standing.holds(facts, runs)))
         others: dict[Expr, Expr | int] = {own(a): e for a, e in standing.coordinates.items() if a != atom.axis}
-        for item in _taken_first(atom.taken, lambda runs: standing.holds(facts, runs)):
+        for item in _certain_parts(atom.footprint, lambda runs: standing.holds(facts, runs)):
             ends = (item.rest + item.low, item.rest + (item.low + item.mask.bit_length() - 1))
             for end in ends:
                 if standing.holds(facts, body.condition.subst({**others, own(atom.axis): end})):
@@ -351,12 +351,12 @@ def not_minus_infinity(terms: Terms, top: Atom, standing: Standing) -> bool:
     return False
 
 
-def _taken_first(items: Taken, holds: Callable[[Expr], bool]) -> list[FootprintPart]:
+def _certain_parts(items: ReducedFootprint, holds: Callable[[Expr], bool]) -> list[FootprintPart]:
     """Parts that were taken for certain: of loops that run, those of the first iteration."""
     found: list[FootprintPart] = []
     for item in items:
         if isinstance(item, FootprintPart):
             found.append(item)
         elif holds(item.lo.lt(item.hi)):
-            found += _taken_first(substituted(item.items, {item.var: item.lo}), holds)
+            found += _certain_parts(substituted(item.items, {item.var: item.lo}), holds)
     return found

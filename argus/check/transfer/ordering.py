@@ -89,11 +89,12 @@ def step(walk: KernelWalk, op: Op) -> None:
 
 
 def _registers(walk: KernelWalk, op: Op) -> None:
-    """The registers the op needs have arrived. Where they have not, that is said, and the walk goes on as if."""
+    """The registers the op needs have arrived, or it is not in the code. Where they have not, that is said, and the
+    walk goes on as if."""
     if not op.operands or not op.needs_contents:
         return
-    pending = walk.order.pending
-    missing = tuple(value for value in op.operands if value in pending.at)
+    pending, used = walk.order.pending, op.operands if op.id in walk.emitted else ()
+    missing = tuple(value for value in used if value in pending.at)
     for listener in walk.tell():
         listener.registers(op, missing)
     if missing:
@@ -257,8 +258,8 @@ def puts_out_of_step(walk: KernelWalk, op: ops.If, truth: Mask) -> bool:
     plain = bool(barriers) and len(barriers) == len(op.then) and not op.orelse and not op.outs
     if not plain or not (truth == truth[:, :1]).all() or not walk.active.all() or walk.entangled:
         return False
-    if truth.all() or not truth.any():  # decided for all waves, as in iteration r of a round: a barrier, or none
-        return False
+    if (truth == truth[:1]).all():
+        return False  # all waves or none, as in iteration r of a round
     for barrier in barriers:
         walk.ledger.visit(barrier)
         for listener in walk.tell():

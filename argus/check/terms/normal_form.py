@@ -288,7 +288,7 @@ class Terms(Interned):
         """max(x, -x) is abs(x), min(x, -x) is -abs(x)."""
         if self.negative(x) != y or self.value(x) is not None:
             return None
-        found = self.apply("abs", (x if self._polys[x][0][1] > 0 else y,))
+        found = self.apply("abs", (x,))
         return found if fn == "max" else self.negative(found)
 
     def _clamped(self, x: int, y: int) -> int | None:
@@ -317,7 +317,11 @@ class Terms(Interned):
         return self.atom(Where(condition, yes, no))
 
     def apply(self, fn: str, args: tuple[int, ...]) -> int:
-        return UNKNOWN if UNKNOWN in args else self.atom(Apply(fn, args))
+        if UNKNOWN in args:
+            return UNKNOWN
+        if fn == "abs" and args[0] != ZERO and self._polys[args[0]][0][1] < 0:  # of x and -x the one that begins with +
+            args = (self.negative(args[0]),)
+        return self.atom(Apply(fn, args))
 
     # -- reductions ------------------------------------------------------------------------------------------------
 

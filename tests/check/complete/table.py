@@ -83,7 +83,9 @@ KINDS = (
         "pair_max", 3, tuple({"M": 2, "N": n} for n in (3, 255, 256, 300)),
         lambda a: {"y": np.maximum(a["x"], _neighbor(a["x"], 1))}, right=frozenset({0}), file="windows",
     ),
-    KernelKind("relu", 10, ELEMENTS, lambda a: {"y": np.maximum(a["x"] - 5, 0)}, right=frozenset(range(3)), file="choices"),
+    KernelKind(
+        "relu", 10, ELEMENTS, lambda a: {"y": np.maximum(a["x"] - 5, 0)}, right=frozenset(range(3)), file="choices",
+    ),
     KernelKind(
         "leaky", 5, ELEMENTS, lambda a: {"y": np.where(a["x"] > 5, a["x"] - 5, 0.5 * (a["x"] - 5))},
         right=frozenset({0, 1}), file="choices",

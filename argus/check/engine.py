@@ -64,23 +64,26 @@ SPECIFIED = ("value", "placed", "reduced", "covers")
 SILENT = "the specification says nothing about {}: placed and covers were not checked there"
 
 
-def check(program: Scheduled) -> Report:
-    """Decide every implied and stated rule of the program."""
+def check(program: Scheduled, replayed: Iterable[Certificate] = ()) -> Report:
+    """Decide every implied and stated rule of the program. With certificates to be `replayed`, nothing is guessed, and
+    no counterexample is looked for: what they do not show is unknown."""
+    given = iter(replayed)
     kernel = program.kernel
     statements = () if kernel.computes is None else kernel.computes.results
     rules = [Conform(), RaceFree(), Fresh(), InBounds(), Valued(), Placed(), Reduced(), Covers(), Fits()]
     rules += [Relations(), Speed()]
     results = frozenset(statement.result for statement in statements)
     if len(statements) < 2:
-        return decide(kernel, rules)
+        return decide(kernel, rules, certificate=next(given, None))
     first, *others = [stating(kernel, statement) for statement in statements]
     alike = [other for other in others if _walked_alike(first, other)]
     shared = [statement for statement, other in zip(statements[1:], others, strict=True) if other in alike]
-    report = decide(first, rules, results, shared)
+    report = decide(first, rules, results, shared, certificate=next(given, None))
     for other in others:
         if other not in alike:
-            report = _together(report, decide(other, [Valued(), Placed(), Reduced(), Covers()], results))
-    return replace(report, kernel=kernel, notes=(*_unmentioned(kernel, results), *_taken(kernel, report.verdicts)))
+            more = decide(other, [Valued(), Placed(), Reduced(), Covers()], results, certificate=next(given, None))
+            report = _together(report, more)
+    return replace(report, kernel=kernel, notes=(*_unmentioned(kernel, results), *_assumed(kernel, report.verdicts)))
 
 
 def _walked_alike(x: Kernel, y: Kernel) -> bool:
@@ -107,7 +110,7 @@ def _together(report: Report, more: Report) -> Report:
     return replace(
         report, verdicts=(*merged, *verdicts.values()), seconds=report.seconds + more.seconds, stats=stats,
         questions=(*report.questions, *more.questions)[:MAX_QUESTIONS],
-        obligations=(*report.obligations, *more.obligations),
+        obligations=(*report.obligations, *more.obligations), certificates=(*report.certificates, *more.certificates),
     )  # fmt: skip
 
 
@@ -134,15 +137,18 @@ def decide(
     results: frozenset[str] = frozenset(),
     more: Iterable[ResultSpec] = (),
     waited: Iterable[Rule] = (),
+    certificate: Certificate | None = None,
 ) -> Report:
     """Decide these rules, those of a specification for `more` of its statements, and rules for which all registers are
     `assumed_waits` for. Nothing raised on the way escapes: it makes verdicts `unknown`."""
     start = perf_counter()
     request = ProofRequest.of(rules, results, more, waited)
+    if certificate is not None:
+        request.without_counterexamples()
     try:
         kernel = insert_waits(kernel)
         prover = Prover(launch_facts(kernel))
-        proof = _proved(kernel, prover, request)
+        proof = _proved(kernel, prover, request, certificate)
     except Exception as error:
         return Report(kernel, tuple(request.failures(kernel, internal(error))), perf_counter() - start)
     if proof.failed:
@@ -165,7 +171,8 @@ def decide(
     open_questions = flow.prover.undecided[:MAX_QUESTIONS] if any(v.status == "unknown" for v in verdicts) else []
     questions = tuple(question(facts) for facts in open_questions)
     notes, listed = _notes(flow, verdicts), flow.ledger.states()
-    return Report(kernel, tuple(verdicts), perf_counter() - start, stats, notes, questions, listed)
+    made = (proof.certificate,)
+    return Report(kernel, tuple(verdicts), perf_counter() - start, stats, notes, questions, listed, made)
 
 
 def _kept(rule: Shielded, kernel: Kernel, verdicts: list[Verdict], stopped: LimitReached) -> list[Verdict]:
@@ -175,8 +182,11 @@ def _kept(rule: Shielded, kernel: Kernel, verdicts: list[Verdict], stopped: Limi
     return [*refuted, unknown]
 
 
-def _proved(kernel: Kernel, prover: Prover, request: ProofRequest) -> Proof:
-    """Guess, then prove; where a claim is not shown, guess again without it."""
+def _proved(kernel: Kernel, prover: Prover, request: ProofRequest, replayed: Certificate | None) -> Proof:
+    """Guess, then prove; where a claim is not shown, guess again without it. A given certificate is only replayed."""
+    if replayed is not None:
+        with limited(Budget("walk")):
+            return prove(kernel, replayed, prover, request)
     given_up: dict[LoopPath, set[int]] = {}
     guessing, walking = Budget("guess"), Budget("walk")
     for _ in range(MAX_ATTEMPTS):
@@ -211,10 +221,10 @@ def _notes(flow: KernelWalk, verdicts: list[Verdict]) -> tuple[str, ...]:
         return ()
     others = [t.name for t in flow.kernel.tensors if t.written and t is not flow.spec.output]
     unsaid = (SILENT.format(", ".join(others)),) if others else ()
-    return (*unsaid, *_taken(flow.kernel, verdicts))
+    return (*unsaid, *_assumed(flow.kernel, verdicts))
 
 
-def _taken(kernel: Kernel, verdicts: Iterable[Verdict]) -> tuple[str, ...]:
+def _assumed(kernel: Kernel, verdicts: Iterable[Verdict]) -> tuple[str, ...]:
     """What proofs of values took for granted."""
     return assumptions(kernel) if any(v.rule == "value" and v.status == "proved" for v in verdicts) else ()
 

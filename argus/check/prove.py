@@ -28,7 +28,7 @@ from argus.check.rules.rule import Rule
 from argus.check.rules.value import Valued
 from argus.check.solve.limits import LimitReached
 from argus.check.solve.prover import Prover
-from argus.check.walk import KernelWalk, Said
+from argus.check.walk import KernelWalk, OtherStatement
 from argus.ir.kernel import Kernel
 from argus.layout.expr import ExprError
 from argus.spec.tree import ResultSpec
@@ -54,6 +54,11 @@ class ProofRequest:
     def listeners(self) -> tuple[Shielded, ...]:
         return (*self.rules, *(rule for _, rule in self.more), *self.waited)
 
+    def without_counterexamples(self) -> None:
+        """Rules say what they have shown, and do not look for counterexamples to the rest."""
+        for rule in self.listeners():
+            rule.budget.searching = False
+
     def asked(self) -> frozenset[str]:
         """Names of the rules, as obligations know them."""
         names = {rule.name for rule in self.listeners()}
@@ -77,6 +82,7 @@ class Proof:
     """What a replay came to: the walk, each rule with its view of it, and why it failed, if it did."""
 
     walk: KernelWalk
+    certificate: Certificate
     views: dict[Shielded, KernelWalk] = field(default_factory=dict)
     failed: str = ""
     unshown: tuple[LoopPath, tuple[int, ...]] | None = None
@@ -89,9 +95,9 @@ def prove(kernel: Kernel, certificate: Certificate, prover: Prover, request: Pro
     ledger = Ledger(obligations(kernel, request.asked(), request.outputs(kernel), request.results))
     walk = KernelWalk(kernel, prover, request.listeners(), request.results, certificate, ledger)
     views: dict[Shielded, KernelWalk] = dict.fromkeys(request.rules, walk)
-    views |= {rule: Said(walk, statement) for statement, rule in request.more}
+    views |= {rule: OtherStatement(walk, statement) for statement, rule in request.more}
     views |= {rule: Waited(walk) for rule in request.waited}
-    proof = Proof(walk, views)
+    proof = Proof(walk, certificate, views)
     for rule, view in views.items():
         rule.begin(view)
     try:

@@ -4,7 +4,7 @@
     argus bench gemm --triton full --aiter DIR --clocks 20 --shape M=4096,N=4096,K=4096
     argus bench attention moe fp8 --aiter DIR          layers: `--shape S=4096`, `T=4096`, `M=…,N=…,K=…`
     argus bench softmax add transpose                  bytes per second and share of the memory's rate
-    argus bench gemm softmax --ablate                  one idea taken away at a time
+    argus bench gemm softmax --ablate                  ablation: one optimization removed at a time
     argus bench gemm --search --shape M=2048,N=2048,K=2048      every candidate of the dispatch table at this shape
     argus bench gemm --search --write                  all shapes of the table; writes argus/kernels/matmul.json
     argus bench gemm --holdout                         what the dispatcher loses at shapes that are not in its table
@@ -55,7 +55,9 @@ def register(verbs: Any) -> None:
     parser.add_argument("--protocol", choices=PROTOCOLS, default="stream", help="how the times would be taken")
     parser.add_argument("--aiter", type=Path, metavar="DIR", help="gemm and layers: AITER's objects (its hsa/gfx942)")
     parser.add_argument(
-        "--ablate", action="store_true", help="all but fp8 and elementwise: one idea taken away at a time"
+        "--ablate",
+        action="store_true",
+        help="all but fp8 and elementwise: one optimization removed at a time",
     )
     parser.add_argument(
         "--search", action="store_true", help="gemm, attention, moe: every candidate of the dispatch table"

@@ -163,7 +163,6 @@ def estimate(
     sharing_error: float = 0.0,
     across: float = 1.0,
     missing_again: float | None = None,
-    page_misses: float = 0.0,
     protocol: Protocol = "stream",
     parameters: Parameters = PARAMETERS,
 ) -> Launch:
@@ -174,7 +173,6 @@ def estimate(
     hot_atomics  atomic accesses to the busiest address
     across       misses of the L2s per line that comes from memory, as several XCDs miss it at about the same time
     missing_again  share of a later round's lines that the Infinity Cache has not kept; None: by proportion
-    page_misses  pages that a workgroup must have translated again (`argus.clock.translation`)
     protocol     how the time would be taken
     """
     if grid < 1:
@@ -228,7 +226,6 @@ def estimate(
         hbm_written=min(written, moved),
         footprint=hbm_bytes,
         atomics=hot_atomics,
-        page_misses=page_misses * per_group * timing.resident / chip.CUS,
         workgroups=grid,
     )
     parts = {name: time * clock for name, time in profile.parts(clock, parameters).items()}

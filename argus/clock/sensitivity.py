@@ -44,7 +44,6 @@ WIDE: tuple[tuple[str, float, float], ...] = (
     (r"workgroup_turnaround", 0.5, 2.0),
     (r"atomic_ns", 0.7, 1.5),
     (r"branch_taken_clocks", 0.5, 2.0),
-    (r"page_miss_clocks", 0.3, 3.0),
     (r"wave_launch_clocks", 1.0, 4.0),
 )
 """Names (as a pattern), and the factors between which they are drawn, evenly in the exponent."""

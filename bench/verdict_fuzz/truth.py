@@ -229,8 +229,8 @@ def _small(sizes: Mapping[str, int]) -> bool:
 
 def _runs(n: int, kernel: Kernel) -> Iterator[tuple[str, dict[str, Any], str]]:
     """Executor, options and inputs of the n-th launch."""
-    yield "interp", CHECKED, KINDS[n % 2]
-    yield "interp", ORDERS[n % len(ORDERS)], "mixed"
+    yield "checking", CHECKED, KINDS[n % 2]
+    yield "checking", ORDERS[n % len(ORDERS)], "mixed"
     for kind in KINDS[1:] if any(t.dtype.name[0] in "iu" for t in kernel.tensors) else KINDS[1:4]:
         yield "jit", {}, kind
 

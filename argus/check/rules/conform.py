@@ -16,12 +16,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from argus.check.domain.tags import SITE_SHIFT, Case
+from argus.check.events import ProgramPoint
 from argus.check.explain.accumulator_witness import accumulator_example
 from argus.check.explain.witness import Execution, Held, decode, replay, smallest_execution
 from argus.check.report import Counterexample, Party, Site, Verdict
 from argus.check.rules.rule import Rule, RuleFindings, op_at
 from argus.check.transfer.matrix import LaneMaps, Mismatch, Product, lane_maps
-from argus.check.walk import KernelWalk, ProgramPoint, bounds_of
+from argus.check.walk import KernelWalk, bounds_of
 from argus.ir import interp, ops
 from argus.ir.types import Span, Value
 from argus.layout import expr as E

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.check.domain.tags import Tags
+from argus.check.events import ProgramPoint
 from argus.check.explain.small_executions import launches, varied
 from argus.check.obligations import WHOLE_KERNEL
 from argus.check.report import Counterexample, Party, Verdict
@@ -36,7 +37,7 @@ from argus.check.solve.prover import Prover
 from argus.check.terms.atoms import own
 from argus.check.transfer.computed_places import DATA
 from argus.check.transfer.memory_accesses import kept_inside, target, threads_at_edge
-from argus.check.walk import KernelWalk, ProgramPoint, bounds_of
+from argus.check.walk import KernelWalk, bounds_of
 from argus.ir import interp, ops
 from argus.ir.ops import Access, Tensor
 from argus.ir.types import Span, Value
@@ -216,10 +217,10 @@ def partition(flow: KernelWalk, tensor: Tensor, stores: list[Written]) -> str | 
     if full is None:
         return NO_BOX
     size, starts = full[1], [rest + int(n) for rest, n in zip(stores[0].rests, full[0], strict=True)]
-    kept, facts = stores[0].kept, (*stores[0].place.facts, *flow.aside)
+    kept, facts = stores[0].kept, (*stores[0].place.facts, *flow.everywhere_facts)
     if any(store.kept is not kept or store.place.loops for store in stores):
         return "its stores are kept back by different conditions on data"
-    if not all(map(flow.is_said, facts)):
+    if not all(map(flow.is_stated, facts)):
         return "it is stored only under a condition on sizes or data"
     axes = flow.tables.tensor_axes[tensor]
     moved = [n for n, axis in enumerate(axes) if own(axis) in kept.free()]

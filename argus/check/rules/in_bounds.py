@@ -22,11 +22,12 @@ import numpy as np
 
 from argus.check.domain.tags import Tags
 from argus.check.domain.threads import Spread
+from argus.check.events import ProgramPoint
 from argus.check.explain.small_executions import executions, interference
 from argus.check.explain.witness import Execution, replay, smallest_execution
 from argus.check.report import Counterexample, Party, Verdict
 from argus.check.rules.rule import Rule, RuleFindings
-from argus.check.walk import KernelWalk, ProgramPoint, bounds_of
+from argus.check.walk import KernelWalk, bounds_of
 from argus.ir import interp, ops
 from argus.ir.ops import Access, Op, Shared, Tensor
 from argus.ir.types import Span

@@ -21,6 +21,7 @@ import numpy as np
 
 from argus.check.domain.record_numbers import distinct
 from argus.check.domain.tags import Case, Tags
+from argus.check.events import ProgramPoint
 from argus.check.explain.small_executions import interference, varied
 from argus.check.explain.witness import Execution, influence, smallest_execution
 from argus.check.report import Counterexample, Party, Verdict
@@ -28,7 +29,7 @@ from argus.check.rules.rule import Rule, RuleFindings
 from argus.check.rules.value import counterexample
 from argus.check.transfer.memory_accesses import Target, target
 from argus.check.transfer.shifted_places import brought_to_store
-from argus.check.walk import KernelWalk, ProgramPoint, bounds_of
+from argus.check.walk import KernelWalk, bounds_of
 from argus.ir import interp, ops
 from argus.ir.ops import Access, Tensor
 from argus.ir.types import Span

@@ -21,6 +21,7 @@ from argus.check.domain.record_numbers import distinct
 from argus.check.domain.records import Sum
 from argus.check.domain.reduction_intervals import intervals
 from argus.check.domain.tags import Case, Tags
+from argus.check.events import ProgramPoint
 from argus.check.explain.small_executions import launches
 from argus.check.report import Counterexample, Party, Verdict
 from argus.check.rules.rule import Rule, RuleFindings
@@ -28,7 +29,7 @@ from argus.check.solve.limits import may_search
 from argus.check.spec.spec_terms import extent_of
 from argus.check.terms.atoms import UNKNOWN, Reduce
 from argus.check.terms.term_equality import Judge, incomplete, ranges
-from argus.check.walk import KernelWalk, ProgramPoint, bounds_of
+from argus.check.walk import KernelWalk, bounds_of
 from argus.ir import interp, ops
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Access, Op, Tensor

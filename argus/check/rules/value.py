@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from argus.check.domain.record_numbers import distinct
 from argus.check.domain.tags import Case, Tags
+from argus.check.events import ProgramPoint
 from argus.check.explain.small_executions import index_limit, larger, launches, ragged, varied
 from argus.check.report import Counterexample, Party, Verdict
 from argus.check.rules.rule import Rule, RuleFindings
@@ -38,7 +39,7 @@ from argus.check.terms.term_text import shown
 from argus.check.transfer.computed_places import followed
 from argus.check.transfer.memory_accesses import Target, kept_inside, target
 from argus.check.transfer.shifted_places import brought_to_store
-from argus.check.walk import KernelWalk, ProgramPoint, bounds_of
+from argus.check.walk import KernelWalk, bounds_of
 from argus.ir import interp, ops
 from argus.ir.interp.numbers import numpy_dtype
 from argus.ir.kernel import Kernel
@@ -175,16 +176,16 @@ class Valued(Rule):
             return record.why or "it comes from LDS that was never written"
         if record.term == UNKNOWN or record.part != (0, 1):
             return OVERWRITTEN if self.overwritten else "what is stored was computed in a way that is not followed"
-        general = (*self.inside, *self.flow.aside, *place.facts, case.guard)
-        worth = followed(
+        general = (*self.inside, *self.flow.everywhere_facts, *place.facts, case.guard)
+        held_term = followed(
             tables, record.term, record.rests, case.offset[(case.record == number) & active],
             lambda equation: self.flow.prover.holds((*place.facts, case.guard), equation) is True,
         )  # fmt: skip
-        term = judge.resolved(worth, general)
+        term = judge.resolved(held_term, general)
         goals = aim.goal, aim.whole
         if term not in goals:
             here = (*general, *ranges(self.flow, case, number, active))
-            term = judge.resolved(worth, here)
+            term = judge.resolved(held_term, here)
             goals = judge.resolved(aim.goal, here), judge.resolved(aim.whole, here)
         homeless = [a for a in tables.terms.axes(term) if record.rests[a] < 0]
         if term in goals and not homeless:

@@ -79,8 +79,8 @@ def elements(flow: KernelWalk, op: Op, access: Access, result: Value, source: bo
         rests.append(spread)
         offset[..., axis] = spread.offsets[..., None]
         numbers = (*numbers, axis)
-    worth = UNKNOWN if tensor.written else flow.tables.terms.atom(leaf(flow.tables, tensor, at))
-    record = _element_records(flow, Record(kind, tensor.name, term=worth), numbers, rests, offset)
+    held_term = UNKNOWN if tensor.written else flow.tables.terms.atom(leaf(flow.tables, tensor, at))
+    record = _element_records(flow, Record(kind, tensor.name, term=held_term), numbers, rests, offset)
     full = Case(E.TRUE, record, offset, np.full(shape, -1, dtype=np.int64))
     return _guarded(flow, op, access, full, result)
 
@@ -177,8 +177,8 @@ def _masked(flow: KernelWalk, guard: Expr, full: Case) -> Case | None:
     if len(numbers) != 1 or len(held) < len(parts):
         return None
     record = flow.tables[numbers[0]]
-    worth = flow.tables.terms.where(E.land(*held), record.term, NOTHING)
-    number = flow.tables.intern(replace(record, kind="value", label="", term=worth))
+    held_term = flow.tables.terms.where(E.land(*held), record.term, NOTHING)
+    number = flow.tables.intern(replace(record, kind="value", label="", term=held_term))
     return Case(full.guard, np.full_like(full.record, number), full.offset, full.site)
 
 

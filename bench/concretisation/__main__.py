@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections import Counter
+from collections import defaultdict
 from random import Random
 from time import process_time
 
@@ -31,7 +31,7 @@ def main() -> int:
         everything.join(found)
     if not given.library:
         by_family: dict[str, Concretised] = {}
-        seconds: Counter[str] = Counter()
+        seconds: defaultdict[str, float] = defaultdict(float)
         for n in range(given.generated):
             start = process_time()
             family, program, arrays, sizes, scalars = generated(Random(f"{given.seed}:{n}"))

@@ -151,10 +151,12 @@ class Claims:
         """Value and weight of a term at own coordinates."""
         if term == UNKNOWN:
             raise NoClaim("unknown term")
-        value, weight = np.float64(0), np.float64(0)
+        value: Floats = np.zeros(())
+        weight: Floats = np.zeros(())
         with np.errstate(all="ignore"):
             for (factors, exponent), c in self.tables.terms[term]:
-                part, size = np.float64(c), np.float64(abs(c))
+                part: Floats = np.asarray(float(c))
+                size: Floats = np.asarray(abs(float(c)))
                 for number, twice in factors:
                     base, base_size = self.atom(self.tables.terms.atoms[number], at)
                     part = part * base ** (twice / 2)
@@ -182,8 +184,8 @@ class Claims:
             case Number(name=name):
                 if name not in self.scalars:
                     raise NoClaim("scalar")
-                value = np.float64(np.float32(self.scalars[str(name)]))
-                return value, np.abs(value)
+                given = np.asarray(np.float32(self.scalars[str(name)]), dtype=np.float64)
+                return given, np.abs(given)
             case Power(base=base):
                 return self.term(base, at)
             case Where(condition=condition, yes=yes, no=no):

@@ -133,6 +133,7 @@ class _Observer:
     def case(self, claims: Claims, tags: Tags) -> Any:
         truths = [(claims.holds(c.guard), c) for c in tags.cases]
         if any(t is None for t, _ in truths):
+            self.found.silent["an alternative that cannot be told"] += 1
             return None
         applying = [c for t, c in truths if t]
         if len(applying) != 1:
@@ -181,14 +182,16 @@ class _Observer:
         if dtype.kind in ("int", "uint"):
             modulus = 2.0**dtype.bits
             want = np.where(np.abs(claimed.value) < 2.0**53, claimed.value, 0.0)
-            same = np.mod(found - want, modulus) == 0
-            return ~same & np.isfinite(claimed.value) & (np.abs(claimed.value) < 2.0**53)
+            same: NDArray[np.bool_] = np.mod(found - want, modulus) == 0
+            wraps: NDArray[np.bool_] = ~same & np.isfinite(claimed.value) & (np.abs(claimed.value) < 2.0**53)
+            return wraps
         finite = np.isfinite(claimed.value) & np.isfinite(claimed.weight)
         bound = self.slack * (claimed.weight + np.abs(claimed.value)) + 1e-30
         if claimed.exact:
             bound = np.zeros_like(claimed.value)
         representable = np.abs(claimed.value) < 3e38
-        return finite & representable & ~(np.abs(found - claimed.value) <= bound)
+        apart: NDArray[np.bool_] = finite & representable & ~(np.abs(found - claimed.value) <= bound)
+        return apart
 
     def lds(self, claims: Claims, tags: Tags, data: NDArray[np.uint8], op: Op) -> None:
         """Granules that hold whole elements, or pieces of elements of tensors."""

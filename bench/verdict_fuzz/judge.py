@@ -99,7 +99,9 @@ def judge(program: Generated, source: str, intended_right: bool = False) -> Reco
         return Record("traceback", "untested", detail=last_lines(), fault="traceback while reading")
     start = process_time()
     report: Report | None = None
-    verdict, rules, reasons, detail = "traceback", (), (), ""
+    verdict, detail = "traceback", ""
+    rules: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
     try:
         with limited(4 * LIMIT):
             report = check(made)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import ml_dtypes
@@ -223,7 +224,7 @@ def truth_of(program: Generated, scheduled: Scheduled, more: tuple[Mapping[str, 
 
 
 def _small(sizes: Mapping[str, int]) -> bool:
-    return all(v <= 4096 for v in sizes.values()) and np.prod([max(v, 1) for v in sizes.values()]) <= 1 << 20
+    return all(v <= 4096 for v in sizes.values()) and prod(max(v, 1) for v in sizes.values()) <= 1 << 20
 
 
 def _runs(n: int, kernel: Kernel) -> Iterator[tuple[str, dict[str, Any], str]]:

@@ -94,7 +94,7 @@ def branch(dice: Random) -> Generated:
         truth = eval(said, {"i": i, "N": sizes["N"]})  # the generator's own condition on indices
         return {"y": bounded.choose(truth, f.value(env), g.value(env))}
 
-    constructs = ("branch", kind.name, "wave branch" if per_wave else "lane branch")
+    constructs: tuple[str, ...] = ("branch", kind.name, "wave branch" if per_wave else "lane branch")
     constructs += ("LDS",) if through else ()
     constructs += ("loads in arms",) if inside else ()
     return Generated("branch", source, constructs, tuple({"N": n} for n in around(threads)), meaning)
@@ -136,8 +136,8 @@ def stencil(dice: Random) -> Generated:
     else:
         guard = ', guard="shape"' if guarded else ""
         for o in offsets:
-            at = f"{span * step} * b0" + (f" + {o}" if o > 0 else f" - {-o}" if o < 0 else "")
-            terms.append(as_f32(f"x[{at}].load(PART, width={kind.size}{guard})", kind))
+            place = f"{span * step} * b0" + (f" + {o}" if o > 0 else f" - {-o}" if o < 0 else "")
+            terms.append(as_f32(f"x[{place}].load(PART, width={kind.size}{guard})", kind))
     for n, t in enumerate(terms):
         body.append(f"v{n} = {t}")
     total = " + ".join(f"v{n} * {w!r}" for n, w in enumerate(weights))
@@ -169,7 +169,12 @@ def stencil(dice: Random) -> Generated:
             total_value, weight = total_value + part, weight + np.abs(part)
         return {"y": Real(total_value, 8 * bounded.ROUNDING * weight + bounded.TINY)}
 
-    constructs = ("stencil", kind.name, "LDS" if through else "loads", *(("stated range",) if stated else ()))
+    constructs: tuple[str, ...] = (
+        "stencil",
+        kind.name,
+        "LDS" if through else "loads",
+        *(("stated range",) if stated else ()),
+    )
     constructs += ("negative offset",) if low else ()
     constructs += (f"step {step}",) if step > 1 else ()
     return Generated("stencil", source, constructs, tuple({"N": n} for n in around(span)), meaning)

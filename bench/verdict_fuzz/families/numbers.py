@@ -58,7 +58,7 @@ def _join(kernel: str, spec: str, function: Callable[..., Whole], *args: Written
 
 def _number(n: int) -> Written:
     text = f"({n})" if n < 0 else str(n)
-    return Written(text, text, lambda env: (np.int64(n), np.bool_(False)))
+    return Written(text, text, lambda env: (np.asarray(n, dtype=np.int64), np.bool_(False)))
 
 
 def whole_tree(dice: Random, atoms: list[Written], depth: int, tiles: bool) -> Written:
@@ -85,7 +85,7 @@ def whole_tree(dice: Random, atoms: list[Written], depth: int, tiles: bool) -> W
             lambda: _join("ag.max({}, {})", "maximum({}, {})", np.maximum, x, y),
             lambda: _join("ag.min({}, {})", "minimum({}, {})", np.minimum, x, _number(n)),
             lambda: _join("ag.where({} > {}, {}, {})", "where({} > {}, {}, {})",
-                          lambda a, b, c, d: np.where(a > b, c, d), x, _number(n), x, y),
+                          _chosen, x, _number(n), x, y),
             lambda: _join("(-{})", "(-{})", np.negative, x),
         ]  # fmt: skip
     else:
@@ -98,6 +98,10 @@ def whole_tree(dice: Random, atoms: list[Written], depth: int, tiles: bool) -> W
             ),
         ]
     return dice.choice(choices)()
+
+
+def _chosen(a: Whole, b: Whole, yes: Whole, no: Whole) -> Whole:
+    return np.asarray(np.where(a > b, yes, no), dtype=np.int64)
 
 
 def _leaf(kernel: str, spec: str, name: str) -> Written:

@@ -98,7 +98,7 @@ def rows(dice: Random) -> Generated:
         return {"Y": Real(np.broadcast_to(made.value, shape), np.broadcast_to(made.error, shape))}
 
     sizes = [(1, span), (3, span), (5, span - 1), (2, span - elements), (per_group, 1), (4, elements)]
-    constructs = ("rows", "reduce " + op, kind.name, out.name, "mask" if masked else "no mask")
+    constructs: tuple[str, ...] = ("rows", "reduce " + op, kind.name, out.name, "mask" if masked else "no mask")
     constructs += ("guard shape",) if ragged else ()
     return Generated("rows", source, constructs, _launches(sizes), meaning)
 

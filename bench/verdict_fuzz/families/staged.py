@@ -120,7 +120,7 @@ def tile(dice: Random) -> Generated:
         return {"Y": g.value(x) if real else x["X"]}
 
     sizes = [(rows, cols), (rows + 1, cols + per), (2 * rows - 1, 2 * cols - per), (1, per), (2 * rows, 2 * cols)]
-    constructs = ("tile", "LDS", kind.name, "swizzle" if "xor" in layout else "no swizzle")
+    constructs: tuple[str, ...] = ("tile", "LDS", kind.name, "swizzle" if "xor" in layout else "no swizzle")
     constructs += ("column read",) if turn else ()
     constructs += ("guard shape",) if ragged else ()
     return Generated("tile", source, constructs, tuple({"M": m, "N": n} for m, n in sizes), meaning)

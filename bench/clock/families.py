@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from bench.clock import fmha, gemm, smoke, triton_gemm
+from bench.clock import fmha, gemm, hipblaslt, smoke, triton_gemm
 from bench.clock.rows import Folders, LeftOut, Task
 
 Found = Iterator[Task | LeftOut]
@@ -28,6 +28,7 @@ FAMILIES: Mapping[str, Family] = {
     "gemm_bf16": Family("gemm", gemm.bf16, ("facts", "aiter")),
     "gemm_i8": Family("gemm", gemm.i8, ("facts", "aiter")),
     "gemm_triton": Family("triton_gemm", triton_gemm.rows),
+    "hipblaslt": Family("hipblaslt", hipblaslt.rows, ("facts", "hipblaslt")),
     "fmha": Family("fmha", fmha.rows, ("facts", "aiter")),
 }
 SMOKE: Mapping[str, Family] = {"smoke": Family("smoke", smoke.rows, ())}

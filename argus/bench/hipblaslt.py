@@ -6,8 +6,8 @@
 
 A folder is one table of the library: `table.json` (sizes with the solution its tuner chose), and per solution INDEX.co,
 INDEX.json (its parameters), INDEX.args (names of the arguments). Sizes are hipBLASLt's: D is column-major M x N, so our
-C[m, n] = A[m, k] @ B[n, k].T is its product with M = n, N = m (`of_ours`). Its names say the layout: `Alik` is T (k runs
-fastest), `Ailk` is N; `Bljk` is N (k fastest), `Bjlk` is T.
+C[m, n] = A[m, k] @ B[n, k].T is its product with M = n, N = m (`of_ours`). Its names say the layout: `Alik` is T (k
+runs fastest), `Ailk` is N; `Bljk` is N (k fastest), `Bjlk` is T.
 
 An exact entry of the table counts; without one, the nearest of a table made for that (`GridBased`) by the library's own
 distance. What a solution relies on (multiples of its sizes) is checked here: outside it would write out of bounds.
@@ -146,7 +146,7 @@ class Table:
         except (OSError, json.JSONDecodeError) as error:
             raise MissingError(f"hipBLASLt {folder}: no table.json that can be read") from error
         self.kind: str = found["kind"]
-        self.entries = [Entry(*(int(x) for x in row[:5]), float(row[5])) for row in found["rows"]]
+        self.entries = [Entry(m, n, b, k, index, float(speed)) for m, n, b, k, index, speed in found["rows"]]
 
     @cached_property
     def solutions(self) -> Mapping[int, Solution]:

@@ -52,6 +52,7 @@ class ComparedLaunch:
             parameters=parameters,
             clock_mhz=self.args.device_clock,
             warm=self.args.warm,
+            protocol=self.args.protocol,
         )[1]
 
     def time_under(self) -> Callable[[Parameters], float]:

@@ -24,6 +24,7 @@ from argus.cli.object_args import parse_arguments
 from argus.cli.options import GOOD, UsageError, add_kernel_arguments
 from argus.clock import Recorded, Timing, write_trace
 from argus.clock.page import page
+from argus.clock.protocol import PROTOCOLS
 from argus.clock.sampled import Work, matrix_element, prepared, sample, time_prepared
 from argus.clock.whatif import BOUNDS, what_if_recorded
 from argus.compile import Compiled, compile_kernel
@@ -70,6 +71,12 @@ def add_time_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lds", type=int, default=0, help="objects: bytes of dynamic LDS")
     parser.add_argument("--device-clock", type=float, default=chip.CLOCK_MAX_MHZ, metavar="MHZ", help="stated clock")
     parser.add_argument("--warm", action="store_true", help="the tensors lie in the Infinity Cache as far as they fit")
+    parser.add_argument(
+        "--protocol",
+        choices=PROTOCOLS,
+        default="stream",
+        help="how the time would be taken: replayed in a graph, launched into a stream, alone with cold caches",
+    )
     add_force(parser)
 
 
@@ -127,6 +134,7 @@ def handle(args: argparse.Namespace) -> int:
         matrix_element(seen),
         clock_mhz=args.device_clock,
         warm=args.warm,
+        protocol=args.protocol,
         events=bool(args.trace or args.html),
     )
     executed = sorted({number for number, _ in seen.record.waves})

@@ -118,6 +118,10 @@ def time_waves(
         matrix_flops=sum(op.matrix.flops * executed[op.index] for op in ops if op.matrix is not None),
         busiest_matrix_clocks=round(account.matrix.max()),
         valu_turns=ISSUE_CLOCKS * sum(executed[op.index] * (1 + op.alone) for op in ops if op.unit is Unit.VALU),
+        matrix_clocks=_by_format(ops, executed),
+        transcendental_turns=ISSUE_CLOCKS
+        * sum(executed[op.index] for op in ops if op.unit is Unit.VALU and op.clocks > parameters["valu_clocks"]),
+        vmem_clocks=vmem,
         read_bytes={str(level): size for level, size in read.items()},
         filled_bytes=filled,
         written_bytes=written,
@@ -128,6 +132,15 @@ def time_waves(
         notes=tuple(notes),
         events=tuple(unit.events or ()),
     )
+
+
+def _by_format(ops: Sequence[Op], executed: Sequence[int]) -> dict[str, int]:
+    """Clocks of all matrix cores by element type."""
+    found: dict[str, int] = {}
+    for op in ops:
+        if op.matrix is not None and executed[op.index]:
+            found[op.matrix.a] = found.get(op.matrix.a, 0) + op.clocks * executed[op.index]
+    return found
 
 
 def _row(op: Op, executed: int, stalls: Sequence[int]) -> Row:

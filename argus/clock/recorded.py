@@ -15,7 +15,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from argus.clock.atomics import busiest_line
+from argus.clock.atomics import busiest_address
 from argus.clock.dispatch import nearest
 from argus.clock.fold import Folded, fold
 from argus.clock.frontend import waves_of
@@ -102,7 +102,7 @@ class Recorded:
         self.recorded_share = 1.0
         self._find_sharing(seed)
         self.work = self._work(math.prod(raw.grid))
-        self.hot_atomics = busiest_line(self.folded.record, self.insts, self.grid)
+        self.hot_atomics = busiest_address(self.folded.record, self.insts, self.grid)
         self._priced: tuple[Parameters, list[Op], dict[int, list[Wave]]] | None = None
 
     def _find_sharing(self, seed: int) -> None:

@@ -11,35 +11,16 @@ wave's life is exactly its turns (4 clk per instruction) plus its stalls.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.resources import files
 from typing import Any
 
 from argus.clock.parameters import MODEL_VERSION
 from argus.clock.program import REASON_TEXT, Reason
 
-
-def _label() -> str:
-    """What every output says about itself; the errors are those `argus clock validate --write` noted."""
-    path = files("argus.clock").joinpath("validation.json")
-    if not path.is_file():
-        return f"simulated MI300X, model {MODEL_VERSION}, not yet validated"
-    return label(json.loads(path.read_text(encoding="utf-8")))
-
-
-def label(found: Mapping[str, Any]) -> str:
-    """The label for a summary of a validation."""
-    median, worse = (100 * found["clock"][name] for name in ("median", "p90"))
-    return (
-        f"simulated MI300X, model {MODEL_VERSION}, validation error: median {median:.0f} %, "
-        f"90th percentile {worse:.0f} % ({found['rows']} rows)"
-    )
-
-
-LABEL = _label()
+LABEL = f"simulated MI300X, model {MODEL_VERSION}"
+"""What every output says about itself; each time carries its own interval (`argus.clock.uncertainty`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +62,9 @@ class Timing:
     written_bytes: float
     footprint_bytes: float
     sharing_known: bool
+    matrix_clocks: Mapping[str, int] = field(default_factory=dict)
+    transcendental_turns: int = 0
+    vmem_clocks: float = 0.0
     iterations: tuple[int, int] | None = None
     iteration_error: float = 0.0
     notes: tuple[str, ...] = ()
@@ -126,6 +110,9 @@ class Timing:
             "matrix_flops": self.matrix_flops,
             "busiest_matrix_clocks": self.busiest_matrix_clocks,
             "valu_turns_clk": self.valu_turns,
+            "matrix_clk_by_format": dict(self.matrix_clocks),
+            "transcendental_turns_clk": self.transcendental_turns,
+            "vector_memory_clk": self.vmem_clocks,
             "read_bytes": dict(self.read_bytes),
             "filled_bytes": self.filled_bytes,
             "written_bytes": self.written_bytes,

@@ -56,7 +56,8 @@ def held(path: Path) -> dict[Key, dict[str, Any]]:
     for text in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
         try:
             data = json.loads(text)
-            rows[data["family"], data["program"], data["shape"]] = data
+            if "module" in data["simulated"]:
+                rows[data["family"], data["program"], data["shape"]] = data
         except (json.JSONDecodeError, KeyError):
             continue
     return rows
@@ -67,7 +68,8 @@ def simulated(number: int) -> tuple[str, float]:
     module, task = JOBS[number]
     start = time.process_time()
     launches = executed(task)(PARAMETERS)
-    return json.dumps(line(task, launches, module)), time.process_time() - start
+    seconds = time.process_time() - start
+    return json.dumps(line(task, launches, module, seconds)), seconds
 
 
 def run(jobs: Sequence[Job], out: Path, workers: int) -> int:
@@ -113,10 +115,11 @@ def main() -> int:
             if key in order:
                 raise ValueError(f"two rows are called {key}")
             order.append(key)
-            if key not in old or (options.again and old[key].get("code") != code_of(family.module)):
+            if key not in old or (options.again and old[key]["simulated"]["code"] != code_of(family.module)):
                 jobs.append((family.module, item))
     codes = {family.module: code_of(family.module) for family in wanted.values()}
-    stale = sum(data["code"] != codes[data["module"]] for data in old.values() if data.get("module") in codes)
+    made = [data["simulated"] for data in old.values()]
+    stale = sum(how["code"] != codes[how["module"]] for how in made if how["module"] in codes)
     print(f"{len(order)} rows, {len(jobs)} to simulate, {stale} held from other code", flush=True)
     failed = run(jobs, options.out, options.jobs)
     now = held(options.out)

@@ -50,7 +50,7 @@ def bf16(folders: Folders) -> Iterator[Task]:
             element="bf16",
             microseconds=without_gap(row),
             source=row["source"],
-            protocol="stream",
+            protocol="graph",
             exact=True,
             warm=True,
             timing=row["notes"],

@@ -1,9 +1,9 @@
 """hipBLASLt rows: sizes whose speed its tuner measured and left in the library's tables, with the very solution.
 
-The tuner's client launches back to back between two events and takes the mean (Tensile's client; the files state neither
-that nor the chip beyond gfx942): the protocol of a graph, tensors warm. Rows that split K are left out: the parts of a
-tile are added up by whoever comes last, which a sample of workgroups does not show. So are rows that contradict the
-rest of their file: another size, at least as large along every axis, is stated to be faster.
+The tuner's client launches back to back between two events and takes the mean (Tensile's client; the files state
+neither that nor the chip beyond gfx942): the protocol of a graph, tensors warm. Rows that split K are left out: the
+parts of a tile are added up by whoever comes last, which a sample of workgroups does not show. So are rows that
+contradict the rest of their file: another size, at least as large along every axis, is stated to be faster.
 """
 
 from __future__ import annotations

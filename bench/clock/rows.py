@@ -6,7 +6,7 @@ A `Measured` is a fact: what ran, how it was timed, who published it. A `Task` a
 program have one role, so that nothing is validated on a program whose other sizes were fitted.
 
 `replay gap`: graphs of one launch each, replayed back to back, have 4 to 5 us between them. Of `REPLAY_GAP` the floor
-of a stream is already in the prediction, the rest is taken off. `warm-up 200ms` (or more) against five launches on an
+of a longer graph is in the prediction, the rest is taken off. `warm-up 200ms` (or more) against five launches on an
 idle chip: where both were published, the first counts (one kernel at 4096: 392 us and 422 to 431).
 """
 
@@ -22,17 +22,19 @@ from pathlib import Path
 from typing import Any, Literal
 
 from argus import provenance
-from argus.clock import Launch, Parameters, Recorded, time_recorded
+from argus.clock import MODEL_VERSION, Launch, Parameters, Recorded, time_recorded
+from argus.clock.calibration import ROLES, launch_line
+from argus.clock.protocol import Protocol
 from argus.clock.sampled import Work, prepared, sample
 
 REPLAY_GAP = 4.5
-STREAM_FLOOR = 2.7
-"""Microseconds that a launch into a stream takes beyond its workgroups, as far as the clock has it in a time."""
+GRAPH_FLOOR = 0.6
+"""Microseconds between launches of one graph, which the clock has in a time taken by that protocol."""
 WARMED_MS = 200
 
 Regime = Literal["dense GEMM", "attention", "fp8/MoE", "small or latency-bound", "memory-bound"]
-Protocol = Literal["graph", "stream", "cold"]
-ROLES = ("fit", "validate")
+OTHER_CLOCK = 1250.0
+"""Besides the full clock every launch is timed here: between the two, a fit can move the sustained clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ class Measured:
     exact     the very program was simulated, not one of ours that does the same accesses
     warm      the tensors were used just before, so that they lie in the Infinity Cache as far as they fit
     timing    how the time was taken, in the source's words
+    state     "burst": a few milliseconds on a chip that idled before
+    notes     what is known to be unlike the measured launch
     runs      the times of all published runs, if there are several (`microseconds`: their median)
     """
 
@@ -60,6 +64,8 @@ class Measured:
     warm: bool
     timing: str = ""
     runs: tuple[float, ...] = ()
+    state: str = "steady"
+    notes: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -109,6 +115,8 @@ def executed(task: Task) -> Timer:
                 hbm_bytes=work.moved,
                 element=row.element or None,
                 warm=row.warm,
+                protocol=row.protocol,
+                also=(OTHER_CLOCK,),
                 parameters=parameters,
             )[1]
             for work, recorded in ready
@@ -117,21 +125,17 @@ def executed(task: Task) -> Timer:
     return time
 
 
-def line(task: Task, launches: Sequence[Launch], module: str) -> dict[str, Any]:
-    """The row with its simulation, the module of its family, and the digest of the code that simulated it."""
+def line(task: Task, launches: Sequence[Launch], module: str, seconds: float) -> dict[str, Any]:
+    """The row with its simulation (argus.clock.calibration says what a row holds), and which code simulated it."""
     return {
         **asdict(task.row),
-        "launches": [
-            {
-                "curve": launch.curve.to_json(),
-                "bound": launch.bound,
-                "parts": dict(launch.parts),
-                "notes": list(launch.notes),
-            }
-            for launch in launches
-        ],
-        "module": module,
-        "code": code_of(module),
+        "launches": [launch_line(task.row.program, launch) for launch in launches],
+        "simulated": {
+            "model": MODEL_VERSION,
+            "code": code_of(module),
+            "module": module,
+            "seconds": round(seconds, 1),
+        },
     }
 
 
@@ -150,9 +154,9 @@ def code_of(module: str) -> str:
 
 
 def without_gap(row: dict[str, str]) -> float:
-    """The published time in us, less what its replay gap has beyond the launch floor."""
+    """The published time in us, less what its replay gap has beyond the floor of a graph."""
     gapped = "replay gap" in row["notes"] or row["notes"].startswith("as above")
-    return float(row["value"]) - (REPLAY_GAP - STREAM_FLOOR if gapped else 0.0)
+    return float(row["value"]) - (REPLAY_GAP - GRAPH_FLOOR if gapped else 0.0)
 
 
 def warmed_up(row: dict[str, str]) -> bool:

@@ -130,7 +130,7 @@ def rows_of(facts: Path) -> Iterator[tuple[Config, int, Measured]]:
                 element="bf16",
                 microseconds=statistics.median(found),
                 source=sources[key, size],
-                protocol="stream",
+                protocol="graph",
                 exact=False,
                 warm=True,
                 timing=f"median of {len(found)}, {'warmed up for 200 ms' if runs[True] else 'after five launches'}",

@@ -48,10 +48,10 @@ def main() -> int:
     parser.add_argument("--vary", action="append", default=[], metavar="NAME=V,W", required=True)
     parser.add_argument("--family", choices=tuple(FAMILIES), action="append")
     options = parser.parse_args()
-    given = folders(options.folders)
+    where = folders(options.folders)
     rows = []
     for family in options.family or FAMILIES:
-        for task in tasks_of(family, FAMILIES[family], given):
+        for task in tasks_of(family, FAMILIES[family], where):
             if isinstance(task, Task) and task.row.role == "fit":
                 rows.append((task.row, executed(task)))
                 print(f"executed {task.row.program}, {task.row.shape}", flush=True)

@@ -139,6 +139,32 @@ def line(task: Task, launches: Sequence[Launch], module: str, seconds: float) ->
     }
 
 
+def rated(
+    family: str, program: str, shape: str, role: str, moved: float, rate: float, source: str, **more: Any
+) -> Measured:
+    """A memory-bound row of an equivalent program whose published figure is a rate, in bytes per second."""
+    usual = {"regime": "memory-bound", "protocol": "stream", "warm": False, "exact": False}
+    return Measured(
+        role=role,
+        family=family,
+        program=program,
+        shape=shape,
+        flops=0.0,
+        bytes=moved,
+        element="",
+        microseconds=moved / rate * 1e6,
+        source=source,
+        **{**usual, **more},
+    )
+
+
+def timed(
+    family: str, program: str, shape: str, role: str, moved: float, microseconds: float, source: str, **more: Any
+) -> Measured:
+    """The same with a published time."""
+    return rated(family, program, shape, role, moved, moved / microseconds * 1e6, source, **more)
+
+
 @cache
 def code_of(module: str) -> str:
     """Digest of what simulates a family's rows: the clock, the machine, and the family's own file.

@@ -3,7 +3,8 @@
 ROWS are the files that `python -m bench.clock` writes. `fit` prints the numbers of the power model and the launch
 floors that suit the `fit` rows best; with --write it puts them into the parameter file, and the limits of every regime,
 found by fitting again without each family, into the file that every printed interval comes from. `validate` prints
-every `validate` row, the score of every regime, and the same left out family by family.
+every `validate` row, the score of every regime, and the same left out family by family. `ablate` prints what every
+mechanism of the clock is worth.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from argus.cli.options import GOOD, UsageError
+from argus.clock.ablation import ablated
 from argus.clock.calibration import Row, RowError, read_rows
 from argus.clock.fitting import FITTED
 from argus.clock.parameters import PARAMETERS, Parameters
@@ -39,7 +41,7 @@ WRITTEN = (*FITTED, "power_limit_burst")
 
 def register(verbs: Any) -> None:
     parser = verbs.add_parser("clock", help="fit or judge the clock by published times")
-    parser.add_argument("what", choices=("fit", "validate"))
+    parser.add_argument("what", choices=("fit", "validate", "ablate"))
     parser.add_argument("rows", nargs="+", help="files of simulated rows, from python -m bench.clock")
     parser.add_argument("--write", action="store_true", help="fit: keep the result in the clock's data files")
     parser.add_argument("--json", action="store_true", help="machine-readable output")
@@ -53,7 +55,7 @@ def handle(args: argparse.Namespace) -> int:
         raise UsageError(str(error)) from error
     if args.what == "fit":
         return _fit(rows, args)
-    return _validate(rows, args)
+    return _ablate(rows, args) if args.what == "ablate" else _validate(rows, args)
 
 
 def _fit(rows: list[Row], args: argparse.Namespace) -> int:
@@ -112,6 +114,24 @@ def _validate(rows: list[Row], args: argparse.Namespace) -> int:
     unseen = judge(rows, left_out(rows, PARAMETERS))
     print(json.dumps(_to_json(rows, judged, unseen)) if args.json else table(rows, judged, unseen))
     return GOOD
+
+
+def _ablate(rows: list[Row], args: argparse.Namespace) -> int:
+    found = {name: {"all": score(judged), **_regimes(judged)} for name, judged in ablated(rows).items()}
+    if args.json:
+        print(json.dumps({name: {key: each.to_json() for key, each in found[name].items()} for name in found}))
+        return GOOD
+    columns = list(found["nothing"])
+    print(LABEL + "\n\nMedian error and bias of the validate rows without one mechanism, the rest fitted again:\n")
+    print(f"| without | {' | '.join(columns)} |\n|{'---|' * (len(columns) + 1)}")
+    for name, scores in found.items():
+        cells = [f"{100 * scores[key].median:.1f} % ({_percent(scores[key].bias)})" for key in columns]
+        print(f"| {name} | {' | '.join(cells)} |")
+    return GOOD
+
+
+def _regimes(judged: list[Judged]) -> dict[str, Score]:
+    return {str(regime): score(members) for regime, members in by_regime(judged).items()}
 
 
 def _to_json(rows: list[Row], judged: list[Judged], unseen: list[Judged]) -> dict[str, Any]:

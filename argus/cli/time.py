@@ -22,7 +22,8 @@ from argus import machine
 from argus.cli.gate import add_force, admitted_launch
 from argus.cli.object_args import parse_arguments
 from argus.cli.options import GOOD, UsageError, add_kernel_arguments
-from argus.clock import Recorded, Timing, write_trace
+from argus.clock import PARAMETERS, Recorded, Timing, write_trace
+from argus.clock.ablation import MECHANISMS, without
 from argus.clock.page import page
 from argus.clock.protocol import PROTOCOLS
 from argus.clock.sampled import Work, matrix_element, prepared, sample, time_prepared
@@ -77,6 +78,7 @@ def add_time_arguments(parser: argparse.ArgumentParser) -> None:
         default="stream",
         help="how the time would be taken: replayed in a graph, launched into a stream, alone with cold caches",
     )
+    parser.add_argument("--without", choices=tuple(MECHANISMS), metavar="MECHANISM", help="a mechanism switched off")
     add_force(parser)
 
 
@@ -135,6 +137,7 @@ def handle(args: argparse.Namespace) -> int:
         clock_mhz=args.device_clock,
         warm=args.warm,
         protocol=args.protocol,
+        parameters=without(args.without) if args.without else PARAMETERS,
         events=bool(args.trace or args.html),
     )
     executed = sorted({number for number, _ in seen.record.waves})

@@ -10,12 +10,13 @@ loss has many poor valleys in which a search along single numbers stops. Differe
 moves a population of sets by the differences among them, in logarithms, with a fixed seed: the same rows give the same
 numbers. A whole population is timed at once, as arrays of (set, launch).
 
-What it cannot do: say how sure the numbers are. `argus.clock.validation` refits without each family for that.
+Numbers that no row tells apart from a similar one (`ALIKE`) are pulled towards it, weakly. What it cannot do: say how
+sure the numbers are. `argus.clock.validation` refits without each family for that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,26 +32,40 @@ from argus.gfx942.chip import CLOCK_MAX_MHZ, XCDS
 Numbers = npt.NDArray[np.float64]
 
 BOUNDS = {
-    "power_exponent": (1.0, 3.0),
+    "power_exponent": (1.2, 2.6),
     "power_matrix_bf16": (50.0, 3000.0),
     "power_matrix_f16": (50.0, 3000.0),
     "power_matrix_fp8": (50.0, 3000.0),
     "power_matrix_i8": (50.0, 3000.0),
     "power_valu": (20.0, 3000.0),
-    "power_lds": (1.0, 3000.0),
-    "power_vmem": (1.0, 3000.0),
-    "power_base": (1.0, 800.0),
-    "power_memory": (0.001, 0.15),
-    "power_hbm": (0.001, 0.15),
-    "launch_floor_graph": (0.05, 6.0),
-    "launch_floor_cold": (0.05, 6.0),
+    "power_lds": (20.0, 1500.0),
+    "power_vmem": (20.0, 1500.0),
+    "power_base": (50.0, 800.0),
+    "power_memory": (0.01, 0.12),
+    "power_hbm": (0.01, 0.12),
+    "hbm_bandwidth": (3900.0, 4500.0),
+    "page_miss_clocks": (0.05, 20.0),
+    "launch_floor_graph": (0.3, 3.0),
+    "launch_floor_cold": (0.3, 5.0),
 }
 FITTED = tuple(BOUNDS)
+ALIKE = (
+    ("power_matrix_f16", "power_matrix_bf16"),
+    ("power_matrix_fp8", "power_matrix_bf16"),
+    ("power_matrix_i8", "power_matrix_fp8"),
+    ("power_vmem", "power_lds"),
+    ("launch_floor_cold", "launch_floor_graph"),
+)
+"""Numbers that are taken to be equal as far as no row tells them apart."""
+PULL = 0.002
+"""Loss for each of these pairs and a factor of e between them."""
 SWITCHED = ("power_valu", "power_lds", "power_vmem", "power_base")
 FORMATS = tuple(sorted(set(MATRIX_POWER.values())))
 POPULATION, GENERATIONS, SEEDS = 60, 300, (0, 1, 2)
 STEP, CROSSING, TOWARDS_BEST = 0.7, 0.8, 0.5
 _HALVINGS = 16
+LEAST = 1e-9
+"""Stands for 0 among logarithms."""
 _POINTS = 3
 
 
@@ -71,6 +86,7 @@ class Known:
     moved: Numbers
     l2: Numbers
     atomics: Numbers
+    pages: Numbers
     fixed: npt.NDArray[np.bool_]
     limit: Numbers
     floor: list[str]
@@ -105,7 +121,7 @@ class Known:
             times.append(million / run["clock_mhz"])
             family.append(families.setdefault(f"clocks of {run['family']}", len(families)))
         columns = list(zip(*launches, strict=True))
-        clocks, cycles, switched, moved, l2, atomics = (np.array(column, float) for column in columns[:6])
+        clocks, cycles, switched, moved, l2, atomics, pages = (np.array(column, float) for column in columns[:7])
         return Known(
             clocks=clocks,
             cycles=cycles,
@@ -113,10 +129,11 @@ class Known:
             moved=moved,
             l2=l2,
             atomics=atomics,
-            fixed=np.array(columns[6]),
-            limit=np.array(columns[7], float),
-            floor=list(columns[8]),
-            row=np.array(columns[9], np.int64),
+            pages=pages,
+            fixed=np.array(columns[7]),
+            limit=np.array(columns[8], float),
+            floor=list(columns[9]),
+            row=np.array(columns[10], np.int64),
             microseconds=np.array(times),
             family=np.array(family),
         )
@@ -136,11 +153,12 @@ class Known:
         )
         seconds = np.where(self.fixed, 0.0, np.maximum(seconds, self.atomics * value("atomic_ns") * 1e-3))
         l2 = self.l2 / (value("l2_share") * XCDS)
+        walks = self.pages * value("page_miss_clocks")
         spare = self.limit - value("power_idle")
         exponent, resting = value("power_exponent"), value("power_base")
 
         def busy(clock: Numbers) -> Numbers:
-            found: Numbers = np.maximum(np.maximum(self._cycles(clock), l2) / clock, seconds)
+            found: Numbers = np.maximum(np.maximum(self._cycles(clock) + walks, l2) / clock, seconds)
             return found
 
         def fits(clock: Numbers) -> npt.NDArray[np.bool_]:
@@ -175,8 +193,14 @@ class Known:
         error = np.abs(np.log(self.predicted(sets, base) / self.microseconds))
         count = np.bincount(self.family)
         weight = 1 / (count[self.family] * len(count))
-        found: Numbers = error @ weight
+        pull = sum(np.abs(np.log(_of(sets, one) / _of(sets, two))) for one, two in ALIKE)
+        found: Numbers = error @ weight + PULL * pull
         return found
+
+
+def _of(sets: Numbers, name: str) -> Numbers:
+    found: Numbers = sets[:, FITTED.index(name)]
+    return found
 
 
 def _entry(profile: Profile) -> tuple[Any, ...]:
@@ -193,18 +217,31 @@ def _entry(profile: Profile) -> tuple[Any, ...]:
         [profile.fabric_bytes, profile.hbm_bytes],
         profile.l2_bytes,
         profile.atomics,
+        profile.page_misses,
     )
 
 
 def search(
-    known: Known, base: Parameters, generations: int = GENERATIONS, seeds: Sequence[int] = SEEDS, spread: float = 1.0
+    known: Known,
+    base: Parameters,
+    generations: int = GENERATIONS,
+    seeds: Sequence[int] = SEEDS,
+    spread: float = 1.0,
+    held: Container[str] = (),
 ) -> dict[str, float]:
-    """The best numbers found, starting from those of `base` and from sets drawn over `spread` of their ranges."""
+    """The best numbers found, starting from those of `base` and from sets drawn over `spread` of their ranges.
+
+    held   numbers that stay as they are in `base`
+    """
     lowest, highest = np.log(np.array(list(BOUNDS.values()))).T
-    best = np.clip(np.log([base[name] for name in FITTED]), lowest, highest)
+    best = np.clip(np.log([max(base[name], LEAST) for name in FITTED]), lowest, highest)
+    for at, name in enumerate(FITTED):
+        if name in held:
+            lowest[at] = highest[at] = best[at] = np.log(max(base[name], LEAST))
     for seed in seeds:
         best = _evolved(known, base, np.random.default_rng(seed), best, (lowest, highest), generations, spread)
-    return {name: float(value) for name, value in zip(FITTED, np.exp(best), strict=True)}
+    found = dict(zip(FITTED, np.exp(best).tolist(), strict=True))
+    return {name: base[name] if name in held else value for name, value in found.items()}
 
 
 def _evolved(

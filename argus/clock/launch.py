@@ -16,8 +16,9 @@ they are handed out one by one (`argus.clock.dispatch`). The launch takes the lo
 plus the launch floor of the protocol (`argus.clock.protocol`). What the launch asks of the chip is its `profile`; time
 at any clock follows from that. `hbm_bytes` (the tensors' size) should be given; without it each workgroup's own
 footprint is used, which counts shared data once per workgroup and is an upper bound. Tensors that fit into the Infinity
-Cache are read from memory once, or not at all when it starts `warm`; of larger ones, what the L2s miss is missing there
-too, in proportion, but once for all XCDs that miss it at about the same time (`across`).
+Cache are read from memory once, or not at all when it starts `warm`. Of larger ones, the first round of workgroups
+reads what its L2s miss from memory, once for all XCDs that miss it at about the same time (`across`), and later rounds
+what the Infinity Cache has not kept (`missing_again`, `argus.clock.mall`).
 """
 
 from __future__ import annotations
@@ -160,6 +161,8 @@ def estimate(
     hot_atomics: float = 0.0,
     sharing_error: float = 0.0,
     across: float = 1.0,
+    missing_again: float | None = None,
+    page_misses: float = 0.0,
     protocol: Protocol = "stream",
     parameters: Parameters = PARAMETERS,
 ) -> Launch:
@@ -169,6 +172,8 @@ def estimate(
     warm         the tensors were used before and lie in the Infinity Cache as far as they fit
     hot_atomics  atomic accesses to the busiest address
     across       misses of the L2s per line that comes from memory, as several XCDs miss it at about the same time
+    missing_again  share of a later round's lines that the Infinity Cache has not kept; None: by proportion
+    page_misses  pages that a workgroup must have translated again (`argus.clock.translation`)
     protocol     how the time would be taken
     """
     if grid < 1:
@@ -197,9 +202,16 @@ def estimate(
     if hbm_bytes is None:
         hbm_bytes = (timing.footprint_bytes + timing.written_bytes) * per_group
         notes.append("memory bytes: every workgroup's own footprint, shared data counted once per workgroup")
-    fits = min(1.0, chip.count("mall_bytes") / hbm_bytes) if hbm_bytes else 1.0
-    moved = max(0.0 if warm and fits == 1.0 else hbm_bytes, (1 - fits) * beyond_l2 / across)
     written = timing.written_bytes * per_group
+    rounds = max(1.0, per_cu / timing.resident)
+    fits = min(1.0, chip.count("mall_bytes") / hbm_bytes) if hbm_bytes else 1.0
+    by_proportion = missing_again is None or not parameters["mall_replacement"]
+    again = 1 - fits if missing_again is None or by_proportion else missing_again
+    per_round = beyond_l2 / across / rounds
+    if fits == 1.0:
+        moved = 0.0 if warm else hbm_bytes
+    else:
+        moved = max(hbm_bytes, per_round * (1 + (rounds - 1) * again) + min(written, hbm_bytes))
     on_chip = per_group / chip.CUS
     profile = Profile(
         compute=((clock, compute),),
@@ -215,6 +227,7 @@ def estimate(
         hbm_written=min(written, moved),
         footprint=hbm_bytes,
         atomics=hot_atomics,
+        page_misses=page_misses * per_group * timing.resident / chip.CUS,
         workgroups=grid,
     )
     parts = {name: time * clock for name, time in profile.parts(clock, parameters).items()}

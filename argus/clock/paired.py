@@ -8,8 +8,9 @@
 An error that both share does not decide between them, so the ratio is looked at, clock by clock. Each perturbed clock
 changes everything that is fitted or assumed at once (`argus.clock.sensitivity`). What is left is what the clock gets
 wrong about one family of programs and not about another: the spread of the families' mean errors in the regime
-(`residuals.json`), twice, as there are two of them. Launches of one family (variants of one kernel:
-`same_family`) share that error, so it does not count. The verdict is "tie" when 1 lies inside the interval, which holds 90 % of the ratios.
+(`residuals.json`), twice, as there are two of them. Launches of one family (variants of one kernel: `same_family`)
+share that error, so it does not count. The verdict is "tie" when 1 lies inside the interval, which holds 90 % of the
+ratios.
 """
 
 from __future__ import annotations

@@ -55,12 +55,14 @@ WIDE: tuple[tuple[str, float, float], ...] = (
     (r"workgroup_turnaround", 0.5, 2.0),
     (r"atomic_ns", 0.7, 1.5),
     (r"branch_taken_clocks", 0.5, 2.0),
+    (r"page_miss_clocks", 0.3, 3.0),
     (r"wave_launch_clocks", 1.0, 4.0),
 )
 """Names (as a pattern), and the factors between which they are drawn, evenly in the exponent."""
 CLOSE: tuple[tuple[str, float], ...] = (
     (r"hbm_bandwidth", 0.04),
-    (r"hbm_load_factor", 0.3),
+    (r"hbm_load_factor|hbm_load_power", 0.3),
+    (r"power_limit_burst", 0.1),
     (r"power_matrix_.*", 0.1),
     (r"power_valu", 0.15),
     (r"power_lds", 0.3),
@@ -83,6 +85,7 @@ def _draw(dice: random.Random, base: Parameters) -> Parameters:
     for name in WHOLE:
         changed[name] = max(1, round(float(changed[name])))
     changed["barrier_clocks"] = dice.choice((4, 8, 16, 32, 64))
+    changed["internal_clocks"] = dice.choice((0, 4))
     changed["arbitration"] = dice.choice(("oldest", "rotating"))
     changed["matrix_coexec"] = 0 if dice.random() < 0.2 else 1
     return base.with_values(**changed)

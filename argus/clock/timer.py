@@ -112,6 +112,8 @@ def time_recorded(
                 hot_atomics=recorded.hot_atomics,
                 sharing_error=recorded.sharing_error,
                 across=recorded.across,
+                missing_again=recorded.missing_again,
+                page_misses=recorded.page_misses,
                 protocol=protocol,
                 parameters=parameters,
             )

@@ -33,7 +33,7 @@ LEAST_FAMILIES = 3
 """A regime with fewer families takes the limits of all rows."""
 INSIDE = 0.9
 """Share of rows that an interval is meant to hold."""
-REFIT_GENERATIONS, REFIT_SPREAD = 60, 0.3
+REFIT_GENERATIONS, REFIT_SPREAD = 200, 0.1
 
 
 def loss(rows: Sequence[Row], parameters: Parameters) -> float:

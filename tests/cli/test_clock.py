@@ -20,8 +20,8 @@ ROW = {
     "bytes": 1e8,
     "element": "bf16",
     "microseconds": 2000.0,
-    "bound": "compute",
-    "curve": {"points": [[2100, 3e6]], "matrix": 2e6, "valu": 1e6, "lds": 1e6, "bytes": 1e8},
+    "protocol": "stream",
+    "launches": [{"profile": {"compute": [[2100, 3e6]], "matrix": {"bf16": 2e6}, "valu": 1e6, "fabric_bytes": 1e8}}],
 }
 
 
@@ -105,8 +105,8 @@ def test_clock_validate_and_fit(tmp_path: Path, capsys: pytest.CaptureFixture[st
     path.write_text("\n".join(json.dumps({**ROW, "role": role}) for role in ("fit", "validate")))
     assert main(["clock", "validate", str(path)]) == 0
     text = capsys.readouterr().out
-    assert "| p | s | 500.0 |" in text
-    assert all(word in text for word in ("median error", "constant", "roofline"))
+    assert "| p | s | dense GEMM | 2000.0 |" in text
+    assert all(word in text for word in ("90th percentile", "left out", "inside the interval"))
     assert main(["clock", "fit", str(path), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["after"] <= found["before"]

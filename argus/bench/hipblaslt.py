@@ -29,10 +29,12 @@ import numpy as np
 import numpy.typing as npt
 
 from argus import machine
+from argus.bench.contestant import Contestant, executed
 from argus.bench.kept import Passing
 from argus.clock.sampled import Work
 from argus.clock.staged import Operand
 from argus.gfx942.elf import LoadError
+from argus.machine import MachineError
 from argus.machine.launch import LoadedKernel
 
 Layout = Literal["TN", "NN", "NT", "TT"]
@@ -273,6 +275,17 @@ def work(solution: Solution, m: int, n: int, k: int) -> Work:
     moved = float(a.nbytes + b.nbytes + d.nbytes)
     name = f"hipBLASLt {solution.text()}"
     return Work(name, solution.kernel(), (solution.grid(m, n),), (solution.threads,), args, bytes=moved)
+
+
+def contestant(found: Choice, m: int, n: int, k: int) -> Contestant:
+    """The chosen solution at these sizes, after its object gave a right result on a small product."""
+    share = checked(found.solution)
+    if not share <= 1.0:
+        raise HipblasltError(f"hipBLASLt {found.solution.text()}: wrong by {share:.1f} times what rounding may do")
+    try:
+        return Contestant("hipblaslt", found.text(), (executed(work(found.solution, m, n, k)),))
+    except MachineError as error:
+        raise HipblasltError(f"hipBLASLt {found.solution.text()}: {error}") from error
 
 
 def of_ours(shape: Sequence[int]) -> tuple[int, int, int]:

@@ -1,8 +1,8 @@
 """AITER's fused MoE layers in fp8 with block scales: the objects its tuned tables name, at the tables' own layers.
 
 The tables (aiter/configs/model_configs) name the object and its device time, taken with rotated tensors. One launch
-does the layer: gate and up, activation, down, and the sum into the result. Routing is uniform here, random there. Two-stage
-entries run Composable Kernel programs, whose objects are not shipped, and are left out; so are the `a16` objects, whose
+does the layer: gate and up, activation, down, and the sum into the result. Routing is uniform here, random there.
+Two-stage entries run Composable Kernel programs, whose objects are not shipped, and are left out; so are the `a16` objects, whose
 arguments differ.
 """
 

@@ -77,6 +77,9 @@ def run(jobs: Sequence[Job], out: Path, workers: int) -> int:
     JOBS[:] = jobs
     failed = 0
     context = multiprocessing.get_context("fork")
+    if out.exists() and not out.read_bytes().endswith(b"\n"):
+        with out.open("a", encoding="utf-8") as file:
+            file.write("\n")
     with out.open("a", encoding="utf-8") as file, ProcessPoolExecutor(workers, context) as pool:
         pending = {pool.submit(simulated, number): number for number in range(len(jobs))}
         for done, future in enumerate(as_completed(pending), 1):

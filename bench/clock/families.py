@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from bench.clock import fmha, gemm, hipblaslt, moe, rowwise, small, smoke, streams, triton_gemm
+from bench.clock import fmha, gemm, hipblaslt, moe, primus, rowwise, small, smoke, streams, triton_gemm
 from bench.clock.rows import Folders, LeftOut, Task
 
 Found = Iterator[Task | LeftOut]
@@ -30,6 +30,7 @@ FAMILIES: Mapping[str, Family] = {
     "gemm_triton": Family("triton_gemm", triton_gemm.rows),
     "hipblaslt": Family("hipblaslt", hipblaslt.rows, ("facts", "hipblaslt")),
     "fmha": Family("fmha", fmha.rows, ("facts", "aiter")),
+    "primus": Family("primus", primus.rows, ("facts", "aiter")),
     "moe": Family("moe", moe.rows, ("facts", "aiter")),
     "streams": Family("streams", streams.rows),
     "rowwise": Family("rowwise", rowwise.rows),

@@ -2,8 +2,8 @@
 
 The tables (aiter/configs/model_configs) name the object and its device time, taken with rotated tensors. One launch
 does the layer: gate and up, activation, down, and the sum into the result. Routing is uniform here, random there.
-Two-stage entries run Composable Kernel programs, whose objects are not shipped, and are left out; so are the `a16` objects, whose
-arguments differ.
+Two-stage entries run Composable Kernel programs, whose objects are not shipped, and are left out; so are the `a16`
+objects, whose arguments differ.
 """
 
 from __future__ import annotations

@@ -9,7 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from bench.clock import fmha, gemm, hipblaslt, moe, primus, rowwise, small, smoke, streams, triton_gemm
+from bench.clock import (
+    fmha,
+    gemm,
+    hipblaslt,
+    moe,
+    primus,
+    rowwise,
+    small,
+    smoke,
+    streams,
+    triton_attention,
+    triton_gemm,
+)
 from bench.clock.rows import Folders, LeftOut, Task
 
 Found = Iterator[Task | LeftOut]
@@ -30,6 +42,7 @@ FAMILIES: Mapping[str, Family] = {
     "gemm_triton": Family("triton_gemm", triton_gemm.rows),
     "hipblaslt": Family("hipblaslt", hipblaslt.rows, ("facts", "hipblaslt")),
     "fmha": Family("fmha", fmha.rows, ("facts", "aiter")),
+    "attention_triton": Family("triton_attention", triton_attention.rows),
     "primus": Family("primus", primus.rows, ("facts", "aiter")),
     "moe": Family("moe", moe.rows, ("facts", "aiter")),
     "streams": Family("streams", streams.rows),

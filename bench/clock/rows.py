@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from argus import provenance
+from argus.bench.attention import lengths
 from argus.clock import MODEL_VERSION, Launch, Parameters, Recorded, time_recorded
 from argus.clock.calibration import ROLES, launch_line
 from argus.clock.protocol import Protocol
@@ -74,10 +75,16 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A row and the launches that do its work, one after the other."""
+    """A row and the launches that do its work, one after the other.
+
+    steps   workgroup -> its work, in any unit, where workgroups differ and arithmetic says how (one launch)
+    order   workgroup of the measured program -> the one of ours that does its work, if theirs come in another order
+    """
 
     row: Measured
     works: Callable[[], Sequence[Work]]
+    steps: Callable[[int], float] | None = None
+    order: Callable[[int], int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +113,11 @@ def executed(task: Task) -> Timer:
     """Executes a sample of each launch; the result times them under any parameters."""
     ready: list[tuple[Work, Recorded]] = [(work, prepared(sample(work))) for work in task.works()]
     row = task.row
+    if task.steps is not None:
+        ((work, recorded),) = ready
+        every = lengths(recorded.work or {}, task.steps, work.workgroups)
+        order = task.order or (lambda number: number)
+        recorded.work = {number: every[order(number)] for number in every}
 
     def time(parameters: Parameters) -> list[Launch]:
         return [

@@ -36,7 +36,7 @@ class Judges:
     def judge(self, sources: Sequence[str], task: Task, *, seed: int) -> Iterable[Judgement]:
         """Judgements in the order of the sources, each as soon as it and those before it are there."""
         problem = Problem.of(task)
-        asked = [question(source, problem.digest(), seed) for source in sources]
+        asked = [question(source, problem, seed) for source in sources]
         waiting: dict[str, Future[Judgement]] = {}
 
         def ask(source: str) -> Judgement:

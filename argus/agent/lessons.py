@@ -5,7 +5,7 @@
 
     Runs: 3, attempts: 57. …
 
-    * gemm, held back by latency: register-blocking: tries 4, gains 3, 2.10x on average
+    * gemm, bottleneck latency: register-blocking: tries 4, gains 3, 2.10x on average
     <!-- argus: end -->
 
     Square products do not gain from split-k.

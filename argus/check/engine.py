@@ -16,11 +16,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from time import perf_counter
 
+from argus.check.certificate import Certificate, LoopPath
 from argus.check.domain.records import Tables
 from argus.check.explain.assumptions import assumptions
 from argus.check.explain.stats import effort
+from argus.check.guess.guess_walk import guess
+from argus.check.prove import Proof, ProofRequest, prove
 from argus.check.report import Report, Verdict
-from argus.check.rules.assumed_waits import Waited
 from argus.check.rules.conform import Conform
 from argus.check.rules.covers import Covers
 from argus.check.rules.fits import Fits
@@ -36,9 +38,10 @@ from argus.check.rules.rule import Rule
 from argus.check.rules.speed import RULES as SPEED
 from argus.check.rules.speed import Speed
 from argus.check.rules.value import Valued
+from argus.check.solve.limits import Budget, LimitReached, limited
 from argus.check.solve.prover import Prover, question
 from argus.check.spec.coordinates import Unreadable, spec_of
-from argus.check.walk import Flow, Said, launch_facts
+from argus.check.walk import KernelWalk, launch_facts
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.passes.insert_waits import insert_waits
@@ -52,6 +55,8 @@ ANSWERED = frozenset({"conform", "race_free", "fresh", "in_bounds", "reduced", "
 
 COLLECT_AFTER = 200_000
 """Objects more than were freed, after which cycles are looked for."""
+MAX_ATTEMPTS = 4
+"""How often a certificate is guessed, each time with less in it."""
 MAX_QUESTIONS = 20
 """How many undecided questions a report carries."""
 SPECIFIED = ("value", "placed", "reduced", "covers")
@@ -102,6 +107,7 @@ def _together(report: Report, more: Report) -> Report:
     return replace(
         report, verdicts=(*merged, *verdicts.values()), seconds=report.seconds + more.seconds, stats=stats,
         questions=(*report.questions, *more.questions)[:MAX_QUESTIONS],
+        obligations=(*report.obligations, *more.obligations),
     )  # fmt: skip
 
 
@@ -132,40 +138,68 @@ def decide(
     """Decide these rules, those of a specification for `more` of its statements, and rules for which all registers are
     `assumed_waits` for. Nothing raised on the way escapes: it makes verdicts `unknown`."""
     start = perf_counter()
-    shielded = [Shielded(rule) for rule in rules]
-    further = [(said, Shielded(rule)) for said in more for rule in (Valued(), Placed(), Reduced(), Covers())]
-    later = [Shielded(rule) for rule in waited]
-    seen: dict[Shielded, Flow] = {}
+    request = ProofRequest.of(rules, results, more, waited)
     try:
         kernel = insert_waits(kernel)
-        flow = Flow(kernel, Prover(launch_facts(kernel)), [*shielded, *(rule for _, rule in further), *later], results)
-        seen = dict.fromkeys(shielded, flow) | {rule: Said(flow, said) for said, rule in further}
-        seen |= {rule: Waited(flow) for rule in later}
-        shielded = list(seen)
-        for rule, view in seen.items():
-            rule.begin(view)
-        flow.run()
+        prover = Prover(launch_facts(kernel))
+        proof = _proved(kernel, prover, request)
     except Exception as error:
-        for rule in shielded:
-            rule.failed = internal(error)
-        return Report(kernel, tuple(rule.failure(kernel) for rule in shielded), perf_counter() - start)
+        return Report(kernel, tuple(request.failures(kernel, internal(error))), perf_counter() - start)
+    if proof.failed:
+        return Report(kernel, tuple(request.failures(kernel, proof.failed)), perf_counter() - start)
+    flow, seen = proof.walk, proof.views
+    shielded = list(seen)
     stats = {"walk": perf_counter() - start - sum(rule.seconds for rule in shielded)}
     verdicts: list[Verdict] = []
     for rule in sorted(shielded, key=lambda rule: rule.name == "value"):  # last: it runs the kernel if nobody refuted
-        verdicts += rule.verdicts(seen[rule])
+        own = rule.verdicts(seen[rule])
+        verdicts += own if proof.stopped is None else _kept(rule, kernel, own, proof.stopped)
         flow.refuted = any(v.status == "refuted" for v in verdicts)
         stats[rule.name] = stats.get(rule.name, 0.0) + rule.seconds
     try:
         verdicts += _problems(flow)
     except Exception as error:
         verdicts.append(Verdict("check", "unknown", kernel.span, -1, "none", reason=internal(error), help=HELP))
+    verdicts = flow.ledger.gated(verdicts, kernel.span)
     stats |= effort(flow.prover)
     open_questions = flow.prover.undecided[:MAX_QUESTIONS] if any(v.status == "unknown" for v in verdicts) else []
     questions = tuple(question(facts) for facts in open_questions)
-    return Report(kernel, tuple(verdicts), perf_counter() - start, stats, _notes(flow, verdicts), questions)
+    notes, listed = _notes(flow, verdicts), flow.ledger.states()
+    return Report(kernel, tuple(verdicts), perf_counter() - start, stats, notes, questions, listed)
 
 
-def _notes(flow: Flow, verdicts: list[Verdict]) -> tuple[str, ...]:
+def _kept(rule: Shielded, kernel: Kernel, verdicts: list[Verdict], stopped: LimitReached) -> list[Verdict]:
+    """Of a walk that did not come to its end only counterexamples stay: they were executed."""
+    refuted = [v for v in verdicts if v.status == "refuted"]
+    unknown = Verdict(rule.name, "unknown", kernel.span, -1, "none", reason=str(stopped), help=stopped.advice)
+    return [*refuted, unknown]
+
+
+def _proved(kernel: Kernel, prover: Prover, request: ProofRequest) -> Proof:
+    """Guess, then prove; where a claim is not shown, guess again without it."""
+    given_up: dict[LoopPath, set[int]] = {}
+    guessing, walking = Budget("guess"), Budget("walk")
+    for _ in range(MAX_ATTEMPTS):
+        with limited(guessing):
+            certificate = _guessed(kernel, prover, given_up)
+        with limited(walking):
+            proof = prove(kernel, certificate, prover, request)
+        if proof.unshown is None:
+            break
+        path, slots = proof.unshown
+        given_up.setdefault(path, set()).update(slots)
+    return proof
+
+
+def _guessed(kernel: Kernel, prover: Prover, given_up: dict[LoopPath, set[int]]) -> Certificate:
+    """A certificate; an empty one if the guess goes wrong, which leaves loops unknown to the proof."""
+    try:
+        return guess(kernel, prover, given_up)
+    except Exception:
+        return Certificate()
+
+
+def _notes(flow: KernelWalk, verdicts: list[Verdict]) -> tuple[str, ...]:
     """What nobody asked about, and what a reader may think was checked."""
     if flow.kernel.computes is None:
         silent = [rule for rule in SPECIFIED if all(v.rule != rule for v in verdicts)]
@@ -185,7 +219,7 @@ def _taken(kernel: Kernel, verdicts: Iterable[Verdict]) -> tuple[str, ...]:
     return assumptions(kernel) if any(v.rule == "value" and v.status == "proved" for v in verdicts) else ()
 
 
-def _problems(flow: Flow) -> list[Verdict]:
+def _problems(flow: KernelWalk) -> list[Verdict]:
     """Assumptions that failed, launches that cannot exist, and statements nobody answers."""
     found = [Verdict("bounds", "unknown", op.span, op.id, "z3", reason=why) for op, why in dict.fromkeys(flow.problems)]
     if flow.unread:

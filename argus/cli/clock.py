@@ -1,4 +1,5 @@
-"""`argus clock fit ROWS…` and `argus clock validate ROWS…`: the clock against published times.
+"""`argus clock fit ROWS…` and `argus clock validate ROWS…`: the clock against published times. `argus clock explain`
+is in `argus.cli.clock_explain`.
 
 ROWS are the files that `python -m bench.clock` writes. `fit` prints the numbers of the power model and the launch
 floors that suit the `fit` rows best; with --write it puts them into the parameter file, and the limits of every regime,
@@ -15,6 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from argus.cli import clock_explain
 from argus.cli.options import GOOD, UsageError
 from argus.clock.ablation import ablated
 from argus.clock.calibration import Row, RowError, read_rows
@@ -39,13 +41,23 @@ from argus.clock.validation import (
 WRITTEN = (*FITTED, "power_limit_burst")
 
 
+ACTIONS = {
+    "fit": "fit the power model and the launch floors to the fit rows",
+    "validate": "judge the clock by the validate rows",
+    "ablate": "judge it with one mechanism switched off at a time",
+}
+
+
 def register(verbs: Any) -> None:
-    parser = verbs.add_parser("clock", help="fit or judge the clock by published times")
-    parser.add_argument("what", choices=("fit", "validate", "ablate"))
-    parser.add_argument("rows", nargs="+", help="files of simulated rows, from python -m bench.clock")
-    parser.add_argument("--write", action="store_true", help="fit: keep the result in the clock's data files")
-    parser.add_argument("--json", action="store_true", help="machine-readable output")
-    parser.set_defaults(handler=handle)
+    parser = verbs.add_parser("clock", help="why a kernel takes its time; fit or judge the clock by published times")
+    actions = parser.add_subparsers(dest="what", metavar="ACTION", required=True)
+    clock_explain.register(actions)
+    for name, text in ACTIONS.items():
+        action = actions.add_parser(name, help=text)
+        action.add_argument("rows", nargs="+", help="files of simulated rows, from python -m bench.clock")
+        action.add_argument("--write", action="store_true", help="fit: keep the result in the clock's data files")
+        action.add_argument("--json", action="store_true", help="machine-readable output")
+        action.set_defaults(handler=handle)
 
 
 def handle(args: argparse.Namespace) -> int:

@@ -30,6 +30,7 @@ from argus.agent.policy import PolicyTable
 from argus.agent.policy_file import leave, read_policy
 from argus.agent.providers import Budgeted, Provider, choose, token_limit
 from argus.agent.record import RunRecorder, resumed
+from argus.agent.time_text import bounds
 from argus.agent.view import RunView
 from argus.cli.history import add_journal, folder
 from argus.cli.options import GOOD, WRONG, UsageError
@@ -196,6 +197,8 @@ def _to_json(run: str, state: State, page: Path | None) -> dict[str, Any]:
         "evaluations": state.spent,
         "steps": state.step,
         "naive_us": state.naive.microseconds if math.isfinite(state.naive.microseconds) else None,
+        "naive_interval": bounds(state.naive.judgement.times, state.naive.judgement.intervals),
+        "best_interval": bounds(best.judgement.times, best.judgement.intervals),
         "best_us": best.microseconds if math.isfinite(best.microseconds) else None,
         "best": f"c{best.number}",
         "way": list(best.done),

@@ -23,7 +23,7 @@ from argus.compile.cache import compile_cached
 from argus.device.choose import DEVICES, choose
 from argus.device.launch import LaunchOutcome
 from argus.spec import evaluate
-from argus.tasks.compare import Comparison, combined, compare
+from argus.tasks.compare import ElementComparison, combined, compare
 from argus.tasks.inputs import make_arrays, make_scalars
 
 ELF = b"\x7fELF"
@@ -82,7 +82,7 @@ def run_file(args: argparse.Namespace) -> int:
     return WRONG if failed or (comparison is not None and not comparison.ok) else GOOD
 
 
-def _to_json(name: str, launch: Any, outcome: LaunchOutcome, comparison: Comparison | None) -> dict[str, object]:
+def _to_json(name: str, launch: Any, outcome: LaunchOutcome, comparison: ElementComparison | None) -> dict[str, object]:
     return {
         "kernel": name,
         "shape": dict(launch),
@@ -95,7 +95,7 @@ def _to_json(name: str, launch: Any, outcome: LaunchOutcome, comparison: Compari
     }
 
 
-def _to_text(name: str, launch: Any, outcome: LaunchOutcome, comparison: Comparison | None) -> str:
+def _to_text(name: str, launch: Any, outcome: LaunchOutcome, comparison: ElementComparison | None) -> str:
     shape = " ".join(f"{k}={v}" for k, v in launch.items())
     lines = [
         f"{name} {shape} on {outcome.device}: {outcome.workgroups} workgroups, "

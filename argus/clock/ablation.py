@@ -5,7 +5,7 @@
     argus clock ablate ROWS…                       what each mechanism is worth on published times
 
 A mechanism is a number of the model whose other value takes it away. Those that act on a launch's profile (roofs,
-power, floors, translations) are tried on rows without simulating anew; the others (`SIMULATED`) act inside the compute
+power, floors) are tried on rows without simulating anew; the others (`SIMULATED`) act inside the compute
 unit or on the sample, and only `argus time --without` shows them.
 """
 
@@ -38,7 +38,6 @@ MECHANISMS: Mapping[str, Mapping[str, float | str]] = MappingProxyType(
         "Infinity Cache bandwidth": {"mall_bandwidth": NO_LIMIT},
         "HBM bandwidth": {"hbm_bandwidth": NO_LIMIT},
         "atomics on one address": {"atomic_ns": 0.0},
-        "translation": {"page_miss_clocks": 0.0},
         "Infinity Cache replacement": {"mall_replacement": 0.0},
         "HBM latency under load": {"hbm_load_factor": 0.0},
         "least clocks of an access": {"vmem_least_clocks": 4.0},

@@ -44,7 +44,6 @@ BOUNDS = {
     "power_memory": (0.01, 0.12),
     "power_hbm": (0.01, 0.12),
     "hbm_bandwidth": (3900.0, 4500.0),
-    "page_miss_clocks": (0.05, 20.0),
     "launch_floor_graph": (0.3, 3.0),
     "launch_floor_cold": (0.3, 5.0),
 }
@@ -86,7 +85,6 @@ class Known:
     moved: Numbers
     l2: Numbers
     atomics: Numbers
-    pages: Numbers
     fixed: npt.NDArray[np.bool_]
     limit: Numbers
     floor: list[str]
@@ -121,7 +119,7 @@ class Known:
             times.append(million / run["clock_mhz"])
             family.append(families.setdefault(f"clocks of {run['family']}", len(families)))
         columns = list(zip(*launches, strict=True))
-        clocks, cycles, switched, moved, l2, atomics, pages = (np.array(column, float) for column in columns[:7])
+        clocks, cycles, switched, moved, l2, atomics = (np.array(column, float) for column in columns[:6])
         return Known(
             clocks=clocks,
             cycles=cycles,
@@ -129,11 +127,10 @@ class Known:
             moved=moved,
             l2=l2,
             atomics=atomics,
-            pages=pages,
-            fixed=np.array(columns[7]),
-            limit=np.array(columns[8], float),
-            floor=list(columns[9]),
-            row=np.array(columns[10], np.int64),
+            fixed=np.array(columns[6]),
+            limit=np.array(columns[7], float),
+            floor=list(columns[8]),
+            row=np.array(columns[9], np.int64),
             microseconds=np.array(times),
             family=np.array(family),
         )
@@ -153,12 +150,11 @@ class Known:
         )
         seconds = np.where(self.fixed, 0.0, np.maximum(seconds, self.atomics * value("atomic_ns") * 1e-3))
         l2 = self.l2 / (value("l2_share") * XCDS)
-        walks = self.pages * value("page_miss_clocks")
         spare = self.limit - value("power_idle")
         exponent, resting = value("power_exponent"), value("power_base")
 
         def busy(clock: Numbers) -> Numbers:
-            found: Numbers = np.maximum(np.maximum(self._cycles(clock) + walks, l2) / clock, seconds)
+            found: Numbers = np.maximum(np.maximum(self._cycles(clock), l2) / clock, seconds)
             return found
 
         def fits(clock: Numbers) -> npt.NDArray[np.bool_]:
@@ -217,7 +213,6 @@ def _entry(profile: Profile) -> tuple[Any, ...]:
         [profile.fabric_bytes, profile.hbm_bytes],
         profile.l2_bytes,
         profile.atomics,
-        profile.page_misses,
     )
 
 

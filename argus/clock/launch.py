@@ -103,6 +103,10 @@ class Launch:
             "notes": list(self.notes),
         }
 
+    def summary(self) -> str:
+        """Time at the sustained clock with its interval, in one line."""
+        return f"{described(self)} at the sustained clock of {self.sustained.clock_mhz:.0f} MHz{_rates(self.sustained)}"
+
     def sampling(self) -> str:
         """What the sample leaves open, as shares of the figure each concerns."""
         parts = [f"cycles +- {100 * self.iteration_error:.1f} % (iterations of loops)"]
@@ -113,16 +117,13 @@ class Launch:
         return "sampling: " + ", ".join(parts)
 
     def text(self) -> str:
-        rate = "" if self.tflops is None else f", {self.tflops:.1f} TFLOPS"
-        share = "" if self.matrix_peak_share is None else f" ({100 * self.matrix_peak_share:.1f} % of matrix peak)"
         parts = "  ".join(f"{name} {clocks:.0f}" for name, clocks in self.parts.items())
         return "\n".join(
             [
                 LABEL,
-                f"{self.grid} workgroups: {self.microseconds:.2f} us at {self.clock_mhz:.0f} MHz{rate}{share}, "
+                f"{self.summary()}, protocol {self.protocol}",
+                f"{self.grid} workgroups; at {self.clock_mhz:.0f} MHz {self.microseconds:.2f} us; "
                 f"{self.hbm_gbps:.0f} GB/s of memory",
-                f"at the predicted sustained clock of {self.sustained.clock_mhz:.0f} MHz: "
-                f"{described(self)}{_rates(self.sustained)}",
                 f"bound by {self.bound}; clocks: {parts}",
                 self.sampling(),
                 *(f"note: {note}" for note in self.notes),
@@ -162,7 +163,6 @@ def estimate(
     sharing_error: float = 0.0,
     across: float = 1.0,
     missing_again: float | None = None,
-    page_misses: float = 0.0,
     protocol: Protocol = "stream",
     parameters: Parameters = PARAMETERS,
 ) -> Launch:
@@ -173,7 +173,6 @@ def estimate(
     hot_atomics  atomic accesses to the busiest address
     across       misses of the L2s per line that comes from memory, as several XCDs miss it at about the same time
     missing_again  share of a later round's lines that the Infinity Cache has not kept; None: by proportion
-    page_misses  pages that a workgroup must have translated again (`argus.clock.translation`)
     protocol     how the time would be taken
     """
     if grid < 1:
@@ -227,7 +226,6 @@ def estimate(
         hbm_written=min(written, moved),
         footprint=hbm_bytes,
         atomics=hot_atomics,
-        page_misses=page_misses * per_group * timing.resident / chip.CUS,
         workgroups=grid,
     )
     parts = {name: time * clock for name, time in profile.parts(clock, parameters).items()}

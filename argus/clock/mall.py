@@ -4,8 +4,9 @@
 
 All workgroups of a round read at about the same pace, so within a round a line that several XCDs want comes from memory
 once (`argus.clock.xcd.xcds_per_line`). What a later round finds depends on replacement: the lines of the sampled
-workgroups of the first round pass a cache of 256 MB, scaled by the share of the round's bytes that were sampled, then
-those of some workgroups of the second round; what these miss, a launch misses in every round but the first.
+workgroups of the first round pass a cache of 256 MB, scaled by the share of the round's bytes that were sampled (some
+of its workgroups, and of long loops some iterations), then those of some workgroups of the second round; what these
+miss, a launch misses in every round but the first.
 
 What it cannot do: see rounds further apart than one. They are taken to be like the second.
 """

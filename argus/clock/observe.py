@@ -41,8 +41,8 @@ class CannotSampleError(MachineError):
             MachineReport(
                 "ARG-M111",
                 f"the clock cannot sample this launch: {which} did not end within {LONGEST} wave instructions. Either "
-                "they wait for workgroups that were not executed (a barrier over the grid, a lock), or a loop counts on "
-                "data that the drawn inputs do not bound: pass the real tensors with --arg @file.npy",
+                "they wait for workgroups that were not executed (a barrier over the grid, a lock), or a loop counts "
+                "on data that the drawn inputs do not bound: pass the real tensors with --arg @file.npy",
             )
         )
 
@@ -75,7 +75,7 @@ class Observer:
         *,
         lds: int = 0,
         offsets: Sequence[int] | None = None,
-        executor: Literal["auto", "jit", "interp"] = "auto",
+        executor: Literal["auto", "jit", "checking"] = "auto",
     ) -> None:
         self.insts = tuple(decode_all(kernel.code.text, kernel.info.start, kernel.info.end))
         self.kernel = kernel.info
@@ -90,7 +90,7 @@ class Observer:
         """Executes these workgroups (None: all) and returns what they did."""
         if self.executor is None:
             try:
-                return self._run(workgroups, "interp", max_steps=SHORT)
+                return self._run(workgroups, "checking", max_steps=SHORT)
             except MachineError as error:
                 if "without ending" not in error.report.message:
                     raise
@@ -103,15 +103,15 @@ class Observer:
             raise
 
     def _chosen(self, workgroups: Sequence[int] | None) -> ExecutionRecord:
-        if self.executor == "interp":
-            return self._run(workgroups, "interp", max_steps=LONGEST)
+        if self.executor == "checking":
+            return self._run(workgroups, "checking", max_steps=LONGEST)
         try:
             return self._run(workgroups, "jit", max_steps=LONGEST)
         except JitError as error:
             if self._wanted == "jit" or "without ending" in error.report.message:
                 raise
             self.note = f"executed on the interpreter: {error.report.message}"
-        return self._run(workgroups, "interp", max_steps=LONGEST)
+        return self._run(workgroups, "checking", max_steps=LONGEST)
 
     def leave_interpreter(self) -> None:
         """What follows is long: let the JIT have it, if the executor was not given and can be chosen."""
@@ -127,7 +127,7 @@ class Observer:
         return result.record
 
     def observed(self, folded: Folded) -> Observed:
-        return Observed(folded, self.insts, self.kernel, self.lds, self.executor or "interp", self.note)
+        return Observed(folded, self.insts, self.kernel, self.lds, self.executor or "checking", self.note)
 
 
 def observe(
@@ -139,7 +139,7 @@ def observe(
     workgroups: Sequence[int] | None = None,
     lds: int = 0,
     offsets: Sequence[int] | None = None,
-    executor: Literal["auto", "jit", "interp"] = "auto",
+    executor: Literal["auto", "jit", "checking"] = "auto",
 ) -> Observed:
     """Runs the `workgroups` (default: all) and keeps what they did. The arrays in `args` are not changed."""
     observer = Observer(kernel, grid, block, args, lds=lds, offsets=offsets, executor=executor)

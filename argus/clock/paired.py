@@ -24,7 +24,7 @@ from typing import Any, Literal
 from argus.clock.launch import Launch
 from argus.clock.parameters import PARAMETERS, Parameters
 from argus.clock.sensitivity import CLOCKS, perturbed
-from argus.clock.uncertainty import regime_of, residuals
+from argus.clock.uncertainty import family_spread, regime_of
 
 Verdict = Literal["faster", "tie", "slower"]
 Timer = Callable[[Parameters], Sequence[Launch]]
@@ -83,4 +83,4 @@ def _total(launches: Sequence[Launch]) -> float:
 def _family_spread(ones: Sequence[Launch], twos: Sequence[Launch]) -> float:
     """Standard deviation of the difference of two families' errors."""
     longest = [max(each, key=lambda launch: launch.sustained.microseconds) for each in (ones, twos)]
-    return math.hypot(*(residuals()[regime_of(launch)].family_spread for launch in longest))
+    return family_spread(regime_of(longest[0]), regime_of(longest[1]))

@@ -43,7 +43,6 @@ class Profile:
     hbm_bytes       bytes HBM moves; `hbm_written` of them are writes
     footprint       bytes of the tensors
     atomics         accesses to the busiest address, one after the other
-    page_misses     translations again, of one compute unit
     workgroups      of the launch
     """
 
@@ -60,7 +59,6 @@ class Profile:
     hbm_written: float = 0.0
     footprint: float = 0.0
     atomics: float = 0.0
-    page_misses: float = 0.0
     workgroups: int = 0
 
     def cycles(self, clock_mhz: float) -> float:
@@ -77,7 +75,7 @@ class Profile:
     def parts(self, clock_mhz: float, parameters: Parameters = PARAMETERS) -> dict[str, float]:
         """Microseconds each resource alone needs."""
         return {
-            "compute": (self.cycles(clock_mhz) + self.page_misses * parameters["page_miss_clocks"]) / clock_mhz,
+            "compute": self.cycles(clock_mhz) / clock_mhz,
             "l2": self.l2_bytes / (parameters["l2_share"] * chip.XCDS) / clock_mhz,
             "mall": self.fabric_bytes / parameters["mall_bandwidth"] * 1e-3,
             "hbm": self.hbm_bytes / parameters["hbm_bandwidth"] * 1e-3,

@@ -25,7 +25,6 @@ from argus.clock.model import Resources, room_for
 from argus.clock.parameters import Parameters
 from argus.clock.program import Op, Wave
 from argus.clock.timing import Timing
-from argus.clock.translation import page_misses
 from argus.clock.xcd import fetches_per_miss, xcds_per_line
 from argus.gfx942 import chip
 from argus.gfx942.inst import Inst
@@ -107,8 +106,6 @@ class Recorded:
         self.missing_again: float | None = None
         self.recorded_share = 1.0
         self._find_sharing(seed)
-        timed = on_one_cu(self.neighbours, resident_workgroups(self.grid, self.room))
-        self.page_misses = page_misses(self.folded, self.insts, timed) / len(timed)
         self.work = self._work(math.prod(raw.grid))
         self.hot_atomics = busiest_address(self.folded.record, self.insts, self.grid)
         self._priced: tuple[Parameters, list[Op], dict[int, list[Wave]]] | None = None
@@ -123,7 +120,8 @@ class Recorded:
         self.recorded_share = len(taken) / together
         self.across = xcds_per_line(self.folded, self.insts, self.readers, taken[0])
         if self.later:
-            share = len(taken) / (together * chip.XCDS) * self.across
+            executed = sum(1 / self.folded.stretch(number) for number in taken)
+            share = executed / (together * chip.XCDS) * self.across
             self.missing_again = missing_again(self.folded, self.insts, taken, self.later, min(1.0, share))
         if len(taken) < together:
             halves = [

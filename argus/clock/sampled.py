@@ -45,7 +45,7 @@ from argus.machine.launch import Executor, LoadedKernel
 
 STRATA = 8
 SECOND_ROUND = 6
-AFFORDABLE: dict[Executor, int] = {"interp": 100_000, "jit": 10_000_000}
+AFFORDABLE: dict[Executor, int] = {"checking": 100_000, "jit": 10_000_000}
 AT_ONCE = 400_000
 SHORT_ALL = 40_000
 """Wave instructions of a whole sample up to which the interpreter is faster than a translation."""
@@ -75,7 +75,7 @@ class Work:
         return float(sum(value.nbytes for value in self.args if isinstance(value, np.ndarray | Operand)))
 
 
-def sample(work: Work, seed: int = 0, executor: Literal["auto", "jit", "interp"] = "auto") -> Observed:
+def sample(work: Work, seed: int = 0, executor: Literal["auto", "jit", "checking"] = "auto") -> Observed:
     """Executes a sample of the launch; `executor` as in `Observer`."""
     resources = kernel_resources(work.kernel.info, work.lds)
     room = room_for(resources, -(-math.prod(work.block) // WAVE_LANES))

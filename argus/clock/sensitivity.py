@@ -1,10 +1,11 @@
-"""Would the winner still win if the clock were wrong? The same comparison under perturbed clocks.
+"""Would the winner still win if the clock were wrong? Other plausible clocks to repeat a comparison under.
 
 Much of what the model assumes is not published, so a ranking counts only when it survives other plausible values:
 
-    result = compare(candidates, seed=0)        # {"ours": f, "triton": g}; f(parameters) -> time
-    result.wins                                 -> {"ours": 0.95, "triton": 0.05}
-    result.spread["ours"]                       -> (shortest, longest) time over the perturbed clocks
+    for parameters in perturbed(seed=0, count=20):
+        time_prepared(work, recorded, element, parameters=parameters)
+
+`argus.clock.paired` turns the ratios of two launches under these clocks into a verdict.
 
 Each perturbed clock draws, from its seed, everything that is fitted or assumed. `WIDE` numbers, which nobody published
 or on which sources disagree (latencies, the LDS ports, the L1 path, L2 and MALL, atomics, gaps between workgroups),
@@ -19,22 +20,10 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from argus.clock.parameters import PARAMETERS, Parameters, Value
 
 CLOCKS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Shares of the perturbed clocks each candidate wins (ties are split), its times, and the unperturbed times."""
-
-    wins: Mapping[str, float]
-    nominal: Mapping[str, float]
-    spread: Mapping[str, tuple[float, float]]
-    clocks: int
 
 
 def perturbed(seed: int = 0, count: int = CLOCKS, base: Parameters = PARAMETERS) -> list[Parameters]:
@@ -55,7 +44,6 @@ WIDE: tuple[tuple[str, float, float], ...] = (
     (r"workgroup_turnaround", 0.5, 2.0),
     (r"atomic_ns", 0.7, 1.5),
     (r"branch_taken_clocks", 0.5, 2.0),
-    (r"page_miss_clocks", 0.3, 3.0),
     (r"wave_launch_clocks", 1.0, 4.0),
 )
 """Names (as a pattern), and the factors between which they are drawn, evenly in the exponent."""
@@ -93,30 +81,3 @@ def _draw(dice: random.Random, base: Parameters) -> Parameters:
 
 WHOLE = ("vmem_least_clocks", "vmem_line_clocks", "branch_taken_clocks", "wave_launch_clocks")
 """Clocks the compute unit counts in whole numbers."""
-
-
-def compare(
-    candidates: Mapping[str, Callable[[Parameters], float]],
-    *,
-    seed: int = 0,
-    count: int = CLOCKS,
-    base: Parameters = PARAMETERS,
-) -> Comparison:
-    """Times every candidate under every perturbed clock."""
-    if not candidates:
-        raise ValueError("a comparison needs at least one candidate")
-    wins = dict.fromkeys(candidates, 0.0)
-    times: dict[str, list[float]] = {name: [] for name in candidates}
-    for clock in perturbed(seed, count, base):
-        found = {name: time(clock) for name, time in candidates.items()}
-        best = [name for name, time in found.items() if time == min(found.values())]
-        for name in best:
-            wins[name] += 1 / (len(best) * count)
-        for name, time in found.items():
-            times[name].append(time)
-    return Comparison(
-        wins=wins,
-        nominal={name: time(base) for name, time in candidates.items()},
-        spread={name: (min(found), max(found)) for name, found in times.items()},
-        clocks=count,
-    )

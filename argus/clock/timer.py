@@ -113,7 +113,6 @@ def time_recorded(
                 sharing_error=recorded.sharing_error,
                 across=recorded.across,
                 missing_again=recorded.missing_again,
-                page_misses=recorded.page_misses,
                 protocol=protocol,
                 parameters=parameters,
             )

@@ -2,11 +2,11 @@
 
     timing.cycles                 clocks from the first wave's start until the last result is stored
     timing.utilisation            share of those clocks each unit worked
-    timing.rows                   per instruction: how often, and the clocks waves stood before it, by reason
+    timing.rows                   per instruction: how often, and the clocks waves stalled before it, by reason
     print(timing.text())          the same for a person; with `source`, grouped by source line
 
-Stall clocks are summed over waves: one wave standing 100 clk and eight waves standing 100 clk each are 100 and 800. A
-wave's life is exactly its turns (4 clk per instruction) plus its stalls.
+Stall clocks are summed over waves: one wave stalled for 100 clk and eight waves stalled for 100 clk each are 100 and
+800. A wave's life is exactly its turns (4 clk per instruction) plus its stalls.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from argus.clock.parameters import MODEL_VERSION
-from argus.clock.program import REASON_TEXT, Reason
+from argus.clock.program import REASON_TEXT, DataWait, Reason
 
 LABEL = f"simulated MI300X, model {MODEL_VERSION}"
 """What every output says about itself; each time carries its own interval (`argus.clock.uncertainty`)."""
@@ -68,6 +68,8 @@ class Timing:
     iterations: tuple[int, int] | None = None
     iteration_error: float = 0.0
     notes: tuple[str, ...] = ()
+    idle: Mapping[str, int] = field(default_factory=dict)
+    waits: Mapping[DataWait, int] = field(default_factory=dict, repr=False)
     events: tuple[tuple[int, int, int, int, int], ...] = field(default=(), repr=False)
 
     @property
@@ -149,7 +151,7 @@ class Timing:
             "units busy     " + "  ".join(f"{name} {100 * share:.1f} %" for name, share in self.utilisation.items()),
             "read           " + "  ".join(f"{name} {size / 1024:.0f} KiB" for name, size in self.read_bytes.items()),
             f"LDS conflicts  {self.bank_conflict_clocks} clk",
-            "waves stood    "
+            "waves stalled  "
             + "  ".join(f"{REASON_TEXT[r]} {100 * c / self.wave_clocks:.1f} %" for r, c in self.reasons.items() if c),
         ]
         worst = sorted((row for row in self.rows if row.stalled), key=lambda row: (-row.stalled, row.pc))[:top]

@@ -103,6 +103,11 @@ def residuals() -> Mapping[Regime, Residuals]:
     return {Regime(name): Residuals(**row) for name, row in found["regimes"].items()}
 
 
+def family_spread(one: Regime, other: Regime) -> float:
+    """Standard deviation of the difference of two families' mean errors, one in each regime (logarithms)."""
+    return math.hypot(residuals()[one].family_spread, residuals()[other].family_spread)
+
+
 def interval_of(*launches: Launch) -> Interval:
     """The interval of the time at the sustained clock, of one launch or of several that make one operation."""
     parts = [_one(launch) for launch in launches]

@@ -102,7 +102,7 @@ def step_apart(interp: Expressions, late: bool) -> None:
     ctx.b.branch(ctx.wave.ge(half) if late else ctx.wave.lt(half), True, block, [], (), ())
 
 
-def schedule(interp: Expressions, order: object = None, **ratios: object) -> object:
+def schedule(interp: Expressions, /, order: object = None, **ratios: object) -> object:
     ctx = interp.ctx
     params: dict[str, int | str] = {}
     if order is not None:

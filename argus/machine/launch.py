@@ -42,7 +42,7 @@ from argus.machine.register_file import RegisterFile
 from argus.machine.state import LANES, LDS_LIMIT, REGISTERS, Wave, Workgroup
 
 Triple = tuple[int, int, int]
-Executor = Literal["interp", "jit"]
+Executor = Literal["checking", "jit"]
 MAX_THREADS = 1024
 PRIVATE_LIMIT = 8191 * 1024 // LANES
 """Scratch bytes of a lane: a wave has up to 8191 KiB."""
@@ -185,7 +185,7 @@ class LoadedKernel:
         lds: int = 0,
         offsets: Sequence[int] | None = None,
         options: Options | None = None,
-        executor: Executor = "interp",
+        executor: Executor = "checking",
         **settings: Any,
     ) -> LaunchResult:
         """Launch; keyword arguments other than the named ones are fields of `Options`."""

@@ -14,12 +14,12 @@ from functools import partial
 
 from argus.bench import triton_matmul
 from argus.bench.foreign.fmha import HEAD
-from argus.bench.triton_matmul import Config
+from argus.bench.triton_matmul import MatmulConfig
 from argus.clock.sampled import Work
 from bench.clock import fmha
 from bench.clock.rows import Folders, LeftOut, Measured, Task, given, number, read
 
-CONFIG = Config(256, 256, 64, 8, 2, 16)
+CONFIG = MatmulConfig(256, 256, 64, 8, 2, 16)
 STEP = 3
 FLOOR_US = 120.0
 TIMING = "mean of 100 calls back to back on the same tensors, through PyTorch"

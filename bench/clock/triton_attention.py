@@ -15,11 +15,11 @@ from functools import partial
 from pathlib import Path
 
 from argus.bench.attention import BATCH, HEADS, triton_work
-from argus.bench.triton_attention import HEAD, Config
+from argus.bench.triton_attention import HEAD, AttentionConfig
 from argus.clock.sampled import Work
 from bench.clock.rows import Folders, Measured, Task, given
 
-CONFIG = Config(128, 64, 4, 1, 32, 2)
+CONFIG = AttentionConfig(128, 64, 4, 1, 32, 2)
 SYSTEMS = {"AITER": "AITER Triton mha", "HipKittens (Triton v02)": "HipKittens attn_fwd"}
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from argus.cli.main import main
+from argus.clock import PARAMETERS
 
 KERNELS = Path(__file__).parents[2] / "argus" / "kernels"
 GEMM, VADD = KERNELS / "gemm.py", KERNELS / "vadd.py"
@@ -65,19 +67,43 @@ def test_page_and_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert main(command) == 0
     text = capsys.readouterr().out
     assert "what would help" in text
+    assert re.search(r"[\d.]+ µs \([\d.]+ to [\d.]+, small or latency-bound\) at the sustained clock", text)
     assert "sustained clock" in text
     assert "gemm.py" in page.read_text()
     assert json.loads(trace.read_text())["traceEvents"]
 
 
-def test_compare_counts_wins(capsys: pytest.CaptureFixture[str]) -> None:
-    """The kernel with half the K does a part of the other's work, so no plausible clock prefers the other."""
-    small, large = (f"{GEMM} --shape M=128,N=128,K={k}" for k in (64, 256))
+def test_compare_says_who_is_faster(capsys: pytest.CaptureFixture[str]) -> None:
+    """The kernel with a quarter of the K does a part of the other's work, so no plausible clock prefers the other."""
+    small, large = (f"{GEMM} --shape M=128,N=128,K={k}" for k in (256, 1024))
     assert main(["compare", small, large, "--clocks", "3", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["label"].startswith("simulated")
-    assert [row["wins"] for row in found["rows"]] == [pytest.approx(1), 0]
-    assert found["rows"][1]["relative"] > 1
+    first, second = found["rows"]
+    assert first["against_fastest"] is None
+    assert second["against_fastest"]["verdict"] == "slower"
+    assert 1 < second["against_fastest"]["low"] < second["against_fastest"]["ratio"]
+    assert first["interval"]["low"] < first["sustained_microseconds"] < first["interval"]["high"]
+    assert first["interval"]["regime"] == "small or latency-bound"
+
+
+def test_the_same_twice_is_a_tie(capsys: pytest.CaptureFixture[str]) -> None:
+    same = f"{GEMM} --shape M=128,N=128,K=256"
+    assert main(["compare", same, same, "--clocks", "2"]) == 0
+    text = capsys.readouterr().out
+    assert "tie: 1.00x the time (1.00 to 1.00)" in text
+    assert "small or latency-bound)" in text
+
+
+def test_the_protocol_decides_the_floor(capsys: pytest.CaptureFixture[str]) -> None:
+    times = {}
+    for protocol in ("graph", "stream"):
+        assert main(["time", str(VADD), "--shape", "N=65536", "--protocol", protocol, "--json"]) == 0
+        launch = json.loads(capsys.readouterr().out)["launch"]
+        assert launch["protocol"] == protocol
+        times[protocol] = launch["sustained"]["microseconds"]
+    floors = {name: PARAMETERS[f"launch_floor_{name}"] for name in times}
+    assert times["stream"] - times["graph"] == pytest.approx(floors["stream"] - floors["graph"], abs=0.05)
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,8 @@ PUBLISHED = {
     "two in, one out": (4.14, 4.09, 3.7, 3.9),
     "read": (3.87, 4.33, 3.9, 4.3),
 }
-"""TB/s by mix of reads and writes: BabelStream copy and mul, add and triad, dot (Azure), a register stream, and the range
-of RRZE's gpu-stream for the same mix, all on an MI300X."""
+"""TB/s by mix of reads and writes: BabelStream copy and mul, add and triad, dot (Azure), a register stream, and the
+range of RRZE's gpu-stream for the same mix, all on an MI300X."""
 
 
 @pytest.fixture(scope="module")

@@ -46,7 +46,7 @@ def test_long_samples_go_to_the_jit_and_say_the_same() -> None:
     work = _work(20_000, 0, 1)
     seen = sample(work)
     assert seen.executor == "jit"
-    other = observe(work.kernel, work.grid, work.block, work.args, executor="interp")
+    other = observe(work.kernel, work.grid, work.block, work.args, executor="checking")
     assert seen.folded.full == {(0, 0): other.record.instructions}
     again = observe(work.kernel, work.grid, work.block, work.args, executor="jit")
     assert (again.record.waves[0, 0].pc == other.record.waves[0, 0].pc).all()
@@ -55,7 +55,7 @@ def test_long_samples_go_to_the_jit_and_say_the_same() -> None:
 def test_arguments_are_not_changed() -> None:
     work = _work(5, 0, 1)
     seen = sample(work)
-    assert seen.executor == "interp"
+    assert seen.executor == "checking"
     assert not work.args[0].any()
 
 
@@ -90,9 +90,9 @@ done:
 """
 
 
-@pytest.mark.parametrize("executor", ["interp", "jit"])
+@pytest.mark.parametrize("executor", ["checking", "jit"])
 def test_a_launch_that_waits_for_others_is_refused_with_the_reason(
-    executor: Literal["interp", "jit"], monkeypatch: pytest.MonkeyPatch
+    executor: Literal["checking", "jit"], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("argus.clock.observe.LONGEST", 20_000)
     kernel = machine.load(compile_ir(WAITS)).kernel()

@@ -294,7 +294,7 @@ def test_tensors_of_other_libraries_by_dlpack() -> None:
     np.testing.assert_array_equal(data, 7)
 
 
-@pytest.mark.parametrize("executor", ["interp", "jit"])
+@pytest.mark.parametrize("executor", ["checking", "jit"])
 @pytest.mark.parametrize(
     ("line", "what"),
     [
@@ -316,7 +316,7 @@ def test_registers_beyond_the_allocation(executor: Any, line: str, what: str) ->
     assert report.at.wave == 0
 
 
-@pytest.mark.parametrize("executor", ["interp", "jit"])
+@pytest.mark.parametrize("executor", ["checking", "jit"])
 def test_registers_within_the_allocation_and_beyond_it_in_code_not_reached(executor: Any) -> None:
     body = (
         "v_mov_b32 v7, 0\nv_accvgpr_write_b32 a3, 0\ns_mov_b32 s23, 0\ns_cbranch_execnz L_x\nv_mov_b32 v99, 0\nL_x:\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from argus.bench import hipblaslt
-from argus.bench.gemm import Row, gemm_row, summary, table
+from argus.bench.gemm import GemmRow, gemm_row, summary, table
 from argus.bench.hipblaslt import Choice, Entry, HipblasltError, MissingError, Solution, Table
 from argus.bench.kept import Timed
 from argus.bench.others import Best, Others
@@ -107,7 +107,7 @@ def test_what_is_missing_is_named_and_counts_for_nobody(tmp_path: Path) -> None:
     assert "no table Cijk_" in row.missing["hipBLASLt"]
     assert row.ratio() is None
     assert "left out" in table([row])
-    beside = Row((64, 64, 64), Timed(1.0, 2100.0), "", {"Triton": Best(9.0, "", 1, ())}, missing=row.missing)
+    beside = GemmRow((64, 64, 64), Timed(1.0, 2100.0), "", {"Triton": Best(9.0, "", 1, ())}, missing=row.missing)
     assert summary([beside]) == "no other was simulated; 1 rows without a library that was asked for do not count"
 
 

@@ -5,8 +5,9 @@
 
 A collection of items is a multiset: for a sum every item counts as often as it stands there, for a maximum that does
 not matter. Parts with the same symbolic rest are kept as one when they have no coordinate in common, so that the usual
-ways to reduce a row (registers, lane exchange, LDS) end in one part with all bits set. What the items mean as intervals
-is decided in `reduced`.
+ways to reduce a row (registers, lane exchange, LDS) end in one part with all bits set. Parts further apart than
+`MAX_SPAN` stay two: x[i] + x[i + 2**30] is not a mask of 2**30 bits. What the items mean as intervals is decided in
+`reduced`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from itertools import count
 
 from argus.layout import expr as E
 from argus.layout.expr import Expr, linear
+
+MAX_SPAN = 1 << 16
+"""Coordinates from the first to the last of one part: the bits of its mask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,10 @@ def one(rest: Expr, offset: int) -> Taken:
 def several(rest: Expr, offsets: tuple[int, ...]) -> Taken:
     """The coordinates rest + offset; an offset that occurs twice makes two parts."""
     low, mask = min(offsets), 0
+    if max(offsets) - low >= MAX_SPAN:
+        near = tuple(offset for offset in offsets if offset - low < MAX_SPAN)
+        far = tuple(offset for offset in offsets if offset - low >= MAX_SPAN)
+        return union(several(rest, near), several(rest, far), twice=True)
     for offset in offsets:
         if mask >> (offset - low) & 1:
             more = list(offsets)
@@ -93,6 +101,8 @@ def _add_loop(loops: list[Over], item: Over, twice: bool) -> None:
 
 def _joined(x: FootprintPart, y: FootprintPart, twice: bool) -> FootprintPart | None:
     low = min(x.low, y.low)
+    if max(x.low + x.mask.bit_length(), y.low + y.mask.bit_length()) - low > MAX_SPAN:
+        return None
     left, right = x.mask << (x.low - low), y.mask << (y.low - low)
     return None if twice and left & right else FootprintPart(x.rest, low, left | right)
 
@@ -137,6 +147,8 @@ def _holds(item: FootprintPart | Over, other: FootprintPart | Over) -> bool:
         or other.low < item.low
     ):
         return False
+    if other.low - item.low >= item.mask.bit_length():
+        return False
     bits = other.mask << (other.low - item.low)
     return item.mask & bits == bits
 
@@ -175,11 +187,10 @@ def _without(items: Taken, taken: Taken) -> Taken | None:
         if isinstance(item, Over):
             return None
         for n, part in enumerate(left):
-            if isinstance(part, FootprintPart) and part.rest is item.rest and item.low >= part.low:
+            if isinstance(part, FootprintPart) and _holds(part, item):
                 bits = item.mask << (item.low - part.low)
-                if part.mask & bits == bits:
-                    left[n : n + 1] = _normal(part.rest, part.low, part.mask & ~bits)
-                    break
+                left[n : n + 1] = _normal(part.rest, part.low, part.mask & ~bits)
+                break
         else:
             return None
     return tuple(left)

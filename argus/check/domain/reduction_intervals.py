@@ -11,14 +11,14 @@ from itertools import pairwise
 
 from argus.check.domain.records import Item, Slots, substitute_items
 from argus.check.domain.reduction_footprint import apart
-from argus.check.walk import Flow
+from argus.check.walk import KernelWalk
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
 Interval = tuple[Expr, Expr]
 
 
-def intervals(flow: Flow, facts: tuple[Expr, ...], items: tuple[Item, ...], axis: int) -> list[Interval] | str:
+def intervals(flow: KernelWalk, facts: tuple[Expr, ...], items: tuple[Item, ...], axis: int) -> list[Interval] | str:
     """The indices as disjoint intervals [from, to), each index once; or why that is not so."""
     by_start: dict[Expr, list[int]] = {}
     result: list[Interval] = []
@@ -64,7 +64,7 @@ def _runs(ordered: list[int]) -> list[tuple[int, int]]:
     return runs
 
 
-def joined(flow: Flow, facts: tuple[Expr, ...], pieces: list[Interval]) -> list[Interval]:
+def joined(flow: KernelWalk, facts: tuple[Expr, ...], pieces: list[Interval]) -> list[Interval]:
     """Adjacent intervals put together."""
     result = list(pieces)
     changed = True

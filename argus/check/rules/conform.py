@@ -21,7 +21,7 @@ from argus.check.explain.witness import Execution, Held, decode, replay, smalles
 from argus.check.report import Counterexample, Party, Site, Verdict
 from argus.check.rules.rule import Rule, RuleFindings, op_at
 from argus.check.transfer.matrix import LaneMaps, Mismatch, Product, lane_maps
-from argus.check.walk import Flow, ProgramPoint, bounds_of
+from argus.check.walk import KernelWalk, ProgramPoint, bounds_of
 from argus.ir import interp, ops
 from argus.ir.types import Span, Value
 from argus.layout import expr as E
@@ -57,23 +57,19 @@ class Conform(Rule):
 
     name = "conform"
 
-    def __init__(self) -> None:
+    def begin(self, flow: KernelWalk) -> None:
+        super().begin(flow)
         self.found: RuleFindings[Failure] = RuleFindings()
-
-    def mark(self) -> int:
-        return self.found.mark()
-
-    def rewind(self, position: int) -> None:
-        self.found.rewind(position)
 
     def matrix(self, op: ops.Mfma, place: ProgramPoint, cases: tuple[Case, ...], found: Product) -> None:
         failures = [Failure(op, place, m, *cases) for m in found.mismatches]
+        self.settle(op, "pairs", "enumeration", [m.why or f"a {m.kind} does not match" for m in found.mismatches])
         self.found.add(op, place.facts, failures)
 
-    def verdicts(self, flow: Flow) -> list[Verdict]:
+    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
         return [self._verdict(flow, span) for span in self.found.spans()]
 
-    def _verdict(self, flow: Flow, span: Span) -> Verdict:
+    def _verdict(self, flow: KernelWalk, span: Span) -> Verdict:
         entries = self.found.at(span)
         first = entries[0]
         failures = [f for entry in entries for f in entry.failures]
@@ -81,7 +77,8 @@ class Conform(Rule):
         if not failures:
             by = "enumeration" if not flow.prover.queries else "enumeration+z3"
             facts = (*flow.prover.base, *first.facts)
-            return Verdict("conform", "proved", span, first.op.id, by, sites=len(entries), bounds=bounds_of(facts))
+            shown = flow.ledger.at("conform", span)
+            return flow.ledger.conclude(shown, "conform", span, first.op.id, by, len(entries), bounds_of(facts))
         reason = failures[0].mismatch.why
         for failure in certain[:3]:
             example = self._counterexample(flow, failure)
@@ -90,7 +87,7 @@ class Conform(Rule):
             reason = example
         return Verdict("conform", "unknown", span, first.op.id, "enumeration", sites=len(entries), reason=reason)
 
-    def _counterexample(self, flow: Flow, failure: Failure) -> Counterexample | str:
+    def _counterexample(self, flow: KernelWalk, failure: Failure) -> Counterexample | str:
         """A replayed counterexample, or why there is none."""
         holders = _holders(failure)
         axis = flow.tables.axis_names[failure.mismatch.axis]
@@ -145,7 +142,7 @@ def _b(failure: Failure, maps: LaneMaps, m: Mismatch, k: int) -> _Holder:
     return _Holder("b", failure.op.b, failure.b, m.wave, int(maps.b_lane[at]), int(maps.b_element[at]))
 
 
-def _difference(flow: Flow, failure: Failure, holders: tuple[_Holder, _Holder]) -> Expr:
+def _difference(flow: KernelWalk, failure: Failure, holders: tuple[_Holder, _Holder]) -> Expr:
     """The condition that both coordinates differ, inside their tensors so that the replay can see them."""
     sides: list[Expr | None] = []
     inside: list[Expr] = []
@@ -163,7 +160,9 @@ def _difference(flow: Flow, failure: Failure, holders: tuple[_Holder, _Holder]) 
     return E.land(differ, *inside)
 
 
-def _observe(flow: Flow, op: ops.Mfma, execution: Execution, holders: tuple[_Holder, ...]) -> tuple[Held, ...] | None:
+def _observe(
+    flow: KernelWalk, op: ops.Mfma, execution: Execution, holders: tuple[_Holder, ...]
+) -> tuple[Held, ...] | None:
     seen: list[Held] = []
 
     def watch(event: interp.OpEvent) -> None:
@@ -184,7 +183,7 @@ def _on_axis(held: Held, axis: str) -> int | None:
     return held.coords[held.tensor.axes.index(axis)]
 
 
-def _operand(flow: Flow, holder: _Holder, held: Held) -> Party:
+def _operand(flow: KernelWalk, holder: _Holder, held: Held) -> Party:
     tensor = held.tensor
     assert tensor is not None
     coords = dict(zip(tensor.axes, held.coords, strict=True))

@@ -26,10 +26,9 @@ from argus.check.explain.small_executions import launches
 from argus.check.explain.witness import Execution, decode, replay, smallest_execution
 from argus.check.report import Counterexample, Party, Verdict
 from argus.check.rules.rule import Rule, RuleFindings
-from argus.check.walk import Flow, ProgramPoint, bounds_of
+from argus.check.walk import KernelWalk, ProgramPoint, bounds_of
 from argus.ir import interp, ops
 from argus.ir.ops import Access, Op, Shared
-from argus.ir.passes.insert_waits import missing_waits
 from argus.ir.types import Span, Value
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -58,9 +57,10 @@ class Fresh(Rule):
 
     name = "fresh"
 
-    def begin(self, flow: Flow) -> None:
+    def begin(self, flow: KernelWalk) -> None:
         super().begin(flow)
         self.found: RuleFindings[Stale] = RuleFindings()
+        self.missing: list[tuple[Op, Value]] = []
         self.versions: dict[Shared, list[tuple[int, Expr]]] = {}
         self.unreadable: list[Verdict] = []
         for op in ops.walk(flow.kernel.body):
@@ -78,17 +78,20 @@ class Fresh(Rule):
                 if isinstance(target, Shared):
                     self.versions.setdefault(target, []).append((axis, E.as_expr(expr)))
 
-    def mark(self) -> int:
-        return self.found.mark()
-
-    def rewind(self, position: int) -> None:
-        self.found.rewind(position)
-
     def lds_access(self, op: Op, place: ProgramPoint, access: Access, start: Spread, value: Tags) -> None:
         if not isinstance(op, ops.Load):
             return
-        stale = self._unwritten(op, place, value) + self._versions(op, place, access, value)
-        self.found.add(op, place.facts, stale)
+        unwritten, older = self._unwritten(op, place, value), self._versions(op, place, access, value)
+        self.settle(op, "written", "enumeration", [s.what for s in unwritten])
+        self.settle(op, "version", "enumeration", [s.what for s in older])
+        self.found.add(op, place.facts, unwritten + older)
+
+    def registers(self, op: Op, missing: tuple[Value, ...]) -> None:
+        arrived = self.flow.registers_arrive
+        doubts = [] if arrived else [f"register {value} may not have arrived" for value in missing]
+        self.settle(op, "waited", "found on the object" if arrived else "structural", doubts)
+        if doubts:
+            self.missing.append((op, missing[0]))
 
     def _unwritten(self, op: ops.Load, place: ProgramPoint, value: Tags) -> list[Stale]:
         for case in value.cases:
@@ -129,25 +132,23 @@ class Fresh(Rule):
                             return [Stale(op, place, 64 * w + lane, e, bad, "version", what, axis, version_seen)]
         return []
 
-    def verdicts(self, flow: Flow) -> list[Verdict]:
+    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
         verdicts = [self._verdict(flow, span) for span in self.found.spans()]
-        return verdicts + self.unreadable + _waits(flow) + _written_and_read(flow)
+        return verdicts + self.unreadable + _waits(flow, self.missing) + _written_and_read(flow)
 
-    def _verdict(self, flow: Flow, span: Span) -> Verdict:
+    def _verdict(self, flow: KernelWalk, span: Span) -> Verdict:
         entries = self.found.at(span)
         first = entries[0]
         stale = [s for entry in entries for s in entry.failures]
         if not stale:
             bounds = bounds_of((*flow.prover.base, *first.facts))
-            return Verdict("fresh", "proved", span, first.op.id, "enumeration", sites=len(entries), bounds=bounds)
+            shown = [one for one in flow.ledger.at("fresh", span) if one.what != "waited"]
+            return flow.ledger.conclude(shown, "fresh", span, first.op.id, "enumeration", len(entries), bounds)
         for one in [s for s in stale if s.kind != "unknown"][:3]:
             example = _counterexample(flow, one)
             if example is not None:
                 return Verdict("fresh", "refuted", span, one.op.id, "enumeration", counterexample=example)
         return Verdict("fresh", "unknown", span, first.op.id, "enumeration", reason=f"this read {stale[0].what}")
-
-    def stated(self, op: ops.Check, place: ProgramPoint, values: Mapping[Value, Tags]) -> None:
-        del op, place, values
 
 
 def _width(version: Expr, place: ProgramPoint) -> int | None:
@@ -159,7 +160,7 @@ def _width(version: Expr, place: ProgramPoint) -> int | None:
     return None
 
 
-def _counterexample(flow: Flow, stale: Stale) -> Counterexample | None:
+def _counterexample(flow: KernelWalk, stale: Stale) -> Counterexample | None:
     found = smallest_execution(flow.kernel, flow.prover, stale.place, (stale.condition,))
     if found is None:
         return None
@@ -201,7 +202,7 @@ def _counterexample(flow: Flow, stale: Stale) -> Counterexample | None:
     )  # fmt: skip
 
 
-def _written_and_read(flow: Flow) -> list[Verdict]:
+def _written_and_read(flow: KernelWalk) -> list[Verdict]:
     """Tensors the kernel both stores to and loads from: refuted where the interpreter meets a race, else unknown."""
     result = []
     for tensor in flow.kernel.tensors:
@@ -230,9 +231,8 @@ def _written_and_read(flow: Flow) -> list[Verdict]:
     return result
 
 
-def _waits(flow: Flow) -> list[Verdict]:
+def _waits(flow: KernelWalk, missing: list[tuple[Op, Value]]) -> list[Verdict]:
     """Registers used before the load that fills them has been waited for."""
-    missing = missing_waits(flow.kernel)
     if not missing:
         return []
     op, value = missing[0]
@@ -254,7 +254,7 @@ def _waits(flow: Flow) -> list[Verdict]:
     return [Verdict("fresh", "unknown", op.span, op.id, "enumeration", reason=reason)]
 
 
-def _try(flow: Flow, sizes: Mapping[str, int]) -> interp.InterpOutcome | None:
+def _try(flow: KernelWalk, sizes: Mapping[str, int]) -> interp.InterpOutcome | None:
     if set(sizes) < {v.name for v in flow.kernel.shapes}:
         return None
     return replay(flow.kernel, Execution(dict(sizes), (0, 0, 0), {}), {})

@@ -26,7 +26,7 @@ from argus.check.explain.small_executions import executions, interference
 from argus.check.explain.witness import Execution, replay, smallest_execution
 from argus.check.report import Counterexample, Party, Verdict
 from argus.check.rules.rule import Rule, RuleFindings
-from argus.check.walk import Flow, ProgramPoint, bounds_of
+from argus.check.walk import KernelWalk, ProgramPoint, bounds_of
 from argus.ir import interp, ops
 from argus.ir.ops import Access, Op, Shared, Tensor
 from argus.ir.types import Span
@@ -53,15 +53,10 @@ class InBounds(Rule):
 
     name = "in_bounds"
 
-    def __init__(self) -> None:
+    def begin(self, flow: KernelWalk) -> None:
+        super().begin(flow)
         self.found: RuleFindings[Doubt] = RuleFindings()
         self.steps: dict[tuple[tuple[Expr, ...], Expr, Expr, int], bool] = {}
-
-    def mark(self) -> int:
-        return self.found.mark()
-
-    def rewind(self, position: int) -> None:
-        self.found.rewind(position)
 
     def global_load(self, op: ops.Load | ops.CopyToLds, place: ProgramPoint, access: Access) -> None:
         self._tensor(op, place, access)
@@ -83,6 +78,7 @@ class InBounds(Rule):
             bad = E.lor((start.rest + low).lt(0), (start.rest + (high + size)).gt(buffer.bytes))
             if self.flow.prover.holds(self._facts(place, access), E.lnot(bad)) is not True:
                 doubts.append(Doubt(op, place, access, bad, f"leaves {buffer.name} ({buffer.bytes} bytes)"))
+        self.settle(op, "inside", self.flow.prover.reason(), [d.what for d in doubts])
         self.found.add(op, place.facts, doubts)
 
     def _facts(self, place: ProgramPoint, access: Access) -> tuple[Expr, ...]:
@@ -90,6 +86,7 @@ class InBounds(Rule):
 
     def _tensor(self, op: Op, place: ProgramPoint, access: Access) -> None:
         doubts = [d for d in (self._address(op, place, access), self._coordinates(op, place, access)) if d is not None]
+        self.settle(op, "place", self.flow.prover.reason(), [d.what for d in doubts])
         self.found.add(op, place.facts, doubts)
 
     def _address(self, op: Op, place: ProgramPoint, access: Access) -> Doubt | None:
@@ -157,17 +154,18 @@ class InBounds(Rule):
             self.steps[key] = self.flow.prover.holds(facts, (rest + most).lt(extent)) is True
         return self.steps[key]
 
-    def verdicts(self, flow: Flow) -> list[Verdict]:
+    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
         return [self._verdict(flow, span) for span in self.found.spans()]
 
-    def _verdict(self, flow: Flow, span: Span) -> Verdict:
+    def _verdict(self, flow: KernelWalk, span: Span) -> Verdict:
         entries = self.found.at(span)
         doubts = [d for entry in entries for d in entry.failures]
         first = entries[0]
         if not doubts:
             facts = (*flow.prover.base, *first.facts)
             by = "structural+z3"
-            return Verdict("in_bounds", "proved", span, first.op.id, by, sites=len(entries), bounds=bounds_of(facts))
+            shown = flow.ledger.at("in_bounds", span)
+            return flow.ledger.conclude(shown, "in_bounds", span, first.op.id, by, len(entries), bounds_of(facts))
         for doubt in doubts[:4]:
             example = _counterexample(flow, doubt)
             if example is not None:
@@ -186,7 +184,7 @@ def _contiguous(tensor: Tensor) -> bool:
     return True
 
 
-def _counterexample(flow: Flow, doubt: Doubt) -> Counterexample | None:
+def _counterexample(flow: KernelWalk, doubt: Doubt) -> Counterexample | None:
     found = _execution(flow, doubt)
     if found is None:
         return None
@@ -213,7 +211,7 @@ def _counterexample(flow: Flow, doubt: Doubt) -> Counterexample | None:
     )  # fmt: skip
 
 
-def _matters(flow: Flow, doubt: Doubt, execution: Execution) -> bool:
+def _matters(flow: KernelWalk, doubt: Doubt, execution: Execution) -> bool:
     """A load that strays into the next row is wrong if some output depends on a row it should not depend on."""
     spec = flow.spec
     tensor = doubt.access.memory
@@ -228,7 +226,7 @@ def _matters(flow: Flow, doubt: Doubt, execution: Execution) -> bool:
     )
 
 
-def _execution(flow: Flow, doubt: Doubt) -> tuple[Execution, int] | None:
+def _execution(flow: KernelWalk, doubt: Doubt) -> tuple[Execution, int] | None:
     """The solver's smallest execution if it shows the fault, else the first small one that does."""
     extra: tuple[Expr, ...] = (flow.here(doubt.condition),)
     if doubt.access.guard is not None:
@@ -242,7 +240,7 @@ def _execution(flow: Flow, doubt: Doubt) -> tuple[Execution, int] | None:
     return None
 
 
-def _wrong_thread(flow: Flow, doubt: Doubt, execution: Execution) -> int | None:
+def _wrong_thread(flow: KernelWalk, doubt: Doubt, execution: Execution) -> int | None:
     """The first thread whose evaluated address is inside the memory but not where its coordinates say."""
     access = doubt.access
     lanes = np.arange(64 * flow.kernel.waves)
@@ -266,7 +264,7 @@ def _wrong_thread(flow: Flow, doubt: Doubt, execution: Execution) -> int | None:
     return int(np.argwhere(wrong)[0][0]) if wrong.any() else None
 
 
-def _misplaced(flow: Flow, access: Access, execution: Execution, values: Values, start: np.ndarray) -> np.ndarray:
+def _misplaced(flow: KernelWalk, access: Access, execution: Execution, values: Values, start: np.ndarray) -> np.ndarray:
     tensor = access.memory
     assert isinstance(tensor, Tensor)
     shape = interp.extents(tensor, execution.sizes)
@@ -284,7 +282,7 @@ def _misplaced(flow: Flow, access: Access, execution: Execution, values: Values,
     return np.asarray((in_buffer & ~in_tensor) | ((in_buffer | in_tensor) & elsewhere))
 
 
-def _reached(flow: Flow, doubt: Doubt, execution: Execution, wave: int) -> bool:
+def _reached(flow: KernelWalk, doubt: Doubt, execution: Execution, wave: int) -> bool:
     """The interpreter comes to this op in this iteration."""
     seen: list[bool] = []
 

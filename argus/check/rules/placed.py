@@ -27,7 +27,8 @@ from argus.check.report import Counterexample, Party, Verdict
 from argus.check.rules.rule import Rule, RuleFindings
 from argus.check.rules.value import counterexample
 from argus.check.transfer.memory_accesses import Target, target
-from argus.check.walk import Flow, ProgramPoint, bounds_of
+from argus.check.transfer.shifted_places import brought_to_store
+from argus.check.walk import KernelWalk, ProgramPoint, bounds_of
 from argus.ir import interp, ops
 from argus.ir.ops import Access, Tensor
 from argus.ir.types import Span
@@ -54,16 +55,10 @@ class Placed(Rule):
 
     name = "placed"
 
-    def begin(self, flow: Flow) -> None:
+    def begin(self, flow: KernelWalk) -> None:
         super().begin(flow)
         self.found: RuleFindings[Misplaced] = RuleFindings()
         self.spec = flow.spec
-
-    def mark(self) -> int:
-        return self.found.mark()
-
-    def rewind(self, position: int) -> None:
-        self.found.rewind(position)
 
     def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None:
         if self.spec is None or access.memory is not self.spec.output:
@@ -73,7 +68,10 @@ class Placed(Rule):
         doubts = self.spec.unjudged if agreed else (*self.spec.unjudged, *self.spec.computed)
         failures = [_open(op, place, why) for why in doubts]
         for case in self.flow.prune(value).cases:
-            failures += self._compare(op, place, case, aim, agreed)
+            there = brought_to_store(self.flow.tables, self.spec, case, aim.case) if agreed else case
+            failures += self._compare(op, place, there, aim, agreed)
+        whys = [f.why or "a stored value may belong elsewhere" for f in failures]
+        self.settle(op, "stored", self.flow.prover.reason("enumeration"), whys)
         self.found.add(op, place.facts, failures)
 
     def _compare(
@@ -145,17 +143,18 @@ class Placed(Rule):
                 return Misplaced(op, place, axis, (int(w), int(lane)), int(e), holds, stored)
         return None
 
-    def verdicts(self, flow: Flow) -> list[Verdict]:
+    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
         return [self._verdict(flow, span) for span in self.found.spans()]
 
-    def _verdict(self, flow: Flow, span: Span) -> Verdict:
+    def _verdict(self, flow: KernelWalk, span: Span) -> Verdict:
         entries = self.found.at(span)
         first = entries[0]
         failures = [f for entry in entries for f in entry.failures]
         if not failures:
             facts = (*flow.prover.base, *first.facts)
             bounds = bounds_of(facts)
-            return Verdict("placed", "proved", span, first.op.id, "enumeration", sites=len(entries), bounds=bounds)
+            shown = flow.ledger.at("placed", span)
+            return flow.ledger.conclude(shown, "placed", span, first.op.id, "enumeration", len(entries), bounds)
         for failure in [f for f in failures if f.axis >= 0][:3]:
             example = self._counterexample(flow, failure)
             if example is not None:
@@ -171,7 +170,7 @@ class Placed(Rule):
         advice = "compare the result of a run with the specification: argus run"
         return Verdict("placed", "unknown", span, first.op.id, "enumeration", reason=reason, help=advice)
 
-    def _interference(self, flow: Flow, failure: Misplaced) -> Counterexample | None:
+    def _interference(self, flow: KernelWalk, failure: Misplaced) -> Counterexample | None:
         """Where the tags do not say which row went wrong: change input rows and see what else changes."""
         assert self.spec is not None
         output = self.spec.output
@@ -198,7 +197,7 @@ class Placed(Rule):
                     )
         return None
 
-    def _counterexample(self, flow: Flow, failure: Misplaced) -> Counterexample | None:
+    def _counterexample(self, flow: KernelWalk, failure: Misplaced) -> Counterexample | None:
         """The first tensor, of those that belong to the output's index alone, by which a replay shows the failure."""
         assert self.spec is not None
         for source in self.spec.sources.get(failure.axis, ()):
@@ -210,7 +209,7 @@ class Placed(Rule):
                 return found
         return None
 
-    def _shown(self, flow: Flow, failure: Misplaced, source: Tensor) -> Counterexample | None:
+    def _shown(self, flow: KernelWalk, failure: Misplaced, source: Tensor) -> Counterexample | None:
         assert self.spec is not None
         output = self.spec.output
         extent = self.spec.shape[(self.spec.placed | self.spec.partly)[failure.axis]]
@@ -243,7 +242,7 @@ class Placed(Rule):
         )  # fmt: skip
 
 
-def far(flow: Flow, failure: Misplaced) -> Counterexample | None:
+def far(flow: KernelWalk, failure: Misplaced) -> Counterexample | None:
     """Where no input has the output's index plainly: a launch whose result is far from the specification."""
     found = counterexample(flow, failure.op.span, failure.op.id)
     return None if found is None else replace(found, rule="placed")

@@ -24,10 +24,11 @@ from argus.check.domain.tags import Case, Tags
 from argus.check.explain.small_executions import launches
 from argus.check.report import Counterexample, Party, Verdict
 from argus.check.rules.rule import Rule, RuleFindings
+from argus.check.solve.limits import may_search
 from argus.check.spec.spec_terms import extent_of
 from argus.check.terms.atoms import UNKNOWN, Reduce
 from argus.check.terms.term_equality import Judge, incomplete, ranges
-from argus.check.walk import Flow, ProgramPoint, bounds_of
+from argus.check.walk import KernelWalk, ProgramPoint, bounds_of
 from argus.ir import interp, ops
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Access, Op, Tensor
@@ -51,39 +52,41 @@ class Reduced(Rule):
 
     name = "reduced"
 
-    def begin(self, flow: Flow) -> None:
+    def begin(self, flow: KernelWalk) -> None:
         super().begin(flow)
         self.found: RuleFindings[Gap] = RuleFindings()
         self.spec = flow.spec
         self.judge = Judge(flow)
         self.known: dict[tuple[object, ...], str | None] = {}
 
-    def mark(self) -> int:
-        return self.found.mark()
-
-    def rewind(self, position: int) -> None:
-        self.found.rewind(position)
-
     def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None:
         specified = self.spec is not None and access.memory is self.spec.output
         if specified and (op.id, place.facts) in self.flow.agreed:
+            self.settle(op, "stored", "terms")
             if self.spec is not None and (self.spec.summed or self.spec.unreduced):
                 self.found.add(op, place.facts, [])
             return
         if not specified and isinstance(access.memory, Tensor) and access.memory.name in self.flow.results:
             return  # another statement of the specification speaks of it
         self._statistics(op, place, value)
+        self.settle(op, "stored", "enumeration")
         if self.spec is None or not specified:
             return
         if self.spec.unreduced:
-            self.found.add(op, place.facts, [Gap(-1, why) for why in self.spec.unreduced])
+            self._note(op, place, [Gap(-1, why) for why in self.spec.unreduced])
         for axis in sorted(self.spec.summed):
             extent = extent_of(self.flow.tables, axis)
             if extent is not None:
                 self._decide(op, place, value, axis, E.const(0), extent)
             else:
                 name = self.flow.tables.axis_names[axis]
-                self.found.add(op, place.facts, [Gap(-1, f"{name} has different extents in different tensors")])
+                self._note(op, place, [Gap(-1, f"{name} has different extents in different tensors")])
+
+    def _note(self, op: Op, place: ProgramPoint, gaps: list[Gap]) -> None:
+        """What is missing at an op; nothing, if there are no gaps."""
+        what = "stated" if isinstance(op, ops.Check) else "stored"
+        self.settle(op, what, self.flow.prover.reason("enumeration"), [gap.why for gap in gaps])
+        self.found.add(op, place.facts, gaps)
 
     def _statistics(self, op: ops.Store | ops.Atomic, place: ProgramPoint, value: Tags) -> None:
         """Sums and maxima by elementwise functions and lane exchanges must be over the whole axis."""
@@ -95,7 +98,7 @@ class Reduced(Rule):
                     gap = Gap(
                         -1, f"a reduction over {tables.axis_names[axis]} went into it that is not proved complete"
                     )
-                    self.found.add(op, place.facts, [gap] if self._open(place, case, int(number), axis) else [])
+                    self._note(op, place, [gap] if self._open(place, case, int(number), axis) else [])
 
     def _open(self, place: ProgramPoint, case: Case, number: int, axis: int) -> bool:
         known = self._known(place, case, number)
@@ -107,7 +110,7 @@ class Reduced(Rule):
         for name, bounds in op.args.items():
             axis = self.flow.tables.axes.get(name)
             if axis is None or not isinstance(bounds, tuple) or len(bounds) != 2:
-                self.found.add(op, place.facts, [Gap(-1, f"`{name}` does not name an axis with a range (from, to)")])
+                self._note(op, place, [Gap(-1, f"`{name}` does not name an axis with a range (from, to)")])
                 continue
             for tags in values.values():
                 self._decide(op, place, tags, axis, E.as_expr(bounds[0]), E.as_expr(bounds[1]))
@@ -126,7 +129,7 @@ class Reduced(Rule):
                     why = None
                 if why is not None:
                     gaps.append(Gap(axis, why))
-        self.found.add(op, place.facts, gaps)
+        self._note(op, place, gaps)
 
     def _complete(self, facts: tuple[Expr, ...], sums: Sum | None, axis: int, low: Expr, high: Expr) -> str | None:
         key = (facts, sums, axis, low, high)
@@ -151,16 +154,17 @@ class Reduced(Rule):
         active = np.broadcast_to(place.active[..., None], case.record.shape)
         return (*place.facts, case.guard, *ranges(self.flow, case, number, active))
 
-    def verdicts(self, flow: Flow) -> list[Verdict]:
+    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
         return [self._verdict(flow, span) for span in self.found.spans()]
 
-    def _verdict(self, flow: Flow, span: Span) -> Verdict:
+    def _verdict(self, flow: KernelWalk, span: Span) -> Verdict:
         entries = self.found.at(span)
         first = entries[0]
         gaps = [g for entry in entries for g in entry.failures]
         if not gaps:
             bounds = bounds_of((*flow.prover.base, *first.facts))
-            return Verdict("reduced", "proved", span, first.op.id, "enumeration+z3", sites=len(entries), bounds=bounds)
+            shown = flow.ledger.at("reduced", span)
+            return flow.ledger.conclude(shown, "reduced", span, first.op.id, "enumeration+z3", len(entries), bounds)
         countable = self.spec is not None and self.spec.plain and not flow.refuted
         for axis in dict.fromkeys(g.axis for g in gaps if g.axis >= 0 and countable):
             example = _counterexample(flow, axis, span, first.op.id)
@@ -169,7 +173,9 @@ class Reduced(Rule):
         return Verdict("reduced", "unknown", span, first.op.id, "enumeration+z3", reason=gaps[0].why, help=ADVICE)
 
 
-def complete(flow: Flow, facts: tuple[Expr, ...], sums: Sum | None, axis: int, low: Expr, high: Expr) -> str | None:
+def complete(
+    flow: KernelWalk, facts: tuple[Expr, ...], sums: Sum | None, axis: int, low: Expr, high: Expr
+) -> str | None:
     """None when the sum takes every index of [low, high) exactly once; else what is missing."""
     name = flow.tables.axis_names[axis]
     if sums is None:
@@ -194,7 +200,7 @@ def complete(flow: Flow, facts: tuple[Expr, ...], sums: Sum | None, axis: int, l
     return f"the accumulated {name} end at {edge}, not at {high}"
 
 
-def _counterexample(flow: Flow, axis: int, span: Span, op: int) -> Counterexample | None:
+def _counterexample(flow: KernelWalk, axis: int, span: Span, op: int) -> Counterexample | None:
     """Launch small sizes with ones at chosen indices; a sum that counts wrong is narrowed down to one index."""
     kernel, name = flow.kernel, flow.tables.axis_names[axis]
     outputs = [t for t in kernel.tensors if t.written and not t.read]
@@ -238,7 +244,7 @@ def _by_length(kernel: Kernel, extent: Expr) -> list[dict[str, int]]:
 
 
 def _count(
-    flow: Flow, axis: int, indices: list[int], sizes: Mapping[str, int], output: Tensor
+    flow: KernelWalk, axis: int, indices: list[int], sizes: Mapping[str, int], output: Tensor
 ) -> tuple[tuple[int, ...], float] | None:
     """The first output element of block 0 whose sum over ones at `computed_indices` is not their number."""
     arrays: dict[str, np.ndarray] = {}
@@ -252,6 +258,8 @@ def _count(
             keep[indices] = 1
             array = array * keep.reshape([-1 if a == position else 1 for a in range(array.ndim)])
         arrays[tensor.name] = array
+    if not may_search(1):
+        return None
     try:
         outcome = interp.run(flow.kernel, arrays, sizes, blocks=[(0, 0, 0)])
     except (interp.InterpError, ExprError):

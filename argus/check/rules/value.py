@@ -29,6 +29,7 @@ from argus.check.domain.tags import Case, Tags
 from argus.check.explain.small_executions import index_limit, larger, launches, ragged, varied
 from argus.check.report import Counterexample, Party, Verdict
 from argus.check.rules.rule import Rule, RuleFindings
+from argus.check.solve.limits import may_search
 from argus.check.spec.coordinates import Unreadable
 from argus.check.spec.spec_terms import meaning
 from argus.check.terms.atoms import UNKNOWN, own
@@ -36,7 +37,8 @@ from argus.check.terms.term_equality import Judge, ranges
 from argus.check.terms.term_text import shown
 from argus.check.transfer.computed_places import followed
 from argus.check.transfer.memory_accesses import Target, kept_inside, target
-from argus.check.walk import Flow, ProgramPoint, bounds_of
+from argus.check.transfer.shifted_places import brought_to_store
+from argus.check.walk import KernelWalk, ProgramPoint, bounds_of
 from argus.ir import interp, ops
 from argus.ir.interp.numbers import numpy_dtype
 from argus.ir.kernel import Kernel
@@ -69,7 +71,7 @@ class Valued(Rule):
 
     name = "value"
 
-    def begin(self, flow: Flow) -> None:
+    def begin(self, flow: KernelWalk) -> None:
         super().begin(flow)
         self.found: RuleFindings[str] = RuleFindings()
         self.spec = flow.spec
@@ -106,17 +108,15 @@ class Valued(Rule):
             self.aims[at] = Aim(judge, goal, whole)
         return self.aims[at]
 
-    def mark(self) -> int:
-        return self.found.mark()
-
-    def rewind(self, position: int) -> None:
-        self.found.rewind(position)
-
     def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None:
         if self.spec is None or access.memory is not self.spec.output:
             return
         why = self.unread or self.disagreement(op, place, access, value)
         self.found.add(op, place.facts, [why] if why else [])
+        if why == OVERWRITTEN:
+            self.flow.ledger.leave_to(op.id, self.name, "stored", "fresh", why)
+        else:
+            self.settle(op, "stored", self.flow.prover.reason("terms"), [why] if why else [])
         if not why:
             self.flow.agreed.add((op.id, place.facts))
 
@@ -136,7 +136,8 @@ class Valued(Rule):
             goal = self._aim(self._stored_at(aim, active))
         except (Unreadable, ExprError) as error:
             return str(error)
-        for case in self.flow.prune(value).cases:
+        for found in self.flow.prune(value).cases:
+            case = brought_to_store(self.flow.tables, self.spec, found, aim.case)
             for number in distinct(case.record[active]):
                 why = self._compare(goal, place, case, int(number), active)
                 if why:
@@ -190,20 +191,21 @@ class Valued(Rule):
             return ""
         return f"what is stored is `{shown(term, tables)}`, the specification says `{shown(aim.goal, tables)}`"
 
-    def verdicts(self, flow: Flow) -> list[Verdict]:
+    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
         return [self._verdict(flow, span) for span in self.found.spans() if not self._left_to_fresh(span)]
 
     def _left_to_fresh(self, span: Span) -> bool:
         failures = {f for entry in self.found.at(span) for f in entry.failures}
         return failures == {OVERWRITTEN}
 
-    def _verdict(self, flow: Flow, span: Span) -> Verdict:
+    def _verdict(self, flow: KernelWalk, span: Span) -> Verdict:
         entries = self.found.at(span)
         first = entries[0]
         failures = [f for entry in entries for f in entry.failures]
         if not failures:
             bounds = bounds_of((*flow.prover.base, *first.facts))
-            return Verdict("value", "proved", span, first.op.id, "terms+z3", sites=len(entries), bounds=bounds)
+            shown = flow.ledger.at("value", span)
+            return flow.ledger.conclude(shown, "value", span, first.op.id, "terms+z3", len(entries), bounds)
         example = None if flow.refuted else counterexample(flow, span, first.op.id)
         if example is not None:
             return Verdict("value", "refuted", span, first.op.id, "interpreter", counterexample=example)
@@ -218,7 +220,7 @@ def _overwritten(kernel: Kernel) -> bool:
     return any(isinstance(memory, Tensor) for memory in loaded & stored)
 
 
-def counterexample(flow: Flow, span: Span, op: int) -> Counterexample | None:
+def counterexample(flow: KernelWalk, span: Span, op: int) -> Counterexample | None:
     """The first small launch whose result is far from the specification."""
     assert flow.spec is not None
     output = flow.spec.output
@@ -271,6 +273,8 @@ def _far(
             below = index_limit(kernel, tensor, sizes)
             arrays[tensor.name] = dice.integers(0, below, shape).astype(numpy_dtype(tensor.dtype))
     scalars = {s.name: 0.75 if s.dtype.kind == "float" else 3 for s in kernel.scalars}
+    if not may_search(1):
+        return None
     try:
         outcome = interp.run(kernel, arrays, sizes, scalars=scalars)
         with np.errstate(all="ignore"):

@@ -16,7 +16,7 @@ from math import e, log, log2
 from typing import assert_never
 
 from argus.check.domain.records import Tables
-from argus.check.spec.computed_indices import index_expression
+from argus.check.spec.computed_indices import index_expression, neighbor
 from argus.check.spec.coordinates import SpecCoordinates, Unreadable
 from argus.check.terms.atoms import UNKNOWN, Number, Reduction, own
 from argus.check.terms.elementwise_terms import extreme
@@ -173,6 +173,10 @@ class _TermReader:
                 raise Unreadable(f"`{spec_text(node)}` has another index on {where} than what stands around it")
             if isinstance(part, TensorElement):
                 found.append(lookup(self.tables, self.tensors[part.tensor], self._at(part, scope)))
+                continue
+            near = neighbor(part)
+            if near is not None and scope.get(axis) == near[0] and axis in self.tables.hints.shifted:
+                found.append(own(axis) + near[1])
                 continue
             homes = {i: min(a for a, index in scope.items() if index == i) for i in scope.values()}
             made = index_expression(part, homes)

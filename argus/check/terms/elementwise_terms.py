@@ -152,13 +152,14 @@ def one_way(condition: Expr) -> Expr:
 @dataclass(frozen=True, slots=True)
 class Standing:
     """Where elements stand: the coordinates on each axis as expressions with a bounded part, what is known there, and
-    the first iteration of each loop whose carried values may occur; of `finite` slots of loops (loop, slot) none is
-    -inf even then."""
+    the first iteration of each loop whose carried values may occur. Of slots of loops (loop, slot), those of `never`
+    are never -inf, those of `settled` not from the second iteration on."""
 
     coordinates: dict[int, Expr]
     holds: Callable[[Iterable[Expr], Expr], bool]
     first: dict[int, Expr]
-    finite: frozenset[tuple[int, int]] = frozenset()
+    never: frozenset[tuple[int, int]] = frozenset()
+    settled: frozenset[tuple[int, int]] = frozenset()
 
 
 def exponential(terms: Terms, x: int, standing: Standing) -> int:
@@ -178,7 +179,7 @@ def exponential(terms: Terms, x: int, standing: Standing) -> int:
             continue
         rest = terms.divide(terms.add(x, terms.negative(whole)), factor)
         large = _dominates(terms, atom, rest, standing) or _lags(terms, atom, rest, factor, standing)
-        if attained(terms, atom) and large and _finite(terms, atom, standing):
+        if attained(terms, atom) and large and not_minus_infinity(terms, atom, standing):
             return terms.exp2(x)
     return terms.apply("exp2", (x,))
 
@@ -283,20 +284,20 @@ def _among(coordinate: Expr, items: Taken, standing: Standing) -> bool:
     return False
 
 
-def _finite(terms: Terms, top: Atom, standing: Standing) -> bool:
-    """The maximum is not -inf: one of the values it is taken over is not masked. What a loop carries is finite from its
-    second iteration on if the maximum is in the first."""
+def not_minus_infinity(terms: Terms, top: Atom, standing: Standing) -> bool:
+    """The maximum is not -inf: one of the values it is taken over is not masked. With a settled slot among them, that
+    has to be shown of the first iteration only."""
     chosen = _choice(top)
     if chosen is not None:
         sides = [terms.as_atom(side) for side in chosen[1:]]
-        return all(side is not None and _finite(terms, side, standing) for side in sides)
+        return all(side is not None and not_minus_infinity(terms, side, standing) for side in sides)
     facts = []
     for arg in _arguments(terms, top):
         atom = terms.as_atom(arg)
         if isinstance(atom, Carried):
-            if atom.counter is None or (atom.loop, atom.slot) in standing.finite:
+            if atom.counter is None or (atom.loop, atom.slot) in standing.never:
                 return True
-            if atom.loop in standing.first:
+            if atom.loop in standing.first and (atom.loop, atom.slot) in standing.settled:
                 facts.append(atom.counter.eq(standing.first[atom.loop]))
     for arg in _arguments(terms, top):
         atom = terms.as_atom(arg)

@@ -27,6 +27,7 @@ from math import inf, isfinite, log2
 
 from argus.check.domain import reduction_footprint as sets
 from argus.check.domain.reduction_footprint import Taken
+from argus.check.solve.limits import spend
 from argus.check.terms.atoms import (
     ONE,
     UNKNOWN,
@@ -68,6 +69,7 @@ class Terms(Interned):
         infinite = {v for v in (self.value(x), self.value(y)) if v is not None and not isfinite(v)}
         if infinite:
             return self.constant(infinite.pop()) if len(infinite) == 1 else UNKNOWN
+        spend(len(self._polys[x]) + len(self._polys[y]))
         total: dict[Mono, float] = dict(self._polys[x])
         openings: dict[tuple[Factors, int, int, int, float], Mono] = {}
         for mono, c in self._polys[x]:
@@ -336,6 +338,7 @@ class Terms(Interned):
             return term
         if term in memo:
             return memo[term]
+        spend(len(self._polys[term]))
         total = ZERO
         for (factors, exponent), c in self._polys[term]:
             product = self.constant(c if number is None else number(c))

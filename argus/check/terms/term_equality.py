@@ -32,7 +32,7 @@ from argus.check.spec.spec_terms import domain, extent_of
 from argus.check.terms.atoms import ONE, UNKNOWN, ZERO, Apply, Atom, Leaf, Reduce, Where, axes_in, own
 from argus.check.terms.elementwise_terms import one_way
 from argus.check.terms.normal_form import Terms
-from argus.check.walk import Flow
+from argus.check.walk import KernelWalk
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
@@ -49,7 +49,7 @@ join parts; then what is still a part becomes the whole with a mask."""
 class Judge:
     """Resolves terms under facts, with the conditions and numbers of a specification to aim at."""
 
-    flow: Flow
+    flow: KernelWalk
     conditions: list[Expr] = field(default_factory=list)
     numbers: list[float] = field(default_factory=list)
     _known: dict[tuple[int, Facts, Stage], int] = field(default_factory=dict)
@@ -305,7 +305,7 @@ def as_items(items: Taken, axis: int) -> tuple[Item, ...]:
     return tuple(result)
 
 
-def ranges(flow: Flow, case: Case, number: int, active: np.ndarray) -> Facts:
+def ranges(flow: KernelWalk, case: Case, number: int, active: np.ndarray) -> Facts:
     """Where the elements with this record stand on every axis."""
     here = (case.record == number) & active
     facts: list[Expr] = []
@@ -317,7 +317,7 @@ def ranges(flow: Flow, case: Case, number: int, active: np.ndarray) -> Facts:
     return tuple(facts)
 
 
-def incomplete(flow: Flow, judge: Judge, record: Record, axis: int, facts: Facts) -> bool:
+def incomplete(flow: KernelWalk, judge: Judge, record: Record, axis: int, facts: Facts) -> bool:
     """A reduction over the axis went into the element that is not known to be over all of it."""
     if record.term == UNKNOWN:
         return True

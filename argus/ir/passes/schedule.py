@@ -37,6 +37,7 @@ from argus.ir.maps import MAPS
 from argus.ir.passes.split_wide_ops import Numbers, narrowed
 from argus.ir.stages import Scheduled
 from argus.ir.types import Span
+from argus.ir.verify import IrError
 
 CLASSES = ("mfma", "valu", "salu", "ds_read", "ds_write", "buffer_load", "buffer_store")
 ROUNDING_SLOTS = {
@@ -51,7 +52,11 @@ _TOKEN = re.compile(r"([a-z_]+)(?:\*(\d+))?")
 
 def scheduled(kernel: Kernel) -> Scheduled:
     """The program with every schedule region replaced by its operations in final order. A kernel with ops that nobody
-    knows stays as it is: the checker calls it unknown, the compiler refuses it."""
+    knows stays as it is: the checker calls it unknown, the compiler refuses it. One that does not fit its target's LDS
+    is refused here: nothing is proved of it."""
+    if kernel.lds_bytes > kernel.target.lds_bytes:
+        needs, has = kernel.lds_bytes, kernel.target.lds_bytes
+        raise IrError(f"{kernel.name} needs {needs} bytes of LDS; {kernel.target.name} has {has}")
     if unknown_ops(kernel):
         return Scheduled(kernel, kernel)
     return Scheduled(replace(kernel, body=_flatten(kernel.body, Numbers(kernel))), kernel)

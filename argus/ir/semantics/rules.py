@@ -100,6 +100,12 @@ RULES: tuple[SemanticRule, ...] = (
         "ir/semantics/addresses: shown, or checked at the launch",
     ),
     SemanticRule(
+        "grid",
+        "A grid's extent times the threads of a workgroup is below 2**32: launches refuse others. Block numbers fit.",
+        "HSA runtime specification 1.2 (AQL kernel dispatch packet: grid sizes are 32-bit counts of work-items)",
+        "ir/semantics/grids: checked at the launch, a fact of every proof",
+    ),
+    SemanticRule(
         "arms",
         "The arms of a branch that splits a wave have no order: an access of one and an access of the other to the "
         "same byte, one of them a write, is a race. Consecutive branches are ordered.",

@@ -2,7 +2,7 @@
 
     python -m bench.trusted_lines [--files]
 
-Followed are the imports of `argus.check.prove`, those inside functions and for types too. Not followed: `check/guess`
+Followed are the imports of `argus.check.prove` and of all rules, those inside functions and for types too. Not followed: `check/guess`
 (claims about loops, shown by the proof), `check/explain` (counterexamples, executed by the interpreter; a verdict
 `proved` never comes from there) and `check/proof_cache`. Lines of text count, comments and blank lines too, since a
 reader has to read them.
@@ -16,14 +16,15 @@ from pathlib import Path
 
 import argus.provenance as provenance
 
-START = "argus.check.prove"
+RULES = sorted(path.stem for path in (provenance.PACKAGE / "check" / "rules").glob("*.py") if path.stem != "__init__")
+START = ("argus.check.prove", *(f"argus.check.rules.{name}" for name in RULES))
 UNTRUSTED = ("argus.check.guess", "argus.check.explain", "argus.check.proof_cache", "argus.check.engine")
 
 
 def trusted() -> list[Path]:
     """The files, sorted."""
     found: dict[str, Path] = {}
-    waiting = [START]
+    waiting = [*START]
     while waiting:
         module = waiting.pop()
         source = provenance.source(module)

@@ -64,7 +64,7 @@ def propose(
             if proposal in tried:
                 continue
             score = drawn * _fit(entry, bottleneck) * CLASS_WEIGHT[entry.kind] * LATER_CHOICE**place
-            why = f"{entry.title}: held back by {bottleneck}"
+            why = f"{entry.title}: bottleneck {bottleneck}"
             found.append(Proposal(entry, params, score, why))
     return sorted(found, key=lambda p: (-p.score, p.name))
 

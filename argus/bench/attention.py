@@ -6,8 +6,8 @@
 Causal, batch 16, 8 query heads, 1 KV head, head dimension 128, bf16; times at the predicted sustained clock. A kernel
 is executed (a sample of its workgroups) and timed by `argus.clock`. How long a workgroup of ours and of Triton's is
 follows from its tile: instead of guessing from the sampled ones, all workgroups get their length (`lengths`), a line
-through the sampled ones. TFLOPS count the products that the mask leaves. `wins` is the share of perturbed clocks in
-which ours is faster than the fastest of the others.
+through the sampled ones. TFLOPS count the products that the mask leaves. `verdict` compares
+ours with the fastest of the others (`argus.clock.paired`).
 
 Ours rounds probabilities to nearest even, as AITER's object (`rtne`) and Triton's kernel do. `full` times all 52
 configurations of Triton up to SWEPT, and beyond the TOP that are fastest there; `quick` four strong ones.
@@ -28,12 +28,14 @@ import numpy as np
 from argus import machine
 from argus.bench import aiter_objects, triton_compile
 from argus.bench.aiter_objects import AiterError
-from argus.bench.contestant import Contestant, executed, shares
+from argus.bench.contestant import Contestant, executed
 from argus.bench.foreign import fmha
 from argus.bench.kept import Kept, Timed
-from argus.bench.others import Best, Others, best_triton, fastest, percent, swept, to_ours
+from argus.bench.others import Best, Others, best_triton, fastest, swept, to_ours
 from argus.bench.triton_attention import CONFIGS, SOURCE, STRONG, AttentionConfig, compiled
 from argus.bench.triton_compile import TritonError
+from argus.bench.verdict import HEADER, cell, verdict
+from argus.clock.paired import Paired
 from argus.clock.sampled import Work
 from argus.clock.staged import Operand
 from argus.compile.cache import compile_cached
@@ -87,7 +89,7 @@ class AttentionRow:
     ours: Timed
     detail: str
     others: Mapping[str, Best] = field(default_factory=dict)
-    wins: float | None = None
+    verdict: Paired | None = None
 
     def tflops(self, microseconds: float) -> float:
         return 4e-6 * BATCH * HEADS * (self.length * (self.length + 1) // 2) * D / microseconds
@@ -98,8 +100,8 @@ class AttentionRow:
     def to_json(self) -> dict[str, Any]:
         others = {name: best.to_json(self.tflops) for name, best in self.others.items()}
         return {
-            "length": self.length, "us": self.ours.us, "tflops": self.tflops(self.ours.us), "mhz": self.ours.mhz,
-            "ours": self.detail, "others": others, "wins": self.wins,
+            "length": self.length, **self.ours.to_json(), "tflops": self.tflops(self.ours.us), "ours": self.detail,
+            "others": others, "verdict": None if self.verdict is None else self.verdict.to_json(),
         }  # fmt: skip
 
 
@@ -118,12 +120,17 @@ def attention_row(length: int, others: Others, clocks: int = 0, kept: Kept | Non
         take = partial(aiters, others.aiter, length)
         words = _words(f"aiter fmha {aiter_objects.named(others.aiter, fmha.object_path(True, 'rtne'))}", length, b"")
         found |= fastest("AITER", {"fmha_v3_fwd": store.time(words, take, AiterError)})
-    wins = None
-    if clocks and found:
+    against = None
+    if found:
         name = min(found, key=lambda name: found[name].us)
-        best = aiters(others.aiter or Path(), length) if name == "AITER" else _again(length, found[name])
-        wins = shares([ours(length, choice), best], clocks)["ours"]
-    return AttentionRow(length, mine, choice.text(), found, wins)
+        best = found[name]
+
+        def contestants() -> tuple[Contestant, Contestant]:
+            rival = aiters(others.aiter or Path(), length) if name == "AITER" else _again(length, best)
+            return ours(length, choice), rival
+
+        against = verdict(mine, best, contestants, clocks, store.protocol)
+    return AttentionRow(length, mine, choice.text(), found, against)
 
 
 def _words(name: str, length: int, code: bytes) -> str:
@@ -212,24 +219,23 @@ def aiters(root: Path, length: int) -> Contestant:
     return launched("AITER", Work("aiter", code, case.grid, (case.block,), case.args, offsets=case.offsets), None)
 
 
-def variants(length: int, rows: Mapping[str, Knobs], kept: Kept) -> Iterator[tuple[str, float | str]]:
+def variants(length: int, rows: Mapping[str, Knobs], kept: Kept) -> Iterator[tuple[str, Timed]]:
     """Times of ours with other knobs, not proved."""
     for name, knobs in rows.items():
         choice = Choice("attention", "attention", {"causal": True, **knobs})
         try:
             code = compile_cached(program_of(choice.path, choice.knobs, "attention")).object
-            found = kept.time(_words("ours", length, code), partial(ours, length, choice), ContestantRefused)
-            yield name, found.why or found.us
+            yield name, kept.time(_words("ours", length, code), partial(ours, length, choice), ContestantRefused)
         except CompileError as error:
-            yield name, f"{error.code}: {error.message}"
+            yield name, Timed(0.0, 0.0, f"{error.code}: {error.message}")
 
 
-def ablations(length: int, kept: Kept) -> Iterator[tuple[str, float | str]]:
+def ablations(length: int, kept: Kept) -> Iterator[tuple[str, Timed]]:
     """One idea taken away or added at a time, 8 waves and 64 keys."""
     return variants(length, ABLATIONS, kept)
 
 
-def searched(length: int, kept: Kept) -> Iterator[tuple[str, float | str]]:
+def searched(length: int, kept: Kept) -> Iterator[tuple[str, Timed]]:
     """Candidates for the dispatch table."""
     return variants(length, {" ".join(f"{k}={v}" for k, v in knobs.items()): knobs for knobs in SEARCHED}, kept)
 
@@ -238,16 +244,16 @@ def table(rows: Sequence[AttentionRow]) -> str:
     """A Markdown table."""
     lines = [
         "| S | ours, TFLOPS (simulated) | us | MHz | Triton best, TFLOPS (simulated) | AITER, TFLOPS (simulated) | "
-        "best other / ours | wins |",
+        f"best other / ours | {HEADER} |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
-        cells = [str(row.length), f"{row.tflops(row.ours.us):.0f}", f"{row.ours.us:.0f}", f"{row.ours.mhz:.0f}"]
+        cells = [str(row.length), f"{row.tflops(row.ours.us):.0f}", row.ours.text(0), f"{row.ours.mhz:.0f}"]
         for name in ("Triton", "AITER"):
             best = row.others.get(name)
-            said = f" ({best.us:.0f} us; {best.detail}; {best.tried} tried)" if best is not None else ""
+            said = f" ({best.text(0)} us; {best.detail}; {best.tried} tried)" if best is not None else ""
             cells.append("-" if best is None else f"{row.tflops(best.us):.0f}{said}")
         ratio = row.ratio()
-        cells += ["-" if ratio is None else f"{ratio:.2f}", percent(row.wins)]
+        cells += ["-" if ratio is None else f"{ratio:.2f}", cell(row.verdict)]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)

@@ -1,7 +1,7 @@
-"""The rows of `argus bench gemm`: ours, the best of Triton and of AITER, published figures, and who wins how surely.
+"""The rows of `argus bench gemm`: ours, the best of Triton and of AITER, published figures, and verdicts.
 
     row = gemm_row((4096, 4096, 4096), Others(triton="full", aiter=Path("aiter/hsa/gfx942")), clocks=20)
-    row.ours.us, row.others["Triton"].us, row.published["hipBLASLt"], row.wins
+    row.ours.us, row.others["Triton"].us, row.published["hipBLASLt"], row.verdict
 
 TFLOPS are 2 M N K over the time at the predicted sustained clock; steps on zeros are not counted as work. Published
 columns were measured by their authors on real chips: a row puts them side by side, it does not compare like with like.
@@ -17,23 +17,24 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from argus.bench import aiter_matmul, aiter_objects, triton_compile, triton_few, triton_matmul
 from argus.bench.aiter_objects import AiterError
-from argus.bench.contestant import Contestant, from_choice, shares
+from argus.bench.contestant import Contestant, from_choice
 from argus.bench.kept import Kept, Timed
-from argus.bench.others import Best, Others, best_triton, fastest, percent, swept, to_ours
+from argus.bench.others import Best, Others, best_triton, fastest, swept, to_ours
 from argus.bench.triton_compile import TritonError
 from argus.bench.triton_few import Few
 from argus.bench.triton_matmul import FULL, QUICK, MatmulConfig
+from argus.bench.verdict import HEADER, cell, counted, verdict
+from argus.clock.paired import Paired
 from argus.ops.choice import choose_matmul
 
 PUBLISHED: Mapping[str, Any] = json.loads((Path(__file__).parent / "published.json").read_text(encoding="utf-8"))
 COMPARABLE = 0.9
-SURE = 0.9
-"""Share of perturbed clocks from which on a win is one."""
 MIDDLE, SWEPT = (2048, 2048, 2048), (4096, 4096, 4096)
 TOP, TOP_AITER = 40, 3
 CONFIGURATIONS: Mapping[str, Sequence[MatmulConfig]] = {"none": (), "quick": QUICK, "full": FULL}
@@ -45,13 +46,13 @@ Shape = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class GemmRow:
-    """One shape. Times in us at the sustained clock; `wins`: share of perturbed clocks in which ours is the fastest."""
+    """One shape. Times in us at the sustained clock; `verdict`: ours against the fastest of the others."""
 
     shape: Shape
     ours: Timed
     detail: str
     others: Mapping[str, Best] = field(default_factory=dict)
-    wins: float | None = None
+    verdict: Paired | None = None
     published: Mapping[str, float] = field(default_factory=dict)
 
     def tflops(self, microseconds: float) -> float:
@@ -69,8 +70,9 @@ class GemmRow:
     def to_json(self) -> dict[str, Any]:
         others = {name: best.to_json(self.tflops) for name, best in self.others.items()}
         return {
-            "shape": list(self.shape), "us": self.ours.us, "tflops": self.tflops(self.ours.us), "mhz": self.ours.mhz,
-            "ours": self.detail, "others": others, "wins": self.wins, "comparable": self.comparable(),
+            "shape": list(self.shape), **self.ours.to_json(), "tflops": self.tflops(self.ours.us),
+            "verdict": None if self.verdict is None else self.verdict.to_json(),
+            "ours": self.detail, "others": others, "comparable": self.comparable(),
             "published_tflops": dict(self.published),
         }  # fmt: skip
 
@@ -88,7 +90,7 @@ def gemm_row(shape: Shape, others: Others, clocks: int = 0, kept: Kept | None = 
     store = Kept(None) if kept is None else kept
     choice = choose_matmul(*shape, "bf16")
     ours = from_choice("ours", choice, dict(zip("MNK", shape, strict=True)))
-    launches = ours.launches()
+    mine = Timed.of(ours.launches(protocol=store.protocol))
     found: dict[str, Best] = {}
     if others.triton != "none":
         found |= best_triton(
@@ -96,18 +98,12 @@ def gemm_row(shape: Shape, others: Others, clocks: int = 0, kept: Kept | None = 
         )
     if others.aiter is not None:
         found |= _aiter(shape, others.aiter, store)
-    wins = None
-    if clocks and found:
-        rivals = [_made(name, best, shape, others, store) for name, best in found.items()]
-        wins = shares([ours, *rivals], clocks)["ours"]
-    return GemmRow(
-        shape,
-        Timed(sum(launch.sustained.microseconds for launch in launches), launches[0].sustained.clock_mhz),
-        choice.text(),
-        found,
-        wins,
-        published(*shape),
-    )
+    against = None
+    if found:
+        name = min(found, key=lambda name: found[name].us)
+        rival = partial(_made, name, found[name], shape, others, store)
+        against = verdict(mine, found[name], lambda: (ours, rival()), clocks, store.protocol)
+    return GemmRow(shape, mine, choice.text(), found, against, published(*shape))
 
 
 def _words(text: str, shape: Shape) -> str:
@@ -162,36 +158,34 @@ def table(rows: Sequence[GemmRow]) -> str:
     """A Markdown table."""
     lines = [
         "| M x N x K | ours, TFLOPS (simulated) | us | MHz | Triton best, TFLOPS (simulated) | AITER best, TFLOPS "
-        "(simulated) | wins | hipBLASLt (published) | ours to it | kernel |",
+        f"(simulated) | {HEADER} | hipBLASLt (published) | ours to it | kernel |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
         cells = []
         for name in ("Triton", "AITER"):
             best = row.others.get(name)
-            said = "" if best is None else f"{best.us:.1f} us; {best.detail}; {best.tried} tried"
+            said = "" if best is None else f"{best.text()} us; {best.detail}; {best.tried} tried"
             cells.append("-" if best is None else f"{row.tflops(best.us):.0f} ({said})")
         cells[0] += "" if row.comparable() else " (not comparable)"
-        cells.append(percent(row.wins))
+        cells.append(cell(row.verdict))
         known, ours = row.published.get("hipBLASLt"), row.tflops(row.ours.us)
         last = "- | -" if known is None else f"{known:.0f} | {ours / known:.2f}"
         lines.append(
-            f"| {' x '.join(map(str, row.shape))} | {ours:.0f} | {row.ours.us:.1f} | {row.ours.mhz:.0f} | "
+            f"| {' x '.join(map(str, row.shape))} | {ours:.0f} | {row.ours.text()} | {row.ours.mhz:.0f} | "
             f"{' | '.join(cells)} | {last} | {row.detail} |"
         )
     return "\n".join(lines)
 
 
 def summary(rows: Sequence[GemmRow]) -> str:
-    """Geometric mean and least of ours to the best simulated other, and what is a win."""
+    """Geometric mean and least of ours to the best simulated other, and the verdicts."""
     ratios = {row.shape: ratio for row in rows if (ratio := row.ratio()) is not None}
     if not ratios:
         return "no other was simulated"
     mean = math.exp(sum(math.log(ratio) for ratio in ratios.values()) / len(ratios))
     least = min(ratios, key=lambda shape: ratios[shape])
-    won = [row for row in rows if row.wins is not None and row.wins >= SURE]
-    said = f"; fastest in at least {100 * SURE:.0f} % of the perturbed clocks at {len(won)} shapes"
     return (
         f"ours to the best simulated other: geometric mean {mean:.2f}, least {ratios[least]:.2f} at "
-        f"{' x '.join(map(str, least))}" + (said if any(row.wins is not None for row in rows) else "")
+        f"{' x '.join(map(str, least))}" + counted([row.verdict for row in rows])
     )

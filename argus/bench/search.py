@@ -1,6 +1,6 @@
 """The dispatch table of matrix products, searched on the clock, and what it is worth at shapes it does not hold.
 
-    best = searched((2048, 2048, 2048), kept)      -> [Found(Choice(...), us), ...], fastest first
+    best = searched((2048, 2048, 2048), kept)      -> [Found(row, Choice(...), time), ...], fastest first
     rows(SHAPES, kept)                             -> the rows of argus/kernels/matmul.json
     regrets(rows, kept, BETWEEN)                   -> {shape: time of the row chosen without that shape / best time}
 
@@ -54,8 +54,7 @@ class Found:
 
     row: Mapping[str, Any]
     choice: Choice
-    us: float
-    why: str
+    time: Timed
 
 
 def _direct(bm: int, bn: int, wk: int, wm: int, wn: int, together: bool, xm: int, depth: int = 2) -> dict[str, Any]:
@@ -118,8 +117,8 @@ def searched(shape: Shape, kept: Kept, candidates: Sequence[Mapping[str, Any]] =
             choice = matmul_with(row, *shape, "bf16")
             choices.setdefault(choice.text(), (row, choice))
     timed = [(row, choice, _timed(choice, shape, kept)) for row, choice in choices.values()]
-    found = [Found(row, choice, time.us, time.why) for row, choice, time in timed]
-    return sorted(found, key=lambda f: (bool(f.why), f.us))
+    found = [Found(row, choice, time) for row, choice, time in timed]
+    return sorted(found, key=lambda f: (bool(f.time.why), f.time.us))
 
 
 def _timed(choice: Choice, shape: Shape, kept: Kept) -> Timed:
@@ -150,12 +149,12 @@ def _proved(found: Found) -> bool:
 def rows(shapes: Sequence[Shape], kept: Kept, proved: Callable[[Found], bool] = _proved) -> Iterator[dict[str, Any]]:
     """Rows of the dispatch table for these shapes; what is not proved gets none."""
     for shape in shapes:
-        good = [f for f in searched(shape, kept) if not f.why]
+        good = [f for f in searched(shape, kept) if not f.time.why]
         any_layout = [f for f in good if f.row["kernel"] != "matmul_direct"]
         chosen = [next(filter(proved, good), None), next(filter(proved, any_layout), None)]
         for found in dict.fromkeys(found for found in chosen if found is not None):
             sizes = dict(zip("MNK", shape, strict=True))
-            yield {**sizes, "kernel": found.row["kernel"], "knobs": found.row["knobs"], "us": round(found.us, 2)}
+            yield {**sizes, "kernel": found.row["kernel"], "knobs": found.row["knobs"], "us": round(found.time.us, 2)}
 
 
 def regrets(table: Sequence[Mapping[str, Any]], kept: Kept, between: Sequence[Shape] = ()) -> dict[Shape, float]:
@@ -166,7 +165,7 @@ def regrets(table: Sequence[Mapping[str, Any]], kept: Kept, between: Sequence[Sh
         others = [row for row in table if (row["M"], row["N"], row["K"]) != shape]
         choice = choose_matmul(*shape, "bf16", rows=others)
         us = _timed(choice, shape, kept).us
-        found[shape] = us / min(us, *(f.us for f in searched(shape, kept) if not f.why))
+        found[shape] = us / min(us, *(f.time.us for f in searched(shape, kept) if not f.time.why))
     return found
 
 

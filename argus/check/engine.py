@@ -158,7 +158,8 @@ def decide(
 
 
 def _proved(kernel: Kernel, prover: Prover, request: ProofRequest, replayed: Certificate | None) -> Proof:
-    """Guess, then prove; where a claim is not shown, guess again without it. A given certificate is only replayed."""
+    """Guess, then prove; where a claim is not shown, guess again without it, and in the end claim nothing. A given
+    certificate is only replayed."""
     if replayed is not None:
         with limited(Budget("walk")):
             return prove(kernel, replayed, prover, request)
@@ -173,7 +174,7 @@ def _proved(kernel: Kernel, prover: Prover, request: ProofRequest, replayed: Cer
             break
         path, slots = proof.unshown
         given_up.setdefault(path, set()).update(slots)
-    if proof.unshown is not None:
+    if proof.failed:
         with limited(walking):
             return prove(kernel, Certificate(), prover, request)
     return proof

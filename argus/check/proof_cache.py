@@ -60,7 +60,9 @@ def checker() -> str:
 
 def key(kernel: Kernel) -> str:
     """The name of the kernel's entry."""
-    return hashlib.sha256("\0".join((checker(), print_kernel(kernel), kernel.full_source)).encode()).hexdigest()
+    return hashlib.sha256(
+        "\0".join((checker(), kernel.target.key, print_kernel(kernel), kernel.full_source)).encode()
+    ).hexdigest()
 
 
 def check_cached(program: Scheduled) -> Report:

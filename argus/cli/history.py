@@ -155,14 +155,14 @@ def _run_line(story: Story) -> str:
     passed = sum(c.verdict == "pass" for c in story.candidates)
     state = "ended" if story.ended is not None else "not ended"
     called = word(story.run.config.get("device"))
-    time = f"best {best.microseconds:.1f} µs {called} (candidate {best.id})" if best is not None else "nothing passed"
+    time = f"best {best.time} {called} (candidate {best.id})" if best is not None else "nothing passed"
     return f"{story.run.id}  {story.run.task}  {len(story.candidates)} candidates, {passed} passed, {time}, {state}"
 
 
 def _line(candidate: JournalCandidate) -> str:
     params = " ".join(f"{name}={value}" for name, value in candidate.params.items())
     if candidate.microseconds is not None:
-        said = f"{candidate.microseconds:10.1f} µs"
+        said = candidate.time
     else:
         rules = sorted({v["rule"] for v in candidate.judgement.get("violations", [])})
         said = f"{candidate.verdict} at {candidate.judgement.get('stage', '?')}: {', '.join(rules)}"

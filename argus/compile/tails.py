@@ -10,9 +10,9 @@ is made so that no instruction depends on it:
 
     WHOLE      no such dword: the access is inside, or address and size are multiples of 4 (of 2 where nothing wider
                than 2 bytes is accessed), or nothing is wider than an element
-    ROUNDED    the address is a multiple of 4, and so is every width. A load is given a size rounded up, and elements past the end become zero;
-               a store is given a size rounded down, and the elements of the last dword are stored one by one (up to two
-               more instructions)
+    ROUNDED    the address is a multiple of 4, and so is every width. A load is given a size rounded up, and elements
+               past the end become zero; a store is given a size rounded down, and the elements of the last dword are
+               stored one by one (up to two more instructions)
     ELEMENTS   the address may be any multiple of the element, or two bytes are accessed at once: one instruction per
                element, each wholly in or out
 

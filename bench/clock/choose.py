@@ -14,8 +14,9 @@ from itertools import product
 from pathlib import Path
 
 from argus.clock import PARAMETERS, Parameters
-from argus.clock.calibration import Row, fit, loss
+from argus.clock.calibration import Row
 from argus.clock.fitting import FITTED
+from argus.clock.validation import fit, loss
 from bench.clock.__main__ import FAMILIES, SUBFOLDER
 from bench.clock.rows import Measured, Timer
 
@@ -34,8 +35,8 @@ def simulated(rows: list[tuple[Measured, Timer]], parameters: Parameters) -> lis
                 bytes=row.bytes,
                 element=row.element,
                 microseconds=row.microseconds,
-                bound=launch.bound,
-                curve=launch.curve,
+                protocol=launch.protocol,
+                launches=(launch.profile,),
             )
         )
     return out

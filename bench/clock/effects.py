@@ -43,7 +43,7 @@ def xcd_mapping(size: int = 8192) -> list[str]:
         launch = _triton(used, size)
         found = launch.sustained
         out.append(
-            f"{config.name}, {size}, {name}: {launch.curve.bytes / 1e9:.1f} GB beyond the L2s, "
+            f"{config.name}, {size}, {name}: {launch.profile.fabric_bytes / 1e9:.1f} GB beyond the L2s, "
             f"{found.microseconds:.0f} us, {found.tflops or 0:.0f} TFLOPS, bound by {launch.bound}"
         )
     return out

@@ -19,7 +19,7 @@ from argus import machine
 from argus.bench.foreign import fmha
 from argus.clock import Launch, Parameters, Recorded, Timing, estimate, time_waves
 from argus.clock.caches import Lru
-from argus.clock.launch import with_curve
+from argus.clock.launch import with_timing
 from argus.clock.observe import observe
 from argus.clock.xcd import SKEW
 from argus.gfx942 import chip
@@ -143,4 +143,4 @@ def _launch(recorded: Recorded, row: Measured, shape: Shape, parameters: Paramet
         )
 
     fast, slow = map(at, CLOCKS)
-    return with_curve(fast, slow, parameters)
+    return with_timing(fast, slow, parameters)

@@ -25,7 +25,7 @@ LARGEST = 4096
 """Largest bf16 GEMM of which one XCD's workgroups are all recorded; beyond, sharing follows from placement."""
 
 
-def recorded_launch(root: Path, case: Case, grid: int, sharing: bool, executor: Literal["jit", "interp"]) -> Recorded:
+def recorded_launch(root: Path, case: Case, grid: int, sharing: bool, executor: Literal["jit", "checking"]) -> Recorded:
     """A recorded sample: one CU's workgroups, or (`sharing`) one XCD's, as far as the case has them."""
     kernel = machine.load(root / case.path).kernel()
     room = room_for(kernel_resources(kernel.info), case.block // 64)
@@ -83,7 +83,7 @@ def i8(root: Path, facts: Path) -> Iterator[tuple[Measured, Timer]]:
         )
         grid = (n // tile_n, -(-m // tile_m))
         case = gemm_i8.case("bias", tile, min(m, tile_m), n, k)
-        recorded = recorded_launch(root, case, grid[0] * grid[1], False, "interp")
+        recorded = recorded_launch(root, case, grid[0] * grid[1], False, "checking")
         shared = sharers(grid, (tile_m, tile_n), recorded.room)
         yield found, timer(found, recorded, warm=False, l2_sharers=shared)
 

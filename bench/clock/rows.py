@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from argus.clock import PARAMETERS, Launch, Parameters, Recorded, time_recorded
+from argus.clock.calibration import launch_line
 
 REPLAY_GAP = 4.5
 WARMED_MS = 200
@@ -63,9 +64,7 @@ def line(row: Measured, launch: Launch) -> dict[str, Any]:
     """The row with its simulation."""
     return {
         **asdict(row),
-        "curve": launch.curve.to_json(),
-        "bound": launch.bound,
-        "parts": dict(launch.parts),
+        "launches": [launch_line(row.program, launch)],
         "notes": list(launch.notes),
     }
 
@@ -73,7 +72,7 @@ def line(row: Measured, launch: Launch) -> dict[str, Any]:
 def without_gap(row: dict[str, str]) -> float:
     """The published time in us, less what its replay gap has beyond the launch floor."""
     gapped = "replay gap" in row["notes"] or row["notes"].startswith("as above")
-    return float(row["value"]) - (REPLAY_GAP - PARAMETERS["launch_floor"] if gapped else 0.0)
+    return float(row["value"]) - (REPLAY_GAP - PARAMETERS["launch_floor_graph"] if gapped else 0.0)
 
 
 def warmed_up(row: dict[str, str]) -> bool:

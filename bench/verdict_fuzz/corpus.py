@@ -1,4 +1,4 @@
-"""Library and naive kernels at small knobs, with their meaning in numpy: material for mutants beside the generated ones.
+"""Library and naive kernels at small knobs, with their meaning in numpy: material for mutants beside generated ones.
 
 Knobs are the smallest that keep what a kernel is about (two waves in a row, one chunk). Attention and the MoE layers
 are left to `bench.checker_mutants`: one check of them costs as much as fifty of these.

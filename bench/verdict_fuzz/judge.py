@@ -128,7 +128,7 @@ def judge(program: Generated, source: str, intended_right: bool = False) -> Reco
 
 
 def broken_rules(program: Generated, made: Scheduled, report: Report) -> tuple[str, ...]:
-    """Refuted rules that are about more than results, seen broken: an element written not once, a coordinate outside."""
+    """Refuted rules about more than results, seen broken: an element not written once, a coordinate outside."""
     found = []
     for v in report.verdicts:
         shown = v.counterexample

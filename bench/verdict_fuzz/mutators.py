@@ -127,7 +127,7 @@ def _of_static(node: ast.AST) -> Iterator[tuple[str, Change]]:
             for old, new in (("//", "%"), ("%", "//"), ("+", "-")):
                 if old in text:
                     yield "owner or layout formula", _replaced(old, new)
-        case ast.Call(func=ast.Attribute(value=inner, attr="xor" | "pad")):
+        case ast.Call(func=ast.Attribute(attr="xor" | "pad")):
             yield "no swizzle", lambda n: n.func.value  # type: ignore[attr-defined]
         case ast.Tuple(elts=[ast.Constant(value=int()), ast.Constant(value=int())]):
             yield "layout stride", _stride

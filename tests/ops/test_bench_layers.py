@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import ml_dtypes
@@ -13,19 +14,20 @@ from argus.bench import attention, fp8, moe, triton_attention, triton_few, trito
 from argus.bench.kept import Timed
 from argus.bench.others import Best
 from argus.cli.main import main
+from argus.clock.paired import decided
 from argus.ops.moe import routed
 from argus.ops.moe_reference import blocks, routing
 
 
 def test_an_attention_row_takes_the_best_of_the_others() -> None:
     others = {"Triton": Best(1300.0, "128x32", 52, ()), "AITER": Best(1200.0, "fmha", 1, ())}
-    row = attention.AttentionRow(4096, Timed(1000.0, 1250.0), "attention", others, 0.95)
+    row = attention.AttentionRow(4096, Timed(1000.0, 1250.0), "attention", others, decided(math.log(1 / 1.2), [], 0.03))
     assert row.ratio() == 1.2
     flops = 2 * 2 * 16 * 8 * 128 * sum(range(1, 4097))
     assert row.tflops(1000.0) == pytest.approx(flops / 1e9)
     text = attention.table([row])
     assert "1.20" in text
-    assert "95 %" in text
+    assert "faster, 0.83 (0.79 to 0.88)" in text
     assert "simulated" in text
 
 

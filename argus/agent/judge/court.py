@@ -33,6 +33,7 @@ from argus.agent.judge.problem import Judgement, Sizes, Verdict, Violation, faul
 from argus.agent.judge.trials import Ended, TrialBench, Trials
 from argus.clock.observe import SHORT
 from argus.clock.sampled import matrix_element, prepared, sample, time_prepared
+from argus.clock.uncertainty import interval_of
 from argus.compile.cache import compile_cached
 from argus.device.hip_calls import HipError
 from argus.device.hip_calls import load as load_hip
@@ -65,6 +66,7 @@ class _Case:
     found: dict[str, Any] = field(default_factory=dict)
     times: dict[str, float] = field(default_factory=dict)
     roof: dict[str, float] = field(default_factory=dict)
+    intervals: dict[str, dict[str, Any]] = field(default_factory=dict)
     bottleneck: dict[str, Any] = field(default_factory=dict)
     proved: int = 0
     unknown: int = 0
@@ -93,6 +95,7 @@ class _Case:
             self.unknown,
             evidence(asked, self.code, rests),
             self.seconds,
+            self.intervals if verdict == "pass" else {},
         )
 
     def _stages(self) -> None:
@@ -136,7 +139,7 @@ class _Case:
 
     def _read(self) -> Kernel:
         try:
-            return read(self.source, beside=self.court.problem.beside)
+            return read(self.source, beside=self.court.problem.beside, target=self.court.problem.target)
         except ProgramError as error:
             seen = error.diagnostic
             message = f"{seen.code}: {seen.message}"
@@ -182,6 +185,7 @@ class _Case:
             took = self._measured(kernel, sizes, least)
         else:
             took = float(launch.sustained.microseconds)
+            self.intervals[name] = interval_of(launch).to_json()
         if took < ALLOWED * least:
             message = f"{name}: {took:.1f} µs, less than the least possible {least:.1f} µs"
             raise Ended("fail", "time", (Violation("speed of light", message),))

@@ -12,11 +12,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any, Literal
 
+from argus.gfx942.target import GFX942, Target
 from argus.ir.kernel import Kernel
 from argus.tasks.compare import json_number
 from argus.tasks.routing import RoutingTensors
@@ -35,6 +36,7 @@ class Problem:
 
     `device`: whose times count, `simulated` or `hip`. `routing`: which of the inputs are a routing's index tensors.
     `beside`: texts of the files that naive kernel and candidates import from the task's folder, by module name.
+    `target`: the chip they are read for.
     """
 
     task: str
@@ -47,6 +49,7 @@ class Problem:
     device: str = "simulated"
     routing: RoutingTensors | None = None
     beside: Mapping[str, str] = field(default_factory=dict)
+    target: Target = GFX942
 
     @staticmethod
     def of(task: Task) -> Problem:
@@ -61,14 +64,19 @@ class Problem:
             device=task.device,
             routing=task.routing,
             beside=task.beside,
+            target=task.kernel.target,
         ).ordered(task.kernel)
 
     def to_json(self) -> dict[str, Any]:
-        found = asdict(self)
+        found: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
+        found["routing"] = None if self.routing is None else asdict(self.routing)
         for name in ("small", "shapes", "held_out"):
             found[name] = [dict(sizes) for sizes in getattr(self, name)]
         if self.routing is None:
             del found["routing"]
+        found["target"] = self.target.to_json()
+        if self.target == GFX942:
+            del found["target"]
         if not self.beside:
             del found["beside"]
         return found
@@ -85,6 +93,7 @@ class Problem:
             device=data.get("device", "simulated"),
             routing=RoutingTensors(**data["routing"]) if "routing" in data else None,
             beside=dict(data.get("beside", {})),
+            target=Target.from_json(data["target"]) if "target" in data else GFX942,
         )
 
     def ordered(self, kernel: Kernel) -> Problem:
@@ -123,7 +132,8 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """`times` and `roof` are simulated microseconds by shape; `bottleneck` is what the clock saw at the first one."""
+    """`times` and `roof` are microseconds by shape, `intervals` the clock's limits of each simulated time, `bottleneck`
+    what the clock saw at the first one."""
 
     verdict: Verdict
     stage: str
@@ -135,6 +145,7 @@ class Judgement:
     unknown: int = 0
     evidence: str = ""
     seconds: Mapping[str, float] = field(default_factory=dict)
+    intervals: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def of_machine(self) -> bool:

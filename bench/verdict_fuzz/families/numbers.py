@@ -17,7 +17,20 @@ from numpy.typing import NDArray
 from bench.verdict_fuzz import bounded
 from bench.verdict_fuzz.bounded import Real
 from bench.verdict_fuzz.program import (
-    BF16, F16, F32, I8, I16, I32, U8, Arrays, Generated, Sizes, around, header, pick,
+    BF16,
+    F16,
+    F32,
+    I8,
+    I16,
+    I32,
+    U8,
+    Arrays,
+    Generated,
+    Sizes,
+    around,
+    as_kind,
+    header,
+    pick,
 )  # fmt: skip
 
 Whole = NDArray[np.int64]
@@ -184,7 +197,7 @@ def product(dice: Random) -> Generated:
     name = f"mfma_{side}x{side}x{depth}_{kind.name}"
     out = dice.choice((F32, kind))
     ktail, bias, scale = pick(dice, 0.3), pick(dice, 0.3), dice.choice(("", "", "2.0"))
-    swapped = pick(dice, 0.3)
+    swapped = pick(dice, 0.3) and not bias
     batch = pick(dice, 0.2)
     steps = f"ag.cdiv(K, {depth})" if ktail else f"K // {depth}"
     unroll = pick(dice, 0.3) and not ktail
@@ -209,17 +222,11 @@ def product(dice: Random) -> Generated:
         ]
     value = "acc" + (f" * {scale}" if scale else "")
     if bias:
-        owner = 'ag.Owner(lane=64, n="lane%%%d")' % side if not swapped else ""
-        if swapped:
-            bias = False
-        else:
-            body.append(f"v = bias[{side} * bn].load(COLS, width=4)")
-            value += " + v"
-    body.append(
-        f"C[{lead}{side} * bm, {side} * bn].store({value if out == F32 else f'({value}).to({out.name})'}, width={out.size})"
-    )
+        body.append(f"v = bias[{side} * bn].load(COLS, width=4)")
+        value += " + v"
+    body.append(f"C[{lead}{side} * bm, {side} * bn].store({as_kind(value, out)}, width={out.size})")
     owners = f'MMA = {name}\nFRAG = MMA.operand(row="row", k="k")\nACC = {acc}\n'
-    owners += f"COLS = {owner}\n" if bias else ""
+    owners += f'COLS = ag.Owner(lane=64, n="lane%{side}")\n' if bias else ""
     requires = (
         f"M % {side} == 0 and N % {side} == 0 and K >= 1"
         if ktail
@@ -235,7 +242,8 @@ def product(dice: Random) -> Generated:
     extra = ", B=2" if batch else ""
     source = (
         header(kind, out, also=f"from argus.gfx942 import {name}") + owners + "\n\n"
-        f'@ag.kernel(threads=64, requires="{requires}", computes="{spec}", example=dict(M={side}, N={side}, K={2 * depth}{extra}))\n'
+        f'@ag.kernel(threads=64, requires="{requires}", computes="{spec}", '
+        f"example=dict(M={side}, N={side}, K={2 * depth}{extra}))\n"
         f"def k({', '.join(signature)}):\n    " + "\n    ".join(body) + "\n"
     )
 

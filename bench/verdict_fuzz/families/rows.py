@@ -18,7 +18,16 @@ from bench.verdict_fuzz.bounded import Real
 from bench.verdict_fuzz.families.flat import common_width, varied
 from bench.verdict_fuzz.formulas import Formula, formula, leaf, of
 from bench.verdict_fuzz.program import (
-    F32, FLOATS, Arrays, ElementType, Generated, Sizes, as_f32, as_kind, header, pick,
+    F32,
+    FLOATS,
+    Arrays,
+    ElementType,
+    Generated,
+    Sizes,
+    as_f32,
+    as_kind,
+    header,
+    pick,
 )  # fmt: skip
 
 REDUCE = {"sum": bounded.total, "max": bounded.largest, "min": bounded.least}

@@ -25,7 +25,7 @@ from argus.check.events import ProgramPoint
 from argus.check.explain.place_witness import far, interfering_input, misplaced_value
 from argus.check.report import Verdict
 from argus.check.rules.rule import Rule, RuleFindings
-from argus.check.transfer.memory_accesses import Target, target
+from argus.check.transfer.memory_accesses import Target, stored_outside, target
 from argus.check.transfer.shifted_places import brought_to_store
 from argus.check.walk import KernelWalk, bounds_of
 from argus.ir import ops
@@ -67,6 +67,8 @@ class Placed(Rule):
         doubts = self.spec.unjudged if agreed else (*self.spec.unjudged, *self.spec.computed)
         failures = [_open(op, place, why) for why in doubts]
         for case in self.flow.prune(value).cases:
+            if stored_outside(self.flow, access, case):
+                continue
             there = brought_to_store(self.flow.tables, self.spec, case, aim.case) if agreed else case
             failures += self._compare(op, place, there, aim, agreed)
         whys = [f.why or "a stored value may belong elsewhere" for f in failures]

@@ -34,7 +34,7 @@ from argus.check.terms.atoms import UNKNOWN, own
 from argus.check.terms.term_equality import Judge, ranges
 from argus.check.terms.term_text import shown
 from argus.check.transfer.computed_places import followed
-from argus.check.transfer.memory_accesses import Target, kept_inside, target
+from argus.check.transfer.memory_accesses import Target, kept_inside, stored_outside, target
 from argus.check.transfer.shifted_places import brought_to_store
 from argus.check.walk import KernelWalk, bounds_of
 from argus.ir import ops
@@ -128,6 +128,8 @@ class Valued(Rule):
         except (Unreadable, ExprError) as error:
             return str(error)
         for found in self.flow.prune(value).cases:
+            if stored_outside(self.flow, access, found):
+                continue
             case = brought_to_store(self.flow.tables, self.spec, found, aim.case)
             for number in distinct(case.record[active]):
                 why = self._compare(goal, place, case, int(number), active)

@@ -230,6 +230,12 @@ def kept_inside(flow: KernelWalk, access: Access, aim: Target) -> tuple[NDArray[
     return (chosen, E.land(*found)) if len(found) == len(held) else None
 
 
+def stored_outside(flow: KernelWalk, access: Access, case: Case) -> bool:
+    """An alternative of what is stored, where nothing is: on its path every element of the store lies outside."""
+    adds = flow.spec is not None and flow.spec.adds
+    return case.guard is not E.TRUE and not adds and pads(flow, access, E.lnot(case.guard))
+
+
 def pads(flow: KernelWalk, access: Access, guard: Expr, given: tuple[Expr, ...] = ()) -> bool:
     """Where the guard is false every element lies outside the tensor, where its value counts as zero anyway."""
     tensor = access.memory

@@ -94,11 +94,13 @@ KINDS = (
         "bounded", 6, ELEMENTS, lambda a: {"y": np.clip(np.abs(a["x"] - 5), 1, 3)}, right=frozenset(range(3)),
         file="choices",
     ),
+    KernelKind("edges", 4, _sizes("N", 1, 7, 8, 9, 70), _same, right=frozenset({0})),
+    KernelKind("peeled", 4, TILES, _twice, right=frozenset({0, 1}), again=frozenset({3})),
     KernelKind(
         "far", 8, _sizes("N", 4, 1024, 5000), _same, right=frozenset({4}), file="hangs", ends=frozenset(range(8)),
     ),
     KernelKind(
-        "rows", 8, _sizes("N", 1, 7, 16, 17, 70), _same, right=frozenset({0, 1, 2, 3, 4, 7}), file="hangs",
+        "rows", 8, _sizes("N", 1, 7, 16, 17, 70), _same, right=frozenset({0, 1, 2, 3, 4, 6, 7}), file="hangs",
         ends=frozenset(range(8)),
     ),
     KernelKind(

@@ -37,7 +37,9 @@ def main() -> int:
         bad = [m.name for m in proved if wrong(one.program, m.kernel)]
         faults += [f"{name}: the right kernel's certificate proves `{mutant}`" for mutant in bad]
         print(
-        print(f"{name:<12} {tried} mutants, {len(proved)} proved by a foreign certificate, {len(bad)} of them wrong")
+            print(
+                f"{name:<12} {tried} mutants, {len(proved)} proved by a foreign certificate, {len(bad)} of them wrong"
+            )
         )
         victims = wrong_mutants(one, max(12, arguments.mutants // 4))
         for seed in range(arguments.altered // len(names)):

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.check.domain.records import Record, Tables
-from argus.check.domain.reduction_footprint import FootprintPart, Over, Taken
+from argus.check.domain.reduction_footprint import FootprintPart, Over, ReducedFootprint
 from argus.check.terms.atoms import (
     UNKNOWN,
     ZERO,
@@ -224,7 +224,7 @@ class Claims:
         if atom.domain is not None:
             coordinates = np.arange(int(self.number(atom.domain)), dtype=np.int64)
         else:
-            coordinates = self._taken(atom.taken, at)
+            coordinates = self._taken(atom.footprint, at)
         at = {a: v for a, v in at.items() if a in self.tables.terms.axes(atom.body) and a != atom.axis}
         shape = np.broadcast_shapes(*(v.shape for v in at.values())) if at else ()
         if int(np.prod(shape)) * coordinates.shape[-1] > MOST_TERMS:
@@ -242,7 +242,7 @@ class Claims:
             case "min":
                 return value.min(-1, initial=np.inf), weight.max(-1, initial=0)
 
-    def _taken(self, items: Taken, at: Own, more: Mapping[str, int] | None = None) -> NDArray[np.int64]:
+    def _taken(self, items: ReducedFootprint, at: Own, more: Mapping[str, int] | None = None) -> NDArray[np.int64]:
         parts: list[NDArray[np.int64]] = []
         for item in items:
             match item:

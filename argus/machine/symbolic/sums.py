@@ -280,14 +280,14 @@ class Space:
         self._limits[key] = min(most, self._limits.get(key, most))
 
     def bounds(self, x: Sum) -> tuple[int, int]:
-        """Bounds of the polynomial over whole numbers, coefficients read with sign; no modulus is taken."""
+        """Bounds of a whole number that x is modulo 2**width: the polynomial with coefficients read with sign, in each
+        case of the choices in it."""
         known = self._bounds.get(x)
         if known is not None:
             return known
-        bits = [a for a in x.atoms if a.bit]
-        if bits and len(bits) <= MOST_BITS:
-            pick = min(bits, key=lambda a: a.number)
-            off, on = self.bounds(self.with_bit(x, pick, 0)), self.bounds(self.with_bit(x, pick, 1))
+        bits = self.choices(x)
+        if bits:
+            off, on = self.bounds(self.with_bit(x, bits[0], 0)), self.bounds(self.with_bit(x, bits[0], 1))
             known = min(off[0], on[0]), max(off[1], on[1])
         else:
             known = self._interval(x)
@@ -352,11 +352,16 @@ class Space:
             terms[mono] = _plus(terms[mono], c) if mono in terms else c
         return self.made(x.width, terms)
 
-    def lifted(self, f: Callable[..., Sum], *words: Sum) -> Sum | None:
-        """f by cases where a word has choices in it, or None where none has: f(b ? x : y) is b ? f(x) : f(y).
-        Carries stay where they are: they belong to 64-bit sums."""
+    def choices(self, *words: Sum) -> list[Atom]:
+        """The conditions over which functions of these words go by cases; none where there are too many. Carries are
+        not among them: they belong to 64-bit sums."""
         bits = sorted({a for w in words for a in w.atoms if a.bit and a.op != "ult"}, key=lambda a: a.number)
-        if not bits or len(bits) > MOST_BITS:
+        return bits if len(bits) <= MOST_BITS else []
+
+    def lifted(self, f: Callable[..., Sum], *words: Sum) -> Sum | None:
+        """f by cases where a word has choices in it, or None where none has: f(b ? x : y) is b ? f(x) : f(y)."""
+        bits = self.choices(*words)
+        if not bits:
             return None
         off = f(*[self.with_bit(w, bits[0], 0) for w in words])
         on = f(*[self.with_bit(w, bits[0], 1) for w in words])

@@ -228,7 +228,7 @@ class Space:
     def scale(self, a: Sum, k: int) -> Sum:
         mask = (1 << a.width) - 1
         k &= mask
-        return self.made(a.width, {m: c * k if isinstance(c, int) else c * np.uint64(k) for m, c in a.terms.items()})
+        return self.made(a.width, {m: c * k if isinstance(c, int) else _times(c, k) for m, c in a.terms.items()})
 
     def mul(self, a: Sum, b: Sum) -> Sum:
         if a.constant is not None:
@@ -380,15 +380,19 @@ def _joined(m: Monomial, n: Monomial) -> Monomial:
     return tuple([a for k, a in enumerate(both) if not (a.bit and k and both[k - 1] is a)])
 
 
+def _numbers(c: Coefficient) -> Rows | np.uint64:
+    return np.uint64(c & (1 << 64) - 1) if isinstance(c, int) else c
+
+
 def _plus(c: Coefficient, d: Coefficient) -> Coefficient:
     if isinstance(c, int) and isinstance(d, int):
         return c + d
-    total: Rows = np.add(c, d, dtype=np.uint64)
+    total: Rows = np.add(_numbers(c), _numbers(d), dtype=np.uint64)
     return total
 
 
 def _times(c: Coefficient, d: Coefficient) -> Rows:
-    product: Rows = np.multiply(c, d, dtype=np.uint64)
+    product: Rows = np.multiply(_numbers(c), _numbers(d), dtype=np.uint64)
     return product
 
 

@@ -87,7 +87,8 @@ def main() -> int:
         )
     shown = ", ".join(f"{count} by {way}" for way, count in ways.items())
     print(
-        f"{kernels} kernels, {accesses} accesses: {shown}; {unknown} unknown, {different} different; {seconds:.1f} s CPU"
+        f"{kernels} kernels, {accesses} accesses: {shown}; {unknown} unknown, {different} different; "
+        f"{seconds:.1f} s CPU"
     )
     return 1 if different or unknown > MOST_UNKNOWN * accesses else 0
 

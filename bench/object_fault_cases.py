@@ -1,4 +1,4 @@
-"""Kernels whose objects `bench.object_faults` changes: small, proved, and between them every form of address and branch.
+"""Kernels whose objects `bench.object_faults` changes: small, proved, with all forms of addresses and branches.
 
 vadd         straight line, workgroups past the end
 branches     lanes split by a branch in a loop, both arms through LDS, guarded LDS accesses, a ring of two slots

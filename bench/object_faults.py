@@ -107,9 +107,7 @@ def registers(inst: Inst) -> Iterator[Words]:
 
 def swapped(inst: Inst) -> Iterator[Words]:
     """The two operands of an instruction whose order matters, exchanged."""
-    if (inst.op in ("s_sub_i32", "s_sub_u32", "s_subb_u32") and len(inst.words) == 1) or (
-        inst.op == "s_cselect_b32" and len(inst.words) == 1
-    ):
+    if inst.op in ("s_sub_i32", "s_sub_u32", "s_subb_u32", "s_cselect_b32") and len(inst.words) == 1:
         first, second = _get(inst.words, 0, 0, 8), _get(inst.words, 0, 8, 8)
         yield _bits(_bits(inst.words, 0, 0, 8, second), 0, 8, 8, first)
 

@@ -30,6 +30,16 @@ RULES: list[tuple[str, str, int]] = [
         "v_mfma_f32_16x16x16_bf16 v[12:15], v[0:1], v[2:3], v[6:9]",
         5,
     ),
+    (
+        "v_mfma_f32_16x16x16_bf16 v[4:7], v[0:1], v[2:3], 0",
+        "v_mfma_f32_16x16x16_f16 v[4:7], v[0:1], v[2:3], v[4:7]",
+        5,
+    ),
+    (
+        "v_mfma_f32_32x32x8_bf16 a[0:15], v[0:1], v[2:3], 0",
+        "v_mfma_f32_32x32x8_f16 a[0:15], v[0:1], v[2:3], a[0:15]",
+        9,
+    ),
     ("v_mfma_f64_16x16x4_f64 v[8:15], v[0:1], v[2:3], 0", "v_mov_b32 v20, v8", 11),
     ("v_mfma_f64_16x16x4_f64 v[8:15], v[0:1], v[2:3], 0", "global_store_dword v20, v8, s[4:5]", 18),
     ("v_mfma_f64_4x4x4_4b_f64 v[8:9], v[0:1], v[2:3], 0", "v_mov_b32 v20, v8", 6),
@@ -115,6 +125,14 @@ def test_distances_of_amds_own_assembly_are_not_certain() -> None:
     assert not found.certain
     (found,) = check("v_exp_f32 v1, v2\nv_add_f32 v3, v1, v1")
     assert found.certain
+
+
+def test_different_matrix_instructions_on_one_accumulator_are_kept_apart_but_not_certainly_wrong() -> None:
+    """llvm-project pull request 218363 measured it on gfx950; LLVM 22 and AMD's assembly for gfx942 do without."""
+    first = "v_mfma_f32_16x16x16_bf16 v[4:7], v[0:1], v[2:3], 0"
+    (found,) = check(f"{first}\nv_mfma_f32_16x16x16_f16 v[4:7], v[0:1], v[2:3], v[4:7]")
+    assert not found.certain
+    assert "different instruction" in found.rule.why
 
 
 def test_registers_of_an_instruction() -> None:

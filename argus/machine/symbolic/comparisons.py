@@ -94,6 +94,9 @@ class Comparisons(BitFields):
         """The whole number that x is, read with sign; only where it fits."""
         if x.width == 64:
             return x
+        cases = self.lifted(self.widened, x)
+        if cases is not None:
+            return cases
         terms: dict[Monomial, Coefficient] = {}
         for m, c in x.terms.items():
             if isinstance(c, int):

@@ -228,7 +228,7 @@ class Space:
     def scale(self, a: Sum, k: int) -> Sum:
         mask = (1 << a.width) - 1
         k &= mask
-        return self.made(a.width, {m: c * k if isinstance(c, int) else c * np.uint64(k) for m, c in a.terms.items()})
+        return self.made(a.width, {m: c * k if isinstance(c, int) else _times(c, k) for m, c in a.terms.items()})
 
     def mul(self, a: Sum, b: Sum) -> Sum:
         if a.constant is not None:
@@ -280,14 +280,14 @@ class Space:
         self._limits[key] = min(most, self._limits.get(key, most))
 
     def bounds(self, x: Sum) -> tuple[int, int]:
-        """Bounds of the polynomial over whole numbers, coefficients read with sign; no modulus is taken."""
+        """Bounds of a whole number that x is modulo 2**width: the polynomial with coefficients read with sign, in each
+        case of the choices in it."""
         known = self._bounds.get(x)
         if known is not None:
             return known
-        bits = [a for a in x.atoms if a.bit]
-        if bits and len(bits) <= MOST_BITS:
-            pick = min(bits, key=lambda a: a.number)
-            off, on = self.bounds(self.with_bit(x, pick, 0)), self.bounds(self.with_bit(x, pick, 1))
+        bits = self.choices(x)
+        if bits:
+            off, on = self.bounds(self.with_bit(x, bits[0], 0)), self.bounds(self.with_bit(x, bits[0], 1))
             known = min(off[0], on[0]), max(off[1], on[1])
         else:
             known = self._interval(x)
@@ -352,11 +352,16 @@ class Space:
             terms[mono] = _plus(terms[mono], c) if mono in terms else c
         return self.made(x.width, terms)
 
-    def lifted(self, f: Callable[..., Sum], *words: Sum) -> Sum | None:
-        """f by cases where a word has choices in it, or None where none has: f(b ? x : y) is b ? f(x) : f(y).
-        Carries stay where they are: they belong to 64-bit sums."""
+    def choices(self, *words: Sum) -> list[Atom]:
+        """The conditions over which functions of these words go by cases; none where there are too many. Carries are
+        not among them: they belong to 64-bit sums."""
         bits = sorted({a for w in words for a in w.atoms if a.bit and a.op != "ult"}, key=lambda a: a.number)
-        if not bits or len(bits) > MOST_BITS:
+        return bits if len(bits) <= MOST_BITS else []
+
+    def lifted(self, f: Callable[..., Sum], *words: Sum) -> Sum | None:
+        """f by cases where a word has choices in it, or None where none has: f(b ? x : y) is b ? f(x) : f(y)."""
+        bits = self.choices(*words)
+        if not bits:
             return None
         off = f(*[self.with_bit(w, bits[0], 0) for w in words])
         on = f(*[self.with_bit(w, bits[0], 1) for w in words])
@@ -375,15 +380,19 @@ def _joined(m: Monomial, n: Monomial) -> Monomial:
     return tuple([a for k, a in enumerate(both) if not (a.bit and k and both[k - 1] is a)])
 
 
+def _numbers(c: Coefficient) -> Rows | np.uint64:
+    return np.uint64(c & (1 << 64) - 1) if isinstance(c, int) else c
+
+
 def _plus(c: Coefficient, d: Coefficient) -> Coefficient:
     if isinstance(c, int) and isinstance(d, int):
         return c + d
-    total: Rows = np.add(c, d, dtype=np.uint64)
+    total: Rows = np.add(_numbers(c), _numbers(d), dtype=np.uint64)
     return total
 
 
 def _times(c: Coefficient, d: Coefficient) -> Rows:
-    product: Rows = np.multiply(c, d, dtype=np.uint64)
+    product: Rows = np.multiply(_numbers(c), _numbers(d), dtype=np.uint64)
     return product
 
 

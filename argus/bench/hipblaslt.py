@@ -148,7 +148,7 @@ class Table:
         except (OSError, json.JSONDecodeError) as error:
             raise MissingError(f"hipBLASLt {folder}: no table.json that can be read") from error
         self.kind: str = found["kind"]
-        self.entries = [Entry(m, n, b, k, index, float(speed)) for m, n, b, k, index, speed in found["rows"]]
+        self.entries = [Entry(m, n, b, k, at, float(speed)) for m, n, b, k, *_, at, speed in found["rows"]]
 
     @cached_property
     def solutions(self) -> Mapping[int, Solution]:

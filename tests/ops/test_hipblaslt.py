@@ -26,7 +26,7 @@ ARGS = ["Gemm info", "kernel info0", "kernel info1", "numWG", "SizesFree0", "D",
 def made(root: Path, name: str = NAME, kind: str = "Equality", **changed: object) -> Table:
     folder = root / name
     folder.mkdir(parents=True)
-    rows = [[1024, 512, 1, 256, 7, 0.0], [4096, 4096, 1, 4096, 7, 0.0], [128, 128, 1, 128, 9, 0.0]]
+    rows = [[1024, 512, 1, 256, 7, 0.0], [4096, 4096, 1, 4096, 7, 0.0], [128, 128, 1, 128, 8, 8, 8, 8, 9, 0.0]]
     (folder / "table.json").write_text(json.dumps({"kind": kind, "rows": rows}))
     (folder / "7.co").write_bytes(b"no object")
     (folder / "7.json").write_text(json.dumps({**PARAMETERS, **changed}))

@@ -2,10 +2,10 @@
 
     python -m bench.trusted_lines [--files]
 
-Followed are the imports of `argus.check.prove` and of all rules, those inside functions and for types too. Not followed: `check/guess`
-(claims about loops, shown by the proof), `check/explain` (counterexamples, executed by the interpreter; a verdict
-`proved` never comes from there) and `check/proof_cache`. Lines of text count, comments and blank lines too, since a
-reader has to read them.
+Followed are the imports of `argus.check.prove` and of all rules, those inside functions and for types too. Not
+followed: `check/guess` (claims about loops, shown by the proof), `check/explain` (counterexamples, executed by the
+interpreter; a verdict `proved` never comes from there) and `check/proof_cache`. Lines of text count, comments and
+blank lines too, since a reader has to read them.
 """
 
 from __future__ import annotations

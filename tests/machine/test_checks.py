@@ -244,6 +244,19 @@ def test_a_half_that_a_packed_instruction_does_not_take_may_be_undefined() -> No
     assert only(launch(body.format(half="v4", select=""))).code == "ARG-M104"
 
 
+def test_the_low_half_of_a_64_bit_product_does_not_need_high_halves() -> None:
+    body = (
+        OUT
+        + "{half}\nv_mad_u64_u32 v[6:7], s[6:7], v0, v0, v[2:3]\ns_waitcnt lgkmcnt(0)\n"
+        + "global_store_dword v1, {stored}, s[4:5]\n"
+        + END
+    )
+    low, high = "v_mov_b32 v2, 1", "v_mov_b32 v3, 1"
+    assert launch(body.format(half=low, stored="v6")).ok
+    assert only(launch(body.format(half=low, stored="v7"))).code == "ARG-M104"
+    assert only(launch(body.format(half=high, stored="v6"))).code == "ARG-M104"
+
+
 def test_uninitialised_scalar_condition() -> None:
     report = only(launch("s_cmp_eq_u32 s9, 0\ns_cbranch_scc1 L_x\nL_x:\n" + END))
     assert (report.code, report.message) == ("ARG-M104", "branches on scc, which was never written")

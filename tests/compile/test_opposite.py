@@ -64,7 +64,7 @@ def swapped(tmp: object, **settings: int | bool) -> Kernel:
     path = f"{tmp}/swapped.py"
     with open(path, "w") as file:
         file.write(SOURCE)
-    return read(path, dict(settings), None, None)
+    return read(path, dict(settings))
 
 
 def rows(count: int = 5) -> np.ndarray:
@@ -112,7 +112,7 @@ def test_the_machine_sees_the_race_of_a_gap_too_small(tmp_path: object) -> None:
 
 @pytest.mark.parametrize("apart", [False, True])
 def test_a_matrix_product_in_opposite_phases_is_proved_and_right(apart: bool) -> None:
-    kernel = read(str(KERNELS / "gemm_opposite.py"), {"OPPOSITE": apart}, None, None)
+    kernel = read(str(KERNELS / "gemm_opposite.py"), {"OPPOSITE": apart})
     assert {v.status for v in check(scheduled(insert_waits(kernel))).verdicts} == {"proved"}
     dice = np.random.default_rng(0)
     a, b = (dice.integers(-3, 4, shape).astype(ml_dtypes.bfloat16) for shape in ((256, 128), (2048, 128)))
@@ -130,4 +130,4 @@ def test_a_barrier_under_a_condition_on_the_wave_is_still_refused(tmp_path: obje
     with open(path, "w") as file:
         file.write(SOURCE.replace("    if APART:\n", "    if ag.wave() == 0:\n        ag.barrier()\n    if APART:\n"))
     with pytest.raises(ProgramError, match="AG506"):
-        read(path, None, None, None)
+        read(path)

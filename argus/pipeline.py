@@ -20,6 +20,7 @@ from argus.check.proof_cache import check_cached
 from argus.check.report import Report
 from argus.compile.cache import compile_cached
 from argus.compile.compiler import Compiled
+from argus.gfx942.target import GFX942, Target
 from argus.ir.kernel import KnobValue
 from argus.ir.passes.schedule import scheduled
 from argus.ir.stages import Scheduled
@@ -42,9 +43,11 @@ class Proved:
     report: Report
 
 
-def program_of(file: str | Path, settings: Mapping[str, KnobValue], kernel: str | None = None) -> Scheduled:
-    """The kernel of a file, in its final order."""
-    return scheduled(read(file, settings=settings, kernel=kernel))
+def program_of(
+    file: str | Path, settings: Mapping[str, KnobValue], kernel: str | None = None, target: Target = GFX942
+) -> Scheduled:
+    """The kernel of a file, in its final order, for a target."""
+    return scheduled(read(file, settings=settings, kernel=kernel, target=target))
 
 
 def report_of(program: Scheduled, kept: bool = True) -> Report:

@@ -32,19 +32,19 @@ Step = tuple[str, dict[str, object]]
 
 def blocks(rows: int, columns: int, waves_row: int = 2, slices: int = 8) -> Step:
     sizes = {"tiles_row": rows, "tiles_col": columns, "waves_row": waves_row, "waves_col": 2, "tiles_k": slices}
-    return "blocking", dict(sizes)
+    return "register-blocking", dict(sizes)
 
 
 def product(layout: str, *after: Step) -> tuple[Step, ...]:
     """The steps of a matrix product after its blocks."""
     return (
-        ("wide_fragments", {}),
-        ("swap_operands", {}),
-        ("staging", {"barriers": "both"}),
-        ("swizzle", {"kind": layout, "amount": 3}),
-        ("software_pipeline", {"depth": "fragments"}),
-        ("interleave", {"mfma": 2}),
-        ("chiplet_tiles", {"rows": 2}),
+        ("wide-fragments", {}),
+        ("vector-stores", {}),
+        ("lds-staging", {"barriers": "both"}),
+        ("lds-swizzle", {"kind": layout, "amount": 3}),
+        ("fragment-prefetch", {"depth": "fragments"}),
+        ("instruction-scheduling", {"mfma": 2}),
+        ("chiplet-tiles", {"rows": 2}),
         *after,
     )
 
@@ -52,21 +52,21 @@ def product(layout: str, *after: Step) -> tuple[Step, ...]:
 def attention(waves: int, *after: Step) -> tuple[Step, ...]:
     """The steps of attention, `waves` of 32 rows per workgroup."""
     return (
-        ("query_waves", {"waves": waves}),
-        ("key_tiles", {"tiles": 2}),
-        ("causal_skip", {}),
-        ("causal_order", {}),
-        ("staging", {"barriers": "both"}),
-        ("wide_fragments", {}),
-        ("swizzle", {"kind": "xor", "amount": 3}),
+        ("query-waves", {"waves": waves}),
+        ("key-tiles", {"tiles": 2}),
+        ("causal-skip", {}),
+        ("causal-order", {}),
+        ("lds-staging", {"barriers": "both"}),
+        ("wide-fragments", {}),
+        ("lds-swizzle", {"kind": "xor", "amount": 3}),
         ("reciprocal", {}),
-        ("diagonal_mask", {}),
-        ("fused_scale", {}),
-        ("finite_weights", {}),
-        ("wide_values", {}),
-        ("single_reads", {}),
-        ("score_pipeline", {"ahead": 2}),
-        ("softmax_schedule", {"valu": 6}),
+        ("diagonal-mask", {}),
+        ("fused-scale", {}),
+        ("finite-rounding", {}),
+        ("wide-values", {}),
+        ("single-fragments", {}),
+        ("score-pipeline", {"ahead": 2}),
+        ("softmax-schedule", {"valu": 6}),
         *after,
     )
 
@@ -81,7 +81,7 @@ class Case:
     sizes: dict[str, int] = field(default_factory=dict)
 
 
-EPILOGUE: Step = ("epilogue", {})
+EPILOGUE: Step = ("epilogue-pieces", {})
 OWN = str(ROOT / "examples/agent/tasks")
 CASES = {
     "gemm": Case("gemm", (blocks(4, 4), *product("xor")), ("matmul.py", "matmul", {"XM": 2})),
@@ -92,7 +92,7 @@ CASES = {
     ),
     "attention64": Case(
         f"{OWN}/attention64.py",
-        attention(4, ("lazy_rescale", {"powers": 8})),
+        attention(4, ("lazy-rescale", {"powers": 8})),
         ("attention.py", "attention", {"causal": True, "D": 64, "WAVES": 4, "LAZY": 8}),
         {"Z": 16, "G": 8, "Sq": 4096, "Sk": 4096},
     ),
@@ -105,11 +105,11 @@ CASES = {
     "moe": Case(
         "moe",
         (
-            ("expert_blocks", {"tiles": 4, "waves": 4}),
-            ("gathered_rows", {"swizzle": True}),
-            ("chiplet_rows", {"group": 8}),
-            ("wide_scales", {"turns": 4}),
-            ("expert_ring", {}),
+            ("expert-blocks", {"tiles": 4, "waves": 4}),
+            ("gathered-rows", {"swizzle": True}),
+            ("chiplet-rows", {"group": 8}),
+            ("wide-scales", {"turns": 4}),
+            ("expert-ring", {}),
         ),
         ("fp8_gemm.py", "moe_gate_up", {"BM": 128, "GROUP": 8}),
     ),
@@ -125,7 +125,7 @@ CASES = {
     ),
     "residual": Case(
         f"{OWN}/residual.py",
-        (blocks(8, 8, slices=4), ("matrix_shape", {"shape": "32x32x8"}), *product("cross", EPILOGUE)),
+        (blocks(8, 8, slices=4), ("matrix-shape", {"shape": "32x32x8"}), *product("cross", EPILOGUE)),
         ("matmul.py", "matmul", {"DTYPE": "f16", "XM": 2}),
     ),
 }

@@ -21,14 +21,17 @@ from argus.agent.lower import lower
 from argus.tasks.task import load_task
 
 CHAIN: tuple[tuple[str, dict[str, object]], ...] = (
-    ("blocking", {"tiles_row": 4, "tiles_col": 4, "waves_row": 2, "waves_col": 2, "tiles_k": 8}),
-    ("wide_fragments", {}),
-    ("swap_operands", {}),
-    ("staging", {"barriers": "both"}),
-    ("swizzle", {"kind": "xor", "amount": 3}),
-    ("software_pipeline", {"depth": "fragments"}),
+    ("register-blocking", {"tiles_row": 4, "tiles_col": 4, "waves_row": 2, "waves_col": 2, "tiles_k": 8}),
+    ("wide-fragments", {}),
+    ("vector-stores", {}),
+    ("lds-staging", {"barriers": "both"}),
+    ("lds-swizzle", {"kind": "xor", "amount": 3}),
+    ("fragment-prefetch", {"depth": "fragments"}),
 )
-VARIANTS: tuple[tuple[str, dict[str, object]], ...] = (("interleave", {"mfma": 1}), ("interleave", {"mfma": 2}))
+VARIANTS: tuple[tuple[str, dict[str, object]], ...] = (
+    ("instruction-scheduling", {"mfma": 1}),
+    ("instruction-scheduling", {"mfma": 2}),
+)
 
 
 def main() -> None:

@@ -18,10 +18,10 @@ from argus.lang import read
 from argus.tasks.task import load_task
 from bench.agent_chains import ROOT, Step, microseconds
 
-BOTH: Step = ("staging", {"barriers": "both"})
-CROSS: Step = ("swizzle", {"kind": "cross", "amount": 2})
-VECTOR: Step = ("row_vector", {"per_lane": 8})
-RESIDENT: Step = ("row_resident", {"widest": 4096})
+BOTH: Step = ("lds-staging", {"barriers": "both"})
+CROSS: Step = ("lds-swizzle", {"kind": "cross", "amount": 2})
+VECTOR: Step = ("row-vectors", {"per_lane": 8})
+RESIDENT: Step = ("row-resident", {"widest": 4096})
 SQUARE = {"M": 4096, "N": 4096, "K": 4096}
 ROWS = {"M": 8192, "N": 4096}
 LONG = {"M": 2048, "N": 65536}
@@ -31,9 +31,9 @@ STATISTICS = str(ROOT / "examples/agent/tasks/statistics.py")
 def blocked(rows: int, columns: int, waves_col: int, slices: int) -> tuple[Step, ...]:
     sizes: dict[str, object] = {"tiles_row": rows, "tiles_col": columns, "tiles_k": slices}
     return (
-        ("blocking", {**sizes, "waves_row": 2, "waves_col": waves_col}),
-        ("wide_fragments", {}),
-        ("swap_operands", {}),
+        ("register-blocking", {**sizes, "waves_row": 2, "waves_col": waves_col}),
+        ("wide-fragments", {}),
+        ("vector-stores", {}),
     )
 
 
@@ -51,24 +51,24 @@ class Case:
 EIGHT = (*blocked(4, 2, 4, 4), BOTH, CROSS)
 PLAIN = (*blocked(2, 2, 2, 8), BOTH)
 CASES = (
-    Case("split-k", "gemm", blocked(1, 1, 2, 4), (("split_k", {"parts": 4}),), {"M": 256, "N": 256, "K": 16384}),
-    Case("lds-ring", "gemm", EIGHT, (("lds_ring", {"slots": 2}),), SQUARE),
-    Case("wave-groups", "gemm", EIGHT, (("wave_groups", {}),), SQUARE),
-    Case("direct-to-lds", "gemm", PLAIN, (("direct_to_lds", {"slots": 1}),), SQUARE),
+    Case("split-k", "gemm", blocked(1, 1, 2, 4), (("split-k", {"parts": 4}),), {"M": 256, "N": 256, "K": 16384}),
+    Case("lds-ring", "gemm", EIGHT, (("lds-ring", {"slots": 2}),), SQUARE),
+    Case("wave-groups", "gemm", EIGHT, (("wave-groups", {}),), SQUARE),
+    Case("direct-to-lds", "gemm", PLAIN, (("direct-to-lds", {"slots": 1}),), SQUARE),
     Case(
         "stagger-k",
         "gemm",
-        (*PLAIN, ("swizzle", {"kind": "xor", "amount": 3})),
-        (("stagger_k", {"stride": 1}),),
+        (*PLAIN, ("lds-swizzle", {"kind": "xor", "amount": 3})),
+        (("stagger-k", {"stride": 1}),),
         SQUARE,
     ),
-    Case("range-guards", "gemm", PLAIN, (("range_guards", {"axes": "grid"}),), SQUARE),
-    Case("persistent-groups", "softmax", (VECTOR, RESIDENT), (("persistent", {"turns": 4}),), ROWS),
-    Case("loop-unrolling", "layernorm", (), (("unroll", {"turns": 4}),), ROWS),
-    Case("waves-per-row", "softmax", (VECTOR,), (("row_waves", {"waves": 16}), RESIDENT), LONG),
-    Case("online-softmax", "softmax", (VECTOR,), (("online_rows", {}),), LONG),
-    Case("packed-arithmetic", "softmax", (VECTOR, RESIDENT), (("packed_arithmetic", {}),), ROWS),
-    Case("fused-stages", STATISTICS, (VECTOR,), (("fused_stages", {}),), LONG),
+    Case("range-guards", "gemm", PLAIN, (("range-guards", {"axes": "grid"}),), SQUARE),
+    Case("persistent-groups", "softmax", (VECTOR, RESIDENT), (("persistent-groups", {"turns": 4}),), ROWS),
+    Case("loop-unrolling", "layernorm", (), (("loop-unrolling", {"turns": 4}),), ROWS),
+    Case("waves-per-row", "softmax", (VECTOR,), (("waves-per-row", {"waves": 16}), RESIDENT), LONG),
+    Case("online-softmax", "softmax", (VECTOR,), (("online-softmax", {}),), LONG),
+    Case("packed-arithmetic", "softmax", (VECTOR, RESIDENT), (("packed-arithmetic", {}),), ROWS),
+    Case("fused-stages", STATISTICS, (VECTOR,), (("fused-stages", {}),), LONG),
 )
 
 

@@ -62,7 +62,7 @@ from argus.machine import launch as launch_module  # noqa: E402
 from argus.machine.jit import workers  # noqa: E402
 from argus.machine.jit.errors import JitError  # noqa: E402
 from argus.machine.launch import LoadedKernel, PreparedLaunch  # noqa: E402
-from argus.machine.memory import Arena  # noqa: E402
+from argus.machine.memory import GARBAGE, Arena  # noqa: E402
 from argus.machine.semantics.control import BARRIER, BRANCHES, WAIT  # noqa: E402
 from argus.machine.semantics.lanes import LANE_OPS  # noqa: E402
 from argus.machine.semantics.matrix import MATRIX  # noqa: E402
@@ -70,13 +70,13 @@ from argus.machine.semantics.mem import MEMORY  # noqa: E402
 from argus.machine.semantics.salu import SALU  # noqa: E402
 from argus.machine.semantics.valu import VALU  # noqa: E402
 
-Executor = Literal["interp", "jit"]
+Executor = Literal["checking", "jit"]
 DAMAGES = ("text", "words", "stream", "descriptor", "metadata", "file")
-SECONDS = {"interp": 20, "jit": 60}
+SECONDS = {"checking": 20, "jit": 60}
 MOST_MEMORY = 3 << 30
-STEPS = {"interp": 3_000, "jit": 3_000_000}
-BATCH = {"interp": 2000, "jit": 40}
-LONGEST = {"interp": 200, "jit": 60}
+STEPS = {"checking": 3_000, "jit": 3_000_000}
+BATCH = {"checking": 2000, "jit": 40}
+LONGEST = {"checking": 200, "jit": 60}
 FENCE = 64 << 20
 CAPACITY = 1 << 20
 PAGE = 4096
@@ -107,11 +107,12 @@ class FencedArena(Arena):
         self._view()
 
     def stray(self) -> int:
-        """Bytes outside the allocations that are not zero any more."""
+        """Bytes outside the allocations that are not zero any more, or not the garbage of a last dword."""
         outside = self.buffer.copy()
         for allocation in self.allocations:
             start = allocation.start - self.base
             outside[start : start + allocation.size] = 0
+            outside[start + allocation.size : start + allocation.readable] ^= GARBAGE
         return int(np.count_nonzero(outside))
 
 
@@ -278,7 +279,7 @@ def run_case(number: int, executor: Executor, all_seeds: list[Seed], pool: Pool)
         arenas.append(FencedArena())
         return arenas[-1]
 
-    checked = executor == "interp" and rng.random() < 0.1
+    checked = executor == "checking" and rng.random() < 0.1
     options = Options(max_steps=STEPS[executor], switch_after=STEPS[executor], checks="all" if checked else ())
     with mock.patch.object(launch_module, "Arena", arena), mock.patch.object(workers, "_aligned", fenced_workspace):
         try:
@@ -413,7 +414,7 @@ def fuzz(folder: Path, executor: Executor, count: int, first: int = 0) -> Summar
 def main() -> int:
     if sys.argv[1:2] == ["--child"]:
         place, executor, first, count = sys.argv[2:6]
-        child(Path(place), "jit" if executor == "jit" else "interp", int(first), int(count))
+        child(Path(place), "jit" if executor == "jit" else "checking", int(first), int(count))
         return 0
     parser = argparse.ArgumentParser(description="Damaged objects and random streams through the machine.")
     parser.add_argument("--interp", type=int, default=2000, help="cases for loader, decoder and interpreter")
@@ -428,10 +429,10 @@ def main() -> int:
         if options.case:
             kind, _, number = options.case.partition(":")
             all_seeds = [seed(path.stem, path.read_bytes()) for path in sorted(folder.glob("*.hsaco"))]
-            print(run_case(int(number), "jit" if kind == "jit" else "interp", all_seeds, Pool()))
+            print(run_case(int(number), "jit" if kind == "jit" else "checking", all_seeds, Pool()))
             return 0
-        for executor, count in (("interp", options.interp), ("jit", options.jit)):
-            summary = fuzz(folder, "jit" if executor == "jit" else "interp", count, options.first)
+        for executor, count in (("checking", options.interp), ("jit", options.jit)):
+            summary = fuzz(folder, "jit" if executor == "jit" else "checking", count, options.first)
             print(summary, flush=True)
             failures += len(summary.failures)
     return 1 if failures else 0

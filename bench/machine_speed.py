@@ -114,10 +114,10 @@ def interpreter_row() -> None:
     jit = prepared_runner(kernel, small)
     jit()
     start = time.process_time()
-    kernel(small.grid, small.block, *small.args, lds=small.lds, executor="interp")
+    kernel(small.grid, small.block, *small.args, lds=small.lds, executor="checking")
     slow = time.process_time() - start
     fast = least(lambda: [jit() for _ in range(20)], 3) / 20
-    row("interp", slow / fast, ">= 300", f"{slow:.2f} s of the interpreter, {fast * 1e3:.2f} ms of the JIT")
+    row("checking", slow / fast, ">= 300", f"{slow:.2f} s of the interpreter, {fast * 1e3:.2f} ms of the JIT")
 
 
 def growth(run: Callable[[int], object], pairs: int = 25) -> tuple[float, float, float]:
@@ -223,7 +223,7 @@ ROWS: dict[str, Callable[[], Any]] = {
     "gemm": lambda: rate_row("gemm", kernels.gemm(1024, 1024, 1024), ">= 0.45"),
     "fa": lambda: rate_row("fa", kernels.attention(1024), ">= 0.40"),
     "memory": memory_row,
-    "interp": interpreter_row,
+    "checking": interpreter_row,
     "threads": threads_row,
     "record": record_row,
     "later": later_row,

@@ -1,4 +1,4 @@
-"""What holds a kernel back, as one word for the planner: from what the clock saw.
+"""The bottleneck of a kernel, as one word for the planner: from what the clock saw.
 
 | word | the clock says |
 |---|---|

@@ -1,11 +1,11 @@
-"""The policy as a text: what a person reads and a model is told, with a version, and room for lines of one's own.
+"""The policy as a text: what a person and a model read, with a version, and room for lines of one's own.
 
     <!-- argus: lessons, version 3 -->
     # What runs have taught
 
     Runs: 3, attempts: 57. …
 
-    * gemm, held back by latency: register-blocking: tries 4, gains 3, 2.10x on average
+    * gemm, bottleneck latency: register-blocking: tries 4, gains 3, 2.10x on average
     <!-- argus: end -->
 
     Square products do not gain from split-k.
@@ -42,7 +42,7 @@ def notes(text: str, where: str) -> str:
     return rest
 
 
-def told(policy: PolicyTable, family: str) -> str:
+def lessons_for(policy: PolicyTable, family: str) -> str:
     """For a model: experience as lines of the judge's (`| `), a person's notes as part of the question."""
     lines = policy.lessons(family).splitlines()
     said = "".join(f"\n| {line}" for line in ["Earlier runs:", *lines]) if lines else ""

@@ -56,7 +56,7 @@ def propose(
     """Everything not yet tried on this parent, the most promising first."""
     found = []
     for entry in entries:
-        if not entry.lowering:
+        if not entry.lowered:
             continue
         drawn = policy.draw((family, bottleneck, entry.id), entry.gain, dice)
         for place, params in enumerate(entry.choices):
@@ -64,7 +64,7 @@ def propose(
             if proposal in tried:
                 continue
             score = drawn * _fit(entry, bottleneck) * CLASS_WEIGHT[entry.kind] * LATER_CHOICE**place
-            why = f"{entry.title}: held back by {bottleneck}"
+            why = f"{entry.title}: bottleneck {bottleneck}"
             found.append(Proposal(entry, params, score, why))
     return sorted(found, key=lambda p: (-p.score, p.name))
 
@@ -74,7 +74,7 @@ def random_order(entries: Iterable[KnowledgeEntry], tried: Collection[str], dice
     found = [
         Proposal(entry, params, 0.0, entry.title)
         for entry in entries
-        if entry.lowering
+        if entry.lowered
         for params in entry.choices
         if attempt(entry.id, params) not in tried
     ]

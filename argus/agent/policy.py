@@ -108,7 +108,7 @@ class PolicyTable:
             mean = row.gain / row.tries if row.tries else 0.0
             wrong = f", wrong {row.violations:g}" if row.violations else ""
             lines.append(
-                f"{family}, held back by {bottleneck}: {technique}: tries {row.tries:g}, gains {row.wins:g}, "
+                f"{family}, bottleneck {bottleneck}: {technique}: tries {row.tries:g}, gains {row.wins:g}, "
                 f"{2**mean:.2f}x on average{wrong}"
             )
         return "\n".join(lines)

@@ -4,9 +4,9 @@
         recorder = RunRecorder.begin(journal, task, settings)          or RunRecorder.resume(journal)
         optimise(…, judges=Judges(remembered=recorder.remembered), listen=recorder.listen)
 
-To go on with a run is to take its steps again: the loop is a function of the seed and of the judgements, these stand in
+To resume a run is to take its steps again: the loop is a function of the seed and of the judgements, these stand in
 the journal, and a step that came out differently is an error there. Only a judgement for which the machine was to blame
-(no memory, no GPU) is asked for anew, unless the run has gone on from it: then its later steps rest on it.
+(no memory, no GPU) is asked for anew, unless the run continued from it: then its later steps rest on it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from argus.agent.judge.evidence import program, question
 from argus.agent.judge.examine import examined
 from argus.agent.optimise import EDIT, SearchCandidate, Settings, State
 from argus.agent.policy import PolicyTable
+from argus.lang.imports import KernelFolder, imports_of
 from argus.tasks.task import Task
 
 
@@ -79,6 +80,7 @@ class RunRecorder:
                 "id": name,
                 "parent": None if candidate.parent is None else f"c{candidate.parent}",
                 "source": self.journal.put(candidate.source),
+                **self._imports(candidate.source),
                 "technique": candidate.technique,
                 "params": dict(candidate.params),
                 "why": candidate.why,
@@ -86,14 +88,14 @@ class RunRecorder:
                 "origin": "person" if candidate.technique == EDIT else self.settings.provider,
             },
         )
-        asked = question(candidate.source, Problem.of(self.task).digest(), self.settings.data)
-        worth = candidate.reward
+        asked = question(candidate.source, Problem.of(self.task), self.settings.data)
+        reward = candidate.reward
         payload: dict[str, Any] = {
             **candidate.judgement.to_json(),
             "candidate": name,
             "question": asked,
             "class": bottleneck(candidate.judgement),
-            "reward": {"speed": worth.speed, "roof": worth.roof, "rules": worth.rules, "failure": worth.failure},
+            "reward": {"speed": reward.speed, "roof": reward.roof, "rules": reward.rules, "failure": reward.failure},
         }
         self.run.record(
             candidate.step,
@@ -102,6 +104,11 @@ class RunRecorder:
             payload,
             {"seconds": dict(candidate.judgement.seconds)},
         )
+
+    def _imports(self, source: str) -> dict[str, dict[str, str]]:
+        """The kernel files a candidate imports, kept; nothing where it imports none."""
+        found = imports_of(source, KernelFolder(None, self.task.beside))
+        return {"imports": {i.module: self.journal.put(i.text) for i in found}} if found else {}
 
     def _key(self, number: int, payload: Mapping[str, Any]) -> str:
         """Under which key a judgement is kept: beside those for which the machine was to blame, if they differ."""

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 
 from argus.agent.judge import Judgement, Violation
 from argus.agent.lower import NotApplicableError, lower
-from argus.agent.lower.banks import padded
+from argus.agent.lower.block_sizes import axes_of
+from argus.agent.lower.lds_layouts import padded
 from argus.agent.lower.pipeline import kind
-from argus.agent.lower.sizes import axes_of
 from argus.agent.lower.source import Source, set_keyword
 from argus.agent.lower.text import statement
 
@@ -108,7 +108,8 @@ def _layouts(text: str) -> list[tuple[str, str]]:
     found = []
     for params in LAYOUTS:
         try:
-            found.append((lower(text, "swizzle", params), f"bank_free: layout {params['kind']} {params['amount']}"))
+            name = "lds-padding" if params["kind"] == "pad" else "lds-swizzle"
+            found.append((lower(text, name, params), f"bank_free: layout {params['kind']} {params['amount']}"))
         except NotApplicableError:
             continue
     kept = "\n".join(line for line in text.split("\n") if "ag.check.bank_free(" not in line)
@@ -137,7 +138,7 @@ def _less_lds(text: str) -> list[tuple[str, str]]:
     if padded(Source(text)):
         for params in LAYOUTS:
             if params["kind"] != "pad":
-                found.append((lower(text, "swizzle", params), "LDS is too small: swizzled instead of padded"))
+                found.append((lower(text, "lds-swizzle", params), "LDS is too small: swizzled instead of padded"))
     return [*found, _shorter_step(text)]
 
 
@@ -153,7 +154,7 @@ def _fewer_registers(text: str) -> list[tuple[str, str]]:
 
 
 def _in_pieces(text: str) -> tuple[str, str]:
-    return lower(text, "epilogue", {}), "registers do not fit: the epilogue tile by tile"
+    return lower(text, "epilogue-pieces", {}), "registers do not fit: the epilogue tile by tile"
 
 
 def _smaller_wave(text: str) -> tuple[str, str]:
@@ -162,14 +163,14 @@ def _smaller_wave(text: str) -> tuple[str, str]:
     half = sizes[longer][0] // 2
     if not half:
         raise NotApplicableError("a wave has one tile")
-    return lower(text, "resize", {f"tiles_{longer}": half}), f"registers do not fit: {half} tiles along {longer}"
+    return lower(text, "block-sizes", {f"tiles_{longer}": half}), f"registers do not fit: {half} tiles along {longer}"
 
 
 def _shorter_step(text: str) -> tuple[str, str]:
     half = _sizes(text)["k"][0] // 2
     if not half:
         raise NotApplicableError("a step has one slice")
-    return lower(text, "resize", {"tiles_k": half}), f"too much at once: {half} slices of k per step"
+    return lower(text, "block-sizes", {"tiles_k": half}), f"too much at once: {half} slices of k per step"
 
 
 def _smaller_block(text: str, message: str) -> list[tuple[str, str]]:
@@ -184,12 +185,12 @@ def _smaller_block(text: str, message: str) -> list[tuple[str, str]]:
     tiles, waves = _sizes(text)[role]
     changes = [{f"waves_{role}": waves // 2}] if waves > 1 else []
     changes += [{f"tiles_{role}": tiles // 2}] if tiles > 1 else []
-    smaller = [(lower(text, "resize", change), f"{size} is not divided: {change}") for change in changes]
+    smaller = [(lower(text, "block-sizes", change), f"{size} is not divided: {change}") for change in changes]
     block = Source(text).value(ast.Name(f"BLOCK_{size}"))
     if role == "k" or block is None or int(found.group(2)) % max(1, block // 2) == 0:
         return smaller
     try:
-        ragged = lower(text, "range_guards", {"axes": "grid"})
+        ragged = lower(text, "range-guards", {"axes": "grid"})
     except NotApplicableError:
         return smaller
     return [(ragged, f"{size} is not divided: a ragged grid"), *smaller]

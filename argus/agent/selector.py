@@ -52,14 +52,14 @@ def realise(
     """The source after the proposal; raises NotApplicableError if the technique itself has no place."""
     steps: list[str] = []
     for entry in closure(proposal.entry, done, knowledge):
-        if not entry.lowering or not set(entry.conflicts).isdisjoint(done):
+        if not entry.lowered or not set(entry.conflicts).isdisjoint(done):
             continue
         try:
-            source = lower(source, entry.lowering, entry.choices[0])
+            source = lower(source, entry.id, entry.choices[0])
         except NotApplicableError:
             continue
         steps.append(attempt(entry.id, entry.choices[0]))
     if not set(proposal.entry.conflicts).isdisjoint(done):
         raise NotApplicableError(f"{proposal.entry.id} does not go with what was done before")
-    source = lower(source, proposal.entry.lowering, proposal.params)
+    source = lower(source, proposal.entry.id, proposal.params)
     return Realised(source, (*steps, proposal.name))

@@ -4,8 +4,8 @@ What is being judged is shown before its judgement is there, with the reason. On
 a panel at the bottom, redrawn in place; elsewhere everything is a line. The heading says whether times are simulated or
 measured.
 
-         trying  fragment-prefetch depth=fragments: the next fragments early: held back by lds
-    14  step 6   fragment-prefetch depth=fragments      pass     301.2 us   1.31x   held back by lds
+         trying  fragment-prefetch depth=fragments: the next fragments early: bottleneck lds
+    14  step 6   fragment-prefetch depth=fragments      pass     301.2 µs (277.1 to 346.4)   1.31x  lds
     15  step 6   block-sizes tiles_row=4 …              fail     C301 142 registers do not fit …
 """
 
@@ -23,6 +23,7 @@ from argus.agent.bottleneck import bottleneck
 from argus.agent.labels import heading
 from argus.agent.optimise import SearchCandidate, State
 from argus.agent.reward import roof_share
+from argus.agent.time_text import described
 
 BAR = 30
 TAUGHT = 3
@@ -86,9 +87,9 @@ class RunView:
         filled = round(BAR * min(1.0, share))
         wrong = ", ".join(f"{rule} {n}" for rule, n in self._violations.most_common(5)) or "none"
         lines = [
-            f"best {_time(best)} ({_times(naive, best)} the naive {_time(naive)}), held back by "
+            f"best {_time(state.best)} ({_times(naive, best)} the naive {_time(state.naive)}), bottleneck "
             f"{bottleneck(state.best.judgement)}",
-            f"roof [{'#' * filled}{'.' * (BAR - filled)}] {100 * share:.1f} % of the least possible time",
+            f"roofline [{'#' * filled}{'.' * (BAR - filled)}] {100 * share:.1f} %",
             f"{state.spent} of {state.settings.budget} evaluations, {passed} passed; violations: {wrong}",
             f"way: {' > '.join(step.split(' ', 1)[0] for step in state.best.done) or 'naive'}",
         ]
@@ -104,7 +105,7 @@ def attempt_line(state: State, candidate: SearchCandidate) -> str:
         parent = state.candidates[candidate.parent] if candidate.parent is not None else candidate
         speed = _times(parent.microseconds, candidate.microseconds)
         best = "  best" if state.best.number == candidate.number else ""
-        return f"{head} {_time(candidate.microseconds):>10} {speed:>7}  {bottleneck(judged)}{best}"
+        return f"{head} {_time(candidate, regime=False):>28} {speed:>7}  {bottleneck(judged)}{best}"
     first = judged.violations[0] if judged.violations else None
     said = judged.stage if first is None else f"{judged.stage}: {first.rule} {first.message}"
     repair = (
@@ -122,8 +123,10 @@ def _what(technique: str, params: Mapping[str, Any]) -> str:
     return textwrap.shorten(f"{technique} {words}", 52, placeholder=" …")
 
 
-def _time(microseconds: float) -> str:
-    return f"{microseconds:.1f} us" if math.isfinite(microseconds) else "no time"
+def _time(candidate: SearchCandidate, regime: bool = True) -> str:
+    if not math.isfinite(candidate.microseconds):
+        return "no time"
+    return described(candidate.judgement.times, candidate.judgement.intervals, regime)
 
 
 def _times(before: float, after: float) -> str:

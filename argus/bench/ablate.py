@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from argus.bench.contestant import from_choice
+from argus.bench.kept import Timed
+from argus.clock.protocol import Protocol
 from argus.ir.compile_error import CompileError
 from argus.ir.kernel import KnobValue
 from argus.lang.errors import ProgramError
@@ -40,16 +42,18 @@ DIRECT: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def gemm_ablations(m: int, n: int, k: int) -> Iterator[tuple[str, float | str]]:
+def gemm_ablations(m: int, n: int, k: int, protocol: Protocol = "stream") -> Iterator[tuple[str, Timed]]:
     choice = choose_matmul(m, n, k, "bf16")
     changes = DIRECT if choice.kernel == "matmul_direct" else GEMM
-    yield from _timed(choice, changes, {"M": m, "N": n, "K": k})
+    yield from _timed(choice, changes, {"M": m, "N": n, "K": k}, protocol)
     if choice.kernel == "matmul_direct":
         staged = choose_matmul(m, n, k, "bf16", rows=[r for r in table("matmul")["rows"] if r["kernel"] == "matmul"])
-        yield "operands through LDS", _time(staged, {"M": m, "N": n, "K": k})
+        yield "operands through LDS", _time(staged, {"M": m, "N": n, "K": k}, protocol)
 
 
-def row_ablations(family: str, m: int, n: int, dtype: str = "bf16") -> Iterator[tuple[str, float | str]]:
+def row_ablations(
+    family: str, m: int, n: int, dtype: str = "bf16", protocol: Protocol = "stream"
+) -> Iterator[tuple[str, Timed]]:
     choice = choose_rows(family, n, dtype, "sum")
     waves, chunks = int(choice.knobs["WAVES"]), int(choice.knobs["CHUNKS"])
     changes: dict[str, Mapping[str, KnobValue]] = {
@@ -58,23 +62,23 @@ def row_ablations(family: str, m: int, n: int, dtype: str = "bf16") -> Iterator[
         "row held by four times as many waves": {"WAVES": 4 * waves, "CHUNKS": max(1, chunks // 4)},
         "row held by twice as many waves": {"WAVES": 2 * waves, "CHUNKS": max(1, chunks // 2)},
     }
-    yield from _timed(choice, changes, {"M": m, "N": n})
+    yield from _timed(choice, changes, {"M": m, "N": n}, protocol)
     walked = Choice(choice.file, f"{choice.kernel}_long", {**choice.knobs, "CHUNKS": 1})
-    yield "row walked twice instead of held in registers", _time(walked, {"M": m, "N": n})
+    yield "row walked twice instead of held in registers", _time(walked, {"M": m, "N": n}, protocol)
 
 
 def _timed(
-    choice: Choice, changes: Mapping[str, Mapping[str, Any]], sizes: Mapping[str, int]
-) -> Iterator[tuple[str, float | str]]:
-    yield f"as chosen: {choice.text()}", _time(choice, sizes)
+    choice: Choice, changes: Mapping[str, Mapping[str, Any]], sizes: Mapping[str, int], protocol: Protocol
+) -> Iterator[tuple[str, Timed]]:
+    yield f"as chosen: {choice.text()}", _time(choice, sizes, protocol)
     for name, change in changes.items():
         knobs = {**choice.knobs, **change}
         if knobs != dict(choice.knobs):
-            yield name, _time(Choice(choice.file, choice.kernel, knobs), sizes)
+            yield name, _time(Choice(choice.file, choice.kernel, knobs), sizes, protocol)
 
 
-def _time(choice: Choice, sizes: Mapping[str, int]) -> float | str:
+def _time(choice: Choice, sizes: Mapping[str, int], protocol: Protocol) -> Timed:
     try:
-        return from_choice(choice.kernel, choice, sizes, proved=False).microseconds()
+        return Timed.of(from_choice(choice.kernel, choice, sizes, proved=False).launches(protocol=protocol))
     except (CompileError, ProgramError, Unproved) as error:
-        return str(error).splitlines()[0]
+        return Timed(0.0, 0.0, str(error).splitlines()[0])

@@ -6,8 +6,8 @@
 Causal, batch 16, 8 query heads, 1 KV head, head dimension 128, bf16; times at the predicted sustained clock. A kernel
 is executed (a sample of its workgroups) and timed by `argus.clock`. How long a workgroup of ours and of Triton's is
 follows from its tile: instead of guessing from the sampled ones, all workgroups get their length (`lengths`), a line
-through the sampled ones. TFLOPS count the products that the mask leaves. `wins` is the share of perturbed clocks in
-which ours is faster than the fastest of the others.
+through the sampled ones. TFLOPS count the products that the mask leaves. `verdict` compares
+ours with the fastest of the others (`argus.clock.paired`).
 
 Ours rounds probabilities to nearest even, as AITER's object (`rtne`) and Triton's kernel do. `full` times all 52
 configurations of Triton up to SWEPT, and beyond the TOP that are fastest there; `quick` four strong ones.
@@ -28,12 +28,14 @@ import numpy as np
 from argus import machine
 from argus.bench import aiter_objects, triton_compile
 from argus.bench.aiter_objects import AiterError
-from argus.bench.contestant import Contestant, executed, shares
+from argus.bench.contestant import Contestant, executed
 from argus.bench.foreign import fmha
 from argus.bench.kept import Kept, Timed
-from argus.bench.others import Best, Others, best_triton, fastest, percent, swept, to_ours
-from argus.bench.triton_attention import CONFIGS, SOURCE, STRONG, Config, compiled
+from argus.bench.others import Best, Others, best_triton, fastest, swept, to_ours
+from argus.bench.triton_attention import CONFIGS, SOURCE, STRONG, AttentionConfig, compiled
 from argus.bench.triton_compile import TritonError
+from argus.bench.verdict import HEADER, cell, verdict
+from argus.clock.paired import Paired
 from argus.clock.sampled import Work
 from argus.clock.staged import Operand
 from argus.compile.cache import compile_cached
@@ -49,7 +51,7 @@ LENGTHS = (1024, 2048, 4096, 8192, 16384)
 SWEPT, TOP = 4096, 40
 KERNEL = Path(__file__).parents[1] / "kernels/attention.py"
 BF16 = np.dtype(ml_dtypes.bfloat16)
-TRITON: Mapping[str, Sequence[Config]] = {"none": (), "quick": STRONG, "full": CONFIGS}
+TRITON: Mapping[str, Sequence[AttentionConfig]] = {"none": (), "quick": STRONG, "full": CONFIGS}
 Knobs = dict[str, Any]
 ABLATIONS: Mapping[str, Knobs] = {
     "as it is": {},
@@ -75,19 +77,19 @@ SEARCHED: tuple[Knobs, ...] = (
 )
 
 
-class Refused(Exception):
+class ContestantRefused(Exception):
     """A launch that cannot be made: not compiled, or it does not fit a compute unit."""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AttentionRow:
     """One length; times in us at the sustained clock."""
 
     length: int
     ours: Timed
     detail: str
     others: Mapping[str, Best] = field(default_factory=dict)
-    wins: float | None = None
+    verdict: Paired | None = None
 
     def tflops(self, microseconds: float) -> float:
         return 4e-6 * BATCH * HEADS * (self.length * (self.length + 1) // 2) * D / microseconds
@@ -98,17 +100,17 @@ class Row:
     def to_json(self) -> dict[str, Any]:
         others = {name: best.to_json(self.tflops) for name, best in self.others.items()}
         return {
-            "length": self.length, "us": self.ours.us, "tflops": self.tflops(self.ours.us), "mhz": self.ours.mhz,
-            "ours": self.detail, "others": others, "wins": self.wins,
+            "length": self.length, **self.ours.to_json(), "tflops": self.tflops(self.ours.us), "ours": self.detail,
+            "others": others, "verdict": None if self.verdict is None else self.verdict.to_json(),
         }  # fmt: skip
 
 
-def attention_row(length: int, others: Others, clocks: int = 0, kept: Kept | None = None) -> Row:
+def attention_row(length: int, others: Others, clocks: int = 0, kept: Kept | None = None) -> AttentionRow:
     """Ours, proved, and the fastest of the others at one length."""
     store = Kept(None) if kept is None else kept
     choice = choose_attention(length, length, D, "bf16", True)
     code = prepared(choice).code
-    mine = store.time(_words("ours", length, code), partial(ours, length, choice), Refused)
+    mine = store.time(_words("ours", length, code), partial(ours, length, choice), ContestantRefused)
     found: dict[str, Best] = {}
     if others.triton != "none":
         found |= best_triton(
@@ -118,28 +120,33 @@ def attention_row(length: int, others: Others, clocks: int = 0, kept: Kept | Non
         take = partial(aiters, others.aiter, length)
         words = _words(f"aiter fmha {aiter_objects.named(others.aiter, fmha.object_path(True, 'rtne'))}", length, b"")
         found |= fastest("AITER", {"fmha_v3_fwd": store.time(words, take, AiterError)})
-    wins = None
-    if clocks and found:
+    against = None
+    if found:
         name = min(found, key=lambda name: found[name].us)
-        best = aiters(others.aiter or Path(), length) if name == "AITER" else _again(length, found[name])
-        wins = shares([ours(length, choice), best], clocks)["ours"]
-    return Row(length, mine, choice.text(), found, wins)
+        best = found[name]
+
+        def contestants() -> tuple[Contestant, Contestant]:
+            rival = aiters(others.aiter or Path(), length) if name == "AITER" else _again(length, best)
+            return ours(length, choice), rival
+
+        against = verdict(mine, best, contestants, clocks, store.protocol)
+    return AttentionRow(length, mine, choice.text(), found, against)
 
 
 def _words(name: str, length: int, code: bytes) -> str:
     return f"attention {name} {BATCH} {HEADS} {KV_HEADS} {D} at {length} {hashlib.sha256(code).hexdigest()[:16]}"
 
 
-def _configurations(length: int, which: str, store: Kept) -> Sequence[Config]:
+def _configurations(length: int, which: str, store: Kept) -> Sequence[AttentionConfig]:
     every = TRITON[which]
     if which == "full" and length > SWEPT:
         every = swept(every, partial(_triton_time, SWEPT, store=store), TOP)
     return every
 
 
-def _triton_time(length: int, config: Config, store: Kept) -> Timed:
+def _triton_time(length: int, config: AttentionConfig, store: Kept) -> Timed:
     words = _words(f"{triton_compile.identity(SOURCE)} {config.text()}", length, b"")
-    return store.time(words, partial(tritons, length, config), (Refused, TritonError))
+    return store.time(words, partial(tritons, length, config), (ContestantRefused, TritonError))
 
 
 def _again(length: int, best: Best) -> Contestant:
@@ -151,7 +158,7 @@ def launched(name: str, work: Work, steps: Callable[[int], float] | None) -> Con
     try:
         part = executed(work)
     except ValueError as error:
-        raise Refused(f"{name}: {error}") from error
+        raise ContestantRefused(f"{name}: {error}") from error
     if steps is not None and part.recorded.work is not None:
         part.recorded.work = lengths(part.recorded.work, steps, work.workgroups)
     return Contestant(name, work.name, (part,))
@@ -193,16 +200,22 @@ def ours(length: int, choice: Choice) -> Contestant:
     return launched("ours", work, steps)
 
 
-def tritons(length: int, config: Config) -> Contestant:
+def triton_work(length: int, config: AttentionConfig) -> Work:
+    """The launch of a configuration of Triton."""
     code, lds = compiled(config)
     try:
         kernel = machine.load(code).kernel("attention")
     except machine.MachineError as error:
-        raise Refused(f"{config.text()}: {str(error).splitlines()[0]}") from error
+        raise ContestantRefused(f"{config.text()}: {str(error).splitlines()[0]}") from error
     heads, tiles = BATCH * HEADS, length // config.bm
     numbers = (np.float32(D**-0.5), np.int32(BATCH * KV_HEADS), np.int32(length), None, None)
     more = lds - kernel.info.group_segment_fixed_size
-    work = Work("triton", kernel, (heads, tiles, 1), (64 * config.warps,), (*tensors(length), *numbers), lds=more)
+    return Work("triton", kernel, (heads, tiles, 1), (64 * config.warps,), (*tensors(length), *numbers), lds=more)
+
+
+def tritons(length: int, config: AttentionConfig) -> Contestant:
+    heads, tiles = BATCH * HEADS, length // config.bm
+    work = triton_work(length, config)
     return launched(config.text(), work, lambda n: (tiles - n // heads) * config.bm / config.bn)
 
 
@@ -212,42 +225,41 @@ def aiters(root: Path, length: int) -> Contestant:
     return launched("AITER", Work("aiter", code, case.grid, (case.block,), case.args, offsets=case.offsets), None)
 
 
-def variants(length: int, rows: Mapping[str, Knobs], kept: Kept) -> Iterator[tuple[str, float | str]]:
+def variants(length: int, rows: Mapping[str, Knobs], kept: Kept) -> Iterator[tuple[str, Timed]]:
     """Times of ours with other knobs, not proved."""
     for name, knobs in rows.items():
         choice = Choice("attention", "attention", {"causal": True, **knobs})
         try:
             code = compile_cached(program_of(choice.path, choice.knobs, "attention")).object
-            found = kept.time(_words("ours", length, code), partial(ours, length, choice), Refused)
-            yield name, found.why or found.us
+            yield name, kept.time(_words("ours", length, code), partial(ours, length, choice), ContestantRefused)
         except CompileError as error:
-            yield name, f"{error.code}: {error.message}"
+            yield name, Timed(0.0, 0.0, f"{error.code}: {error.message}")
 
 
-def ablations(length: int, kept: Kept) -> Iterator[tuple[str, float | str]]:
+def ablations(length: int, kept: Kept) -> Iterator[tuple[str, Timed]]:
     """One idea taken away or added at a time, 8 waves and 64 keys."""
     return variants(length, ABLATIONS, kept)
 
 
-def searched(length: int, kept: Kept) -> Iterator[tuple[str, float | str]]:
+def searched(length: int, kept: Kept) -> Iterator[tuple[str, Timed]]:
     """Candidates for the dispatch table."""
     return variants(length, {" ".join(f"{k}={v}" for k, v in knobs.items()): knobs for knobs in SEARCHED}, kept)
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[AttentionRow]) -> str:
     """A Markdown table."""
     lines = [
         "| S | ours, TFLOPS (simulated) | us | MHz | Triton best, TFLOPS (simulated) | AITER, TFLOPS (simulated) | "
-        "best other / ours | wins |",
+        f"best other / ours | {HEADER} |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
-        cells = [str(row.length), f"{row.tflops(row.ours.us):.0f}", f"{row.ours.us:.0f}", f"{row.ours.mhz:.0f}"]
+        cells = [str(row.length), f"{row.tflops(row.ours.us):.0f}", row.ours.text(0), f"{row.ours.mhz:.0f}"]
         for name in ("Triton", "AITER"):
             best = row.others.get(name)
-            said = f" ({best.us:.0f} us; {best.detail}; {best.tried} tried)" if best is not None else ""
+            said = f" ({best.text(0)} us; {best.detail}; {best.tried} tried)" if best is not None else ""
             cells.append("-" if best is None else f"{row.tflops(best.us):.0f}{said}")
         ratio = row.ratio()
-        cells += ["-" if ratio is None else f"{ratio:.2f}", percent(row.wins)]
+        cells += ["-" if ratio is None else f"{ratio:.2f}", cell(row.verdict)]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)

@@ -1,20 +1,19 @@
 """A launch that takes part in a comparison: executed once (a sample of it), then timed under any clock.
 
     ours = from_choice("ours", choose_matmul(4096, 4096, 4096, "bf16"), {"M": 4096, "N": 4096, "K": 4096})
-    ours.microseconds()                    at the predicted sustained clock
-    shares([ours, other], clocks=20)       share of perturbed clocks in which each is fastest
+    ours.launches()[0].sustained.microseconds         at the predicted sustained clock
 
 An operation of two launches (a split product and its sum) is one contestant: its times add up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from argus.clock import PARAMETERS, Launch, Parameters, Recorded
+from argus.clock.protocol import Protocol
 from argus.clock.sampled import Work, matrix_element, prepared, sample, time_prepared
-from argus.clock.sensitivity import compare
 from argus.compile.cache import compile_cached
 from argus.ops.choice import Choice
 from argus.ops.launch import ProvedKernel
@@ -31,8 +30,8 @@ class Part:
     recorded: Recorded
     element: str | None
 
-    def launch(self, parameters: Parameters = PARAMETERS) -> Launch:
-        return time_prepared(self.work, self.recorded, self.element, parameters=parameters)[1]
+    def launch(self, parameters: Parameters = PARAMETERS, protocol: Protocol = "stream") -> Launch:
+        return time_prepared(self.work, self.recorded, self.element, parameters=parameters, protocol=protocol)[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +42,8 @@ class Contestant:
     detail: str
     parts: tuple[Part, ...]
 
-    def launches(self, parameters: Parameters = PARAMETERS) -> list[Launch]:
-        return [part.launch(parameters) for part in self.parts]
-
-    def microseconds(self, parameters: Parameters = PARAMETERS) -> float:
-        return sum(launch.sustained.microseconds for launch in self.launches(parameters))
+    def launches(self, parameters: Parameters = PARAMETERS, protocol: Protocol = "stream") -> list[Launch]:
+        return [part.launch(parameters, protocol) for part in self.parts]
 
 
 def compiled(choice: Choice) -> ProvedKernel:
@@ -73,8 +69,3 @@ def from_choice(name: str, choice: Choice, sizes: Mapping[str, int], proved: boo
         parts.append(executed(work_of(kernel, ready.code, known, seed=0)))
         step = step.then
     return Contestant(name, choice.text(), tuple(parts))
-
-
-def shares(contestants: Sequence[Contestant], clocks: int, seed: int = 0) -> Mapping[str, float]:
-    """Share of perturbed clocks in which each contestant is fastest."""
-    return compare({c.name: c.microseconds for c in contestants}, seed=seed, count=clocks).wins

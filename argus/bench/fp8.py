@@ -20,11 +20,13 @@ import numpy as np
 
 from argus.bench import aiter_objects
 from argus.bench.aiter_objects import AiterError
-from argus.bench.contestant import Contestant, executed, shares
+from argus.bench.contestant import Contestant, executed
 from argus.bench.foreign.case import SLOT, packed
 from argus.bench.kept import Kept, Timed
 from argus.bench.moe import work
-from argus.bench.others import Best, fastest, percent
+from argus.bench.others import Best, fastest
+from argus.bench.verdict import HEADER, cell, verdict
+from argus.clock.paired import Paired
 from argus.clock.sampled import Work
 from argus.clock.staged import Operand
 from argus.ops.fp8 import choose_fp8
@@ -39,42 +41,44 @@ SHAPES: tuple[Shape, ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Fp8Row:
     """One shape; times in us at the sustained clock."""
 
     shape: Shape
     ours: Timed
     detail: str
     best: Best | None
-    wins: float | None
+    verdict: Paired | None
 
     def ratio(self) -> float | None:
         return None if self.best is None else self.best.us / self.ours.us
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "shape": list(self.shape), "us": self.ours.us, "mhz": self.ours.mhz, "ours": self.detail,
-            "aiter_us": None if self.best is None else self.best.us, "wins": self.wins,
+            "shape": list(self.shape), **self.ours.to_json(), "ours": self.detail,
+            "aiter": None if self.best is None else self.best.to_json(),
+            "verdict": None if self.verdict is None else self.verdict.to_json(),
         }  # fmt: skip
 
 
-def fp8_row(shape: Shape, root: Path | None, clocks: int = 0, kept: Kept | None = None) -> Row:
+def fp8_row(shape: Shape, root: Path | None, clocks: int = 0, kept: Kept | None = None) -> Fp8Row:
     """Ours, and the fastest of AITER's tiles for so many rows."""
     store = Kept(None) if kept is None else kept
     m, n, k = shape
     choice = choose_fp8(m, n, k)
     code = hashlib.sha256(prepared(choice).code).hexdigest()
     mine = store.time(f"fp8 {m} {n} {k} {code}", partial(ours, m, n, k), OSError)
-    best = wins = None
+    best = against = None
     if root is not None:
         tiles = (128, 64) if m > 96 else (32, 64)
         take = {str(tile): partial(theirs, root, m, n, k, tile) for tile in tiles}
         words = {t: f"aiter fp8 {m} {n} {k} {t} {aiter_objects.named(root, PATH.format(t))}" for t in take}
         times = {t: store.time(words[t], make, AiterError) for t, make in take.items()}
         best = fastest("AITER", times).get("AITER")
-        if clocks and best is not None:
-            wins = shares([ours(m, n, k), take[best.detail]()], clocks)["ours"]
-    return Row(shape, mine, " ".join(f"{name}={value}" for name, value in choice.knobs.items()), best, wins)
+        if best is not None:
+            rival = take[best.detail]
+            against = verdict(mine, best, lambda: (ours(m, n, k), rival()), clocks, store.protocol)
+    return Fp8Row(shape, mine, " ".join(f"{name}={value}" for name, value in choice.knobs.items()), best, against)
 
 
 def ours(m: int, n: int, k: int) -> Contestant:
@@ -97,21 +101,21 @@ def theirs(root: Path, m: int, n: int, k: int, tile: int) -> Contestant:
     return Contestant(f"AITER {tile}x128", f"{tile}x128", (executed(launch),))
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[Fp8Row]) -> str:
     """A Markdown table."""
     lines = [
         "| M x N x K | ours us (simulated) | TFLOPS | MHz | kernel | AITER us (simulated) | tile | AITER / ours | "
-        "wins |",
+        f"{HEADER} |",
         "|" + "---|" * 9,
     ]
     for row in rows:
         m, n, k = row.shape
         speed = f"{2e-6 * m * n * k / row.ours.us:.0f}"
-        cells = [f"{m} x {n} x {k}", f"{row.ours.us:.1f}", speed, f"{row.ours.mhz:.0f}", row.detail]
+        cells = [f"{m} x {n} x {k}", row.ours.text(), speed, f"{row.ours.mhz:.0f}", row.detail]
         if row.best is None:
             cells += ["-"] * 3
         else:
-            cells += [f"{row.best.us:.1f}", f"{row.best.detail}x128", f"{row.best.us / row.ours.us:.2f}"]
-        cells.append(percent(row.wins))
+            cells += [row.best.text(), f"{row.best.detail}x128", f"{row.best.us / row.ours.us:.2f}"]
+        cells.append(cell(row.verdict))
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)

@@ -4,9 +4,9 @@
     store.time("triton 256x256x64 ... at 4096 x 4096 x 4096", lambda: contestant(...))     -> Timed(us, mhz, "")
 
 An entry is found by what was timed (its words, with everything the time depends on that the caller knows: object,
-sizes) and by the clock: a digest of the files of `argus.clock` that time a launch, and of the chip's facts. A clock
-that was changed takes every time anew. What could not be timed is kept with its reason, unless another try may do
-better (`Passing`). Deleting the directory is always safe.
+sizes) and by the clock: a digest of the files that time a launch (`argus.provenance`). A clock that was changed takes
+every time anew. What could not be timed is kept with its reason, unless another try may do better (`Passing`). Deleting
+the directory is always safe.
 """
 
 from __future__ import annotations
@@ -14,24 +14,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
+from typing import Any
 
 from argus.bench.contestant import Contestant
+from argus.clock import Launch
+from argus.clock.protocol import Protocol
+from argus.clock.uncertainty import Interval, Regime, interval_of
+from argus.provenance import digest
 
 DIRECTORY = Path("out") / "bench"
-BESIDE = {
-    "calibration.py",
-    "fitting.py",
-    "page.py",
-    "sensitivity.py",
-    "whatif.py",
-    "published_clocks.json",
-    "validation.json",
-}
-"""Files of the clock that no time depends on."""
 
 
 class Passing(Exception):
@@ -40,43 +34,56 @@ class Passing(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """Time and clock of a launch at the sustained clock; `why` says what stood in the way, if anything."""
+    """Time, clock and interval of an operation at the sustained clock; `why`: what went wrong, if anything."""
 
     us: float
     mhz: float
     why: str = ""
+    interval: Interval | None = None
+
+    @staticmethod
+    def of(launches: Sequence[Launch]) -> Timed:
+        """One or more launches that make one operation; the clock is that of the first."""
+        us = sum(launch.sustained.microseconds for launch in launches)
+        return Timed(us, launches[0].sustained.clock_mhz, interval=interval_of(*launches))
+
+    def text(self, digits: int = 1) -> str:
+        """Microseconds and their interval in a cell of a table."""
+        return time_cell(self.us, self.interval, digits)
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "interval": None if self.interval is None else self.interval.to_json()}
+
+
+def time_cell(us: float, interval: Interval | None, digits: int = 1) -> str:
+    """`202.5 (186.0 to 231.0)`."""
+    bounds = "" if interval is None else f" ({interval.low:.{digits}f} to {interval.high:.{digits}f})"
+    return f"{us:.{digits}f}{bounds}"
 
 
 Refusals = type[Exception] | tuple[type[Exception], ...]
 
 
-@cache
 def clock_digest() -> str:
-    """Everything a simulated time depends on besides the launch."""
-    root = Path(__file__).parents[1]
-    digest = hashlib.sha256()
-    for path in sorted([*(root / "clock").glob("*.py"), *(root / "clock").glob("*.json"), root / "gfx942/chip.json"]):
-        if path.name not in BESIDE:
-            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
+    """What a simulated time depends on besides the launch: the clock, and the machine whose execution it times."""
+    return digest("argus.clock.sampled")[:16]
 
 
 class Kept:
     """Times in a directory; None keeps nothing."""
 
-    def __init__(self, directory: Path | None = DIRECTORY) -> None:
+    def __init__(self, directory: Path | None = DIRECTORY, protocol: Protocol = "stream") -> None:
         self.directory = directory
+        self.protocol: Protocol = protocol
 
     def time(self, words: str, make: Callable[[], Contestant], refused: Refusals) -> Timed:
         """The kept time of `words`, else of the contestant that `make` makes; `refused` is a reason not to time it."""
-        entry = None if self.directory is None else self.directory / f"{_key(words)}.json"
+        entry = None if self.directory is None else self.directory / f"{_key(f'{words} {self.protocol}')}.json"
         if entry is not None and entry.exists():
             found = json.loads(entry.read_text(encoding="utf-8"))
-            return Timed(found["us"], found["mhz"], found["why"])
+            return Timed(found["us"], found["mhz"], found["why"], _interval(found["interval"]))
         try:
-            launches = make().launches()
-            us = sum(launch.sustained.microseconds for launch in launches)
-            timed = Timed(us, launches[0].sustained.clock_mhz)
+            timed = Timed.of(make().launches(protocol=self.protocol))
         except refused as error:
             timed = Timed(0.0, 0.0, str(error).splitlines()[0])
             if isinstance(error, Passing):
@@ -84,9 +91,13 @@ class Kept:
         if entry is not None:
             entry.parent.mkdir(parents=True, exist_ok=True)
             written = entry.with_suffix(f".{os.getpid()}")
-            written.write_text(json.dumps({"what": words, **asdict(timed)}), encoding="utf-8")
+            written.write_text(json.dumps({"what": words, **timed.to_json()}), encoding="utf-8")
             written.replace(entry)
         return timed
+
+
+def _interval(found: dict[str, Any] | None) -> Interval | None:
+    return None if found is None else Interval(found["low"], found["high"], Regime(found["regime"]))
 
 
 def mark(data: str | bytes) -> str:

@@ -1,6 +1,6 @@
 """The rows of the memory-bound families: time, bytes per second, and the share of what the memory gives.
 
-    memory_row("softmax", 8192, 4096, "bf16")   -> MemoryRow(us=..., gbps=..., share=...)
+    memory_row("softmax", 8192, 4096, "bf16")   -> MemoryRow(time=..., gbps=..., share=...)
 
 Bytes are those of the operands, each moved once. The share is of the HBM rate a stream reaches on this clock
 (`hbm_bandwidth` of the clock's parameters), at the predicted sustained clock and at 2100 MHz.
@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from argus.bench.contestant import from_choice
+from argus.bench.kept import Timed
 from argus.clock import PARAMETERS
+from argus.clock.protocol import Protocol
 from argus.ops.choice import BYTES, Choice, choose_elementwise, choose_rows, choose_transpose
 
 FAMILIES = ("softmax", "rmsnorm", "layernorm", "rowreduce", "add", "mul", "silu", "gelu", "transpose")
@@ -27,16 +29,15 @@ class MemoryRow:
 
     family: str
     shape: tuple[int, int]
-    us: float
+    time: Timed
     gbps: float
-    mhz: float
     share: float
     share_full_clock: float
     detail: str
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "family": self.family, "shape": list(self.shape), "us": self.us, "gbps": self.gbps, "mhz": self.mhz,
+            "family": self.family, "shape": list(self.shape), **self.time.to_json(), "gbps": self.gbps,
             "share": self.share, "share_full_clock": self.share_full_clock, "kernel": self.detail,
         }  # fmt: skip
 
@@ -54,14 +55,14 @@ def chosen(family: str, m: int, n: int, dtype: str) -> tuple[Choice, dict[str, i
     return choose_rows(family, n, dtype, "sum"), {"M": m, "N": n}, moved
 
 
-def memory_row(family: str, m: int, n: int, dtype: str = "bf16") -> MemoryRow:
+def memory_row(family: str, m: int, n: int, dtype: str = "bf16", protocol: Protocol = "stream") -> MemoryRow:
     choice, sizes, moved = chosen(family, m, n, dtype)
-    launch = from_choice(family, choice, sizes).launches()[0]
+    launch = from_choice(family, choice, sizes).launches(protocol=protocol)[0]
     roof = PARAMETERS["hbm_bandwidth"]
-    us = launch.sustained.microseconds
-    gbps = moved / us * 1e-3
+    time = Timed.of([launch])
+    gbps = moved / time.us * 1e-3
     return MemoryRow(
-        family, (m, n), us, gbps, launch.sustained.clock_mhz, gbps / roof, moved / launch.microseconds * 1e-3 / roof,
+        family, (m, n), time, gbps, gbps / roof, moved / launch.microseconds * 1e-3 / roof,
         choice.text(),
     )  # fmt: skip
 
@@ -73,7 +74,7 @@ def table(rows: Sequence[MemoryRow]) -> str:
     ]
     for row in rows:
         lines.append(
-            f"| {row.family} | {row.shape[0]} x {row.shape[1]} | {row.us:.1f} | {row.gbps:.0f} | "
-            f"{100 * row.share:.0f} % | {100 * row.share_full_clock:.0f} % | {row.mhz:.0f} | {row.detail} |"
+            f"| {row.family} | {row.shape[0]} x {row.shape[1]} | {row.time.text()} | {row.gbps:.0f} | "
+            f"{100 * row.share:.0f} % | {100 * row.share_full_clock:.0f} % | {row.time.mhz:.0f} | {row.detail} |"
         )
     return "\n".join(lines)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,13 +27,17 @@ import numpy as np
 from argus import machine
 from argus.bench import aiter_objects, triton_compile, triton_moe
 from argus.bench.aiter_objects import AiterError
-from argus.bench.contestant import Contestant, Part, compiled, executed, shares
+from argus.bench.contestant import Contestant, Part, compiled, executed
 from argus.bench.foreign.case import SLOT, packed
-from argus.bench.kept import Kept, Timed
-from argus.bench.others import Best, Others, best_triton, fastest, percent, swept, to_ours
+from argus.bench.kept import Kept, Timed, time_cell
+from argus.bench.others import Best, Others, best_triton, fastest, swept, to_ours
 from argus.bench.triton_compile import TritonError
+from argus.bench.verdict import HEADER, cell, verdict
+from argus.clock.paired import Paired
+from argus.clock.protocol import Protocol
 from argus.clock.sampled import Work
 from argus.clock.staged import Operand
+from argus.clock.uncertainty import Interval
 from argus.device.guards import launch_grid, numpy_dtype, tensor_shapes
 from argus.device.launch import scalar_values
 from argus.gfx942 import chip
@@ -50,6 +54,7 @@ PUBLISHED = dict(zip(TOKENS, (866, 1550, 2732, 5268, 10169), strict=True))
 FP8, BF16 = ml_dtypes.float8_e4m3fnuz, ml_dtypes.bfloat16
 FUSED = {
     "novs_32x128": (32, 128), "novs_32x256": (32, 256), "vs_32x256": (32, 256), "vs_64x256": (64, 256),
+    "vs_32x128": (32, 128), "vs_ps_32x128": (32, 128),
     "novs_ps_32x128": (32, 128), "novs_ps_32x256": (32, 256), "vs_ps_32x256": (32, 256), "vs_psx_64x256": (64, 256),
 }  # fmt: skip
 """AITER's objects: rows of a block, columns of a slice. From MANY tokens on only the larger block is timed (at 4096 and
@@ -57,7 +62,7 @@ FUSED = {
 timed up to SWEPT tokens, where they are slower than the others."""
 MANY = 4096
 SWEPT, TOP = 1024, 40
-CONFIGURATIONS: Mapping[str, Sequence[triton_moe.Config]] = {
+CONFIGURATIONS: Mapping[str, Sequence[triton_moe.MoeConfig]] = {
     "none": (), "quick": triton_moe.QUICK, "full": triton_moe.FULL,
 }  # fmt: skip
 TILES = {32: 4, 64: 4, 96: 4, 128: 4, 160: 2}
@@ -72,17 +77,27 @@ ABLATIONS: Mapping[str, Mapping[str, Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MoeRow:
     """One number of tokens; times in us at the sustained clock, ours by launch."""
 
     tokens: int
     ours: tuple[Timed, ...]
     others: Mapping[str, Best] = field(default_factory=dict)
-    wins: float | None = None
+    verdict: Paired | None = None
 
     @property
     def us(self) -> float:
         return sum(part.us for part in self.ours)
+
+    @property
+    def interval(self) -> Interval | None:
+        """Those of the launches added, in the regime of the longest."""
+        parts = [part.interval for part in self.ours]
+        longest = max(self.ours, key=lambda part: part.us).interval
+        if longest is None or any(part is None for part in parts):
+            return None
+        low, high = (sum(getattr(part, side) for part in parts) for side in ("low", "high"))
+        return Interval(low, high, longest.regime)
 
     def ratio(self) -> float | None:
         return to_ours(self.others, self.us)
@@ -91,7 +106,9 @@ class Row:
         others = {name: best.to_json() for name, best in self.others.items()}
         return {
             "tokens": self.tokens, "us": self.us, "launches_us": [part.us for part in self.ours], "others": others,
-            "wins": self.wins, "published_us": PUBLISHED.get(self.tokens),
+            "interval": None if self.interval is None else self.interval.to_json(),
+            "verdict": None if self.verdict is None else self.verdict.to_json(),
+            "published_us": PUBLISHED.get(self.tokens),
         }  # fmt: skip
 
 
@@ -147,32 +164,38 @@ def ours(tokens: int) -> Contestant:
     return Contestant("ours", plan.gate_up.text(), tuple(stage(n, tokens, plan) for n in range(4)))
 
 
-def theirs(root: Path, tokens: int, name: str) -> Contestant:
-    """One of AITER's fused kernels; its arguments are those of foreign/moe_fp8.py."""
+def fused(root: Path, layer: triton_moe.Layer, name: str) -> Work:
+    """The launch of one of AITER's fused kernels; its arguments are those of foreign/moe_fp8.py."""
+    tokens, dim, inter, experts, topk = layer.tokens, layer.dim, layer.inter, layer.experts, layer.topk
     rows, width = FUSED[name]
-    ids = routing("uniform", tokens, EXPERTS, TOPK)
+    ids = routing("uniform", tokens, experts, topk)
     numbers: list[int] = []
     of_block: list[int] = []
-    for expert in range(EXPERTS):
+    for expert in range(experts):
         token, slot = np.nonzero(ids == expert)
         padding = -len(token) % rows
-        numbers += (slot << 24 | token).tolist() + [TOPK << 24 | tokens] * padding
+        numbers += (slot << 24 | token).tolist() + [topk << 24 | tokens] * padding
         of_block += [expert] * ((len(token) + padding) // rows)
-    kb, ib, slices = DIM // 128, INTER // 128, INTER // width
+    kb, ib, slices = dim // 128, inter // 128, inter // width
     walking = chip.CUS // slices * slices if "_ps" in name else 0
-    scales = [((kb, tokens), 4), ((EXPERTS, 2 * ib, kb), 5), ((EXPERTS, kb, ib), 6)]
+    scales = [((kb, tokens), 4), ((experts, 2 * ib, kb), 5), ((experts, kb, ib), 6)]
     args = packed(
-        Operand((tokens, DIM), BF16, blank=True), Operand((tokens, DIM), FP8, 1),
-        Operand((EXPERTS, 2 * INTER, DIM), FP8, 2), np.array([len(numbers), tokens], np.int32),
-        Operand((EXPERTS, DIM, INTER), FP8, 3), *(Operand(shape, np.float32, seed) for shape, seed in scales), None,
+        Operand((tokens, dim), BF16, blank=True), Operand((tokens, dim), FP8, 1),
+        Operand((experts, 2 * inter, dim), FP8, 2), np.array([len(numbers), tokens], np.int32),
+        Operand((experts, dim, inter), FP8, 3), *(Operand(shape, np.float32, seed) for shape, seed in scales), None,
         np.array(numbers, np.uint32), np.ones(len(numbers), np.float32), np.array(of_block, np.int32),
-        DIM, INTER, tokens, EXPERTS, DIM, DIM, INTER, 2 * DIM, 2 * INTER * DIM, DIM * INTER,
-        8 * ib * kb, 4 * kb * ib, 4 * INTER, TOPK, walking, slices,
+        dim, inter, tokens, experts, dim, dim, inter, 2 * dim, 2 * inter * dim, dim * inter,
+        8 * ib * kb, 4 * kb * ib, 4 * inter, topk, walking, slices,
     )  # fmt: skip
     loaded = aiter_objects.kernel(root, object_path(name))
     offsets = [SLOT * n for n in range(len(args))]
     grid = (walking, 1, 1) if walking else (slices, len(of_block), 1)
-    launch = Work(name, loaded, grid, (256,), args, offsets=offsets)
+    return Work(name, loaded, grid, (256,), args, offsets=offsets)
+
+
+def theirs(root: Path, tokens: int, name: str) -> Contestant:
+    """One of AITER's fused kernels at the layer of this page."""
+    launch = fused(root, triton_moe.Layer(tokens, DIM, INTER, EXPERTS, TOPK), name)
     return Contestant(f"AITER {name}", name, (executed(launch),))
 
 
@@ -181,18 +204,18 @@ def object_path(name: str) -> str:
     return f"fmoe/silu/fmoe_bf16_blockscaleFp8_g1u1_{kind}_silu_1tg_{rest}.co"
 
 
-def tritons(tokens: int, config: triton_moe.Config) -> Contestant:
+def tritons(tokens: int, config: triton_moe.MoeConfig) -> Contestant:
     layer = triton_moe.Layer(tokens, DIM, INTER, EXPERTS, TOPK)
     ids = routing("uniform", tokens, EXPERTS, TOPK)
     return triton_moe.contestant(config, layer, routed(ids, EXPERTS, config.bm, dealt=False))
 
 
-def _triton_time(tokens: int, config: triton_moe.Config, kept: Kept) -> Timed:
+def _triton_time(tokens: int, config: triton_moe.MoeConfig, kept: Kept) -> Timed:
     words = f"moe {triton_compile.identity(triton_moe.SOURCE)} {config.text()} at {tokens} tokens, blocks sorted"
     return kept.time(words, partial(tritons, tokens, config), TritonError)
 
 
-def _configurations(tokens: int, which: str, kept: Kept) -> Sequence[triton_moe.Config]:
+def _configurations(tokens: int, which: str, kept: Kept) -> Sequence[triton_moe.MoeConfig]:
     every = CONFIGURATIONS[which]
     if which == "full" and tokens > SWEPT:
         every = swept(every, partial(_triton_time, SWEPT, kept=kept), TOP)
@@ -204,7 +227,7 @@ def _aiter_time(root: Path, tokens: int, name: str, kept: Kept) -> Timed:
     return kept.time(words, partial(theirs, root, tokens, name), AiterError)
 
 
-def moe_row(tokens: int, others: Others, clocks: int = 0, kept: Kept | None = None) -> Row:
+def moe_row(tokens: int, others: Others, clocks: int = 0, kept: Kept | None = None) -> MoeRow:
     """Ours, proved, and the fastest of the others at so many tokens."""
     store = Kept(None) if kept is None else kept
     plan = choose_moe(tokens, EXPERTS, TOPK, DIM, INTER)
@@ -218,61 +241,66 @@ def moe_row(tokens: int, others: Others, clocks: int = 0, kept: Kept | None = No
     if root is not None:
         objects = [n for n in FUSED if (tokens < MANY or FUSED[n][0] > 32) and (tokens <= SWEPT or "_ps" not in n)]
         found |= fastest("AITER", {name: _aiter_time(root, tokens, name, store) for name in objects})
-    wins = None
-    if clocks and found:
-        name = min(found, key=lambda name: found[name].us)
+    row = MoeRow(tokens, mine, found)
+    if not found:
+        return row
+    name = min(found, key=lambda name: found[name].us)
+
+    def contestants() -> tuple[Contestant, Contestant]:
         detail = found[name].detail
         if name == "AITER" and root is not None:
-            best = theirs(root, tokens, detail)
-        else:
-            best = tritons(tokens, next(c for c in triton_moe.FULL if c.text() == detail))
-        wins = shares([ours(tokens), best], clocks)["ours"]
-    return Row(tokens, mine, found, wins)
+            return ours(tokens), theirs(root, tokens, detail)
+        return ours(tokens), tritons(tokens, next(c for c in triton_moe.FULL if c.text() == detail))
+
+    whole = Timed(row.us, mine[0].mhz, interval=row.interval)
+    return replace(row, verdict=verdict(whole, found[name], contestants, clocks, store.protocol))
 
 
-def ablations(tokens: int) -> Iterator[tuple[str, float | str]]:
+def ablations(tokens: int, protocol: Protocol = "stream") -> Iterator[tuple[str, Timed]]:
     """Both products with one idea taken away at a time."""
     plan = choose_moe(tokens, EXPERTS, TOPK, DIM, INTER)
     for name, change in {"as chosen": {}, **ABLATIONS}.items():
         for number, choice, what in ((0, plan.gate_up, "gate and up"), (2, plan.down, "down")):
             changed = Choice(choice.file, choice.kernel, {**choice.knobs, **change})
-            yield f"{what}, {name}", _unproved(number, tokens, LayerPlan(plan.block, changed, changed, plan.combine))
+            other = LayerPlan(plan.block, changed, changed, plan.combine)
+            yield f"{what}, {name}", _unproved(number, tokens, other, protocol)
 
 
-def searched(tokens: int) -> Iterator[tuple[str, float | str]]:
+def searched(tokens: int, protocol: Protocol = "stream") -> Iterator[tuple[str, Timed]]:
     """Times of both products for candidate knobs, not proved."""
     for rows, most in TILES.items():
         for group in (1, 2, 4, 8):
             for number, name, k in ((0, "moe_gate_up", DIM), (2, "moe_down", INTER)):
                 choice = Choice("fp8_gemm", name, {**steps(k, most), "BM": rows, "GROUP": group})
                 plan = LayerPlan(rows, choice, choice, Choice("moe", "combine", {"TOPK": TOPK}))
-                yield f"{name}, BM={rows} GROUP={group}", _unproved(number, tokens, plan)
+                yield f"{name}, BM={rows} GROUP={group}", _unproved(number, tokens, plan, protocol)
 
 
-def _unproved(number: int, tokens: int, plan: LayerPlan) -> float | str:
+def _unproved(number: int, tokens: int, plan: LayerPlan, protocol: Protocol) -> Timed:
     try:
-        return stage(number, tokens, plan, proved=False).launch().sustained.microseconds
+        return Timed.of([stage(number, tokens, plan, proved=False).launch(protocol=protocol)])
     except CompileError as error:
-        return f"{error.code}: {str(error).splitlines()[0].split(': ')[-1]}"
+        return Timed(0.0, 0.0, f"{error.code}: {str(error).splitlines()[0].split(': ')[-1]}")
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[MoeRow]) -> str:
     """A Markdown table."""
     lines = [
         "| tokens | ours us (simulated) | gate+up, quantise, down, combine us | MHz of the products | TFLOPS | "
-        "Triton best us (simulated) | AITER best us (simulated) | best other / ours | wins | AITER us (published) |",
+        "Triton best us (simulated) | AITER best us (simulated) | best other / ours | "
+        f"{HEADER} | AITER us (published) |",
         "|" + "---|" * 10,
     ]
     for row in rows:
         cells = [
-            str(row.tokens), f"{row.us:.0f}", ", ".join(f"{part.us:.0f}" for part in row.ours),
+            str(row.tokens), time_cell(row.us, row.interval, 0), ", ".join(f"{part.us:.0f}" for part in row.ours),
             f"{row.ours[0].mhz:.0f}, {row.ours[2].mhz:.0f}", f"{6e-6 * row.tokens * TOPK * DIM * INTER / row.us:.0f}",
         ]  # fmt: skip
         for name in ("Triton", "AITER"):
             best = row.others.get(name)
-            cells.append("-" if best is None else f"{best.us:.0f} ({best.detail}; {best.tried} tried)")
+            cells.append("-" if best is None else f"{best.text(0)} ({best.detail}; {best.tried} tried)")
         ratio = row.ratio()
-        cells += ["-" if ratio is None else f"{ratio:.2f}", percent(row.wins)]
+        cells += ["-" if ratio is None else f"{ratio:.2f}", cell(row.verdict)]
         lines.append("| " + " | ".join([*cells, str(PUBLISHED.get(row.tokens, "-"))]) + " |")
     return "\n".join(lines)
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from argus.bench.kept import Timed
+from argus.bench.kept import Timed, time_cell
 from argus.bench.triton_compile import TritonError
+from argus.clock.uncertainty import Interval
 
 
 class Named(Protocol):
@@ -28,10 +29,12 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class Others:
-    """Whom to compare with: Triton's configurations (`none`, `quick`, `full`) and a directory of AITER's objects."""
+    """Whom to compare with: Triton's configurations (`none`, `quick`, `full`), directories of AITER's and hipBLASLt's
+    objects."""
 
     triton: str = "quick"
     aiter: Path | None = None
+    hipblaslt: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +45,16 @@ class Best:
     detail: str
     tried: int
     left_out: tuple[str, ...]
+    interval: Interval | None = None
+
+    def text(self, digits: int = 1) -> str:
+        """Microseconds and their interval in a cell of a table."""
+        return time_cell(self.us, self.interval, digits)
 
     def to_json(self, tflops: Callable[[float], float] | None = None) -> dict[str, Any]:
         speed = {} if tflops is None else {"tflops": tflops(self.us)}
-        return {"us": self.us, **speed, "detail": self.detail, "tried": self.tried}
+        interval = None if self.interval is None else self.interval.to_json()
+        return {"us": self.us, "interval": interval, **speed, "detail": self.detail, "tried": self.tried}
 
 
 def to_ours(others: Mapping[str, Best], us: float) -> float | None:
@@ -75,9 +84,4 @@ def fastest(name: str, timed: Mapping[str, Timed]) -> dict[str, Best]:
         return {}
     best = min(good, key=lambda text: good[text].us)
     left_out = tuple(time.why for time in timed.values() if time.why)
-    return {name: Best(good[best].us, best, len(good), left_out)}
-
-
-def percent(wins: float | None) -> str:
-    """A share of clocks in a cell of a table."""
-    return "-" if wins is None else f"{100 * wins:.0f} %"
+    return {name: Best(good[best].us, best, len(good), left_out, good[best].interval)}

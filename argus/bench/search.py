@@ -1,6 +1,6 @@
 """The dispatch table of matrix products, searched on the clock, and what it is worth at shapes it does not hold.
 
-    best = searched((2048, 2048, 2048), kept)      -> [Found(Choice(...), us), ...], fastest first
+    best = searched((2048, 2048, 2048), kept)      -> [Found(row, Choice(...), time), ...], fastest first
     rows(SHAPES, kept)                             -> the rows of argus/kernels/matmul.json
     regrets(rows, kept, BETWEEN)                   -> {shape: time of the row chosen without that shape / best time}
 
@@ -24,6 +24,7 @@ from argus.bench.kept import Kept, Timed
 from argus.clock import LABEL
 from argus.ir.compile_error import CompileError
 from argus.lang.errors import ProgramError
+from argus.lang.imports import text_with_imports
 from argus.ops.choice import KERNELS, Choice, choose_matmul, matmul_with
 from argus.ops.launch import prepared
 from argus.pipeline import Unproved
@@ -43,7 +44,7 @@ BETWEEN: tuple[Shape, ...] = (
 """Shapes that have no row."""
 
 
-class Refused(Exception):
+class CandidateRefused(Exception):
     """A candidate that is not legal or does not fit the registers."""
 
 
@@ -53,8 +54,7 @@ class Found:
 
     row: Mapping[str, Any]
     choice: Choice
-    us: float
-    why: str
+    time: Timed
 
 
 def _direct(bm: int, bn: int, wk: int, wm: int, wn: int, together: bool, xm: int, depth: int = 2) -> dict[str, Any]:
@@ -117,24 +117,25 @@ def searched(shape: Shape, kept: Kept, candidates: Sequence[Mapping[str, Any]] =
             choice = matmul_with(row, *shape, "bf16")
             choices.setdefault(choice.text(), (row, choice))
     timed = [(row, choice, _timed(choice, shape, kept)) for row, choice in choices.values()]
-    found = [Found(row, choice, time.us, time.why) for row, choice, time in timed]
-    return sorted(found, key=lambda f: (bool(f.why), f.us))
+    found = [Found(row, choice, time) for row, choice, time in timed]
+    return sorted(found, key=lambda f: (bool(f.time.why), f.time.us))
 
 
 def _timed(choice: Choice, shape: Shape, kept: Kept) -> Timed:
-    return kept.time(f"{choice.text()} at {shape} of {_source(choice)}", lambda: _made(choice, shape), Refused)
+    return kept.time(f"{choice.text()} at {shape} of {_source(choice)}", lambda: _made(choice, shape), CandidateRefused)
 
 
 def _source(choice: Choice) -> str:
-    text = choice.path.read_text(encoding="utf-8")
-    return text if choice.then is None else text + choice.then.path.read_text(encoding="utf-8")
+    """The text of everything its kernels are read from."""
+    made = [choice, *([choice.then] if choice.then is not None else [])]
+    return "".join(text_with_imports(each.path) for each in made)
 
 
 def _made(choice: Choice, shape: Shape) -> Contestant:
     try:
         return from_choice("candidate", choice, dict(zip("MNK", shape, strict=True)), proved=False)
     except (CompileError, ProgramError) as error:
-        raise Refused(str(error)) from error
+        raise CandidateRefused(str(error)) from error
 
 
 def _proved(found: Found) -> bool:
@@ -148,12 +149,12 @@ def _proved(found: Found) -> bool:
 def rows(shapes: Sequence[Shape], kept: Kept, proved: Callable[[Found], bool] = _proved) -> Iterator[dict[str, Any]]:
     """Rows of the dispatch table for these shapes; what is not proved gets none."""
     for shape in shapes:
-        good = [f for f in searched(shape, kept) if not f.why]
+        good = [f for f in searched(shape, kept) if not f.time.why]
         any_layout = [f for f in good if f.row["kernel"] != "matmul_direct"]
         chosen = [next(filter(proved, good), None), next(filter(proved, any_layout), None)]
         for found in dict.fromkeys(found for found in chosen if found is not None):
             sizes = dict(zip("MNK", shape, strict=True))
-            yield {**sizes, "kernel": found.row["kernel"], "knobs": found.row["knobs"], "us": round(found.us, 2)}
+            yield {**sizes, "kernel": found.row["kernel"], "knobs": found.row["knobs"], "us": round(found.time.us, 2)}
 
 
 def regrets(table: Sequence[Mapping[str, Any]], kept: Kept, between: Sequence[Shape] = ()) -> dict[Shape, float]:
@@ -164,7 +165,7 @@ def regrets(table: Sequence[Mapping[str, Any]], kept: Kept, between: Sequence[Sh
         others = [row for row in table if (row["M"], row["N"], row["K"]) != shape]
         choice = choose_matmul(*shape, "bf16", rows=others)
         us = _timed(choice, shape, kept).us
-        found[shape] = us / min(us, *(f.us for f in searched(shape, kept) if not f.why))
+        found[shape] = us / min(us, *(f.time.us for f in searched(shape, kept) if not f.time.why))
     return found
 
 

@@ -1,6 +1,6 @@
 """Triton's flash attention forward in many configurations, compiled by the Triton installed here.
 
-    compiled(Config(128, 64, warps=4, stages=1, nonkdim=32))     -> (code object, bytes of LDS)
+    compiled(AttentionConfig(128, 64, warps=4, stages=1, nonkdim=32))     -> (code object, bytes of LDS)
 
 The published form (FlashAttention-2 as in Triton's tutorial: running maximum and sum, exp2 with the scale folded in,
 keys before the diagonal without a mask, then those on it), written anew, with query heads that share a key head, the
@@ -21,7 +21,7 @@ HEAD = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Config:
+class AttentionConfig:
     """One configuration."""
 
     bm: int
@@ -39,12 +39,12 @@ class Config:
 _TILES = ((64, 32), (64, 64), (128, 32), (128, 64), (128, 128), (256, 32), (256, 64))
 CONFIGS = (
     *(
-        Config(*tile, warps, stages, inst)
+        AttentionConfig(*tile, warps, stages, inst)
         for tile, warps, stages, inst in itertools.product(_TILES, (4, 8), (1, 2), (16, 32))
         if tile[0] // warps in (16, 32) or (tile[0] == 64 and warps == 4)
     ),
     *(
-        Config(rows, keys, warps, stages, 32, 2)
+        AttentionConfig(rows, keys, warps, stages, 32, 2)
         for (rows, keys, warps), stages in itertools.product(
             ((128, 32, 4), (128, 64, 4), (128, 128, 4), (256, 32, 8), (256, 64, 8), (128, 64, 8)), (1, 2)
         )
@@ -52,14 +52,14 @@ CONFIGS = (
 )
 
 STRONG = (
-    Config(128, 32, 4, 2, 32),
-    Config(128, 32, 4, 2, 32, 2),
-    Config(128, 64, 4, 2, 32),
-    Config(256, 32, 8, 2, 32),
+    AttentionConfig(128, 32, 4, 2, 32),
+    AttentionConfig(128, 32, 4, 2, 32, 2),
+    AttentionConfig(128, 64, 4, 2, 32),
+    AttentionConfig(256, 32, 8, 2, 32),
 )
 
 
-def compiled(config: Config) -> tuple[bytes, int]:
+def compiled(config: AttentionConfig) -> tuple[bytes, int]:
     """The code object and its LDS."""
     job = Job(
         SOURCE,

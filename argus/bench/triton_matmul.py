@@ -1,6 +1,6 @@
 """Triton's matrix product C = A @ B.T in many configurations, compiled by the Triton installed here.
 
-    compiled(Config(256, 256, 64, warps=8, stages=2, nonkdim=16))    -> (code object, bytes of LDS)
+    compiled(MatmulConfig(256, 256, 64, warps=8, stages=2, nonkdim=16))    -> (code object, bytes of LDS)
 
 Compiled and kept by `argus.bench.triton_compile`. `QUICK` holds a few configurations, `FULL` 56: tiles of
 64 to 256, steps of 32 to 128, 4 and 8 waves, both matrix instructions, one to three stages, with and without the XCD
@@ -28,7 +28,7 @@ NUMBERS = ("m", "n", "k", "stride_am", "stride_bn", "stride_cm")
 
 
 @dataclass(frozen=True, slots=True)
-class Config:
+class MatmulConfig:
     """One configuration."""
 
     bm: int
@@ -52,22 +52,26 @@ class Config:
 
 
 QUICK = (
-    Config(256, 256, 64, 8, 2, 16),
-    Config(128, 128, 64, 4, 2, 16),
-    Config(64, 64, 64, 4, 2, 16),
+    MatmulConfig(256, 256, 64, 8, 2, 16),
+    MatmulConfig(128, 128, 64, 4, 2, 16),
+    MatmulConfig(64, 64, 64, 4, 2, 16),
 )
 _TILES = ((256, 256, 64), (256, 128, 64), (128, 256, 64), (128, 128, 64), (64, 64, 64), (128, 64, 64))
 _DEEP = ((256, 256, 32), (256, 128, 32), (128, 128, 64), (128, 64, 64), (64, 64, 64))
-_STRONG = (Config(256, 256, 64, 8, 2, 16), Config(128, 128, 64, 8, 2, 16), Config(64, 64, 64, 4, 2, 16))
+_STRONG = (
+    MatmulConfig(256, 256, 64, 8, 2, 16),
+    MatmulConfig(128, 128, 64, 8, 2, 16),
+    MatmulConfig(64, 64, 64, 4, 2, 16),
+)
 FULL = (
-    *(Config(*tile, warps, 2, inst) for tile, warps, inst in itertools.product(_TILES, (4, 8), (16, 32))),
-    *(Config(*tile, warps, 3, 16) for tile, warps in itertools.product(_DEEP, (4, 8))),
+    *(MatmulConfig(*tile, warps, 2, inst) for tile, warps, inst in itertools.product(_TILES, (4, 8), (16, 32))),
+    *(MatmulConfig(*tile, warps, 3, 16) for tile, warps in itertools.product(_DEEP, (4, 8))),
     *(
-        Config(*tile, 4, 2, 16)
+        MatmulConfig(*tile, 4, 2, 16)
         for tile in ((64, 64, 128), (128, 64, 128), (64, 128, 64), (64, 256, 64), (128, 128, 32))
     ),
-    *(Config(*tile, 8, 2, 16) for tile in ((256, 256, 32), (256, 128, 32), (128, 128, 128))),
-    *(Config(*tile, warps, 1, 16) for tile, warps in (((128, 128, 64), 4), ((256, 256, 64), 8))),
+    *(MatmulConfig(*tile, 8, 2, 16) for tile in ((256, 256, 32), (256, 128, 32), (128, 128, 128))),
+    *(MatmulConfig(*tile, warps, 1, 16) for tile, warps in (((128, 128, 64), 4), ((256, 256, 64), 8))),
     *(replace(config, xcds=1) for config in _STRONG),
     *(replace(config, buffer=False) for config in _STRONG),
     *(replace(config, pingpong=False) for config in _STRONG),
@@ -75,7 +79,7 @@ FULL = (
 )
 
 
-def compiled(config: Config) -> tuple[bytes, int]:
+def compiled(config: MatmulConfig) -> tuple[bytes, int]:
     """The code object and its LDS."""
     job = Job(
         SOURCE,
@@ -92,8 +96,8 @@ def compiled(config: Config) -> tuple[bytes, int]:
     return triton_compile.compiled(job, config.text(), told)
 
 
-def contestant(config: Config, m: int, n: int, k: int) -> Contestant:
-    """The configuration at these sizes, which its tiles must divide (its loads are not masked)."""
+def work(config: MatmulConfig, m: int, n: int, k: int) -> Work:
+    """The launch at these sizes, which its tiles must divide (its loads are not masked)."""
     code, lds = compiled(config)
     if m % config.bm or n % config.bn or k % config.bk:
         raise TritonError(f"{config.text()}: the tiles do not divide {m} x {n} x {k}")
@@ -103,11 +107,15 @@ def contestant(config: Config, m: int, n: int, k: int) -> Contestant:
     kind = numpy_dtype(DTYPES["bf16"])
     tensors = (Operand((m, k), kind, 0), Operand((n, k), kind, 1), Operand((m, n), kind, blank=True))
     numbers = (np.int32(value) for value in (m, n, k, k, k, n))
-    work = Work(
+    return Work(
         "triton", kernel, (m // config.bm * (n // config.bn),), (64 * config.warps,),
         (*tensors, *numbers, None, None), lds=lds - kernel.info.group_segment_fixed_size,
     )  # fmt: skip
-    return Contestant("triton", config.text(), (executed(work),))
+
+
+def contestant(config: MatmulConfig, m: int, n: int, k: int) -> Contestant:
+    """The configuration at these sizes, sampled."""
+    return Contestant("triton", config.text(), (executed(work(config, m, n, k)),))
 
 
 SOURCE = """

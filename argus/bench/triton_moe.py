@@ -1,6 +1,6 @@
 """Triton's mixture of experts in fp8 with block scales, in many configurations, compiled by the Triton installed here.
 
-    contestant(Config(128, 128, 128, warps=8, stages=2, nonkdim=16), layer, route)     -> Contestant, four launches
+    contestant(MoeConfig(128, 128, 128, warps=8, stages=2, nonkdim=16), layer, route)     -> Contestant, four launches
 
 The form in which inference engines run it: tokens sorted by expert and padded to blocks, one product for gate and up,
 SiLU with quantisation by blocks of 128, the product down, and the weighted sum over a token's experts; written anew.
@@ -46,7 +46,7 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
-class Config:
+class MoeConfig:
     """One configuration of both products."""
 
     bm: int
@@ -69,17 +69,17 @@ _TILES = (
     (32, 64, 128), (32, 128, 128), (64, 64, 128), (64, 128, 128), (64, 256, 128), (128, 64, 128), (128, 128, 128),
     (128, 128, 64), (128, 256, 128), (256, 128, 64),
 )  # fmt: skip
-_STRONG = (Config(64, 128, 128, 4, 2, 16), Config(128, 128, 128, 8, 2, 16))
+_STRONG = (MoeConfig(64, 128, 128, 4, 2, 16), MoeConfig(128, 128, 128, 8, 2, 16))
 FULL = (
-    *(Config(*tile, warps, 2, inst) for tile, warps, inst in itertools.product(_TILES, (4, 8), (16, 32))),
+    *(MoeConfig(*tile, warps, 2, inst) for tile, warps, inst in itertools.product(_TILES, (4, 8), (16, 32))),
     *(replace(config, stages=1) for config in _STRONG),
     *(replace(config, xcds=1) for config in _STRONG),
     *(replace(config, group=4) for config in _STRONG),
 )
-QUICK = (Config(32, 128, 128, 4, 2, 16), *_STRONG)
+QUICK = (MoeConfig(32, 128, 128, 4, 2, 16), *_STRONG)
 
 
-def product_object(config: Config, gather: bool) -> tuple[bytes, int]:
+def product_object(config: MoeConfig, gather: bool) -> tuple[bytes, int]:
     """The code object of a product and its LDS."""
     pointers = {"a": "*fp8e4b8", "sa": "*fp32", "b": "*fp8e4b8", "sb": "*fp32", "c": "*bf16"}
     places = {"token": "*i32", "expert": "*i32"}
@@ -104,7 +104,7 @@ def _launch(
     return executed(Work(function, kernel, grid, (64 * warps,), args, lds=more))
 
 
-def contestant(config: Config, layer: Layer, route: SortedRouting) -> Contestant:
+def contestant(config: MoeConfig, layer: Layer, route: SortedRouting) -> Contestant:
     """The four launches at this layer; `route` has blocks of the configuration's rows."""
     rows, blocks = len(route.tokens), len(route.experts)
     dim, inter, experts = layer.dim, layer.inter, layer.experts

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from argus.check.certificate import Certificate
 from argus.ir.kernel import Kernel
 from argus.ir.types import Span
 
@@ -127,6 +128,23 @@ def point(span: Span, op: int) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
+class ObligationState:
+    """One thing that had to be shown, and what became of it; `sites` are the visits at which it was discharged."""
+
+    id: int
+    op: int
+    line: int
+    rule: str
+    what: str
+    status: Literal["discharged", "open"]
+    reason: str
+    sites: int
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """Everything the checker found about one kernel; `notes` say what it was not asked about."""
 
@@ -137,6 +155,10 @@ class Report:
     notes: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
     """SMT-LIB text of what no strategy decided, where a verdict is unknown."""
+    obligations: tuple[ObligationState, ...] = ()
+    """Everything that had to be shown, listed before anything was decided."""
+    certificates: tuple[Certificate, ...] = field(default=(), repr=False, compare=False)
+    """What was claimed about loops, for each walk over the kernel; `argus.check.proof_cache` keeps it."""
 
     @property
     def status(self) -> Status:
@@ -159,6 +181,7 @@ class Report:
             "stats": {name: round(value, 6) for name, value in self.stats.items()},
             "notes": list(self.notes),
             "verdicts": [verdict.to_json() for verdict in self.verdicts],
+            "obligations": [one.to_json() for one in self.obligations],
         }
 
     def render(self) -> str:

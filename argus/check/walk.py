@@ -8,7 +8,7 @@ Each op's transfer is exact for every (wave, lane, element) and symbolic in bloc
     Convert, Map            coordinates kept where operands agree (`elementwise`)
     Mfma                    pairing, contraction, accumulation (`matrix`)
     If                      guarded alternatives; finite conditions (on wave or lane) just select threads
-    For                     an invariant, guessed and then proved by induction (`induction`)
+    For                     what a certificate claims of its head, shown by induction (`induction`)
 
 `Listener`s hear of every memory access and matrix product on the final pass, with the path that leads there; rules are
 listeners. The facts of the path are `facts`; `rename` replaces loop variables while a ring is unrolled by residue.
@@ -17,90 +17,69 @@ listeners. The facts of the path are `facts`; `rename` replaces loop variables w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import reduce
-from typing import Any, Protocol, TypeVar, cast
+from functools import lru_cache, reduce
+from math import prod
+from typing import Any, TypeVar, assert_never, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from argus.check.certificate import Certificate, CertificateError, LoopPath, ReplayedCertificate
+from argus.check.domain.access_order import AccessOrder, LiveAccess, Touch
 from argus.check.domain.lds_contents import SharedMemory
 from argus.check.domain.records import Tables
 from argus.check.domain.tags import Case, Tags, both, merge, product, uniform, unwieldy
-from argus.check.domain.threads import Spread, Threads, conditions
+from argus.check.domain.threads import Threads, conditions
+from argus.check.events import Listener, Mask, ProgramPoint
 from argus.check.invariant import induction
+from argus.check.obligations import Ledger, deciding
+from argus.check.solve.limits import spend
 from argus.check.solve.prover import Prover
 from argus.check.spec.coordinates import SpecCoordinates, Unreadable, spec_of
-from argus.check.terms.atoms import Leaf, Number, own
+from argus.check.terms.atoms import Number
 from argus.check.terms.elementwise_terms import Standing
-from argus.check.transfer import branches, elementwise, instructions, masks, memory_accesses, stated_bounds
-from argus.check.transfer.computed_places import DATA
-from argus.check.transfer.matrix import Product
+from argus.check.transfer import (
+    branches,
+    elementwise,
+    instructions,
+    masks,
+    memory_accesses,
+    ordering,
+    stated_bounds,
+    symbols,
+)
 from argus.check.transfer.matrix_product import multiply
+from argus.check.vocabulary import LoadedData
 from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
-from argus.ir.ops import Access, Op
+from argus.ir.ops import Op
+from argus.ir.passes.insert_waits import PendingLoads
+from argus.ir.passes.liveness import live
+from argus.ir.semantics import grid_limits
 from argus.ir.specified import stating
 from argus.ir.types import Value
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 from argus.spec.tree import ResultSpec
 
-Mask = NDArray[np.bool_]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramPoint:
-    """Where in the execution an event happens: facts of the path, loop variables (as renamed), active threads."""
-
-    facts: tuple[Expr, ...]
-    loops: tuple[tuple[Expr, Expr], ...]
-    active: Mask
-
-
-class Listener(Protocol):
-    """What a rule may want to hear of; each event comes once per program point and iteration class.
-
-    `mark` and `rewind` take back what was heard during a walk whose guess of an invariant failed.
-    """
-
-    def mark(self) -> int: ...
-
-    def rewind(self, position: int) -> None: ...
-
-    def matrix(self, op: ops.Mfma, place: ProgramPoint, cases: tuple[Case, ...], found: Product) -> None: ...
-
-    def counted(self, op: Op, place: ProgramPoint, numbers: tuple[Expr, ...]) -> None:
-        """Index expressions that decide something: conditions, ends of loops, numbers as data."""
-        ...
-
-    def global_load(self, op: ops.Load | ops.CopyToLds, place: ProgramPoint, access: Access) -> None: ...
-
-    def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None: ...
-
-    def lds_access(self, op: Op, place: ProgramPoint, access: Access, start: Spread, value: Tags) -> None: ...
-
-    def stated(self, op: ops.Check, place: ProgramPoint, values: Mapping[Value, Tags]) -> None: ...
-
-
-@dataclass(slots=True)
-class Silence:
-    """Turns events off while invariants are guessed."""
-
-    listeners: tuple[Listener, ...] = ()
-    muted: int = field(default=0)
-
-
 def launch_facts(kernel: Kernel) -> tuple[Expr, ...]:
-    """What holds for every launch: the kernel's requirements, and blocks inside the grid."""
+    """What holds for every launch: the kernel's requirements, a grid that can be launched, and blocks inside it."""
     facts = list(kernel.requires)
     for block, extent in zip((BLOCK_X, BLOCK_Y, BLOCK_Z), kernel.grid, strict=True):
         facts.append(block.lt(extent))
+    facts += grid_limits(kernel)
     return tuple(f for f in facts if f is not E.TRUE)
 
 
-class Flow:
+@lru_cache(maxsize=8)
+def emitted_ops(kernel: Kernel) -> frozenset[int]:
+    """Ops that are in the code."""
+    return live(kernel.body).ops
+
+
+class KernelWalk:
     """One walk over a kernel. `results` are the names of tensors that some specification speaks of."""
 
     def __init__(
@@ -109,6 +88,8 @@ class Flow:
         prover: Prover,
         listeners: Iterable[Listener] = (),
         results: frozenset[str] = frozenset(),
+        certificate: Certificate | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
         self.kernel = kernel
         self.results = results
@@ -130,7 +111,22 @@ class Flow:
         self.loops: tuple[tuple[Expr, Expr], ...] = ()
         self.rename: dict[Expr, Expr] = {}
         self.active: Mask = np.ones(self.threads.shape, dtype=np.bool_)
-        self.sound = Silence(tuple(listeners))
+        self.listeners = tuple(listeners)
+        self.ledger = ledger or Ledger()
+        self.order = AccessOrder({}, (0,) * kernel.waves, PendingLoads(kernel.target))
+        """Accesses that nothing has ordered yet."""
+        self.emitted = emitted_ops(kernel)
+        """Ops that are in the code."""
+        self.arms: tuple[list[LiveAccess], ...] = ()
+        """Accesses made so far in the arms that are being walked."""
+        self.loaded: set[LoadedData] = set()
+        """Functions that stand for loaded data, with the bounds that the author states."""
+        self.touches: dict[tuple[object, ...], Touch | None] = {}
+        self.loops_left = 0
+        """How many loops were left, for names of their variables afterwards."""
+        self.registers_arrive = False
+        """Somebody else shows that registers are waited for."""
+        self.replay = ReplayedCertificate(certificate or Certificate(), kernel, self.tables)
         self.problems: list[tuple[Op, str]] = []
         self.refuted = False
         self.agreed: set[tuple[int, tuple[Expr, ...]]] = set()
@@ -142,46 +138,85 @@ class Flow:
             for name in _names(op.args.get("axis"), op.args.get("axes"))
             if str(name) in self.tables.axes
         )
+        self._ops = {op.id: op for op in ops.walk(kernel.body)}
+        made = [v for op in self._ops.values() for v in (*op.results, *(one for one, _ in op.sources))]
+        self._defined = {value.id: value for value in made}
         self._feasible: dict[tuple[tuple[Expr, ...], Expr], bool] = {}
         self._once: dict[tuple[object, ...], tuple[Mask, object]] = {}
-        self.only: frozenset[int] | None = None
-        """Ops to walk, while just a part of a loop's state is being guessed."""
         self.first: dict[int, Expr] = {}
         """First value of the counter of every loop that is being walked, by its op."""
-        self.told: dict[Expr, Tags] = {}
+        self.symbol_data: dict[Expr, Tags] = {}
         """The data that symbols stand for."""
-        self.said: set[Expr] = set()
+        self.stated_facts: set[Expr] = set()
         """Facts that are the author's word about data."""
         self.guards: set[Expr] = set()
         """Conditions of paths that were walked."""
-        self.aside: tuple[Expr, ...] = ()
+        self.everywhere_facts: tuple[Expr, ...] = ()
         """What is said, in every block, about data that the kernel itself does not use, only its specification."""
-        self._used = stated_bounds.used(kernel)
+        self.used = stated_bounds.used(kernel)
         self.entangled: tuple[Expr, ...] = ()
         """Conditions of the branches around that only some threads take, depending on sizes or data."""
-        self.finite: set[tuple[int, int]] = set()
-        """Slots of loops (op, slot) that carry a maximum which is not -inf."""
+        self.never: set[tuple[int, int]] = set()
+        """Slots of loops (op, slot) that are claimed to be never -inf."""
+        self.settled: set[tuple[int, int]] = set()
+        """Slots of loops (op, slot) that are claimed not to be -inf from the second iteration on."""
+        self.names_used: set[tuple[int, int, tuple[int, ...], str]] = set()
+        """Names of other loops' slots (op, slot, axes, kind) that claims speak of."""
+        self.names_shown: set[tuple[int, int, tuple[int, ...], str]] = set()
+        """Names of slots that were shown to be what they say."""
         self.tables.terms.positive = frozenset(s.name for s in kernel.scalars if s.positive)
         for scalar in kernel.scalars:
             record = self.tables.plain(self.tables.terms.atom(Number(scalar.name)))
             self.values[scalar.value] = uniform(self.shape(scalar.value), record, self.tables.width)
 
     def run(self) -> None:
-        self.walk(self.kernel.body)
+        """Walk the whole kernel. Raises ClaimFails or CertificateError where the certificate does not hold."""
+        self.block(self.kernel.body)
+        self.ledger.finish()
+        if not self.replay.vocabulary.loaded <= self.loaded:
+            raise CertificateError("a claim bounds loaded data as nobody has stated")
+        if not self.names_used <= self.names_shown:
+            raise CertificateError("a claim uses a name that no loop has shown")
 
-    def walk(self, block: list[Op]) -> None:
+    def block(self, block: list[Op]) -> None:
         for op in block:
-            if self.only is None or op.id in self.only:
-                self.step(op)
+            self.step(op)
+
+    def loop(self, op: ops.For) -> None:
+        """A loop, by what the certificate claims of it."""
+        induction.walk_loop(self, op)
+
+    def order_step(self, op: Op) -> None:
+        """What the op does to the order of accesses."""
+        ordering.step(self, op)
+
+    def body(self, op: ops.For) -> None:
+        """One iteration."""
+        self.block(op.body)
+
+    def yielded(self, op: ops.For, carried: list[Tags]) -> list[Tags]:
+        """What an iteration hands to the next one; `carried` is what it was given."""
+        del carried
+        return [self.values[v] for v in op.yields]
+
+    def op_numbered(self, number: int) -> Op | None:
+        return self._ops.get(number)
+
+    def value_numbered(self, number: int) -> Value | None:
+        return self._defined.get(number)
+
+    def path(self, op: ops.For) -> LoopPath:
+        """How the walk has come to a loop."""
+        return op.id, tuple(value for _, value in self.loops), self.facts, self.active.tobytes()
 
     # -- small questions -------------------------------------------------------------------------------------------
 
     def here(self, e: Expr) -> Expr:
         return e.subst(self.rename) if self.rename else e
 
-    def is_said(self, fact: Expr) -> bool:
+    def is_stated(self, fact: Expr) -> bool:
         """It is the author's word about data, and not the condition of a path as well."""
-        return fact in self.said and fact not in self.guards
+        return fact in self.stated_facts and fact not in self.guards
 
     def feasible(self, guard: Expr) -> bool:
         if guard is E.TRUE:
@@ -216,6 +251,7 @@ class Flow:
     def combined(
         self, op: Op, result: Value, operands: tuple[Tags, ...], combine: Callable[[tuple[Case, ...]], Case]
     ) -> Tags:
+        spend(prod(len(tags.cases) for tags in operands))
         made = product(operands, combine, self.feasible)
         return made if made is not None else self.lost(result, "too many alternatives", op)
 
@@ -228,12 +264,15 @@ class Flow:
         return cast(T, known[1])
 
     def tell(self) -> tuple[Listener, ...]:
-        return () if self.sound.muted else self.sound.listeners
+        return self.listeners
 
     # -- ops -------------------------------------------------------------------------------------------------------
 
     def step(self, op: Op) -> None:
+        spend()
         listeners, numbers = self.tell(), deciding(op)
+        self.ledger.visit(op)
+        self.order_step(op)
         if listeners and numbers:
             place, here = self.place(), tuple(map(self.here, numbers))
             for listener in listeners:
@@ -247,7 +286,7 @@ class Flow:
                 spread = self.threads.spread(self.here(op.expr))
                 self.values[op.result] = masks.index(spread, op.result.count, self.tables)
             case ops.Symbol():
-                self.symbol(op)
+                symbols.transfer(self, op)
             case ops.Load():
                 self.values[op.result] = memory_accesses.load(self, op)
             case ops.Store() | ops.Atomic():
@@ -275,72 +314,19 @@ class Flow:
             case ops.Instruction():
                 instructions.transfer(self, op)
             case ops.For():
-                induction.run(self, op)
+                self.loop(op)
             case ops.If():
                 branches.branch(self, op)
             case ops.Schedule():
-                self.walk(op.body)
+                self.block(op.body)
             case ops.Check():
                 values = {v: self.prune(self.values[v]) for v in op.operands}
                 for listener in self.tell():
                     listener.stated(op, self.place(), values)
+            case ops.Barrier() | ops.Wait() | ops.SetPrio() | ops.Tag():
+                pass  # nothing that a value or LDS holds depends on it
             case _:
-                pass
-
-    def symbol(self, op: ops.Symbol) -> None:
-        """Loaded data used as an index: an uninterpreted function of the element it was loaded from."""
-        tags = self.prune(self.values[op.value])
-        self.told[op.symbol] = tags
-        per_thread = np.empty(self.threads.shape, dtype=object)
-        name = op.symbol.name
-        turn = (BLOCK_X, BLOCK_Y, BLOCK_Z, *(value for _, value in self.loops))
-        for w in range(self.threads.waves):
-            for lane in range(64):
-                args: tuple[Expr | int, ...] = (w, lane, op.id, *turn)
-                source = f"{name}_of_thread"
-                if len(tags.cases) == 1:
-                    case = tags.cases[0]
-                    record = self.tables[int(case.record[w, lane, 0])]
-                    leaf = self.tables.terms.as_atom(record.term)
-                    if record.kind == "element" and record.part == (0, 1) and isinstance(leaf, Leaf):
-                        source = DATA + record.label
-                        args = self._coordinates(case, (w, lane, 0), leaf)
-                per_thread[w, lane] = E.apply(source, *args, lo=op.symbol.lo, hi=op.symbol.hi)
-        self.threads.define(op.symbol, per_thread)
-        self._stated(op)
-
-    def _stated(self, op: ops.Symbol) -> None:
-        """What the author says about the data holds from here on, for the symbol and for the element it stands for;
-        what was said about the symbol in an earlier iteration no longer does. Where it is not known which threads are
-        there, nothing is taken from what they say."""
-        if self.entangled:
-            self.facts = tuple(fact for fact in self.facts if op.symbol not in fact.free())
-            return
-        said = [self.here(fact) for fact in op.facts]
-        shared = [s.rest for s in map(self.threads.spread, said) if s.rest is not None and s.rest.op != "const"]
-        meant = stated_bounds.meant(self, op)
-        facts = [*(meant or said), *shared, *stated_bounds.everywhere(self, op, said)]
-        self.said.update(facts)
-        everywhere = not self.loops and self.active.all() and all(map(self.is_said, self.facts))
-        if everywhere and op.symbol not in self._used:
-            self.aside = tuple(dict.fromkeys((*self.aside, *facts)))
-            return
-        kept = [fact for fact in self.facts if op.symbol not in fact.free()]
-        self.facts = (*kept, *(fact for fact in dict.fromkeys(facts) if fact not in kept))
-
-    def _coordinates(self, case: Case, at: tuple[int, int, int], leaf: Leaf) -> tuple[Expr, ...]:
-        number = int(case.record[at])
-        found: dict[int, Expr] = {}
-        for axis in range(self.tables.width):
-            coordinate = self.tables.coordinate(number, axis, int(case.offset[at][axis]))
-            if coordinate is not None:
-                found[axis] = coordinate
-        if not leaf.at:
-            return tuple(found.values())
-        there: dict[Expr, Expr | int] = {own(axis): c for axis, c in found.items()}
-        tensor = next(t for t in self.kernel.tensors if t.name == leaf.tensor)
-        order = sorted(range(len(leaf.at)), key=lambda n: self.tables.tensor_axes[tensor][n])
-        return tuple(leaf.at[n].subst(there) for n in order)
+                assert_never(op)
 
     def condition(self, guard: Expr | None) -> tuple[Mask | None, Expr | None, bool]:
         """(active threads, shared condition, entangled): one of the first two, or entangled."""
@@ -376,7 +362,7 @@ class Flow:
         def holds(more: Iterable[Expr], goal: Expr) -> bool:
             return self.prover.holds((*facts, *more), goal) is True
 
-        return Standing(coordinates, holds, self.first, frozenset(self.finite))
+        return Standing(coordinates, holds, self.first, frozenset(self.never), frozenset(self.settled))
 
     def registers(self, op: ops.Registers) -> Tags:
         operands = tuple(self.values[v] for v in op.args)
@@ -425,10 +411,10 @@ def _names(*given: object) -> list[str]:
     return found
 
 
-class Said(Flow):
+class OtherStatement(KernelWalk):
     """The same walk, seen by rules that speak of another statement of its specification."""
 
-    def __init__(self, flow: Flow, statement: ResultSpec) -> None:
+    def __init__(self, flow: KernelWalk, statement: ResultSpec) -> None:
         self._flow = flow
         self.kernel = stating(flow.kernel, statement)
         self.spec = spec_of(self.kernel, flow.tables)
@@ -441,17 +427,3 @@ def bounds_of(facts: Iterable[Expr]) -> Mapping[str, tuple[int | None, int | Non
     """Declared bounds of the variables a proof speaks about, to be printed with it."""
     named = {v for fact in facts for v in fact.free()}
     return {v.name: (v.lo, v.hi) for v in sorted(named, key=lambda v: v.name)}
-
-
-def deciding(op: Op) -> tuple[Expr, ...]:
-    """Index expressions of an op that decide something, addresses apart."""
-    match op:
-        case ops.Index():
-            return (op.expr,)
-        case ops.If():
-            return (op.cond,)
-        case ops.For():
-            return (op.lo, op.hi + (op.step - 1))  # the largest number the counter takes
-        case ops.Load() | ops.Store() | ops.Atomic() | ops.CopyToLds():
-            return () if op.access.guard is None else (op.access.guard,)
-    return ()

@@ -2,16 +2,19 @@
 
     argus bench gemm                                   the five square sizes, three Triton configurations each
     argus bench gemm --triton full --aiter DIR --clocks 20 --shape M=4096,N=4096,K=4096
+    argus bench gemm --hipblaslt DIR --layout NN --dtype f16     what hipBLASLt's own tables choose, at their sizes
     argus bench attention moe fp8 --aiter DIR          layers: `--shape S=4096`, `T=4096`, `M=…,N=…,K=…`
     argus bench softmax add transpose                  bytes per second and share of the memory's rate
-    argus bench gemm softmax --ablate                  one idea taken away at a time
+    argus bench gemm softmax --ablate                  ablation: one optimization removed at a time
     argus bench gemm --search --shape M=2048,N=2048,K=2048      every candidate of the dispatch table at this shape
     argus bench gemm --search --write                  all shapes of the table; writes argus/kernels/matmul.json
     argus bench gemm --holdout                         what the dispatcher loses at shapes that are not in its table
 
-Ours, Triton and AITER are simulated, published figures were measured by their authors. `--clocks N` repeats the
-comparison under N perturbed clocks: the share of wins says whether the ranking survives what is not known about the
-hardware. Times of Triton, AITER and of the search are kept in `--keep` (out/bench) until the clock changes.
+Ours, Triton and AITER are simulated, published figures were measured by their authors. Every time has the interval of
+its regime. The verdict (faster, tie, slower) is that of the paired difference: of what the clock gets wrong about one
+family and not about another, and with `--clocks N` of N perturbed clocks too, which move all that is fitted or assumed.
+`--protocol` says how the times would be taken. Times of Triton, AITER and of the search are kept in `--keep`
+(out/bench) until the clock changes.
 """
 
 from __future__ import annotations
@@ -24,12 +27,14 @@ from typing import Any
 
 from argus.bench import ablate, gemm, memory, search
 from argus.bench.aiter_objects import AiterError
-from argus.bench.kept import DIRECTORY, Kept
+from argus.bench.hipblaslt import HipblasltError
+from argus.bench.kept import DIRECTORY, Kept, Timed
 from argus.bench.others import Others
 from argus.cli import bench_layers
 from argus.cli.bench_layers import LAYERS
 from argus.cli.options import GOOD, UsageError, pairs
 from argus.clock import LABEL
+from argus.clock.protocol import PROTOCOLS
 from argus.ops.choice import ROW_FAMILIES
 from argus.ops.choice import table as dispatch
 
@@ -48,10 +53,16 @@ def register(verbs: Any) -> None:
     parser.add_argument(
         "--triton", choices=sorted(gemm.CONFIGURATIONS), default="quick", help="Triton configurations to compile"
     )
-    parser.add_argument("--clocks", type=int, default=0, help="perturbed clocks for the share of wins (0: none)")
+    parser.add_argument("--clocks", type=int, default=0, help="perturbed clocks for the verdict (0: none)")
+    parser.add_argument("--protocol", choices=PROTOCOLS, default="stream", help="how the times would be taken")
     parser.add_argument("--aiter", type=Path, metavar="DIR", help="gemm and layers: AITER's objects (its hsa/gfx942)")
+    parser.add_argument("--hipblaslt", type=Path, metavar="DIR", help="gemm: hipBLASLt's objects (docs/foreign.md)")
+    parser.add_argument("--dtype", choices=("bf16", "f16", "fp8"), default="bf16", help="gemm: element type")
+    parser.add_argument("--layout", choices=("TN", "NN", "NT"), default="TN", help="gemm: hipBLASLt's word for it")
     parser.add_argument(
-        "--ablate", action="store_true", help="all but fp8 and elementwise: one idea taken away at a time"
+        "--ablate",
+        action="store_true",
+        help="all but fp8 and elementwise: one optimization removed at a time",
     )
     parser.add_argument(
         "--search", action="store_true", help="gemm, attention, moe: every candidate of the dispatch table"
@@ -108,10 +119,10 @@ def _gemm(args: argparse.Namespace, shapes: list[tuple[int, int, int]]) -> None:
         raise UsageError("gemm needs K: --shape M=…,N=…,K=…")
     if args.write and (shapes or not args.search):
         raise UsageError("--write goes with --search over all shapes of the table, without --shape")
-    kept = Kept(args.keep)
+    kept = Kept(args.keep, args.protocol)
     if args.ablate:
         for shape in shapes or [ABLATED]:
-            _list(args, " x ".join(map(str, shape)), list(ablate.gemm_ablations(*shape)))
+            _list(args, " x ".join(map(str, shape)), list(ablate.gemm_ablations(*shape, args.protocol)))
     elif args.search:
         _search(args, shapes or list(search.SHAPES), kept)
     elif args.holdout:
@@ -121,9 +132,14 @@ def _gemm(args: argparse.Namespace, shapes: list[tuple[int, int, int]]) -> None:
 
 
 def _beside(args: argparse.Namespace, shapes: list[tuple[int, int, int]], kept: Kept) -> None:
-    others = Others(args.triton, args.aiter)
+    others = Others(args.triton, args.aiter, args.hipblaslt)
+    if (args.dtype, args.layout) != ("bf16", "TN") and args.hipblaslt is None:
+        raise UsageError("--dtype and --layout need --hipblaslt: the others are compared in bf16 TN")
+    if args.dtype == "fp8":
+        _hipblaslt_alone(args, shapes, kept)
+        return
     try:
-        done = [gemm.gemm_row(shape, others, args.clocks, kept) for shape in shapes]
+        done = [gemm.gemm_row(shape, others, args.clocks, kept, args.dtype, args.layout) for shape in shapes]
     except AiterError as error:
         raise UsageError(f"--aiter {args.aiter}: {error}") from error
     if args.json:
@@ -131,14 +147,30 @@ def _beside(args: argparse.Namespace, shapes: list[tuple[int, int, int]], kept: 
         return
     print(gemm.table(done))
     print(gemm.summary(done))
-    for note in sorted({note for row in done for best in row.others.values() for note in best.left_out}):
+    notes = {note for row in done for best in row.others.values() for note in best.left_out}
+    notes |= {f"{' x '.join(map(str, row.shape))}: {why}" for row in done for why in row.missing.values()}
+    for note in sorted(notes):
         print(f"left out: {note}")
+
+
+def _hipblaslt_alone(args: argparse.Namespace, shapes: list[tuple[int, int, int]], kept: Kept) -> None:
+    """fp8: hipBLASLt scales whole tensors, ours scales blocks; the work differs, so its times stand alone."""
+    for shape in shapes:
+        name = " x ".join(map(str, shape))
+        try:
+            best = gemm.hipblaslt_best(shape, args.hipblaslt, kept, args.dtype, args.layout)["hipBLASLt"]
+        except HipblasltError as error:
+            print(json.dumps({"shape": list(shape), "left_out": str(error)}) if args.json else f"{name}: {error}")
+            continue
+        speed = 2.0 * math.prod(shape) / best.us * 1e-6
+        words = f"{name}: {best.text()} us, {speed:.0f} TFLOPS (simulated), {best.detail}"
+        print(json.dumps({"shape": list(shape), **best.to_json(), "tflops": speed}) if args.json else words)
 
 
 def _search(args: argparse.Namespace, shapes: list[tuple[int, int, int]], kept: Kept) -> None:
     for shape in shapes:
         found = search.searched(shape, kept)
-        _list(args, " x ".join(map(str, shape)), [(f.choice.text(), f.why or f.us) for f in found])
+        _list(args, " x ".join(map(str, shape)), [(f.choice.text(), f.time) for f in found])
     if args.write:
         search.write(list(search.rows(shapes, kept)))
 
@@ -160,25 +192,22 @@ def _row_ablations(args: argparse.Namespace, family: str, shapes: list[tuple[int
     if family not in ROW_FAMILIES:
         raise UsageError(f"--ablate is for gemm, {', '.join(ROW_FAMILIES)}, not {family}")
     for m, n in [(m, n) for m, n, _ in shapes] or [memory.ROWS]:
-        _list(args, f"{family} {m} x {n}", list(ablate.row_ablations(family, m, n)))
+        _list(args, f"{family} {m} x {n}", list(ablate.row_ablations(family, m, n, protocol=args.protocol)))
 
 
-def _list(args: argparse.Namespace, shape: str, found: list[tuple[str, float | str]]) -> None:
+def _list(args: argparse.Namespace, shape: str, found: list[tuple[str, Timed]]) -> None:
     if args.json:
-        print(json.dumps({"label": LABEL, "shape": shape, "us": dict(found)}))
+        print(json.dumps({"label": LABEL, "shape": shape, "times": {name: time.to_json() for name, time in found}}))
         return
-    times = [value for _, value in found if isinstance(value, float)]
+    fastest = min((time.us for _, time in found if not time.why), default=0.0)
     print(f"| {shape} | us (simulated) | to the fastest |\n|---|---|---|")
-    for name, value in found:
-        if isinstance(value, float):
-            print(f"| {name} | {value:.1f} | {value / min(times):.2f} |")
-        else:
-            print(f"| {name} | - | {value} |")
+    for name, time in found:
+        print(f"| {name} | - | {time.why} |" if time.why else f"| {name} | {time.text()} | {time.us / fastest:.2f} |")
 
 
 def _memory(args: argparse.Namespace, family: str, shapes: list[tuple[int, int, int]]) -> None:
     sizes = [(m, n) for m, n, _ in shapes] or [memory.DEFAULT.get(family, memory.ROWS)]
-    rows = [memory.memory_row(family, m, n) for m, n in sizes]
+    rows = [memory.memory_row(family, m, n, protocol=args.protocol) for m, n in sizes]
     if args.json:
         print(json.dumps({"label": LABEL, "rows": [row.to_json() for row in rows]}))
     else:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from argus.bench import attention, fp8, moe, moe_sampled
-from argus.bench.kept import Kept
+from argus.bench.kept import Kept, Timed
 from argus.bench.others import Others
 from argus.cli.options import UsageError
 from argus.clock import LABEL
@@ -23,7 +23,7 @@ from argus.ops.moe import choose_moe
 
 LAYERS = {"attention": "S", "moe": "T", "fp8": "MNK"}
 """Families and the sizes of a shape."""
-List = Callable[[argparse.Namespace, str, list[tuple[str, float | str]]], None]
+List = Callable[[argparse.Namespace, str, list[tuple[str, Timed]]], None]
 Sizes = Sequence[Mapping[str, int]]
 
 
@@ -44,7 +44,7 @@ def _objects(root: Path | None) -> Path | None:
 
 
 def _attention(args: argparse.Namespace, shapes: Sizes, show: List) -> None:
-    kept = Kept(args.keep)
+    kept = Kept(args.keep, args.protocol)
     lengths = [shape["S"] for shape in shapes]
     if any(length % 256 for length in lengths):
         raise UsageError("attention is compared at lengths that are multiples of 256")
@@ -65,10 +65,12 @@ def _moe(args: argparse.Namespace, shapes: Sizes, show: List) -> None:
         _right(tokens or list(moe.TOKENS))
     elif args.ablate or args.search:
         for count in tokens or [4096]:
-            show(args, f"{count} tokens", list((moe.ablations if args.ablate else moe.searched)(count)))
+            show(args, f"{count} tokens", list((moe.ablations if args.ablate else moe.searched)(count, args.protocol)))
     else:
         others = Others(args.triton, args.aiter)
-        rows = [moe.moe_row(count, others, args.clocks, Kept(args.keep)) for count in tokens or moe.TOKENS]
+        rows = [
+            moe.moe_row(count, others, args.clocks, Kept(args.keep, args.protocol)) for count in tokens or moe.TOKENS
+        ]
         _print(args, rows, moe.table(rows), [row.ratio() for row in rows])
 
 
@@ -87,7 +89,7 @@ def _fp8(args: argparse.Namespace, shapes: Sizes, show: List) -> None:
     if args.ablate or args.search:
         raise UsageError("--ablate and --search are for attention and moe, not fp8")
     sizes = [(shape["M"], shape["N"], shape["K"]) for shape in shapes] or list(fp8.SHAPES)
-    rows = [fp8.fp8_row(shape, args.aiter, args.clocks, Kept(args.keep)) for shape in sizes]
+    rows = [fp8.fp8_row(shape, args.aiter, args.clocks, Kept(args.keep, args.protocol)) for shape in sizes]
     _print(args, rows, fp8.table(rows), [row.ratio() for row in rows])
 
 

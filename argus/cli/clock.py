@@ -1,8 +1,11 @@
-"""`argus clock fit ROWS…` and `argus clock validate ROWS…`: the clock against published times.
+"""`argus clock fit ROWS…` and `argus clock validate ROWS…`: the clock against published times. `argus clock explain`
+is in `argus.cli.clock_explain`.
 
-ROWS are the files that `python -m bench.clock` writes. `fit` prints the numbers of the power model that suit the `fit`
-rows best (and with --write puts them into the parameter file); `validate` prints every `validate` row with the clock's
-prediction and those of two dummies (and with --write notes the errors that every output of the clock then states).
+ROWS are the files that `python -m bench.clock` writes. `fit` prints the numbers of the power model and the launch
+floors that suit the `fit` rows best; with --write it puts them into the parameter file, and the limits of every regime,
+found by fitting again without each family, into the file that every printed interval comes from. `validate` prints
+every `validate` row, the score of every regime, and the same left out family by family. `ablate` prints what every
+mechanism of the clock is worth.
 """
 
 from __future__ import annotations
@@ -13,20 +16,48 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from argus.cli import clock_explain
 from argus.cli.options import GOOD, UsageError
-from argus.clock.calibration import PREDICTORS, Row, RowError, Validation, fit, loss, read_rows, validate
+from argus.clock.ablation import ablated
+from argus.clock.calibration import Row, RowError, read_rows
 from argus.clock.fitting import FITTED
 from argus.clock.parameters import PARAMETERS, Parameters
-from argus.clock.timing import LABEL, label
+from argus.clock.timing import LABEL
+from argus.clock.uncertainty import Residuals, residuals
+from argus.clock.validation import (
+    Judged,
+    Score,
+    by_regime,
+    fit,
+    floor_of,
+    judge,
+    left_out,
+    loss,
+    rankings,
+    residuals_of,
+    score,
+)
+
+WRITTEN = (*FITTED, "power_limit_burst")
+
+
+ACTIONS = {
+    "fit": "fit the power model and the launch floors to the fit rows",
+    "validate": "judge the clock by the validate rows",
+    "ablate": "judge it with one mechanism switched off at a time",
+}
 
 
 def register(verbs: Any) -> None:
-    parser = verbs.add_parser("clock", help="fit or judge the clock by published times")
-    parser.add_argument("what", choices=("fit", "validate"))
-    parser.add_argument("rows", nargs="+", help="files of simulated rows, from python -m bench.clock")
-    parser.add_argument("--write", action="store_true", help="keep the result in the clock's data files")
-    parser.add_argument("--json", action="store_true", help="machine-readable output")
-    parser.set_defaults(handler=handle)
+    parser = verbs.add_parser("clock", help="why a kernel takes its time; fit or judge the clock by published times")
+    actions = parser.add_subparsers(dest="what", metavar="ACTION", required=True)
+    clock_explain.register(actions)
+    for name, text in ACTIONS.items():
+        action = actions.add_parser(name, help=text)
+        action.add_argument("rows", nargs="+", help="files of simulated rows, from python -m bench.clock")
+        action.add_argument("--write", action="store_true", help="fit: keep the result in the clock's data files")
+        action.add_argument("--json", action="store_true", help="machine-readable output")
+        action.set_defaults(handler=handle)
 
 
 def handle(args: argparse.Namespace) -> int:
@@ -36,7 +67,7 @@ def handle(args: argparse.Namespace) -> int:
         raise UsageError(str(error)) from error
     if args.what == "fit":
         return _fit(rows, args)
-    return _validate(rows, args)
+    return _ablate(rows, args) if args.what == "ablate" else _validate(rows, args)
 
 
 def _fit(rows: list[Row], args: argparse.Namespace) -> int:
@@ -46,19 +77,21 @@ def _fit(rows: list[Row], args: argparse.Namespace) -> int:
     before = loss(used, PARAMETERS)
     found = fit(rows)
     after = loss(used, found)
+    limits = residuals_of(judge(rows, left_out(rows, found), ("fit", "validate"))) if args.write else {}
     if args.json:
         print(
             json.dumps(
-                {"label": LABEL, "before": before, "after": after, "values": {name: found[name] for name in FITTED}}
+                {"label": LABEL, "before": before, "after": after, "values": {name: found[name] for name in WRITTEN}}
             )
         )
     else:
         print(LABEL)
         print(f"{len(used)} fit rows; mean error of the logarithm {before:.4f} before, {after:.4f} after")
-        for name in FITTED:
-            print(f"  {name:16} {PARAMETERS[name]:10.4g} -> {found[name]:10.4g}  {found.rows[name].unit}")
+        for name in WRITTEN:
+            print(f"  {name:20} {PARAMETERS[name]:10.4g} -> {found[name]:10.4g}  {found.rows[name].unit}")
     if args.write:
         _write_parameters(found, len(used))
+        _write_residuals({str(regime): limit for regime, limit in limits.items()}, len(rows))
     return GOOD
 
 
@@ -67,7 +100,7 @@ def _write_parameters(found: Parameters, count: int) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
     source = f"argus clock fit: {count} rows of role fit and the clocks in published_clocks.json"
     for at, line in enumerate(lines):
-        for name in FITTED:
+        for name in WRITTEN:
             if line.startswith(f'  "{name}":'):
                 entry = {
                     "value": float(f"{found[name]:.4g}"),
@@ -79,60 +112,121 @@ def _write_parameters(found: Parameters, count: int) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def _write_residuals(limits: dict[str, Residuals], rows: int) -> None:
+    path = Path(str(files("argus.clock").joinpath("residuals.json")))
+    source = f"argus clock fit --write: {rows} rows, every family predicted by a clock fitted without it"
+    regimes = {name: {key: getattr(row, key) for key in row.__slots__} for name, row in limits.items()}
+    path.write_text(json.dumps({"source": source, "regimes": regimes}, indent=2) + "\n", encoding="utf-8")
+
+
 def _validate(rows: list[Row], args: argparse.Namespace) -> int:
     if not any(row.role == "validate" for row in rows):
         raise UsageError("none of the rows has the role validate")
-    found = validate(rows)
-    print(json.dumps(_to_json(found)) if args.json else table(found))
-    if args.write:
-        path = Path(str(files("argus.clock").joinpath("validation.json")))
-        path.write_text(json.dumps(found.summary(), indent=2) + "\n", encoding="utf-8")
+    judged = judge(rows)
+    unseen = judge(rows, left_out(rows, PARAMETERS))
+    print(json.dumps(_to_json(rows, judged, unseen)) if args.json else table(rows, judged, unseen))
     return GOOD
 
 
-def _to_json(found: Validation) -> dict[str, Any]:
-    rows = [
-        {
-            "family": judged.row.family,
-            "program": judged.row.program,
-            "shape": judged.row.shape,
-            "measured_tflops": judged.row.tflops,
-            "clock_mhz": judged.clock_mhz,
-            **{f"{who}_tflops": getattr(judged, who) for who in PREDICTORS},
-        }
-        for judged in found.rows
-    ]
-    return {"label": label(found.summary()), "summary": found.summary(), "rows": rows}
+def _ablate(rows: list[Row], args: argparse.Namespace) -> int:
+    found = {name: {"all": score(judged), **_regimes(judged)} for name, judged in ablated(rows).items()}
+    if args.json:
+        print(json.dumps({name: {key: each.to_json() for key, each in found[name].items()} for name in found}))
+        return GOOD
+    columns = list(found["nothing"])
+    print(LABEL + "\n\nMedian error and bias of the validate rows without one mechanism, the rest fitted again:\n")
+    print(f"| without | {' | '.join(columns)} |\n|{'---|' * (len(columns) + 1)}")
+    for name, scores in found.items():
+        cells = [f"{100 * scores[key].median:.1f} % ({_percent(scores[key].bias)})" for key in columns]
+        print(f"| {name} | {' | '.join(cells)} |")
+    return GOOD
 
 
-def table(found: Validation) -> str:
-    """The rows and the summary as Markdown."""
+def _regimes(judged: list[Judged]) -> dict[str, Score]:
+    return {str(regime): score(members) for regime, members in by_regime(judged).items()}
+
+
+def _to_json(rows: list[Row], judged: list[Judged], unseen: list[Judged]) -> dict[str, Any]:
+    return {
+        "label": LABEL,
+        "all": score(judged).to_json(),
+        "unseen": score(unseen).to_json(),
+        "regimes": {regime: score(members).to_json() for regime, members in by_regime(judged).items()},
+        "unseen_regimes": {regime: score(members).to_json() for regime, members in by_regime(unseen).items()},
+        "inside_interval": _inside(unseen),
+        "ranks": {shape: found.rank for shape, found in rankings(rows).items()},
+        "rows": [
+            {
+                "family": each.row.family,
+                "program": each.row.program,
+                "shape": each.row.shape,
+                "regime": str(each.regime),
+                "measured_us": each.row.microseconds,
+                "predicted_us": each.predicted,
+                "left_out_us": other.predicted,
+                "error": each.error,
+                "clock_mhz": each.clock_mhz,
+                "roofline_us": each.roofline,
+            }
+            for each, other in zip(judged, unseen, strict=True)
+        ],
+    }
+
+
+def _inside(judged: list[Judged]) -> float:
+    """Share of rows whose published time lies in the interval printed for them."""
+    limits = residuals()
+    held = [limits[each.regime].low <= each.ratio <= limits[each.regime].high for each in judged]
+    return sum(held) / len(held)
+
+
+def table(rows: list[Row], judged: list[Judged], unseen: list[Judged]) -> str:
+    """The rows and the scores as Markdown."""
     lines = [
-        label(found.summary()),
+        LABEL,
         "",
-        "| program | shape | measured TFLOPS | clock | error | MHz | bound | constant | told | roofline |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "| program | shape | regime | measured us | clock us | error | family left out | MHz |",
+        "|---|---|---|---|---|---|---|---|",
     ]
-    for judged in sorted(found.rows, key=lambda j: (j.row.family, j.row.program, j.row.flops)):
-        row = judged.row
+    pairs = sorted(
+        zip(judged, unseen, strict=True), key=lambda two: (two[0].row.family, two[0].row.program, two[0].row.flops)
+    )
+    for each, other in pairs:
+        row = each.row
         lines.append(
-            f"| {row.program} | {row.shape} | {row.tflops:.1f} | {judged.clock:.1f} "
-            f"| {_percent(judged.error('clock'))} | {judged.clock_mhz:.0f} | {row.bound} "
-            f"| {' | '.join(_percent(judged.error(who)) for who in PREDICTORS[1:])} |"
+            f"| {row.program} | {row.shape} | {each.regime} | {row.microseconds:.1f} | {each.predicted:.1f} "
+            f"| {_percent(each.error)} | {_percent(other.error)} | {each.clock_mhz:.0f} |"
         )
-    lines += ["", "| predictor | median error | 90th percentile |", "|---|---|---|"]
-    lines += [
-        f"| {who} | {100 * found.median(who):.1f} % | {100 * found.percentile90(who):.1f} % |" for who in PREDICTORS
-    ]
     lines += [
         "",
-        "| shape | rank of all programs | overlapping runs tied | pairs 10 % and their runs apart, in order |",
-        "|---|---|---|---|",
+        "Every family has the same weight. Errors are of time; negative: the clock is too fast.",
+        "",
+        "| regime | rows | families | median | 90th percentile | bias | left out: median | 90th percentile | bias |",
+        "|---|---|---|---|---|---|---|---|---|",
+        *(
+            _scores(regime, score(members), score(by_regime(unseen)[regime]))
+            for regime, members in by_regime(judged).items()
+        ),
+        _scores("all", score(judged), score(unseen)),
+        "",
+        f"{100 * _inside(unseen):.0f} % of the rows lie inside the interval printed for them, their family left out.",
+        "Programs with several published times: {1}; half their range is {0:.1%} of the time in the median.".format(
+            *floor_of(rows)
+        ),
+        "",
+        "| shape | rank | pairs 10 % and their runs apart, in order |",
+        "|---|---|---|",
+        *(
+            f"| {shape} | {found.rank:.2f} | {found.right} of {found.pairs} |"
+            for shape, found in rankings(rows).items()
+        ),
     ]
-    for shape, value in sorted(found.ranks.items()):
-        right, count = found.pairs[shape]
-        lines.append(f"| {shape} | {value:.2f} | {found.tied[shape]:.2f} | {right} of {count} |")
     return "\n".join(lines)
+
+
+def _scores(name: str, seen: Score, unseen: Score) -> str:
+    numbers = [f"{100 * part:.1f} %" for each in (seen, unseen) for part in (each.median, each.p90, each.bias)]
+    return f"| {name} | {seen.rows} | {seen.families} | {' | '.join(numbers)} |"
 
 
 def _percent(share: float) -> str:

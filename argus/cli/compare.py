@@ -4,26 +4,31 @@
                   "triton.hsaco --kernel matmul --grid 1024 --block 512 --arg bf16[4096,4096]:normal …"
 
 Each candidate is what `argus time` takes, in quotes. Every one is executed (a sample of its workgroups) and timed at
-the stated and at the predicted sustained clock, then again under 20 perturbed clocks: the share of wins says whether
-the ranking survives what is not known about the hardware. All figures are simulated.
+the stated and at the predicted sustained clock, then again under 20 perturbed clocks. The verdict of each against the
+fastest is *tie* unless 1 lies outside the interval of the ratio of their times: under clocks that move everything
+fitted or assumed, and with the spread of what the clock gets wrong between families of programs. Kernel files are one
+family (one compiler made them), each object is one of its own. All figures are simulated.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import shlex
 import textwrap
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from argus.cli.options import GOOD, UsageError
 from argus.cli.time import TimedLaunch, add_time_arguments, given
 from argus.clock import LABEL, PARAMETERS, Launch, Parameters, Recorded
+from argus.clock.ablation import without
+from argus.clock.paired import Paired, decided
 from argus.clock.sampled import matrix_element, prepared, sample, time_prepared
-from argus.clock.sensitivity import CLOCKS
-from argus.clock.sensitivity import compare as under_perturbed_clocks
+from argus.clock.sensitivity import CLOCKS, perturbed
+from argus.clock.uncertainty import described, family_spread, interval_of, regime_of
 
 NAME = 70
 
@@ -49,13 +54,16 @@ class ComparedLaunch:
             self.timed.work,
             self.recorded,
             self.element,
-            parameters=parameters,
+            parameters=without(self.args.without, parameters) if self.args.without else parameters,
             clock_mhz=self.args.device_clock,
             warm=self.args.warm,
+            protocol=self.args.protocol,
         )[1]
 
-    def time_under(self) -> Callable[[Parameters], float]:
-        return lambda parameters: self.launch(parameters).sustained.microseconds
+    @property
+    def family(self) -> str:
+        """What the clock's errors are shared with: all kernel files are of one compiler, an object is its own."""
+        return "kernel files" if self.timed.files else str(self.args.file)
 
 
 def register(verbs: Any) -> None:
@@ -76,32 +84,50 @@ def handle(args: argparse.Namespace) -> int:
         raise UsageError(f"--clocks takes at least 1, not {args.clocks}")
     found = [_candidate(text) for text in args.candidates]
     launches = [candidate.launch() for candidate in found]
-    names = [f"{number}. {textwrap.shorten(text, NAME)}" for number, text in enumerate(args.candidates, 1)]
-    timers = {name: candidate.time_under() for name, candidate in zip(names, found, strict=True)}
-    result = under_perturbed_clocks(timers, seed=args.seed, count=args.clocks)
-    fastest = min(launch.sustained.microseconds for launch in launches)
+    verdicts = _verdicts(found, launches, perturbed(args.seed, args.clocks))
     rows = [
         {
-            "candidate": name,
+            "candidate": f"{number}. {textwrap.shorten(text, NAME)}",
             "cycles": launch.cycles,
             "microseconds": launch.microseconds,
             "clock_mhz": launch.clock_mhz,
+            "protocol": launch.protocol,
             "sustained_mhz": launch.sustained.clock_mhz,
             "sustained_microseconds": launch.sustained.microseconds,
+            "interval": interval_of(launch).to_json(),
             "tflops": launch.sustained.tflops,
             "hbm_gbps": launch.hbm_gbps,
             "bound": launch.bound,
-            "relative": launch.sustained.microseconds / fastest,
-            "wins": result.wins[name],
-            "spread_microseconds": result.spread[name],
+            "against_fastest": None if verdict is None else verdict.to_json(),
         }
-        for name, launch in zip(names, launches, strict=True)
+        for number, (text, launch, verdict) in enumerate(zip(args.candidates, launches, verdicts, strict=True), 1)
     ]
     if args.json:
         print(json.dumps({"label": LABEL, "clocks": args.clocks, "rows": rows}))
     else:
-        print(_table(rows, args.clocks))
+        print(_table(rows, launches, verdicts, args.clocks))
     return GOOD
+
+
+def _verdicts(
+    found: Sequence[ComparedLaunch], launches: Sequence[Launch], clocks: Sequence[Parameters]
+) -> list[Paired | None]:
+    """Each against the fastest, under the same perturbed clocks; None for the fastest itself."""
+
+    def logs(candidate: ComparedLaunch) -> list[float]:
+        return [math.log(candidate.launch(clock).sustained.microseconds) for clock in clocks]
+
+    nominal = [math.log(launch.sustained.microseconds) for launch in launches]
+    first = nominal.index(min(nominal))
+    under = [logs(candidate) for candidate in found]
+    verdicts: list[Paired | None] = []
+    for number, candidate in enumerate(found):
+        ratios = [one - other for one, other in zip(under[number], under[first], strict=True)]
+        same = candidate.family == found[first].family
+        spread = 0.0 if same else family_spread(regime_of(launches[number]), regime_of(launches[first]))
+        pair = decided(nominal[number] - nominal[first], ratios, spread)
+        verdicts.append(None if number == first else pair)
+    return verdicts
 
 
 def _candidate(text: str) -> ComparedLaunch:
@@ -117,15 +143,20 @@ def _candidate(text: str) -> ComparedLaunch:
     return ComparedLaunch(timed, prepared(seen, args.seed), matrix_element(seen), args)
 
 
-def _table(rows: list[dict[str, Any]], clocks: int) -> str:
-    lines = [LABEL, f"{'clk':>10} {'us':>9} {'at MHz':>7} {'TFLOPS':>8} {'slower':>7} {'wins':>6}  candidate"]
-    for row in sorted(rows, key=lambda r: float(r["sustained_microseconds"])):
+def _table(
+    rows: Sequence[dict[str, Any]], launches: Sequence[Launch], verdicts: Sequence[Paired | None], clocks: int
+) -> str:
+    lines = [LABEL, f"{'clk':>10} {'at MHz':>7} {'TFLOPS':>8}  {'against the fastest':<38} candidate: time"]
+    order = sorted(range(len(rows)), key=lambda number: launches[number].sustained.microseconds)
+    for row, launch, verdict in ((rows[number], launches[number], verdicts[number]) for number in order):
         rate = "-" if row["tflops"] is None else f"{row['tflops']:.1f}"
         lines.append(
-            f"{row['cycles']:>10.0f} {row['sustained_microseconds']:>9.2f} {row['sustained_mhz']:>7.0f} {rate:>8} "
-            f"{row['relative']:>6.2f}x {100 * row['wins']:>4.0f} %  {row['candidate']} ({row['bound']})"
+            f"{row['cycles']:>10.0f} {row['sustained_mhz']:>7.0f} {rate:>8}  "
+            f"{'fastest' if verdict is None else verdict.text():<38} "
+            f"{row['candidate']}: {described(launch)}, {row['bound']}"
         )
     lines.append(
-        f"wins: share of {clocks} perturbed clocks in which the candidate is fastest; all figures are simulated"
+        f"against the fastest: ratio of times with its 90 % interval, {clocks} perturbed clocks and the spread between "
+        "families of programs; all figures are simulated"
     )
     return "\n".join(lines)

@@ -21,7 +21,7 @@ from typing import Any
 from argus.agent.journal import Journal
 from argus.agent.journal.lineage import JournalCandidate, Story
 from argus.agent.judge import Judgement, JudgeProcess, Problem
-from argus.agent.judge.evidence import program
+from argus.agent.judge.evidence import imports, program
 from argus.agent.labels import word
 from argus.cli.options import GOOD, UNKNOWN, WRONG, UsageError
 
@@ -115,7 +115,9 @@ def verify_all(args: argparse.Namespace) -> int:
             problem = Problem.from_json(json.loads(journal.text(run.config["problem"])))
             with JudgeProcess() as judge:
                 again = judge.judge(journal.text(best.source), problem, seed=run.config["data"])
-            code, said = compared(best, again, problem.device, same_program=run.config.get("program") == program())
+            same = run.config.get("program") == program()
+            same = same and best.imports == imports(journal.text(best.source), problem)
+            code, said = compared(best, again, problem.device, same_program=same)
             print(f"{run.id}: candidate {best.id} {said}")
             codes.add(code)
     return WRONG if WRONG in codes else max(codes)
@@ -124,7 +126,8 @@ def verify_all(args: argparse.Namespace) -> int:
 def compared(best: JournalCandidate, again: Judgement, device: str, *, same_program: bool) -> tuple[int, str]:
     """The exit code for a winner that was judged again, and what to say of it.
 
-    The same program must give the same evidence; another one, which has other hashes, the same verdict and times.
+    The same program, with the same library files that the winner imports, must give the same evidence; another one,
+    which has other hashes, the same verdict and times.
     """
     if again.of_machine:
         return UNKNOWN, f"cannot be judged here: {again.violations[0].message}"
@@ -152,14 +155,14 @@ def _run_line(story: Story) -> str:
     passed = sum(c.verdict == "pass" for c in story.candidates)
     state = "ended" if story.ended is not None else "not ended"
     called = word(story.run.config.get("device"))
-    time = f"best {best.microseconds:.1f} µs {called} (candidate {best.id})" if best is not None else "nothing passed"
+    time = f"best {best.time} {called} (candidate {best.id})" if best is not None else "nothing passed"
     return f"{story.run.id}  {story.run.task}  {len(story.candidates)} candidates, {passed} passed, {time}, {state}"
 
 
 def _line(candidate: JournalCandidate) -> str:
     params = " ".join(f"{name}={value}" for name, value in candidate.params.items())
     if candidate.microseconds is not None:
-        said = f"{candidate.microseconds:10.1f} µs"
+        said = candidate.time
     else:
         rules = sorted({v["rule"] for v in candidate.judgement.get("violations", [])})
         said = f"{candidate.verdict} at {candidate.judgement.get('stage', '?')}: {', '.join(rules)}"
@@ -186,6 +189,7 @@ def _json(candidate: JournalCandidate) -> dict[str, Any]:
         "technique": candidate.technique,
         "params": dict(candidate.params),
         "source": candidate.source,
+        "imports": dict(candidate.imports),
         "microseconds": candidate.microseconds,
         "judgement": dict(candidate.judgement),
     }

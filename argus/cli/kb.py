@@ -56,14 +56,14 @@ def handle(args: argparse.Namespace) -> int:
         print(json.dumps([_to_json(entry) for entry in entries], indent=2))
     else:
         for entry in entries:
-            how = entry.lowering or "no lowering"
-            print(f"{entry.id:<24} {entry.kind:<7} {how:<18} {entry.title}")
+            how = "lowered" if entry.lowered else "no lowering"
+            print(f"{entry.id:<24} {entry.kind:<7} {how:<12} {entry.title}")
         print(f"{len(entries)} entries")
     return GOOD
 
 
 def _to_json(entry: KnowledgeEntry) -> dict[str, Any]:
-    names = ("id", "title", "kind", "families", "lowering", "bottlenecks", "gain", "requires", "conflicts", "choices")
+    names = ("id", "title", "kind", "families", "lowered", "bottlenecks", "gain", "requires", "conflicts", "choices")
     more = ("preserves", "invariants", "failure_modes", "sources", "version", "prose")
     return {name: getattr(entry, name) for name in (*names, *more)}
 
@@ -81,10 +81,15 @@ def _page(entry: KnowledgeEntry) -> str:
     )
     for name, items in rows:
         lines += [f"{name + ':' if n == 0 else '':<16}{item}" for n, item in enumerate(items)]
-    lines += [f"{'lowering:':<16}{entry.lowering or 'none in the language yet'}"]
+    lines += [f"{'lowering:':<16}{_lowering(entry)}"]
     for choice in entry.choices:
         lines.append(f"{'try:':<16}{', '.join(f'{k}={v}' for k, v in choice.items()) or 'as it is'}")
     return "\n".join([*lines, "", entry.prose])
+
+
+def _lowering(entry: KnowledgeEntry) -> str:
+    module = f"argus/agent/lower/{entry.id.replace('-', '_')}.py"
+    return module if entry.lowered else "none in the language yet"
 
 
 def _experience(args: argparse.Namespace, technique: str) -> Experience | None:

@@ -22,17 +22,19 @@ from argus import machine
 from argus.cli.gate import add_force, admitted_launch
 from argus.cli.object_args import parse_arguments
 from argus.cli.options import GOOD, UsageError, add_kernel_arguments
-from argus.clock import Recorded, Timing, write_trace
+from argus.clock import PARAMETERS, Recorded, Timing, write_trace
+from argus.clock.ablation import MECHANISMS, without
 from argus.clock.page import page
+from argus.clock.protocol import PROTOCOLS
 from argus.clock.sampled import Work, matrix_element, prepared, sample, time_prepared
 from argus.clock.whatif import BOUNDS, what_if_recorded
 from argus.compile import Compiled, compile_kernel
 from argus.device.guards import launch_grid
 from argus.gfx942 import chip
+from argus.gfx942.elf import MAGIC
 from argus.machine.loader import KernelInfo
 from argus.tasks.work import work_of
 
-ELF = b"\x7fELF"
 LOWEST_MHZ = 100
 WORTH_SAYING = 0.02
 
@@ -70,6 +72,13 @@ def add_time_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lds", type=int, default=0, help="objects: bytes of dynamic LDS")
     parser.add_argument("--device-clock", type=float, default=chip.CLOCK_MAX_MHZ, metavar="MHZ", help="stated clock")
     parser.add_argument("--warm", action="store_true", help="the tensors lie in the Infinity Cache as far as they fit")
+    parser.add_argument(
+        "--protocol",
+        choices=PROTOCOLS,
+        default="stream",
+        help="how the time would be taken: replayed in a graph, launched into a stream, alone with cold caches",
+    )
+    parser.add_argument("--without", choices=tuple(MECHANISMS), metavar="MECHANISM", help="a mechanism switched off")
     add_force(parser)
 
 
@@ -77,7 +86,7 @@ def given(args: argparse.Namespace) -> TimedLaunch:
     """The launch the arguments describe."""
     path = Path(args.file)
     with path.open("rb") as file:
-        is_object = file.read(4) == ELF
+        is_object = file.read(4) == MAGIC
     if not LOWEST_MHZ <= args.device_clock <= chip.CLOCK_MAX_MHZ:
         raise UsageError(f"--device-clock takes {LOWEST_MHZ} to {chip.CLOCK_MAX_MHZ} MHz, not {args.device_clock:g}")
     return _object(path, args) if is_object else _file(args)
@@ -127,6 +136,8 @@ def handle(args: argparse.Namespace) -> int:
         matrix_element(seen),
         clock_mhz=args.device_clock,
         warm=args.warm,
+        protocol=args.protocol,
+        parameters=without(args.without) if args.without else PARAMETERS,
         events=bool(args.trace or args.html),
     )
     executed = sorted({number for number, _ in seen.record.waves})

@@ -20,11 +20,12 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Sequence
+from typing import Protocol
 
 from argus.clock.banks import BankCalendar
-from argus.clock.caches import MemorySystem
+from argus.clock.caches import MemorySystem, Traffic
 from argus.clock.parameters import Parameters
-from argus.clock.program import LdsAccess, Op, Reason, ScalarAccess, Unit, VmemAccess, Wave
+from argus.clock.program import DataWait, LdsAccess, Op, Reason, ScalarAccess, Unit, VmemAccess, Wave
 from argus.clock.state import NEVER, Busy, WaveState
 from argus.clock.steady import WARM, Account, Snapshot
 from argus.gfx942.chip import SIMDS_PER_CU
@@ -35,11 +36,21 @@ LDS_DMA_CLOCKS = 2
 REASONS = len(Reason)
 
 
+class GlobalMemory(Protocol):
+    """What a compute unit asks of memory: when the lines of an access that starts at a clock are there."""
+
+    @property
+    def traffic(self) -> Traffic: ...
+    def read(self, lines: Sequence[int], start: float) -> float: ...
+    def write(self, lines: Sequence[int], size: int, start: float) -> float: ...
+    def scalar(self, lines: Sequence[int], start: float) -> float: ...
+
+
 class ComputeUnit:
     """Runs waves to their end and keeps the account."""
 
     def __init__(self, parameters: Parameters, memory: MemorySystem, op_count: int, keep_events: bool = False) -> None:
-        self.memory = memory
+        self.memory: GlobalMemory = memory
         self.internal = int(parameters["internal_clocks"])
         self.branch_taken = int(parameters["branch_taken_clocks"])
         self.barrier_clocks = int(parameters["barrier_clocks"])
@@ -54,6 +65,7 @@ class ComputeUnit:
         self.issued = [0] * op_count
         self.stalls = [[0] * REASONS for _ in range(op_count)]
         self.events: list[tuple[int, int, int, int, int]] | None = [] if keep_events else None
+        self.waits: dict[DataWait, int] = {}
         self.valu_free = [0] * SIMDS_PER_CU
         self.matrix_free = [0] * SIMDS_PER_CU
         self.matrix_alone = [0] * SIMDS_PER_CU
@@ -81,7 +93,7 @@ class ComputeUnit:
             states = []
             for wave in waves:
                 simd = age % SIMDS_PER_CU
-                start = _turn(age * self.launch_gap, simd)
+                start = next_turn(age * self.launch_gap, simd)
                 state = WaveState(wave, group, age, simd, start, start)
                 self.waves[simd].append(state)
                 states.append(state)
@@ -120,7 +132,7 @@ class ComputeUnit:
             op = state.wave.ops[state.at]
             blocked, reason = self._try(state, op, now)
             if blocked > now:
-                turn = _turn(blocked, simd)
+                turn = next_turn(blocked, simd)
                 self.stalls[op.index][reason] += turn - now
                 state.ready = turn
                 continue
@@ -140,7 +152,7 @@ class ComputeUnit:
         state.at += 1
         earliest = now + TURN
         if op.unit is Unit.BRANCH and state.at < len(state.wave.ops) and state.wave.ops[state.at].pc != op.follow:
-            extra = _turn(now + self.branch_taken, state.simd) - earliest
+            extra = next_turn(now + self.branch_taken, state.simd) - earliest
             self.stalls[op.index][Reason.BRANCH] += extra
             earliest += extra
         self._enter(state, earliest)
@@ -166,19 +178,19 @@ class ComputeUnit:
             if not op.internal:
                 break
             until, reason = self._internal(state, op, earliest)
-            turn = _turn(until, state.simd)
+            turn = next_turn(until, state.simd)
             if turn > earliest:
                 self.stalls[op.index][reason] += turn - earliest
             self.issued[op.index] += 1
             if self.events is not None:
                 self.events.append((turn, state.simd, state.age, op.index, self.internal))
-            earliest = _turn(turn + self.internal, state.simd)
+            earliest = next_turn(turn + self.internal, state.simd)
             state.at += 1
         state.ready = earliest
         if state.matrix:
             ready = _result_ready(state, op, earliest)
             if ready > earliest:
-                turn = _turn(ready, state.simd)
+                turn = next_turn(ready, state.simd)
                 self.stalls[op.index][Reason.MATRIX_RESULT] += turn - earliest
                 state.ready = turn
 
@@ -336,7 +348,7 @@ class ComputeUnit:
         for state in states:
             op = state.wave.ops[state.at]
             arrived = state.ready
-            leave = _turn(now + self.barrier_clocks, state.simd)
+            leave = next_turn(now + self.barrier_clocks, state.simd)
             self.stalls[op.index][Reason.BARRIER] += max(0, leave - arrived - TURN)
             self.issued[op.index] += 1
             if self.events is not None:
@@ -348,7 +360,7 @@ class ComputeUnit:
             self._schedule(simd)
 
 
-def _turn(time: float, simd: int) -> int:
+def next_turn(time: float, simd: int) -> int:
     """The SIMD's first turn at or after `time`."""
     whole = int(time)
     if whole < time:

@@ -1,152 +1,266 @@
-"""The numbers of the power model that suit known times and clocks best: a seeded search over all of them at once.
+"""The numbers that suit known times and clocks best: a seeded search over all fitted numbers at once.
 
-    known = Known.of(rows, published_clocks())
-    search(known, PARAMETERS)          -> {"power_exponent": 1.3, "power_matrix": 510.0, ...}
+    known = Known.of(rows, published_clocks(), PARAMETERS)
+    search(known, PARAMETERS)          -> {"power_exponent": 1.3, "power_matrix_bf16": 510.0, ...}
 
-What counts is the mean absolute logarithm of predicted over known (`Known.loss`): times of rows, clocks of published
-runs by their weights. The terms of the power model stand in for each other (a chip that does more multiplies also
-moves more), so the loss has many poor valleys in which a search along single numbers stops. Differential evolution
-(Storn and Price 1997) moves a population of sets by the differences among them, in logarithms, with a fixed seed: the
-same rows give the same numbers. Each row is a straight line of cycles between its two timed clocks, as in
-`argus.clock.curve`.
+What counts is the mean over families of the mean absolute logarithm of predicted over known (`Known.losses`): times of
+rows, and clocks of published runs, of which each publication is a family. So no family dominates, however many rows it
+has. The terms of the power model stand in for each other (a chip that does more multiplies also moves more), so the
+loss has many poor valleys in which a search along single numbers stops. Differential evolution (Storn and Price 1997)
+moves a population of sets by the differences among them, in logarithms, with a fixed seed: the same rows give the same
+numbers. A whole population is timed at once, as arrays of (set, launch).
 
-What it cannot do: say how sure the numbers are. Rows that all load the chip alike leave them open.
+Numbers that no row tells apart from a similar one (`ALIKE`) are pulled towards it, weakly. What it cannot do: say how
+sure the numbers are. `argus.clock.validation` refits without each family for that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from argus.clock.calibration import Row
 from argus.clock.parameters import Parameters
-from argus.clock.power import LOWEST_MHZ
-from argus.gfx942.chip import CLOCK_MAX_MHZ
-
-if TYPE_CHECKING:
-    from argus.clock.calibration import Row
+from argus.clock.power import LOWEST_MHZ, MATRIX_POWER
+from argus.clock.profile import Profile
+from argus.gfx942.chip import CLOCK_MAX_MHZ, XCDS
 
 Numbers = npt.NDArray[np.float64]
 
 BOUNDS = {
-    "power_exponent": (1.0, 3.0),
-    "power_matrix": (50.0, 3000.0),
+    "power_exponent": (1.2, 2.6),
+    "power_matrix_bf16": (50.0, 3000.0),
+    "power_matrix_f16": (50.0, 3000.0),
+    "power_matrix_fp8": (50.0, 3000.0),
+    "power_matrix_i8": (50.0, 3000.0),
     "power_valu": (20.0, 3000.0),
-    "power_lds": (1.0, 3000.0),
-    "power_base": (1.0, 800.0),
-    "power_memory": (0.001, 0.15),
-    "power_hbm": (0.001, 0.15),
+    "power_lds": (20.0, 1500.0),
+    "power_vmem": (20.0, 1500.0),
+    "power_base": (50.0, 800.0),
+    "power_memory": (0.01, 0.12),
+    "power_hbm": (0.01, 0.12),
+    "hbm_bandwidth": (3900.0, 4500.0),
+    "launch_floor_graph": (0.3, 3.0),
+    "launch_floor_cold": (0.3, 5.0),
 }
 FITTED = tuple(BOUNDS)
-POPULATION, GENERATIONS, PER_ROW, SEEDS = 60, 300, 10, (0, 1, 2)
-"""Generations of the search: `PER_ROW` for every row, as few rows leave little to tell apart, at most `GENERATIONS`."""
+ALIKE = (
+    ("power_matrix_f16", "power_matrix_bf16"),
+    ("power_matrix_fp8", "power_matrix_bf16"),
+    ("power_matrix_i8", "power_matrix_fp8"),
+    ("power_vmem", "power_lds"),
+    ("launch_floor_cold", "launch_floor_graph"),
+)
+"""Numbers that are taken to be equal as far as no row tells them apart."""
+PULL = 0.002
+"""Loss for each of these pairs and a factor of e between them."""
+SWITCHED = ("power_valu", "power_lds", "power_vmem", "power_base")
+FORMATS = tuple(sorted(set(MATRIX_POWER.values())))
+POPULATION, GENERATIONS, SEEDS = 60, 300, (0, 1, 2)
 STEP, CROSSING, TOWARDS_BEST = 0.7, 0.8, 0.5
 _HALVINGS = 16
+LEAST = 1e-9
+"""Stands for 0 among logarithms."""
+_POINTS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Times (or clocks, as times of a million cycles) and the work done in them: one entry per row or published run.
+    """Launches as arrays; several launches make a row, and a published clock is a row of one launch of given activity.
 
-    cycles, slope   cycles at `low` MHz, and per MHz up to `high`
-    switched        clocks of matrix cores, VALUs, LDS banks, and 1 per cycle
-    moved           bytes beyond the L2s, and of HBM; of a published run (`fixed`), GB/s whatever the clock
+    clocks, cycles  the timed points of each launch's compute part, lowest first, the last repeated
+    switched        clocks of matrix cores by format, VALUs, LDS banks, L1 path, and 1 per cycle for the base
+    moved           bytes beyond the L2s and of HBM; of a published run (`fixed`), GB/s whatever the clock
+    l2, fabric, hbm, atomics    what the roofs are applied to
+    row             the row each launch belongs to
     """
 
-    microseconds: Numbers
-    floor: Numbers
-    low: Numbers
-    high: Numbers
+    clocks: Numbers
     cycles: Numbers
-    slope: Numbers
     switched: Numbers
     moved: Numbers
+    l2: Numbers
+    atomics: Numbers
     fixed: npt.NDArray[np.bool_]
-    weight: Numbers
+    limit: Numbers
+    floor: list[str]
+    row: npt.NDArray[np.int64]
+    microseconds: Numbers
+    family: npt.NDArray[np.int64]
 
     @staticmethod
-    def of(rows: Sequence[Row], published: Sequence[Mapping[str, Any]], floor: float) -> Known:
-        entries = []
-        for row in rows:
-            points = sorted(row.curve.points)
-            (low, first), (high, last) = points[0], points[-1]
-            slope = (last - first) / (high - low) if high > low else 0.0
-            curve = row.curve
-            work, moved = (curve.matrix, curve.valu, curve.lds), (curve.bytes, curve.hbm)
-            entries.append((row.microseconds, floor, low, high, first, slope, work, moved, False, 1.0))
-        for run in published:
+    def of(rows: Sequence[Row], published: Sequence[Mapping[str, Any]], base: Parameters) -> Known:
+        """All rows, and the published clocks of steady states."""
+        launches: list[tuple[Any, ...]] = []
+        families: dict[str, int] = {}
+        times, family = [], []
+        for number, row in enumerate(rows):
+            limit = base["power_limit" if row.state == "steady" else "power_limit_burst"]
+            floor = f"launch_floor_{row.protocol}"
+            launches += [(*_entry(profile), False, limit, floor, number) for profile in row.launches]
+            times.append(row.microseconds)
+            family.append(families.setdefault(row.family, len(families)))
+        for run in (run for run in published if run["state"] == "steady"):
             million = 1e6
-            work = tuple(million * run[name] for name in ("matrix", "valu", "lds"))
-            moved = (run["memory_gbps"], run["hbm_gbps"])
-            time = million / run["clock_mhz"]
-            entries.append((time, 0.0, LOWEST_MHZ, CLOCK_MAX_MHZ, million, 0.0, work, moved, True, run["weight"]))
-        columns = [np.array(column) for column in zip(*entries, strict=True)]
-        return Known(*columns)
+            shares = Profile(
+                compute=((LOWEST_MHZ, million), (CLOCK_MAX_MHZ, million)),
+                matrix={name: million * share for name, share in run["matrix"].items()},
+                valu=million * run["valu"],
+                lds=million * run["lds"],
+                vmem=million * run["vmem"],
+                fabric_bytes=run["fabric_gbps"],
+                hbm_bytes=run["hbm_gbps"],
+            )
+            launches.append((*_entry(shares), True, base["power_limit"], "", len(times)))
+            times.append(million / run["clock_mhz"])
+            family.append(families.setdefault(f"clocks of {run['family']}", len(families)))
+        columns = list(zip(*launches, strict=True))
+        clocks, cycles, switched, moved, l2, atomics = (np.array(column, float) for column in columns[:6])
+        return Known(
+            clocks=clocks,
+            cycles=cycles,
+            switched=switched,
+            moved=moved,
+            l2=l2,
+            atomics=atomics,
+            fixed=np.array(columns[6]),
+            limit=np.array(columns[7], float),
+            floor=list(columns[8]),
+            row=np.array(columns[9], np.int64),
+            microseconds=np.array(times),
+            family=np.array(family),
+        )
 
-    def predicted(self, numbers: Numbers, parameters: Parameters) -> Numbers:
-        """Microseconds at the sustained clock of a chip with these numbers (in the order of `FITTED`)."""
-        exponent, *switching, memory, hbm = numbers
-        *shares, base = switching
-        work = self.switched @ np.array(shares)
-        moving = self.moved @ np.array((memory, hbm))
-        spare = parameters["power_limit"] - parameters["power_idle"]
+    def predicted(self, sets: Numbers, base: Parameters) -> Numbers:
+        """Microseconds of every row at the sustained clocks of chips with these numbers, one set per row of `sets`."""
+        column = {name: sets[:, [at]] for at, name in enumerate(FITTED)}
 
-        def cycles(clock: Numbers) -> Numbers:
-            at: Numbers = self.cycles + self.slope * (np.clip(clock, self.low, self.high) - self.low)
-            return at
+        def value(name: str) -> Numbers:
+            return column.get(name, np.full((len(sets), 1), base[name] if name else 0.0))
 
-        def fits(clock: Numbers) -> npt.NDArray[np.bool_]:
-            at = cycles(clock)
-            rate = np.where(self.fixed, 1.0, clock / at * 1e-3)
-            found: npt.NDArray[np.bool_] = (clock / CLOCK_MAX_MHZ) ** exponent * (
-                work / at + base
-            ) + moving * rate <= spare
+        weights = np.concatenate([value(name) for name in (*FORMATS, *SWITCHED[:-1])], axis=1)
+        work = weights @ self.switched.T
+        moving = np.concatenate([value("power_memory"), value("power_hbm")], axis=1) @ self.moved.T
+        seconds = (
+            np.maximum(self.moved[:, 0] / value("mall_bandwidth"), self.moved[:, 1] / value("hbm_bandwidth")) * 1e-3
+        )
+        seconds = np.where(self.fixed, 0.0, np.maximum(seconds, self.atomics * value("atomic_ns") * 1e-3))
+        l2 = self.l2 / (value("l2_share") * XCDS)
+        spare = self.limit - value("power_idle")
+        exponent, resting = value("power_exponent"), value("power_base")
+
+        def busy(clock: Numbers) -> Numbers:
+            found: Numbers = np.maximum(np.maximum(self._cycles(clock), l2) / clock, seconds)
             return found
 
-        low, high = np.full(len(work), LOWEST_MHZ), np.full(len(work), float(CLOCK_MAX_MHZ))
+        def fits(clock: Numbers) -> npt.NDArray[np.bool_]:
+            time = busy(clock)
+            rate = np.where(self.fixed, 1.0, 1e-3 / time)
+            switching = work / (time * clock) + resting
+            found: npt.NDArray[np.bool_] = (clock / CLOCK_MAX_MHZ) ** exponent * switching + moving * rate <= spare
+            return found
+
+        shape = (len(sets), len(self.row))
+        low, high = np.full(shape, LOWEST_MHZ), np.full(shape, float(CLOCK_MAX_MHZ))
         low = np.where(fits(high), high, low)
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
             inside = fits(middle)
             low, high = np.where(inside, middle, low), np.where(inside, high, middle)
-        predicted: Numbers = cycles(low) / low + self.floor
-        return predicted
+        floors = np.concatenate([value(name) for name in self.floor], axis=1)
+        each = busy(low) + floors
+        member = self.row[:, None] == np.arange(len(self.microseconds))
+        total: Numbers = each @ member
+        return total
 
-    def loss(self, numbers: Numbers, parameters: Parameters) -> float:
-        error = np.abs(np.log(self.predicted(numbers, parameters) / self.microseconds))
-        return float((self.weight * error).sum() / self.weight.sum())
+    def _cycles(self, clock: Numbers) -> Numbers:
+        (f0, f1, f2), (c0, c1, c2) = self.clocks.T, self.cycles.T
+        below = np.maximum(0.0, (c1 - c0) / np.maximum(f1 - f0, 1e-9))
+        above = np.where(f2 > f1, np.maximum(0.0, (c2 - c1) / np.maximum(f2 - f1, 1e-9)), below)
+        found: Numbers = np.where(clock <= f1, c0 + below * (clock - f0), c1 + above * (clock - f1))
+        return np.maximum(found, 1.0)
+
+    def losses(self, sets: Numbers, base: Parameters) -> Numbers:
+        """For each set: the mean over families of their rows' mean error."""
+        error = np.abs(np.log(self.predicted(sets, base) / self.microseconds))
+        count = np.bincount(self.family)
+        weight = 1 / (count[self.family] * len(count))
+        pull = sum(np.abs(np.log(_of(sets, one) / _of(sets, two))) for one, two in ALIKE)
+        found: Numbers = error @ weight + PULL * pull
+        return found
 
 
-def search(known: Known, base: Parameters) -> dict[str, float]:
-    """The best numbers found, starting from those of `base` and from sets drawn over their whole ranges."""
+def _of(sets: Numbers, name: str) -> Numbers:
+    found: Numbers = sets[:, FITTED.index(name)]
+    return found
+
+
+def _entry(profile: Profile) -> tuple[Any, ...]:
+    points = sorted(profile.compute)
+    points = [*points[:1], *points[1:-1][:1], *points[-1:]] if len(points) > _POINTS else points
+    points = [*points, *[points[-1]] * (_POINTS - len(points))]
+    by_format = dict.fromkeys(FORMATS, 0.0)
+    for name, clocks in profile.matrix.items():
+        by_format[MATRIX_POWER[name]] += clocks
+    return (
+        [clock for clock, _ in points],
+        [cycles for _, cycles in points],
+        [*by_format.values(), profile.valu, profile.lds, profile.vmem],
+        [profile.fabric_bytes, profile.hbm_bytes],
+        profile.l2_bytes,
+        profile.atomics,
+    )
+
+
+def search(
+    known: Known,
+    base: Parameters,
+    generations: int = GENERATIONS,
+    seeds: Sequence[int] = SEEDS,
+    spread: float = 1.0,
+    held: Container[str] = (),
+) -> dict[str, float]:
+    """The best numbers found, starting from those of `base` and from sets drawn over `spread` of their ranges.
+
+    held   numbers that stay as they are in `base`
+    """
     lowest, highest = np.log(np.array(list(BOUNDS.values()))).T
-    start = np.clip(np.log([base[name] for name in FITTED]), lowest, highest)
-    best, least = start, known.loss(np.exp(start), base)
-    for seed in SEEDS:
-        best, least = _evolved(known, base, seed, (best, least), (lowest, highest))
-    return {name: float(value) for name, value in zip(FITTED, np.exp(best), strict=True)}
+    best = np.clip(np.log([max(base[name], LEAST) for name in FITTED]), lowest, highest)
+    for at, name in enumerate(FITTED):
+        if name in held:
+            lowest[at] = highest[at] = best[at] = np.log(max(base[name], LEAST))
+    for seed in seeds:
+        best = _evolved(known, base, np.random.default_rng(seed), best, (lowest, highest), generations, spread)
+    found = dict(zip(FITTED, np.exp(best).tolist(), strict=True))
+    return {name: base[name] if name in held else value for name, value in found.items()}
 
 
 def _evolved(
-    known: Known, base: Parameters, seed: int, start: tuple[Numbers, float], bounds: tuple[Numbers, Numbers]
-) -> tuple[Numbers, float]:
-    dice = np.random.default_rng(seed)
+    known: Known,
+    base: Parameters,
+    dice: np.random.Generator,
+    start: Numbers,
+    bounds: tuple[Numbers, Numbers],
+    generations: int,
+    spread: float,
+) -> Numbers:
     lowest, highest = bounds
-    people = lowest + (highest - lowest) * dice.random((POPULATION, len(lowest)))
-    people[0] = start[0]
-    losses = np.array([known.loss(np.exp(one), base) for one in people])
-    rows = len(known.fixed) - int(known.fixed.sum())
-    for _ in range(min(GENERATIONS, PER_ROW * rows)):
-        for at in range(POPULATION):
-            one, two, three = people[dice.choice(POPULATION, 3, replace=False)]
-            origin = people[losses.argmin()] if dice.random() < TOWARDS_BEST else one
-            crossed = dice.random(len(lowest)) < CROSSING
-            tried = np.where(crossed, np.clip(origin + STEP * (two - three), lowest, highest), people[at])
-            found = known.loss(np.exp(tried), base)
-            if found < losses[at]:
-                people[at], losses[at] = tried, found
-    winner = int(losses.argmin())
-    return people[winner], float(losses[winner])
+    drawn = lowest + (highest - lowest) * dice.random((POPULATION, len(lowest)))
+    people = start + spread * (drawn - start)
+    people[0] = start
+    losses = known.losses(np.exp(people), base)
+    for _ in range(generations):
+        best = people[losses.argmin()]
+        picks = np.array([dice.choice(POPULATION, 3, replace=False) for _ in range(POPULATION)])
+        origin = np.where(dice.random((POPULATION, 1)) < TOWARDS_BEST, best, people[picks[:, 0]])
+        moved = np.clip(origin + STEP * (people[picks[:, 1]] - people[picks[:, 2]]), lowest, highest)
+        tried = np.where(dice.random(people.shape) < CROSSING, moved, people)
+        found = known.losses(np.exp(tried), base)
+        better = found < losses
+        people[better], losses[better] = tried[better], found[better]
+    winner: Numbers = people[losses.argmin()]
+    return winner

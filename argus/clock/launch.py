@@ -1,4 +1,4 @@
-"""From one compute unit to a whole launch: places of workgroups, roofs of bandwidth, the launch floor, two clocks.
+"""From one compute unit to a whole launch: places of workgroups, bytes by level, the launch floor, two clocks.
 
     estimate(timing, grid=4096, flops=2 * 4096**3, hbm_bytes=...)  -> Launch(cycles=..., microseconds=..., tflops=...)
 
@@ -8,16 +8,17 @@ given, else as a full round. When workgroups differ (`work`: instructions of sam
 they are handed out one by one (`argus.clock.dispatch`). The launch takes the longest of
 
     compute   the last workgroup's end, with the time a workgroup's successor needs to start
-    l2        bytes that miss the L1 of all CUs, at the L2's bandwidth
-    mall      bytes that miss the L2s, at the Infinity Cache's bandwidth
-    hbm       bytes that must come from and go to memory, at the HBM's bandwidth
-    atomics   atomic accesses to the busiest line, one after the other
+    l2        bytes that miss the L1 of all CUs, at the L2's bandwidth, which goes with the core clock
+    mall      bytes that miss the L2s, at the Infinity Cache's bandwidth, in seconds
+    hbm       bytes that must come from and go to memory, at the HBM's bandwidth, in seconds
+    atomics   atomic accesses to the busiest address, one after the other, in seconds
 
-plus the launch floor, which is time, not clocks. `hbm_bytes` (the tensors' size) should be given; without it each
-workgroup's own footprint is used, which counts shared data once per workgroup and is an upper bound. Tensors that fit
-into the Infinity Cache are read from memory once, or not at all when it starts `warm`; of larger ones, what the L2s
-miss is missing there too, in proportion, but once for all XCDs that miss it at about the same time (`across`). Time is
-given at a stated clock and at the predicted sustained clock.
+plus the launch floor of the protocol (`argus.clock.protocol`). What the launch asks of the chip is its `profile`; time
+at any clock follows from that. `hbm_bytes` (the tensors' size) should be given; without it each workgroup's own
+footprint is used, which counts shared data once per workgroup and is an upper bound. Tensors that fit into the Infinity
+Cache are read from memory once, or not at all when it starts `warm`. Of larger ones, the first round of workgroups
+reads what its L2s miss from memory, once for all XCDs that miss it at about the same time (`across`), and later rounds
+what the Infinity Cache has not kept (`missing_again`, `argus.clock.mall`).
 """
 
 from __future__ import annotations
@@ -27,10 +28,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from argus.clock.curve import Curve
 from argus.clock.dispatch import finish, nearest
 from argus.clock.parameters import PARAMETERS, Parameters
+from argus.clock.profile import Profile
+from argus.clock.protocol import Protocol, floor
 from argus.clock.timing import LABEL, Timing
+from argus.clock.uncertainty import described, interval_of
 from argus.gfx942 import chip
 
 
@@ -50,7 +53,7 @@ class Sustained:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Estimate of one launch; `bound` names the longest of `parts` (clocks each)."""
+    """Estimate of one launch; `bound` names the longest of `parts` (clocks each, at `clock_mhz`)."""
 
     grid: int
     rounds: float
@@ -65,7 +68,8 @@ class Launch:
     hbm_load: float
     hbm_bytes: float
     notes: tuple[str, ...]
-    curve: Curve
+    profile: Profile
+    protocol: Protocol
     flops: float | None
     element: str | None
     work_error: float | None
@@ -88,13 +92,20 @@ class Launch:
             "hbm_gbps": self.hbm_gbps,
             "hbm_load": self.hbm_load,
             "hbm_bytes": self.hbm_bytes,
-            "activity": self.curve.activity(self.clock_mhz).to_json(),
+            "protocol": self.protocol,
+            "profile": self.profile.to_json(),
+            "activity": self.profile.activity(self.clock_mhz).to_json(),
             "sustained": self.sustained.to_json(),
+            "interval": interval_of(self).to_json(),
             "work_standard_error": self.work_error,
             "sharing_error": self.sharing_error,
             "iteration_error": self.iteration_error,
             "notes": list(self.notes),
         }
+
+    def summary(self) -> str:
+        """Time at the sustained clock with its interval, in one line."""
+        return f"{described(self)} at the sustained clock of {self.sustained.clock_mhz:.0f} MHz{_rates(self.sustained)}"
 
     def sampling(self) -> str:
         """What the sample leaves open, as shares of the figure each concerns."""
@@ -106,16 +117,13 @@ class Launch:
         return "sampling: " + ", ".join(parts)
 
     def text(self) -> str:
-        rate = "" if self.tflops is None else f", {self.tflops:.1f} TFLOPS"
-        share = "" if self.matrix_peak_share is None else f" ({100 * self.matrix_peak_share:.1f} % of matrix peak)"
         parts = "  ".join(f"{name} {clocks:.0f}" for name, clocks in self.parts.items())
         return "\n".join(
             [
                 LABEL,
-                f"{self.grid} workgroups: {self.microseconds:.2f} us at {self.clock_mhz:.0f} MHz{rate}{share}, "
+                f"{self.summary()}, protocol {self.protocol}",
+                f"{self.grid} workgroups; at {self.clock_mhz:.0f} MHz {self.microseconds:.2f} us; "
                 f"{self.hbm_gbps:.0f} GB/s of memory",
-                f"at the predicted sustained clock of {self.sustained.clock_mhz:.0f} MHz: "
-                f"{self.sustained.microseconds:.2f} us{_rates(self.sustained)}",
                 f"bound by {self.bound}; clocks: {parts}",
                 self.sampling(),
                 *(f"note: {note}" for note in self.notes),
@@ -154,14 +162,18 @@ def estimate(
     hot_atomics: float = 0.0,
     sharing_error: float = 0.0,
     across: float = 1.0,
+    missing_again: float | None = None,
+    protocol: Protocol = "stream",
     parameters: Parameters = PARAMETERS,
 ) -> Launch:
     """Estimate of a launch of `grid` workgroups like the timed ones.
 
     work         workgroup -> its instructions relative to the timed workgroups, for a sample of the grid
     warm         the tensors were used before and lie in the Infinity Cache as far as they fit
-    hot_atomics  atomic wave accesses to the busiest line
+    hot_atomics  atomic accesses to the busiest address
     across       misses of the L2s per line that comes from memory, as several XCDs miss it at about the same time
+    missing_again  share of a later round's lines that the Infinity Cache has not kept; None: by proportion
+    protocol     how the time would be taken
     """
     if grid < 1:
         raise ValueError(f"a launch has at least one workgroup, not {grid}")
@@ -189,27 +201,36 @@ def estimate(
     if hbm_bytes is None:
         hbm_bytes = (timing.footprint_bytes + timing.written_bytes) * per_group
         notes.append("memory bytes: every workgroup's own footprint, shared data counted once per workgroup")
+    written = timing.written_bytes * per_group
+    rounds = max(1.0, per_cu / timing.resident)
     fits = min(1.0, chip.count("mall_bytes") / hbm_bytes) if hbm_bytes else 1.0
-    moved = max(0.0 if warm and fits == 1.0 else hbm_bytes, (1 - fits) * beyond_l2 / across)
-    gigabytes = clock * 1e-3
-    parts = {
-        "compute": compute,
-        "l2": beyond_l1 / (parameters["l2_share"] * chip.XCDS),
-        "mall": max(beyond_l2, hbm_bytes) * gigabytes / parameters["mall_bandwidth"],
-        "hbm": moved * gigabytes / parameters["hbm_bandwidth"],
-        "atomics": hot_atomics * parameters["atomic_clocks"],
-    }
-    bound = max(parts, key=lambda name: parts[name])
-    on_chip = timing.cycles * per_group / chip.CUS
-    curve = Curve(
-        points=((clock, parts[bound]),),
-        matrix=timing.utilisation["matrix"] * on_chip,
-        valu=timing.valu_turns / (chip.SIMDS_PER_CU * timing.cycles) * on_chip,
-        lds=timing.utilisation["lds banks"] * on_chip,
-        bytes=max(beyond_l2, hbm_bytes),
-        hbm=moved,
+    by_proportion = missing_again is None or not parameters["mall_replacement"]
+    again = 1 - fits if missing_again is None or by_proportion else missing_again
+    per_round = beyond_l2 / across / rounds
+    if fits == 1.0:
+        moved = 0.0 if warm else hbm_bytes
+    else:
+        moved = max(hbm_bytes, per_round * (1 + (rounds - 1) * again) + min(written, hbm_bytes))
+    on_chip = per_group / chip.CUS
+    profile = Profile(
+        compute=((clock, compute),),
+        matrix={name: clocks * on_chip / chip.SIMDS_PER_CU for name, clocks in timing.matrix_clocks.items()},
+        valu=timing.valu_turns * on_chip / chip.SIMDS_PER_CU,
+        transcendental=timing.transcendental_turns * on_chip / chip.SIMDS_PER_CU,
+        lds=timing.utilisation["lds banks"] * timing.cycles * on_chip,
+        vmem=timing.vmem_clocks * on_chip,
+        l2_bytes=beyond_l1,
+        fabric_bytes=max(beyond_l2 + written, hbm_bytes),
+        written=written,
+        hbm_bytes=moved,
+        hbm_written=min(written, moved),
+        footprint=hbm_bytes,
+        atomics=hot_atomics,
+        workgroups=grid,
     )
-    microseconds = curve.microseconds(clock, parameters)
+    parts = {name: time * clock for name, time in profile.parts(clock, parameters).items()}
+    bound = max(parts, key=lambda name: parts[name])
+    microseconds = parts[bound] / clock + floor(protocol, parameters)
     tflops = None if flops is None else flops / microseconds * 1e-6
     share = None if tflops is None or element is None else tflops / chip.matrix_peak_tflops(element, clock)
     return Launch(
@@ -226,30 +247,33 @@ def estimate(
         hbm_load=parts["hbm"] / parts[bound],
         hbm_bytes=moved,
         notes=tuple(notes),
-        curve=curve,
+        profile=profile,
+        protocol=protocol,
         flops=flops,
         element=element,
         work_error=error,
         sharing_error=sharing_error,
         iteration_error=timing.iteration_error,
-        sustained=_sustained(curve, flops, element, parameters),
+        sustained=_sustained(profile, protocol, flops, element, parameters),
     )
 
 
-def with_curve(launch: Launch, other: Launch, parameters: Parameters = PARAMETERS) -> Launch:
+def with_timing(launch: Launch, other: Launch, parameters: Parameters = PARAMETERS) -> Launch:
     """The launch with what a timing at another clock says about the clocks between."""
-    if other.clock_mhz == launch.clock_mhz:
-        return launch
-    curve = replace(launch.curve, points=tuple(sorted((*launch.curve.points, *other.curve.points))))
-    return replace(launch, curve=curve, sustained=_sustained(curve, launch.flops, launch.element, parameters))
+    profile = launch.profile.with_points(other.profile)
+    held = _sustained(profile, launch.protocol, launch.flops, launch.element, parameters)
+    return replace(launch, profile=profile, sustained=held)
 
 
-def _sustained(curve: Curve, flops: float | None, element: str | None, parameters: Parameters) -> Sustained:
-    clock = curve.sustained(parameters)
-    microseconds = curve.microseconds(clock, parameters)
+def _sustained(
+    profile: Profile, protocol: Protocol, flops: float | None, element: str | None, parameters: Parameters
+) -> Sustained:
+    clock = profile.sustained(parameters)
+    busy = profile.busy_microseconds(clock, parameters)
+    microseconds = busy + floor(protocol, parameters)
     tflops = None if flops is None else flops / microseconds * 1e-6
     share = None if tflops is None or element is None else tflops / chip.matrix_peak_tflops(element)
-    return Sustained(clock, curve.cycles(clock), microseconds, tflops, share)
+    return Sustained(clock, busy * clock, microseconds, tflops, share)
 
 
 def _standard_error(samples: list[float]) -> float:

@@ -18,7 +18,8 @@ from argus.clock.caches import LINE, MemorySystem
 from argus.clock.cu import ComputeUnit
 from argus.clock.parameters import PARAMETERS, Parameters
 from argus.clock.program import Op, Reason, Unit, VmemAccess, Wave
-from argus.clock.steady import WARM, continued, issued
+from argus.clock.state import WaveState
+from argus.clock.steady import WARM, Numbers, continued, issued
 from argus.clock.timing import Row, Timing
 from argus.gfx942 import chip
 from argus.gfx942.mfma import ISSUE_CLOCKS
@@ -55,6 +56,7 @@ def time_waves(
     hbm_load: float = 0.0,
     parameters: Parameters = PARAMETERS,
     events: bool = False,
+    unit_type: type[ComputeUnit] = ComputeUnit,
 ) -> Timing:
     """Runs `resident` workgroups (default: all that fit) on one compute unit.
 
@@ -65,6 +67,7 @@ def time_waves(
     l2_sharers   the same as one number for all lines
     hbm_load     share of the HBM's bandwidth in use, which lengthens its latency
     events       keep every issue, for a timeline
+    unit_type    the compute unit; `argus.clock.wait_sources.TracedUnit` also records what waits were for
     """
     if not workgroups or not any(workgroups.values()):
         raise ValueError("there is no wave to time: the record is empty")
@@ -82,14 +85,15 @@ def time_waves(
     if sharers is None:
         notes.append("how many workgroups of an XCD share a cache line is not known: beyond the L2 only latency counts")
     memory = MemorySystem(parameters, clock_mhz, active_cus, warm, sharers, typical, hbm_load)
-    unit = ComputeUnit(parameters, memory, len(ops), keep_events=events)
+    unit = unit_type(parameters, memory, len(ops), keep_events=events)
     simulated = unit.run(chosen)
     account, steady = continued(unit, chosen, simulated)
     executed = issued(unit, chosen)
     added = steady.clocks if steady else 0.0
     cycles = round(simulated + added)
     states = [state for group in unit.groups for state in group]
-    stalls = np.rint(account.stalls).astype(np.int64).tolist()
+    idle = _idle(states, simulated)
+    stalls = _whole(account.stalls, len(states) * cycles - sum(idle.values()) - ISSUE_CLOCKS * sum(executed))
     lds_bank, conflicts, lds_bytes, vmem = account.lds.tolist()
     read = dict(zip(memory.traffic.read, account.traffic.tolist(), strict=False))
     filled, written = account.traffic[-2:].tolist()
@@ -118,6 +122,10 @@ def time_waves(
         matrix_flops=sum(op.matrix.flops * executed[op.index] for op in ops if op.matrix is not None),
         busiest_matrix_clocks=round(account.matrix.max()),
         valu_turns=ISSUE_CLOCKS * sum(executed[op.index] * (1 + op.alone) for op in ops if op.unit is Unit.VALU),
+        matrix_clocks=_by_format(ops, executed),
+        transcendental_turns=ISSUE_CLOCKS
+        * sum(executed[op.index] for op in ops if op.unit is Unit.VALU and op.clocks > parameters["valu_clocks"]),
+        vmem_clocks=vmem,
         read_bytes={str(level): size for level, size in read.items()},
         filled_bytes=filled,
         written_bytes=written,
@@ -126,8 +134,37 @@ def time_waves(
         iterations=None if steady is None else (steady.timed, steady.iterations),
         iteration_error=0.0 if steady is None else steady.error,
         notes=tuple(notes),
+        idle=idle,
+        waits=unit.waits,
         events=tuple(unit.events or ()),
     )
+
+
+def _idle(states: Sequence[WaveState], end: int) -> dict[str, int]:
+    """Clocks of the waves' places before the first instruction, after the last one, and after the wave's end."""
+    return {
+        "wave_start": sum(state.started for state in states),
+        "store_drain": sum((state.ended or 0) - (state.ready_at_end or 0) for state in states),
+        "wave_ended": sum(end - (state.ended or 0) for state in states),
+    }
+
+
+def _whole(stalls: Numbers, total: int) -> list[list[int]]:
+    """Whole clocks that sum to `total`: what rounding leaves over goes to the largest entry."""
+    rounded = np.rint(stalls).astype(np.int64)
+    if rounded.any():
+        rounded[np.unravel_index(rounded.argmax(), rounded.shape)] += total - rounded.sum()
+    found: list[list[int]] = rounded.tolist()
+    return found
+
+
+def _by_format(ops: Sequence[Op], executed: Sequence[int]) -> dict[str, int]:
+    """Clocks of all matrix cores by element type."""
+    found: dict[str, int] = {}
+    for op in ops:
+        if op.matrix is not None and executed[op.index]:
+            found[op.matrix.a] = found.get(op.matrix.a, 0) + op.clocks * executed[op.index]
+    return found
 
 
 def _row(op: Op, executed: int, stalls: Sequence[int]) -> Row:

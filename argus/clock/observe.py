@@ -5,7 +5,8 @@
 
 Translating a kernel takes a second, interpreting a very short one less, so the interpreter starts and gives up after
 `SHORT` wave instructions. A kernel that the JIT does not translate goes back to the interpreter, without a limit;
-`seen.note` then says so.
+`seen.note` then says so. A launch whose sampled workgroups do not end by themselves (they wait for others, or loop on
+data) is refused with that reason (`CannotSampleError`).
 """
 
 from __future__ import annotations
@@ -18,13 +19,32 @@ from argus.clock.fold import Folded, whole
 from argus.clock.staged import Staged
 from argus.gfx942.decoder import decode_all
 from argus.gfx942.inst import Inst
-from argus.machine.errors import MachineError
+from argus.machine.errors import MachineError, MachineReport
 from argus.machine.jit.errors import JitError
 from argus.machine.launch import Executor, LoadedKernel
 from argus.machine.loader import KernelInfo
 from argus.machine.record import ExecutionRecord
 
 SHORT = 8_000
+LONGEST = 20_000_000
+"""Wave instructions of one execution after which a launch is said not to end by itself."""
+
+
+class CannotSampleError(MachineError):
+    """These workgroups do not end: the clock says so and guesses nothing."""
+
+    def __init__(self, workgroups: Sequence[int] | None) -> None:
+        which = "all workgroups" if workgroups is None else f"workgroups {', '.join(map(str, workgroups[:4]))}"
+        if workgroups is not None and len(workgroups) > 4:
+            which += f" and {len(workgroups) - 4} more"
+        super().__init__(
+            MachineReport(
+                "ARG-M111",
+                f"the clock cannot sample this launch: {which} did not end within {LONGEST} wave instructions. Either "
+                "they wait for workgroups that were not executed (a barrier over the grid, a lock), or a loop counts "
+                "on data that the drawn inputs do not bound: pass the real tensors with --arg @file.npy",
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +75,7 @@ class Observer:
         *,
         lds: int = 0,
         offsets: Sequence[int] | None = None,
-        executor: Literal["auto", "jit", "interp"] = "auto",
+        executor: Literal["auto", "jit", "checking"] = "auto",
     ) -> None:
         self.insts = tuple(decode_all(kernel.code.text, kernel.info.start, kernel.info.end))
         self.kernel = kernel.info
@@ -70,20 +90,28 @@ class Observer:
         """Executes these workgroups (None: all) and returns what they did."""
         if self.executor is None:
             try:
-                return self._run(workgroups, "interp", max_steps=SHORT)
+                return self._run(workgroups, "checking", max_steps=SHORT)
             except MachineError as error:
                 if "without ending" not in error.report.message:
                     raise
             self._staged = None
-        if self.executor == "interp":
-            return self._run(workgroups, "interp")
         try:
-            return self._run(workgroups, "jit")
+            return self._chosen(workgroups)
+        except MachineError as error:
+            if "without ending" in error.report.message:
+                raise CannotSampleError(workgroups) from error
+            raise
+
+    def _chosen(self, workgroups: Sequence[int] | None) -> ExecutionRecord:
+        if self.executor == "checking":
+            return self._run(workgroups, "checking", max_steps=LONGEST)
+        try:
+            return self._run(workgroups, "jit", max_steps=LONGEST)
         except JitError as error:
-            if self._wanted == "jit":
+            if self._wanted == "jit" or "without ending" in error.report.message:
                 raise
             self.note = f"executed on the interpreter: {error.report.message}"
-        return self._run(workgroups, "interp")
+        return self._run(workgroups, "checking", max_steps=LONGEST)
 
     def leave_interpreter(self) -> None:
         """What follows is long: let the JIT have it, if the executor was not given and can be chosen."""
@@ -99,7 +127,7 @@ class Observer:
         return result.record
 
     def observed(self, folded: Folded) -> Observed:
-        return Observed(folded, self.insts, self.kernel, self.lds, self.executor or "interp", self.note)
+        return Observed(folded, self.insts, self.kernel, self.lds, self.executor or "checking", self.note)
 
 
 def observe(
@@ -111,7 +139,7 @@ def observe(
     workgroups: Sequence[int] | None = None,
     lds: int = 0,
     offsets: Sequence[int] | None = None,
-    executor: Literal["auto", "jit", "interp"] = "auto",
+    executor: Literal["auto", "jit", "checking"] = "auto",
 ) -> Observed:
     """Runs the `workgroups` (default: all) and keeps what they did. The arrays in `args` are not changed."""
     observer = Observer(kernel, grid, block, args, lds=lds, offsets=offsets, executor=executor)

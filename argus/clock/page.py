@@ -38,7 +38,7 @@ def page(
         f"<pre>{escape(launch.text().split(chr(10), 1)[1])}</pre>",
         "<h2>Roofline</h2>" + roofline(launch),
         "<h2>Units of one compute unit</h2>" + _bars(timing.utilisation),
-        "<h2>Why waves stood</h2>"
+        "<h2>Stalls of waves</h2>"
         + _bars({REASON_TEXT[r]: clocks / timing.wave_clocks for r, clocks in timing.reasons.items() if clocks}),
     ]
     if timing.events:
@@ -118,7 +118,7 @@ def _bars(shares: Mapping[str, float]) -> str:
 
 def _instructions(timing: Timing, source: Mapping[int, str]) -> str:
     return _table(
-        ("place", "instruction", "executed", "stood", "mostly"),
+        ("place", "instruction", "executed", "stalled", "mostly"),
         [
             (source.get(row.pc, f"{row.pc:#x}"), row.text, str(row.executed), _share(timing, row.stalled), _why(row))
             for row in timing.rows
@@ -143,7 +143,7 @@ def _annotated(timing: Timing, source: Mapping[int, str], files: Mapping[str, st
             for place, reasons in ranked
             if reasons
         ]
-    return _table(("line", "source", "", "stood", "mostly"), shown)
+    return _table(("line", "source", "", "stalled", "mostly"), shown)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

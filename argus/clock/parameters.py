@@ -20,7 +20,7 @@ from types import MappingProxyType
 
 from argus.gfx942.chip import fact
 
-MODEL_VERSION = "0.4"
+MODEL_VERSION = "0.5"
 
 Value = float | str
 

@@ -78,6 +78,15 @@ REASON_TEXT: dict[Reason, str] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class DataWait:
+    """A stall for data: at which operation, for which one (-1: not known), and what served it (`hbm`, `lds`, ...)."""
+
+    at: int
+    source: int
+    served_by: str
+
+
 @dataclass(slots=True)
 class Op:
     """One static instruction.

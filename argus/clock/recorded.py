@@ -15,11 +15,12 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from argus.clock.atomics import busiest_line
+from argus.clock.atomics import busiest_address
 from argus.clock.dispatch import nearest
 from argus.clock.fold import Folded, fold
 from argus.clock.frontend import waves_of
 from argus.clock.launch import resident_workgroups
+from argus.clock.mall import missing_again
 from argus.clock.model import Resources, room_for
 from argus.clock.parameters import Parameters
 from argus.clock.program import Op, Wave
@@ -90,19 +91,23 @@ class Recorded:
         self.resources = kernel_resources(kernel, dynamic_lds)
         sizes = Counter(workgroup for workgroup, _ in raw.waves)
         numbers = sorted(sizes)
-        self.neighbours = [n for n in numbers if chip.xcd_of_workgroup(n) == chip.xcd_of_workgroup(numbers[0])]
         self.room = room_for(self.resources, max(sizes.values()))
-        self.on_cu = on_one_cu(self.neighbours, self.room)
         self.grid = grid or math.prod(raw.grid)
+        on_xcd = [n for n in numbers if chip.xcd_of_workgroup(n) == chip.xcd_of_workgroup(numbers[0])]
+        second = numbers[0] + chip.XCDS * together_on_xcd(self.grid, self.room)
+        self.neighbours = [n for n in on_xcd if n < second]
+        self.later = [n for n in on_xcd if n >= second]
+        self.on_cu = on_one_cu(self.neighbours, self.room)
         self.active_cus = min(self.grid, chip.CUS)
         self.folded = record if isinstance(record, Folded) else fold(record, self.on_cu, atomic_places(self.insts))
         self.readers: Mapping[int, float] | None = None
         self.sharing_error = 0.0
         self.across = 1.0
+        self.missing_again: float | None = None
         self.recorded_share = 1.0
         self._find_sharing(seed)
         self.work = self._work(math.prod(raw.grid))
-        self.hot_atomics = busiest_line(self.folded.record, self.insts, self.grid)
+        self.hot_atomics = busiest_address(self.folded.record, self.insts, self.grid)
         self._priced: tuple[Parameters, list[Op], dict[int, list[Wave]]] | None = None
 
     def _find_sharing(self, seed: int) -> None:
@@ -114,6 +119,10 @@ class Recorded:
         self.readers = fetches_per_miss(self.folded, self.insts, taken, seed, together, timed)
         self.recorded_share = len(taken) / together
         self.across = xcds_per_line(self.folded, self.insts, self.readers, taken[0])
+        if self.later:
+            executed = sum(1 / self.folded.stretch(number) for number in taken)
+            share = executed / (together * chip.XCDS) * self.across
+            self.missing_again = missing_again(self.folded, self.insts, taken, self.later, min(1.0, share))
         if len(taken) < together:
             halves = [
                 fetches_per_miss(self.folded, self.insts, part, seed, together) for part in (taken[::2], taken[1::2])

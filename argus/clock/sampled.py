@@ -6,7 +6,8 @@
 First the workgroups that meet on one compute unit, then `STRATA` others (half as many if they are long) spread over the
 grid by the seed, which tell whether all do the same work, and as many of the workgroups that run on one XCD at a time
 as `AFFORDABLE` wave instructions allow, chosen by the seed: they tell who shares cache lines. When the tensors do not
-fit into the Infinity Cache, the first workgroup of every XCD tells what XCDs fetch together. They are executed
+fit into the Infinity Cache, the first workgroup of every XCD tells what XCDs fetch together, and a few of the second
+round what the Infinity Cache has kept. They are executed
 `AT_ONCE` wave instructions at a time and their long loops shortened at once, so that the record stays small. The same
 seed gives the same sample and time.
 """
@@ -43,7 +44,8 @@ from argus.gfx942.mfma import MFMA
 from argus.machine.launch import Executor, LoadedKernel
 
 STRATA = 8
-AFFORDABLE: dict[Executor, int] = {"interp": 100_000, "jit": 10_000_000}
+SECOND_ROUND = 6
+AFFORDABLE: dict[Executor, int] = {"checking": 100_000, "jit": 10_000_000}
 AT_ONCE = 400_000
 SHORT_ALL = 40_000
 """Wave instructions of a whole sample up to which the interpreter is faster than a translation."""
@@ -73,7 +75,7 @@ class Work:
         return float(sum(value.nbytes for value in self.args if isinstance(value, np.ndarray | Operand)))
 
 
-def sample(work: Work, seed: int = 0, executor: Literal["auto", "jit", "interp"] = "auto") -> Observed:
+def sample(work: Work, seed: int = 0, executor: Literal["auto", "jit", "checking"] = "auto") -> Observed:
     """Executes a sample of the launch; `executor` as in `Observer`."""
     resources = kernel_resources(work.kernel.info, work.lds)
     room = room_for(resources, -(-math.prod(work.block) // WAVE_LANES))
@@ -95,6 +97,7 @@ def sample(work: Work, seed: int = 0, executor: Literal["auto", "jit", "interp"]
         more += random.Random(seed).sample(others, max(0, wanted))
     if work.moved > count("mall_bytes"):
         more += [n for n in range(1, min(XCDS, work.workgroups)) if n not in more]
+        more += _second_round(work.workgroups, on_xcd)
     step = max(1, int(AT_ONCE / each))
     more.sort()
     for start in range(0, len(more), step):
@@ -112,6 +115,12 @@ def _spread(grid: int, strata: int, seed: int) -> list[int]:
         if others:
             found.append(dice.choice(others))
     return found
+
+
+def _second_round(grid: int, first: Sequence[int]) -> list[int]:
+    """Some workgroups that follow those of the first round on their XCD."""
+    later = range(first[0] + XCDS * len(first), grid, XCDS)[: len(first)]
+    return list(later[:: max(1, -(-len(later) // SECOND_ROUND))])
 
 
 def matrix_element(seen: Observed) -> str | None:

@@ -1,35 +1,29 @@
-"""Would the winner still win if the clock were wrong? The same comparison under perturbed clocks.
+"""Would the winner still win if the clock were wrong? Other plausible clocks to repeat a comparison under.
 
 Much of what the model assumes is not published, so a ranking counts only when it survives other plausible values:
 
-    result = compare(candidates, seed=0)        # {"ours": f, "triton": g}; f(parameters) -> time
-    result.wins                                 -> {"ours": 0.95, "triton": 0.05}
-    result.spread["ours"]                       -> (shortest, longest) time over the perturbed clocks
+    for parameters in perturbed(seed=0, count=20):
+        time_prepared(work, recorded, element, parameters=parameters)
 
-Each perturbed clock draws, from its seed: LDS and vector memory latencies by a factor of 0.5 to 2 (evenly in the
-exponent), the LDS port rate by 0.7 to 1.1, the cost of a barrier from 4 to 64 clk, L2 and MALL latency and bandwidth by
-plus or minus 30 %, the order of equal waves, and in one of five cases no VALU work beside the matrix core.
+`argus.clock.paired` turns the ratios of two launches under these clocks into a verdict.
+
+Each perturbed clock draws, from its seed, everything that is fitted or assumed. `WIDE` numbers, which nobody published
+or on which sources disagree (latencies, the LDS ports, the L1 path, L2 and MALL, atomics, gaps between workgroups),
+move by the factor stated there; `CLOSE` ones, measured or fitted (HBM bandwidth, every power, the power limit, launch
+floors), by a normal factor of that relative width. Numbers of one group move together, as one error would move them.
+The cost of a barrier is drawn from 4 to 64 clk, the order of equal waves is either, and in one of five clocks there is
+no VALU work beside the matrix core.
 """
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import re
 
 from argus.clock.parameters import PARAMETERS, Parameters, Value
 
 CLOCKS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Shares of the perturbed clocks each candidate wins (ties are split), its times, and the unperturbed times."""
-
-    wins: Mapping[str, float]
-    nominal: Mapping[str, float]
-    spread: Mapping[str, tuple[float, float]]
-    clocks: int
 
 
 def perturbed(seed: int = 0, count: int = CLOCKS, base: Parameters = PARAMETERS) -> list[Parameters]:
@@ -37,47 +31,53 @@ def perturbed(seed: int = 0, count: int = CLOCKS, base: Parameters = PARAMETERS)
     return [_draw(random.Random(f"{seed}/{number}"), base) for number in range(count)]
 
 
+WIDE: tuple[tuple[str, float, float], ...] = (
+    (r"lds_.*latency.*", 0.5, 2.0),
+    (r"lds_.*_port_.*", 0.7, 1.1),
+    (r"l1_latency|hbm_latency_ns|smem_latency", 0.7, 1.5),
+    (r"l2_latency", 0.8, 1.4),
+    (r"mall_latency_ns", 0.8, 1.3),
+    (r"l2_share", 0.8, 1.8),
+    (r"mall_bandwidth", 0.85, 1.2),
+    (r"vmem_least_clocks", 0.5, 1.25),
+    (r"vmem_line_clocks", 1.0, 2.0),
+    (r"workgroup_turnaround", 0.5, 2.0),
+    (r"atomic_ns", 0.7, 1.5),
+    (r"branch_taken_clocks", 0.5, 2.0),
+    (r"wave_launch_clocks", 1.0, 4.0),
+)
+"""Names (as a pattern), and the factors between which they are drawn, evenly in the exponent."""
+CLOSE: tuple[tuple[str, float], ...] = (
+    (r"hbm_bandwidth", 0.04),
+    (r"hbm_load_factor|hbm_load_power", 0.3),
+    (r"power_limit_burst", 0.1),
+    (r"power_matrix_.*", 0.1),
+    (r"power_valu", 0.15),
+    (r"power_lds", 0.3),
+    (r"power_vmem", 0.3),
+    (r"power_base", 0.15),
+    (r"power_memory|power_hbm", 0.15),
+    (r"power_exponent", 0.05),
+    (r"power_idle", 0.2),
+    (r"launch_floor_.*", 0.3),
+)
+"""Names, and the standard deviation of the logarithm of their factor."""
+
+
 def _draw(dice: random.Random, base: Parameters) -> Parameters:
-    lds, vmem = 2 ** dice.uniform(-1, 1), 2 ** dice.uniform(-1, 1)
-    port = dice.uniform(0.7, 1.1)
-    changed: dict[str, Value] = {}
-    for name in base.rows:
-        if name.startswith("lds_") and "latency" in name:
-            changed[name] = base[name] * lds
-        elif name.startswith("lds_") and "port" in name:
-            changed[name] = base[name] * port
-    changed["l1_latency"] = base["l1_latency"] * vmem
-    changed["hbm_latency_ns"] = base["hbm_latency_ns"] * vmem
-    for name in ("l2_latency", "mall_latency_ns", "l2_share", "mall_bandwidth"):
-        changed[name] = base[name] * dice.uniform(0.7, 1.3)
+    factors = [(pattern, low * (high / low) ** dice.random()) for pattern, low, high in WIDE]
+    factors += [(pattern, math.exp(dice.gauss(0, width))) for pattern, width in CLOSE]
+    changed: dict[str, Value] = {
+        name: base[name] * factor for pattern, factor in factors for name in base.rows if re.fullmatch(pattern, name)
+    }
+    for name in WHOLE:
+        changed[name] = max(1, round(float(changed[name])))
     changed["barrier_clocks"] = dice.choice((4, 8, 16, 32, 64))
+    changed["internal_clocks"] = dice.choice((0, 4))
     changed["arbitration"] = dice.choice(("oldest", "rotating"))
     changed["matrix_coexec"] = 0 if dice.random() < 0.2 else 1
     return base.with_values(**changed)
 
 
-def compare(
-    candidates: Mapping[str, Callable[[Parameters], float]],
-    *,
-    seed: int = 0,
-    count: int = CLOCKS,
-    base: Parameters = PARAMETERS,
-) -> Comparison:
-    """Times every candidate under every perturbed clock."""
-    if not candidates:
-        raise ValueError("a comparison needs at least one candidate")
-    wins = dict.fromkeys(candidates, 0.0)
-    times: dict[str, list[float]] = {name: [] for name in candidates}
-    for clock in perturbed(seed, count, base):
-        found = {name: time(clock) for name, time in candidates.items()}
-        best = [name for name, time in found.items() if time == min(found.values())]
-        for name in best:
-            wins[name] += 1 / (len(best) * count)
-        for name, time in found.items():
-            times[name].append(time)
-    return Comparison(
-        wins=wins,
-        nominal={name: time(base) for name, time in candidates.items()},
-        spread={name: (min(found), max(found)) for name, found in times.items()},
-        clocks=count,
-    )
+WHOLE = ("vmem_least_clocks", "vmem_line_clocks", "branch_taken_clocks", "wave_launch_clocks")
+"""Clocks the compute unit counts in whole numbers."""

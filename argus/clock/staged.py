@@ -101,7 +101,7 @@ class Staged:
         """Executes and records these workgroups (None: all)."""
         options = Options(record=True, workgroups=workgroups, **limits)
         prepared: PreparedLaunch = replace(self._prepared, options=options)
-        if executor == "interp":
+        if executor == "checking":
             return interpret(prepared)
         from argus.machine.jit.executor import execute
 

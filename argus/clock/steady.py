@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from argus.clock.program import LdsAccess, Unit, VmemAccess, Wave
+from argus.gfx942.mfma import ISSUE_CLOCKS
 
 if TYPE_CHECKING:
     from argus.clock.cu import ComputeUnit
@@ -106,9 +107,25 @@ def continued(unit: ComputeUnit, groups: Sequence[Sequence[Wave]], cycles: int) 
     middle = (start.clock + end.clock) / 2
     early, late = (_iterations(unit, *part) for part in ((start.clock, middle), (middle, end.clock)))
     clocks = left_out * len(groups) * (end.clock - start.clock) / (early + late)
+    account = replace(account, stalls=_balanced(unit, account.stalls, clocks, missing))
     error = clocks * abs(early - late) / (early + late) / (cycles + clocks)
     timed = len(groups[0][0].marks) - 1
     return account, Steady(left_out + timed, timed, clocks, error)
+
+
+def _balanced(unit: ComputeUnit, stalls: Numbers, clocks: float, missing: int) -> Numbers:
+    """The stalls with those of the iterations left out scaled so that turns and stalls fill the clocks these add.
+
+    All waves run in those clocks, so each spends them on its turns or on stalls. Stalls are booked when they begin, so
+    the window's own sum is off by what hangs over its ends: some percent.
+    """
+    timed = np.array(unit.stalls, float)
+    waves = sum(len(states) for states in unit.groups)
+    room = waves * clocks - ISSUE_CLOCKS * missing
+    added: Numbers = stalls - timed
+    total = float(added.sum())
+    balanced: Numbers = timed + added * (max(0.0, room) / total if total > 0 else 1.0)
+    return balanced
 
 
 def _exact(unit: ComputeUnit) -> dict[str, Numbers]:

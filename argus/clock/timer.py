@@ -15,9 +15,10 @@ from typing import Any, Literal
 
 from argus.clock.caches import slowdown
 from argus.clock.fold import Folded
-from argus.clock.launch import Launch, estimate, resident_workgroups, with_curve, workgroups_on_fullest_cu
+from argus.clock.launch import Launch, estimate, resident_workgroups, with_timing, workgroups_on_fullest_cu
 from argus.clock.model import time_waves
 from argus.clock.parameters import PARAMETERS, Parameters
+from argus.clock.protocol import Protocol
 from argus.clock.recorded import Recorded
 from argus.clock.timing import Timing
 from argus.gfx942 import chip
@@ -27,6 +28,8 @@ from argus.machine.record import ExecutionRecord
 
 LATENCY_TOLERANCE = 0.02
 LOAD_ROUNDS = 5
+CLOCK_TOLERANCE = 0.015
+CLOCK_ROUNDS = 3
 
 
 def time_record(
@@ -69,19 +72,26 @@ def time_recorded(
     element: str | None = None,
     clock_mhz: float = chip.CLOCK_MAX_MHZ,
     warm: bool = False,
+    protocol: Protocol = "stream",
+    also: Iterable[float] = (),
     parameters: Parameters = PARAMETERS,
     **options: Any,
 ) -> tuple[Timing, Launch]:
     """Times the fullest compute unit as the grid fills it, last round included, and estimates the launch.
 
-    flops  operations of the launch, or "matrix": those of its matrix instructions
-    warm   the tensors lie in the Infinity Cache as far as they fit
+    flops     operations of the launch, or "matrix": those of its matrix instructions
+    warm      the tensors lie in the Infinity Cache as far as they fit
+    protocol  how the time would be taken; "cold" is never warm
+    also      clocks to time at besides the stated and the sustained one
 
-    The latency of memory depends on how busy the launch keeps it, and that on the latency: a few rounds settle it. The
-    launch is timed at the stated clock and again at the sustained clock that the first timing predicts.
+    Two things are fixed points. The latency of memory depends on how busy the launch keeps it, and that on the latency:
+    a few rounds settle it (`settle`), starting from the load found at the last clock. The sustained clock depends on
+    the cycles at that clock: the launch is timed at the stated clock, then at the clock its power allows, until the two
+    agree within `CLOCK_TOLERANCE`.
     """
     resident = resident_workgroups(recorded.grid, recorded.room)
     rest = workgroups_on_fullest_cu(recorded.grid) % resident
+    warm = warm and protocol != "cold"
     near = warm and hbm_bytes is not None and hbm_bytes <= chip.count("mall_bytes")
     options = {"warm": near, **options}
 
@@ -102,20 +112,29 @@ def time_recorded(
                 hot_atomics=recorded.hot_atomics,
                 sharing_error=recorded.sharing_error,
                 across=recorded.across,
+                missing_again=recorded.missing_again,
+                protocol=protocol,
                 parameters=parameters,
             )
 
-        return settle(attempt, parameters)
+        return settle(attempt, parameters, load)
 
     timing, launch = at(clock_mhz)
-    slower = 50 * round(launch.sustained.clock_mhz / 50)
-    if abs(slower - clock_mhz) >= 50:
-        launch = with_curve(launch, at(slower, events=False)[1], parameters)
+    timed = {clock_mhz}
+    for clock in also:
+        launch = with_timing(launch, at(clock, launch.hbm_load, events=False)[1], parameters)
+        timed.add(clock)
+    for _ in range(CLOCK_ROUNDS):
+        held = launch.sustained.clock_mhz
+        if min(abs(held / clock - 1) for clock in timed) <= CLOCK_TOLERANCE:
+            break
+        launch = with_timing(launch, at(held, launch.hbm_load, events=False)[1], parameters)
+        timed.add(held)
     return timing, launch
 
 
 def settle(
-    attempt: Callable[[float], tuple[Timing, Launch]], parameters: Parameters = PARAMETERS
+    attempt: Callable[[float], tuple[Timing, Launch]], parameters: Parameters = PARAMETERS, start: float = 0.0
 ) -> tuple[Timing, Launch]:
     """The attempt whose assumed memory load gives the latency of the load it causes, within `LATENCY_TOLERANCE`."""
 
@@ -124,8 +143,8 @@ def settle(
         return abs(first / second - 1) <= LATENCY_TOLERANCE
 
     low, high = 0.0, 1.0
-    timing, launch = attempt(low)
-    assumed = low
+    assumed = min(start, 1.0)
+    timing, launch = attempt(assumed)
     for _ in range(LOAD_ROUNDS):
         if timing.read_bytes["hbm"] == 0 or near(assumed, launch.hbm_load):
             break

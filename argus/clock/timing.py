@@ -2,44 +2,25 @@
 
     timing.cycles                 clocks from the first wave's start until the last result is stored
     timing.utilisation            share of those clocks each unit worked
-    timing.rows                   per instruction: how often, and the clocks waves stood before it, by reason
+    timing.rows                   per instruction: how often, and the clocks waves stalled before it, by reason
     print(timing.text())          the same for a person; with `source`, grouped by source line
 
-Stall clocks are summed over waves: one wave standing 100 clk and eight waves standing 100 clk each are 100 and 800. A
-wave's life is exactly its turns (4 clk per instruction) plus its stalls.
+Stall clocks are summed over waves: one wave stalled for 100 clk and eight waves stalled for 100 clk each are 100 and
+800. A wave's life is exactly its turns (4 clk per instruction) plus its stalls.
 """
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.resources import files
 from typing import Any
 
 from argus.clock.parameters import MODEL_VERSION
-from argus.clock.program import REASON_TEXT, Reason
+from argus.clock.program import REASON_TEXT, DataWait, Reason
 
-
-def _label() -> str:
-    """What every output says about itself; the errors are those `argus clock validate --write` noted."""
-    path = files("argus.clock").joinpath("validation.json")
-    if not path.is_file():
-        return f"simulated MI300X, model {MODEL_VERSION}, not yet validated"
-    return label(json.loads(path.read_text(encoding="utf-8")))
-
-
-def label(found: Mapping[str, Any]) -> str:
-    """The label for a summary of a validation."""
-    median, worse = (100 * found["clock"][name] for name in ("median", "p90"))
-    return (
-        f"simulated MI300X, model {MODEL_VERSION}, validation error: median {median:.0f} %, "
-        f"90th percentile {worse:.0f} % ({found['rows']} rows)"
-    )
-
-
-LABEL = _label()
+LABEL = f"simulated MI300X, model {MODEL_VERSION}"
+"""What every output says about itself; each time carries its own interval (`argus.clock.uncertainty`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +62,14 @@ class Timing:
     written_bytes: float
     footprint_bytes: float
     sharing_known: bool
+    matrix_clocks: Mapping[str, int] = field(default_factory=dict)
+    transcendental_turns: int = 0
+    vmem_clocks: float = 0.0
     iterations: tuple[int, int] | None = None
     iteration_error: float = 0.0
     notes: tuple[str, ...] = ()
+    idle: Mapping[str, int] = field(default_factory=dict)
+    waits: Mapping[DataWait, int] = field(default_factory=dict, repr=False)
     events: tuple[tuple[int, int, int, int, int], ...] = field(default=(), repr=False)
 
     @property
@@ -126,6 +112,9 @@ class Timing:
             "matrix_flops": self.matrix_flops,
             "busiest_matrix_clocks": self.busiest_matrix_clocks,
             "valu_turns_clk": self.valu_turns,
+            "matrix_clk_by_format": dict(self.matrix_clocks),
+            "transcendental_turns_clk": self.transcendental_turns,
+            "vector_memory_clk": self.vmem_clocks,
             "read_bytes": dict(self.read_bytes),
             "filled_bytes": self.filled_bytes,
             "written_bytes": self.written_bytes,
@@ -162,7 +151,7 @@ class Timing:
             "units busy     " + "  ".join(f"{name} {100 * share:.1f} %" for name, share in self.utilisation.items()),
             "read           " + "  ".join(f"{name} {size / 1024:.0f} KiB" for name, size in self.read_bytes.items()),
             f"LDS conflicts  {self.bank_conflict_clocks} clk",
-            "waves stood    "
+            "waves stalled  "
             + "  ".join(f"{REASON_TEXT[r]} {100 * c / self.wave_clocks:.1f} %" for r, c in self.reasons.items() if c),
         ]
         worst = sorted((row for row in self.rows if row.stalled), key=lambda row: (-row.stalled, row.pc))[:top]

@@ -20,6 +20,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from argus.clock.model import Resources, time_waves
@@ -58,11 +59,11 @@ def what_if(
     near_ns = near * 1e3 / base.clock_mhz
     nearer = parameters.with_values(l2_latency=near, mall_latency_ns=near_ns, hbm_latency_ns=near_ns)
     cycles = {
-        "no bank conflicts": timed(_with_accesses(workgroups, _without_conflicts)).cycles,
-        "LDS twice as fast": timed(_with_accesses(workgroups, _twice_as_fast)).cycles,
+        "no bank conflicts": timed(with_lds(workgroups, without_conflicts)).cycles,
+        "LDS twice as fast": timed(with_lds(workgroups, _twice_as_fast)).cycles,
         "memory at L1 latency": timed(workgroups, nearer).cycles,
-        "barriers free": timed(_without(workgroups, Unit.BARRIER)).cycles,
-        "no s_nop": timed(_without(workgroups, Unit.NOP)).cycles,
+        "barriers free": timed(without(workgroups, Unit.BARRIER)).cycles,
+        "no s_nop": timed(without(workgroups, Unit.NOP)).cycles,
         **dict(zip(BOUNDS, (base.busiest_matrix_clocks, base.longest_wave_turns), strict=True)),
     }
     changes = [Change(name, clocks, 1 - clocks / base.cycles) for name, clocks in cycles.items()]
@@ -70,14 +71,23 @@ def what_if(
 
 
 def what_if_recorded(recorded: Recorded, timing: Timing) -> list[Change]:
-    """The changes for a recorded launch, at the clock and with the workgroups of its timing."""
+    """The changes for a recorded launch, at the clock and with the workgroups and sharers of its timing."""
     ops, groups = recorded.waves(PARAMETERS)
-    return what_if(ops, groups, recorded.resources, resident=timing.resident, clock_mhz=timing.clock_mhz)[1]
+    return what_if(
+        ops,
+        groups,
+        recorded.resources,
+        resident=timing.resident,
+        clock_mhz=timing.clock_mhz,
+        readers=recorded.readers,
+        active_cus=recorded.active_cus,
+    )[1]
 
 
-def _with_accesses(
+def with_lds(
     workgroups: Mapping[int, Sequence[Wave]], change: Callable[[LdsAccess], LdsAccess]
 ) -> dict[int, list[Wave]]:
+    """The waves with every LDS access changed."""
     known: dict[int, LdsAccess] = {}
 
     def changed(access: Access) -> Access:
@@ -93,7 +103,8 @@ def _with_accesses(
     }
 
 
-def _without_conflicts(access: LdsAccess) -> LdsAccess:
+def without_conflicts(access: LdsAccess) -> LdsAccess:
+    """The access as if no two lanes met in a bank."""
     return replace(access, bank=access.bank - access.conflicts, conflicts=0)
 
 
@@ -101,19 +112,30 @@ def _twice_as_fast(access: LdsAccess) -> LdsAccess:
     return replace(access, port=access.port / 2, bank=access.bank // 2, latency=access.latency - access.port / 2)
 
 
-def _without(workgroups: Mapping[int, Sequence[Wave]], unit: Unit) -> dict[int, list[Wave]]:
+def without(workgroups: Mapping[int, Sequence[Wave]], *units: Unit) -> dict[int, list[Wave]]:
+    """The waves without the instructions of these units; a branch that fell through still does."""
     out: dict[int, list[Wave]] = {}
     for number, waves in workgroups.items():
         kept = []
         for wave in waves:
-            steps = [at for at, op in enumerate(wave.ops) if op.unit is not unit]
+            steps = [at for at, op in enumerate(wave.ops) if op.unit not in units]
             kept.append(
                 replace(
                     wave,
-                    ops=[wave.ops[at] for at in steps],
+                    ops=_still_falling_through(wave.ops, steps),
                     accesses=[wave.accesses[at] for at in steps],
                     marks=tuple(bisect_left(steps, mark) for mark in wave.marks),
                 )
             )
         out[number] = kept
     return out
+
+
+def _still_falling_through(ops: Sequence[Op], steps: Sequence[int]) -> list[Op]:
+    """The operations at these steps; a branch that was not taken leads to the one that is next now."""
+    found = [ops[at] for at in steps]
+    for number, (at, following) in enumerate(pairwise(steps)):
+        op = ops[at]
+        if op.unit is Unit.BRANCH and following != at + 1 and ops[at + 1].pc == op.follow:
+            found[number] = replace(op, follow=ops[following].pc)
+    return found

@@ -51,11 +51,11 @@ def fetches_per_miss(
     timed   workgroups that will stand for all: their lines are scaled so that they cause as many misses as the mean
     """
     share = 1.0 if together is None else len(workgroups) / together
-    loads = _load_places(insts)
+    loads = load_places(insts)
     times: list[npt.NDArray[np.float64]] = []
     lines: list[npt.NDArray[np.int64]] = []
     for number in workgroups:
-        moments, found = _stream(folded.record, loads, number)
+        moments, found = stream(folded.record, loads, number)
         start = SKEW * folded.stretch(number) * random.Random(f"{seed}/{number}").random()
         times.append(moments + start)
         lines.append(found)
@@ -94,15 +94,15 @@ def xcds_per_line(folded: Folded, insts: Iterable[Inst], served: Mapping[int, fl
     group = range(first, first + chip.XCDS)
     if any((number, 0) not in folded.record.waves for number in group):
         return 1.0
-    loads = _load_places(insts)
-    readers = Counter(line for number in group for line in np.unique(_stream(folded.record, loads, number)[1]).tolist())
-    own = np.unique(_stream(folded.record, loads, first)[1]).tolist()
+    loads = load_places(insts)
+    readers = Counter(line for number in group for line in np.unique(stream(folded.record, loads, number)[1]).tolist())
+    own = np.unique(stream(folded.record, loads, first)[1]).tolist()
     missed = sum(1 / served.get(line, 1.0) for line in own)
     fetched = sum(1 / (served.get(line, 1.0) * readers[line]) for line in own)
     return missed / fetched if fetched else 1.0
 
 
-def _load_places(insts: Iterable[Inst]) -> npt.NDArray[np.int64]:
+def load_places(insts: Iterable[Inst]) -> npt.NDArray[np.int64]:
     return np.array(sorted(inst.pc for inst in insts if spec(inst.op).memory.kind == "load"), dtype=np.int64)
 
 
@@ -128,7 +128,7 @@ def lines_of_all(readers: npt.NDArray[np.int64], executed: int, together: int) -
     return len(readers) + unseen * (1 - (1 - once / (executed * unseen + once)) ** more)
 
 
-def _stream(
+def stream(
     record: ExecutionRecord, loads: npt.NDArray[np.int64], workgroup: int
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
     """Moments (0 to 1 over the workgroup's run) and lines that pass its L1, in order."""

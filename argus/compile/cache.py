@@ -1,8 +1,8 @@
 """Compiled kernels on disk, found by content.
 
-The key is everything the result depends on: the kernel file's text, its settings, which kernel of it, the compiler's
-own source files and LLVM's version. A kernel that was not read from a file (built by hand) has no text and is not
-cached.
+The key is everything the result depends on: the kernel file's text, its settings, which kernel of it, the target, the
+compiler's own source files and LLVM's version. A kernel that was not read from a file (built by hand) has no text and
+is not cached.
 
     compile_cached(kernel)      the entry if there is one, else compile and keep
 
@@ -48,7 +48,7 @@ def key(kernel: Kernel) -> str | None:
     if not kernel.source:
         return None
     settings = json.dumps(dict(kernel.settings), sort_keys=True)
-    parts = (toolchain(), kernel.file, kernel.name, settings, kernel.source)
+    parts = (toolchain(), kernel.target.key, kernel.file, kernel.name, settings, kernel.full_source)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

@@ -107,6 +107,7 @@ def sidecar(kernel: Kernel, code_object: bytes, pcs: list[tuple[int, int]]) -> d
         "version": SIDECAR_VERSION,
         "kernel": kernel.name,
         "object_sha256": hashlib.sha256(code_object).hexdigest(),
+        "sources_sha256": {file: hashlib.sha256(text.encode()).hexdigest() for file, text in kernel.files()},
         "ops": ops,
         "pcs": [list(row) for row in pcs],
     }

@@ -8,12 +8,13 @@ range per dword, and what it does with a dword that lies in it only in part is t
 
 is made so that no instruction depends on it:
 
-    WHOLE      no such dword: the access is inside, or address and size are multiples of 4, or nothing is wider than an
-               element
-    ROUNDED    the address is a multiple of 4. A load is given a size rounded up, and elements past the end become zero;
-               a store is given a size rounded down, and the elements of the last dword are stored one by one (up to two
-               more instructions)
-    ELEMENTS   the address may be any multiple of the element: one instruction per element, each wholly in or out
+    WHOLE      no such dword: the access is inside, or address and size are multiples of 4 (of 2 where nothing wider
+               than 2 bytes is accessed), or nothing is wider than an element
+    ROUNDED    the address is a multiple of 4, and so is every width. A load is given a size rounded up, and elements
+               past the end become zero; a store is given a size rounded down, and the elements of the last dword are
+               stored one by one (up to two more instructions)
+    ELEMENTS   the address may be any multiple of the element, or two bytes are accessed at once: one instruction per
+               element, each wholly in or out
 
 Atomics on pairs and direct copies to LDS can do neither: where such a dword may be met they are refused (C105).
 """
@@ -82,8 +83,12 @@ def tail_of(access: Access, facts: Facts) -> Tail:
     tensor = access.memory
     if not isinstance(tensor, Tensor) or tensor.dtype.bytes >= DWORD:
         return Tail.WHOLE
-    if all(width < DWORD for _, width in pieces(access)) or facts.in_bounds(access):
+    wide = [width for _, width in pieces(access) if width > tensor.dtype.bytes]
+    if not wide or facts.in_bounds(access):
         return Tail.WHOLE
-    if alignment(access.address, facts.multiples) < DWORD:
+    unit = min(DWORD, max(wide))
+    if alignment(access.address, facts.multiples) < unit:
         return Tail.ELEMENTS
-    return Tail.WHOLE if alignment(extent_bytes(tensor), facts.multiples) >= DWORD else Tail.ROUNDED
+    if alignment(extent_bytes(tensor), facts.multiples) >= unit:
+        return Tail.WHOLE
+    return Tail.ROUNDED if min(wide) >= DWORD else Tail.ELEMENTS

@@ -15,7 +15,7 @@ import ml_dtypes
 import numpy as np
 
 from argus.ir.kernel import Kernel
-from argus.ir.semantics import MAX_BYTES, reach
+from argus.ir.semantics import MAX_BYTES, grid_limits, reach
 from argus.ir.types import DTYPES, DType
 from argus.layout.expr import evaluate
 
@@ -85,10 +85,12 @@ def check_sizes(kernel: Kernel, sizes: Mapping[str, int]) -> None:
             names = sorted(v.name for v in condition.free())
             values = ", ".join(f"{name} = {sizes[name]}" for name in names)
             raise LaunchRefused(f"{kernel.name} requires {condition}, but {values}")
-    for condition in reach(kernel):
-        if not evaluate(condition, dict(sizes)):
-            values = ", ".join(f"{v.name} = {sizes[v.name]}" for v in sorted(condition.free(), key=lambda v: v.name))
-            raise LaunchRefused(f"offsets of {kernel.name} leave 32 bits: {condition} does not hold with {values}")
+    for what, limits in (("offsets", reach(kernel)), ("work-items", grid_limits(kernel))):
+        for condition in limits:
+            if not evaluate(condition, dict(sizes)):
+                names = sorted(v.name for v in condition.free())
+                values = ", ".join(f"{name} = {sizes[name]}" for name in names)
+                raise LaunchRefused(f"{what} of {kernel.name} leave 32 bits: {condition} does not hold with {values}")
     strides = element_strides(kernel, sizes)
     for tensor, shape in zip(kernel.tensors, tensor_shapes(kernel, sizes).values(), strict=True):
         extent = buffer_elements(shape, strides[tensor.name]) * tensor.dtype.bytes

@@ -20,7 +20,7 @@ class _Simulated:
     """What both executors share: guards, order of arguments, the outcome."""
 
     name: str
-    executor: Literal["interp", "jit"]
+    executor: Literal["checking", "jit"]
     checks = False
 
     def __init__(self, record: bool = False, workgroups: Sequence[int] | None = None) -> None:
@@ -60,7 +60,7 @@ class CheckingDevice(_Simulated):
     """The interpreter with every check; `workgroups` samples a grid."""
 
     name = "simulated gfx942, checking interpreter"
-    executor: Literal["interp", "jit"] = "interp"
+    executor: Literal["checking", "jit"] = "checking"
     checks = True
 
 
@@ -68,4 +68,4 @@ class JitDevice(_Simulated):
     """Compiled workgroups: results without the checks of the interpreter."""
 
     name = "simulated gfx942, JIT"
-    executor: Literal["interp", "jit"] = "jit"
+    executor: Literal["checking", "jit"] = "jit"

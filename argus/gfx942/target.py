@@ -6,15 +6,18 @@
     GFX942.call("v_pk_mul_f32")     a callable instruction, None where the target has none
 
 A kernel is read for a target and keeps it (`Kernel.target`), so two targets can be worked on in one process and nothing
-has to be imported again. A variant with less of something is `dataclasses.replace(GFX942, name=…, lds_bytes=…)`; it has
-the same encodings, because those are tables of this folder.
+has to be imported again. Caches, tasks and the judge keep the target beside the kernel (`key`, `to_json`). A variant
+with less of something is `dataclasses.replace(GFX942, name=…, lds_bytes=…)`; it has the same encodings, because those
+are tables of this folder.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 from argus.gfx942 import fragments
 from argus.gfx942.calling import entry
@@ -35,6 +38,25 @@ class Target:
     counters: Mapping[Counter, int]
     lanes: int = WAVE_LANES
     without: frozenset[str] = frozenset()
+
+    @property
+    def key(self) -> str:
+        """Everything that makes it another target, as text: part of the key of every cache."""
+        return json.dumps(self.to_json(), sort_keys=True)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "lds_bytes": self.lds_bytes,
+            "counters": dict(self.counters),
+            "lanes": self.lanes,
+            "without": sorted(self.without),
+        }
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Target:
+        counters = MappingProxyType(dict(data["counters"]))
+        return Target(data["name"], data["lds_bytes"], counters, data["lanes"], frozenset(data["without"]))
 
     def mfma(self, name: str) -> MfmaShape:
         """The matrix instruction of a mnemonic or short name."""

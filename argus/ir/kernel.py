@@ -57,11 +57,21 @@ class ScalarArg:
     positive: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class ImportedSource:
+    """A kernel file that another one imports: its module name, how places in it are named, and its text."""
+
+    module: str
+    file: str
+    text: str
+
+
 @dataclass(slots=True, eq=False, kw_only=True)
 class Kernel:
     """`shapes` are the shape symbols in the order of the signature; `example` sizes the author gave as defaults.
 
     `computes` is the author's specification (`C[m, n] = sum(A[m, k] * B[n, k], k)`), read once: its text and its tree.
+    `source` is the text of its file, `imports` are the kernel files it is read with, each once.
     """
 
     name: str
@@ -82,6 +92,20 @@ class Kernel:
     computes: Specification | None = None
     span: Span = NOWHERE
     target: Target = GFX942
+    imports: tuple[ImportedSource, ...] = ()
+
+    @property
+    def full_source(self) -> str:
+        """The text of all its files: what it is read from, for the keys of caches."""
+        return "\0".join((self.source, *(f"{i.module}\0{i.text}" for i in self.imports)))
+
+    def files(self) -> tuple[tuple[str, str], ...]:
+        """(name, text) of its file and of each file it imports."""
+        return ((self.file, self.source), *((i.file, i.text) for i in self.imports))
+
+    def text_of(self, file: str) -> str:
+        """The text of one of its files; empty if it is none of them."""
+        return dict(self.files()).get(file, "")
 
     @property
     def threads(self) -> int:

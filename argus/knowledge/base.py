@@ -1,13 +1,14 @@
 """The knowledge base: one Markdown file per optimisation technique, TOML front matter and prose.
 
     entry = load()["lds-staging"]
-    entry.lowering      "staging": the transformation of `argus.agent.lower` that does it; "" if there is none
-    entry.choices       parameter sets worth trying, the most promising first
+    entry.lowered       whether `argus.agent.lower` has a transformation that does it; it has the entry's name
+    entry.choices       parameter sets to try, the most promising first
     entry.requires      what must have been done before
     entry.bottlenecks   what the clock must complain about for this to be a remedy, strongest first
 
-A front matter stands between two lines `+++`. Facts of the hardware and of techniques live here as data, so that adding
-one needs no code; an entry that names a lowering which does not exist is refused by the tests.
+The front matter is between two lines `+++`. Facts of the hardware and of techniques live here as data, so that adding
+one needs no code. A technique has one name: of the entry, of its file, and of the transformation and its module
+(`lds-staging`, `argus/agent/lower/lds_staging.py`); `lowered = false` says that the language has none yet.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class KnowledgeEntry:
     title: str
     kind: Class
     families: tuple[str, ...]
-    lowering: str
+    lowered: bool
     bottlenecks: tuple[str, ...]
     gain: float
     requires: tuple[str, ...]
@@ -78,7 +79,7 @@ def parse_entry(name: str, text: str) -> KnowledgeEntry:
         title=str(data["title"]),
         kind=data["class"],
         families=words("families"),
-        lowering=str(data.get("lowering", "")),
+        lowered=bool(data.get("lowered", True)),
         bottlenecks=words("bottlenecks"),
         gain=float(data["gain"]),
         requires=words("requires"),

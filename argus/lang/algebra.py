@@ -38,7 +38,7 @@ LAYOUT_METHODS = (
 )
 
 
-def make_layout(interp: Expressions, **digits: object) -> object:
+def make_layout(interp: Expressions, /, **digits: object) -> object:
     points = 1
     specs: dict[str, Any] = dict(digits)
     for name, digit in specs.items():
@@ -54,7 +54,7 @@ def make_layout(interp: Expressions, **digits: object) -> object:
     return guarded(interp, "AG301", lambda: Layout(**specs))
 
 
-def make_owner(interp: Expressions, **parts: object) -> object:
+def make_owner(interp: Expressions, /, **parts: object) -> object:
     points = 1
     given: dict[str, Any] = dict(parts)
     for name, part in given.items():
@@ -88,7 +88,7 @@ def guarded(interp: Expressions, code: str, build: Callable[[], object]) -> obje
 
 
 def _layout_method(name: str) -> Method:
-    def call(interp: Expressions, layout: Layout, *args: object, **keywords: object) -> object:
+    def call(interp: Expressions, layout: Layout, /, *args: object, **keywords: object) -> object:
         for value in (*args, *keywords.values()):
             if not isinstance(value, (int, str, tuple, dict, Layout, Owner)):
                 raise interp.ctx.error(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable
 from typing import Any, TypeGuard
 
@@ -91,6 +92,10 @@ def article(name: str) -> str:
     return f"{'an' if name[0] in 'aefhilmnorsx' else 'a'} {name}"
 
 
+def _with_article(words: str) -> str:
+    return f"{'an' if words[0] in 'AEIOU' else 'a'} {words.lower()}"
+
+
 def describe(x: object) -> str:
     """What a value is, in the author's words."""
     if isinstance(x, Tile):
@@ -108,7 +113,7 @@ def describe(x: object) -> str:
     if x is None:
         return "nothing"
     words = {str: "a string", list: "a list", tuple: "a tuple", dict: "a dictionary", DType: "an element type"}
-    return words.get(type(x), f"a {type(x).__name__.lower()}")
+    return words.get(type(x), _with_article(re.sub(r"(?<!^)(?=[A-Z])", " ", type(x).__name__)))
 
 
 def binary(ctx: ReadContext, op: ast.operator, x: object, y: object) -> object:
@@ -122,6 +127,11 @@ def binary(ctx: ReadContext, op: ast.operator, x: object, y: object) -> object:
     return _static_binary(ctx, kind, x, y)
 
 
+def _of_threads(e: Expr) -> bool:
+    """It depends on the thread alone, so its least value is taken by one."""
+    return all(v.name in ("lane", "wave") for v in e.free()) and e.op == "var"
+
+
 def index_binary(ctx: ReadContext, kind: type[ast.operator], x: object, y: object) -> Expr | int | bool:
     if not (is_index(x) and is_index(y)):
         raise ctx.error("AG415", symbol=SYMBOL[kind], left=describe(x), right=describe(y))
@@ -131,6 +141,8 @@ def index_binary(ctx: ReadContext, kind: type[ast.operator], x: object, y: objec
     if fn is None:
         raise ctx.error("AG415", "indices are whole numbers: use // for division, and shifts or products for powers",
                  symbol=SYMBOL[kind], left=describe(x), right=describe(y))  # fmt: skip
+    if kind in (ast.FloorDiv, ast.Mod) and isinstance(y, Expr) and y.lo is not None and y.lo <= 0 and _of_threads(y):
+        raise ctx.error("AG512", problem=f"the divisor {y} is {y.lo} in some thread")
     try:
         return folded(ctx.bounded(E.as_expr(fn(E.as_expr(x), E.as_expr(y)))))
     except (ExprError, ZeroDivisionError) as error:

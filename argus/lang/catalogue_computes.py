@@ -36,11 +36,11 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "AG220",
         "specification-index",
         "the indices of the specification do not fit: {problem}",
-        "every index of the result stands once on the left and somewhere on the right; a reduction over an index that "
+        "every index of the result stands once on the left; a reduction over an index that "
         "no tensor has says how far it runs, as in sum(x[i + k], k, 4)",
-        "An index of the result runs over the axis it stands at, and the right side depends on it. The index of a "
-        "reduction runs as far as the tensors that have it as an index, which must agree, or over a stated range: "
-        "the third argument. No index has the name of a size or of an argument.",
+        "An index of the result runs over the axis it stands at; where the right side does not name it, the result is "
+        "the same along it. The index of a reduction runs as far as the tensors that have it as an index, which "
+        "must agree, or over a stated range: the third argument. No index has the name of a size or of an argument.",
     ),
     (
         "AG221",

@@ -168,6 +168,14 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "Inside `with ag.opposite():` the second half of the waves runs one barrier behind the first.",
     ),
     (
+        "AG525",
+        "index-of-a-branch",
+        "`{name}` is an index read from memory inside the `if`, and has no value behind it",
+        "read it before the `if`, and choose the index there",
+        "`ag.as_index` turns data that a thread holds into an index. Threads that do not take the branch hold no such "
+        "data, so the index exists only inside.",
+    ),
+    (
         "AG601",
         "bad-ring",
         "`{name}` of a ring is (layout, element type)",

@@ -29,9 +29,11 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "AG103",
         "import-not-argus",
         "a kernel file cannot import `{module}`",
-        "import only from argus and argus.gfx942; compute constants in the file itself or pass them as knobs",
+        "import from argus, argus.gfx942, a file of the library (from argus.kernels.rows import …) or a kernel file "
+        "beside this one; compute constants in the file itself or pass them as knobs",
         "The tools read a kernel file from its syntax tree and never execute it, so no other module exists "
-        "for it. Everything a kernel needs is in `argus` and `argus.gfx942`.",
+        "for it. The language is in `argus` and `argus.gfx942`; other kernel files, of the library or in the same "
+        "folder, are read in the same way.",
     ),
     (
         "AG104",
@@ -175,6 +177,44 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "language, or are the compiler's business; docs/language.md lists them with the reason.",
     ),
     (
+        "AG123",
+        "kernel-file-missing",
+        "the library has no kernel file `{module}`",
+        "see the files in argus/kernels",
+        "`from argus.kernels.NAME import …` reads the file NAME.py of the library.",
+    ),
+    (
+        "AG124",
+        "imported-name-missing",
+        "`{name}` {problem} `{module}`",
+        "import a constant, layout, owner, knob or function of the top level of that file",
+        "The imported file is read as data. Names of its top level can be imported; its kernels cannot, as a kernel is "
+        "no function of another kernel.",
+    ),
+    (
+        "AG125",
+        "import-cycle",
+        "`{module}` imports itself: {way}",
+        "move what both files need into a third file",
+        "A file is read before the file that imports it. Files that import each other have no first one.",
+    ),
+    (
+        "AG126",
+        "import-outside",
+        "`{module}` is neither a file of the library nor a file beside this one",
+        "put the file beside the kernel file and write `from NAME import …`",
+        "A kernel file reads other files only from its own folder and from the library, so that everything a result "
+        "rests on can be named and kept with it. Relative imports and links that lead out of the folder are refused.",
+    ),
+    (
+        "AG127",
+        "imports-too-large",
+        "the imports up to `{module}` are more than {limit}",
+        "import fewer or smaller files",
+        "The files that a kernel imports, and the levels at which they import each other, are limited so that every "
+        "kernel is read quickly.",
+    ),
+    (
         "AG201",
         "knob-value",
         "knob {name} cannot be {value}; its values are {legal}",
@@ -266,7 +306,7 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "name-clash",
         "`{name}` cannot be a size: it has another meaning",
         "rename the axis or the argument",
-        "Sizes are names in the kernel, as arguments are; lane, wave, block_x, block_y and block_z are taken.",
+        "Sizes are names in the kernel, as arguments are; lane, wave, block_x, block_y and block_z are reserved.",
     ),
     (
         "AG215",
@@ -283,5 +323,13 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "block = ag.grid(ag.cdiv({size}, 256)) says how many and gives this one's number; ag.grid(1) is a single one",
         "A kernel on tensors whose size is open states its grid: without `ag.grid` there would be one workgroup, "
         "whatever the size. Kernels on tensors of fixed size may leave it out.",
+    ),
+    (
+        "AG222",
+        "size-hides-number",
+        "`{name}` is {meant} in the signature, but {number} in the file",
+        "rename one of them, or take the number from the file by an f-string",
+        "Sizes of the signature are names in the kernel. A size with the name of a knob or constant would hide it: "
+        "layouts made from the number would not fit the tensor.",
     ),
 )

@@ -33,7 +33,7 @@ ABOUT_INDICES = ("same", "distinct", "invariant")
 Target = Value | Memory | str
 
 
-def check(interp: Expressions, *targets: object, rule: str, **facts: object) -> None:
+def check(interp: Expressions, /, *targets: object, rule: str, **facts: object) -> None:
     """One assertion per named axis; without axis names a single one."""
     ctx = interp.ctx
     found: list[Target] = []
@@ -112,7 +112,7 @@ def _visible(interp: Expressions) -> dict[str, object]:
     return made
 
 
-def tag(interp: Expressions, target: object, **tags: object) -> object:
+def tag(interp: Expressions, target: object, /, **tags: object) -> object:
     """Name a property of every element; returns its target."""
     ctx = interp.ctx
     if not isinstance(target, (Tile, Tensor)):

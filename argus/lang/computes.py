@@ -35,7 +35,7 @@ def _in_file(ctx: ReadContext, place: ast.expr, text: str, span: TextSpan) -> Sp
     whole = ctx.span_of(place)
     if not isinstance(place, ast.Constant) or span == NO_SPAN or whole.line != whole.end_line:
         return None
-    raw = ctx.source.splitlines()[whole.line - 1].encode()
+    raw = ctx.sources[whole.file].splitlines()[whole.line - 1].encode()
     if raw[whole.col + 1 : whole.end_col - 1] != text.encode():
         return None
     start, end = (whole.col + 1 + len(text[:n].encode()) for n in (span.start, span.end))

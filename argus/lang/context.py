@@ -2,7 +2,7 @@
 
 Reading is bounded. Each evaluated node costs one unit of effort, each emitted op ten, each access to memory fifty more;
 a large kernel uses a tenth of the allowance, a program that unrolls without end runs out of it within about a second
-and is told so. Sizes of numbers, strings and lists are bounded for the same reason.
+and is refused. Sizes of numbers, strings and lists are bounded for the same reason.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class ReadContext:
     def __init__(self, file: str, source: str, target: Target) -> None:
         self.file = file
         self.target = target
-        self.source = source
+        self.sources = {file: source}
         self.span = Span(file, 1, 0, 1, 1)
         self.effort = EFFORT
         self.b: IrBuilder = CountedBuilder(self)
@@ -63,6 +63,7 @@ class ReadContext:
         self.policies: dict[str, int | str | bool] = {}
         self.names: set[str] = set(RESERVED)
         self.varying: dict[Expr, str] = {}
+        self.read_indices: list[Expr] = []
         self.data_level: dict[Value, str] = {}
         self.multiples: dict[Expr, int] = {}
         self.divergence: list[tuple[str, Span]] = []
@@ -96,7 +97,7 @@ class ReadContext:
                 notes.append(Note(part) if isinstance(part, str) else part)
             elif part is not None:
                 span = part if isinstance(part, Span) else self.span_of(part)
-        return ProgramError(diagnose(code, span, self.source, tuple(notes), words))
+        return ProgramError(diagnose(code, span, self.sources.get(span.file, ""), tuple(notes), words))
 
     def spend(self, units: int = 1) -> None:
         self.effort -= units
@@ -110,6 +111,13 @@ class ReadContext:
         end_line = getattr(node, "end_lineno", None) or line
         col = getattr(node, "col_offset", 0)
         return Span(self.file, line, col, end_line, getattr(node, "end_col_offset", None) or col)
+
+    @contextmanager
+    def in_file(self, file: str) -> Iterator[None]:
+        """Syntax trees read inside come from `file`."""
+        before, self.file = self.file, file
+        yield
+        self.file = before
 
     @contextmanager
     def at(self, node: ast.AST) -> Iterator[None]:

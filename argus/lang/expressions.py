@@ -210,7 +210,7 @@ class Expressions:
         return text
 
     def _lambda(self, node: ast.Lambda) -> object:
-        return FileFunction("lambda", node, self.scope)
+        return FileFunction("lambda", node, self.scope, self.ctx.file)
 
     def _listcomp(self, node: ast.ListComp) -> object:
         made: list[object] = []

@@ -38,7 +38,7 @@ def instruction(name: str, target: Target) -> Builtin | None:
     return None if target.call(name) is None else Builtin(name, _call, (name,))
 
 
-def _call(interp: Expressions, name: str, *operands: object, **keywords: object) -> object:
+def _call(interp: Expressions, name: str, /, *operands: object, **keywords: object) -> object:
     ctx, row = interp.ctx, CALLS[name]
     if row.crosses_lanes:
         for level, span in ctx.divergence:

@@ -86,7 +86,7 @@ def _zip(interp: Expressions, *items: object) -> object:
     return list(zip(*lists, strict=True))
 
 
-def _dict(interp: Expressions, **entries: object) -> object:
+def _dict(interp: Expressions, /, **entries: object) -> object:
     return dict(entries)
 
 

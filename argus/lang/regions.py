@@ -161,7 +161,7 @@ class Regions(Expressions):
         cond = arithmetic.condition(ctx, test)
         level = ctx.level(cond)
         ways: list[tuple[list[Op], State]] = []
-        start = self._state()
+        start, known = self._state(), len(ctx.read_indices)
         for body in (node.body, node.orelse):
             block: list[Op] = []
             with ctx.b.into(block):
@@ -173,12 +173,21 @@ class Regions(Expressions):
             ways.append((block, self._state()))
             for scope, names in start:
                 scope.names = dict(names)
-        self._merge(node, cond, level, start, ways)
+        self._merge(node, cond, level, start, ways, frozenset(ctx.read_indices[known:]))
 
     def _state(self) -> State:
         return [(s, dict(s.names)) for s in self.active]
 
-    def _merge(self, node: ast.If, cond: Expr, level: str, start: State, ways: list[tuple[list[Op], State]]) -> None:
+    def _merge(
+        self,
+        node: ast.If,
+        cond: Expr,
+        level: str,
+        start: State,
+        ways: list[tuple[list[Op], State]],
+        inner: frozenset[Expr],
+    ) -> None:
+        """What names mean after the branch; `inner` are the indices read from memory inside it."""
         ctx, span = self.ctx, self.ctx.span_of(node)
         (then, then_state), (orelse, else_state) = ways
         then_yields: list[Value] = []
@@ -193,6 +202,9 @@ class Regions(Expressions):
                 if a is b:
                     scope.names[name] = a
                 elif arithmetic.is_index(a) and arithmetic.is_index(b):
+                    if inner & (E.as_expr(a).free() | E.as_expr(b).free()):
+                        scope.names[name] = Unavailable("AG525", {"name": name}, span)
+                        continue
                     scope.names[name] = arithmetic.folded(E.select(cond, E.as_expr(a), E.as_expr(b)))
                 elif tiles_in(a) and shape_of(a) == shape_of(b) and self._alike(a, b):
                     then_yields += [v for t in tiles_in(a) for v in t.pieces]

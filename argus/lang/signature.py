@@ -37,7 +37,7 @@ POLICIES: dict[str, tuple[int | str, ...]] = {
     "agpr": (False, True, "operands"),
     "waits": ("explicit",),
 }
-"""What the compiler can be told: waves to make room for on a SIMD, what AGPRs hold, waits left to the author."""
+"""Policies of the compiler: waves to make room for on a SIMD, what AGPRs hold, waits left to the author."""
 
 
 STATED_ELSEWHERE = {
@@ -115,7 +115,7 @@ def read_signature(ctx: ReadContext, interp: Interpreter, node: ast.FunctionDef,
                 arg,
                 problem=f'`{arg.arg}` is neither a tensor (ag.In["M K", bf16]), a scalar (f32) nor ag.const[bool]',
             )
-    _provisional(ctx, node, made)
+    _provisional(ctx, interp, made)
     return made
 
 
@@ -136,7 +136,7 @@ def _axes(ctx: ReadContext, arg: ast.arg, text: str) -> list[tuple[str, str | in
     return made
 
 
-def _provisional(ctx: ReadContext, node: ast.FunctionDef, made: Signature) -> None:
+def _provisional(ctx: ReadContext, interp: Interpreter, made: Signature) -> None:
     symbols: dict[str, Expr] = {}
     for name, annotation, axes, span in made.drafts:
         assert annotation.dtype is not None
@@ -147,6 +147,7 @@ def _provisional(ctx: ReadContext, node: ast.FunctionDef, made: Signature) -> No
                 symbols[size] = var(size, 1, MAX_BUFFER)
         made.names[name] = None
     fixed = {axis: size for _, _, axes, _ in made.drafts for axis, size in axes if isinstance(size, int)}
+    _unhidden(ctx, interp, made)
     for axis, extent in fixed.items():
         if axis not in symbols and axis not in made.names:
             made.names[axis] = extent
@@ -160,6 +161,17 @@ def _provisional(ctx: ReadContext, node: ast.FunctionDef, made: Signature) -> No
     for symbol in made.shapes:
         made.names[symbol.name] = symbol
         ctx.names.add(symbol.name)
+
+
+def _unhidden(ctx: ReadContext, interp: Interpreter, made: Signature) -> None:
+    """A size may have the name of a number of the file only if it is that number."""
+    for _, _, axes, span in made.drafts:
+        for axis, size in axes:
+            name = axis if isinstance(size, int) else size
+            number = interp.scope.names.get(name)
+            if isinstance(number, int) and number != size and name not in made.names:
+                meant = size if isinstance(size, int) else "a size of the launch"
+                raise ctx.error("AG222", span, name=name, meant=meant, number=number)
 
 
 def read_decorator(ctx: ReadContext, interp: Interpreter, call: ast.Call, signature: Signature) -> Decorator:
@@ -294,7 +306,7 @@ def _finalise(ctx: ReadContext, call: ast.Call, signature: Signature, conditions
     signature.shapes = list(final.values())
     for s in final.values():
         signature.names[s.name] = s
-    apart: list[Expr] = []
+    disjoint: list[Expr] = []
     for name, annotation, axes, span in signature.drafts:
         assert annotation.dtype is not None
         shape = tuple(
@@ -307,12 +319,12 @@ def _finalise(ctx: ReadContext, call: ast.Call, signature: Signature, conditions
         steps = strides.resolved(signature.strides[name], known, shape)
         read, written = annotation.kind in ("in", "inout"), annotation.kind in ("out", "inout")
         if written and signature.strides[name]:
-            apart += strides.apart(ctx, span, shape, steps)
+            disjoint += strides.no_overlap(ctx, span, shape, steps)
         tensor = Tensor(name, annotation.dtype, tuple(a for a, _ in axes), shape, steps, read, written, span)
         signature.tensors.append(tensor)
         signature.names[name] = ctx.tensors[name] = tensor
     kept = [c.subst(dict(final)) for c in conditions]
-    return [c for c in (*kept, *apart) if c.op != "const"]
+    return [c for c in (*kept, *disjoint) if c.op != "const"]
 
 
 def _narrow(c: Expr, low: dict[Expr, int], high: dict[Expr, int], step: dict[Expr, int]) -> None:

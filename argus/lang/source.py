@@ -16,12 +16,14 @@ from argus.lang.errors import ProgramError, diagnose
 
 MAX_BYTES = 256 * 1024
 MAX_NESTING = 100
+SOURCE_NAME = "<kernel>"
+"""The file name of a kernel that is given as text."""
 
 
 def text_of(path_or_source: str | Path) -> tuple[str, str]:
     """(file name, text). A string with a line break is source text itself."""
     if isinstance(path_or_source, str) and "\n" in path_or_source:
-        return "<kernel>", path_or_source
+        return SOURCE_NAME, path_or_source
     path = Path(path_or_source)
     name = str(path)
     try:

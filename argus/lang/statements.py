@@ -79,7 +79,7 @@ class Interpreter(Regions):
                 case ast.FunctionDef():
                     if node.decorator_list:
                         raise self.ctx.error("AG105", node, what="a decorator inside a kernel")
-                    self.scope.names[node.name] = FileFunction(node.name, node, self.scope)
+                    self.scope.names[node.name] = FileFunction(node.name, node, self.scope, self.ctx.file)
                 case ast.Return():
                     if self.barred:
                         raise self.ctx.error("AG508", node, where=self.barred[-1])
@@ -207,24 +207,29 @@ class Interpreter(Regions):
         outer, self.scope = self.scope, scope
         barred, self.barred = self.barred, []
         self.active.append(scope)
-        result: object = None
-        if isinstance(function.node, ast.Lambda):
-            result = self.evaluate(function.node.body)
-        else:
-            try:
-                self.run(function.node.body)
-            except Returned as returned:
-                result = returned.value
+        with self.ctx.in_file(function.file):
+            result = self._result(function.node)
         self.scope, self.barred = outer, barred
         self.active.pop()
         return result
+
+    def _result(self, node: ast.FunctionDef | ast.Lambda) -> object:
+        """What a function returns, read in the current scope."""
+        if isinstance(node, ast.Lambda):
+            return self.evaluate(node.body)
+        try:
+            self.run(node.body)
+        except Returned as returned:
+            return returned.value
+        return None
 
     def _bind_arguments(
         self, function: FileFunction, scope: NameScope, args: list[object], keywords: dict[str, object]
     ) -> None:
         spec, ctx = function.node.args, self.ctx
         if spec.vararg or spec.kwarg:
-            raise ctx.error("AG108", function.node, what="`*` or `**` in the arguments of a function")
+            with ctx.in_file(function.file):
+                raise ctx.error("AG108", function.node, what="`*` or `**` in the arguments of a function")
         positional = [a.arg for a in (*spec.posonlyargs, *spec.args)]
         names = [*positional, *(a.arg for a in spec.kwonlyargs)]
         if len(args) > len(positional):
@@ -245,7 +250,8 @@ class Interpreter(Regions):
                 if name not in defaults:
                     raise ctx.error("AG112", function=function.name, problem=f"the argument `{name}` is missing")
                 outer, self.scope = self.scope, function.scope
-                bound[name] = self.evaluate(defaults[name])
+                with ctx.in_file(function.file):
+                    bound[name] = self.evaluate(defaults[name])
                 self.scope = outer
         scope.names.update(bound)
 
@@ -271,9 +277,9 @@ class Interpreter(Regions):
         if not isinstance(policy, NamedPolicy) or policy.kind not in ("schedule", "opposite"):
             raise self.ctx.error("AG521", node.items[0].context_expr, what=arithmetic.describe(policy))
         if policy.kind == "opposite":
-            flow.step_apart(self, late=True)
+            flow.shift_phase(self, late=True)
             self.run(node.body)
-            flow.step_apart(self, late=False)
+            flow.shift_phase(self, late=False)
             return
         block: list[Op] = []
         with self.ctx.b.into(block):

@@ -34,7 +34,7 @@ def shared(interp: Expressions, layout: object, dtype: object, name: object = No
     return SharedTile(buffer, given, const(0))
 
 
-def ring(interp: Expressions, depth: object, **members: object) -> object:
+def ring(interp: Expressions, depth: object, /, **members: object) -> object:
     ctx = interp.ctx
     n = want.integer(ctx, "ag.ring", "depth", depth, 1, 16)
     made: dict[str, SharedTile] = {}

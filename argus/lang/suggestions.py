@@ -44,6 +44,11 @@ def suggestion(name: str, known: list[str]) -> str:
     elsewhere = ELSEWHERE.get(name)
     if elsewhere is not None:
         return f"you may be looking for `{elsewhere}`"
+    return nearest(name, known)
+
+
+def nearest(name: str, known: list[str]) -> str:
+    """The names most like it, as a question; "" if none is."""
     near = difflib.get_close_matches(name, known, 3 if name.startswith(("v_", "s_", "ds_")) else 1, 0.7)
     if not near:
         return ""

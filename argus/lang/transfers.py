@@ -81,6 +81,7 @@ def store(
 def shared_load(
     interp: Expressions,
     place: SharedTile,
+    /,
     owner: object,
     *,
     width: object,
@@ -99,6 +100,7 @@ def shared_load(
 def shared_store(
     interp: Expressions,
     place: SharedTile,
+    /,
     value: object,
     owner: object = None,
     *,
@@ -129,6 +131,7 @@ def shared_view(interp: Expressions, place: SharedTile, layout: object) -> Share
 def copy(
     interp: Expressions,
     place: Tensor | TensorView,
+    /,
     into: object,
     owner: object,
     *,
@@ -210,6 +213,7 @@ def as_index(interp: Expressions, value: object, low: object, high: object, name
     if not label.isidentifier():
         raise ctx.error("AG112", function="ag.as_index", problem=f"`name` is a word, not {label!r}")
     symbol = ctx.fresh_variable(label, lo, hi)
+    ctx.read_indices.append(symbol)
     ctx.varying[symbol] = ctx.data_level.get(tile.pieces[0], "lane")
     facts = tuple(f for f in (symbol.ge(least), symbol.le(most)) if f.op != "const")
     ctx.b.symbol(tile.pieces[0], symbol, facts)
@@ -280,7 +284,8 @@ def _guard(
                 function=function,
                 problem='guard="shape" compares with the shape of a tensor; an LDS buffer needs a condition',
             )
-        return _in_shape(ctx, view, dist, width // view.tensor.dtype.bytes)
+        n = memory.elements_per_access(ctx, view.tensor.dtype, dist, width, memory.GLOBAL_WIDTHS)
+        return _in_shape(ctx, view, dist, n)
     if isinstance(guard, FileFunction):
 
         def ask(coords: Mapping[str, Expr]) -> Expr | None:

@@ -122,11 +122,12 @@ class Annotation:
 
 @dataclass(frozen=True, eq=False)
 class FileFunction:
-    """A function of the kernel file; calls are read in place."""
+    """A function of a kernel file; calls are read in place."""
 
     name: str
     node: ast.FunctionDef | ast.Lambda
     scope: NameScope
+    file: str
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,7 +41,7 @@ _SHOWN = 20
 
 
 @dataclass(slots=True)
-class ObjectReport:
+class CorpusObject:
     """What was found in one file."""
 
     path: Path
@@ -58,7 +58,7 @@ class ObjectReport:
 class CorpusReport:
     """The sum over a folder. `missing` says in how many objects each opcode without semantics occurs."""
 
-    objects: list[ObjectReport]
+    objects: list[CorpusObject]
     encodings: int
     compared: bool
     missing: dict[str, int]
@@ -124,8 +124,8 @@ def corpus(folder: Path, objdump: str | None = None) -> CorpusReport:
     return CorpusReport(objects, len(texts), objdump is not None, dict(missing.most_common()))
 
 
-def _examine(path: Path, objdump: str | None, texts: dict[tuple[int, ...], str]) -> ObjectReport:
-    report = ObjectReport(path)
+def _examine(path: Path, objdump: str | None, texts: dict[tuple[int, ...], str]) -> CorpusObject:
+    report = CorpusObject(path)
     try:
         loaded = load_object(path)
     except LoadError as why:
@@ -148,7 +148,7 @@ def _examine(path: Path, objdump: str | None, texts: dict[tuple[int, ...], str])
     return report
 
 
-def _decode(code: bytes, report: ObjectReport) -> list[Inst]:
+def _decode(code: bytes, report: CorpusObject) -> list[Inst]:
     found: list[Inst] = []
     pc = 0
     while pc < len(code):
@@ -169,7 +169,7 @@ def _compare(
     instructions: list[Inst],
     labels: dict[int, set[str]],
     texts: dict[tuple[int, ...], str],
-    report: ObjectReport,
+    report: CorpusObject,
 ) -> None:
     ours = {inst.pc + loaded.text_address: inst for inst in instructions}
     for address in sorted(theirs.keys() | ours.keys()):

@@ -22,7 +22,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -42,7 +42,7 @@ from argus.machine.register_file import RegisterFile
 from argus.machine.state import LANES, LDS_LIMIT, REGISTERS, Wave, Workgroup
 
 Triple = tuple[int, int, int]
-Executor = Literal["interp", "jit"]
+Executor = Literal["checking", "jit"]
 MAX_THREADS = 1024
 PRIVATE_LIMIT = 8191 * 1024 // LANES
 """Scratch bytes of a lane: a wave has up to 8191 KiB."""
@@ -185,10 +185,12 @@ class LoadedKernel:
         lds: int = 0,
         offsets: Sequence[int] | None = None,
         options: Options | None = None,
-        executor: Executor = "interp",
+        executor: Executor = "checking",
         **settings: Any,
     ) -> LaunchResult:
         """Launch; keyword arguments other than the named ones are fields of `Options`."""
+        if executor not in get_args(Executor):
+            raise LaunchError(f"there is no executor {executor!r}; there are {', '.join(get_args(Executor))}")
         chosen = options or Options(**settings)
         prepared = self.prepare(grid, block, args, lds, offsets, chosen)
         try:
@@ -261,7 +263,7 @@ def _run_jit(prepared: PreparedLaunch) -> LaunchResult:
     try:
         from argus.machine.jit.executor import execute
     except ImportError:
-        raise LaunchError("the JIT executor is not available; use executor='interp'") from None
+        raise LaunchError("the JIT executor is not available; use executor='checking'") from None
     result: LaunchResult = execute(prepared)
     return result
 

@@ -1,7 +1,7 @@
 """The trajectory of a run as SVG: every candidate over the evaluations, on a logarithmic time axis.
 
 Points are candidates that passed, crosses those that did not (at the height of their parent), the line is the best so
-far, dashed lines are the least possible time and whatever else is given for comparison.
+far, dashed lines are the roofline and whatever else is given for comparison.
 """
 
 from __future__ import annotations
@@ -69,8 +69,7 @@ def trajectory(candidates: Sequence[JournalCandidate], marks: Mapping[str, float
 
 
 def _says(candidate: JournalCandidate) -> str:
-    took = f"{candidate.microseconds:.1f} µs" if candidate.microseconds is not None else candidate.verdict
-    return f"{candidate.id} {candidate.technique}: {took}"
+    return f"{candidate.id} {candidate.technique}: {candidate.time or candidate.verdict}"
 
 
 def _ticks(low: float, high: float) -> list[float]:

@@ -2,7 +2,7 @@
 
     Path("run.html").write_text(run_page(journal, run))
 
-Trajectory, the way from the naive kernel to the best one with every change of the source, what held it back before
+Trajectory, the way from the naive kernel to the best one with every change of the source, the bottleneck before
 and after, every counterexample at its line, what was learnt, and the evidence behind each number. Times are called
 simulated or measured as the run's device says; what the task names to stand beside (a kernel of the library, published
 figures) is named. No script, no outside resource.
@@ -22,6 +22,7 @@ from argus.agent.journal import Journal
 from argus.agent.journal.lineage import JournalCandidate, Story
 from argus.agent.labels import heading, word
 from argus.agent.policy import PolicyTable
+from argus.agent.time_text import described
 from argus.report.plot import trajectory
 
 AROUND = 2
@@ -39,7 +40,7 @@ def run_page(journal: Journal, run: str | None = None) -> str:
         _summary(story, best),
         "<h2>Trajectory</h2>" + trajectory(story.candidates, _marks(story, best)),
         "<h2>The way to the best kernel</h2>" + _way(journal, way),
-        "<h2>What held it back</h2>" + _bottlenecks(way),
+        "<h2>Bottleneck</h2>" + _bottlenecks(way),
         "<h2>What was refused, and why</h2>" + _violations(journal, story),
         "<h2>What was learnt</h2>" + _learnt(journal, story),
         "<h2>All candidates</h2>" + _all(story),
@@ -57,7 +58,7 @@ def _marks(story: Story, best: JournalCandidate | None) -> dict[str, float]:
     roof = (best.judgement.get("roof") or {}) if best is not None else {}
     if not roof:
         return {}
-    return {"least possible": math.exp(sum(math.log(value) for value in roof.values()) / len(roof))}
+    return {"roofline": math.exp(sum(math.log(value) for value in roof.values()) / len(roof))}
 
 
 def _summary(story: Story, best: JournalCandidate | None) -> str:
@@ -68,8 +69,9 @@ def _summary(story: Story, best: JournalCandidate | None) -> str:
     if best is not None and best.microseconds is not None:
         for shape, took in best.judgement["times"].items():
             least = best.judgement["roof"].get(shape)
-            share = f", {100 * least / took:.0f} % of the least possible {least:.1f} µs" if least else ""
-            rows.append((shape, f"{took:.1f} µs {word(story.run.config.get('device'))}{share}"))
+            share = f", {100 * least / took:.0f} % of the roofline of {least:.1f} µs" if least else ""
+            time = described({shape: took}, best.judgement.get("intervals") or {})
+            rows.append((shape, f"{time} {word(story.run.config.get('device'))}{share}"))
         if first is not None and first.microseconds is not None:
             rows.append(("speed-up over the naive kernel", f"{first.microseconds / best.microseconds:.2f}"))
         rows.append(("evidence", f"<code>{escape(str(best.judgement['evidence']))}</code>"))
@@ -89,7 +91,7 @@ def _way(journal: Journal, way: list[JournalCandidate]) -> str:
     for candidate in way:
         gain = ""
         if before is not None and before.microseconds and candidate.microseconds:
-            gain = f", {before.microseconds / candidate.microseconds:.2f} times as fast"
+            gain = f", speed-up of {before.microseconds / candidate.microseconds:.2f}×"
         head = f"<b>{escape(candidate.id)} {escape(candidate.technique)}</b> {escape(_params(candidate))}: "
         head += f"{_time(candidate)}{gain}"
         body = f"<p class=label>{escape(candidate.why)}</p>" if candidate.why else ""
@@ -216,4 +218,4 @@ def _params(candidate: JournalCandidate) -> str:
 def _time(candidate: JournalCandidate | None) -> str:
     if candidate is None or candidate.microseconds is None:
         return "nothing that passed"
-    return f"{candidate.microseconds:.1f} µs"
+    return candidate.time

@@ -93,6 +93,7 @@ class _TreeReader:
         self._source, self._arguments = source, arguments
         self._nodes = 0
         self._used: set[str] = set()
+        self._bound: set[str] = set()
 
     def result(self, statement: ast.stmt) -> ResultSpec:
         source = self._source
@@ -113,10 +114,9 @@ class _TreeReader:
         if not tensor.written:
             raise source.error(f"the kernel's argument {name} is no output", "name", target)
         expression = self._number(statement.value, {index: index for index in indices}, 0)
-        open_ = open_indices(expression)
         for index in indices:
-            if index not in open_:
-                message = f"the index `{index}` of the result {name} does not stand on the right side"
+            if index in self._bound and index not in open_indices(expression):
+                message = f"the right side names `{index}` only as the index of a reduction, not that of the result"
                 raise source.error(message, "index", target)
         return ResultSpec(name, indices, expression, tensor.whole, span=source.span(statement))
 
@@ -293,6 +293,7 @@ class _TreeReader:
         if self._is_number(index.id):
             raise source.error(f"`{index.id}`, which is reduced over, is also {SIZE}", "index", index)
         name = self._fresh(index.id, scope)
+        self._bound.add(index.id)
         inside = self._number(body, {**scope, index.id: name}, depth)
         if len(args) == 3:
             extent = self._extent(args[2], index.id, scope, depth)

@@ -20,7 +20,7 @@ from argus.spec import Bounded
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ElementComparison:
     """`worst` is the largest |got - want| / bound; above 1 an element is outside its tolerance."""
 
     elements: int
@@ -52,7 +52,7 @@ def json_number(value: float) -> float | str:
     return value if math.isfinite(value) else str(float(value))
 
 
-def compare(got: npt.NDArray[np.generic], want: Bounded) -> Comparison:
+def compare(got: npt.NDArray[np.generic], want: Bounded) -> ElementComparison:
     """Compare an array in the kernel's output format with the float64 specification."""
     if got.shape != want.value.shape:
         raise ValueError(f"the result has shape {got.shape}, its specification {want.value.shape}")
@@ -71,7 +71,7 @@ def compare(got: npt.NDArray[np.generic], want: Bounded) -> Comparison:
     where = first if first is not None else (0,) * got.ndim
     has = got.size > 0
     usable = finite & np.isfinite(found)
-    return Comparison(
+    return ElementComparison(
         elements=int(got.size),
         wrong=int(wrong.sum()),
         worst=float(np.nanmax(ratio)) if has and not np.isnan(ratio).all() else float("inf") if has else 0.0,
@@ -82,7 +82,7 @@ def compare(got: npt.NDArray[np.generic], want: Bounded) -> Comparison:
     )
 
 
-def combined(found: Sequence[Comparison]) -> Comparison:
+def combined(found: Sequence[ElementComparison]) -> ElementComparison:
     """Comparisons of several results as one: the first wrong element is of the first result that has one."""
     shown = next((c for c in found if not c.ok), found[0])
     return replace(

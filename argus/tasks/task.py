@@ -27,8 +27,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from argus.gfx942.target import GFX942, Target
 from argus.ir.kernel import Kernel
 from argus.lang import read
+from argus.lang.imports import KernelFolder, imports_of, is_library
+from argus.lang.source import text_of
 from argus.tasks.routing import RoutingTensors
 
 Sizes = Mapping[str, int]
@@ -41,7 +44,10 @@ class TaskError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """`source` is the naive kernel without TASK; `kernel` is the same, read. `device`: whose times count."""
+    """`source` is the naive kernel without TASK; `kernel` is the same, read. `device`: whose times count.
+
+    `beside`: the texts of the files in the task's folder that the kernel imports, by module name.
+    """
 
     name: str
     family: str
@@ -55,6 +61,7 @@ class Task:
     library: str = ""
     device: str = "simulated"
     routing: RoutingTensors | None = None
+    beside: Mapping[str, str] = field(default_factory=dict)
 
 
 def builtin_tasks() -> tuple[str, ...]:
@@ -63,25 +70,27 @@ def builtin_tasks() -> tuple[str, ...]:
                         if p.name.endswith(".py") and not p.name.startswith("_")))  # fmt: skip
 
 
-def load_task(name_or_path: str | Path) -> Task:
-    """A built-in task by name, or the task of a file."""
+def load_task(name_or_path: str | Path, target: Target = GFX942) -> Task:
+    """A built-in task by name, or the task of a file, for a target."""
     path = Path(name_or_path)
     if path.suffix != ".py":
         inside = files("argus.tasks").joinpath("naive").joinpath(f"{name_or_path}.py")
         if not inside.is_file():
             known = ", ".join(builtin_tasks())
             raise TaskError(f"there is no task {str(name_or_path)!r}; built in are {known}; or give a file of your own")
-        return read_task(str(name_or_path), inside.read_text(encoding="utf-8"))
-    return read_task(path.stem, path.read_text(encoding="utf-8"))
+        return read_task(str(name_or_path), inside.read_text(encoding="utf-8"), target=target)
+    _, text = text_of(path)
+    imports = imports_of(text, KernelFolder.of(path))
+    return read_task(path.stem, text, {i.module: i.text for i in imports if not is_library(i.module)}, target)
 
 
-def read_task(name: str, text: str) -> Task:
-    """The task a file describes."""
+def read_task(name: str, text: str, beside: Mapping[str, str] | None = None, target: Target = GFX942) -> Task:
+    """The task a file describes; `beside` are the files it may import from its folder."""
     stated, source = _split(name, text)
     unknown = sorted(set(stated) - ENTRIES)
     if unknown:
         raise TaskError(f"{name}: TASK has no entry {unknown[0]!r}; its entries are {', '.join(sorted(ENTRIES))}")
-    kernel = read(source)
+    kernel = read(source, beside=beside, target=target)
     if kernel.computes is None:
         raise TaskError(f"{name}: the kernel must say what it computes (computes=…)")
     if len(kernel.computes.results) != 1:
@@ -104,6 +113,7 @@ def read_task(name: str, text: str) -> Task:
         published=dict(stated.get("published", {})),
         library=str(stated.get("library", "")),
         routing=_routing(name, stated["routing"], kernel) if "routing" in stated else None,
+        beside=dict(beside or {}),
     )
 
 

@@ -26,11 +26,11 @@ from argus.tasks.routing import draw
 from argus.tasks.task import Task, load_task
 
 CHAIN: tuple[tuple[str, dict[str, object]], ...] = (
-    ("expert_blocks", {"tiles": 4, "waves": 4}),
-    ("gathered_rows", {"swizzle": True}),
-    ("chiplet_rows", {"group": 8}),
-    ("wide_scales", {"turns": 4}),
-    ("expert_ring", {}),
+    ("expert-blocks", {"tiles": 4, "waves": 4}),
+    ("gathered-rows", {"swizzle": True}),
+    ("chiplet-rows", {"group": 8}),
+    ("wide-scales", {"turns": 4}),
+    ("expert-ring", {}),
 )
 
 
@@ -47,7 +47,7 @@ def test_every_step_is_proved(steps: int) -> None:
 
 
 def test_rows_of_two_experts_in_one_wave_are_refuted() -> None:
-    text = lower(load_task("moe").source, "expert_blocks", {"tiles": 8, "waves": 4})
+    text = lower(load_task("moe").source, "expert-blocks", {"tiles": 8, "waves": 4})
     assert check(scheduled(read(text))).status == "refuted"
 
 
@@ -82,7 +82,7 @@ def test_the_planner_comes_to_the_ring_soon(seed: int) -> None:
     assert "expert-ring" in [candidate.technique for candidate in state.candidates]
 
 
-@pytest.mark.parametrize("name", [name for name, _ in CHAIN if name != "chiplet_rows"])
+@pytest.mark.parametrize("name", [name for name, _ in CHAIN if name != "chiplet-rows"])
 def test_a_plain_product_has_no_place_for_them(name: str) -> None:
     with pytest.raises(NotApplicableError):
         lower(load_task("gemm").source, name, dict(CHAIN)[name])

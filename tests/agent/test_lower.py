@@ -19,17 +19,17 @@ from argus.tasks.task import load_task, read_task
 
 BLOCK = {"tiles_row": 2, "tiles_col": 2, "waves_row": 2, "waves_col": 2, "tiles_k": 8}
 GEMM = (
-    ("blocking", BLOCK),
-    ("wide_fragments", {}),
-    ("swap_operands", {}),
-    ("staging", {"barriers": "both"}),
-    ("swizzle", {"kind": "xor", "amount": 3}),
-    ("software_pipeline", {"depth": "fetch"}),
-    ("software_pipeline", {"depth": "fragments"}),
-    ("interleave", {"mfma": 2}),
-    ("fetch_order", {}),
+    ("register-blocking", BLOCK),
+    ("wide-fragments", {}),
+    ("vector-stores", {}),
+    ("lds-staging", {"barriers": "both"}),
+    ("lds-swizzle", {"kind": "xor", "amount": 3}),
+    ("software-pipelining", {"depth": "fetch"}),
+    ("fragment-prefetch", {"depth": "fragments"}),
+    ("instruction-scheduling", {"mfma": 2}),
+    ("fetch-order", {}),
 )
-PROVED_AT = {"blocking", "staging", "software_pipeline", "fetch_order"}
+PROVED_AT = {"register-blocking", "lds-staging", "software-pipelining", "fragment-prefetch", "fetch-order"}
 
 LINEAR = (Path(__file__).parents[2] / "examples" / "agent" / "tasks" / "linear.py").read_text(encoding="utf-8")
 
@@ -50,28 +50,28 @@ def test_every_step_from_the_naive_product_is_proved() -> None:
 
 
 def test_the_order_of_workgroups_is_one_keyword() -> None:
-    text = lower(load_task("gemm").source, "grid_order", {"order": "ag.grouped(8)"})
+    text = lower(load_task("gemm").source, "grouped-order", {"order": "ag.grouped(8)"})
     assert "order=ag.grouped(8)" in text
     assert not broken(text)
-    assert lower(text, "grid_order", {"order": "ag.row_major()"}) == lower_twice(text)
+    assert lower(text, "chiplet-order", {"order": "ag.row_major()"}) == lower_twice(text)
 
 
 def lower_twice(text: str) -> str:
-    there = lower(text, "grid_order", {"order": "ag.xcd(8)"})
-    return lower(there, "grid_order", {"order": "ag.row_major()"})
+    there = lower(text, "chiplet-order", {"order": "ag.xcd(8)"})
+    return lower(there, "chiplet-order", {"order": "ag.row_major()"})
 
 
 def test_priority_is_raised_around_multiplications() -> None:
-    text = lower(lower(load_task("gemm").source, "blocking", BLOCK), "staging", {"barriers": "both"})
-    text = lower(text, "priority", {})
+    text = lower(lower(load_task("gemm").source, "register-blocking", BLOCK), "lds-staging", {"barriers": "both"})
+    text = lower(text, "wave-priority", {})
     assert text.index("ag.setprio(1)") < text.index("ag.mfma") < text.index("ag.setprio(0)")
     assert status(text) == "proved"
 
 
 def test_sizes_are_constants_after_blocking() -> None:
-    text = lower(load_task("gemm").source, "blocking", BLOCK)
-    text = lower(text, "staging", {"barriers": "both"})
-    text = lower(text, "resize", {"tiles_row": 1, "waves_col": 4})
+    text = lower(load_task("gemm").source, "register-blocking", BLOCK)
+    text = lower(text, "lds-staging", {"barriers": "both"})
+    text = lower(text, "block-sizes", {"tiles_row": 1, "waves_col": 4})
     assert "TILES_M = 1" in text
     assert "WAVES_N = 4" in text
     assert status(text) == "proved"
@@ -79,38 +79,38 @@ def test_sizes_are_constants_after_blocking() -> None:
 
 @pytest.mark.parametrize("barriers", ["before", "after"])
 def test_a_missing_barrier_is_refuted(barriers: str) -> None:
-    text = lower(load_task("gemm").source, "blocking", BLOCK)
-    assert broken(lower(text, "staging", {"barriers": barriers})) == {"race_free"}
+    text = lower(load_task("gemm").source, "register-blocking", BLOCK)
+    assert broken(lower(text, "lds-staging", {"barriers": barriers})) == {"race_free"}
 
 
 def test_an_unseen_kernel_goes_the_same_way() -> None:
     text = read_task("linear", LINEAR).source
     for name, params in (
-        ("blocking", BLOCK),
-        ("wide_fragments", {}),
-        ("swap_operands", {}),
-        ("staging", {"barriers": "both"}),
-        ("software_pipeline", {"depth": "fragments"}),
-        ("interleave", {"mfma": 2}),
+        ("register-blocking", BLOCK),
+        ("wide-fragments", {}),
+        ("vector-stores", {}),
+        ("lds-staging", {"barriers": "both"}),
+        ("fragment-prefetch", {"depth": "fragments"}),
+        ("instruction-scheduling", {"mfma": 2}),
     ):
         text = lower(text, name, params)
     assert status(text) == "proved"
 
 
 def test_chiplets_tile_the_grid() -> None:
-    text = lower(load_task("gemm").source, "blocking", BLOCK)
+    text = lower(load_task("gemm").source, "register-blocking", BLOCK)
     for params in ({"rows": 2, "group": 1}, {"rows": 4, "group": 2}, {"rows": 8}, {"rows": 1}):
-        new = lower(text, "chiplet_tiles", params)
+        new = lower(text, "chiplet-tiles", params)
         assert status(new) == "proved", params
         with pytest.raises(NotApplicableError):
-            lower(new, "chiplet_tiles", params)
-    wrong = lower(text, "chiplet_tiles", {"rows": 2}).replace("part % 4", "part % 2")
+            lower(new, "chiplet-tiles", params)
+    wrong = lower(text, "chiplet-tiles", {"rows": 2}).replace("part % 4", "part % 2")
     assert status(wrong) != "proved"
 
 
 def test_an_epilogue_tile_by_tile_is_proved_and_moves_with_its_tile() -> None:
     text = read_task("linear", LINEAR).source
-    for name, params in (("blocking", BLOCK), ("swap_operands", {}), ("epilogue", {})):
+    for name, params in (("register-blocking", BLOCK), ("vector-stores", {}), ("epilogue-pieces", {})):
         text = lower(text, name, params)
     assert ".held_as(ACC)" in text
     assert status(text) == "proved"
@@ -120,17 +120,17 @@ def test_an_epilogue_tile_by_tile_is_proved_and_moves_with_its_tile() -> None:
 
 
 def test_reading_ahead_brings_its_slices() -> None:
-    text = lower(load_task("gemm").source, "blocking", {**BLOCK, "tiles_k": 4})
-    text = lower(lower(text, "wide_fragments", {}), "staging", {"barriers": "both"})
+    text = lower(load_task("gemm").source, "register-blocking", {**BLOCK, "tiles_k": 4})
+    text = lower(lower(text, "wide-fragments", {}), "lds-staging", {"barriers": "both"})
     assert "TILES_K = 2" in text
-    assert "TILES_K = 4" in lower(text, "software_pipeline", {"depth": "fragments", "slices": 4})
+    assert "TILES_K = 4" in lower(text, "fragment-prefetch", {"depth": "fragments", "slices": 4})
 
 
 @pytest.mark.parametrize("task", ["softmax", "layernorm"])
 def test_rows_in_registers_are_proved(task: str) -> None:
-    text = lower(load_task(task).source, "row_vector", {"per_lane": 8})
-    text = lower(text, "row_resident", {"widest": 1024})
-    text = lower(text, "row_block", {"rows": 4})
+    text = lower(load_task(task).source, "row-vectors", {"per_lane": 8})
+    text = lower(text, "row-resident", {"widest": 1024})
+    text = lower(text, "rows-per-workgroup", {"rows": 4})
     if task == "softmax":
         text = lower(text, "reciprocal", {})
     assert "ag.range" not in text
@@ -140,14 +140,14 @@ def test_rows_in_registers_are_proved(task: str) -> None:
 @pytest.mark.parametrize(
     ("task", "name", "params"),
     [
-        ("gemm", "row_vector", {"per_lane": 8}),
-        ("gemm", "swizzle", {"kind": "xor", "amount": 3}),
-        ("gemm", "software_pipeline", {"depth": "fetch"}),
-        ("gemm", "resize", {"tiles_k": 2}),
-        ("gemm", "wide_fragments", {}),
-        ("softmax", "blocking", BLOCK),
-        ("softmax", "staging", {}),
-        ("softmax", "row_resident", {"widest": 4096}),
+        ("gemm", "row-vectors", {"per_lane": 8}),
+        ("gemm", "lds-swizzle", {"kind": "xor", "amount": 3}),
+        ("gemm", "software-pipelining", {"depth": "fetch"}),
+        ("gemm", "block-sizes", {"tiles_k": 2}),
+        ("gemm", "wide-fragments", {}),
+        ("softmax", "register-blocking", BLOCK),
+        ("softmax", "lds-staging", {}),
+        ("softmax", "row-resident", {"widest": 4096}),
     ],
 )
 def test_no_place_is_said(task: str, name: str, params: dict[str, object]) -> None:
@@ -158,4 +158,4 @@ def test_no_place_is_said(task: str, name: str, params: dict[str, object]) -> No
 @pytest.mark.parametrize("text", ["", "x = (", "def f(): pass", "import argus as ag\n"])
 def test_what_is_no_kernel_file_has_no_place_for_anything(text: str) -> None:
     with pytest.raises(NotApplicableError):
-        lower(text, "blocking", BLOCK)
+        lower(text, "register-blocking", BLOCK)

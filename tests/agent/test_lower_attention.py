@@ -19,28 +19,33 @@ from argus.lang import read
 from argus.tasks.task import load_task
 
 STRUCTURE = (
-    ("query_waves", {"waves": 4}),
-    ("key_tiles", {"tiles": 2}),
-    ("causal_skip", {}),
-    ("causal_order", {}),
-    ("staging", {"barriers": "both"}),
+    ("query-waves", {"waves": 4}),
+    ("key-tiles", {"tiles": 2}),
+    ("causal-skip", {}),
+    ("causal-order", {}),
+    ("lds-staging", {"barriers": "both"}),
 )
 SPEED = (
-    ("wide_fragments", {}),
-    ("swizzle", {"kind": "reads", "amount": 3}),
-    ("software_pipeline", {"depth": "fetch"}),
+    ("wide-fragments", {}),
+    ("lds-swizzle", {"kind": "reads", "amount": 3}),
+    ("software-pipelining", {"depth": "fetch"}),
     ("reciprocal", {}),
-    ("interleave", {"mfma": 2}),
+    ("instruction-scheduling", {"mfma": 2}),
 )
 
 SOFTMAX = (
-    ("swizzle", {"kind": "xor", "amount": 3}),
-    ("diagonal_mask", {}),
-    ("fused_scale", {}),
-    ("finite_weights", {}),
+    ("lds-swizzle", {"kind": "xor", "amount": 3}),
+    ("diagonal-mask", {}),
+    ("fused-scale", {}),
+    ("finite-rounding", {}),
 )
-SKEW = (("wide_values", {}), ("single_reads", {}), ("score_pipeline", {"ahead": 2}), ("softmax_schedule", {"valu": 6}))
-LAZY = ("lazy_rescale", {"powers": 8})
+SKEW = (
+    ("wide-values", {}),
+    ("single-fragments", {}),
+    ("score-pipeline", {"ahead": 2}),
+    ("softmax-schedule", {"valu": 6}),
+)
+LAZY = ("lazy-rescale", {"powers": 8})
 SHORT_HEADS = str(Path(__file__).parents[2] / "examples/agent/tasks/attention64.py")
 
 
@@ -54,7 +59,7 @@ def lowered(*steps: tuple[str, dict[str, object]]) -> str:
 def skewed(task: str, waves: int, *more: tuple[str, dict[str, object]]) -> str:
     """The turns skewed, with scores beside the softmax."""
     text = load_task(task).source
-    steps = (("query_waves", {"waves": waves}), *STRUCTURE[1:], *SPEED[:1], *SOFTMAX, *SKEW, *more)
+    steps = (("query-waves", {"waves": waves}), *STRUCTURE[1:], *SPEED[:1], *SOFTMAX, *SKEW, *more)
     for name, params in steps:
         text = lower(text, name, params)
     return text
@@ -87,18 +92,18 @@ def test_a_loop_that_ends_a_tile_too_early_is_not_proved() -> None:
 
 
 def test_a_missing_barrier_is_refuted() -> None:
-    text = lowered(*STRUCTURE[:2], ("staging", {"barriers": "after"}))
+    text = lowered(*STRUCTURE[:2], ("lds-staging", {"barriers": "after"}))
     assert "race_free" in verdicts(text)["refuted"]
 
 
 def test_only_operands_that_meet_another_loaded_one_get_wide() -> None:
-    text = lowered(*STRUCTURE[:2], ("wide_fragments", {}))
+    text = lowered(*STRUCTURE[:2], ("wide-fragments", {}))
     assert 'KEY = MMA.operand(row="Sk", k="D", wide=8)' in text
     assert 'VALUE = MMA.operand(row="D", k="Sk")' in text
     assert "for nt, h, ks in ag.unroll(KEY_TILES, 2, 8)" in text
 
 
-@pytest.mark.parametrize("name", ["query_waves", "key_tiles", "causal_skip", "causal_order"])
+@pytest.mark.parametrize("name", ["query-waves", "key-tiles", "causal-skip", "causal-order"])
 def test_a_product_has_no_place_for_them(name: str) -> None:
     with pytest.raises(NotApplicableError):
         lower(load_task("gemm").source, name, {"waves": 4, "tiles": 2})
@@ -155,7 +160,7 @@ def test_a_skewed_turn_reads_like_the_turn_it_came_from() -> None:
 
 
 def test_a_fetch_that_runs_ahead_is_undone_first() -> None:
-    text = lowered(*STRUCTURE, *SPEED[:1], ("software_pipeline", {"depth": "fetch"}), *SOFTMAX, *SKEW)
+    text = lowered(*STRUCTURE, *SPEED[:1], ("software-pipelining", {"depth": "fetch"}), *SOFTMAX, *SKEW)
     again = lowered(*STRUCTURE, *SPEED[:1], *SOFTMAX, *SKEW)
     assert text == again
 
@@ -174,7 +179,7 @@ def test_the_inverse_is_of_the_last_sum() -> None:
 
 
 def test_blocks_in_pairs_are_all_done_once() -> None:
-    text = lowered(*STRUCTURE[:3], STRUCTURE[4], ("causal_pairs", {}))
+    text = lowered(*STRUCTURE[:3], STRUCTURE[4], ("causal-pairs", {}))
     assert verdicts(text).keys() == {"proved"}
     twice = text.replace("rows_of(Sq // (32 * WAVES) - 1 - place)", "rows_of(place)")
     assert twice != text
@@ -183,7 +188,7 @@ def test_blocks_in_pairs_are_all_done_once() -> None:
 
 def test_blocks_that_have_an_order_are_not_paired() -> None:
     with pytest.raises(NotApplicableError):
-        lower(lowered(*STRUCTURE), "causal_pairs", {})
+        lower(lowered(*STRUCTURE), "causal-pairs", {})
 
 
 def test_scores_right_behind_the_mask_are_far_enough_from_their_product(tmp_path: Path) -> None:
@@ -194,13 +199,13 @@ def test_scores_right_behind_the_mask_are_far_enough_from_their_product(tmp_path
     assert not violations(decode(made.object, made.name).insts)
 
 
-@pytest.mark.parametrize("name", ["diagonal_mask", "fused_scale", "finite_weights", "wide_values", "single_reads"])
+@pytest.mark.parametrize("name", ["diagonal-mask", "fused-scale", "finite-rounding", "wide-values", "single-fragments"])
 def test_a_softmax_between_products_is_needed(name: str) -> None:
     with pytest.raises(NotApplicableError):
         lower(load_task("gemm").source, name, {})
 
 
-@pytest.mark.parametrize("name", ["score_pipeline", "softmax_schedule", "lazy_rescale"])
+@pytest.mark.parametrize("name", ["score-pipeline", "softmax-schedule", "lazy-rescale"])
 def test_a_turn_that_is_not_prepared_stays(name: str) -> None:
     with pytest.raises(NotApplicableError):
         lower(lowered(*STRUCTURE), name, {})

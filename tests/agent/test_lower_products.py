@@ -14,29 +14,29 @@ from argus.tasks.task import load_task
 from tests.agent.executed import Step, lowered, multiplies, refuted, simulated, status
 
 SMALL = {"tiles_row": 1, "tiles_col": 1, "waves_row": 2, "waves_col": 2, "tiles_k": 4}
-BLOCKED: tuple[Step, ...] = (("blocking", dict(SMALL)), ("wide_fragments", {}), ("swap_operands", {}))
-STAGED: tuple[Step, ...] = (*BLOCKED, ("staging", {"barriers": "both"}))
-SWIZZLED: tuple[Step, ...] = (*STAGED, ("swizzle", {"kind": "cross", "amount": 2}))
+BLOCKED: tuple[Step, ...] = (("register-blocking", dict(SMALL)), ("wide-fragments", {}), ("vector-stores", {}))
+STAGED: tuple[Step, ...] = (*BLOCKED, ("lds-staging", {"barriers": "both"}))
+SWIZZLED: tuple[Step, ...] = (*STAGED, ("lds-swizzle", {"kind": "cross", "amount": 2}))
 
 
 @pytest.mark.parametrize(
     ("steps", "sizes"),
     [
-        ((*BLOCKED, ("split_k", {"parts": 2})), (64, 64, 128)),
-        ((*BLOCKED, ("split_k", {"parts": 2}), ("staging", {"barriers": "both"})), (64, 64, 128)),
-        ((*SWIZZLED, ("lds_ring", {"slots": 2})), (64, 64, 160)),
-        ((*SWIZZLED, ("lds_ring", {"slots": 3})), (64, 64, 128)),
-        ((*SWIZZLED, ("wave_groups", {})), (64, 64, 128)),
-        ((*STAGED, ("direct_to_lds", {"slots": 1})), (64, 64, 96)),
-        ((*STAGED, ("direct_to_lds", {"slots": 2})), (64, 64, 96)),
-        ((*STAGED, ("range_guards", {"axes": "grid"})), (67, 72, 64)),
-        ((*STAGED, ("range_guards", {"axes": "all"})), (65, 68, 72)),
-        ((*STAGED, ("software_pipeline", {"depth": "fetch"}), ("range_guards", {"axes": "grid"})), (67, 72, 64)),
-        ((*STAGED, ("persistent", {"turns": 2})), (64, 128, 64)),
-        ((*BLOCKED, ("unroll", {"turns": 2})), (64, 64, 128)),
-        ((*STAGED, ("stagger_k", {"stride": 2})), (128, 64, 96)),
-        ((*STAGED, ("stagger_k", {"stride": 1}), ("persistent", {"turns": 2})), (64, 128, 64)),
-        ((("blocking", {**SMALL, "tiles_row": 2}), ("split_k", {"parts": 2})), (128, 64, 64)),
+        ((*BLOCKED, ("split-k", {"parts": 2})), (64, 64, 128)),
+        ((*BLOCKED, ("split-k", {"parts": 2}), ("lds-staging", {"barriers": "both"})), (64, 64, 128)),
+        ((*SWIZZLED, ("lds-ring", {"slots": 2})), (64, 64, 160)),
+        ((*SWIZZLED, ("lds-ring", {"slots": 3})), (64, 64, 128)),
+        ((*SWIZZLED, ("wave-groups", {})), (64, 64, 128)),
+        ((*STAGED, ("direct-to-lds", {"slots": 1})), (64, 64, 96)),
+        ((*STAGED, ("direct-to-lds", {"slots": 2})), (64, 64, 96)),
+        ((*STAGED, ("range-guards", {"axes": "grid"})), (67, 72, 64)),
+        ((*STAGED, ("range-guards", {"axes": "all"})), (65, 68, 72)),
+        ((*STAGED, ("software-pipelining", {"depth": "fetch"}), ("range-guards", {"axes": "grid"})), (67, 72, 64)),
+        ((*STAGED, ("persistent-groups", {"turns": 2})), (64, 128, 64)),
+        ((*BLOCKED, ("loop-unrolling", {"turns": 2})), (64, 64, 128)),
+        ((*STAGED, ("stagger-k", {"stride": 2})), (128, 64, 96)),
+        ((*STAGED, ("stagger-k", {"stride": 1}), ("persistent-groups", {"turns": 2})), (64, 128, 64)),
+        ((("register-blocking", {**SMALL, "tiles_row": 2}), ("split-k", {"parts": 2})), (128, 64, 64)),
     ],
     ids=lambda value: " ".join(name for name, _ in value[1:]) if isinstance(value[0], tuple) else str(value),
 )
@@ -49,69 +49,69 @@ def test_it_is_proved_and_multiplies(steps: tuple[Step, ...], sizes: tuple[int, 
 def test_the_parts_of_a_long_k_gain_where_blocks_are_few() -> None:
     sizes = {"M": 64, "N": 64, "K": 4096}
     whole = lowered("gemm", *BLOCKED)
-    parts = lower(whole, "split_k", {"parts": 4})
+    parts = lower(whole, "split-k", {"parts": 4})
     assert simulated(parts, sizes) < 0.7 * simulated(whole, sizes)
 
 
 def test_sums_that_meet_without_a_barrier_are_refuted() -> None:
-    text = lowered("gemm", *BLOCKED, ("split_k", {"parts": 2}))
+    text = lowered("gemm", *BLOCKED, ("split-k", {"parts": 2}))
     at = text.index("ag.barrier()", text.index("sums.store"))
     assert refuted(text[:at] + "pass" + text[at + len("ag.barrier()") :]) >= {"race_free"}
 
 
 def test_every_part_storing_the_result_is_not_proved() -> None:
-    text = lowered("gemm", *BLOCKED, ("split_k", {"parts": 2}))
+    text = lowered("gemm", *BLOCKED, ("split-k", {"parts": 2}))
     assert status(text.replace(", guard=wk == 0", "")) != "proved"
 
 
 def test_a_wrapped_loop_that_ends_a_step_late_is_refuted() -> None:
-    text = lowered("gemm", *STAGED, ("stagger_k", {"stride": 1}))
+    text = lowered("gemm", *STAGED, ("stagger-k", {"stride": 1}))
     assert "reduced" in refuted(text.replace("ag.range(begin):", "ag.range(begin + 1):"))
 
 
 def test_a_ring_with_a_slot_too_few_is_refuted() -> None:
-    text = lowered("gemm", *SWIZZLED, ("lds_ring", {"slots": 2}))
+    text = lowered("gemm", *SWIZZLED, ("lds-ring", {"slots": 2}))
     assert "race_free" in refuted(text.replace("ag.ring(2", "ag.ring(1"))
 
 
 def test_halves_without_the_second_barrier_are_refuted() -> None:
-    text = lowered("gemm", *SWIZZLED, ("wave_groups", {}))
+    text = lowered("gemm", *SWIZZLED, ("wave-groups", {}))
     at = text.rindex("ag.barrier()")
     assert refuted(text[:at] + "pass" + text[at + len("ag.barrier()") :])
 
 
 def test_a_copy_that_is_not_waited_for_is_refuted() -> None:
-    text = lowered("gemm", *STAGED, ("direct_to_lds", {"slots": 1}))
+    text = lowered("gemm", *STAGED, ("direct-to-lds", {"slots": 1}))
     assert refuted(text.replace("ag.wait(vm=0)", "pass")) & {"race_free", "fresh"}
 
 
 def test_a_ragged_row_without_a_guard_is_not_proved() -> None:
-    text = lowered("gemm", *STAGED, ("range_guards", {"axes": "grid"}))
+    text = lowered("gemm", *STAGED, ("range-guards", {"axes": "grid"}))
     assert status(text.replace(', guard="shape"', "")) != "proved"
 
 
 def test_other_tasks_have_their_own_names_and_conditions() -> None:
     linear = str(Path(__file__).parents[2] / "examples" / "agent" / "tasks" / "linear.py")
-    text = lowered(load_task(linear).source, ("blocking", dict(SMALL)), ("split_k", {"parts": 2}))
+    text = lowered(load_task(linear).source, ("register-blocking", dict(SMALL)), ("split-k", {"parts": 2}))
     assert status(text) == "proved"
-    assert "K // 128" in lowered("fp8", ("range_guards", {"axes": "all"}))
+    assert "K // 128" in lowered("fp8", ("range-guards", {"axes": "all"}))
     for task in ("fp8", "attention"):
         with pytest.raises(NotApplicableError):
-            lowered(task, ("stagger_k", {"stride": 1}))
+            lowered(task, ("stagger-k", {"stride": 1}))
 
 
 @pytest.mark.parametrize(
     ("steps", "name", "params"),
     [
-        ((), "split_k", {"parts": 2}),
-        (STAGED, "split_k", {"parts": 2}),
-        (BLOCKED, "lds_ring", {"slots": 2}),
-        ((*SWIZZLED, ("lds_ring", {"slots": 2})), "lds_ring", {"slots": 2}),
-        (BLOCKED, "wave_groups", {}),
-        (BLOCKED, "direct_to_lds", {"slots": 1}),
-        ((*STAGED, ("persistent", {"turns": 2})), "persistent", {"turns": 2}),
-        ((*STAGED, ("software_pipeline", {"depth": "fetch"})), "stagger_k", {"stride": 1}),
-        ((("grid_order", {"order": "ag.grouped(8)"}),), "persistent", {"turns": 2}),
+        ((), "split-k", {"parts": 2}),
+        (STAGED, "split-k", {"parts": 2}),
+        (BLOCKED, "lds-ring", {"slots": 2}),
+        ((*SWIZZLED, ("lds-ring", {"slots": 2})), "lds-ring", {"slots": 2}),
+        (BLOCKED, "wave-groups", {}),
+        (BLOCKED, "direct-to-lds", {"slots": 1}),
+        ((*STAGED, ("persistent-groups", {"turns": 2})), "persistent-groups", {"turns": 2}),
+        ((*STAGED, ("software-pipelining", {"depth": "fetch"})), "stagger-k", {"stride": 1}),
+        ((("grouped-order", {"order": "ag.grouped(8)"}),), "persistent-groups", {"turns": 2}),
     ],
 )
 def test_no_place_is_said(steps: tuple[Step, ...], name: str, params: dict[str, object]) -> None:

@@ -11,7 +11,7 @@ import pytest
 from argus.agent.lower import NotApplicableError
 from tests.agent.executed import Step, lowered, normalises, refuted, rounded, run, simulated, status
 
-VECTOR: Step = ("row_vector", {"per_lane": 2})
+VECTOR: Step = ("row-vectors", {"per_lane": 2})
 STATISTICS = """
 import argus as ag
 from argus import bf16, f32
@@ -41,19 +41,19 @@ def statistics(X: ag.In["M N", bf16], Y: ag.Out["M N", bf16]):
         z = X[row, 64 * k].load(PART, width=2).to(f32)
         Y[row, 64 * k].store((z * scale - added).to(bf16), width=2)
 """
-RESIDENT: Step = ("row_resident", {"widest": 512})
+RESIDENT: Step = ("row-resident", {"widest": 512})
 
 
 @pytest.mark.parametrize(
     ("steps", "sizes"),
     [
-        ((VECTOR, ("row_waves", {"waves": 2})), (2, 512)),
-        ((VECTOR, RESIDENT, ("row_waves", {"waves": 4})), (2, 328)),
-        ((VECTOR, ("row_waves", {"waves": 2}), RESIDENT), (2, 600)),
-        ((VECTOR, ("unroll", {"turns": 2})), (2, 512)),
-        ((VECTOR, RESIDENT, ("persistent", {"turns": 2})), (4, 328)),
-        ((VECTOR, RESIDENT, ("row_block", {"rows": 2}), ("persistent", {"turns": 2})), (8, 200)),
-        ((VECTOR, RESIDENT, ("row_waves", {"waves": 2}), ("persistent", {"turns": 2})), (4, 328)),
+        ((VECTOR, ("waves-per-row", {"waves": 2})), (2, 512)),
+        ((VECTOR, RESIDENT, ("waves-per-row", {"waves": 4})), (2, 328)),
+        ((VECTOR, ("waves-per-row", {"waves": 2}), RESIDENT), (2, 600)),
+        ((VECTOR, ("loop-unrolling", {"turns": 2})), (2, 512)),
+        ((VECTOR, RESIDENT, ("persistent-groups", {"turns": 2})), (4, 328)),
+        ((VECTOR, RESIDENT, ("rows-per-workgroup", {"rows": 2}), ("persistent-groups", {"turns": 2})), (8, 200)),
+        ((VECTOR, RESIDENT, ("waves-per-row", {"waves": 2}), ("persistent-groups", {"turns": 2})), (4, 328)),
     ],
     ids=lambda value: " ".join(name for name, _ in value) if isinstance(value[0], tuple) else str(value),
 )
@@ -64,21 +64,21 @@ def test_it_is_proved_and_normalises(steps: tuple[Step, ...], sizes: tuple[int, 
 
 
 def test_layernorm_over_waves_is_proved() -> None:
-    text = lowered("layernorm", VECTOR, RESIDENT, ("row_waves", {"waves": 2}))
+    text = lowered("layernorm", VECTOR, RESIDENT, ("waves-per-row", {"waves": 2}))
     assert text.count("ag.barrier()") == 2
     assert status(text) == "proved"
 
 
 def test_a_long_row_gains_by_several_waves() -> None:
     sizes = {"M": 8, "N": 16384}
-    vector: Step = ("row_vector", {"per_lane": 8})
+    vector: Step = ("row-vectors", {"per_lane": 8})
     one = lowered("softmax", vector)
-    many = lowered("softmax", vector, ("row_waves", {"waves": 16}), ("row_resident", {"widest": 1024}))
+    many = lowered("softmax", vector, ("waves-per-row", {"waves": 16}), ("row-resident", {"widest": 1024}))
     assert simulated(many, sizes) < 0.5 * simulated(one, sizes)
 
 
 def test_two_passes_become_one() -> None:
-    text = lowered(STATISTICS, ("fused_stages", {}))
+    text = lowered(STATISTICS, ("fused-stages", {}))
     assert text.count(".load(") == 2
     assert status(text) == "proved"
     x = rounded(np.random.default_rng(9).normal(size=(3, 192)))
@@ -88,7 +88,7 @@ def test_two_passes_become_one() -> None:
 
 
 def test_maximum_and_sum_in_one_pass_are_right_though_undecided() -> None:
-    text = lowered("softmax", VECTOR, ("online_rows", {}))
+    text = lowered("softmax", VECTOR, ("online-softmax", {}))
     assert text.count(".load(") == 2
     assert status(text) == "unknown"
     assert normalises(text, 2, 512)
@@ -98,38 +98,38 @@ def test_maximum_and_sum_in_one_pass_are_right_though_undecided() -> None:
 
 
 def test_pairs_are_proved_and_right() -> None:
-    text = lowered("softmax", VECTOR, RESIDENT, ("packed_arithmetic", {}))
+    text = lowered("softmax", VECTOR, RESIDENT, ("packed-arithmetic", {}))
     assert "ag.v_pk_mul_f32(ag.v_pk_add_f32(x, -best), LOG2E)" in text
     assert status(text) == "proved"
     assert normalises(text, 2, 328)
-    assert "ag.v_pk_add_f32" in lowered("layernorm", VECTOR, RESIDENT, ("packed_arithmetic", {}))
+    assert "ag.v_pk_add_f32" in lowered("layernorm", VECTOR, RESIDENT, ("packed-arithmetic", {}))
 
 
 def test_passes_that_need_each_other_stay_apart() -> None:
     needs = STATISTICS.replace("squares + y * y", "squares + y * added")
     for text in ("softmax", "layernorm", needs):
         with pytest.raises(NotApplicableError):
-            lowered(text, ("fused_stages", {}))
+            lowered(text, ("fused-stages", {}))
     with pytest.raises(NotApplicableError):
-        lowered("softmax", VECTOR, ("row_waves", {"waves": 2}), ("fused_stages", {}))
+        lowered("softmax", VECTOR, ("waves-per-row", {"waves": 2}), ("fused-stages", {}))
 
 
 def test_parts_that_meet_without_a_barrier_are_refuted() -> None:
-    text = lowered("softmax", VECTOR, RESIDENT, ("row_waves", {"waves": 2}))
+    text = lowered("softmax", VECTOR, RESIDENT, ("waves-per-row", {"waves": 2}))
     assert refuted(text.replace("ag.barrier()", "pass", 1)) & {"race_free", "fresh"}
 
 
 @pytest.mark.parametrize(
     ("task", "steps", "name", "params"),
     [
-        ("softmax", (), "row_waves", {"waves": 4}),
-        ("softmax", (VECTOR, ("row_waves", {"waves": 4})), "row_waves", {"waves": 4}),
-        ("softmax", (VECTOR, ("row_block", {"rows": 4})), "row_waves", {"waves": 4}),
-        ("softmax", (VECTOR, RESIDENT), "unroll", {"turns": 2}),
-        ("gemm", (), "row_waves", {"waves": 4}),
-        ("softmax", (), "packed_arithmetic", {}),
-        ("layernorm", (VECTOR,), "online_rows", {}),
-        ("softmax", (VECTOR, RESIDENT), "online_rows", {}),
+        ("softmax", (), "waves-per-row", {"waves": 4}),
+        ("softmax", (VECTOR, ("waves-per-row", {"waves": 4})), "waves-per-row", {"waves": 4}),
+        ("softmax", (VECTOR, ("rows-per-workgroup", {"rows": 4})), "waves-per-row", {"waves": 4}),
+        ("softmax", (VECTOR, RESIDENT), "loop-unrolling", {"turns": 2}),
+        ("gemm", (), "waves-per-row", {"waves": 4}),
+        ("softmax", (), "packed-arithmetic", {}),
+        ("layernorm", (VECTOR,), "online-softmax", {}),
+        ("softmax", (VECTOR, RESIDENT), "online-softmax", {}),
     ],
 )
 def test_no_place_is_said(task: str, steps: tuple[Step, ...], name: str, params: dict[str, object]) -> None:

@@ -1,4 +1,4 @@
-"""A run that is stopped and gone on with ends where an uninterrupted one ends."""
+"""A run that is stopped and resumed ends where an uninterrupted one ends."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Remembering(Scripted):
         self.recorder = recorder
 
     def judge(self, sources: Sequence[str], task: Task, *, seed: int) -> list[Judgement]:
-        asked = [question(source, Problem.of(task).digest(), seed) for source in sources]
+        asked = [question(source, Problem.of(task), seed) for source in sources]
         known = [self.recorder.remembered(name) for name in asked]
         return [old or self._one(source) for old, source in zip(known, sources, strict=True)]
 

@@ -98,8 +98,8 @@ def test_without_feedback_nothing_is_repaired() -> None:
 
 
 def test_a_race_is_repaired_by_a_barrier_at_its_line() -> None:
-    text = lower(load_task("gemm").source, "blocking", BLOCK)
-    text = lower(text, "staging", {"barriers": "after"})
+    text = lower(load_task("gemm").source, "register-blocking", BLOCK)
+    text = lower(text, "lds-staging", {"barriers": "after"})
     line = next(n for n, row in enumerate(text.splitlines(), 1) if "sB.store" in row)
     fixed = repairs(text, refuted("race_free", line))[0].source
     rows = [row.strip() for row in fixed.splitlines()]
@@ -122,13 +122,13 @@ def test_a_race_is_repaired_by_a_barrier_at_its_line() -> None:
     ],
 )
 def test_what_does_not_fit_becomes_smaller(judgement: Judgement, expected: str) -> None:
-    text = lower(load_task("gemm").source, "blocking", BLOCK)
+    text = lower(load_task("gemm").source, "register-blocking", BLOCK)
     assert expected in repairs(text, judgement)[0].source
 
 
 def test_padding_gives_way_where_LDS_is_too_small() -> None:
-    text = lower(lower(load_task("gemm").source, "blocking", BLOCK), "staging", {"barriers": "both"})
-    text = lower(lower(text, "wide_fragments", {}), "swizzle", {"kind": "pad", "amount": 16})
+    text = lower(lower(load_task("gemm").source, "register-blocking", BLOCK), "lds-staging", {"barriers": "both"})
+    text = lower(lower(text, "wide-fragments", {}), "lds-padding", {"kind": "pad", "amount": 16})
     full = Judgement("error", "read", (Violation("read", "AG310: 36,848 bytes more of LDS"),))
     first, *_, last = repairs(text, full)
     assert "+ 16" in text

@@ -15,7 +15,7 @@ from tests.agent.executed import lowered
 def test_a_row_is_a_step_of_its_entry(case: Case) -> None:
     entry = load()[case.entry]
     step, params = case.steps[0]
-    assert step == entry.lowering
+    assert step == entry.id
     assert params in [dict(choice) for choice in entry.choices]
     source = load_task(case.task).source
     before = lowered(source, *case.before)
@@ -26,4 +26,4 @@ def test_a_row_is_a_step_of_its_entry(case: Case) -> None:
 
 def test_every_entry_without_a_lowering_says_why() -> None:
     for entry in load().values():
-        assert entry.lowering or "no lowering" in entry.prose.lower(), entry.id
+        assert entry.lowered or "no lowering" in entry.prose.lower(), entry.id

@@ -117,8 +117,40 @@ def test_winners_are_judged_again_with_the_data_they_were_judged_with(
     assert "OTHER evidence" in capsys.readouterr().out
 
 
+def test_a_task_with_imports_and_sizes_in_any_order_is_verified(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The journal keeps a problem with sorted keys; the signature's order is another one. Files beside it are kept."""
+    source = small_task(tmp_path).read_text().replace("M", "Z")
+    owner = 'PART = ag.Owner(lane=64, n="lane")\n'
+    assert owner in source
+    (tmp_path / "parts.py").write_text(f"import argus as ag\n\n{owner}")
+    task = tmp_path / "rows.py"
+    task.write_text(
+        source.replace(owner, "").replace("import argus as ag\n", "import argus as ag\nfrom parts import PART\n")
+    )
+    folder = tmp_path / "journal"
+    asked = [str(task), "--budget", "3", "--workers", "1", "--journal", str(folder)]
+    assert main(["optimize", *asked, "--json"]) == 0
+    capsys.readouterr()
+    (tmp_path / "parts.py").unlink()
+    assert main(["verify-all", "--journal", str(folder)]) == 0
+    assert "pass, same evidence" in capsys.readouterr().out
+    assert main(["history", "--journal", str(folder), "--json"]) == 0
+    (run,) = json.loads(capsys.readouterr().out)
+    assert set(run["best"]["imports"]) == {"parts"}
+    assert all(shape.startswith("Z=") for shape in run["best"]["judgement"]["times"])
+
+
+def test_a_task_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["optimize", str(tmp_path / "nothere.py"), "--journal", str(tmp_path / "journal")]) == 2
+    said = capsys.readouterr().err
+    assert "error[AG100]: cannot read" in said
+    assert "Errno" not in said
+
+
 WINNER = JournalCandidate(
-    "c1", 1, None, "s", "tile", {}, "", {"verdict": "pass", "times": {"M=1": 5.0}, "evidence": "e"}
+    "c1", 1, None, "s", {}, "tile", {}, "", {"verdict": "pass", "times": {"M=1": 5.0}, "evidence": "e"}
 )
 PASSED = Judgement("pass", "time", times={"M=1": 5.0}, evidence="e")
 NO_GPU = Judgement("error", "time", (Violation("measure", "no HIP runtime", status="error"),))

@@ -7,9 +7,10 @@ import pytest
 from argus.check import Verdict
 from argus.check.domain.tags import Tags
 from argus.check.engine import decide
+from argus.check.events import ProgramPoint
 from argus.check.rules.in_bounds import InBounds
 from argus.check.rules.rule import Rule
-from argus.check.walk import Flow, ProgramPoint
+from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.ops import Access
 from tests.ir import samples
@@ -23,21 +24,21 @@ class FailsListening(Rule):
     def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None:
         raise KeyError("lost my notes")
 
-    def verdicts(self, flow: Flow) -> list[Verdict]:
+    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
         return [Verdict(self.name, "proved", flow.kernel.span, -1, "nobody")]
 
 
 class FailsDeciding(Rule):
     name = "deciding"
 
-    def verdicts(self, flow: Flow) -> list[Verdict]:
+    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
         raise AssertionError
 
 
 class FailsBeginning(Rule):
     name = "beginning"
 
-    def begin(self, flow: Flow) -> None:
+    def begin(self, flow: KernelWalk) -> None:
         raise RecursionError("too deep")
 
 
@@ -54,10 +55,10 @@ def test_a_rule_that_raises_is_unknown_and_the_others_stand(rule: Rule) -> None:
 
 
 def test_a_walk_that_raises_makes_every_rule_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(flow: Flow) -> None:
+    def broken(flow: KernelWalk) -> None:
         raise ZeroDivisionError("walk")
 
-    monkeypatch.setattr(Flow, "run", broken)
+    monkeypatch.setattr(KernelWalk, "run", broken)
     report = decide(samples.vadd(), [InBounds(), FailsDeciding()])
     assert [v.status for v in report.verdicts] == ["unknown", "unknown"]
     assert all(v.reason.startswith("internal: ZeroDivisionError: walk") for v in report.verdicts)

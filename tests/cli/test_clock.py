@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from argus.cli.main import main
+from argus.clock import PARAMETERS
 
 KERNELS = Path(__file__).parents[2] / "argus" / "kernels"
 GEMM, VADD = KERNELS / "gemm.py", KERNELS / "vadd.py"
@@ -20,8 +22,8 @@ ROW = {
     "bytes": 1e8,
     "element": "bf16",
     "microseconds": 2000.0,
-    "bound": "compute",
-    "curve": {"points": [[2100, 3e6]], "matrix": 2e6, "valu": 1e6, "lds": 1e6, "bytes": 1e8},
+    "protocol": "stream",
+    "launches": [{"profile": {"compute": [[2100, 3e6]], "matrix": {"bf16": 2e6}, "valu": 1e6, "fabric_bytes": 1e8}}],
 }
 
 
@@ -65,19 +67,43 @@ def test_page_and_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert main(command) == 0
     text = capsys.readouterr().out
     assert "what would help" in text
+    assert re.search(r"[\d.]+ µs \([\d.]+ to [\d.]+, small or latency-bound\) at the sustained clock", text)
     assert "sustained clock" in text
     assert "gemm.py" in page.read_text()
     assert json.loads(trace.read_text())["traceEvents"]
 
 
-def test_compare_counts_wins(capsys: pytest.CaptureFixture[str]) -> None:
-    """The kernel with half the K does a part of the other's work, so no plausible clock prefers the other."""
-    small, large = (f"{GEMM} --shape M=128,N=128,K={k}" for k in (64, 256))
+def test_compare_says_who_is_faster(capsys: pytest.CaptureFixture[str]) -> None:
+    """The kernel with a quarter of the K does a part of the other's work, so no plausible clock prefers the other."""
+    small, large = (f"{GEMM} --shape M=128,N=128,K={k}" for k in (256, 1024))
     assert main(["compare", small, large, "--clocks", "3", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["label"].startswith("simulated")
-    assert [row["wins"] for row in found["rows"]] == [pytest.approx(1), 0]
-    assert found["rows"][1]["relative"] > 1
+    first, second = found["rows"]
+    assert first["against_fastest"] is None
+    assert second["against_fastest"]["verdict"] == "slower"
+    assert 1 < second["against_fastest"]["low"] < second["against_fastest"]["ratio"]
+    assert first["interval"]["low"] < first["sustained_microseconds"] < first["interval"]["high"]
+    assert first["interval"]["regime"] == "small or latency-bound"
+
+
+def test_the_same_twice_is_a_tie(capsys: pytest.CaptureFixture[str]) -> None:
+    same = f"{GEMM} --shape M=128,N=128,K=256"
+    assert main(["compare", same, same, "--clocks", "2"]) == 0
+    text = capsys.readouterr().out
+    assert "tie: 1.00x the time (1.00 to 1.00)" in text
+    assert "small or latency-bound)" in text
+
+
+def test_the_protocol_decides_the_floor(capsys: pytest.CaptureFixture[str]) -> None:
+    times = {}
+    for protocol in ("graph", "stream"):
+        assert main(["time", str(VADD), "--shape", "N=65536", "--protocol", protocol, "--json"]) == 0
+        launch = json.loads(capsys.readouterr().out)["launch"]
+        assert launch["protocol"] == protocol
+        times[protocol] = launch["sustained"]["microseconds"]
+    floors = {name: PARAMETERS[f"launch_floor_{name}"] for name in times}
+    assert times["stream"] - times["graph"] == pytest.approx(floors["stream"] - floors["graph"], abs=0.05)
 
 
 @pytest.mark.parametrize(
@@ -105,8 +131,8 @@ def test_clock_validate_and_fit(tmp_path: Path, capsys: pytest.CaptureFixture[st
     path.write_text("\n".join(json.dumps({**ROW, "role": role}) for role in ("fit", "validate")))
     assert main(["clock", "validate", str(path)]) == 0
     text = capsys.readouterr().out
-    assert "| p | s | 500.0 |" in text
-    assert all(word in text for word in ("median error", "constant", "roofline"))
+    assert "| p | s | dense GEMM | 2000.0 |" in text
+    assert all(word in text for word in ("90th percentile", "left out", "inside the interval"))
     assert main(["clock", "fit", str(path), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["after"] <= found["before"]

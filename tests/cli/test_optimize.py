@@ -1,4 +1,4 @@
-"""`argus optimize` from the command line: what a run is begun with, goes on with, and leaves behind."""
+"""`argus optimize` from the command line: what a run is begun with, is resumed with, and leaves behind."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def test_a_model_reads_the_lessons_and_a_persons_notes(
     model = talking()
     assert command("gemm", "--provider", "openai:m", "--policy", str(path), "--budget", "2") == 0
     first = model.seen[0].turns[0].text
-    assert "| gemm, held back by" in first
+    assert "| gemm, bottleneck" in first
     assert "never split k" in first
     assert command("gemm", "--policy", str(path), "--budget", "6", "--seed", "1") == 0
     assert "version 2" in text.read_text()
@@ -267,7 +267,7 @@ def test_what_is_tried_is_shown_before_it_is_judged(
     judged = [n for n, line in enumerate(lines) if "  step " in line]
     assert len(tried) == len(judged) == 4
     assert all(before < after for before, after in zip(tried, judged, strict=True))
-    assert "held back by" in lines[tried[1]]
+    assert "bottleneck" in lines[tried[1]]
     assert any(line.startswith("ended: the budget of 4") for line in lines)
     assert any(line.startswith("learnt: gemm") for line in lines)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import pytest
 from kernels import compile_ir
 
 from argus import machine
-from argus.clock.observe import observe
+from argus.clock.observe import CannotSampleError, observe
 from argus.clock.sampled import Work, sample, time_observed
 
 LOOP = """
@@ -44,7 +46,7 @@ def test_long_samples_go_to_the_jit_and_say_the_same() -> None:
     work = _work(20_000, 0, 1)
     seen = sample(work)
     assert seen.executor == "jit"
-    other = observe(work.kernel, work.grid, work.block, work.args, executor="interp")
+    other = observe(work.kernel, work.grid, work.block, work.args, executor="checking")
     assert seen.folded.full == {(0, 0): other.record.instructions}
     again = observe(work.kernel, work.grid, work.block, work.args, executor="jit")
     assert (again.record.waves[0, 0].pc == other.record.waves[0, 0].pc).all()
@@ -53,7 +55,7 @@ def test_long_samples_go_to_the_jit_and_say_the_same() -> None:
 def test_arguments_are_not_changed() -> None:
     work = _work(5, 0, 1)
     seen = sample(work)
-    assert seen.executor == "interp"
+    assert seen.executor == "checking"
     assert not work.args[0].any()
 
 
@@ -72,3 +74,28 @@ def test_the_same_seed_gives_the_same_launch(seed: int) -> None:
     work = _work(50, 1, 700)
     first, second = (time_observed(work, sample(work, seed), seed=seed)[1] for _ in range(2))
     assert first == second
+
+
+WAITS = """
+define amdgpu_kernel void @waits(ptr addrspace(1) inreg %flag) {
+entry:
+  br label %loop
+loop:
+  %seen = load volatile i32, ptr addrspace(1) %flag
+  %go = icmp eq i32 %seen, 1
+  br i1 %go, label %done, label %loop
+done:
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize("executor", ["checking", "jit"])
+def test_a_launch_that_waits_for_others_is_refused_with_the_reason(
+    executor: Literal["checking", "jit"], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("argus.clock.observe.LONGEST", 20_000)
+    kernel = machine.load(compile_ir(WAITS)).kernel()
+    work = Work("waits", kernel, (8,), (64,), [np.zeros(1, np.int32)])
+    with pytest.raises(CannotSampleError, match=r"workgroups 0 did not end within .* wave instructions"):
+        sample(work, executor=executor)

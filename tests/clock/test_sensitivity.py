@@ -1,12 +1,12 @@
-"""Perturbed clocks are reproducible and within their ranges; certain winners win always, coin flips do not."""
+"""Perturbed clocks are reproducible, within their ranges, and move what they should."""
 
 from __future__ import annotations
 
 import pytest
-from programs import LANE, Program, clocks, read_lds
+from programs import Program, clocks
 
 from argus.clock.parameters import PARAMETERS, Parameters, Value
-from argus.clock.sensitivity import compare, perturbed
+from argus.clock.sensitivity import perturbed
 
 
 def _values(drawn: list[Parameters]) -> list[dict[str, Value]]:
@@ -19,29 +19,10 @@ def test_reproducible_and_in_range() -> None:
     assert _values(first) != _values(perturbed(4))
     for clock in first:
         assert 0.5 <= clock["lds_read_latency_b128"] / PARAMETERS["lds_read_latency_b128"] <= 2
-        assert 0.7 <= clock["l2_latency"] / PARAMETERS["l2_latency"] <= 1.3
+        assert 0.8 <= clock["l2_latency"] / PARAMETERS["l2_latency"] <= 1.4
         assert clock["valu_clocks"] == PARAMETERS["valu_clocks"]
     assert {clock["matrix_coexec"] for clock in first} == {0, 1}
-
-
-def test_winners() -> None:
-    def reads(stride: int) -> int:
-        program = Program()
-        program.add(program.lds(), read_lds(128, LANE * stride), times=50)
-        program.add(program.wait(lgkm=0))
-        return clocks(program, 8)
-
-    swizzled, plain = reads(16), reads(128)
-    result = compare({"swizzled": lambda p: swizzled, "plain": lambda p: plain}, count=5)
-    assert result.wins == {"swizzled": pytest.approx(1), "plain": 0}
-    flip = compare({"barriers": lambda p: p["barrier_clocks"], "constant": lambda p: 20.0})
-    assert 0 < flip.wins["barriers"] < 1
-    assert flip.spread["barriers"] == (4, 64)
-    assert flip.nominal["barriers"] == PARAMETERS["barrier_clocks"]
-    tie = compare({"a": lambda p: 1.0, "b": lambda p: 1.0}, count=4)
-    assert tie.wins == {"a": pytest.approx(0.5), "b": pytest.approx(0.5)}
-    with pytest.raises(ValueError, match="at least one candidate"):
-        compare({})
+    assert {4, 64} <= {clock["barrier_clocks"] for clock in first} <= {4, 8, 16, 32, 64}
 
 
 def test_no_coexecution_serialises() -> None:

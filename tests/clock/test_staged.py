@@ -12,7 +12,7 @@ from argus.machine.launch import Executor
 from argus.machine.record import GLOBAL
 
 
-@pytest.mark.parametrize("executor", ["interp", "jit"])
+@pytest.mark.parametrize("executor", ["checking", "jit"])
 def test_runs_in_parts_and_leaves_arrays_alone(executor: Executor) -> None:
     kernel = machine.load(compile_ir(STREAM)).kernel()
     source, target = np.arange(4 * 1024, dtype=np.int32), np.zeros(4 * 1024, np.int32)
@@ -49,6 +49,6 @@ def test_a_blank_operand_costs_no_memory() -> None:
     kernel = machine.load(compile_ir(STREAM)).kernel()
     huge = Operand((1 << 28,), np.int32, blank=True)
     staged = Staged(kernel, 4, 256, (np.arange(4096, dtype=np.int32), huge))
-    record = staged.run([0], "interp").record
+    record = staged.run([0], "checking").record
     assert record is not None
     assert record.waves

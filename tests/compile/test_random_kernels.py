@@ -26,7 +26,7 @@ def agree(seed: int, translated: bool) -> None:
     meant = interp.run(kernel, {name: a.copy() for name, a in arrays.items()}, {"N": n}).arrays[written]
     code = machine.load(compile_kernel(scheduled(kernel)).object).kernel(kernel.name)
     checked = machine.Options(checks=EXACT, max_steps=2_000_000)
-    runs: list[tuple[Executor, machine.Options]] = [("interp", checked)]
+    runs: list[tuple[Executor, machine.Options]] = [("checking", checked)]
     if translated:
         runs.append(("jit", machine.Options(checks=())))
     for executor, options in runs:

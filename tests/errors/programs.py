@@ -43,7 +43,7 @@ def diagnostic(path: Path) -> Diagnostic | None:
 def expected(path: Path) -> str:
     """The diagnostic as text, with the file's bare name."""
     found = diagnostic(path)
-    return "" if found is None else found.render().replace(str(path), path.name)
+    return "" if found is None else found.render().replace(f"{path.parent}/", "")
 
 
 def pages() -> dict[str, str]:

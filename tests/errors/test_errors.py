@@ -13,8 +13,9 @@ from argus.lang import explain
 from argus.lang.catalogue import CATALOGUE
 from tests.errors.programs import PAGES, diagnostic, expected, pages, programs
 
-NO_FILE = {"AG100", "AG102", "AG120"}
-"""A missing file, a file too large, a file too deep: tested in tests/lang/test_hostile.py, shown without a program."""
+NO_FILE = {"AG100", "AG102", "AG120", "AG127"}
+"""A missing file, a file too large or too deep (tests/lang/test_hostile.py), imports too deep or too large
+(tests/lang/test_imports.py): shown without a program."""
 
 
 @pytest.mark.parametrize("path", programs(), ids=lambda p: p.stem)

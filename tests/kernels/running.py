@@ -17,7 +17,7 @@ from argus.ir.kernel import Kernel
 from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.spec import Specification, evaluate
-from argus.tasks.compare import Comparison, compare
+from argus.tasks.compare import ElementComparison, compare
 from tests.spec.stated import stated
 
 KERNELS = Path(__file__).parents[2] / "argus" / "kernels"
@@ -31,7 +31,7 @@ def kernel_of(file: str, name: str, knobs: Mapping[str, Any]) -> Kernel:
 
 def judged(
     got: Any, means: str | Specification, inputs: Mapping[str, Any], symbols: Mapping[str, float] | None = None
-) -> Comparison:
+) -> ElementComparison:
     """A result against its specification in float64, with the bound that follows from the arithmetic and the data."""
     spec = stated(str(means), inputs, symbols)
     return compare(got, evaluate(spec, inputs, symbols or {}))

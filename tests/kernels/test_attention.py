@@ -67,7 +67,7 @@ class Problem:
         tail = (np.int32(self.sizes[s.name]) for s in kernel.shapes)
         result = machine.load(compiled.object).kernel(kernel.name)(
             launch_grid(kernel, self.sizes), (kernel.threads,), self.q, self.k, self.v, out, lse,
-            np.float32(self.scale), *tail, executor="interp" if checked else "jit",
+            np.float32(self.scale), *tail, executor="checking" if checked else "jit",
             options=machine.Options(checks="all" if checked else (), workgroups=workgroups),
         )  # fmt: skip
         assert not result.reports, result.reports[0]

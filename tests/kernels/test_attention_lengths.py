@@ -53,7 +53,7 @@ def run(problems: list[Problem], checked: bool = False, d: int = 128, spoil: boo
     result = machine.load(compiled.object).kernel(kernel.name)(
         launch_grid(kernel, sizes), (kernel.threads,), q, k, v, out, lse, *numbers.values(),
         np.float32(problems[0].scale), *(np.int32(sizes[s.name]) for s in kernel.shapes),
-        executor="interp" if checked else "jit", options=machine.Options(checks="all" if checked else ()),
+        executor="checking" if checked else "jit", options=machine.Options(checks="all" if checked else ()),
     )  # fmt: skip
     assert not result.reports, result.reports[0]
     for n, problem in enumerate(problems):

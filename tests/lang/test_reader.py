@@ -109,3 +109,20 @@ def test_names_outside_kernels() -> None:
         ag.barrier()
     with pytest.raises(AttributeError):
         _ = ag.barier
+
+
+@pytest.mark.parametrize("axis", ["place", "interp", "layout"])
+def test_an_axis_may_have_any_name(axis: str) -> None:
+    text = f"""import argus as ag
+from argus import f32
+PART = ag.Owner(lane=64, {axis}="lane")
+TILE = ag.Layout({axis}=(64, 4))
+@ag.kernel(threads=64, requires="N % 64 == 0", example=dict(N=64))
+def copy(x: ag.In["N", f32], y: ag.Out["N", f32]):
+    b = ag.grid(N // 64)
+    tile = ag.shared(TILE, f32)
+    tile.store(x[64 * b].load(PART, width=4), {axis}=0, width=4)
+    ag.barrier()
+    y[64 * b].store(tile.load(PART, {axis}=0, width=4), width=4)
+"""
+    assert read(text).shared[0].bytes == 256

@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_interpreter(folder: Path) -> None:
-    summary = machine_fuzz.fuzz(folder, "interp", INTERPRETED)
+    summary = machine_fuzz.fuzz(folder, "checking", INTERPRETED)
     assert not summary.failures, str(summary)
     assert sum(summary.ends.values()) == INTERPRETED
     for damage in machine_fuzz.DAMAGES:

@@ -16,7 +16,7 @@ from assembly import assemble
 from argus import machine
 from argus.machine import LaunchError, MachineError, MachineReport
 
-EXECUTORS = ("interp", "jit")
+EXECUTORS = ("checking", "jit")
 POINTER = "s_load_dwordx2 s[4:5], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\n"
 LIMIT = 100_000
 ARRAY = 4096

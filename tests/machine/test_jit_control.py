@@ -22,7 +22,7 @@ ADD = ["v_add_u32 v40, v8, v9", "s_add_u32 s52, s20, s21"]
 
 def both(body: list[str], **settings: object) -> None:
     program = Program(body)
-    mine, theirs = program.run("jit", **settings), program.run("interp", **settings)
+    mine, theirs = program.run("jit", **settings), program.run("checking", **settings)
     assert same_words(mine.vector, theirs.vector).all()
     assert np.array_equal(mine.scalar, theirs.scalar)
     assert mine.result.instructions == theirs.result.instructions
@@ -114,7 +114,7 @@ def test_partial_waves_and_barriers() -> None:
     ]
     program = Program(body)
     for block in (64, 100, 128):
-        mine, theirs = program.run("jit", block=block), program.run("interp", block=block)
+        mine, theirs = program.run("jit", block=block), program.run("checking", block=block)
         assert np.array_equal(mine.vector, theirs.vector)
 
 
@@ -187,7 +187,7 @@ def test_a_wild_address_is_reported_as_the_interpreter_does(line: str) -> None:
     setup += ["v_mov_b32 v4, s8", "v_mov_b32 v5, 3"] if line.startswith("flat") else []
     program = Program([*setup, line], private=64)
     reports = []
-    for executor in ("jit", "interp"):
+    for executor in ("jit", "checking"):
         with pytest.raises(MachineError) as caught:
             program.run(executor)
         reports.append(caught.value.report)
@@ -208,7 +208,7 @@ def test_a_wild_address_is_reported_as_the_interpreter_does(line: str) -> None:
 
 def test_a_trap_is_reported() -> None:
     program = Program(["s_cmp_eq_u32 s20, s20", "s_cbranch_scc0 .Lstop", "s_trap 2"])
-    for executor in ("jit", "interp"):
+    for executor in ("jit", "checking"):
         with pytest.raises(MachineError) as caught:
             program.run(executor)
         assert caught.value.report.code == "ARG-M113"

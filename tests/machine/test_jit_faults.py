@@ -54,7 +54,7 @@ def test_kernels_compiled_quickly_give_the_same(tmp_path: Path, monkeypatch: pyt
     kernel = load(assemble(body, lds=512)).kernel()
     got, meant = np.zeros(128, np.uint32), np.zeros(128, np.uint32)
     kernel(1, 128, got, executor="jit")
-    kernel(1, 128, meant, executor="interp")
+    kernel(1, 128, meant, executor="checking")
     assert meant.any()
     np.testing.assert_array_equal(got, meant)
 
@@ -62,7 +62,7 @@ def test_kernels_compiled_quickly_give_the_same(tmp_path: Path, monkeypatch: pyt
 def test_wild_addresses_are_not_said_to_be_near_the_machines_own_memory() -> None:
     """Around the code, the arguments and the dispatch packet lies nothing a user knows."""
     body = "v_mov_b32 v2, s0\nv_mov_b32 v3, s1\nglobal_load_dword v4, v[2:3], off offset:2048\ns_endpgm\n"
-    for executor_ in ("interp", "jit"):
+    for executor_ in ("checking", "jit"):
         with pytest.raises(MachineError) as stopped:
             load(assemble(body)).kernel()(1, 64, None, executor=executor_)
         report = stopped.value.report

@@ -148,7 +148,7 @@ def programs() -> list[list[str]]:
 
 def disagreement(body: list[str], setup: list[str], seed: int, flush: bool) -> list[str]:
     program = Program([*setup, *body], flush=flush)
-    mine, theirs = program.run("jit", seed), program.run("interp", seed)
+    mine, theirs = program.run("jit", seed), program.run("checking", seed)
     wrong = []
     rows = np.nonzero(~same_words(mine.vector[0], theirs.vector[0]).all(-1))[0]
     for row in rows:

@@ -47,7 +47,7 @@ def test_result_and_record(name: str) -> None:
     expected = make().expected
     mine, result = run(make(), "jit")
     traced, traced_result = run(make(), "jit", record=True)
-    theirs, reference = run(make(), "interp", record=True)
+    theirs, reference = run(make(), "checking", record=True)
     number = from_bf16(mine) if mine.dtype == np.uint16 else mine
     tolerance = 1e-2 if mine.dtype == np.uint16 else 1e-5
     assert np.abs(number - expected).max() <= tolerance * np.abs(expected).max()

@@ -37,7 +37,7 @@ def cases(m: MfmaShape) -> list[str]:
 
 def assert_agrees(name: str) -> None:
     program = Program(cases(MFMA[name]))
-    mine, theirs = program.run("jit", 3), program.run("interp", 3)
+    mine, theirs = program.run("jit", 3), program.run("checking", 3)
     wrong = np.nonzero(~same_words(mine.vector[0], theirs.vector[0]).all(-1))[0]
     assert len(wrong) == 0, (name, [f"v{40 + r}" for r in wrong])
 
@@ -55,7 +55,7 @@ def test_every_instruction_agrees_with_the_interpreter(name: str) -> None:
 
 def overlap(lines: list[str], rows: slice) -> None:
     program = Program(lines)
-    mine, theirs = program.run("jit", 2), program.run("interp", 2)
+    mine, theirs = program.run("jit", 2), program.run("checking", 2)
     assert same_words(mine.vector[0, rows], theirs.vector[0, rows]).all()
 
 

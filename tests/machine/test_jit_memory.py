@@ -114,7 +114,7 @@ BODIES = bodies()
 
 
 def differences(program: Program, seed: int) -> tuple[list[str], Registers]:
-    mine, theirs = (program.run(executor, seed, keep=FINITE) for executor in ("jit", "interp"))
+    mine, theirs = (program.run(executor, seed, keep=FINITE) for executor in ("jit", "checking"))
     wrong = [f"v{FIRST_TARGET + r}" for r in np.nonzero(~same_words(mine.vector[0], theirs.vector[0]).all(-1))[0]]
     wrong += [f"s{52 + k}" for k in np.nonzero(mine.scalar[0] != theirs.scalar[0])[0]]
     memory = same_words(mine.memory.reshape(1, -1), theirs.memory.reshape(1, -1))[0]

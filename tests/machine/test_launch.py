@@ -294,7 +294,7 @@ def test_tensors_of_other_libraries_by_dlpack() -> None:
     np.testing.assert_array_equal(data, 7)
 
 
-@pytest.mark.parametrize("executor", ["interp", "jit"])
+@pytest.mark.parametrize("executor", ["checking", "jit"])
 @pytest.mark.parametrize(
     ("line", "what"),
     [
@@ -316,10 +316,15 @@ def test_registers_beyond_the_allocation(executor: Any, line: str, what: str) ->
     assert report.at.wave == 0
 
 
-@pytest.mark.parametrize("executor", ["interp", "jit"])
+@pytest.mark.parametrize("executor", ["checking", "jit"])
 def test_registers_within_the_allocation_and_beyond_it_in_code_not_reached(executor: Any) -> None:
     body = (
         "v_mov_b32 v7, 0\nv_accvgpr_write_b32 a3, 0\ns_mov_b32 s23, 0\ns_cbranch_execnz L_x\nv_mov_b32 v99, 0\nL_x:\n"
     )
     code = assemble(body + "s_endpgm", vgprs=8, accum=4, sgprs=24)
     assert machine.load(code).kernel()(1, 64, None, executor=executor).ok
+
+
+def test_an_executor_that_is_none_is_refused() -> None:
+    with pytest.raises(LaunchError, match="there are checking, jit"):
+        ids()(1, 64, np.zeros(64, np.uint32), executor="interp")  # type: ignore[arg-type]

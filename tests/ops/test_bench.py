@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib import metadata
@@ -14,22 +15,39 @@ import pytest
 
 from argus.bench import aiter_matmul, aiter_objects, attention, kept, moe, search, triton_few
 from argus.bench.contestant import Contestant
-from argus.bench.gemm import Row, published, summary, table
+from argus.bench.gemm import GemmRow, published, summary, table
 from argus.bench.kept import Kept, Timed
 from argus.bench.memory import FAMILIES, chosen
 from argus.bench.others import Best, best_triton
 from argus.bench.triton_matmul import FULL, QUICK
+from argus.bench.verdict import verdict
 from argus.cli.main import main
+from argus.clock.launch import Launch, estimate
+from argus.clock.model import Resources, time_waves
+from argus.clock.paired import Paired, decided
+from argus.clock.program import Op, Unit, Wave
+from argus.clock.uncertainty import Interval, Regime, residuals
 from argus.ops.choice import choose_matmul
 from argus.ops.choice import table as dispatch
 from argus.ops.moe import routed
 from argus.ops.moe_reference import routing
 
 
-def row(triton_us: float | None, wins: float | None = None) -> Row:
+def _launch() -> Launch:
+    op = Op(0, 0, "v_mov_b32", Unit.VALU, follow=4)
+    timing = time_waves([op], {0: [Wave(0, 0, [op] * 100, [None] * 100)]}, Resources(vgprs=32))
+    return estimate(timing, 304)
+
+
+LAUNCH = _launch()
+DENSE = Interval(186.0, 231.0, Regime.GEMM)
+FASTER = decided(math.log(2 / 3), [], 0.07)
+
+
+def row(triton_us: float | None, verdict: Paired | None = None) -> GemmRow:
     shape = (4096, 4096, 4096)
     others = {} if triton_us is None else {"Triton": Best(triton_us, "256x256x64", 48, ())}
-    return Row(shape, Timed(200.0, 1400.0), "matmul BM=256", others, wins, published(*shape))
+    return GemmRow(shape, Timed(200.0, 1400.0, "", DENSE), "matmul BM=256", others, verdict, published(*shape))
 
 
 def test_tflops_are_of_the_product_not_of_the_instructions() -> None:
@@ -46,19 +64,56 @@ def test_a_slow_baseline_is_marked() -> None:
 
 
 def test_the_table_labels_its_columns() -> None:
-    text = table([row(300.0, wins=0.95)])
+    text = table([row(300.0, FASTER)])
     assert "simulated" in text
     assert "published" in text
-    assert "95 %" in text
+    assert "faster, 0.67 (0.59 to 0.75)" in text
+    assert "200.0 (186.0 to 231.0)" in text
     assert "613" in text
     assert "48 tried" in text
     assert published(4096, 4096, 128) == {}
 
 
-def test_the_summary_names_the_worst_shape_and_counts_sure_wins_only() -> None:
+def test_the_summary_names_the_worst_shape_and_counts_verdicts() -> None:
     assert "geometric mean 1.22, least 1.00 at" in summary([row(300.0), replace(row(200.0), shape=(1, 2, 3))])
-    assert "at 1 shapes" in summary([row(300.0, wins=0.9), row(300.0, wins=0.85)])
+    tie = decided(math.log(0.98), [], 0.05)
+    assert summary([row(300.0, FASTER), row(204.0, tie)]).endswith("; faster at 1, tie at 1, slower at 0")
     assert summary([row(None)]) == "no other was simulated"
+
+
+class Slowed:
+    """A contestant whose every launch takes that many times `LAUNCH`."""
+
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+        self.asked = 0
+
+    def launches(self, parameters: object = None, protocol: str = "stream") -> list[Launch]:
+        self.asked += 1
+        assert protocol == "graph"
+        took = self.factor * LAUNCH.sustained.microseconds
+        return [replace(LAUNCH, sustained=replace(LAUNCH.sustained, microseconds=took))]
+
+
+def test_a_verdict_without_clocks_is_that_of_the_spread_between_families() -> None:
+    spread = residuals()[Regime.GEMM].family_spread * math.sqrt(2) * 1.645
+    for ratio, said in ((math.exp(-1.1 * spread), "faster"), (math.exp(-0.9 * spread), "tie"), (2.0, "slower")):
+        mine = Timed(200.0 * ratio, 1400.0, interval=DENSE)
+        best = Best(200.0, "256x256x64", 48, (), DENSE)
+        found = verdict(mine, best, lambda: pytest.fail("nothing is timed again"), clocks=0)
+        assert found is not None
+        assert found.verdict == said
+        assert found.ratio == pytest.approx(ratio)
+    assert verdict(Timed(1.0, 1.0), best, lambda: pytest.fail("nothing is timed again"), clocks=0) is None
+
+
+def test_a_verdict_with_clocks_times_both_under_each() -> None:
+    one, other = Slowed(1.0), Slowed(3.0)
+    mine, best = Timed(1.0, 1.0, interval=DENSE), Best(1.0, "", 1, (), DENSE)
+    found = verdict(mine, best, lambda: (one, other), clocks=3, protocol="graph")  # type: ignore[arg-type,return-value]
+    assert found is not None
+    assert (found.verdict, found.clocks) == ("faster", 3)
+    assert one.asked == other.asked == 4
 
 
 def test_configurations() -> None:
@@ -82,23 +137,18 @@ class Fixed:
             raise ValueError("no third one\nsecond line")
         return self  # type: ignore[return-value]
 
-    def launches(self) -> list[Any]:
-        class Sustained:
-            microseconds, clock_mhz = 7.5, 1500.0
-
-        class Launch:
-            sustained = Sustained()
-
-        return [Launch()]
+    def launches(self, protocol: str) -> list[Launch]:
+        assert protocol == "stream"
+        return [LAUNCH]
 
 
 def test_times_are_kept_until_the_clock_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store, make = Kept(tmp_path), Fixed()
-    assert store.time("x at 8", make, ValueError) == Timed(7.5, 1500.0)
-    assert store.time("x at 8", make, ValueError) == Timed(7.5, 1500.0)
+    assert store.time("x at 8", make, ValueError) == Timed.of([LAUNCH])
+    assert store.time("x at 8", make, ValueError) == Timed.of([LAUNCH])
     assert make.made == 1
     monkeypatch.setattr(kept, "clock_digest", lambda: "another clock")
-    assert store.time("x at 8", make, ValueError).us == 7.5
+    assert store.time("x at 8", make, ValueError).us == LAUNCH.sustained.microseconds
     assert make.made == 2
     assert store.time("y at 8", make, ValueError).why == "no third one"
     assert len(list(tmp_path.iterdir())) == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import ml_dtypes
@@ -13,24 +14,25 @@ from argus.bench import attention, fp8, moe, triton_attention, triton_few, trito
 from argus.bench.kept import Timed
 from argus.bench.others import Best
 from argus.cli.main import main
+from argus.clock.paired import decided
 from argus.ops.moe import routed
 from argus.ops.moe_reference import blocks, routing
 
 
 def test_an_attention_row_takes_the_best_of_the_others() -> None:
     others = {"Triton": Best(1300.0, "128x32", 52, ()), "AITER": Best(1200.0, "fmha", 1, ())}
-    row = attention.Row(4096, Timed(1000.0, 1250.0), "attention", others, 0.95)
+    row = attention.AttentionRow(4096, Timed(1000.0, 1250.0), "attention", others, decided(math.log(1 / 1.2), [], 0.03))
     assert row.ratio() == 1.2
     flops = 2 * 2 * 16 * 8 * 128 * sum(range(1, 4097))
     assert row.tflops(1000.0) == pytest.approx(flops / 1e9)
     text = attention.table([row])
     assert "1.20" in text
-    assert "95 %" in text
+    assert "faster, 0.83 (0.79 to 0.88)" in text
     assert "simulated" in text
 
 
 def test_a_layer_is_the_sum_of_its_launches() -> None:
-    row = moe.Row(1024, (Timed(3.0, 1.0), Timed(1.0, 1.0), Timed(2.0, 1.0), Timed(1.0, 1.0)))
+    row = moe.MoeRow(1024, (Timed(3.0, 1.0), Timed(1.0, 1.0), Timed(2.0, 1.0), Timed(1.0, 1.0)))
     assert row.us == 7.0
     assert row.ratio() is None
     assert "866" in moe.table([row])
@@ -38,7 +40,7 @@ def test_a_layer_is_the_sum_of_its_launches() -> None:
 
 
 def test_an_fp8_row_without_objects_has_no_ratio() -> None:
-    row = fp8.Row((64, 7168, 2048), Timed(10.0, 2000.0), "BM=32", None, None)
+    row = fp8.Fp8Row((64, 7168, 2048), Timed(10.0, 2000.0), "BM=32", None, None)
     assert row.ratio() is None
     assert fp8.table([row]).splitlines()[-1].count("-") >= 3
 
@@ -50,8 +52,10 @@ def test_there_are_forty_configurations_of_each_layer() -> None:
     assert set(triton_moe.QUICK) <= set(triton_moe.FULL)
 
 
-@pytest.mark.parametrize("config", [triton_moe.Config(32, 64, 128, 4, 2, 16), triton_moe.Config(64, 256, 64, 4, 1, 32)])
-def test_tritons_product_is_the_product(config: triton_moe.Config) -> None:
+@pytest.mark.parametrize(
+    "config", [triton_moe.MoeConfig(32, 64, 128, 4, 2, 16), triton_moe.MoeConfig(64, 256, 64, 4, 1, 32)]
+)
+def test_tritons_product_is_the_product(config: triton_moe.MoeConfig) -> None:
     pytest.importorskip("triton")
     dice = np.random.default_rng(0)
     tokens, k, n, experts = 24, 256, 256, 3

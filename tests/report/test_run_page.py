@@ -77,7 +77,7 @@ def test_page(tmp_path: Path) -> None:
     for said in (
         "400.0 µs",
         "150.0 µs",
-        "67 % of the least possible",
+        "67 % of the roofline",
         "2.67",
         "two waves &amp; one byte",
         "tile &lt;b&gt;",

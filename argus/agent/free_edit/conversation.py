@@ -13,6 +13,7 @@ from argus.agent.bottleneck import bottleneck
 from argus.agent.judge import Judgement, Violation
 from argus.agent.labels import word
 from argus.agent.providers import Request, Turn
+from argus.agent.time_text import described
 from argus.tasks.task import Task
 
 KEPT = 4
@@ -44,20 +45,22 @@ class Conversation:
 
 
 def feedback(judgement: Judgement, device: str = "simulated") -> str:
-    """A judgement in the words of a colleague: what is wrong and where, or how fast and what holds it back."""
+    """A judgement in the words of a colleague: what is wrong and where, or how fast and what its bottleneck is."""
     lines = _passed(judgement, device) if judgement.verdict == "pass" else _refused(judgement)
     return "\n".join(f"| {line}" for text in lines for line in text.splitlines())
 
 
 def _passed(judgement: Judgement, device: str) -> list[str]:
-    times = ", ".join(f"{took:.1f} µs at {shape}" for shape, took in judgement.times.items())
+    times = ", ".join(
+        f"{described({shape: took}, judgement.intervals)} at {shape}" for shape, took in judgement.times.items()
+    )
     least = ", ".join(f"{value:.1f} µs" for value in judgement.roof.values())
     saved = judgement.bottleneck.get("helps", {})
     helps = ", ".join(f"{name} {100 * share:.0f} %" for name, share in saved.items() if share > 0.02)
     return [
         "The judge: right, all rules proved.",
-        f"{times}, {word(device)}; the least possible is {least}.",
-        f"Held back by {bottleneck(judgement)}. Clocks saved if a cost were gone: {helps or 'none above 2 %'}.",
+        f"{times}, {word(device)}; the roofline is {least}.",
+        f"Bottleneck: {bottleneck(judgement)}. Clocks saved if a cost were gone: {helps or 'none above 2 %'}.",
     ]
 
 

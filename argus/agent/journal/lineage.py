@@ -9,23 +9,24 @@ Only candidates whose judgement passed and carries evidence can be best.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from argus.agent.journal.errors import JournalError
 from argus.agent.journal.store import Journal, RunInfo
+from argus.agent.time_text import described, geometric_mean
 
 
 @dataclass(frozen=True, slots=True)
 class JournalCandidate:
-    """One candidate of a run. `judgement` is {} while it has none."""
+    """One candidate of a run. `imports`: blobs of the files it imports; `judgement` is {} while it has none."""
 
     id: str
     step: int
     parent: str | None
     source: str
+    imports: Mapping[str, str]
     technique: str
     params: Mapping[str, Any]
     why: str
@@ -41,7 +42,14 @@ class JournalCandidate:
         times = self.judgement.get("times") or {}
         if self.verdict != "pass" or not self.judgement.get("evidence") or not times:
             return None
-        return math.exp(sum(math.log(value) for value in times.values()) / len(times))
+        return geometric_mean(times.values())
+
+    @property
+    def time(self) -> str:
+        """Its time with the clock's interval, in words; "" unless it passed with evidence."""
+        if self.microseconds is None:
+            return ""
+        return described(self.judgement["times"], self.judgement.get("intervals") or {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +74,7 @@ class Story:
                     event.step,
                     None if data.get("parent") is None else str(data["parent"]),
                     str(data["source"]),
+                    dict(data.get("imports") or {}),
                     str(data.get("technique", "")),
                     dict(data.get("params") or {}),
                     str(data.get("why", "")),

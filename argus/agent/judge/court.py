@@ -33,6 +33,7 @@ from argus.agent.judge.problem import Judgement, Sizes, Verdict, Violation, faul
 from argus.agent.judge.trials import Ended, TrialBench, Trials
 from argus.clock.observe import SHORT
 from argus.clock.sampled import matrix_element, prepared, sample, time_prepared
+from argus.clock.uncertainty import interval_of
 from argus.compile.cache import compile_cached
 from argus.device.hip_calls import HipError
 from argus.device.hip_calls import load as load_hip
@@ -40,7 +41,9 @@ from argus.ir.compile_error import CompileError
 from argus.ir.kernel import Kernel
 from argus.ir.passes.schedule import scheduled
 from argus.ir.stages import Scheduled
+from argus.ir.types import Span
 from argus.lang import ProgramError, read
+from argus.lang.source import SOURCE_NAME
 from argus.machine import MachineError
 from argus.pipeline import report_of
 from argus.tasks.work import work_of
@@ -63,6 +66,7 @@ class _Case:
     found: dict[str, Any] = field(default_factory=dict)
     times: dict[str, float] = field(default_factory=dict)
     roof: dict[str, float] = field(default_factory=dict)
+    intervals: dict[str, dict[str, Any]] = field(default_factory=dict)
     bottleneck: dict[str, Any] = field(default_factory=dict)
     proved: int = 0
     unknown: int = 0
@@ -76,7 +80,7 @@ class _Case:
         return self._answer("pass", "time", ())
 
     def _answer(self, verdict: Verdict, stage: str, violations: tuple[Violation, ...]) -> Judgement:
-        asked = question(self.source, self.court.problem.digest(), self.seed)
+        asked = question(self.source, self.court.problem, self.seed)
         rests = {"verdict": verdict, "stage": stage, **self.found}
         if self.court.problem.device == "simulated":
             rests["times"] = self.times
@@ -91,6 +95,7 @@ class _Case:
             self.unknown,
             evidence(asked, self.code, rests),
             self.seconds,
+            self.intervals if verdict == "pass" else {},
         )
 
     def _stages(self) -> None:
@@ -134,11 +139,11 @@ class _Case:
 
     def _read(self) -> Kernel:
         try:
-            return read(self.source)
+            return read(self.source, beside=self.court.problem.beside, target=self.court.problem.target)
         except ProgramError as error:
             seen = error.diagnostic
             message = f"{seen.code}: {seen.message}"
-            raise Ended("error", "read", (Violation("read", message, seen.span.line, "error"),)) from error
+            raise Ended("error", "read", (Violation("read", message, _line(seen.span), "error"),)) from error
 
     def _check(self, program: Scheduled) -> None:
         report = report_of(program, kept=False)
@@ -151,7 +156,7 @@ class _Case:
             Violation(
                 v.rule,
                 v.counterexample.message if v.counterexample is not None else v.reason,
-                v.span.line,
+                _line(v.span),
                 v.status,
                 v.counterexample.help if v.counterexample is not None else v.help,
                 v.counterexample.to_json() if v.counterexample is not None else {},
@@ -165,7 +170,7 @@ class _Case:
         try:
             self.code = compile_cached(program).object
         except CompileError as error:
-            said = Violation(error.code, error.message, error.span.line, "error", "; ".join(error.notes))
+            said = Violation(error.code, error.message, _line(error.span), "error", "; ".join(error.notes))
             raise Ended("fail", "compile", (said,)) from error
 
     def _time(self, kernel: Kernel, sizes: Sizes, instructions: int) -> None:
@@ -180,6 +185,7 @@ class _Case:
             took = self._measured(kernel, sizes, least)
         else:
             took = float(launch.sustained.microseconds)
+            self.intervals[name] = interval_of(launch).to_json()
         if took < ALLOWED * least:
             message = f"{name}: {took:.1f} µs, less than the least possible {least:.1f} µs"
             raise Ended("fail", "time", (Violation("speed of light", message),))
@@ -205,6 +211,11 @@ class _Case:
         except (HipError, UnbelievableError) as error:
             raise Ended("error", "time", (Violation("measure", str(error), status="error"),)) from error
         return 1e6 * found["candidate"].median
+
+
+def _line(span: Span) -> int:
+    """The line of the candidate's own text; 0 for a place in a file it imports, which no edit of it can change."""
+    return span.line if span.file == SOURCE_NAME else 0
 
 
 def _machine(error: MachineError) -> Violation:

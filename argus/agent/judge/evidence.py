@@ -12,7 +12,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from argus.agent.judge.problem import Problem
 from argus.clock import MODEL_VERSION
+from argus.lang.imports import KernelFolder, imports_of
 from argus.provenance import digest
 
 
@@ -21,9 +23,17 @@ def program() -> str:
     return digest("argus.agent.judge.court", versions=("llvmlite", "z3-solver", "numpy", "ml_dtypes"))
 
 
-def question(source: str, problem: str, seed: int) -> str:
-    """The name of a question: this source, this problem (its digest), this seed, this program."""
-    return _hash({"source": source, "problem": problem, "seed": seed, "program": program()})
+def question(source: str, problem: Problem, seed: int) -> str:
+    """The name of a question: this source with the files it imports, this problem, this seed, this program."""
+    asked = {"source": source, "problem": problem.digest(), "seed": seed, "program": program()}
+    imported = imports(source, problem)
+    return _hash({**asked, "imports": imported} if imported else asked)
+
+
+def imports(source: str, problem: Problem) -> dict[str, str]:
+    """The kernel files a candidate imports, of the library or beside the task: a digest of each by module name."""
+    found = imports_of(source, KernelFolder(None, problem.beside))
+    return {i.module: hashlib.sha256(i.text.encode()).hexdigest() for i in found}
 
 
 def evidence(asked: str, code: bytes, found: Mapping[str, Any]) -> str:

@@ -22,7 +22,7 @@ from argus.tasks.routing import RoutingTensors
 
 def examined(problem: Problem) -> tuple[Kernel, ResultSpec]:
     """The naive kernel and the specification of a problem that can tell. Raises `SpecError` for another."""
-    naive = read(problem.naive)
+    naive = read(problem.naive, beside=problem.beside, target=problem.target)
     if naive.computes is None:
         raise SpecError(f"the naive kernel of {problem.task} states no specification")
     if len(naive.computes.results) != 1:

@@ -16,7 +16,7 @@ from argus.ir.kernel import Kernel
 from argus.spec import ResultSpec
 from argus.spec.extents import Shapes, reduction_extent
 from argus.spec.tree import ConditionalValue, IndexName, IndexReduction, Relation, SpecNode
-from argus.spec.walk import children, open_indices, product_of_elements
+from argus.spec.walk import children, open_indices, product_of_elements, replaced, walk
 
 ALLOWED = 0.9
 MATRIX = ("f16", "bf16", "fp8", "bf8", "i8", "f32", "f64")
@@ -38,13 +38,20 @@ def multiplications(kernel: Kernel, sizes: Mapping[str, int], spec: ResultSpec) 
     """How many products the sums over plain products of tensors need, each sum once; 0 if there is none."""
     shapes = tensor_shapes(kernel, sizes)
     extents = dict(zip(spec.indices, shapes[spec.result], strict=True))
-    found: dict[IndexReduction, int] = {}
+    found: dict[SpecNode, int] = {}
     for node, inside, hidden in _sums(spec.expression, extents, shapes, sizes, False):
         tensors = product_of_elements(node.body) or []
         used = set().union(*(open_indices(tensor) for tensor in tensors))
         if len(tensors) >= 2 and len(used) >= 3:
-            found[node] = _product([inside[index] for index in used]) // (2 if hidden else 1)
+            found[_unnamed(node, spec)] = _product([inside[index] for index in used]) // (2 if hidden else 1)
     return sum(found.values())
+
+
+def _unnamed(node: IndexReduction, spec: ResultSpec) -> SpecNode:
+    """The sum with names of its own for indices of the reductions around it: the same sum wherever it stands."""
+    outer = [part.name for part in walk(node) if isinstance(part, IndexName)]
+    bound = [name for name in dict.fromkeys(outer) if name in open_indices(node) and name not in spec.indices]
+    return replaced(node, {name: IndexName(f"{number}") for number, name in enumerate(bound)})
 
 
 def _sums(

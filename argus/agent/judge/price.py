@@ -4,19 +4,18 @@
     matrix core only      a bound: the clocks of the busiest matrix core
     issue turns only      a bound: the longest wave with every instruction in its own turn
 
-`argus time --what-if` prices more costs (`argus.clock.whatif`); each takes a timing of its own, which a judgement of
-hundreds of candidates does not need.
+`argus clock explain` prices more costs (`argus.clock.launch_whatif`); each takes a timing of its own, which a judgement
+of hundreds of candidates does not need.
 """
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 from argus.clock.model import time_waves
 from argus.clock.parameters import PARAMETERS
 from argus.clock.program import Access, LdsAccess
 from argus.clock.recorded import Recorded
 from argus.clock.timing import Timing
+from argus.clock.whatif import with_lds, without_conflicts
 
 
 def prices(recorded: Recorded, timing: Timing) -> dict[str, float]:
@@ -34,26 +33,18 @@ def _without_conflicts(recorded: Recorded, timing: Timing) -> int:
     ops, groups = recorded.waves(PARAMETERS)
     if not any(_conflicts(access) for waves in groups.values() for wave in waves for access in wave.accesses):
         return timing.cycles
-    cleared = {
-        number: [replace(wave, accesses=[_cleared(access) for access in wave.accesses]) for wave in waves]
-        for number, waves in groups.items()
-    }
     again = time_waves(
         ops,
-        cleared,
+        with_lds(groups, without_conflicts),
         recorded.resources,
         parameters=PARAMETERS,
         resident=timing.resident,
         clock_mhz=timing.clock_mhz,
+        readers=recorded.readers,
+        active_cus=recorded.active_cus,
     )
     return again.cycles
 
 
 def _conflicts(access: Access) -> bool:
     return isinstance(access, LdsAccess) and access.conflicts > 0
-
-
-def _cleared(access: Access) -> Access:
-    if not isinstance(access, LdsAccess) or not access.conflicts:
-        return access
-    return replace(access, bank=access.bank - access.conflicts, conflicts=0)

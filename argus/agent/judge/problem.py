@@ -12,11 +12,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any, Literal
 
+from argus.gfx942.target import GFX942, Target
+from argus.ir.kernel import Kernel
 from argus.tasks.compare import json_number
 from argus.tasks.routing import RoutingTensors
 from argus.tasks.task import Task
@@ -33,6 +35,8 @@ class Problem:
     """`small` shapes run whole with all checks on; `shapes` are timed; `held_out` ones are judged for results only.
 
     `device`: whose times count, `simulated` or `hip`. `routing`: which of the inputs are a routing's index tensors.
+    `beside`: texts of the files that naive kernel and candidates import from the task's folder, by module name.
+    `target`: the chip they are read for.
     """
 
     task: str
@@ -44,6 +48,8 @@ class Problem:
     deterministic: bool = True
     device: str = "simulated"
     routing: RoutingTensors | None = None
+    beside: Mapping[str, str] = field(default_factory=dict)
+    target: Target = GFX942
 
     @staticmethod
     def of(task: Task) -> Problem:
@@ -57,14 +63,22 @@ class Problem:
             task.specials,
             device=task.device,
             routing=task.routing,
-        )
+            beside=task.beside,
+            target=task.kernel.target,
+        ).ordered(task.kernel)
 
     def to_json(self) -> dict[str, Any]:
-        found = asdict(self)
+        found: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
+        found["routing"] = None if self.routing is None else asdict(self.routing)
         for name in ("small", "shapes", "held_out"):
             found[name] = [dict(sizes) for sizes in getattr(self, name)]
         if self.routing is None:
             del found["routing"]
+        found["target"] = self.target.to_json()
+        if self.target == GFX942:
+            del found["target"]
+        if not self.beside:
+            del found["beside"]
         return found
 
     @staticmethod
@@ -78,9 +92,26 @@ class Problem:
             deterministic=data["deterministic"],
             device=data.get("device", "simulated"),
             routing=RoutingTensors(**data["routing"]) if "routing" in data else None,
+            beside=dict(data.get("beside", {})),
+            target=Target.from_json(data["target"]) if "target" in data else GFX942,
         )
 
+    def ordered(self, kernel: Kernel) -> Problem:
+        """The same with the sizes of every shape in the order of the signature.
+
+        A file or a journal may have them in any order. The digest is the same; the names of shapes (`shape_text`),
+        which data and evidence rest on, are made from this one.
+        """
+        names = [symbol.name for symbol in kernel.shapes]
+
+        def in_order(shapes: tuple[Sizes, ...]) -> tuple[Sizes, ...]:
+            return tuple({name: sizes[name] for name in names if name in sizes} for sizes in shapes)
+
+        small, shapes, held_out = (in_order(each) for each in (self.small, self.shapes, self.held_out))
+        return replace(self, small=small, shapes=shapes, held_out=held_out)
+
     def digest(self) -> str:
+        """A digest of the problem, whatever the order of the sizes in its shapes."""
         return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()
 
 
@@ -101,7 +132,8 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """`times` and `roof` are simulated microseconds by shape; `bottleneck` is what the clock saw at the first one."""
+    """`times` and `roof` are microseconds by shape, `intervals` the clock's limits of each simulated time, `bottleneck`
+    what the clock saw at the first one."""
 
     verdict: Verdict
     stage: str
@@ -113,6 +145,7 @@ class Judgement:
     unknown: int = 0
     evidence: str = ""
     seconds: Mapping[str, float] = field(default_factory=dict)
+    intervals: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def of_machine(self) -> bool:
@@ -154,5 +187,5 @@ def _plain(value: Any) -> Any:
 
 
 def shape_text(sizes: Sizes) -> str:
-    """`M=4096,N=4096`: the key of a shape."""
+    """`M=4096,N=4096`: the key of a shape; a judge has its sizes in the order of the signature."""
     return ",".join(f"{name}={size}" for name, size in sizes.items())

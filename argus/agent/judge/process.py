@@ -55,7 +55,7 @@ class JudgeProcess:
             return Judgement.from_json(data["judgement"], data["seconds"])
         died = self._end()
         said = Violation("judge", f"judging this candidate ended the judge's process: {died}", status="error")
-        asked = question(source, problem.digest(), seed)
+        asked = question(source, problem, seed)
         return Judgement("error", "judge", (said,), evidence=evidence(asked, b"", {"ended": died}))
 
     def stop(self) -> None:

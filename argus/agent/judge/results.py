@@ -20,7 +20,7 @@ import numpy.typing as npt
 from argus.agent.judge.data import Arrays, written
 from argus.agent.judge.references import Known, unknown
 from argus.spec import Bounded, ResultSpec, evaluate
-from argus.tasks.compare import Comparison, compare
+from argus.tasks.compare import ElementComparison, compare
 
 LEAST_FOR_BIAS = 4096
 BIAS = 0.25
@@ -30,7 +30,7 @@ BIAS = 0.25
 class ResultComparison:
     """What was compared, and the bias in half units of the output format (None: too few elements, or too coarse)."""
 
-    comparison: Comparison
+    comparison: ElementComparison
     bias: float | None
 
 

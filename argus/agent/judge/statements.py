@@ -115,7 +115,7 @@ class Statements:
             case ops.Index() | ops.Lanes():
                 how = ""
             case _:
-                return f"a value of {self._kernel.source}"
+                return f"a value of {self._kernel.full_source}"
         parts = [self._expression(e) for e in op.mentioned]
         return f"{how} {value.dtype.name} {parts} {[self._value(arg) for arg in op.operands]}"
 

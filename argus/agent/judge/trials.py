@@ -60,6 +60,7 @@ class TrialBench:
 
     def __post_init__(self) -> None:
         self.naive, self.spec = examined(self.problem)
+        self.problem = self.problem.ordered(self.naive)
 
     def given(self, stage: str, sizes: Sizes, kind: Kind, seed: int) -> Arrays:
         """The inputs of a run; the arrays are shared and must not be written to. Every kind has a seed of its own."""

@@ -11,94 +11,122 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from argus.agent.lower.attention import causal_order, causal_skip, key_tiles, query_waves
-from argus.agent.lower.banks import swizzle
-from argus.agent.lower.blocking import blocking
-from argus.agent.lower.chiplets import chiplet_tiles
-from argus.agent.lower.direct import direct_to_lds
-from argus.agent.lower.epilogue import epilogue
-from argus.agent.lower.experts import expert_blocks, gathered_rows
-from argus.agent.lower.experts_ahead import chiplet_rows, expert_ring, wide_scales
-from argus.agent.lower.fragments import matrix_shape, swap_operands, wide_fragments
-from argus.agent.lower.lazy import lazy_rescale
-from argus.agent.lower.online import online_rows
-from argus.agent.lower.overlap import softmax_schedule
-from argus.agent.lower.packed import packed_arithmetic
-from argus.agent.lower.pairs import causal_pairs
-from argus.agent.lower.passes import fused_stages
-from argus.agent.lower.persistent import persistent
-from argus.agent.lower.phases import wave_groups
-from argus.agent.lower.pipeline import software_pipeline
-from argus.agent.lower.placement import accumulators, grid_order, waves_per_simd
-from argus.agent.lower.ragged import range_guards
-from argus.agent.lower.ring import lds_ring
-from argus.agent.lower.row_waves import row_waves
-from argus.agent.lower.rows import reciprocal, row_block, row_resident, row_vector
-from argus.agent.lower.schedule import fetch_order, interleave, priority
-from argus.agent.lower.sizes import resize
-from argus.agent.lower.skew import score_pipeline
-from argus.agent.lower.softmax import diagonal_mask, finite_weights, fused_scale
+from argus.agent.lower.accumulation_registers import accumulation_registers
+from argus.agent.lower.block_sizes import block_sizes
+from argus.agent.lower.causal_order import causal_order
+from argus.agent.lower.causal_pairs import causal_pairs
+from argus.agent.lower.causal_skip import causal_skip
+from argus.agent.lower.chiplet_order import chiplet_order
+from argus.agent.lower.chiplet_rows import chiplet_rows
+from argus.agent.lower.chiplet_tiles import chiplet_tiles
+from argus.agent.lower.diagonal_mask import diagonal_mask
+from argus.agent.lower.direct_to_lds import direct_to_lds
+from argus.agent.lower.epilogue_pieces import epilogue_pieces
+from argus.agent.lower.expert_blocks import expert_blocks
+from argus.agent.lower.expert_ring import expert_ring
+from argus.agent.lower.fetch_order import fetch_order
+from argus.agent.lower.finite_rounding import finite_rounding
+from argus.agent.lower.fragment_prefetch import fragment_prefetch
+from argus.agent.lower.fused_scale import fused_scale
+from argus.agent.lower.fused_stages import fused_stages
+from argus.agent.lower.gathered_rows import gathered_rows
+from argus.agent.lower.grouped_order import grouped_order
+from argus.agent.lower.instruction_scheduling import instruction_scheduling
+from argus.agent.lower.key_tiles import key_tiles
+from argus.agent.lower.lazy_rescale import lazy_rescale
+from argus.agent.lower.lds_padding import lds_padding
+from argus.agent.lower.lds_ring import lds_ring
+from argus.agent.lower.lds_staging import lds_staging
+from argus.agent.lower.lds_swizzle import lds_swizzle
+from argus.agent.lower.loop_unrolling import loop_unrolling
+from argus.agent.lower.matrix_shape import matrix_shape
+from argus.agent.lower.occupancy import occupancy
+from argus.agent.lower.online_softmax import online_softmax
+from argus.agent.lower.packed_arithmetic import packed_arithmetic
+from argus.agent.lower.persistent_groups import persistent_groups
+from argus.agent.lower.query_waves import query_waves
+from argus.agent.lower.range_guards import range_guards
+from argus.agent.lower.reciprocal import reciprocal
+from argus.agent.lower.register_blocking import register_blocking
+from argus.agent.lower.row_resident import row_resident
+from argus.agent.lower.row_vectors import row_vectors
+from argus.agent.lower.rows_per_workgroup import rows_per_workgroup
+from argus.agent.lower.score_pipeline import score_pipeline
+from argus.agent.lower.single_fragments import single_fragments
+from argus.agent.lower.softmax_schedule import softmax_schedule
+from argus.agent.lower.software_pipelining import software_pipelining
 from argus.agent.lower.source import NotApplicableError, Source
-from argus.agent.lower.split import split_k
-from argus.agent.lower.stagger import stagger_k
-from argus.agent.lower.staging import staging
-from argus.agent.lower.unrolling import unroll
-from argus.agent.lower.values import single_reads, wide_values
+from argus.agent.lower.split_k import split_k
+from argus.agent.lower.stagger_k import stagger_k
+from argus.agent.lower.transpose_on_staging import transpose_on_staging
+from argus.agent.lower.vector_stores import vector_stores
+from argus.agent.lower.wave_groups import wave_groups
+from argus.agent.lower.wave_priority import wave_priority
+from argus.agent.lower.waves_per_row import waves_per_row
+from argus.agent.lower.wide_fragments import wide_fragments
+from argus.agent.lower.wide_scales import wide_scales
+from argus.agent.lower.wide_values import wide_values
 
 Lowering = Callable[[Source, Mapping[str, object]], None]
 
-LOWERINGS: Mapping[str, Lowering] = {
-    "accumulators": accumulators,
-    "blocking": blocking,
-    "causal_order": causal_order,
-    "causal_skip": causal_skip,
-    "chiplet_rows": chiplet_rows,
-    "chiplet_tiles": chiplet_tiles,
-    "diagonal_mask": diagonal_mask,
-    "direct_to_lds": direct_to_lds,
-    "epilogue": epilogue,
-    "expert_blocks": expert_blocks,
-    "expert_ring": expert_ring,
-    "fetch_order": fetch_order,
-    "finite_weights": finite_weights,
-    "fused_scale": fused_scale,
-    "fused_stages": fused_stages,
-    "gathered_rows": gathered_rows,
-    "grid_order": grid_order,
-    "interleave": interleave,
-    "key_tiles": key_tiles,
-    "lazy_rescale": lazy_rescale,
-    "lds_ring": lds_ring,
-    "matrix_shape": matrix_shape,
-    "online_rows": online_rows,
-    "packed_arithmetic": packed_arithmetic,
-    "causal_pairs": causal_pairs,
-    "persistent": persistent,
-    "priority": priority,
-    "query_waves": query_waves,
-    "range_guards": range_guards,
-    "reciprocal": reciprocal,
-    "resize": resize,
-    "row_block": row_block,
-    "row_resident": row_resident,
-    "row_vector": row_vector,
-    "row_waves": row_waves,
-    "score_pipeline": score_pipeline,
-    "single_reads": single_reads,
-    "softmax_schedule": softmax_schedule,
-    "software_pipeline": software_pipeline,
-    "split_k": split_k,
-    "stagger_k": stagger_k,
-    "staging": staging,
-    "swap_operands": swap_operands,
-    "swizzle": swizzle,
-    "unroll": unroll,
-    "wave_groups": wave_groups,
-    "waves_per_simd": waves_per_simd,
-    "wide_fragments": wide_fragments,
-    "wide_scales": wide_scales,
-    "wide_values": wide_values,
-}
+_TECHNIQUES: tuple[Lowering, ...] = (
+    accumulation_registers,
+    block_sizes,
+    causal_order,
+    causal_pairs,
+    causal_skip,
+    chiplet_order,
+    chiplet_rows,
+    chiplet_tiles,
+    diagonal_mask,
+    direct_to_lds,
+    epilogue_pieces,
+    expert_blocks,
+    expert_ring,
+    fetch_order,
+    finite_rounding,
+    fragment_prefetch,
+    fused_scale,
+    fused_stages,
+    gathered_rows,
+    grouped_order,
+    instruction_scheduling,
+    key_tiles,
+    lazy_rescale,
+    lds_padding,
+    lds_ring,
+    lds_staging,
+    lds_swizzle,
+    loop_unrolling,
+    matrix_shape,
+    occupancy,
+    online_softmax,
+    packed_arithmetic,
+    persistent_groups,
+    query_waves,
+    range_guards,
+    reciprocal,
+    register_blocking,
+    row_resident,
+    row_vectors,
+    rows_per_workgroup,
+    score_pipeline,
+    single_fragments,
+    softmax_schedule,
+    software_pipelining,
+    split_k,
+    stagger_k,
+    transpose_on_staging,
+    vector_stores,
+    wave_groups,
+    wave_priority,
+    waves_per_row,
+    wide_fragments,
+    wide_scales,
+    wide_values,
+)
+LOWERINGS: Mapping[str, Lowering] = {each.__name__.replace("_", "-"): each for each in _TECHNIQUES}
+"""By the name of the technique: the entry of the knowledge base, the function and the file have it too."""
 
 
 def lower(text: str, name: str, params: Mapping[str, object]) -> str:

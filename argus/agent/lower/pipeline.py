@@ -1,8 +1,8 @@
 """Software pipelining: parts of a loop's turn are done one or two turns earlier.
 
 A turn of a staged loop is  fetch (global -> registers), publish (registers -> LDS) between two barriers, read (LDS ->
-fragments), multiply.  With `depth="fetch"` the fetch of the next tile is issued right after this one is published, so
-it is in flight while the matrix instructions run:
+fragments), multiply. With `software_pipelining` the fetch of the next tile is issued right after this one is published,
+so it is in flight while the matrix instructions run:
 
     ra = A[…, 0].load(COPY_A)                          for kt in …:
     for kt in ag.range(n):                                 ra = A[…, BLOCK_K * kt].load(COPY_A)
@@ -10,7 +10,7 @@ it is in flight while the matrix instructions run:
         ra = A[…, BLOCK_K * (kt + 1)].load(…, guard=kt + 1 < n)
         read; multiply                                     read; multiply
 
-With `depth="fragments"` the reads are cut into slices of k and run ahead of the multiplications too:
+With `fragment_prefetch` the reads are cut into slices of k and run ahead of the multiplications too:
 
     read 1, 2 | multiply 0      read 3 | multiply 1      barrier
     publish kt+1, fetch kt+2 | multiply 2                barrier
@@ -26,15 +26,29 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from argus.agent.lower.fragments import operand_extents
-from argus.agent.lower.matrix import axis_name, owner_definition
 from argus.agent.lower.source import NotApplicableError, Source, drop_keyword, is_ag, keyword, names, set_keyword
 from argus.agent.lower.text import expression, is_comment, statement
 
-FETCH, PUBLISH, READ, MULTIPLY, BARRIER, OTHER = "fetch", "publish", "read", "multiply", "barrier", "other"
+FETCH = "fetch"
+
+
+PUBLISH = "publish"
+
+
+READ = "read"
+
+
+MULTIPLY = "multiply"
+
+
+BARRIER = "barrier"
+
+
+OTHER = "other"
+
+
 LAST = "'# the last turn: nothing is left to fetch'"
 
 
@@ -75,21 +89,6 @@ def staged_loop(source: Source) -> tuple[ast.For, list[ast.stmt]]:
     raise NotApplicableError("no loop copies tiles through registers to LDS")
 
 
-def software_pipeline(source: Source, params: Mapping[str, object]) -> None:
-    """Run the fetch, or fetch, publish and first reads, ahead of the multiplications."""
-    loop, outer = staged_loop(source)
-    depth = str(params.get("depth", "fetch"))
-    ahead = undo_prefetch(source, loop, outer)
-    if depth == "fetch":
-        if ahead:
-            raise NotApplicableError("the fetch runs ahead already")
-        _prefetch(source, loop, outer)
-    else:
-        if "slices" in params:
-            _set_slices(source, loop, int(str(params["slices"])))
-        _fragments(source, loop, outer)
-
-
 def variable(loop: ast.For) -> str:
     if not isinstance(loop.target, ast.Name):
         raise NotApplicableError("the loop has several variables")
@@ -104,23 +103,7 @@ def bounds(loop: ast.For) -> tuple[ast.expr, ast.expr]:
     return (ast.Constant(0), given[0]) if len(given) == 1 else (given[0], given[1])
 
 
-def _prefetch(source: Source, loop: ast.For, outer: list[ast.stmt]) -> None:
-    body = [s for s in loop.body if not is_comment(s)]
-    fetches = _published(source, body)
-    last = max(at for at, s in enumerate(body) if kind(source, s) == PUBLISH)
-    if last + 1 < len(body) and kind(source, body[last + 1]) == BARRIER:
-        last += 1
-    steps = []
-    for at, node in enumerate(body):
-        if node not in fetches:
-            steps.append(PipelineStep(node, 0))
-        if at == last:
-            steps.extend(PipelineStep(fetch, 1) for fetch in fetches)
-    products = sum(kind(source, s) == MULTIPLY for s in body)
-    emit(source, loop, outer, steps, apart=products == 1 and not _aside(source, body)[2])
-
-
-def _published(source: Source, body: list[ast.stmt]) -> list[ast.stmt]:
+def published_fetches(source: Source, body: list[ast.stmt]) -> list[ast.stmt]:
     """Fetches of what goes to LDS. Others (a scale) are used in their own turn and stay there."""
     stored: set[str] = set()
     for node in body:
@@ -167,41 +150,9 @@ def _range(first: ast.expr, end: ast.expr) -> ast.expr:
     return end if isinstance(first, ast.Constant) and first.value == 0 else ast.Tuple([first, end], ast.Load())
 
 
-def _fragments(source: Source, loop: ast.For, outer: list[ast.stmt]) -> None:
-    whole = [s for s in loop.body if not is_comment(s)]
-    first, body, last = _aside(source, whole)
-    kinds = [kind(source, s) for s in body]
-    shape = [k for n, k in enumerate(kinds) if n == 0 or kinds[n - 1] != k]
-    if shape != [FETCH, BARRIER, PUBLISH, BARRIER, READ, MULTIPLY]:
-        raise NotApplicableError(
-            "a turn of the loop must be fetch, barrier, publish, barrier, read, multiply; it is " + ", ".join(shape)
-        )
-    part = {k: [s for s, found in zip(body, kinds, strict=True) if found == k] for k in shape}
-    slices = _slices(source, part[READ], part[MULTIPLY])
-    count = len(slices)
-    if count < 2:
-        raise NotApplicableError("a turn has one slice of k; more of them are needed to read ahead")
-    fetch = [PipelineStep(s, 2) for s in part[FETCH]]
-    publish = [PipelineStep(s, 1) for s in part[PUBLISH]]
-    barrier = [PipelineStep(statement("ag.barrier()"), 1)]
-    reads = [r for read, _ in slices[1:] for r in read]
-    early = max(1, count - 2)
-    share = -(-len(reads) // early)
-    steps: list[PipelineStep] = [PipelineStep(s, 0) for s in first]
-    for phase in range(early):
-        steps += [PipelineStep(r, 0) for r in reads[share * phase : share * (phase + 1)]]
-        if phase < count - 2:
-            steps += [PipelineStep(m, 0) for m in slices[phase][1]]
-    steps += [PipelineStep(statement(f"'# tile {variable(loop)} has been read'"), 0), *barrier]
-    steps += [*publish, *fetch, *(PipelineStep(m, 0) for m in slices[count - 2][1])]
-    steps += [PipelineStep(statement(f"'# tile {variable(loop)} + 1 is there'"), 0), *barrier]
-    steps += [PipelineStep(r, 1) for r in slices[0][0]] + [PipelineStep(m, 0) for m in slices[count - 1][1]]
-    emit(source, loop, outer, [*steps, *(PipelineStep(s, 0) for s in last)], apart=not last)
-
-
-def _aside(source: Source, body: list[ast.stmt]) -> tuple[list[ast.stmt], list[ast.stmt], list[ast.stmt]]:
+def turn_remainder(source: Source, body: list[ast.stmt]) -> tuple[list[ast.stmt], list[ast.stmt], list[ast.stmt]]:
     """What of a turn stays in it, before and after its products: a sum of its own, scales that it loads and applies."""
-    published = _published(source, body)
+    published = published_fetches(source, body)
     product = max((n for n, s in enumerate(body) if kind(source, s) == MULTIPLY), default=len(body))
     apart = [
         n for n, s in enumerate(body) if kind(source, s) == OTHER or (kind(source, s) == FETCH and s not in published)
@@ -213,99 +164,8 @@ def _aside(source: Source, body: list[ast.stmt]) -> tuple[list[ast.stmt], list[a
     )
 
 
-def _set_slices(source: Source, loop: ast.For, wanted: int) -> None:
-    """As many slices of k per turn, if a constant of the file says how many there are."""
-    for read in [s for s in loop.body if kind(source, s) == READ]:
-        call = read.value if isinstance(read, ast.Assign) else None
-        if isinstance(call, ast.Call) and call.args:
-            tiles = keyword(call, "tiles")
-            axis = axis_name(owner_definition(source, call.args[0]), "k")
-            count = keyword(tiles, axis) if isinstance(tiles, ast.Call) else None
-            given = source.constant(count.id) if isinstance(count, ast.Name) else None
-            if given is not None:
-                given.value = ast.Constant(wanted)
-
-
-def _slices(
-    source: Source, reads: list[ast.stmt], multiplies: list[ast.stmt]
-) -> list[tuple[list[ast.stmt], list[ast.stmt]]]:
-    """Reads and multiplications of a turn by slice of k, each with its own fragments `a0`, `a1`, …"""
-    if len(multiplies) != 1 or not isinstance(multiplies[0], ast.For) or not is_ag(multiplies[0].iter, "unroll"):
-        raise NotApplicableError("the multiplications are not one unrolled loop")
-    loop = multiplies[0]
-    counts: set[str] = set()
-    plan: list[tuple[str, ast.Assign, str, str, int]] = []
-    for read in reads:
-        if not isinstance(read, ast.Assign) or not isinstance(read.targets[0], ast.Name):
-            raise NotApplicableError("a fragment is not read into a name")
-        call = read.value
-        if not isinstance(call, ast.Call) or not call.args:
-            raise NotApplicableError("a fragment is not read by one load")
-        definition = owner_definition(source, call.args[0])
-        axis, tiles = axis_name(definition, "k"), keyword(call, "tiles")
-        count = keyword(tiles, axis) if isinstance(tiles, ast.Call) else None
-        if count is None:
-            raise NotApplicableError("the fragments of a turn are not tiled along k")
-        counts.add(ast.unparse(count))
-        plan.append((read.targets[0].id, read, axis, ast.unparse(count), operand_extents(source, definition)[1]))
-    number = source.value(expression(counts.pop())) if len(counts) == 1 else None
-    if number is None:
-        raise NotApplicableError("the operands have different numbers of slices along k")
-    found = []
-    for s in range(number):
-        sliced: list[ast.stmt] = []
-        renamed: dict[str, str] = {}
-        for name, read, axis, count_text, extent in plan:
-            new = copy.deepcopy(read)
-            renamed[name] = f"{name}{s}"
-            new.targets = [ast.Name(f"{name}{s}", ast.Store())]
-            call = new.value
-            if isinstance(call, ast.Call):
-                tiles = keyword(call, "tiles")
-                if isinstance(tiles, ast.Call):
-                    drop_keyword(tiles, axis)
-                if s:
-                    set_keyword(call, axis, ast.Constant(extent * s))
-            sliced.append(new)
-            del count_text
-        found.append((sliced, [_slice_of(loop, renamed, plan[0][3])]))
-    return found
-
-
-def _slice_of(loop: ast.For, renamed: Mapping[str, str], count: str) -> ast.stmt:
-    """The unrolled loop without its counter of slices, on one slice's fragments."""
-    new = copy.deepcopy(loop)
-    target = new.target.elts if isinstance(new.target, ast.Tuple) else [new.target]
-    if not isinstance(new.iter, ast.Call):
-        raise NotApplicableError("the multiplications are not unrolled")
-    at = next((n for n, a in enumerate(new.iter.args) if ast.unparse(a) == count), None)
-    if at is None:
-        raise NotApplicableError(f"no counter of the multiplications runs over {count}")
-    dropped = target[at]
-    del new.iter.args[at]
-    rest = [t for n, t in enumerate(target) if n != at]
-    new.target = rest[0] if len(rest) == 1 else ast.Tuple(rest, ast.Store())
-    counter = dropped.id if isinstance(dropped, ast.Name) else ""
-    _Slice(renamed, counter).visit(new)
-    return new
-
-
-class _Slice(ast.NodeTransformer):
-    def __init__(self, renamed: Mapping[str, str], counter: str) -> None:
-        self._renamed, self._counter = renamed, counter
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        if isinstance(node.value, ast.Name) and node.value.id in self._renamed:
-            items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-            kept = [i for i in items if not (isinstance(i, ast.Name) and i.id == self._counter)]
-            name = ast.Name(self._renamed[node.value.id], ast.Load())
-            index = kept[0] if len(kept) == 1 else ast.Tuple(kept, ast.Load())
-            return ast.Subscript(name, index, ast.Load()) if kept else name
-        return node
-
-
 def emit(
-    source: Source, loop: ast.For, outer: list[ast.stmt], steps: list[PipelineStep], *, apart: bool = True
+    source: Source, loop: ast.For, outer: list[ast.stmt], steps: list[PipelineStep], *, peel_last: bool = True
 ) -> None:
     """Write a turn in a new order; what runs ahead is also written before the loop for the turns it skips.
 
@@ -327,7 +187,7 @@ def emit(
         body.append(_at(source, step.node, name, when, end) if step.shift else step.node)
     loop.body = body
     at_loop = outer.index(loop)
-    if not apart:
+    if not peel_last:
         outer[at_loop:at_loop] = before
         return
     last = ast.BinOp(end, ast.Sub(), ast.Constant(1))

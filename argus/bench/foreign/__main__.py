@@ -12,7 +12,7 @@ os.environ.setdefault("ARGUS_THREADS", "1")
 
 from argus.bench.foreign import fmha, gemm_bf16, gemm_i8, moe_fp8
 from argus.bench.foreign.case import Builder
-from argus.bench.foreign.measure import Row, measure
+from argus.bench.foreign.measure import MeasuredRow, measure
 from argus.machine.checks import ALL_CHECKS, CheckName
 
 FAMILIES: dict[str, Callable[[bool], Iterator[Builder]]] = {
@@ -28,7 +28,7 @@ HEADINGS = ("kernel", "variant", "shape", "executor", "rel. error", "of bound", 
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m argus.bench.foreign", description=__doc__)
     parser.add_argument("aiter", type=Path, help="checkout of ROCm/aiter, or its hsa/gfx942 folder")
-    parser.add_argument("--executor", choices=("jit", "interp"), default="jit")
+    parser.add_argument("--executor", choices=("jit", "checking"), default="jit")
     parser.add_argument("--family", choices=tuple(FAMILIES), action="append", help="only this family; may be repeated")
     parser.add_argument("--large", action="store_true", help="larger shapes, for the rates")
     parser.add_argument("--checks", help='"all", "none" or names; default: all on the interpreter, none on the JIT')
@@ -38,7 +38,7 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
 
 def chosen_checks(asked: str | None, executor: str) -> tuple[CheckName, ...]:
     if asked is None:
-        asked = "all" if executor == "interp" else "none"
+        asked = "all" if executor == "checking" else "none"
     if asked in ("all", "none"):
         return ALL_CHECKS if asked == "all" else ()
     names = tuple(name for name in ALL_CHECKS if name in asked.split(","))
@@ -47,7 +47,7 @@ def chosen_checks(asked: str | None, executor: str) -> tuple[CheckName, ...]:
     return names
 
 
-def cells(row: Row) -> tuple[str, ...]:
+def cells(row: MeasuredRow) -> tuple[str, ...]:
     case = row.case
     head = (case.kernel, case.variant, case.shape, row.executor)
     if row.judgement is None:

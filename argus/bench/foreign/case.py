@@ -1,8 +1,8 @@
 """One launch of a foreign kernel: which object, which arguments, and how to judge what it wrote.
 
-    case = Case("fmha", "plain", "fmha_v3_fwd/MI300/fwd_hd128_bf16_rtne.co", "S=256", grid, block, args, judge, flops)
+    case = ForeignCase("fmha", "plain", "fmha_v3_fwd/MI300/fwd_hd128_bf16_rtne.co", "S=256", grid, block, args, …)
     offsets = case.offsets                 AITER gives every argument, pointer or number, 16 bytes
-    case.judge()                           Judgement(error, share) after the launch
+    case.judge()                           CaseJudgement(error, share) after the launch
 
 An error is judged element by element: `bound` is an array, the largest error that correct arithmetic in the kernel's
 formats can make at that element, computed beside the reference (roundings of the output, of intermediate conversions,
@@ -36,7 +36,7 @@ Wide = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class CaseJudgement:
     """How far a result is off, in two measures; see the head of the module."""
 
     error: float
@@ -47,21 +47,21 @@ class Judgement:
         return self.share <= 1.0
 
 
-def judge(got: NDArray[Any], reference: Wide, bound: Wide) -> Judgement:
+def judge(got: NDArray[Any], reference: Wide, bound: Wide) -> CaseJudgement:
     """Compare a result with its reference; NaN and infinity are never right."""
     wide = got.astype(np.float64)
     if not np.isfinite(wide).all():
-        return Judgement(float("inf"), float("inf"))
+        return CaseJudgement(float("inf"), float("inf"))
     off = np.abs(wide - reference)
-    return Judgement(float(off.max() / np.abs(reference).max()), float((off / bound).max()))
+    return CaseJudgement(float(off.max() / np.abs(reference).max()), float((off / bound).max()))
 
 
-def worst(judgements: Sequence[Judgement]) -> Judgement:
-    return Judgement(max(j.error for j in judgements), max(j.share for j in judgements))
+def worst(judgements: Sequence[CaseJudgement]) -> CaseJudgement:
+    return CaseJudgement(max(j.error for j in judgements), max(j.share for j in judgements))
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ForeignCase:
     """A launch ready to be made; `flaw` names a fault of the kernel that makes its result depend on the order of
     waves."""
 
@@ -72,7 +72,7 @@ class Case:
     grid: tuple[int, int, int]
     block: int
     args: tuple[Any, ...]
-    judge: Callable[[], Judgement]
+    judge: Callable[[], CaseJudgement]
     flops: float
     flaw: str = ""
 
@@ -85,7 +85,7 @@ class Case:
         return self.path.rsplit("/", 1)[-1].removesuffix(".co")
 
 
-Builder = Callable[[], Case]
+Builder = Callable[[], ForeignCase]
 """Makes a case with fresh arguments."""
 
 

@@ -26,8 +26,8 @@ from argus.bench.foreign.case import (
     BF16_TRUNCATED,
     F32_UNIT,
     Builder,
-    Case,
-    Judgement,
+    CaseJudgement,
+    ForeignCase,
     Wide,
     judge,
     normal,
@@ -52,7 +52,7 @@ def case(
     batch: int = 1,
     rounding: str = "rtne",
     lse: bool = True,
-) -> Case:
+) -> ForeignCase:
     """`variant` containing "causal" chooses the masked kernel."""
     causal = "causal" in variant
     k_heads = k_heads or heads
@@ -64,7 +64,7 @@ def case(
     q_row, k_row, head = 2 * heads * HEAD, 2 * k_heads * HEAD, 2 * HEAD
     option = 3 if causal and heads % 8 else 5
 
-    def judged() -> Judgement:
+    def judged() -> CaseJudgement:
         found = []
         for b in range(batch):
             for h in range(heads):
@@ -87,7 +87,7 @@ def case(
     grid = (-(-tiles // 2) if causal else tiles, heads, batch)
     shape = f"B={batch} H={heads}/{k_heads} Sq={sq} Sk={sk}"
     pairs = sq * sk - sq * (sq - 1) // 2 if causal else sq * sk
-    return Case(
+    return ForeignCase(
         "fmha",
         variant,
         object_path(causal, rounding),

@@ -17,8 +17,8 @@ from argus.bench.foreign.case import (
     BF16,
     BF16_NEAREST,
     Builder,
-    Case,
-    Judgement,
+    CaseJudgement,
+    ForeignCase,
     Wide,
     judge,
     normal,
@@ -30,7 +30,7 @@ STEP_K = 64
 
 def case(
     variant: str, tile: str, m: int, n: int, k: int, *, splits: int = 1, wide: bool = True, bias: bool = False
-) -> Case:
+) -> ForeignCase:
     """`tile` is the part of the object's name that says tile and pipeline, such as "64x64_pf3_splitk"."""
     rng = np.random.default_rng(m + n + k)
     a, b, added = normal(rng, m, k), normal(rng, n, k), normal(rng, n)
@@ -38,7 +38,7 @@ def case(
     tile_m = int(tile.split("x")[0])
     semaphore = np.zeros(1024, np.uint32) if splits > 1 else None
 
-    def judged() -> Judgement:
+    def judged() -> CaseJudgement:
         x, y = a.astype(np.float64), b.astype(np.float64)
         reference, magnitude = x @ y.T, np.abs(x) @ np.abs(y).T
         if bias:
@@ -50,7 +50,7 @@ def case(
 
     args = arguments(d, a, b, m, n, k, splits=splits, bias=added if bias else None, semaphore=semaphore)
     path = f"{FOLDER}/{NAME.format(tile)}"
-    return Case(
+    return ForeignCase(
         "gemm_bf16", variant, path, f"{m}x{n}x{k}", grid(tile_m, m, n, splits), THREADS, args, judged, 2.0 * m * n * k
     )
 

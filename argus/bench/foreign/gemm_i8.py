@@ -25,8 +25,8 @@ from argus.bench.foreign.case import (
     BF16_TRUNCATED,
     F32_UNIT,
     Builder,
-    Case,
-    Judgement,
+    CaseJudgement,
+    ForeignCase,
     Wide,
     judge,
     packed,
@@ -37,7 +37,9 @@ STEP_K = 128
 RACE = "LDS race in the epilogue, see docs/foreign.md"
 
 
-def case(variant: str, tile: str, m: int, n: int, k: int, *, splits: int = 1, pad: int = 0, flaw: str = "") -> Case:
+def case(
+    variant: str, tile: str, m: int, n: int, k: int, *, splits: int = 1, pad: int = 0, flaw: str = ""
+) -> ForeignCase:
     rng = np.random.default_rng(m + n + k)
     a = rng.integers(-128, 128, (m, k + pad), np.int8)
     b = rng.integers(-128, 128, (n, k), np.int8)
@@ -46,7 +48,7 @@ def case(variant: str, tile: str, m: int, n: int, k: int, *, splits: int = 1, pa
     d = np.zeros((m, n), BF16)
     tile_m, tile_n = (int(x) for x in tile.split("x"))
 
-    def judged() -> Judgement:
+    def judged() -> CaseJudgement:
         x, y = a[:, :k].astype(np.int64), b.astype(np.int64)
         scales = row_scale[:, None].astype(np.float64) * column_scale[None, :]
         parts = np.stack([x[:, s.ravel()] @ y[:, s.ravel()].T * scales for s in _steps(k, splits)])
@@ -59,7 +61,7 @@ def case(variant: str, tile: str, m: int, n: int, k: int, *, splits: int = 1, pa
     args = packed(d, a, shuffled(b), row_scale, column_scale, bias, m, n, k, k + pad, k, 2 * n, splits)
     grid = (n // tile_n * splits, -(-m // tile_m), 1)
     path = f"i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_{tile}.co"
-    return Case("gemm_i8", variant, path, f"{m}x{n}x{k}", grid, 256, args, judged, 2.0 * m * n * k, flaw)
+    return ForeignCase("gemm_i8", variant, path, f"{m}x{n}x{k}", grid, 256, args, judged, 2.0 * m * n * k, flaw)
 
 
 def _steps(k: int, splits: int) -> list[NDArray[np.int64]]:

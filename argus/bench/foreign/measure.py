@@ -1,6 +1,6 @@
 """One case on one executor: result, rates, what the checks reported.
 
-    row = measure(root, case, "jit", ())        Row; row.failure is "" if the result is within its bounds
+    row = measure(root, case, "jit", ())        MeasuredRow; row.failure is "" if the result is within its bounds
 
 Rates are wave instructions and floating-point (or integer) operations per CPU second of the launch itself, arguments
 copied in and out included, translation by the JIT not (it is done once, before). A kernel that cannot be run, or that
@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from argus import machine
-from argus.bench.foreign.case import Case, Judgement
+from argus.bench.foreign.case import CaseJudgement, ForeignCase
 from argus.machine.checks import CheckName
 from argus.machine.errors import MachineReport
 from argus.machine.jit.errors import JitError, JitUnsupported
@@ -30,12 +30,12 @@ from argus.machine.launch import Executor, Options
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MeasuredRow:
     """What the table shows of one case."""
 
-    case: Case
+    case: ForeignCase
     executor: Executor
-    judgement: Judgement | None = None
+    judgement: CaseJudgement | None = None
     instructions: int = 0
     seconds: float = 0.0
     reports: list[MachineReport] = field(default_factory=list)
@@ -62,7 +62,9 @@ class Row:
         return (shown[0] or "none") + (f" / {shown[1]}" if notes else "")
 
 
-def measure(root: Path, build: Callable[[], Case], executor: Executor, checks: Sequence[CheckName]) -> Row:
+def measure(
+    root: Path, build: Callable[[], ForeignCase], executor: Executor, checks: Sequence[CheckName]
+) -> MeasuredRow:
     """Run a case once (with a flaw and checks: twice); `build` makes it, with fresh arguments."""
     case = build()
     try:
@@ -71,12 +73,12 @@ def measure(root: Path, build: Callable[[], Case], executor: Executor, checks: S
         plain, checked = _launch(root, case, executor, ()), _launch(root, build(), executor, checks)
         return replace(plain, reports=checked.reports)
     except JitUnsupported as why:
-        return Row(case, executor, left_out=str(why))
+        return MeasuredRow(case, executor, left_out=str(why))
     except (machine.LoadError, machine.MachineError, JitError) as why:
-        return Row(case, executor, stopped=str(why).splitlines()[0])
+        return MeasuredRow(case, executor, stopped=str(why).splitlines()[0])
 
 
-def _launch(root: Path, case: Case, executor: Executor, checks: Sequence[CheckName]) -> Row:
+def _launch(root: Path, case: ForeignCase, executor: Executor, checks: Sequence[CheckName]) -> MeasuredRow:
     kernel = machine.load(root / case.path).kernel()
     if executor == "jit":
         translate(kernel.code, kernel.info.name, full_waves=case.block % 64 == 0)
@@ -85,4 +87,4 @@ def _launch(root: Path, case: Case, executor: Executor, checks: Sequence[CheckNa
     result = kernel(case.grid, case.block, *case.args, offsets=case.offsets, executor=executor, options=options)
     seconds = time.process_time() - start
     left_out = case.flaw if executor == "jit" else ""
-    return Row(case, executor, case.judge(), result.instructions, seconds, result.reports, left_out=left_out)
+    return MeasuredRow(case, executor, case.judge(), result.instructions, seconds, result.reports, left_out=left_out)

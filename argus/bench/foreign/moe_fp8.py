@@ -37,8 +37,8 @@ from argus.bench.foreign.case import (
     FP8,
     FP8_MAX,
     Builder,
-    Case,
-    Judgement,
+    CaseJudgement,
+    ForeignCase,
     Wide,
     judge,
     packed,
@@ -194,7 +194,7 @@ def case(
     sizes: Sizes,
     flaw: str = "",
     persistent: int = 0,
-) -> Case:
+) -> ForeignCase:
     """`scales` is "per token" or "block"; `width` is the slice of inter one workgroup handles; `persistent` is the
     number of workgroups that walk over all blocks, 0: one for each."""
     tokens, experts, topk, dim, inter = sizes
@@ -217,7 +217,7 @@ def case(
     x_scales = np.ascontiguousarray(model.x.scales.T) if blocks else model.x.scales
     counts = np.array([len(route.tokens), tokens], np.int32)
 
-    def judged() -> Judgement:
+    def judged() -> CaseJudgement:
         return judge(out, *model.reference())
 
     args = packed(
@@ -231,7 +231,7 @@ def case(
     grid = (persistent, 1, 1) if persistent else (inter // width, len(route.block_experts), 1)
     flops = 6.0 * tokens * topk * dim * inter
     variant = f"{scales} scale, {act}" + (", persistent" if persistent else "")
-    return Case("moe_fp8", variant, path, shape, grid, 256, args, judged, flops, flaw)
+    return ForeignCase("moe_fp8", variant, path, shape, grid, 256, args, judged, flops, flaw)
 
 
 PER_TOKEN = "fmoe/{act}/fmoe_bf16_pertokenFp8_g1u1_{act}_1tg_32x256.co"

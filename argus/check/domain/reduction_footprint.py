@@ -5,8 +5,9 @@
 
 A collection of items is a multiset: for a sum every item counts as often as it stands there, for a maximum that does
 not matter. Parts with the same symbolic rest are kept as one when they have no coordinate in common, so that the usual
-ways to reduce a row (registers, lane exchange, LDS) end in one part with all bits set. What the items mean as intervals
-is decided in `reduced`.
+ways to reduce a row (registers, lane exchange, LDS) end in one part with all bits set. Parts further apart than
+`MAX_SPAN` stay two: x[i] + x[i + 2**30] is not a mask of 2**30 bits. What the items mean as intervals is decided in
+`reduced`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from itertools import count
 
 from argus.layout import expr as E
 from argus.layout.expr import Expr, linear
+
+MAX_SPAN = 1 << 16
+"""Coordinates from the first to the last of one part: the bits of its mask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +43,23 @@ class Over:
     lo: Expr
     hi: Expr
     step: int
-    items: Taken
+    items: ReducedFootprint
 
 
-Taken = tuple["FootprintPart | Over", ...]
+ReducedFootprint = tuple["FootprintPart | Over", ...]
 
 
-def one(rest: Expr, offset: int) -> Taken:
+def one(rest: Expr, offset: int) -> ReducedFootprint:
     return (FootprintPart(rest, offset, 1),)
 
 
-def several(rest: Expr, offsets: tuple[int, ...]) -> Taken:
+def several(rest: Expr, offsets: tuple[int, ...]) -> ReducedFootprint:
     """The coordinates rest + offset; an offset that occurs twice makes two parts."""
     low, mask = min(offsets), 0
+    if max(offsets) - low >= MAX_SPAN:
+        near = tuple(offset for offset in offsets if offset - low < MAX_SPAN)
+        far = tuple(offset for offset in offsets if offset - low >= MAX_SPAN)
+        return union(several(rest, near), several(rest, far), twice=True)
     for offset in offsets:
         if mask >> (offset - low) & 1:
             more = list(offsets)
@@ -61,7 +69,7 @@ def several(rest: Expr, offsets: tuple[int, ...]) -> Taken:
     return (FootprintPart(rest, low, mask),)
 
 
-def union(x: Taken, y: Taken, *, twice: bool) -> Taken:
+def union(x: ReducedFootprint, y: ReducedFootprint, *, twice: bool) -> ReducedFootprint:
     """Both together. With `twice`, what is in both counts two times."""
     parts = [item for item in x if isinstance(item, FootprintPart)]
     loops = [item for item in x if isinstance(item, Over)]
@@ -93,13 +101,15 @@ def _add_loop(loops: list[Over], item: Over, twice: bool) -> None:
 
 def _joined(x: FootprintPart, y: FootprintPart, twice: bool) -> FootprintPart | None:
     low = min(x.low, y.low)
+    if max(x.low + x.mask.bit_length(), y.low + y.mask.bit_length()) - low > MAX_SPAN:
+        return None
     left, right = x.mask << (x.low - low), y.mask << (y.low - low)
     return None if twice and left & right else FootprintPart(x.rest, low, left | right)
 
 
-def substituted(items: Taken, mapping: Mapping[Expr, Expr | int]) -> Taken:
+def substituted(items: ReducedFootprint, mapping: Mapping[Expr, Expr | int]) -> ReducedFootprint:
     """The items with variables replaced; a loop's own variable is its own. Loops that do not run disappear."""
-    result: Taken = ()
+    result: ReducedFootprint = ()
     for item in items:
         if isinstance(item, FootprintPart):
             rest = item.rest.subst(mapping)
@@ -115,7 +125,7 @@ def substituted(items: Taken, mapping: Mapping[Expr, Expr | int]) -> Taken:
     return result
 
 
-def apart(variable: Expr, known: Iterable[Expr]) -> Expr:
+def fresh_bound(variable: Expr, known: Iterable[Expr]) -> Expr:
     """A bound variable under a name that nothing known speaks of: inside a loop its own variable is free, and what a
     sum has taken is bound by the same one."""
     spoken = {free.name for fact in known for free in fact.free()}
@@ -125,7 +135,7 @@ def apart(variable: Expr, known: Iterable[Expr]) -> Expr:
     return E.var(name, variable.lo, variable.hi)
 
 
-def contains(items: Taken, others: Taken) -> bool:
+def contains(items: ReducedFootprint, others: ReducedFootprint) -> bool:
     """Every one of the others is among the items, as far as that can be read off."""
     return all(other in items or any(_holds(item, other) for item in items) for other in others)
 
@@ -137,11 +147,13 @@ def _holds(item: FootprintPart | Over, other: FootprintPart | Over) -> bool:
         or other.low < item.low
     ):
         return False
+    if other.low - item.low >= item.mask.bit_length():
+        return False
     bits = other.mask << (other.low - item.low)
     return item.mask & bits == bits
 
 
-def variables(items: Taken) -> frozenset[Expr]:
+def variables(items: ReducedFootprint) -> frozenset[Expr]:
     """Free variables."""
     found: frozenset[Expr] = frozenset()
     for item in items:
@@ -152,7 +164,7 @@ def variables(items: Taken) -> frozenset[Expr]:
     return found
 
 
-def folded(items: Taken, counter: Expr, stride: int) -> Taken:
+def folded(items: ReducedFootprint, counter: Expr, stride: int) -> ReducedFootprint:
     """A loop up to `counter` and what iteration `counter` took: a loop up to and including it."""
     for n, item in enumerate(items):
         if not (isinstance(item, Over) and item.var is counter and item.hi is counter):
@@ -165,21 +177,20 @@ def folded(items: Taken, counter: Expr, stride: int) -> Taken:
     return items
 
 
-def _without(items: Taken, taken: Taken) -> Taken | None:
+def _without(items: ReducedFootprint, footprint: ReducedFootprint) -> ReducedFootprint | None:
     """The items that remain when `reduction_footprint` is removed; None if it is not among them."""
     left = list(items)
-    for item in taken:
+    for item in footprint:
         if item in left:
             left.remove(item)
             continue
         if isinstance(item, Over):
             return None
         for n, part in enumerate(left):
-            if isinstance(part, FootprintPart) and part.rest is item.rest and item.low >= part.low:
+            if isinstance(part, FootprintPart) and _holds(part, item):
                 bits = item.mask << (item.low - part.low)
-                if part.mask & bits == bits:
-                    left[n : n + 1] = _normal(part.rest, part.low, part.mask & ~bits)
-                    break
+                left[n : n + 1] = _normal(part.rest, part.low, part.mask & ~bits)
+                break
         else:
             return None
     return tuple(left)

@@ -10,15 +10,15 @@ from __future__ import annotations
 from itertools import pairwise
 
 from argus.check.domain.records import Item, Slots, substitute_items
-from argus.check.domain.reduction_footprint import apart
-from argus.check.walk import Flow
+from argus.check.domain.reduction_footprint import fresh_bound
+from argus.check.walk import KernelWalk
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
 Interval = tuple[Expr, Expr]
 
 
-def intervals(flow: Flow, facts: tuple[Expr, ...], items: tuple[Item, ...], axis: int) -> list[Interval] | str:
+def intervals(flow: KernelWalk, facts: tuple[Expr, ...], items: tuple[Item, ...], axis: int) -> list[Interval] | str:
     """The indices as disjoint intervals [from, to), each index once; or why that is not so."""
     by_start: dict[Expr, list[int]] = {}
     result: list[Interval] = []
@@ -35,7 +35,7 @@ def intervals(flow: Flow, facts: tuple[Expr, ...], items: tuple[Item, ...], axis
         result += [(rest + first, rest + (last + 1)) for first, last in _runs(ordered)]
     for item in items:
         if not isinstance(item, Slots):
-            var = apart(item.var, (*flow.prover.base, *facts, item.lo, item.hi))
+            var = fresh_bound(item.var, (*flow.prover.base, *facts, item.lo, item.hi))
             bound = (*facts, var.ge(item.lo), var.lt(item.hi))
             inner = intervals(flow, bound, substitute_items(item.items, {item.var: var}), axis)
             if isinstance(inner, str):
@@ -64,7 +64,7 @@ def _runs(ordered: list[int]) -> list[tuple[int, int]]:
     return runs
 
 
-def joined(flow: Flow, facts: tuple[Expr, ...], pieces: list[Interval]) -> list[Interval]:
+def joined(flow: KernelWalk, facts: tuple[Expr, ...], pieces: list[Interval]) -> list[Interval]:
     """Adjacent intervals put together."""
     result = list(pieces)
     changed = True

@@ -13,14 +13,15 @@ condition at the next use usually removes one again.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from argus.check.domain.record_numbers import distinct, filled, is_filled, relabelled
-from argus.check.domain.records import Tables
+from argus.check.domain.records import Record, Tables
+from argus.check.terms.atoms import UNKNOWN
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
@@ -124,6 +125,17 @@ def translate(tags: Tags, tables: Tables, mapping: Mapping[Expr, Expr | int]) ->
         return Case(case.guard.subst(mapping), record, offset, case.site)
 
     return tags.each(change)
+
+
+def each_record(tables: Tables, case: Case, change: Callable[[Record], Record]) -> Case:
+    """The case with every record changed."""
+    changed = relabelled(case.record, {n: tables.intern(change(tables[n])) for n in distinct(case.record)})
+    return case if changed is case.record else Case(case.guard, changed, case.offset, case.site)
+
+
+def bare(tables: Tables, case: Case) -> Case:
+    """The same tags without their terms."""
+    return each_record(tables, case, lambda r: r if r.term == UNKNOWN else replace(r, term=UNKNOWN))
 
 
 def product(

@@ -10,15 +10,18 @@ from __future__ import annotations
 import numpy as np
 
 from argus.check.domain.tags import Case
+from argus.check.events import ProgramPoint
 from argus.check.explain.witness import influence, smallest_execution
 from argus.check.report import Counterexample, Party
 from argus.check.transfer.matrix import Mismatch, lane_maps
-from argus.check.walk import Flow, ProgramPoint
+from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.layout import expr as E
 
 
-def accumulator_example(flow: Flow, op: ops.Mfma, place: ProgramPoint, m: Mismatch, c: Case) -> Counterexample | str:
+def accumulator_example(
+    flow: KernelWalk, op: ops.Mfma, place: ProgramPoint, m: Mismatch, c: Case
+) -> Counterexample | str:
     """A replayed counterexample, or why there is none."""
     maps = lane_maps(op.inst)
     name = flow.tables.axis_names[m.axis]
@@ -50,7 +53,7 @@ def accumulator_example(flow: Flow, op: ops.Mfma, place: ProgramPoint, m: Mismat
     )
 
 
-def _may_be_summed(flow: Flow, axis: int) -> bool:
+def _may_be_summed(flow: KernelWalk, axis: int) -> bool:
     """An axis of inputs alone (the taps of a convolution), unless the specification says that it is not summed over."""
     kept = any(axis in flow.tables.tensor_axes[t] for t in flow.kernel.tensors if t.written)
     own = any(axis in flow.tables.tensor_axes[t] for t in flow.kernel.tensors)

@@ -70,7 +70,7 @@ def _gutter(number: int | None = None) -> str:
 
 def _snippet(kernel: Kernel, span: Span) -> list[str]:
     lines = [f"  --> {span} in {kernel.name}"]
-    source = kernel.source.splitlines()
+    source = kernel.text_of(span.file).splitlines()
     if not 0 < span.line <= len(source):
         return lines
     text = source[span.line - 1]

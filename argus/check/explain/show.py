@@ -21,9 +21,11 @@ import numpy as np
 
 from argus.check.domain.records import CONFLICT, REDUCED, Tables
 from argus.check.domain.tags import SITE_SHIFT, Case, Offsets, Tags
+from argus.check.events import ProgramPoint
+from argus.check.guess.guess_walk import guess
 from argus.check.rules.rule import Rule, op_at
 from argus.check.solve.prover import Prover
-from argus.check.walk import Flow, ProgramPoint, launch_facts
+from argus.check.walk import KernelWalk, launch_facts
 from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
 from argus.ir.ops import Op
@@ -60,30 +62,25 @@ class Seen:
 
 
 class _Memory(Rule):
-    """Keeps what was seen, and takes it back with the walk."""
+    """Keeps what was seen."""
 
     name = "show"
 
     def __init__(self) -> None:
         self.seen: list[Seen] = []
 
-    def mark(self) -> int:
-        return len(self.seen)
 
-    def rewind(self, position: int) -> None:
-        del self.seen[position:]
-
-
-class _Watching(Flow):
+class _Watching(KernelWalk):
     """The checker's walk, looking at the ops of one line."""
 
     def __init__(self, kernel: Kernel, line: int) -> None:
         self.memory_of_line = _Memory()
-        super().__init__(kernel, Prover(launch_facts(kernel)), (self.memory_of_line,))
+        prover = Prover(launch_facts(kernel))
+        super().__init__(kernel, prover, (self.memory_of_line,), certificate=guess(kernel, prover))
         self.line = line
 
     def step(self, op: Op) -> None:
-        here = op.span.line == self.line and not self.sound.muted and not op.blocks
+        here = op.span.line == self.line and op.span.file == self.kernel.file and not op.blocks
         before = [(name, v, self.prune(self.values[v])) for name, v in _read(op)] if here else []
         super().step(op)
         if here:
@@ -117,7 +114,8 @@ def show(program: Scheduled, look: Look) -> str:
     telling = [s for s in heard if not isinstance(s.op, ops.Registers | ops.Convert | ops.Bitcast)] or heard
     shown = [block for seen in telling for block in _block(flow, seen, look)]
     if not heard:
-        others = sorted({op.span.line for op in ops.walk(kernel.body) if op.results or _read(op)})
+        own = (op for op in ops.walk(kernel.body) if op.span.file == kernel.file)
+        others = sorted({op.span.line for op in own if op.results or _read(op)})
         near = sorted(others, key=lambda n: abs(n - look.line))[:4]
         raise ShowError(f"line {look.line} computes, loads or stores nothing; lines near it that do: {sorted(near)}")
     if not shown:
@@ -128,7 +126,7 @@ def show(program: Scheduled, look: Look) -> str:
     return "\n".join(blocks)
 
 
-def _block(flow: Flow, seen: Seen, look: Look) -> Iterator[str]:
+def _block(flow: KernelWalk, seen: Seen, look: Look) -> Iterator[str]:
     known = _substitution(flow.kernel, seen.place, look)
     if known is None:
         return
@@ -173,7 +171,7 @@ def _substitution(kernel: Kernel, place: ProgramPoint, look: Look) -> dict[Expr,
     return made
 
 
-def _elements(flow: Flow, case: Case, wave: int, lane: int, known: Mapping[Expr, Expr | int]) -> Iterator[str]:
+def _elements(flow: KernelWalk, case: Case, wave: int, lane: int, known: Mapping[Expr, Expr | int]) -> Iterator[str]:
     """One line per run of elements whose coordinates advance by the same step."""
     record, offset, site = case.record[wave, lane], case.offset[wave, lane], case.site[wave, lane]
     start = 0

@@ -18,8 +18,9 @@ from itertools import product
 
 import numpy as np
 
+from argus.check.events import ProgramPoint
 from argus.check.explain.witness import BLOCK, MAX_BLOCKS, Execution, affordable, inputs
-from argus.check.walk import ProgramPoint
+from argus.check.solve.limits import may_search, spend
 from argus.ir import interp, ops
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Tensor
@@ -38,8 +39,8 @@ LARGE = 4096
 
 
 def launches(kernel: Kernel, limit: int = MAX_SIZES) -> list[dict[str, int]]:
-    """Small sizes the kernel allows, with a grid that is not empty and not large."""
-    return _launches(kernel, limit)
+    """Small sizes the kernel allows, with a grid that is not empty and not large; none when no search is paid for."""
+    return _launches(kernel, limit) if may_search() else []
 
 
 @lru_cache(maxsize=16)
@@ -116,6 +117,8 @@ def ragged(kernel: Kernel) -> list[dict[str, int]]:
 
 def larger(kernel: Kernel) -> list[dict[str, int]]:
     """The launch with every size at its second smallest value, if the kernel allows it."""
+    if not may_search():
+        return []
     given = _given(kernel)
     free = [symbol for symbol in kernel.shapes if symbol not in given]
     choices = [_choices(kernel, symbol)[:2][-1:] for symbol in free]
@@ -187,6 +190,7 @@ def executions(kernel: Kernel, place: ProgramPoint) -> Iterator[Execution]:
                 block = (corner[0], corner[1], corner[2])
                 env = {**sizes, **{v.name: b for v, b in zip(BLOCK, block, strict=True)}}
                 env |= {v.name: n for v, n in zip(counters, values, strict=True)}
+                spend(len(place.facts))
                 if all(_true(f, env) for f in place.facts):
                     loops = {var.name: int(E.evaluate(value, env)) for var, value in place.loops}
                     yield Execution(sizes, block, loops)
@@ -230,6 +234,8 @@ def interference(
 def _outputs(
     kernel: Kernel, output: Tensor, arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int]
 ) -> np.ndarray | None:
+    if not may_search(1):
+        return None
     try:
         outcome = interp.run(kernel, arrays, sizes)
     except (interp.InterpError, ExprError):

@@ -19,7 +19,7 @@ from collections import Counter
 from argus.check.report import Report
 from argus.check.solve.prover import Prover
 
-METHODS = ("structural", "known model", "linear", "z3 integers", "z3 bits", "second strategy")
+METHODS = ("structural", "known model", "linear", "z3 integers", "z3 bits", "second strategy", "not asked")
 _COUNTS = frozenset({*METHODS, "undecided", "rlimit", "solver", "queries", "cached"})
 
 

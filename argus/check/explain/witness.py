@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from argus.check.events import ProgramPoint
+from argus.check.solve.limits import may_search
 from argus.check.solve.prover import Prover
-from argus.check.walk import ProgramPoint
 from argus.ir import interp
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
 from argus.ir.ops import Tensor
@@ -47,6 +48,8 @@ def smallest_execution(
     kernel: Kernel, prover: Prover, place: ProgramPoint, extra: Iterable[Expr] = ()
 ) -> tuple[Execution, dict[Expr, int]] | None:
     """Smallest loop values, then block, then sizes, on which the path and `extra` hold."""
+    if not may_search():
+        return None
     facts = (*place.facts, *extra)
     counters = sorted(
         {v for _, value in place.loops for v in value.free()} - set(kernel.shapes) - set(BLOCK), key=lambda v: v.name
@@ -67,7 +70,9 @@ def smallest_execution(
 
 
 def affordable(kernel: Kernel, sizes: Mapping[str, int]) -> bool:
-    """The tensors at these sizes are small enough to allocate for a replay."""
+    """The tensors at these sizes are small enough to allocate for a replay, and the budget pays for one."""
+    if not may_search(1):
+        return False
     try:
         totals = [int(np.prod(interp.extents(t, sizes), dtype=object)) for t in kernel.tensors]
     except ExprError:

@@ -1,98 +1,31 @@
-"""Terms of what a loop carries: guessed from one iteration that started from marks, proved by `induction`.
+"""Names of what a loop carries, and terms from one head of the loop to the next.
 
-After one iteration the term of slot n, with Carried marks for what arrived, shows how the slot grows:
+A slot may stand for itself: its term at the head of iteration j is the atom T_j = Carried(loop, slot, j), a function of
+the own coordinates on `axes` and of the iterations around, defined as what the slot holds there. The name is right by
+definition; what has to be shown is what it says besides:
 
-    acc + red(sum, K, A·B, {kt*64 + 0..63})            acc = red(sum, K, A·B, for kt' < kt: {kt'*64 + 0..63})
-    acc + x[n = j*256 + lane]                          acc = red(sum, N, x, for j' < j: {j'*256 + lane})
-    max(top, red(max, Sk, s, tile j))                  the same with max; or left alone, as the value T_j of the slot
-    den · 2**(top - new) + 2**-new · red(sum, ...)     den = 2**-T_j · red(sum, ..., for j' < j: ...)
+    it is one function of these coordinates     at first and after every iteration the slot has one term, over no other
+    `top`: an attained maximum                  at first a floor or such a maximum, later such a maximum
+    `positive`                                  at first and later 2**something, times positive numbers
+    never -inf                                  at first a number, later a maximum with it or a number among its values
+    settled: not -inf from the second on        what the first iteration leaves is not; later maxima include the name
 
-The last line is the running sum of an online softmax: what arrived is scaled by u(arrived) / u(left), where u = 2**top
-and `new` is what is left in the slot of `top`. Multiplied by u it is a plain sum, whatever `top` is. Such a slot stands
-for itself: T_j is a function of the own coordinates and j, and what an iteration leaves there is T_(j+1).
+In the comparison of two heads the name of the later one is replaced by what the iteration has left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeGuard
-
-import numpy as np
+from dataclasses import replace
+from math import inf
 
 from argus.check.domain import reduction_footprint as sets
-from argus.check.domain.record_numbers import distinct, relabelled
-from argus.check.domain.records import REDUCED, Record, Tables
-from argus.check.domain.reduction_footprint import Over
-from argus.check.domain.tags import Case, Tags, alike
-from argus.check.terms.atoms import ONE, UNKNOWN, ZERO, Apply, Atom, Carried, Reduce, Reduction
+from argus.check.domain.record_numbers import distinct
+from argus.check.domain.records import Item, Record, Repeat, Sum, Tables, substitute_items
+from argus.check.domain.tags import Case, Tags, each_record
+from argus.check.invariant.loop_shape import LoopShape
+from argus.check.terms.atoms import ONE, UNKNOWN, Apply, Atom, Carried, Reduce
 from argus.check.terms.elementwise_terms import FLOOR, attained, extreme
 from argus.check.terms.normal_form import Terms
-from argus.check.transfer import computed_places
-from argus.layout.expr import Expr
-
-RecordChange = Callable[[Record], Record]
-
-if TYPE_CHECKING:
-    from argus.check.invariant.induction import Shape
-
-
-@dataclass(frozen=True, slots=True)
-class Growth:
-    """What one iteration leaves in the slots that have one term for all elements: slot -> (term, own axes). `scales`
-    are running maxima in exponents: they stand for themselves. `around` are the iterations of the loops around."""
-
-    shape: Shape
-    left: dict[int, tuple[int, tuple[int, ...]]]
-    scales: frozenset[int]
-    around: tuple[Expr, ...]
-
-    def standing(self, n: int, kind: Literal["top", "positive", "any"] = "top") -> Carried:
-        """Slot n as what it is at the head of the iteration."""
-        return Carried(self.shape.op.id, n, self.shape.counter, self.left[n][1], self.around, kind)
-
-    def is_here(self, atom: Atom) -> bool:
-        """What arrived in a slot: a mark, or a slot that stands for itself."""
-        if not isinstance(atom, Carried) or atom.slot not in self.left:
-            return False
-        return atom.counter is None or (atom.loop == self.shape.op.id and atom.counter is self.shape.counter)
-
-
-def growth(tables: Tables, shape: Shape, start: list[Tags], out: list[Tags], around: tuple[Expr, ...]) -> Growth:
-    """Looks at the marks in what one iteration left. `around` are the iterations of the loops around this one."""
-    left: dict[int, tuple[int, tuple[int, ...]]] = {}
-    tops: set[int] = set()
-    for n, (before, after) in enumerate(zip(start[:-1], out[:-1], strict=True)):
-        if len(before.cases) != 1 or len(after.cases) != 1:
-            continue
-        first, last = distinct(before.cases[0].record), distinct(after.cases[0].record)
-        record = tables[last[0]]
-        if len(first) == 1 and len(last) == 1 and _single(tables[first[0]], record):
-            left[n] = record.term, tuple(a for a, rest in enumerate(record.rests) if rest >= 0)
-            if _is_top(tables, tables[first[0]]) and attained_term(tables.terms, record.term):
-                tops.add(n)
-    scales = set()
-    for tags in out[:-1]:
-        for case in tags.cases:
-            for number in distinct(case.record):
-                for (_, exponent), _ in tables.terms[tables[number].term]:
-                    scales |= slots_in(tables.terms, exponent) & tops
-    return Growth(shape, left, frozenset(scales), around)
-
-
-def _single(before: Record, after: Record) -> bool:
-    """One function of the own coordinates, in the first iteration and later."""
-    if UNKNOWN in (before.term, after.term) or after.kind not in ("value", "plain"):
-        return False
-    return before.kind in ("zero", "plain") or (before.kind == "value" and _axes(before) == _axes(after))
-
-
-def _axes(record: Record) -> list[int]:
-    return [a for a, rest in enumerate(record.rests) if rest >= 0]
-
-
-def _is_top(tables: Tables, before: Record) -> bool:
-    return _floor(tables, before) or (before.kind == "value" and attained_term(tables.terms, before.term))
 
 
 def attained_term(terms: Terms, term: int) -> bool:
@@ -101,163 +34,91 @@ def attained_term(terms: Terms, term: int) -> bool:
     return atom is not None and extreme(atom) and attained(terms, atom)
 
 
-def _floor(tables: Tables, record: Record) -> bool:
+def is_floor(terms: Terms, term: int) -> bool:
     """A number that a running maximum may start from."""
-    value = tables.terms.value(record.term)
-    return record.kind in ("zero", "plain") and value is not None and value <= FLOOR
+    value = terms.value(term) if term != UNKNOWN else None
+    return value is not None and value <= FLOOR
 
 
-def slots_in(terms: Terms, term: int) -> set[int]:
-    """Slots whose marks a term contains."""
-    return {a.slot for a in terms.inside(term) if isinstance(a, Carried) and a.counter is None}
-
-
-def guess(tables: Tables, grown: Growth, n: int, after: Record, before: Record) -> int:
-    """The term of slot n at the head of an iteration, or UNKNOWN."""
-    terms, shape = tables.terms, grown.shape
-    mark = Carried(-1, n)
-    if n in grown.scales:
-        return terms.atom(grown.standing(n))
-    atom = terms.as_atom(after.term)
-    if isinstance(atom, Apply) and atom.fn in ("max", "min") and terms.atom(mark) in atom.args:
-        others = [_repeated(terms, shape, a) for a in atom.args if a != terms.atom(mark)]
-        return terms.extreme("max" if atom.fn == "max" else "min", (before.term, *others))
-    kept = ZERO
-    added = ZERO
-    for mono, c in terms[after.term]:
-        one = terms.monomial(mono, c)
-        if n in slots_in(terms, one):
-            kept = terms.add(kept, one)
-        else:
-            added = terms.add(added, one)
-    factor = terms.divide(kept, terms.atom(mark))
-    if len(terms[kept]) != 1 or n in slots_in(terms, factor):
-        return UNKNOWN
-    scale = _scale(terms, grown, n, factor)
-    if scale is None or (scale != ONE and before.term != ZERO):
-        return UNKNOWN
-    total = _repeated(terms, shape, terms.multiply(added, _at_end(terms, grown, scale)))
-    here = terms.rewritten(scale, lambda a: terms.atom(grown.standing(a.slot)) if _is_mark(a) else None, {})
-    return terms.add(before.term, terms.divide(total, here))
-
-
-def gathered(tables: Tables, n: int, one: Record, axis: int, offset: int) -> Record | None:
-    """What an element that walks along an axis adds to slot n, as a reduction over the coordinate it is at."""
-    terms, mark = tables.terms, tables.terms.atom(Carried(-1, n))
-    items = sets.one(tables.rests[one.rests[axis]], offset)
-    atom = terms.as_atom(one.term)
-    if isinstance(atom, Apply) and atom.fn in ("max", "min") and mark in atom.args:
-        op: Reduction = "max" if atom.fn == "max" else "min"
-        others = terms.extreme(op, [a for a in atom.args if a != mark])
-        term = terms.extreme(op, (mark, terms.reduce(op, axis, others, items)))
-    else:
-        added = terms.add(one.term, terms.negative(mark))
-        if n in slots_in(terms, added):
-            return None
-        term = terms.add(mark, computed_places.reduced(tables, "sum", axis, added, items))
-    rests = tuple(REDUCED if a == axis else rest for a, rest in enumerate(one.rests))
-    return replace(one, rests=rests, statistics=one.statistics | {axis}, term=term)
-
-
-def _scale(terms: Terms, grown: Growth, n: int, factor: int) -> int | None:
-    """u, when the factor is u(arrived) / u(left); None when it is not."""
-    if factor == UNKNOWN or len(terms[factor]) != 1:
-        return None
-    (factors, exponent), c = terms[factor][0]
-    if c != 1 or not all(grown.is_here(terms.atoms[number]) for number, _ in factors):
-        return None
-    inside = ZERO
-    for mono, k in terms[exponent]:
-        carried = [(terms.atoms[number], twice) for number, twice in mono[0] if grown.is_here(terms.atoms[number])]
-        if len(carried) == 1 and carried[0][1] == 2 and mono[1] == ZERO:
-            inside = terms.add(inside, terms.monomial(mono, k))
-    scale = terms.multiply(terms.monomial((factors, ZERO), 1.0), terms.exp2(inside))
-    if any(isinstance(a, Carried) and a.slot == n for a in terms.inside(scale)):
-        return None
-    return scale if terms.multiply(factor, _at_end(terms, grown, scale)) == scale else None
-
-
-def _is_mark(atom: Atom) -> TypeGuard[Carried]:
-    return isinstance(atom, Carried) and atom.counter is None
-
-
-def _at_end(terms: Terms, grown: Growth, scale: int) -> int:
-    """The scale with what the iteration leaves in place of what arrived."""
-
-    def change(atom: Atom) -> int | None:
-        return grown.left[atom.slot][0] if isinstance(atom, Carried) and grown.is_here(atom) else None
-
-    return terms.rewritten(scale, change, {})
-
-
-def _repeated(terms: Terms, shape: Shape, term: int) -> int:
-    """What one iteration adds, as what all iterations so far have added."""
-    if term == UNKNOWN or slots_in(terms, term):
-        return UNKNOWN
-    total = ZERO
-    for mono, c in terms[term]:
-        open_sums = []
-        for number, twice in mono[0]:
-            atom = terms.atoms[number]
-            if isinstance(atom, Reduce) and twice == 2 and shape.counter in sets.variables(atom.taken):
-                open_sums.append(atom)
-        if len(open_sums) != 1 or shape.counter in terms.free(open_sums[0].body):
-            return UNKNOWN
-        atom = open_sums[0]
-        rest = terms.divide(terms.monomial(mono, c), terms.atom(atom))
-        if shape.counter in terms.free(rest):
-            return UNKNOWN
-        items = (Over(shape.counter, shape.first, shape.counter, shape.stride, atom.taken),)
-        total = terms.add(total, terms.multiply(rest, terms.atom(replace(atom, taken=items))))
-    return total
-
-
-def standing_for_themselves(tables: Tables, shape: Shape, head: list[Tags], out: list[Tags]) -> dict[Atom, int]:
-    """What a slot that stands for itself is at the next head: what the iteration leaves there."""
-    left: dict[Atom, int] = {}
-    for claimed, made in zip(head[:-1], out[:-1], strict=True):
-        if len(claimed.cases) != 1 or len(made.cases) != 1:
-            continue
-        claims = {tables[n].term for n in distinct(claimed.cases[0].record)}
-        results = {tables[n].term for n in distinct(made.cases[0].record)}
-        if len(claims) != 1 or len(results) != 1:
-            continue
-        here, result = tables.terms.as_atom(claims.pop()), results.pop()
-        mine = isinstance(here, Carried) and here.loop == shape.op.id and here.counter is shape.counter
-        if isinstance(here, Carried) and mine and is_of_kind(tables.terms, result, here.kind):
-            left[replace(here, counter=shape.counter + shape.stride)] = result
-    return left
-
-
-def is_of_kind(terms: Terms, term: int, kind: str) -> bool:
+def is_of_kind(terms: Terms, term: int, kind: str, at_first: bool = False) -> bool:
     """Whether a term is what its slot's name says."""
-    if kind == "any" or term == UNKNOWN:
-        return term != UNKNOWN
-    return attained_term(terms, term) if kind == "top" else terms.is_exponential(term)
+    match kind:
+        case "any":
+            return term != UNKNOWN
+        case "top":
+            return term != UNKNOWN and (attained_term(terms, term) or (at_first and is_floor(terms, term)))
+        case "positive":
+            return terms.is_exponential(term)
+        case _:
+            return False
 
 
-def named(tables: Tables, case: Case, names: dict[Atom, int]) -> Case:
+def only_term(tables: Tables, tags: Tags) -> int:
+    """The term of all elements in all alternatives; UNKNOWN when there are several."""
+    found = {tables[n].term for case in tags.cases for n in distinct(case.record)}
+    return found.pop() if len(found) == 1 else UNKNOWN
+
+
+def names(tables: Tables, shape: LoopShape, head: list[Tags]) -> dict[int, Carried]:
+    """Slots that stand for themselves at the head: slot -> its name there."""
+    found: dict[int, Carried] = {}
+    for n, tags in enumerate(head):
+        atom = tables.terms.as_atom(only_term(tables, tags))
+        if isinstance(atom, Carried) and atom.loop == shape.op.id and atom.slot == n and atom.counter is shape.counter:
+            found[n] = atom
+    return found
+
+
+def name_holds(tables: Tables, name: Carried, tags: Tags, at_first: bool) -> bool:
+    """What the slot holds is a function of the coordinates of its name, and of its kind."""
+    term = only_term(tables, tags)
+    if len(tags.cases) != 1 or not is_of_kind(tables.terms, term, name.kind, at_first):
+        return False
+    numbers = distinct(tags.cases[0].record)
+    placed = all(tables[n].rests[a] >= 0 for n in numbers for a in tables.terms.axes(term))
+    return placed and tables.terms.axes(term) <= set(name.axes)
+
+
+def never_low(terms: Terms, term: int, never: frozenset[tuple[int, int]]) -> bool:
+    """The value is not -inf: a number, a maximum with one, or with a slot of which that is known."""
+    if term == UNKNOWN:
+        return False
+    value, atom = terms.value(term), terms.as_atom(term)
+    if value is not None:
+        return value > -inf
+    if isinstance(atom, Carried):
+        return (atom.loop, atom.slot) in never
+    if isinstance(atom, Apply) and atom.fn == "max":
+        return any(never_low(terms, arg, never) for arg in atom.args)
+    if isinstance(atom, Apply) and atom.fn == "select" and len(atom.args) == 3:
+        return all(never_low(terms, arg, never) for arg in atom.args[1:])
+    return False
+
+
+def named(tables: Tables, case: Case, meaning: dict[Atom, int]) -> Case:
     """Atoms replaced in all terms: values by their names, or names by their values."""
-    if not names:
+    if not meaning:
         return case
     terms, memo = tables.terms, dict[int, int]()
     return each_record(
-        tables, case, lambda r: replace(r, term=terms.rewritten(r.term, names.get, memo)) if r.term > ONE else r
+        tables, case, lambda r: replace(r, term=terms.rewritten(r.term, meaning.get, memo)) if r.term > ONE else r
     )
 
 
-def settled(tables: Tables, shape: Shape, case: Case) -> Case:
-    """Reductions over all earlier iterations plus this one's become reductions up to and including this one."""
+def after_iteration(tables: Tables, shape: LoopShape, case: Case) -> Case:
+    """Sums and reductions over all earlier iterations plus this one's become those up to and including this one."""
     terms = tables.terms
     memo: dict[int, int] = {}
 
     def change(atom: Atom) -> int | None:
-        if isinstance(atom, Reduce) and shape.counter in sets.variables(atom.taken):
-            items = sets.folded(atom.taken, shape.counter, shape.stride)
+        if isinstance(atom, Reduce) and shape.counter in sets.variables(atom.footprint):
+            items = sets.folded(atom.footprint, shape.counter, shape.stride)
             return terms.reduce(atom.op, atom.axis, terms.rewritten(atom.body, change, memo), items, atom.domain)
         return None
 
     def changed(record: Record) -> Record:
+        if record.sums is not None:
+            record = replace(record, sums=Sum(record.sums.root, _longer(shape, record.sums.items)))
         if shape.counter not in terms.free(record.term):
             return record
         return replace(record, term=terms.rewritten(record.term, change, memo))
@@ -265,40 +126,19 @@ def settled(tables: Tables, shape: Shape, case: Case) -> Case:
     return each_record(tables, case, changed)
 
 
-def each_record(tables: Tables, case: Case, change: RecordChange) -> Case:
-    """The case with every record changed."""
-    changed = relabelled(case.record, {n: tables.intern(change(tables[n])) for n in distinct(case.record)})
-    return case if changed is case.record else Case(case.guard, changed, case.offset, case.site)
+def _longer(shape: LoopShape, items: tuple[Item, ...]) -> tuple[Item, ...]:
+    for n, item in enumerate(items):
+        if isinstance(item, Repeat) and item.var is shape.counter and item.hi is shape.counter:
+            once = substitute_items(item.items, {item.var: shape.counter})
+            if items[n + 1 : n + 1 + len(once)] == once:
+                longer = replace(item, hi=shape.counter + shape.stride)
+                return (*items[:n], longer, *items[n + 1 + len(once) :])
+    return items
 
 
-def bare(tables: Tables, case: Case) -> Case:
-    """The same tags, worth anything."""
-    return each_record(tables, case, lambda r: r if r.term == UNKNOWN else replace(r, term=UNKNOWN))
-
-
-def forgotten(tables: Tables, tags: Tags) -> Tags:
-    """The same tags, worth anything."""
-    return tags.each(lambda c: bare(tables, c))
-
-
-def claims(tables: Tables, claimed: Case, made: Case) -> bool:
-    """What is claimed is what was made; a claim that says nothing about the term allows any."""
-    if not alike(claimed.offset, made.offset):
-        return False
-    if alike(claimed.record, made.record):
-        return True
-    vague = tables.terms_of(claimed.record) == UNKNOWN
-    return np.array_equal(claimed.record, np.where(vague, bare(tables, made).record, made.record))
-
-
-def at_first(tables: Tables, shape: Shape, term: int) -> int:
-    """The term at the head of the first iteration."""
-    return tables.terms.substituted(term, {shape.counter: shape.first})
-
-
-def free_choice(tables: Tables, shape: Shape, later: Record, first: Record) -> bool:
-    """The later record's term holds in the first iteration too, where the slot holds the number `first`."""
-    atom = tables.terms.as_atom(later.term)
-    if isinstance(atom, Carried):
-        return atom.loop == shape.op.id and atom.counter is shape.counter and _floor(tables, first)
-    return later.term != UNKNOWN and at_first(tables, shape, later.term) == first.term
+def without_empty_repeats(record: Record) -> Record:
+    """Sums over no iteration left out."""
+    if record.sums is None:
+        return record
+    items = tuple(item for item in record.sums.items if not (isinstance(item, Repeat) and item.lo is item.hi))
+    return record if len(items) == len(record.sums.items) else replace(record, sums=Sum(record.sums.root, items))

@@ -12,15 +12,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from argus.check.walk import Flow
+from argus.check.walk import KernelWalk
 from argus.ir.passes.insert_waits import insert_waits
 
 
-class Waited(Flow):
+class Waited(KernelWalk):
     """The flow of a kernel as rules see it that assume every register to be waited for."""
 
-    def __init__(self, flow: Flow) -> None:
+    def __init__(self, flow: KernelWalk) -> None:
         self._flow = flow
+        self.registers_arrive = True
         policies = {name: policy for name, policy in flow.kernel.policies.items() if name != "waits"}
         self.kernel = insert_waits(replace(flow.kernel, policies=policies))
 

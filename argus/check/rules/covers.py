@@ -2,10 +2,11 @@
 
 Proved: the elements one workgroup writes in one pass of its loops form a box of offsets, each once; the boxes of
 different blocks and iterations start at multiples of its size; and distinct (block, iteration) give distinct boxes,
-all of which together reach every element. Either the structure shows this (each axis moved by its own block or loop
-variable, if need be after `grid_maps` has taken the map of the grid apart), or the prover shows that the map from
-blocks to boxes is injective and their numbers agree. Several boxes of a workgroup join up along one axis (`groups`);
-tiles whose ends are loaded numbers are a partition by what is stated of these (`partition`).
+all of which together reach every element. Either the structure shows this (along each axis the start is a number whose
+digits are blocks and turns of loops, `store_tiling`, if need be after `grid_maps` has taken the map of the grid apart),
+or the prover shows that the map from blocks to boxes is injective and their numbers agree. Several boxes of a workgroup
+join up along one axis (`store_tiling.joined`); tiles whose ends are loaded numbers are a partition by what is stated of
+these (`partition`).
 
 Implied for the output of a kernel that says what it computes; stated by `ag.check.covers(C)` for others. An output
 that atomics update is `unknown`: several updates of one element are not overwrites. A refutation is a launch executed
@@ -22,27 +23,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.check.domain.tags import Tags
-from argus.check.explain.small_executions import launches, varied
-from argus.check.report import Counterexample, Party, Verdict
+from argus.check.events import ProgramPoint
+from argus.check.explain.cover_witness import miswritten_element
+from argus.check.explain.value_witness import counterexample as far
+from argus.check.obligations import WHOLE_KERNEL
+from argus.check.report import Counterexample, Verdict
 from argus.check.rules import grid_maps
 from argus.check.rules.rule import Rule
-from argus.check.rules.value import counterexample as far
+from argus.check.rules.store_tiling import DIFFERENT, NO_BOX, REMAPPED, full_box, harmless, joined, tiled
+from argus.check.rules.store_turns import BLOCK, Counts, StoreBox, either, store_box
 from argus.check.solve.prover import Prover
 from argus.check.terms.atoms import own
 from argus.check.transfer.computed_places import DATA
 from argus.check.transfer.memory_accesses import kept_inside, target, threads_at_edge
-from argus.check.walk import Flow, ProgramPoint, bounds_of
-from argus.ir import interp, ops
-from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z
+from argus.check.walk import KernelWalk, bounds_of
+from argus.ir import ops
 from argus.ir.ops import Access, Tensor
 from argus.ir.types import Span, Value
 from argus.layout import expr as E
-from argus.layout.expr import Expr, ExprError
+from argus.layout.expr import Expr
 
-BLOCK = (BLOCK_X, BLOCK_Y, BLOCK_Z)
 UPDATED = "it is updated by atomics, and how often each element should be is not known"
 NOTHING = "nothing is stored to it"
-REMAPPED = "blocks are remapped"
 ADVICE = {
     UPDATED: "compare the result of a run with the specification: argus run",
     NOTHING: "store the result, or name the tensor that holds it in computes=…",
@@ -67,21 +69,16 @@ class Covers(Rule):
 
     name = "covers"
 
-    def begin(self, flow: Flow) -> None:
+    def begin(self, flow: KernelWalk) -> None:
         super().begin(flow)
         self.stores: list[tuple[Tensor, Written]] = []
         self.asked: dict[Tensor, tuple[Span, int]] = {}
         if flow.spec is not None:
             self.asked[flow.spec.output] = (flow.spec.output.span, -1)
 
-    def mark(self) -> int:
-        return len(self.stores)
-
-    def rewind(self, position: int) -> None:
-        del self.stores[position:]
-
     def stated(self, op: ops.Check, place: ProgramPoint, values: Mapping[Value, Tags]) -> None:
         if op.rule == "covers":
+            self.settle(op, "stated", "structural")
             for target in op.targets:
                 if isinstance(target, Tensor):
                     self.asked[target] = (op.span, op.id)
@@ -89,7 +86,9 @@ class Covers(Rule):
     def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None:
         tensor = access.memory
         assert isinstance(tensor, Tensor)
-        self.stores.append((tensor, self._written(op, place, access, tensor)))
+        written = self._written(op, place, access, tensor)
+        self.stores.append((tensor, written))
+        self.settle(op, "counted", "enumeration", [written.problem] if written.problem else [])
 
     def _written(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, tensor: Tensor) -> Written:
         nothing = np.zeros((0, len(tensor.axes)), dtype=np.int64)
@@ -119,19 +118,21 @@ class Covers(Rule):
         numbers = [self.flow.tables[int(records[0])].rests[a] for a in axes]
         return Written(op, place, tuple(self.flow.tables.rests[n] for n in numbers), offsets, kept=kept)
 
-    def verdicts(self, flow: Flow) -> list[Verdict]:
+    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
         return [self._verdict(flow, tensor, *where) for tensor, where in self.asked.items()]
 
-    def _verdict(self, flow: Flow, tensor: Tensor, span: Span, op: int) -> Verdict:
+    def _verdict(self, flow: KernelWalk, tensor: Tensor, span: Span, op: int) -> Verdict:
         stores = [w for t, w in self.stores if t is tensor]
         if stores and op < 0:
             span, op = stores[0].op.span, stores[0].op.id
         doubt = NOTHING if not stores else prove(flow, _seen(flow, tensor), stores)
+        what = f"{tensor.name}: every element once"
+        flow.ledger.settle(WHOLE_KERNEL, "covers", what, flow.prover.reason("enumeration"), [doubt] if doubt else [])
         if doubt is None:
-            bounds = bounds_of(flow.prover.base)
-            return Verdict("covers", "proved", span, op, "enumeration+z3", sites=len(stores), bounds=bounds)
+            shown, bounds = flow.ledger.about("covers", tensor), bounds_of(flow.prover.base)
+            return flow.ledger.conclude(shown, "covers", span, op, "enumeration+z3", len(stores), bounds)
         updated = any(isinstance(w.op, ops.Atomic) for w in stores)
-        example = _far(flow, tensor, span, op) if updated else _counterexample(flow, tensor, span, op)
+        example = _far(flow, tensor, span, op) if updated else miswritten_element(flow, tensor, span, op)
         if example is not None:
             return Verdict("covers", "refuted", span, op, "interpreter", counterexample=example)
         advice = ADVICE.get(
@@ -140,7 +141,7 @@ class Covers(Rule):
         return Verdict("covers", "unknown", span, op, "enumeration+z3", reason=f"{tensor.name}: {doubt}", help=advice)
 
 
-def _far(flow: Flow, tensor: Tensor, span: Span, op: int) -> Counterexample | None:
+def _far(flow: KernelWalk, tensor: Tensor, span: Span, op: int) -> Counterexample | None:
     """For an output that is updated, where counting stores says nothing: a launch far from the specification."""
     if flow.refuted or flow.spec is None or flow.spec.output is not tensor:
         return None
@@ -148,14 +149,14 @@ def _far(flow: Flow, tensor: Tensor, span: Span, op: int) -> Counterexample | No
     return None if found is None else replace(found, rule="covers")
 
 
-def _seen(flow: Flow, tensor: Tensor) -> Tensor:
+def _seen(flow: KernelWalk, tensor: Tensor) -> Tensor:
     """The tensor; where amounts are added to it by index, the amounts (`scatter`)."""
     if flow.spec is None or not flow.spec.adds or tensor is not flow.spec.output:
         return tensor
     return replace(tensor, axes=tuple(flow.tables.axis_names[a] for a in flow.spec.axes), shape=flow.spec.shape)
 
 
-def prove(flow: Flow, tensor: Tensor, stores: list[Written]) -> str | None:
+def prove(flow: KernelWalk, tensor: Tensor, stores: list[Written]) -> str | None:
     """None when the stores cover the tensor exactly once; else what is missing for the proof."""
     for store in stores:
         if store.problem:
@@ -163,155 +164,62 @@ def prove(flow: Flow, tensor: Tensor, stores: list[Written]) -> str | None:
     launched = Prover(flow.kernel.requires)  # without blocks, of which there may be none
     if any(launched.holds((), extent.ge(1)) is not True for extent in flow.kernel.grid):
         return "there may be no block that stores it"
-    starts = {store.rests for store in stores}
-    if len(starts) != 1:
-        return groups(flow, tensor, [[store for store in stores if store.rests == start] for start in starts])
-    if len({store.place.facts for store in stores}) != 1 or len({store.place.loops for store in stores}) != 1:
-        return "its stores are on different paths"
-    box = _box(np.concatenate([store.offsets for store in stores]))
-    if box is None:
-        return "what one workgroup writes is not a full box"
-    low, size = box
-    corner = [rest + int(l) for rest, l in zip(stores[0].rests, low, strict=True)]
     if {store.kept for store in stores} != {E.TRUE}:
-        return partition(flow, tensor, stores, corner, size)
-    return _tiling(flow, tensor, stores[0], corner, size)
+        return partition(flow, tensor, stores)
+    boxes = []
+    for store in stores:
+        box = store_box(flow, store.op, store.place, store.rests, store.offsets)
+        if box is None:
+            return "the number of boxes is not known"
+        boxes.append(box)
+    boxes = either(boxes)
+    groups = [[box for box in boxes if box.starts == start] for start in dict.fromkeys(box.starts for box in boxes)]
+    return _tiling(flow, tensor, groups[0]) if len(groups) == 1 else joined(flow, tensor, groups)
 
 
-def _box(offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[int]] | None:
-    low = offsets.min(axis=0)
-    size = (offsets.max(axis=0) - low + 1).tolist()
-    if int(np.prod(size, dtype=object)) != len(offsets):
-        return None
-    flat = np.ravel_multi_index(tuple((offsets - low).T), size)
-    return (low, size) if bool(np.bincount(flat, minlength=len(flat)).all()) else None
-
-
-def _tiling(flow: Flow, tensor: Tensor, store: Written, starts: list[Expr], size: list[int]) -> str | None:
-    movers = _movers(flow, store)
-    if movers is None:
-        return "the number of boxes is not known"
-    known = _loop_facts(flow, store)
-    outside = [start.ge(extent) for start, extent in zip(starts, tensor.shape, strict=True)]
-    for fact in store.place.facts:  # a condition that is false only where the box lies outside loses nothing
-        if fact in known or flow.is_said(fact):
-            continue
-        if flow.prover.holds(tuple(known), E.lor(fact, *outside)) is not True:
-            return f"it is stored only where {fact}"
-    doubt = _plain(flow, tensor, movers, starts, size)
-    if doubt != REMAPPED:
+def _tiling(flow: KernelWalk, tensor: Tensor, boxes: list[StoreBox]) -> str | None:
+    counts = boxes[0].counts
+    if any(box.counts != counts for box in boxes):
+        return "its stores are on different paths"
+    full = full_box(np.concatenate([box.offsets for box in boxes]))
+    if full is None:
+        return NO_BOX
+    low, size = full
+    starts = [E.as_expr(start + int(n)) for start, n in zip(boxes[0].starts, low, strict=True)]
+    doubt = next((d for box in boxes if (d := harmless(flow, tensor, box)) is not None), None)
+    if doubt is not None:
+        return doubt
+    doubt = tiled(flow, tensor.axes, list(tensor.shape), counts, starts, size)
+    if doubt != REMAPPED or any(n.free() & counts.keys() for n in counts.values()):
         return doubt
     if all(_whole(start, width) for start, width in zip(starts, size, strict=True)):
         tiles = tuple(start // width for start, width in zip(starts, size, strict=True))
-        numbered = grid_maps.plain(flow.prover, {v: n for v, (n, _) in movers.items()}, tiles)
+        numbered = grid_maps.plain(flow.prover, counts, tiles)
         if numbered is not None:
             extents, tiles = numbered
             starts = [tile * width for tile, width in zip(tiles, size, strict=True)]
-            doubt = _plain(flow, tensor, {v: (n, 1) for v, n in extents.items()}, starts, size)
+            doubt = tiled(flow, tensor.axes, list(tensor.shape), extents, starts, size)
             if doubt is None:
                 return None
-    return _injective(flow, tensor, movers, starts, size)
+    return _injective(flow, tensor, counts, starts, size)
 
 
-def groups(flow: Flow, tensor: Tensor, parts: list[list[Written]]) -> str | None:
-    """Workgroups that write several boxes, such as tile n - 1 - v and tile v where 2*v + 1 < n. Each group of stores
-    takes an interval of tiles along one axis, and these join up from the first tile to the last."""
-    different = "its stores start at different symbolic places"
-    boxes = [_box(np.concatenate([store.offsets for store in part])) for part in parts]
-    alike = all(len({(s.place.facts, s.place.loops, s.kept) for s in part}) == 1 for part in parts)
-    if any(box is None or box[1] != boxes[0][1] for box in boxes if boxes[0] is not None) or boxes[0] is None:
-        return "what one workgroup writes is not a full box"
-    if not alike or any(part[0].place.loops or part[0].kept is not E.TRUE for part in parts):
-        return different
-    size = boxes[0][1]
-    corners = [
-        [rest + int(l) for rest, l in zip(part[0].rests, box[0], strict=True)]
-        for part, box in zip(parts, boxes, strict=True)
-        if box is not None
-    ]
-    apart = [n for n in range(len(size)) if len({corner[n] for corner in corners}) > 1]
-    movers = {v: (n, 1) for v, n in zip(BLOCK, flow.kernel.grid, strict=True)}
-    if len(apart) != 1:
-        return different
-    (axis,) = apart
-    moving = {v for corner in corners for v in corner[axis].free() & movers.keys()}
-    if len(moving) != 1:
-        return different
-    v = moving.pop()
-    count = movers.pop(v)[0]
-    spans = [
-        _span(flow, part[0], v, count, corner[axis], size[axis]) for part, corner in zip(parts, corners, strict=True)
-    ]
-    left = [span for span in spans if span is not None]
-    if len(left) < len(spans):
-        return different
-    edge: Expr = E.const(0)
-    while left:
-        following = next((span for span in left if flow.prover.holds((), span[0].eq(edge)) is True), None)
-        if following is None:
-            return f"the boxes on axis {tensor.axes[axis]} do not join up"
-        left.remove(following)
-        edge = following[1]
-    if flow.prover.holds((), (edge * size[axis]).ge(tensor.shape[axis])) is not True:
-        return f"the boxes on axis {tensor.axes[axis]} may not reach its end"
-    return _others(flow, tensor, axis, movers, corners[0], size)
-
-
-def _span(flow: Flow, store: Written, v: Expr, count: Expr, start: Expr, width: int) -> tuple[Expr, Expr] | None:
-    """The tiles [from, to) that a group of stores takes when v runs over the grid; None: they are no interval."""
-    last = count
-    for fact in store.place.facts:
-        limit = None if flow.is_said(fact) else _limit(fact, v)
-        if not flow.is_said(fact) and (limit is None or last is not count):
-            return None
-        last = last if limit is None else limit
-    if flow.prover.holds((), E.land(last.ge(0), last.le(count))) is not True:
-        return None
-    parts, _ = E.linear(start)
-    sign, rest = parts.get(v, 0) // width, start - parts.get(v, 0) * v
-    if parts.get(v, 0) not in (width, -width) or v in rest.free() or not _whole(rest, width):
-        return None
-    base = rest // width
-    return (base, base + last) if sign > 0 else (base - last + 1, base + 1)
-
-
-def _limit(fact: Expr, v: Expr) -> Expr | None:
-    """h, where the fact says v < h and nothing else."""
-    if fact.op not in ("lt", "le"):
-        return None
-    difference = fact.args[0] - fact.args[1]
-    k = E.linear(difference)[0].get(v, 0)
-    rest = difference - k * v
-    if k <= 0 or v in rest.free():
-        return None
-    return (k - 1 - rest) // k if fact.op == "lt" else -1 * rest // k + 1
-
-
-def _others(
-    flow: Flow,
-    tensor: Tensor,
-    axis: int,
-    movers: dict[Expr, tuple[Expr, int]],
-    starts: list[Expr],
-    size: list[int],
-) -> str | None:
-    """The axes but one, moved by the blocks that are left."""
-    rest = [n for n in range(len(starts)) if n != axis]
-    others = replace(
-        tensor, axes=tuple(tensor.axes[n] for n in rest), shape=tuple(tensor.shape[n] for n in rest),
-        strides=tuple(tensor.strides[n] for n in rest),
-    )  # fmt: skip
-    return _plain(flow, others, movers, [starts[n] for n in rest], [size[n] for n in rest])
-
-
-def partition(flow: Flow, tensor: Tensor, stores: list[Written], starts: list[Expr], size: list[int]) -> str | None:
+def partition(flow: KernelWalk, tensor: Tensor, stores: list[Written]) -> str | None:
     """Tiles whose ends are data. Block w takes the tile i = Order(w), rows Row(i) … Row(i + 1) - 1. These are all rows,
     each once, if Row begins with 0, ends with the extent and never falls, and no two blocks take the same tile, which
     an inverse shows: ProgramPoint(Order(w)) = w. All of that has to be stated of the data, in every block."""
-    kept, facts = stores[0].kept, (*stores[0].place.facts, *flow.aside)
-    if any(store.kept is not kept for store in stores) or stores[0].place.loops:
+    full = full_box(np.concatenate([store.offsets for store in stores]))
+    if len({store.rests for store in stores}) != 1:
+        return DIFFERENT
+    if len({store.place.facts for store in stores}) != 1:
+        return "its stores are on different paths"
+    if full is None:
+        return NO_BOX
+    size, starts = full[1], [rest + int(n) for rest, n in zip(stores[0].rests, full[0], strict=True)]
+    kept, facts = stores[0].kept, (*stores[0].place.facts, *flow.everywhere_facts)
+    if any(store.kept is not kept or store.place.loops for store in stores):
         return "its stores are kept back by different conditions on data"
-    if not all(map(flow.is_said, facts)):
+    if not all(map(flow.is_stated, facts)):
         return "it is stored only under a condition on sizes or data"
     axes = flow.tables.tensor_axes[tensor]
     moved = [n for n, axis in enumerate(axes) if own(axis) in kept.free()]
@@ -329,18 +237,20 @@ def partition(flow: Flow, tensor: Tensor, stores: list[Written], starts: list[Ex
         return "where a tile ends is not where the next one begins"
     if not holds(E.land(start.le(following), following.le(start + size[axis]))):
         return "a tile may be longer than what one workgroup writes"
-    movers = {v: (n, 1) for v, n in zip(BLOCK, flow.kernel.grid, strict=True)}
+    movers = dict(zip(BLOCK, flow.kernel.grid, strict=True))
     taking = [v for v in movers if _chooses(flow, facts, v, tile)]
     if len(taking) != 1:
         return "two blocks may take the same tile"
-    count = movers.pop(taking[0])[0]
+    count = movers.pop(taking[0])
     ends = E.apply(start.name, E.const(0)).eq(0), E.apply(start.name, count).eq(tensor.shape[axis])
     if not holds(E.land(tile.ge(0), tile.lt(count))) or not all(holds(end) for end in ends):
         return "the tiles may not be all there are, or not reach from the first row to the last"
-    return _others(flow, tensor, axis, movers, starts, size)
+    rest = [n for n in range(len(starts)) if n != axis]
+    names, shape = tuple(tensor.axes[n] for n in rest), [tensor.shape[n] for n in rest]
+    return tiled(flow, names, shape, movers, [starts[n] for n in rest], [size[n] for n in rest])
 
 
-def _chooses(flow: Flow, facts: tuple[Expr, ...], block: Expr, tile: Expr) -> bool:
+def _chooses(flow: KernelWalk, facts: tuple[Expr, ...], block: Expr, tile: Expr) -> bool:
     """Different blocks along this axis of the grid have different tiles: the tile is the block, or leads back to it."""
     if tile is block:
         return True
@@ -355,63 +265,17 @@ def _whole(start: Expr, width: int) -> bool:
     return rest.op == "const" and rest.value == 0
 
 
-def _plain(
-    flow: Flow, tensor: Tensor, movers: dict[Expr, tuple[Expr, int]], starts: list[Expr], size: list[int]
-) -> str | None:
-    """Each axis moved by a variable of its own: None, or what is missing."""
-    used: set[Expr] = set()
-    for axis, start in enumerate(starts):
-        parts, constant = E.linear(start)
-        alone = list(parts)
-        if constant or len(alone) > 1 or (alone and (alone[0] not in movers or alone[0] in used)):
-            return REMAPPED
-        if alone:
-            used.add(alone[0])
-            if parts[alone[0]] != size[axis] * movers[alone[0]][1]:
-                return f"the boxes on axis {tensor.axes[axis]} are {size[axis]} wide but {parts[alone[0]]} apart"
-        count = movers[alone[0]][0] if alone else E.const(1)
-        if flow.prover.holds((), (count * size[axis]).ge(tensor.shape[axis])) is not True:
-            return f"the boxes on axis {tensor.axes[axis]} may not reach its end"
-    for mover, (count, _) in movers.items():
-        if mover not in used and flow.prover.holds((), count.eq(1)) is not True:
-            return f"different {mover} write the same elements, or there is none"
-    return None
-
-
-def _movers(flow: Flow, store: Written) -> dict[Expr, tuple[Expr, int]] | None:
-    """Variables that tell boxes apart: how many values each takes, and the step between them."""
-    movers: dict[Expr, tuple[Expr, int]] = {v: (n, 1) for v, n in zip(BLOCK, flow.kernel.grid, strict=True)}
-    loops = {op.var: op for op in ops.walk(flow.kernel.body) if isinstance(op, ops.For)}
-    for var, value in store.place.loops:
-        loop = loops[var]
-        if value is not var or loop.lo.op != "const" or loop.lo.value != 0:
-            return None
-        movers[var] = ((loop.hi + (loop.step - 1)) // loop.step, 1)
-        if loop.step != 1:
-            return None
-    return movers
-
-
-def _loop_facts(flow: Flow, store: Written) -> set[Expr]:
-    """What being inside the loops says; anything else on the path is a condition."""
-    inside = {var for var, _ in store.place.loops}
-    loops = [op for op in ops.walk(flow.kernel.body) if isinstance(op, ops.For) and op.var in inside]
-    return {fact for op in loops for fact in (op.var.lt(op.hi), op.var.ge(op.lo))}
-
-
-def _injective(
-    flow: Flow, tensor: Tensor, movers: dict[Expr, tuple[Expr, int]], starts: list[Expr], size: list[int]
-) -> str | None:
+def _injective(flow: KernelWalk, tensor: Tensor, movers: Counts, starts: list[Expr], size: list[int]) -> str | None:
     """Boxes by an arbitrary map of blocks: injective, aligned, inside, and as many as there are tiles."""
     other = {v: E.var(f"{v.name}_other", 0, v.hi) for v in movers}
-    facts = [c for v, (n, _) in movers.items() for c in (v.lt(n), other[v].lt(n))]
+    facts = [c for v, n in movers.items() for c in (v.lt(n), other[v].lt(n))]
     same = E.land(*(s.eq(s.subst(dict(other))) for s in starts))
     differ = E.lor(*(v.ne(o) for v, o in other.items()))
     if flow.prover.possible((*facts, same, differ)) is not False:
         return "two blocks may write the same box"
     tiles: Expr = E.const(1)
     boxes: Expr = E.const(1)
-    last = {v: n - 1 for v, (n, _) in movers.items()}
+    last = {v: n - 1 for v, n in movers.items()}
     for start, extent, width in zip(starts, tensor.shape, size, strict=True):
         fits = E.land((start % width).eq(0), start.ge(0), (start + width).le(extent), (extent % width).eq(0))
         if flow.prover.holds(tuple(facts), fits) is True:
@@ -423,33 +287,8 @@ def _injective(
         if flow.prover.holds(tuple(facts), fits) is not True:
             return "a box may leave the tensor or its grid"
         tiles = tiles * (reach // width)
-    for count, _ in movers.values():
+    for count in movers.values():
         boxes = boxes * count
     if boxes is not tiles and flow.prover.holds((), boxes.eq(tiles)) is not True:
         return "there may be fewer boxes than tiles"
-    return None
-
-
-def _counterexample(flow: Flow, tensor: Tensor, span: Span, op: int) -> Counterexample | None:
-    for sizes in [*varied(flow.kernel), *launches(flow.kernel, 6)]:
-        try:
-            outcome = interp.run(flow.kernel, {}, sizes)
-        except (interp.InterpError, ExprError):
-            continue
-        strides = [int(E.evaluate(s, sizes)) for s in tensor.strides]
-        shape = interp.extents(tensor, sizes)
-        counts = np.lib.stride_tricks.as_strided(
-            outcome.writes[tensor.name], shape, tuple(4 * s for s in strides)
-        )  # fmt: skip
-        wrong = np.argwhere(counts != 1)
-        if len(wrong):
-            at = tuple(int(v) for v in wrong[0])
-            times = int(counts[at])
-            coords = dict(zip(tensor.axes, at, strict=True))
-            named = ", ".join(f"{a}={c}" for a, c in coords.items())
-            how = "is never written" if times == 0 else f"is written {times} times"
-            operand = Party("element", 0, 0, f"{tensor.name}[{named}] {how}", tensor.name, coords, span=span)
-            message = f"{tensor.name}[{named}] {how}"
-            hint = "let the grid and the stores' coordinates tile the output exactly"
-            return Counterexample("covers", span, op, message, sizes, (0, 0, 0), {}, 0, (operand,), hint)
     return None

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from argus.check.domain.tags import Tags
 from argus.check.domain.threads import Spread
+from argus.check.events import ProgramPoint
 from argus.check.report import Verdict
 from argus.check.rules.rule import Rule, RuleFindings
-from argus.check.walk import Flow, ProgramPoint
+from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.ops import Access, Op, Tensor
 from argus.ir.semantics import LEAST, Need, buffer_parts, needs, reached, size_bounds, varying
@@ -36,36 +37,33 @@ class Fits(Rule):
 
     name = "fits"
 
-    def begin(self, flow: Flow) -> None:
+    def begin(self, flow: KernelWalk) -> None:
         super().begin(flow)
         self.found: RuleFindings[Need] = RuleFindings()
         self.known: dict[tuple[object, Facts], Need | None] = {}
         self.per_lane = varying(flow.kernel)
         self.sizes = size_bounds(flow.kernel)
 
-    def mark(self) -> int:
-        return self.found.mark()
-
-    def rewind(self, position: int) -> None:
-        self.found.rewind(position)
-
     def counted(self, op: Op, place: ProgramPoint, numbers: tuple[Expr, ...]) -> None:
         failures = [self._missing(needs(number, whole=True), place.facts) for number in numbers]
-        self._add(op, place, failures)
+        self._add(op, place, "numbers", failures)
 
     def global_load(self, op: ops.Load | ops.CopyToLds, place: ProgramPoint, access: Access) -> None:
-        self._add(op, place, [self._buffer(access, place)])
+        self._add(op, place, "address", [self._buffer(access, place)])
 
     def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None:
         del value
-        self._add(op, place, [self._buffer(access, place)])
+        self._add(op, place, "address", [self._buffer(access, place)])
 
     def lds_access(self, op: Op, place: ProgramPoint, access: Access, start: Spread, value: Tags) -> None:
         del start, value
-        self._add(op, place, [self._missing(needs(self.flow.here(access.address)), self._facts(access, place))])
+        what = "landing" if isinstance(op, ops.CopyToLds) else "address"
+        missing = self._missing(needs(self.flow.here(access.address)), self._facts(access, place))
+        self._add(op, place, what, [missing])
 
-    def _add(self, op: Op, place: ProgramPoint, failures: list[Need | None]) -> None:
+    def _add(self, op: Op, place: ProgramPoint, what: str, failures: list[Need | None]) -> None:
         wrong = [need for need in failures if need is not None]
+        self.settle(op, what, self.flow.prover.reason(), [_sentence(need) for need in wrong])
         if wrong:
             self.found.add(op, place.facts, wrong)
 
@@ -108,7 +106,7 @@ class Fits(Rule):
                 return False
         return True
 
-    def verdicts(self, flow: Flow) -> list[Verdict]:
+    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
         del flow
         made = []
         for span in self.found.spans():
@@ -119,6 +117,8 @@ class Fits(Rule):
 
 
 def _sentence(need: Need) -> str:
+    if need.low == 1:
+        return f"the divisor `{need.number}` may be zero, negative or too large"
     if need.high == 31:
         return f"a shift by `{need.number}` may be by less than 0 or more than 31"
     if need.high > 2**31:

@@ -4,6 +4,9 @@
 
 A rule that has failed hears nothing more, and whatever it had found before is withheld, since it may rest on half of
 the program. The other rules go on. If the walk itself fails, no rule has heard everything, and all of them are unknown.
+
+Each rule has its own budget (`limits`). A rule that uses it up while it listens is unknown, and the reason says what to
+try. One that uses it up while it looks for counterexamples is asked for its verdicts once more, without any.
 """
 
 from __future__ import annotations
@@ -15,17 +18,22 @@ from traceback import extract_tb
 
 from argus.check.domain.tags import Case, Tags
 from argus.check.domain.threads import Spread
+from argus.check.events import ProgramPoint
 from argus.check.report import Verdict
 from argus.check.rules.rule import Rule
+from argus.check.solve.limits import Budget, LimitReached, limited, spend
 from argus.check.transfer.matrix import Product
-from argus.check.walk import Flow, ProgramPoint
+from argus.check.transfer.ordering import OrderFinding
+from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Access, Op
 from argus.ir.types import Value
 from argus.layout.expr import Expr
 
-EVENTS = ("matrix", "counted", "global_load", "global_store", "lds_access", "stated")
+EVENTS = (
+    "matrix", "counted", "global_load", "global_store", "lds_access", "lds_order", "barrier", "registers", "stated",
+)  # fmt: skip
 HELP = "this is a mistake of the checker, not of the kernel; please report it with the kernel"
 
 
@@ -43,7 +51,9 @@ class Shielded:
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
         self.failed = ""
+        self.help = HELP
         self.seconds = 0.0
+        self.budget = Budget(rule.name)
         self.hears = frozenset(e for e in EVENTS if getattr(type(rule), e) is not getattr(Rule, e))
         """Events the rule listens to at all."""
 
@@ -56,21 +66,18 @@ class Shielded:
             return
         start = perf_counter()
         try:
-            event()
+            with limited(self.budget):
+                spend()
+                event()
+        except LimitReached as reached:
+            self.failed, self.help = str(reached), reached.advice
         except Exception as error:
             self.failed = internal(error)
         self.seconds += perf_counter() - start
 
-    def begin(self, flow: Flow) -> None:
+    def begin(self, flow: KernelWalk) -> None:
+        self.failed = ""
         self._tell(lambda: self.rule.begin(flow))
-
-    def mark(self) -> int:
-        marks: list[int] = []
-        self._tell(lambda: marks.append(self.rule.mark()))
-        return marks[0] if marks else 0
-
-    def rewind(self, position: int) -> None:
-        self._tell(lambda: self.rule.rewind(position))
 
     def matrix(self, op: ops.Mfma, place: ProgramPoint, cases: tuple[Case, ...], found: Product) -> None:
         if "matrix" in self.hears:
@@ -92,15 +99,33 @@ class Shielded:
         if "lds_access" in self.hears:
             self._tell(lambda: self.rule.lds_access(op, place, access, start, value))
 
+    def lds_order(self, op: Op, found: OrderFinding) -> None:
+        if "lds_order" in self.hears:
+            self._tell(lambda: self.rule.lds_order(op, found))
+
+    def barrier(self, op: ops.Barrier, why: str) -> None:
+        if "barrier" in self.hears:
+            self._tell(lambda: self.rule.barrier(op, why))
+
+    def registers(self, op: Op, missing: tuple[Value, ...]) -> None:
+        if "registers" in self.hears:
+            self._tell(lambda: self.rule.registers(op, missing))
+
     def stated(self, op: ops.Check, place: ProgramPoint, values: Mapping[Value, Tags]) -> None:
         if "stated" in self.hears:
             self._tell(lambda: self.rule.stated(op, place, values))
 
-    def verdicts(self, flow: Flow) -> list[Verdict]:
+    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
         """The rule's verdicts, or the one that says it failed."""
         found: list[Verdict] = []
+        heard_all = not self.failed
         self._tell(lambda: found.extend(self.rule.verdicts(flow)))
+        if self.failed and heard_all and self.help != HELP:
+            self.failed = ""
+            self.budget.renewed()
+            found.clear()
+            self._tell(lambda: found.extend(self.rule.verdicts(flow)))
         return [self.failure(flow.kernel)] if self.failed else found
 
     def failure(self, kernel: Kernel) -> Verdict:
-        return Verdict(self.name, "unknown", kernel.span, -1, "none", reason=self.failed, help=HELP)
+        return Verdict(self.name, "unknown", kernel.span, -1, "none", reason=self.failed, help=self.help)

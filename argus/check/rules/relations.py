@@ -16,10 +16,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from argus.check.domain.tags import Case, Tags
+from argus.check.events import ProgramPoint
 from argus.check.explain.witness import replay, smallest_execution
 from argus.check.report import Counterexample, Party, Status, Verdict
 from argus.check.rules.rule import Rule
-from argus.check.walk import Flow, ProgramPoint, bounds_of
+from argus.check.walk import KernelWalk, bounds_of
 from argus.ir import interp, ops
 from argus.ir.types import Value
 from argus.layout import expr as E
@@ -33,15 +34,9 @@ class Relations(Rule):
 
     name = "relations"
 
-    def begin(self, flow: Flow) -> None:
+    def begin(self, flow: KernelWalk) -> None:
         super().begin(flow)
-        self.made: list[Verdict] = []
-
-    def mark(self) -> int:
-        return len(self.made)
-
-    def rewind(self, position: int) -> None:
-        del self.made[position:]
+        self.made: list[tuple[ops.Check, Status, str, Counterexample | None]] = []
 
     def stated(self, op: ops.Check, place: ProgramPoint, values: Mapping[Value, Tags]) -> None:
         if op.rule not in RULES:
@@ -61,14 +56,14 @@ class Relations(Rule):
                 self._values(op, place, list(values.values()), axis, across=op.rule == "aligned")
             case _:
                 reason = f"{op.rule} needs index expressions, or values and the name of an axis"
-                self.made.append(Verdict(op.rule, "unknown", op.span, op.id, "structural", reason=reason))
+                self._add(op, "unknown", reason)
 
     def _add(self, op: ops.Check, status: Status, reason: str = "", example: Counterexample | None = None) -> None:
-        bounds = bounds_of(self.flow.prover.base) if status == "proved" else {}
-        verdict = Verdict(
-            op.rule, status, op.span, op.id, "z3", bounds=bounds, reason=reason, counterexample=example
-        )  # fmt: skip
-        self.made.append(verdict)
+        """What the statement came to at one visit."""
+        how = self.flow.prover.reason()
+        doubts = [] if status == "proved" else [reason or "it is refuted"]
+        self.flow.ledger.settle(op.id, op.rule, "stated", how, doubts)
+        self.made.append((op, status, reason, example))
 
     def _condition(self, op: ops.Check, place: ProgramPoint, goal: Expr) -> None:
         answer = self.flow.prover.holds(place.facts, goal)
@@ -175,5 +170,13 @@ class Relations(Rule):
     def _coordinates(self, case: Case, axis: int) -> tuple[np.ndarray, np.ndarray]:
         return self.flow.tables.rests_of(case.record)[..., axis], case.offset[..., axis]
 
-    def verdicts(self, flow: Flow) -> list[Verdict]:
-        return self.made
+    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
+        found: list[Verdict] = []
+        for op, status, reason, example in self.made:
+            if status == "proved":
+                shown, bounds = flow.ledger.at(op.rule, op.span), bounds_of(flow.prover.base)
+                found.append(flow.ledger.conclude(shown, op.rule, op.span, op.id, "z3", 1, bounds))
+            else:
+                made = Verdict(op.rule, status, op.span, op.id, "z3", reason=reason, counterexample=example)
+                found.append(made)
+        return found

@@ -1,21 +1,22 @@
-"""What all rules share: they listen to the walk, collect findings per place, and can take findings back.
+"""What all rules share: they listen to the walk and collect findings per place.
 
-A loop's body is walked with a guessed state before the guess is known to be an invariant; `mark` and `rewind` undo
-what a rule heard during a walk whose guess failed.
+A rule begins anew with every walk (`begin`): what it heard during a walk whose certificate did not hold is forgotten.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Generic, TypeVar
 
 from argus.check.domain.tags import Case, Tags
 from argus.check.domain.threads import Spread
+from argus.check.events import ProgramPoint
 from argus.check.report import Verdict
 from argus.check.transfer.matrix import Product
-from argus.check.walk import Flow, ProgramPoint
+from argus.check.transfer.ordering import OrderFinding
+from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Access, Op
@@ -43,12 +44,6 @@ class RuleFindings(Generic[F]):
     def add(self, op: Op, facts: tuple[Expr, ...], failures: list[F]) -> None:
         self._entries.append(RuleEvent(op, facts, tuple(failures)))
 
-    def mark(self) -> int:
-        return len(self._entries)
-
-    def rewind(self, position: int) -> None:
-        del self._entries[position:]
-
     def spans(self) -> list[Span]:
         return list(dict.fromkeys(entry.op.span for entry in self._entries))
 
@@ -61,17 +56,11 @@ class Rule:
 
     name = ""
 
-    flow: Flow
+    flow: KernelWalk
 
-    def begin(self, flow: Flow) -> None:
+    def begin(self, flow: KernelWalk) -> None:
         """The walk that is about to start."""
         self.flow = flow
-
-    def mark(self) -> int:
-        return 0
-
-    def rewind(self, position: int) -> None:
-        del position
 
     def matrix(self, op: ops.Mfma, place: ProgramPoint, cases: tuple[Case, ...], found: Product) -> None:
         del op, place, cases, found
@@ -88,10 +77,23 @@ class Rule:
     def lds_access(self, op: Op, place: ProgramPoint, access: Access, start: Spread, value: Tags) -> None:
         del op, place, access, start, value
 
+    def lds_order(self, op: Op, found: OrderFinding) -> None:
+        del op, found
+
+    def barrier(self, op: ops.Barrier, why: str) -> None:
+        del op, why
+
+    def registers(self, op: Op, missing: tuple[Value, ...]) -> None:
+        del op, missing
+
     def stated(self, op: ops.Check, place: ProgramPoint, values: Mapping[Value, Tags]) -> None:
         del op, place, values
 
-    def verdicts(self, flow: Flow) -> list[Verdict]:
+    def settle(self, op: Op, what: str, reason: str, doubts: Iterable[str] = ()) -> None:
+        """What this rule asks of the op being met is shown, unless there are doubts."""
+        self.flow.ledger.settle(op.id, self.name, what, reason, doubts)
+
+    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
         del flow
         return []
 

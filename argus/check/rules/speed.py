@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 
 from argus.check.domain.tags import Tags
 from argus.check.domain.threads import Spread
+from argus.check.events import ProgramPoint
 from argus.check.explain.witness import BLOCK, smallest_execution
 from argus.check.report import Counterexample, Party, Verdict
 from argus.check.rules.rule import Rule, RuleFindings
-from argus.check.walk import Flow, ProgramPoint, bounds_of
+from argus.check.walk import KernelWalk, bounds_of
 from argus.gfx942 import lds
 from argus.ir import ops
 from argus.ir.kernel import LANE
@@ -53,7 +54,7 @@ class Speed(Rule):
 
     name = "speed"
 
-    def begin(self, flow: Flow) -> None:
+    def begin(self, flow: KernelWalk) -> None:
         super().begin(flow)
         self.found: dict[str, RuleFindings[Slow]] = {rule: RuleFindings() for rule in RULES}
         self.asked: dict[Memory, list[ops.Check]] = {}
@@ -66,13 +67,6 @@ class Speed(Rule):
                 if not memories:
                     reason = f"{op.rule} speaks about memories: name an LDS buffer or a tensor"
                     self.wrong.append(Verdict(op.rule, "unknown", op.span, op.id, "structural", reason=reason))
-
-    def mark(self) -> int:
-        return max(found.mark() for found in self.found.values())
-
-    def rewind(self, position: int) -> None:
-        for found in self.found.values():
-            found.rewind(min(position, found.mark()))
 
     def global_load(self, op: ops.Load | ops.CopyToLds, place: ProgramPoint, access: Access) -> None:
         self._access(op, place, access)
@@ -88,8 +82,12 @@ class Speed(Rule):
             spread = self.flow.threads.spread(self.flow.here(access.address))
             decide = {"bank_free": self._banks, "vector": self._vector, "coalesced": self._lines}[check.rule]
             slow = decide(op, place, access, spread, check.args)
-            for rule, found in self.found.items():
-                found.add(op, place.facts, [slow] if rule == check.rule and slow is not None else [])
+            what, doubts = (
+                f"{access.memory.name}, stated at line {check.span.line}",
+                [] if slow is None else [slow.what],
+            )
+            self.flow.ledger.settle(op.id, check.rule, what, "enumeration", doubts)
+            self.found[check.rule].add(op, place.facts, [] if slow is None else [slow])
 
     def _base(self, place: ProgramPoint, spread: Spread, period: int, extra: int = 0) -> Addresses | None:
         """Addresses modulo what all lanes share, when that is a multiple of the period."""
@@ -174,20 +172,21 @@ class Speed(Rule):
         threads = (64 * wave,) if lines > needed else ()
         return Slow(op, place, f"touches {lines} lines of {LINE} bytes where {needed} would do", threads)
 
-    def verdicts(self, flow: Flow) -> list[Verdict]:
+    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
         result = list(self.wrong)
         for rule, found in self.found.items():
             if any(check.rule == rule for checks in self.asked.values() for check in checks):
                 result += [self._verdict(flow, rule, span) for span in found.spans()]
         return result
 
-    def _verdict(self, flow: Flow, rule: str, span: Span) -> Verdict:
+    def _verdict(self, flow: KernelWalk, rule: str, span: Span) -> Verdict:
         entries = self.found[rule].at(span)
         slow = [s for entry in entries for s in entry.failures]
         first = entries[0]
         if not slow:
             bounds = bounds_of((*flow.prover.base, *first.facts))
-            return Verdict(rule, "proved", span, first.op.id, "enumeration", sites=len(entries), bounds=bounds)
+            shown = flow.ledger.at(rule, span)
+            return flow.ledger.conclude(shown, rule, span, first.op.id, "enumeration", len(entries), bounds)
         certain = [s for s in slow if s.threads]
         found = smallest_execution(flow.kernel, flow.prover, certain[0].place) if certain else None
         if found is None:

@@ -2,7 +2,8 @@
 unknown.
 
 Strategies, each limited by `RLIMIT`: Z3's older simplex with another seed, then its tactic for non-linear integers.
-Executed as a script; imports Z3 only.
+Executed as a script; imports Z3 only. Memory and CPU time per question are limited by the system: beyond them the
+process ends, which is "no answer".
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 
 RLIMIT = 6_000_000
 MEMORY = 2 << 30
+SECONDS = 60
 
 
 def main() -> None:
@@ -23,6 +25,8 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     for line in sys.stdin:
         word = "unknown"
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + SECONDS, resource.RLIM_INFINITY))
         try:
             asserted = z3.parse_smt2_string(json.loads(line))
             older = z3.SimpleSolver()

@@ -21,6 +21,7 @@ from functools import lru_cache
 from itertools import product
 from math import gcd, prod
 
+from argus.check.solve.limits import spend
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
@@ -185,6 +186,7 @@ def _without(table: _Table, atom: Expr) -> list[Row]:
         del table.rows[key]
     above = [row for row in with_it.values() if row[0][atom] > 0]
     below = [row for row in with_it.values() if row[0][atom] < 0]
+    spend(1 + len(above) * len(below))
     for low, low_constant in above:
         for high, high_constant in below:
             k, m = low[atom], -high[atom]

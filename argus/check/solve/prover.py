@@ -5,9 +5,10 @@
 Order: structural (constants, a fact itself, bounds carried by the expression), a model of an earlier question that
 fits this one (`model_reuse`), elimination among linear facts (`linear_elimination`), then Z3 over mathematical
 integers, or 64-bit vectors where bit operations make integers impossible, with the no-overflow condition proved beside
-it. Effort is limited by Z3's deterministic `rlimit`, never by the clock, so a verdict does not depend on the load of
-the machine. What integers leave open goes to another strategy in a process of its own (`fallback_solver`); `undecided`
-keeps the rest.
+it. Effort is limited by Z3's deterministic `rlimit`, for each question and for all questions of a rule together
+(`limits`), so a verdict does not depend on the load of the machine; CPU time and memory have limits that only what
+escapes this reaches. What integers leave open goes to another strategy in a process of its own (`fallback_solver`);
+`undecided` keeps the rest.
 
 Only facts connected to the question by common variables are handed to the solver.
 Answers are three-valued: None means "not decided", and callers must treat it as the bad case.
@@ -21,6 +22,7 @@ from time import perf_counter
 from typing import Any
 
 from argus.check.solve.fallback_solver import FALLBACK
+from argus.check.solve.limits import effort_left, spend, spend_effort
 from argus.check.solve.linear_elimination import contradict
 from argus.check.solve.model_reuse import Models
 from argus.layout import expr as E
@@ -31,6 +33,14 @@ ATTEMPTS = (4, 4, 1)
 """Z3 often loses its way where a fresh start does not: attempts with a fourth of the effort come before the whole."""
 SECOND_OPINIONS = 8
 """How many questions of one kernel the second strategy is asked."""
+SECOND_EFFORT = 6_000_000
+"""What a question to the second strategy counts for, in Z3's units."""
+MAX_MEGABYTES = 1024
+"""Memory of the solver for one question."""
+MAX_MILLISECONDS = 60_000
+"""The last line, should the solver not look at its own limit."""
+MAX_FACTS = 4096
+"""Facts of one question."""
 Facts = tuple[Expr, ...]
 
 
@@ -43,9 +53,16 @@ class Prover:
         self.seconds = 0.0
         self.effort = 0
         """What Z3 spent, in its own units (those of `rlimit`)."""
+        self.last = "structural"
+        """How the last question was decided."""
         self.undecided: list[Facts] = []
         """Questions neither strategy answered."""
+        self.used: set[str] = set()
+        """How questions since the last `reason` were decided, those that had been asked before too."""
         self._memo: dict[tuple[frozenset[Expr], Expr], bool | None] = {}
+        self._how: dict[tuple[frozenset[Expr], Expr], str] = {}
+        self._refused = False
+        """The last question was not asked, as the rule at work has no effort left; another rule may ask it."""
         self._models = Models()
 
     @property
@@ -65,8 +82,11 @@ class Prover:
         relevant = _cone(known, goal.free())
         key = (relevant, goal)
         if key not in self._memo:
-            answer = self._satisfiable((*relevant, E.lnot(goal)))
-            self._memo[key] = not_(answer)
+            answer = not_(self._satisfiable((*relevant, E.lnot(goal))))
+            if self._refused:
+                return answer
+            self._memo[key], self._how[key] = answer, self.last
+        self.used.add(self._how[key])
         return self._memo[key]
 
     def possible(self, facts: Iterable[Expr]) -> bool | None:
@@ -79,8 +99,18 @@ class Prover:
         relevant = _cone(own | frozenset(self.base), seeds)
         key = (relevant, E.TRUE)
         if key not in self._memo:
-            self._memo[key] = self._satisfiable(tuple(relevant))
+            answer = self._satisfiable(tuple(relevant))
+            if self._refused:
+                return answer
+            self._memo[key], self._how[key] = answer, self.last
+        self.used.add(self._how[key])
         return self._memo[key]
+
+    def reason(self, otherwise: str = "structural") -> str:
+        """How questions since the last call were decided: by Z3, by elimination, or `otherwise` alone."""
+        by = [name for name in ("elimination", "Z3") if name in self.used]
+        self.used.clear()
+        return "+".join([otherwise, *by] if otherwise != "structural" or not by else by)
 
     def smallest(self, facts: Iterable[Expr], order: Sequence[Expr]) -> dict[Expr, int] | None:
         """The lexicographically smallest values of `order` (by magnitude from each variable's lower bound)."""
@@ -89,7 +119,7 @@ class Prover:
         start = perf_counter()
         try:
             solver, terms = _solver((*self.base, *facts))
-            if solver.check() != z3.sat:
+            if _asked(solver) != z3.sat:
                 return None
             chosen: dict[Expr, int] = {}
             for variable in order:
@@ -108,7 +138,10 @@ class Prover:
 
     def _satisfiable(self, facts: Facts) -> bool | None:
         start = perf_counter()
+        spend(1 + len(facts))
+        self._refused = False
         facts = _without_multiples(facts)
+        self.last = "structural"
         if E.FALSE in facts:
             self.decided["structural"] += 1
             return False
@@ -120,12 +153,22 @@ class Prover:
             found = contradict(facts, split)
             if found is True or (found and self._models.suggested(found, facts)):
                 self.decided["linear"] += 1
+                self.last = "elimination"
                 self.seconds += perf_counter() - start
                 return found is not True
+        if effort_left() <= 0 or len(facts) > MAX_FACTS:
+            self.decided["not asked"] += 1
+            self.undecided.append(facts)
+            self._refused = True
+            return None
+        self.last = "Z3"
         answer, how, effort = _first(facts, self._models)
         self.effort += effort
-        if answer is None and how == "z3 integers" and self.decided["second strategy"] < SECOND_OPINIONS:
+        spend_effort(effort)
+        second = self.decided["second strategy"] < SECOND_OPINIONS and effort_left() > SECOND_EFFORT
+        if answer is None and how == "z3 integers" and second:
             self.decided["second strategy"] += 1
+            spend_effort(SECOND_EFFORT)
             answer = FALLBACK.answer(question(facts))
         if answer is None:
             self.undecided.append(facts)
@@ -150,7 +193,7 @@ def _first(facts: Facts, models: Models) -> tuple[bool | None, str, int]:
         for attempt, share in enumerate(ATTEMPTS):
             if attempt:
                 solver, terms = _solver(facts)
-            solver.set("rlimit", max(1, RLIMIT // share))
+            _restrict(solver, RLIMIT // share)
             found = solver.check()
             if found != z3.unknown:
                 break
@@ -251,7 +294,7 @@ def _solver(facts: Facts) -> tuple[Any, dict[Expr, Any]]:
 
     terms: dict[Expr, Any] = {}
     solver = z3.SolverFor("QF_NIA") if _nonlinear(facts) else z3.Solver()
-    solver.set("rlimit", RLIMIT)
+    _restrict(solver, RLIMIT)
     parts = _parts(sorted(facts, key=lambda f: f.digest))  # the order must not depend on the process
     for fact in (*parts, *_divisors(parts)):
         solver.add(E.to_z3(fact, "int", cache=terms))
@@ -274,7 +317,7 @@ def _by_bits(facts: Facts) -> tuple[bool | None, int]:
     import z3
 
     solver = z3.Solver()
-    solver.set("rlimit", RLIMIT)
+    _restrict(solver, RLIMIT)
     parts = _parts(sorted(facts, key=lambda f: f.digest))
     named = _named(parts)
     if any(v.lo is None or v.hi is None for v in named):
@@ -284,23 +327,44 @@ def _by_bits(facts: Facts) -> tuple[bool | None, int]:
     answer = solver.check()
     if answer == z3.unsat:
         limits = z3.Solver()
-        limits.set("rlimit", RLIMIT)
+        _restrict(limits, RLIMIT)
         limits.add(*E.z3_bounds(named, "bv", 64), z3.Not(exact))
         return (False if limits.check() == z3.unsat else None), _spent(limits)
     solver.add(exact)
     return (True if answer == z3.sat and solver.check() == z3.sat else None), _spent(solver)
 
 
+def _restrict(solver: Any, effort: int) -> None:
+    """The next question's limits: effort (what the rule at work has left, at most), memory, and a last line."""
+    solver.set("rlimit", max(1, min(effort, effort_left())))
+    solver.set("max_memory", MAX_MEGABYTES)
+    solver.set("timeout", MAX_MILLISECONDS)
+
+
+def _asked(solver: Any, *assumptions: Any) -> Any:
+    """The solver's answer under assumptions, paid by the rule at work."""
+    import z3
+
+    if effort_left() <= 0:
+        return z3.unknown
+    before = _spent(solver)
+    _restrict(solver, RLIMIT)
+    answer = solver.check(*assumptions)
+    after = _spent(solver)
+    spend_effort(max(0, after - before) if before else 0)
+    return answer
+
+
 def _least(solver: Any, term: Any, low: int) -> int | None:
     """The smallest value >= low that the solver allows for the term."""
     import z3
 
-    if solver.check(term >= low) != z3.sat:
+    if _asked(solver, term >= low) != z3.sat:
         return None
     high = solver.model().eval(term, model_completion=True).as_long()
     while low < high:
         middle = (low + high) // 2
-        answer = solver.check(term >= low, term <= middle)
+        answer = _asked(solver, term >= low, term <= middle)
         if answer == z3.sat:
             high = solver.model().eval(term, model_completion=True).as_long()
         elif answer == z3.unsat:

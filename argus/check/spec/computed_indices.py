@@ -55,12 +55,14 @@ class Formula:
 @dataclass(frozen=True, slots=True)
 class Hints:
     """`derived`: axis -> its coordinate from others'. `views`: (tensor, position) -> where it is looked up. `tilings`
-    by tensor. `fixed`: (tensor, position) -> the numbers that stand there."""
+    by tensor. `fixed`: (tensor, position) -> the numbers that stand there. `shifted`: axes with neighbors of an index
+    of the result (`x[i] + x[i + 1]`), brought together by `shifted_places`."""
 
     derived: Mapping[int, Expr] = field(default_factory=dict)
     views: Mapping[tuple[str, int], frozenset[str]] = field(default_factory=dict)
     tilings: Mapping[str, tuple[Tiling, ...]] = field(default_factory=dict)
     fixed: Mapping[tuple[str, int], frozenset[int]] = field(default_factory=dict)
+    shifted: frozenset[int] = frozenset()
 
 
 def index_expression(node: SpecNode, homes: Mapping[str, int]) -> Expr | None:
@@ -85,6 +87,18 @@ def index_expression(node: SpecNode, homes: Mapping[str, int]) -> Expr | None:
                     return x // y.value
                 case "%" if y.op == "const" and y.value > 0:
                     return x % y.value
+    return None
+
+
+def neighbor(node: SpecNode) -> tuple[str, int] | None:
+    """The index and the distance of `i + 1`, `i - 2`, `3 + i`; None for anything else."""
+    match node:
+        case Arithmetic("+", IndexName(name), NumberLiteral(int() as c)):
+            return name, c
+        case Arithmetic("+", NumberLiteral(int() as c), IndexName(name)):
+            return name, c
+        case Arithmetic("-", IndexName(name), NumberLiteral(int() as c)):
+            return name, -c
     return None
 
 

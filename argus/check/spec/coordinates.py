@@ -29,7 +29,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from argus.check.domain.records import Tables
-from argus.check.spec.computed_indices import Formula, Hints, SpecIndex, hints_of
+from argus.check.spec.computed_indices import Formula, Hints, SpecIndex, hints_of, neighbor
 from argus.check.spec.scatter import scattered
 from argus.check.spec.stated_ranges import without_ranges
 from argus.ir.kernel import Kernel
@@ -193,14 +193,15 @@ def _classified(
     reader: _CoordinateReader, output: Tensor, indices: list[str], axes: list[int], tables: Tables, plain: bool
 ) -> SpecCoordinates:
     roles: dict[int, dict[Tensor, set[SpecIndex | None]]] = {}
+    shifted = _shifted(reader, tables)
     plainly = frozenset(tables.tensor_axes[t][p] for t, p, _ in reader.uses)
     homes = _homes(reader, tables)
     alone: dict[int, int] = {}
-    taken = {tables.tensor_axes[f.tensor][f.position] for f in reader.formulas}
-    taken |= {tables.tensor_axes[t][p] for t, p, _ in reader.lookups} | plainly
+    footprint = {tables.tensor_axes[f.tensor][f.position] for f in reader.formulas}
+    footprint |= {tables.tensor_axes[t][p] for t, p, _ in reader.lookups} | plainly
     for n, (name, axis) in enumerate(zip(indices, axes, strict=True)):
         if (
-            SpecIndex(name) not in homes and axis not in taken
+            SpecIndex(name) not in homes and axis not in footprint
         ):  # no input has a plain index of this name: the output has
             homes[SpecIndex(name)], alone[axis] = axis, n
     hints, dark = hints_of(tables.tensor_axes, homes, plainly, reader.formulas, reader.lookups)
@@ -218,6 +219,7 @@ def _classified(
     unjudged: list[str] = []
     unreduced: list[str] = []
     sources: dict[int, tuple[Tensor, ...]] = {}
+    around = {(t, tables.tensor_axes[t][p]) for t, p in shifted}
     for axis, by_tensor in roles.items():
         name = tables.axis_names[axis]
         found = set().union(*by_tensor.values())
@@ -230,7 +232,7 @@ def _classified(
         elif own:
             (index,) = own
             (partly if reduced else placed)[axis] = indices.index(index.name)
-            sources[axis] = tuple(t for t, names in by_tensor.items() if names == {index})
+            sources[axis] = tuple(t for t, names in by_tensor.items() if names == {index} and (t, axis) not in around)
         kinds = {reader.kinds[i.binder - 1] for i in reduced}
         if len(reduced) == 1 and found == reduced and kinds == {"sum"} and not reduced & reader.as_values:
             summed.add(axis)
@@ -241,13 +243,32 @@ def _classified(
     through = {tables.tensor_axes[t][p] for t, p, _ in reader.lookups}
     computed = tuple(
         f"the specification computes its index on {tables.axis_names[a]}, and what is stored is not known to follow it"
-        for a in sorted({*hints.derived, *through} - dark)
+        for a in sorted({*hints.derived, *through, *(axis for _, axis in around)} - dark)
     )
+    hints = replace(hints, shifted=frozenset(axis for _, axis in around if axis in placed) - dark)
     loose = {indices[n]: n for n in alone.values() if not hints.derived and SpecIndex(indices[n]) in reader.as_values}
     return SpecCoordinates(
         output, placed, partly, frozenset(summed), sources, tuple(unjudged), tuple(unreduced),
-        plain and not through, computed, hints, loose=loose,
+        plain and not through and not shifted, computed, hints, loose=loose,
     )  # fmt: skip
+
+
+def _shifted(reader: _CoordinateReader, tables: Tables) -> set[tuple[Tensor, int]]:
+    """Positions of tensors at which neighbors of one index of the result stand, `x[i + 1]`, beside plain ones: these
+    formulas become uses of the index. Where another formula or a lookup stands at the axis, nothing is changed."""
+    numbers = tables.tensor_axes
+    other = {numbers[t][p] for t, p, _ in reader.lookups}
+    for f in reader.formulas:
+        found = neighbor(f.node)
+        if found is None or found[0] in f.bound:
+            other.add(numbers[f.tensor][f.position])
+    near = [f for f in reader.formulas if numbers[f.tensor][f.position] not in other]
+    reader.formulas = [f for f in reader.formulas if f not in near]
+    for f in near:
+        found = neighbor(f.node)
+        assert found is not None
+        reader.uses.append((f.tensor, f.position, SpecIndex(found[0])))
+    return {(f.tensor, f.position) for f in near}
 
 
 def _homes(reader: _CoordinateReader, tables: Tables) -> dict[SpecIndex, int]:

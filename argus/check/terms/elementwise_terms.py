@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from math import inf
+from math import inf, isfinite
 
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.check.domain.reduction_footprint import FootprintPart, Over, Taken, contains, substituted
-from argus.check.terms.atoms import UNKNOWN, Apply, Atom, Carried, Reduce, Reduction, Where, own
+from argus.check.domain.reduction_footprint import FootprintPart, Over, ReducedFootprint, contains, substituted
+from argus.check.terms.atoms import UNKNOWN, ZERO, Apply, Atom, Carried, Reduce, Reduction, Where, own
 from argus.check.terms.normal_form import Terms
 from argus.ir.maps import MAPS
 from argus.layout import expr as E
@@ -98,6 +98,37 @@ def _meaning(fn: str, reals: TermReals, *args: int) -> int:
     return reals.apply(fn, args) if row is None else row.means(reals, *args)
 
 
+def chosen_term(terms: Terms, test: int, yes: int, no: int) -> int:
+    """The selection by a test of values. `yes if x < y else no` is max(yes, no) where yes - no grows with y - x, and
+    min(yes, no) where it falls: at the edge of the test both sides are equal, so it does not matter whether that
+    belongs to it. So `x if x > 0 else 0` and `x if x > 0 else 0.1 * x` are maxima."""
+    compared = terms.as_atom(test)
+    if isinstance(compared, Apply) and compared.fn in ("lt", "le", "gt", "ge") and len(compared.args) == 2:
+        low, high = compared.args if compared.fn in ("lt", "le") else compared.args[::-1]
+        factor = _multiple(terms, _difference(terms, yes, no), _difference(terms, high, low))
+        if factor is not None:
+            return terms.extreme("max" if factor > 0 else "min", (yes, no))
+    return terms.apply("select", (test, yes, no))
+
+
+def _difference(terms: Terms, x: int, y: int) -> int:
+    """x - y; not known where one of them is infinite."""
+    values = [v for v in (terms.value(x), terms.value(y)) if v is not None]
+    return terms.add(x, terms.negative(y)) if all(map(isfinite, values)) else UNKNOWN
+
+
+def _multiple(terms: Terms, x: int, y: int) -> float | None:
+    """The number t with x = t * y, if there is one that is not 0."""
+    if UNKNOWN in (x, y) or ZERO in (x, y) or len(terms[x]) != len(terms[y]):
+        return None
+    of_y = dict(terms[y])
+    mono, c = terms[x][0]
+    if mono not in of_y:
+        return None
+    factor = c / of_y[mono]
+    return factor if isfinite(factor) and factor and terms.scaled(y, factor) == x else None
+
+
 def reduction_of(fn: str) -> Reduction:
     """What a function does to elements at different coordinates, when it reduces them."""
     row = MAPS.get(fn)
@@ -152,13 +183,14 @@ def one_way(condition: Expr) -> Expr:
 @dataclass(frozen=True, slots=True)
 class Standing:
     """Where elements stand: the coordinates on each axis as expressions with a bounded part, what is known there, and
-    the first iteration of each loop whose carried values may occur; of `finite` slots of loops (loop, slot) none is
-    -inf even then."""
+    the first iteration of each loop whose carried values may occur. Of slots of loops (loop, slot), those of `never`
+    are never -inf, those of `settled` not from the second iteration on."""
 
     coordinates: dict[int, Expr]
     holds: Callable[[Iterable[Expr], Expr], bool]
     first: dict[int, Expr]
-    finite: frozenset[tuple[int, int]] = frozenset()
+    never: frozenset[tuple[int, int]] = frozenset()
+    settled: frozenset[tuple[int, int]] = frozenset()
 
 
 def exponential(terms: Terms, x: int, standing: Standing) -> int:
@@ -178,7 +210,7 @@ def exponential(terms: Terms, x: int, standing: Standing) -> int:
             continue
         rest = terms.divide(terms.add(x, terms.negative(whole)), factor)
         large = _dominates(terms, atom, rest, standing) or _lags(terms, atom, rest, factor, standing)
-        if attained(terms, atom) and large and _finite(terms, atom, standing):
+        if attained(terms, atom) and large and not_minus_infinity(terms, atom, standing):
             return terms.exp2(x)
     return terms.apply("exp2", (x,))
 
@@ -254,17 +286,17 @@ def _dominates(terms: Terms, top: Atom, rest: int, standing: Standing) -> bool:
                 return True
         if not (isinstance(atom, Reduce) and atom.op == "max"):
             continue
-        if isinstance(smaller, Reduce) and smaller == replace(atom, taken=smaller.taken):
-            if contains(atom.taken, smaller.taken):
+        if isinstance(smaller, Reduce) and smaller == replace(atom, footprint=smaller.footprint):
+            if contains(atom.footprint, smaller.footprint):
                 return True
         elif atom.body == rest:
             coordinate = standing.coordinates.get(atom.axis)
-            if coordinate is not None and _among(coordinate, atom.taken, standing):
+            if coordinate is not None and _among(coordinate, atom.footprint, standing):
                 return True
     return False
 
 
-def _among(coordinate: Expr, items: Taken, standing: Standing) -> bool:
+def _among(coordinate: Expr, items: ReducedFootprint, standing: Standing) -> bool:
     """Every value of the coordinate is among the items, shown for one item that is a whole interval."""
     for item in items:
         if isinstance(item, FootprintPart) and item.mask & (item.mask + 1) == 0:
@@ -283,20 +315,20 @@ def _among(coordinate: Expr, items: Taken, standing: Standing) -> bool:
     return False
 
 
-def _finite(terms: Terms, top: Atom, standing: Standing) -> bool:
-    """The maximum is not -inf: one of the values it is taken over is not masked. What a loop carries is finite from its
-    second iteration on if the maximum is in the first."""
+def not_minus_infinity(terms: Terms, top: Atom, standing: Standing) -> bool:
+    """The maximum is not -inf: one of the values it is taken over is not masked. With a settled slot among them, that
+    has to be shown of the first iteration only."""
     chosen = _choice(top)
     if chosen is not None:
         sides = [terms.as_atom(side) for side in chosen[1:]]
-        return all(side is not None and _finite(terms, side, standing) for side in sides)
+        return all(side is not None and not_minus_infinity(terms, side, standing) for side in sides)
     facts = []
     for arg in _arguments(terms, top):
         atom = terms.as_atom(arg)
         if isinstance(atom, Carried):
-            if atom.counter is None or (atom.loop, atom.slot) in standing.finite:
+            if atom.counter is None or (atom.loop, atom.slot) in standing.never:
                 return True
-            if atom.loop in standing.first:
+            if atom.loop in standing.first and (atom.loop, atom.slot) in standing.settled:
                 facts.append(atom.counter.eq(standing.first[atom.loop]))
     for arg in _arguments(terms, top):
         atom = terms.as_atom(arg)
@@ -309,9 +341,9 @@ def _finite(terms: Terms, top: Atom, standing: Standing) -> bool:
             continue
         body = terms.as_atom(atom.body)
         if not (isinstance(body, Where) and terms.value(body.no) == -inf):
-            return bool(_taken_first(atom.taken, lambda runs: standing.holds(facts, runs)))
+            return bool(_certain_parts(atom.footprint, lambda runs: standing.holds(facts, runs)))
         others: dict[Expr, Expr | int] = {own(a): e for a, e in standing.coordinates.items() if a != atom.axis}
-        for item in _taken_first(atom.taken, lambda runs: standing.holds(facts, runs)):
+        for item in _certain_parts(atom.footprint, lambda runs: standing.holds(facts, runs)):
             ends = (item.rest + item.low, item.rest + (item.low + item.mask.bit_length() - 1))
             for end in ends:
                 if standing.holds(facts, body.condition.subst({**others, own(atom.axis): end})):
@@ -319,12 +351,12 @@ def _finite(terms: Terms, top: Atom, standing: Standing) -> bool:
     return False
 
 
-def _taken_first(items: Taken, holds: Callable[[Expr], bool]) -> list[FootprintPart]:
+def _certain_parts(items: ReducedFootprint, holds: Callable[[Expr], bool]) -> list[FootprintPart]:
     """Parts that were taken for certain: of loops that run, those of the first iteration."""
     found: list[FootprintPart] = []
     for item in items:
         if isinstance(item, FootprintPart):
             found.append(item)
         elif holds(item.lo.lt(item.hi)):
-            found += _taken_first(substituted(item.items, {item.var: item.lo}), holds)
+            found += _certain_parts(substituted(item.items, {item.var: item.lo}), holds)
     return found

@@ -58,6 +58,14 @@ class Interned:
     def _made(self, parts: Mapping[Mono, float]) -> int:
         return self._intern(tuple(sorted((m, c) for m, c in parts.items() if c != 0)))
 
+    def made(self, parts: Mapping[Mono, float]) -> int:
+        """The sum of these monomials, as it is written."""
+        return self._made(parts)
+
+    def number_of(self, atom: Atom) -> int:
+        """The number of an atom, in monomials."""
+        return self._power(atom, 2)[0][0][0]
+
     def atom(self, atom: Atom) -> int:
         """The term that is this atom."""
         return self._intern(((self._power(atom, 2), 1.0),))
@@ -138,8 +146,8 @@ class Interned:
                         found |= e.free()
                     case Where(condition=condition):
                         found |= condition.free()
-                    case Reduce(taken=taken):
-                        found |= sets.variables(taken)
+                    case Reduce(footprint=footprint):
+                        found |= sets.variables(footprint)
                     case Carried(counter=Expr() as counter, around=around):
                         found |= counter.free().union(*(e.free() for e in around))
                     case _:

@@ -8,25 +8,31 @@ that mixes both leaves only what the two sides agree on. Work that makes no diff
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from argus.check.domain.access_order import AccessOrder, LiveAccess
 from argus.check.domain.tags import Case, Tags, merge, uniform
 from argus.check.domain.threads import conditions
-from argus.check.transfer import optional_work
+from argus.check.transfer import optional_work, ordering
 from argus.ir import ops
+from argus.ir.types import Value
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
 if TYPE_CHECKING:
-    from argus.check.walk import Flow
+    from argus.check.walk import KernelWalk
 
 Mask = NDArray[np.bool_]
 
 
-def branch(flow: Flow, op: ops.If) -> None:
+def branch(flow: KernelWalk, op: ops.If) -> None:
     truth, shared = conditions(flow.threads, flow.here(op.cond))
     if truth is not None:
         _select_threads(flow, op, truth)
@@ -36,14 +42,25 @@ def branch(flow: Flow, op: ops.If) -> None:
         _entangled(flow, op)
 
 
-def _select_threads(flow: Flow, op: ops.If, truth: Mask) -> None:
-    before, facts = flow.active, flow.facts
-    for mask, block in ((before & truth, op.then), (before & ~truth, op.orelse)):
+def _select_threads(flow: KernelWalk, op: ops.If, truth: Mask) -> None:
+    if ordering.puts_out_of_step(flow, op, truth):
+        return
+    before, facts, order = flow.active, flow.facts, flow.order
+    arms: list[list[LiveAccess]] = []
+    ends: list[AccessOrder] = []
+    sides = ((before & truth, op.then, op.then_yields), (before & ~truth, op.orelse, op.else_yields))
+    for mask, block, yields in sides:
         if mask.any():
-            flow.active = mask
-            flow.walk(block)
+            flow.active, flow.order = mask, order
+            with _arm(flow, arms):
+                flow.block(block)
+            ends.append(_end(flow, op, yields))
             flow.facts = facts
-    flow.active = before
+        else:
+            flow.ledger.unreachable(block, "no thread takes this way")
+    flow.active, flow.order = before, reduce(AccessOrder.join, ends)
+    split = [w for w in range(len(before)) if (before & truth)[w].any() and (before & ~truth)[w].any()]
+    ordering.meeting_arms(flow, arms, sum(1 << w for w in split))
     for out, yes, no in zip(op.outs, op.then_yields, op.else_yields, strict=True):
         if not (before & ~truth).any():
             flow.values[out] = flow.values[yes]
@@ -54,18 +71,38 @@ def _select_threads(flow: Flow, op: ops.If, truth: Mask) -> None:
             flow.values[out] = flow.combined(op, out, operands, lambda cases: _choose(truth, cases))
 
 
-def _select_path(flow: Flow, op: ops.If, shared: Expr) -> None:
-    before, memory = flow.facts, flow.memory.tags
+@contextmanager
+def _arm(flow: KernelWalk, arms: list[list[LiveAccess]]) -> Iterator[None]:
+    """Accesses made inside are those of one arm."""
+    mine: list[LiveAccess] = []
+    arms.append(mine)
+    around = flow.arms
+    flow.arms = (*around, mine)
+    yield
+    flow.arms = around
+
+
+def _end(flow: KernelWalk, op: ops.If, yields: tuple[Value, ...]) -> AccessOrder:
+    """What is not ordered at the end of an arm: registers it hands on have still to be filled under their new names."""
+    return replace(flow.order, pending=flow.order.pending.carried(yields, op.outs))
+
+
+def _select_path(flow: KernelWalk, op: ops.If, shared: Expr) -> None:
+    before, memory, order = flow.facts, flow.memory.tags, flow.order
     ends: list[tuple[Expr, Tags, list[Tags]]] = []
+    orders: list[AccessOrder] = []
     sides = ((shared, op.then, op.then_yields), (E.lnot(shared), op.orelse, op.else_yields))
     for guard, block, yields in sides:
         if not flow.feasible(guard):
+            flow.ledger.unreachable(block, f"here {guard} is impossible")
             continue
-        flow.facts, flow.memory.tags = (*before, guard), memory
+        flow.facts, flow.memory.tags, flow.order = (*before, guard), memory, order
         flow.guards.add(guard)
-        flow.walk(block)
+        flow.block(block)
         ends.append((guard, flow.memory.tags, [flow.values[v] for v in yields]))
+        orders.append(_end(flow, op, yields))
         flow.facts = before
+    flow.order = reduce(AccessOrder.join, orders) if orders else order
     flow.memory.tags = _joined(flow, [(g, m) for g, m, _ in ends])
     for n, out in enumerate(op.outs):
         joined = None
@@ -74,24 +111,31 @@ def _select_path(flow: Flow, op: ops.If, shared: Expr) -> None:
         flow.values[out] = joined or _joined(flow, [(g, values[n]) for g, _, values in ends])
 
 
-def _joined(flow: Flow, ends: list[tuple[Expr, Tags]]) -> Tags:
+def _joined(flow: KernelWalk, ends: list[tuple[Expr, Tags]]) -> Tags:
     if len(ends) == 1:
         return ends[0][1]
     return merge(Tags(tuple(c.under(guard) for guard, tags in ends for c in tags.cases)))
 
 
-def _entangled(flow: Flow, op: ops.If) -> None:
+def _entangled(flow: KernelWalk, op: ops.If) -> None:
     """Threads disagree in a way that depends on sizes: only what both sides leave equal is still known."""
     why = "threads take different branches depending on sizes"
-    memory, facts, around = flow.memory.tags, flow.facts, flow.entangled
+    memory, facts, around, order = flow.memory.tags, flow.facts, flow.entangled, flow.order
     after: list[Tags] = []
+    arms: list[list[LiveAccess]] = []
+    ends: list[AccessOrder] = []
     condition = flow.here(op.cond)
-    for held, block in ((condition, op.then), (E.lnot(condition), op.orelse)):
-        flow.memory.tags = memory
+    sides = ((condition, op.then, op.then_yields), (E.lnot(condition), op.orelse, op.else_yields))
+    for held, block, yields in sides:
+        flow.memory.tags, flow.order = memory, order
         flow.entangled = (*around, held)
-        flow.walk(block)
+        with _arm(flow, arms):
+            flow.block(block)
+        ends.append(_end(flow, op, yields))
         flow.entangled, flow.facts = around, facts
         after.append(flow.memory.tags)
+    flow.order = reduce(AccessOrder.join, ends)
+    ordering.meeting_arms(flow, arms, (1 << flow.threads.waves) - 1)
     flow.memory.tags = _agreeing(flow, after, flow.tables.lost(why, op.id))
     for out, yes, no in zip(op.outs, op.then_yields, op.else_yields, strict=True):
         pair = [flow.values[yes], flow.values[no]]
@@ -99,7 +143,7 @@ def _entangled(flow: Flow, op: ops.If) -> None:
         flow.values[out] = joined or _agreeing(flow, pair, flow.tables.lost(why, op.id))
 
 
-def _agreeing(flow: Flow, tags: list[Tags], lost: int) -> Tags:
+def _agreeing(flow: KernelWalk, tags: list[Tags], lost: int) -> Tags:
     if tags[0] is tags[1]:
         return tags[0]
     pairs = list(zip(tags[0].cases, tags[1].cases, strict=False))

@@ -33,6 +33,7 @@ from argus.check.terms.elementwise_terms import (
     unary_term,
 )
 from argus.check.transfer import computed_places, masks
+from argus.check.transfer.shifted_places import brought
 from argus.ir.maps import MAPS
 from argus.ir.types import DType
 from argus.layout import expr as E
@@ -88,16 +89,19 @@ def several(fn: str, cases: tuple[Case, ...], tables: Tables) -> Case:
 
 def _pair(fn: str, x: Case, y: Case, tables: Tables, fused: bool = False) -> Case:
     shape = x.record.shape
-    rx, ry = tables.rests_of(x.record), tables.rests_of(y.record)
+    rx = tables.rests_of(x.record)
+    if tables.hints.shifted:
+        y = brought(tables, y, rx, x.offset)
+    ry = tables.rests_of(y.record)
     rests = _combined(fn, rx, ry, (rx == ry) & (x.offset == y.offset), tables)
     offset = np.where(rests < 0, 0, np.where(rests == rx, x.offset, y.offset)).astype(np.int32)
     columns = [x.record[..., None], y.record[..., None], rests]
     bound: list[int] = []
     if fn in _REDUCTIONS:
-        taken = (rests == REDUCED) & ((rx >= 0) | (ry >= 0))
-        bound = [a for a in range(tables.width) if taken[..., a].any()]
+        footprint = (rests == REDUCED) & ((rx >= 0) | (ry >= 0))
+        bound = [a for a in range(tables.width) if footprint[..., a].any()]
         for side in (x, y):
-            columns += [np.where(taken[..., a], side.offset[..., a], 0)[..., None] for a in bound]
+            columns += [np.where(footprint[..., a], side.offset[..., a], 0)[..., None] for a in bound]
     key = np.concatenate(columns, axis=-1)
     key = key.reshape(-1, key.shape[-1])
     if bool((key == key[0]).all()):

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from argus.check.domain.records import CONFLICT, Tables
-from argus.check.domain.tags import Case, Tags
-from argus.check.invariant.carried_terms import forgotten
+from argus.check.domain.tags import Case, Tags, bare
 from argus.gfx942.calling import entry
 from argus.gfx942.calls import Call
 from argus.ir import ops
@@ -25,7 +24,7 @@ from argus.ir.types import Value
 from argus.layout import expr as E
 
 if TYPE_CHECKING:
-    from argus.check.walk import Flow
+    from argus.check.walk import KernelWalk
 
 _OWN_FUNCTION = ("other", "bits")
 _EXACT = {
@@ -36,7 +35,7 @@ _EXACT = {
 """Instructions whose result is worth what the function says; of others only the coordinates are followed."""
 
 
-def transfer(flow: Flow, op: ops.Instruction) -> None:
+def transfer(flow: KernelWalk, op: ops.Instruction) -> None:
     """Give every result of the op its tags."""
     row = entry(op.inst)
     for n, out in enumerate(op.outs):
@@ -49,10 +48,10 @@ def transfer(flow: Flow, op: ops.Instruction) -> None:
         else:
             found = _computed(flow, op, row, out, n)
             exact = _EXACT.get(op.inst) == row.transfer and not op.attrs
-            flow.values[out] = found if exact else forgotten(flow.tables, found)
+            flow.values[out] = found if exact else found.each(lambda c: bare(flow.tables, c))
 
 
-def _computed(flow: Flow, op: ops.Instruction, row: Call, out: Value, n: int) -> Tags:
+def _computed(flow: KernelWalk, op: ops.Instruction, row: Call, out: Value, n: int) -> Tags:
     if row.transfer == "select":
         return _mapped(flow, op, "select", out, (op.args[2], op.args[1], op.args[0]))
     options = "".join(f" {k}={v}" for k, v in op.attrs.items())
@@ -66,11 +65,11 @@ def _computed(flow: Flow, op: ops.Instruction, row: Call, out: Value, n: int) ->
     return found.each(lambda case: _unknown_if_mixed(flow, op, case)) if row.transfer == "bits" else found
 
 
-def _mapped(flow: Flow, op: ops.Instruction, fn: str, out: Value, args: tuple[Value, ...]) -> Tags:
+def _mapped(flow: KernelWalk, op: ops.Instruction, fn: str, out: Value, args: tuple[Value, ...]) -> Tags:
     return flow.map(ops.Map(id=op.id, span=op.span, site=op.site, fn=fn, args=args, result=out))
 
 
-def _unknown_if_mixed(flow: Flow, op: ops.Instruction, case: Case) -> Case:
+def _unknown_if_mixed(flow: KernelWalk, op: ops.Instruction, case: Case) -> Case:
     tables = flow.tables
     lost = tables.lost(f"{op.inst} puts bits of different elements together", op.id)
     mixed = (tables.rests_of(case.record) == CONFLICT).any(axis=-1)
@@ -78,7 +77,7 @@ def _unknown_if_mixed(flow: Flow, op: ops.Instruction, case: Case) -> Case:
     return Case(case.guard, record, np.where(mixed[..., None], 0, case.offset).astype(np.int32), case.site)
 
 
-def _exchanged(flow: Flow, op: ops.Instruction, row: Call, out: Value) -> Tags:
+def _exchanged(flow: KernelWalk, op: ops.Instruction, row: Call, out: Value) -> Tags:
     if row.sources is None:
         return flow.lost(out, f"{op.inst} reads from a lane that data decide", op)
     sources = np.array(row.sources(**{k: int(v) for k, v in op.attrs.items()}))

@@ -34,10 +34,10 @@ from argus.layout import expr as E
 from argus.layout.expr import Expr
 
 if TYPE_CHECKING:
-    from argus.check.walk import Flow
+    from argus.check.walk import KernelWalk
 
 
-def load(flow: Flow, op: ops.Load) -> Tags:
+def load(flow: KernelWalk, op: ops.Load) -> Tags:
     if isinstance(op.access.memory, Shared):
         return lds_load(flow, op)
     for listener in flow.tell():
@@ -45,7 +45,7 @@ def load(flow: Flow, op: ops.Load) -> Tags:
     return flow.once(("load", op.id), lambda: elements(flow, op, op.access, op.result))
 
 
-def elements(flow: Flow, op: Op, access: Access, result: Value, source: bool = True) -> Tags:
+def elements(flow: KernelWalk, op: Op, access: Access, result: Value, source: bool = True) -> Tags:
     tensor = access.memory
     assert isinstance(tensor, Tensor)
     count = access.count
@@ -79,8 +79,8 @@ def elements(flow: Flow, op: Op, access: Access, result: Value, source: bool = T
         rests.append(spread)
         offset[..., axis] = spread.offsets[..., None]
         numbers = (*numbers, axis)
-    worth = UNKNOWN if tensor.written else flow.tables.terms.atom(leaf(flow.tables, tensor, at))
-    record = _element_records(flow, Record(kind, tensor.name, term=worth), numbers, rests, offset)
+    held_term = UNKNOWN if tensor.written else flow.tables.terms.atom(leaf(flow.tables, tensor, at))
+    record = _element_records(flow, Record(kind, tensor.name, term=held_term), numbers, rests, offset)
     full = Case(E.TRUE, record, offset, np.full(shape, -1, dtype=np.int64))
     return _guarded(flow, op, access, full, result)
 
@@ -101,12 +101,12 @@ class Target:
         return self.shared if self.own is None else self.own.at(wave, lane)
 
 
-def target(flow: Flow, op: ops.Store | ops.Atomic, access: Access) -> Target:
+def target(flow: KernelWalk, op: ops.Store | ops.Atomic, access: Access) -> Target:
     """The coordinates a store names, whether or not its guard lets it happen."""
     return flow.once(("target", op.id, access.coords, access.guard), lambda: _target(flow, op, access))
 
 
-def _target(flow: Flow, op: ops.Store | ops.Atomic, access: Access) -> Target:
+def _target(flow: KernelWalk, op: ops.Store | ops.Atomic, access: Access) -> Target:
     added = flow.spec is not None and flow.spec.adds and access.memory is flow.spec.output
     case = elements(flow, op, replace(access, guard=None), op.value, source=added).cases[0]
     active, shared, _ = flow.condition(access.guard)
@@ -127,7 +127,7 @@ def _tag_value(tag: ops.Tag, access: Access) -> Expr | None:
 
 
 def _element_records(
-    flow: Flow, one: Record, axes: tuple[int, ...], spreads: list[Spread], offset: NDArray[np.int32]
+    flow: KernelWalk, one: Record, axes: tuple[int, ...], spreads: list[Spread], offset: NDArray[np.int32]
 ) -> NDArray[np.int32]:
     whole = all(s.rest is not None for s in spreads)
     record = np.empty(offset.shape[:-1], dtype=np.int32)
@@ -149,7 +149,7 @@ def _element_records(
     return record
 
 
-def _guarded(flow: Flow, op: Op, access: Access, full: Case, result: Value) -> Tags:
+def _guarded(flow: KernelWalk, op: Op, access: Access, full: Case, result: Value) -> Tags:
     active, shared, entangled = flow.condition(access.guard)
     if active is not None:
         if not active.all():
@@ -169,7 +169,7 @@ def _guarded(flow: Flow, op: Op, access: Access, full: Case, result: Value) -> T
     return flow.prune(Tags((full.under(shared), zero.under(E.lnot(shared)))))
 
 
-def _masked(flow: Flow, guard: Expr, full: Case) -> Case | None:
+def _masked(flow: KernelWalk, guard: Expr, full: Case) -> Case | None:
     """The elements with their own coordinates, zero where the guard, as a condition on these, is false."""
     numbers = distinct(full.record)
     parts = [_own_condition(flow, part, full) for part in (guard.args if guard.op == "land" else (guard,))]
@@ -177,12 +177,12 @@ def _masked(flow: Flow, guard: Expr, full: Case) -> Case | None:
     if len(numbers) != 1 or len(held) < len(parts):
         return None
     record = flow.tables[numbers[0]]
-    worth = flow.tables.terms.where(E.land(*held), record.term, NOTHING)
-    number = flow.tables.intern(replace(record, kind="value", label="", term=worth))
+    held_term = flow.tables.terms.where(E.land(*held), record.term, NOTHING)
+    number = flow.tables.intern(replace(record, kind="value", label="", term=held_term))
     return Case(full.guard, np.full_like(full.record, number), full.offset, full.site)
 
 
-def _own_condition(flow: Flow, part: Expr, full: Case, chosen: NDArray[np.bool_] | None = None) -> Expr | None:
+def _own_condition(flow: KernelWalk, part: Expr, full: Case, chosen: NDArray[np.bool_] | None = None) -> Expr | None:
     """A comparison that moves from thread to thread as the elements' coordinates do, as a condition on these."""
     chosen = flow.active if chosen is None else chosen
     if part.op not in ("lt", "le"):
@@ -199,7 +199,7 @@ def _own_condition(flow: Flow, part: Expr, full: Case, chosen: NDArray[np.bool_]
     return at_own_coordinates(condition, index, full.offset[chosen].reshape(-1, flow.tables.width), rests)
 
 
-def threads_at_edge(flow: Flow, access: Access) -> NDArray[np.bool_] | None:
+def threads_at_edge(flow: KernelWalk, access: Access) -> NDArray[np.bool_] | None:
     """The threads that take part, where the guard chooses threads and otherwise only keeps them inside the tensor."""
     guard = E.TRUE if access.guard is None else flow.here(access.guard)
     chosen = np.ones(flow.threads.shape, dtype=np.bool_)
@@ -214,7 +214,7 @@ def threads_at_edge(flow: Flow, access: Access) -> NDArray[np.bool_] | None:
     return chosen if not others or pads(flow, access, E.land(*others), tuple(chooses)) else None
 
 
-def kept_inside(flow: Flow, access: Access, aim: Target) -> tuple[NDArray[np.bool_], Expr] | None:
+def kept_inside(flow: KernelWalk, access: Access, aim: Target) -> tuple[NDArray[np.bool_], Expr] | None:
     """(threads, condition on own coordinates): the threads that a store's guard chooses, and where it lets the elements
     they store through; None when the guard is no such condition."""
     guard = E.TRUE if access.guard is None else flow.here(access.guard)
@@ -230,7 +230,7 @@ def kept_inside(flow: Flow, access: Access, aim: Target) -> tuple[NDArray[np.boo
     return (chosen, E.land(*found)) if len(found) == len(held) else None
 
 
-def pads(flow: Flow, access: Access, guard: Expr, given: tuple[Expr, ...] = ()) -> bool:
+def pads(flow: KernelWalk, access: Access, guard: Expr, given: tuple[Expr, ...] = ()) -> bool:
     """Where the guard is false every element lies outside the tensor, where its value counts as zero anyway."""
     tensor = access.memory
     assert isinstance(tensor, Tensor)
@@ -247,7 +247,7 @@ def pads(flow: Flow, access: Access, guard: Expr, given: tuple[Expr, ...] = ()) 
     return len(outside) > 1 and flow.prover.holds(facts, E.lor(guard, *outside)) is True
 
 
-def lds_load(flow: Flow, op: ops.Load) -> Tags:
+def lds_load(flow: KernelWalk, op: ops.Load) -> Tags:
     access = op.access
     buffer = access.memory
     assert isinstance(buffer, Shared)
@@ -264,7 +264,7 @@ def lds_load(flow: Flow, op: ops.Load) -> Tags:
     return tags
 
 
-def store(flow: Flow, op: ops.Store | ops.Atomic) -> None:
+def store(flow: KernelWalk, op: ops.Store | ops.Atomic) -> None:
     access, value = op.access, flow.values[op.value]
     if isinstance(access.memory, Tensor):
         for listener in flow.tell():
@@ -278,7 +278,7 @@ def store(flow: Flow, op: ops.Store | ops.Atomic) -> None:
     _put(flow, op, access, start, value)
 
 
-def _put(flow: Flow, op: Op, access: Access, start: Spread, value: Tags) -> None:
+def _put(flow: KernelWalk, op: Op, access: Access, start: Spread, value: Tags) -> None:
     buffer = access.memory
     assert isinstance(buffer, Shared)
     active, shared, _ = flow.condition(access.guard)
@@ -308,7 +308,7 @@ def _put(flow: Flow, op: Op, access: Access, start: Spread, value: Tags) -> None
         flow.memory.lose_range(buffer, "a store's guard differs from thread to thread", op.id)
 
 
-def copy(flow: Flow, op: ops.CopyToLds) -> None:
+def copy(flow: KernelWalk, op: ops.CopyToLds) -> None:
     """Direct copy: lane i of a wave writes the four bytes at lds_base + 4*i. Those past its elements hold nothing."""
     for listener in flow.tell():
         listener.global_load(op, flow.place(), op.access)

@@ -19,18 +19,17 @@ import numpy as np
 
 from argus.check.domain.record_numbers import distinct, distinct_rows
 from argus.check.domain.records import ABSENT, REDUCED, Tables
-from argus.check.domain.tags import Case, Tags
-from argus.check.invariant.carried_terms import each_record
+from argus.check.domain.tags import Case, Tags, each_record
 from argus.check.terms.atoms import ONE, UNKNOWN, ZERO, Apply, Atom, Reduce, Where, own
 from argus.ir.kernel import LANE, wave_variable
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
 if TYPE_CHECKING:
-    from argus.check.walk import Flow
+    from argus.check.walk import KernelWalk
 
 
-def same_where_skipped(flow: Flow, done: Tags, skipped: Tags, condition: Expr) -> Tags | None:
+def same_where_skipped(flow: KernelWalk, done: Tags, skipped: Tags, condition: Expr) -> Tags | None:
     """What is left by both ways, if skipping makes no difference; None when that is not known."""
     if len(done.cases) != len(skipped.cases):
         return None
@@ -45,7 +44,7 @@ def same_where_skipped(flow: Flow, done: Tags, skipped: Tags, condition: Expr) -
     return done
 
 
-def _with_data(flow: Flow, condition: Expr) -> Expr:
+def _with_data(flow: KernelWalk, condition: Expr) -> Expr:
     """The condition with symbols that stand for one number in all threads replaced by it."""
     shared = {}
     for symbol in condition.free() & flow.threads.symbols.keys():
@@ -55,16 +54,16 @@ def _with_data(flow: Flow, condition: Expr) -> Expr:
     return condition.subst(shared) if shared else condition
 
 
-def _by_one(flow: Flow, done: Tags, skipped: Tags, condition: Expr) -> Tags | None:
+def _by_one(flow: KernelWalk, done: Tags, skipped: Tags, condition: Expr) -> Tags | None:
     """`if where(keep != 1, 1, 0) == 1: o = o * keep`: the factor is one where it is left out."""
     symbol = next(iter(condition.free()))
-    told = flow.told.get(symbol)
-    if condition.free() != {symbol} or told is None:
+    symbol_data = flow.symbol_data.get(symbol)
+    if condition.free() != {symbol} or symbol_data is None:
         return None
     if condition.subst({symbol: 0}) is not E.FALSE or condition.subst({symbol: 1}) is not E.TRUE:
         return None
     for x, y in zip(done.cases, skipped.cases, strict=True):
-        cases = [case for case in told.cases if len(told.cases) == 1 or case.guard is x.guard]
+        cases = [case for case in symbol_data.cases if len(symbol_data.cases) == 1 or case.guard is x.guard]
         numbers = distinct(cases[0].record) if cases else []
         factor = _other_than_one(flow, numbers[0]) if len(numbers) == 1 else None
         if factor is None or x.guard is not y.guard:
@@ -74,7 +73,7 @@ def _by_one(flow: Flow, done: Tags, skipped: Tags, condition: Expr) -> Tags | No
     return done
 
 
-def _other_than_one(flow: Flow, number: int) -> int | None:
+def _other_than_one(flow: KernelWalk, number: int) -> int | None:
     """k, of data that is 1 where k is not one, else 0."""
     terms = flow.tables.terms
     chosen = terms.as_atom(flow.tables[number].term)
@@ -84,7 +83,7 @@ def _other_than_one(flow: Flow, number: int) -> int | None:
     return test.args[0] if isinstance(test, Apply) and test.fn == "ne" and test.args[1] == ONE else None
 
 
-def _scaled(flow: Flow, x: Case, y: Case, factor: int) -> bool:
+def _scaled(flow: KernelWalk, x: Case, y: Case, factor: int) -> bool:
     """Every element of x is that of y times the factor."""
     tables = flow.tables
     pairs, _, _ = distinct_rows(np.stack([x.record.reshape(-1), y.record.reshape(-1)], axis=-1))
@@ -104,16 +103,16 @@ def _scaled(flow: Flow, x: Case, y: Case, factor: int) -> bool:
     return bool(in_place.all() and ((x.offset == y.offset).all(axis=-1) | arrived).all())
 
 
-def _same_row(flow: Flow, x: Case, told: Case, factor: int) -> bool:
+def _same_row(flow: KernelWalk, x: Case, symbol_data: Case, factor: int) -> bool:
     """In every thread the factor belongs to the elements' own coordinates."""
     axes = sorted(flow.tables.terms.axes(factor))
     zero = x.record == Tables.ZERO
-    mine, its = flow.tables.rests_of(x.record)[..., axes], flow.tables.rests_of(told.record)[..., :1, axes]
-    same = (mine == its) & (mine >= 0) & (x.offset[..., axes] == told.offset[..., :1, axes])
+    mine, its = flow.tables.rests_of(x.record)[..., axes], flow.tables.rests_of(symbol_data.record)[..., :1, axes]
+    same = (mine == its) & (mine >= 0) & (x.offset[..., axes] == symbol_data.offset[..., :1, axes])
     return bool((same.all(axis=-1) | zero).all())
 
 
-def without_difference(flow: Flow, x: Case, y: Case) -> Case | None:
+def without_difference(flow: KernelWalk, x: Case, y: Case) -> Case | None:
     """The coordinates, where both sides agree on them; what they are worth is forgotten where it differs."""
     if not _alike(flow, x, y):
         return None
@@ -122,7 +121,7 @@ def without_difference(flow: Flow, x: Case, y: Case) -> Case | None:
     return Case(x.guard, np.where(differ, vague.record, x.record).astype(np.int32), x.offset, x.site)
 
 
-def _alike(flow: Flow, x: Case, y: Case) -> bool:
+def _alike(flow: KernelWalk, x: Case, y: Case) -> bool:
     if not np.array_equal(x.offset, y.offset):
         return False
     pairs, _, _ = distinct_rows(np.stack([x.record.reshape(-1), y.record.reshape(-1)], axis=-1))
@@ -133,7 +132,7 @@ def _alike(flow: Flow, x: Case, y: Case) -> bool:
     return True
 
 
-def _equal(flow: Flow, x: Case, y: Case, skipped: Expr) -> bool:
+def _equal(flow: KernelWalk, x: Case, y: Case, skipped: Expr) -> bool:
     terms = flow.tables.terms
     for number in distinct(x.record):
         here = x.record == number
@@ -149,7 +148,7 @@ def _equal(flow: Flow, x: Case, y: Case, skipped: Expr) -> bool:
     return True
 
 
-def _dropping(flow: Flow, facts: tuple[Expr, ...]) -> Callable[[Atom], int | None]:
+def _dropping(flow: KernelWalk, facts: tuple[Expr, ...]) -> Callable[[Atom], int | None]:
     """Masks that hold are dropped. Inside a reduction its own coordinate is any, whatever the element's own is."""
     terms = flow.tables.terms
 
@@ -160,13 +159,13 @@ def _dropping(flow: Flow, facts: tuple[Expr, ...]) -> Callable[[Atom], int | Non
             outside = tuple(fact for fact in facts if own(atom.axis) not in fact.free())
             if len(outside) < len(facts):
                 body = terms.rewritten(atom.body, _dropping(flow, outside), {})
-                return terms.reduce(atom.op, atom.axis, body, atom.taken, atom.domain)
+                return terms.reduce(atom.op, atom.axis, body, atom.footprint, atom.domain)
         return None
 
     return dropped
 
 
-def _ranges(flow: Flow, case: Case, number: int, here: np.ndarray) -> list[Expr]:
+def _ranges(flow: KernelWalk, case: Case, number: int, here: np.ndarray) -> list[Expr]:
     """Where the elements with this record stand, as the wave's own range where it moves evenly with the wave."""
     wave = wave_variable(len(here))
     waves = [w for w in range(len(here)) if here[w].any()]

@@ -28,10 +28,10 @@ from argus.layout import expr as E
 from argus.layout.expr import Expr
 
 if TYPE_CHECKING:
-    from argus.check.walk import Flow
+    from argus.check.walk import KernelWalk
 
 
-def everywhere(flow: Flow, op: ops.Symbol, said: Sequence[Expr]) -> list[Expr]:
+def everywhere(flow: KernelWalk, op: ops.Symbol, stated_facts: Sequence[Expr]) -> list[Expr]:
     """The statements `said` about a symbol, for each element of the vector that the threads have loaded."""
     held = flow.threads.symbols[op.symbol][flow.active]
     first = held[0]
@@ -50,7 +50,7 @@ def everywhere(flow: Flow, op: ops.Symbol, said: Sequence[Expr]) -> list[Expr]:
     element = E.apply(first.name, here, lo=op.symbol.lo, hi=op.symbol.hi)
     elsewhere = here.lt(start + offsets[0]), here.gt(start + offsets[-1])
     found = []
-    for fact in said:
+    for fact in stated_facts:
         general = _moved(flow, fact, coordinate, here - start, {op.symbol: element})
         if general is not None:
             found.append(E.lor(*elsewhere, general))
@@ -66,7 +66,7 @@ def used(kernel: Kernel) -> frozenset[Expr]:
     return frozenset(found)
 
 
-def meant(flow: Flow, op: ops.Symbol) -> list[Expr]:
+def meant(flow: KernelWalk, op: ops.Symbol) -> list[Expr]:
     """The symbol is the element it stands for, where that is the same in all threads."""
     held = flow.threads.symbols[op.symbol]
     return [op.symbol.eq(held.flat[0])] if all(e is held.flat[0] for e in held.flat) else []
@@ -80,7 +80,7 @@ def _fixed(op: ops.Symbol, element: Expr) -> list[Expr]:
 
 
 def _moved(
-    flow: Flow, e: Expr, coordinate: NDArray[np.int64], along: Expr, symbols: dict[Expr, Expr | int]
+    flow: KernelWalk, e: Expr, coordinate: NDArray[np.int64], along: Expr, symbols: dict[Expr, Expr | int]
 ) -> Expr | None:
     """`e` with what moves from thread to thread as the coordinate does written as a function of it."""
     if e in symbols:

@@ -47,7 +47,7 @@ MACHINE: Mapping[str, ManualEntry] = {
     ),
     "ARG-M109": ManualEntry(
         "The machine knows the instruction but cannot execute this form of it, or this executor cannot.",
-        'run with the other executor (`executor="interp"` or `"jit"`); docs/extending.md says how to add a form.',
+        'run with the other executor (`executor="checking"` or `"jit"`); docs/extending.md says how to add a form.',
     ),
     "ARG-M110": ManualEntry(
         "The bytes at the program counter are no gfx942 instruction, or execution left the kernel's code.",

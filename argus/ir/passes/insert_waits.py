@@ -132,8 +132,9 @@ class _Inserter:
         return ops.Wait(id=self.next_id - 1, span=op.span, site=op.site, vm=counts.get("vm"), lgkm=counts.get("lgkm"))
 
     def uses(self, op: Op) -> tuple[Value, ...]:
-        """Registers whose contents the op itself needs; loops, branches and renamings only hand them on."""
-        return op.operands if op.needs_contents else ()
+        """Registers whose contents the op itself needs; loops, branches and renamings only hand them on, and an op that
+        is not in the code waits for nothing."""
+        return op.operands if op.needs_contents and op.id in self.live else ()
 
     def step(self, op: Op, pending: PendingLoads) -> tuple[Op, PendingLoads]:
         match op:

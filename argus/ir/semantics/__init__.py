@@ -7,17 +7,16 @@ rules, each with its source and date, or the word *assumed*; `docs/semantics.md`
 
 Three examples, each of which is a kernel that looks right and is not:
 
-    if lane < 32: tile.store(a)         The arms of a branch that splits a wave have no order. LLVM may put either
-    first, else:         tile.store(b)         and does. Whoever reads `tile` later may see a or b: not proved.
+    if lane < 32: tile.store(a)     The arms of a branch that splits a wave have no order: LLVM may put either first,
+    else:         tile.store(b)     and does. Whoever reads `tile` later may see a or b: not proved.
 
-    x.copy(tile, …)                     A counted wait retires what is older than the n youngest accesses *issued*. The
-    dead = x.load(…)                    dead load is never issued, so `vm=1` leaves the copy outstanding.
+    x.copy(tile, …)                 A counted wait retires what is older than the n youngest accesses *issued*. The
+    dead = x.load(…)                dead load is never issued, so `vm=1` leaves the copy outstanding.
     ag.wait(vm=1)
 
-    y[512*b].store(v, width=16)         y has 255 elements of 2 bytes. The hardware decides ranges by dwords, and the
-    last
-                                        dword is half inside. The meaning is per element: y[254] is written, and no byte
-                                        outside y is. The compiler adds what the hardware lacks.
+    y[512*b].store(v, width=16)     y has 255 elements of 2 bytes. The hardware decides ranges by dwords, and the last
+                                    dword is half inside. The meaning is per element: y[254] is written, and no byte
+                                    outside y is. The compiler adds what the hardware lacks.
 
 The rules are about memory (`memory`: extents, dwords, footprints of copies), numbers (`arithmetic`: what wraps at 32
 bits, and what must fit), addresses (`addresses`: which part of an address is computed how) and order (`rules`: what is
@@ -29,6 +28,7 @@ What this is not: a model of time, caches, or the arithmetic of floating-point i
 
 from argus.ir.semantics.addresses import BufferParts, buffer_parts, reach, reached, size_bounds, varying
 from argus.ir.semantics.arithmetic import LEAST, MOST, Need, needs
+from argus.ir.semantics.grids import grid_limits
 from argus.ir.semantics.memory import COPY_BYTES, DWORD, MAX_BYTES, alignment, copied_to, extent_bytes, multiples
 from argus.ir.semantics.rules import RULES, SemanticRule
 
@@ -50,6 +50,7 @@ __all__ = [
     "buffer_parts",
     "copied_to",
     "extent_bytes",
+    "grid_limits",
     "multiples",
     "needs",
     "reach",

@@ -100,12 +100,18 @@ RULES: tuple[SemanticRule, ...] = (
         "ir/semantics/addresses: shown, or checked at the launch",
     ),
     SemanticRule(
+        "grid",
+        "A grid's extent times the threads of a workgroup is below 2**32: launches refuse others. Block numbers fit.",
+        "HSA runtime specification 1.2 (AQL kernel dispatch packet: grid sizes are 32-bit counts of work-items)",
+        "ir/semantics/grids: checked at the launch, a fact of every proof",
+    ),
+    SemanticRule(
         "arms",
         "The arms of a branch that splits a wave have no order: an access of one and an access of the other to the "
         "same byte, one of them a write, is a race. Consecutive branches are ordered.",
         "LLVM StructurizeCFG orders arms as it likes (observed 2026-11: else first); order of consecutive branches: "
         "fences of this compiler, checked on the object",
-        "check/rules/lds_conflicts, ir/interp, compile/control",
+        "check/transfer/ordering, ir/interp, compile/control",
         ("then first", "else first"),
     ),
     SemanticRule(
@@ -122,7 +128,7 @@ RULES: tuple[SemanticRule, ...] = (
         "A wait for at most n outstanding accesses retires every access of its counter with n or more surely issued "
         "after it. More instructions than ops only make it stronger.",
         LLVM_WAITS,
-        "check/rules/lds_conflicts, ir/interp, compile/recheck",
+        "check/transfer/ordering, ir/interp, compile/recheck",
     ),
     SemanticRule(
         "barrier",

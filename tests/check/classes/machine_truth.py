@@ -25,11 +25,11 @@ from tests.check.classes.table import AttackClass
 
 CHECKS: tuple[CheckName, ...] = ("waits", "lds-races", "global-races", "wait-states", "barriers")
 RUNS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("interp", {"checks": CHECKS}),
-    ("interp", {"schedule": "sequential"}),
-    ("interp", {"schedule": "random", "quantum": 3, "seed": 1}),
-    ("interp", {"schedule": "random", "quantum": 17, "seed": 2, "soffset_in_range": False}),
-    ("interp", {"partial_in_range": True}),
+    ("checking", {"checks": CHECKS}),
+    ("checking", {"schedule": "sequential"}),
+    ("checking", {"schedule": "random", "quantum": 3, "seed": 1}),
+    ("checking", {"schedule": "random", "quantum": 17, "seed": 2, "soffset_in_range": False}),
+    ("checking", {"partial_in_range": True}),
     ("jit", {}),
 )
 UNTOUCHED = 77

@@ -51,7 +51,7 @@ SIZES = (1, 2, 3, 253, 254, 255, 256, 1021, 1023, 1025)
 CLASSES = (
     AttackClass(
         "arms", 24, _sizes("S", 1, 32, 33, 64), _same("y", "z"),
-        right=frozenset({15, 16, 17, 18, 19, 23}), never=frozenset({*range(14), 22}),
+        right=frozenset({12, 15, 16, 17, 18, 19, 23}), never=frozenset({*range(12), 13, 22}),
     ),
     AttackClass("tails", 24, _sizes("N", *SIZES), _same("x", "y"), right=ALL - {16}, exact=ALL),
     AttackClass(
@@ -78,7 +78,7 @@ CLASSES = (
         ),
         _same("x", "y"), right=frozenset({18, 19, 20}),
     ),
-    AttackClass("copies", 16, ({},), _same("X", "Y"), right=frozenset({6, 9, 11, 13, 15}), never=frozenset({10})),
+    AttackClass("copies", 16, ({},), _same("X", "Y"), right=frozenset({6, 9, 10, 11, 13, 15})),
     AttackClass(
         "blocks", 16, _sizes("N", 1, 63, 64), _same("x", "y"), right=frozenset({15}), exact=frozenset(range(16)) - {5},
     ),

@@ -110,7 +110,7 @@ def arms(x: ag.In["n=32", f32], y: ag.In["n=32", f32], z: ag.Out["n=32", f32], s
             tile.store(b, width=4)
         ag.barrier()
         z.store(tile.load(HALF, width=4), width=4, guard=first)
-    elif CASE == 12:  # odd and even lanes
+    elif CASE == 12:  # right: odd and even lanes keep to odd and even places
         if lane % 2 == 0:
             tile.store(a, i=0, width=4)
             tile.store(b, i=32, width=4)

@@ -58,7 +58,7 @@ def copies(X: ag.In["h=2 c=64", KIND], Y: ag.Out["h=2 c=64", KIND]):
         ag.barrier()
         Y[0].store(tile.load(OUT, h=0, width=width), width=width)
         Y[1].store(tile.load(OUT, h=1, width=width), width=width)
-    elif CASE == 10:  # a store meets a copy under way
+    elif CASE == 10:  # right: the stored data was loaded after the copy, so waiting for it waits for the copy
         tile = ag.shared(SPARSE, KIND)
         X[0].copy(tile, IN, h=0, width=width)
         tile.store(X[1].load(IN, width=width), h=1, width=width)

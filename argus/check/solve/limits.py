@@ -1,0 +1,196 @@
+"""Limits of a decision: every rule has a budget of steps, solver effort, CPU time and memory, then it is `unknown`.
+
+    with limited(Budget("covers")):
+        spend(12)                  twelve steps of work; raises LimitReached when the budget is used up
+        afford(8 * count)          an array of so many bytes is about to be made; raises when that is too much
+
+Steps (rows of an elimination, monomials of a sum, elements of a case, events) and the solver's own units are counted,
+so the same kernel stops at the same place on every machine, loaded or not. CPU time and memory are the last line: they
+are looked at every `LOOK` steps, and stop what counts too little for what it costs.
+
+The budget is found by context, not passed from hand to hand: a question asked while rule `covers` listens is paid by
+`covers`, one asked by the walk itself is paid by the walk. A question that the solver's share of the budget no longer
+pays is not asked and counts as undecided; so a rule goes on with what structure, enumeration and elimination decide.
+`searching` is closed when a rule has used its budget up on looking for a counterexample: its verdicts are then asked
+for once more, without one, and what it had proved stays proved.
+
+What it cannot do: stop a single operation that counts nothing (numpy on an array that `afford` let pass, one call of
+the solver between two looks at its own limit).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from time import process_time
+
+STEPS = 20_000_000
+EFFORT = 24_000_000
+SECONDS = 60.0
+MEMORY = 2 << 30
+ARRAY = 1 << 28
+"""Bytes of one array made by an enumeration."""
+EXECUTION = 50_000
+"""Steps that one execution of the kernel by the interpreter counts for."""
+LOOK = 20_000
+"""Steps between two looks at the clock and at memory."""
+ADVICE = {
+    "steps": "smaller tiles or fewer unrolled copies by --set, or check the parts as kernels of their own",
+    "solver effort": "narrow the sizes in `requires` (divisors, bounds), or state the relation that is missing",
+    "CPU time": "smaller tiles or fewer unrolled copies by --set; `argus check --stats` says which rule takes the time",
+    "memory": "smaller tiles or fewer unrolled copies by --set; `argus check --stats` says which rule takes the time",
+}
+
+
+class LimitReached(Exception):
+    """A budget is used up: what of it, and whose."""
+
+    def __init__(self, what: str, name: str, limit: str) -> None:
+        super().__init__(f"the limit of {what} for `{name}` ({limit}) was reached")
+        self.advice = ADVICE[what]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one rule may use: counted steps, units of the solver, CPU seconds, bytes."""
+
+    steps: int = STEPS
+    effort: int = EFFORT
+    seconds: float = SECONDS
+    memory: int = MEMORY
+
+
+class Budget:
+    """What a rule has used of its limits."""
+
+    def __init__(self, name: str, limits: Limits | None = None) -> None:
+        self.name = name
+        self.limits = limits or (_STATED.get() or {}).get(name, USUAL)
+        self.steps = 0
+        self.effort = 0
+        self.seconds = 0.0
+        self.searching = True
+        self._look = min(LOOK, self.limits.steps)
+        self._since: float | None = None
+        self._memory: int | None = None
+
+    def spend(self, steps: int) -> None:
+        self.steps += steps
+        if self.steps > self._look:
+            self._look_around()
+
+    def _look_around(self) -> None:
+        if self.steps > self.limits.steps:
+            raise LimitReached("steps", self.name, f"{self.limits.steps:,}")
+        self._look = min(self.steps + LOOK, self.limits.steps)
+        used = self.seconds + (0.0 if self._since is None else process_time() - self._since)
+        if used > self.limits.seconds:
+            raise LimitReached("CPU time", self.name, f"{self.limits.seconds:g} s")
+        if self._memory is not None and resident() - self._memory > self.limits.memory:
+            raise LimitReached("memory", self.name, f"{self.limits.memory >> 20} MiB")
+
+    def afford(self, size: int) -> None:
+        if size > min(ARRAY, self.limits.memory):
+            raise LimitReached("memory", self.name, f"{min(ARRAY, self.limits.memory) >> 20} MiB for one array")
+
+    @property
+    def effort_left(self) -> int:
+        return max(0, self.limits.effort - self.effort)
+
+    def renewed(self) -> None:
+        """For the verdicts of a rule that has used its budget up while it searched: the same again, without search."""
+        self.steps, self.seconds, self.searching = 0, 0.0, False
+        self._look = min(LOOK, self.limits.steps)
+
+    def enter(self) -> None:
+        self._since = process_time()
+        if self._memory is None:
+            self._memory = resident()
+
+    def leave(self) -> None:
+        if self._since is not None:
+            self.seconds += process_time() - self._since
+        self._since = None
+
+
+USUAL = Limits()
+_STATED: ContextVar[Mapping[str, Limits] | None] = ContextVar("limits by rule", default=None)
+_CURRENT: ContextVar[Budget | None] = ContextVar("budget of the rule at work", default=None)
+
+
+def resident() -> int:
+    """Bytes of this process that are in memory now; 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+@contextmanager
+def stated_limits(limits: Mapping[str, Limits]) -> Iterator[None]:
+    """Other limits than the usual ones, by the name of the rule; `walk` for the walk itself."""
+    token = _STATED.set(limits)
+    try:
+        yield
+    finally:
+        _STATED.reset(token)
+
+
+@contextmanager
+def limited(budget: Budget) -> Iterator[Budget]:
+    """The budget pays for what is done inside; the one outside stands still."""
+    before = _CURRENT.get()
+    if before is not None:
+        before.leave()
+    token = _CURRENT.set(budget)
+    budget.enter()
+    try:
+        yield budget
+    finally:
+        budget.leave()
+        _CURRENT.reset(token)
+        if before is not None:
+            before.enter()
+
+
+def spend(steps: int = 1) -> None:
+    """Count steps of work."""
+    budget = _CURRENT.get()
+    if budget is not None:
+        budget.spend(steps)
+
+
+def afford(size: int) -> None:
+    """An array of so many bytes is about to be made."""
+    budget = _CURRENT.get()
+    if budget is not None:
+        budget.afford(size)
+    elif size > ARRAY:
+        raise LimitReached("memory", "check", f"{ARRAY >> 20} MiB for one array")
+
+
+def effort_left() -> int:
+    """Units that the solver may still use for the rule at work."""
+    budget = _CURRENT.get()
+    return EFFORT if budget is None else budget.effort_left
+
+
+def spend_effort(units: int) -> None:
+    """The solver has used so many units for the rule at work."""
+    budget = _CURRENT.get()
+    if budget is not None:
+        budget.effort += units
+
+
+def may_search(executions: int = 0) -> bool:
+    """Counterexamples may still be looked for; so many executions are about to be."""
+    budget = _CURRENT.get()
+    if budget is None:
+        return True
+    if budget.searching and executions:
+        budget.spend(executions * EXECUTION)
+    return budget.searching

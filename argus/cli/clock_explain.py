@@ -1,0 +1,54 @@
+"""`argus clock explain FILE|OBJECT …`: why a kernel takes its time (simulated).
+
+    argus clock explain argus/kernels/gemm.py --shape M=1024,N=1024,K=1024
+    argus clock explain x.co --kernel k --grid 32,22 --block 256 --arg … --json
+
+The launch is given as for `argus time`. The text answers in order: what limits the launch, the time as a stack of
+causes, the time without each cause, the source lines, which instruction waits for which, and counters under rocprofv3's
+names. `--json` has all of it, complete, in the schema `argus.clock.explain` (docs/interfaces.md).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from argus.cli.options import GOOD, UsageError
+from argus.cli.time import add_time_arguments, given
+from argus.clock import PARAMETERS, Launch, Parameters, Recorded, Timing
+from argus.clock.ablation import without
+from argus.clock.explain import explain
+from argus.clock.explain_text import explanation_text
+from argus.clock.sampled import matrix_element, prepared, sample, time_prepared
+
+TOP = 10
+
+
+def register(verbs: Any) -> None:
+    parser = verbs.add_parser(
+        "explain",
+        help="why a kernel takes its time: a stack of cycles by cause, by line, with what-ifs and counters",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=__doc__,
+    )
+    add_time_arguments(parser)
+    parser.add_argument("--top", type=int, default=TOP, help=f"rows of each table of the text (default {TOP})")
+    parser.set_defaults(handler=handle)
+
+
+def handle(args: argparse.Namespace) -> int:
+    if args.top < 1:
+        raise UsageError(f"--top takes at least 1, not {args.top}")
+    timed = given(args)
+    seen = sample(timed.work, args.seed)
+    element = matrix_element(seen)
+
+    def timer(recorded: Recorded, parameters: Parameters, **options: Any) -> tuple[Timing, Launch]:
+        stated = {"clock_mhz": args.device_clock, "warm": args.warm, "protocol": args.protocol}
+        return time_prepared(timed.work, recorded, element, parameters=parameters, **stated, **options)
+
+    parameters = without(args.without) if args.without else PARAMETERS
+    found = explain(prepared(seen, args.seed), timer, title=timed.title, places=timed.places, parameters=parameters)
+    print(json.dumps(found.to_json()) if args.json else explanation_text(found, timed.files, args.top))
+    return GOOD

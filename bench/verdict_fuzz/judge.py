@@ -1,0 +1,181 @@
+"""One source before checker and machine, and what is wrong between the two.
+
+    record = judge(program, source)
+    record.verdict    "proved", "refuted", "unknown", "unreadable", "hang" or "traceback"
+    record.truth      "right", "wrong", "hazard", "refused", "untested" (`truth`)
+    record.fault      a disagreement, or nothing
+
+Faults, worst first: *proved and wrong*, *proved and hazard*, *right and refuted*, *traceback*, *hang* (more than LIMIT
+seconds of CPU time).
+"""
+
+from __future__ import annotations
+
+import signal
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import process_time
+from types import FrameType
+from typing import Any
+
+from argus.check.engine import check
+from argus.check.report import Counterexample, Report
+from argus.ir.interp import extents
+from argus.ir.kernel import Kernel
+from argus.ir.passes.schedule import scheduled
+from argus.ir.stages import Scheduled
+from argus.lang.errors import ProgramError
+from argus.lang.reader import read
+from bench.verdict_fuzz.program import Generated
+from bench.verdict_fuzz.truth import Truth, truth_of, written_once
+
+LIMIT = 10.0
+SPEED_RULES = frozenset({"bank_free", "vector", "coalesced"})
+FOLDER = TemporaryDirectory(prefix="verdict_fuzz")
+
+
+class Hang(BaseException):
+    """The time limit; no `except Exception` of the checker may take it for an error of its own."""
+
+
+@dataclass(frozen=True)
+class Record:
+    verdict: str
+    truth: str
+    detail: str = ""
+    rules: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    seconds: float = 0.0
+    fault: str = ""
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """At most so much CPU time."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise Hang
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def program_of_text(program: Generated, source: str) -> Scheduled:
+    """The kernel of a text, in its final order; the file has the same name always, so that texts alone differ."""
+    path = Path(FOLDER.name) / "kernel.py"
+    path.write_text(source)
+    return scheduled(read(path, settings=dict(program.settings), kernel=program.kernel))
+
+
+def verdict_of(report: Report) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """The verdict of the rules about correctness, the rules that refute, and why others do not know."""
+    relevant = [v for v in report.verdicts if v.rule not in SPEED_RULES]
+    refuting = tuple(dict.fromkeys(v.rule for v in relevant if v.status == "refuted"))
+    reasons = tuple(dict.fromkeys(f"{v.rule}: {v.reason}" for v in relevant if v.status == "unknown"))
+    return ("refuted" if refuting else "unknown" if reasons else "proved"), refuting, reasons
+
+
+def judge(program: Generated, source: str, intended_right: bool = False) -> Record:
+    """Read, check, compile and run one text. `intended_right`: the generator says that it is right."""
+    try:
+        with limited(2 * LIMIT):
+            made = program_of_text(program, source)
+    except ProgramError as error:
+        return Record("unreadable", "untested", detail=str(error).splitlines()[0][:200])
+    except (Exception, Hang):
+        return Record("traceback", "untested", detail=last_lines(), fault="traceback while reading")
+    start = process_time()
+    report: Report | None = None
+    verdict, detail = "traceback", ""
+    rules: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    try:
+        with limited(4 * LIMIT):
+            report = check(made)
+        verdict, rules, reasons = verdict_of(report)
+    except Hang:
+        verdict = "hang"
+    except Exception:
+        detail = last_lines()
+    seconds = process_time() - start
+    internal = [r for r in reasons if ": internal: " in r]
+    suggested = tuple(
+        v.counterexample.sizes for v in report.verdicts if v.counterexample is not None
+    ) if report is not None else ()  # fmt: skip
+    try:
+        with limited(6 * LIMIT):
+            truth = truth_of(program, made, suggested[:2])
+    except Hang:
+        truth = Truth("untested", "the machine took too long")
+    except Exception:
+        truth = Truth("untested", "traceback: " + last_lines())
+    fault = fault_of(verdict, truth.kind, bool(internal), seconds, intended_right)
+    if fault == "right and refuted" and report is not None and broken_rules(program, made, report):
+        fault = ""  # the results are right, and yet the rule is broken as it says
+    shown = _shown(report) if verdict == "refuted" and report is not None else ""
+    return Record(verdict, truth.kind, detail or truth.detail, rules, reasons, seconds, fault, {"shown": shown})
+
+
+def broken_rules(program: Generated, made: Scheduled, report: Report) -> tuple[str, ...]:
+    """Refuted rules about more than results, seen broken: an element not written once, a coordinate outside."""
+    found = []
+    for v in report.verdicts:
+        shown = v.counterexample
+        if v.status != "refuted" or shown is None:
+            continue
+        if v.rule == "covers" and not written_once(program, made.kernel, shown.sizes):
+            found.append("covers")
+        if v.rule == "in_bounds" and _outside(made.kernel, shown):
+            found.append("in_bounds")
+    return tuple(found)
+
+
+def _outside(kernel: Kernel, shown: Counterexample) -> bool:
+    for party in shown.operands:
+        tensor = next((t for t in kernel.tensors if t.name == party.tensor), None)
+        if tensor is not None:
+            limits = dict(zip(tensor.axes, extents(tensor, shown.sizes), strict=True))
+            if any(not 0 <= at < limits.get(axis, at + 1) for axis, at in party.coords.items()):
+                return True
+    return False
+
+
+def fault_of(verdict: str, truth: str, internal: bool, seconds: float, intended_right: bool) -> str:
+    if verdict == "proved" and truth == "wrong":
+        return "proved and wrong"
+    if verdict == "proved" and truth == "hazard":
+        return "proved and hazard"
+    if verdict == "refuted" and truth == "right":
+        return "right and refuted"
+    if verdict == "traceback" or internal:
+        return "traceback"
+    if verdict == "hang" or seconds > LIMIT:
+        return "hang"
+    if intended_right and truth in ("wrong", "hazard"):
+        return "meant to be right"
+    return ""
+
+
+def _shown(report: Report) -> str:
+    for v in report.verdicts:
+        if v.status == "refuted":
+            message = v.counterexample.message if v.counterexample is not None else v.reason
+            return f"{v.rule} line {v.span.line}: {message}"
+    return ""
+
+
+def last_lines() -> str:
+    return " | ".join(line.strip() for line in traceback.format_exc().splitlines()[-3:])[:400]

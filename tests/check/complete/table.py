@@ -1,0 +1,113 @@
+"""Right kernels that a user would write, beside wrong ones that differ by one idea.
+
+A file holds the variants of one kind, chosen by its knob CASE. `right` must be proved and be right on the machine at
+every launch; every other variant must not be proved, unless the machine finds nothing wrong with it either.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tests.check.classes.table import Arrays, AttackClass
+
+KERNELS = Path(__file__).parent / "kernels"
+
+
+@dataclass(frozen=True)
+class KernelKind(AttackClass):
+    """One kernel file of this folder, and one kernel of it."""
+
+    file: str = ""
+    ends: frozenset[int] = frozenset()
+    """Variants of which only a quick and sound verdict is asked."""
+    again: frozenset[int] = frozenset()
+    """Wrong ones that write an element twice, with the same number: no execution shows it."""
+
+    @property
+    def path(self) -> Path:
+        return KERNELS / f"{self.file or self.name}.py"
+
+
+def _twice(arrays: Arrays) -> dict[str, np.ndarray]:
+    return {"y": 2 * arrays["x"]}
+
+
+def _same(arrays: Arrays) -> dict[str, np.ndarray]:
+    return {"y": arrays["x"]}
+
+
+def _sizes(name: str, *values: int) -> tuple[dict[str, int], ...]:
+    return tuple({name: value} for value in values)
+
+
+def _neighbor(x: np.ndarray, k: int) -> np.ndarray:
+    """x[…, i + k], zeros outside."""
+    moved = np.zeros_like(x)
+    if k >= 0:
+        moved[..., : max(0, x.shape[-1] - k)] = x[..., k:]
+    else:
+        moved[..., -k:] = x[..., :k]
+    return moved
+
+
+TILES = _sizes("K", 1, 2, 3, 4, 5, 8)
+ELEMENTS = _sizes("N", 1, 255, 1000)
+KINDS = (
+    KernelKind(
+        "ring_stores", 24, TILES, _twice, right=frozenset({0, 1, 2, 3, 5, 6, 7, 20, 21}), ends=frozenset({4}),
+        again=frozenset({16}),
+    ),
+    KernelKind(
+        "persistent", 20, _sizes("N", 1, 1023, 1024, 8192, 8193, 20001), _twice, right=frozenset(range(8)),
+        again=frozenset({9}),
+    ),
+    KernelKind("odd_barriers", 14, TILES, _same, right=frozenset(range(6))),
+    KernelKind("clamped", 16, TILES, _twice, right=frozenset(range(7))),
+    KernelKind(
+        "stated_sums", 12, _sizes("N", 1, 255, 256, 1000), lambda a: {"y": a["x"].sum(axis=1)},
+        right=frozenset({0, 1, 2, 10}),
+    ),
+    KernelKind(
+        "windows", 16, _sizes("N", 1, 3, 255, 256, 1000), lambda a: {"y": sum(_neighbor(a["x"], k) for k in range(4))},
+        right=frozenset(range(5)),
+    ),
+    KernelKind(
+        "smooth", 4, _sizes("N", 3, 255, 256, 1000),
+        lambda a: {"y": 0.25 * _neighbor(a["x"], -1) + 0.5 * a["x"] + 0.25 * _neighbor(a["x"], 1)},
+        right=frozenset({0, 1}), file="windows",
+    ),
+    KernelKind(
+        "pair_max", 3, tuple({"M": 2, "N": n} for n in (3, 255, 256, 300)),
+        lambda a: {"y": np.maximum(a["x"], _neighbor(a["x"], 1))}, right=frozenset({0}), file="windows",
+    ),
+    KernelKind(
+        "relu", 10, ELEMENTS, lambda a: {"y": np.maximum(a["x"] - 5, 0)}, right=frozenset(range(3)), file="choices",
+    ),
+    KernelKind(
+        "leaky", 5, ELEMENTS, lambda a: {"y": np.where(a["x"] > 5, a["x"] - 5, 0.5 * (a["x"] - 5))},
+        right=frozenset({0, 1}), file="choices",
+    ),
+    KernelKind(
+        "bounded", 6, ELEMENTS, lambda a: {"y": np.clip(np.abs(a["x"] - 5), 1, 3)}, right=frozenset(range(3)),
+        file="choices",
+    ),
+    KernelKind(
+        "far", 8, _sizes("N", 4, 1024, 5000), _same, right=frozenset({4}), file="hangs", ends=frozenset(range(8)),
+    ),
+    KernelKind(
+        "rows", 8, _sizes("N", 1, 7, 16, 17, 70), _same, right=frozenset({0, 1, 2, 3, 4, 7}), file="hangs",
+        ends=frozenset(range(8)),
+    ),
+    KernelKind(
+        "row_sums", 2, _sizes("N", 1, 9, 70), lambda a: {"y": a["x"].sum(axis=1)}, right=frozenset({0, 1}),
+        file="hangs", ends=frozenset(range(2)),
+    ),
+    KernelKind(
+        "product", 5, tuple({"M": 64, "N": 128, "K": k} for k in (16, 32, 48, 80)),
+        lambda a: {"C": a["A"].astype(np.float32) @ a["B"].astype(np.float32).T}, right=frozenset({1, 3}), file="hangs",
+        ends=frozenset(range(5)),
+    ),
+)  # fmt: skip

@@ -3,9 +3,9 @@
     store y[512*b] of 8 bf16, N odd        one of 16 bytes, in the lanes whose dwords are whole, and one of 2 bytes for
                                            the last element, in the lane that reaches it
 
-One `AccessPart` per instruction of the op, in the order in which the compiler issues them
-(`argus.compile.matching`). The condition is beside that of the branches around the op; `by_branch` says that the lanes that do not meet it are switched
-off, else their offset is out of range or the buffer is empty.
+One `AccessPart` per instruction of the op, in the order in which the compiler issues them (`argus.compile.matching`).
+The condition is beside that of the branches around the op; `by_branch` says that the lanes that do not meet it are
+switched off, else their offset is out of range or the buffer is empty.
 """
 
 from __future__ import annotations

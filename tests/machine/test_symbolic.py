@@ -16,7 +16,7 @@ from argus.machine.semantics.salu import SALU
 from argus.machine.semantics.scalar_backend import ScalarBuilder
 from argus.machine.semantics.valu import VALU
 from argus.machine.symbolic.evaluation import Evaluation
-from argus.machine.symbolic.sums import Atom, Sum
+from argus.machine.symbolic.sums import Atom, WordSum
 from argus.machine.symbolic.symbolic_backend import NotFollowed, SymbolicBuilder
 from argus.machine.symbolic.words import Words
 
@@ -47,12 +47,12 @@ class Material:
         self.values: dict[Atom, int] = {}
         self.leaves = [self._symbol(f"s{k}", top) for k, top in enumerate((3, 63, 1 << 12, (1 << 31) - 1, M32, M32))]
 
-    def _symbol(self, name: str, top: int) -> Sum:
+    def _symbol(self, name: str, top: int) -> WordSum:
         atom = self.space.atom("size", name, hi=top, uniform=True)
         self.values[atom] = self.random.choice((0, top, self.random.randint(0, top), self.random.randint(0, top)))
         return self.space.word(atom)
 
-    def word(self) -> Sum:
+    def word(self) -> WordSum:
         space, pick = self.space, self.random
         kind = pick.randrange(6)
         if kind == 0:
@@ -71,7 +71,7 @@ class Material:
         )
         return space.select(chosen, self.word(), self.word())
 
-    def argument(self, word: str) -> Sum:
+    def argument(self, word: str) -> WordSum:
         space = self.space
         if word in ("mask", "scc"):
             return space.slt(self.word(), self.word())
@@ -81,7 +81,7 @@ class Material:
             return space.const(self.random.randrange(1 << 15))
         return space.field(self.word(), 0, 16) if word == "u16" else self.word()
 
-    def rows(self, x: Sum) -> list[int]:
+    def rows(self, x: WordSum) -> list[int]:
         return [int(v) for v in Evaluation(self.space, self.values).rows(x)]
 
 

@@ -27,7 +27,7 @@ import numpy as np
 from argus.compile.facts import Facts
 from argus.compile.object.index_words import IndexWords
 from argus.compile.object.inputs import pointer
-from argus.compile.object.intended import Part
+from argus.compile.object.intended import AccessPart
 from argus.compile.object.results import SCALAR
 from argus.compile.object.slices import Slices
 from argus.compile.object.witness import NOTHING
@@ -40,17 +40,17 @@ from argus.layout.expr import Expr
 from argus.machine.semantics.mem import MEMORY
 from argus.machine.symbolic.bit_fields import only
 from argus.machine.symbolic.evaluation import Evaluation, Unassigned
-from argus.machine.symbolic.sums import Rows, Sum
+from argus.machine.symbolic.sums import Rows, WordSum
 
 OUT_OF_RANGE = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
-class Mismatch:
+class AddressMismatch:
     """Something that could not be shown: `what`, and a word that would have to be zero where it has one."""
 
     what: str
-    excess: Sum | None = None
+    excess: WordSum | None = None
 
 
 @dataclass
@@ -62,12 +62,12 @@ class Comparison:
     facts: Facts
     loops: frozenset[str]
     uniform: frozenset[str]
-    part: Part
+    part: AccessPart
     op: ops.Op
     n: int
-    active: Sum
+    active: WordSum
 
-    reached: Sum
+    reached: WordSum
     """Where the instruction is executed."""
 
     @property
@@ -75,7 +75,7 @@ class Comparison:
         return self.slices.code.insts[self.n]
 
     @cached_property
-    def guard(self) -> Sum:
+    def guard(self) -> WordSum:
         return self.index.word(self.part.guard)
 
     @cached_property
@@ -83,16 +83,16 @@ class Comparison:
         value = self.inst.mods.get("offset", 0)
         return value if isinstance(value, int) else 0
 
-    def _zero(self, x: Sum, where: Sum, what: str) -> Mismatch | None:
+    def _zero(self, x: WordSum, where: WordSum, what: str) -> AddressMismatch | None:
         """x is 0 wherever `where` holds."""
         space = self.slices.space
         excess = space.mul(space.resized(where, x.width), x)
-        return Mismatch(what, excess) if excess.terms else None
+        return AddressMismatch(what, excess) if excess.terms else None
 
-    def _register(self, operand: InstOperand) -> Sum:
+    def _register(self, operand: InstOperand) -> WordSum:
         return self.slices.source(operand, "u32", self.n)
 
-    def mismatch(self) -> Mismatch | None:
+    def mismatch(self) -> AddressMismatch | None:
         """What is not shown equal, or None."""
         name = self.inst.op
         if name.startswith("ds_"):
@@ -104,7 +104,7 @@ class Comparison:
 
     # -- LDS ----------------------------------------------------------------------------------------------------------
 
-    def lds(self) -> Mismatch | None:
+    def lds(self) -> AddressMismatch | None:
         """An instruction ds_*."""
         memory = self.part.access.memory
         assert isinstance(memory, ops.Shared)
@@ -115,17 +115,17 @@ class Comparison:
         if entry.elements > 1:
             offsets = [int(self.inst.mods.get(name, 0)) * entry.stride for name in ("offset0", "offset1")]  # type: ignore[arg-type]
             if offsets[1] != offsets[0] + entry.size:
-                return Mismatch("the two elements of the instruction are not neighbors")
+                return AddressMismatch("the two elements of the instruction are not neighbors")
         if entry.size * entry.elements != self.part.width:
-            return Mismatch(f"it moves {entry.size * entry.elements} bytes, the kernel {self.part.width}")
+            return AddressMismatch(f"it moves {entry.size * entry.elements} bytes, the kernel {self.part.width}")
         wanted = self.part.address + memory.base - offsets[0]
         if offsets[0] and (wanted.lo is None or wanted.lo < 0):
-            return Mismatch("the register may be negative, and the immediate added to it")
+            return AddressMismatch("the register may be negative, and the immediate added to it")
         space = self.slices.space
         differs = space.sub(register, self.index.word(wanted))
         return self._zero(differs, self.active, "its LDS address")
 
-    def direct(self) -> Mismatch | None:
+    def direct(self) -> AddressMismatch | None:
         """Where a direct copy lands: M0 and the immediate."""
         op = self.op
         assert isinstance(op, ops.CopyToLds)
@@ -135,19 +135,19 @@ class Comparison:
         if wanted.lo is None or wanted.lo < 0 or wanted.hi is None or wanted.hi > 0xFFFF:
             wanted_word = self.index.word(wanted)
             if space.unsigned(wanted_word)[1] > 0xFFFF:
-                return Mismatch("the LDS address of the copy may not fit M0")
+                return AddressMismatch("the LDS address of the copy may not fit M0")
         return self._zero(space.sub(register, self.index.word(wanted)), self.active, "its LDS address (M0)")
 
     # -- pointers -----------------------------------------------------------------------------------------------------
 
-    def pointed(self) -> Mismatch | None:
+    def pointed(self) -> AddressMismatch | None:
         """global_*: a 64-bit address, or a 32-bit offset to a scalar pair."""
         space, entry = self.slices.space, MEMORY[self.inst.op]
         operands = list(self.inst.operands)
         if entry.kind == "load" or self.inst.mods.get("sc0"):
             operands.pop(0)
         if entry.size != self.part.width:
-            return Mismatch(f"it moves {entry.size} bytes, the kernel {self.part.width}")
+            return AddressMismatch(f"it moves {entry.size} bytes, the kernel {self.part.width}")
         vaddr, saddr = operands[0], operands[-1]
         if saddr.kind == "s":
             whole = space.add(self.slices.source(saddr, "u64", self.n), space.zext(self._register(vaddr)))
@@ -160,19 +160,19 @@ class Comparison:
 
     # -- buffers ------------------------------------------------------------------------------------------------------
 
-    def buffer(self) -> Mismatch | None:
+    def buffer(self) -> AddressMismatch | None:
         """buffer_*: see the head of this module."""
         entry = MEMORY[self.inst.op]
         if entry.size != self.part.width:
-            return Mismatch(f"it moves {entry.size} bytes, the kernel {self.part.width}")
+            return AddressMismatch(f"it moves {entry.size} bytes, the kernel {self.part.width}")
         if self.inst.mods.get("idxen"):
-            return Mismatch("an index register is not followed")
+            return AddressMismatch("an index register is not followed")
         offset, words, moved = self._fields
         where = self.slices.space.mul(self.active, self.guard)
         return self._format(words) or self._excluded(offset, words[2]) or self._based(words, moved, offset, where)
 
     @cached_property
-    def _fields(self) -> tuple[Sum, list[Sum], Sum]:
+    def _fields(self) -> tuple[WordSum, list[WordSum], WordSum]:
         """(register and immediate, words of the resource, scalar offset)."""
         entry, space = MEMORY[self.inst.op], self.slices.space
         operands = list(self.inst.operands)
@@ -184,18 +184,18 @@ class Comparison:
         return space.add(register, space.const(self.immediate)), words, self._register(soffset)
 
     @cached_property
-    def _distance(self) -> Sum:
+    def _distance(self) -> WordSum:
         """From the tensor's pointer to the base in the resource."""
         space, (_, words, _) = self.slices.space, self._fields
         return space.sub(space.pair(words[0], _above(words[1])), pointer(space, self.part.access.memory.name))
 
-    def _format(self, words: list[Sum]) -> Mismatch | None:
+    def _format(self, words: list[WordSum]) -> AddressMismatch | None:
         space = self.slices.space
         return self._zero(
             space.sub(words[3], space.const(BUFFER_WORD3)), self.active, "the format word of its resource"
         ) or self._zero(space.field(words[1], 16, 16), self.active, "the stride of its resource")
 
-    def _excluded(self, offset: Sum, records: Sum) -> Mismatch | None:
+    def _excluded(self, offset: WordSum, records: WordSum) -> AddressMismatch | None:
         """Where the guard does not hold nothing is in range."""
         space = self.slices.space
         out = space.mul(self.active, space.lnot(self.guard))
@@ -205,7 +205,7 @@ class Comparison:
         beyond = space.mul(out, space.sub(offset, space.const(OUT_OF_RANGE + self.immediate)))
         if not empty.terms or not beyond.terms:
             return None
-        return Mismatch("lanes that the guard excludes", beyond)
+        return AddressMismatch("lanes that the guard excludes", beyond)
 
     def _bases(self) -> list[tuple[Expr, Expr]]:
         """(part in the base, part in the scalar offset) as they may be."""
@@ -224,12 +224,12 @@ class Comparison:
         found = [(zero, zero), (block, zero), (block + moving, zero), (block, moving), (zero, moving)]
         return list(dict.fromkeys(found))
 
-    def _based(self, words: list[Sum], moved: Sum, offset: Sum, where: Sum) -> Mismatch | None:
+    def _based(self, words: list[WordSum], moved: WordSum, offset: WordSum, where: WordSum) -> AddressMismatch | None:
         space, tensor = self.slices.space, self.part.access.memory
         assert isinstance(tensor, ops.Tensor)
         distance = self._distance
         inside = self.part.whole and self.facts.in_bounds(self.part.access)
-        worst: Mismatch | None = None
+        worst: AddressMismatch | None = None
         for base, step in self._bases():
             if (step is not E.const(0) and not inside) or space.mul(
                 where, space.sub(moved, self.index.word(step))
@@ -243,16 +243,18 @@ class Comparison:
                 continue
             rest = self.part.address - base - step
             if (base is not E.const(0) or step is not E.const(0)) and (rest.lo is None or rest.lo < 0) and not inside:
-                worst = Mismatch("the register may be negative, and a base added to it")
+                worst = AddressMismatch("the register may be negative, and a base added to it")
                 continue
             found = self._zero(space.sub(offset, self.index.word(rest)), where, "its address")
             found = found or self._sized(words[2], base, where, distance, small)
             if found is None:
                 return None
             worst = found
-        return worst or Mismatch(f"the base or the scalar offset of its resource for `{tensor.name}`", distance)
+        return worst or AddressMismatch(f"the base or the scalar offset of its resource for `{tensor.name}`", distance)
 
-    def _sized(self, records: Sum, base: Expr, where: Sum, distance: Sum, small: bool) -> Mismatch | None:
+    def _sized(
+        self, records: WordSum, base: Expr, where: WordSum, distance: WordSum, small: bool
+    ) -> AddressMismatch | None:
         space, size = self.slices.space, self.part.size
         assert size is not None
         whole = self.index.word(size)
@@ -271,7 +273,7 @@ class Comparison:
     # -- as numbers ---------------------------------------------------------------------------------------------------
 
     @property
-    def words(self) -> list[Sum]:
+    def words(self) -> list[WordSum]:
         """All formulas that what happens depends on."""
         found = [self.reached, self.active, self.guard, self.index.word(self.part.address)]
         name = self.inst.op
@@ -336,11 +338,11 @@ def _touched(at: np.ndarray, count: np.ndarray, active: Rows) -> np.ndarray:
     return np.column_stack([np.where(some, at, NOTHING), np.where(some, count, 0)])
 
 
-def _above(high: Sum) -> Sum:
+def _above(high: WordSum) -> WordSum:
     """The upper half of an address whose word was masked to 16 bits."""
     single = only(high)
     if single is not None and single.op == "field" and single.args[1:] == (0, 16):
         inner = single.args[0]
-        assert isinstance(inner, Sum)
+        assert isinstance(inner, WordSum)
         return inner
     return high

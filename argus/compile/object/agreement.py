@@ -35,8 +35,8 @@ from argus.compile.object.addresses import Comparison
 from argus.compile.object.control_flow import Irregular
 from argus.compile.object.index_words import IndexWords, NoWord
 from argus.compile.object.inputs import BLOCKS, block, limit_products, size, start_registers
-from argus.compile.object.intended import Part, parts, update_name
-from argus.compile.object.order import Placed, out_of_order
+from argus.compile.object.intended import AccessPart, parts, update_name
+from argus.compile.object.order import PlacedInstruction, out_of_order
 from argus.compile.object.slices import Slices
 from argus.compile.object.witness import Both, Turns, Witness, search
 from argus.compile.tails import Tail, pieces, tails
@@ -46,7 +46,7 @@ from argus.ir.kernel import LANE, Kernel, wave_variable
 from argus.ir.passes.liveness import live, taken
 from argus.machine.semantics.mem import MEMORY
 from argus.machine.symbolic.evaluation import Evaluation
-from argus.machine.symbolic.sums import Sum
+from argus.machine.symbolic.sums import WordSum
 from argus.machine.symbolic.words import Words
 
 
@@ -79,7 +79,7 @@ class Scope:
     """What holds around an op."""
 
     index: IndexWords
-    active: Sum
+    active: WordSum
     loops: frozenset[str]
     arms: tuple[tuple[int, int], ...]
 
@@ -103,7 +103,7 @@ class Reader:
         self.found = Agreement()
         self.headers: dict[int, int | None] = {}
         self.turns: list[Turns] = []
-        self.placed: list[Placed] = []
+        self.placed: list[PlacedInstruction] = []
         self._name_data()
 
     # -- data as indices ----------------------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ class Reader:
                     if low is not None and high is not None and 0 <= low <= high < 1 << 31:
                         self.named[source.id] = low, high
 
-    def _loaded(self, n: int, dword: int) -> Sum | None:
+    def _loaded(self, n: int, dword: int) -> WordSum | None:
         """The name of a dword that the load of some op brings."""
         op = self.ops.get(self.matched.op_of[n])
         if (
@@ -136,7 +136,7 @@ class Reader:
             return None
         return self._data(op.id, start // 4 + dword, n)
 
-    def _data(self, op_id: int, dword: int, n: int) -> Sum:
+    def _data(self, op_id: int, dword: int, n: int) -> WordSum:
         low, high = self.named.get(op_id, (0, None)) if dword == 0 else (0, None)
         varies = self.slices.around(self.slices.flow.block_of[n])
         return self.space.word(self.space.atom("loaded", op_id, dword, lo=low, hi=high, uniform=False, varies=varies))
@@ -233,7 +233,7 @@ class Reader:
                     assert_never(op)
 
     def _note(self, op: ops.Op, n: int, scope: Scope) -> None:
-        self.placed.append(Placed(n, self.slices.flow.block_of[n], op, scope.arms))
+        self.placed.append(PlacedInstruction(n, self.slices.flow.block_of[n], op, scope.arms))
         self.found.placed += 1
 
     def _branch(self, op: ops.If, scope: Scope) -> None:
@@ -276,7 +276,7 @@ class Reader:
                 self.found.accesses += self.code.insts[n].op in MEMORY
                 self.found.unknown.append(Finding(n, op, why))
 
-    def _turns(self, op: ops.For, header: int, low: Sum, high: Sum, turn: Sum) -> None:
+    def _turns(self, op: ops.For, header: int, low: WordSum, high: WordSum, turn: WordSum) -> None:
         """The loop goes on while the kernel's does."""
         space, flow = self.space, self.slices.flow
         back = [e for e in flow.into[header] if flow.is_back(e)]
@@ -300,11 +300,11 @@ class Reader:
 
     # -- one instruction ----------------------------------------------------------------------------------------------
 
-    def _executed(self, n: int, masked: bool) -> Sum:
+    def _executed(self, n: int, masked: bool) -> WordSum:
         reached = self.slices.reached(self.slices.flow.block_of[n])
         return self.space.mul(reached, self.slices.exec(n)) if masked else reached
 
-    def _where(self, op: ops.Op, n: int, wanted: Sum, masked: bool) -> bool:
+    def _where(self, op: ops.Op, n: int, wanted: WordSum, masked: bool) -> bool:
         """It is executed where the op is."""
         have = self._executed(n, masked)
         if have is wanted:
@@ -316,7 +316,7 @@ class Reader:
         self._decide(n, op, "where it is executed", [have, wanted], both)
         return False
 
-    def _access(self, op: ops.Op, n: int, part: Part, scope: Scope) -> None:
+    def _access(self, op: ops.Op, n: int, part: AccessPart, scope: Scope) -> None:
         self._note(op, n, scope)
         self.found.accesses += 1
         name = self.code.insts[n].op
@@ -340,7 +340,7 @@ class Reader:
         except NoWord as why:
             self.found.unknown.append(Finding(n, op, str(why)))
 
-    def _decide(self, n: int, op: ops.Op, what: str, words: list[Sum], both: Both) -> None:
+    def _decide(self, n: int, op: ops.Op, what: str, words: list[WordSum], both: Both) -> None:
         """Not equal in normal form: different if a launch shows it, else unknown."""
         witness = search(self.kernel, self.space, self.turns, words, both)
         if witness is None:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from argus.layout import emit
 from argus.layout.expr import Expr
-from argus.machine.symbolic.sums import Sum
+from argus.machine.symbolic.sums import WordSum
 from argus.machine.symbolic.words import Words
 
 
@@ -25,16 +25,16 @@ class NoWord(Exception):
 class IndexWords:
     """`argus.layout.emit.Builder` whose values are words. A condition is a word that is 0 or 1."""
 
-    def __init__(self, space: Words, variables: Mapping[str, Sum]) -> None:
+    def __init__(self, space: Words, variables: Mapping[str, WordSum]) -> None:
         self.space = space
         self.variables = variables
-        self._cache: dict[Expr, Sum] = {}
-        self._wide: dict[Expr, Sum] = {}
+        self._cache: dict[Expr, WordSum] = {}
+        self._wide: dict[Expr, WordSum] = {}
 
-    def word(self, e: Expr) -> Sum:
+    def word(self, e: Expr) -> WordSum:
         return emit.emit(e, self, self._cache)
 
-    def wide(self, e: Expr) -> Sum:
+    def wide(self, e: Expr) -> WordSum:
         known = self._wide.get(e)
         if known is None:
             if e.op == "const":
@@ -49,60 +49,60 @@ class IndexWords:
             self._wide[e] = known
         return known
 
-    def const(self, n: int) -> Sum:
+    def const(self, n: int) -> WordSum:
         return self.space.const(n)
 
-    def truth(self, value: bool) -> Sum:
+    def truth(self, value: bool) -> WordSum:
         return self.space.one if value else self.space.zero
 
-    def var(self, e: Expr) -> Sum:
+    def var(self, e: Expr) -> WordSum:
         found = self.variables.get(e.name)
         if found is None:
             raise NoWord(f"`{e.name}` is not followed through the object")
         return found
 
-    def apply(self, e: Expr, args: Sequence[Sum]) -> Sum:
+    def apply(self, e: Expr, args: Sequence[WordSum]) -> WordSum:
         raise NoWord(f"`{e}` has no value on the machine")
 
-    def add(self, a: Sum, b: Sum) -> Sum:
+    def add(self, a: WordSum, b: WordSum) -> WordSum:
         return self.space.add(a, b)
 
-    def sub(self, a: Sum, b: Sum) -> Sum:
+    def sub(self, a: WordSum, b: WordSum) -> WordSum:
         return self.space.sub(a, b)
 
-    def mul(self, a: Sum, b: Sum) -> Sum:
+    def mul(self, a: WordSum, b: WordSum) -> WordSum:
         return self.space.mul(a, b)
 
-    def shl(self, a: Sum, b: Sum) -> Sum:
+    def shl(self, a: WordSum, b: WordSum) -> WordSum:
         return self.space.shl(a, b)
 
-    def shr(self, a: Sum, b: Sum) -> Sum:
+    def shr(self, a: WordSum, b: WordSum) -> WordSum:
         return self.space.ashr(a, b)
 
-    def udiv(self, a: Sum, b: Sum) -> Sum:
+    def udiv(self, a: WordSum, b: WordSum) -> WordSum:
         return self.space.udiv(a, b)
 
-    def urem(self, a: Sum, b: Sum) -> Sum:
+    def urem(self, a: WordSum, b: WordSum) -> WordSum:
         return self.space.sub(a, self.space.mul(b, self.space.udiv(a, b)))
 
-    def floordiv(self, a: Sum, b: Sum) -> Sum:
+    def floordiv(self, a: WordSum, b: WordSum) -> WordSum:
         if self.space.bounds(a)[0] >= 0 and self.space.bounds(b)[0] >= 0:
             return self.udiv(a, b)
         raise NoWord("a division of numbers with sign is not followed")
 
-    def floormod(self, a: Sum, b: Sum) -> Sum:
+    def floormod(self, a: WordSum, b: WordSum) -> WordSum:
         return self.space.sub(a, self.space.mul(b, self.floordiv(a, b)))
 
-    def xor(self, a: Sum, b: Sum) -> Sum:
+    def xor(self, a: WordSum, b: WordSum) -> WordSum:
         return self.space.xor(a, b)
 
-    def bit_and(self, a: Sum, b: Sum) -> Sum:
+    def bit_and(self, a: WordSum, b: WordSum) -> WordSum:
         return self.space.and_(a, b)
 
-    def bit_or(self, a: Sum, b: Sum) -> Sum:
+    def bit_or(self, a: WordSum, b: WordSum) -> WordSum:
         return self.space.or_(a, b)
 
-    def compare(self, op: str, a: Sum, b: Sum) -> Sum:
+    def compare(self, op: str, a: WordSum, b: WordSum) -> WordSum:
         match op:
             case "lt":
                 return self.space.slt(a, b)
@@ -113,23 +113,23 @@ class IndexWords:
             case _:
                 return self.space.lnot(self.space.eq(a, b))
 
-    def lnot(self, a: Sum) -> Sum:
+    def lnot(self, a: WordSum) -> WordSum:
         return self.space.lnot(a)
 
-    def land(self, a: Sum, b: Sum) -> Sum:
+    def land(self, a: WordSum, b: WordSum) -> WordSum:
         return self.space.mul(a, b)
 
-    def lor(self, a: Sum, b: Sum) -> Sum:
+    def lor(self, a: WordSum, b: WordSum) -> WordSum:
         return self.space.sub(self.space.add(a, b), self.space.mul(a, b))
 
-    def select(self, c: Sum, a: Sum, b: Sum) -> Sum:
+    def select(self, c: WordSum, a: WordSum, b: WordSum) -> WordSum:
         return self.space.select(c, a, b)
 
-    def minimum(self, a: Sum, b: Sum) -> Sum:
+    def minimum(self, a: WordSum, b: WordSum) -> WordSum:
         return self.space.minimum(a, b)
 
-    def maximum(self, a: Sum, b: Sum) -> Sum:
+    def maximum(self, a: WordSum, b: WordSum) -> WordSum:
         return self.space.maximum(a, b)
 
-    def as_number(self, truth: Sum) -> Sum:
+    def as_number(self, truth: WordSum) -> WordSum:
         return truth

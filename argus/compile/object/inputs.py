@@ -20,7 +20,7 @@ from argus.ir.semantics import MAX_BYTES, extent_bytes
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 from argus.machine.descriptor import DESCRIPTOR_SIZE, USER_SGPR_FEATURES, Descriptor, parse_descriptor
-from argus.machine.symbolic.sums import Sum
+from argus.machine.symbolic.sums import WordSum
 from argus.machine.symbolic.words import Words
 
 BLOCKS = (BLOCK_X, BLOCK_Y, BLOCK_Z)
@@ -36,19 +36,19 @@ def descriptor_of(code_object: bytes, kernel: str) -> Descriptor:
     return parse_descriptor(section.data[at : at + DESCRIPTOR_SIZE])
 
 
-def pointer(space: Words, tensor: str) -> Sum:
+def pointer(space: Words, tensor: str) -> WordSum:
     """The address of a tensor: a word of 64 bits."""
     return space.word(space.atom("pointer", tensor, width=64, uniform=True))
 
 
-def size(space: Words, symbol: Expr) -> Sum:
+def size(space: Words, symbol: Expr) -> WordSum:
     """A size of the launch."""
     least = max(0, symbol.lo or 0)
     most = (1 << 31) - 1 if symbol.hi is None else symbol.hi
     return space.word(space.atom("size", symbol.name, lo=least, hi=most, uniform=True))
 
 
-def block(space: Words, kernel: Kernel, axis: int) -> Sum:
+def block(space: Words, kernel: Kernel, axis: int) -> WordSum:
     """The workgroup's number on an axis of the grid."""
     extent = kernel.grid[axis].hi
     most = (1 << 31) - 1 if extent is None else max(extent - 1, 0)
@@ -60,7 +60,7 @@ def limit_products(space: Words, kernel: Kernel) -> None:
 
     A block variable is below the grid's extent, which for `s`, `s // d` and `(s + c) // d` with c < d is at most s."""
     equal = {c.args[0]: c.args[1] for c in kernel.requires if c.op == "eq" and c.args[0].op == "var"}
-    stands: dict[Expr, list[Sum]] = {s: [size(space, s)] for s in kernel.shapes}
+    stands: dict[Expr, list[WordSum]] = {s: [size(space, s)] for s in kernel.shapes}
     for axis, extent in enumerate(kernel.grid):
         source = _not_above(extent)
         if source in stands and source is not None and (source.lo or 0) >= 1:
@@ -91,13 +91,13 @@ def _not_above(extent: Expr) -> Expr | None:
     return None
 
 
-def argument_words(kernel: Kernel, code: Decoded, space: Words) -> dict[int, Sum]:
+def argument_words(kernel: Kernel, code: Decoded, space: Words) -> dict[int, WordSum]:
     """Byte of the argument segment -> the dword there."""
     rows = [row for row in code.metadata[".args"] if not str(row[".value_kind"]).startswith("hidden")]
     wanted = [8] * len(kernel.tensors) + [max(1, s.dtype.bytes) for s in kernel.scalars] + [4] * len(kernel.shapes)
     if [int(row[".size"]) for row in rows] != wanted:
         raise CompileError("C304", "the arguments of the object are not those of the kernel", kernel.span)
-    found: dict[int, Sum] = {}
+    found: dict[int, WordSum] = {}
     places = [int(row[".offset"]) for row in rows]
     for tensor, at in zip(kernel.tensors, places, strict=False):
         whole = pointer(space, tensor.name)
@@ -111,12 +111,12 @@ def argument_words(kernel: Kernel, code: Decoded, space: Words) -> dict[int, Sum
     return found
 
 
-def start_registers(code_object: bytes, kernel: Kernel, code: Decoded, space: Words) -> dict[int, Sum]:
+def start_registers(code_object: bytes, kernel: Kernel, code: Decoded, space: Words) -> dict[int, WordSum]:
     """Register -> word at the start of a wave."""
     descriptor = descriptor_of(code_object, kernel.name)
     words = argument_words(kernel, code, space)
     segment = space.word(space.atom("arguments", width=64, uniform=True))
-    start: dict[int, Sum] = {KERNARG: segment, **{KERNARG + 1 + at: word for at, word in words.items()}}
+    start: dict[int, WordSum] = {KERNARG: segment, **{KERNARG + 1 + at: word for at, word in words.items()}}
     at = 0
     sizes = dict(USER_SGPR_FEATURES)
     for name in descriptor.user_sgprs:

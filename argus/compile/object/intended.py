@@ -3,9 +3,9 @@
     store y[512*b] of 8 bf16, N odd        one of 16 bytes, in the lanes whose dwords are whole, and one of 2 bytes for
                                            the last element, in the lane that reaches it
 
-One `Part` per instruction of the op, in the order in which the compiler issues them (`argus.compile.matching`). The
-condition is beside that of the branches around the op; `by_branch` says that the lanes that do not meet it are switched
-off, else their offset is out of range or the buffer is empty.
+One `AccessPart` per instruction of the op, in the order in which the compiler issues them (`argus.compile.matching`).
+The condition is beside that of the branches around the op; `by_branch` says that the lanes that do not meet it are
+switched off, else their offset is out of range or the buffer is empty.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from argus.layout.expr import Expr
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class AccessPart:
     """One instruction: `width` bytes from byte `address` of `access.memory`, where `guard` holds.
 
     size     what a buffer's size must be given as; None for LDS
@@ -40,7 +40,7 @@ class Part:
     data: bool = False
 
 
-def parts(op: ops.Op, tail: Tail) -> list[Part]:
+def parts(op: ops.Op, tail: Tail) -> list[AccessPart]:
     """The instructions of a memory op."""
     match op:
         case ops.Load() | ops.Store():
@@ -54,15 +54,17 @@ def parts(op: ops.Op, tail: Tail) -> list[Part]:
             return []
 
 
-def _part(access: ops.Access, address: Expr, width: int, dwords: Dwords, by_branch: bool, data: bool = False) -> Part:
+def _part(
+    access: ops.Access, address: Expr, width: int, dwords: Dwords, by_branch: bool, data: bool = False
+) -> AccessPart:
     guard = E.TRUE if access.guard is None else access.guard
     size = sized(access.memory, dwords) if isinstance(access.memory, ops.Tensor) else None
-    return Part(access, address, width, guard, by_branch, size, data=data)
+    return AccessPart(access, address, width, guard, by_branch, size, data=data)
 
 
-def _plain(op: ops.Load | ops.Store, tail: Tail) -> list[Part]:
+def _plain(op: ops.Load | ops.Store, tail: Tail) -> list[AccessPart]:
     access = op.access
-    found: list[Part] = []
+    found: list[AccessPart] = []
     for start, width in pieces(access, tail):
         rounded = tail is Tail.ROUNDED and width >= DWORD and isinstance(access.memory, ops.Tensor)
         dwords: Dwords = "exact"
@@ -74,7 +76,7 @@ def _plain(op: ops.Load | ops.Store, tail: Tail) -> list[Part]:
     return found
 
 
-def _last_elements(access: ops.Access, address: Expr, width: int) -> list[Part]:
+def _last_elements(access: ops.Access, address: Expr, width: int) -> list[AccessPart]:
     """The stores of the elements of a dword that the tensor fills only in part."""
     tensor = access.memory
     assert isinstance(tensor, ops.Tensor)
@@ -85,22 +87,22 @@ def _last_elements(access: ops.Access, address: Expr, width: int) -> list[Part]:
         reached = E.lor(reached, (last - address).eq(DWORD * n))
     if access.guard is not None:
         reached = E.land(reached, access.guard)
-    two = Part(access, last, 2, E.land(reached, (size % DWORD).ge(2)), False, size, whole=False)
-    one = Part(access, size - 1, 1, E.land(reached, (size % 2).eq(1)), False, size, whole=False)
+    two = AccessPart(access, last, 2, E.land(reached, (size % DWORD).ge(2)), False, size, whole=False)
+    one = AccessPart(access, size - 1, 1, E.land(reached, (size % 2).eq(1)), False, size, whole=False)
     return [two, one] if tensor.dtype.bytes == 1 else [two]
 
 
-def _atomic(op: ops.Atomic) -> list[Part]:
+def _atomic(op: ops.Atomic) -> list[AccessPart]:
     access, dtype = op.access, op.value.dtype
     pair = dtype.bits == 16 and dtype.kind == "float"
     width = DWORD if pair else dtype.bytes
-    found: list[Part] = []
+    found: list[AccessPart] = []
     for n in range(access.count // 2 if pair else access.count):
         address = access.address + n * width
         part = _part(access, address, width, "exact", guarded_by_branch(op), data=by_sign(op))
         if isinstance(access.memory, ops.Tensor) and dtype.name == "bf16":
             inside = E.land(address.ge(0), address.lt(extent_bytes(access.memory)))
-            part = Part(access, address, width, E.land(part.guard, inside), True, part.size)
+            part = AccessPart(access, address, width, E.land(part.guard, inside), True, part.size)
         found += [part] * (2 if by_sign(op) else 1)
     return found
 

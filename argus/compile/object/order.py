@@ -16,7 +16,7 @@ from argus.ir import ops
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedInstruction:
     """Instruction n in a block of the object; `arms` are the branches around its op: (branch, 0 then or 1 else)."""
 
     n: int
@@ -25,12 +25,14 @@ class Placed:
     arms: tuple[tuple[int, int], ...]
 
 
-def out_of_order(flow: FlowGraph, placed: list[Placed]) -> tuple[list[tuple[Placed, Placed]], int]:
+def out_of_order(
+    flow: FlowGraph, placed: list[PlacedInstruction]
+) -> tuple[list[tuple[PlacedInstruction, PlacedInstruction]], int]:
     """(pairs that stand the other way round, branches whose else comes first); `placed` is in the kernel's order."""
-    blocks: dict[int, list[tuple[int, Placed]]] = defaultdict(list)
+    blocks: dict[int, list[tuple[int, PlacedInstruction]]] = defaultdict(list)
     for number, event in enumerate(placed):
         blocks[event.block].append((number, event))
-    wrong: list[tuple[Placed, Placed]] = []
+    wrong: list[tuple[PlacedInstruction, PlacedInstruction]] = []
     turned: set[int] = set()
     for events in blocks.values():
         for (_, a), (_, b) in pairwise(events):
@@ -51,7 +53,7 @@ def out_of_order(flow: FlowGraph, placed: list[Placed]) -> tuple[list[tuple[Plac
     return wrong, len(turned)
 
 
-def _split(a: Placed, b: Placed) -> int | None:
+def _split(a: PlacedInstruction, b: PlacedInstruction) -> int | None:
     """The branch in whose two arms they are."""
     arms = dict(a.arms)
     return next((branch for branch, arm in b.arms if arms.get(branch, arm) != arm), None)

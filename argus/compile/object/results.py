@@ -20,7 +20,7 @@ from argus.machine.semantics.modifiers import WIDE, constant_bits
 from argus.machine.semantics.salu import SALU
 from argus.machine.semantics.table import IMPLICIT, MachineOp
 from argus.machine.semantics.valu import VALU
-from argus.machine.symbolic.sums import Sum
+from argus.machine.symbolic.sums import WordSum
 from argus.machine.symbolic.symbolic_backend import NotFollowed, SymbolicBuilder
 from argus.machine.symbolic.words import Words
 
@@ -30,7 +30,7 @@ MASK = 1 << 17
 """Key of the lane mask in s[0:1]."""
 SCC_REGISTER = 253
 SCC = SCALAR + SCC_REGISTER
-Loaded = Callable[[int, int], Sum | None]
+Loaded = Callable[[int, int], WordSum | None]
 """(instruction, dword of its result) -> the word it loads, where it has a name."""
 KERNARG = 1 << 20
 """Key of the kernel argument segment: its address, then (KERNARG + 1 + byte) its dwords."""
@@ -39,23 +39,23 @@ KERNARG = 1 << 20
 class MaskBuilder(SymbolicBuilder):
     """64-bit scalar arithmetic on lane masks: a word of 64 bits is one truth value per lane."""
 
-    def const64(self, value: int) -> Sum:
+    def const64(self, value: int) -> WordSum:
         lanes = np.uint64(value & (1 << 64) - 1) >> (self.space.thread & np.uint64(63)) & np.uint64(1)
         return self.space.rows(lanes)
 
-    def and_(self, a: Sum, b: Sum) -> Sum:
+    def and_(self, a: WordSum, b: WordSum) -> WordSum:
         return self.mask_and(a, b)
 
-    def or_(self, a: Sum, b: Sum) -> Sum:
+    def or_(self, a: WordSum, b: WordSum) -> WordSum:
         return self.mask_or(a, b)
 
-    def xor(self, a: Sum, b: Sum) -> Sum:
+    def xor(self, a: WordSum, b: WordSum) -> WordSum:
         return self.mask_xor(a, b)
 
-    def not64(self, a: Sum) -> Sum:
+    def not64(self, a: WordSum) -> WordSum:
         return self.mask_not(a)
 
-    def ne(self, a: Sum, b: Sum) -> Sum:
+    def ne(self, a: WordSum, b: WordSum) -> WordSum:
         if b.terms:
             raise NotFollowed("a mask against a number")
         return self.space.some(a)
@@ -64,30 +64,30 @@ class MaskBuilder(SymbolicBuilder):
 class Results(ABC):
     """Instructions over formulas; where registers come from is the matter of `Slices`."""
 
-    def __init__(self, insts: list[Inst], space: Words, start: dict[int, Sum], loaded: Loaded) -> None:
+    def __init__(self, insts: list[Inst], space: Words, start: dict[int, WordSum], loaded: Loaded) -> None:
         self.insts, self.space, self.start, self.loaded = insts, space, start, loaded
         self.builder, self.masks = SymbolicBuilder(space), MaskBuilder(space)
 
     @abstractmethod
-    def word(self, key: int, n: int) -> Sum:
+    def word(self, key: int, n: int) -> WordSum:
         """The register `key` (a MASK key: the pair as a lane mask) before instruction n."""
 
     @abstractmethod
     def writer(self, key: int, n: int) -> int | None:
         """The last instruction before n, in its block, that writes a register."""
 
-    def exec(self, n: int) -> Sum:
+    def exec(self, n: int) -> WordSum:
         """The active lanes before instruction n."""
         return self.word(MASK + EXEC, n)
 
-    def merged(self, n: int, key: int, new: Sum) -> Sum:
+    def merged(self, n: int, key: int, new: WordSum) -> WordSum:
         """A vector result is written in the active lanes only."""
         active = self.exec(n)
         if active.constant == 1 or key >= SCALAR:
             return new
         return self.space.select(active, new, self.word(key, n))
 
-    def computed(self, n: int, inst: Inst, key: int) -> Sum | None:
+    def computed(self, n: int, inst: Inst, key: int) -> WordSum | None:
         if inst.op in SALU:
             return self._scalar(n, inst, SALU[inst.op], key)
         if inst.op in VALU and VALU[inst.op].shape == "plain" and inst.enc not in ("sdwa", "dpp"):
@@ -110,7 +110,7 @@ class Results(ABC):
             return SCALAR + operand.value
         return operand.value + (0 if operand.kind == "v" else ACC)
 
-    def _kernarg(self, n: int, inst: Inst, key: int) -> Sum | None:
+    def _kernarg(self, n: int, inst: Inst, key: int) -> WordSum | None:
         """A scalar load of kernel arguments."""
         base = self.space.pair(
             self.source(inst.operands[1], "u32", n),
@@ -123,7 +123,7 @@ class Results(ABC):
         dword = offset + 4 * (key - self._key(inst.operands[0]))
         return self.start.get(KERNARG + 1 + dword)
 
-    def source(self, operand: InstOperand, word: str, n: int) -> Sum:
+    def source(self, operand: InstOperand, word: str, n: int) -> WordSum:
         if operand.kind in ("v", "a", "s"):
             key = self._key(operand)
             if word in WIDE:
@@ -139,19 +139,19 @@ class Results(ABC):
             return self.word(SCC, n)
         raise NotFollowed(operand.kind)
 
-    def _mask(self, operand: InstOperand, n: int) -> Sum:
+    def _mask(self, operand: InstOperand, n: int) -> WordSum:
         if operand.kind == "s":
             return self.word(MASK + operand.value, n)
         return self.masks.const64(constant_bits("u64", operand))
 
-    def _vector(self, n: int, inst: Inst, op: MachineOp, key: int) -> Sum | None:
+    def _vector(self, n: int, inst: Inst, op: MachineOp, key: int) -> WordSum | None:
         if inst.mods.get("clamp") or inst.mods.get("op_sel") or any(o.neg or o.abs or o.sext for o in inst.operands):
             return None
         if key >= SCALAR and "mask" not in op.results:
             return None
         operands = iter(inst.operands)
         targets = [next(operands) for word in op.results if word not in IMPLICIT]
-        args: list[Sum] = []
+        args: list[WordSum] = []
         for word in op.args:
             if word == "mask":
                 args.append(self._mask(next(operands), n))
@@ -166,7 +166,7 @@ class Results(ABC):
             else:
                 args.append(self.source(next(operands), word, n))
         made = op.fn(self.builder, *args)
-        values: tuple[Sum, ...] = made if isinstance(made, tuple) else (made,)
+        values: tuple[WordSum, ...] = made if isinstance(made, tuple) else (made,)
         explicit = iter(targets)
         for word, value in zip(op.results, values, strict=True):
             target = None if word in IMPLICIT else next(explicit)
@@ -183,7 +183,7 @@ class Results(ABC):
                     return self.merged(n, key, found)
         return None
 
-    def _part(self, word: str, value: Sum, at: int) -> Sum | None:
+    def _part(self, word: str, value: WordSum, at: int) -> WordSum | None:
         """Register `at` of a result."""
         if word in ("u32", "f32", "u16") and at == 0:
             return value
@@ -191,7 +191,7 @@ class Results(ABC):
             return self.space.high(value) if at else self.space.trunc(value)
         return None
 
-    def _scalar(self, n: int, inst: Inst, op: MachineOp, key: int) -> Sum | None:
+    def _scalar(self, n: int, inst: Inst, op: MachineOp, key: int) -> WordSum | None:
         as_mask = key >= MASK or (key == SCC and self._on_masks(n, inst, op))
         if as_mask and not any(w in ("u64", "exec") for w in op.results):
             return None
@@ -199,7 +199,7 @@ class Results(ABC):
         operands = iter(inst.operands)
         results = {word: next(operands) for word in op.results if word not in IMPLICIT}
         target = next(iter(results.values()), None)
-        args: list[Sum] = []
+        args: list[WordSum] = []
         for word in op.args:
             if word == "scc":
                 args.append(self.word(SCC, n))
@@ -219,7 +219,7 @@ class Results(ABC):
             else:
                 args.append(self.source(next(operands), word, n))
         made = op.fn(builder, *args)
-        values: tuple[Sum, ...] = made if isinstance(made, tuple) else (made,)
+        values: tuple[WordSum, ...] = made if isinstance(made, tuple) else (made,)
         for word, value in zip(op.results, values, strict=True):
             if word == "scc":
                 if key == SCC:

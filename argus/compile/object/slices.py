@@ -25,7 +25,7 @@ from argus.gfx942.hazards import registers
 from argus.gfx942.inst import VCC
 from argus.machine.semantics.control import BRANCHES
 from argus.machine.semantics.valu import VALU
-from argus.machine.symbolic.sums import Sum
+from argus.machine.symbolic.sums import WordSum
 from argus.machine.symbolic.symbolic_backend import NotFollowed
 from argus.machine.symbolic.words import Words
 
@@ -33,7 +33,7 @@ from argus.machine.symbolic.words import Words
 class Slices(Results):
     """Registers of one kernel, by demand and remembered."""
 
-    def __init__(self, code: Decoded, space: Words, start: dict[int, Sum], loaded: Loaded) -> None:
+    def __init__(self, code: Decoded, space: Words, start: dict[int, WordSum], loaded: Loaded) -> None:
         super().__init__(code.insts, space, start, loaded)
         self.code = code
         self.flow: FlowGraph = control_flow(code)
@@ -43,9 +43,9 @@ class Slices(Results):
         """Loops whose registers were followed by induction."""
         self.most_turns: dict[int, int] = {}
         """Loops -> a bound of their iterations."""
-        self._memo: list[dict[tuple[int, int], Sum]] = [{}]
-        self._results: list[dict[int, dict[int, Sum]]] = [{}]
-        self._reached: dict[int, Sum] = {}
+        self._memo: list[dict[tuple[int, int], WordSum]] = [{}]
+        self._results: list[dict[int, dict[int, WordSum]]] = [{}]
+        self._reached: dict[int, WordSum] = {}
         self._writers: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
         for n, inst in enumerate(code.insts):
             block = self.flow.block_of.get(n)
@@ -65,34 +65,34 @@ class Slices(Results):
         writers = self._writers[self.flow.block_of[n]].get(key, ())
         return next((w for w in reversed(writers) if w < n), None)
 
-    def word(self, key: int, n: int) -> Sum:
+    def word(self, key: int, n: int) -> WordSum:
         at = self.writer(key, n)
         return self._entry(key, self.flow.block_of[n]) if at is None else self._result(at, key)
 
-    def _at_end(self, key: int, block: int) -> Sum:
+    def _at_end(self, key: int, block: int) -> WordSum:
         if block == START:
             return self._initial(key)
         writers = self._writers[block].get(key, ())
         return self._result(writers[-1], key) if writers else self._entry(key, block)
 
-    def _initial(self, key: int) -> Sum:
+    def _initial(self, key: int) -> WordSum:
         if key in self.start:
             return self.start[key]
         return self._symbol("start", key)
 
-    def _symbol(self, what: str, key: int, *where: int, varies: frozenset[int] = frozenset()) -> Sum:
+    def _symbol(self, what: str, key: int, *where: int, varies: frozenset[int] = frozenset()) -> WordSum:
         bit, uniform = key >= MASK or key == SCC, SCALAR <= key < MASK
         return self.space.word(
             self.space.atom(what, key, *where, bit=bit, uniform=uniform and (key == SCC or not bit), varies=varies)
         )
 
-    def _lookup(self, where: tuple[int, int]) -> Sum | None:
+    def _lookup(self, where: tuple[int, int]) -> WordSum | None:
         for layer in reversed(self._memo):
             if where in layer:
                 return layer[where]
         return None
 
-    def _entry(self, key: int, block: int) -> Sum:
+    def _entry(self, key: int, block: int) -> WordSum:
         known = self._lookup((key, block))
         if known is None:
             known = (
@@ -103,7 +103,7 @@ class Slices(Results):
             self._memo[-1][key, block] = known
         return known
 
-    def _joined(self, key: int, block: int, edges: list[Edge]) -> Sum:
+    def _joined(self, key: int, block: int, edges: list[Edge]) -> WordSum:
         """The value where paths meet."""
         values = [(edge, self._at_end(key, edge.source)) for edge in edges]
         first = values[0][1]
@@ -111,8 +111,8 @@ class Slices(Results):
             return first
         if any(edge.source == START for edge in edges):
             return self._symbol("phi", key, block)
-        kept: list[tuple[Edge, Sum]] = []
-        skipped: list[tuple[Edge, Sum]] = []
+        kept: list[tuple[Edge, WordSum]] = []
+        skipped: list[tuple[Edge, WordSum]] = []
         for edge, value in values:
             (skipped if self._skips(edge) else kept).append((edge, value))
         total = self.space.zero
@@ -132,7 +132,7 @@ class Slices(Results):
     def around(self, block: int) -> frozenset[int]:
         return frozenset(self.flow.loops_of(block))
 
-    def _looped(self, key: int, block: int) -> Sum:
+    def _looped(self, key: int, block: int) -> WordSum:
         """The value at the head of a loop: by induction, or a symbol."""
         edges = self.flow.into[block]
         outside = [e for e in edges if not self.flow.is_back(e)]
@@ -159,7 +159,7 @@ class Slices(Results):
         self.inductive.add(block)
         return self.space.add(first, self.space.mul(step, self.iteration(block)))
 
-    def _looped_pair(self, high: int, block: int, latch: int) -> Sum | None:
+    def _looped_pair(self, high: int, block: int, latch: int) -> WordSum | None:
         """The upper half of a 64-bit sum that a loop advances, by induction over both halves."""
         low = self._partner(high, block)
         if low is None:
@@ -193,7 +193,7 @@ class Slices(Results):
                 return SCALAR + self.code.insts[carry].operands[0].value
         return None
 
-    def iteration(self, header: int) -> Sum:
+    def iteration(self, header: int) -> WordSum:
         """The number of the iteration of a loop, from 0."""
         most = self.most_turns.get(header, 1 << 31) - 1
         return self.space.word(self.space.atom("iteration", header, hi=most, uniform=True, varies=self.around(header)))
@@ -207,7 +207,7 @@ class Slices(Results):
         op = self.code.insts[self.flow.last[edge.source]].op
         return (op == "s_cbranch_execz" and edge.taken) or (op == "s_cbranch_execnz" and not edge.taken)
 
-    def condition(self, edge: Edge) -> Sum:
+    def condition(self, edge: Edge) -> WordSum:
         """1 where a wave at the end of the source goes along the edge."""
         if len(self.flow.out[edge.source]) == 1 or edge.source == START:
             return self.space.one
@@ -224,7 +224,7 @@ class Slices(Results):
             jumps = self.space.lnot(jumps)
         return jumps if edge.taken else self.space.lnot(jumps)
 
-    def _edge(self, edge: Edge) -> Sum:
+    def _edge(self, edge: Edge) -> WordSum:
         """1 where a wave gets along the edge; out of a loop: where it got into it."""
         left = [h for h in self.flow.loops_of(edge.source) if edge.target not in self.flow.bodies[h]]
         if left:
@@ -233,7 +233,7 @@ class Slices(Results):
             return self.reached(left[0])
         return self.space.mul(self.reached(edge.source), self.condition(edge))
 
-    def reached(self, block: int) -> Sum:
+    def reached(self, block: int) -> WordSum:
         """1 where a wave gets to the block, in the iteration at hand of the loops around it."""
         if block == START:
             return self.space.one
@@ -255,7 +255,7 @@ class Slices(Results):
         body = self.flow.bodies[header]
         return [e for b in body for e in self.flow.out[b] if e.target not in body]
 
-    def _result(self, n: int, key: int) -> Sum:
+    def _result(self, n: int, key: int) -> WordSum:
         """What instruction n leaves in a register."""
         wanted = key
         for layer in reversed(self._results):

@@ -19,7 +19,7 @@ from argus.ir.kernel import Kernel
 from argus.ir.semantics import multiples
 from argus.layout import expr as E
 from argus.machine.symbolic.evaluation import Evaluation, Unassigned
-from argus.machine.symbolic.sums import Atom, Rows, Sum
+from argus.machine.symbolic.sums import Atom, Rows, WordSum
 from argus.machine.symbolic.words import Words
 
 NOTHING = -1
@@ -34,8 +34,8 @@ class Turns:
     """A loop of the object: from `low` to below `high` by `step`."""
 
     header: int
-    low: Sum
-    high: Sum
+    low: WordSum
+    high: WordSum
     step: int
 
 
@@ -128,10 +128,10 @@ def _with_turns(
         yield sizes, (x, y, z), picked, {**values, **chosen}
 
 
-def symbols_of(words: list[Sum]) -> frozenset[Atom]:
+def symbols_of(words: list[WordSum]) -> frozenset[Atom]:
     """Atoms without word arguments below these words."""
     found: set[Atom] = set()
-    seen: set[Sum] = set()
+    seen: set[WordSum] = set()
     work = list(words)
     while work:
         word = work.pop()
@@ -139,7 +139,7 @@ def symbols_of(words: list[Sum]) -> frozenset[Atom]:
             continue
         seen.add(word)
         for atom in word.atoms:
-            inner = [arg for arg in atom.args if isinstance(arg, Sum)]
+            inner = [arg for arg in atom.args if isinstance(arg, WordSum)]
             if inner:
                 work += inner
             else:
@@ -147,7 +147,7 @@ def symbols_of(words: list[Sum]) -> frozenset[Atom]:
     return frozenset(found)
 
 
-def search(kernel: Kernel, space: Words, turns: list[Turns], words: list[Sum], both: Both) -> Witness | None:
+def search(kernel: Kernel, space: Words, turns: list[Turns], words: list[WordSum], both: Both) -> Witness | None:
     """The first launch at which the two differ."""
     symbols = symbols_of([*words, *(w for t in turns for w in (t.low, t.high))])
     for sizes, block, picked, values in islice(launches(kernel, space, turns, symbols), LAUNCHES):

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from argus.machine.symbolic.sums import Atom, Coefficient, Monomial, Rows, Space, Sum, signed
+from argus.machine.symbolic.sums import Atom, Coefficient, Monomial, Rows, Space, WordSum, signed
 
 
 class BitFields(Space):
@@ -21,11 +21,11 @@ class BitFields(Space):
 
     # -- bit fields -------------------------------------------------------------------------------------------------
 
-    def low(self, x: Sum, count: int) -> Sum:
+    def low(self, x: WordSum, count: int) -> WordSum:
         """x modulo 2**count."""
         return x if count >= x.width else self.field(x, 0, count)
 
-    def field(self, x: Sum, start: int, count: int) -> Sum:
+    def field(self, x: WordSum, start: int, count: int) -> WordSum:
         """Bits start .. start + count - 1 of x, as a word of its width."""
         count = min(count, x.width - start)
         if count <= 0:
@@ -34,7 +34,7 @@ class BitFields(Space):
             return self._rows1(x, lambda r: r >> np.uint64(start) & np.uint64((1 << count) - 1))
         return self.lifted(lambda w: self._field(w, start, count), x) or self._field(x, start, count)
 
-    def _field(self, x: Sum, start: int, count: int) -> Sum:
+    def _field(self, x: WordSum, start: int, count: int) -> WordSum:
         if x.plain:
             return self.field(x, start, count)
         low, high = self.unsigned(x)
@@ -65,7 +65,7 @@ class BitFields(Space):
         single = only(x)
         if single is not None and single.op == "field":
             inner, at, size = single.args
-            assert isinstance(inner, Sum)
+            assert isinstance(inner, WordSum)
             assert isinstance(at, int)
             assert isinstance(size, int)
             return self.field(inner, at + start, min(count, max(size - start, 0)))
@@ -76,14 +76,14 @@ class BitFields(Space):
             )
         )
 
-    def _reduced(self, x: Sum, count: int) -> Sum:
+    def _reduced(self, x: WordSum, count: int) -> WordSum:
         """A word with the same lowest `count` bits: coefficients modulo 2**count."""
         mask = (1 << count) - 1
         return self.made(
             x.width, {m: c & mask if isinstance(c, int) else c & np.uint64(mask) for m, c in x.terms.items()}
         )
 
-    def _split(self, x: Sum, k: int) -> tuple[Sum, Sum]:
+    def _split(self, x: WordSum, k: int) -> tuple[WordSum, WordSum]:
         """(terms that are multiples of 2**k, the rest)."""
         unit = (1 << k) - 1
         up: dict[Monomial, Coefficient] = {}
@@ -98,7 +98,7 @@ class BitFields(Space):
                 up[mono], rest[mono] = c & np.uint64(~unit & (1 << 64) - 1), c & np.uint64(unit)
         return self.made(x.width, up), self.made(x.width, rest)
 
-    def _down(self, x: Sum, k: int) -> Sum:
+    def _down(self, x: WordSum, k: int) -> WordSum:
         """x / 2**k for a word all of whose coefficients are multiples; coefficients keep their sign."""
         terms: dict[Monomial, Coefficient] = {}
         for m, c in x.terms.items():
@@ -112,17 +112,17 @@ class BitFields(Space):
                 terms[m] = (wide >> np.int64(k)).view(np.uint64)
         return self.made(x.width, terms)
 
-    def _rows1(self, x: Sum, f: Callable[[Rows], Rows]) -> Sum:
+    def _rows1(self, x: WordSum, f: Callable[[Rows], Rows]) -> WordSum:
         return self.rows(f(self.row(x)), x.width)
 
-    def row(self, x: Sum) -> Rows:
+    def row(self, x: WordSum) -> Rows:
         """A plain word as one number per thread."""
         c = x.terms.get((), 0)
         return np.full(self.threads, c, np.uint64) if isinstance(c, int) else c
 
     # -- shifts -----------------------------------------------------------------------------------------------------
 
-    def shl(self, x: Sum, n: Sum) -> Sum:
+    def shl(self, x: WordSum, n: WordSum) -> WordSum:
         k = n.constant
         if k is not None:
             return self.scale(x, 1 << k)
@@ -130,7 +130,7 @@ class BitFields(Space):
             return self.mul(x, self.rows(np.uint64(1) << self.row(n), x.width))
         return self.word(self.atom("shl", x, n, width=x.width))
 
-    def lshr(self, x: Sum, n: Sum) -> Sum:
+    def lshr(self, x: WordSum, n: WordSum) -> WordSum:
         k = n.constant
         if k is not None:
             return self.field(x, k, x.width - k) if k else x
@@ -138,7 +138,7 @@ class BitFields(Space):
             return self.rows(self.row(x) >> self.row(n), x.width)
         return self.word(self.atom("lshr", x, n, width=x.width, hi=self.unsigned(x)[1]))
 
-    def ashr(self, x: Sum, n: Sum) -> Sum:
+    def ashr(self, x: WordSum, n: WordSum) -> WordSum:
         low, high = self.bounds(x)
         if low >= 0 and high < 1 << (x.width - 1):
             return self.lshr(x, n)
@@ -166,7 +166,7 @@ class BitFields(Space):
 
     # -- bit operations ---------------------------------------------------------------------------------------------
 
-    def and_(self, a: Sum, b: Sum) -> Sum:
+    def and_(self, a: WordSum, b: WordSum) -> WordSum:
         if a is b:
             return a
         if a.plain and b.plain:
@@ -178,7 +178,7 @@ class BitFields(Space):
             return self._masked(a, mask)
         return self.lifted(self._and, a, b) or self._and(a, b)
 
-    def _masked(self, x: Sum, mask: int) -> Sum:
+    def _masked(self, x: WordSum, mask: int) -> WordSum:
         """x & mask: one bit field for each run of ones."""
         total = self.const(0, x.width)
         at = 0
@@ -190,7 +190,7 @@ class BitFields(Space):
             at += count
         return total
 
-    def _and(self, a: Sum, b: Sum) -> Sum:
+    def _and(self, a: WordSum, b: WordSum) -> WordSum:
         if a is b:
             return a
         if (a.plain and b.plain) or a.constant is not None or b.constant is not None:
@@ -207,20 +207,20 @@ class BitFields(Space):
         top = min(self.unsigned(a)[1], self.unsigned(b)[1])
         return self.word(self.atom("and", first, second, width=a.width, hi=top))
 
-    def _is_bit(self, x: Sum) -> bool:
+    def _is_bit(self, x: WordSum) -> bool:
         low, high = self.bounds(x)
         return low >= 0 and high <= 1
 
-    def or_(self, a: Sum, b: Sum) -> Sum:
+    def or_(self, a: WordSum, b: WordSum) -> WordSum:
         return self.sub(self.add(a, b), self.and_(a, b))
 
-    def xor(self, a: Sum, b: Sum) -> Sum:
+    def xor(self, a: WordSum, b: WordSum) -> WordSum:
         return self.sub(self.add(a, b), self.scale(self.and_(a, b), 2))
 
-    def not_(self, a: Sum) -> Sum:
+    def not_(self, a: WordSum) -> WordSum:
         return self.sub(self.const(-1, a.width), a)
 
-    def possible(self, x: Sum) -> int:
+    def possible(self, x: WordSum) -> int:
         """A mask of the bits that may be set."""
         if x.plain:
             return int(np.bitwise_or.reduce(self.row(x)))
@@ -249,7 +249,7 @@ class BitFields(Space):
         return ((1 << top.bit_length()) - 1) & ~((1 << k) - 1)
 
 
-def only(x: Sum) -> Atom | None:
+def only(x: WordSum) -> Atom | None:
     """The atom that the word is."""
     if len(x.terms) != 1:
         return None
@@ -257,7 +257,7 @@ def only(x: Sum) -> Atom | None:
     return mono[0] if isinstance(c, int) and c == 1 and len(mono) == 1 else None
 
 
-def shape(x: Sum) -> list[tuple[tuple[int, ...], int]]:
+def shape(x: WordSum) -> list[tuple[tuple[int, ...], int]]:
     """An order of words that depends on their content."""
     return [
         (tuple(a.number for a in m), c if isinstance(c, int) else int.from_bytes(c.tobytes(), "little"))
@@ -270,6 +270,6 @@ def low_zeros(c: Coefficient) -> int:
     return (n & -n).bit_length() - 1 if n else 64
 
 
-def _zeros(x: Sum) -> int:
+def _zeros(x: WordSum) -> int:
     """A number of low bits that are zero in every term."""
     return min((low_zeros(c) for c in x.terms.values()), default=x.width)

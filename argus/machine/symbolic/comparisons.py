@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.machine.symbolic.bit_fields import BitFields, shape
-from argus.machine.symbolic.sums import Arg, Coefficient, Monomial, Sum, signed
+from argus.machine.symbolic.sums import Arg, Coefficient, Monomial, WordSum, signed
 
 
 class Comparisons(BitFields):
@@ -21,13 +21,13 @@ class Comparisons(BitFields):
 
     # -- comparisons --------------------------------------------------------------------------------------------------
 
-    def bit(self, op: str, *args: Arg) -> Sum:
+    def bit(self, op: str, *args: Arg) -> WordSum:
         return self.word(self.atom(op, *args, bit=True))
 
-    def lnot(self, p: Sum) -> Sum:
+    def lnot(self, p: WordSum) -> WordSum:
         return self.sub(self.one, p)
 
-    def eq(self, a: Sum, b: Sum) -> Sum:
+    def eq(self, a: WordSum, b: WordSum) -> WordSum:
         d = self.sub(a, b)
         if not d.terms:
             return self.one
@@ -35,7 +35,7 @@ class Comparisons(BitFields):
             return self.rows((self.row(d) == 0).astype(np.uint64))
         return self.lifted(self._zero, d) or self._zero(d)
 
-    def _zero(self, d: Sum) -> Sum:
+    def _zero(self, d: WordSum) -> WordSum:
         if not d.terms or d.plain:
             return self.eq(d, self.const(0, d.width))
         low, high = self.bounds(d)
@@ -47,18 +47,18 @@ class Comparisons(BitFields):
             d = self.neg(d)
         return self.bit("eq", d)
 
-    def slt(self, a: Sum, b: Sum) -> Sum:
+    def slt(self, a: WordSum, b: WordSum) -> WordSum:
         if a is b:
             return self.zero
         if a.plain and b.plain:
             return self.rows((self.signed_row(a) < self.signed_row(b)).astype(np.uint64))
         return self.lifted(self._slt, a, b) or self._slt(a, b)
 
-    def signed_row(self, x: Sum) -> NDArray[np.int64]:
+    def signed_row(self, x: WordSum) -> NDArray[np.int64]:
         r = self.row(x).view(np.int64)
         return np.where(r >> 31 == 1, r - (1 << 32), r) if x.width == 32 else r
 
-    def _slt(self, a: Sum, b: Sum) -> Sum:
+    def _slt(self, a: WordSum, b: WordSum) -> WordSum:
         if a is b or (a.plain and b.plain):
             return self.slt(a, b)
         if a.width == 32 and self.fits_signed(a) and self.fits_signed(b):
@@ -75,7 +75,7 @@ class Comparisons(BitFields):
             return self.lnot(self._slt(b, self.const(c + 1, a.width)))
         return self.bit("slt", a, b)
 
-    def negative(self, d: Sum) -> Sum:
+    def negative(self, d: WordSum) -> WordSum:
         """The sign bit of a 64-bit word."""
         low, high = self.bounds(d)
         if self.fits_signed(d) and high < 0:
@@ -90,7 +90,7 @@ class Comparisons(BitFields):
             return self.lnot(self.bit("negative", self.sub(self.const(-1, 64), d)))
         return self.bit("negative", d)
 
-    def widened(self, x: Sum) -> Sum:
+    def widened(self, x: WordSum) -> WordSum:
         """The whole number that x is, read with sign; only where it fits."""
         if x.width == 64:
             return x
@@ -106,14 +106,14 @@ class Comparisons(BitFields):
                 terms[m] = np.where(wide >> 31 == 1, wide - (1 << 32), wide).view(np.uint64)
         return self.made(64, terms)
 
-    def ult(self, a: Sum, b: Sum) -> Sum:
+    def ult(self, a: WordSum, b: WordSum) -> WordSum:
         if a is b or not b.terms:
             return self.zero
         if a.plain and b.plain:
             return self.rows((self.row(a) < self.row(b)).astype(np.uint64))
         return self.lifted(self._ult, a, b) or self._ult(a, b)
 
-    def _ult(self, a: Sum, b: Sum) -> Sum:
+    def _ult(self, a: WordSum, b: WordSum) -> WordSum:
         if a is b or not b.terms or (a.plain and b.plain):
             return self.ult(a, b)
         if b.constant == 1:
@@ -125,7 +125,7 @@ class Comparisons(BitFields):
             return self.lnot(self.ult(b, self.const(c + 1, a.width)))
         return self.bit("ult", a, b)
 
-    def select(self, p: Sum, a: Sum, b: Sum) -> Sum:
+    def select(self, p: WordSum, a: WordSum, b: WordSum) -> WordSum:
         if p.constant is None and a.width == 32 and not (a.plain and b.plain):
             below, above = self.slt(a, b), self.slt(b, a)
             if p is below or p is self.lnot(above):
@@ -134,18 +134,18 @@ class Comparisons(BitFields):
                 return self.sub(self.add(a, b), self.minimum(a, b))
         return self.choice(p, a, b)
 
-    def choice(self, p: Sum, a: Sum, b: Sum) -> Sum:
+    def choice(self, p: WordSum, a: WordSum, b: WordSum) -> WordSum:
         return self.add(b, self.mul(self.resized(p, a.width), self.sub(a, b)))
 
-    def minimum(self, a: Sum, b: Sum) -> Sum:
+    def minimum(self, a: WordSum, b: WordSum) -> WordSum:
         """The smaller one, read with sign; one form for the four comparisons that can choose it."""
         first, second = sorted((a, b), key=shape)
         return self.choice(self.slt(first, second), first, second)
 
-    def maximum(self, a: Sum, b: Sum) -> Sum:
+    def maximum(self, a: WordSum, b: WordSum) -> WordSum:
         return self.sub(self.add(a, b), self.minimum(a, b))
 
-    def udiv(self, a: Sum, b: Sum) -> Sum:
+    def udiv(self, a: WordSum, b: WordSum) -> WordSum:
         """The quotient of numbers without sign, rounded down."""
         if a.plain and b.plain and bool(self.row(b).all()):
             return self.rows(self.row(a) // self.row(b))
@@ -155,7 +155,7 @@ class Comparisons(BitFields):
         top = self.unsigned(a)[1] // max(self.unsigned(b)[0], 1)
         return self.word(self.atom("udiv", a, b, hi=top))
 
-    def some(self, p: Sum) -> Sum:
+    def some(self, p: WordSum) -> WordSum:
         """1 where some lane of the wave has p."""
         if p.uniform:
             return p
@@ -164,5 +164,5 @@ class Comparisons(BitFields):
             return self.rows(np.repeat(rows, 64).astype(np.uint64))
         return self.word(self.atom("some", p, bit=True, uniform=True))
 
-    def first_lane(self, x: Sum) -> Sum:
+    def first_lane(self, x: WordSum) -> WordSum:
         return x if x.uniform else self.word(self.atom("first_lane", x, width=x.width, uniform=True))

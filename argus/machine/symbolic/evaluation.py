@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.machine.symbolic.sums import Atom, Rows, Sum
+from argus.machine.symbolic.sums import Atom, Rows, WordSum
 from argus.machine.symbolic.words import Words
 
 M32 = np.uint64(0xFFFFFFFF)
@@ -29,10 +29,10 @@ class Evaluation:
 
     def __init__(self, space: Words, symbols: Mapping[Atom, int | Rows]) -> None:
         self.space, self.symbols = space, symbols
-        self._done: dict[Sum, Rows] = {}
+        self._done: dict[WordSum, Rows] = {}
         self._atoms: dict[Atom, Rows] = {}
 
-    def rows(self, x: Sum) -> Rows:
+    def rows(self, x: WordSum) -> Rows:
         known = self._done.get(x)
         if known is None:
             total = np.zeros(self.space.threads, np.uint64)
@@ -54,7 +54,7 @@ class Evaluation:
         if a in self.symbols:
             value = self.symbols[a]
             return np.full(self.space.threads, value, np.uint64) if isinstance(value, int) else value
-        words = [self.rows(arg) for arg in a.args if isinstance(arg, Sum)]
+        words = [self.rows(arg) for arg in a.args if isinstance(arg, WordSum)]
         function = _FUNCTIONS.get(a.op)
         if function is None or not words:
             raise Unassigned(repr(a))
@@ -69,7 +69,7 @@ def _signed(row: Rows, width: int) -> NDArray[np.int64]:
 
 def _width(a: Atom) -> int:
     first = a.args[0]
-    return first.width if isinstance(first, Sum) else a.width
+    return first.width if isinstance(first, WordSum) else a.width
 
 
 def _field(a: Atom, w: list[Rows]) -> Rows:

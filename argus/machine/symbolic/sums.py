@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 Rows = NDArray[np.uint64]
 Coefficient = int | Rows
 Monomial = tuple["Atom", ...]
-Arg = Union["Sum", int, str]
+Arg = Union["WordSum", int, str]
 
 MOST_TERMS = 400
 """Monomials of one word; beyond that it becomes an atom of its own."""
@@ -57,7 +57,7 @@ class Atom:
         return f"{self.op}({shown})" if self.args else self.op
 
 
-class Sum:
+class WordSum:
     """A word of `width` bits: monomial -> coefficient. Made and interned by a `Space`; equal words are one object."""
 
     __slots__ = ("atoms", "terms", "uniform", "varies", "width")
@@ -101,9 +101,9 @@ class Space:
         self.threads = threads
         self.thread: Rows = np.arange(threads, dtype=np.uint64)
         self._atoms: dict[tuple[Any, ...], Atom] = {}
-        self._sums: dict[tuple[Any, ...], Sum] = {}
-        self._products: dict[tuple[Sum, Sum], Sum] = {}
-        self._bounds: dict[Sum, tuple[int, int]] = {}
+        self._sums: dict[tuple[Any, ...], WordSum] = {}
+        self._products: dict[tuple[WordSum, WordSum], WordSum] = {}
+        self._bounds: dict[WordSum, tuple[int, int]] = {}
         self._limits: dict[Monomial, int] = {}
         self._exclusive: dict[tuple[Atom, Atom], bool] = {}
         self.zero, self.one = self.const(0), self.const(1)
@@ -118,7 +118,7 @@ class Space:
         key = (op, width, args)
         known = self._atoms.get(key)
         if known is None:
-            words = [a for a in args if isinstance(a, Sum)]
+            words = [a for a in args if isinstance(a, WordSum)]
             loops = frozenset(varies).union(*(w.varies for w in words)) if words else frozenset(varies)
             most = (1 << width) - 1 if hi is None else hi
             agree = all(w.uniform for w in words) if uniform is None else uniform
@@ -126,17 +126,17 @@ class Space:
             self._atoms[key] = known
         return known
 
-    def word(self, atom: Atom, width: int | None = None) -> Sum:
+    def word(self, atom: Atom, width: int | None = None) -> WordSum:
         return self._intern(width or atom.width, {(atom,): 1})
 
-    def const(self, n: int, width: int = 32) -> Sum:
+    def const(self, n: int, width: int = 32) -> WordSum:
         n &= (1 << width) - 1
         return self._intern(width, {(): n} if n else {})
 
-    def rows(self, values: Rows, width: int = 32) -> Sum:
+    def rows(self, values: Rows, width: int = 32) -> WordSum:
         return self.made(width, {(): values})
 
-    def made(self, width: int, terms: Mapping[Monomial, Coefficient]) -> Sum:
+    def made(self, width: int, terms: Mapping[Monomial, Coefficient]) -> WordSum:
         """The word with these coefficients, reduced modulo 2**width; rows that are constant become numbers."""
         mask = (1 << width) - 1
         kept: dict[Monomial, Coefficient] = {}
@@ -165,7 +165,7 @@ class Space:
                 if a.op != "field" or not a.args[1]:
                     continue
                 x, low, count = a.args
-                assert isinstance(x, Sum)
+                assert isinstance(x, WordSum)
                 assert isinstance(low, int)
                 assert isinstance(count, int)
                 below = self.low(x, low)
@@ -182,15 +182,15 @@ class Space:
                 return self.add(others, self.mul(share, self.resized(self.low(x, low + count), width))).terms
         return terms
 
-    def resized(self, x: Sum, width: int) -> Sum:
+    def resized(self, x: WordSum, width: int) -> WordSum:
         """The same polynomial with another modulus; right where x has no multiple of 2**32 lost (its caller's care)."""
         return x if x.width == width else self.made(width, x.terms)
 
-    def low(self, x: Sum, count: int) -> Sum:
+    def low(self, x: WordSum, count: int) -> WordSum:
         """The lowest `count` bits: replaced by `argus.machine.symbolic.words` at import, which knows bit fields."""
         raise NotImplementedError
 
-    def _intern(self, width: int, terms: dict[Monomial, Coefficient]) -> Sum:
+    def _intern(self, width: int, terms: dict[Monomial, Coefficient]) -> WordSum:
         if len(terms) > 1:
             terms = {m: terms[m] for m in sorted(terms, key=lambda mono: [a.number for a in mono])}
         key = (
@@ -200,7 +200,7 @@ class Space:
         known = self._sums.get(key)
         if known is None:
             agree = all(isinstance(c, int) or self._per_wave(c) for c in terms.values())
-            known = self._sums[key] = Sum(width, terms, agree)
+            known = self._sums[key] = WordSum(width, terms, agree)
         return known
 
     def _per_wave(self, c: Rows) -> bool:
@@ -209,7 +209,7 @@ class Space:
 
     # -- ring -----------------------------------------------------------------------------------------------------
 
-    def add(self, a: Sum, b: Sum) -> Sum:
+    def add(self, a: WordSum, b: WordSum) -> WordSum:
         if not a.terms:
             return b
         if not b.terms:
@@ -219,18 +219,18 @@ class Space:
             terms[mono] = _plus(terms[mono], c) if mono in terms else c
         return self.made(a.width, terms)
 
-    def neg(self, a: Sum) -> Sum:
+    def neg(self, a: WordSum) -> WordSum:
         return self.scale(a, -1)
 
-    def sub(self, a: Sum, b: Sum) -> Sum:
+    def sub(self, a: WordSum, b: WordSum) -> WordSum:
         return self.zero if a is b and a.width == 32 else self.add(a, self.neg(b))
 
-    def scale(self, a: Sum, k: int) -> Sum:
+    def scale(self, a: WordSum, k: int) -> WordSum:
         mask = (1 << a.width) - 1
         k &= mask
         return self.made(a.width, {m: c * k if isinstance(c, int) else _times(c, k) for m, c in a.terms.items()})
 
-    def mul(self, a: Sum, b: Sum) -> Sum:
+    def mul(self, a: WordSum, b: WordSum) -> WordSum:
         if a.constant is not None:
             return self.scale(b, a.constant)
         if b.constant is not None:
@@ -241,7 +241,7 @@ class Space:
             known = self._products[key] = self._product(a, b)
         return known
 
-    def _product(self, a: Sum, b: Sum) -> Sum:
+    def _product(self, a: WordSum, b: WordSum) -> WordSum:
         if len(a.terms) * len(b.terms) > MOST_TERMS:
             return self.word(self.atom("mul", a, b, width=a.width))
         terms: dict[Monomial, Coefficient] = {}
@@ -262,8 +262,8 @@ class Space:
                 known = self._exclusive.get((a, b))
                 if known is None:
                     x, y = a.args[0], b.args[0]
-                    assert isinstance(x, Sum)
-                    assert isinstance(y, Sum)
+                    assert isinstance(x, WordSum)
+                    assert isinstance(y, WordSum)
                     known = x.width == y.width and any(
                         d.plain and bool(np.all(d.terms.get((), 0))) for d in (self.sub(x, y), self.add(x, y))
                     )
@@ -279,7 +279,7 @@ class Space:
         key = tuple(sorted(factors, key=lambda a: a.number))
         self._limits[key] = min(most, self._limits.get(key, most))
 
-    def bounds(self, x: Sum) -> tuple[int, int]:
+    def bounds(self, x: WordSum) -> tuple[int, int]:
         """Bounds of a whole number that x is modulo 2**width: the polynomial with coefficients read with sign, in each
         case of the choices in it."""
         known = self._bounds.get(x)
@@ -294,7 +294,7 @@ class Space:
         self._bounds[x] = known
         return known
 
-    def _interval(self, x: Sum) -> tuple[int, int]:
+    def _interval(self, x: WordSum) -> tuple[int, int]:
         low = high = 0
         for mono, c in x.terms.items():
             least, most = 1, 1
@@ -326,22 +326,22 @@ class Space:
                     best = min(best, known)
         return best
 
-    def exact(self, x: Sum) -> bool:
+    def exact(self, x: WordSum) -> bool:
         """The word, read without sign, is the polynomial over whole numbers."""
         low, high = self.bounds(x)
         return low >= 0 and high < 1 << x.width
 
-    def unsigned(self, x: Sum) -> tuple[int, int]:
+    def unsigned(self, x: WordSum) -> tuple[int, int]:
         low, high = self.bounds(x)
         return (low, high) if low >= 0 and high < 1 << x.width else (0, (1 << x.width) - 1)
 
-    def fits_signed(self, x: Sum) -> bool:
+    def fits_signed(self, x: WordSum) -> bool:
         low, high = self.bounds(x)
         return low >= -(1 << (x.width - 1)) and high < 1 << (x.width - 1)
 
     # -- bits -----------------------------------------------------------------------------------------------------
 
-    def with_bit(self, x: Sum, bit: Atom, value: int) -> Sum:
+    def with_bit(self, x: WordSum, bit: Atom, value: int) -> WordSum:
         """x where the condition `bit` is 0 or 1."""
         terms: dict[Monomial, Coefficient] = {}
         for mono, c in x.terms.items():
@@ -352,13 +352,13 @@ class Space:
             terms[mono] = _plus(terms[mono], c) if mono in terms else c
         return self.made(x.width, terms)
 
-    def choices(self, *words: Sum) -> list[Atom]:
+    def choices(self, *words: WordSum) -> list[Atom]:
         """The conditions over which functions of these words go by cases; none where there are too many. Carries are
         not among them: they belong to 64-bit sums."""
         bits = sorted({a for w in words for a in w.atoms if a.bit and a.op != "ult"}, key=lambda a: a.number)
         return bits if len(bits) <= MOST_BITS else []
 
-    def lifted(self, f: Callable[..., Sum], *words: Sum) -> Sum | None:
+    def lifted(self, f: Callable[..., WordSum], *words: WordSum) -> WordSum | None:
         """f by cases where a word has choices in it, or None where none has: f(b ? x : y) is b ? f(x) : f(y)."""
         bits = self.choices(*words)
         if not bits:

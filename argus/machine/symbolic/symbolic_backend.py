@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from argus.machine.symbolic.sums import Sum
+from argus.machine.symbolic.sums import WordSum
 from argus.machine.symbolic.words import Words
 
 
@@ -28,104 +28,104 @@ class SymbolicBuilder:
     def __getattr__(self, name: str) -> Any:
         raise NotFollowed(name)
 
-    def const32(self, value: int) -> Sum:
+    def const32(self, value: int) -> WordSum:
         return self.space.const(value)
 
-    def const64(self, value: int) -> Sum:
+    def const64(self, value: int) -> WordSum:
         return self.space.const(value, 64)
 
-    def const_mask(self, value: bool) -> Sum:
+    def const_mask(self, value: bool) -> WordSum:
         return self.space.one if value else self.space.zero
 
-    def add32(self, a: Sum, b: Sum) -> Sum:
+    def add32(self, a: WordSum, b: WordSum) -> WordSum:
         return self.space.add(a, b)
 
-    def sub32(self, a: Sum, b: Sum) -> Sum:
+    def sub32(self, a: WordSum, b: WordSum) -> WordSum:
         return self.space.sub(a, b)
 
-    def mul32(self, a: Sum, b: Sum) -> Sum:
+    def mul32(self, a: WordSum, b: WordSum) -> WordSum:
         return self.space.mul(a, b)
 
     add64, sub64, mul64 = add32, sub32, mul32
 
-    def and_(self, a: Sum, b: Sum) -> Sum:
+    def and_(self, a: WordSum, b: WordSum) -> WordSum:
         return self.space.and_(a, b)
 
-    def or_(self, a: Sum, b: Sum) -> Sum:
+    def or_(self, a: WordSum, b: WordSum) -> WordSum:
         return self.space.or_(a, b)
 
-    def xor(self, a: Sum, b: Sum) -> Sum:
+    def xor(self, a: WordSum, b: WordSum) -> WordSum:
         return self.space.xor(a, b)
 
-    def not32(self, a: Sum) -> Sum:
+    def not32(self, a: WordSum) -> WordSum:
         return self.space.not_(a)
 
     not64 = not32
 
-    def shl32(self, a: Sum, n: Sum) -> Sum:
+    def shl32(self, a: WordSum, n: WordSum) -> WordSum:
         return self.space.shl(a, n)
 
-    def lshr32(self, a: Sum, n: Sum) -> Sum:
+    def lshr32(self, a: WordSum, n: WordSum) -> WordSum:
         return self.space.lshr(a, n)
 
-    def ashr32(self, a: Sum, n: Sum) -> Sum:
+    def ashr32(self, a: WordSum, n: WordSum) -> WordSum:
         return self.space.ashr(a, n)
 
     shl64, lshr64, ashr64 = shl32, lshr32, ashr32
 
-    def zext(self, a: Sum) -> Sum:
+    def zext(self, a: WordSum) -> WordSum:
         return self.space.zext(a)
 
-    def sext(self, a: Sum) -> Sum:
+    def sext(self, a: WordSum) -> WordSum:
         return self.space.sext(a)
 
-    def trunc(self, a: Sum) -> Sum:
+    def trunc(self, a: WordSum) -> WordSum:
         return self.space.trunc(a)
 
-    def high(self, a: Sum) -> Sum:
+    def high(self, a: WordSum) -> WordSum:
         return self.space.high(a)
 
-    def pair(self, lo: Sum, hi: Sum) -> Sum:
+    def pair(self, lo: WordSum, hi: WordSum) -> WordSum:
         return self.space.pair(lo, hi)
 
-    def bitreverse32(self, a: Sum) -> Sum:
+    def bitreverse32(self, a: WordSum) -> WordSum:
         found = self.space.reversed(a)
         if found is None:
             raise NotFollowed("bitreverse32")
         return found
 
-    def eq(self, a: Sum, b: Sum) -> Sum:
+    def eq(self, a: WordSum, b: WordSum) -> WordSum:
         return self.space.eq(a, b)
 
-    def ne(self, a: Sum, b: Sum) -> Sum:
+    def ne(self, a: WordSum, b: WordSum) -> WordSum:
         return self.space.lnot(self.space.eq(a, b))
 
-    def ult(self, a: Sum, b: Sum) -> Sum:
+    def ult(self, a: WordSum, b: WordSum) -> WordSum:
         return self.space.ult(a, b)
 
-    def ule(self, a: Sum, b: Sum) -> Sum:
+    def ule(self, a: WordSum, b: WordSum) -> WordSum:
         return self.space.lnot(self.space.ult(b, a))
 
-    def slt32(self, a: Sum, b: Sum) -> Sum:
+    def slt32(self, a: WordSum, b: WordSum) -> WordSum:
         return self.space.slt(a, b)
 
-    def sle32(self, a: Sum, b: Sum) -> Sum:
+    def sle32(self, a: WordSum, b: WordSum) -> WordSum:
         return self.space.lnot(self.space.slt(b, a))
 
     slt64, sle64 = slt32, sle32
 
-    def select(self, mask: Sum, a: Sum, b: Sum) -> Sum:
+    def select(self, mask: WordSum, a: WordSum, b: WordSum) -> WordSum:
         return self.space.select(mask, a, b)
 
-    def mask_and(self, p: Sum, q: Sum) -> Sum:
+    def mask_and(self, p: WordSum, q: WordSum) -> WordSum:
         return self.space.mul(p, q)
 
-    def mask_or(self, p: Sum, q: Sum) -> Sum:
+    def mask_or(self, p: WordSum, q: WordSum) -> WordSum:
         return self.space.sub(self.space.add(p, q), self.space.mul(p, q))
 
-    def mask_xor(self, p: Sum, q: Sum) -> Sum:
+    def mask_xor(self, p: WordSum, q: WordSum) -> WordSum:
         both = self.space.mul(p, q)
         return self.space.sub(self.space.add(p, q), self.space.scale(both, 2))
 
-    def mask_not(self, p: Sum) -> Sum:
+    def mask_not(self, p: WordSum) -> WordSum:
         return self.space.lnot(p)

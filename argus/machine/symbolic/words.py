@@ -10,7 +10,7 @@ import numpy as np
 
 from argus.machine.symbolic.bit_fields import low_zeros
 from argus.machine.symbolic.comparisons import Comparisons
-from argus.machine.symbolic.sums import Atom, Sum
+from argus.machine.symbolic.sums import Atom, WordSum
 
 M32 = 0xFFFFFFFF
 
@@ -20,21 +20,21 @@ class Words(Comparisons):
 
     # -- 64 bits ------------------------------------------------------------------------------------------------------
 
-    def zext(self, x: Sum) -> Sum:
+    def zext(self, x: WordSum) -> WordSum:
         if x.plain:
             return self.rows(self.row(x), 64)
         if self.exact(x):
             return self.widened(x)
         return self.lifted(self.zext, x) or self.word(self.atom("zext", x, width=64, hi=M32))
 
-    def sext(self, x: Sum) -> Sum:
+    def sext(self, x: WordSum) -> WordSum:
         if x.plain:
             return self.rows(self.signed_row(x).view(np.uint64), 64)
         if self.fits_signed(x):
             return self.widened(x)
         return self.lifted(self.sext, x) or self.word(self.atom("sext", x, width=64))
 
-    def trunc(self, x: Sum) -> Sum:
+    def trunc(self, x: WordSum) -> WordSum:
         total = self.zero
         for mono, c in x.terms.items():
             part = self.const(c & M32) if isinstance(c, int) else self.rows(c & np.uint64(M32))
@@ -43,16 +43,16 @@ class Words(Comparisons):
             total = self.add(total, part)
         return total
 
-    def _low_half(self, a: Atom) -> Sum:
+    def _low_half(self, a: Atom) -> WordSum:
         if a.width == 32 or a.bit:
             return self.word(a, 32)
         if a.op in ("zext", "sext"):
             first = a.args[0]
-            assert isinstance(first, Sum)
+            assert isinstance(first, WordSum)
             return first
         return self.word(self.atom("low_half", self.word(a, 64), hi=M32))
 
-    def reversed(self, x: Sum) -> Sum | None:
+    def reversed(self, x: WordSum) -> WordSum | None:
         """The bits of a plain word in opposite order."""
         if not x.plain:
             return None
@@ -62,7 +62,7 @@ class Words(Comparisons):
             total |= (row >> np.uint64(k) & np.uint64(1)) << np.uint64(31 - k)
         return self.rows(total)
 
-    def high(self, x: Sum) -> Sum:
+    def high(self, x: WordSum) -> WordSum:
         if x.plain:
             return self.rows(self.row(x) >> np.uint64(32))
         up, rest = self._split(x, 32)
@@ -71,7 +71,7 @@ class Words(Comparisons):
             return above
         return self.add(above, self.word(self.atom("high_half", rest, hi=M32)))
 
-    def pair(self, lo: Sum, hi: Sum) -> Sum:
+    def pair(self, lo: WordSum, hi: WordSum) -> WordSum:
         """Two registers as one 64-bit word, lo + 2**32 * hi; sums with carry are put together again."""
         if lo.plain and hi.plain:
             return self.rows(self.row(lo) | self.row(hi) << np.uint64(32), 64)
@@ -85,7 +85,7 @@ class Words(Comparisons):
             total = self.add(total, part)
         return self.joined(total)
 
-    def joined(self, x: Sum) -> Sum:
+    def joined(self, x: WordSum) -> WordSum:
         """The same word without high halves and carries in its upper half, by three identities of 64-bit words:
 
         2**32 * high half of z      =  z - its low half
@@ -104,16 +104,16 @@ class Words(Comparisons):
                 return self.joined(self.add(others, self.mul(rest, both)))
         return x
 
-    def _upper(self, a: Atom, x: Sum) -> Sum | None:
+    def _upper(self, a: Atom, x: WordSum) -> WordSum | None:
         """2**32 times the atom, in x."""
         first = a.args[0] if a.args else None
-        if not isinstance(first, Sum):
+        if not isinstance(first, WordSum):
             return None
         if a.op == "high_half":
             return self.sub(first, self.zext(self.trunc(first)))
         if a.op == "ult" and first.width == 32:
             second = a.args[1]
-            assert isinstance(second, Sum)
+            assert isinstance(second, WordSum)
             total = self.add(self.zext(second), self.zext(self.sub(first, second)))
             return self.sub(total, self.zext(first))
         if a.op == "negative":

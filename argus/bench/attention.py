@@ -200,7 +200,8 @@ def ours(length: int, choice: Choice) -> Contestant:
     return launched("ours", work, steps)
 
 
-def tritons(length: int, config: AttentionConfig) -> Contestant:
+def triton_work(length: int, config: AttentionConfig) -> Work:
+    """The launch of a configuration of Triton."""
     code, lds = compiled(config)
     try:
         kernel = machine.load(code).kernel("attention")
@@ -209,7 +210,12 @@ def tritons(length: int, config: AttentionConfig) -> Contestant:
     heads, tiles = BATCH * HEADS, length // config.bm
     numbers = (np.float32(D**-0.5), np.int32(BATCH * KV_HEADS), np.int32(length), None, None)
     more = lds - kernel.info.group_segment_fixed_size
-    work = Work("triton", kernel, (heads, tiles, 1), (64 * config.warps,), (*tensors(length), *numbers), lds=more)
+    return Work("triton", kernel, (heads, tiles, 1), (64 * config.warps,), (*tensors(length), *numbers), lds=more)
+
+
+def tritons(length: int, config: AttentionConfig) -> Contestant:
+    heads, tiles = BATCH * HEADS, length // config.bm
+    work = triton_work(length, config)
     return launched(config.text(), work, lambda n: (tiles - n // heads) * config.bm / config.bn)
 
 

@@ -1,10 +1,12 @@
-"""The rows of `argus bench gemm`: ours, the best of Triton and of AITER, published figures, and verdicts.
+"""The rows of `argus bench gemm`: ours, Triton, AITER and hipBLASLt beside each other, published figures, verdicts.
 
-    row = gemm_row((4096, 4096, 4096), Others(triton="full", aiter=Path("aiter/hsa/gfx942")), clocks=20)
-    row.ours.us, row.others["Triton"].us, row.published["hipBLASLt"], row.verdict
+    row = gemm_row((4096, 4096, 4096), Others(triton="full", hipblaslt=Path("objects")), clocks=20)
+    row.ours.us, row.others["Triton"].us, row.others["hipBLASLt"].us, row.published["hipBLASLt"], row.verdict
 
 TFLOPS are 2 M N K over the time at the predicted sustained clock; steps on zeros are not counted as work. Published
-columns were measured by their authors on real chips: a row puts them side by side, it does not compare like with like.
+columns were measured by their authors on real chips: they stand beside, and form no ratio with what is simulated.
+hipBLASLt is the one solution its own tables choose for the size. A library that was asked for and has nothing to show
+at a size is named, and the row does not count in the mean: its absence is not a win.
 
 `full` tries all 56 configurations of Triton up to 4096 x 4096 x 4096, and beyond the forty that are fastest there. Of
 AITER's objects it takes, beyond 2048, the three that are fastest there. A sample of a large product costs much. With at
@@ -21,10 +23,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from argus.bench import aiter_matmul, aiter_objects, triton_compile, triton_few, triton_matmul
+from argus.bench import aiter_matmul, aiter_objects, hipblaslt, triton_compile, triton_few, triton_matmul
 from argus.bench.aiter_objects import AiterError
 from argus.bench.contestant import Contestant, from_choice
-from argus.bench.kept import Kept, Timed
+from argus.bench.hipblaslt import HipblasltError
+from argus.bench.kept import Kept, Timed, mark
 from argus.bench.others import Best, Others, best_triton, fastest, swept, to_ours
 from argus.bench.triton_compile import TritonError
 from argus.bench.triton_few import Few
@@ -54,6 +57,8 @@ class GemmRow:
     others: Mapping[str, Best] = field(default_factory=dict)
     verdict: Paired | None = None
     published: Mapping[str, float] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
+    """Libraries that were asked for and take no part here, with the reason."""
 
     def tflops(self, microseconds: float) -> float:
         m, n, k = self.shape
@@ -65,7 +70,8 @@ class GemmRow:
         return found is None or known is None or self.tflops(found.us) >= COMPARABLE * known
 
     def ratio(self) -> float | None:
-        return to_ours(self.others, self.ours.us)
+        """The best of the others to ours; None if there is none, or if one that was asked for is missing."""
+        return None if self.missing else to_ours(self.others, self.ours.us)
 
     def to_json(self) -> dict[str, Any]:
         others = {name: best.to_json(self.tflops) for name, best in self.others.items()}
@@ -73,7 +79,7 @@ class GemmRow:
             "shape": list(self.shape), **self.ours.to_json(), "tflops": self.tflops(self.ours.us),
             "verdict": None if self.verdict is None else self.verdict.to_json(),
             "ours": self.detail, "others": others, "comparable": self.comparable(),
-            "published_tflops": dict(self.published),
+            "published_tflops": dict(self.published), "missing": dict(self.missing),
         }  # fmt: skip
 
 
@@ -85,25 +91,38 @@ def published(m: int, n: int, k: int) -> dict[str, float]:
     return {name: row[str(m)] for name, row in columns.items() if isinstance(row, dict) and str(m) in row}
 
 
-def gemm_row(shape: Shape, others: Others, clocks: int = 0, kept: Kept | None = None) -> GemmRow:
-    """Ours and the fastest of the others at one shape."""
+def gemm_row(
+    shape: Shape, others: Others, clocks: int = 0, kept: Kept | None = None, dtype: str = "bf16", layout: str = "TN"
+) -> GemmRow:
+    """Ours and the fastest of the others at one shape.
+
+    dtype   "bf16", or "f16" beside hipBLASLt only
+    layout  hipBLASLt's word: "TN" is A[m, k] @ B[n, k].T; "NN" has B as [k, n], "NT" also A as [k, m] (hipBLASLt only)
+    """
     store = Kept(None) if kept is None else kept
-    choice = choose_matmul(*shape, "bf16")
+    choice = choose_matmul(*shape, dtype, a_by_k=layout == "NT", b_by_k=layout != "TN")
+    plain = (dtype, layout) == ("bf16", "TN")
     ours = from_choice("ours", choice, dict(zip("MNK", shape, strict=True)))
     mine = Timed.of(ours.launches(protocol=store.protocol))
     found: dict[str, Best] = {}
-    if others.triton != "none":
+    missing: dict[str, str] = {}
+    if others.triton != "none" and plain:
         found |= best_triton(
             lambda: _configurations(shape, others.triton, store), lambda config: _triton_time(config, shape, store)
         )
-    if others.aiter is not None:
+    if others.aiter is not None and plain:
         found |= _aiter(shape, others.aiter, store)
+    if others.hipblaslt is not None:
+        try:
+            found |= hipblaslt_best(shape, others.hipblaslt, store, dtype, layout)
+        except HipblasltError as error:
+            missing["hipBLASLt"] = str(error)
     against = None
-    if found:
+    if found and not missing:
         name = min(found, key=lambda name: found[name].us)
-        rival = partial(_made, name, found[name], shape, others, store)
+        rival = partial(_made, name, found[name], shape, others, store, dtype, layout)
         against = verdict(mine, found[name], lambda: (ours, rival()), clocks, store.protocol)
-    return GemmRow(shape, mine, choice.text(), found, against, published(*shape))
+    return GemmRow(shape, mine, choice.text(), found, against, published(*shape) if plain else {}, missing)
 
 
 def _words(text: str, shape: Shape) -> str:
@@ -145,8 +164,22 @@ def _aiter_time(root: Path, one: aiter_matmul.Object, shape: Shape, store: Kept)
     return store.time(words, lambda: aiter_matmul.contestant(root, one, *shape), AiterError)
 
 
-def _made(name: str, best: Best, shape: Shape, others: Others, store: Kept) -> Contestant:
+def hipblaslt_best(shape: Shape, root: Path, store: Kept, dtype: str, layout: str) -> dict[str, Best]:
+    """The solution that hipBLASLt's own tables choose; HipblasltError says why there is none."""
+    sizes = hipblaslt.of_ours(shape)
+    choice = hipblaslt.chosen(root, layout, dtype, *sizes)
+    words = _words(f"hipBLASLt {dtype} {layout} {choice.text()} {mark(choice.solution.object())}", shape)
+    timed = store.time(words, lambda: hipblaslt.contestant(choice, *sizes), HipblasltError)
+    if timed.why:
+        raise HipblasltError(timed.why)
+    return {"hipBLASLt": Best(timed.us, choice.text(), 1, (), timed.interval)}
+
+
+def _made(name: str, best: Best, shape: Shape, others: Others, store: Kept, dtype: str, layout: str) -> Contestant:
     """The winner of a library once more, with its sample."""
+    if name == "hipBLASLt":
+        sizes = hipblaslt.of_ours(shape)
+        return hipblaslt.contestant(hipblaslt.chosen(others.hipblaslt or Path(), layout, dtype, *sizes), *sizes)
     if name == "Triton":
         every = _configurations(shape, others.triton, store)
         return _of_triton(next(config for config in every if config.text() == best.detail), shape)
@@ -158,19 +191,20 @@ def table(rows: Sequence[GemmRow]) -> str:
     """A Markdown table."""
     lines = [
         "| M x N x K | ours, TFLOPS (simulated) | us | MHz | Triton best, TFLOPS (simulated) | AITER best, TFLOPS "
-        f"(simulated) | {HEADER} | hipBLASLt (published) | ours to it | kernel |",
+        f"(simulated) | hipBLASLt's choice, TFLOPS (simulated) | {HEADER} | hipBLASLt, TFLOPS (published) | kernel |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
         cells = []
-        for name in ("Triton", "AITER"):
+        for name in ("Triton", "AITER", "hipBLASLt"):
             best = row.others.get(name)
             said = "" if best is None else f"{best.text()} us; {best.detail}; {best.tried} tried"
-            cells.append("-" if best is None else f"{row.tflops(best.us):.0f} ({said})")
+            none = "left out" if name in row.missing else "-"
+            cells.append(none if best is None else f"{row.tflops(best.us):.0f} ({said})")
         cells[0] += "" if row.comparable() else " (not comparable)"
         cells.append(cell(row.verdict))
         known, ours = row.published.get("hipBLASLt"), row.tflops(row.ours.us)
-        last = "- | -" if known is None else f"{known:.0f} | {ours / known:.2f}"
+        last = "-" if known is None else f"{known:.0f}"
         lines.append(
             f"| {' x '.join(map(str, row.shape))} | {ours:.0f} | {row.ours.text()} | {row.ours.mhz:.0f} | "
             f"{' | '.join(cells)} | {last} | {row.detail} |"
@@ -181,11 +215,13 @@ def table(rows: Sequence[GemmRow]) -> str:
 def summary(rows: Sequence[GemmRow]) -> str:
     """Geometric mean and least of ours to the best simulated other, and the verdicts."""
     ratios = {row.shape: ratio for row in rows if (ratio := row.ratio()) is not None}
+    short = sum(bool(row.missing) for row in rows)
+    without = f"; {short} rows without a library that was asked for do not count" if short else ""
     if not ratios:
-        return "no other was simulated"
+        return "no other was simulated" + without
     mean = math.exp(sum(math.log(ratio) for ratio in ratios.values()) / len(ratios))
     least = min(ratios, key=lambda shape: ratios[shape])
     return (
         f"ours to the best simulated other: geometric mean {mean:.2f}, least {ratios[least]:.2f} at "
-        f"{' x '.join(map(str, least))}" + counted([row.verdict for row in rows])
+        f"{' x '.join(map(str, least))}" + counted([row.verdict for row in rows]) + without
     )

@@ -54,6 +54,7 @@ PUBLISHED = dict(zip(TOKENS, (866, 1550, 2732, 5268, 10169), strict=True))
 FP8, BF16 = ml_dtypes.float8_e4m3fnuz, ml_dtypes.bfloat16
 FUSED = {
     "novs_32x128": (32, 128), "novs_32x256": (32, 256), "vs_32x256": (32, 256), "vs_64x256": (64, 256),
+    "vs_32x128": (32, 128), "vs_ps_32x128": (32, 128),
     "novs_ps_32x128": (32, 128), "novs_ps_32x256": (32, 256), "vs_ps_32x256": (32, 256), "vs_psx_64x256": (64, 256),
 }  # fmt: skip
 """AITER's objects: rows of a block, columns of a slice. From MANY tokens on only the larger block is timed (at 4096 and
@@ -163,32 +164,38 @@ def ours(tokens: int) -> Contestant:
     return Contestant("ours", plan.gate_up.text(), tuple(stage(n, tokens, plan) for n in range(4)))
 
 
-def theirs(root: Path, tokens: int, name: str) -> Contestant:
-    """One of AITER's fused kernels; its arguments are those of foreign/moe_fp8.py."""
+def fused(root: Path, layer: triton_moe.Layer, name: str) -> Work:
+    """The launch of one of AITER's fused kernels; its arguments are those of foreign/moe_fp8.py."""
+    tokens, dim, inter, experts, topk = layer.tokens, layer.dim, layer.inter, layer.experts, layer.topk
     rows, width = FUSED[name]
-    ids = routing("uniform", tokens, EXPERTS, TOPK)
+    ids = routing("uniform", tokens, experts, topk)
     numbers: list[int] = []
     of_block: list[int] = []
-    for expert in range(EXPERTS):
+    for expert in range(experts):
         token, slot = np.nonzero(ids == expert)
         padding = -len(token) % rows
-        numbers += (slot << 24 | token).tolist() + [TOPK << 24 | tokens] * padding
+        numbers += (slot << 24 | token).tolist() + [topk << 24 | tokens] * padding
         of_block += [expert] * ((len(token) + padding) // rows)
-    kb, ib, slices = DIM // 128, INTER // 128, INTER // width
+    kb, ib, slices = dim // 128, inter // 128, inter // width
     walking = chip.CUS // slices * slices if "_ps" in name else 0
-    scales = [((kb, tokens), 4), ((EXPERTS, 2 * ib, kb), 5), ((EXPERTS, kb, ib), 6)]
+    scales = [((kb, tokens), 4), ((experts, 2 * ib, kb), 5), ((experts, kb, ib), 6)]
     args = packed(
-        Operand((tokens, DIM), BF16, blank=True), Operand((tokens, DIM), FP8, 1),
-        Operand((EXPERTS, 2 * INTER, DIM), FP8, 2), np.array([len(numbers), tokens], np.int32),
-        Operand((EXPERTS, DIM, INTER), FP8, 3), *(Operand(shape, np.float32, seed) for shape, seed in scales), None,
+        Operand((tokens, dim), BF16, blank=True), Operand((tokens, dim), FP8, 1),
+        Operand((experts, 2 * inter, dim), FP8, 2), np.array([len(numbers), tokens], np.int32),
+        Operand((experts, dim, inter), FP8, 3), *(Operand(shape, np.float32, seed) for shape, seed in scales), None,
         np.array(numbers, np.uint32), np.ones(len(numbers), np.float32), np.array(of_block, np.int32),
-        DIM, INTER, tokens, EXPERTS, DIM, DIM, INTER, 2 * DIM, 2 * INTER * DIM, DIM * INTER,
-        8 * ib * kb, 4 * kb * ib, 4 * INTER, TOPK, walking, slices,
+        dim, inter, tokens, experts, dim, dim, inter, 2 * dim, 2 * inter * dim, dim * inter,
+        8 * ib * kb, 4 * kb * ib, 4 * inter, topk, walking, slices,
     )  # fmt: skip
     loaded = aiter_objects.kernel(root, object_path(name))
     offsets = [SLOT * n for n in range(len(args))]
     grid = (walking, 1, 1) if walking else (slices, len(of_block), 1)
-    launch = Work(name, loaded, grid, (256,), args, offsets=offsets)
+    return Work(name, loaded, grid, (256,), args, offsets=offsets)
+
+
+def theirs(root: Path, tokens: int, name: str) -> Contestant:
+    """One of AITER's fused kernels at the layer of this page."""
+    launch = fused(root, triton_moe.Layer(tokens, DIM, INTER, EXPERTS, TOPK), name)
     return Contestant(f"AITER {name}", name, (executed(launch),))
 
 

@@ -29,10 +29,12 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class Others:
-    """Whom to compare with: Triton's configurations (`none`, `quick`, `full`) and a directory of AITER's objects."""
+    """Whom to compare with: Triton's configurations (`none`, `quick`, `full`), directories of AITER's and hipBLASLt's
+    objects."""
 
     triton: str = "quick"
     aiter: Path | None = None
+    hipblaslt: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,8 +96,8 @@ def compiled(config: MatmulConfig) -> tuple[bytes, int]:
     return triton_compile.compiled(job, config.text(), told)
 
 
-def contestant(config: MatmulConfig, m: int, n: int, k: int) -> Contestant:
-    """The configuration at these sizes, which its tiles must divide (its loads are not masked)."""
+def work(config: MatmulConfig, m: int, n: int, k: int) -> Work:
+    """The launch at these sizes, which its tiles must divide (its loads are not masked)."""
     code, lds = compiled(config)
     if m % config.bm or n % config.bn or k % config.bk:
         raise TritonError(f"{config.text()}: the tiles do not divide {m} x {n} x {k}")
@@ -107,11 +107,15 @@ def contestant(config: MatmulConfig, m: int, n: int, k: int) -> Contestant:
     kind = numpy_dtype(DTYPES["bf16"])
     tensors = (Operand((m, k), kind, 0), Operand((n, k), kind, 1), Operand((m, n), kind, blank=True))
     numbers = (np.int32(value) for value in (m, n, k, k, k, n))
-    work = Work(
+    return Work(
         "triton", kernel, (m // config.bm * (n // config.bn),), (64 * config.warps,),
         (*tensors, *numbers, None, None), lds=lds - kernel.info.group_segment_fixed_size,
     )  # fmt: skip
-    return Contestant("triton", config.text(), (executed(work),))
+
+
+def contestant(config: MatmulConfig, m: int, n: int, k: int) -> Contestant:
+    """The configuration at these sizes, sampled."""
+    return Contestant("triton", config.text(), (executed(work(config, m, n, k)),))
 
 
 SOURCE = """

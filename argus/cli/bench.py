@@ -2,9 +2,10 @@
 
     argus bench gemm                                   the five square sizes, three Triton configurations each
     argus bench gemm --triton full --aiter DIR --clocks 20 --shape M=4096,N=4096,K=4096
+    argus bench gemm --hipblaslt DIR --layout NN --dtype f16     what hipBLASLt's own tables choose, at their sizes
     argus bench attention moe fp8 --aiter DIR          layers: `--shape S=4096`, `T=4096`, `M=…,N=…,K=…`
     argus bench softmax add transpose                  bytes per second and share of the memory's rate
-    argus bench gemm softmax --ablate                  one idea taken away at a time
+    argus bench gemm softmax --ablate                  ablation: one optimization removed at a time
     argus bench gemm --search --shape M=2048,N=2048,K=2048      every candidate of the dispatch table at this shape
     argus bench gemm --search --write                  all shapes of the table; writes argus/kernels/matmul.json
     argus bench gemm --holdout                         what the dispatcher loses at shapes that are not in its table
@@ -26,6 +27,7 @@ from typing import Any
 
 from argus.bench import ablate, gemm, memory, search
 from argus.bench.aiter_objects import AiterError
+from argus.bench.hipblaslt import HipblasltError
 from argus.bench.kept import DIRECTORY, Kept, Timed
 from argus.bench.others import Others
 from argus.cli import bench_layers
@@ -54,8 +56,13 @@ def register(verbs: Any) -> None:
     parser.add_argument("--clocks", type=int, default=0, help="perturbed clocks for the verdict (0: none)")
     parser.add_argument("--protocol", choices=PROTOCOLS, default="stream", help="how the times would be taken")
     parser.add_argument("--aiter", type=Path, metavar="DIR", help="gemm and layers: AITER's objects (its hsa/gfx942)")
+    parser.add_argument("--hipblaslt", type=Path, metavar="DIR", help="gemm: hipBLASLt's objects (docs/foreign.md)")
+    parser.add_argument("--dtype", choices=("bf16", "f16", "fp8"), default="bf16", help="gemm: element type")
+    parser.add_argument("--layout", choices=("TN", "NN", "NT"), default="TN", help="gemm: hipBLASLt's word for it")
     parser.add_argument(
-        "--ablate", action="store_true", help="all but fp8 and elementwise: one idea taken away at a time"
+        "--ablate",
+        action="store_true",
+        help="all but fp8 and elementwise: one optimization removed at a time",
     )
     parser.add_argument(
         "--search", action="store_true", help="gemm, attention, moe: every candidate of the dispatch table"
@@ -125,9 +132,14 @@ def _gemm(args: argparse.Namespace, shapes: list[tuple[int, int, int]]) -> None:
 
 
 def _beside(args: argparse.Namespace, shapes: list[tuple[int, int, int]], kept: Kept) -> None:
-    others = Others(args.triton, args.aiter)
+    others = Others(args.triton, args.aiter, args.hipblaslt)
+    if (args.dtype, args.layout) != ("bf16", "TN") and args.hipblaslt is None:
+        raise UsageError("--dtype and --layout need --hipblaslt: the others are compared in bf16 TN")
+    if args.dtype == "fp8":
+        _hipblaslt_alone(args, shapes, kept)
+        return
     try:
-        done = [gemm.gemm_row(shape, others, args.clocks, kept) for shape in shapes]
+        done = [gemm.gemm_row(shape, others, args.clocks, kept, args.dtype, args.layout) for shape in shapes]
     except AiterError as error:
         raise UsageError(f"--aiter {args.aiter}: {error}") from error
     if args.json:
@@ -135,8 +147,24 @@ def _beside(args: argparse.Namespace, shapes: list[tuple[int, int, int]], kept: 
         return
     print(gemm.table(done))
     print(gemm.summary(done))
-    for note in sorted({note for row in done for best in row.others.values() for note in best.left_out}):
+    notes = {note for row in done for best in row.others.values() for note in best.left_out}
+    notes |= {f"{' x '.join(map(str, row.shape))}: {why}" for row in done for why in row.missing.values()}
+    for note in sorted(notes):
         print(f"left out: {note}")
+
+
+def _hipblaslt_alone(args: argparse.Namespace, shapes: list[tuple[int, int, int]], kept: Kept) -> None:
+    """fp8: hipBLASLt scales whole tensors, ours scales blocks; the work differs, so its times stand alone."""
+    for shape in shapes:
+        name = " x ".join(map(str, shape))
+        try:
+            best = gemm.hipblaslt_best(shape, args.hipblaslt, kept, args.dtype, args.layout)["hipBLASLt"]
+        except HipblasltError as error:
+            print(json.dumps({"shape": list(shape), "left_out": str(error)}) if args.json else f"{name}: {error}")
+            continue
+        speed = 2.0 * math.prod(shape) / best.us * 1e-6
+        words = f"{name}: {best.text()} us, {speed:.0f} TFLOPS (simulated), {best.detail}"
+        print(json.dumps({"shape": list(shape), **best.to_json(), "tflops": speed}) if args.json else words)
 
 
 def _search(args: argparse.Namespace, shapes: list[tuple[int, int, int]], kept: Kept) -> None:

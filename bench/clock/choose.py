@@ -1,4 +1,4 @@
-"""`python -m bench.clock.choose AITER_DIR FACTS_DIR --vary name=v,w …`: numbers of the clock nobody has published well.
+"""`python -m bench.clock.choose DIRS… --vary name=v,w …`: numbers of the clock nobody has published well.
 
 Every `fit` row whose program is at hand is executed once, then timed under every combination of the given values; after
 each the power model is fitted again, and the mean error on the fit rows is printed, the best last. `validate` rows are
@@ -17,45 +17,44 @@ from argus.clock import PARAMETERS, Parameters
 from argus.clock.calibration import Row
 from argus.clock.fitting import FITTED
 from argus.clock.validation import fit, loss
-from bench.clock.__main__ import FAMILIES, SUBFOLDER
-from bench.clock.rows import Measured, Timer
+from bench.clock.__main__ import folders
+from bench.clock.families import FAMILIES, tasks_of
+from bench.clock.rows import Measured, Task, Timer, executed
 
 
 def simulated(rows: list[tuple[Measured, Timer]], parameters: Parameters) -> list[Row]:
-    out = []
-    for row, time in rows:
-        launch = time(parameters)
-        out.append(
-            Row(
-                role=row.role,
-                family=row.family,
-                program=row.program,
-                shape=row.shape,
-                flops=row.flops,
-                bytes=row.bytes,
-                element=row.element,
-                microseconds=row.microseconds,
-                protocol=launch.protocol,
-                launches=(launch.profile,),
-            )
+    return [
+        Row(
+            role=row.role,
+            family=row.family,
+            program=row.program,
+            shape=row.shape,
+            flops=row.flops,
+            bytes=row.bytes,
+            element=row.element,
+            microseconds=row.microseconds,
+            protocol=row.protocol,
+            launches=tuple(launch.profile for launch in time(parameters)),
+            runs=row.runs,
+            state=row.state,
         )
-    return out
+        for row, time in rows
+    ]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.clock.choose", description=__doc__)
-    parser.add_argument("aiter", type=Path)
-    parser.add_argument("facts", type=Path)
+    parser.add_argument("folders", type=Path, nargs="+", help="as for python -m bench.clock")
     parser.add_argument("--vary", action="append", default=[], metavar="NAME=V,W", required=True)
     parser.add_argument("--family", choices=tuple(FAMILIES), action="append")
     options = parser.parse_args()
-    root = options.aiter / SUBFOLDER if (options.aiter / SUBFOLDER).is_dir() else options.aiter
+    where = folders(options.folders)
     rows = []
     for family in options.family or FAMILIES:
-        for row, time in FAMILIES[family](root, options.facts):
-            if row.role == "fit":
-                rows.append((row, time))
-                print(f"executed {row.program}, {row.shape}", flush=True)
+        for task in tasks_of(family, FAMILIES[family], where):
+            if isinstance(task, Task) and task.row.role == "fit":
+                rows.append((task.row, executed(task)))
+                print(f"executed {task.row.program}, {task.row.shape}", flush=True)
     names = [text.split("=")[0] for text in options.vary]
     values = [[float(value) for value in text.split("=")[1].split(",")] for text in options.vary]
     found = []

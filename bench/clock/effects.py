@@ -31,6 +31,7 @@ from argus.clock.observe import observe
 from argus.clock.program import Unit, Wave
 from argus.clock.sampled import prepared, sample
 from bench.clock import gemm, triton_gemm
+from bench.clock.rows import Folders, executed
 
 GEMM = Path(__file__).parents[2] / "argus" / "kernels" / "gemm.py"
 
@@ -116,10 +117,10 @@ def phases(root: Path, length: int = 2048) -> list[str]:
 
 
 def assembly(root: Path, facts: Path) -> list[str]:
-    rows = sorted(gemm.bf16(root, facts), key=lambda pair: pair[0].flops)
+    tasks = sorted(gemm.bf16(Folders(facts=facts, aiter=root)), key=lambda task: task.row.flops)
     out = []
-    for row, timed in rows:
-        launch = timed(PARAMETERS)
+    for task in tasks:
+        row, (launch,) = task.row, executed(task)(PARAMETERS)
         found = launch.sustained
         out.append(
             f"{row.program}, {row.shape}: {found.tflops or 0:.0f} TFLOPS "

@@ -1,38 +1,57 @@
-"""Published times as rows, and the line of JSON a simulated row becomes.
+"""Published times as rows, how each was taken, and the line of JSON a simulated row becomes.
 
-How a time was taken is in the notes of its row. Two things in them matter to a clock that predicts one launch at a
-sustained clock. `replay gap`: 30 graphs of one launch each, replayed back to back, with some 4 to 5 us between them; of
-`REPLAY_GAP` the launch floor is already in the prediction, the rest is taken off. `warm-up 200ms` (or more) against
-five launches on an idle chip: where both were published, the first counts (one kernel at 4096: 392 us and 422 to 431).
+    Task(Measured(role="fit", regime="memory-bound", …, microseconds=98.2, protocol="stream"), lambda: [work])
+
+A `Measured` is a fact: what ran, how it was timed, who published it. A `Task` adds the way to its launches. Rows of one
+program have one role, so that nothing is validated on a program whose other sizes were fitted.
+
+`replay gap`: graphs of one launch each, replayed back to back, have 4 to 5 us between them. Of `REPLAY_GAP` the floor
+of a longer graph is in the prediction, the rest is taken off. `warm-up 200ms` (or more) against five launches on an
+idle chip: where both were published, the first counts (one kernel at 4096: 392 us and 422 to 431).
 """
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from argus.clock import PARAMETERS, Launch, Parameters, Recorded, time_recorded
-from argus.clock.calibration import launch_line
+from argus import provenance
+from argus.bench.attention import lengths
+from argus.clock import MODEL_VERSION, Launch, Parameters, Recorded, time_recorded
+from argus.clock.calibration import ROLES, launch_line
+from argus.clock.protocol import Protocol
+from argus.clock.sampled import Work, prepared, sample
 
 REPLAY_GAP = 4.5
+GRAPH_FLOOR = 0.6
+"""Microseconds between launches of one graph, which the clock has in a time taken by that protocol."""
 WARMED_MS = 200
 
-Timer = Callable[[Parameters], Launch]
-"""The launch of a row under given parameters of the clock."""
+Regime = Literal["dense GEMM", "attention", "fp8/MoE", "small or latency-bound", "memory-bound"]
+OTHER_CLOCK = 1250.0
+"""Besides the full clock every launch is timed here: between the two, a fit can move the sustained clock."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
     """One published time. `shape` groups rows that did the same work, `program` names what ran.
 
-    runs   the times of all published runs, if there are several (`microseconds`: their median)
+    exact     the very program was simulated, not one of ours that does the same accesses
+    warm      the tensors were used just before, so that they lie in the Infinity Cache as far as they fit
+    timing    how the time was taken, in the source's words
+    state     "burst": a few milliseconds on a chip that idled before
+    notes     what is known to be unlike the measured launch
+    runs      the times of all published runs, if there are several (`microseconds`: their median)
     """
 
     role: str
+    regime: Regime
     family: str
     program: str
     shape: str
@@ -41,38 +60,141 @@ class Measured:
     element: str
     microseconds: float
     source: str
+    protocol: Protocol
+    exact: bool
+    warm: bool
+    timing: str = ""
     runs: tuple[float, ...] = ()
+    state: str = "steady"
+    notes: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        return self.family, self.program, self.shape
 
 
-def timer(row: Measured, recorded: Recorded, **options: Any) -> Timer:
-    """Times the recorded sample as the launch of that row."""
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A row and the launches that do its work, one after the other.
 
-    def time(parameters: Parameters) -> Launch:
-        return time_recorded(
-            recorded,
-            flops=row.flops,
-            hbm_bytes=row.bytes,
-            element=row.element,
-            parameters=parameters,
-            **options,
-        )[1]
+    steps   workgroup -> its work, in any unit, where workgroups differ and arithmetic says how (one launch)
+    order   workgroup of the measured program -> the one of ours that does its work, if theirs come in another order
+    """
+
+    row: Measured
+    works: Callable[[], Sequence[Work]]
+    steps: Callable[[int], float] | None = None
+    order: Callable[[int], int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Rows of the facts that are not simulated, and why."""
+
+    family: str
+    rows: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """Where facts and foreign objects lie; None: that folder was not given, and its families are left out."""
+
+    facts: Path | None = None
+    aiter: Path | None = None
+    hipblaslt: Path | None = None
+
+
+Timer = Callable[[Parameters], list[Launch]]
+"""The launches of a row under given parameters of the clock."""
+
+
+def executed(task: Task) -> Timer:
+    """Executes a sample of each launch; the result times them under any parameters."""
+    ready: list[tuple[Work, Recorded]] = [(work, prepared(sample(work))) for work in task.works()]
+    row = task.row
+    if task.steps is not None:
+        ((work, recorded),) = ready
+        every = lengths(recorded.work or {}, task.steps, work.workgroups)
+        order = task.order or (lambda number: number)
+        recorded.work = {number: every[order(number)] for number in every}
+
+    def time(parameters: Parameters) -> list[Launch]:
+        return [
+            time_recorded(
+                recorded,
+                flops=row.flops / len(ready),
+                hbm_bytes=work.moved,
+                element=row.element or None,
+                warm=row.warm,
+                protocol=row.protocol,
+                also=(OTHER_CLOCK,),
+                parameters=parameters,
+            )[1]
+            for work, recorded in ready
+        ]
 
     return time
 
 
-def line(row: Measured, launch: Launch) -> dict[str, Any]:
-    """The row with its simulation."""
+def line(task: Task, launches: Sequence[Launch], module: str, seconds: float) -> dict[str, Any]:
+    """The row with its simulation (argus.clock.calibration says what a row holds), and which code simulated it."""
     return {
-        **asdict(row),
-        "launches": [launch_line(row.program, launch)],
-        "notes": list(launch.notes),
+        **asdict(task.row),
+        "launches": [launch_line(task.row.program, launch) for launch in launches],
+        "simulated": {
+            "model": MODEL_VERSION,
+            "code": code_of(module),
+            "module": module,
+            "seconds": round(seconds, 1),
+        },
     }
 
 
+def rated(
+    family: str, program: str, shape: str, role: str, moved: float, rate: float, source: str, **more: Any
+) -> Measured:
+    """A memory-bound row of an equivalent program whose published figure is a rate, in bytes per second."""
+    usual = {"regime": "memory-bound", "protocol": "stream", "warm": False, "exact": False}
+    return Measured(
+        role=role,
+        family=family,
+        program=program,
+        shape=shape,
+        flops=0.0,
+        bytes=moved,
+        element="",
+        microseconds=moved / rate * 1e6,
+        source=source,
+        **{**usual, **more},
+    )
+
+
+def timed(
+    family: str, program: str, shape: str, role: str, moved: float, microseconds: float, source: str, **more: Any
+) -> Measured:
+    """The same with a published time."""
+    return rated(family, program, shape, role, moved, moved / microseconds * 1e6, source, **more)
+
+
+@cache
+def code_of(module: str) -> str:
+    """Digest of what simulates a family's rows: the clock, the machine, and the family's own file.
+
+    The clock's fitted numbers are left out: a row keeps what it needs to be timed under others.
+    """
+    result = hashlib.sha256()
+    for path in provenance.files(("argus.clock.sampled", "argus.machine.launch", "argus.bench.triton_compile")):
+        if path.suffix != ".json" or path.parent.name != "clock":
+            result.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    result.update(Path(__file__).with_name(f"{module}.py").read_bytes())
+    return result.hexdigest()[:16]
+
+
 def without_gap(row: dict[str, str]) -> float:
-    """The published time in us, less what its replay gap has beyond the launch floor."""
+    """The published time in us, less what its replay gap has beyond the floor of a graph."""
     gapped = "replay gap" in row["notes"] or row["notes"].startswith("as above")
-    return float(row["value"]) - (REPLAY_GAP - PARAMETERS["launch_floor_graph"] if gapped else 0.0)
+    return float(row["value"]) - (REPLAY_GAP - GRAPH_FLOOR if gapped else 0.0)
 
 
 def warmed_up(row: dict[str, str]) -> bool:
@@ -81,8 +203,16 @@ def warmed_up(row: dict[str, str]) -> bool:
 
 
 def read(path: Path) -> list[dict[str, str]]:
+    """The rows of a table of facts that are to fit or to validate."""
     with path.open(newline="", encoding="utf-8") as file:
-        return [row for row in csv.DictReader(file) if row["role"] in ("fit", "validate")]
+        return [row for row in csv.DictReader(file) if row["role"] in ROLES]
+
+
+def given(folder: Path | None) -> Path:
+    """A folder that the family needs, and whose presence was checked."""
+    if folder is None:
+        raise ValueError("the family's folder was not given")
+    return folder
 
 
 def number(pattern: str, text: str) -> int:

@@ -1,0 +1,142 @@
+"""`python -m bench.clock.choice DIR`: does the clock rank hipBLASLt's solutions as its tuner did on the real chip?
+
+    python -m bench.clock.choice /work/foreign/hipblaslt/objects --out choice.jsonl        # goes on where it was
+
+At each size the solution that the library's table names is timed beside others of the same table that may take it:
+those chosen for the nearest other sizes, which are the hard ones to tell apart. The tuner measured all its solutions at
+the size and kept the fastest, so the chosen one should be first, or within `NEAR` of the first. Printed is the share of
+sizes where it is, and the sizes where it is not. Solutions that split K are not timed (`argus.bench.hipblaslt`), so
+sizes whose choice splits K are left out, and counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import multiprocessing
+import os
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+from argus.bench.contestant import executed
+from argus.bench.hipblaslt import Entry, Solution, Table, work
+from argus.clock import PARAMETERS
+from argus.clock.sampled import time_prepared
+from bench.clock.rows import code_of
+
+TABLE = "Cijk_Alik_Bljk_BBS_BH_UserArgs"
+NEAR = 0.03
+OTHERS = 3
+SIZES = 36
+LEAST, MOST = 1e9, 2e12
+"""Operations of a product: smaller ones are all launch, larger ones take minutes to sample."""
+
+
+def apart(one: Entry, other: Entry) -> float:
+    """Distance of two sizes, in octaves along each axis."""
+    return math.hypot(*(math.log2(a / b) for a, b in ((one.m, other.m), (one.n, other.n), (one.k, other.k))))
+
+
+def rivals(table: Table, entry: Entry) -> list[Solution]:
+    """The chosen solution, then the choices of the nearest other sizes that may take this one."""
+    found = [table.solution(entry.index)]
+    for other in sorted(table.entries, key=lambda each: apart(entry, each)):
+        solution = table.solutions.get(other.index)
+        known = solution is None or any(solution.parameters == each.parameters for each in found)
+        if solution is not None and not known and solution.refusal(entry.m, entry.n, entry.k) is None:
+            found.append(solution)
+        if len(found) == 1 + OTHERS:
+            break
+    return found
+
+
+def sizes(table: Table, count: int) -> tuple[list[Entry], int]:
+    """Sizes spread over the table, and how many entries cannot be asked."""
+    able = [
+        entry
+        for entry in table.entries
+        if entry.batch == 1
+        and LEAST <= 2.0 * entry.m * entry.n * entry.k <= MOST
+        and (solution := table.solutions.get(entry.index)) is not None
+        and solution.refusal(entry.m, entry.n, entry.k) is None
+    ]
+    able.sort(key=lambda entry: (entry.m * entry.n * entry.k, entry.m))
+    step = max(1.0, len(able) / count)
+    return [able[int(step * at)] for at in range(min(count, len(able)))], len(table.entries) - len(able)
+
+
+def timed(folder: Path, entry: Entry) -> dict[str, Any]:
+    """In a worker: microseconds of every rival at one size."""
+    table = Table(folder)
+    times = {}
+    for solution in rivals(table, entry):
+        part = executed(work(solution, entry.m, entry.n, entry.k))
+        launch = time_prepared(
+            part.work, part.recorded, part.element, parameters=PARAMETERS, warm=True, protocol="graph"
+        )[1]
+        times[solution.text()] = launch.sustained.microseconds
+    return {
+        "table": folder.name,
+        "size": [entry.m, entry.n, entry.k],
+        "chosen": table.solution(entry.index).text(),
+        "us": times,
+        "code": code_of("choice"),
+    }
+
+
+def report(lines: Sequence[dict[str, Any]], left_out: int) -> str:
+    first = near = 0
+    out = []
+    for line in lines:
+        chosen, best = line["us"][line["chosen"]], min(line["us"].values())
+        first += chosen == best
+        near += chosen <= (1 + NEAR) * best
+        if chosen > (1 + NEAR) * best:
+            fastest = min(line["us"], key=line["us"].__getitem__)
+            shape = " x ".join(map(str, line["size"]))
+            out.append(f"{shape}: {line['chosen']} {chosen:.1f} us, {fastest} {best:.1f} us ({chosen / best - 1:+.1%})")
+    total = len(lines)
+    fewest = min(len(line["us"]) for line in lines) if lines else 0
+    out.append(
+        f"{total} sizes, at least {fewest} solutions each: the chosen one is first at {first}, first or within "
+        f"{NEAR:.0%} of it at {near} ({near / max(1, total):.0%}); {left_out} entries split K, were not made, or are "
+        "too small or large"
+    )
+    return "\n".join(out)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.clock.choice", description=__doc__)
+    parser.add_argument("folder", type=Path, help="folder of hipBLASLt's objects (docs/foreign.md)")
+    parser.add_argument("--table", default=TABLE)
+    parser.add_argument("--sizes", type=int, default=SIZES)
+    parser.add_argument("--out", type=Path, default=Path("out/choice.jsonl"), help="kept between runs")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    options = parser.parse_args()
+    table = Table(options.folder / options.table)
+    wanted, left_out = sizes(table, options.sizes)
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    held = {}
+    for text in options.out.read_text(encoding="utf-8").splitlines() if options.out.exists() else ():
+        line = json.loads(text)
+        if line["code"] == code_of("choice") and line["table"] == options.table:
+            held[tuple(line["size"])] = line
+    open_ = [entry for entry in wanted if (entry.m, entry.n, entry.k) not in held]
+    context = multiprocessing.get_context("fork")
+    with options.out.open("a", encoding="utf-8") as file, ProcessPoolExecutor(options.jobs, context) as pool:
+        pending = [pool.submit(timed, table.folder, entry) for entry in open_]
+        for future in as_completed(pending):
+            line = future.result()
+            held[tuple(line["size"])] = line
+            print(json.dumps(line), file=file, flush=True)
+            print(" x ".join(map(str, line["size"])), {k: round(v, 1) for k, v in line["us"].items()}, flush=True)
+    print(report([held[entry.m, entry.n, entry.k] for entry in wanted], left_out))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,215 @@
+"""Norms, softmax and the reduction of split attention, a row per wave or workgroup: our programs after public HIP.
+
+QuixiCore's norms read a row two or three times, lane by lane (4 bytes each), in one block of 32 or 64 threads per row.
+jpcpol's keep a row in registers, one wave each. AITER's reduction of split decode attention weighs SPLITS partial
+results of 128 heads by 512 f32 and writes bf16, 128 threads per head. Times of a few microseconds over the event's own
+floor (5.8 us, jpcpol) are left out: the clock has no protocol for a single launch between two events.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from argus.clock.sampled import Work
+from argus.clock.staged import Operand
+from bench.clock import opencl
+from bench.clock.rows import Folders, LeftOut, Task, given, number, rated, read, timed
+
+EVENT_US = 40.0
+"""Times between two events around one launch, from which on their own few microseconds matter less than a sixth."""
+HEADS, WIDTH = 128, 512
+
+REDUCE = """
+float lane_sum(float x) {
+    for (int step = 32; step > 0; step /= 2)
+        x += as_float(__builtin_amdgcn_ds_bpermute((int)((THREAD & 63) ^ step) * 4, as_int(x)));
+    return x;
+}
+float lane_max(float x) {
+    for (int step = 32; step > 0; step /= 2) {
+        float y = as_float(__builtin_amdgcn_ds_bpermute((int)((THREAD & 63) ^ step) * 4, as_int(x)));
+        x = x > y ? x : y;
+    }
+    return x;
+}
+"""
+NORMS = (
+    REDUCE
+    + """
+KERNEL rmsnorm(global const float *restrict x, global const float *restrict w, global float *restrict o, int width) {
+    size_t base = (size_t)BLOCK * width;
+    float sum = 0;
+    for (int j = THREAD; j < width; j += THREADS) sum += x[base + j] * x[base + j];
+    float scale = __builtin_amdgcn_rsqf(lane_sum(sum) / width + 1e-6f);
+    for (int j = THREAD; j < width; j += THREADS) o[base + j] = x[base + j] * scale * w[j];
+}
+KERNEL layernorm(global const float *restrict x, global const float *restrict w, global const float *restrict b,
+                 global float *restrict o, int width) {
+    size_t base = (size_t)BLOCK * width;
+    float sum = 0, squares = 0;
+    for (int j = THREAD; j < width; j += THREADS) sum += x[base + j];
+    float mean = lane_sum(sum) / width;
+    for (int j = THREAD; j < width; j += THREADS) {
+        float off = x[base + j] - mean;
+        squares += off * off;
+    }
+    float scale = __builtin_amdgcn_rsqf(lane_sum(squares) / width + 1e-6f);
+    for (int j = THREAD; j < width; j += THREADS) o[base + j] = (x[base + j] - mean) * scale * w[j] + b[j];
+}
+"""
+)
+HELD = (
+    REDUCE
+    + """
+KERNEL softmax(global const float *restrict x, global float *restrict o) {
+    size_t at = (size_t)BLOCK * THREADS * EACH + THREAD * EACH;
+    float held[EACH], top = -1e30f, sum = 0;
+    for (int e = 0; e < EACH; e++) { held[e] = x[at + e]; top = held[e] > top ? held[e] : top; }
+    top = lane_max(top);
+    for (int e = 0; e < EACH; e++) { held[e] = __builtin_amdgcn_exp2f((held[e] - top) * 1.442695f); sum += held[e]; }
+    sum = lane_sum(sum);
+    for (int e = 0; e < EACH; e++) o[at + e] = held[e] / sum;
+}
+KERNEL layernorm(global const float *restrict x, global const float *restrict w, global const float *restrict b,
+                 global float *restrict o) {
+    size_t at = (size_t)BLOCK * THREADS * EACH + THREAD * EACH;
+    float held[EACH], sum = 0, squares = 0;
+    for (int e = 0; e < EACH; e++) { held[e] = x[at + e]; sum += held[e]; }
+    float mean = lane_sum(sum) / (THREADS * EACH);
+    for (int e = 0; e < EACH; e++) { float off = held[e] - mean; squares += off * off; }
+    float scale = __builtin_amdgcn_rsqf(lane_sum(squares) / (THREADS * EACH) + 1e-5f);
+    for (int e = 0; e < EACH; e++)
+        o[at + e] = (held[e] - mean) * scale * w[THREAD * EACH + e] + b[THREAD * EACH + e];
+}
+"""
+)
+SPLIT = (
+    REDUCE
+    + """
+KERNEL combine(global const f4 *restrict part, global const float *restrict lse, global ushort4 *restrict o,
+               int splits) {
+    local float weights[256];
+    int head = BLOCK % 128, tile = BLOCK / 128;
+    if (THREAD < 64) {
+        float top = -1e30f, sum = 0;
+        for (int s = THREAD; s < splits; s += 64) {
+            float x = lse[((size_t)tile * splits + s) * 128 + head];
+            top = x > top ? x : top;
+        }
+        top = lane_max(top);
+        for (int s = THREAD; s < splits; s += 64) {
+            float x = __builtin_amdgcn_exp2f(lse[((size_t)tile * splits + s) * 128 + head] - top);
+            weights[s] = x;
+            sum += x;
+        }
+        sum = lane_sum(sum);
+        for (int s = THREAD; s < splits; s += 64) weights[s] /= sum;
+    }
+    BARRIER;
+    size_t at = ((size_t)tile * splits * 128 + head) * THREADS + THREAD;
+    f4 sum = 0, next = part[at];
+    for (int s = 0; s < splits; s++) {
+        f4 now = next;
+        if (s + 1 < splits) next = part[at + (size_t)(s + 1) * 128 * THREADS];
+        sum += weights[s] * now;
+    }
+    uint4 bits = as_uint4(sum) >> 16;
+    o[(size_t)BLOCK * THREADS + THREAD] = (ushort4)(bits.x, bits.y, bits.z, bits.w);
+}
+"""
+)
+
+
+def _f32(*shape: int, blank: bool = False) -> Operand:
+    return Operand(shape, np.float32, len(shape), blank)
+
+
+def norm_works(function: str, threads: int, count: int, width: int) -> list[Work]:
+    vectors = [_f32(width)] if function == "rmsnorm" else [_f32(width), _f32(width)]
+    args = (_f32(count, width), *vectors, _f32(count, width, blank=True), np.int32(width))
+    return [opencl.work(function, NORMS, grid=count, threads=threads, args=args, bytes=8.0 * count * width)]
+
+
+def held_works(function: str, count: int, width: int) -> list[Work]:
+    vectors = [] if function == "softmax" else [_f32(width), _f32(width)]
+    args = (_f32(count, width), *vectors, _f32(count, width, blank=True))
+    moved = 8.0 * count * width
+    return [opencl.work(function, HELD, grid=count, threads=64, args=args, bytes=moved, EACH=width // 64)]
+
+
+def split_works(tiles: int, splits: int) -> list[Work]:
+    part, lse = _f32(tiles, splits, HEADS, WIDTH), _f32(tiles, splits, HEADS)
+    out = Operand((tiles, HEADS, WIDTH), np.uint16, blank=True)
+    args = (part, lse, out, np.int32(splits))
+    moved = float(part.nbytes + lse.nbytes + out.nbytes)
+    return [opencl.work("combine", SPLIT, grid=tiles * HEADS, threads=128, args=args, bytes=moved)]
+
+
+def quixi(facts: Path) -> Iterator[Task | LeftOut]:
+    short = 0
+    found: dict[tuple[str, int, int, int], list[dict[str, str]]] = {}
+    for row in read(facts / "measured_more.csv"):
+        threads = re.search(r"(\d+)[- ]threads? ?(block|per)?", row["config"])
+        if not row["kernel"].endswith("Norm fwd") or threads is None:
+            continue
+        size = re.search(r"(\d+)x(\d+)$", row["shape"])
+        if size is not None:
+            key = (row["kernel"].split(" ")[0].lower(), int(threads[1]), int(size[1]), int(size[2]))
+            found.setdefault(key, []).append(row)
+    for (function, wide, count, width), same in found.items():
+        moved = 8.0 * count * width
+        times = sorted(moved / float(row["value"]) * 1e-3 for row in same)
+        if times[-1] < EVENT_US:
+            short += len(same)
+            continue
+        fact = timed(
+            "norms, QuixiCore", f"{function}, {wide} threads per row", f"f32 {count}x{width}",
+            "fit" if function == "rmsnorm" else "validate", moved, times[len(times) // 2], same[0]["source"],
+            warm=True, timing="events, median of 100", runs=tuple(times) if len(times) > 1 else (),
+        )  # fmt: skip
+        yield Task(fact, partial(norm_works, function, wide, count, width))
+    yield LeftOut("norms, QuixiCore", short, "shorter than 40 us between two events, whose floor is not modeled")
+
+
+def held(facts: Path) -> Iterator[Task]:
+    for row in read(facts / "measured_more.csv"):
+        if row["kernel"] in ("LayerNorm DPP", "softmax DPP"):
+            function = row["kernel"].split(" ")[0].lower()
+            count, width = number(r"(\d+)x", row["shape"]), number(r"x(\d+)$", row["shape"])
+            found = timed(
+                "rows in registers, jpcpol", function, f"f32 {count}x{width}", row["role"], 8.0 * count * width,
+                float(row["value"]), row["source"], warm=True, timing="events, median",
+            )  # fmt: skip
+            yield Task(found, partial(held_works, function, count, width))
+
+
+def split(facts: Path) -> Iterator[Task | LeftOut]:
+    other = 0
+    for row in read(facts / "measured_more.csv"):
+        if row["kernel"] != "MLA split-KV decode reduce":
+            continue
+        if "reduce.cu" not in row["library_or_object"]:
+            other += 1
+            continue
+        splits, tiles = number(r"splits (\d+)", row["shape"]), number(r"tiles (\d+)", row["shape"])
+        moved = float(tiles * HEADS * (WIDTH * (4 * splits + 2) + 4 * splits))
+        found = rated(
+            "split attention reduce, AITER", "kn_mla_reduce_v1", f"splits {splits}, tiles {tiles}", "validate", moved,
+            moved / float(row["value"]) * 1e6, row["source"], protocol="cold",
+            regime="memory-bound" if tiles > 16 else "small or latency-bound",
+            timing="profiler's device time, tensors rotated",
+        )  # fmt: skip
+        yield Task(found, partial(split_works, tiles, splits))
+    yield LeftOut("split attention reduce, FlyDSL", other, "the generated program is not at hand")
+
+
+def rows(folders: Folders) -> Iterator[Task | LeftOut]:
+    facts = given(folders.facts)
+    yield from quixi(facts)
+    yield from held(facts)
+    yield from split(facts)

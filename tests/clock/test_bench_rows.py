@@ -1,0 +1,103 @@
+"""`python -m bench.clock`: a run that was cut off goes on, rows say which code made them, and failures are named."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from argus.clock.calibration import read_rows
+from argus.clock.sampled import Work
+from bench.clock import __main__ as runner
+from bench.clock import coverage, smoke
+from bench.clock.families import FAMILIES, Family, tasks_of
+from bench.clock.hipblaslt import contradicted
+from bench.clock.rows import Folders, LeftOut, Task, code_of
+
+
+def run(monkeypatch: pytest.MonkeyPatch, out: Path, *words: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["bench.clock", "--smoke", "--out", str(out), "--jobs", "1", *words])
+    return runner.main()
+
+
+def test_a_cut_off_run_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "rows.jsonl"
+    assert run(monkeypatch, out) == 0
+    whole = out.read_text()
+    lines = whole.splitlines()
+    assert len(read_rows([out])) == len(lines) == 4
+    assert all(json.loads(line)["simulated"]["code"] == code_of("smoke") for line in lines)
+    out.write_text("\n".join(lines[:2]) + "\n" + lines[2][:100])
+    capsys.readouterr()
+    assert run(monkeypatch, out) == 0
+    assert "4 rows, 2 to simulate, 0 held from other code" in capsys.readouterr().out
+    assert [json.loads(line)["program"] for line in out.read_text().splitlines()] == [
+        json.loads(line)["program"] for line in lines
+    ]
+
+
+def test_rows_of_other_code_are_counted_and_made_anew_on_demand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "rows.jsonl"
+    run(monkeypatch, out)
+    first, *rest = (json.loads(line) for line in out.read_text().splitlines())
+    first["simulated"]["code"] = "older"
+    out.write_text("".join(json.dumps(line) + "\n" for line in (first, *rest)))
+    capsys.readouterr()
+    assert run(monkeypatch, out) == 0
+    assert "0 to simulate, 1 held from other code" in capsys.readouterr().out
+    assert run(monkeypatch, out, "--again") == 0
+    assert "1 to simulate, 1 held from other code" in capsys.readouterr().out
+    assert "older" not in out.read_text()
+
+
+def test_a_row_that_fails_is_named_and_the_others_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken() -> list[Work]:
+        raise ValueError("no such object")
+
+    def rows(folders: Folders) -> Iterator[Task | LeftOut]:
+        first, second, *_ = smoke.rows(folders)
+        yield replace(first, works=broken)
+        yield second
+
+    monkeypatch.setattr(runner, "SMOKE", {"smoke": Family("smoke", rows, ())})
+    out = tmp_path / "rows.jsonl"
+    assert run(monkeypatch, out) == 1
+    assert "FAILED, ValueError: no such object" in capsys.readouterr().out
+    assert len(out.read_text().splitlines()) == 1
+
+
+def test_a_family_without_its_folder_is_left_out_with_a_word() -> None:
+    (item,) = tasks_of("fmha", FAMILIES["fmha"], Folders())
+    assert item == LeftOut("fmha", 0, "no folder given for facts, aiter")
+
+
+def test_an_unknown_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="what is it"):
+        runner.folders([tmp_path])
+
+
+def fact(m: int, n: int, k: int, us: float, logic: str = "a") -> dict[str, str]:
+    return {"logic": logic, "M": str(m), "N": str(n), "K": str(k), "us": str(us)}
+
+
+def test_a_time_above_that_of_a_larger_product_is_contradicted() -> None:
+    large = fact(1024, 1024, 1024, 10.0)
+    assert contradicted(fact(512, 1024, 1024, 11.0), [large])
+    assert not contradicted(fact(512, 1024, 1024, 9.0), [large])
+    assert not contradicted(fact(512, 2048, 1024, 11.0), [large])
+    assert not contradicted(fact(512, 1024, 1024, 11.0, "b"), [large])
+
+
+def test_every_reason_of_the_coverage_table_says_something() -> None:
+    assert all(rule.reason or rule.family for rule in coverage.RULES)
+    assert coverage.placed({"source": "nobody knows", "kernel": "", "role": "fit"}).reason == coverage.UNKNOWN

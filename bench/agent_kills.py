@@ -1,4 +1,4 @@
-"""A run that is killed again and again and gone on with, beside one that is left alone: the same events, the same end.
+"""A run that is killed again and again and resumed, beside one that is left alone: the same events, the same end.
 
     python -m bench.agent_kills [--kills 50] [--budget 40] [--seed 0]
 

@@ -5,8 +5,8 @@
 
 All sources are judged at once, as far as there are processes; a judgement is handed out as soon as it and those before
 it are there, so that whoever keeps them loses little when it is killed. The judge itself lives in `argus.agent.judge`,
-in processes of its own. `remembered` looks an answer up before anybody is asked (a journal, for runs that are gone on
-with). Answers for which the machine was to blame are not kept.
+in processes of its own. `remembered` looks an answer up before anybody is asked (a journal, for resumed
+runs). Answers for which the machine was to blame are not kept.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The policy as a text: what a person reads and a model is told, with a version, and room for lines of one's own.
+"""The policy as a text: what a person and a model read, with a version, and room for lines of one's own.
 
     <!-- argus: lessons, version 3 -->
     # What runs have taught
@@ -42,7 +42,7 @@ def notes(text: str, where: str) -> str:
     return rest
 
 
-def told(policy: PolicyTable, family: str) -> str:
+def lessons_for(policy: PolicyTable, family: str) -> str:
     """For a model: experience as lines of the judge's (`| `), a person's notes as part of the question."""
     lines = policy.lessons(family).splitlines()
     said = "".join(f"\n| {line}" for line in ["Earlier runs:", *lines]) if lines else ""

@@ -2,7 +2,7 @@
 
     result = optimise(task, Settings(seed=0, budget=40), judges, policy=policy, listen=view.listen)
 
-Everything a step decides follows from (seed, step) and from earlier judgements, so a run that is gone on with takes the
+Everything a step decides follows from (seed, step) and from earlier judgements, so a resumed run takes the
 same way again. A step takes one parent, draws a ranking of proposals, lowers the first few that have a place in the
 source and lead to something new, and judges them as one batch. What fails and can be repaired is repaired and judged
 again, at most `repairs` times in a row. Every judgement counts as one evaluation. The learner sees each outcome once.

@@ -4,9 +4,9 @@
         recorder = RunRecorder.begin(journal, task, settings)          or RunRecorder.resume(journal)
         optimise(…, judges=Judges(remembered=recorder.remembered), listen=recorder.listen)
 
-To go on with a run is to take its steps again: the loop is a function of the seed and of the judgements, these stand in
+To resume a run is to take its steps again: the loop is a function of the seed and of the judgements, these stand in
 the journal, and a step that came out differently is an error there. Only a judgement for which the machine was to blame
-(no memory, no GPU) is asked for anew, unless the run has gone on from it: then its later steps rest on it.
+(no memory, no GPU) is asked for anew, unless the run continued from it: then its later steps rest on it.
 """
 
 from __future__ import annotations
@@ -89,13 +89,13 @@ class RunRecorder:
             },
         )
         asked = question(candidate.source, Problem.of(self.task), self.settings.data)
-        worth = candidate.reward
+        reward = candidate.reward
         payload: dict[str, Any] = {
             **candidate.judgement.to_json(),
             "candidate": name,
             "question": asked,
             "class": bottleneck(candidate.judgement),
-            "reward": {"speed": worth.speed, "roof": worth.roof, "rules": worth.rules, "failure": worth.failure},
+            "reward": {"speed": reward.speed, "roof": reward.roof, "rules": reward.rules, "failure": reward.failure},
         }
         self.run.record(
             candidate.step,

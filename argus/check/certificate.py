@@ -8,9 +8,10 @@ and the active threads. It says, at the head of every round of `period` iteratio
     never      slots that are never -inf; `settled`: not from the second iteration on
 
 Records and terms are tables of the certificate's own; numbers in claims point into them, and expressions are
-expressions. Nothing refers to the walk that made it. `Replay` writes the content into the tables of another walk, and
-refuses what has no meaning (`CertificateError`): marks of a guess, terms that are not in normal form, arrays of
-another shape. That a claim is *true* is shown by `invariant.induction`, not here.
+expressions. Nothing refers to the walk that made it. `ReplayedCertificate` writes the content into the tables of
+another walk, and refuses what has no meaning (`CertificateError`): marks of a guess, terms that are not in normal form,
+arrays of another shape, variables that the kernel does not have. That a claim is *true* is shown by
+`invariant.induction`, not here.
 """
 
 from __future__ import annotations
@@ -25,9 +26,25 @@ from numpy.typing import NDArray
 
 from argus.check.domain.access_order import AccessOrder, LiveAccess, Touch
 from argus.check.domain.record_numbers import distinct, relabelled
-from argus.check.domain.records import ABSENT, CONFLICT, REDUCED, Record, Tables
+from argus.check.domain.records import ABSENT, CONFLICT, REDUCED, Item, Record, Slots, Tables
+from argus.check.domain.reduction_footprint import FootprintPart, ReducedFootprint
 from argus.check.domain.tags import MAX_CASES, Case, Tags
-from argus.check.terms.atoms import ONE, UNKNOWN, ZERO, Apply, Atom, Carried, Mono, Power, Reduce, Where, parts_of
+from argus.check.terms.atoms import (
+    ONE,
+    UNKNOWN,
+    ZERO,
+    Apply,
+    Atom,
+    Carried,
+    Leaf,
+    Mono,
+    Number,
+    Power,
+    Reduce,
+    Where,
+    parts_of,
+)
+from argus.check.vocabulary import Vocabulary
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Counter, Op, Shared
 from argus.ir.passes.insert_waits import COUNTERS, PendingLoads
@@ -194,12 +211,50 @@ def _with_parts(atom: Atom, change: TermChange) -> Atom:
             return atom
 
 
-class Replay:
+def _in_atom(atom: Atom) -> tuple[Expr, ...]:
+    """Expressions of an atom."""
+    match atom:
+        case Leaf(at=at):
+            return at
+        case Number(name=Expr() as e):
+            return (e,)
+        case Where(condition=condition):
+            return (condition,)
+        case Reduce(footprint=footprint, domain=domain):
+            return (*_in_taken(footprint), *(() if domain is None else (domain,)))
+        case Carried(counter=Expr() as counter, around=around):
+            return (counter, *around)
+        case _:
+            return ()
+
+
+def _in_taken(items: ReducedFootprint) -> tuple[Expr, ...]:
+    found: list[Expr] = []
+    for item in items:
+        if isinstance(item, FootprintPart):
+            found.append(item.rest)
+        else:
+            found += [item.var, item.lo, item.hi, *_in_taken(item.items)]
+    return tuple(found)
+
+
+def _in_items(items: tuple[Item, ...]) -> tuple[Expr, ...]:
+    found: list[Expr] = []
+    for item in items:
+        if isinstance(item, Slots):
+            found.append(item.rest)
+        else:
+            found += [item.var, item.lo, item.hi, *_in_items(item.items)]
+    return tuple(found)
+
+
+class ReplayedCertificate:
     """The content of a certificate in the tables of a walk."""
 
-    def __init__(self, certificate: Certificate, tables: Tables) -> None:
+    def __init__(self, certificate: Certificate, kernel: Kernel, tables: Tables) -> None:
         self.certificate = certificate
         self.tables = tables
+        self.vocabulary = Vocabulary(kernel, tables.width)
         self._records: dict[int, int] = {}
         self._terms: dict[int, int] = {UNKNOWN: UNKNOWN, ZERO: ZERO, ONE: ONE}
         self._atoms: dict[int, Atom] = {}
@@ -237,6 +292,7 @@ class Replay:
             raise CertificateError("a live access that is none to LDS")
         if one.waves.ndim != 1 or one.passed < 0 or (one.passed and len(one.lags) != waves):
             raise CertificateError("a live access without meaning")
+        self._look_at(one.rest, *one.facts, *(e for pair in one.loops for e in pair))
         touch = Touch(op, touched.memory, touched.writes, one.rest, one.start, one.waves, one.waves.tobytes())
         return LiveAccess(touch, op.counter, one.younger, one.retired, one.facts, one.loops, one.passed, one.lags)
 
@@ -247,6 +303,7 @@ class Replay:
             arrays = ((case.record, shape), (case.offset, (*shape, self.tables.width)), (case.site, shape))
             if any(array.shape != wanted for array, wanted in arrays) or not case.guard.boolean:
                 raise CertificateError("a slot of another shape")
+            self._look_at(case.guard)
             change = {n: self._record(n) for n in distinct(case.record)}
             yield Case(case.guard, relabelled(case.record, change), case.offset, case.site)
 
@@ -258,6 +315,9 @@ class Replay:
                 raise CertificateError("a record that only guesses have")
             if any(isinstance(r, int) and r not in (ABSENT, CONFLICT, REDUCED) for r in content.rests):
                 raise CertificateError("a coordinate that is no expression")
+            self._look_at(*(r for r in content.rests if not isinstance(r, int)))
+            self._look_at(*() if record.expr is None else (record.expr,))
+            self._look_at(*() if record.sums is None else _in_items(record.sums.items))
             rests = tuple(r if isinstance(r, int) else self.tables.rest(r) for r in content.rests)
             made = replace(record, rests=rests, term=self._term(record.term))
             self._records[number] = self.tables.intern(made)
@@ -297,6 +357,7 @@ class Replay:
             content = self._of(self.certificate.atoms, number)
             if isinstance(content, Carried) and content.counter is None:
                 raise CertificateError("a mark that only guesses have")
+            self._look_at(*_in_atom(content))
             atom = _with_parts(content, self._known)
             if isinstance(atom, Apply) and atom.fn in ("max", "min"):
                 atom = replace(atom, args=tuple(sorted(atom.args)))
@@ -304,6 +365,10 @@ class Replay:
                 raise CertificateError("a term with an unknown part")
             self._atoms[number] = atom
         return self._atoms[number]
+
+    def _look_at(self, *expressions: Expr) -> None:
+        if not self.vocabulary.knows(expressions):
+            raise CertificateError("a variable that the kernel does not have")
 
     @staticmethod
     def _of(table: list[T], number: int) -> T:

@@ -21,37 +21,30 @@ from argus.check.domain.records import Tables
 from argus.check.explain.assumptions import assumptions
 from argus.check.explain.stats import effort
 from argus.check.guess.guess_walk import guess
-from argus.check.prove import Proof, ProofRequest, prove
+from argus.check.prove import SPECIFIED, Proof, ProofRequest, conclusions, prove
 from argus.check.report import Report, Verdict
 from argus.check.rules.conform import Conform
 from argus.check.rules.covers import Covers
 from argus.check.rules.fits import Fits
 from argus.check.rules.fresh import Fresh
 from argus.check.rules.in_bounds import InBounds
-from argus.check.rules.isolation import HELP, Shielded, internal
+from argus.check.rules.isolation import internal
 from argus.check.rules.placed import Placed
 from argus.check.rules.race_free import RaceFree
 from argus.check.rules.reduced import Reduced
-from argus.check.rules.relations import RULES as RELATIONS
 from argus.check.rules.relations import Relations
 from argus.check.rules.rule import Rule
-from argus.check.rules.speed import RULES as SPEED
 from argus.check.rules.speed import Speed
 from argus.check.rules.value import Valued
-from argus.check.solve.limits import Budget, LimitReached, limited
+from argus.check.solve.limits import Budget, limited
 from argus.check.solve.prover import Prover, question
 from argus.check.spec.coordinates import Unreadable, spec_of
 from argus.check.walk import KernelWalk, launch_facts
-from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.passes.insert_waits import insert_waits
 from argus.ir.specified import stating
 from argus.ir.stages import Scheduled
-from argus.ir.types import Value
 from argus.spec.tree import ResultSpec
-
-ANSWERED = frozenset({"conform", "race_free", "fresh", "in_bounds", "reduced", "covers", *SPEED, *RELATIONS})
-
 
 COLLECT_AFTER = 200_000
 """Objects more than were freed, after which cycles are looked for."""
@@ -59,28 +52,29 @@ MAX_ATTEMPTS = 4
 """How often a certificate is guessed, each time with less in it."""
 MAX_QUESTIONS = 20
 """How many undecided questions a report carries."""
-SPECIFIED = ("value", "placed", "reduced", "covers")
-"""Rules that a specification implies."""
 SILENT = "the specification says nothing about {}: placed and covers were not checked there"
 
 
-def check(program: Scheduled) -> Report:
-    """Decide every implied and stated rule of the program."""
+def check(program: Scheduled, replayed: Iterable[Certificate] = ()) -> Report:
+    """Decide every implied and stated rule of the program. With certificates to be `replayed`, nothing is guessed, and
+    no counterexample is looked for: what they do not show is unknown."""
+    given = iter(replayed)
     kernel = program.kernel
     statements = () if kernel.computes is None else kernel.computes.results
     rules = [Conform(), RaceFree(), Fresh(), InBounds(), Valued(), Placed(), Reduced(), Covers(), Fits()]
     rules += [Relations(), Speed()]
     results = frozenset(statement.result for statement in statements)
     if len(statements) < 2:
-        return decide(kernel, rules)
+        return decide(kernel, rules, certificate=next(given, None))
     first, *others = [stating(kernel, statement) for statement in statements]
     alike = [other for other in others if _walked_alike(first, other)]
     shared = [statement for statement, other in zip(statements[1:], others, strict=True) if other in alike]
-    report = decide(first, rules, results, shared)
+    report = decide(first, rules, results, shared, certificate=next(given, None))
     for other in others:
         if other not in alike:
-            report = _together(report, decide(other, [Valued(), Placed(), Reduced(), Covers()], results))
-    return replace(report, kernel=kernel, notes=(*_unmentioned(kernel, results), *_taken(kernel, report.verdicts)))
+            more = decide(other, [Valued(), Placed(), Reduced(), Covers()], results, certificate=next(given, None))
+            report = _together(report, more)
+    return replace(report, kernel=kernel, notes=(*_unmentioned(kernel, results), *_assumed(kernel, report.verdicts)))
 
 
 def _walked_alike(x: Kernel, y: Kernel) -> bool:
@@ -107,7 +101,7 @@ def _together(report: Report, more: Report) -> Report:
     return replace(
         report, verdicts=(*merged, *verdicts.values()), seconds=report.seconds + more.seconds, stats=stats,
         questions=(*report.questions, *more.questions)[:MAX_QUESTIONS],
-        obligations=(*report.obligations, *more.obligations),
+        obligations=(*report.obligations, *more.obligations), certificates=(*report.certificates, *more.certificates),
     )  # fmt: skip
 
 
@@ -134,49 +128,41 @@ def decide(
     results: frozenset[str] = frozenset(),
     more: Iterable[ResultSpec] = (),
     waited: Iterable[Rule] = (),
+    certificate: Certificate | None = None,
 ) -> Report:
     """Decide these rules, those of a specification for `more` of its statements, and rules for which all registers are
     `assumed_waits` for. Nothing raised on the way escapes: it makes verdicts `unknown`."""
     start = perf_counter()
     request = ProofRequest.of(rules, results, more, waited)
+    if certificate is not None:
+        request.without_counterexamples()
     try:
         kernel = insert_waits(kernel)
         prover = Prover(launch_facts(kernel))
-        proof = _proved(kernel, prover, request)
+        proof = _proved(kernel, prover, request, certificate)
     except Exception as error:
         return Report(kernel, tuple(request.failures(kernel, internal(error))), perf_counter() - start)
     if proof.failed:
         return Report(kernel, tuple(request.failures(kernel, proof.failed)), perf_counter() - start)
-    flow, seen = proof.walk, proof.views
-    shielded = list(seen)
+    flow, shielded = proof.walk, list(proof.views)
     stats = {"walk": perf_counter() - start - sum(rule.seconds for rule in shielded)}
-    verdicts: list[Verdict] = []
-    for rule in sorted(shielded, key=lambda rule: rule.name == "value"):  # last: it runs the kernel if nobody refuted
-        own = rule.verdicts(seen[rule])
-        verdicts += own if proof.stopped is None else _kept(rule, kernel, own, proof.stopped)
-        flow.refuted = any(v.status == "refuted" for v in verdicts)
+    verdicts = conclusions(proof)
+    for rule in shielded:
         stats[rule.name] = stats.get(rule.name, 0.0) + rule.seconds
-    try:
-        verdicts += _problems(flow)
-    except Exception as error:
-        verdicts.append(Verdict("check", "unknown", kernel.span, -1, "none", reason=internal(error), help=HELP))
-    verdicts = flow.ledger.gated(verdicts, kernel.span)
     stats |= effort(flow.prover)
     open_questions = flow.prover.undecided[:MAX_QUESTIONS] if any(v.status == "unknown" for v in verdicts) else []
     questions = tuple(question(facts) for facts in open_questions)
     notes, listed = _notes(flow, verdicts), flow.ledger.states()
-    return Report(kernel, tuple(verdicts), perf_counter() - start, stats, notes, questions, listed)
+    made = (proof.certificate,)
+    return Report(kernel, tuple(verdicts), perf_counter() - start, stats, notes, questions, listed, made)
 
 
-def _kept(rule: Shielded, kernel: Kernel, verdicts: list[Verdict], stopped: LimitReached) -> list[Verdict]:
-    """Of a walk that did not come to its end only counterexamples stay: they were executed."""
-    refuted = [v for v in verdicts if v.status == "refuted"]
-    unknown = Verdict(rule.name, "unknown", kernel.span, -1, "none", reason=str(stopped), help=stopped.advice)
-    return [*refuted, unknown]
-
-
-def _proved(kernel: Kernel, prover: Prover, request: ProofRequest) -> Proof:
-    """Guess, then prove; where a claim is not shown, guess again without it."""
+def _proved(kernel: Kernel, prover: Prover, request: ProofRequest, replayed: Certificate | None) -> Proof:
+    """Guess, then prove; where a claim is not shown, guess again without it, and in the end claim nothing. A given
+    certificate is only replayed."""
+    if replayed is not None:
+        with limited(Budget("walk")):
+            return prove(kernel, replayed, prover, request)
     given_up: dict[LoopPath, set[int]] = {}
     guessing, walking = Budget("guess"), Budget("walk")
     for _ in range(MAX_ATTEMPTS):
@@ -188,6 +174,9 @@ def _proved(kernel: Kernel, prover: Prover, request: ProofRequest) -> Proof:
             break
         path, slots = proof.unshown
         given_up.setdefault(path, set()).update(slots)
+    if proof.failed:
+        with limited(walking):
+            return prove(kernel, Certificate(), prover, request)
     return proof
 
 
@@ -211,32 +200,9 @@ def _notes(flow: KernelWalk, verdicts: list[Verdict]) -> tuple[str, ...]:
         return ()
     others = [t.name for t in flow.kernel.tensors if t.written and t is not flow.spec.output]
     unsaid = (SILENT.format(", ".join(others)),) if others else ()
-    return (*unsaid, *_taken(flow.kernel, verdicts))
+    return (*unsaid, *_assumed(flow.kernel, verdicts))
 
 
-def _taken(kernel: Kernel, verdicts: Iterable[Verdict]) -> tuple[str, ...]:
+def _assumed(kernel: Kernel, verdicts: Iterable[Verdict]) -> tuple[str, ...]:
     """What proofs of values took for granted."""
     return assumptions(kernel) if any(v.rule == "value" and v.status == "proved" for v in verdicts) else ()
-
-
-def _problems(flow: KernelWalk) -> list[Verdict]:
-    """Assumptions that failed, launches that cannot exist, and statements nobody answers."""
-    found = [Verdict("bounds", "unknown", op.span, op.id, "z3", reason=why) for op, why in dict.fromkeys(flow.problems)]
-    if flow.unread:
-        reason = f"the specification `{flow.kernel.computes}` cannot be followed: {flow.unread}"
-        advice = "state it by sums, maxima and conditions on indices if it can be; `argus run` compares results"
-        found += [
-            Verdict(rule, "unknown", flow.kernel.span, -1, "structural", reason=reason, help=advice)
-            for rule in SPECIFIED
-        ]
-    if flow.prover.possible(()) is not True:
-        reason = "no sizes satisfy what the kernel requires, so every proof would be empty"
-        found.append(Verdict("requires", "unknown", flow.kernel.span, -1, "z3", reason=reason))
-    for op in ops.walk(flow.kernel.body):
-        if isinstance(op, ops.Check) and op.rule not in ANSWERED:
-            reason = f"there is no rule `{op.rule}`"
-            found.append(Verdict(op.rule, "unknown", op.span, op.id, "structural", reason=reason))
-        if isinstance(op, ops.Tag) and isinstance(op.target, Value):
-            reason = f"the tag {op.name} is the author's word: nothing here derives it"
-            found.append(Verdict("tag", "unknown", op.span, op.id, "structural", reason=reason))
-    return found

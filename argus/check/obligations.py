@@ -4,6 +4,8 @@
     %7 = load lds.sA[...]              fresh: written      race_free: ordered      in_bounds: inside      fits: address
     store C[...] <- %9                 in_bounds: place    value, placed, reduced: stored      covers: counted
 
+That loads of a tensor which the kernel also stores to see what was there before the launch is listed and never shown.
+
 The walk says which ops it meets (`visit`) and which it cannot meet (`unreachable`, with the reason). A rule that has
 shown what it asks at the op being met says so (`discharge`, with the reason); where it has not, it may say why
 (`doubt`). An obligation is discharged if it was at every visit of its op and nothing was doubted there, or if the op is
@@ -101,7 +103,12 @@ def obligations(
             add(op.id, op.span, rule, what, memory)
     if kernel.shared:
         add(WHOLE_KERNEL, kernel.span, "race_free", "waves end in step")
+    touched = [(op, part) for op in ops.walk(kernel.body) for part in op.footprints]
     for tensor in kernel.tensors:
+        loads = [op for op, part in touched if part.memory is tensor and part.reads and not part.writes]
+        if loads and any(part.memory is tensor and part.writes for _, part in touched):
+            what = f"{tensor.name}: loads see what was there before the launch"
+            add(WHOLE_KERNEL, loads[0].span, "fresh", what, tensor)
         asked = [check for check in statements if check.rule == "covers" and tensor in check.targets]
         if tensor.name in outputs or asked:
             span = asked[0].span if asked else tensor.span

@@ -21,17 +21,25 @@ from argus.check.obligations import STATED_OF_ACCESSES, STATED_OF_VALUES, Ledger
 from argus.check.report import Verdict
 from argus.check.rules.assumed_waits import Waited
 from argus.check.rules.covers import Covers
-from argus.check.rules.isolation import Shielded
+from argus.check.rules.isolation import HELP, Shielded, internal
 from argus.check.rules.placed import Placed
 from argus.check.rules.reduced import Reduced
+from argus.check.rules.relations import RULES as RELATIONS
 from argus.check.rules.rule import Rule
+from argus.check.rules.speed import RULES as SPEED
 from argus.check.rules.value import Valued
 from argus.check.solve.limits import LimitReached
 from argus.check.solve.prover import Prover
-from argus.check.walk import KernelWalk, Said
+from argus.check.walk import KernelWalk, OtherStatement
+from argus.ir import ops
 from argus.ir.kernel import Kernel
+from argus.ir.types import Value
 from argus.layout.expr import ExprError
 from argus.spec.tree import ResultSpec
+
+ANSWERED = frozenset({"conform", "race_free", "fresh", "in_bounds", "reduced", "covers", *SPEED, *RELATIONS})
+SPECIFIED = ("value", "placed", "reduced", "covers")
+"""Rules that a specification implies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +61,11 @@ class ProofRequest:
 
     def listeners(self) -> tuple[Shielded, ...]:
         return (*self.rules, *(rule for _, rule in self.more), *self.waited)
+
+    def without_counterexamples(self) -> None:
+        """Rules say what they have shown, and do not look for counterexamples to the rest."""
+        for rule in self.listeners():
+            rule.budget.searching = False
 
     def asked(self) -> frozenset[str]:
         """Names of the rules, as obligations know them."""
@@ -77,6 +90,7 @@ class Proof:
     """What a replay came to: the walk, each rule with its view of it, and why it failed, if it did."""
 
     walk: KernelWalk
+    certificate: Certificate
     views: dict[Shielded, KernelWalk] = field(default_factory=dict)
     failed: str = ""
     unshown: tuple[LoopPath, tuple[int, ...]] | None = None
@@ -89,9 +103,9 @@ def prove(kernel: Kernel, certificate: Certificate, prover: Prover, request: Pro
     ledger = Ledger(obligations(kernel, request.asked(), request.outputs(kernel), request.results))
     walk = KernelWalk(kernel, prover, request.listeners(), request.results, certificate, ledger)
     views: dict[Shielded, KernelWalk] = dict.fromkeys(request.rules, walk)
-    views |= {rule: Said(walk, statement) for statement, rule in request.more}
+    views |= {rule: OtherStatement(walk, statement) for statement, rule in request.more}
     views |= {rule: Waited(walk) for rule in request.waited}
-    proof = Proof(walk, views)
+    proof = Proof(walk, certificate, views)
     for rule, view in views.items():
         rule.begin(view)
     try:
@@ -104,3 +118,49 @@ def prove(kernel: Kernel, certificate: Certificate, prover: Prover, request: Pro
     except (CertificateError, ExprError) as error:
         proof.failed = f"the certificate does not replay: {error}"
     return proof
+
+
+def conclusions(proof: Proof) -> list[Verdict]:
+    """The verdicts of all rules, with what is wrong besides. Only the ledger says `proved`."""
+    walk, verdicts = proof.walk, list[Verdict]()
+    for rule in sorted(
+        proof.views, key=lambda rule: rule.name == "value"
+    ):  # last: it runs the kernel if nobody refuted
+        own = rule.verdicts(proof.views[rule])
+        verdicts += own if proof.stopped is None else _kept(rule, walk.kernel, own, proof.stopped)
+        walk.refuted = any(v.status == "refuted" for v in verdicts)
+    try:
+        verdicts += _problems(walk)
+    except Exception as error:
+        verdicts.append(Verdict("check", "unknown", walk.kernel.span, -1, "none", reason=internal(error), help=HELP))
+    return walk.ledger.gated(verdicts, walk.kernel.span)
+
+
+def _kept(rule: Shielded, kernel: Kernel, verdicts: list[Verdict], stopped: LimitReached) -> list[Verdict]:
+    """Of a walk that did not come to its end only counterexamples stay: they were executed."""
+    refuted = [v for v in verdicts if v.status == "refuted"]
+    unknown = Verdict(rule.name, "unknown", kernel.span, -1, "none", reason=str(stopped), help=stopped.advice)
+    return [*refuted, unknown]
+
+
+def _problems(walk: KernelWalk) -> list[Verdict]:
+    """Assumptions that failed, launches that cannot exist, and statements nobody answers."""
+    found = [Verdict("bounds", "unknown", op.span, op.id, "z3", reason=why) for op, why in dict.fromkeys(walk.problems)]
+    if walk.unread:
+        reason = f"the specification `{walk.kernel.computes}` cannot be followed: {walk.unread}"
+        advice = "state it by sums, maxima and conditions on indices if it can be; `argus run` compares results"
+        found += [
+            Verdict(rule, "unknown", walk.kernel.span, -1, "structural", reason=reason, help=advice)
+            for rule in SPECIFIED
+        ]
+    if walk.prover.possible(()) is not True:
+        reason = "no sizes satisfy what the kernel requires, so every proof would be empty"
+        found.append(Verdict("requires", "unknown", walk.kernel.span, -1, "z3", reason=reason))
+    for op in ops.walk(walk.kernel.body):
+        if isinstance(op, ops.Check) and op.rule not in ANSWERED:
+            reason = f"there is no rule `{op.rule}`"
+            found.append(Verdict(op.rule, "unknown", op.span, op.id, "structural", reason=reason))
+        if isinstance(op, ops.Tag) and isinstance(op.target, Value):
+            reason = f"the tag {op.name} is the author's word: nothing here derives it"
+            found.append(Verdict("tag", "unknown", op.span, op.id, "structural", reason=reason))
+    return found

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from argus.check.certificate import Certificate
 from argus.ir.kernel import Kernel
 from argus.ir.types import Span
 
@@ -156,6 +157,8 @@ class Report:
     """SMT-LIB text of what no strategy decided, where a verdict is unknown."""
     obligations: tuple[ObligationState, ...] = ()
     """Everything that had to be shown, listed before anything was decided."""
+    certificates: tuple[Certificate, ...] = field(default=(), repr=False, compare=False)
+    """What was claimed about loops, for each walk over the kernel; `argus.check.proof_cache` keeps it."""
 
     @property
     def status(self) -> Status:

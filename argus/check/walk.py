@@ -17,35 +17,41 @@ listeners. The facts of the path are `facts`; `rename` replaces loop variables w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache, reduce
 from math import prod
-from typing import Any, Protocol, TypeVar, assert_never, cast
+from typing import Any, TypeVar, assert_never, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from argus.check.certificate import Certificate, CertificateError, LoopPath, Replay
+from argus.check.certificate import Certificate, CertificateError, LoopPath, ReplayedCertificate
 from argus.check.domain.access_order import AccessOrder, LiveAccess, Touch
 from argus.check.domain.lds_contents import SharedMemory
 from argus.check.domain.records import Tables
 from argus.check.domain.tags import Case, Tags, both, merge, product, uniform, unwieldy
-from argus.check.domain.threads import Spread, Threads, conditions
+from argus.check.domain.threads import Threads, conditions
+from argus.check.events import Listener, Mask, ProgramPoint
 from argus.check.invariant import induction
 from argus.check.obligations import Ledger, deciding
 from argus.check.solve.limits import spend
 from argus.check.solve.prover import Prover
 from argus.check.spec.coordinates import SpecCoordinates, Unreadable, spec_of
-from argus.check.terms.atoms import Leaf, Number, own
+from argus.check.terms.atoms import Number
 from argus.check.terms.elementwise_terms import Standing
-from argus.check.transfer import branches, elementwise, instructions, masks, memory_accesses, ordering, stated_bounds
-from argus.check.transfer.computed_places import DATA
-from argus.check.transfer.matrix import Product
+from argus.check.transfer import (
+    branches,
+    elementwise,
+    instructions,
+    masks,
+    memory_accesses,
+    ordering,
+    stated_bounds,
+    symbols,
+)
 from argus.check.transfer.matrix_product import multiply
-from argus.check.transfer.ordering import OrderFinding
+from argus.check.vocabulary import LoadedData
 from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
-from argus.ir.ops import Access, Op
+from argus.ir.ops import Op
 from argus.ir.passes.insert_waits import PendingLoads
 from argus.ir.passes.liveness import live
 from argus.ir.semantics import grid_limits
@@ -55,47 +61,7 @@ from argus.layout import expr as E
 from argus.layout.expr import Expr
 from argus.spec.tree import ResultSpec
 
-Mask = NDArray[np.bool_]
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramPoint:
-    """Where in the execution an event happens: facts of the path, loop variables (as renamed), active threads."""
-
-    facts: tuple[Expr, ...]
-    loops: tuple[tuple[Expr, Expr], ...]
-    active: Mask
-
-
-class Listener(Protocol):
-    """What a rule may want to hear of; each event comes once per program point and iteration class."""
-
-    def matrix(self, op: ops.Mfma, place: ProgramPoint, cases: tuple[Case, ...], found: Product) -> None: ...
-
-    def counted(self, op: Op, place: ProgramPoint, numbers: tuple[Expr, ...]) -> None:
-        """Index expressions that decide something: conditions, ends of loops, numbers as data."""
-        ...
-
-    def global_load(self, op: ops.Load | ops.CopyToLds, place: ProgramPoint, access: Access) -> None: ...
-
-    def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None: ...
-
-    def lds_access(self, op: Op, place: ProgramPoint, access: Access, start: Spread, value: Tags) -> None: ...
-
-    def lds_order(self, op: Op, found: OrderFinding) -> None:
-        """An access to LDS was compared with all that may meet it."""
-        ...
-
-    def barrier(self, op: ops.Barrier, why: str) -> None:
-        """A barrier; `why` says that not all waves may meet there."""
-        ...
-
-    def registers(self, op: Op, missing: tuple[Value, ...]) -> None:
-        """An op that needs its registers' contents; `missing` ones may not have arrived."""
-        ...
-
-    def stated(self, op: ops.Check, place: ProgramPoint, values: Mapping[Value, Tags]) -> None: ...
 
 
 def launch_facts(kernel: Kernel) -> tuple[Expr, ...]:
@@ -153,12 +119,14 @@ class KernelWalk:
         """Ops that are in the code."""
         self.arms: tuple[list[LiveAccess], ...] = ()
         """Accesses made so far in the arms that are being walked."""
+        self.loaded: set[LoadedData] = set()
+        """Functions that stand for loaded data, with the bounds that the author states."""
         self.touches: dict[tuple[object, ...], Touch | None] = {}
         self.loops_left = 0
         """How many loops were left, for names of their variables afterwards."""
         self.registers_arrive = False
         """Somebody else shows that registers are waited for."""
-        self.replay = Replay(certificate or Certificate(), self.tables)
+        self.replay = ReplayedCertificate(certificate or Certificate(), kernel, self.tables)
         self.problems: list[tuple[Op, str]] = []
         self.refuted = False
         self.agreed: set[tuple[int, tuple[Expr, ...]]] = set()
@@ -177,15 +145,15 @@ class KernelWalk:
         self._once: dict[tuple[object, ...], tuple[Mask, object]] = {}
         self.first: dict[int, Expr] = {}
         """First value of the counter of every loop that is being walked, by its op."""
-        self.told: dict[Expr, Tags] = {}
+        self.symbol_data: dict[Expr, Tags] = {}
         """The data that symbols stand for."""
-        self.said: set[Expr] = set()
+        self.stated_facts: set[Expr] = set()
         """Facts that are the author's word about data."""
         self.guards: set[Expr] = set()
         """Conditions of paths that were walked."""
-        self.aside: tuple[Expr, ...] = ()
+        self.everywhere_facts: tuple[Expr, ...] = ()
         """What is said, in every block, about data that the kernel itself does not use, only its specification."""
-        self._used = stated_bounds.used(kernel)
+        self.used = stated_bounds.used(kernel)
         self.entangled: tuple[Expr, ...] = ()
         """Conditions of the branches around that only some threads take, depending on sizes or data."""
         self.never: set[tuple[int, int]] = set()
@@ -205,6 +173,8 @@ class KernelWalk:
         """Walk the whole kernel. Raises ClaimFails or CertificateError where the certificate does not hold."""
         self.block(self.kernel.body)
         self.ledger.finish()
+        if not self.replay.vocabulary.loaded <= self.loaded:
+            raise CertificateError("a claim bounds loaded data as nobody has stated")
         if not self.names_used <= self.names_shown:
             raise CertificateError("a claim uses a name that no loop has shown")
 
@@ -244,9 +214,9 @@ class KernelWalk:
     def here(self, e: Expr) -> Expr:
         return e.subst(self.rename) if self.rename else e
 
-    def is_said(self, fact: Expr) -> bool:
+    def is_stated(self, fact: Expr) -> bool:
         """It is the author's word about data, and not the condition of a path as well."""
-        return fact in self.said and fact not in self.guards
+        return fact in self.stated_facts and fact not in self.guards
 
     def feasible(self, guard: Expr) -> bool:
         if guard is E.TRUE:
@@ -316,7 +286,7 @@ class KernelWalk:
                 spread = self.threads.spread(self.here(op.expr))
                 self.values[op.result] = masks.index(spread, op.result.count, self.tables)
             case ops.Symbol():
-                self.symbol(op)
+                symbols.transfer(self, op)
             case ops.Load():
                 self.values[op.result] = memory_accesses.load(self, op)
             case ops.Store() | ops.Atomic():
@@ -357,61 +327,6 @@ class KernelWalk:
                 pass  # nothing that a value or LDS holds depends on it
             case _:
                 assert_never(op)
-
-    def symbol(self, op: ops.Symbol) -> None:
-        """Loaded data used as an index: an uninterpreted function of the element it was loaded from."""
-        tags = self.prune(self.values[op.value])
-        self.told[op.symbol] = tags
-        per_thread = np.empty(self.threads.shape, dtype=object)
-        name = op.symbol.name
-        turn = (BLOCK_X, BLOCK_Y, BLOCK_Z, *(value for _, value in self.loops))
-        for w in range(self.threads.waves):
-            for lane in range(64):
-                args: tuple[Expr | int, ...] = (w, lane, op.id, *turn)
-                source = f"{name}_of_thread"
-                if len(tags.cases) == 1:
-                    case = tags.cases[0]
-                    record = self.tables[int(case.record[w, lane, 0])]
-                    leaf = self.tables.terms.as_atom(record.term)
-                    if record.kind == "element" and record.part == (0, 1) and isinstance(leaf, Leaf):
-                        source = DATA + record.label
-                        args = self._coordinates(case, (w, lane, 0), leaf)
-                per_thread[w, lane] = E.apply(source, *args, lo=op.symbol.lo, hi=op.symbol.hi)
-        self.threads.define(op.symbol, per_thread)
-        self._stated(op)
-
-    def _stated(self, op: ops.Symbol) -> None:
-        """What the author says about the data holds from here on, for the symbol and for the element it stands for;
-        what was said about the symbol in an earlier iteration no longer does. Where it is not known which threads are
-        there, nothing is taken from what they say."""
-        if self.entangled:
-            self.facts = tuple(fact for fact in self.facts if op.symbol not in fact.free())
-            return
-        said = [self.here(fact) for fact in op.facts]
-        shared = [s.rest for s in map(self.threads.spread, said) if s.rest is not None and s.rest.op != "const"]
-        meant = stated_bounds.meant(self, op)
-        facts = [*(meant or said), *shared, *stated_bounds.everywhere(self, op, said)]
-        self.said.update(facts)
-        everywhere = not self.loops and self.active.all() and all(map(self.is_said, self.facts))
-        if everywhere and op.symbol not in self._used:
-            self.aside = tuple(dict.fromkeys((*self.aside, *facts)))
-            return
-        kept = [fact for fact in self.facts if op.symbol not in fact.free()]
-        self.facts = (*kept, *(fact for fact in dict.fromkeys(facts) if fact not in kept))
-
-    def _coordinates(self, case: Case, at: tuple[int, int, int], leaf: Leaf) -> tuple[Expr, ...]:
-        number = int(case.record[at])
-        found: dict[int, Expr] = {}
-        for axis in range(self.tables.width):
-            coordinate = self.tables.coordinate(number, axis, int(case.offset[at][axis]))
-            if coordinate is not None:
-                found[axis] = coordinate
-        if not leaf.at:
-            return tuple(found.values())
-        there: dict[Expr, Expr | int] = {own(axis): c for axis, c in found.items()}
-        tensor = next(t for t in self.kernel.tensors if t.name == leaf.tensor)
-        order = sorted(range(len(leaf.at)), key=lambda n: self.tables.tensor_axes[tensor][n])
-        return tuple(leaf.at[n].subst(there) for n in order)
 
     def condition(self, guard: Expr | None) -> tuple[Mask | None, Expr | None, bool]:
         """(active threads, shared condition, entangled): one of the first two, or entangled."""
@@ -496,7 +411,7 @@ def _names(*given: object) -> list[str]:
     return found
 
 
-class Said(KernelWalk):
+class OtherStatement(KernelWalk):
     """The same walk, seen by rules that speak of another statement of its specification."""
 
     def __init__(self, flow: KernelWalk, statement: ResultSpec) -> None:

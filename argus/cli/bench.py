@@ -5,7 +5,7 @@
     argus bench gemm --hipblaslt DIR --layout NN --dtype f16     what hipBLASLt's own tables choose, at their sizes
     argus bench attention moe fp8 --aiter DIR          layers: `--shape S=4096`, `T=4096`, `M=…,N=…,K=…`
     argus bench softmax add transpose                  bytes per second and share of the memory's rate
-    argus bench gemm softmax --ablate                  one idea taken away at a time
+    argus bench gemm softmax --ablate                  ablation: one optimization removed at a time
     argus bench gemm --search --shape M=2048,N=2048,K=2048      every candidate of the dispatch table at this shape
     argus bench gemm --search --write                  all shapes of the table; writes argus/kernels/matmul.json
     argus bench gemm --holdout                         what the dispatcher loses at shapes that are not in its table
@@ -60,7 +60,9 @@ def register(verbs: Any) -> None:
     parser.add_argument("--dtype", choices=("bf16", "f16", "fp8"), default="bf16", help="gemm: element type")
     parser.add_argument("--layout", choices=("TN", "NN", "NT"), default="TN", help="gemm: hipBLASLt's word for it")
     parser.add_argument(
-        "--ablate", action="store_true", help="all but fp8 and elementwise: one idea taken away at a time"
+        "--ablate",
+        action="store_true",
+        help="all but fp8 and elementwise: one optimization removed at a time",
     )
     parser.add_argument(
         "--search", action="store_true", help="gemm, attention, moe: every candidate of the dispatch table"

@@ -2,13 +2,13 @@
 
     argus optimize gemm                              a built-in task
     argus optimize mine.py --budget 60 -o best.py    a task of your own (see argus/tasks/task.py)
-    argus optimize --resume                          go on with the newest run of the journal
+    argus optimize --resume                          resume the newest run of the journal
     argus optimize gemm --edit best.py               judge a kernel of your own and search on from it
 
 No model and no network, unless `--provider` names a model that is to make the edits. The run is a function of the
 task, the seed and the policy it starts from. Every candidate is read, proved, compiled, executed and timed by the
-judge, in processes of its own; all of it is in the journal, and at the end in an HTML page beside it. A run that is
-gone on with stays what it was begun as: flags that say otherwise are refused.
+judge, in processes of its own; all of it is in the journal, and at the end in an HTML page beside it. A resumed
+run stays what it was begun as: flags that say otherwise are refused.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def register(verbs: Any) -> None:
     parser.add_argument(
         "--policy", metavar="FILE", help="start from this experience and add the run's own (and FILE.md, as text)"
     )
-    parser.add_argument("--resume", nargs="?", const="", metavar="RUN", help="go on with a run of the journal")
+    parser.add_argument("--resume", nargs="?", const="", metavar="RUN", help="resume a run of the journal")
     parser.add_argument("--edit", metavar="FILE", help="judge this kernel as the next candidate and search on from it")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the best kernel there")
     page = parser.add_mutually_exclusive_group()
@@ -65,7 +65,7 @@ def register(verbs: Any) -> None:
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:
-    """What a run is begun with; None is what was not said, so that a run gone on with can be compared."""
+    """What a run is begun with; None is what was not said, so that a resumed run can be compared."""
     add = parser.add_argument
     add("--device", choices=("simulated", "hip"), help="whose times count (default simulated)")
     add("--budget", type=int, help="evaluations (default 40)")
@@ -97,7 +97,7 @@ def handle(args: argparse.Namespace) -> int:
         if getattr(args, flag) is not None and getattr(args, flag) < 1:
             raise UsageError(f"--{flag} takes at least 1, not {getattr(args, flag)}")
     if (args.task is None) == (args.resume is None):
-        raise UsageError("give a task, or --resume to go on with a run")
+        raise UsageError("give a task, or --resume to resume a run")
     with Journal.write(folder(args)) as journal:
         recorder, provider = _begun(args, journal) if args.resume is None else _gone_on(args, journal)
         if args.edit:
@@ -133,12 +133,12 @@ def _run(recorder: RunRecorder, provider: Provider | None, workers: int, view: R
         if view is not None:
             view.listen(state, candidate)
 
-    told: dict[str, Any] = {"policy": recorder.policy, "trying": None if view is None else view.trying}
+    options: dict[str, Any] = {"policy": recorder.policy, "trying": None if view is None else view.trying}
     with Judges(workers, recorder.remembered) as judges:
         if provider is None:
-            return optimise(task, settings, judges, listen=listen, edits=edits(recorder.run), **told)
+            return optimise(task, settings, judges, listen=listen, edits=edits(recorder.run), **options)
         asking = Budgeted(Journaled(provider, recorder.run), settings.budget, settings.max_tokens)
-        return edited(task, settings, judges, asking, listen, **told)
+        return edited(task, settings, judges, asking, listen, **options)
 
 
 def _begun(args: argparse.Namespace, journal: Journal) -> tuple[RunRecorder, Provider | None]:

@@ -22,11 +22,10 @@ from argus.cli.options import GOOD, WRONG, UsageError, add_kernel_arguments
 from argus.compile.cache import compile_cached
 from argus.device.choose import DEVICES, choose
 from argus.device.launch import LaunchOutcome
+from argus.gfx942.elf import MAGIC
 from argus.spec import evaluate
 from argus.tasks.compare import ElementComparison, combined, compare
 from argus.tasks.inputs import make_arrays, make_scalars
-
-ELF = b"\x7fELF"
 
 
 def register(verbs: Any) -> None:
@@ -56,7 +55,7 @@ def register(verbs: Any) -> None:
 def handle(args: argparse.Namespace) -> int:
     path = Path(args.file)
     with path.open("rb") as file:
-        is_object = file.read(4) == ELF
+        is_object = file.read(4) == MAGIC
     return run_object(path, args) if is_object else run_file(args)
 
 

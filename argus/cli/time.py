@@ -31,10 +31,10 @@ from argus.clock.whatif import BOUNDS, what_if_recorded
 from argus.compile import Compiled, compile_kernel
 from argus.device.guards import launch_grid
 from argus.gfx942 import chip
+from argus.gfx942.elf import MAGIC
 from argus.machine.loader import KernelInfo
 from argus.tasks.work import work_of
 
-ELF = b"\x7fELF"
 LOWEST_MHZ = 100
 WORTH_SAYING = 0.02
 
@@ -86,7 +86,7 @@ def given(args: argparse.Namespace) -> TimedLaunch:
     """The launch the arguments describe."""
     path = Path(args.file)
     with path.open("rb") as file:
-        is_object = file.read(4) == ELF
+        is_object = file.read(4) == MAGIC
     if not LOWEST_MHZ <= args.device_clock <= chip.CLOCK_MAX_MHZ:
         raise UsageError(f"--device-clock takes {LOWEST_MHZ} to {chip.CLOCK_MAX_MHZ} MHz, not {args.device_clock:g}")
     return _object(path, args) if is_object else _file(args)

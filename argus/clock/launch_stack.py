@@ -5,7 +5,7 @@
 
     time = launch floor
          + full rounds of workgroups on the fullest compute unit      divided by the shares of its wave-clocks
-         + turnaround between rounds + last round + pages translated again
+         + turnaround between rounds + last round
          + roof: what the bandwidth of L2, MALL or HBM takes beyond the compute units
          + power: the same at the sustained clock less the same at the stated clock
 
@@ -27,7 +27,6 @@ from argus.gfx942 import chip
 PARTS: Mapping[str, tuple[str, str]] = {
     "turnaround": ("launch", "between a workgroup and its successor"),
     "last_round": ("launch", "last round, uneven work"),
-    "translation": ("memory", "translations again (large footprints)"),
     "roof_l2": ("memory", "roofline: L2 bandwidth"),
     "roof_mall": ("memory", "roofline: Infinity Cache bandwidth"),
     "roof_hbm": ("memory", "roofline: HBM bandwidth"),
@@ -68,19 +67,16 @@ class TimePart:
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """Clocks of the fullest compute unit: full rounds of workgroups, turnaround between them, the last round, pages
-    translated again."""
+    """Clocks of the fullest compute unit: full rounds of workgroups, turnaround between them, the last round."""
 
     full: float
     turnaround: float
     last: float
-    translation: float
 
 
 def rounds(timing: Timing, launch: Launch, mean_rounds: float, parameters: Parameters = PARAMETERS) -> Rounds:
     """How the clocks of the compute units divide into rounds; `mean_rounds`: the work of the grid spread evenly."""
-    translation = launch.profile.page_misses * parameters["page_miss_clocks"]
-    compute = launch.parts["compute"] - translation
+    compute = launch.parts["compute"]
     if launch.work_error is None:
         full = float(workgroups_on_fullest_cu(launch.grid) // timing.resident * timing.cycles)
         count = -(-workgroups_on_fullest_cu(launch.grid) // timing.resident)
@@ -89,7 +85,7 @@ def rounds(timing: Timing, launch: Launch, mean_rounds: float, parameters: Param
         full, count = timing.cycles * even, round(even)
     turnaround = min(parameters["workgroup_turnaround"] * (count - 1), max(0.0, compute - full))
     full = min(full, compute)
-    return Rounds(full, turnaround, compute - full - turnaround, translation)
+    return Rounds(full, turnaround, compute - full - turnaround)
 
 
 def launch_stack(
@@ -105,7 +101,6 @@ def launch_stack(
     parts = {cause: found.full * per_clock * clocks / stack.total for cause, clocks in stack.causes.items()}
     parts["turnaround"] = found.turnaround * per_clock
     parts["last_round"] = found.last * per_clock
-    parts["translation"] = found.translation * per_clock
     parts[f"roof_{launch.bound}"] = (launch.cycles - launch.parts["compute"]) * per_clock
     parts["power"] = launch.sustained.microseconds - launch.microseconds
     parts["launch_floor"] = launch.microseconds - launch.cycles * per_clock

@@ -10,7 +10,6 @@
 | LDS time | LDS instructions keep their turn; ports, banks and latency cost nothing |
 | memory latency | every load, store and scalar load comes back as from the L1 |
 | memory bandwidth limit | L2, Infinity Cache and HBM move any number of bytes at once |
-| translations | pages of large tensors are found in the translation cache |
 | barriers, s_nop | those instructions |
 | last round | the rest round and uneven work: full rounds only |
 | power limit | the launch runs at the stated clock |
@@ -84,8 +83,6 @@ def prices(
         if needs & executed
     ]
     changed = {"memory latency": _near(parameters), "memory bandwidth limit": _wide(parameters)}
-    if any(part.cause == "translation" for part in parts):
-        changed["translations"] = parameters.with_values(page_miss_clocks=0.0)
     for name, values in changed.items():
         found.append(price(name, "memory", timer(recorded, values).sustained.microseconds))
     found += [price(name, group, microseconds) for name, group, microseconds in _of_the_launch(launch, parts)]

@@ -118,16 +118,19 @@ class Facts:
         return total
 
     def _at_limits(self, e: Expr) -> Expr:
-        """Block and loop variables of growing terms at their largest value."""
-        terms, constant = E.linear(e)
-        total = E.const(constant)
-        for atom, factor in terms.items():
-            moved = atom
-            if factor > 0 and _grows(atom):
-                while any(v in self.limits for v in moved.free()):
-                    moved = moved.subst({v: self.limits[v] for v in moved.free() if v in self.limits})
-            total = total + moved * factor
-        return total
+        """Block and loop variables of growing terms at their largest value. A limit may speak of other variables, those
+        of a guard `r + b < N` even of each other: each is replaced once, and only where the whole grows with it."""
+        left = dict(self.limits)
+        while True:
+            terms, constant = E.linear(e)
+            growing = {atom for atom, factor in terms.items() if factor > 0 and _grows(atom)}
+            raised = {v: left.pop(v) for v in {v for atom in growing for v in atom.free()} if v in left}
+            if not raised:
+                return e
+            total = E.const(constant)
+            for atom, factor in terms.items():
+                total = total + (atom.subst(raised) if atom in growing else atom) * factor
+            e = total
 
 
 _MACHINE = frozenset({"lane", "wave", "block_x", "block_y", "block_z"})

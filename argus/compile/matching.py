@@ -34,9 +34,11 @@ DROPPABLE = frozenset({"load", "ds_read", "mfma"})
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """`op_of[n]` is the op of instruction n (-1: none); `unneeded` the loads that LLVM left out, wholly or partly."""
+    """`op_of[n]` is the op of instruction n (-1: none); `part_of[n]` which of the op's instructions it is (`expected`);
+    `unneeded` the loads that LLVM left out, wholly or partly."""
 
     op_of: list[int]
+    part_of: dict[int, int]
     unneeded: tuple[int, ...]
 
     def pcs(self, code: Decoded) -> list[tuple[int, int]]:
@@ -65,16 +67,18 @@ def match(kernel: Kernel, code: Decoded, pcs: list[tuple[int, int]]) -> Match:
     if stray is not None:
         raise CompileError("C302", f"a {stray.kind} instruction belongs to no op of the kernel", kernel.span)
     unneeded: list[int] = []
+    part_of: dict[int, int] = {}
     for number, segment in enumerate(cut):
         wanted = [
-            (k, op.id)
+            (k, op.id, part)
             for op in segment
             if op.id in kept
-            for k in expected(op, kernel.waves, cut_at.get(op.id, Tail.WHOLE))
+            for part, k in enumerate(expected(op, kernel.waves, cut_at.get(op.id, Tail.WHOLE)))
         ]
         have = [e for e in found if segment_of[e.op] == number]
-        for event, op_id in _pair(wanted, have, by_id, kernel.waves, unneeded):
+        for event, op_id, part in _pair(wanted, have, by_id, kernel.waves, unneeded):
             op_of[event.place] = op_id
+            part_of[event.place] = part
     _in_one_piece(kernel, found, cut, segment_of)
     if unneeded and _counts_accesses(kernel, kept):
         raise CompileError(
@@ -83,7 +87,7 @@ def match(kernel: Kernel, code: Decoded, pcs: list[tuple[int, int]]) -> Match:
             by_id[unneeded[0]].span,
             ("without the load the number means something else; remove the load or its algebra",),
         )
-    return Match(op_of, tuple(dict.fromkeys(unneeded)))
+    return Match(op_of, part_of, tuple(dict.fromkeys(unneeded)))
 
 
 def attribute(code: Decoded, pcs: list[tuple[int, int]]) -> list[int]:
@@ -149,23 +153,23 @@ def guarded_by_branch(op: ops.Op) -> bool:
 
 
 def _pair(
-    wanted: list[tuple[str, int]], have: list[_Event], by_id: dict[int, ops.Op], waves: int, unneeded: list[int]
-) -> list[tuple[_Event, int]]:
+    wanted: list[tuple[str, int, int]], have: list[_Event], by_id: dict[int, ops.Op], waves: int, unneeded: list[int]
+) -> list[tuple[_Event, int, int]]:
     """Walk both sequences; only loads may be missing."""
-    pairs: list[tuple[_Event, int]] = []
+    pairs: list[tuple[_Event, int, int]] = []
     at = 0
     for event in have:
         misplaced = event.kind not in expected(by_id[event.op], waves)
         while at < len(wanted) and not (wanted[at][0] == event.kind and (misplaced or wanted[at][1] == event.op)):
             if wanted[at][0] not in DROPPABLE:
-                raise _difference(wanted[at], event, by_id)
+                raise _difference(wanted[at][:2], event, by_id)
             unneeded.append(wanted[at][1])
             at += 1
         if at == len(wanted):
             raise _difference(None, event, by_id)
-        pairs.append((event, wanted[at][1]))
+        pairs.append((event, *wanted[at][1:]))
         at += 1
-    for kind, op_id in wanted[at:]:
+    for kind, op_id, _ in wanted[at:]:
         if kind not in DROPPABLE:
             raise _difference((kind, op_id), None, by_id)
         unneeded.append(op_id)

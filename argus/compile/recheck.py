@@ -1,8 +1,12 @@
-"""The hazard rules once more, on what the object does: order, waits and barriers read from its instructions.
+"""The object, asked from itself: is it the kernel's program, and do the hazard rules hold on it?
 
-The checker proves `race_free` and `fresh` of the kernel IR, with waits where `argus.ir.passes.insert_waits` puts them.
-The object has LLVM's waits. So the kernel is built again from the decoded instructions, each matched to its op
-(`matching`):
+Two steps. First every memory, matrix and barrier instruction is held against its op: where it is executed, in which
+order, and which bytes it touches (`argus.compile.object`). A difference is C309, with a launch that shows it; what
+cannot be decided is *unknown*, with the reason, in the report.
+
+Then the hazard rules. The checker proves `race_free` and `fresh` of the kernel IR, with waits where
+`argus.ir.passes.insert_waits` puts them; the object has LLVM's. So the kernel is built again from the decoded
+instructions:
 
     ds_write_b128 ...                 store lds.sA
     s_waitcnt lgkmcnt(0)         ->   wait lgkm=0
@@ -11,12 +15,14 @@ The object has LLVM's waits. So the kernel is built again from the decoded instr
 
 and, reduced to its accesses (`skeleton`), decided again: `race_free` with no waits but the object's; `fresh` in the
 object's order, where the registers' own waits are those that `arrivals` has found on every path of the machine code. A
-refutation here is C308. LLVM's order and waits need not be trusted then; its addresses and arithmetic still are, and
-the machine runs those.
+refutation here is C308.
 
 A wait counts only where nothing but arithmetic stands between it and the access it precedes, in one straight run of
 instructions; every other wait is ignored, which can lose a proof but not make one. The object counts instructions, the
 IR ops; an op is at least one instruction, so "at most k instructions outstanding" is at most k ops.
+
+LLVM's order, waits, addresses and branches need not be trusted then; its arithmetic on data still is, and the machine
+runs that.
 """
 
 from __future__ import annotations
@@ -32,8 +38,10 @@ from argus.check.rules.race_free import RaceFree
 from argus.compile.arrivals import early_uses
 from argus.compile.compiler import Compiled
 from argus.compile.decoded import Decoded, decode
-from argus.compile.matching import EVENTS, attribute, guarded_by_branch
+from argus.compile.matching import EVENTS, guarded_by_branch, match
+from argus.compile.object.agreement import Agreement, Finding, agree
 from argus.compile.skeleton import skeleton
+from argus.gfx942.disasm import text as instruction_text
 from argus.gfx942.waits import LGKM_MAX, VM_MAX, Waits
 from argus.gfx942.waits import decode as decode_wait
 from argus.ir import ops
@@ -44,11 +52,18 @@ from argus.ir.stages import Scheduled
 
 @dataclass(frozen=True, slots=True)
 class Recheck:
-    """`matched` memory, matrix and barrier instructions; `waits` of the object that were used; what the rules say."""
+    """`agreement` of the object's instructions with the kernel; `waits` of the object that were used; what the rules
+    say."""
 
-    matched: int
+    agreement: Agreement
     waits: int
     report: Report
+    lines: tuple[str, ...]
+    """What is unknown, instruction by instruction."""
+
+    @property
+    def matched(self) -> int:
+        return self.agreement.placed
 
     @property
     def proved(self) -> bool:
@@ -60,32 +75,67 @@ class Recheck:
             "instructions_matched": self.matched,
             "waits": self.waits,
             "registers_arrived": "proved",
+            "accesses": self.agreement.accesses,
+            "equal": dict(self.agreement.equal),
+            "unknown": list(self.lines),
             "verdicts": [v.to_json() for v in self.report.verdicts],
         }
 
     def describe(self) -> str:
         counts = [f"{v.rule} {v.status}" for v in self.report.verdicts]
         rows = ", ".join(f"{row} x{counts.count(row)}" for row in dict.fromkeys(counts)) or "no LDS"
-        return f"on the object ({self.matched} instructions matched, {self.waits} waits): {rows}"
+        found = self.agreement
+        ways = ", ".join(f"{count} by {way}" for way, count in found.equal.items())
+        lines = [
+            f"on the object ({self.matched} instructions matched, {self.waits} waits): {rows}",
+            f"accesses as in the kernel: {sum(found.equal.values())} of {found.accesses}"
+            + (f" ({ways})" if ways else ""),
+        ]
+        if found.else_first:
+            lines.append(f"branches whose else comes first: {found.else_first}")
+        return "\n".join([*lines, *(f"unknown: {line}" for line in self.lines)])
 
 
 def recheck(program: Scheduled, compiled: Compiled) -> Recheck:
-    """Decide the hazard rules on the object; raises CompileError C308 (C307) where they are refuted."""
-    final = kernel = program.kernel
+    """Hold the object against the kernel; raises CompileError: C309 where it differs, C307 and C308 where a hazard rule
+    does not hold."""
+    kernel = program.kernel
     code = decode(compiled.object, kernel.name)
-    made_by = attribute(code, [(pc, op) for pc, op in compiled.sidecar["pcs"]])
+    matched = match(kernel, code, [(pc, op) for pc, op in compiled.sidecar["pcs"]])
     early = early_uses(code)
     if early:
         raise CompileError("C307", f"{early[0].inst.op} comes before its data", kernel.span)
-    found = object_waits(code, made_by)
-    built = replace(skeleton(rebuilt(final, found)), computes=None)
-    report = decide(built, [RaceFree()], waited=[Fresh()])
+    found = agree(kernel, compiled.object, code, matched)
+    if found.different:
+        raise _different(code, found.different[0])
+    waits = object_waits(code, matched.op_of)
+    report = hazards(kernel, waits)
     for verdict in report.verdicts:
         if verdict.status == "refuted":
             said = verdict.counterexample.message if verdict.counterexample is not None else verdict.reason
             raise CompileError("C308", f"on the object {verdict.rule} does not hold: {said}", verdict.span)
-    matched = sum(kind in EVENTS for kind in code.kinds[code.entry :])
-    return Recheck(matched, len(found), report)
+    return Recheck(found, len(waits), report, tuple(_line(code, finding) for finding in found.unknown))
+
+
+def hazards(kernel: Kernel, waits: dict[int, Waits]) -> Report:
+    """What the hazard rules say of the kernel with these waits."""
+    return decide(replace(skeleton(rebuilt(kernel, waits)), computes=None), [RaceFree()], waited=[Fresh()])
+
+
+def _line(code: Decoded, finding: Finding) -> str:
+    inst = code.insts[finding.n]
+    return f"{instruction_text(inst)} at {inst.pc:#x} ({finding.op.span}): {finding.what}"
+
+
+def _different(code: Decoded, finding: Finding) -> CompileError:
+    inst = code.insts[finding.n]
+    notes = [f"{instruction_text(inst)} at {inst.pc:#x}"]
+    witness = finding.witness
+    if witness is not None:
+        have, want = (("nothing" if n < 0 else str(n)) for n in (witness.have, witness.want))
+        notes.append(f"{witness}: the object has {have}, the kernel {want}")
+    message = f"{inst.op} of the object is not what this line says: {finding.what}"
+    return CompileError("C309", message, finding.op.span, tuple(notes))
 
 
 def object_waits(code: Decoded, made_by: list[int]) -> dict[int, Waits]:

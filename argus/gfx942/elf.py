@@ -29,6 +29,7 @@ HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 SECTION = struct.Struct("<IIQQQQIIQQ")
 SYMBOL = struct.Struct("<IBBHQQ")
 _RELA = struct.Struct("<QQq")
+MAGIC = b"\x7fELF"
 _IDENT = 16
 _NAME_LIMIT, _NAME_BUDGET = 1 << 16, 1 << 26
 
@@ -144,7 +145,7 @@ def _check_ident(data: bytes) -> None:
         raise LoadError("the file is a clang offload bundle; extract the gfx942 code object from it first")
     if data[:7] == b"version":
         raise LoadError("the file is a Git LFS pointer, not the code object itself")
-    if data[:4] != b"\x7fELF":
+    if data[:4] != MAGIC:
         raise LoadError("the file is not an ELF file" if data else "the file is empty")
     if len(data) < _IDENT:
         raise LoadError(f"the file is truncated: {len(data)} bytes, the ELF header alone needs 64")

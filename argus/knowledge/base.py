@@ -2,11 +2,11 @@
 
     entry = load()["lds-staging"]
     entry.lowered       whether `argus.agent.lower` has a transformation that does it; it has the entry's name
-    entry.choices       parameter sets worth trying, the most promising first
+    entry.choices       parameter sets to try, the most promising first
     entry.requires      what must have been done before
     entry.bottlenecks   what the clock must complain about for this to be a remedy, strongest first
 
-A front matter stands between two lines `+++`. Facts of the hardware and of techniques live here as data, so that adding
+The front matter is between two lines `+++`. Facts of the hardware and of techniques live here as data, so that adding
 one needs no code. A technique has one name: of the entry, of its file, and of the transformation and its module
 (`lds-staging`, `argus/agent/lower/lds_staging.py`); `lowered = false` says that the language has none yet.
 """

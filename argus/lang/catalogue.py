@@ -1,4 +1,4 @@
-"""Every mistake a kernel author can be told about: a stable code, the sentence, the fix, and a page of explanation.
+"""Every mistake in a kernel file that has a diagnostic: a stable code, the sentence, the fix, an explanation.
 
 `message` and `fix` are filled with the words of the program at hand ({name}, {width}, …). Codes are grouped:
 AG1xx the file and its Python, AG2xx knobs and signature, AG3xx layouts, owners and memory, AG4xx tiles and types,

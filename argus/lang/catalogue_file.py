@@ -187,7 +187,7 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "AG124",
         "imported-name-missing",
         "`{name}` {problem} `{module}`",
-        "import a constant, layout, owner, knob or function that stands at the top level of that file",
+        "import a constant, layout, owner, knob or function of the top level of that file",
         "The imported file is read as data. Names of its top level can be imported; its kernels cannot, as a kernel is "
         "no function of another kernel.",
     ),
@@ -306,7 +306,7 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "name-clash",
         "`{name}` cannot be a size: it has another meaning",
         "rename the axis or the argument",
-        "Sizes are names in the kernel, as arguments are; lane, wave, block_x, block_y and block_z are taken.",
+        "Sizes are names in the kernel, as arguments are; lane, wave, block_x, block_y and block_z are reserved.",
     ),
     (
         "AG215",

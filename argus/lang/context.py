@@ -2,7 +2,7 @@
 
 Reading is bounded. Each evaluated node costs one unit of effort, each emitted op ten, each access to memory fifty more;
 a large kernel uses a tenth of the allowance, a program that unrolls without end runs out of it within about a second
-and is told so. Sizes of numbers, strings and lists are bounded for the same reason.
+and is refused. Sizes of numbers, strings and lists are bounded for the same reason.
 """
 
 from __future__ import annotations

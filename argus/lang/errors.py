@@ -1,4 +1,4 @@
-"""What a kernel author is told when a program is not one: a coded diagnostic with a place, notes and a fix.
+"""What a kernel author sees when a program is not one: a coded diagnostic with a place, notes and a fix.
 
     error[AG307]: `width=16` moves 4 elements at once, but element 1 of a thread is not next to element 0
       --> scale.py:10:9

@@ -84,7 +84,7 @@ def setprio(interp: Expressions, priority: object) -> None:
 
 
 def opposite(interp: Expressions) -> object:
-    """The second half of the waves one barrier behind the first; see `step_apart`."""
+    """The second half of the waves one barrier behind the first; see `shift_phase`."""
     ctx = interp.ctx
     together(interp)
     if ctx.waves % 2:
@@ -92,7 +92,7 @@ def opposite(interp: Expressions) -> object:
     return NamedPolicy("opposite", {})
 
 
-def step_apart(interp: Expressions, late: bool) -> None:
+def shift_phase(interp: Expressions, late: bool) -> None:
     """A barrier that only one half of the waves passes: the second when the block begins, the first when it ends."""
     ctx = interp.ctx
     half = const(ctx.waves // 2)

@@ -37,7 +37,7 @@ POLICIES: dict[str, tuple[int | str, ...]] = {
     "agpr": (False, True, "operands"),
     "waits": ("explicit",),
 }
-"""What the compiler can be told: waves to make room for on a SIMD, what AGPRs hold, waits left to the author."""
+"""Policies of the compiler: waves to make room for on a SIMD, what AGPRs hold, waits left to the author."""
 
 
 STATED_ELSEWHERE = {
@@ -306,7 +306,7 @@ def _finalise(ctx: ReadContext, call: ast.Call, signature: Signature, conditions
     signature.shapes = list(final.values())
     for s in final.values():
         signature.names[s.name] = s
-    apart: list[Expr] = []
+    disjoint: list[Expr] = []
     for name, annotation, axes, span in signature.drafts:
         assert annotation.dtype is not None
         shape = tuple(
@@ -319,12 +319,12 @@ def _finalise(ctx: ReadContext, call: ast.Call, signature: Signature, conditions
         steps = strides.resolved(signature.strides[name], known, shape)
         read, written = annotation.kind in ("in", "inout"), annotation.kind in ("out", "inout")
         if written and signature.strides[name]:
-            apart += strides.apart(ctx, span, shape, steps)
+            disjoint += strides.no_overlap(ctx, span, shape, steps)
         tensor = Tensor(name, annotation.dtype, tuple(a for a, _ in axes), shape, steps, read, written, span)
         signature.tensors.append(tensor)
         signature.names[name] = ctx.tensors[name] = tensor
     kept = [c.subst(dict(final)) for c in conditions]
-    return [c for c in (*kept, *apart) if c.op != "const"]
+    return [c for c in (*kept, *disjoint) if c.op != "const"]
 
 
 def _narrow(c: Expr, low: dict[Expr, int], high: dict[Expr, int], step: dict[Expr, int]) -> None:

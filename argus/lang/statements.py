@@ -277,9 +277,9 @@ class Interpreter(Regions):
         if not isinstance(policy, NamedPolicy) or policy.kind not in ("schedule", "opposite"):
             raise self.ctx.error("AG521", node.items[0].context_expr, what=arithmetic.describe(policy))
         if policy.kind == "opposite":
-            flow.step_apart(self, late=True)
+            flow.shift_phase(self, late=True)
             self.run(node.body)
-            flow.step_apart(self, late=False)
+            flow.shift_phase(self, late=False)
             return
         block: list[Op] = []
         with self.ctx.b.into(block):

@@ -47,7 +47,7 @@ def resolved(given: list[Word], symbols: dict[str, Expr], shape: tuple[Expr, ...
     return tuple(const(word) if isinstance(word, int) else symbols[word] for word in given)
 
 
-def apart(ctx: ReadContext, span: Span, shape: tuple[Expr, ...], strides: tuple[Expr, ...]) -> list[Expr]:
+def no_overlap(ctx: ReadContext, span: Span, shape: tuple[Expr, ...], strides: tuple[Expr, ...]) -> list[Expr]:
     """Conditions under which different coordinates are different elements."""
     order = sorted(range(len(shape)), key=lambda axis: (strides[axis] is not const(1), -axis))
     made: list[Expr] = []

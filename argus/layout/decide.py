@@ -108,8 +108,8 @@ def _symbolic_collision(form: LayoutForm) -> tuple[Point, Point] | None:
     for axis in form.axes:
         if isinstance(axis.extent, Expr):
             conditions += [first[axis.name].lt(axis.extent), second[axis.name].lt(axis.extent)]
-    apart = E.lor(*(first[name].ne(second[name]) for name in first))
-    model = _solve(E.land(apart, *conditions), {**first, **{v.name: v for v in second.values()}}, "is it injective")
+    distinct = E.lor(*(first[name].ne(second[name]) for name in first))
+    model = _solve(E.land(distinct, *conditions), {**first, **{v.name: v for v in second.values()}}, "is it injective")
     if model is None:
         return None
     return {name: model[name] for name in first}, {name: model[f"{name}__other"] for name in first}

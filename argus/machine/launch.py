@@ -22,7 +22,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -189,6 +189,8 @@ class LoadedKernel:
         **settings: Any,
     ) -> LaunchResult:
         """Launch; keyword arguments other than the named ones are fields of `Options`."""
+        if executor not in get_args(Executor):
+            raise LaunchError(f"there is no executor {executor!r}; there are {', '.join(get_args(Executor))}")
         chosen = options or Options(**settings)
         prepared = self.prepare(grid, block, args, lds, offsets, chosen)
         try:
@@ -261,7 +263,7 @@ def _run_jit(prepared: PreparedLaunch) -> LaunchResult:
     try:
         from argus.machine.jit.executor import execute
     except ImportError:
-        raise LaunchError("the JIT executor is not available; use executor='interp'") from None
+        raise LaunchError("the JIT executor is not available; use executor='checking'") from None
     result: LaunchResult = execute(prepared)
     return result
 

@@ -58,8 +58,8 @@ class ContractingEvaluator(Evaluator):
 
     def _rounded(self, mine: Bounded, other: Bounded, beside: SpecNode | None) -> Bounded:
         """A computed operand of a matrix product as its instruction takes it."""
-        apart = set(mine.indices) - set(other.indices) and set(other.indices) - set(mine.indices)
-        if not apart or not isinstance(beside, TensorElement) or not mine.error.any():
+        disjoint = set(mine.indices) - set(other.indices) and set(other.indices) - set(mine.indices)
+        if not disjoint or not isinstance(beside, TensorElement) or not mine.error.any():
             return mine
         dtype = self._tensors[beside.tensor].dtype
         if dtype.itemsize != HALF_BYTES or dtype.kind in "iu":

@@ -32,7 +32,7 @@ class Real:
     error: Array
 
 
-def given(value: NDArray[Any]) -> Real:
+def given(value: NDArray[Any] | np.float64) -> Real:
     exact = np.asarray(value, dtype=np.float64)
     return Real(exact, np.zeros_like(exact))
 

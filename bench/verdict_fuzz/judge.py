@@ -99,7 +99,9 @@ def judge(program: Generated, source: str, intended_right: bool = False) -> Reco
         return Record("traceback", "untested", detail=last_lines(), fault="traceback while reading")
     start = process_time()
     report: Report | None = None
-    verdict, rules, reasons, detail = "traceback", (), (), ""
+    verdict, detail = "traceback", ""
+    rules: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
     try:
         with limited(4 * LIMIT):
             report = check(made)
@@ -128,7 +130,7 @@ def judge(program: Generated, source: str, intended_right: bool = False) -> Reco
 
 
 def broken_rules(program: Generated, made: Scheduled, report: Report) -> tuple[str, ...]:
-    """Refuted rules that are about more than results, seen broken: an element written not once, a coordinate outside."""
+    """Refuted rules about more than results, seen broken: an element not written once, a coordinate outside."""
     found = []
     for v in report.verdicts:
         shown = v.counterexample

@@ -87,7 +87,7 @@ def _replace(text: str, number: int, part: ast.AST) -> Iterator[str]:
     yield from _unparsed(Replace().visit(tree))
 
 
-def _unparsed(tree: ast.Module) -> Iterator[str]:
+def _unparsed(tree: ast.AST) -> Iterator[str]:
     try:
         yield ast.unparse(ast.fix_missing_locations(tree)) + "\n"
     except (ValueError, AttributeError, TypeError):

@@ -13,8 +13,9 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from random import Random
+from typing import Any, cast
 
-Change = Callable[[ast.AST], ast.AST | None]
+Change = Callable[[Any], ast.AST | None]
 SWAPPED: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult, ast.FloorDiv: ast.Mod,
     ast.Mod: ast.FloorDiv, ast.LShift: ast.RShift, ast.RShift: ast.LShift, ast.BitAnd: ast.BitOr, ast.BitXor: ast.Add,
@@ -58,7 +59,7 @@ def mutants(source: str, dice: Random, most: int) -> Iterator[SourceMutant]:
 
 
 def _changed(source: str, number: int, change: Change) -> tuple[int, str] | None:
-    tree = ast.parse(source)
+    tree: ast.AST = ast.parse(source)
     node = list(ast.walk(tree))[number]
     line = getattr(node, "lineno", 0)
     new = change(node)
@@ -109,7 +110,7 @@ def _requirement(decorator: ast.expr, numbers: dict[int, int]) -> Iterator[tuple
 
 
 def _without_part(n: int) -> Change:
-    def change(node: ast.AST) -> ast.AST | None:
+    def change(node: Any) -> ast.AST | None:
         assert isinstance(node, ast.Constant)
         parts = str(node.value).split(" and ")
         size = re.match(r"\w+", parts[n])
@@ -127,8 +128,8 @@ def _of_static(node: ast.AST) -> Iterator[tuple[str, Change]]:
             for old, new in (("//", "%"), ("%", "//"), ("+", "-")):
                 if old in text:
                     yield "owner or layout formula", _replaced(old, new)
-        case ast.Call(func=ast.Attribute(value=inner, attr="xor" | "pad")):
-            yield "no swizzle", lambda n: n.func.value  # type: ignore[attr-defined]
+        case ast.Call(func=ast.Attribute(attr="xor" | "pad")):
+            yield "no swizzle", lambda n: n.func.value
         case ast.Tuple(elts=[ast.Constant(value=int()), ast.Constant(value=int())]):
             yield "layout stride", _stride
         case _:
@@ -139,11 +140,11 @@ def _stride(node: ast.AST) -> ast.AST | None:
     assert isinstance(node, ast.Tuple)
     extent, step = node.elts
     assert isinstance(step, ast.Constant)
-    return ast.Tuple([extent, ast.Constant(max(1, int(step.value) // 2))], ast.Load())
+    return ast.Tuple([extent, ast.Constant(max(1, int(str(step.value)) // 2))], ast.Load())
 
 
 def _other_number(n: int) -> Change:
-    def change(node: ast.AST) -> ast.AST | None:
+    def change(node: Any) -> ast.AST | None:
         assert isinstance(node, ast.Constant)
         found = list(re.finditer(r"\d+", str(node.value)))[n]
         text = str(node.value)
@@ -153,7 +154,7 @@ def _other_number(n: int) -> Change:
 
 
 def _replaced(old: str, new: str) -> Change:
-    return lambda node: ast.Constant(str(node.value).replace(old, new, 1))  # type: ignore[attr-defined]
+    return lambda node: ast.Constant(str(node.value).replace(old, new, 1))
 
 
 def _of_node(node: ast.AST, owners: list[str]) -> Iterator[tuple[str, Change]]:
@@ -162,12 +163,12 @@ def _of_node(node: ast.AST, owners: list[str]) -> Iterator[tuple[str, Change]]:
             if type(node.op) in SWAPPED:
                 yield "operator", _operator
             if isinstance(node.op, ast.Add | ast.Mult | ast.Sub | ast.Div):
-                yield "dropped operand", lambda n: n.left  # type: ignore[attr-defined]
-                yield "dropped operand", lambda n: n.right  # type: ignore[attr-defined]
+                yield "dropped operand", lambda n: n.left
+                yield "dropped operand", lambda n: n.right
             if isinstance(node.op, ast.Sub | ast.Div | ast.FloorDiv | ast.Mod | ast.LShift | ast.RShift):
-                yield "swapped operands", lambda n: ast.BinOp(n.right, n.op, n.left)  # type: ignore[attr-defined]
+                yield "swapped operands", lambda n: ast.BinOp(n.right, n.op, n.left)
         case ast.UnaryOp(op=ast.USub()):
-            yield "sign", lambda n: n.operand  # type: ignore[attr-defined]
+            yield "sign", lambda n: n.operand
         case ast.Compare():
             for other in COMPARED.get(type(node.ops[0]), ()):
                 yield "comparison", _comparison(other)
@@ -186,12 +187,12 @@ def _of_node(node: ast.AST, owners: list[str]) -> Iterator[tuple[str, Change]]:
         case ast.Call():
             yield from _of_call(node, owners)
         case ast.Name(id=name) if name in TYPES:
-            yield "type", lambda n: ast.Name(TYPES[n.id])  # type: ignore[attr-defined]
+            yield "type", lambda n: ast.Name(TYPES[n.id])
         case ast.If():
             yield "branch", _inverted
         case ast.IfExp():
-            yield "branch", lambda n: n.body  # type: ignore[attr-defined]
-            yield "branch", lambda n: n.orelse  # type: ignore[attr-defined]
+            yield "branch", lambda n: n.body
+            yield "branch", lambda n: n.orelse
         case _:
             pass
 
@@ -202,7 +203,7 @@ def _operator(node: ast.AST) -> ast.AST | None:
 
 
 def _comparison(other: type[ast.cmpop]) -> Change:
-    return lambda n: ast.Compare(n.left, [other()], n.comparators)  # type: ignore[attr-defined]
+    return lambda n: ast.Compare(n.left, [other()], n.comparators)
 
 
 def _constant(value: float) -> Change:
@@ -210,7 +211,7 @@ def _constant(value: float) -> Change:
 
 
 def _index(by: int) -> Change:
-    def change(node: ast.AST) -> ast.AST | None:
+    def change(node: Any) -> ast.AST | None:
         assert isinstance(node, ast.Subscript)
         index = node.slice
         parts = list(index.elts) if isinstance(index, ast.Tuple) else [index]
@@ -247,12 +248,12 @@ def _of_call(node: ast.Call, owners: list[str]) -> Iterator[tuple[str, Change]]:
                     if other != arg.id:
                         yield "other owner", _argument(n, other)
     if name == "barrier" and not node.keywords:
-        yield "bare barrier", lambda c: ast.Call(c.func, [], [ast.keyword("bare", ast.Constant(True))])  # type: ignore[attr-defined]
+        yield "bare barrier", lambda c: ast.Call(c.func, [], [ast.keyword("bare", ast.Constant(True))])
     if name in ("mfma", "where", "fma") and len(node.args) >= 3:
         yield "swapped operands", _swap_arguments(0, 1)
         yield "swapped operands", _swap_arguments(1, 2)
     if name == "cdiv" and len(node.args) == 2:
-        yield "rounding down", lambda c: ast.BinOp(c.args[0], ast.FloorDiv(), c.args[1])  # type: ignore[attr-defined]
+        yield "rounding down", lambda c: ast.BinOp(c.args[0], ast.FloorDiv(), c.args[1])
     if name == "ring" and node.args:
         yield "ring depth", _grown_argument(0, -1)
         yield "ring depth", _grown_argument(0, 1)
@@ -260,38 +261,38 @@ def _of_call(node: ast.Call, owners: list[str]) -> Iterator[tuple[str, Change]]:
         yield "loop bounds", _grown_argument(-1 if len(node.args) < 3 else 1, -1)
         yield "loop bounds", _grown_argument(-1 if len(node.args) < 3 else 1, 1)
         if len(node.args) == 1:
-            yield "loop bounds", lambda c: ast.Call(c.func, [ast.Constant(1), *c.args], [])  # type: ignore[attr-defined]
+            yield "loop bounds", lambda c: ast.Call(c.func, [ast.Constant(1), *c.args], [])
     if name == "zeros" and len(node.args) == 2:
         yield (
             "neutral element",
-            lambda c: ast.Call(  # type: ignore[misc]
+            lambda c: ast.Call(
                 ast.Attribute(c.func.value, "full", ast.Load()),
                 [*c.args, ast.Constant(1.0)],
-                c.keywords,  # type: ignore[attr-defined]
+                c.keywords,
             ),
         )
     if name == "full" and len(node.args) == 3:
-        yield "neutral element", lambda c: ast.Call(c.func, [*c.args[:2], ast.Constant(0.0)], c.keywords)  # type: ignore[attr-defined]
+        yield "neutral element", lambda c: ast.Call(c.func, [*c.args[:2], ast.Constant(0.0)], c.keywords)
     if name == "where" and len(node.args) == 3:
-        yield "mask dropped", lambda c: c.args[1]  # type: ignore[attr-defined]
-        yield "neutral element", lambda c: ast.Call(c.func, [*c.args[:2], ast.Constant(0.0)], [])  # type: ignore[attr-defined]
-        yield "neutral element", lambda c: ast.Call(c.func, [*c.args[:2], ast.Constant(1.0)], [])  # type: ignore[attr-defined]
+        yield "mask dropped", lambda c: c.args[1]
+        yield "neutral element", lambda c: ast.Call(c.func, [*c.args[:2], ast.Constant(0.0)], [])
+        yield "neutral element", lambda c: ast.Call(c.func, [*c.args[:2], ast.Constant(1.0)], [])
     if name == "to":
-        yield "conversion dropped", lambda c: c.func.value  # type: ignore[attr-defined]
+        yield "conversion dropped", lambda c: c.func.value
     if name == "order" and len(node.args) == 2:
         yield "order of registers", _swap_arguments(0, 1)
 
 
 def _renamed(name: str) -> Change:
-    return lambda c: ast.Call(ast.Attribute(c.func.value, name, ast.Load()), c.args, c.keywords)  # type: ignore[attr-defined]
+    return lambda c: ast.Call(ast.Attribute(c.func.value, name, ast.Load()), c.args, c.keywords)
 
 
 def _without_keyword(n: int) -> Change:
-    return lambda c: ast.Call(c.func, c.args, [k for i, k in enumerate(c.keywords) if i != n])  # type: ignore[attr-defined]
+    return lambda c: ast.Call(c.func, c.args, [k for i, k in enumerate(c.keywords) if i != n])
 
 
 def _keyword(n: int, make: Callable[[ast.expr], ast.expr]) -> Change:
-    def change(node: ast.AST) -> ast.AST | None:
+    def change(node: Any) -> ast.AST | None:
         assert isinstance(node, ast.Call)
         words = list(node.keywords)
         words[n] = ast.keyword(words[n].arg, make(words[n].value))
@@ -301,11 +302,11 @@ def _keyword(n: int, make: Callable[[ast.expr], ast.expr]) -> Change:
 
 
 def _argument(n: int, name: str) -> Change:
-    return lambda c: ast.Call(c.func, [*c.args[:n], ast.Name(name), *c.args[n + 1 :]], c.keywords)  # type: ignore[attr-defined]
+    return lambda c: ast.Call(c.func, [*c.args[:n], ast.Name(name), *c.args[n + 1 :]], c.keywords)
 
 
 def _swap_arguments(i: int, j: int) -> Change:
-    def change(node: ast.AST) -> ast.AST | None:
+    def change(node: Any) -> ast.AST | None:
         assert isinstance(node, ast.Call)
         args = list(node.args)
         args[i], args[j] = args[j], args[i]
@@ -315,7 +316,7 @@ def _swap_arguments(i: int, j: int) -> Change:
 
 
 def _grown_argument(n: int, by: int) -> Change:
-    def change(node: ast.AST) -> ast.AST | None:
+    def change(node: Any) -> ast.AST | None:
         assert isinstance(node, ast.Call)
         args = list(node.args)
         args[n] = ast.BinOp(args[n], ast.Add() if by > 0 else ast.Sub(), ast.Constant(1))
@@ -343,7 +344,7 @@ def _bodies(function: ast.AST, numbers: dict[int, int]) -> Iterator[tuple[int, s
                     _body(lambda b, n=n: [*b[:n], b[n + 1], b[n], *b[n + 2 :]]),
                 )
             if isinstance(statement, ast.If) and statement.orelse:
-                yield numbers[id(statement)], "arm dropped", lambda s: ast.If(s.test, s.body, [])  # type: ignore[attr-defined]
+                yield numbers[id(statement)], "arm dropped", lambda s: ast.If(s.test, s.body, [])
 
 
 def _statement_kind(call: ast.Call) -> str:
@@ -352,8 +353,8 @@ def _statement_kind(call: ast.Call) -> str:
 
 
 def _body(make: Callable[..., list[ast.stmt]]) -> Change:
-    def change(node: ast.AST) -> ast.AST | None:
-        node.body = make(node.body)  # type: ignore[attr-defined]
-        return node
+    def change(node: Any) -> ast.AST | None:
+        node.body = make(node.body)
+        return cast(ast.AST, node)
 
     return change

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from argus.agent.lessons import told
+from argus.agent.lessons import lessons_for
 from argus.agent.policy import PolicyTable
 from argus.agent.policy_file import leave, read_policy, text_beside
 
@@ -37,5 +37,5 @@ def test_lines_of_a_person_stay_where_no_mark_is(tmp_path: Path) -> None:
 
 
 def test_a_model_is_told_of_its_family_only() -> None:
-    assert "row-vectors" in told(learnt(), "row")
-    assert told(learnt(), "gemm") == ""
+    assert "row-vectors" in lessons_for(learnt(), "row")
+    assert lessons_for(learnt(), "gemm") == ""

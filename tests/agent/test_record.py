@@ -1,4 +1,4 @@
-"""A run that is stopped and gone on with ends where an uninterrupted one ends."""
+"""A run that is stopped and resumed ends where an uninterrupted one ends."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from argus.agent.free_edit.conversation import Conversation
 from argus.agent.free_edit.episode import Attempt, episode
 from argus.agent.judge import Judgement
 from argus.agent.judging import Judges
-from argus.agent.providers import Provider, ProviderError, Replay, Reply, Request
+from argus.agent.providers import Provider, ProviderError, ReplayProvider, Reply, Request
 from argus.tasks.task import Task, load_task
 
 RECORDING = Path(__file__).parents[2] / "examples" / "agent" / "episode.jsonl"
@@ -28,7 +28,7 @@ def task() -> Task:
 def attempts(task: Task) -> list[Attempt]:
     """Timed at one small shape: the recording does not depend on times."""
     with Small() as judges:
-        return list(episode(task, Replay(RECORDING), judges, rounds=6, seed=0))
+        return list(episode(task, ReplayProvider(RECORDING), judges, rounds=6, seed=0))
 
 
 class Small(Judges):

@@ -16,7 +16,7 @@ from argus.agent.providers import (
     Budgeted,
     Provider,
     ProviderError,
-    Replay,
+    ReplayProvider,
     ReplyRecorder,
     Request,
     Turn,
@@ -285,7 +285,7 @@ def test_recording_replays_in_order_and_refuses_what_it_does_not_hold(tmp_path: 
         recorder = ReplyRecorder(openai(script.url, Waits().transport()), path)
         assert [recorder.ask(ASKED).text for _ in range(2)] == ["one", "two"]
     assert KEY not in path.read_text()
-    replay = Replay(path)
+    replay = ReplayProvider(path)
     assert [replay.ask(ASKED).text for _ in range(2)] == ["one", "two"]
     for request in (ASKED, Request("planner", "other", (Turn("user", "x"),))):
         with pytest.raises(ProviderError) as caught:
@@ -293,7 +293,7 @@ def test_recording_replays_in_order_and_refuses_what_it_does_not_hold(tmp_path: 
         assert caught.value.code == "ARG-P109"
     path.write_text("{}\n")
     with pytest.raises(ProviderError):
-        Replay(path)
+        ReplayProvider(path)
 
 
 def test_budget_stops_before_the_call() -> None:

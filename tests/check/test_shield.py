@@ -7,9 +7,10 @@ import pytest
 from argus.check import Verdict
 from argus.check.domain.tags import Tags
 from argus.check.engine import decide
+from argus.check.events import ProgramPoint
 from argus.check.rules.in_bounds import InBounds
 from argus.check.rules.rule import Rule
-from argus.check.walk import KernelWalk, ProgramPoint
+from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.ops import Access
 from tests.ir import samples

@@ -1,4 +1,4 @@
-"""`argus optimize` from the command line: what a run is begun with, goes on with, and leaves behind."""
+"""`argus optimize` from the command line: what a run is begun with, is resumed with, and leaves behind."""
 
 from __future__ import annotations
 

@@ -10,11 +10,12 @@ import pytest
 import argus.provenance as provenance
 
 ORDER = (
-    "provenance", "layout", "gfx942", "spec", "ir", "lang", "check", "compile", "pipeline", "machine", "clock",
+    "provenance", "layout", "gfx942", "machine", "spec", "ir", "lang", "check", "compile", "pipeline", "clock",
     "device", "tasks", "ops", "surface", provenance.NAME, "knowledge", "agent", "bench", "report", "cli",
 )  # fmt: skip
-"""Rooms (folders and top-level modules) from the ground up: a room imports only rooms before it. The package itself
-(`import argus`) lends the names of `surface`."""
+"""Rooms (folders and top-level modules) from the ground up: a room imports only rooms before it. The machine needs
+nothing but the chip, and its table of instructions is what the compiler's re-check reads the object with. The package
+itself (`import argus`) lends the names of `surface`."""
 DATA = ("kernels", "naive")
 """Folders of kernel files, which are data: nothing imports them, and their own imports are read, not executed."""
 

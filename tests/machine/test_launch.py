@@ -323,3 +323,8 @@ def test_registers_within_the_allocation_and_beyond_it_in_code_not_reached(execu
     )
     code = assemble(body + "s_endpgm", vgprs=8, accum=4, sgprs=24)
     assert machine.load(code).kernel()(1, 64, None, executor=executor).ok
+
+
+def test_an_executor_that_is_none_is_refused() -> None:
+    with pytest.raises(LaunchError, match="there are checking, jit"):
+        ids()(1, 64, np.zeros(64, np.uint32), executor="interp")  # type: ignore[arg-type]

@@ -3,7 +3,7 @@
     argus optimize gemm --edit mine.py               begin with it, behind the naive kernel
     argus optimize --resume --edit mine.py           the next candidate of a run that has not ended
 
-That it came, and when, is an event of the run: a run that is gone on with takes it up at the same place again.
+That it came, and when, is an event of the run: a resumed run takes it up at the same place again.
 """
 
 from __future__ import annotations

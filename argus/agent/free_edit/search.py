@@ -1,6 +1,6 @@
 """A run in which a model makes the candidates: its edits are judged, journaled and ranked like any others.
 
-Answers of the model are events too. A run that is gone on with reads them from the journal and asks the model only
+Answers of the model are events too. A resumed run reads them from the journal and asks the model only
 what it has not been asked before. When the model's budget is used up the run ends with the best so far, and says so.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from argus.agent.free_edit.episode import FREE, Attempt, episode, reason
 from argus.agent.journal.store import Run
 from argus.agent.judging import Judges
-from argus.agent.lessons import told
+from argus.agent.lessons import lessons_for
 from argus.agent.optimise import FIRST, Listener, SearchCandidate, Settings, State, Trying
 from argus.agent.policy import PolicyTable
 from argus.agent.providers import Provider, ProviderError, Reply, Request
@@ -74,7 +74,7 @@ def edited(
     """
     state = State(task, settings, policy or PolicyTable())
     rounds = settings.budget - 1
-    taught = told(state.policy, task.family)
+    taught = lessons_for(state.policy, task.family)
     try:
         for attempt in episode(task, provider, judges, rounds=rounds, seed=settings.data, taught=taught, trying=trying):
             _keep(state, attempt, listen)

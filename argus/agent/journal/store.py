@@ -1,4 +1,4 @@
-"""The journal: what an optimisation did, kept so that it can be stopped at any moment and gone on with.
+"""The journal: what an optimisation did, kept so that it can be stopped at any moment and resumed.
 
     with Journal.write(folder) as journal:
         run = journal.begin("gemm", {"seed": 0, …})
@@ -126,7 +126,7 @@ class Journal:
         return Run(self, name)
 
     def resume(self, name: str | None = None) -> Run:
-        """The run called `name`, or the newest one, to be gone on with."""
+        """The run called `name`, or the newest one, to be resumed."""
         return Run(self, self.info(name).id)
 
     def info(self, name: str | None = None) -> RunInfo:

@@ -40,7 +40,7 @@ def direct_to_lds(source: Source, params: Mapping[str, object]) -> None:
     ready = [PipelineStep(wait, 0), PipelineStep(barrier, 0)]
     multiply = [PipelineStep(s, 0) for part in (READ, MULTIPLY) for s in parts[part]]
     if slots > 1:
-        emit(source, loop, outer, [*ready, *(PipelineStep(c, slots - 1) for c in copies), *multiply], apart=False)
+        emit(source, loop, outer, [*ready, *(PipelineStep(c, slots - 1) for c in copies), *multiply], peel_last=False)
         _while_there_is_one(loop, slots - 1, len(ready), len(copies))
     else:
         loop.body = [

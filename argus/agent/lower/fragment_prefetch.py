@@ -69,7 +69,7 @@ def _fragments(source: Source, loop: ast.For, outer: list[ast.stmt]) -> None:
     steps += [*publish, *fetch, *(PipelineStep(m, 0) for m in slices[count - 2][1])]
     steps += [PipelineStep(statement(f"'# tile {variable(loop)} + 1 is there'"), 0), *barrier]
     steps += [PipelineStep(r, 1) for r in slices[0][0]] + [PipelineStep(m, 0) for m in slices[count - 1][1]]
-    emit(source, loop, outer, [*steps, *(PipelineStep(s, 0) for s in last)], apart=not last)
+    emit(source, loop, outer, [*steps, *(PipelineStep(s, 0) for s in last)], peel_last=not last)
 
 
 def _set_slices(source: Source, loop: ast.For, wanted: int) -> None:

@@ -49,7 +49,7 @@ def lds_ring(source: Source, params: Mapping[str, object]) -> None:
     steps += [PipelineStep(s, slots - 1) for s in parts[PUBLISH]]
     steps += [PipelineStep(s, slots) for s in parts[FETCH]]
     steps += [PipelineStep(s, 0) for s in parts[MULTIPLY]]
-    emit(source, loop, outer, steps, apart=False)
+    emit(source, loop, outer, steps, peel_last=False)
 
 
 def turn_parts(source: Source, loop: ast.For) -> dict[str, list[ast.stmt]]:

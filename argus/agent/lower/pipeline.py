@@ -165,7 +165,7 @@ def turn_remainder(source: Source, body: list[ast.stmt]) -> tuple[list[ast.stmt]
 
 
 def emit(
-    source: Source, loop: ast.For, outer: list[ast.stmt], steps: list[PipelineStep], *, apart: bool = True
+    source: Source, loop: ast.For, outer: list[ast.stmt], steps: list[PipelineStep], *, peel_last: bool = True
 ) -> None:
     """Write a turn in a new order; what runs ahead is also written before the loop for the turns it skips.
 
@@ -187,7 +187,7 @@ def emit(
         body.append(_at(source, step.node, name, when, end) if step.shift else step.node)
     loop.body = body
     at_loop = outer.index(loop)
-    if not apart:
+    if not peel_last:
         outer[at_loop:at_loop] = before
         return
     last = ast.BinOp(end, ast.Sub(), ast.Constant(1))

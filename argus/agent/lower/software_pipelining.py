@@ -46,4 +46,4 @@ def _prefetch(source: Source, loop: ast.For, outer: list[ast.stmt]) -> None:
         if at == last:
             steps.extend(PipelineStep(fetch, 1) for fetch in fetches)
     products = sum(kind(source, s) == MULTIPLY for s in body)
-    emit(source, loop, outer, steps, apart=products == 1 and not turn_remainder(source, body)[2])
+    emit(source, loop, outer, steps, peel_last=products == 1 and not turn_remainder(source, body)[2])

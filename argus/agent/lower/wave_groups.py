@@ -40,7 +40,7 @@ def wave_groups(source: Source, params: Mapping[str, object]) -> None:
     steps += [*barrier, PipelineStep(statement("ag.setprio(1)"), 0)]
     steps += [PipelineStep(s, 0) for s in parts[MULTIPLY]]
     steps += [PipelineStep(statement("ag.setprio(0)"), 0), *barrier]
-    emit(source, loop, outer, steps, apart=False)
+    emit(source, loop, outer, steps, peel_last=False)
     group = statement("with ag.opposite():\n    pass")
     if isinstance(group, ast.With):
         group.body = [loop]

@@ -19,14 +19,14 @@ from argus.agent.providers.budget import Budgeted, token_limit
 from argus.agent.providers.command import Command
 from argus.agent.providers.errors import CODES, ProviderError
 from argus.agent.providers.message import Provider, Reply, Request, Turn
-from argus.agent.providers.replay import Replay, ReplyRecorder
+from argus.agent.providers.replay import ReplayProvider, ReplyRecorder
 
 __all__ = [
     "CODES",
     "Budgeted",
     "Provider",
     "ProviderError",
-    "Replay",
+    "ReplayProvider",
     "Reply",
     "ReplyRecorder",
     "Request",
@@ -51,5 +51,5 @@ def choose(name: str) -> Provider | None:
         if kind == "command":
             return Command(rest)
         if kind == "replay":
-            return Replay(Path(rest))
+            return ReplayProvider(Path(rest))
     raise ProviderError("ARG-P101", f"no provider {name!r}; there are {', '.join(KINDS)}")

@@ -1,6 +1,6 @@
 """What a run may spend on a model, and what it has spent. The limit stops a call before it is made, never halfway.
 
-Stand it before the journal, not behind: answers a run has had before it was gone on with are part of what it spent.
+Stand it before the journal, not behind: answers a run has had before it was resumed are part of what it spent.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Recorded replies: an episode with a model, repeated without it.
 
 A recording is a file of JSON lines `{"request": digest, "role": …, "reply": {"text": …, "model": …, …}}`, written by
-`ReplyRecorder` and read by `Replay`. A request the recording does not hold is an error, never a
+`ReplyRecorder` and read by `ReplayProvider`. A request the recording does not hold is an error, never a
 guess: the prompts have changed since.
 """
 
@@ -15,7 +15,7 @@ from argus.agent.providers.errors import ProviderError
 from argus.agent.providers.message import Provider, Reply, Request
 
 
-class Replay:
+class ReplayProvider:
     """Answers from a file. The same request asked n times gets the n-th recorded reply."""
 
     def __init__(self, path: Path) -> None:

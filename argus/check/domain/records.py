@@ -138,7 +138,7 @@ class Tables:
         self._substituted: dict[tuple[object, ...], tuple[int, tuple[int, ...]]] = {}
         self._rest_numbers: dict[Expr, int] = {}
         self._matrix = np.zeros((0, self.width), dtype=np.int32)
-        self._worth = np.zeros(0, dtype=np.int64)
+        self._term_numbers = np.zeros(0, dtype=np.int64)
         self.terms = Terms()
         self.contents: dict[tuple[object, ...], int] = {}
         """Contents of matrix operands, numbered (`matrix_product`)."""
@@ -189,10 +189,10 @@ class Tables:
 
     def terms_of(self, record: NDArray[np.int32]) -> NDArray[np.int64]:
         """What the elements are worth; UNKNOWN for pieces of elements."""
-        if len(self._worth) < len(self.records):
-            fresh = [r.term if r.part == (0, 1) else UNKNOWN for r in self.records[len(self._worth) :]]
-            self._worth = np.concatenate([self._worth, np.array(fresh, dtype=np.int64)])
-        return self._worth[record]
+        if len(self._term_numbers) < len(self.records):
+            fresh = [r.term if r.part == (0, 1) else UNKNOWN for r in self.records[len(self._term_numbers) :]]
+            self._term_numbers = np.concatenate([self._term_numbers, np.array(fresh, dtype=np.int64)])
+        return self._term_numbers[record]
 
     def kinds(self, record: NDArray[np.int32]) -> set[Kind]:
         return {self.records[n].kind for n in distinct(record)}

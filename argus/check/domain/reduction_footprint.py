@@ -43,17 +43,17 @@ class Over:
     lo: Expr
     hi: Expr
     step: int
-    items: Taken
+    items: ReducedFootprint
 
 
-Taken = tuple["FootprintPart | Over", ...]
+ReducedFootprint = tuple["FootprintPart | Over", ...]
 
 
-def one(rest: Expr, offset: int) -> Taken:
+def one(rest: Expr, offset: int) -> ReducedFootprint:
     return (FootprintPart(rest, offset, 1),)
 
 
-def several(rest: Expr, offsets: tuple[int, ...]) -> Taken:
+def several(rest: Expr, offsets: tuple[int, ...]) -> ReducedFootprint:
     """The coordinates rest + offset; an offset that occurs twice makes two parts."""
     low, mask = min(offsets), 0
     if max(offsets) - low >= MAX_SPAN:
@@ -69,7 +69,7 @@ def several(rest: Expr, offsets: tuple[int, ...]) -> Taken:
     return (FootprintPart(rest, low, mask),)
 
 
-def union(x: Taken, y: Taken, *, twice: bool) -> Taken:
+def union(x: ReducedFootprint, y: ReducedFootprint, *, twice: bool) -> ReducedFootprint:
     """Both together. With `twice`, what is in both counts two times."""
     parts = [item for item in x if isinstance(item, FootprintPart)]
     loops = [item for item in x if isinstance(item, Over)]
@@ -107,9 +107,9 @@ def _joined(x: FootprintPart, y: FootprintPart, twice: bool) -> FootprintPart | 
     return None if twice and left & right else FootprintPart(x.rest, low, left | right)
 
 
-def substituted(items: Taken, mapping: Mapping[Expr, Expr | int]) -> Taken:
+def substituted(items: ReducedFootprint, mapping: Mapping[Expr, Expr | int]) -> ReducedFootprint:
     """The items with variables replaced; a loop's own variable is its own. Loops that do not run disappear."""
-    result: Taken = ()
+    result: ReducedFootprint = ()
     for item in items:
         if isinstance(item, FootprintPart):
             rest = item.rest.subst(mapping)
@@ -125,7 +125,7 @@ def substituted(items: Taken, mapping: Mapping[Expr, Expr | int]) -> Taken:
     return result
 
 
-def apart(variable: Expr, known: Iterable[Expr]) -> Expr:
+def fresh_bound(variable: Expr, known: Iterable[Expr]) -> Expr:
     """A bound variable under a name that nothing known speaks of: inside a loop its own variable is free, and what a
     sum has taken is bound by the same one."""
     spoken = {free.name for fact in known for free in fact.free()}
@@ -135,7 +135,7 @@ def apart(variable: Expr, known: Iterable[Expr]) -> Expr:
     return E.var(name, variable.lo, variable.hi)
 
 
-def contains(items: Taken, others: Taken) -> bool:
+def contains(items: ReducedFootprint, others: ReducedFootprint) -> bool:
     """Every one of the others is among the items, as far as that can be read off."""
     return all(other in items or any(_holds(item, other) for item in items) for other in others)
 
@@ -153,7 +153,7 @@ def _holds(item: FootprintPart | Over, other: FootprintPart | Over) -> bool:
     return item.mask & bits == bits
 
 
-def variables(items: Taken) -> frozenset[Expr]:
+def variables(items: ReducedFootprint) -> frozenset[Expr]:
     """Free variables."""
     found: frozenset[Expr] = frozenset()
     for item in items:
@@ -164,7 +164,7 @@ def variables(items: Taken) -> frozenset[Expr]:
     return found
 
 
-def folded(items: Taken, counter: Expr, stride: int) -> Taken:
+def folded(items: ReducedFootprint, counter: Expr, stride: int) -> ReducedFootprint:
     """A loop up to `counter` and what iteration `counter` took: a loop up to and including it."""
     for n, item in enumerate(items):
         if not (isinstance(item, Over) and item.var is counter and item.hi is counter):
@@ -177,10 +177,10 @@ def folded(items: Taken, counter: Expr, stride: int) -> Taken:
     return items
 
 
-def _without(items: Taken, taken: Taken) -> Taken | None:
+def _without(items: ReducedFootprint, footprint: ReducedFootprint) -> ReducedFootprint | None:
     """The items that remain when `reduction_footprint` is removed; None if it is not among them."""
     left = list(items)
-    for item in taken:
+    for item in footprint:
         if item in left:
             left.remove(item)
             continue

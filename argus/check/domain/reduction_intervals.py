@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from argus.check.domain.records import Item, Slots, substitute_items
-from argus.check.domain.reduction_footprint import apart
+from argus.check.domain.reduction_footprint import fresh_bound
 from argus.check.walk import KernelWalk
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -35,7 +35,7 @@ def intervals(flow: KernelWalk, facts: tuple[Expr, ...], items: tuple[Item, ...]
         result += [(rest + first, rest + (last + 1)) for first, last in _runs(ordered)]
     for item in items:
         if not isinstance(item, Slots):
-            var = apart(item.var, (*flow.prover.base, *facts, item.lo, item.hi))
+            var = fresh_bound(item.var, (*flow.prover.base, *facts, item.lo, item.hi))
             bound = (*facts, var.ge(item.lo), var.lt(item.hi))
             inner = intervals(flow, bound, substitute_items(item.items, {item.var: var}), axis)
             if isinstance(inner, str):

@@ -10,10 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from argus.check.domain.tags import Case
+from argus.check.events import ProgramPoint
 from argus.check.explain.witness import influence, smallest_execution
 from argus.check.report import Counterexample, Party
 from argus.check.transfer.matrix import Mismatch, lane_maps
-from argus.check.walk import KernelWalk, ProgramPoint
+from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.layout import expr as E
 

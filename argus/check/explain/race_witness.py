@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from argus.check.domain.access_order import LiveAccess
+from argus.check.events import ProgramPoint
 from argus.check.explain.witness import replay, smallest_execution
 from argus.check.report import Counterexample, Party, Verdict
 from argus.check.transfer.ordering import LdsConflict, lds_target
-from argus.check.walk import KernelWalk, ProgramPoint
+from argus.check.walk import KernelWalk
 from argus.ir import interp
 from argus.ir.ops import Op, Shared
 from argus.ir.types import Span

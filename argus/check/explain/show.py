@@ -21,10 +21,11 @@ import numpy as np
 
 from argus.check.domain.records import CONFLICT, REDUCED, Tables
 from argus.check.domain.tags import SITE_SHIFT, Case, Offsets, Tags
+from argus.check.events import ProgramPoint
 from argus.check.guess.guess_walk import guess
 from argus.check.rules.rule import Rule, op_at
 from argus.check.solve.prover import Prover
-from argus.check.walk import KernelWalk, ProgramPoint, launch_facts
+from argus.check.walk import KernelWalk, launch_facts
 from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
 from argus.ir.ops import Op

@@ -18,9 +18,9 @@ from itertools import product
 
 import numpy as np
 
+from argus.check.events import ProgramPoint
 from argus.check.explain.witness import BLOCK, MAX_BLOCKS, Execution, affordable, inputs
 from argus.check.solve.limits import may_search, spend
-from argus.check.walk import ProgramPoint
 from argus.ir import interp, ops
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Tensor

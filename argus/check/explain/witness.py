@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from argus.check.events import ProgramPoint
 from argus.check.solve.limits import may_search
 from argus.check.solve.prover import Prover
-from argus.check.walk import ProgramPoint
 from argus.ir import interp
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
 from argus.ir.ops import Tensor

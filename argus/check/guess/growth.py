@@ -185,7 +185,7 @@ def _repeated(terms: Terms, shape: LoopShape, term: int) -> int:
         open_sums = []
         for number, twice in mono[0]:
             atom = terms.atoms[number]
-            if isinstance(atom, Reduce) and twice == 2 and shape.counter in sets.variables(atom.taken):
+            if isinstance(atom, Reduce) and twice == 2 and shape.counter in sets.variables(atom.footprint):
                 open_sums.append(atom)
         if len(open_sums) != 1 or shape.counter in terms.free(open_sums[0].body):
             return UNKNOWN
@@ -193,8 +193,8 @@ def _repeated(terms: Terms, shape: LoopShape, term: int) -> int:
         rest = terms.divide(terms.monomial(mono, c), terms.atom(atom))
         if shape.counter in terms.free(rest):
             return UNKNOWN
-        items = (Over(shape.counter, shape.first, shape.counter, shape.stride, atom.taken),)
-        total = terms.add(total, terms.multiply(rest, terms.atom(replace(atom, taken=items))))
+        items = (Over(shape.counter, shape.first, shape.counter, shape.stride, atom.footprint),)
+        total = terms.add(total, terms.multiply(rest, terms.atom(replace(atom, footprint=items))))
     return total
 
 

@@ -111,8 +111,8 @@ def after_iteration(tables: Tables, shape: LoopShape, case: Case) -> Case:
     memo: dict[int, int] = {}
 
     def change(atom: Atom) -> int | None:
-        if isinstance(atom, Reduce) and shape.counter in sets.variables(atom.taken):
-            items = sets.folded(atom.taken, shape.counter, shape.stride)
+        if isinstance(atom, Reduce) and shape.counter in sets.variables(atom.footprint):
+            items = sets.folded(atom.footprint, shape.counter, shape.stride)
             return terms.reduce(atom.op, atom.axis, terms.rewritten(atom.body, change, memo), items, atom.domain)
         return None
 

@@ -23,25 +23,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.check.domain.tags import Tags
-from argus.check.explain.small_executions import launches, varied
+from argus.check.events import ProgramPoint
+from argus.check.explain.cover_witness import miswritten_element
+from argus.check.explain.value_witness import counterexample as far
 from argus.check.obligations import WHOLE_KERNEL
-from argus.check.report import Counterexample, Party, Verdict
+from argus.check.report import Counterexample, Verdict
 from argus.check.rules import grid_maps
 from argus.check.rules.rule import Rule
 from argus.check.rules.store_tiling import DIFFERENT, NO_BOX, REMAPPED, full_box, harmless, joined, tiled
 from argus.check.rules.store_turns import BLOCK, Counts, StoreBox, either, store_box
-from argus.check.rules.value import counterexample as far
-from argus.check.solve.limits import may_search
 from argus.check.solve.prover import Prover
 from argus.check.terms.atoms import own
 from argus.check.transfer.computed_places import DATA
 from argus.check.transfer.memory_accesses import kept_inside, target, threads_at_edge
-from argus.check.walk import KernelWalk, ProgramPoint, bounds_of
-from argus.ir import interp, ops
+from argus.check.walk import KernelWalk, bounds_of
+from argus.ir import ops
 from argus.ir.ops import Access, Tensor
 from argus.ir.types import Span, Value
 from argus.layout import expr as E
-from argus.layout.expr import Expr, ExprError
+from argus.layout.expr import Expr
 
 UPDATED = "it is updated by atomics, and how often each element should be is not known"
 NOTHING = "nothing is stored to it"
@@ -132,7 +132,7 @@ class Covers(Rule):
             shown, bounds = flow.ledger.about("covers", tensor), bounds_of(flow.prover.base)
             return flow.ledger.conclude(shown, "covers", span, op, "enumeration+z3", len(stores), bounds)
         updated = any(isinstance(w.op, ops.Atomic) for w in stores)
-        example = _far(flow, tensor, span, op) if updated else _counterexample(flow, tensor, span, op)
+        example = _far(flow, tensor, span, op) if updated else miswritten_element(flow, tensor, span, op)
         if example is not None:
             return Verdict("covers", "refuted", span, op, "interpreter", counterexample=example)
         advice = ADVICE.get(
@@ -216,10 +216,10 @@ def partition(flow: KernelWalk, tensor: Tensor, stores: list[Written]) -> str | 
     if full is None:
         return NO_BOX
     size, starts = full[1], [rest + int(n) for rest, n in zip(stores[0].rests, full[0], strict=True)]
-    kept, facts = stores[0].kept, (*stores[0].place.facts, *flow.aside)
+    kept, facts = stores[0].kept, (*stores[0].place.facts, *flow.everywhere_facts)
     if any(store.kept is not kept or store.place.loops for store in stores):
         return "its stores are kept back by different conditions on data"
-    if not all(map(flow.is_said, facts)):
+    if not all(map(flow.is_stated, facts)):
         return "it is stored only under a condition on sizes or data"
     axes = flow.tables.tensor_axes[tensor]
     moved = [n for n, axis in enumerate(axes) if own(axis) in kept.free()]
@@ -291,31 +291,4 @@ def _injective(flow: KernelWalk, tensor: Tensor, movers: Counts, starts: list[Ex
         boxes = boxes * count
     if boxes is not tiles and flow.prover.holds((), boxes.eq(tiles)) is not True:
         return "there may be fewer boxes than tiles"
-    return None
-
-
-def _counterexample(flow: KernelWalk, tensor: Tensor, span: Span, op: int) -> Counterexample | None:
-    for sizes in [*varied(flow.kernel), *launches(flow.kernel, 6)]:
-        if not may_search(1):
-            return None
-        try:
-            outcome = interp.run(flow.kernel, {}, sizes)
-        except (interp.InterpError, ExprError):
-            continue
-        strides = [int(E.evaluate(s, sizes)) for s in tensor.strides]
-        shape = interp.extents(tensor, sizes)
-        counts = np.lib.stride_tricks.as_strided(
-            outcome.writes[tensor.name], shape, tuple(4 * s for s in strides)
-        )  # fmt: skip
-        wrong = np.argwhere(counts != 1)
-        if len(wrong):
-            at = tuple(int(v) for v in wrong[0])
-            times = int(counts[at])
-            coords = dict(zip(tensor.axes, at, strict=True))
-            named = ", ".join(f"{a}={c}" for a, c in coords.items())
-            how = "is never written" if times == 0 else f"is written {times} times"
-            operand = Party("element", 0, 0, f"{tensor.name}[{named}] {how}", tensor.name, coords, span=span)
-            message = f"{tensor.name}[{named}] {how}"
-            hint = "let the grid and the stores' coordinates tile the output exactly"
-            return Counterexample("covers", span, op, message, sizes, (0, 0, 0), {}, 0, (operand,), hint)
     return None

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from argus.check.domain.tags import Tags
 from argus.check.domain.threads import Spread
+from argus.check.events import ProgramPoint
 from argus.check.report import Verdict
 from argus.check.rules.rule import Rule, RuleFindings
-from argus.check.walk import KernelWalk, ProgramPoint
+from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.ops import Access, Op, Tensor
 from argus.ir.semantics import LEAST, Need, buffer_parts, needs, reached, size_bounds, varying

@@ -14,7 +14,6 @@ Assumes explicit waits (`argus.ir.passes.insert_waits`); counters retire in orde
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,19 +21,18 @@ import numpy as np
 from argus.check.domain.record_numbers import distinct
 from argus.check.domain.tags import Tags
 from argus.check.domain.threads import Spread
-from argus.check.explain.small_executions import launches
-from argus.check.explain.witness import Execution, decode, replay, smallest_execution
-from argus.check.report import Counterexample, Party, Verdict
+from argus.check.events import ProgramPoint
+from argus.check.explain.stale_witness import missing_waits_verdicts, stale_read, written_and_read
+from argus.check.report import Verdict
 from argus.check.rules.rule import Rule, RuleFindings
-from argus.check.walk import KernelWalk, ProgramPoint, bounds_of
-from argus.ir import interp, ops
+from argus.check.walk import KernelWalk, bounds_of
+from argus.ir import ops
 from argus.ir.ops import Access, Op, Shared
 from argus.ir.types import Span, Value
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
 Interval = tuple[Expr, Expr]
-GLOBAL = (ops.Load, ops.CopyToLds, ops.Store, ops.Atomic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +132,7 @@ class Fresh(Rule):
 
     def verdicts(self, flow: KernelWalk) -> list[Verdict]:
         verdicts = [self._verdict(flow, span) for span in self.found.spans()]
-        return verdicts + self.unreadable + _waits(flow, self.missing) + _written_and_read(flow)
+        return verdicts + self.unreadable + missing_waits_verdicts(flow, self.missing) + written_and_read(flow)
 
     def _verdict(self, flow: KernelWalk, span: Span) -> Verdict:
         entries = self.found.at(span)
@@ -145,7 +143,7 @@ class Fresh(Rule):
             shown = [one for one in flow.ledger.at("fresh", span) if one.what != "waited"]
             return flow.ledger.conclude(shown, "fresh", span, first.op.id, "enumeration", len(entries), bounds)
         for one in [s for s in stale if s.kind != "unknown"][:3]:
-            example = _counterexample(flow, one)
+            example = stale_read(flow, one)
             if example is not None:
                 return Verdict("fresh", "refuted", span, one.op.id, "enumeration", counterexample=example)
         return Verdict("fresh", "unknown", span, first.op.id, "enumeration", reason=f"this read {stale[0].what}")
@@ -158,103 +156,3 @@ def _width(version: Expr, place: ProgramPoint) -> int | None:
             step = E.as_expr(version.subst({var: var + 1}) - version)
             return step.value if step.op == "const" and step.value > 0 else None
     return None
-
-
-def _counterexample(flow: KernelWalk, stale: Stale) -> Counterexample | None:
-    found = smallest_execution(flow.kernel, flow.prover, stale.place, (stale.condition,))
-    if found is None:
-        return None
-    execution, values = found
-    seen: list[int] = []
-
-    def arrived(event: interp.OpEvent) -> None:
-        if event.wave == stale.thread // 64 and event.loops == execution.loops:
-            seen.append(int(event.operands[0].code[stale.thread % 64, stale.element]))
-
-    outcome = replay(flow.kernel, execution, {}, results={stale.op.id: arrived})
-    if outcome is None or not seen:
-        return None
-    env = {v.name: n for v, n in values.items()}
-    what = stale.what
-    if stale.kind == "unwritten":
-        if seen[0] != interp.UNWRITTEN:
-            return None
-    else:
-        held = decode(flow.kernel, seen[0], execution.sizes)
-        name = flow.tables.axis_names[stale.axis]
-        if held.tensor is None or stale.version is None or name not in held.tensor.axes:
-            return None
-        k = held.coords[held.tensor.axes.index(name)]
-        low, high = (int(E.evaluate(x, env)) for x in stale.version)
-        if low <= k < high:
-            return None
-        what = f"sees {name}={k} of {held.tensor.name}, not the version {low}..{high - 1}"
-    operand = Party("read", stale.thread, stale.element, what, span=stale.op.span)
-    hint = "write the whole tile before it is read, also for the first iteration"
-    if stale.kind == "version":
-        hint = "read the slot of this iteration, after the store of this iteration"
-    message = "a read of LDS sees bytes that were never written"
-    if stale.kind == "version":
-        message = "a read of LDS sees another version than stated"
-    return Counterexample(
-        "fresh", stale.op.span, stale.op.id, message, execution.sizes, execution.block,
-        dict(execution.loops) | dict(stale.op.site), stale.thread // 64, (operand,), hint,
-    )  # fmt: skip
-
-
-def _written_and_read(flow: KernelWalk) -> list[Verdict]:
-    """Tensors the kernel both stores to and loads from: refuted where the interpreter meets a race, else unknown."""
-    result = []
-    for tensor in flow.kernel.tensors:
-        touching = [op for op in ops.walk(flow.kernel.body) if isinstance(op, GLOBAL) and op.access.memory is tensor]
-        stores = [op for op in touching if isinstance(op, ops.Store | ops.Atomic)]
-        loads = [op for op in touching if isinstance(op, ops.Load | ops.CopyToLds)]
-        if not stores or not loads:
-            continue
-        load = loads[0]
-        reason = f"{tensor.name} is stored to and loaded from: the order of the two is not decided"
-        verdict = Verdict("fresh", "unknown", load.span, load.id, "interpreter", reason=reason)
-        for sizes in launches(flow.kernel, 4):
-            outcome = _try(flow, sizes)
-            races = [h for h in outcome.hazards if h.memory == tensor.name and h.kind == "race"] if outcome else []
-            if races:
-                text = f"meets a store of another wave at byte {races[0].byte} of {tensor.name}"
-                operand = Party("load", 64 * races[0].second[1], 0, text, tensor.name, span=load.span)
-                message = f"a load of {tensor.name} meets a store of the same kernel that nothing orders before it"
-                hint = "wait for the store (ag.wait(vm=0)) before the barrier that publishes it"
-                example = Counterexample(
-                    "fresh", load.span, load.id, message, sizes, (0, 0, 0), {}, 0, (operand,), hint
-                )  # fmt: skip
-                verdict = Verdict("fresh", "refuted", load.span, load.id, "interpreter", counterexample=example)
-                break
-        result.append(verdict)
-    return result
-
-
-def _waits(flow: KernelWalk, missing: list[tuple[Op, Value]]) -> list[Verdict]:
-    """Registers used before the load that fills them has been waited for."""
-    if not missing:
-        return []
-    op, value = missing[0]
-    place = ProgramPoint((), (), flow.active)
-    found = smallest_execution(flow.kernel, flow.prover, place)
-    if found is not None:
-        execution, _ = found
-        for sizes in (execution.sizes, dict(flow.kernel.example)):
-            outcome = _try(flow, sizes)
-            if outcome is not None and any(h.kind == "unwaited" and h.second[0] == op.id for h in outcome.hazards):
-                text = f"uses register {value} before its load has been waited for"
-                operand = Party("use", 0, 0, text, span=op.span)
-                example = Counterexample(
-                    "fresh", op.span, op.id, "a register is read while its load is still in flight", sizes,
-                    (0, 0, 0), dict(op.site), 0, (operand,), "wait for the load (vm for global memory, lgkm for LDS)",
-                )  # fmt: skip
-                return [Verdict("fresh", "refuted", op.span, op.id, "enumeration", counterexample=example)]
-    reason = "a register is used before its load has been waited for, but the replay does not show it"
-    return [Verdict("fresh", "unknown", op.span, op.id, "enumeration", reason=reason)]
-
-
-def _try(flow: KernelWalk, sizes: Mapping[str, int]) -> interp.InterpOutcome | None:
-    if set(sizes) < {v.name for v in flow.kernel.shapes}:
-        return None
-    return replay(flow.kernel, Execution(dict(sizes), (0, 0, 0), {}), {})

@@ -148,8 +148,8 @@ def _groups(prover: Prover, movers: Extents, tiles: Tuple, names: Iterator[int])
                 continue
             here = E.minimum(E.const(rows), height - group * rows)
             row = _fresh(names, height)
-            apart = _put(grouped, _parts(rest, here, column, inner))
-            changed = _put(apart, {inner: row - group * rows})
+            disjoint = _put(grouped, _parts(rest, here, column, inner))
+            changed = _put(disjoint, {inner: row - group * rows})
             if not _free(changed) & {group, rest, inner}:
                 yield _exchanged(movers, (y,), {row: height, column: width}), changed
 

@@ -15,25 +15,24 @@ A refutation is replayed by changing the input row the tags name and watching th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from argus.check.domain.record_numbers import distinct
 from argus.check.domain.tags import Case, Tags
-from argus.check.explain.small_executions import interference, varied
-from argus.check.explain.witness import Execution, influence, smallest_execution
-from argus.check.report import Counterexample, Party, Verdict
+from argus.check.events import ProgramPoint
+from argus.check.explain.place_witness import far, interfering_input, misplaced_value
+from argus.check.report import Verdict
 from argus.check.rules.rule import Rule, RuleFindings
-from argus.check.rules.value import counterexample
-from argus.check.transfer.memory_accesses import Target, target
+from argus.check.transfer.memory_accesses import Target, stored_outside, target
 from argus.check.transfer.shifted_places import brought_to_store
-from argus.check.walk import KernelWalk, ProgramPoint, bounds_of
-from argus.ir import interp, ops
-from argus.ir.ops import Access, Tensor
+from argus.check.walk import KernelWalk, bounds_of
+from argus.ir import ops
+from argus.ir.ops import Access
 from argus.ir.types import Span
 from argus.layout import expr as E
-from argus.layout.expr import Expr, ExprError
+from argus.layout.expr import Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +67,8 @@ class Placed(Rule):
         doubts = self.spec.unjudged if agreed else (*self.spec.unjudged, *self.spec.computed)
         failures = [_open(op, place, why) for why in doubts]
         for case in self.flow.prune(value).cases:
+            if stored_outside(self.flow, access, case):
+                continue
             there = brought_to_store(self.flow.tables, self.spec, case, aim.case) if agreed else case
             failures += self._compare(op, place, there, aim, agreed)
         whys = [f.why or "a stored value may belong elsewhere" for f in failures]
@@ -156,112 +157,21 @@ class Placed(Rule):
             shown = flow.ledger.at("placed", span)
             return flow.ledger.conclude(shown, "placed", span, first.op.id, "enumeration", len(entries), bounds)
         for failure in [f for f in failures if f.axis >= 0][:3]:
-            example = self._counterexample(flow, failure)
+            example = misplaced_value(flow, failure)
             if example is not None:
                 return Verdict("placed", "refuted", span, failure.op.id, "enumeration", counterexample=example)
         assert self.spec is not None
         computed = all(f.why in self.spec.computed for f in failures)  # `value` looks for a launch that shows it
         example = None
         if not flow.refuted and not computed:
-            example = (far if self.spec.computed else self._interference)(flow, failures[0])
+            example = (far if self.spec.computed else interfering_input)(flow, failures[0])
         if example is not None:
             return Verdict("placed", "refuted", span, first.op.id, "interpreter", counterexample=example)
         reason = failures[0].why or "a stored value may belong elsewhere, but no replay shows it"
         advice = "compare the result of a run with the specification: argus run"
         return Verdict("placed", "unknown", span, first.op.id, "enumeration", reason=reason, help=advice)
 
-    def _interference(self, flow: KernelWalk, failure: Misplaced) -> Counterexample | None:
-        """Where the tags do not say which row went wrong: change input rows and see what else changes."""
-        assert self.spec is not None
-        output = self.spec.output
-        for axis, position in (self.spec.placed | self.spec.partly).items():
-            for tensor in flow.kernel.tensors:
-                numbers = flow.tables.tensor_axes[tensor]
-                if not tensor.read or axis not in numbers:
-                    continue
-                if axis in self.spec.partly and tensor not in self.spec.sources[axis]:
-                    continue
-                where_to_look = varied(flow.kernel)
-                found = interference(flow.kernel, output, tensor, numbers.index(axis), position, where_to_look)
-                if found is not None:
-                    sizes, where, value = found
-                    name = flow.tables.axis_names[axis]
-                    coords = dict(zip(output.axes, where, strict=True))
-                    named = ", ".join(f"{a}={c}" for a, c in coords.items())
-                    text = f"{output.name}[{named}] changes with {tensor.name} at {name}={value}"
-                    operand = Party("value", 0, 0, text, output.name, coords, span=failure.op.span)
-                    message = f"an output depends on another {name} than its own"
-                    hint = f"combine only values of the same {name}"
-                    return Counterexample(
-                        "placed", failure.op.span, failure.op.id, message, sizes, (0, 0, 0), {}, 0, (operand,), hint
-                    )
-        return None
-
-    def _counterexample(self, flow: KernelWalk, failure: Misplaced) -> Counterexample | None:
-        """The first tensor, of those that belong to the output's index alone, by which a replay shows the failure."""
-        assert self.spec is not None
-        for source in self.spec.sources.get(failure.axis, ()):
-            try:
-                found = self._shown(flow, failure, source)
-            except ExprError:  # the failing coordinate is loaded data, which no solver's model defines
-                return None
-            if found is not None:
-                return found
-        return None
-
-    def _shown(self, flow: KernelWalk, failure: Misplaced, source: Tensor) -> Counterexample | None:
-        assert self.spec is not None
-        output = self.spec.output
-        extent = self.spec.shape[(self.spec.placed | self.spec.partly)[failure.axis]]
-        width = source.shape[flow.tables.tensor_axes[source].index(failure.axis)]
-        inside = [failure.holds.ne(failure.stored), failure.stored.lt(extent), failure.stored.ge(0)]
-        inside += [failure.holds.lt(width), failure.holds.ge(0)]
-        found = smallest_execution(flow.kernel, flow.prover, failure.place, inside)
-        if found is None:
-            return None
-        execution, values = found
-        env = {v.name: n for v, n in values.items()}
-        holds = int(E.evaluate(failure.holds, env))
-        name = flow.tables.axis_names[failure.axis]
-        access = failure.op.access
-        w, lane = failure.thread
-        where = _element_index(access, execution, w, lane, failure.element)
-        confirmed = influence(
-            flow.kernel, execution, source, {name: holds}, lambda o, _: _at(o, output, where, execution)
-        )  # fmt: skip
-        if not confirmed:
-            return None
-        coords = dict(zip(output.axes, where, strict=True))
-        named = ", ".join(f"{a}={c}" for a, c in coords.items())
-        text = f"stores a value of {name}={holds} ({source.name}) to {output.name}[{named}]"
-        operand = Party("value", 64 * w + lane, failure.element, text, output.name, coords, span=failure.op.span)
-        message = f"a value is stored at another {name} than it was computed for"
-        return Counterexample(
-            "placed", failure.op.span, failure.op.id, message, execution.sizes, execution.block, execution.loops, w,
-            (operand,), "make the coordinates of the store follow the accumulator's lane map and the operands' order",
-        )  # fmt: skip
-
-
-def far(flow: KernelWalk, failure: Misplaced) -> Counterexample | None:
-    """Where no input has the output's index plainly: a launch whose result is far from the specification."""
-    found = counterexample(flow, failure.op.span, failure.op.id)
-    return None if found is None else replace(found, rule="placed")
-
 
 def _open(op: ops.Store | ops.Atomic, place: ProgramPoint, why: str) -> Misplaced:
     """Not judged, and why."""
     return Misplaced(op, place, -1, (0, 0), 0, E.const(0), E.const(0), why)
-
-
-def _element_index(access: Access, execution: Execution, wave: int, lane: int, element: int) -> tuple[int, ...]:
-    env = {**execution.env, "wave": wave, "lane": lane}
-    coords = [int(E.evaluate(c, env)) for c in access.coords]
-    coords[access.axis % len(coords)] += element
-    return tuple(coords)
-
-
-def _at(outcome: interp.InterpOutcome, output: Tensor, where: tuple[int, ...], execution: Execution) -> float | None:
-    array = outcome.arrays[output.name]
-    if any(not 0 <= c < n for c, n in zip(where, interp.extents(output, execution.sizes), strict=True)):
-        return None
-    return float(array[where])

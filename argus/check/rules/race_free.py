@@ -23,12 +23,13 @@ import numpy as np
 from argus.check.domain.access_order import OUT_OF_STEP
 from argus.check.domain.tags import Case, Tags
 from argus.check.domain.threads import Spread
+from argus.check.events import ProgramPoint
 from argus.check.explain.race_witness import Clash, overlap_verdict, refutation
 from argus.check.obligations import WHOLE_KERNEL
 from argus.check.report import Verdict
 from argus.check.rules.rule import Rule
 from argus.check.transfer.ordering import LdsConflict, OrderFinding, lds_target
-from argus.check.walk import KernelWalk, ProgramPoint, bounds_of
+from argus.check.walk import KernelWalk, bounds_of
 from argus.ir import ops
 from argus.ir.ops import Access, Op, Shared
 
@@ -86,14 +87,14 @@ class RaceFree(Rule):
 
     def _symbolic_lanes(self, op: Op, place: ProgramPoint, access: Access, start: Spread, buffer: Shared) -> None:
         """Where the address keeps a part that all lanes share, lanes are apart if their own parts are."""
-        apart = False
+        disjoint = False
         if start.rest is not None:
             size = access.count * buffer.dtype.bytes
             lanes = [np.sort(start.offsets[w][place.active[w]]) for w in range(len(start.offsets))]
-            apart = all(bool((np.diff(own) >= size).all()) for own in lanes)
+            disjoint = all(bool((np.diff(own) >= size).all()) for own in lanes)
         why = "whether two lanes of this store write to one address is not known"
-        self.settle(op, "lanes", "enumeration", [] if apart else [why])
-        if not apart:
+        self.settle(op, "lanes", "enumeration", [] if disjoint else [why])
+        if not disjoint:
             self.undecided.append((op, why))
 
     def verdicts(self, flow: KernelWalk) -> list[Verdict]:

@@ -16,10 +16,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from argus.check.domain.tags import Case, Tags
+from argus.check.events import ProgramPoint
 from argus.check.explain.witness import replay, smallest_execution
 from argus.check.report import Counterexample, Party, Status, Verdict
 from argus.check.rules.rule import Rule
-from argus.check.walk import KernelWalk, ProgramPoint, bounds_of
+from argus.check.walk import KernelWalk, bounds_of
 from argus.ir import interp, ops
 from argus.ir.types import Value
 from argus.layout import expr as E

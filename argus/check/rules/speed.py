@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 
 from argus.check.domain.tags import Tags
 from argus.check.domain.threads import Spread
+from argus.check.events import ProgramPoint
 from argus.check.explain.witness import BLOCK, smallest_execution
 from argus.check.report import Counterexample, Party, Verdict
 from argus.check.rules.rule import Rule, RuleFindings
-from argus.check.walk import KernelWalk, ProgramPoint, bounds_of
+from argus.check.walk import KernelWalk, bounds_of
 from argus.gfx942 import lds
 from argus.ir import ops
 from argus.ir.kernel import LANE

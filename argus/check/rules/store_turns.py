@@ -18,7 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.check.walk import KernelWalk, ProgramPoint
+from argus.check.events import ProgramPoint
+from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z
 from argus.ir.ops import Op
@@ -66,7 +67,7 @@ def store_box(
         put[var] = lo + stride * counter + ahead
         counts[counter] = E.maximum(0, (hi - lo + (stride - 1)) // stride)
         inside += [counter.lt(counts[counter]), (lo + stride * counter).lt(hi)]
-    conditions = tuple(E.as_expr(fact.subst(put)) for fact in place.facts if not flow.is_said(fact))
+    conditions = tuple(E.as_expr(fact.subst(put)) for fact in place.facts if not flow.is_stated(fact))
     starts, shifts = [], []
     for rest in rests:
         moved = E.as_expr(rest.subst(put))

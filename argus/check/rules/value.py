@@ -17,41 +17,32 @@ What comes from a tensor that the kernel also stores to has no term: `fresh` is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from argus.check.domain.record_numbers import distinct
 from argus.check.domain.tags import Case, Tags
-from argus.check.explain.small_executions import index_limit, larger, launches, ragged, varied
-from argus.check.report import Counterexample, Party, Verdict
+from argus.check.events import ProgramPoint
+from argus.check.explain.value_witness import counterexample
+from argus.check.report import Verdict
 from argus.check.rules.rule import Rule, RuleFindings
-from argus.check.solve.limits import may_search
 from argus.check.spec.coordinates import Unreadable
 from argus.check.spec.spec_terms import meaning
 from argus.check.terms.atoms import UNKNOWN, own
 from argus.check.terms.term_equality import Judge, ranges
 from argus.check.terms.term_text import shown
 from argus.check.transfer.computed_places import followed
-from argus.check.transfer.memory_accesses import Target, kept_inside, target
+from argus.check.transfer.memory_accesses import Target, kept_inside, stored_outside, target
 from argus.check.transfer.shifted_places import brought_to_store
-from argus.check.walk import KernelWalk, ProgramPoint, bounds_of
-from argus.ir import interp, ops
-from argus.ir.interp.numbers import numpy_dtype
+from argus.check.walk import KernelWalk, bounds_of
+from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Access, Tensor
 from argus.ir.types import Span
 from argus.layout.expr import Expr, ExprError
-from argus.spec import SpecError, evaluate
 
-FAR = {8: 0.25, 16: 0.1, 32: 0.01, 64: 0.01}
-"""Bits of the narrowest floating type in the kernel -> which part of a value is far."""
-WIDE = 8.0
-MOST = 1 << 18
-"""Elements of all tensors in a launch that is tried."""
 OVERWRITTEN = "what is stored comes from a tensor that the kernel also stores to"
 ADVICE = "compare the result of a run with the specification: argus run"
 Facts = tuple[Expr, ...]
@@ -137,6 +128,8 @@ class Valued(Rule):
         except (Unreadable, ExprError) as error:
             return str(error)
         for found in self.flow.prune(value).cases:
+            if stored_outside(self.flow, access, found):
+                continue
             case = brought_to_store(self.flow.tables, self.spec, found, aim.case)
             for number in distinct(case.record[active]):
                 why = self._compare(goal, place, case, int(number), active)
@@ -175,16 +168,16 @@ class Valued(Rule):
             return record.why or "it comes from LDS that was never written"
         if record.term == UNKNOWN or record.part != (0, 1):
             return OVERWRITTEN if self.overwritten else "what is stored was computed in a way that is not followed"
-        general = (*self.inside, *self.flow.aside, *place.facts, case.guard)
-        worth = followed(
+        general = (*self.inside, *self.flow.everywhere_facts, *place.facts, case.guard)
+        held_term = followed(
             tables, record.term, record.rests, case.offset[(case.record == number) & active],
             lambda equation: self.flow.prover.holds((*place.facts, case.guard), equation) is True,
         )  # fmt: skip
-        term = judge.resolved(worth, general)
+        term = judge.resolved(held_term, general)
         goals = aim.goal, aim.whole
         if term not in goals:
             here = (*general, *ranges(self.flow, case, number, active))
-            term = judge.resolved(worth, here)
+            term = judge.resolved(held_term, here)
             goals = judge.resolved(aim.goal, here), judge.resolved(aim.whole, here)
         homeless = [a for a in tables.terms.axes(term) if record.rests[a] < 0]
         if term in goals and not homeless:
@@ -218,79 +211,3 @@ def _overwritten(kernel: Kernel) -> bool:
     loaded = {op.access.memory for op in body if isinstance(op, ops.Load | ops.CopyToLds)}
     stored = {op.access.memory for op in body if isinstance(op, ops.Store | ops.Atomic)}
     return any(isinstance(memory, Tensor) for memory in loaded & stored)
-
-
-def counterexample(flow: KernelWalk, span: Span, op: int) -> Counterexample | None:
-    """The first small launch whose result is far from the specification."""
-    assert flow.spec is not None
-    output = flow.spec.output
-    for sizes, spread in _trials(flow.kernel):
-        found = _far(flow.kernel, output.name, sizes, spread)
-        if found is not None:
-            at, got, want = found
-            coords = dict(zip(output.axes, at, strict=True))
-            named = ", ".join(f"{axis}={c}" for axis, c in coords.items())
-            text = f"{output.name}[{named}] is {got:.6g}, the specification gives {want:.6g}"
-            operand = Party("value", 0, 0, text, output.name, coords, span=span)
-            hint = "compare what is computed with the specification, operand by operand"
-            message = "the kernel computes something else than it says"
-            return Counterexample("value", span, op, message, sizes, (0, 0, 0), {}, 0, (operand,), hint)
-    return None
-
-
-def _trials(kernel: Kernel) -> list[tuple[dict[str, int], float]]:
-    """Small launches, with sizes that divide evenly and such that do not; the largest of them, with loops of several
-    iterations, also with inputs of wide spread."""
-    small = varied(kernel)
-    more = [*ragged(kernel), *larger(kernel)]
-    small += [sizes for sizes in more if sizes not in small and _elements(kernel, sizes) <= MOST]
-    found = [sizes for sizes in launches(kernel, 400) if _elements(kernel, sizes) <= MOST]
-    largest = found[-1:] if found[-1:] != small[-1:] else []
-    return [(sizes, spread) for spread in (1.0, WIDE) for sizes in (*(small if spread == 1.0 else ()), *largest)]
-
-
-def _elements(kernel: Kernel, sizes: Mapping[str, int]) -> int:
-    return sum(int(np.prod(interp.extents(t, sizes))) for t in kernel.tensors)
-
-
-def _part(kernel: Kernel) -> float:
-    types = [t.dtype for t in kernel.tensors] + [v.dtype for op in ops.walk(kernel.body) for v in op.results]
-    return FAR[min((t.bits for t in types if t.kind == "float"), default=32)]
-
-
-def _far(
-    kernel: Kernel, output: str, sizes: Mapping[str, int], spread: float
-) -> tuple[tuple[int, ...], float, float] | None:
-    assert kernel.computes is not None
-    (stated,) = kernel.computes.results
-    dice = np.random.default_rng(1)
-    arrays: dict[str, NDArray[Any]] = {}
-    for tensor in kernel.tensors:
-        shape = interp.extents(tensor, sizes)
-        if tensor.read and tensor.dtype.kind == "float":
-            arrays[tensor.name] = (spread * dice.standard_normal(shape)).astype(numpy_dtype(tensor.dtype))
-        elif tensor.read:
-            below = index_limit(kernel, tensor, sizes)
-            arrays[tensor.name] = dice.integers(0, below, shape).astype(numpy_dtype(tensor.dtype))
-    scalars = {s.name: 0.75 if s.dtype.kind == "float" else 3 for s in kernel.scalars}
-    if not may_search(1):
-        return None
-    try:
-        outcome = interp.run(kernel, arrays, sizes, scalars=scalars)
-        with np.errstate(all="ignore"):
-            extents = {output: outcome.arrays[output]}  # of indices that no input has plainly
-            wanted = evaluate(stated, {**extents, **arrays}, {**sizes, **scalars})
-    except (interp.InterpError, ExprError, SpecError):
-        return None
-    got = np.asarray(outcome.arrays[output]).astype(np.float64)
-    usable = np.isfinite(wanted.value) & np.isfinite(wanted.error)
-    if got.shape != wanted.value.shape or not usable.any():
-        return None
-    typical = float(np.sqrt(np.mean(wanted.value[usable] ** 2)))
-    with np.errstate(invalid="ignore"):
-        limit = _part(kernel) * (np.abs(wanted.value) + typical) + 16 * wanted.error
-        wrong = usable & ~(np.abs(got - wanted.value) <= limit)
-    if not wrong.any():
-        return None
-    at = tuple(int(n) for n in np.argwhere(wrong)[0])
-    return at, float(got[at]), float(wanted.value[at])

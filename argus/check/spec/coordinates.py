@@ -197,11 +197,11 @@ def _classified(
     plainly = frozenset(tables.tensor_axes[t][p] for t, p, _ in reader.uses)
     homes = _homes(reader, tables)
     alone: dict[int, int] = {}
-    taken = {tables.tensor_axes[f.tensor][f.position] for f in reader.formulas}
-    taken |= {tables.tensor_axes[t][p] for t, p, _ in reader.lookups} | plainly
+    footprint = {tables.tensor_axes[f.tensor][f.position] for f in reader.formulas}
+    footprint |= {tables.tensor_axes[t][p] for t, p, _ in reader.lookups} | plainly
     for n, (name, axis) in enumerate(zip(indices, axes, strict=True)):
         if (
-            SpecIndex(name) not in homes and axis not in taken
+            SpecIndex(name) not in homes and axis not in footprint
         ):  # no input has a plain index of this name: the output has
             homes[SpecIndex(name)], alone[axis] = axis, n
     hints, dark = hints_of(tables.tensor_axes, homes, plainly, reader.formulas, reader.lookups)

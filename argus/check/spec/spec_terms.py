@@ -19,7 +19,7 @@ from argus.check.domain.records import Tables
 from argus.check.spec.computed_indices import index_expression, neighbor
 from argus.check.spec.coordinates import SpecCoordinates, Unreadable
 from argus.check.terms.atoms import UNKNOWN, Number, Reduction, own
-from argus.check.terms.elementwise_terms import extreme
+from argus.check.terms.elementwise_terms import chosen_term, extreme
 from argus.check.transfer.computed_places import leaf, lookup
 from argus.ir.kernel import Kernel
 from argus.layout import expr as E
@@ -51,6 +51,8 @@ _COMPARE: dict[RelationOp, Callable[[Expr, Expr], Expr]] = {
     "<": lambda x, y: x.lt(y), "<=": lambda x, y: x.le(y), ">": lambda x, y: x.gt(y),
     ">=": lambda x, y: x.ge(y), "==": lambda x, y: x.eq(y), "!=": lambda x, y: x.ne(y),
 }  # fmt: skip
+
+_TESTS: dict[RelationOp, str] = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 
 NOWHERE: Mapping[str, Expr] = {}
 Scope = dict[int, str]
@@ -112,8 +114,11 @@ class _TermReader:
             case IndexReduction():
                 return self._reduction(node, scope)
             case ConditionalValue(condition, yes, no):
-                held = self._condition(condition, scope)
-                return terms.where(held, self.visit(yes, scope), self.visit(no, scope))
+                sides = self.visit(yes, scope), self.visit(no, scope)
+                test = self._test(condition, scope)
+                if test is not None:
+                    return chosen_term(terms, test, *sides)
+                return terms.where(self._condition(condition, scope), *sides)
             case FunctionCall(name, args):
                 return self._function(name, [self.visit(a, scope) for a in args])
             case IndexName() | Relation() | Connective() | Complement():
@@ -199,6 +204,14 @@ class _TermReader:
         inner = self.visit(node.body, {**{a: i for a, i in scope.items() if i != node.index}, axis: node.index})
         return self.terms.reduce(op, axis, inner, (), domain(axis, extent))
 
+    def _test(self, node: SpecNode, scope: Scope) -> int | None:
+        """A comparison of values that are not whole numbers, as a term; None for one of indices."""
+        match node:
+            case Relation(op, left, right) if not (_whole(left) and _whole(right)):
+                return self.terms.apply(_TESTS[op], (self.visit(left, scope), self.visit(right, scope)))
+            case _:
+                return None
+
     def _condition(self, node: SpecNode, scope: Scope) -> Expr:
         match node:
             case Relation(op, left, right):
@@ -235,3 +248,20 @@ class _TermReader:
                 return self._index(left, scope) // by
             case _:
                 raise Unreadable(f"`{spec_text(node)}` in a condition is not an index expression")
+
+
+def _whole(node: SpecNode) -> bool:
+    """Made of indices, sizes, whole numbers and elements of integer tensors alone."""
+    match node:
+        case NumberLiteral(value):
+            return isinstance(value, int)
+        case IndexName() | SizeName():
+            return True
+        case TensorElement(whole=whole):
+            return whole
+        case Negation(operand):
+            return _whole(operand)
+        case Arithmetic(left=left, right=right):
+            return _whole(left) and _whole(right)
+        case _:
+            return False

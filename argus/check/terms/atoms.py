@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from argus.check.domain.reduction_footprint import Taken
+from argus.check.domain.reduction_footprint import ReducedFootprint
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
@@ -79,7 +79,7 @@ class Reduce:
     op: Reduction
     axis: int
     body: int
-    taken: Taken
+    footprint: ReducedFootprint
     domain: Expr | None = None
 
 

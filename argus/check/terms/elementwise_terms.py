@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from math import inf
+from math import inf, isfinite
 
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.check.domain.reduction_footprint import FootprintPart, Over, Taken, contains, substituted
-from argus.check.terms.atoms import UNKNOWN, Apply, Atom, Carried, Reduce, Reduction, Where, own
+from argus.check.domain.reduction_footprint import FootprintPart, Over, ReducedFootprint, contains, substituted
+from argus.check.terms.atoms import UNKNOWN, ZERO, Apply, Atom, Carried, Reduce, Reduction, Where, own
 from argus.check.terms.normal_form import Terms
 from argus.ir.maps import MAPS
 from argus.layout import expr as E
@@ -96,6 +96,37 @@ def _meaning(fn: str, reals: TermReals, *args: int) -> int:
     """An instruction that is a function of its own has no row."""
     row = MAPS.get(fn)
     return reals.apply(fn, args) if row is None else row.means(reals, *args)
+
+
+def chosen_term(terms: Terms, test: int, yes: int, no: int) -> int:
+    """The selection by a test of values. `yes if x < y else no` is max(yes, no) where yes - no grows with y - x, and
+    min(yes, no) where it falls: at the edge of the test both sides are equal, so it does not matter whether that
+    belongs to it. So `x if x > 0 else 0` and `x if x > 0 else 0.1 * x` are maxima."""
+    compared = terms.as_atom(test)
+    if isinstance(compared, Apply) and compared.fn in ("lt", "le", "gt", "ge") and len(compared.args) == 2:
+        low, high = compared.args if compared.fn in ("lt", "le") else compared.args[::-1]
+        factor = _multiple(terms, _difference(terms, yes, no), _difference(terms, high, low))
+        if factor is not None:
+            return terms.extreme("max" if factor > 0 else "min", (yes, no))
+    return terms.apply("select", (test, yes, no))
+
+
+def _difference(terms: Terms, x: int, y: int) -> int:
+    """x - y; not known where one of them is infinite."""
+    values = [v for v in (terms.value(x), terms.value(y)) if v is not None]
+    return terms.add(x, terms.negative(y)) if all(map(isfinite, values)) else UNKNOWN
+
+
+def _multiple(terms: Terms, x: int, y: int) -> float | None:
+    """The number t with x = t * y, if there is one that is not 0."""
+    if UNKNOWN in (x, y) or ZERO in (x, y) or len(terms[x]) != len(terms[y]):
+        return None
+    of_y = dict(terms[y])
+    mono, c = terms[x][0]
+    if mono not in of_y:
+        return None
+    factor = c / of_y[mono]
+    return factor if isfinite(factor) and factor and terms.scaled(y, factor) == x else None
 
 
 def reduction_of(fn: str) -> Reduction:
@@ -255,17 +286,17 @@ def _dominates(terms: Terms, top: Atom, rest: int, standing: Standing) -> bool:
                 return True
         if not (isinstance(atom, Reduce) and atom.op == "max"):
             continue
-        if isinstance(smaller, Reduce) and smaller == replace(atom, taken=smaller.taken):
-            if contains(atom.taken, smaller.taken):
+        if isinstance(smaller, Reduce) and smaller == replace(atom, footprint=smaller.footprint):
+            if contains(atom.footprint, smaller.footprint):
                 return True
         elif atom.body == rest:
             coordinate = standing.coordinates.get(atom.axis)
-            if coordinate is not None and _among(coordinate, atom.taken, standing):
+            if coordinate is not None and _among(coordinate, atom.footprint, standing):
                 return True
     return False
 
 
-def _among(coordinate: Expr, items: Taken, standing: Standing) -> bool:
+def _among(coordinate: Expr, items: ReducedFootprint, standing: Standing) -> bool:
     """Every value of the coordinate is among the items, shown for one item that is a whole interval."""
     for item in items:
         if isinstance(item, FootprintPart) and item.mask & (item.mask + 1) == 0:
@@ -310,9 +341,9 @@ def not_minus_infinity(terms: Terms, top: Atom, standing: Standing) -> bool:
             continue
         body = terms.as_atom(atom.body)
         if not (isinstance(body, Where) and terms.value(body.no) == -inf):
-            return bool(_taken_first(atom.taken, lambda runs: standing.holds(facts, runs)))
+            return bool(_certain_parts(atom.footprint, lambda runs: standing.holds(facts, runs)))
         others: dict[Expr, Expr | int] = {own(a): e for a, e in standing.coordinates.items() if a != atom.axis}
-        for item in _taken_first(atom.taken, lambda runs: standing.holds(facts, runs)):
+        for item in _certain_parts(atom.footprint, lambda runs: standing.holds(facts, runs)):
             ends = (item.rest + item.low, item.rest + (item.low + item.mask.bit_length() - 1))
             for end in ends:
                 if standing.holds(facts, body.condition.subst({**others, own(atom.axis): end})):
@@ -320,12 +351,12 @@ def not_minus_infinity(terms: Terms, top: Atom, standing: Standing) -> bool:
     return False
 
 
-def _taken_first(items: Taken, holds: Callable[[Expr], bool]) -> list[FootprintPart]:
+def _certain_parts(items: ReducedFootprint, holds: Callable[[Expr], bool]) -> list[FootprintPart]:
     """Parts that were taken for certain: of loops that run, those of the first iteration."""
     found: list[FootprintPart] = []
     for item in items:
         if isinstance(item, FootprintPart):
             found.append(item)
         elif holds(item.lo.lt(item.hi)):
-            found += _taken_first(substituted(item.items, {item.var: item.lo}), holds)
+            found += _certain_parts(substituted(item.items, {item.var: item.lo}), holds)
     return found

@@ -26,7 +26,7 @@ from dataclasses import replace
 from math import inf, isfinite, log2
 
 from argus.check.domain import reduction_footprint as sets
-from argus.check.domain.reduction_footprint import Taken
+from argus.check.domain.reduction_footprint import ReducedFootprint
 from argus.check.solve.limits import spend
 from argus.check.terms.atoms import (
     ONE,
@@ -91,19 +91,19 @@ class Terms(Interned):
                 total[mono] = c
         return self._made(total) if len(total) <= MAX_MONOMIALS else UNKNOWN
 
-    def _openings(self, mono: Mono, c: float) -> list[tuple[tuple[Factors, int, int, int, float], Taken]]:
+    def _openings(self, mono: Mono, c: float) -> list[tuple[tuple[Factors, int, int, int, float], ReducedFootprint]]:
         """The sums of a monomial that could go on: what must be equal for two of them to be one, and what was taken."""
         found = []
         for n, (number, twice) in enumerate(mono[0]):
             atom = self.atoms[number]
             if twice == 2 and isinstance(atom, Reduce) and atom.op == "sum" and atom.domain is None:
                 others = (*mono[0][:n], *mono[0][n + 1 :])
-                found.append(((others, mono[1], atom.axis, atom.body, c), atom.taken))
+                found.append(((others, mono[1], atom.axis, atom.body, c), atom.footprint))
         return found
 
-    def _united(self, partner: Mono, key: tuple[Factors, int, int, int, float], items: Taken) -> Mono:
+    def _united(self, partner: Mono, key: tuple[Factors, int, int, int, float], items: ReducedFootprint) -> Mono:
         others, exponent, axis, body, c = key
-        mine = next(taken for candidate, taken in self._openings(partner, c) if candidate == key)
+        mine = next(footprint for candidate, footprint in self._openings(partner, c) if candidate == key)
         both = Reduce("sum", axis, body, sets.union(mine, items, twice=True))
         return self._times((others, exponent), self._power(both, 2))
 
@@ -266,19 +266,42 @@ class Terms(Interned):
             atom = self.as_atom(arg)
             inner = atom.args if isinstance(atom, Apply) and atom.fn == fn else (arg,)
             flat.update(a for a in inner if self.value(a) != neutral)
-        together: dict[tuple[int, int], Taken] = {}
+        together: dict[tuple[int, int], ReducedFootprint] = {}
         kept: set[int] = set()
         for arg in flat:
             atom = self.as_atom(arg)
             if isinstance(atom, Reduce) and atom.op == fn and atom.domain is None:
                 key = atom.axis, atom.body
-                together[key] = sets.union(together.get(key, ()), atom.taken, twice=False)
+                together[key] = sets.union(together.get(key, ()), atom.footprint, twice=False)
             else:
                 kept.add(arg)
         kept |= {self.atom(Reduce(fn, axis, body, items)) for (axis, body), items in together.items()}
         if not kept:
             return self.constant(neutral)
+        if len(kept) == 2:
+            found = self._magnitude(fn, *sorted(kept)) or (self._clamped(*sorted(kept)) if fn == "max" else None)
+            if found:
+                return found
         return next(iter(kept)) if len(kept) == 1 else self.atom(Apply(fn, tuple(sorted(kept))))
+
+    def _magnitude(self, fn: Reduction, x: int, y: int) -> int | None:
+        """max(x, -x) is abs(x), min(x, -x) is -abs(x)."""
+        if self.negative(x) != y or self.value(x) is not None:
+            return None
+        found = self.apply("abs", (x,))
+        return found if fn == "max" else self.negative(found)
+
+    def _clamped(self, x: int, y: int) -> int | None:
+        """max(low, min(high, x)) is min(high, max(low, x)) where low <= high: the minimum stands outside."""
+        for low, other in ((x, y), (y, x)):
+            bound, atom = self.value(low), self.as_atom(other)
+            if bound is None or not isinstance(atom, Apply) or atom.fn != "min":
+                continue
+            limits = [a for a in atom.args if (v := self.value(a)) is not None and bound <= v]
+            rest = [a for a in atom.args if a not in limits]
+            if len(limits) == 1 and rest:
+                return self.extreme("min", (limits[0], self.extreme("max", (low, self.extreme("min", rest)))))
+        return None
 
     def where(self, condition: Expr, yes: int, no: int) -> int:
         if UNKNOWN in (yes, no):
@@ -294,11 +317,15 @@ class Terms(Interned):
         return self.atom(Where(condition, yes, no))
 
     def apply(self, fn: str, args: tuple[int, ...]) -> int:
-        return UNKNOWN if UNKNOWN in args else self.atom(Apply(fn, args))
+        if UNKNOWN in args:
+            return UNKNOWN
+        if fn == "abs" and args[0] != ZERO and self._polys[args[0]][0][1] < 0:  # of x and -x the one that begins with +
+            args = (self.negative(args[0]),)
+        return self.atom(Apply(fn, args))
 
     # -- reductions ------------------------------------------------------------------------------------------------
 
-    def reduce(self, op: Reduction, axis: int, body: int, items: Taken, domain: Expr | None = None) -> int:
+    def reduce(self, op: Reduction, axis: int, body: int, items: ReducedFootprint, domain: Expr | None = None) -> int:
         """`op` of the body over the items. From a sum, factors that do not depend on the axis are taken out."""
         if body in (UNKNOWN, ZERO):
             return body if op == "sum" or body == UNKNOWN or axis not in self.axes(body) else UNKNOWN
@@ -377,7 +404,7 @@ class Terms(Interned):
             case Where(condition=condition, yes=yes, no=no):
                 return self.where(condition, inner(yes), inner(no))
             case Reduce():
-                return self.reduce(atom.op, atom.axis, inner(atom.body), atom.taken, atom.domain)
+                return self.reduce(atom.op, atom.axis, inner(atom.body), atom.footprint, atom.domain)
             case _:
                 return self.atom(atom)
 
@@ -396,7 +423,7 @@ class Terms(Interned):
                         condition.subst(mapping), self.rewritten(yes, change, memo), self.rewritten(no, change, memo)
                     )
                 case Reduce():
-                    items = sets.substituted(atom.taken, mapping)
+                    items = sets.substituted(atom.footprint, mapping)
                     if not items:
                         return self._over_nothing(atom.op)
                     return self.reduce(atom.op, atom.axis, self.rewritten(atom.body, change, memo), items, atom.domain)

@@ -25,7 +25,7 @@ import numpy as np
 
 from argus.check.domain.records import Item, Record, Slots
 from argus.check.domain.records import Repeat as Repeated
-from argus.check.domain.reduction_footprint import FootprintPart, Taken, apart, substituted
+from argus.check.domain.reduction_footprint import FootprintPart, ReducedFootprint, fresh_bound, substituted
 from argus.check.domain.reduction_intervals import intervals, joined
 from argus.check.domain.tags import Case
 from argus.check.spec.spec_terms import domain, extent_of
@@ -101,7 +101,7 @@ class Judge:
             if whole is None:
                 body = self._passes(self._edged(atom, outside, stage), outside, stage)
                 body = body if stage == "as is" else self._lean(body, outside)
-                return self.terms.reduce(atom.op, atom.axis, body, atom.taken)
+                return self.terms.reduce(atom.op, atom.axis, body, atom.footprint)
             inside = (*outside, *whole.args)
             body = self._passes(body, inside, stage)
             body = body if stage == "as is" else self._lean(body, inside)
@@ -171,11 +171,11 @@ class Judge:
         masks = [one_way(here.lt(extent))]
         masks += [c for c in self.conditions if stage != "as is" and here in c.free()]
         for mask in dict.fromkeys(masks):
-            if self._throughout(atom.taken, facts, here, mask):
+            if self._throughout(atom.footprint, facts, here, mask):
                 body = self.terms.multiply(body, self.terms.atom(Where(mask)))
         return body
 
-    def _throughout(self, items: Taken, facts: Facts, here: Expr, condition: Expr) -> bool:
+    def _throughout(self, items: ReducedFootprint, facts: Facts, here: Expr, condition: Expr) -> bool:
         """The condition holds at every coordinate taken."""
         for item in items:
             if isinstance(item, FootprintPart):
@@ -184,7 +184,7 @@ class Judge:
                 if not self._holds(known, condition):
                     return False
             else:
-                var = apart(item.var, (*self.flow.prover.base, *facts, item.lo, item.hi, condition))
+                var = fresh_bound(item.var, (*self.flow.prover.base, *facts, item.lo, item.hi, condition))
                 known = (*facts, var.ge(item.lo), var.lt(item.hi))
                 if not self._throughout(substituted(item.items, {item.var: var}), known, here, condition):
                     return False
@@ -206,11 +206,11 @@ class Judge:
             return None
         here = own(atom.axis)
         whole = domain(atom.axis, extent)
-        taken = (here.ge(found[0]), here.lt(found[1]))
+        footprint = (here.ge(found[0]), here.lt(found[1]))
         masks = self._masks(atom)
-        if not self._holds((*facts, *whole.args, *masks), E.land(*taken)):
+        if not self._holds((*facts, *whole.args, *masks), E.land(*footprint)):
             return None
-        if not self._vanishes(atom, extent) and not self._holds((*facts, *taken, *masks), whole):
+        if not self._vanishes(atom, extent) and not self._holds((*facts, *footprint, *masks), whole):
             return None
         return whole
 
@@ -221,10 +221,10 @@ class Judge:
         if extent is None or found is None:
             return None, atom.body
         here, whole, masks = own(atom.axis), domain(atom.axis, extent), self._masks(atom)
-        taken = (here.ge(found[0]), here.lt(found[1]))
-        if not self._vanishes(atom, extent) and not self._holds((*facts, *taken, *masks), whole):
+        footprint = (here.ge(found[0]), here.lt(found[1]))
+        if not self._vanishes(atom, extent) and not self._holds((*facts, *footprint, *masks), whole):
             return None, atom.body
-        edges = [one_way(edge) for edge in taken if not self._holds((*facts, *whole.args, *masks), edge)]
+        edges = [one_way(edge) for edge in footprint if not self._holds((*facts, *whole.args, *masks), edge)]
         clipped = (self.terms.atom(Where(edge)) for edge in edges)
         return whole, reduce(self.terms.multiply, clipped, atom.body)
 
@@ -246,7 +246,7 @@ class Judge:
         return atom.condition if isinstance(atom, Where) and (atom.yes, atom.no) == (ONE, ZERO) else None
 
     def _interval(self, atom: Reduce, facts: Facts, ordered: bool = False) -> tuple[Expr, Expr] | None:
-        pieces = intervals(self.flow, facts, as_items(atom.taken, atom.axis), atom.axis)
+        pieces = intervals(self.flow, facts, as_items(atom.footprint, atom.axis), atom.axis)
         if isinstance(pieces, str):
             return None
         if ordered and not all(self._holds(facts, low.le(high)) for low, high in pieces):
@@ -293,7 +293,7 @@ def _ends(condition: Expr, here: Expr) -> list[Expr]:
     return [here - sign * (condition.args[0] - condition.args[1])] if sign in (1, -1) else []
 
 
-def as_items(items: Taken, axis: int) -> tuple[Item, ...]:
+def as_items(items: ReducedFootprint, axis: int) -> tuple[Item, ...]:
     """What was taken, in the form in which sums of matrix instructions are counted."""
     result: list[Item] = []
     for item in items:

@@ -146,8 +146,8 @@ class Interned:
                         found |= e.free()
                     case Where(condition=condition):
                         found |= condition.free()
-                    case Reduce(taken=taken):
-                        found |= sets.variables(taken)
+                    case Reduce(footprint=footprint):
+                        found |= sets.variables(footprint)
                     case Carried(counter=Expr() as counter, around=around):
                         found |= counter.free().union(*(e.free() for e in around))
                     case _:

@@ -26,7 +26,7 @@ import numpy as np
 
 from argus.check.domain.record_numbers import distinct_rows
 from argus.check.domain.records import Tables, without_constant
-from argus.check.domain.reduction_footprint import FootprintPart, Taken
+from argus.check.domain.reduction_footprint import FootprintPart, ReducedFootprint
 from argus.check.domain.threads import Spread
 from argus.check.terms.atoms import UNKNOWN, ZERO, Apply, Atom, Carried, Leaf, Reduce, Reduction, Where, axes_in, own
 from argus.check.terms.normal_form import Terms
@@ -151,7 +151,7 @@ def moved(terms: Terms, term: int, formulas: Mapping[Expr, Expr]) -> int:
     return terms.rewritten(term, change, memo)
 
 
-def reduced(tables: Tables, op: Reduction, axis: int, term: int, items: Taken) -> int:
+def reduced(tables: Tables, op: Reduction, axis: int, term: int, items: ReducedFootprint) -> int:
     """`op` of the term over the coordinates taken on an axis. What arrived in a loop's slot, while an invariant is
     being guessed, is taken for a reduction already."""
     arrived, rest = _arrived(tables.terms, op, term)
@@ -190,7 +190,7 @@ def _is_mark(terms: Terms, term: int) -> bool:
     return any(isinstance(a, Carried) and a.counter is None for a in factors)
 
 
-def _absorbed(tables: Tables, axis: int, term: int, items: Taken) -> int | None:
+def _absorbed(tables: Tables, axis: int, term: int, items: ReducedFootprint) -> int | None:
     """A product with sums over the axis that this one is derived from, at one coordinate: all of it inside the sums."""
     terms, formula = tables.terms, tables.hints.derived[axis]
     sources = axes_in(formula)
@@ -207,7 +207,7 @@ def _absorbed(tables: Tables, axis: int, term: int, items: Taken) -> int | None:
             return None
         factor, one = sums[0]
         assert isinstance(one, Reduce)
-        if not _always(formula, source, one.taken, here):
+        if not _always(formula, source, one.footprint, here):
             return None
         others = tuple(f for f in factors if f is not factor)
         inner = tuple(f for f in others if axis in terms.atom_axes(terms.atoms[f[0]]))
@@ -215,7 +215,7 @@ def _absorbed(tables: Tables, axis: int, term: int, items: Taken) -> int | None:
         if any(source in terms.atom_axes(terms.atoms[f[0]]) for f in inner):
             return None  # it stands at a coordinate of its own there, which the sum would take for its own
         body = moved(terms, terms.multiply(terms.monomial((inner, ZERO), 1.0), one.body), {own(axis): formula})
-        whole = terms.reduce("sum", source, body, one.taken)
+        whole = terms.reduce("sum", source, body, one.footprint)
         total = terms.add(total, terms.multiply(terms.monomial((outer, exponent), c), whole))
     return None if total == UNKNOWN else total
 
@@ -224,7 +224,7 @@ def _runs_over(atom: Atom, axis: int) -> bool:
     return isinstance(atom, Reduce) and atom.op == "sum" and atom.axis == axis and atom.domain is None
 
 
-def _always(formula: Expr, source: int, items: Taken, here: Expr) -> bool:
+def _always(formula: Expr, source: int, items: ReducedFootprint, here: Expr) -> bool:
     """The formula is `here` at every coordinate taken, as far as that can be read off."""
     for item in items:
         if not isinstance(item, FootprintPart):

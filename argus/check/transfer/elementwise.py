@@ -98,10 +98,10 @@ def _pair(fn: str, x: Case, y: Case, tables: Tables, fused: bool = False) -> Cas
     columns = [x.record[..., None], y.record[..., None], rests]
     bound: list[int] = []
     if fn in _REDUCTIONS:
-        taken = (rests == REDUCED) & ((rx >= 0) | (ry >= 0))
-        bound = [a for a in range(tables.width) if taken[..., a].any()]
+        footprint = (rests == REDUCED) & ((rx >= 0) | (ry >= 0))
+        bound = [a for a in range(tables.width) if footprint[..., a].any()]
         for side in (x, y):
-            columns += [np.where(taken[..., a], side.offset[..., a], 0)[..., None] for a in bound]
+            columns += [np.where(footprint[..., a], side.offset[..., a], 0)[..., None] for a in bound]
     key = np.concatenate(columns, axis=-1)
     key = key.reshape(-1, key.shape[-1])
     if bool((key == key[0]).all()):

@@ -15,9 +15,9 @@ from argus.check.domain.record_numbers import distinct, distinct_rows
 from argus.check.domain.records import Record, Tables
 from argus.check.domain.tags import Case, Tags
 from argus.check.domain.threads import Spread
-from argus.check.terms.atoms import UNKNOWN, Apply, Number
-from argus.check.terms.elementwise_terms import COMPARISONS, at_own_coordinates, comparison
-from argus.check.terms.normal_form import Terms
+from argus.check.terms.atoms import UNKNOWN, Number
+from argus.check.terms.elementwise_terms import COMPARISONS, at_own_coordinates, chosen_term, comparison
+from argus.check.transfer.shifted_places import brought
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
@@ -74,22 +74,23 @@ def _condition(fn: str, a: Record, b: Record, swapped: bool, tables: Tables) -> 
     return E.land(a.expr, b.expr) if fn == "and" else E.lor(a.expr, b.expr)
 
 
-def _chosen(test: int, yes: int, no: int, terms: Terms) -> int:
-    """The selection by a test of values; `y if x < y else x` is max(x, y)."""
-    compared = terms.as_atom(test)
-    if isinstance(compared, Apply) and compared.fn == "lt" and compared.args == (no, yes):
-        return terms.extreme("max", (yes, no))
-    return terms.apply("select", (test, yes, no))
+def _elsewhere(mask: Case, result: Case, tables: Tables) -> np.ndarray:
+    """Where a test of values stands at other coordinates than what it selects."""
+    tested, selected = tables.rests_of(mask.record), tables.rests_of(result.record)
+    differ = (tested != selected) | (mask.offset != result.offset)
+    return np.asarray(((tested >= 0) & differ).any(axis=-1), dtype=np.int32)
 
 
 def select(mask: Case, sides: tuple[Case, ...], result: Case, tables: Tables) -> Case:
     """`result` has the coordinates of what is selected from, or of the mask where these are numbers; its terms become
-    those of the selection."""
-    columns = [c.record.reshape(-1) for c in (mask, *sides, result)]
+    those of the selection, if the mask speaks of the same elements."""
+    if tables.hints.shifted:
+        mask = brought(tables, mask, tables.rests_of(result.record), result.offset)
+    columns = [*(c.record.reshape(-1) for c in (mask, *sides, result)), _elsewhere(mask, result, tables).reshape(-1)]
     keys, _, inverse = distinct_rows(np.stack(columns, axis=-1))
     index, offset = mask.offset[..., 0].reshape(-1), result.offset.reshape(-1, tables.width).copy()
     made = []
-    for n, (m, yes, no, r) in enumerate(keys):
+    for n, (m, yes, no, r, elsewhere) in enumerate(keys):
         chosen, record = tables[int(m)], tables[int(r)]
         if record.kind not in ("value", "plain", "zero"):
             made.append(int(r))
@@ -101,10 +102,12 @@ def select(mask: Case, sides: tuple[Case, ...], result: Case, tables: Tables) ->
             held = at_own_coordinates(chosen.expr, index[here], offset[here], rests)
             term = UNKNOWN if held is None else tables.terms.where(held, *values)
         else:
-            term = _chosen(chosen.term, *values, tables.terms)
+            term = chosen_term(tables.terms, chosen.term, *values)
             if chosen.kind == "value" and record.kind in ("plain", "zero"):
                 record = replace(chosen, sums=None)
                 offset[inverse == n] = mask.offset.reshape(-1, tables.width)[inverse == n]
+            elif elsewhere:  # the test is one of other elements than those selected
+                term = UNKNOWN
         made.append(tables.intern(replace(record, kind="plain" if record.kind == "zero" else record.kind, term=term)))
     record_of = np.array(made, dtype=np.int32)[inverse].reshape(result.record.shape)
     return Case(result.guard, record_of, offset.reshape(result.offset.shape), result.site)

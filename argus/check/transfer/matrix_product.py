@@ -146,8 +146,8 @@ def _pairing(
     equal: Equal | None,
     contract: frozenset[int],
 ) -> Pairing:
-    apart = tuple(content.first[axis] - place[axis] for content in contents for axis in content.somewhere)
-    key = (inst, equal is None, contents[0].number, contents[1].number, apart)
+    disjoint = tuple(content.first[axis] - place[axis] for content in contents for axis in content.somewhere)
+    key = (inst, equal is None, contents[0].number, contents[1].number, disjoint)
     known = tables.pairings.get(key)
     if isinstance(known, Pairing):
         return known
@@ -189,8 +189,8 @@ def _paired(
         order = {share: n for n, share in enumerate(dict.fromkeys(shares.values()))}
         share_of = np.array([[order[shares[w, x]] for x in range(maps.row.blocks)] for w in range(shape[0])])
         keys.append(share_of[:, maps.d_block][..., None])
-    worth = [_row_terms(side, tables) for side in (a, b)]
-    for side_worth, rows in zip(worth, (maps.d_i, maps.d_j), strict=True):
+    held_term = [_row_terms(side, tables) for side in (a, b)]
+    for side_worth, rows in zip(held_term, (maps.d_i, maps.d_j), strict=True):
         if bool((side_worth != side_worth[0, 0, 0]).any()):
             keys.append(side_worth[:, maps.d_block, rows][..., None])
     key = np.concatenate(keys, axis=-1).reshape(-1, sum(k.shape[-1] for k in keys))
@@ -201,7 +201,7 @@ def _paired(
     where = [tuple(int(v) for v in np.unravel_index(int(n), shape)) for n in first]
     blocks = [(w, int(maps.d_block[lane, r])) for w, lane, r in where]
     factors = tuple(
-        (int(worth[0][w, block, maps.d_i[lane, r]]), int(worth[1][w, block, maps.d_j[lane, r]]))
+        (int(held_term[0][w, block, maps.d_i[lane, r]]), int(held_term[1][w, block, maps.d_j[lane, r]]))
         for (w, lane, r), (_, block) in zip(where, blocks, strict=True)
     )
     behind = frozenset[int]().union(*(tables[n].statistics for side in (a.record, b.record) for n in distinct(side)))
@@ -289,7 +289,7 @@ def _made_records(
         below = tables[int(flat[n])]
         own = below.kind == "incoming" and bool((c.offset[..., 0].reshape(-1) == np.arange(flat.size)).all())
         share = _shifted(pairing.shares[g], place)
-        term = _worth(below, share, pairing.factors[g], own, tables) if matching else UNKNOWN
+        term = _term_numbers(below, share, pairing.factors[g], own, tables) if matching else UNKNOWN
         numbers = tuple(int(v) for v in rests[n])
         made.append(tables.intern(Record("value", "", numbers, _sum(below, share, own), statistics=behind, term=term)))
     if len(made) == 1:
@@ -305,12 +305,12 @@ def _shifted(share: Share, place: tuple[int, ...]) -> Share:
 
 def _row_terms(side: MatrixOperand, tables: Tables) -> NDArray[np.int64]:
     """[wave, block, row]: what the elements of a row are worth, where that is one term at all its slots."""
-    worth = tables.terms_of(side.record)
-    same = (worth == worth[..., :1]).all(axis=-1)
-    return np.where(same, worth[..., 0], UNKNOWN)
+    held_term = tables.terms_of(side.record)
+    same = (held_term == held_term[..., :1]).all(axis=-1)
+    return np.where(same, held_term[..., 0], UNKNOWN)
 
 
-def _worth(below: Record, share: Share, factors: tuple[int, int], own_position: bool, tables: Tables) -> int:
+def _term_numbers(below: Record, share: Share, factors: tuple[int, int], own_position: bool, tables: Tables) -> int:
     """The accumulator and the sum of the products."""
     terms = tables.terms
     if share is None or (below.kind == "incoming" and not own_position):

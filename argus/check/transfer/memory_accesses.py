@@ -79,8 +79,8 @@ def elements(flow: KernelWalk, op: Op, access: Access, result: Value, source: bo
         rests.append(spread)
         offset[..., axis] = spread.offsets[..., None]
         numbers = (*numbers, axis)
-    worth = UNKNOWN if tensor.written else flow.tables.terms.atom(leaf(flow.tables, tensor, at))
-    record = _element_records(flow, Record(kind, tensor.name, term=worth), numbers, rests, offset)
+    held_term = UNKNOWN if tensor.written else flow.tables.terms.atom(leaf(flow.tables, tensor, at))
+    record = _element_records(flow, Record(kind, tensor.name, term=held_term), numbers, rests, offset)
     full = Case(E.TRUE, record, offset, np.full(shape, -1, dtype=np.int64))
     return _guarded(flow, op, access, full, result)
 
@@ -177,8 +177,8 @@ def _masked(flow: KernelWalk, guard: Expr, full: Case) -> Case | None:
     if len(numbers) != 1 or len(held) < len(parts):
         return None
     record = flow.tables[numbers[0]]
-    worth = flow.tables.terms.where(E.land(*held), record.term, NOTHING)
-    number = flow.tables.intern(replace(record, kind="value", label="", term=worth))
+    held_term = flow.tables.terms.where(E.land(*held), record.term, NOTHING)
+    number = flow.tables.intern(replace(record, kind="value", label="", term=held_term))
     return Case(full.guard, np.full_like(full.record, number), full.offset, full.site)
 
 
@@ -228,6 +228,12 @@ def kept_inside(flow: KernelWalk, access: Access, aim: Target) -> tuple[NDArray[
     held = [_own_condition(flow, part, aim.case, chosen) for part in others]
     found = [condition for condition in held if condition is not None]
     return (chosen, E.land(*found)) if len(found) == len(held) else None
+
+
+def stored_outside(flow: KernelWalk, access: Access, case: Case) -> bool:
+    """An alternative of what is stored, where nothing is: on its path every element of the store lies outside."""
+    adds = flow.spec is not None and flow.spec.adds
+    return case.guard is not E.TRUE and not adds and pads(flow, access, E.lnot(case.guard))
 
 
 def pads(flow: KernelWalk, access: Access, guard: Expr, given: tuple[Expr, ...] = ()) -> bool:

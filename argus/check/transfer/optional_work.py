@@ -57,13 +57,13 @@ def _with_data(flow: KernelWalk, condition: Expr) -> Expr:
 def _by_one(flow: KernelWalk, done: Tags, skipped: Tags, condition: Expr) -> Tags | None:
     """`if where(keep != 1, 1, 0) == 1: o = o * keep`: the factor is one where it is left out."""
     symbol = next(iter(condition.free()))
-    told = flow.told.get(symbol)
-    if condition.free() != {symbol} or told is None:
+    symbol_data = flow.symbol_data.get(symbol)
+    if condition.free() != {symbol} or symbol_data is None:
         return None
     if condition.subst({symbol: 0}) is not E.FALSE or condition.subst({symbol: 1}) is not E.TRUE:
         return None
     for x, y in zip(done.cases, skipped.cases, strict=True):
-        cases = [case for case in told.cases if len(told.cases) == 1 or case.guard is x.guard]
+        cases = [case for case in symbol_data.cases if len(symbol_data.cases) == 1 or case.guard is x.guard]
         numbers = distinct(cases[0].record) if cases else []
         factor = _other_than_one(flow, numbers[0]) if len(numbers) == 1 else None
         if factor is None or x.guard is not y.guard:
@@ -103,12 +103,12 @@ def _scaled(flow: KernelWalk, x: Case, y: Case, factor: int) -> bool:
     return bool(in_place.all() and ((x.offset == y.offset).all(axis=-1) | arrived).all())
 
 
-def _same_row(flow: KernelWalk, x: Case, told: Case, factor: int) -> bool:
+def _same_row(flow: KernelWalk, x: Case, symbol_data: Case, factor: int) -> bool:
     """In every thread the factor belongs to the elements' own coordinates."""
     axes = sorted(flow.tables.terms.axes(factor))
     zero = x.record == Tables.ZERO
-    mine, its = flow.tables.rests_of(x.record)[..., axes], flow.tables.rests_of(told.record)[..., :1, axes]
-    same = (mine == its) & (mine >= 0) & (x.offset[..., axes] == told.offset[..., :1, axes])
+    mine, its = flow.tables.rests_of(x.record)[..., axes], flow.tables.rests_of(symbol_data.record)[..., :1, axes]
+    same = (mine == its) & (mine >= 0) & (x.offset[..., axes] == symbol_data.offset[..., :1, axes])
     return bool((same.all(axis=-1) | zero).all())
 
 
@@ -159,7 +159,7 @@ def _dropping(flow: KernelWalk, facts: tuple[Expr, ...]) -> Callable[[Atom], int
             outside = tuple(fact for fact in facts if own(atom.axis) not in fact.free())
             if len(outside) < len(facts):
                 body = terms.rewritten(atom.body, _dropping(flow, outside), {})
-                return terms.reduce(atom.op, atom.axis, body, atom.taken, atom.domain)
+                return terms.reduce(atom.op, atom.axis, body, atom.footprint, atom.domain)
         return None
 
     return dropped

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from argus.check.walk import KernelWalk
 
 
-def everywhere(flow: KernelWalk, op: ops.Symbol, said: Sequence[Expr]) -> list[Expr]:
+def everywhere(flow: KernelWalk, op: ops.Symbol, stated_facts: Sequence[Expr]) -> list[Expr]:
     """The statements `said` about a symbol, for each element of the vector that the threads have loaded."""
     held = flow.threads.symbols[op.symbol][flow.active]
     first = held[0]
@@ -50,7 +50,7 @@ def everywhere(flow: KernelWalk, op: ops.Symbol, said: Sequence[Expr]) -> list[E
     element = E.apply(first.name, here, lo=op.symbol.lo, hi=op.symbol.hi)
     elsewhere = here.lt(start + offsets[0]), here.gt(start + offsets[-1])
     found = []
-    for fact in said:
+    for fact in stated_facts:
         general = _moved(flow, fact, coordinate, here - start, {op.symbol: element})
         if general is not None:
             found.append(E.lor(*elsewhere, general))

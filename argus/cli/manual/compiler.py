@@ -98,6 +98,12 @@ COMPILER: Mapping[str, ManualEntry] = {
         "one of them does not hold.",
         OURS,
     ),
+    "C309": ManualEntry(
+        "The decoded object was held against the kernel, instruction by instruction: where each is executed, in which "
+        "order, and which bytes it touches, for every thread and every size. One of them is another; the note names a "
+        "launch and a thread that show it.",
+        OURS,
+    ),
     "C401": ManualEntry(
         "The file is no gfx942 code object, is damaged, or has no such kernel.",
         "name a `.hsaco` or `.co` for gfx942, and a kernel it holds (`--kernel`).",

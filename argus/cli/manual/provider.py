@@ -22,19 +22,19 @@ PROVIDER: Mapping[str, ManualEntry] = {
     ),
     "ARG-P104": ManualEntry(
         "The server said 429, too many requests, four times in a row; between attempts Argus waits as long as it asks.",
-        "wait and go on with `argus optimize --resume`: what was answered is in the journal.",
+        "wait, then resume with `argus optimize --resume`: what was answered is in the journal.",
     ),
     "ARG-P105": ManualEntry(
         "The server failed (an HTTP code from 500 on) in all four attempts.",
-        "wait and go on with `argus optimize --resume`.",
+        "wait, then resume with `argus optimize --resume`.",
     ),
     "ARG-P106": ManualEntry(
         "The answer is empty, is no JSON, or has no text where the protocol has it.",
         "check that the address speaks the protocol of the provider; `OPENAI_BASE_URL` usually ends in `/v1`.",
     ),
     "ARG-P107": ManualEntry(
-        "The model stopped at the limit of tokens for one answer. Half an edit is never applied; the model is told and "
-        "asked again.",
+        "The model stopped at the limit of tokens for one answer. Half an edit is never applied; the model gets this "
+        "message and is asked again.",
         "nothing to do, unless every answer ends so; then use a model that thinks or writes less.",
     ),
     "ARG-P108": ManualEntry(
@@ -59,13 +59,13 @@ PROVIDER: Mapping[str, ManualEntry] = {
         "`--max-tokens 0` for no limit; `--budget` limits the number of answers.",
     ),
     "ARG-P120": ManualEntry(
-        "The model's answer holds no edit: neither one whole file nor SEARCH/REPLACE pieces. The model is told and "
-        "asked again.",
+        "The model's answer holds no edit: neither one whole file nor SEARCH/REPLACE pieces. The model gets this "
+        "message and is asked again.",
         "nothing to do, unless every answer ends so; then the model does not follow the format.",
     ),
     "ARG-P121": ManualEntry(
         "The text an edit searches for is not in the file, or is there more than once, or the new file is too large. "
-        "The model is told and asked again.",
+        "The model gets this message and is asked again.",
         "nothing to do, unless every answer ends so.",
     ),
 }

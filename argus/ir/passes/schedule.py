@@ -10,7 +10,8 @@ stay where they were relative to the first class it names. Register slices, cons
 go directly before their first use.
 
 The ratio of `valu` counts issue slots of 4 clocks: an exponential takes four of them, a pair of f32 rounded to bf16
-five. What a round takes too much is taken off the next. Wide arithmetic is cut into single registers (`narrow`).
+five. What a round takes too much is taken off the next. Wide arithmetic is cut into single registers
+(`split_wide_ops`).
 
 An explicit pattern, `order="mfma*2 ds_read mfma ds_write"`, is the same with classes repeated.
 
@@ -34,7 +35,7 @@ from argus.ir.compile_error import CompileError
 from argus.ir.kernel import Kernel
 from argus.ir.known_ops import unknown_ops
 from argus.ir.maps import MAPS
-from argus.ir.passes.split_wide_ops import Numbers, narrowed
+from argus.ir.passes.split_wide_ops import Numbers, split_wide
 from argus.ir.stages import Scheduled
 from argus.ir.types import Span
 from argus.ir.verify import IrError
@@ -70,7 +71,7 @@ def _flatten(block: list[ops.Op], numbers: Numbers) -> list[ops.Op]:
                 rows = pattern(op.policy, op.span)
                 inner = _flatten(op.body, numbers)
                 if any(name == "valu" for name, _ in rows):
-                    inner = narrowed(inner, numbers)
+                    inner = split_wide(inner, numbers)
                 result += interleave(inner, rows)
             case ops.For():
                 result.append(replace(op, body=_flatten(op.body, numbers)))
@@ -204,7 +205,7 @@ class _Piece:
         return [self.block[n] for n in self.placed]
 
     def _take(self, queue: list[int], count: int, may: Callable[[int], bool]) -> int:
-        """Place operations worth at least `count`, as far as they may go; how much they were worth."""
+        """Place operations of at least `count` slots, as far as they may go; how many slots they took."""
         taken = 0
         while taken < count and queue and may(queue[0]):
             taken += slots(self.block[queue[0]])
@@ -293,10 +294,10 @@ def _overlap(
         b_lo, b_hi = _in_lds(b, b_lo, b_hi)
     elif a is not b:
         return False
-    apart = (a_hi is not None and b_lo is not None and a_hi < b_lo) or (
+    disjoint = (a_hi is not None and b_lo is not None and a_hi < b_lo) or (
         b_hi is not None and a_lo is not None and b_hi < a_lo
     )
-    return not apart
+    return not disjoint
 
 
 def _in_lds(buffer: ops.Shared, lo: int | None, hi: int | None) -> tuple[int, int]:

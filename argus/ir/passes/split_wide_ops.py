@@ -41,7 +41,7 @@ class Numbers:
         return Value(next(self._value), like.dtype, elements)
 
 
-def narrowed(block: list[ops.Op], numbers: Numbers) -> list[ops.Op]:
+def split_wide(block: list[ops.Op], numbers: Numbers) -> list[ops.Op]:
     """The block with its wide elementwise ops in pieces; everything else as it was."""
     result: list[ops.Op] = []
     chain: list[Elementwise] = []

@@ -111,7 +111,7 @@ RULES: tuple[SemanticRule, ...] = (
         "same byte, one of them a write, is a race. Consecutive branches are ordered.",
         "LLVM StructurizeCFG orders arms as it likes (observed 2026-11: else first); order of consecutive branches: "
         "fences of this compiler, checked on the object",
-        "check/rules/lds_conflicts, ir/interp, compile/control",
+        "check/transfer/ordering, ir/interp, compile/control",
         ("then first", "else first"),
     ),
     SemanticRule(
@@ -128,7 +128,7 @@ RULES: tuple[SemanticRule, ...] = (
         "A wait for at most n outstanding accesses retires every access of its counter with n or more surely issued "
         "after it. More instructions than ops only make it stronger.",
         LLVM_WAITS,
-        "check/rules/lds_conflicts, ir/interp, compile/recheck",
+        "check/transfer/ordering, ir/interp, compile/recheck",
     ),
     SemanticRule(
         "barrier",

@@ -11,8 +11,9 @@ If the value came out of LDS bytes nobody had written, the report names that LDS
 
 A matrix result is undefined where its C is, and everywhere if any lane of A or B is. An instruction that writes a
 part of a register (a half, a byte) makes the whole register defined; a source selected lane by lane (v_cndmask)
-counts only where it is chosen, and of a pair of which a packed f32 instruction takes one half twice, that half;
-permutes pass the property on only if no lane is defined. Memory outside LDS counts as defined.
+counts only where it is chosen, and of a pair of which a packed f32 instruction takes one half twice, that half; the
+low half of a 64-bit sum, product or left shift depends on low halves only (`LOW_FROM_LOW`); permutes pass the property
+on only if no lane is defined. Memory outside LDS counts as defined.
 """
 
 from __future__ import annotations
@@ -38,6 +39,9 @@ from argus.machine.semantics.valu import VALU
 from argus.machine.state import ALL, REGISTERS, Wave, Workgroup, bits_of, lanes_of
 
 Run = Callable[[Wave], Any]
+LOW_FROM_LOW = frozenset({"v_mad_u64_u32", "v_mad_i64_i32", "v_lshl_add_u64", "v_lshlrev_b64"})
+"""64-bit results whose low half no high half of a source reaches. Compilers leave the latter undefined if they want
+nothing else."""
 
 
 class Defined:
@@ -250,12 +254,13 @@ class UninitialisedCheck:
         left = {n for k, o in enumerate(operands) if o.kind == "s" for n in self._unread(inst, k, o)}
         scalars = tuple(n for n in use.scalar_reads if n not in (EXEC, EXEC + 1) and n not in left)
         scalar_targets = tuple(use.scalar_writes)
+        high = self._high_halves(operands) if inst.op in LOW_FROM_LOW else frozenset()
         moved = self._dpp_map(inst)
         chooses = inst.op == "v_cndmask_b32" and len(operands) == 3 and operands[2].kind == "s" and inst.enc != "dpp"
 
         def checked(w: Wave) -> Any:
             defined, exec_ = w.defined, w.exec
-            bad = 0
+            bad, low = 0, None
             if chooses:
                 mask = w.pair(operands[2].value)
                 for o, where in ((operands[0], ~mask), (operands[1], mask)):
@@ -270,11 +275,15 @@ class UninitialisedCheck:
             if not all(defined.s[n] for n in scalars):
                 bad = ALL
             bad &= exec_
+            if bad and high:
+                low = exec_ & _undefined(defined, vectors, scalars, high)
             if bad:
                 defined.spread(defined.origin(vectors, scalars), written, scalar_targets)
             result = run(w)
             for n in written:
                 defined.v[n] = defined.v[n] & ~exec_ | exec_ & ~bad
+            if low is not None:
+                defined.v[written[0]] |= exec_ & ~low
             for n in scalar_targets:
                 defined.s[n] = not bad
             if EXEC in scalar_targets and bad:
@@ -282,6 +291,12 @@ class UninitialisedCheck:
             return result
 
         return checked
+
+    def _high_halves(self, sources: Iterable[InstOperand]) -> frozenset[tuple[str, int]]:
+        """Registers that are the high half of a pair, and no source besides."""
+        pairs = [o for o in sources if o.count == 2]
+        low = {(o.kind, o.value) for o in sources}
+        return frozenset((o.kind, o.value + 1) for o in pairs) - low
 
     def _taken(self, inst: Inst, k: int, o: InstOperand) -> range:
         """Registers of the k-th source that are read: packed f32 instructions may take one half of a pair twice."""
@@ -409,3 +424,16 @@ class UninitialisedCheck:
             return result
 
         return compute
+
+
+def _undefined(
+    defined: Defined, vectors: Iterable[int], scalars: Iterable[int], without: frozenset[tuple[str, int]]
+) -> int:
+    """Lanes in which one of these registers is undefined, `without` some of them."""
+    if not all(defined.s[n] for n in scalars if ("s", n) not in without):
+        return ALL
+    bad = 0
+    for n in vectors:
+        if ("v", n) not in without:
+            bad |= ALL & ~defined.v[n]
+    return bad

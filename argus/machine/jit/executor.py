@@ -28,7 +28,7 @@ from argus.machine.jit.expand import Layouts
 from argus.machine.jit.frame import GRANULE, Fault
 from argus.machine.jit.objects import CompiledObject, Facts, ObjectStore, source_digest
 from argus.machine.jit.translator import KernelSpec, translate_text
-from argus.machine.jit.workers import Limits, StartState, Trouble, WorkerMemory, WorkerOutcome, run
+from argus.machine.jit.workers import StartState, Trouble, WorkerLimits, WorkerMemory, WorkerOutcome, run
 from argus.machine.launch import LaunchResult, PreparedLaunch
 from argus.machine.loader import CodeObject, KernelInfo
 from argus.machine.memory import Arena as DeviceMemory
@@ -111,7 +111,7 @@ def execute(prepared: PreparedLaunch) -> LaunchResult:
     """Run a prepared launch."""
     dispatch, options = prepared.dispatch, prepared.options
     if options.chosen_checks() or options.watch:
-        raise LaunchError("checks and watches are the interpreter's; launch with executor='interp' or without them")
+        raise LaunchError("checks and watches are the interpreter's; launch with executor='checking' or without them")
     numbers = np.array(prepared.chosen_workgroups, np.int64)
     full_waves = dispatch.threads % 64 == 0
     try:
@@ -120,7 +120,7 @@ def execute(prepared: PreparedLaunch) -> LaunchResult:
         raise MachineError(MachineReport("ARG-M110", str(why), LaunchPoint(pc=why.pc))) from None
     memory = device_memory(prepared)
     progress = options.progress
-    limits = Limits(
+    limits = WorkerLimits(
         threads=min(thread_count(), max(1, len(numbers))),
         max_steps=options.max_steps,
         trace=Layouts(translated.facts["blocks"]) if options.record else None,

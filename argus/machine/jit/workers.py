@@ -1,6 +1,6 @@
 """Running a translated kernel: workgroups over threads, suspended workgroups revisited.
 
-    outcome = run(loaded, memory, start, numbers, Limits(threads=2))
+    outcome = run(loaded, memory, start, numbers, WorkerLimits(threads=2))
 
 Each thread owns a context, wave memory and an LDS, takes chunks of workgroups from a shared counter, and spends its
 time inside `run_workgroups` with the GIL released. A workgroup that used up its time slice is put aside with its
@@ -167,7 +167,13 @@ class Runner(threading.Thread):
     """One thread's share of a launch."""
 
     def __init__(
-        self, loaded: Loaded, memory: WorkerMemory, start: StartState, launch: int, work: WorkQueue, limits: Limits
+        self,
+        loaded: Loaded,
+        memory: WorkerMemory,
+        start: StartState,
+        launch: int,
+        work: WorkQueue,
+        limits: WorkerLimits,
     ) -> None:
         super().__init__(daemon=True)
         self.loaded, self.start_state, self.launch = loaded, start, launch
@@ -317,7 +323,7 @@ class Runner(threading.Thread):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class WorkerLimits:
     """How a launch may use the host."""
 
     threads: int = 1
@@ -354,7 +360,7 @@ def launch_block(start: StartState, quantum: int) -> NDArray[np.uint8]:
 
 
 def run(
-    loaded: Loaded, memory: WorkerMemory, start: StartState, numbers: NDArray[np.int64], limits: Limits
+    loaded: Loaded, memory: WorkerMemory, start: StartState, numbers: NDArray[np.int64], limits: WorkerLimits
 ) -> WorkerOutcome:
     """Run the workgroups `numbers`."""
     block = launch_block(start, limits.quantum)
@@ -381,7 +387,7 @@ def run(
     return _joined(runners)
 
 
-def _report(limits: Limits, runners: Sequence[Runner]) -> None:
+def _report(limits: WorkerLimits, runners: Sequence[Runner]) -> None:
     if limits.progress is not None:
         limits.progress(sum(runner.outcome.finished for runner in runners))
 

@@ -19,7 +19,16 @@ from bench.verdict_fuzz.bounded import Real
 from bench.verdict_fuzz.families.flat import common_width, values, varied
 from bench.verdict_fuzz.formulas import formula
 from bench.verdict_fuzz.program import (
-    F32, FLOATS, Arrays, Generated, Sizes, around, as_f32, as_kind, header, pick,
+    F32,
+    FLOATS,
+    Arrays,
+    Generated,
+    Sizes,
+    around,
+    as_f32,
+    as_kind,
+    header,
+    pick,
 )  # fmt: skip
 
 
@@ -52,13 +61,11 @@ def branch(dice: Random) -> Generated:
         first = {"a": "av", "b": "bv"}
     if through:
         body += ["s = ag.shared(LDS, f32)"]
-        write = "s.store({}, width=4)"
         body += [
             f"if {condition}:", f"    u = {first['a']}", f"    s.store({f.kernel({'a': 'u'})}, width=4)",
             "else:", f"    w = {first['b']}", f"    s.store({g.kernel({'b': 'w'})}, width=4)",
             "ag.barrier()", "r = s.load(PART, width=4)",
         ]  # fmt: skip
-        del write
     elif nested:
         body += [
             f"r = {first['b']}",
@@ -87,7 +94,7 @@ def branch(dice: Random) -> Generated:
         truth = eval(said, {"i": i, "N": sizes["N"]})  # the generator's own condition on indices
         return {"y": bounded.choose(truth, f.value(env), g.value(env))}
 
-    constructs = ("branch", kind.name, "wave branch" if per_wave else "lane branch")
+    constructs: tuple[str, ...] = ("branch", kind.name, "wave branch" if per_wave else "lane branch")
     constructs += ("LDS",) if through else ()
     constructs += ("loads in arms",) if inside else ()
     return Generated("branch", source, constructs, tuple({"N": n} for n in around(threads)), meaning)
@@ -106,7 +113,6 @@ def stencil(dice: Random) -> Generated:
     low = [o for o in offsets if o < 0]
     through = pick(dice, 0.3) and not low and each == 1
     guarded = pick(dice, 0.5)
-    source_axis = "n"
     index = f"{step} * i" if step > 1 else "i"
     terms = []
     body = [f"b0 = ag.grid(ag.cdiv(N, {span}))"]
@@ -130,8 +136,8 @@ def stencil(dice: Random) -> Generated:
     else:
         guard = ', guard="shape"' if guarded else ""
         for o in offsets:
-            at = f"{span * step} * b0" + (f" + {o}" if o > 0 else f" - {-o}" if o < 0 else "")
-            terms.append(as_f32(f"x[{at}].load(PART, width={kind.size}{guard})", kind))
+            place = f"{span * step} * b0" + (f" + {o}" if o > 0 else f" - {-o}" if o < 0 else "")
+            terms.append(as_f32(f"x[{place}].load(PART, width={kind.size}{guard})", kind))
     for n, t in enumerate(terms):
         body.append(f"v{n} = {t}")
     total = " + ".join(f"v{n} * {w!r}" for n, w in enumerate(weights))
@@ -148,11 +154,9 @@ def stencil(dice: Random) -> Generated:
     spec = spec.replace(".0 ", " ").replace("-1 ", "(-1) ")
     source = (
         header(kind) + f"PART = {owner}\nKEEP = {keep}\nLDS = ag.Layout(n=({2 * span}, {kind.size}))\n\n\n"
-        f'@ag.kernel(threads={threads}, requires="N >= 1", computes="{spec}", example=dict(N={2 * span}, S={2 * span}))\n'
-        f'def k(x: ag.In["S", {kind.name}], y: ag.Out["N", {kind.name}]):\n    ' + "\n    ".join(body) + "\n"
+        f'@ag.kernel(threads={threads}, requires="N >= 1", computes="{spec}", example=dict(N={2 * span}))\n'
+        f'def k(x: ag.In["N", {kind.name}], y: ag.Out["N", {kind.name}]):\n    ' + "\n    ".join(body) + "\n"
     )
-    source = source.replace('"S"', '"N"').replace(f", S={2 * span}", "")
-    del source_axis
 
     def meaning(arrays: Arrays, sizes: Sizes) -> dict[str, Real]:
         x, n = arrays["x"].astype(np.float64), sizes["N"]
@@ -165,7 +169,12 @@ def stencil(dice: Random) -> Generated:
             total_value, weight = total_value + part, weight + np.abs(part)
         return {"y": Real(total_value, 8 * bounded.ROUNDING * weight + bounded.TINY)}
 
-    constructs = ("stencil", kind.name, "LDS" if through else "loads", *(("stated range",) if stated else ()))
+    constructs: tuple[str, ...] = (
+        "stencil",
+        kind.name,
+        "LDS" if through else "loads",
+        *(("stated range",) if stated else ()),
+    )
     constructs += ("negative offset",) if low else ()
     constructs += (f"step {step}",) if step > 1 else ()
     return Generated("stencil", source, constructs, tuple({"N": n} for n in around(span)), meaning)
@@ -181,7 +190,7 @@ def gather(dice: Random) -> Generated:
     shift = dice.choice((0, 0, 1, 2))
     per_thread = pick(dice, 0.3)
     weighted = pick(dice, 0.3)
-    row = "q" if not shift else f"q + {shift}"
+    row, named = ("q", "I[b]") if not shift else (f"q + {shift}", f"I[b] + {shift}")
     width = elements * kind.size
     value = g.kernel({"T": "v"})
     value = f"({value}) * w" if weighted else value
@@ -191,12 +200,12 @@ def gather(dice: Random) -> Generated:
             f'q = ag.as_index(I[64 * b0].load(EACH, width=4), 0, P - {1 + shift}, name="q")',
             f"v = {as_f32(f'T[{row}].load(ONE, width={kind.size})', kind)}",
             *(["w = W[64 * b0].load(EACH, width=4)"] if weighted else []),
-            f"Y[64 * b0 + ag.lane()].store({as_kind(value.replace('* w', '* w.without()'), kind)}.without(), width={kind.size}, guard=64 * b0 + ag.lane() < B)",
+            f"Y[64 * b0 + ag.lane()].store({as_kind(value.replace('* w', '* w.without()'), kind)}.without(), "
+            f"width={kind.size}, guard=64 * b0 + ag.lane() < B)",
         ]
-        spec = f"Y[b] = {f.spec({'T': 'T[I[b] + %d]' % shift if shift else 'T[I[b]]'})}"
+        spec = f"Y[b] = {f.spec({'T': f'T[{named}]'})}"
         t_axes, y_axes = "P", "B"
         owners = 'EACH = ag.Owner(lane=64, b="lane")\nONE = ag.Owner(lane=64, z="lane*0")\n'
-        body[2] = body[2].replace("load(ONE", "load(ONE")
     else:
         body = [
             "b0 = ag.grid(B)",
@@ -205,7 +214,7 @@ def gather(dice: Random) -> Generated:
             *(["w = W[b0].load(ONE, width=4).without()"] if weighted else []),
             f"Y[b0].store({as_kind(value, kind)}, width={width})",
         ]
-        spec = f"Y[b, d] = {f.spec({'T': 'T[I[b] + %d, d]' % shift if shift else 'T[I[b], d]'})}"
+        spec = f"Y[b, d] = {f.spec({'T': f'T[{named}, d]'})}"
         t_axes, y_axes = f"P d={cols}", f"B d={cols}"
         owners = f'ROW = ag.Owner(lane=64, e={each}, d="lane*{each} + e")\nONE = ag.Owner(lane=64, z="lane*0")\n'
     spec += " * W[b]" if weighted else ""

@@ -16,8 +16,21 @@ from bench.verdict_fuzz import bounded
 from bench.verdict_fuzz.bounded import Real
 from bench.verdict_fuzz.formulas import Formula, distributed, formula, rewritten
 from bench.verdict_fuzz.program import (
-    BF8, F32, FLOATS, FP8, I8, U8, Arrays, ElementType, Generated, Sizes,
-    around, as_f32, as_kind, header, pick, widths,
+    BF8,
+    FLOATS,
+    FP8,
+    I8,
+    U8,
+    Arrays,
+    ElementType,
+    Generated,
+    Sizes,
+    around,
+    as_f32,
+    as_kind,
+    header,
+    pick,
+    widths,
 )  # fmt: skip
 
 INPUTS = (*FLOATS, *FLOATS, FP8, BF8, I8, U8)
@@ -88,7 +101,7 @@ def _vectors(dice: Random, outputs: int, family: str) -> Generated:
     leaves = [*names, *([scalar] if scalar else [])]
     formulas = [formula(dice, leaves, dice.choice((1, 1, 2, 2, 3))) for _ in outs]
     written = [varied(dice, f) for f in formulas]
-    body = ["b0 = ag.grid(ag.cdiv(N, %d))" % span]
+    body = [f"b0 = ag.grid(ag.cdiv(N, {span}))"]
     for name, kind in zip(names, kinds, strict=True):
         width = elements * kind.size
         body.append(f"{name}v = " + as_f32(f"{name}[{base}].load(PART, width={width}{guard})", kind))

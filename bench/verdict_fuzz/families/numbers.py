@@ -17,7 +17,20 @@ from numpy.typing import NDArray
 from bench.verdict_fuzz import bounded
 from bench.verdict_fuzz.bounded import Real
 from bench.verdict_fuzz.program import (
-    BF16, F16, F32, I8, I16, I32, U8, Arrays, Generated, Sizes, around, header, pick,
+    BF16,
+    F16,
+    F32,
+    I8,
+    I16,
+    I32,
+    U8,
+    Arrays,
+    Generated,
+    Sizes,
+    around,
+    as_kind,
+    header,
+    pick,
 )  # fmt: skip
 
 Whole = NDArray[np.int64]
@@ -45,7 +58,7 @@ def _join(kernel: str, spec: str, function: Callable[..., Whole], *args: Written
 
 def _number(n: int) -> Written:
     text = f"({n})" if n < 0 else str(n)
-    return Written(text, text, lambda env: (np.int64(n), np.bool_(False)))
+    return Written(text, text, lambda env: (np.asarray(n, dtype=np.int64), np.bool_(False)))
 
 
 def whole_tree(dice: Random, atoms: list[Written], depth: int, tiles: bool) -> Written:
@@ -72,7 +85,7 @@ def whole_tree(dice: Random, atoms: list[Written], depth: int, tiles: bool) -> W
             lambda: _join("ag.max({}, {})", "maximum({}, {})", np.maximum, x, y),
             lambda: _join("ag.min({}, {})", "minimum({}, {})", np.minimum, x, _number(n)),
             lambda: _join("ag.where({} > {}, {}, {})", "where({} > {}, {}, {})",
-                          lambda a, b, c, d: np.where(a > b, c, d), x, _number(n), x, y),
+                          _chosen, x, _number(n), x, y),
             lambda: _join("(-{})", "(-{})", np.negative, x),
         ]  # fmt: skip
     else:
@@ -85,6 +98,10 @@ def whole_tree(dice: Random, atoms: list[Written], depth: int, tiles: bool) -> W
             ),
         ]
     return dice.choice(choices)()
+
+
+def _chosen(a: Whole, b: Whole, yes: Whole, no: Whole) -> Whole:
+    return np.asarray(np.where(a > b, yes, no), dtype=np.int64)
 
 
 def _leaf(kernel: str, spec: str, name: str) -> Written:
@@ -184,7 +201,7 @@ def product(dice: Random) -> Generated:
     name = f"mfma_{side}x{side}x{depth}_{kind.name}"
     out = dice.choice((F32, kind))
     ktail, bias, scale = pick(dice, 0.3), pick(dice, 0.3), dice.choice(("", "", "2.0"))
-    swapped = pick(dice, 0.3)
+    swapped = pick(dice, 0.3) and not bias
     batch = pick(dice, 0.2)
     steps = f"ag.cdiv(K, {depth})" if ktail else f"K // {depth}"
     unroll = pick(dice, 0.3) and not ktail
@@ -209,17 +226,11 @@ def product(dice: Random) -> Generated:
         ]
     value = "acc" + (f" * {scale}" if scale else "")
     if bias:
-        owner = 'ag.Owner(lane=64, n="lane%%%d")' % side if not swapped else ""
-        if swapped:
-            bias = False
-        else:
-            body.append(f"v = bias[{side} * bn].load(COLS, width=4)")
-            value += " + v"
-    body.append(
-        f"C[{lead}{side} * bm, {side} * bn].store({value if out == F32 else f'({value}).to({out.name})'}, width={out.size})"
-    )
+        body.append(f"v = bias[{side} * bn].load(COLS, width=4)")
+        value += " + v"
+    body.append(f"C[{lead}{side} * bm, {side} * bn].store({as_kind(value, out)}, width={out.size})")
     owners = f'MMA = {name}\nFRAG = MMA.operand(row="row", k="k")\nACC = {acc}\n'
-    owners += f"COLS = {owner}\n" if bias else ""
+    owners += f'COLS = ag.Owner(lane=64, n="lane%{side}")\n' if bias else ""
     requires = (
         f"M % {side} == 0 and N % {side} == 0 and K >= 1"
         if ktail
@@ -235,7 +246,8 @@ def product(dice: Random) -> Generated:
     extra = ", B=2" if batch else ""
     source = (
         header(kind, out, also=f"from argus.gfx942 import {name}") + owners + "\n\n"
-        f'@ag.kernel(threads=64, requires="{requires}", computes="{spec}", example=dict(M={side}, N={side}, K={2 * depth}{extra}))\n'
+        f'@ag.kernel(threads=64, requires="{requires}", computes="{spec}", '
+        f"example=dict(M={side}, N={side}, K={2 * depth}{extra}))\n"
         f"def k({', '.join(signature)}):\n    " + "\n    ".join(body) + "\n"
     )
 

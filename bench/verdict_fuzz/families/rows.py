@@ -18,7 +18,16 @@ from bench.verdict_fuzz.bounded import Real
 from bench.verdict_fuzz.families.flat import common_width, varied
 from bench.verdict_fuzz.formulas import Formula, formula, leaf, of
 from bench.verdict_fuzz.program import (
-    F32, FLOATS, Arrays, ElementType, Generated, Sizes, as_f32, as_kind, header, pick,
+    F32,
+    FLOATS,
+    Arrays,
+    ElementType,
+    Generated,
+    Sizes,
+    as_f32,
+    as_kind,
+    header,
+    pick,
 )  # fmt: skip
 
 REDUCE = {"sum": bounded.total, "max": bounded.largest, "min": bounded.least}
@@ -89,7 +98,7 @@ def rows(dice: Random) -> Generated:
         return {"Y": Real(np.broadcast_to(made.value, shape), np.broadcast_to(made.error, shape))}
 
     sizes = [(1, span), (3, span), (5, span - 1), (2, span - elements), (per_group, 1), (4, elements)]
-    constructs = ("rows", "reduce " + op, kind.name, out.name, "mask" if masked else "no mask")
+    constructs: tuple[str, ...] = ("rows", "reduce " + op, kind.name, out.name, "mask" if masked else "no mask")
     constructs += ("guard shape",) if ragged else ()
     return Generated("rows", source, constructs, _launches(sizes), meaning)
 

@@ -17,7 +17,20 @@ from bench.verdict_fuzz.bounded import Real
 from bench.verdict_fuzz.families.flat import common_width, values, varied
 from bench.verdict_fuzz.formulas import formula
 from bench.verdict_fuzz.program import (
-    BF16, F16, F32, FLOATS, I8, Arrays, ElementType, Generated, Sizes, as_f32, as_kind, header, pick, widths,
+    BF16,
+    F16,
+    F32,
+    FLOATS,
+    I8,
+    Arrays,
+    ElementType,
+    Generated,
+    Sizes,
+    as_f32,
+    as_kind,
+    header,
+    pick,
+    widths,
 )  # fmt: skip
 
 
@@ -107,7 +120,7 @@ def tile(dice: Random) -> Generated:
         return {"Y": g.value(x) if real else x["X"]}
 
     sizes = [(rows, cols), (rows + 1, cols + per), (2 * rows - 1, 2 * cols - per), (1, per), (2 * rows, 2 * cols)]
-    constructs = ("tile", "LDS", kind.name, "swizzle" if "xor" in layout else "no swizzle")
+    constructs: tuple[str, ...] = ("tile", "LDS", kind.name, "swizzle" if "xor" in layout else "no swizzle")
     constructs += ("column read",) if turn else ()
     constructs += ("guard shape",) if ragged else ()
     return Generated("tile", source, constructs, tuple({"M": m, "N": n} for m, n in sizes), meaning)
@@ -124,10 +137,11 @@ def transpose(dice: Random) -> Generated:
         chunk = dice.choice((1, 2, 4))
         width = dice.choice(widths(kind, chunk))
         layout = tile_layout(dice, rows, cols, kind, chunk)
-        across, passes = rows, rows * cols // threads
+        passes = rows * cols // threads
         owners = (
             f"LDS = {layout}\nIN = {tile_owner(dice, rows, cols, threads, True, chunk)}\n"
-            f'OUT = ag.Owner(p={passes}, t={threads}, col="(p*{threads} + t)//{across}", row="(p*{threads} + t)%{across}")\n'
+            f'OUT = ag.Owner(p={passes}, t={threads}, col="(p*{threads} + t)//{rows}", '
+            f'row="(p*{threads} + t)%{rows}")\n'
         )
         body = [
             f"bm, bn = ag.grid(ag.cdiv(M, {rows}), ag.cdiv(N, {cols}))",
@@ -187,7 +201,7 @@ def ring(dice: Random) -> Generated:
     each = as_f32(f"s.load(OUT, width={kind.size})", kind)
     scale = dice.choice(("", " * 2.0", " * f32(kt)"))
     factor = {"": "", " * 2.0": " * 2", " * f32(kt)": f" * (k // {cols})"}[scale]
-    load = "X[%d * bm, %d * {}].load(IN, width=%d)" % (rows, cols, width)
+    load = f"X[{rows} * bm, {cols} * {{}}].load(IN, width={width})"
     slots = f"r = ag.ring({depth}, x=(LDS, {kind.name}))"
     turns = f"K // {cols}"
     if ahead:

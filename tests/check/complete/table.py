@@ -23,6 +23,8 @@ class KernelKind(AttackClass):
     file: str = ""
     ends: frozenset[int] = frozenset()
     """Variants of which only a quick and sound verdict is asked."""
+    again: frozenset[int] = frozenset()
+    """Wrong ones that write an element twice, with the same number: no execution shows it."""
 
     @property
     def path(self) -> Path:
@@ -52,9 +54,16 @@ def _neighbor(x: np.ndarray, k: int) -> np.ndarray:
 
 
 TILES = _sizes("K", 1, 2, 3, 4, 5, 8)
+ELEMENTS = _sizes("N", 1, 255, 1000)
 KINDS = (
-    KernelKind("ring_stores", 24, TILES, _twice, right=frozenset({*range(8), 20, 21})),
-    KernelKind("persistent", 20, _sizes("N", 1, 1023, 1024, 8192, 8193, 20001), _twice, right=frozenset(range(8))),
+    KernelKind(
+        "ring_stores", 24, TILES, _twice, right=frozenset({0, 1, 2, 3, 5, 6, 7, 20, 21}), ends=frozenset({4}),
+        again=frozenset({16}),
+    ),
+    KernelKind(
+        "persistent", 20, _sizes("N", 1, 1023, 1024, 8192, 8193, 20001), _twice, right=frozenset(range(8)),
+        again=frozenset({9}),
+    ),
     KernelKind("odd_barriers", 14, TILES, _same, right=frozenset(range(6))),
     KernelKind("clamped", 16, TILES, _twice, right=frozenset(range(7))),
     KernelKind(
@@ -75,10 +84,23 @@ KINDS = (
         lambda a: {"y": np.maximum(a["x"], _neighbor(a["x"], 1))}, right=frozenset({0}), file="windows",
     ),
     KernelKind(
-        "far", 8, _sizes("N", 4, 1024, 5000), _same, right=frozenset({1, 4, 6}), file="hangs", ends=frozenset(range(8)),
+        "relu", 10, ELEMENTS, lambda a: {"y": np.maximum(a["x"] - 5, 0)}, right=frozenset(range(3)), file="choices",
     ),
     KernelKind(
-        "rows", 8, _sizes("N", 1, 7, 16, 17, 70), _same, right=frozenset({0, 1, 2, 3, 4, 7}), file="hangs",
+        "leaky", 5, ELEMENTS, lambda a: {"y": np.where(a["x"] > 5, a["x"] - 5, 0.5 * (a["x"] - 5))},
+        right=frozenset({0, 1}), file="choices",
+    ),
+    KernelKind(
+        "bounded", 6, ELEMENTS, lambda a: {"y": np.clip(np.abs(a["x"] - 5), 1, 3)}, right=frozenset(range(3)),
+        file="choices",
+    ),
+    KernelKind("edges", 4, _sizes("N", 1, 7, 8, 9, 70), _same, right=frozenset({0})),
+    KernelKind("peeled", 4, TILES, _twice, right=frozenset({0, 1}), again=frozenset({3})),
+    KernelKind(
+        "far", 8, _sizes("N", 4, 1024, 5000), _same, right=frozenset({4}), file="hangs", ends=frozenset(range(8)),
+    ),
+    KernelKind(
+        "rows", 8, _sizes("N", 1, 7, 16, 17, 70), _same, right=frozenset({0, 1, 2, 3, 4, 6, 7}), file="hangs",
         ends=frozenset(range(8)),
     ),
     KernelKind(

@@ -51,11 +51,11 @@ def test_right_ones_are_proved_wrong_ones_are_not_and_none_takes_long(kind: Kern
 
 @pytest.mark.parametrize(("kind", "case"), variants(7))
 def test_the_machine_agrees(kind: KernelKind, case: int) -> None:
-    """Right ones are right at every launch; a wrong one is wrong at one of them, or is not proved for a race only."""
+    """Right ones are right at every launch; a wrong one is wrong at one of them."""
     made = kernel(kind, case)
     if case in kind.right:
         assert on_machine(made, kind) == ""
-    elif case not in kind.ends:
+    elif case not in kind.ends | kind.again:
         assert on_machine(made, kind) != ""
     elif status(check(scheduled(made))) == "proved":
-        assert on_machine(made, kind) == ""
+        assert on_machine(made, kind) in ("", "refused: C102")

@@ -128,14 +128,22 @@ def test_effort_of_a_rule_ends() -> None:
     names = [E.var(name, 2, 2**40) for name in "abc"]
     a, b, c = names
     prover = Prover()
-    with limited(Budget("value", Limits(effort=600_000))) as budget:
-        for n in range(40):
+    with limited(Budget("value", Limits(effort=200_000))) as budget:
+        for n in range(12):
             prover.holds((), (a * a * a + b * b * b).ne(c * c * c + n))
-        assert budget.effort < 2_000_000
-    assert prover.decided["not asked"] > 20
+        assert budget.effort < 1_000_000
+    assert prover.decided["not asked"] > 4
 
 
-@pytest.mark.parametrize(("file", "kernel", "case"), [("hangs", "far", 0), ("hangs", "far", 7), ("hangs", "rows", 5)])
+@pytest.mark.parametrize(
+    ("file", "kernel", "case"),
+    [
+        ("hangs", "far", 0),
+        pytest.param("hangs", "far", 7, marks=pytest.mark.full),
+        pytest.param("hangs", "rows", 5, marks=pytest.mark.full),
+        pytest.param("hangs", "product", 4, marks=pytest.mark.full),
+    ],
+)
 def test_memory_and_time_of_a_whole_check_are_bounded(file: str, kernel: str, case: int) -> None:
     """In a process of its own: at most 600 MiB at its peak and ten seconds of CPU time, imports included."""
     text = (

@@ -1,0 +1,346 @@
+"""Where a memory instruction of the object goes, held against where its op says: equal, or why not.
+
+A buffer instruction adds a base (48 bits of the resource), a scalar offset, a register and an immediate, and compares
+the register and the immediate with the size in the resource. For the op's byte address A, tensor T of `size` bytes and
+guard g this is shown, for every active thread:
+
+    base = pointer of T + B          for a part B of A that is uniform and not negative: nothing, the terms in block
+                                     variables, or these and the terms in loop variables; in 64 bits, or in 32 where B
+                                     is at most the size
+    B + register + immediate + scalar offset = A     modulo 2**32, where g holds
+    size in the resource = what is left of T's size behind B, never below 0
+    where g does not hold the resource is empty or the register is at least 2**31
+    the scalar offset is 0, or A is in bounds wherever g holds
+    A - B is not negative, or B is 0
+
+Then an access inside T goes to its byte, and everything else is out of range for the hardware (semantics: `elements`,
+`reach`). An LDS instruction adds a register and an immediate; they must be the address in the workgroup's allocation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from argus.compile.facts import Facts
+from argus.compile.object.index_words import IndexWords
+from argus.compile.object.inputs import pointer
+from argus.compile.object.intended import Part
+from argus.compile.object.results import SCALAR
+from argus.compile.object.slices import Slices
+from argus.compile.object.witness import NOTHING
+from argus.gfx942.inst import M0, Inst, InstOperand
+from argus.gfx942.memory import BUFFER_WORD3
+from argus.ir import ops
+from argus.ir.semantics import extent_bytes
+from argus.layout import expr as E
+from argus.layout.expr import Expr
+from argus.machine.semantics.mem import MEMORY
+from argus.machine.symbolic.bit_fields import only
+from argus.machine.symbolic.evaluation import Evaluation, Unassigned
+from argus.machine.symbolic.sums import Rows, Sum
+
+OUT_OF_RANGE = 1 << 31
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """Something that could not be shown: `what`, and a word that would have to be zero where it has one."""
+
+    what: str
+    excess: Sum | None = None
+
+
+@dataclass
+class Comparison:
+    """One instruction of the object and the part of an op that it is to carry out."""
+
+    slices: Slices
+    index: IndexWords
+    facts: Facts
+    loops: frozenset[str]
+    uniform: frozenset[str]
+    part: Part
+    op: ops.Op
+    n: int
+    active: Sum
+
+    reached: Sum
+    """Where the instruction is executed."""
+
+    @property
+    def inst(self) -> Inst:
+        return self.slices.code.insts[self.n]
+
+    @cached_property
+    def guard(self) -> Sum:
+        return self.index.word(self.part.guard)
+
+    @cached_property
+    def immediate(self) -> int:
+        value = self.inst.mods.get("offset", 0)
+        return value if isinstance(value, int) else 0
+
+    def _zero(self, x: Sum, where: Sum, what: str) -> Mismatch | None:
+        """x is 0 wherever `where` holds."""
+        space = self.slices.space
+        excess = space.mul(space.resized(where, x.width), x)
+        return Mismatch(what, excess) if excess.terms else None
+
+    def _register(self, operand: InstOperand) -> Sum:
+        return self.slices.source(operand, "u32", self.n)
+
+    def mismatch(self) -> Mismatch | None:
+        """What is not shown equal, or None."""
+        name = self.inst.op
+        if name.startswith("ds_"):
+            return self.lds()
+        if name.startswith("buffer_"):
+            found = self.buffer()
+            return self.direct() if found is None and isinstance(self.op, ops.CopyToLds) else found
+        return self.pointed()
+
+    # -- LDS ----------------------------------------------------------------------------------------------------------
+
+    def lds(self) -> Mismatch | None:
+        """An instruction ds_*."""
+        memory = self.part.access.memory
+        assert isinstance(memory, ops.Shared)
+        entry = MEMORY[self.inst.op]
+        operands = self.inst.operands
+        register = self._register(operands[self._address_at])
+        offsets = [self.immediate]
+        if entry.elements > 1:
+            offsets = [int(self.inst.mods.get(name, 0)) * entry.stride for name in ("offset0", "offset1")]  # type: ignore[arg-type]
+            if offsets[1] != offsets[0] + entry.size:
+                return Mismatch("the two elements of the instruction are not neighbors")
+        if entry.size * entry.elements != self.part.width:
+            return Mismatch(f"it moves {entry.size * entry.elements} bytes, the kernel {self.part.width}")
+        wanted = self.part.address + memory.base - offsets[0]
+        if offsets[0] and (wanted.lo is None or wanted.lo < 0):
+            return Mismatch("the register may be negative, and the immediate added to it")
+        space = self.slices.space
+        differs = space.sub(register, self.index.word(wanted))
+        return self._zero(differs, self.active, "its LDS address")
+
+    def direct(self) -> Mismatch | None:
+        """Where a direct copy lands: M0 and the immediate."""
+        op = self.op
+        assert isinstance(op, ops.CopyToLds)
+        space = self.slices.space
+        wanted = op.lds_base + op.into.base - self.immediate
+        register = self.slices.word(SCALAR + M0, self.n)
+        if wanted.lo is None or wanted.lo < 0 or wanted.hi is None or wanted.hi > 0xFFFF:
+            wanted_word = self.index.word(wanted)
+            if space.unsigned(wanted_word)[1] > 0xFFFF:
+                return Mismatch("the LDS address of the copy may not fit M0")
+        return self._zero(space.sub(register, self.index.word(wanted)), self.active, "its LDS address (M0)")
+
+    # -- pointers -----------------------------------------------------------------------------------------------------
+
+    def pointed(self) -> Mismatch | None:
+        """global_*: a 64-bit address, or a 32-bit offset to a scalar pair."""
+        space, entry = self.slices.space, MEMORY[self.inst.op]
+        operands = list(self.inst.operands)
+        if entry.kind == "load" or self.inst.mods.get("sc0"):
+            operands.pop(0)
+        if entry.size != self.part.width:
+            return Mismatch(f"it moves {entry.size} bytes, the kernel {self.part.width}")
+        vaddr, saddr = operands[0], operands[-1]
+        if saddr.kind == "s":
+            whole = space.add(self.slices.source(saddr, "u64", self.n), space.zext(self._register(vaddr)))
+        else:
+            whole = self.slices.source(vaddr, "u64", self.n)
+        whole = space.add(whole, space.const(self.immediate, 64))
+        tensor = self.part.access.memory
+        wanted = space.add(pointer(space, tensor.name), space.zext(self.index.word(self.part.address)))
+        return self._zero(space.sub(whole, wanted), self.active, "its address")
+
+    # -- buffers ------------------------------------------------------------------------------------------------------
+
+    def buffer(self) -> Mismatch | None:
+        """buffer_*: see the head of this module."""
+        entry = MEMORY[self.inst.op]
+        if entry.size != self.part.width:
+            return Mismatch(f"it moves {entry.size} bytes, the kernel {self.part.width}")
+        if self.inst.mods.get("idxen"):
+            return Mismatch("an index register is not followed")
+        offset, words, moved = self._fields
+        where = self.slices.space.mul(self.active, self.guard)
+        return self._format(words) or self._excluded(offset, words[2]) or self._based(words, moved, offset, where)
+
+    @cached_property
+    def _fields(self) -> tuple[Sum, list[Sum], Sum]:
+        """(register and immediate, words of the resource, scalar offset)."""
+        entry, space = MEMORY[self.inst.op], self.slices.space
+        operands = list(self.inst.operands)
+        if not (entry.kind == "load" and (entry.to_lds or self.inst.mods.get("lds"))):
+            operands.pop(0)
+        vaddr, resource, soffset = operands[:3]
+        register = self._register(vaddr) if self.inst.mods.get("offen") else space.zero
+        words = [self.slices.word(SCALAR + resource.value + k, self.n) for k in range(4)]
+        return space.add(register, space.const(self.immediate)), words, self._register(soffset)
+
+    @cached_property
+    def _distance(self) -> Sum:
+        """From the tensor's pointer to the base in the resource."""
+        space, (_, words, _) = self.slices.space, self._fields
+        return space.sub(space.pair(words[0], _above(words[1])), pointer(space, self.part.access.memory.name))
+
+    def _format(self, words: list[Sum]) -> Mismatch | None:
+        space = self.slices.space
+        return self._zero(
+            space.sub(words[3], space.const(BUFFER_WORD3)), self.active, "the format word of its resource"
+        ) or self._zero(space.field(words[1], 16, 16), self.active, "the stride of its resource")
+
+    def _excluded(self, offset: Sum, records: Sum) -> Mismatch | None:
+        """Where the guard does not hold nothing is in range."""
+        space = self.slices.space
+        out = space.mul(self.active, space.lnot(self.guard))
+        if not out.terms or self.part.data:
+            return None
+        empty = space.mul(out, records)
+        beyond = space.mul(out, space.sub(offset, space.const(OUT_OF_RANGE + self.immediate)))
+        if not empty.terms or not beyond.terms:
+            return None
+        return Mismatch("lanes that the guard excludes", beyond)
+
+    def _bases(self) -> list[tuple[Expr, Expr]]:
+        """(part in the base, part in the scalar offset) as they may be."""
+        block, moving = E.const(0), E.const(0)
+        terms, _ = E.linear(self.part.address)
+        for atom, factor in terms.items():
+            term = atom * factor
+            names = {v.name for v in atom.free()}
+            if not names <= self.uniform or term.lo is None or term.lo < 0:
+                continue
+            if names & self.loops:
+                moving = moving + term
+            elif names & {"block_x", "block_y", "block_z"}:
+                block = block + term
+        zero = E.const(0)
+        found = [(zero, zero), (block, zero), (block + moving, zero), (block, moving), (zero, moving)]
+        return list(dict.fromkeys(found))
+
+    def _based(self, words: list[Sum], moved: Sum, offset: Sum, where: Sum) -> Mismatch | None:
+        space, tensor = self.slices.space, self.part.access.memory
+        assert isinstance(tensor, ops.Tensor)
+        distance = self._distance
+        inside = self.part.whole and self.facts.in_bounds(self.part.access)
+        worst: Mismatch | None = None
+        for base, step in self._bases():
+            if (step is not E.const(0) and not inside) or space.mul(
+                where, space.sub(moved, self.index.word(step))
+            ).terms:
+                continue
+            narrow, wide = space.zext(self.index.word(base)), self.index.wide(base)
+            small = inside or base is E.const(0) or self.facts.at_most(base, extent_bytes(tensor))
+            if distance is wide:
+                pass
+            elif distance is not narrow or not small:
+                continue
+            rest = self.part.address - base - step
+            if (base is not E.const(0) or step is not E.const(0)) and (rest.lo is None or rest.lo < 0) and not inside:
+                worst = Mismatch("the register may be negative, and a base added to it")
+                continue
+            found = self._zero(space.sub(offset, self.index.word(rest)), where, "its address")
+            found = found or self._sized(words[2], base, where, distance, small)
+            if found is None:
+                return None
+            worst = found
+        return worst or Mismatch(f"the base or the scalar offset of its resource for `{tensor.name}`", distance)
+
+    def _sized(self, records: Sum, base: Expr, where: Sum, distance: Sum, small: bool) -> Mismatch | None:
+        space, size = self.slices.space, self.part.size
+        assert size is not None
+        whole = self.index.word(size)
+        if base is E.const(0):
+            return self._zero(space.sub(records, whole), where, "the size in its resource")
+        left = space.sub(whole, self.index.word(base))
+        clamped = space.maximum(left, space.zero)
+        found = self._zero(space.sub(records, clamped), where, "the size in its resource")
+        if found is None and small:
+            return None
+        wide = space.sub(space.zext(whole), distance)
+        some = space.lnot(space.slt(wide, space.const(1, 64)))
+        exact = space.select(some, space.trunc(wide), space.zero)
+        return self._zero(space.sub(records, exact), where, "the size in its resource")
+
+    # -- as numbers ---------------------------------------------------------------------------------------------------
+
+    @property
+    def words(self) -> list[Sum]:
+        """All formulas that what happens depends on."""
+        found = [self.reached, self.active, self.guard, self.index.word(self.part.address)]
+        name = self.inst.op
+        if name.startswith("buffer_"):
+            offset, words, moved = self._fields
+            assert self.part.size is not None
+            found += [offset, *words, moved, self._distance, self.index.word(self.part.size)]
+            found.append(self.index.wide(self.part.address))
+        elif name.startswith("ds_"):
+            found.append(self._register(self.inst.operands[self._address_at]))
+        if isinstance(self.op, ops.CopyToLds):
+            found += [self.slices.word(SCALAR + M0, self.n), self.index.word(self.op.lds_base)]
+        return found
+
+    @property
+    def _address_at(self) -> int:
+        entry = MEMORY[self.inst.op]
+        return 1 if entry.kind == "load" or entry.returns else 0
+
+    def both(self, values: Evaluation) -> tuple[np.ndarray, np.ndarray]:
+        """(object, kernel): per thread the first byte touched and how many units are, or NOTHING."""
+        if self.inst.op.startswith("ds_"):
+            return self._both_lds(values)
+        if not self.inst.op.startswith("buffer_"):
+            raise Unassigned(self.inst.op)
+        offset, words, moved = self._fields
+        assert self.part.size is not None
+        unit = min(self.part.width, 4)
+        count = self.part.width // unit
+        at = values.rows(offset).astype(np.int64)
+        room = (values.rows(words[2]).astype(np.int64) - at) // unit
+        where = (values.rows(self._distance) + values.rows(offset) + values.rows(moved)).view(np.int64)
+        have = _touched(where, np.clip(room, 0, count), values.rows(self.reached))
+        address = values.rows(self.index.wide(self.part.address)).view(np.int64)
+        size = values.rows(self.index.word(self.part.size)).astype(np.int64)
+        left = np.where(address >= 0, np.clip((size - address) // unit, 0, count), 0)
+        want = _touched(address, left, values.rows(self.active) * values.rows(self.guard))
+        if isinstance(self.op, ops.CopyToLds):
+            base = self.op.into.base
+            landing = values.rows(self.slices.word(SCALAR + M0, self.n)) + np.uint64(self.immediate)
+            wanted = values.rows(self.index.word(self.op.lds_base)) + np.uint64(base)
+            have = np.column_stack([have, landing.view(np.int64)])
+            want = np.column_stack([want, wanted.view(np.int64)])
+        return have, want
+
+    def _both_lds(self, values: Evaluation) -> tuple[np.ndarray, np.ndarray]:
+        memory = self.part.access.memory
+        assert isinstance(memory, ops.Shared)
+        entry = MEMORY[self.inst.op]
+        immediate = self.immediate
+        if entry.elements > 1:
+            immediate = int(self.inst.mods.get("offset0", 0)) * entry.stride  # type: ignore[arg-type]
+        at = values.rows(self._register(self.inst.operands[self._address_at])) + np.uint64(immediate)
+        width = np.full(len(at), entry.size * entry.elements)
+        have = _touched(at.view(np.int64), width, values.rows(self.reached))
+        wanted = values.rows(self.index.word(self.part.address)) + np.uint64(memory.base) & np.uint64(0xFFFFFFFF)
+        return have, _touched(wanted.view(np.int64), np.full(len(at), self.part.width), values.rows(self.active))
+
+
+def _touched(at: np.ndarray, count: np.ndarray, active: Rows) -> np.ndarray:
+    some = (active != 0) & (count > 0)
+    return np.column_stack([np.where(some, at, NOTHING), np.where(some, count, 0)])
+
+
+def _above(high: Sum) -> Sum:
+    """The upper half of an address whose word was masked to 16 bits."""
+    single = only(high)
+    if single is not None and single.op == "field" and single.args[1:] == (0, 16):
+        inner = single.args[0]
+        assert isinstance(inner, Sum)
+        return inner
+    return high

@@ -1,0 +1,377 @@
+"""The object against the kernel IR: every memory, matrix and barrier instruction in its place, under its condition, at
+its address.
+
+    found = agree(kernel, object, code, matched)
+    found.accesses, found.equal       208 of 208, {"normal form": 64, "all threads": 96, "induction": 48}
+    found.unknown                     what could not be shown, with the reason
+    found.different                   what is certainly not the kernel's, with a launch that shows it
+
+The line table of the compiler proposes which instruction is made for which op (`argus.compile.matching`); everything
+else is read from the machine code. Shown for each instruction:
+
+    where   lanes that execute it = branches around the op (and its guard, where that is a branch), for every thread
+    order   no path leads from an instruction to one that comes before it in the kernel, unless they are in the two arms
+            of a branch, which have no order (`argus.ir.semantics`, rule `arms`); which arm comes first is kept
+    loops   a loop of the object goes on exactly as long as its loop of the kernel
+    which   memory instructions touch the bytes of their op (`addresses`), matrix instructions and atomics are those of
+            their op
+
+What it does not do: values. That a store stores what was computed is for the machine to show.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import assert_never
+
+import numpy as np
+
+from argus.compile.decoded import Decoded
+from argus.compile.facts import Facts
+from argus.compile.matching import EVENTS, Match
+from argus.compile.object.addresses import Comparison
+from argus.compile.object.control_flow import Irregular
+from argus.compile.object.index_words import IndexWords, NoWord
+from argus.compile.object.inputs import BLOCKS, block, limit_products, size, start_registers
+from argus.compile.object.intended import Part, parts, update_name
+from argus.compile.object.order import Placed, out_of_order
+from argus.compile.object.slices import Slices
+from argus.compile.object.witness import Both, Turns, Witness, search
+from argus.compile.tails import Tail, pieces, tails
+from argus.gfx942.mfma import mfma
+from argus.ir import ops
+from argus.ir.kernel import LANE, Kernel, wave_variable
+from argus.ir.passes.liveness import live, taken
+from argus.machine.semantics.mem import MEMORY
+from argus.machine.symbolic.evaluation import Evaluation
+from argus.machine.symbolic.sums import Sum
+from argus.machine.symbolic.words import Words
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is not shown, or is different, of instruction `n`, made for `op`."""
+
+    n: int
+    op: ops.Op
+    what: str
+    witness: Witness | None = None
+
+
+@dataclass
+class Agreement:
+    """`placed` instructions were looked at, `accesses` of them go to memory; `equal` says how these were shown."""
+
+    placed: int = 0
+    accesses: int = 0
+    equal: Counter[str] = field(default_factory=Counter)
+    unknown: list[Finding] = field(default_factory=list)
+    different: list[Finding] = field(default_factory=list)
+    else_first: int = 0
+    slice_of: frozenset[int] = frozenset()
+    """Instructions on which addresses and conditions depend."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What holds around an op."""
+
+    index: IndexWords
+    active: Sum
+    loops: frozenset[str]
+    arms: tuple[tuple[int, int], ...]
+
+
+class Reader:
+    """Walks the kernel beside the object."""
+
+    def __init__(self, kernel: Kernel, code_object: bytes, code: Decoded, matched: Match) -> None:
+        self.kernel, self.code, self.matched = kernel, code, matched
+        self.space = Words(kernel.threads)
+        self.facts = Facts(kernel)
+        self.tails = tails(kernel)
+        self.live = live(kernel.body).ops
+        self.ops = {op.id: op for op in ops.walk(kernel.body)}
+        limit_products(self.space, kernel)
+        self.slices = Slices(code, self.space, start_registers(code_object, kernel, code, self.space), self._loaded)
+        self.by_op: dict[int, list[int]] = {}
+        for n, kind in enumerate(code.kinds):
+            if kind in EVENTS and n in self.slices.flow.block_of:
+                self.by_op.setdefault(matched.op_of[n], []).append(n)
+        self.found = Agreement()
+        self.headers: dict[int, int | None] = {}
+        self.turns: list[Turns] = []
+        self.placed: list[Placed] = []
+        self._name_data()
+
+    # -- data as indices ----------------------------------------------------------------------------------------------
+
+    def _name_data(self) -> None:
+        """Loads whose values are named as indices, with the bounds that the author states."""
+        made = {result: op for op in self.ops.values() for result in op.results}
+        self.sources: dict[int, ops.Load] = {}
+        self.named: dict[int, tuple[int, int]] = {}
+        for op in self.ops.values():
+            if op.control is ops.Control.NONE and isinstance(op, ops.Symbol) and op.value.dtype.name == "i32":
+                source = made.get(op.value)
+                if isinstance(source, ops.Load):
+                    self.sources[op.id] = source
+                    low, high = op.symbol.bounds()
+                    if low is not None and high is not None and 0 <= low <= high < 1 << 31:
+                        self.named[source.id] = low, high
+
+    def _loaded(self, n: int, dword: int) -> Sum | None:
+        """The name of a dword that the load of some op brings."""
+        op = self.ops.get(self.matched.op_of[n])
+        if (
+            self.code.kinds[n] not in ("load", "ds_read")
+            or n not in self.matched.part_of
+            or not isinstance(op, ops.Load)
+        ):
+            return None
+        start, width = pieces(op.access, self.tails.get(op.id, Tail.WHOLE))[self.matched.part_of[n]]
+        if width < 4 or MEMORY[self.code.insts[n].op].size != width:
+            return None
+        return self._data(op.id, start // 4 + dword, n)
+
+    def _data(self, op_id: int, dword: int, n: int) -> Sum:
+        low, high = self.named.get(op_id, (0, None)) if dword == 0 else (0, None)
+        varies = self.slices.around(self.slices.flow.block_of[n])
+        return self.space.word(self.space.atom("loaded", op_id, dword, lo=low, hi=high, uniform=False, varies=varies))
+
+    # -- the walk -----------------------------------------------------------------------------------------------------
+
+    def run(self) -> Agreement:
+        space = self.space
+        variables = {
+            LANE.name: space.rows(space.thread & np.uint64(63)),
+            wave_variable(self.kernel.waves).name: space.rows(space.thread >> np.uint64(6)),
+            **{name.name: block(space, self.kernel, axis) for axis, name in enumerate(BLOCKS)},
+            **{symbol.name: size(space, symbol) for symbol in self.kernel.shapes},
+        }
+        self._map_loops(self.kernel.body, ())
+        self._walk(self.kernel.body, Scope(IndexWords(space, variables), space.one, frozenset(), ()))
+        wrong, self.found.else_first = out_of_order(self.slices.flow, self.placed)
+        for later, earlier in wrong:
+            text = f"it comes before what is made for op {earlier.op.id}, which the kernel has first"
+            self.found.different.append(Finding(later.n, later.op, text))
+        self.found.slice_of = frozenset(self.slices.used)
+        return self.found
+
+    def _map_loops(self, body: list[ops.Op], around: tuple[ops.For, ...]) -> None:
+        """Which loop of the object carries out which loop of the kernel: by the instructions inside."""
+        for op in body:
+            if op.id not in self.live:
+                continue
+            inner = (*around, op) if isinstance(op, ops.For) else around
+            for inside in taken(op) if isinstance(op, ops.If) else op.blocks:
+                self._map_loops(inside, inner)
+            for n in self.by_op.get(op.id, ()):
+                chain = self.slices.flow.loops_of(self.slices.flow.block_of[n])
+                several = [loop for loop in around if not _once(loop)] if len(chain) < len(around) else list(around)
+                if len(several) != len(chain):
+                    text = f"it stands in {len(chain)} loops, in the kernel in {len(around)}"
+                    self.found.different.append(Finding(n, op, text))
+                    continue
+                for loop, header in zip(several, chain, strict=True):
+                    if self.headers.setdefault(loop.id, header) != header:
+                        self.found.different.append(Finding(n, op, "it stands in another loop than its neighbors"))
+                    most = (loop.hi - loop.lo + (loop.step - 1)).hi
+                    if most is not None:
+                        self.slices.most_turns[header] = max(1, most // loop.step)
+
+    def _walk(self, body: list[ops.Op], scope: Scope) -> None:
+        for op in body:
+            if op.id not in self.live:
+                continue
+            match op:
+                case ops.For():
+                    self._loop(op, scope)
+                case ops.If():
+                    self._branch(op, scope)
+                case ops.Schedule():
+                    self._walk(op.body, scope)
+                case ops.Symbol():
+                    source = self.sources.get(op.id)
+                    if source is not None and self.by_op.get(source.id):
+                        named = {
+                            **scope.index.variables,
+                            op.symbol.name: self._data(source.id, 0, self.by_op[source.id][0]),
+                        }
+                        scope = Scope(IndexWords(self.space, named), scope.active, scope.loops, scope.arms)
+                case ops.Load() | ops.Store() | ops.CopyToLds() | ops.Atomic():
+                    wanted = parts(op, self.tails.get(op.id, Tail.WHOLE))
+                    for n in self.by_op.get(op.id, ()):
+                        self._access(op, n, wanted[self.matched.part_of[n]], scope)
+                case ops.Mfma():
+                    for n in self.by_op.get(op.id, ()):
+                        self._note(op, n, scope)
+                        if self.code.insts[n].op != mfma(op.inst).name:
+                            self.found.different.append(Finding(n, op, f"the kernel has {op.inst} here"))
+                        self._where(op, n, scope.active, masked=True)
+                case ops.Barrier() | ops.SetPrio():
+                    for n in self.by_op.get(op.id, ()):
+                        self._note(op, n, scope)
+                        self._where(op, n, scope.active, masked=False)
+                case (
+                    ops.Constant()
+                    | ops.Index()
+                    | ops.Map()
+                    | ops.Convert()
+                    | ops.Bitcast()
+                    | ops.Registers()
+                    | ops.Lanes()
+                    | ops.Instruction()
+                    | ops.Wait()
+                    | ops.Tag()
+                    | ops.Check()
+                ):
+                    pass
+                case _:
+                    assert_never(op)
+
+    def _note(self, op: ops.Op, n: int, scope: Scope) -> None:
+        self.placed.append(Placed(n, self.slices.flow.block_of[n], op, scope.arms))
+        self.found.placed += 1
+
+    def _branch(self, op: ops.If, scope: Scope) -> None:
+        if op.cond.op == "const":
+            self._walk(taken(op)[0], scope)
+            return
+        try:
+            condition = scope.index.word(op.cond)
+        except NoWord as why:
+            self._open_all([*op.then, *op.orelse], str(why))
+            return
+        if op.uniform:
+            condition = self.space.first_lane(condition)
+        for arm, (body, holds) in enumerate(((op.then, condition), (op.orelse, self.space.lnot(condition)))):
+            active = self.space.mul(scope.active, holds)
+            self._walk(body, Scope(scope.index, active, scope.loops, (*scope.arms, (op.id, arm))))
+
+    def _loop(self, op: ops.For, scope: Scope) -> None:
+        space, header = self.space, self.headers.get(op.id)
+        try:
+            low, high = (space.first_lane(scope.index.word(end)) for end in (op.lo, op.hi))
+        except NoWord as why:
+            self._open_all(op.body, str(why))
+            return
+        turn = space.zero if header is None else self.slices.iteration(header)
+        inner = {**scope.index.variables, op.var.name: space.add(low, space.scale(turn, op.step))}
+        entered = scope.active
+        if not self.facts.positive(op.hi - op.lo):
+            entered = space.mul(entered, space.slt(low, high))
+        if header is not None:
+            self.turns.append(Turns(header, low, high, op.step))
+            self._turns(op, header, low, high, turn)
+        self.facts.enter(op.var, op.hi)
+        self._walk(op.body, Scope(IndexWords(space, inner), entered, scope.loops | {op.var.name}, scope.arms))
+        self.facts.leave(op.var)
+
+    def _open_all(self, body: list[ops.Op], why: str) -> None:
+        for op in ops.walk(body):
+            for n in self.by_op.get(op.id, ()):
+                self.found.accesses += self.code.insts[n].op in MEMORY
+                self.found.unknown.append(Finding(n, op, why))
+
+    def _turns(self, op: ops.For, header: int, low: Sum, high: Sum, turn: Sum) -> None:
+        """The loop goes on while the kernel's does."""
+        space, flow = self.space, self.slices.flow
+        back = [e for e in flow.into[header] if flow.is_back(e)]
+        n = flow.last[back[0].source]
+        if len(back) != 1 or len(self.slices.exits(header)) != 1:
+            self.found.unknown.append(Finding(n, op, "the loop of the object has several ends"))
+            return
+        have = self.slices.condition(back[0])
+        following = space.add(low, space.scale(space.add(turn, space.one), op.step))
+        want = space.slt(following, high)
+        if have is want:
+            return
+        # Counting to an end that is hit exactly: before the last iteration both conditions hold.
+        if op.step == 1 and have is space.lnot(space.eq(following, high)):
+            return
+
+        def both(values: Evaluation) -> tuple[np.ndarray, np.ndarray]:
+            return values.rows(have)[:, None].view(np.int64), values.rows(want)[:, None].view(np.int64)
+
+        self._decide(n, op, "whether the loop goes on", [have, want], both)
+
+    # -- one instruction ----------------------------------------------------------------------------------------------
+
+    def _executed(self, n: int, masked: bool) -> Sum:
+        reached = self.slices.reached(self.slices.flow.block_of[n])
+        return self.space.mul(reached, self.slices.exec(n)) if masked else reached
+
+    def _where(self, op: ops.Op, n: int, wanted: Sum, masked: bool) -> bool:
+        """It is executed where the op is."""
+        have = self._executed(n, masked)
+        if have is wanted:
+            return True
+
+        def both(values: Evaluation) -> tuple[np.ndarray, np.ndarray]:
+            return values.rows(have)[:, None].view(np.int64), values.rows(wanted)[:, None].view(np.int64)
+
+        self._decide(n, op, "where it is executed", [have, wanted], both)
+        return False
+
+    def _access(self, op: ops.Op, n: int, part: Part, scope: Scope) -> None:
+        self._note(op, n, scope)
+        self.found.accesses += 1
+        name = self.code.insts[n].op
+        try:
+            guard = scope.index.word(part.guard)
+            where = self.space.mul(scope.active, guard) if part.by_branch else scope.active
+            if isinstance(op, ops.Atomic) and MEMORY[name].atomic != update_name(op, self.matched.part_of[n]):
+                self.found.different.append(Finding(n, op, f"the kernel has another update than {name} here"))
+                return
+            if not self._where(op, n, where, masked=True):
+                return
+            uniform = frozenset(v for v, word in scope.index.variables.items() if word.uniform)
+            c = Comparison(
+                self.slices, scope.index, self.facts, scope.loops, uniform, part, op, n, where, self._executed(n, True)
+            )
+            mismatch = c.mismatch()
+            if mismatch is None:
+                self.found.equal[_way(c)] += 1
+            else:
+                self._decide(n, op, mismatch.what, c.words, c.both)
+        except NoWord as why:
+            self.found.unknown.append(Finding(n, op, str(why)))
+
+    def _decide(self, n: int, op: ops.Op, what: str, words: list[Sum], both: Both) -> None:
+        """Not equal in normal form: different if a launch shows it, else unknown."""
+        witness = search(self.kernel, self.space, self.turns, words, both)
+        if witness is None:
+            self.found.unknown.append(Finding(n, op, what))
+        else:
+            self.found.different.append(Finding(n, op, what, witness))
+
+
+def _way(c: Comparison) -> str:
+    """What the proof of equality rests on."""
+    words = c.words
+    if any(a.op == "iteration" for w in words for a in w.atoms):
+        return "induction"
+    return "all threads" if c.inst.op.startswith("ds_") and all(w.plain for w in words) else "normal form"
+
+
+def _once(loop: ops.For) -> bool:
+    """The loop runs exactly once."""
+    trips = loop.hi - loop.lo
+    return trips.op == "const" and 0 < trips.value <= loop.step
+
+
+def agree(kernel: Kernel, code_object: bytes, code: Decoded, matched: Match) -> Agreement:
+    """Hold the object against the kernel."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, 20_000))
+    try:
+        return Reader(kernel, code_object, code, matched).run()
+    except Irregular as why:
+        found = Agreement()
+        found.unknown.append(Finding(code.entry, kernel.body[0], str(why)))
+        return found
+    finally:
+        sys.setrecursionlimit(before)

@@ -1,0 +1,258 @@
+"""What one instruction leaves in a register, by the machine's semantic table over formulas.
+
+    s_and_saveexec_b64 s[4:5], vcc      asked for exec: the lanes of vcc and of exec before, one truth value per lane
+    v_lshl_or_b32 v8, v1, 4, s8         asked for v8: v1 << 4 | s8 as a formula, in the active lanes
+
+A pair of scalar registers has two readings, a 64-bit number and a lane mask; who asks for it says which one he means,
+and 64-bit scalar logic is then computed on truth values. None means that the result is not followed.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+
+from argus.gfx942.hazards import ACC
+from argus.gfx942.inst import EXEC, VCC, Inst, InstOperand
+from argus.machine.semantics.modifiers import WIDE, constant_bits
+from argus.machine.semantics.salu import SALU
+from argus.machine.semantics.table import IMPLICIT, MachineOp
+from argus.machine.semantics.valu import VALU
+from argus.machine.symbolic.sums import Sum
+from argus.machine.symbolic.symbolic_backend import NotFollowed, SymbolicBuilder
+from argus.machine.symbolic.words import Words
+
+SCALAR = 1 << 16
+"""Key of s0; vector registers have the keys of `argus.gfx942.hazards`."""
+MASK = 1 << 17
+"""Key of the lane mask in s[0:1]."""
+SCC_REGISTER = 253
+SCC = SCALAR + SCC_REGISTER
+Loaded = Callable[[int, int], Sum | None]
+"""(instruction, dword of its result) -> the word it loads, where it has a name."""
+KERNARG = 1 << 20
+"""Key of the kernel argument segment: its address, then (KERNARG + 1 + byte) its dwords."""
+
+
+class MaskBuilder(SymbolicBuilder):
+    """64-bit scalar arithmetic on lane masks: a word of 64 bits is one truth value per lane."""
+
+    def const64(self, value: int) -> Sum:
+        lanes = np.uint64(value & (1 << 64) - 1) >> (self.space.thread & np.uint64(63)) & np.uint64(1)
+        return self.space.rows(lanes)
+
+    def and_(self, a: Sum, b: Sum) -> Sum:
+        return self.mask_and(a, b)
+
+    def or_(self, a: Sum, b: Sum) -> Sum:
+        return self.mask_or(a, b)
+
+    def xor(self, a: Sum, b: Sum) -> Sum:
+        return self.mask_xor(a, b)
+
+    def not64(self, a: Sum) -> Sum:
+        return self.mask_not(a)
+
+    def ne(self, a: Sum, b: Sum) -> Sum:
+        if b.terms:
+            raise NotFollowed("a mask against a number")
+        return self.space.some(a)
+
+
+class Results(ABC):
+    """Instructions over formulas; where registers come from is the matter of `Slices`."""
+
+    def __init__(self, insts: list[Inst], space: Words, start: dict[int, Sum], loaded: Loaded) -> None:
+        self.insts, self.space, self.start, self.loaded = insts, space, start, loaded
+        self.builder, self.masks = SymbolicBuilder(space), MaskBuilder(space)
+
+    @abstractmethod
+    def word(self, key: int, n: int) -> Sum:
+        """The register `key` (a MASK key: the pair as a lane mask) before instruction n."""
+
+    @abstractmethod
+    def writer(self, key: int, n: int) -> int | None:
+        """The last instruction before n, in its block, that writes a register."""
+
+    def exec(self, n: int) -> Sum:
+        """The active lanes before instruction n."""
+        return self.word(MASK + EXEC, n)
+
+    def merged(self, n: int, key: int, new: Sum) -> Sum:
+        """A vector result is written in the active lanes only."""
+        active = self.exec(n)
+        if active.constant == 1 or key >= SCALAR:
+            return new
+        return self.space.select(active, new, self.word(key, n))
+
+    def computed(self, n: int, inst: Inst, key: int) -> Sum | None:
+        if inst.op in SALU:
+            return self._scalar(n, inst, SALU[inst.op], key)
+        if inst.op in VALU and VALU[inst.op].shape == "plain" and inst.enc not in ("sdwa", "dpp"):
+            return self._vector(n, inst, VALU[inst.op], key)
+        if inst.op == "v_readfirstlane_b32":
+            return self.space.first_lane(self.source(inst.operands[1], "u32", n))
+        if inst.op == "v_readlane_b32":
+            value = self.source(inst.operands[1], "u32", n)
+            return value if value.uniform else None
+        if inst.op.startswith("s_load_dword"):
+            return self._kernarg(n, inst, key)
+        target = inst.operands[0] if inst.operands else None
+        if target is not None and target.kind in ("v", "a") and key < SCALAR:
+            name = self.loaded(n, key - self._key(target))
+            return None if name is None else self.merged(n, key, name)
+        return None
+
+    def _key(self, operand: InstOperand) -> int:
+        if operand.kind == "s":
+            return SCALAR + operand.value
+        return operand.value + (0 if operand.kind == "v" else ACC)
+
+    def _kernarg(self, n: int, inst: Inst, key: int) -> Sum | None:
+        """A scalar load of kernel arguments."""
+        base = self.space.pair(
+            self.source(inst.operands[1], "u32", n),
+            self.word(SCALAR + inst.operands[1].value + 1, n),
+        )
+        whole = self.start.get(KERNARG)
+        offset = self.source(inst.operands[2], "u32", n).constant if len(inst.operands) > 2 else 0
+        if whole is None or base is not whole or offset is None:
+            return None
+        dword = offset + 4 * (key - self._key(inst.operands[0]))
+        return self.start.get(KERNARG + 1 + dword)
+
+    def source(self, operand: InstOperand, word: str, n: int) -> Sum:
+        if operand.kind in ("v", "a", "s"):
+            key = self._key(operand)
+            if word in WIDE:
+                return self.space.pair(self.word(key, n), self.word(key + 1, n))
+            if word in ("u32", "f32"):
+                return self.word(key, n)
+            if word == "u16":
+                return self.space.field(self.word(key, n), 0, 16)
+            raise NotFollowed(word)
+        if operand.kind in ("imm", "fimm", "lit"):
+            return self.space.const(constant_bits(word, operand), 64 if word in WIDE else 32)
+        if operand.kind == "special" and operand.value == SCC_REGISTER:
+            return self.word(SCC, n)
+        raise NotFollowed(operand.kind)
+
+    def _mask(self, operand: InstOperand, n: int) -> Sum:
+        if operand.kind == "s":
+            return self.word(MASK + operand.value, n)
+        return self.masks.const64(constant_bits("u64", operand))
+
+    def _vector(self, n: int, inst: Inst, op: MachineOp, key: int) -> Sum | None:
+        if inst.mods.get("clamp") or inst.mods.get("op_sel") or any(o.neg or o.abs or o.sext for o in inst.operands):
+            return None
+        if key >= SCALAR and "mask" not in op.results:
+            return None
+        operands = iter(inst.operands)
+        targets = [next(operands) for word in op.results if word not in IMPLICIT]
+        args: list[Sum] = []
+        for word in op.args:
+            if word == "mask":
+                args.append(self._mask(next(operands), n))
+            elif word == "vcc":
+                args.append(self.word(MASK + VCC, n))
+            elif word == "old":
+                args.append(self.word(self._key(targets[0]), n))
+            elif word == "lane":
+                args.append(self.space.rows(self.space.thread & np.uint64(63)))
+            elif word == "old64" or word in IMPLICIT:
+                return None
+            else:
+                args.append(self.source(next(operands), word, n))
+        made = op.fn(self.builder, *args)
+        values: tuple[Sum, ...] = made if isinstance(made, tuple) else (made,)
+        explicit = iter(targets)
+        for word, value in zip(op.results, values, strict=True):
+            target = None if word in IMPLICIT else next(explicit)
+            if word == "mask":
+                assert target is not None
+                if key == MASK + target.value:
+                    return self.space.mul(value, self.exec(n))
+            elif word == "exec":
+                if key == MASK + EXEC:
+                    return self.space.mul(value, self.exec(n))
+            elif target is not None:
+                found = self._part(word, value, key - self._key(target))
+                if found is not None and key < SCALAR:
+                    return self.merged(n, key, found)
+        return None
+
+    def _part(self, word: str, value: Sum, at: int) -> Sum | None:
+        """Register `at` of a result."""
+        if word in ("u32", "f32", "u16") and at == 0:
+            return value
+        if word in ("u64", "f64") and at in (0, 1):
+            return self.space.high(value) if at else self.space.trunc(value)
+        return None
+
+    def _scalar(self, n: int, inst: Inst, op: MachineOp, key: int) -> Sum | None:
+        as_mask = key >= MASK or (key == SCC and self._on_masks(n, inst, op))
+        if as_mask and not any(w in ("u64", "exec") for w in op.results):
+            return None
+        builder = self.masks if as_mask else self.builder
+        operands = iter(inst.operands)
+        results = {word: next(operands) for word in op.results if word not in IMPLICIT}
+        target = next(iter(results.values()), None)
+        args: list[Sum] = []
+        for word in op.args:
+            if word == "scc":
+                args.append(self.word(SCC, n))
+            elif word == "exec":
+                if not as_mask:
+                    return None
+                args.append(self.exec(n))
+            elif word in ("old", "old64"):
+                if target is None or as_mask or word == "old64":
+                    return None
+                args.append(self.source(target, "u32", n))
+            elif word in ("k16", "k16u"):
+                short = next(operands).value & 0xFFFF
+                args.append(self.space.const(short - (short >> 15 << 16) if word == "k16" else short))
+            elif as_mask and word in WIDE:
+                args.append(self._mask(next(operands), n))
+            else:
+                args.append(self.source(next(operands), word, n))
+        made = op.fn(builder, *args)
+        values: tuple[Sum, ...] = made if isinstance(made, tuple) else (made,)
+        for word, value in zip(op.results, values, strict=True):
+            if word == "scc":
+                if key == SCC:
+                    return value
+            elif word == "exec":
+                if key == MASK + EXEC:
+                    return value
+            elif as_mask:
+                if key == MASK + results[word].value:
+                    return value
+            else:
+                found = self._part(word, value, key - self._key(results[word]))
+                if found is not None:
+                    return found
+        return None
+
+    def _on_masks(self, n: int, inst: Inst, op: MachineOp) -> bool:
+        """Whether a 64-bit scalar operation works on lane masks: exec takes part, or what a comparison has written."""
+        if "exec" in op.args:
+            return True
+        if "u64" not in op.args:
+            return False
+        return any(o.kind == "s" and self._is_mask(o.value, n) for o in inst.operands)
+
+    def _is_mask(self, number: int, n: int) -> bool:
+        if number == EXEC:
+            return True
+        writer = self.writer(SCALAR + number, n)
+        if writer is None:
+            return number == VCC
+        inst = self.insts[writer]
+        if inst.op in VALU:
+            return True
+        if inst.op in SALU and "u64" in SALU[inst.op].results:
+            return self._on_masks(writer, inst, SALU[inst.op]) or all(o.kind == "imm" for o in inst.operands[1:])
+        return False

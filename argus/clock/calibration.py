@@ -6,7 +6,7 @@ One line of JSON per row, written by `python -m bench.clock`:
     family        who wrote the program and in what: "GEMM bf16, AITER assembly". Scores are means over families
     program       what ran; rows of one program have one role
     shape         names the work; rows of one shape can be ranked
-    element       type of the factors, for peaks: "bf16", "fp8", "i8", "f32" ...
+    element       type of the factors, for peaks: "bf16", "fp8", "i8", "f32" ..., or "" without matrix work
     flops, bytes  of the whole operation; bytes: every tensor once
     microseconds  published time (median of the runs), as published: nothing taken off
     runs          all published times of this program and shape, if several; the clock is judged by their range

@@ -3,12 +3,13 @@
     known = Known.of(rows, published_clocks(), PARAMETERS)
     search(known, PARAMETERS)          -> {"power_exponent": 1.3, "power_matrix_bf16": 510.0, ...}
 
-What counts is the mean over families of the mean absolute logarithm of predicted over known (`Known.losses`): times of
-rows, and clocks of published runs, of which each publication is a family. So no family dominates, however many rows it
-has. The terms of the power model stand in for each other (a chip that does more multiplies also moves more), so the
-loss has many poor valleys in which a search along single numbers stops. Differential evolution (Storn and Price 1997)
-moves a population of sets by the differences among them, in logarithms, with a fixed seed: the same rows give the same
-numbers. A whole population is timed at once, as arrays of (set, launch).
+What counts is the mean absolute logarithm of predicted over known (`Known.losses`): times of rows, and clocks of
+published runs. Every regime weighs the same, in it every family, and in that every row; the published clocks are a
+regime of their own. So no family dominates, however many rows it has. The terms of the power model stand in for each
+other (a chip that does more multiplies also moves more), so the loss has many poor valleys in which a search along
+single numbers stops. Differential evolution (Storn and Price 1997) moves a population of sets by the differences among
+them, in logarithms, with a fixed seed: the same rows give the same numbers. A whole population is timed at once, as
+arrays of (set, launch).
 
 Numbers that no row tells apart from a similar one (`ALIKE`) are pulled towards it, weakly. What it cannot do: say how
 sure the numbers are. `argus.clock.validation` refits without each family for that.
@@ -16,6 +17,7 @@ sure the numbers are. `argus.clock.validation` refits without each family for th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,24 +29,24 @@ from argus.clock.calibration import Row
 from argus.clock.parameters import Parameters
 from argus.clock.power import LOWEST_MHZ, MATRIX_POWER
 from argus.clock.profile import Profile
+from argus.clock.uncertainty import regime_of_profile
 from argus.gfx942.chip import CLOCK_MAX_MHZ, XCDS
 
 Numbers = npt.NDArray[np.float64]
 
 BOUNDS = {
-    "power_exponent": (1.2, 2.6),
     "power_matrix_bf16": (50.0, 3000.0),
     "power_matrix_f16": (50.0, 3000.0),
     "power_matrix_fp8": (50.0, 3000.0),
     "power_matrix_i8": (50.0, 3000.0),
     "power_valu": (20.0, 3000.0),
-    "power_lds": (20.0, 1500.0),
-    "power_vmem": (20.0, 1500.0),
-    "power_base": (50.0, 800.0),
+    "power_lds": (5.0, 1500.0),
+    "power_vmem": (5.0, 1500.0),
+    "power_base": (50.0, 350.0),
     "power_memory": (0.01, 0.12),
     "power_hbm": (0.01, 0.12),
-    "hbm_bandwidth": (3900.0, 4500.0),
-    "launch_floor_graph": (0.3, 3.0),
+    "hbm_bandwidth": (4000.0, 4400.0),
+    "launch_floor_graph": (0.3, 2.5),
     "launch_floor_cold": (0.3, 5.0),
 }
 FITTED = tuple(BOUNDS)
@@ -60,9 +62,9 @@ PULL = 0.002
 """Loss for each of these pairs and a factor of e between them."""
 SWITCHED = ("power_valu", "power_lds", "power_vmem", "power_base")
 FORMATS = tuple(sorted(set(MATRIX_POWER.values())))
-POPULATION, GENERATIONS, SEEDS = 60, 300, (0, 1, 2)
+POPULATION, GENERATIONS, SEEDS = 50, 200, (0, 1)
 STEP, CROSSING, TOWARDS_BEST = 0.7, 0.8, 0.5
-_HALVINGS = 16
+_HALVINGS = 12
 LEAST = 1e-9
 """Stands for 0 among logarithms."""
 _POINTS = 3
@@ -90,20 +92,20 @@ class Known:
     floor: list[str]
     row: npt.NDArray[np.int64]
     microseconds: Numbers
-    family: npt.NDArray[np.int64]
+    weight: Numbers
 
     @staticmethod
     def of(rows: Sequence[Row], published: Sequence[Mapping[str, Any]], base: Parameters) -> Known:
         """All rows, and the published clocks of steady states."""
         launches: list[tuple[Any, ...]] = []
-        families: dict[str, int] = {}
-        times, family = [], []
+        times: list[float] = []
+        family: list[tuple[str, str]] = []
         for number, row in enumerate(rows):
             limit = base["power_limit" if row.state == "steady" else "power_limit_burst"]
             floor = f"launch_floor_{row.protocol}"
             launches += [(*_entry(profile), False, limit, floor, number) for profile in row.launches]
             times.append(row.microseconds)
-            family.append(families.setdefault(row.family, len(families)))
+            family.append((str(regime_of_profile(row.longest)), row.family))
         for run in (run for run in published if run["state"] == "steady"):
             million = 1e6
             shares = Profile(
@@ -117,7 +119,7 @@ class Known:
             )
             launches.append((*_entry(shares), True, base["power_limit"], "", len(times)))
             times.append(million / run["clock_mhz"])
-            family.append(families.setdefault(f"clocks of {run['family']}", len(families)))
+            family.append(("clocks", run["family"]))
         columns = list(zip(*launches, strict=True))
         clocks, cycles, switched, moved, l2, atomics = (np.array(column, float) for column in columns[:6])
         return Known(
@@ -132,7 +134,7 @@ class Known:
             floor=list(columns[8]),
             row=np.array(columns[9], np.int64),
             microseconds=np.array(times),
-            family=np.array(family),
+            weight=_weights(family),
         )
 
     def predicted(self, sets: Numbers, base: Parameters) -> Numbers:
@@ -185,13 +187,17 @@ class Known:
         return np.maximum(found, 1.0)
 
     def losses(self, sets: Numbers, base: Parameters) -> Numbers:
-        """For each set: the mean over families of their rows' mean error."""
+        """For each set: the mean error, weighted."""
         error = np.abs(np.log(self.predicted(sets, base) / self.microseconds))
-        count = np.bincount(self.family)
-        weight = 1 / (count[self.family] * len(count))
-        pull = sum(np.abs(np.log(_of(sets, one) / _of(sets, two))) for one, two in ALIKE)
-        found: Numbers = error @ weight + PULL * pull
+        pull = sum(np.abs(np.log((_of(sets, one) + LEAST) / (_of(sets, two) + LEAST))) for one, two in ALIKE)
+        found: Numbers = error @ self.weight + PULL * pull
         return found
+
+
+def _weights(family: Sequence[tuple[str, str]]) -> Numbers:
+    """Every regime weighs the same, in it every family, and in that every row."""
+    rows, families = Counter(family), Counter(regime for regime, _ in set(family))
+    return np.array([1 / (len(families) * families[each[0]] * rows[each]) for each in family])
 
 
 def _of(sets: Numbers, name: str) -> Numbers:

@@ -33,7 +33,7 @@ LEAST_FAMILIES = 3
 """A regime with fewer families takes the limits of all rows."""
 INSIDE = 0.9
 """Share of rows that an interval is meant to hold."""
-REFIT_GENERATIONS, REFIT_SPREAD = 200, 0.1
+REFIT_GENERATIONS, REFIT_SPREAD = 100, 0.1
 
 
 def loss(rows: Sequence[Row], parameters: Parameters) -> float:
@@ -107,7 +107,8 @@ def judge(
             continue
         used = parameters if isinstance(parameters, Parameters) else parameters[row.family]
         timed = row.timed(used)
-        roof = max(row.flops / chip.matrix_peak_tflops(row.element) * 1e-6, row.bytes / used["hbm_bandwidth"] * 1e-3)
+        matrix = row.flops / chip.matrix_peak_tflops(row.element) * 1e-6 if row.element else 0.0
+        roof = max(matrix, row.bytes / used["hbm_bandwidth"] * 1e-3)
         clock = max(timed, key=lambda each: each[1])[0]
         found.append(Judged(row, regime_of_profile(row.longest), sum(time for _, time in timed), clock, roof))
     return found

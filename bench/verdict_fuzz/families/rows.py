@@ -164,6 +164,8 @@ def long(dice: Random) -> Generated:
     ragged = pick(dice, 0.6)
     masked = ragged and not (op == "sum" and _zero_stays(f))
     step = dice.choice((1, 1, 2))
+    if step > 1 and ragged:
+        elements = 1  # the reader does not see that such a counter is even (AG317)
     early = pick(dice, 0.4)
     guard = ', guard="shape"' if ragged else ""
     join = {"sum": "{} + {}", "max": "ag.max({}, {})", "min": "ag.min({}, {})"}[op]

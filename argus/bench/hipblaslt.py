@@ -1,7 +1,7 @@
 """hipBLASLt's matrix products as code objects in a directory the caller names (docs/foreign.md says how to make them).
 
     table = Table(Path("objects/Cijk_Alik_Bljk_BBS_BH_UserArgs"))
-    chosen = table.choice(4096, 4096, 1, 4096)         -> Choice(solution 35, "exact")
+    chosen = table.choice(4096, 4096, 1, 4096)         -> TableChoice(solution 35, "exact")
     work(chosen.solution, 4096, 4096, 4096)            the launch, ready to be sampled
 
 A folder is one table of the library: `table.json` (sizes with the solution its tuner chose), and per solution INDEX.co,
@@ -53,7 +53,7 @@ class HipblasltError(RuntimeError):
     """A solution of hipBLASLt cannot do what is asked."""
 
 
-class MissingError(HipblasltError, Passing):
+class MissingSolutionError(HipblasltError, Passing):
     """The directory does not hold the object or its facts."""
 
 
@@ -103,7 +103,7 @@ class Solution:
         try:
             return (self.folder / f"{self.index}.co").read_bytes()
         except OSError as error:
-            raise MissingError(f"hipBLASLt {self.folder.name}/{self.index}.co: {error.strerror}") from error
+            raise MissingSolutionError(f"hipBLASLt {self.folder.name}/{self.index}.co: {error.strerror}") from error
 
     def kernel(self) -> LoadedKernel:
         try:
@@ -128,7 +128,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class TableChoice:
     """The solution a table names for a size, and how: `exact`, or the size of the nearest entry."""
 
     solution: Solution
@@ -146,7 +146,7 @@ class Table:
         try:
             found = json.loads((folder / "table.json").read_text(encoding="utf-8"))
         except (OSError, json.JSONDecodeError) as error:
-            raise MissingError(f"hipBLASLt {folder}: no table.json that can be read") from error
+            raise MissingSolutionError(f"hipBLASLt {folder}: no table.json that can be read") from error
         self.kind: str = found["kind"]
         self.entries = [Entry(m, n, b, k, at, float(speed)) for m, n, b, k, *_, at, speed in found["rows"]]
 
@@ -162,18 +162,18 @@ class Table:
 
     def solution(self, index: int) -> Solution:
         if index not in self.solutions:
-            raise MissingError(f"hipBLASLt {self.folder.name}: solution {index} was not made")
+            raise MissingSolutionError(f"hipBLASLt {self.folder.name}: solution {index} was not made")
         return self.solutions[index]
 
-    def choice(self, m: int, n: int, batch: int, k: int) -> Choice:
+    def choice(self, m: int, n: int, batch: int, k: int) -> TableChoice:
         """What the library would take for this size."""
         for entry in self.entries:
             if (entry.m, entry.n, entry.batch, entry.k) == (m, n, batch, k):
-                return Choice(self.solution(entry.index), "exact entry")
+                return TableChoice(self.solution(entry.index), "exact entry")
         if self.kind != "GridBased" or not self.entries:
             raise HipblasltError(f"hipBLASLt {self.folder.name}: no entry for {m} x {n} x {k}")
         near = min(self.entries, key=lambda entry: distance((m, n, batch, k), entry))
-        return Choice(self.solution(near.index), f"nearest entry {near.m} x {near.n} x {near.k}")
+        return TableChoice(self.solution(near.index), f"nearest entry {near.m} x {near.n} x {near.k}")
 
 
 def distance(size: tuple[int, int, int, int], entry: Entry) -> float:
@@ -199,11 +199,11 @@ def tables(root: Path, layout: str, dtype: str) -> list[Table]:
         if named is not None and named[0] == dtype and LAYOUTS.get("_".join(parts[1:3])) == layout:
             found.append(Table(folder))
     if not found:
-        raise MissingError(f"there is no table Cijk_… for {dtype} {layout} under {root}")
+        raise MissingSolutionError(f"there is no table Cijk_… for {dtype} {layout} under {root}")
     return sorted(found, key=lambda table: table.kind != "Equality")
 
 
-def chosen(root: Path, layout: str, dtype: str, m: int, n: int, k: int) -> Choice:
+def chosen(root: Path, layout: str, dtype: str, m: int, n: int, k: int) -> TableChoice:
     """What the library's tables under `root` choose: the first exact entry, else the nearest one."""
     why = ""
     for table in tables(root, layout, dtype):
@@ -277,7 +277,7 @@ def work(solution: Solution, m: int, n: int, k: int) -> Work:
     return Work(name, solution.kernel(), (solution.grid(m, n),), (solution.threads,), args, bytes=moved)
 
 
-def contestant(found: Choice, m: int, n: int, k: int) -> Contestant:
+def contestant(found: TableChoice, m: int, n: int, k: int) -> Contestant:
     """The chosen solution at these sizes, after its object gave a right result on a small product."""
     share = checked(found.solution)
     if not share <= 1.0:

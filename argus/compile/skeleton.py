@@ -12,13 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import assert_never
 
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.passes.split_wide_ops import Numbers
 from argus.ir.types import Value
-
-_ALWAYS = (ops.Load, ops.CopyToLds, ops.Barrier, ops.Wait, ops.Symbol, ops.SetPrio)
 
 
 def skeleton(kernel: Kernel) -> Kernel:
@@ -33,64 +32,64 @@ def skeleton(kernel: Kernel) -> Kernel:
 
 
 def _to_lds(op: ops.Op) -> bool:
-    return isinstance(op, ops.Store | ops.Atomic) and isinstance(op.access.memory, ops.Shared)
+    return any(part.writes and part.space == "lds" for part in op.footprints)
 
 
 def _feeds(op: ops.Op, needed: set[Value]) -> set[Value]:
     """What an op needs, given what is needed of it."""
-    if isinstance(op, ops.For):
-        rows = zip(op.args, op.outs, op.inits, op.yields, strict=True)
-        return {v for arg, out, *sources in rows if arg in needed or out in needed for v in sources}
-    if isinstance(op, ops.If):
-        return {
-            v for out, *arms in zip(op.outs, op.then_yields, op.else_yields, strict=True) if out in needed for v in arms
-        }
-    if isinstance(op, ops.Symbol) or _to_lds(op) or any(result in needed for result in op.results):
+    if op.control is not ops.Control.NONE:
+        return {v for handed, sources in op.sources if handed in needed for v in sources}
+    if op.binds or _to_lds(op) or any(result in needed for result in op.results):
         return set(op.operands)
     return set()
 
 
 def _reduced(block: list[ops.Op], needed: set[Value], numbers: Numbers) -> list[ops.Op]:
-    made: list[ops.Op] = []
-    for op in block:
-        if isinstance(op, ops.For):
+    return [made for op in block for made in _kept(op, needed, numbers)]
+
+
+def _kept(op: ops.Op, needed: set[Value], numbers: Numbers) -> list[ops.Op]:
+    """What is left of an op."""
+    match op:
+        case ops.For():
             keep = [n for n, (arg, out) in enumerate(zip(op.args, op.outs, strict=True)) if {arg, out} & needed]
-            made.append(
-                replace(
-                    op,
-                    body=_reduced(op.body, needed, numbers),
-                    inits=_chosen(op.inits, keep),
-                    args=_chosen(op.args, keep),
-                    yields=_chosen(op.yields, keep),
-                    outs=_chosen(op.outs, keep),
-                )
-            )
-        elif isinstance(op, ops.If):
+            body = _reduced(op.body, needed, numbers)
+            inits, args = _chosen(op.inits, keep), _chosen(op.args, keep)
+            yields, outs = _chosen(op.yields, keep), _chosen(op.outs, keep)
+            return [replace(op, body=body, inits=inits, args=args, yields=yields, outs=outs)]
+        case ops.If():
             keep = [n for n, out in enumerate(op.outs) if out in needed]
             then, orelse = _reduced(op.then, needed, numbers), _reduced(op.orelse, needed, numbers)
             if not (then or orelse or keep):
-                continue
-            made.append(
-                replace(
-                    op,
-                    then=then,
-                    orelse=orelse,
-                    then_yields=_chosen(op.then_yields, keep),
-                    else_yields=_chosen(op.else_yields, keep),
-                    outs=_chosen(op.outs, keep),
-                )
-            )
-        elif isinstance(op, ops.Store | ops.Atomic) and not _to_lds(op):
-            if op.value not in needed:
-                blank = ops.Constant(
-                    id=next(numbers.op), span=op.span, value=0, result=numbers.value(op.value, op.value.count)
-                )
-                made += [blank, replace(op, value=blank.result)]
-            else:
-                made.append(op)
-        elif isinstance(op, _ALWAYS) or _to_lds(op) or any(result in needed for result in op.results):
-            made.append(op)
-    return made
+                return []
+            sides, outs = (_chosen(op.then_yields, keep), _chosen(op.else_yields, keep)), _chosen(op.outs, keep)
+            return [replace(op, then=then, orelse=orelse, then_yields=sides[0], else_yields=sides[1], outs=outs)]
+        case ops.Schedule():
+            return [replace(op, body=_reduced(op.body, needed, numbers))]
+        case ops.Store() | ops.Atomic():
+            if _to_lds(op) or op.value in needed:
+                return [op]
+            result = numbers.value(op.value, op.value.count)
+            blank = ops.Constant(id=next(numbers.op), span=op.span, value=0, result=result)
+            return [blank, replace(op, value=blank.result)]
+        case ops.Load() | ops.CopyToLds() | ops.Barrier() | ops.Wait() | ops.Symbol() | ops.SetPrio():
+            return [op]
+        case (
+            ops.Constant()
+            | ops.Index()
+            | ops.Map()
+            | ops.Convert()
+            | ops.Bitcast()
+            | ops.Registers()
+            | ops.Lanes()
+            | ops.Mfma()
+            | ops.Instruction()
+            | ops.Tag()
+            | ops.Check()
+        ):
+            return [op] if any(result in needed for result in op.results) else []
+        case _:
+            assert_never(op)
 
 
 def _chosen(values: Sequence[Value], keep: list[int]) -> tuple[Value, ...]:

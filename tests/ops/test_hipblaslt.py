@@ -9,7 +9,7 @@ import pytest
 
 from argus.bench import hipblaslt
 from argus.bench.gemm import GemmRow, gemm_row, summary, table
-from argus.bench.hipblaslt import Choice, Entry, HipblasltError, MissingError, Solution, Table
+from argus.bench.hipblaslt import Entry, HipblasltError, MissingSolutionError, Solution, Table, TableChoice
 from argus.bench.kept import Timed
 from argus.bench.others import Best, Others
 
@@ -39,7 +39,7 @@ def test_an_exact_entry_is_taken_and_no_other_by_a_table_of_exact_sizes(tmp_path
     assert found.choice(1024, 512, 1, 256).text() == "solution 7, 64x32x64, exact entry"
     with pytest.raises(HipblasltError, match="no entry for 1024 x 512 x 257"):
         found.choice(1024, 512, 1, 257)
-    with pytest.raises(MissingError, match="solution 9 was not made"):
+    with pytest.raises(MissingSolutionError, match="solution 9 was not made"):
         found.choice(128, 128, 1, 128)
 
 
@@ -99,7 +99,7 @@ def test_an_argument_nobody_knows_is_named(tmp_path: Path) -> None:
 def test_an_object_that_does_not_load_is_named(tmp_path: Path) -> None:
     solution = made(tmp_path).solution(7)
     with pytest.raises(HipblasltError, match="solution 7"):
-        hipblaslt.contestant(Choice(solution, "exact entry"), 1024, 512, 256)
+        hipblaslt.contestant(TableChoice(solution, "exact entry"), 1024, 512, 256)
 
 
 def test_what_is_missing_is_named_and_counts_for_nobody(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_what_is_missing_is_named_and_counts_for_nobody(tmp_path: Path) -> None:
 def test_a_right_object_passes_its_check_and_a_wrong_one_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chosen = Choice(made(tmp_path).solution(7), "exact entry")
+    chosen = TableChoice(made(tmp_path).solution(7), "exact entry")
 
     def wrong(solution: Solution) -> float:
         return 3.0

@@ -99,7 +99,7 @@ class Comparison:
             return self.lds()
         if name.startswith("buffer_"):
             found = self.buffer()
-            return self.direct() if found is None and isinstance(self.op, ops.CopyToLds) else found
+            return self.direct(self.copy) if found is None and self.copy is not None else found
         return self.pointed()
 
     # -- LDS ----------------------------------------------------------------------------------------------------------
@@ -125,10 +125,13 @@ class Comparison:
         differs = space.sub(register, self.index.word(wanted))
         return self._zero(differs, self.active, "its LDS address")
 
-    def direct(self) -> AddressMismatch | None:
+    @property
+    def copy(self) -> ops.CopyToLds | None:
+        """The op, if it is a direct copy to LDS."""
+        return self.op if isinstance(self.op, ops.CopyToLds) else None
+
+    def direct(self, op: ops.CopyToLds) -> AddressMismatch | None:
         """Where a direct copy lands: M0 and the immediate."""
-        op = self.op
-        assert isinstance(op, ops.CopyToLds)
         space = self.slices.space
         wanted = op.lds_base + op.into.base - self.immediate
         register = self.slices.word(SCALAR + M0, self.n)
@@ -284,8 +287,8 @@ class Comparison:
             found.append(self.index.wide(self.part.address))
         elif name.startswith("ds_"):
             found.append(self._register(self.inst.operands[self._address_at]))
-        if isinstance(self.op, ops.CopyToLds):
-            found += [self.slices.word(SCALAR + M0, self.n), self.index.word(self.op.lds_base)]
+        if self.copy is not None:
+            found += [self.slices.word(SCALAR + M0, self.n), self.index.word(self.copy.lds_base)]
         return found
 
     @property
@@ -311,10 +314,10 @@ class Comparison:
         size = values.rows(self.index.word(self.part.size)).astype(np.int64)
         left = np.where(address >= 0, np.clip((size - address) // unit, 0, count), 0)
         want = _touched(address, left, values.rows(self.active) * values.rows(self.guard))
-        if isinstance(self.op, ops.CopyToLds):
-            base = self.op.into.base
+        if self.copy is not None:
+            base = self.copy.into.base
             landing = values.rows(self.slices.word(SCALAR + M0, self.n)) + np.uint64(self.immediate)
-            wanted = values.rows(self.index.word(self.op.lds_base)) + np.uint64(base)
+            wanted = values.rows(self.index.word(self.copy.lds_base)) + np.uint64(base)
             have = np.column_stack([have, landing.view(np.int64)])
             want = np.column_stack([want, wanted.view(np.int64)])
         return have, want

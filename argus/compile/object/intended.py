@@ -11,6 +11,7 @@ switched off, else their offset is out of range or the buffer is empty.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import assert_never
 
 from argus.compile.address import Dwords, sized
 from argus.compile.matching import guarded_by_branch
@@ -50,8 +51,29 @@ def parts(op: ops.Op, tail: Tail) -> list[AccessPart]:
             return [_part(op.access, op.access.address, width, "exact", by_branch=False)]
         case ops.Atomic():
             return _atomic(op)
-        case _:
+        case (
+            ops.Constant()
+            | ops.Index()
+            | ops.Symbol()
+            | ops.Map()
+            | ops.Convert()
+            | ops.Bitcast()
+            | ops.Registers()
+            | ops.Lanes()
+            | ops.Mfma()
+            | ops.Instruction()
+            | ops.Barrier()
+            | ops.Wait()
+            | ops.SetPrio()
+            | ops.Tag()
+            | ops.Check()
+            | ops.For()
+            | ops.If()
+            | ops.Schedule()
+        ):
             return []
+        case _:
+            assert_never(op)
 
 
 def _part(
@@ -69,9 +91,9 @@ def _plain(op: ops.Load | ops.Store, tail: Tail) -> list[AccessPart]:
         rounded = tail is Tail.ROUNDED and width >= DWORD and isinstance(access.memory, ops.Tensor)
         dwords: Dwords = "exact"
         if rounded:
-            dwords = "up" if isinstance(op, ops.Load) else "down"
+            dwords = "up" if op.results else "down"
         found.append(_part(access, access.address + start, width, dwords, guarded_by_branch(op)))
-        if rounded and isinstance(op, ops.Store):
+        if rounded and not op.results:
             found += _last_elements(access, access.address + start, width)
     return found
 

@@ -36,11 +36,7 @@ def main() -> int:
         tried, proved = proved_mutants(one, arguments.mutants)
         bad = [m.name for m in proved if wrong(one.program, m.kernel)]
         faults += [f"{name}: the right kernel's certificate proves `{mutant}`" for mutant in bad]
-        print(
-            print(
-                f"{name:<12} {tried} mutants, {len(proved)} proved by a foreign certificate, {len(bad)} of them wrong"
-            )
-        )
+        print(f"{name:<12} {tried} mutants, {len(proved)} proved by a foreign certificate, {len(bad)} of them wrong")
         victims = wrong_mutants(one, max(12, arguments.mutants // 4))
         for seed in range(arguments.altered // len(names)):
             what, data = alteration(one, seed)

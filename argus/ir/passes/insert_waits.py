@@ -189,24 +189,3 @@ class _Inserter:
         orelse, after_else = self.block(op.orelse, pending)
         after = after_then.carried(op.then_yields, op.outs).meet(after_else.carried(op.else_yields, op.outs))
         return replace(op, then=then, orelse=orelse), after
-
-
-def missing_waits(kernel: Kernel) -> list[tuple[Op, Value]]:
-    """Uses of registers whose load may still be outstanding, in a kernel with explicit waits."""
-    finder = _Finder(kernel)
-    finder.block(kernel.body, PendingLoads(kernel.target))
-    return list(finder.missing)
-
-
-class _Finder(_Inserter):
-    """Walks as the inserter does; where a wait would have to be inserted, one is missing."""
-
-    def __init__(self, kernel: Kernel) -> None:
-        super().__init__(kernel, 0)
-        self.missing: dict[tuple[Op, Value], None] = {}
-
-    def needed(self, op: Op, pending: PendingLoads) -> ops.Wait | None:
-        for value in self.uses(op):
-            if value in pending.at:
-                self.missing[op, value] = None
-        return super().needed(op, pending)

@@ -38,7 +38,7 @@ from argus.compile.object.inputs import BLOCKS, block, limit_products, size, sta
 from argus.compile.object.intended import AccessPart, parts, update_name
 from argus.compile.object.order import PlacedInstruction, out_of_order
 from argus.compile.object.slices import Slices
-from argus.compile.object.witness import Both, Turns, Witness, search
+from argus.compile.object.witness import FEWER, LAUNCHES, Both, Turns, Witness, search
 from argus.compile.tails import Tail, pieces, tails
 from argus.gfx942.mfma import mfma
 from argus.ir import ops
@@ -342,7 +342,8 @@ class Reader:
 
     def _decide(self, n: int, op: ops.Op, what: str, words: list[WordSum], both: Both) -> None:
         """Not equal in normal form: different if a launch shows it, else unknown."""
-        witness = search(self.kernel, self.space, self.turns, words, both)
+        most = LAUNCHES if len(self.found.unknown) < 3 else FEWER
+        witness = search(self.kernel, self.space, self.turns, words, both, most)
         if witness is None:
             self.found.unknown.append(Finding(n, op, what))
         else:

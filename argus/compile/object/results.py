@@ -36,6 +36,11 @@ KERNARG = 1 << 20
 """Key of the kernel argument segment: its address, then (KERNARG + 1 + byte) its dwords."""
 
 
+FLOATS = frozenset({"f32", "f64", "f16"})
+DATA_ONLY = frozenset({"v_perm_b32", "v_alignbyte_b32", "v_bfi_b32"})
+"""Instructions that move bytes of data about; no address is made with them."""
+
+
 class MaskBuilder(SymbolicBuilder):
     """64-bit scalar arithmetic on lane masks: a word of 64 bits is one truth value per lane."""
 
@@ -148,6 +153,8 @@ class Results(ABC):
         if inst.mods.get("clamp") or inst.mods.get("op_sel") or any(o.neg or o.abs or o.sext for o in inst.operands):
             return None
         if key >= SCALAR and "mask" not in op.results:
+            return None
+        if inst.op in DATA_ONLY or any(word in FLOATS for word in op.args):
             return None
         operands = iter(inst.operands)
         targets = [next(operands) for word in op.results if word not in IMPLICIT]

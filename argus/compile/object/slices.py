@@ -29,6 +29,9 @@ from argus.machine.symbolic.sums import WordSum
 from argus.machine.symbolic.symbolic_backend import NotFollowed
 from argus.machine.symbolic.words import Words
 
+MOST_STEPS = 20_000
+"""Instructions computed for one kernel, again and again in loops counted; library kernels need below 2,000."""
+
 
 class Slices(Results):
     """Registers of one kernel, by demand and remembered."""
@@ -39,6 +42,7 @@ class Slices(Results):
         self.flow: FlowGraph = control_flow(code)
         self.used: set[int] = set()
         """Instructions that some slice went through."""
+        self.steps = 0
         self.inductive: set[int] = set()
         """Loops whose registers were followed by induction."""
         self.most_turns: dict[int, int] = {}
@@ -263,6 +267,9 @@ class Slices(Results):
             if known is not None and wanted in known:
                 return known[wanted]
         self.used.add(n)
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise Irregular(f"addresses and conditions depend on more than {MOST_STEPS} instructions")
         inst = self.code.insts[n]
         try:
             made = self.computed(n, inst, key)

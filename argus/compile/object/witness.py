@@ -25,6 +25,8 @@ from argus.machine.symbolic.words import Words
 NOTHING = -1
 """Where no byte is touched."""
 LAUNCHES = 240
+FEWER = 12
+"""Launches tried for one question; and where a few questions of the kernel have found nothing."""
 Both = Callable[[Evaluation], tuple[np.ndarray, np.ndarray]]
 """What object and kernel do, one row of numbers per thread."""
 
@@ -147,10 +149,12 @@ def symbols_of(words: list[WordSum]) -> frozenset[Atom]:
     return frozenset(found)
 
 
-def search(kernel: Kernel, space: Words, turns: list[Turns], words: list[WordSum], both: Both) -> Witness | None:
-    """The first launch at which the two differ."""
+def search(
+    kernel: Kernel, space: Words, turns: list[Turns], words: list[WordSum], both: Both, most: int = LAUNCHES
+) -> Witness | None:
+    """The first of `most` launches at which the two differ."""
     symbols = symbols_of([*words, *(w for t in turns for w in (t.low, t.high))])
-    for sizes, block, picked, values in islice(launches(kernel, space, turns, symbols), LAUNCHES):
+    for sizes, block, picked, values in islice(launches(kernel, space, turns, symbols), most):
         try:
             have, want = both(Evaluation(space, values))
         except Unassigned:

@@ -21,6 +21,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from argus.check.domain.access_order import OUT_OF_STEP
+from argus.check.domain.record_numbers import distinct
+from argus.check.domain.records import Record, Tables
 from argus.check.domain.tags import Case, Tags
 from argus.check.domain.threads import Spread
 from argus.check.events import ProgramPoint
@@ -28,6 +30,7 @@ from argus.check.explain.race_witness import Clash, overlap_verdict, refutation
 from argus.check.obligations import WHOLE_KERNEL
 from argus.check.report import Verdict
 from argus.check.rules.rule import Rule
+from argus.check.terms.atoms import UNKNOWN
 from argus.check.transfer.ordering import LdsConflict, OrderFinding, lds_target
 from argus.check.walk import KernelWalk, bounds_of
 from argus.ir import ops
@@ -78,7 +81,7 @@ class RaceFree(Rule):
             return
         where = self.flow.memory.granules(constant + buffer.base, access.count, buffer.dtype.bytes)[..., 0]
         for case in value.cases:
-            clash = _clash(where, case, place)
+            clash = _clash(where, case, place, self.flow.tables)
             if clash is not None:
                 self.clashes.append(Clash(op, place, buffer, *clash))
                 self.settle(op, "lanes", "enumeration", ["two lanes may write different data to one address"])
@@ -130,7 +133,8 @@ def _touches(op: Op, buffer: Shared) -> bool:
     return target is not None and target.memory is buffer
 
 
-def _clash(where: np.ndarray, case: Case, place: ProgramPoint) -> tuple[int, int, int] | None:
+def _clash(where: np.ndarray, case: Case, place: ProgramPoint, tables: Tables) -> tuple[int, int, int] | None:
+    vague = [n for n in distinct(case.record) if not _tells_data(tables[n])]
     for w in range(len(where)):
         if not place.active[w].any():
             continue
@@ -141,8 +145,14 @@ def _clash(where: np.ndarray, case: Case, place: ProgramPoint) -> tuple[int, int
         order = np.argsort(flat, kind="stable")
         same = flat[order][1:] == flat[order][:-1]
         differ = (record[order][1:] != record[order][:-1]) | (offset[order][1:] != offset[order][:-1]).any(axis=1)
+        differ |= np.isin(record[order][1:], vague)
         hit = np.flatnonzero(same & differ)
         if len(hit):
             n = int(hit[0])
             return 64 * w + int(lanes[order][n]), 64 * w + int(lanes[order][n + 1]), int(flat[order][n])
     return None
+
+
+def _tells_data(record: Record) -> bool:
+    """Equal records at equal places are equal data."""
+    return record.kind in ("element", "zero") or (record.kind != "lost" and record.term != UNKNOWN)

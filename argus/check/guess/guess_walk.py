@@ -210,6 +210,9 @@ class GuessWalk(KernelWalk):
             out = walk_round(self, shape, head, before)[-1][0]
             found = first_candidate(self, shape, start, out, sums)
             head = [found.get(n, t) for n, t in enumerate(head)]
+            whole = symbolic_slots.tops(self, shape, start, out)
+            if whole is not None:
+                symbolic_slots.claim_not_low(self, whole, start)
         return head
 
 

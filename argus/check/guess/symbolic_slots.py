@@ -42,18 +42,26 @@ def with_names(flow: KernelWalk, grown: Growth, start: State, marked: State, hea
     """Initial state and head with the maxima under their names."""
     names: dict[Atom, int] = {}
     terms = flow.tables.terms
+    claim_not_low(flow, grown, start)
     for n in grown.scales:
         term = flow.tables[distinct(start[n].cases[0].record)[0]].term
         first, atom = replace(grown.standing(n), counter=grown.shape.first), terms.as_atom(term)
-        value = terms.value(term)
-        args = atom.args if isinstance(atom, Apply) else ()
-        if any(v is not None and v > -inf for v in (value, *(terms.value(a) for a in args))):
-            flow.never.add((grown.shape.op.id, n))
-        flow.settled.add((grown.shape.op.id, n))
         if atom is not None:
             names[atom] = terms.atom(first)
     begun = [t.each(lambda c: named(flow.tables, c, names)) for t in start]
     return begun, [_standing(flow, grown, marked[n], n) if n in grown.scales else t for n, t in enumerate(head)]
+
+
+def claim_not_low(flow: KernelWalk, grown: Growth, start: State) -> None:
+    """Claims that maxima are not -inf: never, if they start from a number, else not from the second iteration on."""
+    terms = flow.tables.terms
+    for n in grown.scales:
+        term = flow.tables[distinct(start[n].cases[0].record)[0]].term
+        atom = terms.as_atom(term)
+        args = atom.args if isinstance(atom, Apply) else ()
+        if any(v is not None and v > -inf for v in (terms.value(term), *(terms.value(a) for a in args))):
+            flow.never.add((grown.shape.op.id, n))
+        flow.settled.add((grown.shape.op.id, n))
 
 
 def _standing(

@@ -43,6 +43,10 @@ MOST_YOUNGER = 64
 """No counter counts further."""
 
 
+THEN = "_then"
+"""In names of loop variables after their loop."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Touch:
     """The bytes of one access: `rest + granule` for every set entry of `waves` (bit w: wave w touches it)."""
@@ -206,6 +210,14 @@ class AccessOrder:
         pending = self.pending.carried(op.yields, op.args)
         return replace(self.with_live(map(back, self.live.values())), pending=pending.meet(pending))
 
+    def without_past(self) -> AccessOrder:
+        """Without facts about the iterations of loops that are over: their names are those of one walk."""
+
+        def lasting(fact: Expr) -> bool:
+            return not any(THEN in v.name for v in fact.free())
+
+        return self.with_live(replace(x, facts=tuple(filter(lasting, x.facts))) for x in self.live.values())
+
     def before_loop(self, op: ops.For) -> AccessOrder:
         """The state before a loop as seen from its first head."""
         pending = self.pending.carried(op.inits, op.args)
@@ -221,7 +233,7 @@ def after_loop(live: LiveAccess, shape: LoopShape, number: int) -> LiveAccess:
     """After the loop its variable is some value it had; a later loop may use the name again."""
     if not any(shape.counter in f.free() for f in (live.touch.rest, *live.facts)):
         return live
-    name = E.var(f"{shape.counter.name}_then{number}", shape.counter.lo, shape.counter.hi)
+    name = E.var(f"{shape.counter.name}{THEN}{number}", shape.counter.lo, shape.counter.hi)
     return live.moved({shape.counter: name})
 
 

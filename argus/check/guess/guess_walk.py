@@ -127,6 +127,7 @@ class GuessWalk(KernelWalk):
         self.order = before
         head = self._without(shape, self._candidate(shape, start), lost)
         order = before.join(self.order.at_next_head(shape)) if self.walked_whole else before.join(before)
+        order = order.without_past()
         tries, rounds = MAX_CANDIDATES, 0
         while True:
             if ORDER in lost or rounds > MAX_ROUNDS:
@@ -137,9 +138,10 @@ class GuessWalk(KernelWalk):
             if tries > 0:
                 more = self._improvable(head, out, [n for n in range(len(head)) if n not in lost])
                 wrong = sorted({*wrong, *more})
-            if not wrong and order.includes(again):
+            ordered = order.includes(again)
+            if not wrong and ordered:
                 return head, order, ends
-            order, rounds = order.join(again), rounds + 1
+            order, rounds = order.join(again), rounds + (not ordered)
             if not wrong:
                 continue
             vague = [t.each(lambda c: bare(self.tables, c)) if n in wrong else t for n, t in enumerate(head)]

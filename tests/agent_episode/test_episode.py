@@ -46,7 +46,7 @@ def test_wrong_edits_are_refused_and_fixes_pass(attempts: list[Attempt]) -> None
         ("fail", {"race_free"}),
         ("pass", set()),
         ("error", {"edit"}),
-        ("fail", {"conform"}),
+        ("fail", {"conform", "reduced"}),
         ("pass", set()),
     ]
 

@@ -170,7 +170,9 @@ NOT_HERE: tuple[NotHere, ...] = (
         "T14", "the best of many runs", "Judging is deterministic: the same evidence every time, which a test demands."
     ),
     NotHere(
-        "T15", "time of the harness", "Only clocks of the launch count; the judge's own time stands apart as seconds."
+        "T15",
+        "time of the harness",
+        "Only clocks of the launch count; the judge's own time is reported separately, in seconds.",
     ),
     NotHere("R2", "a cache of outputs", "No storage outlives a launch, and every run starts with poisoned outputs."),
     NotHere("R6", "a task whose result is constant", "Refused when the task is read: tests/agent_judge/test_task.py."),

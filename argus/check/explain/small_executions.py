@@ -19,7 +19,7 @@ from itertools import product
 import numpy as np
 
 from argus.check.events import ProgramPoint
-from argus.check.explain.witness import BLOCK, MAX_BLOCKS, Execution, affordable, inputs
+from argus.check.explain.witness import BLOCK, MAX_BLOCKS, Execution, allocatable, inputs
 from argus.check.solve.limits import may_search, spend
 from argus.ir import interp, ops
 from argus.ir.kernel import Kernel
@@ -161,7 +161,7 @@ def _allowed(kernel: Kernel, sizes: Mapping[str, int]) -> bool:
         grid = [int(E.evaluate(g, sizes)) for g in kernel.grid]
     except ExprError:
         return False
-    return min(grid) >= 1 and int(np.prod(grid)) <= MAX_BLOCKS and affordable(kernel, sizes)
+    return min(grid) >= 1 and int(np.prod(grid)) <= MAX_BLOCKS and allocatable(kernel, sizes)
 
 
 def index_limit(kernel: Kernel, tensor: Tensor, sizes: Mapping[str, int]) -> int:

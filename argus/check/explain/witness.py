@@ -71,8 +71,11 @@ def smallest_execution(
 
 def affordable(kernel: Kernel, sizes: Mapping[str, int]) -> bool:
     """The tensors at these sizes are small enough to allocate for a replay, and the budget pays for one."""
-    if not may_search(1):
-        return False
+    return may_search(1) and allocatable(kernel, sizes)
+
+
+def allocatable(kernel: Kernel, sizes: Mapping[str, int]) -> bool:
+    """The tensors at these sizes are small enough to allocate for a replay."""
     try:
         totals = [int(np.prod(interp.extents(t, sizes), dtype=object)) for t in kernel.tensors]
     except ExprError:

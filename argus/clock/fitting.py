@@ -45,7 +45,6 @@ BOUNDS = {
     "power_base": (50.0, 350.0),
     "power_memory": (0.01, 0.12),
     "power_hbm": (0.01, 0.12),
-    "hbm_bandwidth": (4000.0, 4400.0),
     "launch_floor_graph": (0.3, 2.5),
     "launch_floor_cold": (0.3, 5.0),
 }

@@ -10,7 +10,8 @@ treated alike. The limits of a regime are quantiles of measured over predicted t
 by a clock that was fitted without it, every family with the same weight (`residuals.json`, written by `argus clock fit
 --write`). Errors of the sample (iterations, sharing, work) are added in quadrature.
 
-What it cannot do: know a regime no published program covers. A regime with few families gets the limits of all.
+What it cannot do: know a regime no published program covers. A regime with few families gets wider limits than its own
+rows need.
 """
 
 from __future__ import annotations

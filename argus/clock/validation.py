@@ -30,7 +30,9 @@ from argus.gfx942 import chip
 SPREAD = 1.1
 """Times further apart than this are said to differ."""
 LEAST_FAMILIES = 3
-"""A regime with fewer families takes the limits of all rows."""
+"""A regime with fewer families has its own limits widened by the spread between families of a regime that has them."""
+EDGE = 1.0
+"""Standard deviations of that spread."""
 INSIDE = 0.9
 """Share of rows that an interval is meant to hold."""
 REFIT_GENERATIONS, REFIT_SPREAD = 100, 0.1
@@ -150,14 +152,16 @@ def by_regime(judged: Sequence[Judged]) -> dict[Regime, list[Judged]]:
 
 def residuals_of(judged: Sequence[Judged]) -> dict[Regime, Residuals]:
     """Limits that hold `INSIDE` of each regime's weight; `judged` by clocks that did not see the family."""
-    whole = _limits(judged)
+    members = {regime: [each for each in judged if each.regime is regime] for regime in Regime}
+    families = {regime: len({each.row.family for each in rows}) for regime, rows in members.items()}
+    several = [_limits(members[regime]) for regime in Regime if families[regime] >= LEAST_FAMILIES]
+    between = min((spread for *_, spread in several), default=_limits(judged)[2])
     found = {}
-    for regime in Regime:
-        members = [each for each in judged if each.regime is regime]
-        own = len({each.row.family for each in members}) >= LEAST_FAMILIES
-        low, high, spread = _limits(members) if own else whole
-        families = len({each.row.family for each in members})
-        found[regime] = Residuals(round(low, 4), round(high, 4), len(members), families, round(spread, 4))
+    for regime, rows in members.items():
+        low, high, spread = _limits(rows or judged)
+        if families[regime] < LEAST_FAMILIES:
+            low, high, spread = low * math.exp(-EDGE * between), high * math.exp(EDGE * between), between
+        found[regime] = Residuals(round(low, 4), round(high, 4), len(rows), families[regime], round(spread, 4))
     return found
 
 

@@ -32,8 +32,8 @@ TABLE = "Cijk_Alik_Bljk_BBS_BH_UserArgs"
 NEAR = 0.03
 OTHERS = 3
 SIZES = 36
-LEAST, MOST = 1e9, 2e12
-"""Operations of a product: smaller ones are all launch, larger ones take minutes to sample."""
+LEAST, MOST = 1e9, 1.5e11
+"""Operations of a product (up to 4096 x 4096 x 4096): smaller ones are all launch, larger ones cost minutes."""
 
 
 def apart(one: Entry, other: Entry) -> float:

@@ -1,7 +1,7 @@
 """Harnesses that run AITER's hand-written gfx942 assembly on the machine and judge the results with NumPy.
 
     python -m argus.bench.foreign AITER_DIR                       every family, JIT
-    python -m argus.bench.foreign AITER_DIR --executor interp     the checking interpreter, all checks on
+    python -m argus.bench.foreign AITER_DIR --executor checking     the checking interpreter, all checks on
     python -m argus.bench.foreign AITER_DIR --family fmha --large larger shapes, for the rates
 
 AITER_DIR is a checkout of ROCm/aiter, or its `hsa/gfx942` folder; no binary is kept here. One module per family knows

@@ -166,8 +166,24 @@ class InterpWave:
                 case ops.Load() | ops.Store() | ops.CopyToLds() | ops.Atomic():
                     self.accesses.perform(op, active)
                     yield "step"
+                case ops.Symbol():
+                    self.compute(op)
+                    self.stated(op, active)
                 case _:
                     self.compute(op)
+
+    def stated(self, op: ops.Symbol, active: Mask) -> None:
+        """Note loaded numbers that are not what the kernel states of them: then nothing is promised."""
+        low, high = op.symbol.bounds()
+        held = self.env[op.symbol.name]
+        broken = [(held < low, f"{op.symbol} >= {low}")] if low is not None else []
+        broken += [(held > high, f"{op.symbol} <= {high}")] if high is not None else []
+        broken += [(self.lanes(fact) == 0, str(fact)) for fact in op.facts]
+        for wrong, fact in broken:
+            if (active & wrong).any():
+                who = (op.id, self.number)
+                self.group.hazards.append(Hazard("stated", "", 0, who, who, f"`{fact}` is stated and does not hold"))
+                return
 
     def fits(self, op: Op, active: Mask) -> None:
         """Note a number of the op that the machine's 32 bits do not hold."""
@@ -216,9 +232,8 @@ class InterpWave:
             if not both:
                 self.file[out] = results[bool(here.any())][n]
                 continue
-            yes, no = self.read(op.then_yields[n], op), self.read(op.else_yields[n], op)
-            pick = here[:, None]
-            self.file[out] = Register(np.where(pick, yes.data, no.data), np.where(pick, yes.code, no.code))
+            yes, no = results[True][n], results[False][n]
+            self.file[out] = self.renaming((yes, no), _merged(here[:, None], yes, no))
 
     def compute(self, op: ops.Computing | ops.SetPrio | ops.Annotation) -> None:
         match op:
@@ -278,6 +293,11 @@ class InterpWave:
         if op.value.dtype.bits == op.result.dtype.bits:
             return data, source.code
         return data, np.full(data.shape, COMPUTED, dtype=np.int64)
+
+
+def _merged(pick: Mask, yes: Register, no: Register) -> Callable[[], tuple[Any, Any]]:
+    """What the lanes of two arms hand on; nothing reads it yet, so no load has to have arrived."""
+    return lambda: (np.where(pick, yes.data, no.data), np.where(pick, yes.code, no.code))
 
 
 def _picked(args: tuple[Register, ...], pick: tuple[tuple[int, int], ...]) -> tuple[Any, Any]:

@@ -16,9 +16,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from time import perf_counter
 
+from argus.check.advice.speed import Speed
 from argus.check.certificate import Certificate, LoopPath
 from argus.check.domain.records import Tables
 from argus.check.explain.assumptions import assumptions
+from argus.check.explain.refuters import explained
 from argus.check.explain.stats import effort
 from argus.check.guess.guess_walk import guess
 from argus.check.prove import SPECIFIED, Proof, ProofRequest, conclusions, prove
@@ -34,7 +36,6 @@ from argus.check.rules.race_free import RaceFree
 from argus.check.rules.reduced import Reduced
 from argus.check.rules.relations import Relations
 from argus.check.rules.rule import Rule
-from argus.check.rules.speed import Speed
 from argus.check.rules.value import Valued
 from argus.check.solve.limits import Budget, limited
 from argus.check.solve.prover import Prover, question
@@ -146,7 +147,7 @@ def decide(
         return Report(kernel, tuple(request.failures(kernel, proof.failed)), perf_counter() - start)
     flow, shielded = proof.walk, list(proof.views)
     stats = {"walk": perf_counter() - start - sum(rule.seconds for rule in shielded)}
-    verdicts = conclusions(proof)
+    verdicts = conclusions(proof, explained(proof))
     for rule in shielded:
         stats[rule.name] = stats.get(rule.name, 0.0) + rule.seconds
     stats |= effort(flow.prover)

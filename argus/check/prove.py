@@ -12,7 +12,7 @@ Trusted: this file and what it imports. Where the certificate comes from does no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from argus.check.certificate import Certificate, CertificateError, LoopPath
@@ -24,9 +24,7 @@ from argus.check.rules.covers import Covers
 from argus.check.rules.isolation import HELP, Shielded, internal
 from argus.check.rules.placed import Placed
 from argus.check.rules.reduced import Reduced
-from argus.check.rules.relations import RULES as RELATIONS
 from argus.check.rules.rule import Rule
-from argus.check.rules.speed import RULES as SPEED
 from argus.check.rules.value import Valued
 from argus.check.solve.limits import LimitReached
 from argus.check.solve.prover import Prover
@@ -37,7 +35,9 @@ from argus.ir.types import Value
 from argus.layout.expr import ExprError
 from argus.spec.tree import ResultSpec
 
-ANSWERED = frozenset({"conform", "race_free", "fresh", "in_bounds", "reduced", "covers", *SPEED, *RELATIONS})
+ANSWERED = frozenset(
+    {"conform", "race_free", "fresh", "in_bounds", "reduced", "covers", *STATED_OF_ACCESSES, *STATED_OF_VALUES}
+)
 SPECIFIED = ("value", "placed", "reduced", "covers")
 """Rules that a specification implies."""
 
@@ -117,18 +117,23 @@ def prove(kernel: Kernel, certificate: Certificate, prover: Prover, request: Pro
         proof.stopped = reached
     except (CertificateError, ExprError) as error:
         proof.failed = f"the certificate does not replay: {error}"
+    if not proof.failed:
+        for rule in views:
+            rule.finish()
     return proof
 
 
-def conclusions(proof: Proof) -> list[Verdict]:
-    """The verdicts of all rules, with what is wrong besides. Only the ledger says `proved`."""
+def conclusions(proof: Proof, explained: Mapping[Shielded, list[Verdict]]) -> list[Verdict]:
+    """The verdicts, given those that were made of each rule's findings: only the ledger says `proved`, a rule that
+    failed is unknown, and what is wrong besides is added."""
     walk, verdicts = proof.walk, list[Verdict]()
-    for rule in sorted(
-        proof.views, key=lambda rule: rule.name == "value"
-    ):  # last: it runs the kernel if nobody refuted
-        own = rule.verdicts(proof.views[rule])
-        verdicts += own if proof.stopped is None else _kept(rule, walk.kernel, own, proof.stopped)
-        walk.refuted = any(v.status == "refuted" for v in verdicts)
+    for rule in (*explained, *(rule for rule in proof.views if rule not in explained)):
+        if rule.failed:
+            verdicts.append(rule.failure(walk.kernel))
+        elif proof.stopped is None:
+            verdicts += explained.get(rule, ())
+        else:
+            verdicts += _kept(rule, walk.kernel, explained.get(rule, []), proof.stopped)
     try:
         verdicts += _problems(walk)
     except Exception as error:

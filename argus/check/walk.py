@@ -128,7 +128,6 @@ class KernelWalk:
         """Somebody else shows that registers are waited for."""
         self.replay = ReplayedCertificate(certificate or Certificate(), kernel, self.tables)
         self.problems: list[tuple[Op, str]] = []
-        self.refuted = False
         self.agreed: set[tuple[int, tuple[Expr, ...]]] = set()
         """Stores (op, facts of the path) whose value was proved equal to the specification's."""
         self.contract = frozenset(

@@ -22,8 +22,9 @@ import numpy as np
 from argus.check.domain.records import CONFLICT, REDUCED, Tables
 from argus.check.domain.tags import SITE_SHIFT, Case, Offsets, Tags
 from argus.check.events import ProgramPoint
+from argus.check.explain.findings import op_at
 from argus.check.guess.guess_walk import guess
-from argus.check.rules.rule import Rule, op_at
+from argus.check.rules.rule import Rule
 from argus.check.solve.prover import Prover
 from argus.check.walk import KernelWalk, launch_facts
 from argus.ir import ops

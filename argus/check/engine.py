@@ -38,6 +38,7 @@ from argus.check.rules.relations import Relations
 from argus.check.rules.rule import Rule
 from argus.check.rules.value import Valued
 from argus.check.solve.limits import Budget, limited
+from argus.check.solve.model_reuse import Models
 from argus.check.solve.prover import Prover, question
 from argus.check.spec.coordinates import Unreadable, spec_of
 from argus.check.walk import KernelWalk, launch_facts
@@ -139,7 +140,7 @@ def decide(
         request.without_counterexamples()
     try:
         kernel = insert_waits(kernel)
-        prover = Prover(launch_facts(kernel))
+        prover = Prover(launch_facts(kernel), Models())
         proof = _proved(kernel, prover, request, certificate)
     except Exception as error:
         return Report(kernel, tuple(request.failures(kernel, internal(error))), perf_counter() - start)

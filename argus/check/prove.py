@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from argus.check.certificate import Certificate, CertificateError, LoopPath
 from argus.check.invariant.induction import ClaimFails
 from argus.check.obligations import STATED_OF_ACCESSES, STATED_OF_VALUES, Ledger, obligations
-from argus.check.report import Verdict
 from argus.check.rules.assumed_waits import Waited
 from argus.check.rules.covers import Covers
 from argus.check.rules.isolation import HELP, Shielded, internal
@@ -28,7 +27,8 @@ from argus.check.rules.rule import Rule
 from argus.check.rules.value import Valued
 from argus.check.solve.limits import LimitReached
 from argus.check.solve.prover import Prover
-from argus.check.walk import KernelWalk, OtherStatement
+from argus.check.verdict import Verdict
+from argus.check.walk import KernelWalk, OtherStatement, launch_facts
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.types import Value
@@ -99,7 +99,10 @@ class Proof:
 
 
 def prove(kernel: Kernel, certificate: Certificate, prover: Prover, request: ProofRequest) -> Proof:
-    """Replay the certificate on the kernel, whose waits are explicit."""
+    """Replay the certificate on the kernel, whose waits are explicit. The prover may know what every launch
+    fulfills, and nothing else."""
+    if prover.base != launch_facts(kernel):
+        raise ValueError("a prover with other facts than those of every launch")
     ledger = Ledger(obligations(kernel, request.asked(), request.outputs(kernel), request.results))
     walk = KernelWalk(kernel, prover, request.listeners(), request.results, certificate, ledger)
     views: dict[Shielded, KernelWalk] = dict.fromkeys(request.rules, walk)

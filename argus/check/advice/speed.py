@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 from argus.check.domain.tags import Tags
 from argus.check.domain.threads import Spread
 from argus.check.events import ProgramPoint
-from argus.check.explain.findings import at, failures, spans
+from argus.check.explain.findings import at, bounds_of, failures, spans
 from argus.check.explain.witness import BLOCK, smallest_execution
 from argus.check.obligations import STATED_OF_ACCESSES
 from argus.check.report import Counterexample, Party, Verdict
 from argus.check.rules.rule import Rule, RuleEvent
-from argus.check.walk import KernelWalk, bounds_of
+from argus.check.walk import KernelWalk
 from argus.gfx942 import lds
 from argus.ir import ops
 from argus.ir.kernel import LANE

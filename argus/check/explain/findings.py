@@ -5,7 +5,7 @@ for span in spans(rule.found): at(rule.found, span)      events of one line, in 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
@@ -14,6 +14,7 @@ from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Op
 from argus.ir.types import Span
+from argus.layout.expr import Expr
 
 F = TypeVar("F")
 
@@ -39,3 +40,9 @@ def _index(kernel: Kernel) -> dict[int, Op]:
 def op_at(kernel: Kernel, number: int) -> Op:
     """The op with this id."""
     return _index(kernel)[number]
+
+
+def bounds_of(facts: Iterable[Expr]) -> Mapping[str, tuple[int | None, int | None]]:
+    """Declared bounds of the variables a proof speaks about, to be printed with it."""
+    named = {v for fact in facts for v in fact.free()}
+    return {v.name: (v.lo, v.hi) for v in sorted(named, key=lambda v: v.name)}

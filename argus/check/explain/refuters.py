@@ -21,13 +21,14 @@ from typing import TypeVar
 from argus.check.advice.speed import Speed
 from argus.check.explain.bounds_witness import misplaced_access
 from argus.check.explain.cover_witness import miswritten_element
-from argus.check.explain.findings import at, failures, spans
+from argus.check.explain.findings import at, bounds_of, failures, spans
 from argus.check.explain.pairing_witness import mismatched_pair
 from argus.check.explain.place_witness import far, interfering_input, misplaced_value
 from argus.check.explain.race_witness import overlap_verdict, refutation
 from argus.check.explain.stale_witness import missing_waits_verdicts, stale_read, written_and_read
 from argus.check.explain.statement_witness import broken_statement
 from argus.check.explain.sum_witness import miscounted_index
+from argus.check.explain.term_text import shown
 from argus.check.explain.value_witness import counterexample
 from argus.check.prove import Proof
 from argus.check.report import Counterexample, Verdict
@@ -42,9 +43,9 @@ from argus.check.rules.race_free import RaceFree
 from argus.check.rules.reduced import Reduced
 from argus.check.rules.relations import Relations
 from argus.check.rules.rule import Rule, RuleEvent
-from argus.check.rules.value import OVERWRITTEN, Valued
+from argus.check.rules.value import OVERWRITTEN, Differs, Valued
 from argus.check.transfer.ordering import lds_target
-from argus.check.walk import KernelWalk, bounds_of
+from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.ops import Op, Shared, Tensor
 from argus.ir.types import Span
@@ -195,7 +196,14 @@ class RuleExplanation:
         example = None if self.refuted else counterexample(self.flow, span, op)
         if example is not None:
             return Verdict("value", "refuted", span, op, "interpreter", counterexample=example)
-        return Verdict("value", "unknown", span, op, "terms+z3", reason=found[0], help=RUN)
+        return Verdict("value", "unknown", span, op, "terms+z3", reason=self._difference(found[0]), help=RUN)
+
+    def _difference(self, why: str | Differs) -> str:
+        if isinstance(why, str):
+            return why
+        tables = self.flow.tables
+        stored, specified = shown(why.stored, tables), shown(why.specified, tables)
+        return f"what is stored is `{stored}`, the specification says `{specified}`"
 
     def _placed(self, rule: Placed, span: Span) -> Verdict:
         events = at(rule.found, span)

@@ -19,11 +19,11 @@ from traceback import extract_tb
 from argus.check.domain.tags import Case, Tags
 from argus.check.domain.threads import Spread
 from argus.check.events import ProgramPoint
-from argus.check.report import Verdict
 from argus.check.rules.rule import Rule
 from argus.check.solve.limits import Budget, LimitReached, limited, spend
 from argus.check.transfer.matrix import Product
 from argus.check.transfer.ordering import OrderFinding
+from argus.check.verdict import Verdict
 from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.kernel import Kernel

@@ -30,7 +30,6 @@ from argus.check.spec.coordinates import Unreadable
 from argus.check.spec.spec_terms import meaning
 from argus.check.terms.atoms import UNKNOWN, own
 from argus.check.terms.term_equality import Judge, ranges
-from argus.check.terms.term_text import shown
 from argus.check.transfer.computed_places import followed
 from argus.check.transfer.memory_accesses import Target, kept_inside, stored_outside, target
 from argus.check.transfer.shifted_places import brought_to_store
@@ -41,7 +40,16 @@ from argus.ir.ops import Access, Tensor
 from argus.layout.expr import Expr, ExprError
 
 OVERWRITTEN = "what is stored comes from a tensor that the kernel also stores to"
+DIFFERENT = "what is stored is another formula than the specification's"
 Facts = tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Differs:
+    """The term that is stored, and the one that the specification says."""
+
+    stored: int
+    specified: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +68,7 @@ class Valued(Rule):
 
     def begin(self, flow: KernelWalk) -> None:
         super().begin(flow)
-        self.found: list[RuleEvent[str]] = []
+        self.found: list[RuleEvent[str | Differs]] = []
         self.spec = flow.spec
         self.aims: dict[tuple[Expr, ...], Aim] = {}
         self.unread = ""
@@ -103,11 +111,14 @@ class Valued(Rule):
         if why == OVERWRITTEN:
             self.flow.ledger.leave_to(op.id, self.name, "stored", "fresh", why)
         else:
-            self.settle(op, "stored", self.flow.prover.reason("terms"), [why] if why else [])
+            doubts = [why if isinstance(why, str) else DIFFERENT] if why else []
+            self.settle(op, "stored", self.flow.prover.reason("terms"), doubts)
         if not why:
             self.flow.agreed.add((op.id, place.facts))
 
-    def disagreement(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> str:
+    def disagreement(
+        self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags
+    ) -> str | Differs:
         """Empty when every stored element is worth what the specification says, else why not."""
         assert self.spec is not None
         if isinstance(op, ops.Atomic) and not (self.spec.adds and op.fn == "add"):
@@ -157,7 +168,9 @@ class Valued(Rule):
         tied = self.spec.placed | self.spec.partly
         return condition.subst({own(self.spec.axes[position]): own(axis) for axis, position in tied.items()})
 
-    def _compare(self, aim: Aim, place: ProgramPoint, case: Case, number: int, active: NDArray[np.bool_]) -> str:
+    def _compare(
+        self, aim: Aim, place: ProgramPoint, case: Case, number: int, active: NDArray[np.bool_]
+    ) -> str | Differs:
         tables, judge = self.flow.tables, aim.judge
         record = tables[number]
         if record.kind in ("lost", "unwritten"):
@@ -178,7 +191,7 @@ class Valued(Rule):
         homeless = [a for a in tables.terms.axes(term) if record.rests[a] < 0]
         if term in goals and not homeless:
             return ""
-        return f"what is stored is `{shown(term, tables)}`, the specification says `{shown(aim.goal, tables)}`"
+        return Differs(term, aim.goal)
 
 
 def _overwritten(kernel: Kernel) -> bool:

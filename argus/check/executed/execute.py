@@ -13,14 +13,14 @@ kernel states of its data is no launch of the kernel.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from argus.check.executed.inputs import arrays, scalars
-from argus.check.executed.launches import Launch, launches
+from argus.check.executed.launches import launches
+from argus.check.executed.outcome import Disagreement, Executed, Launch
 from argus.check.executed.rounding import slack
 from argus.ir import interp
 from argus.ir.kernel import Kernel
@@ -33,42 +33,6 @@ TOO_LARGE = "no launch is small enough"
 NOTHING = "at no launch the specification has a finite value for inputs that the kernel allows"
 
 
-@dataclass(frozen=True, slots=True)
-class Disagreement:
-    """A launch of a proved kernel that gives something else than its specification."""
-
-    launch: Launch
-    result: str
-    at: tuple[int, ...]
-    got: float
-    want: float
-    hazard: str = ""
-    device: str = "the interpreter"
-
-    def sentence(self) -> str:
-        sizes = " ".join(f"{name}={n}" for name, n in self.launch.sizes.items())
-        where = f"at {sizes} with {self.launch.kind} inputs (seed {self.launch.seed})"
-        if self.hazard:
-            return f"{self.device} meets a hazard {where}: {self.hazard}"
-        place = f"{self.result}[{', '.join(map(str, self.at))}]"
-        return f"on {self.device} {place} is {self.got:.6g} instead of {self.want:.6g} {where}"
-
-
-@dataclass(frozen=True, slots=True)
-class Executed:
-    """What the execution of a proof came to."""
-
-    launches: int = 0
-    elements: int = 0
-    skipped: str = ""
-    problem: Disagreement | None = None
-
-    def note(self) -> str:
-        if self.skipped:
-            return f"executed nothing: {self.skipped}"
-        return f"executed {self.launches} launch{'es' if self.launches != 1 else ''}"
-
-
 def execute(kernel: Kernel) -> Executed:
     """Run the launches until one disagrees."""
     if kernel.computes is None:
@@ -76,7 +40,8 @@ def execute(kernel: Kernel) -> Executed:
     chosen = launches(kernel)
     done = elements = 0
     for launch in chosen:
-        inputs, given = arrays(kernel, launch.sizes, launch.kind, launch.seed), scalars(kernel, launch.kind, launch.seed)
+        inputs = arrays(kernel, launch.sizes, launch.kind, launch.seed)
+        given = scalars(kernel, launch.kind, launch.seed)
         try:
             outcome = interp.run(kernel, inputs, launch.sizes, scalars=given)
         except (interp.InterpError, ExprError):
@@ -115,8 +80,10 @@ def compared(
         if launch.kind == "wide":
             counts &= np.isfinite(got.astype(np.float64))
         total += int(counts.sum())
-        loose = Bounded(want.indices, np.where(counts, want.value, 0.0), np.where(counts, allowed * want.error, 0.0))
-        found = compare(np.where(counts, got, np.zeros((), got.dtype)), loose)
+        with np.errstate(over="ignore"):
+            error = np.where(counts, allowed * want.error, 0.0)
+            loose = Bounded(want.indices, np.where(counts, want.value, 0.0), error)
+            found = compare(np.where(counts, got, np.zeros((), got.dtype)), loose)
         if found.first_wrong is not None:
             return total, Disagreement(launch, stated.result, found.first_wrong, found.got, found.want)
     return total, None

@@ -16,12 +16,13 @@ Overlapping strides give one element two places in the array: what is drawn is w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
+from argus.check.executed.outcome import Kind
 from argus.ir import interp
 from argus.ir.index_ranges import legal_range, stated_ranges, whole_numbers
 from argus.ir.interp.numbers import numpy_dtype
@@ -30,7 +31,6 @@ from argus.ir.ops import Tensor
 from argus.ir.origins import numbers
 from argus.layout import expr as E
 
-Kind = Literal["normal", "positive", "negative", "special", "wide", "whole"]
 KINDS: tuple[Kind, ...] = ("normal", "special", "positive", "negative", "wide", "whole")
 SMALL = 9
 """Integers of other kinds than `whole` lie between -SMALL and SMALL."""
@@ -67,7 +67,9 @@ def scalars(kernel: Kernel, kind: Kind, seed: int) -> dict[str, float | int]:
 
 
 def _blank(tensor: Tensor) -> float | int:
-    return float("nan") if tensor.dtype.kind == "float" else numbers(tensor.dtype)[0] if tensor.dtype.kind != "bool" else 0
+    if tensor.dtype.kind == "float":
+        return float("nan")
+    return 0 if tensor.dtype.kind == "bool" else numbers(tensor.dtype)[0]
 
 
 def _range(kernel: Kernel, tensor: Tensor, sizes: Mapping[str, int], kind: Kind) -> tuple[int, int]:
@@ -80,9 +82,7 @@ def _range(kernel: Kernel, tensor: Tensor, sizes: Mapping[str, int], kind: Kind)
     return low, (min(most, SMALL) if kind != "negative" or least == 0 else 0)
 
 
-def _floats(
-    dice: np.random.Generator, shape: tuple[int, ...], kind: Kind, dtype: np.dtype[Any]
-) -> NDArray[Any]:
+def _floats(dice: np.random.Generator, shape: tuple[int, ...], kind: Kind, dtype: np.dtype[Any]) -> NDArray[Any]:
     if kind in ("positive", "negative"):
         values = dice.uniform(0.125, 3.0, shape) * (1 if kind == "positive" else -1)
     else:

@@ -42,7 +42,7 @@ def _middle(kernel: Kernel) -> set[DType]:
             users.setdefault(value, []).append(op)
     handed: dict[Value, list[Value]] = {}
     for op in body:
-        for into, sources in op.sources.items():
+        for into, sources in op.sources:
             for value in sources:
                 handed.setdefault(value, []).append(into)
     return {value.dtype for value in made if _computed_with(value, users, handed, body)}

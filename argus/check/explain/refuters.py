@@ -193,7 +193,8 @@ class RuleExplanation:
         found, op = failures(events), events[0].op.id
         if not found:
             return self._concluded("value", span, "terms+z3", events)
-        example = None if self.refuted else counterexample(self.flow, span, op)
+        terms = next((f for f in found if isinstance(f, Differs)), None)
+        example = None if self.refuted else counterexample(self.flow, span, op, terms)
         if example is not None:
             return Verdict("value", "refuted", span, op, "interpreter", counterexample=example)
         return Verdict("value", "unknown", span, op, "terms+z3", reason=self._difference(found[0]), help=RUN)

@@ -150,6 +150,8 @@ class Accesses:
         return np.where(written == UNWRITTEN, fresh, written)
 
     def store(self, op: Op, access: Access, value: Any, active: Mask, fn: str | None) -> None:
+        from argus.ir.interp.wave import StoreEvent
+
         size = access.memory.dtype.bytes
         start, done = self.reach(access, op, active)
         memory = self.memory(access)
@@ -169,6 +171,12 @@ class Accesses:
         self.touch(token, number, access, where, write=True, alone=fn is None)
         if isinstance(access.memory, Tensor):
             np.add.at(self.group.writes[access.memory.name], start[done] // size, 1)
+            if self.group.stored is not None:
+                wave, memory_of = self.wave, access.memory
+                event = StoreEvent(
+                    op, memory_of, self.group.block, wave.number, dict(wave.loops), start, done, value.data
+                )
+                self.group.stored(event)
         if fn is None:
             self.overlap(op, access, start, done, raw)
 

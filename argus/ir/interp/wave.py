@@ -21,7 +21,7 @@ from argus.ir.interp.access import Accesses
 from argus.ir.interp.memory import COMPUTED, ZERO, Hazard, Token, WaitCounters
 from argus.ir.interp.numbers import convert, elementwise, matrix_multiply, numpy_dtype
 from argus.ir.kernel import LANE
-from argus.ir.ops import Op
+from argus.ir.ops import Op, Tensor
 from argus.ir.types import Value
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -62,6 +62,20 @@ class OpEvent:
     loops: dict[str, int]
     operands: tuple[Register, ...]
     active: Mask
+
+
+@dataclass(frozen=True, slots=True)
+class StoreEvent:
+    """A store to a tensor: the byte each register element `[64, count]` goes to, which are done, and the values."""
+
+    op: Op
+    tensor: Tensor
+    block: tuple[int, int, int]
+    wave: int
+    loops: dict[str, int]
+    start: NDArray[np.int64]
+    done: NDArray[np.bool_]
+    data: NDArray[Any]
 
 
 class InterpWave:

@@ -37,6 +37,14 @@ def make_arrays(kernel: Kernel, sizes: Mapping[str, int], seed: int) -> dict[str
     return arrays
 
 
+def in_memory(
+    kernel: Kernel, sizes: Mapping[str, int], arrays: Mapping[str, npt.NDArray[np.generic]]
+) -> dict[str, npt.NDArray[np.generic]]:
+    """The arrays with the strides that the kernel takes."""
+    strides = element_strides(kernel, sizes)
+    return {name: _spread(array.copy(), strides[name]) for name, array in arrays.items()}
+
+
 def _spread(array: npt.NDArray[np.generic], strides: tuple[int, ...]) -> npt.NDArray[np.generic]:
     """The array in memory with the kernel's strides; between its elements lies the same pattern everywhere."""
     if 0 in array.shape or strides == tuple(step // array.itemsize for step in array.strides):

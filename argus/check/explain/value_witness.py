@@ -16,7 +16,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.check.executed.inputs import arrays, scalars
+from argus.check.executed.inputs import KINDS, arrays, scalars
 from argus.check.executed.outcome import Kind
 from argus.check.explain.small_executions import larger, launches, ragged, varied
 from argus.check.explain.term_difference import difference, parting_line
@@ -40,6 +40,7 @@ FAR = {8: 0.25, 16: 0.1, 32: 0.01, 64: 0.01}
 MOST = 1 << 18
 """Elements of all tensors in a launch that is tried."""
 SEED = 1
+INPUTS = "inputs: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ def _told(
         details += (f"difference: {small}",) if small else ()
         line = parting_line(flow, terms.specified)
         details += (f"the terms part at {line}",) if line is not None and line != span else ()
-    details += (f"inputs: {trial.kind}, seed {SEED}",)
+    details += (f"{INPUTS}{trial.kind}, seed {SEED}",)
     hint = "compare what is computed with the specification, operand by operand"
     message = "the kernel computes something else than it says"
     if not wrote:
@@ -94,6 +95,12 @@ def _told(
         "value", last.op.span, last.op.id, message, sizes, last.block, dict(last.loops), last.wave, (operand,), hint,
         details=details,
     )  # fmt: skip
+
+
+def inputs_of(shown: Counterexample) -> Kind:
+    """The kind of inputs of the launch that a counterexample of `value` shows."""
+    text = next((d for d in shown.details if d.startswith(INPUTS)), f"{INPUTS}normal,")
+    return next(kind for kind in KINDS if text.startswith(f"{INPUTS}{kind},"))
 
 
 def _trials(kernel: Kernel) -> list[Trial]:

@@ -58,7 +58,8 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class InterpOutcome:
-    """`arrays` after the launch (copies), `hazards` met, `writes` per element of every written tensor."""
+    """`arrays` after the launch (copies), `hazards` met, `writes` per element of every written tensor;
+    copies that lanes of one store agree on count once."""
 
     arrays: dict[str, NDArray[Any]]
     hazards: tuple[Hazard, ...]

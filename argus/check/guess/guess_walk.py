@@ -20,12 +20,13 @@ from collections.abc import Collection, Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.check.certificate import Certificate, CertificateWriter, LoopClaim, LoopPath, order_claim
+from argus.check.certificate import Certificate, LoopClaim, LoopPath
 from argus.check.domain.access_order import AccessOrder
 from argus.check.domain.record_numbers import distinct
 from argus.check.domain.tags import Tags, bare, incoming, uniform
 from argus.check.guess import symbolic_slots
 from argus.check.guess.carried_slots import accumulators, needed_ops
+from argus.check.guess.certificate_writer import CertificateWriter, order_claim
 from argus.check.guess.loop_heads import State, first_candidate, next_candidate
 from argus.check.guess.period import period_of
 from argus.check.invariant.induction import (

@@ -82,7 +82,8 @@ def compared(
         total += int(counts.sum())
         with np.errstate(over="ignore"):
             error = np.where(counts, allowed * want.error, 0.0)
-            loose = Bounded(want.indices, np.where(counts, want.value, 0.0), error)
+            residue = None if want.residue is None else np.where(counts, want.residue, 0)
+            loose = Bounded(want.indices, np.where(counts, want.value, 0.0), error, residue)
             found = compare(np.where(counts, got, np.zeros((), got.dtype)), loose)
         if found.first_wrong is not None:
             return total, Disagreement(launch, stated.result, found.first_wrong, found.got, found.want)

@@ -33,7 +33,7 @@ from argus.ir.ops import Tensor
 from argus.ir.origins import numbers
 from argus.ir.types import DType, Span
 from argus.layout.expr import ExprError
-from argus.spec import SpecError, evaluate
+from argus.spec import SpecError, evaluate, stored
 
 FAR = {8: 0.25, 16: 0.1, 32: 0.01, 64: 0.01}
 """Bits of the narrowest floating type in the kernel -> which part of a value is far."""
@@ -154,6 +154,7 @@ def _far(kernel: Kernel, output: Tensor, trial: Trial) -> tuple[tuple[int, ...],
         return None
     if any(h.kind == "stated" for h in outcome.hazards):
         return None
+    wanted = stored(wanted, outcome.arrays[output.name].dtype)
     got = np.asarray(outcome.arrays[output.name]).astype(np.float64)
     if got.shape != wanted.value.shape:
         return None
@@ -166,7 +167,8 @@ def _far(kernel: Kernel, output: Tensor, trial: Trial) -> tuple[tuple[int, ...],
         return None
     typical = float(np.sqrt(np.mean(wanted.value[usable] ** 2)))
     with np.errstate(invalid="ignore"):
-        limit = _part(kernel) * (np.abs(wanted.value) + typical) + 16 * wanted.error
+        part = 0.0 if wanted.residue is not None else _part(kernel)
+        limit = part * (np.abs(wanted.value) + typical) + 16 * wanted.error
         wrong = usable & ~(np.abs(got - wanted.value) <= limit)
     if not wrong.any():
         return None

@@ -21,6 +21,7 @@ from collections.abc import Iterable
 from time import perf_counter
 from typing import Any, Protocol
 
+from argus.check.solve.block_numbers import digits_named
 from argus.check.solve.fallback_solver import FALLBACK
 from argus.check.solve.limits import effort_left, spend, spend_effort
 from argus.check.solve.linear_elimination import contradict
@@ -93,7 +94,7 @@ class Prover:
         relevant = _cone(known, goal.free())
         key = (relevant, goal)
         if key not in self._memo:
-            answer = not_(self._satisfiable((*relevant, E.lnot(goal))))
+            answer = not_(self._satisfiable((E.lnot(goal), *relevant), aimed=True))
             if self._refused:
                 return answer
             self._memo[key], self._how[key] = answer, self.last
@@ -123,7 +124,8 @@ class Prover:
         self.used.clear()
         return "+".join([otherwise, *by] if otherwise != "structural" or not by else by)
 
-    def _satisfiable(self, facts: Facts) -> bool | None:
+    def _satisfiable(self, facts: Facts, aimed: bool = False) -> bool | None:
+        """`aimed`: the first fact is the one that matters, others are there to contradict it."""
         start = perf_counter()
         spend(1 + len(facts))
         self._refused = False
@@ -136,13 +138,12 @@ class Prover:
             self.decided["known model"] += 1
             self.seconds += perf_counter() - start
             return True
-        for split in (False, True):
-            found = contradict(facts, split)
-            if found is True or (found and self._models is not None and self._models.suggested(found, facts)):
-                self.decided["linear"] += 1
-                self.last = "elimination"
-                self.seconds += perf_counter() - start
-                return found is not True
+        found = self._eliminated(facts, aimed)
+        if found is not None:
+            self.decided["linear"] += 1
+            self.last = "elimination"
+            self.seconds += perf_counter() - start
+            return found
         if effort_left() <= 0 or len(facts) > MAX_FACTS:
             self.decided["not asked"] += 1
             self.undecided.append(facts)
@@ -164,6 +165,21 @@ class Prover:
         self.decided[how] += 1
         self.seconds += perf_counter() - start
         return answer
+
+    def _eliminated(self, facts: Facts, aimed: bool) -> bool | None:
+        """By elimination: among all facts, then with minima taken for one of their arguments; then with digits of block
+        numbers named, among facts that share a variable with the first."""
+        for split in (False, True):
+            found = contradict(facts, split)
+            if found is True or (found and self._models is not None and self._models.suggested(found, facts)):
+                return found is not True
+        first, *others = facts or (E.TRUE,)
+        named = digits_named((first, *sorted(others, key=lambda f: f.digest))) if aimed else None
+        if named is not None:
+            near = [fact for fact in named if not fact.free() or fact.free() & named[0].free()]
+            if contradict(tuple(near)) is True or contradict(tuple(near), split=True) is True:
+                return False
+        return None
 
 
 def _first(facts: Facts, models: KnownModels | None) -> tuple[bool | None, str, int]:

@@ -39,8 +39,9 @@ SPLIT = (
 def f(x: ag.In["N", f32], y: ag.Out["N", f32]):
     p = ag.grid(N // 512)
     a = x[512 * p].load(T, width=16)
-    k = ag.index(T, "i")
-    y[512 * p].store(ag.where(k >= 300, a + 1.0, a), width=16)
+    if ag.thread() >= 75:
+        a = a + 1.0
+    y[512 * p].store(a, width=16)
 """
 )
 

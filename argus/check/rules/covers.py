@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from argus.check.domain.records import Tables
 from argus.check.domain.tags import Tags
 from argus.check.events import ProgramPoint
 from argus.check.obligations import WHOLE_KERNEL
@@ -33,7 +34,7 @@ from argus.check.rules.rule import Rule
 from argus.check.rules.store_tiling import DIFFERENT, NO_BOX, REMAPPED, full_box, harmless, joined, tiled
 from argus.check.rules.store_turns import BLOCK, Counts, StoreBox, either, store_box
 from argus.check.solve.prover import Prover
-from argus.check.terms.atoms import own
+from argus.check.terms.atoms import UNKNOWN, own
 from argus.check.transfer.computed_places import DATA
 from argus.check.transfer.memory_accesses import kept_inside, target, threads_at_edge
 from argus.check.walk import KernelWalk
@@ -114,8 +115,10 @@ class Covers(Rule):
             return Written(op, place, (), nothing, "the coordinates of a store differ between threads and sizes")
         axes = list(spec.axes if spec is not None and adds else self.flow.tables.tensor_axes[tensor])
         places = aim.case.offset[..., axes].astype(np.int64)
-        wide = np.broadcast_to(active[..., None], places.shape[:-1])
-        offsets = places[wide if isinstance(op, ops.Atomic) else _without_copies(wide, places, self.flow.prune(value))]
+        stored = np.broadcast_to(active[..., None], places.shape[:-1])
+        if not isinstance(op, ops.Atomic):
+            stored = _without_copies(self.flow.tables, stored, places, self.flow.prune(value))
+        offsets = places[stored]
         numbers = [self.flow.tables[int(records[0])].rests[a] for a in axes]
         return Written(op, place, tuple(self.flow.tables.rests[n] for n in numbers), offsets, kept=kept)
 
@@ -132,14 +135,19 @@ class Covers(Rule):
         return [written for stored, written in self.stores if stored is tensor]
 
 
-def _without_copies(active: NDArray[np.bool_], places: NDArray[np.int64], value: Tags) -> NDArray[np.bool_]:
-    """Of lanes of a wave that store the same element by one instruction, and hold the same by their tags, the first."""
+def _without_copies(
+    tables: Tables, active: NDArray[np.bool_], places: NDArray[np.int64], value: Tags
+) -> NDArray[np.bool_]:
+    """Of lanes of a wave that store the same element by one instruction, and hold the same by their tags, the first.
+    A tag says what is held only if its term is known."""
     kept = active.copy()
     for wave, mask in enumerate(active):
         found, first, group = np.unique(places[wave][mask], axis=0, return_index=True, return_inverse=True)
         if len(found) == len(group):
             continue
         for case in value.cases:
+            if any(tables[int(n)].term == UNKNOWN for n in np.unique(case.record[wave][mask])):
+                return active
             tag = np.concatenate([case.record[wave][mask][:, None], case.offset[wave][mask]], axis=1)
             if len(np.unique(np.concatenate([group.reshape(-1, 1), tag], axis=1), axis=0)) != len(found):
                 return active

@@ -6,6 +6,8 @@
     special     normal values, a third of them zeros of both signs, a few subnormal
     wide        magnitudes over many powers of two
     whole       integers over all numbers of their type, the least and the greatest among them
+    half        integers with half of the bits of their type (of 8 and 16 bits all but three), so that few
+                operations on them overflow
 
 Numbers that the kernel uses as indices are what it states of them, whatever the kind. A tensor that is only written
 starts as NaN (or a type's least number), so that an element nobody writes is wrong.
@@ -36,6 +38,7 @@ SMALL = 9
 """Integers of other kinds than `whole` lie between -SMALL and SMALL."""
 WIDE = 8
 """Powers of two up and down in `wide`."""
+NARROW, KEPT = 32, 3
 ZEROS, SUBNORMAL = 0.3, 0.03
 
 
@@ -78,6 +81,9 @@ def _range(kernel: Kernel, tensor: Tensor, sizes: Mapping[str, int], kind: Kind)
     least, most = numbers(tensor.dtype)
     if kind == "whole" or stated_ranges(kernel, tensor, sizes):
         return legal_range(kernel, tensor, sizes, (least, most))
+    if kind == "half":
+        shift = tensor.dtype.bits // 2 if tensor.dtype.bits >= NARROW else KEPT
+        return least >> shift, most >> shift
     low = 0 if kind == "positive" else max(least, -SMALL)
     return low, (min(most, SMALL) if kind != "negative" or least == 0 else 0)
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.check.executed.inputs import KINDS, arrays, scalars
+from argus.check.executed.inputs import arrays, scalars
 from argus.check.executed.outcome import Kind
 from argus.check.explain.small_executions import larger, launches, ragged, varied
 from argus.check.explain.term_difference import difference, parting_line
@@ -34,6 +34,17 @@ from argus.ir.origins import numbers
 from argus.ir.types import DType, Span
 from argus.layout.expr import ExprError
 from argus.spec import SpecError, evaluate, stored
+from argus.spec.tree import (
+    Arithmetic,
+    IndexName,
+    IndexReduction,
+    Negation,
+    NumberLiteral,
+    ScalarName,
+    SizeName,
+    TensorElement,
+)
+from argus.spec.walk import walk
 
 FAR = {8: 0.25, 16: 0.1, 32: 0.01, 64: 0.01}
 """Bits of the narrowest floating type in the kernel -> which part of a value is far."""
@@ -100,7 +111,7 @@ def _told(
 def inputs_of(shown: Counterexample) -> Kind:
     """The kind of inputs of the launch that a counterexample of `value` shows."""
     text = next((d for d in shown.details if d.startswith(INPUTS)), f"{INPUTS}normal,")
-    return next(kind for kind in KINDS if text.startswith(f"{INPUTS}{kind},"))
+    return next(kind for kind in get_args(Kind) if text.startswith(f"{INPUTS}{kind},"))
 
 
 def _trials(kernel: Kernel) -> list[Trial]:
@@ -112,10 +123,23 @@ def _trials(kernel: Kernel) -> list[Trial]:
     found = [sizes for sizes in launches(kernel, 400) if _elements(kernel, sizes) <= MOST]
     largest = found[-1:] if found[-1:] != small[-1:] else []
     whole = any(t.read and t.dtype.kind in ("int", "uint") for t in kernel.tensors)
-    kinds: tuple[Kind, ...] = ("negative", "whole") if whole else ("negative",)
+    integers: Kind = "whole" if _wraps_alike(kernel) else "half"
+    kinds: tuple[Kind, ...] = ("negative", integers) if whole else ("negative",)
     trials = [Trial(sizes, "normal") for sizes in (*small, *largest)]
     trials += [Trial(sizes, "wide") for sizes in largest]
     return trials + [Trial(sizes, kind) for kind in kinds for sizes in small[:1]]
+
+
+def _wraps_alike(kernel: Kernel) -> bool:
+    """The specification is made of sums and products: wrapped integers give the wrapped result, in any order."""
+    ring = Arithmetic | Negation | NumberLiteral | TensorElement | IndexReduction | IndexName | SizeName | ScalarName
+    parts = [p for r in (kernel.computes.results if kernel.computes else ()) for p in walk(r.expression)]
+    return all(
+        isinstance(p, ring)
+        and not (isinstance(p, IndexReduction) and p.kind != "sum")
+        and not (isinstance(p, Arithmetic) and p.op not in "+-*")
+        for p in parts
+    )
 
 
 def _elements(kernel: Kernel, sizes: Mapping[str, int]) -> int:

@@ -5,9 +5,9 @@
 A source is a single-point mutant of the verdict fuzzer (`bench.verdict_fuzz`) that the checker refutes. Its first
 counterexample about results (not speed) passes if
 
-* *line*: the line it names, a line of one of its parties, of who wrote what they read, or the line where the terms part
-  is a changed line; of a dropped statement, a line that has the tensor or name the statement was about, and of a
-  dropped barrier or wait, the accesses it stood between; and
+* *line*: the line it names, a line of one of its parties, of who wrote what they read, where the terms part, or of the
+  loops, grid or buffer around it is a changed line; of a dropped statement, a line that has the tensor or name the
+  statement was about, and of a changed or dropped barrier or wait, the accesses it stood between; and
 * *lane*: of `value` and `covers`, an execution by the interpreter, observed at the stores, agrees: the named register
   element of the named block, wave and lane stores the named element, and it is not what the specification gives (or,
   of `covers`, the element is stored as often as is said). Other rules show only what such an execution has confirmed.
@@ -74,7 +74,8 @@ def led_to(found: Mutated, text: str, shown: set[int]) -> bool:
         return True
     about = {re.match(r"\s*(\w+)", line)[1] for line in found.dropped if re.match(r"\s*(\w+)", line)}
     words = {word for n in shown for word in re.findall(r"\w+", text.splitlines()[n - 1])}
-    if any("barrier" in line or "wait" in line for line in found.dropped):
+    changed = [text.splitlines()[n - 1] for n in found.lines]
+    if any("barrier" in line or "wait" in line for line in (*found.dropped, *changed)):
         return bool(shown)  # what the dropped wait or barrier was between is shown
     return bool(about - {"ag"} & words)
 
@@ -86,8 +87,8 @@ def shown_lines(example: Counterexample) -> set[int]:
         lines |= {party.span.line} if party.span is not None else set()
         lines |= {party.written_at.span.line} if party.written_at is not None else set()
     for detail in example.details:
-        parted = re.fullmatch(r"the terms part at .*:(\d+):\d+", detail)
-        lines |= {int(parted[1])} if parted else set()
+        place = re.search(r"\.py:(\d+)(:\d+)?$", detail)
+        lines |= {int(place[1])} if place else set()
     return lines
 
 
@@ -140,7 +141,8 @@ def main() -> int:
         judged, good = judged + 1, good + (line and lane)
         rules[f"{example.rule} {'good' if line and lane else 'bad'}"] += 1
         if args.verbose or not (line and lane):
-            said = f"changed {sorted(found.lines)} {found.dropped}, shown {sorted(shown_lines(example))}: {line}, lane: {lane}"
+            shown = sorted(shown_lines(example))
+            said = f"changed {sorted(found.lines)} {found.dropped}, shown {shown}: {line}, lane: {lane}"
             print(f"{n} {one.program.family} {one.mutation}: {example.rule}, {said}", flush=True)
     print(
         f"{good} of {judged} counterexamples name the mutated line and a lane that holds the wrong value; {dict(rules)}"

@@ -178,19 +178,20 @@ class Prover:
         return answer
 
     def _eliminated(self, facts: Facts, aimed: bool) -> bool | None:
-        """By elimination: among all facts, then with minima taken for one of their arguments; then with digits of block
-        numbers named, among facts that share a variable with the first."""
+        """By elimination: among all facts, then with minima taken for one of their arguments, then `_by_digits`."""
         for split in (False, True):
             found = contradict(facts, split)
             if found is True or (found and self._models.suggested(found, facts)):
                 return found is not True
-        first, *others = facts or (E.TRUE,)
-        named = digits_named((first, *sorted(others, key=lambda f: f.digest))) if aimed else None
-        if named is not None:
-            near = [fact for fact in named if not fact.free() or fact.free() & named[0].free()]
-            if contradict(tuple(near)) is True or contradict(tuple(near), split=True) is True:
-                return False
-        return None
+        return self._by_digits(facts) if aimed else None
+
+    def _by_digits(self, facts: Facts) -> bool | None:
+        """With digits of block numbers named, among facts that share a variable with the first."""
+        named = digits_named((facts[0], *sorted(facts[1:], key=lambda f: f.digest)))
+        if named is None:
+            return None
+        near = tuple(fact for fact in named if not fact.free() or fact.free() & named[0].free())
+        return False if contradict(near) is True or contradict(near, split=True) is True else None
 
 
 def _first(facts: Facts, models: Models) -> tuple[bool | None, str, int]:

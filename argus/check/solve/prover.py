@@ -53,6 +53,8 @@ class KnownModels(Protocol):
 
     def shows(self, facts: Facts) -> bool: ...
 
+    def imagined(self, facts: Facts) -> bool: ...
+
 
 class Prover:
     """Decides over `base`, the facts true everywhere (what the kernel requires, launch bounds)."""
@@ -144,6 +146,10 @@ class Prover:
             self.last = "elimination"
             self.seconds += perf_counter() - start
             return found
+        if self._models is not None and self._models.imagined(facts):
+            self.decided["known model"] += 1
+            self.seconds += perf_counter() - start
+            return True
         if effort_left() <= 0 or len(facts) > MAX_FACTS:
             self.decided["not asked"] += 1
             self.undecided.append(facts)

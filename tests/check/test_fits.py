@@ -9,6 +9,8 @@ import pytest
 
 from argus import machine
 from argus.check import check
+from argus.check.engine import decide
+from argus.check.rules.fits import Fits
 from argus.compile.cache import compile_cached
 from argus.ir.passes.schedule import scheduled
 from argus.lang import read
@@ -105,3 +107,35 @@ def test_the_sign_by_a_shift_of_31(number: str, amount: int, below: str, status:
         loaded((8, 1), 64, x, z, np.int32(512))
         first = int(below.split()[0])
         assert (z == np.where(np.arange(512) >= first, x, 1)).all()
+
+
+@pytest.mark.parametrize(
+    ("axes", "end", "fits"),
+    [
+        ("M N", "M // 8 * (N // 32)", True),
+        ("M N", "M * N", True),
+        ("M N", "M * N * 4", True),
+        ("M N", "M * N * 5", False),
+        ("M N", "M * M", False),
+        ("M N", "M * N * N", False),
+        ("M", "M // 8 * (N // 32)", False),
+        ("M", "M * N", False),
+        ("N", "M * N", False),
+    ],
+)
+def test_products_of_sizes_are_bounded_by_tensors_only(axes: str, end: str, fits: bool) -> None:
+    text = f"""import argus as ag
+from argus import f32
+
+P = ag.Owner(lane=64, i="lane")
+
+
+@ag.kernel(threads=64, requires="M % 8 == 0 and N % 32 == 0", example=dict(M=64, N=64), computes="z[i] = y[i]")
+def loop(x: ag.In["{axes}", f32], v: ag.In["N", f32], y: ag.In["M", f32], z: ag.Out["M", f32]):
+    b = ag.grid(ag.cdiv(M, 64))
+    for t in ag.range({end}):
+        if t < 1:
+            z[64 * b].store(y[64 * b].load(P, width=4), width=4)
+"""
+    report = decide(read(text), [Fits()])
+    assert (report.status == "proved") == fits, report.render()

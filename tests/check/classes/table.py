@@ -104,4 +104,8 @@ CLASSES = (
         "before_rows", 10, ({"M": 1, "N": 32}, {"M": 2, "N": 64}, {"M": 13, "N": 96}, {"M": 16, "N": 32}),
         _later("x", "y", 2), right=frozenset(range(4)), never=frozenset(range(4, 10)) - {6}, exact=frozenset(range(4)),
     ),
+    AttackClass(
+        "turns", 16, ({"M": 8, "N": 32}, {"M": 24, "N": 96}, {"M": 40, "N": 64}, {"M": 16, "N": 160}),
+        _same("x", "y"), right=frozenset({0, 1, 2, 4, 5}), never=frozenset(range(6, 16)), exact=frozenset(range(6)),
+    ),
 )  # fmt: skip

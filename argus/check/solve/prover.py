@@ -53,6 +53,8 @@ class KnownModels(Protocol):
 
     def shows(self, facts: Facts) -> bool: ...
 
+    def imagined(self, facts: Facts) -> bool: ...
+
 
 class Prover:
     """Decides over `base`, the facts true everywhere (what the kernel requires, launch bounds)."""
@@ -144,6 +146,10 @@ class Prover:
             self.last = "elimination"
             self.seconds += perf_counter() - start
             return found
+        if self._models is not None and self._models.imagined(facts):
+            self.decided["known model"] += 1
+            self.seconds += perf_counter() - start
+            return True
         if effort_left() <= 0 or len(facts) > MAX_FACTS:
             self.decided["not asked"] += 1
             self.undecided.append(facts)
@@ -167,19 +173,20 @@ class Prover:
         return answer
 
     def _eliminated(self, facts: Facts, aimed: bool) -> bool | None:
-        """By elimination: among all facts, then with minima taken for one of their arguments; then with digits of block
-        numbers named, among facts that share a variable with the first."""
+        """By elimination: among all facts, then with minima taken for one of their arguments, then `_by_digits`."""
         for split in (False, True):
             found = contradict(facts, split)
             if found is True or (found and self._models is not None and self._models.suggested(found, facts)):
                 return found is not True
-        first, *others = facts or (E.TRUE,)
-        named = digits_named((first, *sorted(others, key=lambda f: f.digest))) if aimed else None
-        if named is not None:
-            near = [fact for fact in named if not fact.free() or fact.free() & named[0].free()]
-            if contradict(tuple(near)) is True or contradict(tuple(near), split=True) is True:
-                return False
-        return None
+        return self._by_digits(facts) if aimed else None
+
+    def _by_digits(self, facts: Facts) -> bool | None:
+        """With digits of block numbers named, among facts that share a variable with the first."""
+        named = digits_named((facts[0], *sorted(facts[1:], key=lambda f: f.digest)))
+        if named is None:
+            return None
+        near = tuple(fact for fact in named if not fact.free() or fact.free() & named[0].free())
+        return False if contradict(near) is True or contradict(near, split=True) is True else None
 
 
 def _first(facts: Facts, models: KnownModels | None) -> tuple[bool | None, str, int]:

@@ -23,6 +23,7 @@ from argus.check.explain.assumptions import assumptions
 from argus.check.explain.refuters import explained
 from argus.check.explain.stats import effort
 from argus.check.guess.guess_walk import guess
+from argus.check.guess.lemma_search import lemmas_of
 from argus.check.prove import SPECIFIED, Proof, ProofRequest, conclusions, prove
 from argus.check.report import Report, Verdict
 from argus.check.rules.conform import Conform
@@ -57,9 +58,10 @@ MAX_QUESTIONS = 20
 SILENT = "the specification says nothing about {}: placed and covers were not checked there"
 
 
-def check(program: Scheduled, replayed: Iterable[Certificate] = ()) -> Report:
+def check(program: Scheduled, replayed: Iterable[Certificate] = (), lemmas: bool = False) -> Report:
     """Decide every implied and stated rule of the program. With certificates to be `replayed`, nothing is guessed, and
-    no counterexample is looked for: what they do not show is unknown."""
+    no counterexample is looked for: what they do not show is unknown. With `lemmas`, the certificates of a proof
+    say how questions of arithmetic were decided."""
     given = iter(replayed)
     kernel = program.kernel
     statements = () if kernel.computes is None else kernel.computes.results
@@ -67,14 +69,15 @@ def check(program: Scheduled, replayed: Iterable[Certificate] = ()) -> Report:
     rules += [Relations(), Speed()]
     results = frozenset(statement.result for statement in statements)
     if len(statements) < 2:
-        return decide(kernel, rules, certificate=next(given, None))
+        return decide(kernel, rules, certificate=next(given, None), lemmas=lemmas)
     first, *others = [stating(kernel, statement) for statement in statements]
     alike = [other for other in others if _walked_alike(first, other)]
     shared = [statement for statement, other in zip(statements[1:], others, strict=True) if other in alike]
-    report = decide(first, rules, results, shared, certificate=next(given, None))
+    report = decide(first, rules, results, shared, certificate=next(given, None), lemmas=lemmas)
     for other in others:
         if other not in alike:
-            more = decide(other, [Valued(), Placed(), Reduced(), Covers()], results, certificate=next(given, None))
+            own = [Valued(), Placed(), Reduced(), Covers()]
+            more = decide(other, own, results, certificate=next(given, None), lemmas=lemmas)
             report = _together(report, more)
     return replace(report, kernel=kernel, notes=(*_unmentioned(kernel, results), *_assumed(kernel, report.verdicts)))
 
@@ -131,6 +134,7 @@ def decide(
     more: Iterable[ResultSpec] = (),
     waited: Iterable[Rule] = (),
     certificate: Certificate | None = None,
+    lemmas: bool = False,
 ) -> Report:
     """Decide these rules, those of a specification for `more` of its statements, and rules for which all registers are
     `assumed_waits` for. Nothing raised on the way escapes: it makes verdicts `unknown`."""
@@ -140,7 +144,7 @@ def decide(
         request.without_counterexamples()
     try:
         kernel = insert_waits(kernel)
-        prover = Prover(launch_facts(kernel), Models())
+        prover = Prover(launch_facts(kernel), Models(), {} if certificate is None else certificate.lemmas)
         proof = _proved(kernel, prover, request, certificate)
     except Exception as error:
         return Report(kernel, tuple(request.failures(kernel, internal(error))), perf_counter() - start)
@@ -155,8 +159,10 @@ def decide(
     open_questions = flow.prover.undecided[:MAX_QUESTIONS] if any(v.status == "unknown" for v in verdicts) else []
     questions = tuple(question(facts) for facts in open_questions)
     notes, listed = _notes(flow, verdicts), flow.ledger.states()
-    made = (proof.certificate,)
-    return Report(kernel, tuple(verdicts), perf_counter() - start, stats, notes, questions, listed, made)
+    made = proof.certificate
+    if lemmas and all(v.status == "proved" for v in verdicts):
+        made = replace(made, lemmas=lemmas_of(prover))
+    return Report(kernel, tuple(verdicts), perf_counter() - start, stats, notes, questions, listed, (made,))
 
 
 def _proved(kernel: Kernel, prover: Prover, request: ProofRequest, replayed: Certificate | None) -> Proof:

@@ -75,7 +75,7 @@ def check_cached(program: Scheduled) -> Report:
         if report is not None:
             stats, notes = {**report.stats, "cached": 1.0}, (*report.notes, NOTE)
             return replace(report, seconds=perf_counter() - start, stats=stats, notes=notes)
-    report = check(program)
+    report = check(program, lemmas=True)
     _write(entry, report)
     return report
 

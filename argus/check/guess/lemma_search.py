@@ -3,8 +3,8 @@
     lemmas_of(prover)       {"5f0c…": Lemma((0, 1, 3), "elimination"), "91ab…": Lemma((), "open"), …}
 
 For questions that Z3 decided, an unsatisfiable core says which facts are needed; often elimination, which has few rows,
-shows the contradiction among these. For those of elimination, the facts that share a variable with another's are tried
-alone. What no method showed is `open`. Nothing here is trusted: the prover that is given a lemma shows it again.
+shows the contradiction among these. For those of elimination the method is noted, with all facts. What no method showed
+is `open`. Nothing here is trusted: the prover that is given a lemma shows it again.
 """
 
 from __future__ import annotations
@@ -40,6 +40,9 @@ def _lemma(asked: AskedQuestion) -> Lemma | None:
             return Lemma(needed, "Z3")
         case "elimination" | "cases":
             return Lemma(everything, asked.how)
+        case "digits":
+            aim = facts.index(asked.facts[0])
+            return Lemma((aim, *(n for n in everything if n != aim)), asked.how)
         case "structural" | "open":
             return None
 

@@ -5,9 +5,9 @@ term of the stored element (`terms`) equals the specification's (`spec_terms`), 
 coordinates; `placed` proves that these are the coordinates it is stored at. So `x + x` for `x + y`, `2 * x` for `x`, a
 forgotten operand, a row sum over too few lanes or an accumulator that was not rescaled are not proved.
 
-Equal means: as formulas over real numbers, by the rules of `terms`. Rounding, overflow of intermediate results and
-division of zero by zero are not covered, except that an exponential is only taken apart where it cannot overflow
-(`elementwise_terms`). Conversions between floating types count as exact.
+Equal means: as formulas over real numbers, by the rules of `terms`; of an integer output modulo 2^bits of its type
+(`integer_terms`). Rounding and overflow of floats are not covered, except that an exponential is only taken apart where
+it cannot overflow (`elementwise_terms`). Conversions between floating types count as exact.
 
 A refutation is a small launch with random inputs, executed by the interpreter, whose result is far from the
 specification evaluated in float64: further than a tenth of the value, since intermediate results may be narrow types
@@ -95,7 +95,7 @@ class Valued(Rule):
         """The specification for what is stored at these coordinates along `loose` indices. Raises Unreadable."""
         if at not in self.aims:
             assert self.spec is not None
-            judge, where = Judge(self.flow), dict(zip(self.spec.loose, at, strict=True))
+            judge, where = Judge(self.flow, dtype=self.spec.output.dtype), dict(zip(self.spec.loose, at, strict=True))
             goal, whole = (
                 judge.aim(meaning(self.flow.kernel, self.spec, self.flow.tables, form, where), self.inside)
                 for form in (False, True)
@@ -184,14 +184,22 @@ class Valued(Rule):
         )  # fmt: skip
         term = judge.resolved(held_term, general)
         goals = aim.goal, aim.whole
-        if term not in goals:
+        if not self._same(term, goals):
             here = (*general, *ranges(self.flow, case, number, active))
             term = judge.resolved(held_term, here)
             goals = judge.resolved(aim.goal, here), judge.resolved(aim.whole, here)
         homeless = [a for a in tables.terms.axes(term) if record.rests[a] < 0]
-        if term in goals and not homeless:
+        if self._same(term, goals) and not homeless:
             return ""
         return Differs(term, aim.goal)
+
+    def _same(self, term: int, goals: tuple[int, int]) -> bool:
+        """Equal to one of the goals; as whole numbers modulo 2^bits where the output is an integer."""
+        assert self.spec is not None
+        dtype, terms = self.spec.output.dtype, self.flow.tables.terms
+        if dtype.kind not in ("int", "uint"):
+            return term in goals
+        return any(terms.congruent(term, goal, dtype.bits) for goal in goals)
 
 
 def _overwritten(kernel: Kernel) -> bool:

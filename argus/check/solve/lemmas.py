@@ -18,12 +18,13 @@ from typing import Literal
 from argus.layout.expr import Expr
 
 Facts = tuple[Expr, ...]
-Method = Literal["structural", "elimination", "cases", "Z3", "second strategy", "open"]
+Method = Literal["structural", "elimination", "cases", "digits", "Z3", "second strategy", "open"]
 
 
 @dataclass(frozen=True, slots=True)
 class Lemma:
-    """Positions of the facts that are needed, in the order of their digests, and how they contradict each other."""
+    """Positions of the facts that are needed, counted in the order of digests, and how they contradict each other. For
+    `digits` the fact to be contradicted stands first."""
 
     needed: tuple[int, ...]
     how: Method

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Mapping
 from time import perf_counter
 from typing import Any, Protocol, assert_never
 
+from argus.check.solve.block_numbers import digits_named
 from argus.check.solve.fallback_solver import FALLBACK
 from argus.check.solve.lemmas import AskedQuestion, Facts, Lemma, Method, chosen, question_name
 from argus.check.solve.limits import effort_left, spend, spend_effort
@@ -41,7 +42,7 @@ MAX_MILLISECONDS = 60_000
 """The last line, should the solver not look at its own limit."""
 MAX_FACTS = 4096
 """Facts of one question."""
-SHOWN_BY = {"elimination": {"elimination", "cases"}, "Z3": {"Z3", "second strategy"}}
+SHOWN_BY = {"elimination": {"elimination", "cases", "digits"}, "Z3": {"Z3", "second strategy"}}
 
 
 class KnownModels(Protocol):
@@ -103,7 +104,7 @@ class Prover:
         relevant = _cone(known, goal.free())
         key = (relevant, goal)
         if key not in self._memo:
-            answer = not_(self._satisfiable((*relevant, E.lnot(goal))))
+            answer = not_(self._satisfiable((E.lnot(goal), *relevant), aimed=True))
             if self._refused:
                 return answer
             self._memo[key], self._how[key] = answer, self.last
@@ -133,7 +134,8 @@ class Prover:
         self.used.clear()
         return "+".join([otherwise, *by] if otherwise != "structural" or not by else by)
 
-    def _satisfiable(self, facts: Facts) -> bool | None:
+    def _satisfiable(self, facts: Facts, aimed: bool = False) -> bool | None:
+        """`aimed`: the first fact is the one that matters, others are there to contradict it."""
         start, name = perf_counter(), question_name(facts)
         spend(1 + len(facts))
         self._refused, self.last = False, "structural"
@@ -145,7 +147,7 @@ class Prover:
             self.decided["lemma"] += 1
             self.last, answer = lemma.how, False
         else:
-            answer = self._decided(without_multiples(facts))
+            answer = self._decided(without_multiples(facts), aimed)
         if not self._refused:
             self.asked[name] = AskedQuestion(facts, answer, self.last)
         self.seconds += perf_counter() - start
@@ -158,6 +160,8 @@ class Prover:
                 return E.FALSE in facts
             case "elimination" | "cases":
                 return contradict(facts, how == "cases") is True
+            case "digits":
+                return _by_digits(facts)
             case "Z3":
                 return effort_left() > 0 and self._by_z3(facts)[0] is False
             case "second strategy":
@@ -167,7 +171,7 @@ class Prover:
             case _:
                 assert_never(how)
 
-    def _decided(self, facts: Facts) -> bool | None:
+    def _decided(self, facts: Facts, aimed: bool) -> bool | None:
         if E.FALSE in facts:
             self.decided["structural"] += 1
             return False
@@ -181,6 +185,10 @@ class Prover:
                 self.decided["linear"] += 1
                 self.last = how
                 return found is not True
+        if aimed and _by_digits(facts):
+            self.decided["linear"] += 1
+            self.last = "digits"
+            return False
         if effort_left() <= 0 or len(facts) > MAX_FACTS:
             self.decided["not asked"] += 1
             self.undecided.append(facts)
@@ -210,6 +218,16 @@ class Prover:
         self.decided["second strategy"] += 1
         spend_effort(SECOND_EFFORT)
         return FALLBACK.answer(question(facts))
+
+
+def _by_digits(facts: Facts) -> bool:
+    """With digits of block numbers named, elimination among facts that share a variable with the first contradicts."""
+    first, *others = facts or (E.TRUE,)
+    named = digits_named((first, *sorted(others, key=lambda f: f.digest)))
+    if named is None:
+        return False
+    near = tuple(fact for fact in named if not fact.free() or fact.free() & named[0].free())
+    return contradict(near) is True or contradict(near, split=True) is True
 
 
 def _first(facts: Facts, models: KnownModels | None) -> tuple[bool | None, str, int]:

@@ -265,7 +265,7 @@ def _other_facts(lemma: list[Any], data: Data, dice: random.Random) -> None:
 
 
 def _other_method(lemma: list[Any], data: Data, dice: random.Random) -> None:
-    lemma[0] = dice.choice(("structural", "elimination", "cases", "Z3", "open"))
+    lemma[0] = dice.choice(("structural", "elimination", "cases", "digits", "Z3", "open"))
 
 
 def _of_another_question(lemma: list[Any], data: Data, dice: random.Random) -> None:

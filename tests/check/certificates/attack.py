@@ -62,7 +62,7 @@ class ForgedLemmas(dict[str, Lemma]):
         self.dice = random.Random(seed)
 
     def get(self, name: str, default: Any = None) -> Any:
-        methods: tuple[Method, ...] = ("structural", "elimination", "cases", "Z3")
+        methods: tuple[Method, ...] = ("structural", "elimination", "cases", "digits", "Z3")
         needed = tuple(n for n in range(24) if self.dice.random() < 0.3)
         return Lemma(needed, self.dice.choice(methods))
 

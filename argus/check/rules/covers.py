@@ -28,7 +28,7 @@ from argus.check.obligations import WHOLE_KERNEL
 from argus.check.rules import grid_maps
 from argus.check.rules.rule import Rule
 from argus.check.rules.store_tiling import DIFFERENT, NO_BOX, REMAPPED, full_box, harmless, joined, tiled
-from argus.check.rules.store_turns import BLOCK, Counts, StoreBox, either, store_box
+from argus.check.rules.store_turns import BLOCK, Counts, StoreBox, either, numbered_turns, store_box
 from argus.check.solve.prover import Prover
 from argus.check.terms.atoms import own
 from argus.check.transfer.computed_places import DATA
@@ -166,6 +166,9 @@ def _tiling(flow: KernelWalk, tensor: Tensor, boxes: list[StoreBox]) -> str | No
     if doubt is not None:
         return doubt
     doubt = tiled(flow, tensor.axes, list(tensor.shape), counts, starts, size)
+    persistent = numbered_turns(counts, starts) if doubt == REMAPPED else None
+    if persistent is not None:
+        counts, starts = persistent
     if doubt != REMAPPED or any(n.free() & counts.keys() for n in counts.values()):
         return doubt
     if all(_whole(start, width) for start, width in zip(starts, size, strict=True)):

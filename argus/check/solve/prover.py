@@ -54,6 +54,8 @@ class KnownModels(Protocol):
 
     def shows(self, facts: Facts) -> bool: ...
 
+    def imagined(self, facts: Facts) -> bool: ...
+
 
 class Prover:
     """Decides over `base`, the facts true everywhere (what the kernel requires, launch bounds)."""
@@ -189,6 +191,9 @@ class Prover:
             self.decided["linear"] += 1
             self.last = "digits"
             return False
+        if self._models is not None and self._models.imagined(facts):
+            self.decided["known model"] += 1
+            return True
         if effort_left() <= 0 or len(facts) > MAX_FACTS:
             self.decided["not asked"] += 1
             self.undecided.append(facts)

@@ -8,8 +8,9 @@ Z3's version. Any difference is another key, so nothing is ever out of date.
 
 What is kept is not believed. If a kernel was proved, its certificates are kept, with lemmas, and a hit is a proof from
 them, without guessing: about half of the time, also for large kernels, where the proof is most of it
-(`bench/replays.py`). If they do not replay, the entry is a miss. A report that is not a proof is kept as it is, counterexamples and all: nothing is built on it. Either
-way the report says that it comes from here (note, and `cached` in its stats).
+(`bench/replays.py`). If they do not replay, the entry is a miss. A report that is not a proof is kept as it is,
+counterexamples and all: nothing is built on it. Either way the report says that it comes from here (note, and `cached`
+in its stats).
 
 An entry is one JSON file, written under another name and moved into place, so that two processes may work at once. It
 holds data only; a file that cannot be read, or does not have the expected shape, is a miss and is written anew.

@@ -271,6 +271,8 @@ class KernelWalk:
 
     def step(self, op: Op) -> None:
         spend()
+        if branches.by_slot(self, op):
+            return
         listeners, numbers = self.tell(), deciding(op)
         self.ledger.visit(op)
         self.order_step(op)

@@ -22,6 +22,7 @@ from argus.check.domain.tags import Case, Tags, merge, uniform
 from argus.check.domain.threads import conditions
 from argus.check.transfer import optional_work, ordering
 from argus.ir import ops
+from argus.ir.ops import Op, Shared
 from argus.ir.types import Value
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from argus.check.walk import KernelWalk
 
 Mask = NDArray[np.bool_]
+MAX_SLOTS = 8
 
 
 def branch(flow: KernelWalk, op: ops.If) -> None:
@@ -40,6 +42,44 @@ def branch(flow: KernelWalk, op: ops.If) -> None:
         _select_path(flow, op, shared)
     else:
         _entangled(flow, op)
+
+
+def by_slot(flow: KernelWalk, op: Op) -> bool:
+    """A load from a ring's slot that depends on a size, `ring[K - 1]`: walked once for every slot that it may be, each
+    under the condition that it is that one. False where the op is none, or its slot is known."""
+    slot = _open_slot(flow, op) if isinstance(op, ops.Load) else None
+    if slot is None or not isinstance(op, ops.Load):
+        return False
+    facts, order, renamed = flow.facts, flow.order, flow.rename
+    ends: list[tuple[Expr, Tags]] = []
+    orders: list[AccessOrder] = []
+    for number in range(slot.args[1].value):
+        guard = slot.eq(number)
+        if flow.feasible(guard):
+            flow.facts, flow.order, flow.rename = (*facts, guard), order, {**renamed, slot: E.const(number)}
+            flow.guards.add(guard)
+            flow.step(op)
+            ends.append((guard, flow.values[op.result]))
+            orders.append(flow.order)
+            flow.facts, flow.rename = facts, renamed
+    if not ends:
+        return False
+    flow.order = reduce(AccessOrder.join, orders)
+    flow.values[op.result] = _joined(flow, ends)
+    return True
+
+
+def _open_slot(flow: KernelWalk, op: ops.Load) -> Expr | None:
+    """The remainder in a load's address of LDS, by a small number, that follows from sizes and blocks alone."""
+    if not isinstance(op.access.memory, Shared):
+        return None
+    moving = {v for var, value in flow.loops for v in (var, *value.free())} | flow.threads.symbols.keys()
+    for node in E.postorder(op.access.address):
+        if node.op != "mod" or node.args[1].op != "const" or not 1 < node.args[1].value <= MAX_SLOTS:
+            continue
+        if node not in flow.rename and not any(v.name in ("lane", "wave") or v in moving for v in node.free()):
+            return node
+    return None
 
 
 def _select_threads(flow: KernelWalk, op: ops.If, truth: Mask) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -71,15 +71,24 @@ def by_slot(flow: KernelWalk, op: Op) -> bool:
 
 def _open_slot(flow: KernelWalk, op: ops.Load) -> Expr | None:
     """The remainder in a load's address of LDS, by a small number, that follows from sizes and blocks alone."""
-    if not isinstance(op.access.memory, Shared):
+    if not isinstance(op.access.memory, Shared) or not _remainders(op.access.address):
         return None
     moving = {v for var, value in flow.loops for v in (var, *value.free())} | flow.threads.symbols.keys()
-    for node in E.postorder(op.access.address):
-        if node.op != "mod" or node.args[1].op != "const" or not 1 < node.args[1].value <= MAX_SLOTS:
-            continue
-        if node not in flow.rename and not any(v.name in ("lane", "wave") or v in moving for v in node.free()):
-            return node
-    return None
+    slots = (node for node in _remainders(op.access.address) if node not in flow.rename and not node.free() & moving)
+    return next(slots, None)
+
+
+@lru_cache(maxsize=1 << 12)
+def _remainders(address: Expr) -> tuple[Expr, ...]:
+    """Remainders by small numbers that are the same for all threads, as far as names tell."""
+    return tuple(
+        node
+        for node in E.postorder(address)
+        if node.op == "mod"
+        and node.args[1].op == "const"
+        and 1 < node.args[1].value <= MAX_SLOTS
+        and not any(v.name in ("lane", "wave") for v in node.free())
+    )
 
 
 def _select_threads(flow: KernelWalk, op: ops.If, truth: Mask) -> None:

@@ -273,6 +273,8 @@ class KernelWalk:
 
     def step(self, op: Op) -> None:
         spend()
+        if branches.by_slot(self, op):
+            return
         numbers = deciding(op)
         self.ledger.visit(op)
         self.order_step(op)

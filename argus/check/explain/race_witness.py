@@ -5,18 +5,16 @@ What may meet is found by the walk; here the smallest launch that shows it is lo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from argus.check.domain.access_order import LiveAccess
 from argus.check.events import ProgramPoint
 from argus.check.explain.witness import replay, smallest_execution
 from argus.check.report import Counterexample, Party, Verdict
+from argus.check.rules.race_free import Clash
 from argus.check.transfer.ordering import LdsConflict, lds_target
 from argus.check.walk import KernelWalk
 from argus.ir import interp
-from argus.ir.ops import Op, Shared
 from argus.ir.types import Span
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -79,18 +77,6 @@ def _missing(conflict: LdsConflict, operands: tuple[Party, Party]) -> str:
     if conflict.first.counter != conflict.second.counter:
         return "without a wait between them"
     return "and have no order"
-
-
-@dataclass(frozen=True, slots=True)
-class Clash:
-    """Two threads of one wave whose store writes different data to one granule."""
-
-    op: Op
-    place: ProgramPoint
-    buffer: Shared
-    first: int
-    second: int
-    granule: int
 
 
 def overlap_verdict(flow: KernelWalk, clash: Clash) -> Verdict:

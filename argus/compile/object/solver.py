@@ -22,9 +22,9 @@ from argus.machine.symbolic.words import Words
 
 LIMITS = Limits(effort=12_000_000, seconds=8.0, memory=1 << 30)
 """For one kernel."""
-QUESTION = 1_500_000
-"""Z3's units of effort for one question; about a second at most."""
-MOST_FAILED = 3
+QUESTION = 800_000
+"""Z3's units of effort for one question; about half a second at most."""
+MOST_FAILED = 2
 """Questions of one kernel that Z3 did not answer with a proof; after them no others are asked."""
 MOST_CASES = 300
 """Cases of the choices in the words of one question."""

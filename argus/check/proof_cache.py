@@ -6,11 +6,8 @@ The key is everything a verdict depends on: the text of the IR (program, sizes, 
 the source), the kernel's source (which reports quote), the source files of the checker and of what it stands on, and
 Z3's version. Any difference is another key, so nothing is ever out of date.
 
-What is kept is not believed. If a kernel was proved, its certificates are kept, and a hit is a proof from them, without
-guessing: about half of the time, also for large kernels, where the proof is most of it. If they do not replay, the
-entry is a miss. A report that is not a proof is kept as it is, counterexamples and all: nothing is built on it. Either
-way the report says that it comes from here (note, and `cached` in its stats). What was executed of a proof
-(`argus.check.executed`) is kept with it; if nothing was (`--no-run`), a hit executes it and is written anew.
+            return replace(report, seconds=seconds, stats=stats, notes=notes)
+    report = after_proof(program, check(program, lemmas=True), directory().parent, run)
 
 An entry is one JSON file, written under another name and moved into place, so that two processes may work at once. It
 holds data only; a file that cannot be read, or does not have the expected shape, is a miss and is written anew.
@@ -84,8 +81,13 @@ def check_cached(program: Scheduled, run: bool = True) -> Report:
             elif report.proved:
                 report = replace(report, executed=kept["executed"] if run else Executed(skipped=NOT_ASKED))
             stats, notes = {**report.stats, "cached": 1.0}, (*report.notes, NOTE)
+<<<<<<< HEAD
+            return replace(report, seconds=perf_counter() - start, stats=stats, notes=notes)
+    report = check(program, lemmas=True)
+=======
             return replace(report, seconds=seconds, stats=stats, notes=notes)
     report = after_proof(program, check(program), directory().parent, run)
+>>>>>>> executed
     _write(entry, report)
     return report
 

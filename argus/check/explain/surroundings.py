@@ -72,13 +72,14 @@ def _passed(kernel: Kernel, store: int) -> list[str]:
 
 
 def _loads(kernel: Kernel, number: int) -> list[str]:
-    """Where the factors of a matrix product were loaded."""
+    """Where the factors of a matrix product were loaded, if straight from tensors."""
     product = next((op for op in ops.walk(kernel.body) if op.id == number and isinstance(op, ops.Mfma)), None)
     if product is None:
         return []
     origins, found = Origins(kernel), list[str]()
     for name, value in (("a", product.a), ("b", product.b)):
-        loads = [op for made in origins.of(value) if isinstance(op := origins.made.get(made), ops.Load)]
+        made = [origins.made.get(one) for one in origins.of(value)]
+        loads = [op for op in made if isinstance(op, ops.Load) and isinstance(op.access.memory, Tensor)]
         lines = sorted({(op.span.file, op.span.line) for op in loads})
         found += [f"{name} is loaded at {file}:{line}" for file, line in lines[:2]]
     return found

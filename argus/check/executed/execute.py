@@ -6,7 +6,8 @@
     found.skipped        why nothing was executed, if nothing was
 
 An element counts only where the specification is finite. Of `wide` inputs results that are not finite do not count
-either: that an intermediate value overflows is outside of what is proved. A launch whose inputs are not what the
+either: that an intermediate value overflows is outside of what is proved. So is underflow: the error has at least the
+smallest normal number of f32. A launch whose inputs are not what the
 kernel states of its data is no launch of the kernel.
 """
 
@@ -27,6 +28,7 @@ from argus.ir.kernel import Kernel
 from argus.layout.expr import ExprError
 from argus.spec import Bounded, ResultSpec, SpecError, evaluate
 from argus.spec.compare import compare
+from argus.spec.values import LEAST_F32
 
 NO_SPECIFICATION = "it states no specification"
 TOO_LARGE = "no launch is small enough"
@@ -81,7 +83,8 @@ def compared(
             counts &= np.isfinite(got.astype(np.float64))
         total += int(counts.sum())
         with np.errstate(over="ignore"):
-            error = np.where(counts, allowed * want.error, 0.0)
+            least = 0.0 if want.residue is not None else LEAST_F32
+            error = np.where(counts, allowed * (want.error + least), 0.0)
             residue = None if want.residue is None else np.where(counts, want.residue, 0)
             loose = Bounded(want.indices, np.where(counts, want.value, 0.0), error, residue)
             found = compare(np.where(counts, got, np.zeros((), got.dtype)), loose)

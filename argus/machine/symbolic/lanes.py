@@ -22,7 +22,7 @@ from argus.machine.symbolic.sums import Coefficient, Monomial, Rows, WordSum
 WAVE = 64
 
 
-class Lanes(Comparisons):
+class LaneWords(Comparisons):
     """`Comparisons` with what waves do."""
 
     def some(self, p: WordSum) -> WordSum:

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from argus.machine.symbolic.bit_fields import low_zeros
-from argus.machine.symbolic.lanes import Lanes
+from argus.machine.symbolic.lanes import LaneWords
 from argus.machine.symbolic.sums import Atom, WordSum
 
 M32 = 0xFFFFFFFF
 
 
-class Words(Lanes):
+class Words(LaneWords):
     """Words of 32 and 64 bits over the threads of one workgroup."""
 
     # -- 64 bits ------------------------------------------------------------------------------------------------------

@@ -51,8 +51,8 @@ class Interned:
         self._atom_numbers: dict[Atom, int] = {}
         self._axes: dict[int, frozenset[int]] = {}
         self._free: dict[int, frozenset[Expr]] = {}
-        self._sums: dict[tuple[int, int], int] = {}
-        self._products: dict[tuple[int, int], int] = {}
+        self._sums: dict[tuple[int, int, bool], int] = {}
+        self._products: dict[tuple[int, int, bool], int] = {}
         self._polys.append((((((-1, 1),), ZERO), 1),))
         for poly in ((), ((UNIT, 1),)):
             self._intern(poly)

@@ -256,7 +256,7 @@ class Terms(DefinedTerms):
         for mono, c in self._polys[x]:
             atom = self.atoms[mono[0][0][0]] if len(mono[0]) == 1 and mono[0][0][1] == 2 and mono[1] == ZERO else None
             if c > 0 and isinstance(atom, Where) and self.value(atom.no) == -inf:
-                rest = self.add(x, self.monomial(mono, -c))
+                rest = self.add(x, self.monomial(mono, -c), formal=True)
                 inner = self.exp2(self.add(self.scaled(atom.yes, c), rest))
                 return self.selected(atom.condition, inner)
         if x == ZERO:

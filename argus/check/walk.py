@@ -16,7 +16,7 @@ listeners. The facts of the path are `facts`; `rename` replaces loop variables w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import lru_cache, reduce
 from math import prod
 from typing import Any, TypeVar, assert_never, cast
@@ -130,7 +130,6 @@ class KernelWalk:
         """Somebody else shows that registers are waited for."""
         self.replay = ReplayedCertificate(certificate or Certificate(), kernel, self.tables)
         self.problems: list[tuple[Op, str]] = []
-        self.refuted = False
         self.agreed: set[tuple[int, tuple[Expr, ...]]] = set()
         """Stores (op, facts of the path) whose value was proved equal to the specification's."""
         self.contract = frozenset(
@@ -433,9 +432,3 @@ class OtherStatement(KernelWalk):
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._flow, name)
-
-
-def bounds_of(facts: Iterable[Expr]) -> Mapping[str, tuple[int | None, int | None]]:
-    """Declared bounds of the variables a proof speaks about, to be printed with it."""
-    named = {v for fact in facts for v in fact.free()}
-    return {v.name: (v.lo, v.hi) for v in sorted(named, key=lambda v: v.name)}

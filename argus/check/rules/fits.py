@@ -18,8 +18,7 @@ from __future__ import annotations
 from argus.check.domain.tags import Tags
 from argus.check.domain.threads import Spread
 from argus.check.events import ProgramPoint
-from argus.check.report import Verdict
-from argus.check.rules.rule import Rule, RuleFindings
+from argus.check.rules.rule import Rule, RuleEvent
 from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.ops import Access, Op, Tensor
@@ -28,7 +27,6 @@ from argus.ir.semantics.addresses import LIMIT
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
-ADVICE = "bound the sizes in requires=…, or compare smaller numbers"
 Facts = tuple[Expr, ...]
 
 
@@ -39,7 +37,7 @@ class Fits(Rule):
 
     def begin(self, flow: KernelWalk) -> None:
         super().begin(flow)
-        self.found: RuleFindings[Need] = RuleFindings()
+        self.found: list[RuleEvent[Need]] = []
         self.known: dict[tuple[object, Facts], Need | None] = {}
         self.per_lane = varying(flow.kernel)
         self.sizes = size_bounds(flow.kernel)
@@ -63,9 +61,9 @@ class Fits(Rule):
 
     def _add(self, op: Op, place: ProgramPoint, what: str, failures: list[Need | None]) -> None:
         wrong = [need for need in failures if need is not None]
-        self.settle(op, what, self.flow.prover.reason(), [_sentence(need) for need in wrong])
+        self.settle(op, what, self.flow.prover.reason(), [sentence(need) for need in wrong])
         if wrong:
-            self.found.add(op, place.facts, wrong)
+            self.found.append(RuleEvent(op, place.facts, tuple(wrong)))
 
     def _facts(self, access: Access, place: ProgramPoint) -> Facts:
         return place.facts if access.guard is None else (*place.facts, self.flow.here(access.guard))
@@ -106,17 +104,9 @@ class Fits(Rule):
                 return False
         return True
 
-    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
-        del flow
-        made = []
-        for span in self.found.spans():
-            first = self.found.at(span)[0]
-            reason = _sentence(first.failures[0])
-            made.append(Verdict("fits", "unknown", span, first.op.id, "z3", reason=reason, help=ADVICE))
-        return made
 
-
-def _sentence(need: Need) -> str:
+def sentence(need: Need) -> str:
+    """What is not shown, in words."""
     if need.low == 1:
         return f"the divisor `{need.number}` may be zero, negative or too large"
     if need.high == 31:

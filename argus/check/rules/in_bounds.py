@@ -20,13 +20,10 @@ from math import gcd
 from argus.check.domain.tags import Tags
 from argus.check.domain.threads import Spread
 from argus.check.events import ProgramPoint
-from argus.check.explain.bounds_witness import misplaced_access
-from argus.check.report import Verdict
-from argus.check.rules.rule import Rule, RuleFindings
-from argus.check.walk import KernelWalk, bounds_of
+from argus.check.rules.rule import Rule, RuleEvent
+from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.ops import Access, Op, Shared, Tensor
-from argus.ir.types import Span
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
@@ -50,7 +47,7 @@ class InBounds(Rule):
 
     def begin(self, flow: KernelWalk) -> None:
         super().begin(flow)
-        self.found: RuleFindings[Doubt] = RuleFindings()
+        self.found: list[RuleEvent[Doubt]] = []
         self.steps: dict[tuple[tuple[Expr, ...], Expr, Expr, int], bool] = {}
 
     def global_load(self, op: ops.Load | ops.CopyToLds, place: ProgramPoint, access: Access) -> None:
@@ -74,7 +71,7 @@ class InBounds(Rule):
             if self.flow.prover.holds(self._facts(place, access), E.lnot(bad)) is not True:
                 doubts.append(Doubt(op, place, access, bad, f"leaves {buffer.name} ({buffer.bytes} bytes)"))
         self.settle(op, "inside", self.flow.prover.reason(), [d.what for d in doubts])
-        self.found.add(op, place.facts, doubts)
+        self.found.append(RuleEvent(op, place.facts, tuple(doubts)))
 
     def _facts(self, place: ProgramPoint, access: Access) -> tuple[Expr, ...]:
         return place.facts if access.guard is None else (*place.facts, self.flow.here(access.guard))
@@ -82,7 +79,7 @@ class InBounds(Rule):
     def _tensor(self, op: Op, place: ProgramPoint, access: Access) -> None:
         doubts = [d for d in (self._address(op, place, access), self._coordinates(op, place, access)) if d is not None]
         self.settle(op, "place", self.flow.prover.reason(), [d.what for d in doubts])
-        self.found.add(op, place.facts, doubts)
+        self.found.append(RuleEvent(op, place.facts, tuple(doubts)))
 
     def _address(self, op: Op, place: ProgramPoint, access: Access) -> Doubt | None:
         tensor, flow = access.memory, self.flow
@@ -148,25 +145,6 @@ class InBounds(Rule):
         if key not in self.steps:
             self.steps[key] = self.flow.prover.holds(facts, (rest + most).lt(extent)) is True
         return self.steps[key]
-
-    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
-        return [self._verdict(flow, span) for span in self.found.spans()]
-
-    def _verdict(self, flow: KernelWalk, span: Span) -> Verdict:
-        entries = self.found.at(span)
-        doubts = [d for entry in entries for d in entry.failures]
-        first = entries[0]
-        if not doubts:
-            facts = (*flow.prover.base, *first.facts)
-            by = "structural+z3"
-            shown = flow.ledger.at("in_bounds", span)
-            return flow.ledger.conclude(shown, "in_bounds", span, first.op.id, by, len(entries), bounds_of(facts))
-        for doubt in doubts[:4]:
-            example = misplaced_access(flow, doubt)
-            if example is not None:
-                return Verdict("in_bounds", "refuted", span, doubt.op.id, "z3", counterexample=example)
-        reason = f"this access may be wrong: it {doubts[0].what}"
-        return Verdict("in_bounds", "unknown", span, doubts[0].op.id, "z3", sites=len(entries), reason=reason)
 
 
 def _contiguous(tensor: Tensor) -> bool:

@@ -21,8 +21,6 @@ class Models:
 
     def __init__(self) -> None:
         self._kept: list[KnownModel] = []
-        self.spent = 0
-        """Z3's effort in this process when it was last asked."""
 
     def keep(self, model: Any, terms: dict[Expr, Any]) -> None:
         """Remember Z3's model of the variables among the terms."""

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from argus.check.certificate import Certificate
+from argus.check.executed.outcome import Executed
 from argus.check.verdict import Counterexample, ObligationState, Party, Site, Status, Verdict
 from argus.ir.kernel import Kernel
 from argus.ir.types import Span
@@ -36,6 +37,8 @@ class Report:
     """Everything that had to be shown, listed before anything was decided."""
     certificates: tuple[Certificate, ...] = field(default=(), repr=False, compare=False)
     """What was claimed about loops, for each walk over the kernel; `argus.check.proof_cache` keeps it."""
+    executed: Executed | None = None
+    """Launches of the proved kernel; None where nobody executes proofs (`argus.check.engine`)."""
 
     @property
     def status(self) -> Status:
@@ -65,6 +68,7 @@ class Report:
             "stats": {name: round(value, 6) for name, value in self.stats.items()},
             "notes": list(self.notes),
             "premises": list(self.premises),
+            "executed": None if self.executed is None else self.executed.to_json(),
             "verdicts": [verdict_json(verdict) for verdict in self.verdicts],
             "obligations": [asdict(one) for one in self.obligations],
         }
@@ -102,6 +106,7 @@ def counterexample_json(example: Counterexample) -> dict[str, Any]:
             "wave": example.wave,
         },
         "operands": [_party(operand) for operand in example.operands],
+        "details": list(example.details),
         "help": example.help,
     }
 

@@ -27,7 +27,7 @@ from argus.device.launch import LaunchOutcome
 from argus.gfx942.elf import MAGIC
 from argus.ir.kernel import Kernel
 from argus.spec import evaluate
-from argus.tasks.compare import ElementComparison, combined, compare
+from argus.spec.compare import ElementComparison, combined, compare
 from argus.tasks.inputs import make_arrays, make_scalars
 
 HALF = 0.5

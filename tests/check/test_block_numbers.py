@@ -15,6 +15,7 @@ from argus.check import check
 from argus.check.engine import decide
 from argus.check.rules.fits import Fits
 from argus.check.rules.in_bounds import InBounds
+from argus.check.rules.store_turns import numbered_turns
 from argus.check.solve import prover as provers
 from argus.check.solve.block_numbers import digits_named
 from argus.check.solve.linear_elimination import contradict
@@ -154,7 +155,7 @@ def test_a_copy_in_every_order_is_proved(order: str) -> None:
     assert report.status == "proved", report.render()
 
 
-@pytest.mark.parametrize("order", ["ag.xcd(8, group=4)", "ag.grouped(8)"])
+@pytest.mark.parametrize("order", [pytest.param("ag.xcd(8, group=4)", marks=pytest.mark.full), "ag.grouped(8)"])
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -194,3 +195,31 @@ def test_wrong_tiles_of_the_mixture_of_experts_are_not_proved(tmp_path: Path, ol
     file.write_text(text.replace(old, new))
     report = decide(read(file), [InBounds(), Fits()])
     assert report.status != "proved", report.render()
+
+
+def test_turns_of_a_persistent_loop_are_numbered_only_where_all_come_once() -> None:
+    block, turn, total = E.var("block_x", 0), E.var("t_turn_1", 0), E.var("T", 0, 1 << 20)
+    found = set()
+    for size, stride, more, weight in product((1, 3, 8), (1, 3, 7, 8, 9), (-1, 0, 1), (1, 3, 8)):
+        counts = {block: E.const(size), turn: E.maximum(0, (total - block + more + (stride - 1)) // stride)}
+        numbered = numbered_turns(counts, [block + turn * weight])
+        if numbered is None:
+            continue
+        found.add((size, more))
+        (number,) = numbered[0]
+        for n in range(1, 30):
+            often = [int(E.evaluate(counts[turn], {"T": n, "block_x": b})) for b in range(size)]
+            taken = [b + weight * j for b in range(size) for j in range(often[b])]
+            assert sorted(taken) == list(range(int(E.evaluate(numbered[0][number], {"T": n}))))
+    assert {(3, 0), (8, 0)} <= found
+
+
+def test_counters_that_others_depend_on_are_not_numbered() -> None:
+    block, turn, inner = E.var("block_x", 0), E.var("t_turn_1", 0), E.var("k_turn_2", 0)
+    counts = {block: E.const(8), turn: E.maximum(0, (H - block + 7) // 8)}
+    assert numbered_turns(counts, [block + turn * 8]) is not None
+    assert numbered_turns(counts | {inner: block + 1}, [block + turn * 8]) is None
+    assert numbered_turns(counts | {inner: turn + 1}, [block + turn * 8]) is None
+    assert numbered_turns(counts, [block + turn * 8, block]) is None
+    assert numbered_turns(counts, [block + turn * 4]) is None
+    assert numbered_turns({block: W, turn: counts[turn]}, [block + turn * 8]) is None

@@ -22,7 +22,7 @@ from argus.check.rules.rule import Rule, RuleEvent
 from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.ops import Access, Op, Tensor
-from argus.ir.semantics import LEAST, Need, buffer_parts, needs, reached, size_bounds, varying
+from argus.ir.semantics import LEAST, MAX_BYTES, Need, buffer_parts, extent_bytes, needs, reached, size_bounds, varying
 from argus.ir.semantics.addresses import LIMIT
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -41,6 +41,8 @@ class Fits(Rule):
         self.known: dict[tuple[object, Facts], Need | None] = {}
         self.per_lane = varying(flow.kernel)
         self.sizes = size_bounds(flow.kernel)
+        self.extents = tuple(extent_bytes(tensor).lt(MAX_BYTES) for tensor in flow.kernel.tensors)
+        """Launches refuse larger tensors."""
 
     def counted(self, op: Op, place: ProgramPoint, numbers: tuple[Expr, ...]) -> None:
         failures = [self._missing(needs(number, whole=True), place.facts) for number in numbers]
@@ -73,7 +75,8 @@ class Fits(Rule):
         for need in wanted:
             key = need, facts
             if key not in self.known:
-                self.known[key] = None if self.flow.prover.holds(facts, need.condition) is True else need
+                known = (*facts, *self.extents) if _multiplied(need.number) else facts
+                self.known[key] = None if self.flow.prover.holds(known, need.condition) is True else need
             if self.known[key] is not None:
                 return need
         return None
@@ -114,3 +117,8 @@ def sentence(need: Need) -> str:
     if need.high > 2**31:
         return f"the offset `{need.number}` of a lane may leave 32 bits and come back into the tensor"
     return f"`{need.number}` may not fit 32 bits"
+
+
+def _multiplied(number: Expr) -> bool:
+    """Sizes are multiplied in it, so that how large tensors are may bound it."""
+    return any(node.op == "mul" and sum(arg.op != "const" for arg in node.args) > 1 for node in E.postorder(number))

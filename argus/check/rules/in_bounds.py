@@ -6,7 +6,9 @@ tensor, or the byte offset is outside the buffer, where the hardware reads zero 
 leaves an inner axis does not leave the buffer: it reaches the next row, which is what this rule refutes. For LDS:
 every byte address is inside the access's own buffer.
 
-Only in a contiguous row-major tensor may the outermost coordinate run past the end. Assumes byte offsets below 2**32.
+Only in a contiguous row-major tensor may the outermost coordinate leave: past the end, or before the start, where the
+offset is negative and so, for the hardware, beyond every buffer. An access that begins before the start and ends behind
+it is not accepted: how far its offset counts up again is not documented. Offsets stay in reach by rule `fits`.
 Method: the thread part is enumerated and only its extremes are put to the prover; guarded accesses keep lane and wave
 as variables. A refutation is a concrete thread whose address, evaluated, lies in the buffer but not at its
 coordinates.
@@ -97,7 +99,7 @@ class InBounds(Rule):
         )
 
     def _coordinates(self, op: Op, place: ProgramPoint, access: Access) -> Doubt | None:
-        """Inner axes must stay inside; the outermost one may leave upwards, which leaves the buffer too."""
+        """Inner axes must stay inside; the outermost one may leave as a whole, which leaves the buffer too."""
         tensor, flow = access.memory, self.flow
         assert isinstance(tensor, Tensor)
         if len(access.coords) != len(tensor.axes):
@@ -105,11 +107,19 @@ class InBounds(Rule):
         outer = 0 if _contiguous(tensor) else -1
         for axis, (coordinate, extent) in enumerate(zip(access.coords, tensor.shape, strict=True)):
             last = access.count - 1 if axis == (access.axis % len(tensor.axes)) else 0
-            limits = self._limits(place, access, flow.here(coordinate), last, extent, upper=axis != outer)
+            if axis == outer and last == 0:
+                continue
+            here, facts = flow.here(coordinate), self._facts(place, access)
+            limits = self._limits(place, access, here, last, extent, upper=axis != outer)
             for limit in limits:
-                if flow.prover.holds(self._facts(place, access), limit) is not True:
-                    name = tensor.axes[axis]
+                if flow.prover.holds(facts, limit) is True:
+                    continue
+                name = tensor.axes[axis]
+                if axis != outer:
                     what = f"leaves axis {name} of {tensor.name} without leaving the buffer"
+                    return Doubt(op, place, access, E.lnot(limit), what, stray=True)
+                if flow.prover.holds(facts, E.lor(here.ge(0), (here + last).lt(0))) is not True:
+                    what = f"may begin before the first {name} of {tensor.name} and end behind it"
                     return Doubt(op, place, access, E.lnot(limit), what, stray=True)
         return None
 

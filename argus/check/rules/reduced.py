@@ -158,7 +158,7 @@ def complete(
     if sums is None:
         return f"which {name} were accumulated is not known"
     if sums.root != "zero":
-        return "the accumulator does not start at zero"
+        return "the accumulator starts with a number that is not known to be zero"
     pieces = intervals(flow, facts, sums.items, axis)
     if isinstance(pieces, str):
         return pieces

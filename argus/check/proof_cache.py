@@ -81,13 +81,8 @@ def check_cached(program: Scheduled, run: bool = True) -> Report:
             elif report.proved:
                 report = replace(report, executed=kept["executed"] if run else Executed(skipped=NOT_ASKED))
             stats, notes = {**report.stats, "cached": 1.0}, (*report.notes, NOTE)
-<<<<<<< HEAD
-            return replace(report, seconds=perf_counter() - start, stats=stats, notes=notes)
-    report = check(program, lemmas=True)
-=======
             return replace(report, seconds=seconds, stats=stats, notes=notes)
-    report = after_proof(program, check(program), directory().parent, run)
->>>>>>> executed
+    report = after_proof(program, check(program, lemmas=True), directory().parent, run)
     _write(entry, report)
     return report
 

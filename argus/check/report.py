@@ -49,6 +49,13 @@ class Report:
     def proved(self) -> bool:
         return self.status == "proved"
 
+    @property
+    def premises(self) -> tuple[str, ...]:
+        """What the proof of values rests on."""
+        from argus.check.explain.assumptions import premises
+
+        return premises(self.kernel) if any(v.rule == "value" and v.status == "proved" for v in self.verdicts) else ()
+
     def count(self) -> Counter[str]:
         return Counter(v.status for v in self.verdicts)
 
@@ -60,6 +67,7 @@ class Report:
             "seconds": round(self.seconds, 6),
             "stats": {name: round(value, 6) for name, value in self.stats.items()},
             "notes": list(self.notes),
+            "premises": list(self.premises),
             "executed": None if self.executed is None else self.executed.to_json(),
             "verdicts": [verdict_json(verdict) for verdict in self.verdicts],
             "obligations": [asdict(one) for one in self.obligations],

@@ -24,7 +24,10 @@ def render(report: Report) -> str:
     blocks = [_verdict(report.kernel, v) for v in report.verdicts if v.status != "proved"]
     proved = [v for v in report.verdicts if v.status == "proved"]
     if proved:
-        blocks.append("\n".join(_proved_line(v) for v in proved))
+        lines = [_proved_line(v) for v in proved]
+        if report.premises:
+            lines.append(f"value is proved where {' and '.join(report.premises)}")
+        blocks.append("\n".join(lines))
     count = report.count()
     parts = [f"{count[s]} {s}" for s in ("proved", "refuted", "unknown") if count[s]]
     executed = () if report.executed is None else (report.executed.note(),)

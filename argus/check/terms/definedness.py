@@ -79,8 +79,10 @@ class DefinedTerms(IntegerTerms):
         if twice % 2 and not (isinstance(atom, Power) and self.not_negative(atom.base)):
             return False
         match atom:
-            case Leaf() | Number() | Carried():
+            case Leaf() | Number():
                 return True
+            case Carried(kind=kind):
+                return kind != "any"
             case Apply(fn="select", args=args):
                 return all(self.total(arg) for arg in args[1:])
             case Apply(fn=fn, args=args):
@@ -101,13 +103,13 @@ class DefinedTerms(IntegerTerms):
     # -- signs -----------------------------------------------------------------------------------------------------
 
     def positive_atom(self, atom: Atom) -> bool:
-        """Greater than zero, whatever it depends on. A size is: a launch has elements."""
+        """Greater than zero, whatever it depends on. A size is, by its bounds; a block or lane number may be zero."""
         match atom:
             case Number(name=str() as name):
                 return name in self.positive
             case Number(name=Expr() as e):
                 low, _ = e.bounds()
-                return e.op == "var" or (low is not None and low > 0)
+                return low is not None and low > 0
             case Carried(kind=kind):
                 return kind == "positive"
             case Apply(fn=fn):

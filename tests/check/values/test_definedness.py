@@ -64,6 +64,9 @@ NOT_PROVED = [
     ("ag.where(v > 0.0, v, 0.0) * ag.log2(v)", "where(x[i] > 0, x[i] * log2(x[i]), 0)"),
     ("v + 3000001.0", "x[i] + 3000000"),
     ("v * 1.000001", "x[i]"),
+    ("v * f32(b) / f32(b)", "x[i]"),
+    ("v * f32(ag.lane()) / f32(ag.lane())", "x[i]"),
+    ("v + 0.0 * ag.log2(f32(b))", "x[i]"),
 ]
 SUMS = [
     ("ag.abs(v)", "abs(x[m, n])"),

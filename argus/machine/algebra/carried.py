@@ -261,7 +261,7 @@ class Home:
         return self.row(bits, np.where(outside, np.uint32(LITERAL), moved))
 
     def where(self, mask: Any, a: Row, b: Row) -> Row:
-        bits = np.where(mask, bits_of(a), bits_of(b))
+        bits: Row = np.where(mask, bits_of(a), bits_of(b))
         if ids_of(a) is None and ids_of(b) is None:
             return bits
         x, y = self._pair(a, b, len(bits), bits.itemsize)

@@ -42,10 +42,8 @@ _BITWISE = {"and_", "or_", "xor"}
 _SHIFTS = {"shl32": True, "lshr32": False, "ashr32": False, "shl64": True, "lshr64": False, "ashr64": False}
 _REAL_RUN = ("floor", "ceil", "trunc", "rint", "to_u32", "to_i32")
 """Parts of the names of operations that give whole numbers of the real run."""
-_MASKS = frozenset(
-    "eq ne ult ule slt32 sle32 slt64 sle64 feq32 flt32 fle32 funo32 feq64 flt64 fle64 funo64 "
-    "mask_and mask_or mask_xor mask_not const_mask".split()
-)
+_MASKS = frozenset({"eq", "ne", "ult", "ule", "const_mask"})
+_MASK_STEMS = ("slt", "sle", "feq", "flt", "fle", "funo", "mask_")
 
 
 def _identity(x: Numbers) -> Numbers:
@@ -68,7 +66,7 @@ class CarryingBuilder:
     def _operation(self, name: str) -> Callable[..., Any]:
         """The operation of a name, made when it is first used."""
         plain: Callable[..., Any] = getattr(self.plain, name)
-        if name in _MASKS:
+        if name in _MASKS or name.startswith(_MASK_STEMS):
             return lambda *words: plain(*map(bits_of, words))
         stem, width = name[:-2], f"f{name[-2:]}"
         if stem in _LAWS:
@@ -168,8 +166,7 @@ class CarryingBuilder:
         if not tie.any():
             return made
         doubted = self.home.table.enter(x.doubted(tie))
-        ids = np.where(tie[:, None], _on_bytes(doubted, form.bytes, bits.dtype.itemsize), ids_of(made))
-        return self.home.row(bits, ids)
+        return self.home.where(tie, self.home.row(bits, _on_bytes(doubted, form.bytes, bits.dtype.itemsize)), made)
 
 
 def _spread(x: Numbers, lanes: int) -> Numbers:

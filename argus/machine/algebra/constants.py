@@ -57,6 +57,13 @@ class Constants:
         self._values = np.array(sorted(known))
         self._residues = np.stack([_positive(known[v]) for v in self._values], axis=1)
 
+    def symbol(self, value: float) -> NamedConstant | None:
+        """log2(e) or its inverse, if a number is written for it."""
+        for c in (self.log2_e, _inverse(self.log2_e)):
+            if abs(value - c.value) <= NEAR * c.value:
+                return c
+        return None
+
     def of_floats(self, real: Reals) -> Numbers:
         """What floats of the code stand for."""
         literal = numbers.of_floats(real)

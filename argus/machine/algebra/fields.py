@@ -168,10 +168,8 @@ def log2(x: Residues) -> Residues:
 @lru_cache(maxsize=1)
 def _scales() -> Residues:
     """2**e of every field for e from -_EXPONENTS."""
-    scales = np.array(
-        [[pow(2, e % (q - 1), q) for e in range(-_EXPONENTS, _EXPONENTS + 1)] for q in ORDERS], dtype=_U64
-    )
-    return scales
+    exponents = range(-_EXPONENTS, _EXPONENTS + 1)
+    return np.array([[pow(2, e % (q - 1), q) for e in exponents] for q in ORDERS], _U64)
 
 
 def of_floats(values: NDArray[np.float64]) -> Residues:

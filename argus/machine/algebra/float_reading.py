@@ -87,7 +87,7 @@ class FloatReader:
         most, single = one_id(ids)
         known = self._table.numbers(most)
         was, now = np.abs(known.real), np.abs(real)
-        unit = form.unit
+        unit = np.full(real.shape, form.unit)
         if form.name == "f32":
             half = (ids[..., :_HALF] == LITERAL).all(axis=-1)
             unit = np.where(half, FORMATS["bf16"].unit, unit)
@@ -113,4 +113,4 @@ class FloatReader:
 def literal_result(made: Numbers) -> NDArray[np.bool_]:
     """Where a number is exactly what its real value says, so that the bits may stand for themselves."""
     same = (fields.of_floats(made.real) == made.residue).all(axis=0)
-    return same & (made.present == EVERY_LEVEL) & (made.taint == 0) | ~np.isfinite(made.real)
+    return np.asarray(same & (made.present == EVERY_LEVEL) & (made.taint == 0) | ~np.isfinite(made.real))

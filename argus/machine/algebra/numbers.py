@@ -179,20 +179,20 @@ def _zero_of_infinity(made: Numbers, x: Numbers) -> Numbers:
 def same(x: Numbers, y: Numbers) -> NDArray[np.bool_]:
     """Equal residues in all fields that both have, at least one; or the same infinity, or both NaN."""
     equal, both = _equal(x, y), x.present & y.present
-    return ((both > 0) & ((both & ~equal) == 0)) | _same_special(x, y)
+    return np.asarray(((both > 0) & ((both & ~equal) == 0)) | _same_special(x, y))
 
 
 def proved_different(x: Numbers, y: Numbers) -> NDArray[np.bool_]:
     """Different residues in a field that both have and neither doubts."""
     certain = x.present & y.present & ~(x.taint | y.taint)
-    return (certain & ~_equal(x, y)) > 0
+    return np.asarray((certain & ~_equal(x, y)) > 0)
 
 
 def _equal(x: Numbers, y: Numbers) -> Bits:
     bits = np.array([1 << level for level in range(LEVELS)], np.uint8).reshape(LEVELS, *(1,) * x.real.ndim)
-    return np.where(x.residue == y.residue, bits, 0).sum(0).astype(np.uint8)
+    return np.asarray(np.where(x.residue == y.residue, bits, 0).sum(0), np.uint8)
 
 
 def _same_special(x: Numbers, y: Numbers) -> NDArray[np.bool_]:
     special = ~np.isfinite(x.real) & ~np.isfinite(y.real)
-    return special & ((x.real == y.real) | (np.isnan(x.real) & np.isnan(y.real)))
+    return np.asarray(special & ((x.real == y.real) | (np.isnan(x.real) & np.isnan(y.real))))

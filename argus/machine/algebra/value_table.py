@@ -60,9 +60,7 @@ class ValueTable:
 
     def numbers(self, ids: Ids) -> Numbers:
         """What is known of values; literals and lost ones have no field."""
-        return Numbers(
-            self._residue[:, ids].astype(np.uint64), self._present[ids], self._taint[ids], self.real[ids]
-        )
+        return Numbers(self._residue[:, ids].astype(np.uint64), self._present[ids], self._taint[ids], self.real[ids])
 
     def lost(self, cause: str) -> int:
         """The id of values that are not followed from this cause on."""

@@ -89,9 +89,7 @@ def compare_numbers(
     if open_.any():
         at = int(np.flatnonzero(open_.reshape(-1))[0])
         cause = (causes[at] if causes is not None else "") or _doubt(got, want, at)
-    made = AlgebraComparison(
-        result, int(equal.size), int(different.sum()), int(open_.sum()), first, cause=cause
-    )
+    made = AlgebraComparison(result, int(equal.size), int(different.sum()), int(open_.sum()), first, cause=cause)
     return made, different
 
 

@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from argus.machine.algebra import fields, numbers
 from argus.machine.algebra.constants import Constants, NamedConstant, fraction
+from argus.machine.algebra.fields import EVERY_LEVEL
 from argus.machine.algebra.numbers import Numbers
 from argus.spec.errors import SpecError
 from argus.spec.extents import reduction_extent
@@ -47,7 +48,8 @@ from argus.spec.tree import (
     SpecNode,
     TensorElement,
 )
-from argus.spec.walk import open_indices, walk
+from argus.spec.walk import factors, open_indices, walk
+from argus.tasks.algebra.contraction import MOST_TERMS, contracted
 
 CHUNK = 1 << 19
 SMALLEST = 1e-3
@@ -97,7 +99,7 @@ def named_constants(
             yield fraction(reduction_extent(node, shapes, symbols))
         elif not any(isinstance(part, _VARIABLE) for part in walk(node)):
             made = plain.visit(node).numbers
-            if int(made.present) == numbers.EVERY_LEVEL:
+            if int(made.present) == EVERY_LEVEL:
                 yield NamedConstant(float(made.real), made.residue)
 
 
@@ -126,7 +128,7 @@ class AlgebraEvaluator:
     def visit(self, node: SpecNode) -> Indexed:
         match node:
             case NumberLiteral(value):
-                return _constant(fraction(Fraction(repr(value))))
+                return _constant(self._constants.symbol(value) or fraction(Fraction(repr(value))))
             case SizeName(name) | ScalarName(name):
                 if name not in self._symbols:
                     raise SpecError(f"the value of {name} is not given")
@@ -139,8 +141,8 @@ class AlgebraEvaluator:
                 x = self.visit(operand)
                 return Indexed(x.indices, numbers.negate(x.numbers))
             case Arithmetic(op, left, right):
-                union, (x, y) = self._aligned(self.visit(left), self.visit(right))
-                return Indexed(union, _arithmetic(op, x, y))
+                union, sides = self._aligned(self.visit(left), self.visit(right))
+                return Indexed(union, _arithmetic(op, *sides))
             case FunctionCall(name, args):
                 union, given = self._aligned(*[self.visit(arg) for arg in args])
                 return Indexed(union, self._function(name, given))
@@ -251,6 +253,13 @@ class AlgebraEvaluator:
 
     def _reduction(self, node: IndexReduction) -> Indexed:
         extent = reduction_extent(node, self._shapes, self._symbols)
+        if node.kind == "sum" and 1 < extent <= MOST_TERMS:
+            with self._bound(node.index, np.arange(extent)):
+                sides = self._sides(node)
+            if len(sides) == 2:
+                x, y = sides
+                over = tuple(dict.fromkeys(i for i in (*x.indices, *y.indices) if i != node.index))
+                return Indexed(over, contracted(x.numbers, y.numbers, x.indices, y.indices, node.index))
         rest = sorted(open_indices(node) & self._positions.keys())
         size = int(np.prod([len(self._positions[i]) for i in rest], dtype=np.int64))
         step = max(1, min(extent, CHUNK // max(size, 1))) if node.kind == "sum" else extent
@@ -261,11 +270,33 @@ class AlgebraEvaluator:
             if total is None:
                 total = part
             else:
-                union, (x, y) = self._aligned(total, part)
-                total = Indexed(union, numbers.add(x, y))
+                union, both = self._aligned(total, part)
+                total = Indexed(union, numbers.add(*both))
         if total is None:
             raise SpecError(f"{node.kind} over {node.index} is over nothing", "data", node.span)
         return total
+
+    def _sides(self, node: IndexReduction) -> list[Indexed]:
+        """Two factors of the summed product, each with the index, none with all of the other's: multiplied out, there
+        would be an intermediate larger than both. Nothing if there are not two such."""
+        parts = factors(node.body)
+        open_ = [open_indices(part) for part in parts]
+        largest = [k for k, mine in enumerate(open_) if not any(mine < other for other in open_)]
+        kinds = {frozenset(open_[k]) for k in largest}
+        if len(kinds) != 2 or any(node.index not in kind for kind in kinds):
+            return []
+        sides: list[Indexed] = []
+        for kind in sorted(kinds, key=sorted):
+            taken = [part for part, mine in zip(parts, open_, strict=True) if mine <= kind]
+            parts, open_ = (
+                [part for part, mine in zip(parts, open_, strict=True) if not mine <= kind],
+                [mine for mine in open_ if not mine <= kind],
+            )
+            product = self.visit(reduce(lambda a, b: Arithmetic("*", a, b), taken))
+            shape = [len(self._positions[i]) for i in product.indices]
+            whole = product.numbers.arranged(lambda array, shape=shape: np.broadcast_to(array, shape))  # type: ignore[misc]
+            sides.append(Indexed(product.indices, whole))
+        return sides
 
     @contextmanager
     def _bound(self, index: str, positions: npt.NDArray[np.int64]) -> Iterator[None]:
@@ -290,11 +321,13 @@ class AlgebraEvaluator:
         sign = 1.0 if kind in ("max", "argmax") else -1.0
         values = terms.real * sign
         where = np.argmax(values, axis=-1)
-        found = terms.at(tuple(np.indices(where.shape)) + (where,))
-        alone = Numbers(found.residue[..., None], found.present[..., None], found.taint[..., None], found.real[..., None])
+        found = terms.at((*np.indices(where.shape), where))
+        alone = Numbers(
+            found.residue[..., None], found.present[..., None], found.taint[..., None], found.real[..., None]
+        )
         rivals = self._close(terms, alone) & ~numbers.same(terms, alone)
         made = numbers.of_floats(where.astype(np.float64)) if kind.startswith("arg") else found
-        return made.doubted(rivals.any(axis=-1))
+        return made.doubted(np.asarray(rivals.any(axis=-1)))
 
     # -- alignment -----------------------------------------------------------------------------------------------
 
@@ -375,5 +408,3 @@ def _sum(terms: Numbers) -> Numbers:
     real = terms.real.sum(axis=-1)
     present = np.where(np.isfinite(real), present, 0).astype(np.uint8)
     return Numbers(terms.residue.sum(axis=-1, dtype=np.uint64) % q, present, taint, real)
-
-

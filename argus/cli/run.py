@@ -58,8 +58,8 @@ def handle(args: argparse.Namespace) -> int:
     path = Path(args.file)
     with path.open("rb") as file:
         is_object = file.read(4) == MAGIC
-    if args.against and not args.algebra:
-        raise UsageError("--against belongs to --algebra")
+    if (args.against or args.computes) and not args.algebra:
+        raise UsageError("--against and --computes belong to --algebra")
     if is_object:
         return run_object(path, args)
     return run_file_in_algebra(args) if args.algebra else run_file(args)

@@ -1,5 +1,6 @@
 """`argus run FILE --algebra`: the object's values in exact algebra against its specification, without a tolerance.
-`argus run OBJECT --algebra --against OTHER …`: two objects on the same arguments.
+`argus run OBJECT --algebra --computes "y[m, n] = …" --names x,y,N …`: anybody's object against a specification of its
+arguments. `argus run OBJECT --algebra --against OTHER …`: two objects on the same arguments.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from argus.cli.gate import admitted_launch
 from argus.cli.object_args import Argument
 from argus.cli.options import GOOD, UNKNOWN, WRONG, UsageError
 from argus.compile.cache import compile_cached
-from argus.tasks.algebra import AlgebraComparison, compare_kernel, compare_objects
+from argus.spec import of_arrays, read_specification
+from argus.tasks.algebra import AlgebraComparison, compare_kernel, compare_objects, compare_specified
 from argus.tasks.inputs import make_arrays, make_scalars
 
 
@@ -25,13 +27,17 @@ def add_algebra(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--algebra", action="store_true", help="execute in exact algebra too and compare without a tolerance"
     )
+    parser.add_argument("--computes", metavar="TEXT", help="objects, with --algebra: what it computes")
+    parser.add_argument("--names", metavar="A,B,N", default="", help="objects, with --computes: names of its arguments")
     parser.add_argument("--against", metavar="OBJECT", help="objects, with --algebra: a second object to compare with")
 
 
 def run_file_in_algebra(args: argparse.Namespace) -> int:
     """A kernel against its specification."""
-    if args.against:
-        raise UsageError("--against belongs to objects; a kernel file is compared with its own specification")
+    if args.against or args.computes:
+        raise UsageError(
+            "--against and --computes belong to objects; a kernel file is compared with its own specification"
+        )
     program, launch = admitted_launch(args)
     kernel = program.kernel
     if kernel.computes is None:
@@ -44,9 +50,9 @@ def run_file_in_algebra(args: argparse.Namespace) -> int:
 def run_object_in_algebra(
     path: Path, args: argparse.Namespace, arguments: list[Argument], grid: tuple[int, ...], block: tuple[int, ...]
 ) -> int:
-    """An object against another."""
-    if not args.against:
-        raise UsageError("an object states no specification: name a second object with --against")
+    """An object against a specification, or against another."""
+    if bool(args.against) == bool(args.computes):
+        raise UsageError("an object states no specification: give --computes and --names, or --against OBJECT")
     values = [a.value for a in arguments]
     places = [k for k, value in enumerate(values) if isinstance(value, np.ndarray)]
     arrays = [np.ascontiguousarray(values[k]) for k in places]
@@ -62,9 +68,22 @@ def run_object_in_algebra(
 
         return run
 
-    names = [arguments[k].text for k in places]
-    found = compare_objects(launch(path), launch(Path(args.against)), names, arrays)
-    return _answer(path.name, found, args, {"against": args.against})
+    if args.against:
+        names = [arguments[k].text for k in places]
+        found = compare_objects(launch(path), launch(Path(args.against)), names, arrays)
+        return _answer(path.name, found, args, {"against": args.against})
+    names = [name.strip() for name in args.names.split(",")]
+    if len(names) != len(values):
+        raise UsageError(f"--names gives {len(names)} names for {len(values)} arguments")
+    tensors = dict(zip((names[k] for k in places), arrays, strict=True))
+    symbols = {name: _symbol(v) for name, v in zip(names, values, strict=True) if isinstance(v, np.number)}
+    spec = read_specification(args.computes, of_arrays(tensors, symbols))
+    found = compare_specified(launch(path), spec, tensors, symbols)
+    return _answer(path.name, found, args, {"computes": args.computes})
+
+
+def _symbol(value: np.number[Any]) -> float:
+    return int(value) if isinstance(value, np.integer) else float(value)
 
 
 def _answer(name: str, found: list[AlgebraComparison], args: argparse.Namespace, more: dict[str, object]) -> int:

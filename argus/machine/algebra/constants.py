@@ -23,6 +23,7 @@ from argus.machine.algebra.numbers import Numbers, Reals
 
 NEAR = 2.0**-22
 """2 ulp of f32, relative."""
+LARGEST = float(np.finfo(np.float32).max)
 LOG2_E = math.log2(math.e)
 
 
@@ -52,8 +53,9 @@ class Constants:
         base = [one, self.log2_e, *(c for c in named if c.value and math.isfinite(c.value))]
         base += [_inverse(c) for c in base]
         products = [_product(a, b) for i, a in enumerate(base) for b in base[i:]]
+        products = [c for c in products if abs(c.value) <= LARGEST]
         rests = [NamedConstant(c.value - float(np.float32(c.value)), fields.of_ratio(0, 1)) for c in products]
-        known = {abs(c.value): c for c in [*rests, *products] if c.value and math.isfinite(c.value)}
+        known = {abs(c.value): c for c in [*rests, *products] if c.value}
         self._values = np.array(sorted(known))
         self._residues = np.stack([_positive(known[v]) for v in self._values], axis=1)
 

@@ -30,8 +30,10 @@ Bits = NDArray[np.uint8]
 
 DOUBTFUL = EVERY_LEVEL
 LOGARITHM = 1 << LEVELS
-UNDERFLOW = -126.0
-"""exp2 of less is 0 in f32."""
+UNDERFLOW, OVERFLOW = -126.0, 128.0
+"""exp2 of less is 0 in f32, of as much or more infinite."""
+NO_MASK = -1000.0
+"""exp2 of less is meant to be zero; between here and `UNDERFLOW` it became zero."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,7 @@ def negate(x: Numbers) -> Numbers:
 
 
 def inverse(x: Numbers) -> Numbers:
-    """1 / x. A field in which x is 0 and the real number is not has no inverse: not followed there."""
+    """1 / x. A field in which x is 0 has no inverse: not followed there. What an overflow made zero is doubtful."""
     real = 1.0 / x.real
     made = _joined(fields.inverse(x.residue), real, x)
     return _zero_of_infinity(_without(made, x.residue == 0), x)
@@ -121,15 +123,17 @@ def absolute(x: Numbers) -> Numbers:
 
 
 def exp2(x: Numbers) -> Numbers:
-    """2**x. Where the real run underflows to zero, zero; beyond a logarithm the sign is doubtful."""
-    real = np.exp2(x.real)
+    """2**x. Where f32 underflows to zero, zero; where it overflows, infinite; beyond a logarithm the sign is
+    doubtful. Code that computes the same in another way may overflow elsewhere, so what became zero is doubtful."""
+    real = np.where(x.real >= OVERFLOW, np.inf, np.exp2(x.real))
     present = (x.present << 1 & EVERY_LEVEL).astype(np.uint8)
     doubts = (x.taint & DOUBTFUL) << 1 & DOUBTFUL
     taint = np.where(x.taint & LOGARITHM, DOUBTFUL | LOGARITHM, doubts).astype(np.uint8)
     present = np.where(np.isfinite(real), present, 0).astype(np.uint8)
     made = Numbers(fields.exp2(x.residue), present, taint, real)
     vanished = (x.real < UNDERFLOW) & ((x.present > 0) | np.isinf(x.real))
-    return choose(vanished, of_floats(np.zeros(x.shape)), made)
+    zero = of_floats(np.zeros(x.shape)).doubted(x.real > NO_MASK)
+    return choose(vanished, zero, made)
 
 
 def log2(x: Numbers) -> Numbers:
@@ -173,7 +177,8 @@ def _without(x: Numbers, where: NDArray[np.bool_]) -> Numbers:
 
 
 def _zero_of_infinity(made: Numbers, x: Numbers) -> Numbers:
-    return choose(np.isinf(x.real), of_floats(np.zeros(x.shape)), made)
+    zero = of_floats(np.zeros(x.shape)).doubted(np.ones(x.shape, np.bool_))
+    return choose(np.isinf(x.real), zero, made)
 
 
 def same(x: Numbers, y: Numbers) -> NDArray[np.bool_]:

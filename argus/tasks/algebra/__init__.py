@@ -2,6 +2,6 @@
 tolerance. The machine's side is `argus.machine.algebra`."""
 
 from argus.tasks.algebra.comparison import AlgebraComparison, compare_numbers
-from argus.tasks.algebra.execution import compare_kernel, compare_objects
+from argus.tasks.algebra.execution import compare_kernel, compare_objects, compare_specified
 
-__all__ = ["AlgebraComparison", "compare_kernel", "compare_numbers", "compare_objects"]
+__all__ = ["AlgebraComparison", "compare_kernel", "compare_numbers", "compare_objects", "compare_specified"]

@@ -1,7 +1,8 @@
 """Running a kernel, or two objects, in exact algebra.
 
     compare_kernel(kernel, code, sizes, arrays, scalars)       the object against the kernel's `computes`
-    compare_objects(first, second, names, arrays, changed)     two launches of the same arguments
+    compare_specified(launch, spec, arrays, symbols)           anybody's object against a specification
+    compare_objects(first, second, names, arrays)              two launches of the same arguments
 
 The arrays are those of an ordinary run; the real values only decide comparisons and maxima.
 """
@@ -18,11 +19,15 @@ from argus.device.guards import check_arrays, check_sizes, launch_grid
 from argus.device.launch import flat, scalar_values
 from argus.ir.kernel import Kernel
 from argus.machine.algebra import AlgebraShadow, Constants, Numbers
+from argus.spec import Specification
 from argus.tasks.algebra.comparison import AlgebraComparison, compare_numbers
 from argus.tasks.algebra.specification import AlgebraEvaluator, named_constants
 
 Array = npt.NDArray[np.generic]
 SEED = 0x5EED
+
+Launch = Callable[[Sequence[Array], machine.Options], object]
+"""Runs an object on arrays, which it writes, with these options."""
 
 
 def compare_kernel(
@@ -38,24 +43,33 @@ def compare_kernel(
         raise machine.LaunchError(f"{kernel.name} states no specification (computes=...)")
     check_sizes(kernel, sizes)
     check_arrays(kernel, sizes, arrays)
-    inputs = {name: array.copy() for name, array in arrays.items()}
-    symbols = {**sizes, **scalars}
-    results = kernel.computes.results
-    named = [c for spec in results for c in named_constants(spec, inputs, symbols, seed)]
-    constants = Constants(seed, named)
-    order = [t.name for t in kernel.tensors]
-    passed = [flat(arrays[name]) for name in order]
-    shadow = AlgebraShadow(passed, constants, seed)
     grid = launch_grid(kernel, sizes)
-    if 0 not in grid:
-        launched = machine.load(code).kernel(kernel.name)
+
+    def launch(passed: Sequence[Array], options: machine.Options) -> None:
         values = scalar_values(kernel, sizes, scalars)
-        launched(grid, kernel.threads, *passed, *values, options=machine.Options(shadow=shadow))
+        machine.load(code).kernel(kernel.name)(grid, kernel.threads, *passed, *values, options=options)
+
+    if 0 in grid:
+        return []
+    ordered = {t.name: arrays[t.name] for t in kernel.tensors}
+    return compare_specified(launch, kernel.computes, ordered, {**sizes, **scalars}, seed)
+
+
+def compare_specified(
+    launch: Launch, spec: Specification, arrays: Mapping[str, Array], symbols: Mapping[str, float], seed: int = SEED
+) -> list[AlgebraComparison]:
+    """Any object against a specification of its arrays, which are given in the order of its arguments."""
+    inputs = {name: array.copy() for name, array in arrays.items()}
+    named = [c for result in spec.results for c in named_constants(result, inputs, symbols, seed)]
+    constants = Constants(seed, named)
+    passed = [flat(array) for array in arrays.values()]
+    shadow = AlgebraShadow(passed, constants, seed)
+    launch(passed, machine.Options(shadow=shadow))
     made = []
-    for spec in results:
-        evaluator = AlgebraEvaluator(inputs, symbols, constants, seed)
-        want = evaluator.result(spec, arrays[spec.result].shape)
-        made.append(_compared(spec.result, shadow, order.index(spec.result), arrays[spec.result], want))
+    for result in spec.results:
+        array = arrays[result.result]
+        want = AlgebraEvaluator(inputs, symbols, constants, seed).result(result, array.shape)
+        made.append(_compared(result.result, shadow, list(arrays).index(result.result), array, want))
     return made
 
 
@@ -82,10 +96,6 @@ def _places(array: Array) -> npt.NDArray[np.int64]:
         shape[axis] = extent
         made = made + np.arange(extent).reshape(shape) * (step // array.itemsize)
     return made
-
-
-Launch = Callable[[Sequence[Array], machine.Options], object]
-"""Runs an object on arrays, which it writes, with these options."""
 
 
 def compare_objects(

@@ -5,7 +5,8 @@
 
 Expressions are a table of nodes, built anew by the constructors that simplify and bound them, so no bound is taken from
 the data but those of variables and of loaded data, which the proof checks (`Vocabulary`). Arrays are compressed, masks
-are hexadecimal, coefficients are floats written exactly. Whatever does not have the expected shape is refused.
+are hexadecimal, coefficients are whole numbers, or floats written exactly. Whatever does not have the expected shape is
+refused.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ class _Encoder:
         return [self.expr(e) for e in many]
 
     def poly(self, poly: Poly) -> Json:
-        return [[[list(pair) for pair in factors], exponent, float(c).hex()] for (factors, exponent), c in poly]
+        return [[[list(pair) for pair in factors], exponent, _coefficient(c)] for (factors, exponent), c in poly]
 
     def atom(self, atom: Atom) -> Json:
         match atom:
@@ -229,7 +230,12 @@ class _Decoder:
         for one in _list(data):
             factors, exponent, c = _row(one, 3)
             pairs = tuple((_integer(n), _integer(twice)) for n, twice in (_row(pair, 2) for pair in _list(factors)))
-            made.append(((pairs, _integer(exponent)), float.fromhex(_word(c))))
+            made.append(
+                (
+                    (pairs, _integer(exponent)),
+                    c if isinstance(c, int) and not isinstance(c, bool) else float.fromhex(_word(c)),
+                )
+            )
         return tuple(made)
 
     def atom(self, data: list[Json]) -> Atom:
@@ -388,6 +394,10 @@ def _row(data: Json, length: int) -> list[Json]:
 def _word(data: Json, most: int = 4096) -> str:
     made: str = _checked(data, lambda d: type(d) is str and len(d) <= most, "a word")
     return made
+
+
+def _coefficient(c: float) -> Json:
+    return c if isinstance(c, int) else float(c).hex()
 
 
 def _integer(data: Json) -> int:

@@ -16,9 +16,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from time import perf_counter
 
+from argus.check.advice.speed import Speed
 from argus.check.certificate import Certificate, LoopPath
 from argus.check.domain.records import Tables
 from argus.check.explain.assumptions import assumptions
+from argus.check.explain.refuters import explained
 from argus.check.explain.stats import effort
 from argus.check.guess.guess_walk import guess
 from argus.check.prove import SPECIFIED, Proof, ProofRequest, conclusions, prove
@@ -34,9 +36,9 @@ from argus.check.rules.race_free import RaceFree
 from argus.check.rules.reduced import Reduced
 from argus.check.rules.relations import Relations
 from argus.check.rules.rule import Rule
-from argus.check.rules.speed import Speed
 from argus.check.rules.value import Valued
 from argus.check.solve.limits import Budget, limited
+from argus.check.solve.model_reuse import Models
 from argus.check.solve.prover import Prover, question
 from argus.check.spec.coordinates import Unreadable, spec_of
 from argus.check.walk import KernelWalk, launch_facts
@@ -138,7 +140,7 @@ def decide(
         request.without_counterexamples()
     try:
         kernel = insert_waits(kernel)
-        prover = Prover(launch_facts(kernel))
+        prover = Prover(launch_facts(kernel), Models())
         proof = _proved(kernel, prover, request, certificate)
     except Exception as error:
         return Report(kernel, tuple(request.failures(kernel, internal(error))), perf_counter() - start)
@@ -146,7 +148,7 @@ def decide(
         return Report(kernel, tuple(request.failures(kernel, proof.failed)), perf_counter() - start)
     flow, shielded = proof.walk, list(proof.views)
     stats = {"walk": perf_counter() - start - sum(rule.seconds for rule in shielded)}
-    verdicts = conclusions(proof)
+    verdicts = conclusions(proof, explained(proof))
     for rule in shielded:
         stats[rule.name] = stats.get(rule.name, 0.0) + rule.seconds
     stats |= effort(flow.prover)

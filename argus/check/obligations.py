@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, assert_never
 
-from argus.check.report import ObligationState, Verdict
+from argus.check.verdict import ObligationState, Verdict
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Access, Memory, Op, Tensor

@@ -114,14 +114,21 @@ def _to_text(name: str, launch: Any, outcome: LaunchOutcome, comparison: Element
     elif comparison.ok:
         lines.append(
             f"correct: {comparison.elements} elements within the error bound of the arithmetic "
-            f"(largest error {comparison.worst:.2f} of its bound)"
+            f"(largest error {comparison.worst:.2f} of its bound){_not_finite(comparison)}"
         )
+    elif not comparison.told and not comparison.wrong:
+        lines.append("NOT COMPARED: with these inputs the specification has no finite value")
     else:
         lines.append(
             f"WRONG: {comparison.wrong} of {comparison.elements} elements; first at "
             f"{list(comparison.first_wrong or ())}: {comparison.got:g} instead of {comparison.want:g}"
         )
     return "\n".join(lines)
+
+
+def _not_finite(comparison: ElementComparison) -> str:
+    left = comparison.elements - comparison.finite
+    return f"; of {left} the specification has no finite value" if left else ""
 
 
 def run_object(path: Path, args: argparse.Namespace) -> int:

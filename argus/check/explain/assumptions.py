@@ -5,7 +5,6 @@ Values are compared as real numbers (`terms`). Where that hides more than the la
     a number is rounded to 8 bits and used again        fp8 keeps 4 of 24 bits, and nothing above 240
     the specification subtracts a maximum, the kernel   exponentials may overflow; as real numbers both are the same
     computes none
-    integers are added or multiplied                    what leaves the element type wraps around
 """
 
 from __future__ import annotations
@@ -16,8 +15,6 @@ from argus.spec.tree import IndexReduction
 from argus.spec.walk import walk
 
 NARROW = 8
-GROWS = frozenset({"add", "sub", "mul", "neg", "fma"})
-"""Functions whose result may not fit the type of their operands."""
 
 
 def assumptions(kernel: Kernel) -> tuple[str, ...]:
@@ -46,10 +43,4 @@ def assumptions(kernel: Kernel) -> tuple[str, ...]:
     exponentials = any(op.fn in ("exp2", "exp") for op in maps)
     if subtracts and exponentials and not any(op.fn == "max" for op in maps):
         notes.append("the specification takes a maximum, the kernel none: overflow of exponentials is not looked at")
-    wrapping = sorted({op.span.line for op in maps if op.fn in GROWS and op.result.dtype.kind in ("int", "uint")})
-    if wrapping:
-        where = ", ".join(str(n) for n in wrapping)
-        notes.append(
-            f"integers are compared as whole numbers: that they fit their type in line {where} is not looked at"
-        )
     return tuple(notes)

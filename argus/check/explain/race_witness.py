@@ -5,18 +5,16 @@ What may meet is found by the walk; here the smallest launch that shows it is lo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from argus.check.domain.access_order import LiveAccess
 from argus.check.events import ProgramPoint
 from argus.check.explain.witness import replay, smallest_execution
 from argus.check.report import Counterexample, Party, Verdict
+from argus.check.rules.race_free import Clash
 from argus.check.transfer.ordering import LdsConflict, lds_target
 from argus.check.walk import KernelWalk
 from argus.ir import interp
-from argus.ir.ops import Op, Shared
 from argus.ir.types import Span
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -59,18 +57,6 @@ def _counterexample(flow: KernelWalk, conflict: LdsConflict, total: int) -> Coun
         "race_free", op.span, op.id, message, execution.sizes, execution.block, execution.loops,
         operands[-1].thread // 64, operands, _help(first, second), table=True,
     )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Clash:
-    """Two threads of one wave whose store writes different data to one granule."""
-
-    op: Op
-    place: ProgramPoint
-    buffer: Shared
-    first: int
-    second: int
-    granule: int
 
 
 def overlap_verdict(flow: KernelWalk, clash: Clash) -> Verdict:

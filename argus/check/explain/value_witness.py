@@ -17,7 +17,7 @@ from argus.ir.interp.numbers import numpy_dtype
 from argus.ir.kernel import Kernel
 from argus.ir.types import Span
 from argus.layout.expr import ExprError
-from argus.spec import SpecError, evaluate
+from argus.spec import SpecError, evaluate, stored
 
 FAR = {8: 0.25, 16: 0.1, 32: 0.01, 64: 0.01}
 """Bits of the narrowest floating type in the kernel -> which part of a value is far."""
@@ -92,13 +92,15 @@ def _far(
             wanted = evaluate(stated, {**extents, **arrays}, {**sizes, **scalars})
     except (interp.InterpError, ExprError, SpecError):
         return None
+    wanted = stored(wanted, outcome.arrays[output].dtype)
     got = np.asarray(outcome.arrays[output]).astype(np.float64)
     usable = np.isfinite(wanted.value) & np.isfinite(wanted.error)
     if got.shape != wanted.value.shape or not usable.any():
         return None
     typical = float(np.sqrt(np.mean(wanted.value[usable] ** 2)))
     with np.errstate(invalid="ignore"):
-        limit = _part(kernel) * (np.abs(wanted.value) + typical) + 16 * wanted.error
+        part = 0.0 if wanted.residue is not None else _part(kernel)
+        limit = part * (np.abs(wanted.value) + typical) + 16 * wanted.error
         wrong = usable & ~(np.abs(got - wanted.value) <= limit)
     if not wrong.any():
         return None

@@ -24,19 +24,16 @@ from numpy.typing import NDArray
 
 from argus.check.domain.tags import Tags
 from argus.check.events import ProgramPoint
-from argus.check.explain.cover_witness import miswritten_element
-from argus.check.explain.value_witness import counterexample as far
 from argus.check.obligations import WHOLE_KERNEL
-from argus.check.report import Counterexample, Verdict
 from argus.check.rules import grid_maps
 from argus.check.rules.rule import Rule
 from argus.check.rules.store_tiling import DIFFERENT, NO_BOX, REMAPPED, full_box, harmless, joined, tiled
-from argus.check.rules.store_turns import BLOCK, Counts, StoreBox, either, store_box
+from argus.check.rules.store_turns import BLOCK, Counts, StoreBox, either, numbered_turns, store_box
 from argus.check.solve.prover import Prover
 from argus.check.terms.atoms import own
 from argus.check.transfer.computed_places import DATA
 from argus.check.transfer.memory_accesses import kept_inside, target, threads_at_edge
-from argus.check.walk import KernelWalk, bounds_of
+from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.ops import Access, Tensor
 from argus.ir.types import Span, Value
@@ -45,10 +42,6 @@ from argus.layout.expr import Expr
 
 UPDATED = "it is updated by atomics, and how often each element should be is not known"
 NOTHING = "nothing is stored to it"
-ADVICE = {
-    UPDATED: "compare the result of a run with the specification: argus run",
-    NOTHING: "store the result, or name the tensor that holds it in computes=…",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +66,7 @@ class Covers(Rule):
         super().begin(flow)
         self.stores: list[tuple[Tensor, Written]] = []
         self.asked: dict[Tensor, tuple[Span, int]] = {}
+        self.doubts: dict[Tensor, str | None] = {}
         if flow.spec is not None:
             self.asked[flow.spec.output] = (flow.spec.output.span, -1)
 
@@ -118,35 +112,17 @@ class Covers(Rule):
         numbers = [self.flow.tables[int(records[0])].rests[a] for a in axes]
         return Written(op, place, tuple(self.flow.tables.rests[n] for n in numbers), offsets, kept=kept)
 
-    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
-        return [self._verdict(flow, tensor, *where) for tensor, where in self.asked.items()]
+    def finish(self) -> None:
+        flow = self.flow
+        for tensor in self.asked:
+            stores = self.stores_to(tensor)
+            doubt = NOTHING if not stores else prove(flow, _seen(flow, tensor), stores)
+            what, doubts = f"{tensor.name}: every element once", [] if doubt is None else [doubt]
+            flow.ledger.settle(WHOLE_KERNEL, self.name, what, flow.prover.reason("enumeration"), doubts)
+            self.doubts[tensor] = doubt
 
-    def _verdict(self, flow: KernelWalk, tensor: Tensor, span: Span, op: int) -> Verdict:
-        stores = [w for t, w in self.stores if t is tensor]
-        if stores and op < 0:
-            span, op = stores[0].op.span, stores[0].op.id
-        doubt = NOTHING if not stores else prove(flow, _seen(flow, tensor), stores)
-        what = f"{tensor.name}: every element once"
-        flow.ledger.settle(WHOLE_KERNEL, "covers", what, flow.prover.reason("enumeration"), [doubt] if doubt else [])
-        if doubt is None:
-            shown, bounds = flow.ledger.about("covers", tensor), bounds_of(flow.prover.base)
-            return flow.ledger.conclude(shown, "covers", span, op, "enumeration+z3", len(stores), bounds)
-        updated = any(isinstance(w.op, ops.Atomic) for w in stores)
-        example = _far(flow, tensor, span, op) if updated else miswritten_element(flow, tensor, span, op)
-        if example is not None:
-            return Verdict("covers", "refuted", span, op, "interpreter", counterexample=example)
-        advice = ADVICE.get(
-            doubt, "let every store's coordinates be a block or loop variable times the tile, plus an offset"
-        )
-        return Verdict("covers", "unknown", span, op, "enumeration+z3", reason=f"{tensor.name}: {doubt}", help=advice)
-
-
-def _far(flow: KernelWalk, tensor: Tensor, span: Span, op: int) -> Counterexample | None:
-    """For an output that is updated, where counting stores says nothing: a launch far from the specification."""
-    if flow.refuted or flow.spec is None or flow.spec.output is not tensor:
-        return None
-    found = far(flow, span, op)
-    return None if found is None else replace(found, rule="covers")
+    def stores_to(self, tensor: Tensor) -> list[Written]:
+        return [written for stored, written in self.stores if stored is tensor]
 
 
 def _seen(flow: KernelWalk, tensor: Tensor) -> Tensor:
@@ -190,6 +166,9 @@ def _tiling(flow: KernelWalk, tensor: Tensor, boxes: list[StoreBox]) -> str | No
     if doubt is not None:
         return doubt
     doubt = tiled(flow, tensor.axes, list(tensor.shape), counts, starts, size)
+    persistent = numbered_turns(counts, starts) if doubt == REMAPPED else None
+    if persistent is not None:
+        counts, starts = persistent
     if doubt != REMAPPED or any(n.free() & counts.keys() for n in counts.values()):
         return doubt
     if all(_whole(start, width) for start, width in zip(starts, size, strict=True)):

@@ -43,14 +43,14 @@ from argus.check.terms.atoms import (
     Reduction,
     Where,
 )
-from argus.check.terms.term_store import Interned
+from argus.check.terms.integer_terms import WRAP, IntegerTerms
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
 MAX_MONOMIALS = 64
 
 
-class Terms(Interned):
+class Terms(IntegerTerms):
     """The interned terms of one kernel, in normal form."""
 
     # -- arithmetic ------------------------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ class Terms(Interned):
         return self._made({m: k * c for m, k in self._polys[x]})
 
     def negative(self, x: int) -> int:
-        return self.scaled(x, -1.0)
+        return self.scaled(x, -1)
 
     def _times(self, x: Mono, y: Mono) -> Mono:
         powers = dict(x[0])
@@ -155,7 +155,7 @@ class Terms(Interned):
                 mono = self._times(m, n)
                 if mono[1] == UNKNOWN:
                     return UNKNOWN
-                total = self.add(total, self._intern(((mono, c * d),)))
+                total = self.add(total, self.monomial(mono, c * d))
         return total
 
     def is_positive(self, term: int) -> bool:
@@ -181,7 +181,7 @@ class Terms(Interned):
         (factors, exponent), c = self._polys[x][0]
         if not factors and c > 0 and isfinite(c):
             return self.add(exponent, self.constant(log2(c)))
-        rest = self._intern((((factors, ZERO), c),))
+        rest = self.monomial((factors, ZERO), c)
         return self.add(exponent, self.atom(Apply("log2", (rest,))))
 
     def _infinite(self, c: float, other: int) -> int:
@@ -220,13 +220,13 @@ class Terms(Interned):
             return x
         value = self.value(x)
         if value is not None and isfinite(value) and (value > 0 or twice % 2 == 0):
-            return self.constant(value ** (twice / 2))
+            return self.constant(_raised(value, twice))
         poly = self._polys[x]
         if twice % 2 == 0 and len(poly) == 1 and (twice > 0 or not self._masked(poly[0][0])):
             (factors, exponent), c = poly[0]
             powers = tuple((n, 2 if self._indicator(n) else e * twice // 2) for n, e in factors)
-            return self._intern((((powers, self.scaled(exponent, twice / 2)), c ** (twice // 2)),))
-        return self._intern(((self._power(Power(x), twice), 1.0),))
+            return self.monomial((powers, self.scaled(exponent, twice // 2)), _raised(c, twice))
+        return self._intern(((self._power(Power(x), twice), 1),))
 
     def _indicator(self, number: int) -> bool:
         atom = self.atoms[number]
@@ -249,12 +249,12 @@ class Terms(Interned):
         for mono, c in self._polys[x]:
             atom = self.atoms[mono[0][0][0]] if len(mono[0]) == 1 and mono[0][0][1] == 2 and mono[1] == ZERO else None
             if c > 0 and isinstance(atom, Where) and self.value(atom.no) == -inf:
-                rest = self.add(x, self._intern(((mono, -c),)))
+                rest = self.add(x, self.monomial(mono, -c))
                 inner = self.exp2(self.add(self.scaled(atom.yes, c), rest))
                 return self.multiply(self.atom(Where(atom.condition)), inner)
         if x == ZERO:
             return ONE
-        return self._intern(((((), x), 1.0),))
+        return self._intern(((((), x), 1),))
 
     def extreme(self, fn: Reduction, args: Iterable[int]) -> int:
         """The maximum or minimum: flat, without repetition, reductions of one body put together."""
@@ -336,9 +336,9 @@ class Terms(Interned):
             inner = tuple(f for f in factors if axis in self.atom_axes(self.atoms[f[0]]))
             outer = tuple(f for f in factors if f not in inner)
             within, without = self._split(exponent, axis)
-            core = self._intern((((inner, within), 1.0),))
+            core = self._intern((((inner, within), 1),))
             reduced = self._power(Reduce("sum", axis, core, items, domain), 2)
-            total = self.add(total, self._intern(((self._times((outer, without), reduced), c),)))
+            total = self.add(total, self.monomial(self._times((outer, without), reduced), c))
         return total
 
     def _split(self, term: int, axis: int) -> tuple[int, int]:
@@ -346,7 +346,7 @@ class Terms(Interned):
         within: dict[Mono, float] = {}
         without: dict[Mono, float] = {}
         for mono, c in self._polys[term]:
-            depends = axis in self.axes(self._intern(((mono, 1.0),)))
+            depends = axis in self.axes(self._intern(((mono, 1),)))
             (within if depends else without)[mono] = c
         return self._made(within), self._made(without)
 
@@ -397,6 +397,8 @@ class Terms(Interned):
                 return self.extreme(fn, [inner(a) for a in args])
             case Apply(fn="log2", args=(arg,)):
                 return self.log2(inner(arg))
+            case Apply(fn=fn, args=(arg,)) if fn.startswith(WRAP):
+                return self.wrapped(fn.removeprefix(WRAP), inner(arg))
             case Apply(fn=fn, args=args):
                 return self.apply(fn, tuple(inner(a) for a in args))
             case Power(base=base):
@@ -437,3 +439,11 @@ class Terms(Interned):
 
     def _over_nothing(self, op: Reduction) -> int:
         return ZERO if op == "sum" else self.constant(-inf if op == "max" else inf)
+
+
+def _raised(c: float, twice: int) -> float:
+    """c to the power twice/2; infinite where that is too large."""
+    try:
+        return c ** (twice // 2) if twice % 2 == 0 else float(c) ** (twice / 2)
+    except OverflowError:
+        return inf

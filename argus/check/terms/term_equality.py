@@ -8,7 +8,7 @@ The kernel's term is brought into the form of the specification's, bottom up, un
     mask         dropped where it always holds, made zero where it never does, written like an equivalent one of the
                  specification, or as being inside the axis
     part         a sum over an interval becomes one over the whole axis, masked by being inside the interval
-    number       a coefficient within 1e-6 of one of the specification's is that one
+    number       a coefficient that rounds to one of the specification's is that one (`close_numbers`)
 
 Then equal terms are the same number. Stored elements are known to lie inside the output; elsewhere nothing is written.
 """
@@ -30,14 +30,15 @@ from argus.check.domain.reduction_intervals import intervals, joined
 from argus.check.domain.tags import Case
 from argus.check.spec.spec_terms import domain, extent_of
 from argus.check.terms.atoms import ONE, UNKNOWN, ZERO, Apply, Atom, Leaf, Reduce, Where, axes_in, own
+from argus.check.terms.close_numbers import close_enough
 from argus.check.terms.elementwise_terms import one_way
 from argus.check.terms.normal_form import Terms
 from argus.check.walk import KernelWalk
+from argus.ir.types import DType
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
 Facts = tuple[Expr, ...]
-CLOSE = 1e-6
 MAX_PASSES = 3
 Stage = Literal["as is", "masked", "clipped"]
 STAGES: tuple[Stage, ...] = ("as is", "masked", "clipped")
@@ -52,6 +53,8 @@ class Judge:
     flow: KernelWalk
     conditions: list[Expr] = field(default_factory=list)
     numbers: list[float] = field(default_factory=list)
+    dtype: DType | None = None
+    """The type of the output that the specification speaks of."""
     _known: dict[tuple[int, Facts, Stage], int] = field(default_factory=dict)
 
     @property
@@ -86,8 +89,9 @@ class Judge:
         return self._known[key]
 
     def _snapped(self, c: float) -> float:
-        near = [n for n in self.numbers if abs(n - c) <= CLOSE * abs(n)]
-        return near[0] if near else c
+        if self.dtype is None or c in self.numbers:
+            return c
+        return next((n for n in self.numbers if close_enough(c, n, self.dtype)), c)
 
     def _changed(self, atom: Atom, facts: Facts, stage: Stage) -> int | None:
         if isinstance(atom, Where):

@@ -1,6 +1,8 @@
 """The store of terms: interned, so that equal terms are one number, and what each of them depends on.
 
-`terms.py` adds the algebra that brings terms into their normal form.
+`normal_form.py` adds the algebra that brings terms into their normal form.
+
+Coefficients that are whole numbers are Python's integers, and exact, so that 3000001 is not 3000000; others are floats.
 """
 
 from __future__ import annotations
@@ -26,6 +28,16 @@ from argus.check.terms.atoms import (
 )
 from argus.layout.expr import Expr
 
+EXACT = 2**53
+"""Up to here floats have all whole numbers."""
+LARGEST = 2**256
+"""Whole coefficients beyond it are not followed."""
+
+
+def canonical(c: float) -> float:
+    """A coefficient as it is kept: a float that is a whole number becomes one."""
+    return int(c) if isinstance(c, float) and c.is_integer() and abs(c) < EXACT else c
+
 
 class Interned:
     """The terms of one kernel: equal ones are the same number."""
@@ -41,8 +53,8 @@ class Interned:
         self._free: dict[int, frozenset[Expr]] = {}
         self._sums: dict[tuple[int, int], int] = {}
         self._products: dict[tuple[int, int], int] = {}
-        self._polys.append((((((-1, 1),), ZERO), 1.0),))
-        for poly in ((), ((UNIT, 1.0),)):
+        self._polys.append((((((-1, 1),), ZERO), 1),))
+        for poly in ((), ((UNIT, 1),)):
             self._intern(poly)
 
     def __getitem__(self, term: int) -> tuple[tuple[Mono, float], ...]:
@@ -56,7 +68,9 @@ class Interned:
         return number
 
     def _made(self, parts: Mapping[Mono, float]) -> int:
-        return self._intern(tuple(sorted((m, c) for m, c in parts.items() if c != 0)))
+        if any(isinstance(c, int) and abs(c) >= LARGEST for c in parts.values()):
+            return UNKNOWN
+        return self._intern(tuple(sorted((m, canonical(c)) for m, c in parts.items() if c != 0)))
 
     def made(self, parts: Mapping[Mono, float]) -> int:
         """The sum of these monomials, as it is written."""
@@ -68,7 +82,7 @@ class Interned:
 
     def atom(self, atom: Atom) -> int:
         """The term that is this atom."""
-        return self._intern(((self._power(atom, 2), 1.0),))
+        return self._intern(((self._power(atom, 2), 1),))
 
     def _power(self, atom: Atom, twice: int) -> Mono:
         number = self._atom_numbers.get(atom)
@@ -78,7 +92,7 @@ class Interned:
         return (((number, twice),), ZERO)
 
     def monomial(self, mono: Mono, c: float) -> int:
-        return self._intern(((mono, c),))
+        return self._made({mono: c})
 
     def as_atom(self, term: int) -> Atom | None:
         """The atom, if the term is nothing else."""
@@ -89,7 +103,7 @@ class Interned:
         return None
 
     def constant(self, value: float) -> int:
-        return self._intern(((UNIT, float(value)),)) if value else ZERO
+        return self._made({UNIT: value}) if value else ZERO
 
     def value(self, term: int) -> float | None:
         """The number, if the term is one."""

@@ -85,7 +85,10 @@ class InterpWave:
         return Register(data, np.full(data.shape, code, dtype=np.int64))
 
     def lanes(self, e: Expr) -> NDArray[np.int64]:
-        return np.broadcast_to(np.asarray(E.evaluate(e, self.env), dtype=np.int64), (LANES,))
+        try:
+            return np.broadcast_to(np.asarray(E.evaluate(e, self.env), dtype=np.int64), (LANES,))
+        except OverflowError:
+            raise InterpError(f"`{e}` is a number of more than 64 bits") from None
 
     def uniform(self, e: Expr) -> int:
         values = self.lanes(e)

@@ -46,7 +46,7 @@ def _monomial(mono: Mono, c: float, tables: Tables) -> str:
     under = [_power(tables.terms.atoms[n], -e, tables) for n, e in mono[0] if e < 0]
     if mono[1] != ZERO:
         over.append(f"exp2({_term(mono[1], tables)})")
-    number = "" if abs(c) == 1 and over else f"{abs(c):.6g}"
+    number = "" if abs(c) == 1 and over else str(abs(c)) if isinstance(c, int) else f"{abs(c):.6g}"
     text = " * ".join(([number] if number else []) + over)
     return ("-" if c < 0 else "") + " / ".join([text, *under])
 

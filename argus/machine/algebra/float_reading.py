@@ -21,7 +21,7 @@ from argus.machine.algebra import fields
 from argus.machine.algebra.carried import Home, Row, bits_of, ids_of
 from argus.machine.algebra.constants import Constants
 from argus.machine.algebra.fields import EVERY_LEVEL
-from argus.machine.algebra.numbers import Numbers, Reals, choose
+from argus.machine.algebra.numbers import DOUBTFUL, LOGARITHM, Numbers, Reals, choose
 from argus.machine.algebra.value_table import LITERAL, Ids, ValueTable
 
 
@@ -113,4 +113,6 @@ class FloatReader:
 def literal_result(made: Numbers) -> NDArray[np.bool_]:
     """Where a number is exactly what its real value says, so that the bits may stand for themselves."""
     same = (fields.of_floats(made.real) == made.residue).all(axis=0)
-    return np.asarray(same & (made.present == EVERY_LEVEL) & (made.taint == 0) | ~np.isfinite(made.real))
+    return np.asarray(
+        same & (made.present == EVERY_LEVEL) & (made.taint & (DOUBTFUL | LOGARITHM) == 0) | ~np.isfinite(made.real)
+    )

@@ -6,7 +6,8 @@
 `present`   the fields in which the number has a residue, one bit each: exp2 loses the first, log2 the last. None: the
             number is not followed.
 `taint`     one bit per field in which the residue is *doubtful* (a root of a number that is no square, a choice between
-            numbers that rounding may have exchanged), and `LOGARITHM` where a logarithm has lost a sign. Equal
+            numbers that rounding may have exchanged), `LOGARITHM` where a logarithm has lost a sign, and `ROUNDED`
+            where the real value is one of arithmetic, not as it was in memory. Equal
             residues are equal all the same; different ones prove nothing where one of them is doubtful.
 `real`      the value in the real run. Choices follow it: maxima, comparisons, and an exp2 that underflows to zero.
 
@@ -30,6 +31,7 @@ Bits = NDArray[np.uint8]
 
 DOUBTFUL = EVERY_LEVEL
 LOGARITHM = 1 << LEVELS
+ROUNDED = 2 << LEVELS
 UNDERFLOW, OVERFLOW = -126.0, 128.0
 """exp2 of less is 0 in f32, of as much or more infinite."""
 NO_MASK = -1000.0
@@ -83,7 +85,9 @@ def _joined(residue: Residues, real: Reals, *given: Numbers) -> Numbers:
     present, taint = given[0].present, given[0].taint
     for x in given[1:]:
         present, taint = present & x.present, taint | x.taint
-    return Numbers(residue, np.where(np.isfinite(real), present, 0).astype(np.uint8), taint, real)
+    return Numbers(
+        residue, np.where(np.isfinite(real), present, 0).astype(np.uint8), (taint | ROUNDED).astype(np.uint8), real
+    )
 
 
 def add(x: Numbers, y: Numbers) -> Numbers:
@@ -128,9 +132,9 @@ def exp2(x: Numbers) -> Numbers:
     real = np.where(x.real >= OVERFLOW, np.inf, np.exp2(x.real))
     present = (x.present << 1 & EVERY_LEVEL).astype(np.uint8)
     doubts = (x.taint & DOUBTFUL) << 1 & DOUBTFUL
-    taint = np.where(x.taint & LOGARITHM, DOUBTFUL | LOGARITHM, doubts).astype(np.uint8)
+    taint = np.where(x.taint & LOGARITHM, DOUBTFUL | LOGARITHM, doubts) | ROUNDED
     present = np.where(np.isfinite(real), present, 0).astype(np.uint8)
-    made = Numbers(fields.exp2(x.residue), present, taint, real)
+    made = Numbers(fields.exp2(x.residue), present, taint.astype(np.uint8), real)
     vanished = (x.real < UNDERFLOW) & ((x.present > 0) | np.isinf(x.real))
     zero = of_floats(np.zeros(x.shape)).doubted(x.real > NO_MASK)
     return choose(vanished, zero, made)
@@ -138,7 +142,7 @@ def exp2(x: Numbers) -> Numbers:
 
 def log2(x: Numbers) -> Numbers:
     real = np.log2(x.real)
-    taint = (x.taint & DOUBTFUL) >> 1 | LOGARITHM
+    taint = (x.taint & DOUBTFUL) >> 1 | LOGARITHM | ROUNDED
     present = np.where(np.isfinite(real), x.present >> 1, 0)
     made = Numbers(fields.log2(x.residue), present.astype(np.uint8), taint.astype(np.uint8), real)
     zero = x.residue == 0

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from argus.machine.algebra import numbers
 from argus.machine.algebra.numbers import Numbers
@@ -25,13 +24,14 @@ Verdict = Literal["equal", "different", "not followed"]
 
 @dataclass(frozen=True, slots=True)
 class AlgebraComparison:
-    """`first`: the first different element; `writer` who stored it. `cause`: why the first element that is not
-    followed is not, where that is known."""
+    """`doubtful`: those not followed that differ in fields in which they are doubtful. `first`: the first different
+    element; `writer` who stored it. `cause`: why the first element that is not followed is not, where that is known."""
 
     result: str
     elements: int
     different: int
     not_followed: int
+    doubtful: int = 0
     first: tuple[int, ...] | None = None
     writer: Writer | None = None
     cause: str = ""
@@ -53,6 +53,7 @@ class AlgebraComparison:
             "elements": self.elements,
             "different": self.different,
             "not_followed": self.not_followed,
+            "doubtful": self.doubtful,
             "first_different": None if self.first is None else list(self.first),
             "writer": None if self.writer is None else str(self.writer),
             "cause": self.cause or None,
@@ -77,10 +78,8 @@ class AlgebraComparison:
                 )
 
 
-def compare_numbers(
-    result: str, got: Numbers, want: Numbers, causes: Sequence[str] | None = None
-) -> tuple[AlgebraComparison, npt.NDArray[np.bool_]]:
-    """The comparison, and where the numbers differ. `causes`: of each element, flat, why it was lost."""
+def compare_numbers(result: str, got: Numbers, want: Numbers, causes: Sequence[str] | None = None) -> AlgebraComparison:
+    """`causes`: of each element, flat, why it was lost."""
     equal = numbers.same(got, want)
     different = ~equal & numbers.proved_different(got, want)
     open_ = ~equal & ~different
@@ -89,8 +88,10 @@ def compare_numbers(
     if open_.any():
         at = int(np.flatnonzero(open_.reshape(-1))[0])
         cause = (causes[at] if causes is not None else "") or _doubt(got, want, at)
-    made = AlgebraComparison(result, int(equal.size), int(different.sum()), int(open_.sum()), first, cause=cause)
-    return made, different
+    doubtful = open_ & ((got.present & want.present) > 0)
+    return AlgebraComparison(
+        result, int(equal.size), int(different.sum()), int(open_.sum()), int(doubtful.sum()), first, cause=cause
+    )
 
 
 def _doubt(got: Numbers, want: Numbers, at: int) -> str:

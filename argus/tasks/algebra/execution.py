@@ -10,6 +10,7 @@ The arrays are those of an ordinary run; the real values only decide comparisons
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,7 @@ from argus.tasks.algebra.specification import AlgebraEvaluator, named_constants
 
 Array = npt.NDArray[np.generic]
 SEED = 0x5EED
+ATTEMPTS = 3
 
 Launch = Callable[[Sequence[Array], machine.Options], object]
 """Runs an object on arrays, which it writes, with these options."""
@@ -58,8 +60,28 @@ def compare_kernel(
 def compare_specified(
     launch: Launch, spec: Specification, arrays: Mapping[str, Array], symbols: Mapping[str, float], seed: int = SEED
 ) -> list[AlgebraComparison]:
-    """Any object against a specification of its arrays, which are given in the order of its arguments."""
+    """Any object against a specification of its arrays, which are given in the order of its arguments. What only
+    doubts leave open is tried again with other residues."""
     inputs = {name: array.copy() for name, array in arrays.items()}
+    made = _specified(launch, spec, arrays, inputs, symbols, seed)
+    for attempt in range(1, ATTEMPTS):
+        if any(c.verdict == "different" for c in made) or not any(c.doubtful for c in made):
+            break
+        for name, array in inputs.items():
+            arrays[name][...] = array
+        again = _specified(launch, spec, arrays, inputs, symbols, seed + attempt)
+        made = [b if b.different or b.not_followed < a.not_followed else a for a, b in zip(made, again, strict=True)]
+    return made
+
+
+def _specified(
+    launch: Launch,
+    spec: Specification,
+    arrays: Mapping[str, Array],
+    inputs: Mapping[str, Array],
+    symbols: Mapping[str, float],
+    seed: int,
+) -> list[AlgebraComparison]:
     named = [c for result in spec.results for c in named_constants(result, inputs, symbols, seed)]
     constants = Constants(seed, named)
     passed = [flat(array) for array in arrays.values()]
@@ -78,14 +100,10 @@ def _compared(name: str, shadow: AlgebraShadow, k: int, array: Array, want: Numb
     places = _places(array)
     got, lost = shadow.numbers(k)
     causes = [shadow.cause(int(value)) for value in lost[places.reshape(-1)]]
-    comparison, _ = compare_numbers(name, got.at(places), want, causes)
+    comparison = compare_numbers(name, got.at(places), want, causes)
     if comparison.first is None:
         return comparison
-    writer = shadow.writer(k, int(places[comparison.first]))
-    return AlgebraComparison(
-        name, comparison.elements, comparison.different, comparison.not_followed, comparison.first, writer,
-        comparison.cause,
-    )  # fmt: skip
+    return replace(comparison, writer=shadow.writer(k, int(places[comparison.first])))
 
 
 def _places(array: Array) -> npt.NDArray[np.int64]:

@@ -41,7 +41,6 @@ from argus.spec.tree import (
     Negation,
     NumberLiteral,
     Relation,
-    RelationOp,
     ResultSpec,
     ScalarName,
     SizeName,
@@ -189,7 +188,7 @@ class AlgebraEvaluator:
         match node:
             case Relation(op, left, right):
                 union, (x, y) = self._aligned(self.visit(left), self.visit(right))
-                return Condition(union, _RELATIONS[op](x.real, y.real), self._close(x, y) & _inexact(op, x, y))
+                return Condition(union, _RELATIONS[op](x.real, y.real), self._close(x, y))
             case Connective(op, left, right):
                 p, q = self._condition(left), self._condition(right)
                 union = tuple(dict.fromkeys((*p.indices, *q.indices)))
@@ -204,9 +203,10 @@ class AlgebraEvaluator:
                 raise SpecError("a number is not a condition")
 
     def _close(self, x: Numbers, y: Numbers) -> Truth:
+        """Where rounding may decide a comparison: never between numbers as they were in memory."""
         size = np.maximum(np.maximum(np.abs(x.real), np.abs(y.real)), SMALLEST)
         close: Truth = np.abs(x.real - y.real) <= self._near * size
-        return close
+        return close & (((x.taint | y.taint) & numbers.ROUNDED) > 0)
 
     # -- functions -----------------------------------------------------------------------------------------------
 
@@ -379,12 +379,6 @@ def _arithmetic(op: ArithmeticOp, x: Numbers, y: Numbers) -> Numbers:
             return numbers.of_floats(np.floor_divide(x.real, y.real))
         case "%":
             return numbers.of_floats(np.mod(x.real, y.real))
-
-
-def _inexact(op: RelationOp, x: Numbers, y: Numbers) -> Truth:
-    """Whether a comparison is of numbers that arithmetic may have rounded."""
-    literal = numbers.same(x, numbers.of_floats(x.real)) & numbers.same(y, numbers.of_floats(y.real))
-    return ~literal
 
 
 def _power(x: Numbers, y: Numbers) -> Numbers:

@@ -29,6 +29,7 @@ from argus.check.domain.record_numbers import distinct, relabelled
 from argus.check.domain.records import ABSENT, CONFLICT, REDUCED, Item, Record, Slots, Tables
 from argus.check.domain.reduction_footprint import FootprintPart, ReducedFootprint
 from argus.check.domain.tags import MAX_CASES, Case, Tags
+from argus.check.solve.lemmas import Lemma
 from argus.check.terms.atoms import (
     ONE,
     UNKNOWN,
@@ -131,6 +132,8 @@ class Certificate:
     records: list[RecordContent] = field(default_factory=list)
     terms: list[Poly] = field(default_factory=list)
     atoms: list[Atom] = field(default_factory=list)
+    lemmas: dict[str, Lemma] = field(default_factory=dict)
+    """By the names of questions: what to try first."""
 
 
 def with_parts(atom: Atom, change: TermChange) -> Atom:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +31,13 @@ from argus.check.certificate import (
 )
 from argus.check.domain.records import Item, Record, Repeat, Slots, Sum
 from argus.check.domain.reduction_footprint import FootprintPart, Over, ReducedFootprint
+from argus.check.solve.lemmas import Lemma, Method
 from argus.check.terms.atoms import Apply, Atom, Carried, Leaf, Number, Power, Reduce, Where
 from argus.layout import expr as E
 from argus.layout.expr import Expr, ExprError
 from argus.layout.node import BUILDERS
 
-VERSION = 1
+VERSION = 2
 MAX_NODES = 200_000
 MAX_ELEMENTS = 1 << 24
 MAX_BITS = 1 << 17
@@ -72,6 +73,7 @@ class _Encoder:
             "atoms": [self.atom(atom) for atom in one.atoms],
             "records": [self.record(record) for record in one.records],
             "claims": [self.claim(path, claim) for path, claim in one.claims.items()],
+            "lemmas": {name: [lemma.how, *lemma.needed] for name, lemma in one.lemmas.items()},
         }
         return {**made, "nodes": self.nodes}
 
@@ -223,7 +225,14 @@ class _Decoder:
             [self.record(_mapping(one)) for one in _list(self.data["records"])],
             [self.poly(one) for one in _list(self.data["terms"])],
             [self.atom(_list(one)) for one in _list(self.data["atoms"])],
+            {_word(name): self.lemma(one) for name, one in _mapping(self.data["lemmas"]).items()},
         )
+
+    def lemma(self, data: Json) -> Lemma:
+        how, *needed = _list(data)
+        if how not in get_args(Method):
+            raise CertificateError(f"there is no method {how!r}")
+        return Lemma(_integers(needed), how)
 
     def poly(self, data: Json) -> Poly:
         made = []

@@ -19,16 +19,13 @@ from argus.check.certificate import Certificate, CertificateError, LoopPath
 from argus.check.invariant.induction import ClaimFails
 from argus.check.obligations import STATED_OF_ACCESSES, STATED_OF_VALUES, Ledger, obligations
 from argus.check.rules.assumed_waits import Waited
-from argus.check.rules.covers import Covers
 from argus.check.rules.isolation import HELP, Shielded, internal
-from argus.check.rules.placed import Placed
-from argus.check.rules.reduced import Reduced
 from argus.check.rules.rule import Rule
-from argus.check.rules.value import Valued
 from argus.check.solve.limits import LimitReached
 from argus.check.solve.prover import Prover
 from argus.check.verdict import Verdict
 from argus.check.walk import KernelWalk, OtherStatement, launch_facts
+from argus.check.walks import of_specification
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.types import Value
@@ -56,7 +53,7 @@ class ProofRequest:
     def of(
         rules: Iterable[Rule], results: frozenset[str], more: Iterable[ResultSpec] = (), waited: Iterable[Rule] = ()
     ) -> ProofRequest:
-        further = [(one, Shielded(rule)) for one in more for rule in (Valued(), Placed(), Reduced(), Covers())]
+        further = [(one, Shielded(rule)) for one in more for rule in of_specification()]
         return ProofRequest(tuple(map(Shielded, rules)), tuple(further), tuple(map(Shielded, waited)), results)
 
     def listeners(self) -> tuple[Shielded, ...]:

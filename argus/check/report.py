@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from argus.check.certificate import Certificate
+from argus.check.executed.outcome import Executed
 from argus.check.verdict import Counterexample, ObligationState, Party, Site, Status, Verdict
 from argus.ir.kernel import Kernel
 from argus.ir.types import Span
@@ -36,6 +37,8 @@ class Report:
     """Everything that had to be shown, listed before anything was decided."""
     certificates: tuple[Certificate, ...] = field(default=(), repr=False, compare=False)
     """What was claimed about loops, for each walk over the kernel; `argus.check.proof_cache` keeps it."""
+    executed: Executed | None = None
+    """Launches of the proved kernel; None where nobody executes proofs (`argus.check.engine`)."""
 
     @property
     def status(self) -> Status:
@@ -45,6 +48,13 @@ class Report:
     @property
     def proved(self) -> bool:
         return self.status == "proved"
+
+    @property
+    def premises(self) -> tuple[str, ...]:
+        """What the proof of values rests on."""
+        from argus.check.explain.assumptions import premises
+
+        return premises(self.kernel) if any(v.rule == "value" and v.status == "proved" for v in self.verdicts) else ()
 
     def count(self) -> Counter[str]:
         return Counter(v.status for v in self.verdicts)
@@ -57,6 +67,8 @@ class Report:
             "seconds": round(self.seconds, 6),
             "stats": {name: round(value, 6) for name, value in self.stats.items()},
             "notes": list(self.notes),
+            "premises": list(self.premises),
+            "executed": None if self.executed is None else self.executed.to_json(),
             "verdicts": [verdict_json(verdict) for verdict in self.verdicts],
             "obligations": [asdict(one) for one in self.obligations],
         }
@@ -94,6 +106,7 @@ def counterexample_json(example: Counterexample) -> dict[str, Any]:
             "wave": example.wave,
         },
         "operands": [_party(operand) for operand in example.operands],
+        "details": list(example.details),
         "help": example.help,
     }
 

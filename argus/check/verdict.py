@@ -53,6 +53,8 @@ class Counterexample:
     operands: tuple[Party, ...]
     help: str
     table: bool = False
+    details: tuple[str, ...] = ()
+    """More about it, a sentence each."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from argus.check.domain.lds_contents import SharedMemory
 from argus.check.domain.records import Tables
 from argus.check.domain.tags import Case, Tags, both, merge, product, uniform, unwieldy
 from argus.check.domain.threads import Threads, conditions
-from argus.check.events import Listener, Mask, ProgramPoint
+from argus.check.events import Event, Listener, Mask, ProgramPoint, RuleEvents
 from argus.check.invariant import induction
 from argus.check.obligations import Ledger, deciding
 from argus.check.solve.limits import spend
@@ -264,20 +264,23 @@ class KernelWalk:
             known = self._once[key] = (self.active, make())
         return cast(T, known[1])
 
-    def tell(self) -> tuple[Listener, ...]:
-        return self.listeners
+    def tell(self, event: Event, heard: Callable[[RuleEvents], None]) -> None:
+        """All listeners hear of it."""
+        for listener in self.listeners:
+            listener.hear(event, heard)
 
     # -- ops -------------------------------------------------------------------------------------------------------
 
     def step(self, op: Op) -> None:
         spend()
-        listeners, numbers = self.tell(), deciding(op)
+        if branches.by_slot(self, op):
+            return
+        numbers = deciding(op)
         self.ledger.visit(op)
         self.order_step(op)
-        if listeners and numbers:
+        if self.listeners and numbers:
             place, here = self.place(), tuple(map(self.here, numbers))
-            for listener in listeners:
-                listener.counted(op, place, here)
+            self.tell("counted", lambda rule: rule.counted(op, place, here))
         match op:
             case ops.Constant():
                 terms = self.tables.terms
@@ -322,8 +325,7 @@ class KernelWalk:
                 self.block(op.body)
             case ops.Check():
                 values = {v: self.prune(self.values[v]) for v in op.operands}
-                for listener in self.tell():
-                    listener.stated(op, self.place(), values)
+                self.tell("stated", lambda rule: rule.stated(op, self.place(), values))
             case ops.Barrier() | ops.Wait() | ops.SetPrio() | ops.Tag():
                 pass  # nothing that a value or LDS holds depends on it
             case _:
@@ -402,10 +404,9 @@ class KernelWalk:
             if any(c.guard is not E.TRUE for c in cases):
                 self.facts = (*before, reduce(both, (c.guard for c in cases)))
             a, b, c = cases
-            equal = self.equal if self.tell() else None
+            equal = self.equal if self.listeners else None
             found = multiply(op.inst, a, b, c, self.tables, equal, self.contract)
-            for listener in self.tell():
-                listener.matrix(op, self.place(), cases, found)
+            self.tell("matrix", lambda rule: rule.matrix(op, self.place(), cases, found))
             self.facts = before
             return found.case
 

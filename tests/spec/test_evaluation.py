@@ -8,7 +8,7 @@ import pytest
 
 from argus.agent.judge.results import judged_part
 from argus.spec import Bounded, SpecError, evaluate
-from argus.tasks.compare import combined, compare
+from argus.spec.compare import combined, compare
 from tests.spec.stated import specification, stated
 
 RNG = np.random.default_rng(7)

@@ -1,6 +1,7 @@
 """What a proof of values takes for granted in this kernel, said in its report.
 
-Values are compared as real numbers (`terms`). Where that hides more than the last bits of a result, a note says so:
+Values are compared as real numbers (`terms`), which holds where inputs are finite and nothing
+overflows (`premises`). Where that hides more than the last bits of a result, a note says so:
 
     a number is rounded to 8 bits and used again        fp8 keeps 4 of 24 bits, and nothing above 240
     the specification subtracts a maximum, the kernel   exponentials may overflow; as real numbers both are the same
@@ -11,10 +12,24 @@ from __future__ import annotations
 
 from argus.ir import ops
 from argus.ir.kernel import Kernel
+from argus.ir.types import LARGEST
 from argus.spec.tree import IndexReduction
 from argus.spec.walk import walk
 
 NARROW = 8
+
+
+LARGEST_NUMBERS = {"f64": 1.797e308, "f32": 3.402e38, "bf16": 3.389e38, **LARGEST}
+
+
+def premises(kernel: Kernel) -> tuple[str, ...]:
+    """What every proof of values rests on: where it does not hold, nothing was shown."""
+    types = {v.dtype.name for op in ops.walk(kernel.body) for v in op.results if v.dtype.kind == "float"}
+    types |= {tensor.dtype.name for tensor in kernel.tensors if tensor.dtype.kind == "float"}
+    if not types:
+        return ()
+    held = ", ".join(f"{name} {LARGEST_NUMBERS[name]:g}" for name in LARGEST_NUMBERS if name in types)
+    return "inputs are finite", f"no number is beyond the largest of its type ({held})"
 
 
 def assumptions(kernel: Kernel) -> tuple[str, ...]:

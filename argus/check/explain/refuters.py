@@ -28,6 +28,7 @@ from argus.check.explain.race_witness import overlap_verdict, refutation
 from argus.check.explain.stale_witness import missing_waits_verdicts, stale_read, written_and_read
 from argus.check.explain.statement_witness import broken_statement
 from argus.check.explain.sum_witness import miscounted_index
+from argus.check.explain.surroundings import with_surroundings
 from argus.check.explain.term_text import shown
 from argus.check.explain.value_witness import counterexample
 from argus.check.prove import Proof
@@ -64,7 +65,11 @@ def explained(proof: Proof) -> dict[Shielded, list[Verdict]]:
     for rule in sorted(proof.views, key=lambda rule: rule.name == "value"):
         refuted = any(v.status == "refuted" for verdicts in made.values() for v in verdicts)
         made[rule] = _within_budget(rule, RuleExplanation(proof.views[rule], refuted))
-    return made
+    return {rule: [_placed(proof, one) for one in verdicts] for rule, verdicts in made.items()}
+
+
+def _placed(proof: Proof, verdict: Verdict) -> Verdict:
+    return verdict if verdict.status != "refuted" else with_surroundings(proof.walk.kernel, verdict)
 
 
 def _within_budget(rule: Shielded, about: RuleExplanation) -> list[Verdict]:
@@ -193,7 +198,8 @@ class RuleExplanation:
         found, op = failures(events), events[0].op.id
         if not found:
             return self._concluded("value", span, "terms+z3", events)
-        example = None if self.refuted else counterexample(self.flow, span, op)
+        terms = next((f for f in found if isinstance(f, Differs)), None)
+        example = None if self.refuted else counterexample(self.flow, span, op, terms)
         if example is not None:
             return Verdict("value", "refuted", span, op, "interpreter", counterexample=example)
         return Verdict("value", "unknown", span, op, "terms+z3", reason=self._difference(found[0]), help=RUN)

@@ -32,6 +32,12 @@ def shown(term: int, tables: Tables) -> str:
     return text if len(text) <= LIMIT else text[: LIMIT - 2] + " …"
 
 
+def shown_factor(atom: int, twice: int, tables: Tables) -> str:
+    """An atom with its power, as a factor of a product."""
+    text = _power(tables.terms.atoms[atom], abs(twice), tables)
+    return text if twice > 0 else f"1 / {text}"
+
+
 def _term(term: int, tables: Tables) -> str:
     if term == UNKNOWN:
         return "?"

@@ -8,6 +8,9 @@ or the prover shows that the map from blocks to boxes is injective and their num
 join up along one axis (`store_tiling.joined`); tiles whose ends are loaded numbers are a partition by what is stated of
 these (`partition`).
 
+Lanes of one wave that store the same element by one instruction count once if they hold the same by their tags (an
+owner with copies).
+
 Implied for the output of a kernel that says what it computes; stated by `ag.check.covers(C)` for others. An output
 that atomics update is `unknown`: several updates of one element are not overwrites. A refutation is a launch executed
 in full by the interpreter, and an element it wrote never or twice; for updated outputs, an element far from the
@@ -22,6 +25,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from argus.check.domain.records import Tables
 from argus.check.domain.tags import Tags
 from argus.check.events import ProgramPoint
 from argus.check.obligations import WHOLE_KERNEL
@@ -30,7 +34,7 @@ from argus.check.rules.rule import Rule
 from argus.check.rules.store_tiling import DIFFERENT, NO_BOX, REMAPPED, full_box, harmless, joined, tiled
 from argus.check.rules.store_turns import BLOCK, Counts, StoreBox, either, numbered_turns, store_box
 from argus.check.solve.prover import Prover
-from argus.check.terms.atoms import own
+from argus.check.terms.atoms import UNKNOWN, own
 from argus.check.transfer.computed_places import DATA
 from argus.check.transfer.memory_accesses import kept_inside, target, threads_at_edge
 from argus.check.walk import KernelWalk
@@ -80,11 +84,13 @@ class Covers(Rule):
     def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None:
         tensor = access.memory
         assert isinstance(tensor, Tensor)
-        written = self._written(op, place, access, tensor)
+        written = self._written(op, place, access, tensor, value)
         self.stores.append((tensor, written))
         self.settle(op, "counted", "enumeration", [written.problem] if written.problem else [])
 
-    def _written(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, tensor: Tensor) -> Written:
+    def _written(
+        self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, tensor: Tensor, value: Tags
+    ) -> Written:
         nothing = np.zeros((0, len(tensor.axes)), dtype=np.int64)
         spec = self.flow.spec
         adds = spec is not None and spec.adds and tensor is spec.output
@@ -108,7 +114,11 @@ class Covers(Rule):
         if len(records) != 1 or self.flow.tables[int(records[0])].kind in ("lost", "zero"):
             return Written(op, place, (), nothing, "the coordinates of a store differ between threads and sizes")
         axes = list(spec.axes if spec is not None and adds else self.flow.tables.tensor_axes[tensor])
-        offsets = aim.case.offset[active][..., axes].reshape(-1, len(axes)).astype(np.int64)
+        places = aim.case.offset[..., axes].astype(np.int64)
+        stored = np.broadcast_to(active[..., None], places.shape[:-1])
+        if not isinstance(op, ops.Atomic):
+            stored = _without_copies(self.flow.tables, stored, places, self.flow.prune(value))
+        offsets = places[stored]
         numbers = [self.flow.tables[int(records[0])].rests[a] for a in axes]
         return Written(op, place, tuple(self.flow.tables.rests[n] for n in numbers), offsets, kept=kept)
 
@@ -123,6 +133,28 @@ class Covers(Rule):
 
     def stores_to(self, tensor: Tensor) -> list[Written]:
         return [written for stored, written in self.stores if stored is tensor]
+
+
+def _without_copies(
+    tables: Tables, active: NDArray[np.bool_], places: NDArray[np.int64], value: Tags
+) -> NDArray[np.bool_]:
+    """Of lanes of a wave that store the same element by one instruction, and hold the same by their tags, the first.
+    A tag says what is held only if its term is known."""
+    kept = active.copy()
+    for wave, mask in enumerate(active):
+        found, first, group = np.unique(places[wave][mask], axis=0, return_index=True, return_inverse=True)
+        if len(found) == len(group):
+            continue
+        for case in value.cases:
+            if any(tables[int(n)].term == UNKNOWN for n in np.unique(case.record[wave][mask])):
+                return active
+            tag = np.concatenate([case.record[wave][mask][:, None], case.offset[wave][mask]], axis=1)
+            if len(np.unique(np.concatenate([group.reshape(-1, 1), tag], axis=1), axis=0)) != len(found):
+                return active
+        chosen = np.zeros(len(group), dtype=np.bool_)
+        chosen[first] = True
+        kept[wave][mask] = chosen
+    return kept
 
 
 def _seen(flow: KernelWalk, tensor: Tensor) -> Tensor:

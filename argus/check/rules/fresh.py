@@ -26,6 +26,7 @@ from argus.check.rules.rule import Rule, RuleEvent
 from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.ops import Access, Op, Shared
+from argus.ir.passes.liveness import live
 from argus.ir.types import Value
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -59,6 +60,7 @@ class Fresh(Rule):
         self.missing: list[tuple[Op, Value]] = []
         self.versions: dict[Shared, list[tuple[int, Expr]]] = {}
         self.unreadable: list[tuple[ops.Check, str]] = []
+        self.emitted = live(flow.kernel.body).ops
         for op in ops.walk(flow.kernel.body):
             if isinstance(op, ops.Check) and op.rule == "fresh":
                 self._state(op)
@@ -89,6 +91,8 @@ class Fresh(Rule):
             self.missing.append((op, missing[0]))
 
     def _unwritten(self, op: ops.Load, place: ProgramPoint, value: Tags) -> list[Stale]:
+        if op.id not in self.emitted:  # nobody uses what it reads: it is not in the code
+            return []
         for case in value.cases:
             for number in distinct(case.record):
                 record = self.flow.tables[number]

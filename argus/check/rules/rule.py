@@ -7,13 +7,13 @@ certificate did not hold is forgotten.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from argus.check.domain.tags import Case, Tags
 from argus.check.domain.threads import Spread
-from argus.check.events import ProgramPoint
+from argus.check.events import Event, ProgramPoint, RuleEvents
 from argus.check.transfer.matrix import Product
 from argus.check.transfer.ordering import OrderFinding
 from argus.check.walk import KernelWalk
@@ -44,6 +44,10 @@ class Rule:
     def begin(self, flow: KernelWalk) -> None:
         """The walk that is about to start."""
         self.flow = flow
+
+    def hear(self, event: Event, heard: Callable[[RuleEvents], None]) -> None:
+        del event
+        heard(self)
 
     def matrix(self, op: ops.Mfma, place: ProgramPoint, cases: tuple[Case, ...], found: Product) -> None:
         del op, place, cases, found

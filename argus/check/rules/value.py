@@ -17,6 +17,7 @@ What comes from a tensor that the kernel also stores to has no term: `fresh` is 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -54,11 +55,11 @@ class Differs:
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What is to be stored, as terms; in `whole` exponentials are not taken apart. The judge aims at it."""
+    """What is to be stored, as terms, each of which will do: with exponentials taken apart (the first) and not, with
+    factors cancelled and not. The judge aims at them."""
 
     judge: Judge
-    goal: int
-    whole: int
+    goals: tuple[int, ...]
 
 
 class Valued(Rule):
@@ -96,12 +97,20 @@ class Valued(Rule):
         if at not in self.aims:
             assert self.spec is not None
             judge, where = Judge(self.flow, dtype=self.spec.output.dtype), dict(zip(self.spec.loose, at, strict=True))
-            goal, whole = (
-                judge.aim(meaning(self.flow.kernel, self.spec, self.flow.tables, form, where), self.inside)
-                for form in (False, True)
-            )
-            self.aims[at] = Aim(judge, goal, whole)
+            forms = [self._form(whole, where, formal) for formal in (True, False) for whole in (False, True)]
+            terms = dict.fromkeys(term for term in forms if term != UNKNOWN)
+            self.aims[at] = Aim(judge, tuple(judge.aim(term, self.inside) for term in terms))
         return self.aims[at]
+
+    def _form(self, whole: bool, where: Mapping[str, Expr], formal: bool) -> int:
+        """One form of the specification; UNKNOWN if only the one without cancelled factors has no normal form."""
+        assert self.spec is not None
+        try:
+            return meaning(self.flow.kernel, self.spec, self.flow.tables, whole, where, formal)
+        except Unreadable:
+            if formal:
+                raise
+            return UNKNOWN
 
     def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None:
         if self.spec is None or access.memory is not self.spec.output:
@@ -183,17 +192,17 @@ class Valued(Rule):
             lambda equation: self.flow.prover.holds((*place.facts, case.guard), equation) is True,
         )  # fmt: skip
         term = judge.resolved(held_term, general)
-        goals = aim.goal, aim.whole
+        goals = aim.goals
         if not self._same(term, goals):
             here = (*general, *ranges(self.flow, case, number, active))
             term = judge.resolved(held_term, here)
-            goals = judge.resolved(aim.goal, here), judge.resolved(aim.whole, here)
+            goals = tuple(judge.resolved(goal, here) for goal in aim.goals)
         homeless = [a for a in tables.terms.axes(term) if record.rests[a] < 0]
         if self._same(term, goals) and not homeless:
             return ""
-        return Differs(term, aim.goal)
+        return Differs(term, aim.goals[0])
 
-    def _same(self, term: int, goals: tuple[int, int]) -> bool:
+    def _same(self, term: int, goals: tuple[int, ...]) -> bool:
         """Equal to one of the goals; as whole numbers modulo 2^bits where the output is an integer."""
         assert self.spec is not None
         dtype, terms = self.spec.output.dtype, self.flow.tables.terms

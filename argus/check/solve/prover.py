@@ -17,12 +17,13 @@ Answers are three-valued: None means "not decided", and callers must treat it as
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any, Protocol, assert_never
 
 from argus.check.solve.block_numbers import digits_named
 from argus.check.solve.fallback_solver import FALLBACK
+from argus.check.solve.lemmas import AskedQuestion, Facts, Lemma, Method, chosen, question_name
 from argus.check.solve.limits import effort_left, spend, spend_effort
 from argus.check.solve.linear_elimination import contradict
 from argus.layout import expr as E
@@ -41,7 +42,7 @@ MAX_MILLISECONDS = 60_000
 """The last line, should the solver not look at its own limit."""
 MAX_FACTS = 4096
 """Facts of one question."""
-Facts = tuple[Expr, ...]
+SHOWN_BY = {"elimination": {"elimination", "cases", "digits"}, "Z3": {"Z3", "second strategy"}}
 
 
 class KnownModels(Protocol):
@@ -59,20 +60,29 @@ class KnownModels(Protocol):
 class Prover:
     """Decides over `base`, the facts true everywhere (what the kernel requires, launch bounds)."""
 
-    def __init__(self, base: Iterable[Expr] = (), models: KnownModels | None = None) -> None:
+    def __init__(
+        self,
+        base: Iterable[Expr] = (),
+        models: KnownModels | None = None,
+        lemmas: Mapping[str, Lemma] | None = None,
+    ) -> None:
         self.base: Facts = tuple(base)
+        self.lemmas = lemmas or {}
+        """What to try first, by the name of the question."""
+        self.asked: dict[str, AskedQuestion] = {}
+        """All questions, for lemmas to be made of."""
         self.decided: Counter[str] = Counter()
         self.seconds = 0.0
         self.effort = 0
         """What Z3 spent, in its own units (those of `rlimit`)."""
-        self.last = "structural"
+        self.last: Method = "structural"
         """How the last question was decided."""
         self.undecided: list[Facts] = []
         """Questions neither strategy answered."""
-        self.used: set[str] = set()
+        self.used: set[Method] = set()
         """How questions since the last `reason` were decided, those that had been asked before too."""
         self._memo: dict[tuple[frozenset[Expr], Expr], bool | None] = {}
-        self._how: dict[tuple[frozenset[Expr], Expr], str] = {}
+        self._how: dict[tuple[frozenset[Expr], Expr], Method] = {}
         self._refused = False
         """The last question was not asked, as the rule at work has no effort left; another rule may ask it."""
         self._models = models
@@ -122,33 +132,67 @@ class Prover:
 
     def reason(self, otherwise: str = "structural") -> str:
         """How questions since the last call were decided: by Z3, by elimination, or `otherwise` alone."""
-        by = [name for name in ("elimination", "Z3") if name in self.used]
+        by = [name for name, ways in SHOWN_BY.items() if ways & self.used]
         self.used.clear()
         return "+".join([otherwise, *by] if otherwise != "structural" or not by else by)
 
     def _satisfiable(self, facts: Facts, aimed: bool = False) -> bool | None:
         """`aimed`: the first fact is the one that matters, others are there to contradict it."""
-        start = perf_counter()
+        start, name = perf_counter(), question_name(facts)
         spend(1 + len(facts))
-        self._refused = False
-        facts = _without_multiples(facts)
-        self.last = "structural"
+        self._refused, self.last = False, "structural"
+        lemma = self.lemmas.get(name)
+        if lemma is not None and lemma.how == "open":
+            self.decided["open by lemma"] += 1
+            answer = None
+        elif lemma is not None and self._contradicts(without_multiples(chosen(facts, lemma)), lemma.how):
+            self.decided["lemma"] += 1
+            self.last, answer = lemma.how, False
+        else:
+            answer = self._decided(without_multiples(facts), aimed)
+        if not self._refused:
+            self.asked[name] = AskedQuestion(facts, answer, self.last)
+        self.seconds += perf_counter() - start
+        return answer
+
+    def _contradicts(self, facts: Facts, how: Method) -> bool:
+        """This method shows that the facts cannot be true together."""
+        match how:
+            case "structural":
+                return E.FALSE in facts
+            case "elimination" | "cases":
+                return contradict(facts, how == "cases") is True
+            case "digits":
+                return _by_digits(facts)
+            case "Z3":
+                return effort_left() > 0 and self._by_z3(facts)[0] is False
+            case "second strategy":
+                return self._by_second_strategy(facts) is False
+            case "open":
+                return False
+            case _:
+                assert_never(how)
+
+    def _decided(self, facts: Facts, aimed: bool) -> bool | None:
         if E.FALSE in facts:
             self.decided["structural"] += 1
             return False
         if self._models is not None and self._models.shows(facts):
             self.decided["known model"] += 1
-            self.seconds += perf_counter() - start
             return True
-        found = self._eliminated(facts, aimed)
-        if found is not None:
+        methods: tuple[Method, Method] = ("elimination", "cases")
+        for how in methods:
+            found = contradict(facts, how == "cases")
+            if found is True or (found and self._models is not None and self._models.suggested(found, facts)):
+                self.decided["linear"] += 1
+                self.last = how
+                return found is not True
+        if aimed and _by_digits(facts):
             self.decided["linear"] += 1
-            self.last = "elimination"
-            self.seconds += perf_counter() - start
-            return found
+            self.last = "digits"
+            return False
         if self._models is not None and self._models.imagined(facts):
             self.decided["known model"] += 1
-            self.seconds += perf_counter() - start
             return True
         if effort_left() <= 0 or len(facts) > MAX_FACTS:
             self.decided["not asked"] += 1
@@ -156,37 +200,39 @@ class Prover:
             self._refused = True
             return None
         self.last = "Z3"
+        answer, how_asked = self._by_z3(facts)
+        if answer is None and how_asked == "z3 integers" and self.decided["second strategy"] < SECOND_OPINIONS:
+            answer = self._by_second_strategy(facts)
+            self.last = "Z3" if answer is None else "second strategy"
+        if answer is None:
+            self.undecided.append(facts)
+        self.decided[how_asked] += 1
+        return answer
+
+    def _by_z3(self, facts: Facts) -> tuple[bool | None, str]:
         before = self._spent or _total()
         answer, how, self._spent = _first(facts, self._models)
         effort = max(0, self._spent - before)
         self.effort += effort
         spend_effort(effort)
-        second = self.decided["second strategy"] < SECOND_OPINIONS and effort_left() > SECOND_EFFORT
-        if answer is None and how == "z3 integers" and second:
-            self.decided["second strategy"] += 1
-            spend_effort(SECOND_EFFORT)
-            answer = FALLBACK.answer(question(facts))
-        if answer is None:
-            self.undecided.append(facts)
-        self.decided[how] += 1
-        self.seconds += perf_counter() - start
-        return answer
+        return answer, how
 
-    def _eliminated(self, facts: Facts, aimed: bool) -> bool | None:
-        """By elimination: among all facts, then with minima taken for one of their arguments, then `_by_digits`."""
-        for split in (False, True):
-            found = contradict(facts, split)
-            if found is True or (found and self._models is not None and self._models.suggested(found, facts)):
-                return found is not True
-        return self._by_digits(facts) if aimed else None
-
-    def _by_digits(self, facts: Facts) -> bool | None:
-        """With digits of block numbers named, among facts that share a variable with the first."""
-        named = digits_named((facts[0], *sorted(facts[1:], key=lambda f: f.digest)))
-        if named is None:
+    def _by_second_strategy(self, facts: Facts) -> bool | None:
+        if effort_left() <= SECOND_EFFORT:
             return None
-        near = tuple(fact for fact in named if not fact.free() or fact.free() & named[0].free())
-        return False if contradict(near) is True or contradict(near, split=True) is True else None
+        self.decided["second strategy"] += 1
+        spend_effort(SECOND_EFFORT)
+        return FALLBACK.answer(question(facts))
+
+
+def _by_digits(facts: Facts) -> bool:
+    """With digits of block numbers named, elimination among facts that share a variable with the first contradicts."""
+    first, *others = facts or (E.TRUE,)
+    named = digits_named((first, *sorted(others, key=lambda f: f.digest)))
+    if named is None:
+        return False
+    near = tuple(fact for fact in named if not fact.free() or fact.free() & named[0].free())
+    return contradict(near) is True or contradict(near, split=True) is True
 
 
 def _first(facts: Facts, models: KnownModels | None) -> tuple[bool | None, str, int]:
@@ -265,7 +311,7 @@ def _cone(facts: frozenset[Expr], seeds: frozenset[Expr]) -> frozenset[Expr]:
     return frozenset(chosen)
 
 
-def _without_multiples(facts: Facts) -> Facts:
+def without_multiples(facts: Facts) -> Facts:
     """x % c == 0 says x = c*y: with y in place of x, quotients and remainders of x disappear."""
     replaced: dict[Expr, Expr | int] = {}
     for fact in _parts(facts):
@@ -307,10 +353,17 @@ def solver_for(facts: Facts) -> tuple[Any, dict[Expr, Any]]:
     solver = z3.SolverFor("QF_NIA") if _nonlinear(facts) else z3.Solver()
     restrict(solver, RLIMIT)
     parts = _parts(sorted(facts, key=lambda f: f.digest))  # the order must not depend on the process
-    for fact in (*parts, *_divisors(parts)):
+    for fact in parts:
         solver.add(E.to_z3(fact, "int", cache=terms))
-    solver.add(*E.z3_bounds(_named(parts), "int"))
+    solver.add(*side_conditions(parts, terms))
     return solver, terms
+
+
+def side_conditions(facts: Iterable[Expr], terms: dict[Expr, Any] | None = None) -> list[Any]:
+    """What is true besides the facts: divisors are not zero, variables and loaded data are in their bounds."""
+    parts = _parts(facts)
+    divisors = [E.to_z3(fact, "int", cache={} if terms is None else terms) for fact in _divisors(parts)]
+    return [*divisors, *E.z3_bounds(_named(parts), "int")]
 
 
 def _nonlinear(facts: Iterable[Expr]) -> bool:

@@ -30,6 +30,8 @@ from argus.layout.expr import Expr
 
 EXACT = 2**53
 """Up to here floats have all whole numbers."""
+MAX_SIZE = 200_000
+"""Parts of the largest term that is followed, repetitions counted."""
 LARGEST = 2**256
 """Whole coefficients beyond it are not followed."""
 
@@ -44,6 +46,7 @@ class Interned:
 
     def __init__(self) -> None:
         self._polys: list[tuple[tuple[Mono, float], ...]] = []
+        self._sizes: list[int] = []
         self._numbers: dict[tuple[tuple[Mono, float], ...], int] = {}
         self.atoms: list[Atom] = []
         self.positive: frozenset[str] = frozenset()
@@ -51,9 +54,10 @@ class Interned:
         self._atom_numbers: dict[Atom, int] = {}
         self._axes: dict[int, frozenset[int]] = {}
         self._free: dict[int, frozenset[Expr]] = {}
-        self._sums: dict[tuple[int, int], int] = {}
-        self._products: dict[tuple[int, int], int] = {}
+        self._sums: dict[tuple[int, int, bool], int] = {}
+        self._products: dict[tuple[int, int, bool], int] = {}
         self._polys.append((((((-1, 1),), ZERO), 1),))
+        self._sizes.append(1)
         for poly in ((), ((UNIT, 1),)):
             self._intern(poly)
 
@@ -61,11 +65,20 @@ class Interned:
         return self._polys[term]
 
     def _intern(self, poly: tuple[tuple[Mono, float], ...]) -> int:
+        """The number of a term; UNKNOWN for one that is too large."""
         number = self._numbers.get(poly)
         if number is None:
+            size = 1 + sum(self._size_of(mono) for mono, _ in poly)
+            if size > MAX_SIZE:
+                return UNKNOWN
             number = self._numbers[poly] = len(self._polys)
             self._polys.append(poly)
+            self._sizes.append(size)
         return number
+
+    def _size_of(self, mono: Mono) -> int:
+        inner = [t for n, _ in mono[0] for t in parts_of(self.atoms[n])]
+        return 1 + len(mono[0]) + sum(self._sizes[t] for t in (*inner, mono[1]) if t != ZERO)
 
     def _made(self, parts: Mapping[Mono, float]) -> int:
         if any(isinstance(c, int) and abs(c) >= LARGEST for c in parts.values()):

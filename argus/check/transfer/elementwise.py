@@ -24,7 +24,7 @@ from argus.check.domain.record_numbers import distinct, distinct_rows, relabelle
 from argus.check.domain.records import ABSENT, CONFLICT, REDUCED, Record, Sum, Tables
 from argus.check.domain.reduction_footprint import one
 from argus.check.domain.tags import Case
-from argus.check.terms.atoms import UNKNOWN
+from argus.check.terms.atoms import UNKNOWN, ZERO
 from argus.check.terms.elementwise_terms import (
     COMPARISONS,
     Standing,
@@ -197,7 +197,7 @@ def _joined(
             return Record("lost", rests=tables.nowhere, why="it was computed from LDS that was never written")
         if side.part != (0, 1):
             return Record("lost", rests=tables.nowhere, why=PIECE)
-    if fn == "mul" and "zero" in (x.kind, y.kind):
+    if fn == "mul" and "zero" in (x.kind, y.kind) and term == ZERO:
         return tables[Tables.ZERO]
     numbers = tuple(int(r) for r in rests)
     sums = _kept_sum(fn, x, y, own)

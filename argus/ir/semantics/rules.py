@@ -78,7 +78,7 @@ RULES: tuple[SemanticRule, ...] = (
         "Arithmetic on integer data wraps in its element type. A result of an integer type is the specified whole "
         "number modulo 2**bits of the type.",
         f"{ISA}: integer operations; LLVM IR without nsw; numpy and PyTorch arrays do the same",
-        "check/terms/integer_terms, check/transfer/conversions, spec/values (`stored`), ir/interp, tasks/compare",
+        "check/terms/integer_terms, check/transfer/conversions, spec/values (`stored`), ir/interp, spec/compare",
     ),
     SemanticRule(
         "shift-amount",

@@ -108,4 +108,8 @@ CLASSES = (
         "turns", 16, ({"M": 8, "N": 32}, {"M": 24, "N": 96}, {"M": 40, "N": 64}, {"M": 16, "N": 160}),
         _same("x", "y"), right=frozenset({0, 1, 2, 4, 5}), never=frozenset(range(6, 16)), exact=frozenset(range(6)),
     ),
+    AttackClass(
+        "last_slot", 16, _sizes("K", 1, 2, 3, 4, 5, 7), _same("X", "Y"),
+        never=frozenset({4, *range(6, 10), *range(11, 16)}), exact=frozenset({0, 1, 2, 3, 5}),
+    ),
 )  # fmt: skip

@@ -19,7 +19,7 @@ from argus.ir.passes.schedule import scheduled
 from argus.ir.types import DTYPES
 from argus.lang import read
 from argus.spec import evaluate
-from argus.tasks.compare import compare
+from argus.spec.compare import compare
 from tests.kernels.running import run
 
 HEAD = """

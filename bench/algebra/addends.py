@@ -19,7 +19,7 @@ from argus.ir.types import Value
 from tests.check.mutants import rewrite
 
 FAR = 100_000
-"""Numbers of values and ops that no kernel reaches."""
+"""AlgebraNumbers of values and ops that no kernel reaches."""
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from argus.tasks.compare import compare
 
 import argus.kernels
 from argus.compile import compile_kernel
@@ -27,7 +28,6 @@ from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.spec import evaluate
 from argus.tasks.algebra import compare_kernel
-from argus.tasks.compare import compare
 from argus.tasks.inputs import make_arrays, make_scalars
 from bench.algebra.addends import AddendMutant, addend_mutants
 

@@ -14,7 +14,7 @@ What it preserves, what not, and the chance of a miss: docs/algebra.md.
 """
 
 from argus.machine.algebra.constants import Constants, NamedConstant
-from argus.machine.algebra.numbers import Numbers
+from argus.machine.algebra.numbers import AlgebraNumbers
 from argus.machine.algebra.shadow import AlgebraShadow
 
-__all__ = ["AlgebraShadow", "Constants", "NamedConstant", "Numbers"]
+__all__ = ["AlgebraNumbers", "AlgebraShadow", "Constants", "NamedConstant"]

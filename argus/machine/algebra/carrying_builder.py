@@ -18,11 +18,11 @@ import numpy as np
 from argus.machine.algebra import numbers
 from argus.machine.algebra.carried import CarriedRow, Home, Row, bits_of, ids_of
 from argus.machine.algebra.float_reading import FORMATS, FloatFormat, FloatReader, literal_result
-from argus.machine.algebra.numbers import Numbers
+from argus.machine.algebra.numbers import AlgebraNumbers
 from argus.machine.algebra.value_table import LITERAL, Ids
 from argus.machine.semantics.numpy_backend import NumpyBuilder
 
-Law = Callable[..., Numbers]
+Law = Callable[..., AlgebraNumbers]
 
 _LAWS: dict[str, Law] = {
     "fadd": numbers.add,
@@ -46,7 +46,7 @@ _MASKS = frozenset({"eq", "ne", "ult", "ule", "const_mask"})
 _MASK_STEMS = ("slt", "sle", "feq", "flt", "fle", "funo", "mask_")
 
 
-def _identity(x: Numbers) -> Numbers:
+def _identity(x: AlgebraNumbers) -> AlgebraNumbers:
     return x
 
 
@@ -138,7 +138,7 @@ class CarryingBuilder:
             return bits
         return self.home.row(row, _on_bytes(ids, target.bytes, row.dtype.itemsize))
 
-    def entered(self, made: Numbers, lost: Ids, literals: bool) -> Ids | None:
+    def entered(self, made: AlgebraNumbers, lost: Ids, literals: bool) -> Ids | None:
         """Ids of results; None if they may all stand for themselves. What follows from an infinity does."""
         stands = literal_result(made) if literals else ~np.isfinite(made.real)
         beyond = (made.present == 0) & ~stands & (lost == 0)
@@ -169,7 +169,7 @@ class CarryingBuilder:
         return self.home.where(tie, self.home.row(bits, _on_bytes(doubted, form.bytes, bits.dtype.itemsize)), made)
 
 
-def _spread(x: Numbers, lanes: int) -> Numbers:
+def _spread(x: AlgebraNumbers, lanes: int) -> AlgebraNumbers:
     if len(x.real) == lanes:
         return x
     return x.arranged(lambda array: np.broadcast_to(array, (lanes,)))

@@ -19,7 +19,7 @@ import numpy as np
 
 from argus.machine.algebra import fields, numbers
 from argus.machine.algebra.fields import Residues
-from argus.machine.algebra.numbers import Numbers, Reals
+from argus.machine.algebra.numbers import AlgebraNumbers, Reals
 
 NEAR = 2.0**-22
 """2 ulp of f32, relative."""
@@ -66,7 +66,7 @@ class Constants:
                 return c
         return None
 
-    def of_floats(self, real: Reals) -> Numbers:
+    def of_floats(self, real: Reals) -> AlgebraNumbers:
         """What floats of the code stand for."""
         literal = numbers.of_floats(real)
         size = np.abs(real)

@@ -21,7 +21,7 @@ from argus.machine.algebra import fields
 from argus.machine.algebra.carried import Home, Row, bits_of, ids_of
 from argus.machine.algebra.constants import Constants
 from argus.machine.algebra.fields import EVERY_LEVEL
-from argus.machine.algebra.numbers import DOUBTFUL, LOGARITHM, Numbers, Reals, choose
+from argus.machine.algebra.numbers import DOUBTFUL, LOGARITHM, AlgebraNumbers, Reals, choose
 from argus.machine.algebra.value_table import LITERAL, Ids, ValueTable
 
 
@@ -74,7 +74,7 @@ class FloatReader:
         self._home, self._constants = home, constants
         self._table: ValueTable = home.table
 
-    def read(self, word: Row, form: FloatFormat) -> tuple[Numbers, Ids]:
+    def read(self, word: Row, form: FloatFormat) -> tuple[AlgebraNumbers, Ids]:
         """The numbers, and per lane the id of the cause where one is not followed, else 0."""
         bits, ids = bits_of(word), ids_of(word)
         if ids is None:
@@ -82,7 +82,7 @@ class FloatReader:
             return self._constants.of_floats(real), np.zeros(len(real), np.uint32)
         return self.of_bytes(form.values(bits), ids[..., : form.bytes], form)
 
-    def of_bytes(self, real: Reals, ids: Ids, form: FloatFormat) -> tuple[Numbers, Ids]:
+    def of_bytes(self, real: Reals, ids: Ids, form: FloatFormat) -> tuple[AlgebraNumbers, Ids]:
         """As `read`, of values (n,) and ids (n, bytes)."""
         most, single = one_id(ids)
         known = self._table.numbers(most)
@@ -96,7 +96,7 @@ class FloatReader:
             rounded |= (now == form.largest) & (was > form.largest)
         negative = np.signbit(real) != np.signbit(known.real)
         residue = np.where(negative, fields.negate(known.residue), known.residue)
-        carried = Numbers(residue, known.present, known.taint, real)
+        carried = AlgebraNumbers(residue, known.present, known.taint, real)
         literal = most == LITERAL
         followed = single & rounded & (known.present > 0)
         lost = np.where(self._table.is_lost(most) & single, most, np.uint32(0))
@@ -104,13 +104,13 @@ class FloatReader:
         if fault.any():
             lost = np.where(fault, np.uint32(self._home.lost()), lost)
         present = np.where(lost > 0, 0, carried.present).astype(np.uint8)
-        made = Numbers(carried.residue, present, carried.taint, real)
+        made = AlgebraNumbers(carried.residue, present, carried.taint, real)
         if literal.any():
             made = choose(literal, self._constants.of_floats(real), made)
         return made, lost
 
 
-def literal_result(made: Numbers) -> NDArray[np.bool_]:
+def literal_result(made: AlgebraNumbers) -> NDArray[np.bool_]:
     """Where a number is exactly what its real value says, so that the bits may stand for themselves."""
     same = (fields.of_floats(made.real) == made.residue).all(axis=0)
     return np.asarray(

@@ -20,12 +20,12 @@ from argus.machine.algebra import numbers
 from argus.machine.algebra.carried import Row, bits_of, ids_of
 from argus.machine.algebra.carrying_builder import CarryingBuilder, Law
 from argus.machine.algebra.float_reading import FORMATS
-from argus.machine.algebra.numbers import Numbers
+from argus.machine.algebra.numbers import AlgebraNumbers
 from argus.machine.semantics.table import MachineOp, Table
 from argus.machine.semantics.valu import VALU
 
 
-def _rsqrt(x: Numbers) -> Numbers:
+def _rsqrt(x: AlgebraNumbers) -> AlgebraNumbers:
     return numbers.inverse(numbers.sqrt(x))
 
 
@@ -54,7 +54,7 @@ def _unary(op: MachineOp, law: Law, form: str) -> MachineOp:
     return replace(op, fn=run)
 
 
-def _identity(x: Numbers) -> Numbers:
+def _identity(x: AlgebraNumbers) -> AlgebraNumbers:
     return x
 
 

@@ -17,7 +17,7 @@ from argus.gfx942.mfma import BITS, MFMA
 from argus.machine.algebra import fields
 from argus.machine.algebra.carrying_wave import CarryingWave
 from argus.machine.algebra.float_reading import FORMATS, FloatReader
-from argus.machine.algebra.numbers import Numbers, negate
+from argus.machine.algebra.numbers import AlgebraNumbers, negate
 from argus.machine.algebra.value_table import Ids
 from argus.machine.interp_matrix import lane_tables
 from argus.machine.interp_operands import register
@@ -26,7 +26,7 @@ from argus.machine.semantics.matrix import a_block_source, b_lane_source
 from argus.machine.semantics.modifiers import constant_bits
 from argus.machine.state import LANES
 
-Read = tuple[Numbers, Ids]
+Read = tuple[AlgebraNumbers, Ids]
 _WORD = 32
 
 
@@ -113,7 +113,7 @@ class CarryingMatrix:
         return (negate(given[0]), given[1]) if self._signs[which] else given
 
 
-def _product(a: Numbers, b: Numbers, c: Numbers, shape: tuple[int, int, int]) -> Numbers:
+def _product(a: AlgebraNumbers, b: AlgebraNumbers, c: AlgebraNumbers, shape: tuple[int, int, int]) -> AlgebraNumbers:
     """a (blocks, m, k) times b (blocks, k, n) plus c, in every field."""
     q = fields.orders(3)
     total = c.residue.reshape(-1, *shape)
@@ -123,4 +123,4 @@ def _product(a: Numbers, b: Numbers, c: Numbers, shape: tuple[int, int, int]) ->
     taint = np.bitwise_or.reduce(a.taint, axis=2)[:, :, None] | np.bitwise_or.reduce(b.taint, axis=1)[:, None]
     present, taint = present & c.present.reshape(shape), taint | c.taint.reshape(shape)
     flat = (total.reshape(len(total), -1), present.reshape(-1), taint.reshape(-1))
-    return Numbers(*flat, np.zeros(present.size))
+    return AlgebraNumbers(*flat, np.zeros(present.size))

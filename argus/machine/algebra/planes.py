@@ -21,7 +21,7 @@ from argus.machine.state import Workgroup
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class LastWriter:
     """The store that wrote an element last."""
 
     workgroup: int
@@ -79,12 +79,12 @@ class MemoryPlanes:
         if access.space == record.GLOBAL:
             self._writers[where] = _signature(access)[inside][:, None]
 
-    def writer(self, offset: int) -> Writer | None:
+    def writer(self, offset: int) -> LastWriter | None:
         """Who stored a byte of device memory last."""
         code = int(self._writers[offset])
         if not code:
             return None
-        return Writer(code >> 40, code >> 32 & 0xFF, code >> 24 & 0xFF, (code & 0xFFFFFF) - 1)
+        return LastWriter(code >> 40, code >> 32 & 0xFF, code >> 24 & 0xFF, (code & 0xFFFFFF) - 1)
 
 
 def _signature(access: MemoryAccess) -> Any:

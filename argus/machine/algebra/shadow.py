@@ -28,8 +28,8 @@ from argus.machine.algebra.float_reading import FORMATS, FloatReader
 from argus.machine.algebra.functions import CARRYING
 from argus.machine.algebra.matrix import CarryingMatrix
 from argus.machine.algebra.memory_moves import MemoryMove
-from argus.machine.algebra.numbers import Numbers
-from argus.machine.algebra.planes import MemoryPlanes, Writer
+from argus.machine.algebra.numbers import AlgebraNumbers
+from argus.machine.algebra.planes import LastWriter, MemoryPlanes
 from argus.machine.algebra.value_table import LITERAL, Ids, ValueTable
 from argus.machine.checks.names import physical
 from argus.machine.errors import LaunchError
@@ -102,7 +102,7 @@ class AlgebraShadow:
             made.append(found[key])
         return made
 
-    def numbers(self, k: int) -> tuple[Numbers, Ids]:
+    def numbers(self, k: int) -> tuple[AlgebraNumbers, Ids]:
         """The elements of array number k, flat, and the causes where they are not followed."""
         array, home = self._arrays[k], self._homes[k]
         first = home.start - self._services.arena.base
@@ -114,11 +114,11 @@ class AlgebraShadow:
         if form is None:
             lost = np.where(ids.any(axis=1), np.uint32(self.table.lost("a whole number")), np.uint32(0))
             made = numbers.of_floats(real)
-            return Numbers(made.residue, np.where(lost > 0, 0, made.present), made.taint, real), lost
+            return AlgebraNumbers(made.residue, np.where(lost > 0, 0, made.present), made.taint, real), lost
         self._home.cause = "the end of the launch"
         return self._reader.of_bytes(real, ids, form)
 
-    def writer(self, k: int, element: int) -> Writer | None:
+    def writer(self, k: int, element: int) -> LastWriter | None:
         """Who stored an element of array number k last."""
         offset = self._homes[k].start - self._services.arena.base + element * self._arrays[k].itemsize
         return self._planes.writer(offset)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.machine.algebra.fields import LEVELS
-from argus.machine.algebra.numbers import Numbers
+from argus.machine.algebra.numbers import AlgebraNumbers
 
 Ids = NDArray[np.uint32]
 LITERAL = 0
@@ -47,7 +47,7 @@ class ValueTable:
         self._count = wanted
         return first
 
-    def enter(self, given: Numbers) -> Ids:
+    def enter(self, given: AlgebraNumbers) -> Ids:
         """New ids of a row of numbers."""
         count = len(given.real)
         first = self._room(count)
@@ -58,9 +58,11 @@ class ValueTable:
         self.real[first:end] = given.real
         return np.arange(first, end, dtype=np.uint32)
 
-    def numbers(self, ids: Ids) -> Numbers:
+    def numbers(self, ids: Ids) -> AlgebraNumbers:
         """What is known of values; literals and lost ones have no field."""
-        return Numbers(self._residue[:, ids].astype(np.uint64), self._present[ids], self._taint[ids], self.real[ids])
+        return AlgebraNumbers(
+            self._residue[:, ids].astype(np.uint64), self._present[ids], self._taint[ids], self.real[ids]
+        )
 
     def lost(self, cause: str) -> int:
         """The id of values that are not followed from this cause on."""

@@ -1,4 +1,4 @@
-"""Numbers of an object against numbers of its specification, or of another object: no tolerance.
+"""AlgebraNumbers of an object against numbers of its specification, or of another object: no tolerance.
 
     equal           the same residues in every field that both have
     different       other residues in a field that both have and neither doubts
@@ -16,8 +16,8 @@ from typing import Literal
 import numpy as np
 
 from argus.machine.algebra import numbers
-from argus.machine.algebra.numbers import Numbers
-from argus.machine.algebra.planes import Writer
+from argus.machine.algebra.numbers import AlgebraNumbers
+from argus.machine.algebra.planes import LastWriter
 
 Verdict = Literal["equal", "different", "not followed"]
 
@@ -33,7 +33,7 @@ class AlgebraComparison:
     not_followed: int
     doubtful: int = 0
     first: tuple[int, ...] | None = None
-    writer: Writer | None = None
+    writer: LastWriter | None = None
     cause: str = ""
 
     @property
@@ -78,7 +78,9 @@ class AlgebraComparison:
                 )
 
 
-def compare_numbers(result: str, got: Numbers, want: Numbers, causes: Sequence[str] | None = None) -> AlgebraComparison:
+def compare_numbers(
+    result: str, got: AlgebraNumbers, want: AlgebraNumbers, causes: Sequence[str] | None = None
+) -> AlgebraComparison:
     """`causes`: of each element, flat, why it was lost."""
     equal = numbers.same(got, want)
     different = ~equal & numbers.proved_different(got, want)
@@ -94,7 +96,7 @@ def compare_numbers(result: str, got: Numbers, want: Numbers, causes: Sequence[s
     )
 
 
-def _doubt(got: Numbers, want: Numbers, at: int) -> str:
+def _doubt(got: AlgebraNumbers, want: AlgebraNumbers, at: int) -> str:
     if not got.present.reshape(-1)[at]:
         return "the object's value has no residue"
     if not want.present.reshape(-1)[at]:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from argus.machine.algebra import fields
 from argus.machine.algebra.fields import ORDERS
-from argus.machine.algebra.numbers import Numbers
+from argus.machine.algebra.numbers import AlgebraNumbers
 from argus.spec.evaluator import einsum_formula
 
 Array = npt.NDArray[np.float64]
@@ -21,7 +21,9 @@ _HALF, _LOW = np.uint64(16), np.uint64(0xFFFF)
 MOST_TERMS = 1 << 21
 
 
-def contracted(x: Numbers, y: Numbers, of_x: tuple[str, ...], of_y: tuple[str, ...], index: str) -> Numbers:
+def contracted(
+    x: AlgebraNumbers, y: AlgebraNumbers, of_x: tuple[str, ...], of_y: tuple[str, ...], index: str
+) -> AlgebraNumbers:
     """The sum over `index`, which both have, of x over the indices `of_x` times y over `of_y`; over the others."""
     rest = tuple(dict.fromkeys(i for i in (*of_x, *of_y) if i != index))
     formula = einsum_formula([of_x, of_y], rest)
@@ -43,7 +45,7 @@ def contracted(x: Numbers, y: Numbers, of_x: tuple[str, ...], of_y: tuple[str, .
     present = _over(np.bitwise_and, x.present, of_x, index, rest) & _over(np.bitwise_and, y.present, of_y, index, rest)
     taint = _over(np.bitwise_or, x.taint, of_x, index, rest) | _over(np.bitwise_or, y.taint, of_y, index, rest)
     present = np.where(np.isfinite(real), present, 0).astype(np.uint8)
-    return Numbers(np.stack(residue), present, np.broadcast_to(taint, real.shape).astype(np.uint8), real)
+    return AlgebraNumbers(np.stack(residue), present, np.broadcast_to(taint, real.shape).astype(np.uint8), real)
 
 
 def _halves(x: fields.Residues) -> tuple[Array, Array]:

@@ -19,7 +19,7 @@ from argus import machine
 from argus.device.guards import check_arrays, check_sizes, launch_grid
 from argus.device.launch import flat, scalar_values
 from argus.ir.kernel import Kernel
-from argus.machine.algebra import AlgebraShadow, Constants, Numbers
+from argus.machine.algebra import AlgebraNumbers, AlgebraShadow, Constants
 from argus.spec import Specification
 from argus.tasks.algebra.comparison import AlgebraComparison, compare_numbers
 from argus.tasks.algebra.specification import AlgebraEvaluator, named_constants
@@ -95,7 +95,7 @@ def _specified(
     return made
 
 
-def _compared(name: str, shadow: AlgebraShadow, k: int, array: Array, want: Numbers) -> AlgebraComparison:
+def _compared(name: str, shadow: AlgebraShadow, k: int, array: Array, want: AlgebraNumbers) -> AlgebraComparison:
     """An array of the launch against numbers of its shape."""
     places = _places(array)
     got, lost = shadow.numbers(k)

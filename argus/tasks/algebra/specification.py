@@ -25,7 +25,7 @@ import numpy.typing as npt
 from argus.machine.algebra import fields, numbers
 from argus.machine.algebra.constants import Constants, NamedConstant, fraction
 from argus.machine.algebra.fields import EVERY_LEVEL
-from argus.machine.algebra.numbers import Numbers
+from argus.machine.algebra.numbers import AlgebraNumbers
 from argus.spec.errors import SpecError
 from argus.spec.extents import reduction_extent
 from argus.spec.functions import FUNCTIONS
@@ -52,7 +52,7 @@ from argus.tasks.algebra.contraction import MOST_TERMS, contracted
 
 CHUNK = 1 << 19
 SMALLEST = 1e-3
-"""Numbers below it are as near to each other as their difference to this."""
+"""AlgebraNumbers below it are as near to each other as their difference to this."""
 
 Truth = npt.NDArray[np.bool_]
 Arrays = Mapping[str, npt.NDArray[np.generic]]
@@ -64,14 +64,14 @@ _RELATIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """Numbers over named indices; an axis of one element does not depend on its index."""
+    """AlgebraNumbers over named indices; an axis of one element does not depend on its index."""
 
     indices: tuple[str, ...]
-    numbers: Numbers
+    numbers: AlgebraNumbers
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class DecidedCondition:
     """Where a condition holds, and where rounding may decide it otherwise."""
 
     indices: tuple[str, ...]
@@ -79,7 +79,7 @@ class Condition:
     doubtful: Truth
 
 
-def input_numbers(array: npt.NDArray[np.generic], seed: int) -> Numbers:
+def input_numbers(array: npt.NDArray[np.generic], seed: int) -> AlgebraNumbers:
     """The numbers a tensor's elements have in memory when the launch begins."""
     real = array.astype(np.float64)
     if array.dtype.kind in "iub":
@@ -114,7 +114,7 @@ class AlgebraEvaluator:
         narrow = any(a.dtype.kind not in "iub" and a.dtype.itemsize < 4 for a in tensors.values())
         self._near = 2.0**-7 if narrow else 2.0**-18
 
-    def result(self, spec: ResultSpec, shape: tuple[int, ...]) -> Numbers:
+    def result(self, spec: ResultSpec, shape: tuple[int, ...]) -> AlgebraNumbers:
         """The specified numbers of a result of this shape."""
         self._positions = {i: np.arange(n) for i, n in zip(spec.indices, shape, strict=True)}
         with np.errstate(all="ignore"):
@@ -177,32 +177,32 @@ class AlgebraEvaluator:
         zeros = numbers.of_floats(np.zeros(np.shape(inside)))
         return Indexed(union, numbers.choose(np.asarray(inside), found, zeros))
 
-    def _conditional(self, c: Condition, yes: Indexed, no: Indexed) -> Indexed:
+    def _conditional(self, c: DecidedCondition, yes: Indexed, no: Indexed) -> Indexed:
         union = tuple(dict.fromkeys((*c.indices, *yes.indices, *no.indices)))
         x, y = self._spread(yes, union), self._spread(no, union)
         holds, doubtful = (_expanded(part, c.indices, union) for part in (c.holds, c.doubtful))
         made = numbers.choose(holds, x, y)
         return Indexed(union, made.doubted(np.broadcast_to(doubtful, made.shape) & ~numbers.same(x, y)))
 
-    def _condition(self, node: SpecNode) -> Condition:
+    def _condition(self, node: SpecNode) -> DecidedCondition:
         match node:
             case Relation(op, left, right):
                 union, (x, y) = self._aligned(self.visit(left), self.visit(right))
-                return Condition(union, _RELATIONS[op](x.real, y.real), self._close(x, y))
+                return DecidedCondition(union, _RELATIONS[op](x.real, y.real), self._close(x, y))
             case Connective(op, left, right):
                 p, q = self._condition(left), self._condition(right)
                 union = tuple(dict.fromkeys((*p.indices, *q.indices)))
                 first, second = (_expanded(c.holds, c.indices, union) for c in (p, q))
                 doubts = [_expanded(c.doubtful, c.indices, union) for c in (p, q)]
                 holds = first & second if op == "and" else first | second
-                return Condition(union, holds, doubts[0] | doubts[1])
+                return DecidedCondition(union, holds, doubts[0] | doubts[1])
             case Complement(operand):
                 c = self._condition(operand)
-                return Condition(c.indices, ~c.holds, c.doubtful)
+                return DecidedCondition(c.indices, ~c.holds, c.doubtful)
             case _:
                 raise SpecError("a number is not a condition")
 
-    def _close(self, x: Numbers, y: Numbers) -> Truth:
+    def _close(self, x: AlgebraNumbers, y: AlgebraNumbers) -> Truth:
         """Where rounding may decide a comparison: never between numbers as they were in memory."""
         size = np.maximum(np.maximum(np.abs(x.real), np.abs(y.real)), SMALLEST)
         close: Truth = np.abs(x.real - y.real) <= self._near * size
@@ -210,7 +210,7 @@ class AlgebraEvaluator:
 
     # -- functions -----------------------------------------------------------------------------------------------
 
-    def _function(self, name: str, given: list[Numbers]) -> Numbers:
+    def _function(self, name: str, given: list[AlgebraNumbers]) -> AlgebraNumbers:
         x = given[0]
         log2_e = _constant(self._constants.log2_e).numbers
         match name:
@@ -244,7 +244,7 @@ class AlgebraEvaluator:
             case _:
                 return numbers.unknown_function(x, name, np.asarray(FUNCTIONS[name].value(x.real)))
 
-    def _selected(self, largest: bool, x: Numbers, y: Numbers) -> Numbers:
+    def _selected(self, largest: bool, x: AlgebraNumbers, y: AlgebraNumbers) -> AlgebraNumbers:
         first = x.real >= y.real if largest else x.real <= y.real
         made = numbers.choose(first | np.isnan(y.real), x, y)
         return made.doubted(self._close(x, y) & ~numbers.same(x, y))
@@ -316,13 +316,13 @@ class AlgebraEvaluator:
             return Indexed(rest, _sum(terms))
         return Indexed(rest, self._best(terms, node.kind))
 
-    def _best(self, terms: Numbers, kind: str) -> Numbers:
+    def _best(self, terms: AlgebraNumbers, kind: str) -> AlgebraNumbers:
         """The greatest or least over the last axis, or its first place."""
         sign = 1.0 if kind in ("max", "argmax") else -1.0
         values = terms.real * sign
         where = np.argmax(values, axis=-1)
         found = terms.at((*np.indices(where.shape), where))
-        alone = Numbers(
+        alone = AlgebraNumbers(
             found.residue[..., None], found.present[..., None], found.taint[..., None], found.real[..., None]
         )
         rivals = self._close(terms, alone) & ~numbers.same(terms, alone)
@@ -331,11 +331,11 @@ class AlgebraEvaluator:
 
     # -- alignment -----------------------------------------------------------------------------------------------
 
-    def _aligned(self, *given: Indexed) -> tuple[tuple[str, ...], list[Numbers]]:
+    def _aligned(self, *given: Indexed) -> tuple[tuple[str, ...], list[AlgebraNumbers]]:
         union = tuple(dict.fromkeys(i for x in given for i in x.indices))
         return union, [self._spread(x, union) for x in given]
 
-    def _spread(self, x: Indexed, union: tuple[str, ...]) -> Numbers:
+    def _spread(self, x: Indexed, union: tuple[str, ...]) -> AlgebraNumbers:
         if x.indices == union:
             return x.numbers
         return x.numbers.arranged(lambda array: _expanded(array, x.indices, union))
@@ -355,17 +355,17 @@ def _constant(c: NamedConstant) -> Indexed:
     return Indexed((), numbers.exactly(c.residue, np.array(c.value)))
 
 
-def _like(constant: Numbers, x: Numbers) -> Numbers:
+def _like(constant: AlgebraNumbers, x: AlgebraNumbers) -> AlgebraNumbers:
     """A constant with as many axes as x."""
     shape = (1,) * len(x.shape)
     return constant.arranged(lambda array: array.reshape(shape))
 
 
-def _times(x: Numbers, constant: Numbers) -> Numbers:
+def _times(x: AlgebraNumbers, constant: AlgebraNumbers) -> AlgebraNumbers:
     return numbers.multiply(x, _like(constant, x))
 
 
-def _arithmetic(op: ArithmeticOp, x: Numbers, y: Numbers) -> Numbers:
+def _arithmetic(op: ArithmeticOp, x: AlgebraNumbers, y: AlgebraNumbers) -> AlgebraNumbers:
     match op:
         case "+":
             return numbers.add(x, y)
@@ -381,7 +381,7 @@ def _arithmetic(op: ArithmeticOp, x: Numbers, y: Numbers) -> Numbers:
             return numbers.of_floats(np.mod(x.real, y.real))
 
 
-def _power(x: Numbers, y: Numbers) -> Numbers:
+def _power(x: AlgebraNumbers, y: AlgebraNumbers) -> AlgebraNumbers:
     """A small whole power is a product; any other goes through the logarithm."""
     exponents = np.unique(y.real)
     if len(exponents) == 1 and float(exponents[0]).is_integer() and 0 < abs(exponents[0]) <= 64:
@@ -394,11 +394,11 @@ def _power(x: Numbers, y: Numbers) -> Numbers:
     return numbers.exp2(numbers.multiply(y, numbers.log2(x)))
 
 
-def _sum(terms: Numbers) -> Numbers:
+def _sum(terms: AlgebraNumbers) -> AlgebraNumbers:
     """The sum over the last axis."""
     q = fields.orders(len(terms.shape) - 1)
     present = np.bitwise_and.reduce(terms.present, axis=-1)
     taint = np.bitwise_or.reduce(terms.taint, axis=-1)
     real = terms.real.sum(axis=-1)
     present = np.where(np.isfinite(real), present, 0).astype(np.uint8)
-    return Numbers(terms.residue.sum(axis=-1, dtype=np.uint64) % q, present, taint, real)
+    return AlgebraNumbers(terms.residue.sum(axis=-1, dtype=np.uint64) % q, present, taint, real)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from argus.tasks.compare import compare
 
 from argus import machine
 from argus.cli.main import main
@@ -18,7 +19,6 @@ from argus.lang import read
 from argus.machine.algebra import AlgebraShadow, Constants
 from argus.spec import evaluate
 from argus.tasks.algebra import AlgebraComparison, compare_kernel, compare_objects
-from argus.tasks.compare import compare
 from argus.tasks.inputs import make_arrays, make_scalars
 
 KERNELS = Path(__file__).parents[3] / "argus" / "kernels"

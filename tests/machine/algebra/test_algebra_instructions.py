@@ -15,7 +15,7 @@ from argus.machine.algebra.carrying_builder import CarryingBuilder
 from argus.machine.algebra.constants import Constants
 from argus.machine.algebra.float_reading import FORMATS, FloatReader
 from argus.machine.algebra.functions import CARRYING
-from argus.machine.algebra.numbers import Numbers
+from argus.machine.algebra.numbers import AlgebraNumbers
 from argus.machine.algebra.value_table import ValueTable
 from argus.machine.semantics.numpy_backend import NumpyBuilder
 from argus.machine.semantics.valu import VALU
@@ -40,7 +40,7 @@ class Bench:
         self.b = CarryingBuilder(self.home, self.reader, NumpyBuilder())
         self._rng = np.random.default_rng(0)
 
-    def row(self, low: float = -4.0, high: float = 4.0, form: str = "f32") -> tuple[Any, Numbers]:
+    def row(self, low: float = -4.0, high: float = 4.0, form: str = "f32") -> tuple[Any, AlgebraNumbers]:
         """A row of values of a format in the low end of words, and their numbers."""
         dtype = FORMATS[form].dtype
         values = self._rng.uniform(low, high, LANES).astype(dtype)
@@ -51,7 +51,7 @@ class Bench:
         bits = values.view(f"u{dtype.itemsize}").astype(U32)
         return self.home.row(bits, ids), made
 
-    def read(self, word: Any, form: str = "f32") -> Numbers:
+    def read(self, word: Any, form: str = "f32") -> AlgebraNumbers:
         made, lost = self.reader.read(word, FORMATS[form])
         assert not lost.any()
         return made
@@ -65,7 +65,7 @@ def same_bits(op: str, made: Any, *words: Any) -> None:
     assert (bits_of(made) == plain).all()
 
 
-CASES: list[tuple[str, int, Callable[..., Numbers]]] = [
+CASES: list[tuple[str, int, Callable[..., AlgebraNumbers]]] = [
     ("v_add_f32", 2, numbers.add),
     ("v_sub_f32", 2, numbers.subtract),
     ("v_subrev_f32", 2, lambda x, y: numbers.subtract(y, x)),
@@ -81,7 +81,7 @@ CASES: list[tuple[str, int, Callable[..., Numbers]]] = [
 
 
 @pytest.mark.parametrize(("op", "count", "law"), CASES, ids=[c[0] for c in CASES])
-def test_arithmetic_follows_its_law(op: str, count: int, law: Callable[..., Numbers]) -> None:
+def test_arithmetic_follows_its_law(op: str, count: int, law: Callable[..., AlgebraNumbers]) -> None:
     bench = Bench()
     rows = [bench.row(0.5, 4.0) for _ in range(count)]
     words = [word for word, _ in rows]

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from argus.tasks.compare import compare
 
 import argus.kernels
 from argus.compile import compile_kernel
@@ -27,6 +26,7 @@ from argus.ir.kernel import Kernel
 from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.spec import evaluate
+from argus.spec.compare import compare
 from argus.tasks.algebra import compare_kernel
 from argus.tasks.inputs import make_arrays, make_scalars
 from bench.algebra.addends import AddendMutant, addend_mutants

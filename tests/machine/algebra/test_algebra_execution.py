@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from argus.tasks.compare import compare
 
 from argus import machine
 from argus.cli.main import main
@@ -18,6 +17,7 @@ from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.machine.algebra import AlgebraShadow, Constants
 from argus.spec import evaluate
+from argus.spec.compare import compare
 from argus.tasks.algebra import AlgebraComparison, compare_kernel, compare_objects
 from argus.tasks.inputs import make_arrays, make_scalars
 

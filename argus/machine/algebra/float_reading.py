@@ -99,7 +99,7 @@ class FloatReader:
         carried = AlgebraNumbers(residue, known.present, known.taint, real)
         literal = most == LITERAL
         followed = single & rounded & (known.present > 0)
-        lost = np.where(self._table.is_lost(most) & single, most, np.uint32(0))
+        lost = np.where(self._table.is_lost(ids), ids, np.uint32(0)).max(axis=-1)
         fault = ~(literal | followed) & (lost == 0)
         if fault.any():
             lost = np.where(fault, np.uint32(self._home.lost()), lost)

@@ -79,6 +79,10 @@ class MemoryPlanes:
         if access.space == record.GLOBAL:
             self._writers[where] = _signature(access)[inside][:, None]
 
+    def stored(self, first: int, end: int, size: int) -> NDArray[np.bool_]:
+        """Of each element of `size` bytes between two places of device memory whether anything was stored there."""
+        return np.asarray((self._writers[first:end].reshape(-1, size) > 0).any(axis=1))
+
     def writer(self, offset: int) -> LastWriter | None:
         """Who stored a byte of device memory last."""
         code = int(self._writers[offset])

@@ -118,6 +118,11 @@ class AlgebraShadow:
         self._home.cause = "the end of the launch"
         return self._reader.of_bytes(real, ids, form)
 
+    def stored(self, k: int) -> NDArray[np.bool_]:
+        """Which elements of array number k, flat, the launch has stored."""
+        first = self._homes[k].start - self._services.arena.base
+        return self._planes.stored(first, first + self._arrays[k].nbytes, self._arrays[k].itemsize)
+
     def writer(self, k: int, element: int) -> LastWriter | None:
         """Who stored an element of array number k last."""
         offset = self._homes[k].start - self._services.arena.base + element * self._arrays[k].itemsize

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from argus.machine.algebra import numbers
 from argus.machine.algebra.numbers import AlgebraNumbers
@@ -79,11 +80,18 @@ class AlgebraComparison:
 
 
 def compare_numbers(
-    result: str, got: AlgebraNumbers, want: AlgebraNumbers, causes: Sequence[str] | None = None
+    result: str,
+    got: AlgebraNumbers,
+    want: AlgebraNumbers,
+    causes: Sequence[str] | None = None,
+    stored: npt.NDArray[np.bool_] | None = None,
 ) -> AlgebraComparison:
-    """`causes`: of each element, flat, why it was lost."""
+    """`causes`: of each element, flat, why it was lost. `stored`: which were stored; one that was not is different
+    if it is not equal, even if what was there before is no number."""
     equal = numbers.same(got, want)
     different = ~equal & numbers.proved_different(got, want)
+    if stored is not None:
+        different |= ~equal & ~stored & (want.present > 0)
     open_ = ~equal & ~different
     first = tuple(int(i) for i in np.argwhere(different)[0]) if different.any() else None
     cause = ""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ from argus.device.guards import check_arrays, check_sizes, launch_grid
 from argus.device.launch import flat, scalar_values
 from argus.ir.kernel import Kernel
 from argus.machine.algebra import AlgebraNumbers, AlgebraShadow, Constants
+from argus.machine.algebra.numbers import choose, of_floats
 from argus.spec import Specification
 from argus.tasks.algebra.comparison import AlgebraComparison, compare_numbers
 from argus.tasks.algebra.specification import AlgebraEvaluator, named_constants
@@ -27,6 +29,8 @@ from argus.tasks.algebra.specification import AlgebraEvaluator, named_constants
 Array = npt.NDArray[np.generic]
 SEED = 0x5EED
 ATTEMPTS = 3
+EXACT = 2.0**53
+"""Whole doubles below it are exact."""
 
 Launch = Callable[[Sequence[Array], machine.Options], object]
 """Runs an object on arrays, which it writes, with these options."""
@@ -100,10 +104,20 @@ def _compared(name: str, shadow: AlgebraShadow, k: int, array: Array, want: Alge
     places = _places(array)
     got, lost = shadow.numbers(k)
     causes = [shadow.cause(int(value)) for value in lost[places.reshape(-1)]]
-    comparison = compare_numbers(name, got.at(places), want, causes)
+    if array.dtype.kind in "iu":
+        want = _wrapped(want, np.iinfo(array.dtype.name))
+    stored = shadow.stored(k)[places]
+    comparison = compare_numbers(name, got.at(places), want, causes, stored)
     if comparison.first is None:
         return comparison
     return replace(comparison, writer=shadow.writer(k, int(places[comparison.first])))
+
+
+def _wrapped(want: AlgebraNumbers, limits: np.iinfo[Any]) -> AlgebraNumbers:
+    """Whole numbers as an integer type holds them, modulo its range."""
+    outside = (want.real < limits.min) | (want.real > limits.max)
+    inside = np.mod(want.real - limits.min, 2.0**limits.bits) + limits.min
+    return choose(outside & (np.abs(want.real) < EXACT), of_floats(inside), want)
 
 
 def _places(array: Array) -> npt.NDArray[np.int64]:

@@ -18,7 +18,7 @@ from argus.lang import read
 from argus.machine.algebra import AlgebraShadow, Constants
 from argus.spec import evaluate
 from argus.spec.compare import compare
-from argus.tasks.algebra import AlgebraComparison, compare_kernel, compare_objects
+from argus.tasks.algebra import AlgebraComparison, compare_kernel, compare_objects, compare_specified
 from argus.tasks.inputs import make_arrays, make_scalars
 
 KERNELS = Path(__file__).parents[3] / "argus" / "kernels"
@@ -33,7 +33,8 @@ def compared(path: Path, kernel: str | None = None, **settings: Any) -> tuple[li
     made = compare_kernel(found, compile_cached(scheduled(found)).object, sizes, arrays, scalars)
     assert found.computes is not None
     symbols = {**sizes, **scalars}
-    right = all(compare(arrays[s.result], evaluate(s, inputs, symbols)).ok for s in found.computes.results)
+    with np.errstate(invalid="ignore"):
+        right = all(compare(arrays[s.result], evaluate(s, inputs, symbols)).ok for s in found.computes.results)
     return made, right
 
 
@@ -84,6 +85,29 @@ def test_a_kernel_that_is_wrong_inside_the_tolerance_is_different(tmp_path: Path
     assert wrong.first == (0,)
     assert wrong.writer is not None
     assert (wrong.writer.workgroup, wrong.writer.lane) == (0, 0)
+
+
+def test_an_element_that_is_never_stored_is_different() -> None:
+    kernel = read(KERNELS / "vadd.py")
+    code, arrays = compile_cached(scheduled(kernel)).object, list(make_arrays(kernel, {"N": 2048}, 0).values())
+    spec = kernel.computes
+    assert spec is not None
+
+    def half(passed: Sequence[Any], options: machine.Options) -> object:
+        return machine.load(code).kernel("vadd")(1, 256, *passed, np.int32(2048), options=options)
+
+    (found,) = compare_specified(half, spec, dict(zip("xyz", arrays, strict=True)), {"N": 2048})
+    assert (found.verdict, found.different, found.first, found.writer) == ("different", 1024, (1024,), None)
+
+
+def test_a_value_that_cannot_be_followed_is_never_called_different(tmp_path: Path) -> None:
+    """The bits of a float used as an integer: bits of two values mixed."""
+    path = vadd_storing(tmp_path / "bits.py", "(<x>.bitcast(i32) ^ <y>.bitcast(i32)).bitcast(f32)")
+    path.write_text(path.read_text().replace("import f32", "import f32, i32"))
+    (found,), _ = compared(path)
+    assert found.verdict == "not followed"
+    assert found.not_followed == found.elements
+    assert "v_xor_b32" in found.cause
 
 
 def test_two_objects(tmp_path: Path) -> None:

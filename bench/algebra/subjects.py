@@ -18,9 +18,9 @@ import numpy as np
 import argus.kernels
 from argus import machine
 from argus.compile import compile_kernel
-from argus.ir.compile_error import CompileError
 from argus.ir.passes.schedule import scheduled
 from argus.lang import read
+from argus.ops.attention import numbers_of
 from argus.spec import of_arrays, read_specification
 from argus.tasks.algebra import AlgebraComparison, compare_kernel, compare_specified
 from argus.tasks.inputs import make_arrays, make_scalars
@@ -38,6 +38,17 @@ LAYERNORM = (
 )
 _SCORE = "exp2(sm * sum(q[h, m, e] * k[h, n, e], e))"
 ATTENTION = f"o[h, m, d] = sum({_SCORE} * v[h, n, d], n) / sum({_SCORE}, n)"
+
+
+VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
+    "attention": ({}, {"causal": True}),
+    "attention_lengths": ({"BC": 32},),
+    "binary": ({}, {"OP": "mul", "DTYPE": "f16"}),
+    "unary": ({}, {"ACT": "relu"}, {"ACT": "gelu"}, {"DTYPE": "f32"}),
+    "rowreduce": ({}, {"OP": "mean"}, {"OP": "max"}),
+    "rowreduce_long": ({}, {"OP": "max"}),
+}
+"""Knobs beside the default ones, by kernel; those of `attention_lengths` are ones that fit its example."""
 
 
 def _shown(name: str, found: list[AlgebraComparison], seconds: float, tally: Counter[str]) -> None:
@@ -58,17 +69,22 @@ def run_library() -> int:
         tree = ast.parse(path.read_text())
         functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.decorator_list]
         for name in [f.name for f in functions if any("kernel" in ast.dump(d) for d in f.decorator_list)]:
-            kernel = read(path, kernel=name)
-            try:
-                code = compile_kernel(scheduled(kernel)).object
-            except CompileError:
-                print(f"{path.name}:{name}: does not compile at its default knobs", flush=True)
-                continue
-            sizes, started = kernel.example, time.process_time()
-            arrays, scalars = make_arrays(kernel, sizes, 0), make_scalars(kernel, 0)
-            found = compare_kernel(kernel, code, sizes, arrays, scalars)
-            _shown(f"{path.name}:{name}", found, time.process_time() - started, tally)
+            for settings in VARIANTS.get(name, ({},)):
+                _library_kernel(path, name, settings, tally)
     return _finished("results of library kernels", tally)
+
+
+def _library_kernel(path: Path, name: str, settings: dict[str, Any], tally: Counter[str]) -> None:
+    kernel = read(path, settings=settings, kernel=name)
+    code = compile_kernel(scheduled(kernel)).object
+    sizes, started = kernel.example, time.process_time()
+    arrays, scalars = make_arrays(kernel, sizes, 0), make_scalars(kernel, 0)
+    if name == "attention_lengths":
+        starts = np.array([0, 150, 300], np.int32), np.array([0, 120, 300], np.int32)
+        arrays.update(numbers_of(*starts, causal=False))
+    found = compare_kernel(kernel, code, sizes, arrays, scalars)
+    label = f"{path.name}:{name}" + "".join(f" {knob}={value}" for knob, value in settings.items())
+    _shown(label, found, time.process_time() - started, tally)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from argus.check.executed.after_proof import disagreeing
 from argus.check.executed.execute import compared
 from argus.check.executed.inputs import arrays, scalars
 from argus.check.executed.launches import launches
-from argus.check.executed.outcome import Disagreement, Launch
+from argus.check.executed.outcome import Disagreement, SmallLaunch
 from argus.check.explain.value_witness import SEED, inputs_of
 from argus.check.proof_cache import directory
 from argus.check.report import Counterexample, Report
@@ -69,7 +69,7 @@ def _proof(program: Scheduled, report: Report, code: bytes) -> OnMachine:
     return OnMachine(report, [f"executed {done} launch{'es' if done != 1 else ''} on {name}"])
 
 
-def _launched(kernel: Kernel, code: bytes, launch: Launch) -> tuple[LaunchOutcome, Disagreement | None]:
+def _launched(kernel: Kernel, code: bytes, launch: SmallLaunch) -> tuple[LaunchOutcome, Disagreement | None]:
     made = arrays(kernel, launch.sizes, launch.kind, launch.seed)
     memory = in_memory(kernel, launch.sizes, made)
     given = scalars(kernel, launch.kind, launch.seed)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from argus.check.executed.inputs import arrays, scalars
 from argus.check.executed.launches import launches
-from argus.check.executed.outcome import Disagreement, Executed, Launch
+from argus.check.executed.outcome import Disagreement, Executed, SmallLaunch
 from argus.check.executed.rounding import slack
 from argus.ir import interp
 from argus.ir.kernel import Kernel
@@ -65,7 +65,7 @@ def execute(kernel: Kernel) -> Executed:
 
 def compared(
     kernel: Kernel,
-    launch: Launch,
+    launch: SmallLaunch,
     inputs: Mapping[str, NDArray[Any]],
     given: Mapping[str, float | int],
     results: Mapping[str, NDArray[Any]],

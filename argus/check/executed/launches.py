@@ -1,6 +1,6 @@
 """Which launches execute a proof: the smallest sizes, sizes around multiples of tiles, several blocks.
 
-    launches(kernel)     [Launch({"M": 128, "N": 128, "K": 64}, "normal", 1), …]
+    launches(kernel)     [SmallLaunch({"M": 128, "N": 128, "K": 64}, "normal", 1), …]
 
 What a launch costs is counted from the program (ops of all waves, with turns of loops and the branches that blocks
 take), not measured, so the same kernel is executed at the same launches on every machine. One launch is always tried,
@@ -18,7 +18,7 @@ from typing import assert_never
 import numpy as np
 
 from argus.check.executed.inputs import KINDS
-from argus.check.executed.outcome import Launch
+from argus.check.executed.outcome import SmallLaunch
 from argus.check.explain import small_executions
 from argus.ir import interp, ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
@@ -41,7 +41,7 @@ UNKNOWN_TURNS = 1
 """Turns counted for a loop whose bounds are data: small launches hold little of it."""
 
 
-def launches(kernel: Kernel) -> list[Launch]:
+def launches(kernel: Kernel) -> list[SmallLaunch]:
     """The launches, cheapest sizes first; none if the smallest is too large."""
     whole = any(t.read and t.dtype.kind in ("int", "uint") for t in kernel.tensors)
     kinds = [kind for kind in KINDS if kind != "whole" or whole]
@@ -49,7 +49,7 @@ def launches(kernel: Kernel) -> list[Launch]:
     costs = [steps(kernel, one) for one in sizes]
     if not sizes or costs[0] > MOST_STEPS:
         return []
-    found: list[Launch] = []
+    found: list[SmallLaunch] = []
     spent = 0
     for n in range(max(COUNT, len(sizes))):
         at = n % len(sizes)
@@ -57,7 +57,7 @@ def launches(kernel: Kernel) -> list[Launch]:
         if found and not affordable:
             break
         at = affordable[0] if affordable else 0
-        found.append(Launch(sizes[at], kinds[n % len(kinds)], n + 1))
+        found.append(SmallLaunch(sizes[at], kinds[n % len(kinds)], n + 1))
         spent += costs[at]
     return found
 
@@ -92,20 +92,20 @@ def _elements(kernel: Kernel, sizes: Mapping[str, int]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class BodyWork:
     """A block of ops: how many are plain, and its loops and branches with their own work."""
 
     plain: int
-    inner: tuple[tuple[ops.For | ops.If, tuple[Work, ...]], ...]
+    inner: tuple[tuple[ops.For | ops.If, tuple[BodyWork, ...]], ...]
 
 
 @lru_cache(maxsize=16)
-def _work(kernel: Kernel) -> Work:
+def _work(kernel: Kernel) -> BodyWork:
     return _work_of(kernel.body)
 
 
-def _work_of(body: list[Op]) -> Work:
-    plain, inner = 0, list[tuple[ops.For | ops.If, tuple[Work, ...]]]()
+def _work_of(body: list[Op]) -> BodyWork:
+    plain, inner = 0, list[tuple[ops.For | ops.If, tuple[BodyWork, ...]]]()
     for op in body:
         plain += 1
         below = tuple(_work_of(block) for block in op.blocks)
@@ -114,7 +114,7 @@ def _work_of(body: list[Op]) -> Work:
         else:
             plain += sum(work.plain for work in below)
             inner += [one for work in below for one in work.inner]
-    return Work(plain, tuple(inner))
+    return BodyWork(plain, tuple(inner))
 
 
 def steps(kernel: Kernel, sizes: Mapping[str, int]) -> int:
@@ -127,7 +127,7 @@ def steps(kernel: Kernel, sizes: Mapping[str, int]) -> int:
     return total
 
 
-def _ops(work: Work, env: Mapping[str, int]) -> int:
+def _ops(work: BodyWork, env: Mapping[str, int]) -> int:
     total = work.plain
     for op, below in work.inner:
         match op:

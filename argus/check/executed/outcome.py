@@ -11,7 +11,7 @@ NOT_ASKED = "not asked for (--no-run)"
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class SmallLaunch:
     """Sizes, kind of inputs and their seed."""
 
     sizes: Mapping[str, int]
@@ -23,7 +23,7 @@ class Launch:
 class Disagreement:
     """A launch of a proved kernel that gives something else than its specification."""
 
-    launch: Launch
+    launch: SmallLaunch
     result: str
     at: tuple[int, ...]
     got: float

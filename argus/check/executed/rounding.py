@@ -10,6 +10,8 @@ may compute the same formula in another order: `REORDERED` times that error is a
 
 from __future__ import annotations
 
+from typing import assert_never
+
 import ml_dtypes
 
 from argus.ir import ops
@@ -70,14 +72,21 @@ def _computed_with(
                     return True
                 case ops.Store() if isinstance(op.access.memory, Shared):
                     following += [
-                        other.result
+                        result
                         for other in body
-                        if isinstance(other, ops.Load) and other.access.memory is op.access.memory
+                        if any(f.memory is op.access.memory for f in other.footprints)
+                        for result in other.results
                     ]
                 case ops.Registers() | ops.Bitcast() | ops.Lanes() | ops.Convert():
                     following += list(op.results)
+                case (
+                    ops.Mfma() | ops.Store() | ops.Constant() | ops.Index() | ops.Symbol() | ops.Load()
+                    | ops.CopyToLds() | ops.Atomic() | ops.Barrier() | ops.Wait() | ops.SetPrio() | ops.Tag()
+                    | ops.Check() | ops.For() | ops.If() | ops.Schedule()
+                ):  # fmt: skip
+                    pass  # no arithmetic with it; what blocks hand on is in `handed`
                 case _:
-                    pass
+                    assert_never(op)
         fresh = [v for v in following if v not in seen]
         seen.update(fresh)
         pending += fresh

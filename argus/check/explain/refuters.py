@@ -47,7 +47,6 @@ from argus.check.rules.rule import Rule, RuleEvent
 from argus.check.rules.value import OVERWRITTEN, Differs, Valued
 from argus.check.transfer.ordering import lds_target
 from argus.check.walk import KernelWalk
-from argus.ir import ops
 from argus.ir.ops import Op, Shared, Tensor
 from argus.ir.types import Span
 
@@ -250,7 +249,7 @@ class RuleExplanation:
         if doubt is None:
             shown, bounds = flow.ledger.about("covers", tensor), bounds_of(flow.prover.base)
             return flow.ledger.conclude(shown, "covers", span, op, "enumeration+z3", len(stores), bounds)
-        updated = any(isinstance(w.op, ops.Atomic) for w in stores)
+        updated = any(f.reads for w in stores for f in w.op.footprints)
         example = self._far(tensor, span, op) if updated else miswritten_element(flow, tensor, span, op)
         if example is not None:
             return Verdict("covers", "refuted", span, op, "interpreter", counterexample=example)

@@ -15,7 +15,7 @@ from dataclasses import replace
 from argus.check.verdict import Verdict
 from argus.ir import ops
 from argus.ir.kernel import Kernel
-from argus.ir.ops import Op, Shared, Tensor
+from argus.ir.ops import Control, Op, Shared, Tensor
 from argus.ir.origins import Origins
 
 MOST = 4
@@ -31,7 +31,7 @@ def with_surroundings(kernel: Kernel, verdict: Verdict) -> Verdict:
     lines = {example.span.line, *(int(n) for d in example.details for n in re.findall(r"part at .*:(\d+):\d+$", d))}
     if verdict.rule in IN_LOOPS:
         loops = dict.fromkeys(loop for line in sorted(lines) for loop in _loops_around(kernel.body, line))
-        details += [f"in the loop over {loop.var.name}: {loop.span.file}:{loop.span.line}" for loop in loops]
+        details += [f"in the loop over {loop.binds[0].name}: {loop.span.file}:{loop.span.line}" for loop in loops]
     if verdict.rule == "value":
         details += [one for one in _passed(kernel, example.op) if one not in details]
     if verdict.rule == "covers":
@@ -41,20 +41,20 @@ def with_surroundings(kernel: Kernel, verdict: Verdict) -> Verdict:
     if verdict.rule == "placed":
         details += _sources(kernel, example.op)
     if verdict.rule == "race_free":
-        accesses = [op for op in ops.walk(kernel.body) if op.id == example.op and isinstance(op, ops.Load | ops.Store)]
-        buffers = {op.access.memory for op in accesses if isinstance(op.access.memory, Shared)}
+        touched = [f.memory for op in ops.walk(kernel.body) if op.id == example.op for f in op.footprints]
+        buffers = {memory for memory in touched if isinstance(memory, Shared)}
         details += [f"{m.name} is made at {m.span.file}:{m.span.line}" for m in buffers if m.span.line]
     return replace(verdict, counterexample=replace(example, details=(*example.details, *details)))
 
 
-def _loops_around(body: list[Op], line: int) -> list[ops.For]:
+def _loops_around(body: list[Op], line: int) -> list[Op]:
     """The loops with an op of this line inside, outer ones first."""
     for op in body:
         if op.span.line == line and not op.blocks:
             return []
         for block in op.blocks:
             if any(inner.span.line == line for inner in ops.walk(block)):
-                return [*([op] if isinstance(op, ops.For) else []), *_loops_around(block, line)]
+                return [*([op] if op.declared.control is Control.LOOP else []), *_loops_around(block, line)]
     return []
 
 
@@ -64,23 +64,22 @@ def _passed(kernel: Kernel, store: int) -> list[str]:
     for op in ops.walk(kernel.body):
         if op.id == store:
             break
-        if isinstance(op, ops.For) and op.outs:
-            found[f"through the loop over {op.var.name}: {op.span.file}:{op.span.line}"] = None
-        elif isinstance(op, ops.If) and op.outs:
+        if op.declared.control is Control.LOOP and op.results:
+            found[f"through the loop over {op.binds[0].name}: {op.span.file}:{op.span.line}"] = None
+        elif op.declared.control is Control.BRANCH and op.results:
             found[f"through the branch: {op.span.file}:{op.span.line}"] = None
     return list(found)[:MOST]
 
 
 def _loads(kernel: Kernel, number: int) -> list[str]:
     """Where the factors of a matrix product were loaded, if straight from tensors."""
-    product = next((op for op in ops.walk(kernel.body) if op.id == number and isinstance(op, ops.Mfma)), None)
+    product = next((op for op in ops.walk(kernel.body) if op.id == number), None)
     if product is None:
         return []
     origins, found = Origins(kernel), list[str]()
-    for name, value in (("a", product.a), ("b", product.b)):
+    for name, value in zip("ab", product.operands, strict=False):
         made = [origins.made.get(one) for one in origins.of(value)]
-        loads = [op for op in made if isinstance(op, ops.Load) and isinstance(op.access.memory, Tensor)]
-        lines = sorted({(op.span.file, op.span.line) for op in loads})
+        lines = sorted({(op.span.file, op.span.line) for op in made if op is not None and _loads_tensor(op)})
         found += [f"{name} is loaded at {file}:{line}" for file, line in lines[:2]]
     return found
 
@@ -94,13 +93,17 @@ def _sources(kernel: Kernel, store: int) -> list[str]:
     while pending:
         value = pending.pop()
         op = made.get(value)
-        if isinstance(op, ops.Load) and isinstance(op.access.memory, Tensor):
+        if op is not None and _loads_tensor(op):
             found.add((op.span.file, op.span.line))
         before = handed.get(value) or (() if op is None else op.operands)
         fresh = [v for v in before if v not in seen]
         seen.update(fresh)
         pending += fresh
     return [f"it is computed from what is loaded at {file}:{line}" for file, line in sorted(found)[:MOST]]
+
+
+def _loads_tensor(op: Op) -> bool:
+    return any(f.reads and isinstance(f.memory, Tensor) for f in op.footprints)
 
 
 def _grid(kernel: Kernel) -> list[str]:

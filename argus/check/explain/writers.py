@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.ir import interp, ops
+from argus.ir import interp
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Op, Tensor
 from argus.layout import expr as E
@@ -72,7 +72,7 @@ def writers(
             return
         places = np.where(event.done, event.start // size, -1)
         own = [_writer(event, int(lane), int(element), wanted) for lane, element in np.argwhere(places == wanted)]
-        agree = len({repr(one.value) for one in own}) == 1 and not isinstance(event.op, ops.Atomic)
+        agree = len({repr(one.value) for one in own}) == 1 and not any(f.reads for f in event.op.footprints)
         found.extend(own[:1] if agree else own)
         before = np.where(places < wanted, places, -1)
         best = int(before.max())

@@ -16,7 +16,8 @@ over their union, a maximum of maxima is one. So the weights of an online softma
 whatever the running maximum T is, and T cancels in numerator / denominator.
 
 Terms are interned: equal terms are the same number, UNKNOWN is absorbing. Numbers are real numbers here: rounding and
-conversions between float types are not seen; a/a is 1; a product of indicator and anything is 0 where it is false.
+conversions between float types are not seen. Where a step would lose a place at which the arithmetic is undefined (a/a
+is 1, 0 · log2(a) is 0), it is not made (`definedness`), unless it is `formal`. Masks in a monomial select.
 """
 
 from __future__ import annotations

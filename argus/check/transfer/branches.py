@@ -47,8 +47,8 @@ def branch(flow: KernelWalk, op: ops.If) -> None:
 def by_slot(flow: KernelWalk, op: Op) -> bool:
     """A load from a ring's slot that depends on a size, `ring[K - 1]`: walked once for every slot that it may be, each
     under the condition that it is that one. False where the op is none, or its slot is known."""
-    slot = _open_slot(flow, op) if isinstance(op, ops.Load) else None
-    if slot is None or not isinstance(op, ops.Load):
+    slot = _open_slot(flow, op)
+    if slot is None:
         return False
     facts, order, renamed = flow.facts, flow.order, flow.rename
     ends: list[tuple[Expr, Tags]] = []
@@ -59,22 +59,23 @@ def by_slot(flow: KernelWalk, op: Op) -> bool:
             flow.facts, flow.order, flow.rename = (*facts, guard), order, {**renamed, slot: E.const(number)}
             flow.guards.add(guard)
             flow.step(op)
-            ends.append((guard, flow.values[op.result]))
+            ends.append((guard, flow.values[op.results[0]]))
             orders.append(flow.order)
             flow.facts, flow.rename = facts, renamed
     if not ends:
         return False
     flow.order = reduce(AccessOrder.join, orders)
-    flow.values[op.result] = _joined(flow, ends)
+    flow.values[op.results[0]] = _joined(flow, ends)
     return True
 
 
-def _open_slot(flow: KernelWalk, op: ops.Load) -> Expr | None:
+def _open_slot(flow: KernelWalk, op: Op) -> Expr | None:
     """The remainder in a load's address of LDS, by a small number, that follows from sizes and blocks alone."""
-    if not isinstance(op.access.memory, Shared) or not _remainders(op.access.address):
+    loads = [f for f in op.footprints if f.reads and not f.writes and isinstance(f.memory, Shared)]
+    if len(loads) != 1 or not (remainders := _remainders(loads[0].address)):
         return None
     moving = {v for var, value in flow.loops for v in (var, *value.free())} | flow.threads.symbols.keys()
-    slots = (node for node in _remainders(op.access.address) if node not in flow.rename and not node.free() & moving)
+    slots = (node for node in remainders if node not in flow.rename and not node.free() & moving)
     return next(slots, None)
 
 

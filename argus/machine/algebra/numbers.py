@@ -1,4 +1,4 @@
-"""AlgebraNumbers of an execution in exact algebra: what is known of each value besides the bits of the real run.
+"""Numbers of an execution in exact algebra: what is known of each value besides the bits of the real run.
 
     AlgebraNumbers(residue, present, taint, real)
 
@@ -71,7 +71,7 @@ class AlgebraNumbers:
 
 
 def exactly(residue: Residues, real: Reals) -> AlgebraNumbers:
-    """AlgebraNumbers known in every field; what is not finite is known in none."""
+    """Numbers known in every field; what is not finite is known in none."""
     present = np.where(np.isfinite(real), EVERY_LEVEL, 0).astype(np.uint8)
     return AlgebraNumbers(residue, present, np.zeros(real.shape, np.uint8), real)
 

@@ -1,4 +1,4 @@
-"""AlgebraNumbers of an object against numbers of its specification, or of another object: no tolerance.
+"""Numbers of an object against numbers of its specification, or of another object: no tolerance.
 
     equal           the same residues in every field that both have
     different       other residues in a field that both have and neither doubts

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from typing import assert_never
@@ -31,7 +30,6 @@ from argus.spec.extents import reduction_extent
 from argus.spec.functions import FUNCTIONS
 from argus.spec.tree import (
     Arithmetic,
-    ArithmeticOp,
     Complement,
     ConditionalValue,
     Connective,
@@ -49,34 +47,28 @@ from argus.spec.tree import (
 )
 from argus.spec.walk import factors, open_indices, walk
 from argus.tasks.algebra.contraction import MOST_TERMS, contracted
+from argus.tasks.algebra.indexed import (
+    DecidedCondition,
+    Indexed,
+    Truth,
+    arithmetic,
+    constant,
+    expanded,
+    like,
+    power,
+    summed,
+    times,
+)
 
 CHUNK = 1 << 19
 SMALLEST = 1e-3
-"""AlgebraNumbers below it are as near to each other as their difference to this."""
+"""Numbers below it are as near to each other as their difference to this."""
 
-Truth = npt.NDArray[np.bool_]
 Arrays = Mapping[str, npt.NDArray[np.generic]]
 
 _RELATIONS = {
     "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal,
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Indexed:
-    """AlgebraNumbers over named indices; an axis of one element does not depend on its index."""
-
-    indices: tuple[str, ...]
-    numbers: AlgebraNumbers
-
-
-@dataclass(frozen=True, slots=True)
-class DecidedCondition:
-    """Where a condition holds, and where rounding may decide it otherwise."""
-
-    indices: tuple[str, ...]
-    holds: Truth
-    doubtful: Truth
 
 
 def input_numbers(array: npt.NDArray[np.generic], seed: int) -> AlgebraNumbers:
@@ -85,6 +77,10 @@ def input_numbers(array: npt.NDArray[np.generic], seed: int) -> AlgebraNumbers:
     if array.dtype.kind in "iub":
         return numbers.of_floats(real)
     return numbers.exactly(fields.drawn(real, seed), real)
+
+
+_VARIABLE = (IndexName, TensorElement, IndexReduction, Relation, Connective, Complement)
+"""Nodes that make a formula more than a number."""
 
 
 def named_constants(
@@ -127,11 +123,11 @@ class AlgebraEvaluator:
     def visit(self, node: SpecNode) -> Indexed:
         match node:
             case NumberLiteral(value):
-                return _constant(self._constants.symbol(value) or fraction(Fraction(repr(value))))
+                return constant(self._constants.symbol(value) or fraction(Fraction(repr(value))))
             case SizeName(name) | ScalarName(name):
                 if name not in self._symbols:
                     raise SpecError(f"the value of {name} is not given")
-                return _constant(fraction(Fraction(self._symbols[name])))
+                return constant(fraction(Fraction(self._symbols[name])))
             case IndexName(name):
                 return Indexed((name,), numbers.of_floats(self._positions[name].astype(np.float64)))
             case TensorElement():
@@ -141,7 +137,7 @@ class AlgebraEvaluator:
                 return Indexed(x.indices, numbers.negate(x.numbers))
             case Arithmetic(op, left, right):
                 union, sides = self._aligned(self.visit(left), self.visit(right))
-                return Indexed(union, _arithmetic(op, *sides))
+                return Indexed(union, arithmetic(op, *sides))
             case FunctionCall(name, args):
                 union, given = self._aligned(*[self.visit(arg) for arg in args])
                 return Indexed(union, self._function(name, given))
@@ -180,7 +176,7 @@ class AlgebraEvaluator:
     def _conditional(self, c: DecidedCondition, yes: Indexed, no: Indexed) -> Indexed:
         union = tuple(dict.fromkeys((*c.indices, *yes.indices, *no.indices)))
         x, y = self._spread(yes, union), self._spread(no, union)
-        holds, doubtful = (_expanded(part, c.indices, union) for part in (c.holds, c.doubtful))
+        holds, doubtful = (expanded(part, c.indices, union) for part in (c.holds, c.doubtful))
         made = numbers.choose(holds, x, y)
         return Indexed(union, made.doubted(np.broadcast_to(doubtful, made.shape) & ~numbers.same(x, y)))
 
@@ -192,8 +188,8 @@ class AlgebraEvaluator:
             case Connective(op, left, right):
                 p, q = self._condition(left), self._condition(right)
                 union = tuple(dict.fromkeys((*p.indices, *q.indices)))
-                first, second = (_expanded(c.holds, c.indices, union) for c in (p, q))
-                doubts = [_expanded(c.doubtful, c.indices, union) for c in (p, q)]
+                first, second = (expanded(c.holds, c.indices, union) for c in (p, q))
+                doubts = [expanded(c.doubtful, c.indices, union) for c in (p, q)]
                 holds = first & second if op == "and" else first | second
                 return DecidedCondition(union, holds, doubts[0] | doubts[1])
             case Complement(operand):
@@ -212,14 +208,14 @@ class AlgebraEvaluator:
 
     def _function(self, name: str, given: list[AlgebraNumbers]) -> AlgebraNumbers:
         x = given[0]
-        log2_e = _constant(self._constants.log2_e).numbers
+        log2_e = constant(self._constants.log2_e).numbers
         match name:
             case "exp":
-                return numbers.exp2(_times(x, log2_e))
+                return numbers.exp2(times(x, log2_e))
             case "exp2":
                 return numbers.exp2(x)
             case "log":
-                return numbers.divide(numbers.log2(x), _like(log2_e, x))
+                return numbers.divide(numbers.log2(x), like(log2_e, x))
             case "log2":
                 return numbers.log2(x)
             case "sqrt":
@@ -235,10 +231,10 @@ class AlgebraEvaluator:
             case "maximum" | "minimum":
                 return self._selected(name == "maximum", *given)
             case "pow":
-                return _power(x, given[1])
+                return power(x, given[1])
             case "tanh":
-                e = numbers.exp2(_times(_times(x, log2_e), numbers.of_floats(np.array(2.0))))
-                one = _like(numbers.of_floats(np.array(1.0)), e)
+                e = numbers.exp2(times(times(x, log2_e), numbers.of_floats(np.array(2.0))))
+                one = like(numbers.of_floats(np.array(1.0)), e)
                 made = numbers.divide(numbers.subtract(e, one), numbers.add(e, one)).with_real(np.tanh(x.real))
                 return made.doubted(np.ones(made.shape, np.bool_))
             case _:
@@ -313,7 +309,7 @@ class AlgebraEvaluator:
         count = len(self._positions[node.index])
         terms = whole.arranged(lambda array: np.broadcast_to(array, (*array.shape[:-1], count)))
         if node.kind == "sum":
-            return Indexed(rest, _sum(terms))
+            return Indexed(rest, summed(terms))
         return Indexed(rest, self._best(terms, node.kind))
 
     def _best(self, terms: AlgebraNumbers, kind: str) -> AlgebraNumbers:
@@ -338,67 +334,4 @@ class AlgebraEvaluator:
     def _spread(self, x: Indexed, union: tuple[str, ...]) -> AlgebraNumbers:
         if x.indices == union:
             return x.numbers
-        return x.numbers.arranged(lambda array: _expanded(array, x.indices, union))
-
-
-_VARIABLE = (IndexName, TensorElement, IndexReduction, Relation, Connective, Complement)
-
-
-def _expanded(array: npt.NDArray[np.generic], indices: tuple[str, ...], union: tuple[str, ...]) -> npt.NDArray:  # type: ignore[type-arg]
-    """An array over `indices` with an axis for each of `union`."""
-    present = [i for i in union if i in indices]
-    ordered = array.transpose([indices.index(i) for i in present])
-    return ordered.reshape([array.shape[indices.index(i)] if i in present else 1 for i in union])
-
-
-def _constant(c: NamedConstant) -> Indexed:
-    return Indexed((), numbers.exactly(c.residue, np.array(c.value)))
-
-
-def _like(constant: AlgebraNumbers, x: AlgebraNumbers) -> AlgebraNumbers:
-    """A constant with as many axes as x."""
-    shape = (1,) * len(x.shape)
-    return constant.arranged(lambda array: array.reshape(shape))
-
-
-def _times(x: AlgebraNumbers, constant: AlgebraNumbers) -> AlgebraNumbers:
-    return numbers.multiply(x, _like(constant, x))
-
-
-def _arithmetic(op: ArithmeticOp, x: AlgebraNumbers, y: AlgebraNumbers) -> AlgebraNumbers:
-    match op:
-        case "+":
-            return numbers.add(x, y)
-        case "-":
-            return numbers.subtract(x, y)
-        case "*":
-            return numbers.multiply(x, y)
-        case "/":
-            return numbers.divide(x, y)
-        case "//":
-            return numbers.of_floats(np.floor_divide(x.real, y.real))
-        case "%":
-            return numbers.of_floats(np.mod(x.real, y.real))
-
-
-def _power(x: AlgebraNumbers, y: AlgebraNumbers) -> AlgebraNumbers:
-    """A small whole power is a product; any other goes through the logarithm."""
-    exponents = np.unique(y.real)
-    if len(exponents) == 1 and float(exponents[0]).is_integer() and 0 < abs(exponents[0]) <= 64:
-        made = x
-        for _ in range(int(abs(exponents[0])) - 1):
-            made = numbers.multiply(made, x)
-        return made if exponents[0] > 0 else numbers.inverse(made)
-    if len(exponents) == 1 and exponents[0] == 0.5:
-        return numbers.sqrt(x)
-    return numbers.exp2(numbers.multiply(y, numbers.log2(x)))
-
-
-def _sum(terms: AlgebraNumbers) -> AlgebraNumbers:
-    """The sum over the last axis."""
-    q = fields.orders(len(terms.shape) - 1)
-    present = np.bitwise_and.reduce(terms.present, axis=-1)
-    taint = np.bitwise_or.reduce(terms.taint, axis=-1)
-    real = terms.real.sum(axis=-1)
-    present = np.where(np.isfinite(real), present, 0).astype(np.uint8)
-    return AlgebraNumbers(terms.residue.sum(axis=-1, dtype=np.uint64) % q, present, taint, real)
+        return x.numbers.arranged(lambda array: expanded(array, x.indices, union))

@@ -21,6 +21,7 @@ from argus import machine
 from argus.cli.gate import add_force, admitted_launch
 from argus.cli.object_args import Argument, parse_arguments
 from argus.cli.options import GOOD, WRONG, UsageError, add_kernel_arguments
+from argus.cli.run_algebra import add_algebra, run_file_in_algebra, run_object_in_algebra
 from argus.compile.cache import compile_cached
 from argus.device.choose import DEVICES, choose
 from argus.device.launch import LaunchOutcome
@@ -53,6 +54,7 @@ def register(verbs: Any) -> None:
     parser.add_argument("--arg", action="append", default=[], help="objects: one argument, in order")
     parser.add_argument("--lds", type=int, default=0, help="objects: bytes of dynamic LDS")
     parser.add_argument("--save", metavar="DIR", help="objects: write the arrays after the run as .npy files")
+    add_algebra(parser)
     add_force(parser)
     parser.set_defaults(handler=handle)
 
@@ -61,7 +63,11 @@ def handle(args: argparse.Namespace) -> int:
     path = Path(args.file)
     with path.open("rb") as file:
         is_object = file.read(4) == MAGIC
-    return run_object(path, args) if is_object else run_file(args)
+    if (args.against or args.computes) and not args.algebra:
+        raise UsageError("--against and --computes belong to --algebra")
+    if is_object:
+        return run_object(path, args)
+    return run_file_in_algebra(args) if args.algebra else run_file(args)
 
 
 def run_file(args: argparse.Namespace) -> int:
@@ -158,10 +164,13 @@ def run_object(path: Path, args: argparse.Namespace) -> int:
     if not args.grid or not args.block:
         raise UsageError("a code object needs --grid and --block")
     arguments = parse_arguments(args.arg, args.seed)
+    grid, block = _numbers(args.grid, "--grid"), _numbers(args.block, "--block")
+    if args.algebra:
+        return run_object_in_algebra(path, args, arguments, grid, block)
     kernel = machine.load(path).kernel(args.kernel)
     result = kernel(
-        _numbers(args.grid, "--grid"),
-        _numbers(args.block, "--block"),
+        grid,
+        block,
         *(a.value for a in arguments),
         lds=args.lds,
         options=machine.Options(checks="all", progress=_progress if sys.stderr.isatty() else None),

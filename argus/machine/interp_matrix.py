@@ -63,7 +63,7 @@ def elements(kind: str, block: Array) -> Array:
     return _byte_values(kind == "bf8")[np.ascontiguousarray(lanes.view(np.uint8).T)]
 
 
-class _Shape:
+class LaneTables:
     """Index tables of one matrix instruction: from (block, row, k) to (element, lane), and back for D."""
 
     def __init__(self, m: MfmaShape) -> None:
@@ -84,8 +84,9 @@ class _Shape:
 
 
 @lru_cache(maxsize=64)
-def _shape(name: str) -> _Shape:
-    return _Shape(MFMA[name])
+def lane_tables(name: str) -> LaneTables:
+    """The index tables of an instruction."""
+    return LaneTables(MFMA[name])
 
 
 def _chain_f32(a: Array, b: Array, c: Array) -> Array:
@@ -134,7 +135,7 @@ def _product(m: MfmaShape) -> Callable[[Array, Array, Array], Array]:
 def compile_mfma(inst: Inst, accum_offset: int) -> Run:
     """The closure that executes a dense matrix instruction."""
     m = MFMA[inst.op]
-    shape, multiply = _shape(m.name), _product(m)
+    shape, multiply = lane_tables(m.name), _product(m)
     cbsz, abid, blgp = (number(inst.mods, name) for name in ("cbsz", "abid", "blgp"))
     if (cbsz and not m.cbsz) or (blgp and m.blgp == "none"):
         raise UnsupportedForm(f"cbsz or blgp on {m.name}")

@@ -16,7 +16,7 @@ from argus.machine.interp_operands import Reader, register, row_writer, vector_s
 from argus.machine.interp_valu import Run, compile_valu, half_writer
 from argus.machine.semantics.modifiers import constant_bits, output_modifiers, source_modifiers
 from argus.machine.semantics.numpy_backend import NumpyBuilder
-from argus.machine.semantics.table import MachineOp
+from argus.machine.semantics.table import MachineOp, Table
 from argus.machine.semantics.valu import VALU
 from argus.machine.state import Wave
 
@@ -36,10 +36,10 @@ def halves(inst: Inst, name: str, default: int, count: int) -> tuple[int, ...]:
 PACKED = ("pk16", "pk32", "pkmov", "mix")
 
 
-def compile_vector(inst: Inst, accum_offset: int) -> Run:
-    """The closure that executes any vector arithmetic instruction."""
-    op = VALU[inst.op]
-    return compile_packed(inst, op, accum_offset) if op.shape in PACKED else compile_valu(inst, accum_offset)
+def compile_vector(inst: Inst, accum_offset: int, table: Table = VALU) -> Run:
+    """The closure that executes any vector arithmetic instruction; `table` says what each computes."""
+    op = table[inst.op]
+    return compile_packed(inst, op, accum_offset) if op.shape in PACKED else compile_valu(inst, accum_offset, table)
 
 
 def compile_packed(inst: Inst, op: MachineOp, accum_offset: int) -> Run:
@@ -114,7 +114,7 @@ def _pkmov(inst: Inst, op: MachineOp, accum_offset: int) -> Run:
     write_low, write_high = row_writer(n), row_writer(n + 1)
 
     def run(w: Wave) -> None:
-        lo, hi = np.array(low(w)), np.array(high(w))
+        lo, hi = low(w).copy(), high(w).copy()
         write_low(w, lo)
         write_high(w, hi)
 

@@ -30,7 +30,7 @@ from argus.machine.interp_operands import (
 )
 from argus.machine.semantics.lanes import dpp_enabled, number
 from argus.machine.semantics.modifiers import output_modifiers
-from argus.machine.semantics.table import IMPLICIT, MachineOp
+from argus.machine.semantics.table import IMPLICIT, MachineOp, Table
 from argus.machine.semantics.valu import SATURATING, VALU
 from argus.machine.state import Wave, lanes_of
 
@@ -41,9 +41,9 @@ _LANE = np.arange(64, dtype=U32)
 _HIGH, _LOW16, _HIGH16 = U32(16), U32(0xFFFF), U32(0xFFFF0000)
 
 
-def compile_valu(inst: Inst, accum_offset: int) -> Run:
+def compile_valu(inst: Inst, accum_offset: int, table: Table = VALU) -> Run:
     """The closure that executes a vector arithmetic instruction of shape plain or dot."""
-    op = VALU[inst.op]
+    op = table[inst.op]
     operands = iter(inst.operands)
     results = [next(operands) for word in op.results if word not in IMPLICIT]
     readers = list(_readers(inst, op, operands, results, accum_offset))

@@ -22,13 +22,13 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
 from argus.machine.checks import ALL_CHECKS, CheckName, Checks, Watch, WatchEvent
 from argus.machine.errors import LaunchError, MachineError, MachineReport
-from argus.machine.interp import Program
+from argus.machine.interp import Program, Wrap
 from argus.machine.interp_control import set_mode
 from argus.machine.interp_schedule import Schedule, Scheduler
 from argus.machine.interp_services import Services
@@ -48,6 +48,14 @@ PRIVATE_LIMIT = 8191 * 1024 // LANES
 """Scratch bytes of a lane: a wave has up to 8191 KiB."""
 
 
+class Shadow(Protocol):
+    """What computes beside the interpreter."""
+
+    def attach(self, services: Services) -> Wrap:
+        """The memory of the launch is ready; returns how to surround an instruction."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """How to run a launch.
@@ -64,6 +72,7 @@ class Options:
     stop         raise at the end if any check reported something.
     watch        registers and waves to watch; the changes are in `LaunchResult.events`.
     progress     called with (workgroups ended, workgroups in all).
+    shadow       computes beside the interpreter (`argus.machine.algebra`); not with checks that delay memory.
     """
 
     checks: Sequence[CheckName] | Literal["all"] = ()
@@ -79,6 +88,7 @@ class Options:
     stop: bool = False
     watch: Sequence[Watch] = ()
     progress: Callable[[int, int], None] | None = None
+    shadow: Shadow | None = None
 
     def chosen_checks(self) -> tuple[CheckName, ...]:
         return ALL_CHECKS if self.checks == "all" else tuple(self.checks)
@@ -281,7 +291,8 @@ def interpret(prepared: PreparedLaunch) -> LaunchResult:
         partial_in_range=options.partial_in_range,
     )
     checks = Checks(options.chosen_checks(), services, dispatch.waves, options.watch)
-    program = Program(prepared.code.text, dispatch.kernel.start, services, checks.wraps, RegisterFile.of(descriptor))
+    wraps = checks.wraps if options.shadow is None else (options.shadow.attach(services), *checks.wraps)
+    program = Program(prepared.code.text, dispatch.kernel.start, services, wraps, RegisterFile.of(descriptor))
     checks.bind(program.insts, program.steps)
     scheduler = Scheduler(
         program, options.schedule, options.quantum, options.seed, options.max_steps, options.switch_after

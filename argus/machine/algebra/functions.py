@@ -1,0 +1,144 @@
+"""Instructions that are one function of a number, whatever sequence of operations defines their bits.
+
+    v_exp_f32      numbers.exp2        not the polynomial by which the machine computes it
+    v_rsq_f32      1 / numbers.sqrt
+    v_cvt_pk_fp8_f32                   two values, one on each byte; likewise back
+    v_div_fixup_f32                    the quotient, if its bits are the result up to sign
+
+`CARRYING` is the machine's table with these entries replaced; signatures and bits are the machine's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from argus.machine.algebra import numbers
+from argus.machine.algebra.carried import Row, bits_of, ids_of
+from argus.machine.algebra.carrying_builder import CarryingBuilder, Law
+from argus.machine.algebra.float_reading import FORMATS
+from argus.machine.algebra.numbers import AlgebraNumbers
+from argus.machine.semantics.table import MachineOp, Table
+from argus.machine.semantics.valu import VALU
+
+
+def _rsqrt(x: AlgebraNumbers) -> AlgebraNumbers:
+    return numbers.inverse(numbers.sqrt(x))
+
+
+def _unknown(name: str) -> Law:
+    return lambda x: numbers.unknown_function(x, name, x.real)
+
+
+_UNARY: dict[str, Law] = {
+    "exp": numbers.exp2,
+    "log": numbers.log2,
+    "rcp": numbers.inverse,
+    "sqrt": numbers.sqrt,
+    "rsq": _rsqrt,
+    "sin": _unknown("sin"),
+    "cos": _unknown("cos"),
+}
+_SUFFIXES = ("_f16", "_f32", "_f64", "_legacy_f32", "_iflag_f32")
+
+
+def _unary(op: MachineOp, law: Law, form: str) -> MachineOp:
+    plain = op.fn
+
+    def run(b: CarryingBuilder, x: Row) -> Row:
+        return b.computed(law, FORMATS[form], FORMATS[form], plain(b.plain, bits_of(x)), x)
+
+    return replace(op, fn=run)
+
+
+def _identity(x: AlgebraNumbers) -> AlgebraNumbers:
+    return x
+
+
+def _narrow_pair(op: MachineOp, form: str) -> MachineOp:
+    """Two f32 to two bytes of a half."""
+    plain, low, eight = op.fn, np.uint32(0xFF), np.uint32(8)
+
+    def run(b: CarryingBuilder, x: Row, y: Row) -> Row:
+        bits = plain(b.plain, bits_of(x), bits_of(y))
+        parts = [
+            b.computed(_identity, FORMATS["f32"], FORMATS[form], part & low, word)
+            for part, word in ((bits, x), (bits >> eight, y))
+        ]
+        return b.or_(parts[0], b.shl32(parts[1], b.const32(8)))
+
+    return replace(op, fn=run)
+
+
+def _narrow_one(op: MachineOp, form: str) -> MachineOp:
+    plain = op.fn
+
+    def run(b: CarryingBuilder, x: Row, random: Row) -> Row:
+        bits = plain(b.plain, bits_of(x), bits_of(random))
+        return b.computed(_identity, FORMATS["f32"], FORMATS[form], bits, x)
+
+    return replace(op, fn=run)
+
+
+def _widen_one(op: MachineOp, form: str) -> MachineOp:
+    plain = op.fn
+
+    def run(b: CarryingBuilder, x: Row) -> Row:
+        return b.computed(_identity, FORMATS[form], FORMATS["f32"], plain(b.plain, bits_of(x)), x)
+
+    return replace(op, fn=run)
+
+
+def _widen_pair(op: MachineOp, form: str) -> MachineOp:
+    plain = op.fn
+
+    def run(b: CarryingBuilder, x: Row) -> Row:
+        bits = plain(b.plain, bits_of(x))
+        halves = (b.trunc(bits), x), (b.high(bits), b.lshr32(x, b.const32(8)))
+        low, high = (b.computed(_identity, FORMATS[form], FORMATS["f32"], part, word) for part, word in halves)
+        return b.pair(low, high)
+
+    return replace(op, fn=run)
+
+
+def _fixup(op: MachineOp) -> MachineOp:
+    """The quotient where the bits are its own up to sign; special results are literals or lost."""
+    plain = op.fn
+
+    def run(b: CarryingBuilder, quotient: Row, den: Row, num: Row) -> Row:
+        bits = plain(b.plain, bits_of(quotient), bits_of(den), bits_of(num))
+        ids = ids_of(quotient)
+        if ids is None:
+            return b.home.mixed(lambda *unused: bits, den, num)
+        return b.home.row(np.broadcast_to(bits, (len(ids),)), ids)
+
+    return replace(op, fn=run)
+
+
+def _entries() -> dict[str, MachineOp]:
+    made: dict[str, MachineOp] = {}
+    for stem, law in _UNARY.items():
+        for suffix in _SUFFIXES:
+            name = f"v_{stem}{suffix}"
+            if name in VALU:
+                made[name] = _unary(VALU[name], law, suffix[-3:])
+    kinds: tuple[tuple[str, Callable[[MachineOp, str], Any]], ...] = (
+        ("v_cvt_pk_{}_f32", _narrow_pair),
+        ("v_cvt_sr_{}_f32", _narrow_one),
+        ("v_cvt_f32_{}", _widen_one),
+        ("v_cvt_pk_f32_{}", _widen_pair),
+    )
+    for form in ("fp8", "bf8"):
+        for pattern, make in kinds:
+            name = pattern.format(form)
+            made[name] = make(VALU[name], form)
+    for name in ("v_div_fixup_f16", "v_div_fixup_f32", "v_div_fixup_f64"):
+        if name in VALU:
+            made[name] = _fixup(VALU[name])
+    return made
+
+
+CARRYING: Table = {**VALU, **_entries()}

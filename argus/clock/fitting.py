@@ -76,7 +76,7 @@ class Known:
     clocks, cycles  the timed points of each launch's compute part, lowest first, the last repeated
     switched        clocks of matrix cores by format, VALUs, LDS banks, L1 path, and 1 per cycle for the base
     moved           bytes beyond the L2s and of HBM; of a published run (`fixed`), GB/s whatever the clock
-    l2, fabric, hbm, atomics    what the roofs are applied to
+    l2, atomics, workgroups     what the roofs are applied to
     row             the row each launch belongs to
     """
 
@@ -86,6 +86,7 @@ class Known:
     moved: Numbers
     l2: Numbers
     atomics: Numbers
+    workgroups: Numbers
     fixed: npt.NDArray[np.bool_]
     limit: Numbers
     floor: list[str]
@@ -120,7 +121,7 @@ class Known:
             times.append(million / run["clock_mhz"])
             family.append(("clocks", run["family"]))
         columns = list(zip(*launches, strict=True))
-        clocks, cycles, switched, moved, l2, atomics = (np.array(column, float) for column in columns[:6])
+        clocks, cycles, switched, moved, l2, atomics, workgroups = (np.array(column, float) for column in columns[:7])
         return Known(
             clocks=clocks,
             cycles=cycles,
@@ -128,10 +129,11 @@ class Known:
             moved=moved,
             l2=l2,
             atomics=atomics,
-            fixed=np.array(columns[6]),
-            limit=np.array(columns[7], float),
-            floor=list(columns[8]),
-            row=np.array(columns[9], np.int64),
+            workgroups=workgroups,
+            fixed=np.array(columns[7]),
+            limit=np.array(columns[8], float),
+            floor=list(columns[9]),
+            row=np.array(columns[10], np.int64),
             microseconds=np.array(times),
             weight=_weights(family),
         )
@@ -151,11 +153,12 @@ class Known:
         )
         seconds = np.where(self.fixed, 0.0, np.maximum(seconds, self.atomics * value("atomic_ns") * 1e-3))
         l2 = self.l2 / (value("l2_share") * XCDS)
+        roof = np.maximum(l2, self.workgroups / XCDS * value("dispatch_clocks"))
         spare = self.limit - value("power_idle")
         exponent, resting = value("power_exponent"), value("power_base")
 
         def busy(clock: Numbers) -> Numbers:
-            found: Numbers = np.maximum(np.maximum(self._cycles(clock), l2) / clock, seconds)
+            found: Numbers = np.maximum(np.maximum(self._cycles(clock), roof) / clock, seconds)
             return found
 
         def fits(clock: Numbers) -> npt.NDArray[np.bool_]:
@@ -218,6 +221,7 @@ def _entry(profile: Profile) -> tuple[Any, ...]:
         [profile.fabric_bytes, profile.hbm_bytes],
         profile.l2_bytes,
         profile.atomics,
+        profile.workgroups,
     )
 
 

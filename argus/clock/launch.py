@@ -4,10 +4,12 @@
 
 Workgroups go to the 8 XCDs in turn, so the fullest XCD has ceil(grid / 8), spread over 38 CUs: the fullest CU runs
 ceil(ceil(grid / 8) / 38) of them, `resident` at a time. A last round with fewer workgroups is timed with `tail` when
-given, else as a full round. When workgroups differ (`work`: instructions of sampled ones relative to the timed one),
+given, else as a full round. Short workgroups are timed with those that follow them, out of step
+(`argus.clock.succession`). When workgroups differ (`work`: instructions of sampled ones relative to the timed one),
 they are handed out one by one (`argus.clock.dispatch`). The launch takes the longest of
 
     compute   the last workgroup's end, with the time a workgroup's successor needs to start
+    dispatch  workgroups of an XCD, handed out one after the other
     l2        bytes that miss the L1 of all CUs, at the L2's bandwidth, which goes with the core clock
     mall      bytes that miss the L2s, at the Infinity Cache's bandwidth, in seconds
     hbm       bytes that must come from and go to memory, at the HBM's bandwidth, in seconds
@@ -182,7 +184,9 @@ def estimate(
     per_cu = workgroups_on_fullest_cu(grid)
     error = None
     per_group = grid / timing.resident
-    if work is None or len(set(work.values())) == 1:
+    if timing.round_clocks is not None and (work is None or len(set(work.values())) == 1):
+        compute = timing.cycles + timing.round_clocks * (per_cu / timing.resident - 1)
+    elif work is None or len(set(work.values())) == 1:
         full, rest = divmod(per_cu, timing.resident)
         last = (tail or timing).cycles if rest else 0
         compute = full * timing.cycles + last + parameters["workgroup_turnaround"] * (full + (rest > 0) - 1)

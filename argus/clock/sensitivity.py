@@ -43,6 +43,7 @@ WIDE: tuple[tuple[str, float, float], ...] = (
     (r"vmem_line_clocks", 1.0, 2.0),
     (r"workgroup_turnaround", 0.5, 2.0),
     (r"atomic_ns", 0.7, 1.5),
+    (r"dispatch_clocks", 0.5, 1.5),
     (r"branch_taken_clocks", 0.5, 2.0),
     (r"wave_launch_clocks", 1.0, 4.0),
 )

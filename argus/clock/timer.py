@@ -99,7 +99,8 @@ def time_recorded(
         def attempt(load: float) -> tuple[Timing, Launch]:
             chosen = {**options, **given, "hbm_load": load, "clock_mhz": clock}
             timing = _time(recorded, resident, parameters, chosen)
-            tail = _time(recorded, rest, parameters, {**chosen, "events": False}) if rest else None
+            short = {**chosen, "events": False, "followers": ()}
+            tail = _time(recorded, rest, parameters, short) if rest and timing.round_clocks is None else None
             return timing, estimate(
                 timing,
                 recorded.grid,
@@ -165,5 +166,10 @@ def _time(recorded: Recorded, resident: int, parameters: Parameters, options: di
         recorded.resources,
         resident=resident,
         parameters=parameters,
-        **{"readers": recorded.readers, "active_cus": recorded.active_cus, **options},
+        **{
+            "readers": recorded.readers,
+            "active_cus": recorded.active_cus,
+            "followers": recorded.waves_after(parameters),
+            **options,
+        },
     )

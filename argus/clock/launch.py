@@ -145,6 +145,11 @@ def workgroups_on_fullest_cu(grid: int) -> int:
     return -(-on_fullest_xcd // chip.CUS_PER_XCD)
 
 
+def kept_by_mall(parameters: Parameters = PARAMETERS) -> float:
+    """Bytes of tensors that the Infinity Cache holds from one launch to the next."""
+    return parameters["mall_usable"] * chip.count("mall_bytes")
+
+
 def resident_workgroups(grid: int, occupancy: int) -> int:
     """Workgroups that share the fullest CU at a time: small grids do not fill it."""
     return max(1, min(occupancy, workgroups_on_fullest_cu(grid)))
@@ -207,7 +212,7 @@ def estimate(
         notes.append("memory bytes: every workgroup's own footprint, shared data counted once per workgroup")
     written = timing.written_bytes * per_group
     rounds = max(1.0, per_cu / timing.resident)
-    fits = min(1.0, chip.count("mall_bytes") / hbm_bytes) if hbm_bytes else 1.0
+    fits = min(1.0, kept_by_mall(parameters) / hbm_bytes) if hbm_bytes else 1.0
     by_proportion = missing_again is None or not parameters["mall_replacement"]
     again = 1 - fits if missing_again is None or by_proportion else missing_again
     per_round = beyond_l2 / across / rounds

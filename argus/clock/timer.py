@@ -15,7 +15,14 @@ from typing import Any, Literal
 
 from argus.clock.caches import slowdown
 from argus.clock.fold import Folded
-from argus.clock.launch import Launch, estimate, resident_workgroups, with_timing, workgroups_on_fullest_cu
+from argus.clock.launch import (
+    Launch,
+    estimate,
+    kept_by_mall,
+    resident_workgroups,
+    with_timing,
+    workgroups_on_fullest_cu,
+)
 from argus.clock.model import time_waves
 from argus.clock.parameters import PARAMETERS, Parameters
 from argus.clock.protocol import Protocol
@@ -92,7 +99,7 @@ def time_recorded(
     resident = resident_workgroups(recorded.grid, recorded.room)
     rest = workgroups_on_fullest_cu(recorded.grid) % resident
     warm = warm and protocol != "cold"
-    near = warm and hbm_bytes is not None and hbm_bytes <= chip.count("mall_bytes")
+    near = warm and hbm_bytes is not None and hbm_bytes <= kept_by_mall(parameters)
     options = {"warm": near, **options}
 
     def at(clock: float, load: float = 0.0, **given: Any) -> tuple[Timing, Launch]:

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from argus.check.engine import check
-from argus.check.proof_cache import check_cached
+from argus.check.executed.after_proof import after_proof
+from argus.check.proof_cache import check_cached, directory
 from argus.check.report import Report
 from argus.compile.cache import compile_cached
 from argus.compile.compiler import Compiled
@@ -50,9 +51,9 @@ def program_of(
     return scheduled(read(file, settings=settings, kernel=kernel, target=target))
 
 
-def report_of(program: Scheduled, kept: bool = True) -> Report:
-    """What the checker says; `kept` verdicts of this very program are taken from disk."""
-    return check_cached(program) if kept else check(program)
+def report_of(program: Scheduled, kept: bool = True, run: bool = True) -> Report:
+    """What the checker says; `kept` verdicts of this very program are taken from disk. A proof is executed (`run`)."""
+    return check_cached(program, run) if kept else after_proof(program, check(program), directory().parent, run)
 
 
 def prove(program: Scheduled, kept: bool = True) -> Proved:

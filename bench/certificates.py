@@ -5,7 +5,8 @@
 Every mutant that a foreign certificate proves is executed by the interpreter: none may be wrong. Every altered
 certificate is replayed on a mutant that the interpreter shows to be wrong, which must not be proved, and on the right
 kernel, where nothing may be raised; an altered certificate that still proves the right kernel is replayed on all of its
-wrong mutants. Exit code 1 if a wrong kernel is proved.
+wrong mutants. On every wrong mutant the right kernel's claims are also replayed with forged lemmas, one for each
+question that is asked. Exit code 1 if a wrong kernel is proved.
 """
 
 from __future__ import annotations
@@ -14,7 +15,15 @@ import argparse
 from collections import Counter
 from time import process_time
 
-from tests.check.certificates.attack import alteration, proved_mutants, replayed, subject, wrong, wrong_mutants
+from tests.check.certificates.attack import (
+    alteration,
+    proved_by_forged_lemmas,
+    proved_mutants,
+    replayed,
+    subject,
+    wrong,
+    wrong_mutants,
+)
 from tests.check.kernels import KERNELS
 from tests.check.programs import PROGRAMS
 
@@ -46,6 +55,8 @@ def main() -> int:
                 still[what] += 1
                 tests = victims
             faults += [f"{name}: {what} (seed {seed}) proves `{m.name}`" for m in tests if replayed(m.kernel, data)]
+        forged = [m for seed, m in enumerate(victims) if proved_by_forged_lemmas(one, m.kernel, seed)]
+        faults += [f"{name}: forged lemmas prove `{m.name}`" for m in forged]
     print(f"{sum(kinds.values())} altered certificates, {sum(still.values())} still prove the right kernel")
     for what, count in sorted(kinds.items()):
         print(f"  {what:<28} {count:>5} altered, {still[what]:>4} still prove")

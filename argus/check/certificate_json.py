@@ -5,7 +5,8 @@
 
 Expressions are a table of nodes, built anew by the constructors that simplify and bound them, so no bound is taken from
 the data but those of variables and of loaded data, which the proof checks (`Vocabulary`). Arrays are compressed, masks
-are hexadecimal, coefficients are floats written exactly. Whatever does not have the expected shape is refused.
+are hexadecimal, coefficients are whole numbers, or floats written exactly. Whatever does not have the expected shape is
+refused.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +31,13 @@ from argus.check.certificate import (
 )
 from argus.check.domain.records import Item, Record, Repeat, Slots, Sum
 from argus.check.domain.reduction_footprint import FootprintPart, Over, ReducedFootprint
+from argus.check.solve.lemmas import Lemma, Method
 from argus.check.terms.atoms import Apply, Atom, Carried, Leaf, Number, Power, Reduce, Where
 from argus.layout import expr as E
 from argus.layout.expr import Expr, ExprError
 from argus.layout.node import BUILDERS
 
-VERSION = 1
+VERSION = 2
 MAX_NODES = 200_000
 MAX_ELEMENTS = 1 << 24
 MAX_BITS = 1 << 17
@@ -71,6 +73,7 @@ class _Encoder:
             "atoms": [self.atom(atom) for atom in one.atoms],
             "records": [self.record(record) for record in one.records],
             "claims": [self.claim(path, claim) for path, claim in one.claims.items()],
+            "lemmas": {name: [lemma.how, *lemma.needed] for name, lemma in one.lemmas.items()},
         }
         return {**made, "nodes": self.nodes}
 
@@ -89,7 +92,7 @@ class _Encoder:
         return [self.expr(e) for e in many]
 
     def poly(self, poly: Poly) -> Json:
-        return [[[list(pair) for pair in factors], exponent, float(c).hex()] for (factors, exponent), c in poly]
+        return [[[list(pair) for pair in factors], exponent, _coefficient(c)] for (factors, exponent), c in poly]
 
     def atom(self, atom: Atom) -> Json:
         match atom:
@@ -222,14 +225,26 @@ class _Decoder:
             [self.record(_mapping(one)) for one in _list(self.data["records"])],
             [self.poly(one) for one in _list(self.data["terms"])],
             [self.atom(_list(one)) for one in _list(self.data["atoms"])],
+            {_word(name): self.lemma(one) for name, one in _mapping(self.data["lemmas"]).items()},
         )
+
+    def lemma(self, data: Json) -> Lemma:
+        how, *needed = _list(data)
+        if how not in get_args(Method):
+            raise CertificateError(f"there is no method {how!r}")
+        return Lemma(_integers(needed), how)
 
     def poly(self, data: Json) -> Poly:
         made = []
         for one in _list(data):
             factors, exponent, c = _row(one, 3)
             pairs = tuple((_integer(n), _integer(twice)) for n, twice in (_row(pair, 2) for pair in _list(factors)))
-            made.append(((pairs, _integer(exponent)), float.fromhex(_word(c))))
+            made.append(
+                (
+                    (pairs, _integer(exponent)),
+                    c if isinstance(c, int) and not isinstance(c, bool) else float.fromhex(_word(c)),
+                )
+            )
         return tuple(made)
 
     def atom(self, data: list[Json]) -> Atom:
@@ -388,6 +403,10 @@ def _row(data: Json, length: int) -> list[Json]:
 def _word(data: Json, most: int = 4096) -> str:
     made: str = _checked(data, lambda d: type(d) is str and len(d) <= most, "a word")
     return made
+
+
+def _coefficient(c: float) -> Json:
+    return c if isinstance(c, int) else float(c).hex()
 
 
 def _integer(data: Json) -> int:

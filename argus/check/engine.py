@@ -16,33 +16,24 @@ from contextlib import contextmanager
 from dataclasses import replace
 from time import perf_counter
 
+from argus.check.advice.speed import Speed
 from argus.check.certificate import Certificate, LoopPath
-from argus.check.domain.records import Tables
 from argus.check.explain.assumptions import assumptions
+from argus.check.explain.refuters import explained
 from argus.check.explain.stats import effort
 from argus.check.guess.guess_walk import guess
+from argus.check.guess.lemma_search import lemmas_of
 from argus.check.prove import SPECIFIED, Proof, ProofRequest, conclusions, prove
 from argus.check.report import Report, Verdict
-from argus.check.rules.conform import Conform
-from argus.check.rules.covers import Covers
-from argus.check.rules.fits import Fits
-from argus.check.rules.fresh import Fresh
-from argus.check.rules.in_bounds import InBounds
 from argus.check.rules.isolation import internal
-from argus.check.rules.placed import Placed
-from argus.check.rules.race_free import RaceFree
-from argus.check.rules.reduced import Reduced
-from argus.check.rules.relations import Relations
 from argus.check.rules.rule import Rule
-from argus.check.rules.speed import Speed
-from argus.check.rules.value import Valued
 from argus.check.solve.limits import Budget, limited
+from argus.check.solve.model_reuse import Models
 from argus.check.solve.prover import Prover, question
-from argus.check.spec.coordinates import Unreadable, spec_of
 from argus.check.walk import KernelWalk, launch_facts
+from argus.check.walks import planned
 from argus.ir.kernel import Kernel
 from argus.ir.passes.insert_waits import insert_waits
-from argus.ir.specified import stating
 from argus.ir.stages import Scheduled
 from argus.spec.tree import ResultSpec
 
@@ -55,44 +46,29 @@ MAX_QUESTIONS = 20
 SILENT = "the specification says nothing about {}: placed and covers were not checked there"
 
 
-def check(program: Scheduled, replayed: Iterable[Certificate] = ()) -> Report:
+def check(program: Scheduled, replayed: Iterable[Certificate] = (), lemmas: bool = False) -> Report:
     """Decide every implied and stated rule of the program. With certificates to be `replayed`, nothing is guessed, and
-    no counterexample is looked for: what they do not show is unknown."""
-    given = iter(replayed)
-    kernel = program.kernel
-    statements = () if kernel.computes is None else kernel.computes.results
-    rules = [Conform(), RaceFree(), Fresh(), InBounds(), Valued(), Placed(), Reduced(), Covers(), Fits()]
-    rules += [Relations(), Speed()]
-    results = frozenset(statement.result for statement in statements)
-    if len(statements) < 2:
-        return decide(kernel, rules, certificate=next(given, None))
-    first, *others = [stating(kernel, statement) for statement in statements]
-    alike = [other for other in others if _walked_alike(first, other)]
-    shared = [statement for statement, other in zip(statements[1:], others, strict=True) if other in alike]
-    report = decide(first, rules, results, shared, certificate=next(given, None))
-    for other in others:
-        if other not in alike:
-            more = decide(other, [Valued(), Placed(), Reduced(), Covers()], results, certificate=next(given, None))
-            report = _together(report, more)
-    return replace(report, kernel=kernel, notes=(*_unmentioned(kernel, results), *_assumed(kernel, report.verdicts)))
-
-
-def _walked_alike(x: Kernel, y: Kernel) -> bool:
-    """Two statements tie the same axes to indices, so that one walk serves both."""
-    tables = Tables(x)
-    try:
-        mine, other = spec_of(x, tables), spec_of(y, tables)
-    except Unreadable:
-        return False
-    if mine is None or other is None:
-        return False
-    return mine.placed.keys() == other.placed.keys() and mine.hints == other.hints
+    no counterexample is looked for: what they do not show is unknown. With `lemmas`, the certificates of a proof
+    say how questions of arithmetic were decided."""
+    given, kernel = iter(replayed), program.kernel
+    first, *others = planned(kernel)
+    report = decide(
+        first.kernel, (*first.rules, Speed()), first.results, first.more, certificate=next(given, None), lemmas=lemmas
+    )
+    if not first.results:
+        return report
+    for walk in others:
+        more = decide(walk.kernel, walk.rules, walk.results, certificate=next(given, None), lemmas=lemmas)
+        report = _together(report, more)
+    notes = (*_unmentioned(kernel, first.results), *_assumed(kernel, report.verdicts))
+    return replace(report, kernel=kernel, notes=notes)
 
 
 def _together(report: Report, more: Report) -> Report:
-    """Both reports as one. Where they speak of the same thing (a check the author states) the worse verdict stands."""
+    """Both reports as one. Where they speak of the same thing (a check the author states) the worse verdict stands,
+    and nothing that is not proved is left out."""
     order = ("refuted", "unknown", "proved")
-    verdicts = {(v.rule, v.span, v.op): v for v in more.verdicts if v.rule in SPECIFIED}
+    verdicts = {(v.rule, v.span, v.op): v for v in more.verdicts if v.rule in SPECIFIED or v.status != "proved"}
     merged = []
     for v in report.verdicts:
         other = verdicts.pop((v.rule, v.span, v.op), v)
@@ -129,6 +105,7 @@ def decide(
     more: Iterable[ResultSpec] = (),
     waited: Iterable[Rule] = (),
     certificate: Certificate | None = None,
+    lemmas: bool = False,
 ) -> Report:
     """Decide these rules, those of a specification for `more` of its statements, and rules for which all registers are
     `assumed_waits` for. Nothing raised on the way escapes: it makes verdicts `unknown`."""
@@ -138,7 +115,7 @@ def decide(
         request.without_counterexamples()
     try:
         kernel = insert_waits(kernel)
-        prover = Prover(launch_facts(kernel))
+        prover = Prover(launch_facts(kernel), Models(), {} if certificate is None else certificate.lemmas)
         proof = _proved(kernel, prover, request, certificate)
     except Exception as error:
         return Report(kernel, tuple(request.failures(kernel, internal(error))), perf_counter() - start)
@@ -146,15 +123,17 @@ def decide(
         return Report(kernel, tuple(request.failures(kernel, proof.failed)), perf_counter() - start)
     flow, shielded = proof.walk, list(proof.views)
     stats = {"walk": perf_counter() - start - sum(rule.seconds for rule in shielded)}
-    verdicts = conclusions(proof)
+    verdicts = conclusions(proof, explained(proof))
     for rule in shielded:
         stats[rule.name] = stats.get(rule.name, 0.0) + rule.seconds
     stats |= effort(flow.prover)
     open_questions = flow.prover.undecided[:MAX_QUESTIONS] if any(v.status == "unknown" for v in verdicts) else []
     questions = tuple(question(facts) for facts in open_questions)
     notes, listed = _notes(flow, verdicts), flow.ledger.states()
-    made = (proof.certificate,)
-    return Report(kernel, tuple(verdicts), perf_counter() - start, stats, notes, questions, listed, made)
+    made = proof.certificate
+    if lemmas and all(v.status == "proved" for v in verdicts):
+        made = replace(made, lemmas=lemmas_of(prover))
+    return Report(kernel, tuple(verdicts), perf_counter() - start, stats, notes, questions, listed, (made,))
 
 
 def _proved(kernel: Kernel, prover: Prover, request: ProofRequest, replayed: Certificate | None) -> Proof:

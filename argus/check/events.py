@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from argus.ir.types import Value
 from argus.layout.expr import Expr
 
 Mask = NDArray[np.bool_]
+Event = Literal[
+    "matrix", "counted", "global_load", "global_store", "lds_access", "lds_order", "barrier", "registers", "stated"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class ProgramPoint:
     active: Mask
 
 
-class Listener(Protocol):
+class RuleEvents(Protocol):
     """What a rule may want to hear of; each event comes once per program point and iteration class."""
 
     def matrix(self, op: ops.Mfma, place: ProgramPoint, cases: tuple[Case, ...], found: Product) -> None: ...
@@ -58,3 +61,9 @@ class Listener(Protocol):
         ...
 
     def stated(self, op: ops.Check, place: ProgramPoint, values: Mapping[Value, Tags]) -> None: ...
+
+
+class Listener(Protocol):
+    """Whoever is told of events: a rule, or what stands before one."""
+
+    def hear(self, event: Event, heard: Callable[[RuleEvents], None]) -> None: ...

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, assert_never
 
-from argus.check.report import ObligationState, Verdict
+from argus.check.verdict import ObligationState, Verdict
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Access, Memory, Op, Tensor
@@ -65,22 +65,10 @@ def deciding(op: Op) -> tuple[Expr, ...]:
         case ops.Load() | ops.Store() | ops.Atomic() | ops.CopyToLds():
             return () if op.access.guard is None else (op.access.guard,)
         case (
-            ops.Constant()
-            | ops.Symbol()
-            | ops.Map()
-            | ops.Convert()
-            | ops.Bitcast()
-            | ops.Registers()
-            | ops.Lanes()
-            | ops.Mfma()
-            | ops.Instruction()
-            | ops.Barrier()
-            | ops.Wait()
-            | ops.SetPrio()
-            | ops.Tag()
-            | ops.Check()
-            | ops.Schedule()
-        ):
+            ops.Constant() | ops.Symbol() | ops.Map() | ops.Convert() | ops.Bitcast() | ops.Registers() |
+            ops.Lanes() | ops.Mfma() | ops.Instruction() | ops.Barrier() | ops.Wait() | ops.SetPrio() | ops.Tag() |
+            ops.Check() | ops.Schedule()
+        ):  # fmt: skip
             return ()
         case _:
             assert_never(op)
@@ -152,22 +140,10 @@ def _of(op: Op, outputs: frozenset[str], others: frozenset[str], statements: lis
             if op.rule in (*STATED_OF_VALUES, "reduced", "covers"):
                 yield op.rule, "stated", None
         case (
-            ops.Constant()
-            | ops.Index()
-            | ops.Symbol()
-            | ops.Map()
-            | ops.Convert()
-            | ops.Bitcast()
-            | ops.Registers()
-            | ops.Lanes()
-            | ops.Instruction()
-            | ops.Wait()
-            | ops.SetPrio()
-            | ops.Tag()
-            | ops.For()
-            | ops.If()
-            | ops.Schedule()
-        ):
+            ops.Constant() | ops.Index() | ops.Symbol() | ops.Map() | ops.Convert() | ops.Bitcast() |
+            ops.Registers() | ops.Lanes() | ops.Instruction() | ops.Wait() | ops.SetPrio() | ops.Tag() | ops.For() |
+            ops.If() | ops.Schedule()
+        ):  # fmt: skip
             return
         case _:
             assert_never(op)

@@ -6,10 +6,8 @@ The key is everything a verdict depends on: the text of the IR (program, sizes, 
 the source), the kernel's source (which reports quote), the source files of the checker and of what it stands on, and
 Z3's version. Any difference is another key, so nothing is ever out of date.
 
-What is kept is not believed. If a kernel was proved, its certificates are kept, and a hit is a proof from them, without
-guessing: about half of the time, also for large kernels, where the proof is most of it. If they do not replay, the
-entry is a miss. A report that is not a proof is kept as it is, counterexamples and all: nothing is built on it. Either
-way the report says that it comes from here (note, and `cached` in its stats).
+            return replace(report, seconds=seconds, stats=stats, notes=notes)
+    report = after_proof(program, check(program, lemmas=True), directory().parent, run)
 
 An entry is one JSON file, written under another name and moved into place, so that two processes may work at once. It
 holds data only; a file that cannot be read, or does not have the expected shape, is a miss and is written anew.
@@ -33,6 +31,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from argus.check.certificate import CertificateError
 from argus.check.certificate_json import from_data, to_data
 from argus.check.engine import check
+from argus.check.executed.after_proof import after_proof
+from argus.check.executed.outcome import NOT_ASKED, Executed
 from argus.check.report import Report, Verdict
 from argus.ir.kernel import Kernel
 from argus.ir.printer import print_kernel
@@ -55,7 +55,8 @@ def directory() -> Path:
 
 def checker() -> str:
     """A digest of the code that makes verdicts."""
-    return digest("argus.check.engine", "argus.check.solve.fallback_process", versions=("z3-solver",))
+    roots = "argus.check.engine", "argus.check.executed.after_proof", "argus.check.solve.fallback_process"
+    return digest(*roots, versions=("z3-solver",))
 
 
 def key(kernel: Kernel) -> str:
@@ -65,17 +66,23 @@ def key(kernel: Kernel) -> str:
     ).hexdigest()
 
 
-def check_cached(program: Scheduled) -> Report:
-    """`check`, remembered."""
+def check_cached(program: Scheduled, run: bool = True) -> Report:
+    """`check`, remembered, and executed: with `run`, a proof is `proved` only after small launches agree with it."""
     kernel, start = program.kernel, perf_counter()
     entry = directory() / f"{key(kernel)}.json"
     kept = _read(entry)
     if kept is not None:
         report = _replayed(program, kept)
         if report is not None:
+            seconds = perf_counter() - start
+            if run and report.proved and kept["executed"] is None:
+                report = after_proof(program, report, directory().parent)
+                _write(entry, report)
+            elif report.proved:
+                report = replace(report, executed=kept["executed"] if run else Executed(skipped=NOT_ASKED))
             stats, notes = {**report.stats, "cached": 1.0}, (*report.notes, NOTE)
-            return replace(report, seconds=perf_counter() - start, stats=stats, notes=notes)
-    report = check(program)
+            return replace(report, seconds=seconds, stats=stats, notes=notes)
+    report = after_proof(program, check(program, lemmas=True), directory().parent, run)
     _write(entry, report)
     return report
 
@@ -101,6 +108,7 @@ def _read(entry: Path) -> dict[str, Any] | None:
             "notes": decode(tuple[str, ...], data["notes"]),
             "questions": decode(tuple[str, ...], data["questions"]),
             "certificates": list(data["certificates"]),
+            "executed": decode(Executed | None, data["executed"]),
         }
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -110,6 +118,8 @@ def _write(entry: Path, report: Report) -> None:
     """Keep the report; a place that cannot be written to keeps nothing."""
     data = {name: _plain(getattr(report, name)) for name in _KEPT}
     data["certificates"] = [to_data(one) for one in report.certificates] if report.proved else []
+    executed = report.executed if report.executed is not None and report.executed.skipped != NOT_ASKED else None
+    data["executed"] = None if executed is None else asdict(executed)
     try:
         entry.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=entry.parent, suffix=".part", delete=False) as file:

@@ -12,32 +12,29 @@ Trusted: this file and what it imports. Where the certificate comes from does no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from argus.check.certificate import Certificate, CertificateError, LoopPath
 from argus.check.invariant.induction import ClaimFails
 from argus.check.obligations import STATED_OF_ACCESSES, STATED_OF_VALUES, Ledger, obligations
-from argus.check.report import Verdict
 from argus.check.rules.assumed_waits import Waited
-from argus.check.rules.covers import Covers
 from argus.check.rules.isolation import HELP, Shielded, internal
-from argus.check.rules.placed import Placed
-from argus.check.rules.reduced import Reduced
-from argus.check.rules.relations import RULES as RELATIONS
 from argus.check.rules.rule import Rule
-from argus.check.rules.speed import RULES as SPEED
-from argus.check.rules.value import Valued
 from argus.check.solve.limits import LimitReached
 from argus.check.solve.prover import Prover
-from argus.check.walk import KernelWalk, OtherStatement
+from argus.check.verdict import Verdict
+from argus.check.walk import KernelWalk, OtherStatement, launch_facts
+from argus.check.walks import of_specification
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.types import Value
 from argus.layout.expr import ExprError
 from argus.spec.tree import ResultSpec
 
-ANSWERED = frozenset({"conform", "race_free", "fresh", "in_bounds", "reduced", "covers", *SPEED, *RELATIONS})
+ANSWERED = frozenset(
+    {"conform", "race_free", "fresh", "in_bounds", "reduced", "covers", *STATED_OF_ACCESSES, *STATED_OF_VALUES}
+)
 SPECIFIED = ("value", "placed", "reduced", "covers")
 """Rules that a specification implies."""
 
@@ -56,7 +53,7 @@ class ProofRequest:
     def of(
         rules: Iterable[Rule], results: frozenset[str], more: Iterable[ResultSpec] = (), waited: Iterable[Rule] = ()
     ) -> ProofRequest:
-        further = [(one, Shielded(rule)) for one in more for rule in (Valued(), Placed(), Reduced(), Covers())]
+        further = [(one, Shielded(rule)) for one in more for rule in of_specification()]
         return ProofRequest(tuple(map(Shielded, rules)), tuple(further), tuple(map(Shielded, waited)), results)
 
     def listeners(self) -> tuple[Shielded, ...]:
@@ -99,7 +96,10 @@ class Proof:
 
 
 def prove(kernel: Kernel, certificate: Certificate, prover: Prover, request: ProofRequest) -> Proof:
-    """Replay the certificate on the kernel, whose waits are explicit."""
+    """Replay the certificate on the kernel, whose waits are explicit. The prover may know what every launch
+    fulfills, and nothing else."""
+    if prover.base != launch_facts(kernel):
+        raise ValueError("a prover with other facts than those of every launch")
     ledger = Ledger(obligations(kernel, request.asked(), request.outputs(kernel), request.results))
     walk = KernelWalk(kernel, prover, request.listeners(), request.results, certificate, ledger)
     views: dict[Shielded, KernelWalk] = dict.fromkeys(request.rules, walk)
@@ -117,18 +117,23 @@ def prove(kernel: Kernel, certificate: Certificate, prover: Prover, request: Pro
         proof.stopped = reached
     except (CertificateError, ExprError) as error:
         proof.failed = f"the certificate does not replay: {error}"
+    if not proof.failed:
+        for rule in views:
+            rule.finish()
     return proof
 
 
-def conclusions(proof: Proof) -> list[Verdict]:
-    """The verdicts of all rules, with what is wrong besides. Only the ledger says `proved`."""
+def conclusions(proof: Proof, explained: Mapping[Shielded, list[Verdict]]) -> list[Verdict]:
+    """The verdicts, given those that were made of each rule's findings: only the ledger says `proved`, a rule that
+    failed is unknown, and what is wrong besides is added."""
     walk, verdicts = proof.walk, list[Verdict]()
-    for rule in sorted(
-        proof.views, key=lambda rule: rule.name == "value"
-    ):  # last: it runs the kernel if nobody refuted
-        own = rule.verdicts(proof.views[rule])
-        verdicts += own if proof.stopped is None else _kept(rule, walk.kernel, own, proof.stopped)
-        walk.refuted = any(v.status == "refuted" for v in verdicts)
+    for rule in (*explained, *(rule for rule in proof.views if rule not in explained)):
+        if rule.failed:
+            verdicts.append(rule.failure(walk.kernel))
+        elif proof.stopped is None:
+            verdicts += explained.get(rule, ())
+        else:
+            verdicts += _kept(rule, walk.kernel, explained.get(rule, []), proof.stopped)
     try:
         verdicts += _problems(walk)
     except Exception as error:

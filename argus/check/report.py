@@ -1,8 +1,9 @@
-"""Verdicts, counterexamples and the report that holds them, with their JSON form (docs/interfaces.md, section 3).
+"""The report of a check: all verdicts, what was noted beside them, and the JSON form (docs/interfaces.md, section 3).
 
-A verdict is one rule at one place of the source. `proved` holds for every launch the kernel's `requires` allow,
-within the printed bounds of its variables. `refuted` comes with a counterexample that the concrete interpreter has
-confirmed. `unknown` says what could not be decided and never counts as proved.
+    report.status            proved, refuted or unknown
+    report.render()          text for people; report.to_json() for programs
+
+Nothing here decides anything: verdicts are made by the ledger (`proved`) and by `check/explain`.
 """
 
 from __future__ import annotations
@@ -10,138 +11,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from argus.check.certificate import Certificate
+from argus.check.executed.outcome import Executed
+from argus.check.verdict import Counterexample, ObligationState, Party, Site, Status, Verdict
 from argus.ir.kernel import Kernel
 from argus.ir.types import Span
 
-Status = Literal["proved", "refuted", "unknown"]
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """Who wrote an element: the store's place and the thread."""
-
-    span: Span
-    thread: int
-
-    def to_json(self) -> dict[str, Any]:
-        return {"file": self.span.file, "line": self.span.line, "thread": self.thread}
-
-
-@dataclass(frozen=True, slots=True)
-class Party:
-    """One party of a counterexample: a register element of a thread, or an access of a thread to memory."""
-
-    name: str
-    thread: int
-    element: int
-    does: str
-    tensor: str = ""
-    coords: Mapping[str, int] = field(default_factory=dict)
-    span: Span | None = None
-    written_at: Site | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        record: dict[str, Any] = {
-            "name": self.name,
-            "thread": self.thread,
-            "lane": self.thread % 64,
-            "element": self.element,
-            "does": self.does,
-        }
-        if self.tensor:
-            record["tag"] = {"tensor": self.tensor, "coords": dict(self.coords)}
-        if self.span is not None:
-            record["at"] = {"file": self.span.file, "line": self.span.line, "col": self.span.col + 1}
-        if self.written_at is not None:
-            record["written_at"] = self.written_at.to_json()
-        return record
-
-
-@dataclass(frozen=True, slots=True)
-class Counterexample:
-    """One execution that breaks a rule, as small as the rule allows."""
-
-    rule: str
-    span: Span
-    op: int
-    message: str
-    sizes: Mapping[str, int]
-    block: tuple[int, int, int]
-    loop: Mapping[str, int]
-    wave: int
-    operands: tuple[Party, ...]
-    help: str
-    table: bool = False
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "rule": self.rule,
-            "program_point": point(self.span, self.op),
-            "message": self.message,
-            "where": {
-                "sizes": dict(self.sizes),
-                "loop": dict(self.loop),
-                "block": list(self.block),
-                "wave": self.wave,
-            },
-            "operands": [operand.to_json() for operand in self.operands],
-            "help": self.help,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """One rule at one place. `sites` counts the program points and iteration classes it covers."""
-
-    rule: str
-    status: Status
-    span: Span
-    op: int
-    decided_by: str
-    seconds: float = 0.0
-    sites: int = 1
-    bounds: Mapping[str, tuple[int | None, int | None]] = field(default_factory=dict)
-    reason: str = ""
-    counterexample: Counterexample | None = None
-    help: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "rule": self.rule,
-            "status": self.status,
-            "decided_by": self.decided_by,
-            "seconds": round(self.seconds, 6),
-            "program_point": point(self.span, self.op),
-            "sites": self.sites,
-            "bounds": {name: list(bound) for name, bound in self.bounds.items()},
-            "reason": self.reason,
-            "help": self.help,
-            "counterexample": None if self.counterexample is None else self.counterexample.to_json(),
-        }
-
-
-def point(span: Span, op: int) -> dict[str, Any]:
-    return {"file": span.file, "line": span.line, "col": span.col + 1, "op": op}
-
-
-@dataclass(frozen=True, slots=True)
-class ObligationState:
-    """One thing that had to be shown, and what became of it; `sites` are the visits at which it was discharged."""
-
-    id: int
-    op: int
-    line: int
-    rule: str
-    what: str
-    status: Literal["discharged", "open"]
-    reason: str
-    sites: int
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+__all__ = ["Counterexample", "ObligationState", "Party", "Report", "Site", "Status", "Verdict"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +37,8 @@ class Report:
     """Everything that had to be shown, listed before anything was decided."""
     certificates: tuple[Certificate, ...] = field(default=(), repr=False, compare=False)
     """What was claimed about loops, for each walk over the kernel; `argus.check.proof_cache` keeps it."""
+    executed: Executed | None = None
+    """Launches of the proved kernel; None where nobody executes proofs (`argus.check.engine`)."""
 
     @property
     def status(self) -> Status:
@@ -168,6 +48,13 @@ class Report:
     @property
     def proved(self) -> bool:
         return self.status == "proved"
+
+    @property
+    def premises(self) -> tuple[str, ...]:
+        """What the proof of values rests on."""
+        from argus.check.explain.assumptions import premises
+
+        return premises(self.kernel) if any(v.rule == "value" and v.status == "proved" for v in self.verdicts) else ()
 
     def count(self) -> Counter[str]:
         return Counter(v.status for v in self.verdicts)
@@ -180,11 +67,67 @@ class Report:
             "seconds": round(self.seconds, 6),
             "stats": {name: round(value, 6) for name, value in self.stats.items()},
             "notes": list(self.notes),
-            "verdicts": [verdict.to_json() for verdict in self.verdicts],
-            "obligations": [one.to_json() for one in self.obligations],
+            "premises": list(self.premises),
+            "executed": None if self.executed is None else self.executed.to_json(),
+            "verdicts": [verdict_json(verdict) for verdict in self.verdicts],
+            "obligations": [asdict(one) for one in self.obligations],
         }
 
     def render(self) -> str:
         from argus.check.explain.render import render
 
         return render(self)
+
+
+def verdict_json(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "rule": verdict.rule,
+        "status": verdict.status,
+        "decided_by": verdict.decided_by,
+        "seconds": round(verdict.seconds, 6),
+        "program_point": _point(verdict.span, verdict.op),
+        "sites": verdict.sites,
+        "bounds": {name: list(bound) for name, bound in verdict.bounds.items()},
+        "reason": verdict.reason,
+        "help": verdict.help,
+        "counterexample": None if verdict.counterexample is None else counterexample_json(verdict.counterexample),
+    }
+
+
+def counterexample_json(example: Counterexample) -> dict[str, Any]:
+    return {
+        "rule": example.rule,
+        "program_point": _point(example.span, example.op),
+        "message": example.message,
+        "where": {
+            "sizes": dict(example.sizes),
+            "loop": dict(example.loop),
+            "block": list(example.block),
+            "wave": example.wave,
+        },
+        "operands": [_party(operand) for operand in example.operands],
+        "details": list(example.details),
+        "help": example.help,
+    }
+
+
+def _party(party: Party) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "name": party.name,
+        "thread": party.thread,
+        "lane": party.thread % 64,
+        "element": party.element,
+        "does": party.does,
+    }
+    if party.tensor:
+        record["tag"] = {"tensor": party.tensor, "coords": dict(party.coords)}
+    if party.span is not None:
+        record["at"] = {"file": party.span.file, "line": party.span.line, "col": party.span.col + 1}
+    if party.written_at is not None:
+        site = party.written_at
+        record["written_at"] = {"file": site.span.file, "line": site.span.line, "thread": site.thread}
+    return record
+
+
+def _point(span: Span, op: int) -> dict[str, Any]:
+    return {"file": span.file, "line": span.line, "col": span.col + 1, "op": op}

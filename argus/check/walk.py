@@ -16,7 +16,7 @@ listeners. The facts of the path are `facts`; `rename` replaces loop variables w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import lru_cache, reduce
 from math import prod
 from typing import Any, TypeVar, assert_never, cast
@@ -29,7 +29,7 @@ from argus.check.domain.lds_contents import SharedMemory
 from argus.check.domain.records import Tables
 from argus.check.domain.tags import Case, Tags, both, merge, product, uniform, unwieldy
 from argus.check.domain.threads import Threads, conditions
-from argus.check.events import Listener, Mask, ProgramPoint
+from argus.check.events import Event, Listener, Mask, ProgramPoint, RuleEvents
 from argus.check.invariant import induction
 from argus.check.obligations import Ledger, deciding
 from argus.check.solve.limits import spend
@@ -37,8 +37,10 @@ from argus.check.solve.prover import Prover
 from argus.check.spec.coordinates import SpecCoordinates, Unreadable, spec_of
 from argus.check.terms.atoms import Number
 from argus.check.terms.elementwise_terms import Standing
+from argus.check.terms.integer_terms import RING
 from argus.check.transfer import (
     branches,
+    conversions,
     elementwise,
     instructions,
     masks,
@@ -128,7 +130,6 @@ class KernelWalk:
         """Somebody else shows that registers are waited for."""
         self.replay = ReplayedCertificate(certificate or Certificate(), kernel, self.tables)
         self.problems: list[tuple[Op, str]] = []
-        self.refuted = False
         self.agreed: set[tuple[int, tuple[Expr, ...]]] = set()
         """Stores (op, facts of the path) whose value was proved equal to the specification's."""
         self.contract = frozenset(
@@ -263,24 +264,27 @@ class KernelWalk:
             known = self._once[key] = (self.active, make())
         return cast(T, known[1])
 
-    def tell(self) -> tuple[Listener, ...]:
-        return self.listeners
+    def tell(self, event: Event, heard: Callable[[RuleEvents], None]) -> None:
+        """All listeners hear of it."""
+        for listener in self.listeners:
+            listener.hear(event, heard)
 
     # -- ops -------------------------------------------------------------------------------------------------------
 
     def step(self, op: Op) -> None:
         spend()
-        listeners, numbers = self.tell(), deciding(op)
+        if branches.by_slot(self, op):
+            return
+        numbers = deciding(op)
         self.ledger.visit(op)
         self.order_step(op)
-        if listeners and numbers:
+        if self.listeners and numbers:
             place, here = self.place(), tuple(map(self.here, numbers))
-            for listener in listeners:
-                listener.counted(op, place, here)
+            self.tell("counted", lambda rule: rule.counted(op, place, here))
         match op:
             case ops.Constant():
                 terms = self.tables.terms
-                record = Tables.ZERO if op.value == 0 else self.tables.plain(terms.constant(float(op.value)))
+                record = Tables.ZERO if op.value == 0 else self.tables.plain(terms.constant(op.value))
                 self.values[op.result] = uniform(self.shape(op.result), record, self.tables.width)
             case ops.Index():
                 spread = self.threads.spread(self.here(op.expr))
@@ -298,12 +302,12 @@ class KernelWalk:
             case ops.Convert():
                 types = op.value.dtype, op.result.dtype
                 self.values[op.result] = self.values[op.value].each(
-                    lambda c: elementwise.converted(c, *types, self.tables)
+                    lambda c: conversions.converted(c, *types, op.saturate, self.tables)
                 )
             case ops.Bitcast():
                 types = op.value.dtype, op.result.dtype
                 self.values[op.result] = self.values[op.value].each(
-                    lambda c: elementwise.retyped(c, *types, op.result.count, self.tables, op.id)
+                    lambda c: conversions.retyped(c, *types, op.result.count, self.tables, op.id)
                 )
             case ops.Registers():
                 self.values[op.result] = self.registers(op)
@@ -321,8 +325,7 @@ class KernelWalk:
                 self.block(op.body)
             case ops.Check():
                 values = {v: self.prune(self.values[v]) for v in op.operands}
-                for listener in self.tell():
-                    listener.stated(op, self.place(), values)
+                self.tell("stated", lambda rule: rule.stated(op, self.place(), values))
             case ops.Barrier() | ops.Wait() | ops.SetPrio() | ops.Tag():
                 pass  # nothing that a value or LDS holds depends on it
             case _:
@@ -338,14 +341,23 @@ class KernelWalk:
         return (None, shared, False) if shared is not None else (None, None, True)
 
     def map(self, op: ops.Map) -> Tags:
-        operands = tuple(self.values[v] for v in op.args)
+        operands = tuple(self._operand(op, n) for n in range(len(op.args)))
         if len(operands) == 1:
-            made = operands[0].each(lambda c: elementwise.unary(op.fn, c, self.tables, self.standing))
-        else:
-            made = self.combined(op, op.result, operands, lambda cases: elementwise.several(op.fn, cases, self.tables))
-        if op.fn in ("neg", "sub") and op.result.dtype.kind == "uint":  # below zero it wraps around
-            return made.each(lambda c: elementwise.opaque("unsigned", c, self.tables))
-        return made
+            return operands[0].each(lambda c: elementwise.unary(op.fn, c, self.tables, self.standing))
+        return self.combined(op, op.result, operands, lambda cases: elementwise.several(op.fn, cases, self.tables))
+
+    def _operand(self, op: ops.Map, n: int) -> Tags:
+        """An operand of an elementwise function; of an integer the number itself, unless residues do."""
+        value = op.args[n]
+        if op.fn in RING or (op.fn == "select" and n > 0):
+            return self.values[value]
+        return self._number(value)
+
+    def _number(self, value: Value) -> Tags:
+        tags = self.values[value]
+        if value.dtype.kind not in ("int", "uint"):
+            return tags
+        return tags.each(lambda c: conversions.itself(c, value.dtype, self.tables))
 
     def standing(self, case: Case, number: int) -> Standing:
         """Where the elements with this record stand, and what is known there."""
@@ -384,17 +396,17 @@ class KernelWalk:
         return self.values[op.value].gather((wave, source % 64))
 
     def mfma(self, op: ops.Mfma) -> Tags:
-        operands = tuple(self.prune(self.values[v]) for v in op.operands)
+        factors = [self.prune(self._number(v)) for v in op.operands[:2]]
+        operands = (*factors, *(self.prune(self.values[v]) for v in op.operands[2:]))
 
         def combine(cases: tuple[Case, ...]) -> Case:
             before = self.facts
             if any(c.guard is not E.TRUE for c in cases):
                 self.facts = (*before, reduce(both, (c.guard for c in cases)))
             a, b, c = cases
-            equal = self.equal if self.tell() else None
+            equal = self.equal if self.listeners else None
             found = multiply(op.inst, a, b, c, self.tables, equal, self.contract)
-            for listener in self.tell():
-                listener.matrix(op, self.place(), cases, found)
+            self.tell("matrix", lambda rule: rule.matrix(op, self.place(), cases, found))
             self.facts = before
             return found.case
 
@@ -421,9 +433,3 @@ class OtherStatement(KernelWalk):
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._flow, name)
-
-
-def bounds_of(facts: Iterable[Expr]) -> Mapping[str, tuple[int | None, int | None]]:
-    """Declared bounds of the variables a proof speaks about, to be printed with it."""
-    named = {v for fact in facts for v in fact.free()}
-    return {v.name: (v.lo, v.hi) for v in sorted(named, key=lambda v: v.name)}

@@ -4,6 +4,8 @@ argus check FILE --stats                     where the time went and how questio
 argus check FILE --show 47 --thread 40       the tags of the values on line 47, as one thread sees them
 argus check FILE --picture out.html          the offending layout of the first counterexample
 argus check FILE --no-cache                  decide again, although the verdicts are known
+argus check FILE --run                       execute the proof, or the refuted value, on the machine, too
+argus check FILE --no-run                    do not execute the proof
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from argus.check.explain.show import Look, ShowError, show
 from argus.check.explain.stats import table
 from argus.check.proof_cache import directory
 from argus.check.solve.smtlib import dump
+from argus.cli.check_run import executed_on_machine
 from argus.cli.options import GOOD, UNKNOWN, WRONG, UsageError, add_kernel_arguments, pairs
 from argus.cli.reading import kernel_of
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
@@ -31,6 +34,9 @@ def register(verbs: Any) -> None:
     add_kernel_arguments(parser)
     parser.add_argument("--stats", action="store_true", help="where time went, by what questions were decided")
     parser.add_argument("--no-cache", action="store_true", help="decide again instead of using verdicts kept on disk")
+    runs = parser.add_mutually_exclusive_group()
+    runs.add_argument("--run", action="store_true", help="also execute the code object on the simulated machine")
+    runs.add_argument("--no-run", action="store_true", help="do not execute a proof before it is believed")
     parser.add_argument("--smt", metavar="DIR", help="where undecided questions are written (default: in the cache)")
     parser.add_argument("--picture", metavar="OUT", help="draw the offending layout: .svg, or .html with the report")
     parser.add_argument("--show", type=int, metavar="LINE", help="print the tags of the values on this line and stop")
@@ -50,12 +56,18 @@ def handle(args: argparse.Namespace) -> int:
     kernel = kernel_of(args)
     if args.show is not None:
         return _show(args, kernel)
-    report = report_of(scheduled(kernel), kept=not args.no_cache)
+    program = scheduled(kernel)
+    report = report_of(program, kept=not args.no_cache, run=not args.no_run)
+    on_machine = executed_on_machine(program, report) if args.run else None
+    report = report if on_machine is None else on_machine.report
     files = dump(report, Path(args.smt) if args.smt else directory().parent / "smt")
     if args.json:
-        print(json.dumps({**report.to_json(), "smt": [str(f) for f in files]}, indent=2))
+        machine = {} if on_machine is None else {"machine": on_machine.sentences}
+        print(json.dumps({**report.to_json(), **machine, "smt": [str(f) for f in files]}, indent=2))
     else:
         print(report.render())
+        for sentence in () if on_machine is None else on_machine.sentences:
+            print(sentence)
         for file in files:
             print(f"undecided question: {file}")
         if args.stats:

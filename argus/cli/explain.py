@@ -6,19 +6,18 @@ import argparse
 import importlib
 from typing import Any
 
-from argus.check.rules.relations import RULES as RELATIONS
-from argus.check.rules.speed import RULES as SPEED
+from argus.check.obligations import STATED_OF_ACCESSES, STATED_OF_VALUES
 from argus.cli import manual
 from argus.cli.options import GOOD, UsageError
 from argus.lang import explain
 
 RULES = {
     **{
-        name: f"argus.check.{name}"
+        name: f"argus.check.rules.{name}"
         for name in ("conform", "race_free", "fresh", "in_bounds", "value", "placed", "reduced", "covers", "fits")
     },
-    **dict.fromkeys(RELATIONS, "argus.check.rules.relations"),
-    **dict.fromkeys(SPEED, "argus.check.rules.speed"),
+    **dict.fromkeys(STATED_OF_VALUES, "argus.check.rules.relations"),
+    **dict.fromkeys(STATED_OF_ACCESSES, "argus.check.advice.speed"),
 }
 
 

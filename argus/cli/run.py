@@ -10,10 +10,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from argus import machine
 from argus.cli.gate import add_force, admitted_launch
@@ -23,9 +25,12 @@ from argus.compile.cache import compile_cached
 from argus.device.choose import DEVICES, choose
 from argus.device.launch import LaunchOutcome
 from argus.gfx942.elf import MAGIC
+from argus.ir.kernel import Kernel
 from argus.spec import evaluate
-from argus.tasks.compare import ElementComparison, combined, compare
+from argus.spec.compare import ElementComparison, combined, compare
 from argus.tasks.inputs import make_arrays, make_scalars
+
+HALF = 0.5
 
 
 def register(verbs: Any) -> None:
@@ -62,8 +67,8 @@ def handle(args: argparse.Namespace) -> int:
 def run_file(args: argparse.Namespace) -> int:
     program, launch = admitted_launch(args)
     kernel = program.kernel
-    arrays = make_arrays(kernel, launch, args.seed)
     scalars = make_scalars(kernel, args.seed)
+    arrays = _arrays(kernel, launch, scalars, args.seed)
     inputs = {name: array.copy() for name, array in arrays.items()}
     outcome = choose(args.device, simulated="checking").launch(
         kernel, compile_cached(program).object, launch, arrays, scalars
@@ -79,6 +84,28 @@ def run_file(args: argparse.Namespace) -> int:
         print(_to_text(kernel.name, launch, outcome, comparison))
     failed = any(report.level == "error" for report in outcome.reports)
     return WRONG if failed or (comparison is not None and not comparison.ok) else GOOD
+
+
+def _arrays(
+    kernel: Kernel, launch: Mapping[str, int], scalars: Mapping[str, float], seed: int
+) -> dict[str, npt.NDArray[np.generic]]:
+    """Inputs for which the specification has a value: where that is defined for fewer than half of the elements (a
+    logarithm of normal numbers), their magnitudes, if it is defined for more of these."""
+    arrays = make_arrays(kernel, launch, seed)
+    if kernel.computes is None:
+        return arrays
+    others = make_arrays(kernel, launch, seed)
+    for tensor in kernel.tensors:
+        if tensor.read and tensor.dtype.kind == "float":
+            others[tensor.name][...] = np.abs(others[tensor.name])
+
+    def share(given: Mapping[str, npt.NDArray[np.generic]]) -> float:
+        assert kernel.computes is not None
+        values = [evaluate(s, given, {**launch, **scalars}).value for s in kernel.computes.results]
+        return min(float(np.isfinite(v).mean()) if v.size else 1.0 for v in values)
+
+    found = share(arrays)
+    return others if found < HALF and share(others) > found else arrays
 
 
 def _to_json(name: str, launch: Any, outcome: LaunchOutcome, comparison: ElementComparison | None) -> dict[str, object]:
@@ -108,14 +135,21 @@ def _to_text(name: str, launch: Any, outcome: LaunchOutcome, comparison: Element
     elif comparison.ok:
         lines.append(
             f"correct: {comparison.elements} elements within the error bound of the arithmetic "
-            f"(largest error {comparison.worst:.2f} of its bound)"
+            f"(largest error {comparison.worst:.2f} of its bound){_not_finite(comparison)}"
         )
+    elif not comparison.told and not comparison.wrong:
+        lines.append("NOT COMPARED: with these inputs the specification has no finite value")
     else:
         lines.append(
             f"WRONG: {comparison.wrong} of {comparison.elements} elements; first at "
             f"{list(comparison.first_wrong or ())}: {comparison.got:g} instead of {comparison.want:g}"
         )
     return "\n".join(lines)
+
+
+def _not_finite(comparison: ElementComparison) -> str:
+    left = comparison.elements - comparison.finite
+    return f"; of {left} the specification has no finite value" if left else ""
 
 
 def run_object(path: Path, args: argparse.Namespace) -> int:

@@ -15,9 +15,8 @@ from __future__ import annotations
 
 from argus.compile.context import EmitContext, element_type, vector
 from argus.ir.ops import Convert
-from argus.ir.types import Value
+from argus.ir.types import LARGEST, Value
 
-LARGEST = {"fp8": 240.0, "bf8": 57344.0, "f16": 65504.0}
 QUIET_NAN = 0x7FC0_0000
 
 

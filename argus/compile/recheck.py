@@ -32,7 +32,7 @@ from itertools import count
 from typing import Any
 
 from argus.check.engine import decide
-from argus.check.report import Report
+from argus.check.report import Report, verdict_json
 from argus.check.rules.fresh import Fresh
 from argus.check.rules.race_free import RaceFree
 from argus.compile.arrivals import early_uses
@@ -78,7 +78,7 @@ class Recheck:
             "accesses": self.agreement.accesses,
             "equal": dict(self.agreement.equal),
             "unknown": list(self.lines),
-            "verdicts": [v.to_json() for v in self.report.verdicts],
+            "verdicts": [verdict_json(v) for v in self.report.verdicts],
         }
 
     def describe(self) -> str:

@@ -60,7 +60,8 @@ class InstSpec:
 
     families        encodings the opcode exists in, the shortest first
     destinations    how many leading operands are written (see the function of that name for returning atomics)
-    reads_destination   whether the old value of the destination is an input (v_fmac, v_writelane, d16 loads)
+    reads_destination   whether the old value of the destination is an input (v_fmac, v_writelane). Not d16 loads:
+                        with SRAM ECC, as on the MI300X, they do not keep the other half (LLVM, d16PreservesUnusedBits)
     counters        wait counters it increments; flat accesses count on both
     implicit_reads, implicit_writes   of "vcc", "scc", "exec", "m0", beyond the operands in the text
     """
@@ -79,7 +80,7 @@ class InstSpec:
 _TRANS = re.compile(r"v_(exp|log|rcp|rcp_iflag|rsq|sqrt|sin|cos)(_legacy)?_(f16|f32|f64)$")
 _SUB_DWORD = ((re.compile(r"_[us]?byte"), 1), (re.compile(r"_[us]?short|_format_d16_x$|_format_d16_hi_x$"), 2))
 _ACCUMULATES = re.compile(
-    r"v_(fmac|mac|pk_fmac|dot\dc|smfmac|writelane|fma_mix(lo|hi)|cvt_(pk|sr)_[fb]f?p?8_f32|movreld|swap)|_d16(_hi)?(_x)?$"
+    r"v_(fmac|mac|pk_fmac|dot\dc|smfmac|writelane|fma_mix(lo|hi)|cvt_(pk|sr)_[fb]f?p?8_f32|movreld|swap)"
     r"|s_(cmov|bitset|addk|mulk|movreld)"
 )
 _SALU_FAMILIES = frozenset({"SOP1", "SOP2", "SOPC", "SOPK"})

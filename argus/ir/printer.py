@@ -125,26 +125,10 @@ def _op(op: Op, indent: str, file: str) -> Iterator[str]:
             yield from _block(op.body, indent + "  ", file)
             yield f"{indent}}}"
         case (
-            ops.Constant()
-            | ops.Index()
-            | ops.Symbol()
-            | ops.Map()
-            | ops.Convert()
-            | ops.Bitcast()
-            | ops.Registers()
-            | ops.Lanes()
-            | ops.Mfma()
-            | ops.Instruction()
-            | ops.Load()
-            | ops.Store()
-            | ops.CopyToLds()
-            | ops.Atomic()
-            | ops.Barrier()
-            | ops.Wait()
-            | ops.SetPrio()
-            | ops.Tag()
-            | ops.Check()
-        ):
+            ops.Constant() | ops.Index() | ops.Symbol() | ops.Map() | ops.Convert() | ops.Bitcast() |
+            ops.Registers() | ops.Lanes() | ops.Mfma() | ops.Instruction() | ops.Load() | ops.Store() |
+            ops.CopyToLds() | ops.Atomic() | ops.Barrier() | ops.Wait() | ops.SetPrio() | ops.Tag() | ops.Check()
+        ):  # fmt: skip
             results = ", ".join(_define(v) for v in op.results)
             yield f"{indent}{results + ' = ' if results else ''}{_simple(op)}{end}"
         case _:

@@ -102,25 +102,10 @@ class _Verifier:
             case ops.Check():
                 inner = {*variables, *self.bound}
             case (
-                ops.Constant()
-                | ops.Index()
-                | ops.Map()
-                | ops.Convert()
-                | ops.Bitcast()
-                | ops.Registers()
-                | ops.Lanes()
-                | ops.Mfma()
-                | ops.Instruction()
-                | ops.Load()
-                | ops.Store()
-                | ops.CopyToLds()
-                | ops.Atomic()
-                | ops.Barrier()
-                | ops.Wait()
-                | ops.SetPrio()
-                | ops.If()
-                | ops.Schedule()
-            ):
+                ops.Constant() | ops.Index() | ops.Map() | ops.Convert() | ops.Bitcast() | ops.Registers() |
+                ops.Lanes() | ops.Mfma() | ops.Instruction() | ops.Load() | ops.Store() | ops.CopyToLds() |
+                ops.Atomic() | ops.Barrier() | ops.Wait() | ops.SetPrio() | ops.If() | ops.Schedule()
+            ):  # fmt: skip
                 pass
             case _:
                 assert_never(op)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import gcd
 
 from argus.gfx942.target import Target
 from argus.ir.build import IrBuilder
@@ -160,9 +161,13 @@ class ReadContext:
         return worst
 
     def divides(self, n: int, e: Expr) -> bool:
-        """Whether `e` is a multiple of n, as far as `requires` shows it."""
+        """Whether `e` is a multiple of n, as far as `requires` and the steps of loops show it."""
+        return self.divisor(e) % n == 0
+
+    def divisor(self, e: Expr) -> int:
+        """A number that `e` is always a multiple of; 0 of zero itself."""
         terms, rest = linear(e)
-        return rest % n == 0 and all(factor * self._multiple(atom) % n == 0 for atom, factor in terms.items())
+        return gcd(rest, *(factor * self._multiple(atom) for atom, factor in terms.items()))
 
     def _multiple(self, e: Expr) -> int:
         if e.op == "mul":

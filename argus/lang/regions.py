@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from math import gcd
 
 from argus.ir.ops import Op
 from argus.ir.types import Value
@@ -48,6 +49,7 @@ class Regions(Expressions):
         top = None if high is None else max(high - 1, low if low is not None else high - 1)
         var = ctx.fresh_variable(node.target.id, low, top)
         ctx.loop_variables[node.target.id] = var
+        ctx.multiples[var] = gcd(items.step, ctx.divisor(items.lo))
         carried, lost = self._assigned_before(node)
         span = ctx.span_of(node)
         flat: list[Value] = []

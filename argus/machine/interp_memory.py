@@ -193,11 +193,9 @@ def widen(data: Rows, op: MemoryOp) -> Rows:
 
 
 def put_loaded(w: Wave, target: int, op: MemoryOp, lanes: Any, data: Rows) -> None:
-    """Write loaded dwords to registers; d16 forms keep the other half."""
+    """Write loaded dwords to registers; d16 forms clear the other half."""
     if op.half >= 0:
-        row = w.v[target]
-        old, new = row[lanes], data[0] & U32(0xFFFF)
-        row[lanes] = (old & U32(0xFFFF)) | new << U32(16) if op.half else (old & U32(0xFFFF0000)) | new
+        w.v[target][lanes] = (data[0] & U32(0xFFFF)) << U32(16 * op.half)
     elif len(lanes) == LANES:
         w.registers[target : target + len(data)] = data
     else:

@@ -27,7 +27,7 @@ from argus.spec.evaluation import evaluate
 from argus.spec.printer import spec_text
 from argus.spec.reader import read_specification
 from argus.spec.tree import ResultSpec, Specification
-from argus.spec.values import Bounded
+from argus.spec.values import Bounded, stored
 
 __all__ = [
     "Bounded",
@@ -40,4 +40,5 @@ __all__ = [
     "of_arrays",
     "read_specification",
     "spec_text",
+    "stored",
 ]

@@ -32,7 +32,7 @@ class ContractingEvaluator(Evaluator):
     """Evaluates as `Evaluator`, but contracts sums of products whose factors fall into two sets of indices."""
 
     def _reduced(self, node: IndexReduction) -> Bounded:
-        if node.kind == "sum" and product_of_elements(node.body) is None:
+        if node.kind == "sum" and product_of_elements(node.body) is None and not self._result_is_whole:
             sides = self._sides(node.body)
             if len(sides) == TWO and all(node.index in side.indices for side, _ in sides):
                 (x, of_x), (y, of_y) = sides

@@ -52,7 +52,8 @@ def _evaluated(
         evaluator = ContractingEvaluator(tensors, symbols, extents, positions, constant, spec.whole)
         found = evaluator.whole_result(spec)
     order = [found.indices.index(i) for i in spec.indices]
-    return Bounded(spec.indices, found.value.transpose(order), found.error.transpose(order))
+    residue = None if found.residue is None else found.residue.transpose(order)
+    return Bounded(spec.indices, found.value.transpose(order), found.error.transpose(order), residue)
 
 
 def _block(spec: ResultSpec) -> tuple[str, int] | None:
@@ -85,10 +86,12 @@ def _by_blocks(
     if not np.array_equal(rows, np.sort(rows)):
         raise SpecError(f"the positions of {index} are not in order")
     axis = spec.indices.index(index)
+    residues = [part.residue for part in found if part.residue is not None]
     return Bounded(
         spec.indices,
         np.concatenate([part.value for part in found], axis=axis),
         np.concatenate([part.error for part in found], axis=axis),
+        np.concatenate(residues, axis=axis) if len(residues) == len(found) else None,
     )
 
 

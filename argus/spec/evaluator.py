@@ -2,14 +2,15 @@
 
 An intermediate is an array over the indices it depends on. Whole numbers are exact: indices of tensors are computed in
 64-bit integers, and where the result's own elements are whole numbers, sums and products of whole numbers have no
-error. Outside of a tensor there are zeros. A sum of a product of elements goes through einsum and needs no
-intermediate over all indices.
+error and carry their residues modulo 2^64. Outside of a tensor there are zeros. A sum of a product of elements goes
+through einsum and needs no intermediate over all indices.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import assert_never
 
 import numpy as np
@@ -39,14 +40,25 @@ from argus.spec.tree import (
     TensorElement,
     type_of,
 )
-from argus.spec.values import Bounded, WholeArray, arithmetic, bounded, exact, reduced
+from argus.spec.values import (
+    EXACT_F64,
+    Bounded,
+    WholeArray,
+    arithmetic,
+    bounded,
+    exact,
+    itself,
+    reduced,
+    whole,
+    whole_numbers,
+)
 from argus.spec.walk import open_indices, product_of_elements
 
 MAX_ELEMENTS = 1 << 27
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 Truth = npt.NDArray[np.bool_]
-_RELATIONS: dict[RelationOp, Callable[[Array, Array], Truth]] = {
+_RELATIONS: dict[RelationOp, Callable[[Array | WholeArray, Array | WholeArray], Truth]] = {
     "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal,
 }  # fmt: skip
 _WHOLE: dict[ArithmeticOp, Callable[[WholeArray, WholeArray], WholeArray]] = {
@@ -80,11 +92,15 @@ class Evaluator:
 
     def visit(self, node: SpecNode) -> Bounded:
         match node:
+            case NumberLiteral(int() as value):
+                return self._integer((), np.asarray(value))
             case NumberLiteral(value):
                 return exact((), np.float64(value))
             case SizeName(name) | ScalarName(name):
                 if name not in self._symbols:
                     raise SpecError(f"the value of {name} is not given")
+                if type_of(node) == "whole":
+                    return self._integer((), np.asarray(int(self._symbols[name])))
                 return exact((), np.float64(self._symbols[name]))
             case IndexName(name):
                 return self._index(name)
@@ -92,12 +108,12 @@ class Evaluator:
                 return self._element(node)
             case Negation(operand):
                 x = self.visit(operand)
-                return Bounded(x.indices, -x.value, x.error)
+                return whole_numbers(Bounded(x.indices, -x.value, x.error), np.negative, x)
             case Arithmetic(op="//" | "%"):
                 indices, quotient = self._whole(node)
-                return exact(indices, quotient.astype(np.float64))
+                return self._integer(indices, quotient)
             case Arithmetic(op, left, right):
-                return self._without_error(node, arithmetic(op, *self._aligned(self.visit(left), self.visit(right))))
+                return self._arithmetic(node, op, *self._aligned(self.visit(left), self.visit(right)))
             case FunctionCall(name, args):
                 return self._function(name, [self.visit(arg) for arg in args])
             case IndexReduction():
@@ -105,11 +121,22 @@ class Evaluator:
             case ConditionalValue(condition, yes, no):
                 c, x, y = self._aligned(self._truth(condition), self.visit(yes), self.visit(no))
                 held = c.value != 0
-                return Bounded(x.indices, np.where(held, x.value, y.value), np.where(held, x.error, y.error))
+                made = Bounded(x.indices, np.where(held, x.value, y.value), np.where(held, x.error, y.error))
+                return whole_numbers(made, lambda a, b: np.asarray(np.where(held, a, b), dtype=np.int64), x, y)
             case Relation() | Connective() | Complement():
                 return self._truth(node)
             case _:
                 assert_never(node)
+
+    def _integer(self, indices: tuple[str, ...], number: npt.NDArray[np.generic]) -> Bounded:
+        """Whole numbers of 64 bits; with their residues where the result holds whole numbers."""
+        return (
+            whole(indices, number.astype(np.int64)) if self._result_is_whole else exact(indices, number.astype(float))
+        )
+
+    def _arithmetic(self, node: SpecNode, op: ArithmeticOp, x: Bounded, y: Bounded) -> Bounded:
+        made = self._without_error(node, arithmetic(op, x, y))
+        return made if op == "/" else whole_numbers(made, _WHOLE[op], x, y)
 
     def _once(self, node: IndexReduction) -> Bounded:
         """A reduction that is written twice is computed once, as long as its indices run as far."""
@@ -121,7 +148,7 @@ class Evaluator:
     def _without_error(self, node: SpecNode, made: Bounded) -> Bounded:
         """Whole numbers in a result of whole numbers are computed exactly."""
         if self._result_is_whole and type_of(node) == "whole" and not _is_place(node):
-            return exact(made.indices, made.value)
+            return replace(exact(made.indices, made.value), residue=made.residue)
         return made
 
     # -- conditions --------------------------------------------------------------------------------------------------
@@ -131,6 +158,8 @@ class Evaluator:
         match node:
             case Relation(op, left, right):
                 x, y = self._aligned(self.visit(left), self.visit(right))
+                if x.residue is not None and y.residue is not None:
+                    return exact(x.indices, _RELATIONS[op](itself(x), itself(y)).astype(np.float64))
                 return exact(x.indices, _RELATIONS[op](x.value, y.value).astype(np.float64))
             case Connective(op, left, right):
                 x, y = self._aligned(self._truth(left), self._truth(right))
@@ -145,16 +174,18 @@ class Evaluator:
 
     def _index(self, name: str) -> Bounded:
         if name in self._positions:
-            return exact((name,), self._positions[name].astype(np.float64))
+            return self._integer((name,), self._positions[name])
         self._affordable((name,))
-        return exact((name,), np.arange(self._extents[name], dtype=np.float64))
+        return self._integer((name,), np.arange(self._extents[name]))
 
     def _element(self, node: TensorElement) -> Bounded:
         plain = self._plain(node)
         if plain is not None:
             names, array = plain
-            return exact(names, array.astype(np.float64))
+            return self._integer(names, array) if node.whole else exact(names, array.astype(np.float64))
         indices, array, inside = self._gathered(node)
+        if node.whole:
+            return self._integer(indices, np.where(inside, array, np.zeros_like(array)))
         return exact(indices, np.where(inside, array.astype(np.float64), 0.0))
 
     def _plain(self, node: TensorElement) -> tuple[tuple[str, ...], npt.NDArray[np.generic]] | None:
@@ -208,6 +239,9 @@ class Evaluator:
             case Negation(operand):
                 indices, value = self._whole(operand)
                 return indices, -value
+            case Arithmetic(op="+" | "-" | "*") if self._result_is_whole:
+                made = self.visit(node)
+                return made.indices, itself(made)
             case Arithmetic(op, left, right) if op in _WHOLE:
                 x, y = self._whole(left), self._whole(right)
                 union = _union(x[0], y[0])
@@ -221,6 +255,8 @@ class Evaluator:
                 return union, found
             case _:
                 made = self.visit(node)
+                if made.residue is not None:
+                    return made.indices, itself(made)
                 if not (made.value == np.floor(made.value)).all():
                     raise SpecError(f"{spec_text(node)!r} is not a whole number", "data", node.span)
                 return made.indices, made.value.astype(np.int64)
@@ -252,7 +288,10 @@ class Evaluator:
             ordered = array.transpose([x.indices.index(i) for i in present]).reshape(shape)
             return np.broadcast_to(ordered, [self._extents[i] for i in union])
 
-        return tuple(Bounded(union, spread(x, x.value), spread(x, x.error)) for x in given)
+        def spread_whole(x: Bounded) -> WholeArray | None:
+            return None if x.residue is None else self._spread(x.indices, x.residue, union)
+
+        return tuple(Bounded(union, spread(x, x.value), spread(x, x.error), spread_whole(x)) for x in given)
 
     # -- functions and reductions ------------------------------------------------------------------------------------
 
@@ -261,7 +300,8 @@ class Evaluator:
         values, errors = tuple(x.value for x in given), tuple(x.error for x in given)
         value = np.asarray(row.value(*values), dtype=np.float64)
         error = row.error(values, errors) + row.ulps * UNIT_F32 * np.abs(value)
-        return bounded(given[0].indices, value, error)
+        made = bounded(given[0].indices, value, error)
+        return whole_numbers(made, row.whole, *given, ring=False) if row.keeps_whole else made
 
     def _reduction(self, node: IndexReduction) -> Bounded:
         shapes = {name: array.shape for name, array in self._tensors.items()}
@@ -276,7 +316,17 @@ class Evaluator:
         x = self.visit(node.body)
         if node.index not in x.indices:
             x, _ = self._aligned(x, self._index(node.index))
-        return reduced(node.kind, x, node.index)
+        made, axis = reduced(node.kind, x, node.index), x.indices.index(node.index)
+        match node.kind:
+            case "sum":
+                return whole_numbers(made, lambda a: a.sum(axis), x)
+            case "max" | "min":
+                pick = np.max if node.kind == "max" else np.min
+                return whole_numbers(made, lambda a: pick(a, axis=axis), x, ring=False)
+            case "argmax" | "argmin":
+                return made
+            case _:
+                assert_never(node.kind)
 
     @contextmanager
     def _bound(self, index: str, extent: int) -> Iterator[None]:
@@ -291,10 +341,13 @@ class Evaluator:
         """Σ over `index` of a product of tensors, without the intermediate: einsum, and einsum of magnitudes."""
         terms = self._extents[index] + len(elements) - 1
         together: dict[tuple[str, ...], Array] = {}
+        residues: dict[tuple[str, ...], WholeArray] = {}
         for element in elements:
             made = self.visit(element)
             known = together.get(made.indices)
             together[made.indices] = made.value if known is None else known * made.value
+            if made.residue is not None:
+                residues[made.indices] = made.residue * residues.get(made.indices, np.int64(1))
         union = _union(*together)
         if index not in union or len(union) > len(LETTERS):
             raise SpecError(f"the summed product does not depend on {index}, or on too many others")
@@ -303,7 +356,12 @@ class Evaluator:
         formula = einsum_formula(list(together), rest)
         value = np.einsum(formula, *together.values(), optimize=True)
         size = np.einsum(formula, *[np.abs(a) for a in together.values()], optimize=True)
-        return bounded(rest, value, terms * UNIT_F32 * size)
+        made = bounded(rest, value, terms * UNIT_F32 * size)
+        if not self._result_is_whole or any(not element.whole for element in elements):
+            return made
+        if size.size == 0 or size.max() < EXACT_F64:
+            return whole(rest, value.astype(np.int64))
+        return whole(rest, np.einsum(formula, *residues.values()), value)
 
 
 def einsum_formula(operands: list[tuple[str, ...]], rest: tuple[str, ...]) -> str:

@@ -42,6 +42,10 @@ class RealFunction:
     ulps: float = HARDWARE_ULPS
     keeps_whole: bool = False
 
+    def whole(self, *args: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Of whole numbers, where it makes whole numbers of them."""
+        return np.asarray(self.value(*args), dtype=np.int64)
+
 
 def _smooth(slope: Callable[[Array, Array], Array]) -> Callable[[Arrays, Arrays], Array]:
     """The error of a function of one argument by its steepest slope within the error of the argument."""

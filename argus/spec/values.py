@@ -7,11 +7,17 @@
 
 The standard running error analysis: the bound holds for a kernel that does the same arithmetic in f32 in any order.
 Infinities and NaNs have no error: what follows from them is exact (exp(-inf) is 0).
+
+A whole number in a result of whole numbers also carries its residue modulo 2^64. Sums and products of residues are
+residues, however large the numbers are; `stored` cuts them to the result's element type, which is what an integer
+result means (docs/language.md). What is no sum or product (`//`, a maximum, a comparison) needs the number itself:
+beyond 2^62 it is refused.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -22,21 +28,58 @@ from argus.spec.tree import ArithmeticOp, ReductionKind
 
 WholeArray = npt.NDArray[np.int64]
 LEAST_F32 = 2.0**-126  # a reciprocal below it is zero
+EXACT_F64 = 2.0**53
+"""Below it every whole number is a float64."""
+LARGEST_WHOLE = 2.0**62
 
 
 @dataclass(frozen=True, slots=True)
 class Bounded:
-    """An array over named indices (in the order of `indices`) with an error bound of the same shape."""
+    """An array over named indices (in the order of `indices`) with an error bound of the same shape. `residue`: of
+    whole numbers, modulo 2^64."""
 
     indices: tuple[str, ...]
     value: Array
     error: Array
+    residue: WholeArray | None = None
 
 
 def exact(indices: tuple[str, ...], value: Array | np.float64) -> Bounded:
     """A value without error."""
     array = np.asarray(value, dtype=np.float64)
     return Bounded(indices, array, np.zeros_like(array))
+
+
+def whole(indices: tuple[str, ...], residue: WholeArray, value: Array | None = None) -> Bounded:
+    """Whole numbers; `value` where they may be too large to be their own residues."""
+    made = exact(indices, residue.astype(np.float64) if value is None else value)
+    return replace(made, residue=np.asarray(residue, dtype=np.int64))
+
+
+def itself(x: Bounded) -> WholeArray:
+    """Whole numbers that are their own residues. Raises SpecError for larger ones."""
+    assert x.residue is not None
+    if (np.abs(x.value) >= LARGEST_WHOLE).any():
+        raise SpecError("a whole number is too large to be compared or divided exactly")
+    return x.residue
+
+
+def whole_numbers(
+    made: Bounded, operation: Callable[..., WholeArray], *operands: Bounded, ring: bool = True
+) -> Bounded:
+    """`made`, a result of whole numbers, with its residue; as it is where an operand has none. `ring`: it is made of
+    sums and products, so residues do; else the operands themselves are needed."""
+    if any(x.residue is None for x in operands):
+        return made
+    with np.errstate(over="ignore"):
+        return whole(made.indices, operation(*(x.residue if ring else itself(x) for x in operands)), made.value)
+
+
+def stored(want: Bounded, dtype: np.dtype[np.generic]) -> Bounded:
+    """The result as an array of this type holds it: a whole number modulo 2^bits of an integer type."""
+    if want.residue is None or dtype.kind not in "iu":
+        return want
+    return whole(want.indices, want.residue.astype(dtype).astype(np.int64))
 
 
 def bounded(indices: tuple[str, ...], value: Array, error: Array) -> Bounded:

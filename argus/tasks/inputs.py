@@ -13,12 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from argus.device.guards import buffer_elements, element_strides, numpy_dtype, tensor_shapes
-from argus.ir import ops
+from argus.ir.index_ranges import legal_range, whole_numbers
 from argus.ir.kernel import Kernel
-from argus.layout.expr import Expr, evaluate
-from argus.tasks.origins import Origins, numbers
-
-MANY = 100
 
 
 def make_arrays(kernel: Kernel, sizes: Mapping[str, int], seed: int) -> dict[str, npt.NDArray[np.generic]]:
@@ -41,48 +37,12 @@ def make_arrays(kernel: Kernel, sizes: Mapping[str, int], seed: int) -> dict[str
     return arrays
 
 
-def whole_numbers(rng: np.random.Generator, shape: tuple[int, ...], between: tuple[int, int]) -> npt.NDArray[np.int64]:
-    """Numbers of a range, all as likely; both of its ends are among them where there is room."""
-    drawn = rng.integers(*between, shape, endpoint=True)
-    ends = between[: drawn.size]
-    drawn.reshape(-1)[rng.choice(drawn.size, len(ends), replace=False)] = ends
-    return drawn
-
-
-def legal_range(kernel: Kernel, tensor: ops.Tensor, sizes: Mapping[str, int]) -> tuple[int, int]:
-    """Least and greatest number an integer input may hold: small ones, or as indices those the kernel states."""
-    stated = stated_ranges(kernel, tensor, sizes)
-    if not stated:
-        return 0, MANY - 1
-    least, most = numbers(tensor.dtype)
-    low, high = max(least, *(low for low, _ in stated)), min(most, *(high for _, high in stated))
-    return (low, high) if low <= high else (0, 0)
-
-
-def stated_ranges(kernel: Kernel, tensor: ops.Tensor, sizes: Mapping[str, int]) -> list[tuple[int, int]]:
-    """What the kernel states about elements of a tensor, in numbers."""
-    origins = Origins(kernel)
-    symbols = [op for op in ops.walk(kernel.body) if isinstance(op, ops.Symbol)]
-    return [stated_range(op, sizes) for op in symbols if tensor in origins.tensors(op.value)]
-
-
-def stated_range(op: ops.Symbol, sizes: Mapping[str, int]) -> tuple[int, int]:
-    """What `ag.as_index` states in numbers at these sizes; bounds that depend on anything else are left out."""
-    least, most = numbers(op.value.dtype)
-    low, high = op.symbol.bounds()
-    low, high = least if low is None else low, most if high is None else high
-    for fact in op.facts:
-        limit = limit_of(op, fact)
-        if limit is not None and {v.name for v in limit.free()} <= sizes.keys():
-            value = int(evaluate(limit, sizes))
-            low, high = (low, min(high, value)) if fact.args[0] is op.symbol else (max(low, value), high)
-    return low, high
-
-
-def limit_of(op: ops.Symbol, fact: Expr) -> Expr | None:
-    """The other side of `symbol <= limit` or `limit <= symbol`."""
-    sides = [side for side in fact.args if side is not op.symbol]
-    return sides[0] if fact.op == "le" and len(fact.args) == len(sides) + 1 else None
+def in_memory(
+    kernel: Kernel, sizes: Mapping[str, int], arrays: Mapping[str, npt.NDArray[np.generic]]
+) -> dict[str, npt.NDArray[np.generic]]:
+    """The arrays with the strides that the kernel takes."""
+    strides = element_strides(kernel, sizes)
+    return {name: _spread(array.copy(), strides[name]) for name, array in arrays.items()}
 
 
 def _spread(array: npt.NDArray[np.generic], strides: tuple[int, ...]) -> npt.NDArray[np.generic]:

@@ -29,7 +29,7 @@ SMALL: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 """Knobs where the default is larger than it has to be."""
 SIZES: dict[str, dict[str, int]] = {
-    "attention": {"Sq": 128, "Sk": 128}, "softmax_long": {"M": 2, "N": 520}, "rmsnorm_long": {"M": 2, "N": 520},
+    "attention": {"Sq": 256, "Sk": 256}, "softmax_long": {"M": 2, "N": 520}, "rmsnorm_long": {"M": 2, "N": 520},
     "layernorm_long": {"M": 2, "N": 520}, "rowreduce_long": {"M": 2, "N": 520}, "softmax": {"M": 2},
     "rmsnorm": {"M": 2}, "layernorm": {"M": 2}, "rowreduce": {"M": 2},
 }  # fmt: skip

@@ -19,7 +19,7 @@ from argus.agent.policy import PolicyTable
 from argus.agent.record import RunRecorder, resumed
 from argus.agent.view import RunView, attempt_line
 from argus.spec import Bounded, SpecError
-from argus.tasks.compare import compare
+from argus.spec.compare import compare
 from argus.tasks.task import Task, load_task, read_task
 from tests.agent.test_search import Scripted
 from tests.cheats.table import VADD

@@ -63,7 +63,7 @@ def test_a_minimum_is_one_of_its_arguments() -> None:
 
 
 def test_numbers_that_show_it_need_no_solver() -> None:
-    prover = Prover()
+    prover = Prover(models=Models())
     n, k = var("n", 1, None), var("k", 0, None)
     assert prover.possible((k.lt(n - 1), (n % 2).eq(0), k.ge(5))) is True
     assert prover.holds((k.lt(n),), (k * 64 + 63).lt(n * 64)) is True

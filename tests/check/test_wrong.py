@@ -21,3 +21,12 @@ def test_it_is_not_proved(path: Path) -> None:
 
 def test_they_are_there() -> None:
     assert len(KERNELS) >= 28
+
+
+def test_a_kernel_of_one_wave_is_not_told_of_two() -> None:
+    report = check(scheduled(read(next(path for path in KERNELS if path.stem == "copy_not_waited_for"))))
+    refuted = [v.counterexample for v in report.verdicts if v.status == "refuted"]
+    assert [c.message for c in refuted if c is not None] == [
+        "a direct copy and an ordinary access of one wave touch the same bytes of buf without a wait between them"
+    ]
+    assert "ag.wait(vm=0)" in report.render()

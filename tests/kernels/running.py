@@ -17,7 +17,7 @@ from argus.ir.kernel import Kernel
 from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.spec import Specification, evaluate
-from argus.tasks.compare import ElementComparison, compare
+from argus.spec.compare import ElementComparison, compare
 from tests.spec.stated import stated
 
 KERNELS = Path(__file__).parents[2] / "argus" / "kernels"

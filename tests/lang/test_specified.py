@@ -10,7 +10,7 @@ from argus.device.simulated import CheckingDevice
 from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.spec import evaluate
-from argus.tasks.compare import combined, compare
+from argus.spec.compare import combined, compare
 from argus.tasks.inputs import make_arrays, make_scalars
 
 HEAD = """import argus as ag

@@ -348,3 +348,39 @@ def test_reports_are_structured() -> None:
     assert data["other"]["pc"] == report.at.pc
     assert data["count"] >= 1
     assert "ARG-M101 race" in str(report)
+
+
+COPY = (
+    OUT
+    + "s_mov_b32 s6, 4096\ns_mov_b32 s7, 0x20000\ns_mov_b32 m0, 0\nv_mov_b32 v2, 7\ns_waitcnt lgkmcnt(0)\n"
+    + "{body}\ns_waitcnt vmcnt(0) lgkmcnt(0)\n"
+    + END
+)
+"""One wave copies its 256 bytes to LDS, and touches LDS by ordinary instructions."""
+DIRECT = "buffer_load_dword v1, s[4:7], 0 offen lds"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "wait", "said"),
+    [
+        (DIRECT, "ds_read_b32 v4, v1", "vmcnt(0)", "reads LDS byte 0 before s_waitcnt vmcnt"),
+        (DIRECT, "ds_write_b32 v1, v2", "vmcnt(0)", "writes LDS byte 0 before s_waitcnt vmcnt"),
+        (DIRECT, "ds_write_b8 v1, v2 offset:3", "vmcnt(0)", "writes LDS byte 3 before s_waitcnt vmcnt"),
+        (DIRECT, "ds_add_u32 v1, v2", "vmcnt(0)", "writes LDS byte 0 before s_waitcnt vmcnt"),
+        ("ds_write_b32 v1, v2", DIRECT, "lgkmcnt(0)", "writes LDS byte 0 before s_waitcnt lgkmcnt"),
+        ("ds_read_b32 v4, v1", DIRECT, "lgkmcnt(0)", "writes LDS byte 0 before s_waitcnt lgkmcnt"),
+    ],
+)
+def test_a_direct_copy_and_an_access_of_one_wave_need_a_wait(first: str, second: str, wait: str, said: str) -> None:
+    checks = ("lds-races",)
+    report = only(launch(COPY.format(body=f"{first}\n{second}"), lds=1024, checks=checks))
+    assert report.code == "ARG-M102"
+    assert said in report.message
+    assert report.at.text.split()[0] == second.split()[0]
+    assert report.other is not None
+    assert report.other.text.split()[0] == first.split()[0]
+    assert launch(COPY.format(body=f"{first}\ns_waitcnt {wait}\n{second}"), lds=1024, checks=checks).ok
+    wrong = "lgkmcnt(0)" if wait == "vmcnt(0)" else "vmcnt(0)"
+    assert not launch(COPY.format(body=f"{first}\ns_waitcnt {wrong}\n{second}"), lds=1024, checks=checks).ok
+    if second != DIRECT and "offset" not in second:
+        assert launch(COPY.format(body=f"{first}\n{second} offset:512"), lds=1024, checks=checks).ok

@@ -13,7 +13,7 @@ from argus import ops
 from argus.ops import choice
 from argus.ops.choice import choose_matmul
 from argus.spec import evaluate
-from argus.tasks.compare import compare
+from argus.spec.compare import compare
 from tests.spec.stated import stated
 
 BF16, F16 = ml_dtypes.bfloat16, np.float16

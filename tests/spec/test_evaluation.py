@@ -8,7 +8,7 @@ import pytest
 
 from argus.agent.judge.results import judged_part
 from argus.spec import Bounded, SpecError, evaluate
-from argus.tasks.compare import combined, compare
+from argus.spec.compare import combined, compare
 from tests.spec.stated import specification, stated
 
 RNG = np.random.default_rng(7)
@@ -277,3 +277,26 @@ def test_a_value_too_large_for_its_format_is_an_infinity(dtype: type[np.generic]
         other[n] = wrong
         assert compare(other, exact).wrong == 1
     assert compare(np.array([np.inf], dtype), Bounded(("m",), wanted[2:3], np.array([largest]))).ok
+
+
+def test_nothing_is_correct_where_the_specification_has_no_finite_value() -> None:
+    nothing = Bounded(("i",), np.full(3, np.nan), np.zeros(3))
+    found = compare(np.full(3, np.nan, np.float32), nothing)
+    assert (found.wrong, found.finite, found.told, found.ok) == (0, 0, False, False)
+    some = compare(np.array([np.nan, 1.0], np.float32), Bounded(("i",), np.array([np.nan, 1.0]), np.zeros(2)))
+    assert (some.finite, some.ok) == (1, True)
+    assert not combined([some, found]).ok
+
+
+def test_whole_numbers_are_exact_and_stored_modulo_their_type() -> None:
+    x = np.array([2**31 - 1, -(2**31), 77, -5], np.int32)
+    for power, dtype in ((5, np.int32), (3, np.uint8), (7, np.int16)):
+        z = np.zeros(4, dtype)
+        spec = stated(f"z[i] = {' * '.join(['x[i]'] * power)} + 1", {"x": x, "z": z})
+        want = evaluate(spec, {"x": x, "z": z}, {})
+        right = np.array([(int(v) ** power + 1) % 2 ** (8 * z.itemsize) for v in x], np.uint64).astype(dtype)
+        assert compare(right, want).ok
+        assert compare(right + dtype(1), want).wrong == 4
+    z = np.zeros(4, np.int64)
+    with pytest.raises(SpecError, match="too large"):
+        evaluate(stated("z[i] = max(x[i] * x[i] * x[i], 0)", {"x": x, "z": z}), {"x": x, "z": z}, {})

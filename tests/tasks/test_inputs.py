@@ -7,9 +7,10 @@ import pytest
 
 from argus.agent.judge.data import KINDS, inputs, scalars
 from argus.ir import ops
+from argus.ir.index_ranges import legal_range, whole_numbers
+from argus.ir.origins import Origins
 from argus.lang import read
-from argus.tasks.inputs import legal_range, make_arrays, whole_numbers
-from argus.tasks.origins import Origins
+from argus.tasks.inputs import make_arrays
 from argus.tasks.task import load_task
 from tests.cheats.table import GATHER, SCALED
 

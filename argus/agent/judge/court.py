@@ -31,6 +31,7 @@ from argus.agent.judge.measure import MeasuringBench as Measuring
 from argus.agent.judge.price import prices
 from argus.agent.judge.problem import Judgement, Sizes, Verdict, Violation, fault, shape_text
 from argus.agent.judge.trials import Ended, TrialBench, Trials
+from argus.check.report import counterexample_json
 from argus.clock.observe import SHORT
 from argus.clock.sampled import matrix_element, prepared, sample, time_prepared
 from argus.clock.uncertainty import interval_of
@@ -159,7 +160,7 @@ class _Case:
                 _line(v.span),
                 v.status,
                 v.counterexample.help if v.counterexample is not None else v.help,
-                v.counterexample.to_json() if v.counterexample is not None else {},
+                counterexample_json(v.counterexample) if v.counterexample is not None else {},
             )
             for v in (*refuted, *open_)
         )

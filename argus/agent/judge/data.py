@@ -24,8 +24,9 @@ import numpy as np
 import numpy.typing as npt
 
 from argus.device.guards import numpy_dtype, tensor_shapes
+from argus.ir.index_ranges import legal_range, whole_numbers
 from argus.ir.kernel import Kernel
-from argus.tasks.inputs import legal_range, make_scalars, whole_numbers
+from argus.tasks.inputs import make_scalars
 from argus.tasks.routing import Kind as RoutingKind
 from argus.tasks.routing import RoutingTensors, draw
 

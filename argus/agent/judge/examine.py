@@ -15,7 +15,7 @@ from argus.agent.judge.problem import Problem
 from argus.ir.kernel import Kernel
 from argus.lang import read
 from argus.spec import ResultSpec, SpecError, evaluate
-from argus.tasks.compare import compare
+from argus.spec.compare import compare
 from argus.tasks.inputs import make_scalars
 from argus.tasks.routing import RoutingTensors
 

@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from argus.gfx942.target import GFX942, Target
 from argus.ir.kernel import Kernel
-from argus.tasks.compare import json_number
+from argus.spec.compare import json_number
 from argus.tasks.routing import RoutingTensors
 from argus.tasks.task import Task
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from argus.agent.judge.data import Arrays, written
 from argus.agent.judge.references import Known, unknown
 from argus.spec import Bounded, ResultSpec, evaluate
-from argus.tasks.compare import ElementComparison, compare
+from argus.spec.compare import ElementComparison, compare
 
 LEAST_FOR_BIAS = 4096
 BIAS = 0.25

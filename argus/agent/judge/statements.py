@@ -21,11 +21,11 @@ from functools import cached_property
 
 from argus.agent.judge.problem import Sizes, shape_text
 from argus.ir import ops
+from argus.ir.index_ranges import limit_of, stated_range, stated_ranges
 from argus.ir.kernel import Kernel
+from argus.ir.origins import Origins, numbers
 from argus.ir.types import Value
 from argus.layout.expr import Expr
-from argus.tasks.inputs import limit_of, stated_range, stated_ranges
-from argus.tasks.origins import Origins, numbers
 
 Range = tuple[int, int]
 NESTED = 3

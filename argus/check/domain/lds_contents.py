@@ -19,7 +19,7 @@ from argus.check.domain.record_numbers import distinct, relabelled
 from argus.check.domain.records import Tables
 from argus.check.domain.tags import MAX_CASES, SITE_SHIFT, Case, Tags, incoming, merge, product, uniform
 from argus.check.domain.threads import Threads
-from argus.check.transfer.elementwise import assemble
+from argus.check.transfer.conversions import assemble
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Shared

@@ -140,6 +140,8 @@ class Tables:
         self._matrix = np.zeros((0, self.width), dtype=np.int32)
         self._term_numbers = np.zeros(0, dtype=np.int64)
         self.terms = Terms()
+        self.terms.types = {t.name: t.dtype.name for t in kernel.tensors if t.dtype.kind in ("int", "uint")}
+        self.terms.types |= {s.name: s.dtype.name for s in kernel.scalars if s.dtype.kind in ("int", "uint")}
         self.contents: dict[tuple[object, ...], int] = {}
         """Contents of matrix operands, numbered (`matrix_product`)."""
         self.pairings: dict[tuple[object, ...], object] = {}

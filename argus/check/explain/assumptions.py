@@ -1,23 +1,35 @@
 """What a proof of values takes for granted in this kernel, said in its report.
 
-Values are compared as real numbers (`terms`). Where that hides more than the last bits of a result, a note says so:
+Values are compared as real numbers (`terms`), which holds where inputs are finite and nothing
+overflows (`premises`). Where that hides more than the last bits of a result, a note says so:
 
     a number is rounded to 8 bits and used again        fp8 keeps 4 of 24 bits, and nothing above 240
     the specification subtracts a maximum, the kernel   exponentials may overflow; as real numbers both are the same
     computes none
-    integers are added or multiplied                    what leaves the element type wraps around
 """
 
 from __future__ import annotations
 
 from argus.ir import ops
 from argus.ir.kernel import Kernel
+from argus.ir.types import LARGEST
 from argus.spec.tree import IndexReduction
 from argus.spec.walk import walk
 
 NARROW = 8
-GROWS = frozenset({"add", "sub", "mul", "neg", "fma"})
-"""Functions whose result may not fit the type of their operands."""
+
+
+LARGEST_NUMBERS = {"f64": 1.797e308, "f32": 3.402e38, "bf16": 3.389e38, **LARGEST}
+
+
+def premises(kernel: Kernel) -> tuple[str, ...]:
+    """What every proof of values rests on: where it does not hold, nothing was shown."""
+    types = {v.dtype.name for op in ops.walk(kernel.body) for v in op.results if v.dtype.kind == "float"}
+    types |= {tensor.dtype.name for tensor in kernel.tensors if tensor.dtype.kind == "float"}
+    if not types:
+        return ()
+    held = ", ".join(f"{name} {LARGEST_NUMBERS[name]:g}" for name in LARGEST_NUMBERS if name in types)
+    return "inputs are finite", f"no number is beyond the largest of its type ({held})"
 
 
 def assumptions(kernel: Kernel) -> tuple[str, ...]:
@@ -46,10 +58,4 @@ def assumptions(kernel: Kernel) -> tuple[str, ...]:
     exponentials = any(op.fn in ("exp2", "exp") for op in maps)
     if subtracts and exponentials and not any(op.fn == "max" for op in maps):
         notes.append("the specification takes a maximum, the kernel none: overflow of exponentials is not looked at")
-    wrapping = sorted({op.span.line for op in maps if op.fn in GROWS and op.result.dtype.kind in ("int", "uint")})
-    if wrapping:
-        where = ", ".join(str(n) for n in wrapping)
-        notes.append(
-            f"integers are compared as whole numbers: that they fit their type in line {where} is not looked at"
-        )
     return tuple(notes)

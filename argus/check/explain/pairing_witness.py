@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from argus.check.domain.tags import SITE_SHIFT, Case
 from argus.check.explain.accumulator_witness import accumulator_example
+from argus.check.explain.findings import op_at
 from argus.check.explain.witness import Execution, Held, decode, replay, smallest_execution
 from argus.check.report import Counterexample, Party, Site
-from argus.check.rules.rule import op_at
 from argus.check.transfer.matrix import LaneMaps, Mismatch, lane_maps
 from argus.check.walk import KernelWalk
 from argus.ir import interp, ops

@@ -5,18 +5,16 @@ What may meet is found by the walk; here the smallest launch that shows it is lo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from argus.check.domain.access_order import LiveAccess
 from argus.check.events import ProgramPoint
 from argus.check.explain.witness import replay, smallest_execution
 from argus.check.report import Counterexample, Party, Verdict
+from argus.check.rules.race_free import Clash
 from argus.check.transfer.ordering import LdsConflict, lds_target
 from argus.check.walk import KernelWalk
 from argus.ir import interp
-from argus.ir.ops import Op, Shared
 from argus.ir.types import Span
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -53,24 +51,32 @@ def _counterexample(flow: KernelWalk, conflict: LdsConflict, total: int) -> Coun
     operands = _parties(flow, conflict, env)
     buffer = second.touch.buffer.name
     more = f" (and {total - 1} more pairs)" if total > 1 else ""
-    message = f"two waves touch the same bytes of {buffer} without a barrier between them{more}"
+    message = f"{_what(conflict, operands)} {buffer} {_missing(conflict, operands)}{more}"
     op = second.touch.op
     return Counterexample(
         "race_free", op.span, op.id, message, execution.sizes, execution.block, execution.loops,
-        operands[-1].thread // 64, operands, _help(first, second), table=True,
+        operands[-1].thread // 64, operands, _help(conflict, operands), table=True,
     )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Clash:
-    """Two threads of one wave whose store writes different data to one granule."""
+def _one_wave(operands: tuple[Party, Party]) -> bool:
+    return operands[0].thread // 64 == operands[1].thread // 64
 
-    op: Op
-    place: ProgramPoint
-    buffer: Shared
-    first: int
-    second: int
-    granule: int
+
+def _what(conflict: LdsConflict, operands: tuple[Party, Party]) -> str:
+    if not _one_wave(operands):
+        return "two waves touch the same bytes of"
+    if conflict.first.counter != conflict.second.counter:
+        return "a direct copy and an ordinary access of one wave touch the same bytes of"
+    return "two arms of a branch touch, in one wave, the same bytes of"
+
+
+def _missing(conflict: LdsConflict, operands: tuple[Party, Party]) -> str:
+    if not _one_wave(operands):
+        return "without a barrier between them"
+    if conflict.first.counter != conflict.second.counter:
+        return "without a wait between them"
+    return "and have no order"
 
 
 def overlap_verdict(flow: KernelWalk, clash: Clash) -> Verdict:
@@ -96,7 +102,10 @@ def overlap_verdict(flow: KernelWalk, clash: Clash) -> Verdict:
     return Verdict("race_free", "refuted", op.span, op.id, "enumeration", counterexample=example)
 
 
-def _help(first: LiveAccess, second: LiveAccess) -> str:
+def _help(conflict: LdsConflict, operands: tuple[Party, Party]) -> str:
+    first, second = conflict.first, conflict.second
+    if _one_wave(operands) and first.counter != second.counter:
+        return f"wait for the first of them (ag.wait({first.counter}=0)) before the second"
     if first.counter == "vm" and not first.retired:
         return "wait for the direct copy (ag.wait(vm=0)) before the barrier that publishes it"
     where = f"line {first.touch.op.span.line} and line {second.touch.op.span.line}"

@@ -24,10 +24,14 @@ def render(report: Report) -> str:
     blocks = [_verdict(report.kernel, v) for v in report.verdicts if v.status != "proved"]
     proved = [v for v in report.verdicts if v.status == "proved"]
     if proved:
-        blocks.append("\n".join(_proved_line(v) for v in proved))
+        lines = [_proved_line(v) for v in proved]
+        if report.premises:
+            lines.append(f"value is proved where {' and '.join(report.premises)}")
+        blocks.append("\n".join(lines))
     count = report.count()
     parts = [f"{count[s]} {s}" for s in ("proved", "refuted", "unknown") if count[s]]
-    notes = "".join(f"; {note}" for note in report.notes)
+    executed = () if report.executed is None else (report.executed.note(),)
+    notes = "".join(f"; {note}" for note in (*executed, *report.notes))
     blocks.append(f"{report.kernel.name}: {', '.join(parts) or 'nothing to check'} in {report.seconds:.2f} s{notes}")
     return "\n\n".join(blocks)
 
@@ -59,6 +63,7 @@ def _verdict(kernel: Kernel, verdict: Verdict) -> str:
         lines += _table(found)
     else:
         lines += [f"{_gutter()} = {_operand(o)}" for o in found.operands]
+    lines += [f"{_gutter()} = {detail}" for detail in found.details]
     if found.help:
         lines.append(f"{_gutter()} = help: {found.help}")
     return "\n".join(lines)

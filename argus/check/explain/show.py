@@ -22,8 +22,10 @@ import numpy as np
 from argus.check.domain.records import CONFLICT, REDUCED, Tables
 from argus.check.domain.tags import SITE_SHIFT, Case, Offsets, Tags
 from argus.check.events import ProgramPoint
+from argus.check.explain.findings import op_at
 from argus.check.guess.guess_walk import guess
-from argus.check.rules.rule import Rule, op_at
+from argus.check.rules.rule import Rule
+from argus.check.solve.model_reuse import Models
 from argus.check.solve.prover import Prover
 from argus.check.walk import KernelWalk, launch_facts
 from argus.ir import ops
@@ -75,7 +77,7 @@ class _Watching(KernelWalk):
 
     def __init__(self, kernel: Kernel, line: int) -> None:
         self.memory_of_line = _Memory()
-        prover = Prover(launch_facts(kernel))
+        prover = Prover(launch_facts(kernel), Models())
         super().__init__(kernel, prover, (self.memory_of_line,), certificate=guess(kernel, prover))
         self.line = line
 

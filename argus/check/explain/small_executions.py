@@ -32,19 +32,21 @@ MAX_SIZES = 60
 MAX_COUNTER = 4
 MAX_CHOICES = 14
 MAX_COMBINATIONS = 20000
-INDICES = 4
-"""Whole numbers tried in a tensor nothing is stated about."""
+MANY_BLOCKS = 64
+"""Blocks of a launch of kernels whose smallest launch has more than `MAX_BLOCKS`."""
 LARGE = 4096
 """A size that cannot be larger is tried at its largest."""
 
 
 def launches(kernel: Kernel, limit: int = MAX_SIZES) -> list[dict[str, int]]:
     """Small sizes the kernel allows, with a grid that is not empty and not large; none when no search is paid for."""
-    return _launches(kernel, limit) if may_search() else []
+    if not may_search():
+        return []
+    return _launches(kernel, limit, MAX_BLOCKS) or _launches(kernel, limit, MANY_BLOCKS)
 
 
 @lru_cache(maxsize=16)
-def _launches(kernel: Kernel, limit: int) -> list[dict[str, int]]:
+def _launches(kernel: Kernel, limit: int, blocks: int) -> list[dict[str, int]]:
     given = _given(kernel)
     free = [symbol for symbol in kernel.shapes if symbol not in given]
     choices = [_choices(kernel, symbol) for symbol in free]
@@ -53,7 +55,7 @@ def _launches(kernel: Kernel, limit: int) -> list[dict[str, int]]:
     found: list[dict[str, int]] = []
     for values in sorted(_complete(kernel, given, free, choices), key=lambda v: (sum(v), v)):
         sizes = {symbol.name: n for symbol, n in zip(kernel.shapes, values, strict=True)}
-        if _allowed(kernel, sizes):
+        if _allowed(kernel, sizes, blocks):
             found.append(sizes)
             if len(found) >= limit:
                 break
@@ -107,7 +109,7 @@ def ragged(kernel: Kernel) -> list[dict[str, int]]:
     found, given = launches(kernel, 400), _given(kernel)
     chosen: list[dict[str, int]] = []
     for symbol in kernel.shapes:
-        unit = max(_units(kernel, symbol))
+        unit = largest_unit(kernel, symbol)
         left = [sizes[symbol.name] % unit for sizes in found]
         if symbol not in given and any(left):
             sizes = found[left.index(max(left))]
@@ -125,7 +127,12 @@ def larger(kernel: Kernel) -> list[dict[str, int]]:
     found = [
         dict(zip((s.name for s in kernel.shapes), v, strict=True)) for v in _complete(kernel, given, free, choices)
     ]
-    return [sizes for sizes in found if _allowed(kernel, sizes)]
+    return [sizes for sizes in found if _allowed(kernel, sizes, MAX_BLOCKS)]
+
+
+def largest_unit(kernel: Kernel, symbol: Expr) -> int:
+    """The largest number that divides this size somewhere: its tile."""
+    return max(_units(kernel, symbol))
 
 
 def _units(kernel: Kernel, symbol: Expr) -> set[int]:
@@ -154,29 +161,14 @@ def _choices(kernel: Kernel, symbol: Expr) -> list[int]:
     return sorted(v for v in allowed if all(_true(r, {symbol.name: v}) for r in own))[:MAX_CHOICES]
 
 
-def _allowed(kernel: Kernel, sizes: Mapping[str, int]) -> bool:
+def _allowed(kernel: Kernel, sizes: Mapping[str, int], blocks: int) -> bool:
     try:
         if not all(E.evaluate(r, sizes) for r in kernel.requires):
             return False
         grid = [int(E.evaluate(g, sizes)) for g in kernel.grid]
     except ExprError:
         return False
-    return min(grid) >= 1 and int(np.prod(grid)) <= MAX_BLOCKS and allocatable(kernel, sizes)
-
-
-def index_limit(kernel: Kernel, tensor: Tensor, sizes: Mapping[str, int]) -> int:
-    """Whole numbers below this may stand in an integer tensor: where its elements are indices, what is stated."""
-    loads = {op.result for op in ops.walk(kernel.body) if isinstance(op, ops.Load) and op.access.memory is tensor}
-    symbols = [op for op in ops.walk(kernel.body) if isinstance(op, ops.Symbol) and op.value in loads]
-    if not symbols:
-        return INDICES
-    return next((n for n in range(1, LARGE) if any(not _stated(op, n, sizes) for op in symbols)), LARGE)
-
-
-def _stated(op: ops.Symbol, n: int, sizes: Mapping[str, int]) -> bool:
-    name, high = op.symbol.name, op.symbol.hi
-    facts = [f for f in op.facts if all(v is op.symbol or v.name in sizes for v in f.free())]
-    return (high is None or n <= high) and all(_true(f, {**sizes, name: n}) for f in facts)
+    return min(grid) >= 1 and int(np.prod(grid)) <= blocks and allocatable(kernel, sizes)
 
 
 def executions(kernel: Kernel, place: ProgramPoint) -> Iterator[Execution]:
@@ -224,7 +216,8 @@ def interference(
             after = _outputs(kernel, output, arrays, sizes)
             if base is None or after is None:
                 break
-            changed = np.argwhere(base != after)
+            same = (base == after) | (np.isnan(base) & np.isnan(after))
+            changed = np.argwhere(~same)
             wrong = changed[changed[:, position] != value] if len(changed) else changed
             if len(wrong):
                 return sizes, tuple(int(v) for v in wrong[0]), value

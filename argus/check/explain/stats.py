@@ -19,7 +19,17 @@ from collections import Counter
 from argus.check.report import Report
 from argus.check.solve.prover import Prover
 
-METHODS = ("structural", "known model", "linear", "z3 integers", "z3 bits", "second strategy", "not asked")
+METHODS = (
+    "structural",
+    "known model",
+    "linear",
+    "z3 integers",
+    "z3 bits",
+    "second strategy",
+    "not asked",
+    "lemma",
+    "open by lemma",
+)
 _COUNTS = frozenset({*METHODS, "undecided", "rlimit", "solver", "queries", "cached"})
 
 

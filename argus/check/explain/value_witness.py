@@ -1,62 +1,145 @@
-"""Counterexamples of `value`: a small launch with random inputs whose result is far from the specification."""
+"""Counterexamples of `value`: a small launch whose result is far from the specification, and who stored it.
+
+Inputs are those of `executed.inputs`: of both signs, integers over all that their type or the kernel's statements
+allow. An element counts only where the specification is finite and fits the type of the output; of inputs of wide
+spread only where the result is finite, too. The wrong element is named with the block, wave, lane and register element
+whose store wrote it, the two terms, their smallest difference, and the first line that parts from the specification.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, get_args
 
+import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.check.explain.small_executions import index_limit, larger, launches, ragged, varied
+from argus.check.executed.inputs import arrays, scalars
+from argus.check.executed.outcome import Kind
+from argus.check.explain.small_executions import larger, launches, ragged, varied
+from argus.check.explain.term_difference import difference, parting_line
+from argus.check.explain.term_text import shown
+from argus.check.explain.writers import writers
 from argus.check.report import Counterexample, Party
+from argus.check.rules.value import Differs
 from argus.check.solve.limits import may_search
 from argus.check.walk import KernelWalk
 from argus.ir import interp, ops
 from argus.ir.interp.numbers import numpy_dtype
 from argus.ir.kernel import Kernel
-from argus.ir.types import Span
+from argus.ir.ops import Tensor
+from argus.ir.origins import numbers
+from argus.ir.types import DType, Span
 from argus.layout.expr import ExprError
-from argus.spec import SpecError, evaluate
+from argus.spec import SpecError, evaluate, stored
+from argus.spec.tree import (
+    Arithmetic,
+    IndexName,
+    IndexReduction,
+    Negation,
+    NumberLiteral,
+    ScalarName,
+    SizeName,
+    TensorElement,
+)
+from argus.spec.walk import walk
 
 FAR = {8: 0.25, 16: 0.1, 32: 0.01, 64: 0.01}
 """Bits of the narrowest floating type in the kernel -> which part of a value is far."""
-
-
-WIDE = 8.0
-
-
 MOST = 1 << 18
 """Elements of all tensors in a launch that is tried."""
+SEED = 1
+INPUTS = "inputs: "
 
 
-def counterexample(flow: KernelWalk, span: Span, op: int) -> Counterexample | None:
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A launch that is tried: sizes and kind of inputs, always of the same seed."""
+
+    sizes: dict[str, int]
+    kind: Kind
+
+
+def counterexample(flow: KernelWalk, span: Span, op: int, terms: Differs | None = None) -> Counterexample | None:
     """The first small launch whose result is far from the specification."""
     assert flow.spec is not None
     output = flow.spec.output
-    for sizes, spread in _trials(flow.kernel):
-        found = _far(flow.kernel, output.name, sizes, spread)
+    for trial in _trials(flow.kernel):
+        found = _far(flow.kernel, output, trial)
         if found is not None:
-            at, got, want = found
-            coords = dict(zip(output.axes, at, strict=True))
-            named = ", ".join(f"{axis}={c}" for axis, c in coords.items())
-            text = f"{output.name}[{named}] is {got:.6g}, the specification gives {want:.6g}"
-            operand = Party("value", 0, 0, text, output.name, coords, span=span)
-            hint = "compare what is computed with the specification, operand by operand"
-            message = "the kernel computes something else than it says"
-            return Counterexample("value", span, op, message, sizes, (0, 0, 0), {}, 0, (operand,), hint)
+            return _told(flow, span, op, trial, found, terms)
     return None
 
 
-def _trials(kernel: Kernel) -> list[tuple[dict[str, int], float]]:
+def _told(
+    flow: KernelWalk, span: Span, op: int, trial: Trial, found: tuple[tuple[int, ...], float, float],
+    terms: Differs | None,
+) -> Counterexample:  # fmt: skip
+    """The wrong element with who stored it, the terms and where they part."""
+    kernel, (at, got, want) = flow.kernel, found
+    assert flow.spec is not None
+    output, sizes = flow.spec.output, trial.sizes
+    coords = dict(zip(output.axes, at, strict=True))
+    named = ", ".join(f"{axis}={c}" for axis, c in coords.items())
+    text = f"{output.name}[{named}] is {got:.6g}, the specification gives {want:.6g}"
+    made, given = arrays(kernel, sizes, trial.kind, SEED), scalars(kernel, trial.kind, SEED)
+    wrote, _ = writers(kernel, made, sizes, given, output, at)
+    details: tuple[str, ...] = ()
+    if terms is not None:
+        tables = flow.tables
+        details += (f"stored: `{shown(terms.stored, tables)}`", f"specified: `{shown(terms.specified, tables)}`")
+        small = difference(terms.stored, terms.specified, tables)
+        details += (f"difference: {small}",) if small else ()
+        line = parting_line(flow, terms.specified)
+        details += (f"the terms part at {line}",) if line is not None and line != span else ()
+    details += (f"{INPUTS}{trial.kind}, seed {SEED}",)
+    hint = "compare what is computed with the specification, operand by operand"
+    message = "the kernel computes something else than it says"
+    if not wrote:
+        operand = Party("value", 0, 0, f"{text}; no store wrote it", output.name, coords, span=span)
+        return Counterexample("value", span, op, message, sizes, (0, 0, 0), {}, 0, (operand,), hint, details=details)
+    last = wrote[-1]
+    operand = Party("value", last.thread, last.element, f"holds {text}", output.name, coords, span=last.op.span)
+    return Counterexample(
+        "value", last.op.span, last.op.id, message, sizes, last.block, dict(last.loops), last.wave, (operand,), hint,
+        details=details,
+    )  # fmt: skip
+
+
+def inputs_of(shown: Counterexample) -> Kind:
+    """The kind of inputs of the launch that a counterexample of `value` shows."""
+    text = next((d for d in shown.details if d.startswith(INPUTS)), f"{INPUTS}normal,")
+    return next(kind for kind in get_args(Kind) if text.startswith(f"{INPUTS}{kind},"))
+
+
+def _trials(kernel: Kernel) -> list[Trial]:
     """Small launches, with sizes that divide evenly and such that do not; the largest of them, with loops of several
-    iterations, also with inputs of wide spread."""
+    iterations, also with inputs of wide spread; the smallest with negative inputs and integers of the whole range."""
     small = varied(kernel)
     more = [*ragged(kernel), *larger(kernel)]
     small += [sizes for sizes in more if sizes not in small and _elements(kernel, sizes) <= MOST]
     found = [sizes for sizes in launches(kernel, 400) if _elements(kernel, sizes) <= MOST]
     largest = found[-1:] if found[-1:] != small[-1:] else []
-    return [(sizes, spread) for spread in (1.0, WIDE) for sizes in (*(small if spread == 1.0 else ()), *largest)]
+    whole = any(t.read and t.dtype.kind in ("int", "uint") for t in kernel.tensors)
+    integers: Kind = "whole" if _wraps_alike(kernel) else "half"
+    kinds: tuple[Kind, ...] = ("negative", integers) if whole else ("negative",)
+    trials = [Trial(sizes, "normal") for sizes in (*small, *largest)]
+    trials += [Trial(sizes, "wide") for sizes in largest]
+    return trials + [Trial(sizes, kind) for kind in kinds for sizes in small[:1]]
+
+
+def _wraps_alike(kernel: Kernel) -> bool:
+    """The specification is made of sums and products: wrapped integers give the wrapped result, in any order."""
+    ring = Arithmetic | Negation | NumberLiteral | TensorElement | IndexReduction | IndexName | SizeName | ScalarName
+    parts = [p for r in (kernel.computes.results if kernel.computes else ()) for p in walk(r.expression)]
+    return all(
+        isinstance(p, ring)
+        and not (isinstance(p, IndexReduction) and p.kind != "sum")
+        and not (isinstance(p, Arithmetic) and p.op not in "+-*")
+        for p in parts
+    )
 
 
 def _elements(kernel: Kernel, sizes: Mapping[str, int]) -> int:
@@ -68,37 +151,48 @@ def _part(kernel: Kernel) -> float:
     return FAR[min((t.bits for t in types if t.kind == "float"), default=32)]
 
 
-def _far(
-    kernel: Kernel, output: str, sizes: Mapping[str, int], spread: float
-) -> tuple[tuple[int, ...], float, float] | None:
+def largest_number(dtype: DType) -> tuple[float, float]:
+    """The least and the greatest finite number of a type."""
+    if dtype.kind == "float":
+        most = float(ml_dtypes.finfo(numpy_dtype(dtype)).max)
+        return -most, most
+    if dtype.kind == "bool":
+        return 0.0, 1.0
+    low, high = numbers(dtype)
+    return float(low), float(high)
+
+
+def _far(kernel: Kernel, output: Tensor, trial: Trial) -> tuple[tuple[int, ...], float, float] | None:
+    """An element that is far from the specification: its index, its value, the specified one."""
     assert kernel.computes is not None
     (stated,) = kernel.computes.results
-    dice = np.random.default_rng(1)
-    arrays: dict[str, NDArray[Any]] = {}
-    for tensor in kernel.tensors:
-        shape = interp.extents(tensor, sizes)
-        if tensor.read and tensor.dtype.kind == "float":
-            arrays[tensor.name] = (spread * dice.standard_normal(shape)).astype(numpy_dtype(tensor.dtype))
-        elif tensor.read:
-            below = index_limit(kernel, tensor, sizes)
-            arrays[tensor.name] = dice.integers(0, below, shape).astype(numpy_dtype(tensor.dtype))
-    scalars = {s.name: 0.75 if s.dtype.kind == "float" else 3 for s in kernel.scalars}
+    sizes, given = trial.sizes, scalars(kernel, trial.kind, SEED)
+    made: dict[str, NDArray[Any]] = arrays(kernel, sizes, trial.kind, SEED)
     if not may_search(1):
         return None
     try:
-        outcome = interp.run(kernel, arrays, sizes, scalars=scalars)
-        with np.errstate(all="ignore"):
-            extents = {output: outcome.arrays[output]}  # of indices that no input has plainly
-            wanted = evaluate(stated, {**extents, **arrays}, {**sizes, **scalars})
+        outcome = interp.run(kernel, made, sizes, scalars=given)
+        with np.errstate(all="ignore"):  # the output says how far indices run that no input has plainly
+            wanted = evaluate(stated, {output.name: outcome.arrays[output.name], **made}, {**sizes, **given})
     except (interp.InterpError, ExprError, SpecError):
         return None
-    got = np.asarray(outcome.arrays[output]).astype(np.float64)
+    if any(h.kind == "stated" for h in outcome.hazards):
+        return None
+    wanted = stored(wanted, outcome.arrays[output.name].dtype)
+    got = np.asarray(outcome.arrays[output.name]).astype(np.float64)
+    if got.shape != wanted.value.shape:
+        return None
+    low, high = largest_number(output.dtype)
     usable = np.isfinite(wanted.value) & np.isfinite(wanted.error)
-    if got.shape != wanted.value.shape or not usable.any():
+    usable &= (wanted.value - wanted.error >= low) & (wanted.value + wanted.error <= high)
+    if trial.kind == "wide":
+        usable &= np.isfinite(got)
+    if not usable.any():
         return None
     typical = float(np.sqrt(np.mean(wanted.value[usable] ** 2)))
     with np.errstate(invalid="ignore"):
-        limit = _part(kernel) * (np.abs(wanted.value) + typical) + 16 * wanted.error
+        part = 0.0 if wanted.residue is not None else _part(kernel)
+        limit = part * (np.abs(wanted.value) + typical) + 16 * wanted.error
         wrong = usable & ~(np.abs(got - wanted.value) <= limit)
     if not wrong.any():
         return None

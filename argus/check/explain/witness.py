@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.check.events import ProgramPoint
+from argus.check.explain.smallest_model import smallest_model
 from argus.check.solve.limits import may_search
 from argus.check.solve.prover import Prover
 from argus.ir import interp
@@ -56,7 +57,7 @@ def smallest_execution(
     )
     others = {v for f in facts for v in f.free()} - set(counters) - set(kernel.shapes) - set(BLOCK)
     order = [*counters, *BLOCK, *kernel.shapes, *sorted(others, key=lambda v: v.name)]
-    found = prover.smallest(facts, order)
+    found = smallest_model(prover, facts, order)
     if found is None:
         return None
     env = {v.name: n for v, n in found.items()}

@@ -116,7 +116,7 @@ def accumulated_term(tables: Tables, grown: Growth, n: int, after: Record, befor
             kept = terms.add(kept, one)
         else:
             added = terms.add(added, one)
-    factor = terms.divide(kept, terms.atom(mark))
+    factor = terms.quotient(kept, terms.atom(mark))
     if len(terms[kept]) != 1 or n in slots_in(terms, factor):
         return UNKNOWN
     scale = _scale(terms, grown, n, factor)
@@ -124,7 +124,7 @@ def accumulated_term(tables: Tables, grown: Growth, n: int, after: Record, befor
         return UNKNOWN
     total = _repeated(terms, shape, terms.multiply(added, _at_end(terms, grown, scale)))
     here = terms.rewritten(scale, lambda a: terms.atom(grown.standing(a.slot)) if _is_mark(a) else None, {})
-    return terms.add(before.term, terms.divide(total, here))
+    return terms.add(before.term, terms.quotient(total, here))
 
 
 def gathered(tables: Tables, n: int, one: Record, axis: int, offset: int) -> Record | None:
@@ -137,7 +137,7 @@ def gathered(tables: Tables, n: int, one: Record, axis: int, offset: int) -> Rec
         others = terms.extreme(op, [a for a in atom.args if a != mark])
         term = terms.extreme(op, (mark, terms.reduce(op, axis, others, items)))
     else:
-        added = terms.add(one.term, terms.negative(mark))
+        added = terms.add(one.term, terms.negative(mark), formal=True)
         if n in slots_in(terms, added):
             return None
         term = terms.add(mark, computed_places.reduced(tables, "sum", axis, added, items))
@@ -160,7 +160,7 @@ def _scale(terms: Terms, grown: Growth, n: int, factor: int) -> int | None:
     scale = terms.multiply(terms.monomial((factors, ZERO), 1.0), terms.exp2(inside))
     if any(isinstance(a, Carried) and a.slot == n for a in terms.inside(scale)):
         return None
-    return scale if terms.multiply(factor, _at_end(terms, grown, scale)) == scale else None
+    return scale if terms.multiply(factor, _at_end(terms, grown, scale), formal=True) == scale else None
 
 
 def _is_mark(atom: Atom) -> TypeGuard[Carried]:
@@ -190,7 +190,7 @@ def _repeated(terms: Terms, shape: LoopShape, term: int) -> int:
         if len(open_sums) != 1 or shape.counter in terms.free(open_sums[0].body):
             return UNKNOWN
         atom = open_sums[0]
-        rest = terms.divide(terms.monomial(mono, c), terms.atom(atom))
+        rest = terms.quotient(terms.monomial(mono, c), terms.atom(atom))
         if shape.counter in terms.free(rest):
             return UNKNOWN
         items = (Over(shape.counter, shape.first, shape.counter, shape.stride, atom.footprint),)

@@ -20,12 +20,13 @@ from collections.abc import Collection, Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.check.certificate import Certificate, CertificateWriter, LoopClaim, LoopPath, order_claim
+from argus.check.certificate import Certificate, LoopClaim, LoopPath
 from argus.check.domain.access_order import AccessOrder
 from argus.check.domain.record_numbers import distinct
 from argus.check.domain.tags import Tags, bare, incoming, uniform
 from argus.check.guess import symbolic_slots
 from argus.check.guess.carried_slots import accumulators, needed_ops
+from argus.check.guess.certificate_writer import CertificateWriter, order_claim
 from argus.check.guess.loop_heads import State, first_candidate, next_candidate
 from argus.check.guess.period import period_of
 from argus.check.invariant.induction import (
@@ -44,7 +45,7 @@ from argus.check.solve.prover import Prover
 from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.kernel import Kernel
-from argus.ir.ops import Op
+from argus.ir.ops import Control, Op
 
 MAX_CANDIDATES = 4
 MAX_ROUNDS = 8
@@ -55,8 +56,14 @@ WHY_LOST = "the loop over {} carries it in a way no invariant was found for"
 def guess(kernel: Kernel, prover: Prover, given_up: Mapping[LoopPath, Collection[int]] | None = None) -> Certificate:
     """A certificate for the kernel; of slots that are `given_up` it says nothing."""
     walk = GuessWalk(kernel, prover, given_up or {})
-    walk.run()
+    walk.block(_to_last_loop(kernel.body))
     return walk.writer.certificate
+
+
+def _to_last_loop(body: list[Op]) -> list[Op]:
+    """What has to be walked: after the last loop there is nothing to claim."""
+    loops = [any(inner.declared.control is Control.LOOP for inner in ops.walk([op])) for op in body]
+    return body[: max((n for n, holds in enumerate(loops, 1) if holds), default=0)]
 
 
 class GuessWalk(KernelWalk):

@@ -8,6 +8,9 @@ or the prover shows that the map from blocks to boxes is injective and their num
 join up along one axis (`store_tiling.joined`); tiles whose ends are loaded numbers are a partition by what is stated of
 these (`partition`).
 
+Lanes of one wave that store the same element by one instruction count once if they hold the same by their tags (an
+owner with copies).
+
 Implied for the output of a kernel that says what it computes; stated by `ag.check.covers(C)` for others. An output
 that atomics update is `unknown`: several updates of one element are not overwrites. A refutation is a launch executed
 in full by the interpreter, and an element it wrote never or twice; for updated outputs, an element far from the
@@ -22,21 +25,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from argus.check.domain.records import Tables
 from argus.check.domain.tags import Tags
 from argus.check.events import ProgramPoint
-from argus.check.explain.cover_witness import miswritten_element
-from argus.check.explain.value_witness import counterexample as far
 from argus.check.obligations import WHOLE_KERNEL
-from argus.check.report import Counterexample, Verdict
 from argus.check.rules import grid_maps
 from argus.check.rules.rule import Rule
 from argus.check.rules.store_tiling import DIFFERENT, NO_BOX, REMAPPED, full_box, harmless, joined, tiled
-from argus.check.rules.store_turns import BLOCK, Counts, StoreBox, either, store_box
+from argus.check.rules.store_turns import BLOCK, Counts, StoreBox, either, numbered_turns, store_box
 from argus.check.solve.prover import Prover
-from argus.check.terms.atoms import own
+from argus.check.terms.atoms import UNKNOWN, own
 from argus.check.transfer.computed_places import DATA
 from argus.check.transfer.memory_accesses import kept_inside, target, threads_at_edge
-from argus.check.walk import KernelWalk, bounds_of
+from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.ops import Access, Tensor
 from argus.ir.types import Span, Value
@@ -45,10 +46,6 @@ from argus.layout.expr import Expr
 
 UPDATED = "it is updated by atomics, and how often each element should be is not known"
 NOTHING = "nothing is stored to it"
-ADVICE = {
-    UPDATED: "compare the result of a run with the specification: argus run",
-    NOTHING: "store the result, or name the tensor that holds it in computes=…",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +70,7 @@ class Covers(Rule):
         super().begin(flow)
         self.stores: list[tuple[Tensor, Written]] = []
         self.asked: dict[Tensor, tuple[Span, int]] = {}
+        self.doubts: dict[Tensor, str | None] = {}
         if flow.spec is not None:
             self.asked[flow.spec.output] = (flow.spec.output.span, -1)
 
@@ -86,11 +84,13 @@ class Covers(Rule):
     def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None:
         tensor = access.memory
         assert isinstance(tensor, Tensor)
-        written = self._written(op, place, access, tensor)
+        written = self._written(op, place, access, tensor, value)
         self.stores.append((tensor, written))
         self.settle(op, "counted", "enumeration", [written.problem] if written.problem else [])
 
-    def _written(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, tensor: Tensor) -> Written:
+    def _written(
+        self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, tensor: Tensor, value: Tags
+    ) -> Written:
         nothing = np.zeros((0, len(tensor.axes)), dtype=np.int64)
         spec = self.flow.spec
         adds = spec is not None and spec.adds and tensor is spec.output
@@ -114,39 +114,47 @@ class Covers(Rule):
         if len(records) != 1 or self.flow.tables[int(records[0])].kind in ("lost", "zero"):
             return Written(op, place, (), nothing, "the coordinates of a store differ between threads and sizes")
         axes = list(spec.axes if spec is not None and adds else self.flow.tables.tensor_axes[tensor])
-        offsets = aim.case.offset[active][..., axes].reshape(-1, len(axes)).astype(np.int64)
+        places = aim.case.offset[..., axes].astype(np.int64)
+        stored = np.broadcast_to(active[..., None], places.shape[:-1])
+        if not isinstance(op, ops.Atomic):
+            stored = _without_copies(self.flow.tables, stored, places, self.flow.prune(value))
+        offsets = places[stored]
         numbers = [self.flow.tables[int(records[0])].rests[a] for a in axes]
         return Written(op, place, tuple(self.flow.tables.rests[n] for n in numbers), offsets, kept=kept)
 
-    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
-        return [self._verdict(flow, tensor, *where) for tensor, where in self.asked.items()]
+    def finish(self) -> None:
+        flow = self.flow
+        for tensor in self.asked:
+            stores = self.stores_to(tensor)
+            doubt = NOTHING if not stores else prove(flow, _seen(flow, tensor), stores)
+            what, doubts = f"{tensor.name}: every element once", [] if doubt is None else [doubt]
+            flow.ledger.settle(WHOLE_KERNEL, self.name, what, flow.prover.reason("enumeration"), doubts)
+            self.doubts[tensor] = doubt
 
-    def _verdict(self, flow: KernelWalk, tensor: Tensor, span: Span, op: int) -> Verdict:
-        stores = [w for t, w in self.stores if t is tensor]
-        if stores and op < 0:
-            span, op = stores[0].op.span, stores[0].op.id
-        doubt = NOTHING if not stores else prove(flow, _seen(flow, tensor), stores)
-        what = f"{tensor.name}: every element once"
-        flow.ledger.settle(WHOLE_KERNEL, "covers", what, flow.prover.reason("enumeration"), [doubt] if doubt else [])
-        if doubt is None:
-            shown, bounds = flow.ledger.about("covers", tensor), bounds_of(flow.prover.base)
-            return flow.ledger.conclude(shown, "covers", span, op, "enumeration+z3", len(stores), bounds)
-        updated = any(isinstance(w.op, ops.Atomic) for w in stores)
-        example = _far(flow, tensor, span, op) if updated else miswritten_element(flow, tensor, span, op)
-        if example is not None:
-            return Verdict("covers", "refuted", span, op, "interpreter", counterexample=example)
-        advice = ADVICE.get(
-            doubt, "let every store's coordinates be a block or loop variable times the tile, plus an offset"
-        )
-        return Verdict("covers", "unknown", span, op, "enumeration+z3", reason=f"{tensor.name}: {doubt}", help=advice)
+    def stores_to(self, tensor: Tensor) -> list[Written]:
+        return [written for stored, written in self.stores if stored is tensor]
 
 
-def _far(flow: KernelWalk, tensor: Tensor, span: Span, op: int) -> Counterexample | None:
-    """For an output that is updated, where counting stores says nothing: a launch far from the specification."""
-    if flow.refuted or flow.spec is None or flow.spec.output is not tensor:
-        return None
-    found = far(flow, span, op)
-    return None if found is None else replace(found, rule="covers")
+def _without_copies(
+    tables: Tables, active: NDArray[np.bool_], places: NDArray[np.int64], value: Tags
+) -> NDArray[np.bool_]:
+    """Of lanes of a wave that store the same element by one instruction, and hold the same by their tags, the first.
+    A tag says what is held only if its term is known."""
+    kept = active.copy()
+    for wave, mask in enumerate(active):
+        found, first, group = np.unique(places[wave][mask], axis=0, return_index=True, return_inverse=True)
+        if len(found) == len(group):
+            continue
+        for case in value.cases:
+            if any(tables[int(n)].term == UNKNOWN for n in np.unique(case.record[wave][mask])):
+                return active
+            tag = np.concatenate([case.record[wave][mask][:, None], case.offset[wave][mask]], axis=1)
+            if len(np.unique(np.concatenate([group.reshape(-1, 1), tag], axis=1), axis=0)) != len(found):
+                return active
+        chosen = np.zeros(len(group), dtype=np.bool_)
+        chosen[first] = True
+        kept[wave][mask] = chosen
+    return kept
 
 
 def _seen(flow: KernelWalk, tensor: Tensor) -> Tensor:
@@ -190,6 +198,9 @@ def _tiling(flow: KernelWalk, tensor: Tensor, boxes: list[StoreBox]) -> str | No
     if doubt is not None:
         return doubt
     doubt = tiled(flow, tensor.axes, list(tensor.shape), counts, starts, size)
+    persistent = numbered_turns(counts, starts) if doubt == REMAPPED else None
+    if persistent is not None:
+        counts, starts = persistent
     if doubt != REMAPPED or any(n.free() & counts.keys() for n in counts.values()):
         return doubt
     if all(_whole(start, width) for start, width in zip(starts, size, strict=True)):

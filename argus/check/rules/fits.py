@@ -18,17 +18,15 @@ from __future__ import annotations
 from argus.check.domain.tags import Tags
 from argus.check.domain.threads import Spread
 from argus.check.events import ProgramPoint
-from argus.check.report import Verdict
-from argus.check.rules.rule import Rule, RuleFindings
+from argus.check.rules.rule import Rule, RuleEvent
 from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.ops import Access, Op, Tensor
-from argus.ir.semantics import LEAST, Need, buffer_parts, needs, reached, size_bounds, varying
+from argus.ir.semantics import LEAST, MAX_BYTES, Need, buffer_parts, extent_bytes, needs, reached, size_bounds, varying
 from argus.ir.semantics.addresses import LIMIT
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
-ADVICE = "bound the sizes in requires=…, or compare smaller numbers"
 Facts = tuple[Expr, ...]
 
 
@@ -39,10 +37,12 @@ class Fits(Rule):
 
     def begin(self, flow: KernelWalk) -> None:
         super().begin(flow)
-        self.found: RuleFindings[Need] = RuleFindings()
+        self.found: list[RuleEvent[Need]] = []
         self.known: dict[tuple[object, Facts], Need | None] = {}
         self.per_lane = varying(flow.kernel)
         self.sizes = size_bounds(flow.kernel)
+        self.extents = tuple(extent_bytes(tensor).lt(MAX_BYTES) for tensor in flow.kernel.tensors)
+        """Launches refuse larger tensors."""
 
     def counted(self, op: Op, place: ProgramPoint, numbers: tuple[Expr, ...]) -> None:
         failures = [self._missing(needs(number, whole=True), place.facts) for number in numbers]
@@ -63,9 +63,9 @@ class Fits(Rule):
 
     def _add(self, op: Op, place: ProgramPoint, what: str, failures: list[Need | None]) -> None:
         wrong = [need for need in failures if need is not None]
-        self.settle(op, what, self.flow.prover.reason(), [_sentence(need) for need in wrong])
+        self.settle(op, what, self.flow.prover.reason(), [sentence(need) for need in wrong])
         if wrong:
-            self.found.add(op, place.facts, wrong)
+            self.found.append(RuleEvent(op, place.facts, tuple(wrong)))
 
     def _facts(self, access: Access, place: ProgramPoint) -> Facts:
         return place.facts if access.guard is None else (*place.facts, self.flow.here(access.guard))
@@ -75,7 +75,8 @@ class Fits(Rule):
         for need in wanted:
             key = need, facts
             if key not in self.known:
-                self.known[key] = None if self.flow.prover.holds(facts, need.condition) is True else need
+                known = (*facts, *self.extents) if _multiplied(need.number) else facts
+                self.known[key] = None if self.flow.prover.holds(known, need.condition) is True else need
             if self.known[key] is not None:
                 return need
         return None
@@ -106,17 +107,9 @@ class Fits(Rule):
                 return False
         return True
 
-    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
-        del flow
-        made = []
-        for span in self.found.spans():
-            first = self.found.at(span)[0]
-            reason = _sentence(first.failures[0])
-            made.append(Verdict("fits", "unknown", span, first.op.id, "z3", reason=reason, help=ADVICE))
-        return made
 
-
-def _sentence(need: Need) -> str:
+def sentence(need: Need) -> str:
+    """What is not shown, in words."""
     if need.low == 1:
         return f"the divisor `{need.number}` may be zero, negative or too large"
     if need.high == 31:
@@ -124,3 +117,8 @@ def _sentence(need: Need) -> str:
     if need.high > 2**31:
         return f"the offset `{need.number}` of a lane may leave 32 bits and come back into the tensor"
     return f"`{need.number}` may not fit 32 bits"
+
+
+def _multiplied(number: Expr) -> bool:
+    """Sizes are multiplied in it, so that how large tensors are may bound it."""
+    return any(node.op == "mul" and sum(arg.op != "const" for arg in node.args) > 1 for node in E.postorder(number))

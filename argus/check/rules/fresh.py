@@ -22,13 +22,12 @@ from argus.check.domain.record_numbers import distinct
 from argus.check.domain.tags import Tags
 from argus.check.domain.threads import Spread
 from argus.check.events import ProgramPoint
-from argus.check.explain.stale_witness import missing_waits_verdicts, stale_read, written_and_read
-from argus.check.report import Verdict
-from argus.check.rules.rule import Rule, RuleFindings
-from argus.check.walk import KernelWalk, bounds_of
+from argus.check.rules.rule import Rule, RuleEvent
+from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.ops import Access, Op, Shared
-from argus.ir.types import Span, Value
+from argus.ir.passes.liveness import live
+from argus.ir.types import Value
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
@@ -57,10 +56,11 @@ class Fresh(Rule):
 
     def begin(self, flow: KernelWalk) -> None:
         super().begin(flow)
-        self.found: RuleFindings[Stale] = RuleFindings()
+        self.found: list[RuleEvent[Stale]] = []
         self.missing: list[tuple[Op, Value]] = []
         self.versions: dict[Shared, list[tuple[int, Expr]]] = {}
-        self.unreadable: list[Verdict] = []
+        self.unreadable: list[tuple[ops.Check, str]] = []
+        self.emitted = live(flow.kernel.body).ops
         for op in ops.walk(flow.kernel.body):
             if isinstance(op, ops.Check) and op.rule == "fresh":
                 self._state(op)
@@ -69,8 +69,7 @@ class Fresh(Rule):
         for name, expr in op.args.items():
             axis = self.flow.tables.axes.get(name)
             if axis is None or not isinstance(expr, Expr | int):
-                reason = f"`{name}` is not an axis with an index expression"
-                self.unreadable.append(Verdict("fresh", "unknown", op.span, op.id, "structural", reason=reason))
+                self.unreadable.append((op, f"`{name}` is not an axis with an index expression"))
                 continue
             for target in op.targets:
                 if isinstance(target, Shared):
@@ -82,7 +81,7 @@ class Fresh(Rule):
         unwritten, older = self._unwritten(op, place, value), self._versions(op, place, access, value)
         self.settle(op, "written", "enumeration", [s.what for s in unwritten])
         self.settle(op, "version", "enumeration", [s.what for s in older])
-        self.found.add(op, place.facts, unwritten + older)
+        self.found.append(RuleEvent(op, place.facts, (*unwritten, *older)))
 
     def registers(self, op: Op, missing: tuple[Value, ...]) -> None:
         arrived = self.flow.registers_arrive
@@ -92,6 +91,8 @@ class Fresh(Rule):
             self.missing.append((op, missing[0]))
 
     def _unwritten(self, op: ops.Load, place: ProgramPoint, value: Tags) -> list[Stale]:
+        if op.id not in self.emitted:  # nobody uses what it reads: it is not in the code
+            return []
         for case in value.cases:
             for number in distinct(case.record):
                 record = self.flow.tables[number]
@@ -129,24 +130,6 @@ class Fresh(Rule):
                             version_seen = (first, first + width)
                             return [Stale(op, place, 64 * w + lane, e, bad, "version", what, axis, version_seen)]
         return []
-
-    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
-        verdicts = [self._verdict(flow, span) for span in self.found.spans()]
-        return verdicts + self.unreadable + missing_waits_verdicts(flow, self.missing) + written_and_read(flow)
-
-    def _verdict(self, flow: KernelWalk, span: Span) -> Verdict:
-        entries = self.found.at(span)
-        first = entries[0]
-        stale = [s for entry in entries for s in entry.failures]
-        if not stale:
-            bounds = bounds_of((*flow.prover.base, *first.facts))
-            shown = [one for one in flow.ledger.at("fresh", span) if one.what != "waited"]
-            return flow.ledger.conclude(shown, "fresh", span, first.op.id, "enumeration", len(entries), bounds)
-        for one in [s for s in stale if s.kind != "unknown"][:3]:
-            example = stale_read(flow, one)
-            if example is not None:
-                return Verdict("fresh", "refuted", span, one.op.id, "enumeration", counterexample=example)
-        return Verdict("fresh", "unknown", span, first.op.id, "enumeration", reason=f"this read {stale[0].what}")
 
 
 def _width(version: Expr, place: ProgramPoint) -> int | None:

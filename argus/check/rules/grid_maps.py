@@ -26,6 +26,7 @@ from math import prod
 
 import numpy as np
 
+from argus.check.solve.block_numbers import cofactor, heights, parts
 from argus.check.solve.prover import Prover
 from argus.layout import expr as E
 from argus.layout.expr import Expr, ExprError
@@ -80,12 +81,6 @@ def _put(tiles: Tuple, mapping: Mapping[Expr, Expr]) -> Tuple:
     return tuple(tile.subst(mapping) for tile in tiles)
 
 
-def _parts(y: Expr, b: Expr, quotient: Expr, remainder: Expr) -> dict[Expr, Expr]:
-    """y//b and y%b replaced, where they are expressions of their own."""
-    known = {y // b: quotient, y % b: remainder}
-    return {node: new for node, new in known.items() if node.op in ("floordiv", "mod")}
-
-
 def _exchanged(movers: Extents, gone: tuple[Expr, ...], come: Extents) -> Extents:
     return {v: n for v, n in movers.items() if v not in gone} | come
 
@@ -124,11 +119,11 @@ def _digits(prover: Prover, movers: Extents, tiles: Tuple, names: Iterator[int])
     ]
     for node in sorted(found, key=lambda node: node.args[1].value if node.args[1].op == "const" else 0):
         y, b = node.args
-        a = _cofactor(movers[y], b)
+        a = cofactor(movers[y], b)
         if a is None or not _natural(prover, a, b):
             continue
         high, low = _fresh(names, a), _fresh(names, b)
-        changed = _put(tiles, _parts(y, b, high, low) | {y: high * b + low})
+        changed = _put(tiles, parts(y, b, high, low) | {y: high * b + low})
         yield _exchanged(movers, (y,), {high: a, low: b}), changed
 
 
@@ -140,24 +135,18 @@ def _groups(prover: Prover, movers: Extents, tiles: Tuple, names: Iterator[int])
             continue
         y, size = node.args
         group, rest, inner, column = (E.var(f"tile_{next(names)}", 0) for _ in range(4))
-        grouped = _put(tiles, _parts(y, size, group, rest) | {y: group * size + rest})
-        for rows in _heights(grouped):
-            width = _cofactor(size, E.const(rows))
-            height = None if width is None else _cofactor(movers[y], width)
+        grouped = _put(tiles, parts(y, size, group, rest) | {y: group * size + rest})
+        for rows in heights(_nodes(grouped)):
+            width = cofactor(size, E.const(rows))
+            height = None if width is None else cofactor(movers[y], width)
             if width is None or height is None or not _natural(prover, height, width):
                 continue
             here = E.minimum(E.const(rows), height - group * rows)
             row = _fresh(names, height)
-            disjoint = _put(grouped, _parts(rest, here, column, inner))
+            disjoint = _put(grouped, parts(rest, here, column, inner))
             changed = _put(disjoint, {inner: row - group * rows})
             if not _free(changed) & {group, rest, inner}:
                 yield _exchanged(movers, (y,), {row: height, column: width}), changed
-
-
-def _heights(tiles: Tuple) -> list[int]:
-    """How many rows a group may have: constants that bound something."""
-    nodes = [node for node in _nodes(tiles) if node.op == "min"]
-    return sorted({arg.value for node in nodes for arg in node.args if arg.op == "const" and arg.value > 0})
 
 
 def _joined(prover: Prover, movers: Extents, tiles: Tuple, names: Iterator[int]) -> Iterator[Step]:
@@ -173,32 +162,6 @@ def _joined(prover: Prover, movers: Extents, tiles: Tuple, names: Iterator[int])
 def _natural(prover: Prover, *sizes: Expr) -> bool:
     """No size is negative (then a product says nothing about its factors)."""
     return all((n.lo is not None and n.lo >= 0) or prover.holds((), n.ge(0)) is True for n in sizes)
-
-
-def _cofactor(whole: Expr, part: Expr) -> Expr | None:
-    """q with whole = q * part, by structure."""
-    if part.op == "const":
-        exact = part.value > 0 and (whole % part).op == "const" and (whole % part).value == 0
-        return whole // part if exact else None
-    parts, constant = E.linear(whole)
-    shared, rest = E.linear(part)
-    if rest or constant or len(shared) != 1:
-        return E.const(1) if whole is part else None
-    ((factor, times),) = shared.items()
-    total: Expr = E.const(0)
-    for atom, k in parts.items():
-        factors = list(atom.args) if atom.op == "mul" else [atom]
-        for f in factor.args if factor.op == "mul" else (factor,):
-            if f not in factors:
-                return None
-            factors.remove(f)
-        if k % times:
-            return None
-        left: Expr = E.const(k // times)
-        for f in factors:
-            left = left * f
-        total = total + left
-    return total
 
 
 def _enumerated(movers: Extents, tiles: Tuple) -> Step | None:

@@ -6,7 +6,9 @@ tensor, or the byte offset is outside the buffer, where the hardware reads zero 
 leaves an inner axis does not leave the buffer: it reaches the next row, which is what this rule refutes. For LDS:
 every byte address is inside the access's own buffer.
 
-Only in a contiguous row-major tensor may the outermost coordinate run past the end. Assumes byte offsets below 2**32.
+Only in a contiguous row-major tensor may the outermost coordinate leave: past the end, or before the start, where the
+offset is negative and so, for the hardware, beyond every buffer. An access that begins before the start and ends behind
+it is not accepted: how far its offset counts up again is not documented. Offsets stay in reach by rule `fits`.
 Method: the thread part is enumerated and only its extremes are put to the prover; guarded accesses keep lane and wave
 as variables. A refutation is a concrete thread whose address, evaluated, lies in the buffer but not at its
 coordinates.
@@ -20,13 +22,10 @@ from math import gcd
 from argus.check.domain.tags import Tags
 from argus.check.domain.threads import Spread
 from argus.check.events import ProgramPoint
-from argus.check.explain.bounds_witness import misplaced_access
-from argus.check.report import Verdict
-from argus.check.rules.rule import Rule, RuleFindings
-from argus.check.walk import KernelWalk, bounds_of
+from argus.check.rules.rule import Rule, RuleEvent
+from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.ops import Access, Op, Shared, Tensor
-from argus.ir.types import Span
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
@@ -50,7 +49,7 @@ class InBounds(Rule):
 
     def begin(self, flow: KernelWalk) -> None:
         super().begin(flow)
-        self.found: RuleFindings[Doubt] = RuleFindings()
+        self.found: list[RuleEvent[Doubt]] = []
         self.steps: dict[tuple[tuple[Expr, ...], Expr, Expr, int], bool] = {}
 
     def global_load(self, op: ops.Load | ops.CopyToLds, place: ProgramPoint, access: Access) -> None:
@@ -74,7 +73,7 @@ class InBounds(Rule):
             if self.flow.prover.holds(self._facts(place, access), E.lnot(bad)) is not True:
                 doubts.append(Doubt(op, place, access, bad, f"leaves {buffer.name} ({buffer.bytes} bytes)"))
         self.settle(op, "inside", self.flow.prover.reason(), [d.what for d in doubts])
-        self.found.add(op, place.facts, doubts)
+        self.found.append(RuleEvent(op, place.facts, tuple(doubts)))
 
     def _facts(self, place: ProgramPoint, access: Access) -> tuple[Expr, ...]:
         return place.facts if access.guard is None else (*place.facts, self.flow.here(access.guard))
@@ -82,7 +81,7 @@ class InBounds(Rule):
     def _tensor(self, op: Op, place: ProgramPoint, access: Access) -> None:
         doubts = [d for d in (self._address(op, place, access), self._coordinates(op, place, access)) if d is not None]
         self.settle(op, "place", self.flow.prover.reason(), [d.what for d in doubts])
-        self.found.add(op, place.facts, doubts)
+        self.found.append(RuleEvent(op, place.facts, tuple(doubts)))
 
     def _address(self, op: Op, place: ProgramPoint, access: Access) -> Doubt | None:
         tensor, flow = access.memory, self.flow
@@ -100,7 +99,7 @@ class InBounds(Rule):
         )
 
     def _coordinates(self, op: Op, place: ProgramPoint, access: Access) -> Doubt | None:
-        """Inner axes must stay inside; the outermost one may leave upwards, which leaves the buffer too."""
+        """Inner axes must stay inside; the outermost one may leave as a whole, which leaves the buffer too."""
         tensor, flow = access.memory, self.flow
         assert isinstance(tensor, Tensor)
         if len(access.coords) != len(tensor.axes):
@@ -108,11 +107,19 @@ class InBounds(Rule):
         outer = 0 if _contiguous(tensor) else -1
         for axis, (coordinate, extent) in enumerate(zip(access.coords, tensor.shape, strict=True)):
             last = access.count - 1 if axis == (access.axis % len(tensor.axes)) else 0
-            limits = self._limits(place, access, flow.here(coordinate), last, extent, upper=axis != outer)
+            if axis == outer and last == 0:
+                continue
+            here, facts = flow.here(coordinate), self._facts(place, access)
+            limits = self._limits(place, access, here, last, extent, upper=axis != outer)
             for limit in limits:
-                if flow.prover.holds(self._facts(place, access), limit) is not True:
-                    name = tensor.axes[axis]
+                if flow.prover.holds(facts, limit) is True:
+                    continue
+                name = tensor.axes[axis]
+                if axis != outer:
                     what = f"leaves axis {name} of {tensor.name} without leaving the buffer"
+                    return Doubt(op, place, access, E.lnot(limit), what, stray=True)
+                if flow.prover.holds(facts, E.lor(here.ge(0), (here + last).lt(0))) is not True:
+                    what = f"may begin before the first {name} of {tensor.name} and end behind it"
                     return Doubt(op, place, access, E.lnot(limit), what, stray=True)
         return None
 
@@ -148,25 +155,6 @@ class InBounds(Rule):
         if key not in self.steps:
             self.steps[key] = self.flow.prover.holds(facts, (rest + most).lt(extent)) is True
         return self.steps[key]
-
-    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
-        return [self._verdict(flow, span) for span in self.found.spans()]
-
-    def _verdict(self, flow: KernelWalk, span: Span) -> Verdict:
-        entries = self.found.at(span)
-        doubts = [d for entry in entries for d in entry.failures]
-        first = entries[0]
-        if not doubts:
-            facts = (*flow.prover.base, *first.facts)
-            by = "structural+z3"
-            shown = flow.ledger.at("in_bounds", span)
-            return flow.ledger.conclude(shown, "in_bounds", span, first.op.id, by, len(entries), bounds_of(facts))
-        for doubt in doubts[:4]:
-            example = misplaced_access(flow, doubt)
-            if example is not None:
-                return Verdict("in_bounds", "refuted", span, doubt.op.id, "z3", counterexample=example)
-        reason = f"this access may be wrong: it {doubts[0].what}"
-        return Verdict("in_bounds", "unknown", span, doubts[0].op.id, "z3", sites=len(entries), reason=reason)
 
 
 def _contiguous(tensor: Tensor) -> bool:

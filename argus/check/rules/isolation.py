@@ -6,34 +6,24 @@ A rule that has failed hears nothing more, and whatever it had found before is w
 the program. The other rules go on. If the walk itself fails, no rule has heard everything, and all of them are unknown.
 
 Each rule has its own budget (`limits`). A rule that uses it up while it listens is unknown, and the reason says what to
-try. One that uses it up while it looks for counterexamples is asked for its verdicts once more, without any.
+try. Counterexamples are looked for within the same budget, after the proof (`explain.refuters`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from traceback import extract_tb
+from typing import get_args
 
-from argus.check.domain.tags import Case, Tags
-from argus.check.domain.threads import Spread
-from argus.check.events import ProgramPoint
-from argus.check.report import Verdict
+from argus.check.events import Event, RuleEvents
 from argus.check.rules.rule import Rule
 from argus.check.solve.limits import Budget, LimitReached, limited, spend
-from argus.check.transfer.matrix import Product
-from argus.check.transfer.ordering import OrderFinding
+from argus.check.verdict import Verdict
 from argus.check.walk import KernelWalk
-from argus.ir import ops
 from argus.ir.kernel import Kernel
-from argus.ir.ops import Access, Op
-from argus.ir.types import Value
-from argus.layout.expr import Expr
 
-EVENTS = (
-    "matrix", "counted", "global_load", "global_store", "lds_access", "lds_order", "barrier", "registers", "stated",
-)  # fmt: skip
 HELP = "this is a mistake of the checker, not of the kernel; please report it with the kernel"
 
 
@@ -54,14 +44,15 @@ class Shielded:
         self.help = HELP
         self.seconds = 0.0
         self.budget = Budget(rule.name)
-        self.hears = frozenset(e for e in EVENTS if getattr(type(rule), e) is not getattr(Rule, e))
+        self.hears = frozenset(e for e in get_args(Event) if getattr(type(rule), e) is not getattr(Rule, e))
         """Events the rule listens to at all."""
 
     @property
     def name(self) -> str:
         return self.rule.name
 
-    def _tell(self, event: Callable[[], None]) -> None:
+    def tell(self, event: Callable[[], None]) -> None:
+        """Let the rule hear an event, within its budget; if that fails, the rule has failed."""
         if self.failed:
             return
         start = perf_counter()
@@ -77,55 +68,14 @@ class Shielded:
 
     def begin(self, flow: KernelWalk) -> None:
         self.failed = ""
-        self._tell(lambda: self.rule.begin(flow))
+        self.tell(lambda: self.rule.begin(flow))
 
-    def matrix(self, op: ops.Mfma, place: ProgramPoint, cases: tuple[Case, ...], found: Product) -> None:
-        if "matrix" in self.hears:
-            self._tell(lambda: self.rule.matrix(op, place, cases, found))
+    def hear(self, event: Event, heard: Callable[[RuleEvents], None]) -> None:
+        if event in self.hears:
+            self.tell(lambda: heard(self.rule))
 
-    def counted(self, op: Op, place: ProgramPoint, numbers: tuple[Expr, ...]) -> None:
-        if "counted" in self.hears:
-            self._tell(lambda: self.rule.counted(op, place, numbers))
-
-    def global_load(self, op: ops.Load | ops.CopyToLds, place: ProgramPoint, access: Access) -> None:
-        if "global_load" in self.hears:
-            self._tell(lambda: self.rule.global_load(op, place, access))
-
-    def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None:
-        if "global_store" in self.hears:
-            self._tell(lambda: self.rule.global_store(op, place, access, value))
-
-    def lds_access(self, op: Op, place: ProgramPoint, access: Access, start: Spread, value: Tags) -> None:
-        if "lds_access" in self.hears:
-            self._tell(lambda: self.rule.lds_access(op, place, access, start, value))
-
-    def lds_order(self, op: Op, found: OrderFinding) -> None:
-        if "lds_order" in self.hears:
-            self._tell(lambda: self.rule.lds_order(op, found))
-
-    def barrier(self, op: ops.Barrier, why: str) -> None:
-        if "barrier" in self.hears:
-            self._tell(lambda: self.rule.barrier(op, why))
-
-    def registers(self, op: Op, missing: tuple[Value, ...]) -> None:
-        if "registers" in self.hears:
-            self._tell(lambda: self.rule.registers(op, missing))
-
-    def stated(self, op: ops.Check, place: ProgramPoint, values: Mapping[Value, Tags]) -> None:
-        if "stated" in self.hears:
-            self._tell(lambda: self.rule.stated(op, place, values))
-
-    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
-        """The rule's verdicts, or the one that says it failed."""
-        found: list[Verdict] = []
-        heard_all = not self.failed
-        self._tell(lambda: found.extend(self.rule.verdicts(flow)))
-        if self.failed and heard_all and self.help != HELP:
-            self.failed = ""
-            self.budget.renewed()
-            found.clear()
-            self._tell(lambda: found.extend(self.rule.verdicts(flow)))
-        return [self.failure(flow.kernel)] if self.failed else found
+    def finish(self) -> None:
+        self.tell(self.rule.finish)
 
     def failure(self, kernel: Kernel) -> Verdict:
         return Verdict(self.name, "unknown", kernel.span, -1, "none", reason=self.failed, help=self.help)

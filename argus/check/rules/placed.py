@@ -22,15 +22,12 @@ import numpy as np
 from argus.check.domain.record_numbers import distinct
 from argus.check.domain.tags import Case, Tags
 from argus.check.events import ProgramPoint
-from argus.check.explain.place_witness import far, interfering_input, misplaced_value
-from argus.check.report import Verdict
-from argus.check.rules.rule import Rule, RuleFindings
+from argus.check.rules.rule import Rule, RuleEvent
 from argus.check.transfer.memory_accesses import Target, stored_outside, target
 from argus.check.transfer.shifted_places import brought_to_store
-from argus.check.walk import KernelWalk, bounds_of
+from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.ops import Access
-from argus.ir.types import Span
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
@@ -56,7 +53,7 @@ class Placed(Rule):
 
     def begin(self, flow: KernelWalk) -> None:
         super().begin(flow)
-        self.found: RuleFindings[Misplaced] = RuleFindings()
+        self.found: list[RuleEvent[Misplaced]] = []
         self.spec = flow.spec
 
     def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None:
@@ -73,7 +70,7 @@ class Placed(Rule):
             failures += self._compare(op, place, there, aim, agreed)
         whys = [f.why or "a stored value may belong elsewhere" for f in failures]
         self.settle(op, "stored", self.flow.prover.reason("enumeration"), whys)
-        self.found.add(op, place.facts, failures)
+        self.found.append(RuleEvent(op, place.facts, tuple(failures)))
 
     def _compare(
         self, op: ops.Store | ops.Atomic, place: ProgramPoint, case: Case, aim: Target, agreed: bool
@@ -143,33 +140,6 @@ class Placed(Rule):
             if not decided[question]:
                 return Misplaced(op, place, axis, (int(w), int(lane)), int(e), holds, stored)
         return None
-
-    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
-        return [self._verdict(flow, span) for span in self.found.spans()]
-
-    def _verdict(self, flow: KernelWalk, span: Span) -> Verdict:
-        entries = self.found.at(span)
-        first = entries[0]
-        failures = [f for entry in entries for f in entry.failures]
-        if not failures:
-            facts = (*flow.prover.base, *first.facts)
-            bounds = bounds_of(facts)
-            shown = flow.ledger.at("placed", span)
-            return flow.ledger.conclude(shown, "placed", span, first.op.id, "enumeration", len(entries), bounds)
-        for failure in [f for f in failures if f.axis >= 0][:3]:
-            example = misplaced_value(flow, failure)
-            if example is not None:
-                return Verdict("placed", "refuted", span, failure.op.id, "enumeration", counterexample=example)
-        assert self.spec is not None
-        computed = all(f.why in self.spec.computed for f in failures)  # `value` looks for a launch that shows it
-        example = None
-        if not flow.refuted and not computed:
-            example = (far if self.spec.computed else interfering_input)(flow, failures[0])
-        if example is not None:
-            return Verdict("placed", "refuted", span, first.op.id, "interpreter", counterexample=example)
-        reason = failures[0].why or "a stored value may belong elsewhere, but no replay shows it"
-        advice = "compare the result of a run with the specification: argus run"
-        return Verdict("placed", "unknown", span, first.op.id, "enumeration", reason=reason, help=advice)
 
 
 def _open(op: ops.Store | ops.Atomic, place: ProgramPoint, why: str) -> Misplaced:

@@ -16,7 +16,7 @@ Accesses are compared by the walk as it meets them (`transfer.ordering`), with a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,21 +26,31 @@ from argus.check.domain.records import Record, Tables
 from argus.check.domain.tags import Case, Tags
 from argus.check.domain.threads import Spread
 from argus.check.events import ProgramPoint
-from argus.check.explain.race_witness import Clash, overlap_verdict, refutation
 from argus.check.obligations import WHOLE_KERNEL
-from argus.check.report import Verdict
 from argus.check.rules.rule import Rule
 from argus.check.terms.atoms import UNKNOWN
 from argus.check.transfer.ordering import LdsConflict, OrderFinding, lds_target
-from argus.check.walk import KernelWalk, bounds_of
+from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.ops import Access, Op, Shared
 
 AT_THE_END = f"{OUT_OF_STEP} at the end of the kernel"
 
 
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """Two threads of one wave whose store writes different data to one granule."""
+
+    op: Op
+    place: ProgramPoint
+    buffer: Shared
+    first: int
+    second: int
+    granule: int
+
+
 class RaceFree(Rule):
-    """Hears what the walk found where accesses may meet; reports per buffer."""
+    """Hears what the walk found where accesses may meet."""
 
     name = "race_free"
 
@@ -100,37 +110,14 @@ class RaceFree(Rule):
         if not disjoint:
             self.undecided.append((op, why))
 
-    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
-        if not flow.kernel.shared:
-            return []
-        late = any(flow.order.lag)
-        flow.ledger.settle(WHOLE_KERNEL, self.name, "waves end in step", "structural", [AT_THE_END] if late else [])
+    def finish(self) -> None:
+        if not self.flow.kernel.shared:
+            return
+        late = any(self.flow.order.lag)
+        doubts = [AT_THE_END] if late else []
+        self.flow.ledger.settle(WHOLE_KERNEL, self.name, "waves end in step", "structural", doubts)
         if late:
             self.undecided.append((None, AT_THE_END))
-        return list(self._by_buffer(flow))
-
-    def _by_buffer(self, flow: KernelWalk) -> Iterator[Verdict]:
-        for buffer, first_op in self.touched.items():
-            span = buffer.span if buffer.span.line else first_op.span
-            conflicts = [c for c in self.conflicts.values() if buffer in (c.first.touch.buffer, c.second.touch.buffer)]
-            if conflicts:
-                yield refutation(flow, conflicts, span)
-                continue
-            clashes = [c for c in self.clashes if c.buffer is buffer]
-            if clashes:
-                yield overlap_verdict(flow, clashes[0])
-                continue
-            unclear = [why for op, why in self.undecided if op is None or _touches(op, buffer)]
-            if unclear:
-                yield Verdict("race_free", "unknown", span, first_op.id, "enumeration", reason=unclear[0])
-                continue
-            shown, bounds = flow.ledger.about(self.name, buffer), bounds_of(flow.prover.base)
-            yield flow.ledger.conclude(shown, self.name, span, first_op.id, "enumeration", self.pairs, bounds)
-
-
-def _touches(op: Op, buffer: Shared) -> bool:
-    target = lds_target(op)
-    return target is not None and target.memory is buffer
 
 
 def _clash(where: np.ndarray, case: Case, place: ProgramPoint, tables: Tables) -> tuple[int, int, int] | None:

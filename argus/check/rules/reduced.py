@@ -22,20 +22,16 @@ from argus.check.domain.records import Sum
 from argus.check.domain.reduction_intervals import intervals
 from argus.check.domain.tags import Case, Tags
 from argus.check.events import ProgramPoint
-from argus.check.explain.sum_witness import miscounted_index
-from argus.check.report import Verdict
-from argus.check.rules.rule import Rule, RuleFindings
+from argus.check.rules.rule import Rule, RuleEvent
 from argus.check.spec.spec_terms import extent_of
 from argus.check.terms.atoms import UNKNOWN, Reduce
 from argus.check.terms.term_equality import Judge, incomplete, ranges
-from argus.check.walk import KernelWalk, bounds_of
+from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.ops import Access, Op, Tensor
-from argus.ir.types import Span, Value
+from argus.ir.types import Value
 from argus.layout import expr as E
 from argus.layout.expr import Expr
-
-ADVICE = "only sums accumulated by MFMAs are counted; compare the result of a run with the specification: argus run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +49,7 @@ class Reduced(Rule):
 
     def begin(self, flow: KernelWalk) -> None:
         super().begin(flow)
-        self.found: RuleFindings[Gap] = RuleFindings()
+        self.found: list[RuleEvent[Gap]] = []
         self.spec = flow.spec
         self.judge = Judge(flow)
         self.known: dict[tuple[object, ...], str | None] = {}
@@ -63,7 +59,7 @@ class Reduced(Rule):
         if specified and (op.id, place.facts) in self.flow.agreed:
             self.settle(op, "stored", "terms")
             if self.spec is not None and (self.spec.summed or self.spec.unreduced):
-                self.found.add(op, place.facts, [])
+                self.found.append(RuleEvent(op, place.facts, ()))
             return
         if not specified and isinstance(access.memory, Tensor) and access.memory.name in self.flow.results:
             return  # another statement of the specification speaks of it
@@ -85,7 +81,7 @@ class Reduced(Rule):
         """What is missing at an op; nothing, if there are no gaps."""
         what = "stated" if isinstance(op, ops.Check) else "stored"
         self.settle(op, what, self.flow.prover.reason("enumeration"), [gap.why for gap in gaps])
-        self.found.add(op, place.facts, gaps)
+        self.found.append(RuleEvent(op, place.facts, tuple(gaps)))
 
     def _statistics(self, op: ops.Store | ops.Atomic, place: ProgramPoint, value: Tags) -> None:
         """Sums and maxima by elementwise functions and lane exchanges must be over the whole axis."""
@@ -153,24 +149,6 @@ class Reduced(Rule):
         active = np.broadcast_to(place.active[..., None], case.record.shape)
         return (*place.facts, case.guard, *ranges(self.flow, case, number, active))
 
-    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
-        return [self._verdict(flow, span) for span in self.found.spans()]
-
-    def _verdict(self, flow: KernelWalk, span: Span) -> Verdict:
-        entries = self.found.at(span)
-        first = entries[0]
-        gaps = [g for entry in entries for g in entry.failures]
-        if not gaps:
-            bounds = bounds_of((*flow.prover.base, *first.facts))
-            shown = flow.ledger.at("reduced", span)
-            return flow.ledger.conclude(shown, "reduced", span, first.op.id, "enumeration+z3", len(entries), bounds)
-        countable = self.spec is not None and self.spec.plain and not flow.refuted
-        for axis in dict.fromkeys(g.axis for g in gaps if g.axis >= 0 and countable):
-            example = miscounted_index(flow, axis, span, first.op.id)
-            if example is not None:
-                return Verdict("reduced", "refuted", span, first.op.id, "interpreter", counterexample=example)
-        return Verdict("reduced", "unknown", span, first.op.id, "enumeration+z3", reason=gaps[0].why, help=ADVICE)
-
 
 def complete(
     flow: KernelWalk, facts: tuple[Expr, ...], sums: Sum | None, axis: int, low: Expr, high: Expr
@@ -180,7 +158,7 @@ def complete(
     if sums is None:
         return f"which {name} were accumulated is not known"
     if sums.root != "zero":
-        return "the accumulator does not start at zero"
+        return "the accumulator starts with a number that is not known to be zero"
     pieces = intervals(flow, facts, sums.items, axis)
     if isinstance(pieces, str):
         return pieces

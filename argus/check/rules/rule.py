@@ -1,26 +1,25 @@
-"""What all rules share: they listen to the walk and collect findings per place.
+"""What all rules share: they listen to the walk, discharge obligations, and keep what they could not show as findings.
 
-A rule begins anew with every walk (`begin`): what it heard during a walk whose certificate did not hold is forgotten.
+A finding is data: the op, the path, and what was wrong. Texts, spans and counterexamples are made of findings by
+`check/explain`, after the proof. A rule begins anew with every walk (`begin`): what it heard during a walk whose
+certificate did not hold is forgotten.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Generic, TypeVar
 
 from argus.check.domain.tags import Case, Tags
 from argus.check.domain.threads import Spread
-from argus.check.events import ProgramPoint
-from argus.check.report import Verdict
+from argus.check.events import Event, ProgramPoint, RuleEvents
 from argus.check.transfer.matrix import Product
 from argus.check.transfer.ordering import OrderFinding
 from argus.check.walk import KernelWalk
 from argus.ir import ops
-from argus.ir.kernel import Kernel
 from argus.ir.ops import Access, Op
-from argus.ir.types import Span, Value
+from argus.ir.types import Value
 from argus.layout.expr import Expr
 
 F = TypeVar("F")
@@ -35,22 +34,6 @@ class RuleEvent(Generic[F]):
     failures: tuple[F, ...]
 
 
-class RuleFindings(Generic[F]):
-    """Events in the order they were heard, grouped by source place on request."""
-
-    def __init__(self) -> None:
-        self._entries: list[RuleEvent[F]] = []
-
-    def add(self, op: Op, facts: tuple[Expr, ...], failures: list[F]) -> None:
-        self._entries.append(RuleEvent(op, facts, tuple(failures)))
-
-    def spans(self) -> list[Span]:
-        return list(dict.fromkeys(entry.op.span for entry in self._entries))
-
-    def at(self, span: Span) -> list[RuleEvent[F]]:
-        return [entry for entry in self._entries if entry.op.span == span]
-
-
 class Rule:
     """A listener that hears nothing; rules override what they need."""
 
@@ -61,6 +44,10 @@ class Rule:
     def begin(self, flow: KernelWalk) -> None:
         """The walk that is about to start."""
         self.flow = flow
+
+    def hear(self, event: Event, heard: Callable[[RuleEvents], None]) -> None:
+        del event
+        heard(self)
 
     def matrix(self, op: ops.Mfma, place: ProgramPoint, cases: tuple[Case, ...], found: Product) -> None:
         del op, place, cases, found
@@ -93,16 +80,5 @@ class Rule:
         """What this rule asks of the op being met is shown, unless there are doubts."""
         self.flow.ledger.settle(op.id, self.name, what, reason, doubts)
 
-    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
-        del flow
-        return []
-
-
-@lru_cache(maxsize=8)
-def _index(kernel: Kernel) -> dict[int, Op]:
-    return {op.id: op for op in ops.walk(kernel.body)}
-
-
-def op_at(kernel: Kernel, number: int) -> Op:
-    """The op with this id."""
-    return _index(kernel)[number]
+    def finish(self) -> None:
+        """The walk is over: what speaks of the whole kernel is decided now."""

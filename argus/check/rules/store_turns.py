@@ -77,6 +77,25 @@ def store_box(
     return StoreBox(tuple(starts), offsets + np.array(shifts, dtype=np.int64), counts, conditions, tuple(inside))
 
 
+def numbered_turns(counts: Counts, starts: list[Expr]) -> tuple[Counts, list[Expr]] | None:
+    """Block b of S and turn j of `for t in range(b, T, S)`, seen only as t = b + S*j: these are 0 … T - 1, each once,
+    as t % S and t // S say which. One counter of T values takes the place of both. None where there is no such loop."""
+    for block, size in counts.items():
+        for turn, count in counts.items():
+            quotient = next((node for node in (count, *count.args) if node.op == "floordiv"), None)
+            if turn is block or size.op != "const" or quotient is None or quotient.args[1] is not size:
+                continue
+            total = E.as_expr(quotient.args[0] + block - (size.value - 1))
+            if count is not E.maximum(0, quotient) or total.free() & counts.keys() or total.lo is None or total.lo < 0:
+                continue
+            number = E.var(f"{turn.name}_number", 0)
+            moved = [E.as_expr(start.subst({block: number - turn * size})) for start in starts]
+            others = {v: n for v, n in counts.items() if v not in (block, turn)}
+            if not any(e.free() & {block, turn} for e in (*moved, *others.values())):
+                return others | {number: total}, moved
+    return None
+
+
 def _by_round(loop: ops.For, value: Expr) -> tuple[Expr, int, int] | None:
     """The variable that counts turns or rounds, the loop's advance from one to the next, and how far this turn is into
     its round: the loop's variable is lo + advance * count + how far."""

@@ -5,9 +5,9 @@ term of the stored element (`terms`) equals the specification's (`spec_terms`), 
 coordinates; `placed` proves that these are the coordinates it is stored at. So `x + x` for `x + y`, `2 * x` for `x`, a
 forgotten operand, a row sum over too few lanes or an accumulator that was not rescaled are not proved.
 
-Equal means: as formulas over real numbers, by the rules of `terms`. Rounding, overflow of intermediate results and
-division of zero by zero are not covered, except that an exponential is only taken apart where it cannot overflow
-(`elementwise_terms`). Conversions between floating types count as exact.
+Equal means: as formulas over real numbers, by the rules of `terms`; of an integer output modulo 2^bits of its type
+(`integer_terms`). Rounding and overflow of floats are not covered, except that an exponential is only taken apart where
+it cannot overflow (`elementwise_terms`). Conversions between floating types count as exact.
 
 A refutation is a small launch with random inputs, executed by the interpreter, whose result is far from the
 specification evaluated in float64: further than a tenth of the value, since intermediate results may be narrow types
@@ -17,6 +17,7 @@ What comes from a tensor that the kernel also stores to has no term: `fresh` is 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,36 +26,40 @@ from numpy.typing import NDArray
 from argus.check.domain.record_numbers import distinct
 from argus.check.domain.tags import Case, Tags
 from argus.check.events import ProgramPoint
-from argus.check.explain.value_witness import counterexample
-from argus.check.report import Verdict
-from argus.check.rules.rule import Rule, RuleFindings
+from argus.check.rules.rule import Rule, RuleEvent
 from argus.check.spec.coordinates import Unreadable
 from argus.check.spec.spec_terms import meaning
 from argus.check.terms.atoms import UNKNOWN, own
 from argus.check.terms.term_equality import Judge, ranges
-from argus.check.terms.term_text import shown
 from argus.check.transfer.computed_places import followed
 from argus.check.transfer.memory_accesses import Target, kept_inside, stored_outside, target
 from argus.check.transfer.shifted_places import brought_to_store
-from argus.check.walk import KernelWalk, bounds_of
+from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Access, Tensor
-from argus.ir.types import Span
 from argus.layout.expr import Expr, ExprError
 
 OVERWRITTEN = "what is stored comes from a tensor that the kernel also stores to"
-ADVICE = "compare the result of a run with the specification: argus run"
+DIFFERENT = "what is stored is another formula than the specification's"
 Facts = tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Differs:
+    """The term that is stored, and the one that the specification says."""
+
+    stored: int
+    specified: int
+
+
+@dataclass(frozen=True, slots=True)
 class Aim:
-    """What is to be stored, as terms; in `whole` exponentials are not taken apart. The judge aims at it."""
+    """What is to be stored, as terms, each of which will do: with exponentials taken apart (the first) and not, with
+    factors cancelled and not. The judge aims at them."""
 
     judge: Judge
-    goal: int
-    whole: int
+    goals: tuple[int, ...]
 
 
 class Valued(Rule):
@@ -64,7 +69,7 @@ class Valued(Rule):
 
     def begin(self, flow: KernelWalk) -> None:
         super().begin(flow)
-        self.found: RuleFindings[str] = RuleFindings()
+        self.found: list[RuleEvent[str | Differs]] = []
         self.spec = flow.spec
         self.aims: dict[tuple[Expr, ...], Aim] = {}
         self.unread = ""
@@ -91,27 +96,38 @@ class Valued(Rule):
         """The specification for what is stored at these coordinates along `loose` indices. Raises Unreadable."""
         if at not in self.aims:
             assert self.spec is not None
-            judge, where = Judge(self.flow), dict(zip(self.spec.loose, at, strict=True))
-            goal, whole = (
-                judge.aim(meaning(self.flow.kernel, self.spec, self.flow.tables, form, where), self.inside)
-                for form in (False, True)
-            )
-            self.aims[at] = Aim(judge, goal, whole)
+            judge, where = Judge(self.flow, dtype=self.spec.output.dtype), dict(zip(self.spec.loose, at, strict=True))
+            forms = [self._form(whole, where, formal) for formal in (True, False) for whole in (False, True)]
+            terms = dict.fromkeys(term for term in forms if term != UNKNOWN)
+            self.aims[at] = Aim(judge, tuple(judge.aim(term, self.inside) for term in terms))
         return self.aims[at]
+
+    def _form(self, whole: bool, where: Mapping[str, Expr], formal: bool) -> int:
+        """One form of the specification; UNKNOWN if only the one without cancelled factors has no normal form."""
+        assert self.spec is not None
+        try:
+            return meaning(self.flow.kernel, self.spec, self.flow.tables, whole, where, formal)
+        except Unreadable:
+            if formal:
+                raise
+            return UNKNOWN
 
     def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None:
         if self.spec is None or access.memory is not self.spec.output:
             return
         why = self.unread or self.disagreement(op, place, access, value)
-        self.found.add(op, place.facts, [why] if why else [])
+        self.found.append(RuleEvent(op, place.facts, (why,) if why else ()))
         if why == OVERWRITTEN:
             self.flow.ledger.leave_to(op.id, self.name, "stored", "fresh", why)
         else:
-            self.settle(op, "stored", self.flow.prover.reason("terms"), [why] if why else [])
+            doubts = [why if isinstance(why, str) else DIFFERENT] if why else []
+            self.settle(op, "stored", self.flow.prover.reason("terms"), doubts)
         if not why:
             self.flow.agreed.add((op.id, place.facts))
 
-    def disagreement(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> str:
+    def disagreement(
+        self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags
+    ) -> str | Differs:
         """Empty when every stored element is worth what the specification says, else why not."""
         assert self.spec is not None
         if isinstance(op, ops.Atomic) and not (self.spec.adds and op.fn == "add"):
@@ -161,7 +177,9 @@ class Valued(Rule):
         tied = self.spec.placed | self.spec.partly
         return condition.subst({own(self.spec.axes[position]): own(axis) for axis, position in tied.items()})
 
-    def _compare(self, aim: Aim, place: ProgramPoint, case: Case, number: int, active: NDArray[np.bool_]) -> str:
+    def _compare(
+        self, aim: Aim, place: ProgramPoint, case: Case, number: int, active: NDArray[np.bool_]
+    ) -> str | Differs:
         tables, judge = self.flow.tables, aim.judge
         record = tables[number]
         if record.kind in ("lost", "unwritten"):
@@ -174,35 +192,23 @@ class Valued(Rule):
             lambda equation: self.flow.prover.holds((*place.facts, case.guard), equation) is True,
         )  # fmt: skip
         term = judge.resolved(held_term, general)
-        goals = aim.goal, aim.whole
-        if term not in goals:
+        goals = aim.goals
+        if not self._same(term, goals):
             here = (*general, *ranges(self.flow, case, number, active))
             term = judge.resolved(held_term, here)
-            goals = judge.resolved(aim.goal, here), judge.resolved(aim.whole, here)
+            goals = tuple(judge.resolved(goal, here) for goal in aim.goals)
         homeless = [a for a in tables.terms.axes(term) if record.rests[a] < 0]
-        if term in goals and not homeless:
+        if self._same(term, goals) and not homeless:
             return ""
-        return f"what is stored is `{shown(term, tables)}`, the specification says `{shown(aim.goal, tables)}`"
+        return Differs(term, aim.goals[0])
 
-    def verdicts(self, flow: KernelWalk) -> list[Verdict]:
-        return [self._verdict(flow, span) for span in self.found.spans() if not self._left_to_fresh(span)]
-
-    def _left_to_fresh(self, span: Span) -> bool:
-        failures = {f for entry in self.found.at(span) for f in entry.failures}
-        return failures == {OVERWRITTEN}
-
-    def _verdict(self, flow: KernelWalk, span: Span) -> Verdict:
-        entries = self.found.at(span)
-        first = entries[0]
-        failures = [f for entry in entries for f in entry.failures]
-        if not failures:
-            bounds = bounds_of((*flow.prover.base, *first.facts))
-            shown = flow.ledger.at("value", span)
-            return flow.ledger.conclude(shown, "value", span, first.op.id, "terms+z3", len(entries), bounds)
-        example = None if flow.refuted else counterexample(flow, span, first.op.id)
-        if example is not None:
-            return Verdict("value", "refuted", span, first.op.id, "interpreter", counterexample=example)
-        return Verdict("value", "unknown", span, first.op.id, "terms+z3", reason=failures[0], help=ADVICE)
+    def _same(self, term: int, goals: tuple[int, ...]) -> bool:
+        """Equal to one of the goals; as whole numbers modulo 2^bits where the output is an integer."""
+        assert self.spec is not None
+        dtype, terms = self.spec.output.dtype, self.flow.tables.terms
+        if dtype.kind not in ("int", "uint"):
+            return term in goals
+        return any(terms.congruent(term, goal, dtype.bits) for goal in goals)
 
 
 def _overwritten(kernel: Kernel) -> bool:

@@ -105,14 +105,14 @@ class Budget:
         self.steps, self.seconds, self.searching = 0, 0.0, False
         self._look = min(LOOK, self.limits.steps)
 
-    def enter(self) -> None:
-        self._since = process_time()
+    def enter(self, now: float) -> None:
+        self._since = now
         if self._memory is None:
             self._memory = resident()
 
-    def leave(self) -> None:
+    def leave(self, now: float) -> None:
         if self._since is not None:
-            self.seconds += process_time() - self._since
+            self.seconds += now - self._since
         self._since = None
 
 
@@ -144,17 +144,19 @@ def stated_limits(limits: Mapping[str, Limits]) -> Iterator[None]:
 def limited(budget: Budget) -> Iterator[Budget]:
     """The budget pays for what is done inside; the one outside stands still."""
     before = _CURRENT.get()
+    now = process_time()  # one look at the clock for both: it is a call of the system
     if before is not None:
-        before.leave()
+        before.leave(now)
     token = _CURRENT.set(budget)
-    budget.enter()
+    budget.enter(now)
     try:
         yield budget
     finally:
-        budget.leave()
+        now = process_time()
+        budget.leave(now)
         _CURRENT.reset(token)
         if before is not None:
-            before.enter()
+            before.enter(now)
 
 
 def spend(steps: int = 1) -> None:

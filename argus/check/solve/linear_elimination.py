@@ -115,6 +115,8 @@ def _about(atom: Expr) -> Rows:
         rows += [_difference(rest, E.const(0)), _difference(E.const(c - 1), rest)]
         if atom.op == "mod":
             rows += [_difference(rest, atom), _difference(atom, rest)]
+    elif atom.op == "mod" and atom.args[1].lo is not None and atom.args[1].lo > 0:
+        rows += [_difference(atom.args[1], atom, -1)]
     elif atom.op == "min":
         rows += [_difference(arg, atom) for arg in atom.args]
     elif atom.op == "max":

@@ -2,7 +2,7 @@
 
 The loads of an unrolled copy ask the same question with another constant; when the answer is "that can be", the numbers
 that showed it for the first copy usually show it for the next. Evaluating facts at given numbers is exact, so a model
-that satisfies them is an answer; when none does, nothing is said.
+that satisfies them is an answer; when none does, nothing is said. So are models that nobody has found, only imagined.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from argus.layout import expr as E
 from argus.layout.expr import Expr, ExprError
 
 KEPT = 8
+USUAL = (8, 64, 256, 1024, 4096)
+"""Sizes at which most of what can happen in a kernel does."""
 
 
 class Models:
@@ -21,8 +23,6 @@ class Models:
 
     def __init__(self) -> None:
         self._kept: list[KnownModel] = []
-        self.spent = 0
-        """Z3's effort in this process when it was last asked."""
 
     def keep(self, model: Any, terms: dict[Expr, Any]) -> None:
         """Remember Z3's model of the variables among the terms."""
@@ -44,6 +44,15 @@ class Models:
         if good:
             self._kept = [model, *self._kept][:KEPT]
         return good
+
+    def imagined(self, facts: tuple[Expr, ...]) -> bool:
+        """The facts are true of usual sizes, with all else as small as it can be; such a model is kept."""
+        sizes = [v for v in {v for fact in facts for v in fact.free()} if v.lo is not None and v.lo >= 1]
+        for usual in USUAL:
+            values = {v.name: max(v.lo or 1, usual if v.hi is None else min(usual, v.hi)) for v in sizes}
+            if self.suggested(values, facts):
+                return True
+        return False
 
     def shows(self, facts: tuple[Expr, ...]) -> bool:
         """A model satisfies all of them."""

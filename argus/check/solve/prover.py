@@ -1,4 +1,4 @@
-"""Deciding conditions: does a goal follow from facts, can facts hold together, which smallest numbers make them true.
+"""Deciding conditions: does a goal follow from facts, can facts hold together.
 
     holds((kt < K//64, K % 64 == 0), kt*64 + 63 < K)          -> True
 
@@ -17,14 +17,15 @@ Answers are three-valued: None means "not decided", and callers must treat it as
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol, assert_never
 
+from argus.check.solve.block_numbers import digits_named
 from argus.check.solve.fallback_solver import FALLBACK
+from argus.check.solve.lemmas import AskedQuestion, Facts, Lemma, Method, chosen, question_name
 from argus.check.solve.limits import effort_left, spend, spend_effort
 from argus.check.solve.linear_elimination import contradict
-from argus.check.solve.model_reuse import Models
 from argus.layout import expr as E
 from argus.layout.expr import Expr, ExprError
 
@@ -41,29 +42,52 @@ MAX_MILLISECONDS = 60_000
 """The last line, should the solver not look at its own limit."""
 MAX_FACTS = 4096
 """Facts of one question."""
-Facts = tuple[Expr, ...]
+SHOWN_BY = {"elimination": {"elimination", "cases", "digits"}, "Z3": {"Z3", "second strategy"}}
+
+
+class KnownModels(Protocol):
+    """Numbers that made facts true before (`model_reuse`). Not trusted: facts that can be true show no goal."""
+
+    def keep(self, model: Any, terms: dict[Expr, Any]) -> None: ...
+
+    def suggested(self, values: dict[str, int], facts: Facts) -> bool: ...
+
+    def shows(self, facts: Facts) -> bool: ...
+
+    def imagined(self, facts: Facts) -> bool: ...
 
 
 class Prover:
     """Decides over `base`, the facts true everywhere (what the kernel requires, launch bounds)."""
 
-    def __init__(self, base: Iterable[Expr] = ()) -> None:
+    def __init__(
+        self,
+        base: Iterable[Expr] = (),
+        models: KnownModels | None = None,
+        lemmas: Mapping[str, Lemma] | None = None,
+    ) -> None:
         self.base: Facts = tuple(base)
+        self.lemmas = lemmas or {}
+        """What to try first, by the name of the question."""
+        self.asked: dict[str, AskedQuestion] = {}
+        """All questions, for lemmas to be made of."""
         self.decided: Counter[str] = Counter()
         self.seconds = 0.0
         self.effort = 0
         """What Z3 spent, in its own units (those of `rlimit`)."""
-        self.last = "structural"
+        self.last: Method = "structural"
         """How the last question was decided."""
         self.undecided: list[Facts] = []
         """Questions neither strategy answered."""
-        self.used: set[str] = set()
+        self.used: set[Method] = set()
         """How questions since the last `reason` were decided, those that had been asked before too."""
         self._memo: dict[tuple[frozenset[Expr], Expr], bool | None] = {}
-        self._how: dict[tuple[frozenset[Expr], Expr], str] = {}
+        self._how: dict[tuple[frozenset[Expr], Expr], Method] = {}
         self._refused = False
         """The last question was not asked, as the rule at work has no effort left; another rule may ask it."""
-        self._models = Models()
+        self._models = models
+        self._spent = 0
+        """Z3's effort in this process when it was last asked."""
 
     @property
     def queries(self) -> int:
@@ -82,7 +106,7 @@ class Prover:
         relevant = _cone(known, goal.free())
         key = (relevant, goal)
         if key not in self._memo:
-            answer = not_(self._satisfiable((*relevant, E.lnot(goal))))
+            answer = not_(self._satisfiable((E.lnot(goal), *relevant), aimed=True))
             if self._refused:
                 return answer
             self._memo[key], self._how[key] = answer, self.last
@@ -108,99 +132,132 @@ class Prover:
 
     def reason(self, otherwise: str = "structural") -> str:
         """How questions since the last call were decided: by Z3, by elimination, or `otherwise` alone."""
-        by = [name for name in ("elimination", "Z3") if name in self.used]
+        by = [name for name, ways in SHOWN_BY.items() if ways & self.used]
         self.used.clear()
         return "+".join([otherwise, *by] if otherwise != "structural" or not by else by)
 
-    def smallest(self, facts: Iterable[Expr], order: Sequence[Expr]) -> dict[Expr, int] | None:
-        """The lexicographically smallest values of `order` (by magnitude from each variable's lower bound)."""
-        import z3
-
-        start = perf_counter()
-        try:
-            solver, terms = _solver((*self.base, *facts))
-            if _asked(solver) != z3.sat:
-                return None
-            chosen: dict[Expr, int] = {}
-            for variable in order:
-                term = E.to_z3(variable, "int", cache=terms)
-                low = variable.lo if variable.lo is not None else 0
-                value = _least(solver, term, low)
-                if value is None:
-                    return None
-                solver.add(term == value)
-                chosen[variable] = value
-            return chosen
-        except (ExprError, z3.Z3Exception):
-            return None
-        finally:
-            self.seconds += perf_counter() - start
-
-    def _satisfiable(self, facts: Facts) -> bool | None:
-        start = perf_counter()
+    def _satisfiable(self, facts: Facts, aimed: bool = False) -> bool | None:
+        """`aimed`: the first fact is the one that matters, others are there to contradict it."""
+        start, name = perf_counter(), question_name(facts)
         spend(1 + len(facts))
-        self._refused = False
-        facts = _without_multiples(facts)
-        self.last = "structural"
+        self._refused, self.last = False, "structural"
+        lemma = self.lemmas.get(name)
+        if lemma is not None and lemma.how == "open":
+            self.decided["open by lemma"] += 1
+            answer = None
+        elif lemma is not None and self._contradicts(without_multiples(chosen(facts, lemma)), lemma.how):
+            self.decided["lemma"] += 1
+            self.last, answer = lemma.how, False
+        else:
+            answer = self._decided(without_multiples(facts), aimed)
+        if not self._refused:
+            self.asked[name] = AskedQuestion(facts, answer, self.last)
+        self.seconds += perf_counter() - start
+        return answer
+
+    def _contradicts(self, facts: Facts, how: Method) -> bool:
+        """This method shows that the facts cannot be true together."""
+        match how:
+            case "structural":
+                return E.FALSE in facts
+            case "elimination" | "cases":
+                return contradict(facts, how == "cases") is True
+            case "digits":
+                return _by_digits(facts)
+            case "Z3":
+                return effort_left() > 0 and self._by_z3(facts)[0] is False
+            case "second strategy":
+                return self._by_second_strategy(facts) is False
+            case "open":
+                return False
+            case _:
+                assert_never(how)
+
+    def _decided(self, facts: Facts, aimed: bool) -> bool | None:
         if E.FALSE in facts:
             self.decided["structural"] += 1
             return False
-        if self._models.shows(facts):
+        if self._models is not None and self._models.shows(facts):
             self.decided["known model"] += 1
-            self.seconds += perf_counter() - start
             return True
-        for split in (False, True):
-            found = contradict(facts, split)
-            if found is True or (found and self._models.suggested(found, facts)):
+        methods: tuple[Method, Method] = ("elimination", "cases")
+        for how in methods:
+            found = contradict(facts, how == "cases")
+            if found is True or (found and self._models is not None and self._models.suggested(found, facts)):
                 self.decided["linear"] += 1
-                self.last = "elimination"
-                self.seconds += perf_counter() - start
+                self.last = how
                 return found is not True
+        if aimed and _by_digits(facts):
+            self.decided["linear"] += 1
+            self.last = "digits"
+            return False
+        if self._models is not None and self._models.imagined(facts):
+            self.decided["known model"] += 1
+            return True
         if effort_left() <= 0 or len(facts) > MAX_FACTS:
             self.decided["not asked"] += 1
             self.undecided.append(facts)
             self._refused = True
             return None
         self.last = "Z3"
-        answer, how, effort = _first(facts, self._models)
-        self.effort += effort
-        spend_effort(effort)
-        second = self.decided["second strategy"] < SECOND_OPINIONS and effort_left() > SECOND_EFFORT
-        if answer is None and how == "z3 integers" and second:
-            self.decided["second strategy"] += 1
-            spend_effort(SECOND_EFFORT)
-            answer = FALLBACK.answer(question(facts))
+        answer, how_asked = self._by_z3(facts)
+        if answer is None and how_asked == "z3 integers" and self.decided["second strategy"] < SECOND_OPINIONS:
+            answer = self._by_second_strategy(facts)
+            self.last = "Z3" if answer is None else "second strategy"
         if answer is None:
             self.undecided.append(facts)
-        self.decided[how] += 1
-        self.seconds += perf_counter() - start
+        self.decided[how_asked] += 1
         return answer
 
+    def _by_z3(self, facts: Facts) -> tuple[bool | None, str]:
+        before = self._spent or _total()
+        answer, how, self._spent = _first(facts, self._models)
+        effort = max(0, self._spent - before)
+        self.effort += effort
+        spend_effort(effort)
+        return answer, how
 
-def _first(facts: Facts, models: Models) -> tuple[bool | None, str, int]:
-    """Integers, or bits where integers cannot express the facts: the answer, by what, and the effort."""
+    def _by_second_strategy(self, facts: Facts) -> bool | None:
+        if effort_left() <= SECOND_EFFORT:
+            return None
+        self.decided["second strategy"] += 1
+        spend_effort(SECOND_EFFORT)
+        return FALLBACK.answer(question(facts))
+
+
+def _by_digits(facts: Facts) -> bool:
+    """With digits of block numbers named, elimination among facts that share a variable with the first contradicts."""
+    first, *others = facts or (E.TRUE,)
+    named = digits_named((first, *sorted(others, key=lambda f: f.digest)))
+    if named is None:
+        return False
+    near = tuple(fact for fact in named if not fact.free() or fact.free() & named[0].free())
+    return contradict(near) is True or contradict(near, split=True) is True
+
+
+def _first(facts: Facts, models: KnownModels | None) -> tuple[bool | None, str, int]:
+    """Integers, or bits where integers cannot express the facts: the answer, by what, and Z3's effort so far."""
     import z3
 
-    before, how = models.spent or _total(), "z3 integers"
+    how = "z3 integers"
     try:
         try:
-            solver, terms = _solver(facts)
+            solver, terms = solver_for(facts)
         except ExprError:
             how = "z3 bits"
-            answer, models.spent = _by_bits(facts)
-            return answer, how, models.spent - before
+            answer, so_far = _by_bits(facts)
+            return answer, how, so_far
         found = z3.unknown
         for attempt, share in enumerate(ATTEMPTS):
             if attempt:
-                solver, terms = _solver(facts)
-            _restrict(solver, RLIMIT // share)
+                solver, terms = solver_for(facts)
+            restrict(solver, RLIMIT // share)
             found = solver.check()
             if found != z3.unknown:
                 break
-        if found == z3.sat:
+        if found == z3.sat and models is not None:
             models.keep(solver.model(), terms)
-        models.spent = _spent(solver)
-        return True if found == z3.sat else False if found == z3.unsat else None, how, models.spent - before
+        return True if found == z3.sat else False if found == z3.unsat else None, how, spent(solver)
     except z3.Z3Exception:
         return None, how, 0
 
@@ -211,10 +268,10 @@ def _total() -> int:
 
     probe = z3.Solver()
     probe.check()
-    return _spent(probe)
+    return spent(probe)
 
 
-def _spent(solver: Any) -> int:
+def spent(solver: Any) -> int:
     """Z3's effort up to the solver's last question; it counts per process."""
     statistics = solver.statistics()
     return int(statistics.get_key_value("rlimit count")) if "rlimit count" in list(statistics.keys()) else 0
@@ -225,7 +282,7 @@ def question(facts: Facts) -> str:
     import z3
 
     try:
-        solver, _ = _solver(facts)
+        solver, _ = solver_for(facts)
     except ExprError:
         solver = z3.Solver()
         parts = _parts(sorted(facts, key=lambda f: f.digest))
@@ -254,7 +311,7 @@ def _cone(facts: frozenset[Expr], seeds: frozenset[Expr]) -> frozenset[Expr]:
     return frozenset(chosen)
 
 
-def _without_multiples(facts: Facts) -> Facts:
+def without_multiples(facts: Facts) -> Facts:
     """x % c == 0 says x = c*y: with y in place of x, quotients and remainders of x disappear."""
     replaced: dict[Expr, Expr | int] = {}
     for fact in _parts(facts):
@@ -289,17 +346,24 @@ def _divisors(facts: Iterable[Expr]) -> list[Expr]:
     return [node.args[1].ne(0) for node in nodes if node.args[1].op != "const"]
 
 
-def _solver(facts: Facts) -> tuple[Any, dict[Expr, Any]]:
+def solver_for(facts: Facts) -> tuple[Any, dict[Expr, Any]]:
     import z3
 
     terms: dict[Expr, Any] = {}
     solver = z3.SolverFor("QF_NIA") if _nonlinear(facts) else z3.Solver()
-    _restrict(solver, RLIMIT)
+    restrict(solver, RLIMIT)
     parts = _parts(sorted(facts, key=lambda f: f.digest))  # the order must not depend on the process
-    for fact in (*parts, *_divisors(parts)):
+    for fact in parts:
         solver.add(E.to_z3(fact, "int", cache=terms))
-    solver.add(*E.z3_bounds(_named(parts), "int"))
+    solver.add(*side_conditions(parts, terms))
     return solver, terms
+
+
+def side_conditions(facts: Iterable[Expr], terms: dict[Expr, Any] | None = None) -> list[Any]:
+    """What is true besides the facts: divisors are not zero, variables and loaded data are in their bounds."""
+    parts = _parts(facts)
+    divisors = [E.to_z3(fact, "int", cache={} if terms is None else terms) for fact in _divisors(parts)]
+    return [*divisors, *E.z3_bounds(_named(parts), "int")]
 
 
 def _nonlinear(facts: Iterable[Expr]) -> bool:
@@ -317,7 +381,7 @@ def _by_bits(facts: Facts) -> tuple[bool | None, int]:
     import z3
 
     solver = z3.Solver()
-    _restrict(solver, RLIMIT)
+    restrict(solver, RLIMIT)
     parts = _parts(sorted(facts, key=lambda f: f.digest))
     named = _named(parts)
     if any(v.lo is None or v.hi is None for v in named):
@@ -327,48 +391,15 @@ def _by_bits(facts: Facts) -> tuple[bool | None, int]:
     answer = solver.check()
     if answer == z3.unsat:
         limits = z3.Solver()
-        _restrict(limits, RLIMIT)
+        restrict(limits, RLIMIT)
         limits.add(*E.z3_bounds(named, "bv", 64), z3.Not(exact))
-        return (False if limits.check() == z3.unsat else None), _spent(limits)
+        return (False if limits.check() == z3.unsat else None), spent(limits)
     solver.add(exact)
-    return (True if answer == z3.sat and solver.check() == z3.sat else None), _spent(solver)
+    return (True if answer == z3.sat and solver.check() == z3.sat else None), spent(solver)
 
 
-def _restrict(solver: Any, effort: int) -> None:
+def restrict(solver: Any, effort: int) -> None:
     """The next question's limits: effort (what the rule at work has left, at most), memory, and a last line."""
     solver.set("rlimit", max(1, min(effort, effort_left())))
     solver.set("max_memory", MAX_MEGABYTES)
     solver.set("timeout", MAX_MILLISECONDS)
-
-
-def _asked(solver: Any, *assumptions: Any) -> Any:
-    """The solver's answer under assumptions, paid by the rule at work."""
-    import z3
-
-    if effort_left() <= 0:
-        return z3.unknown
-    before = _spent(solver)
-    _restrict(solver, RLIMIT)
-    answer = solver.check(*assumptions)
-    after = _spent(solver)
-    spend_effort(max(0, after - before) if before else 0)
-    return answer
-
-
-def _least(solver: Any, term: Any, low: int) -> int | None:
-    """The smallest value >= low that the solver allows for the term."""
-    import z3
-
-    if _asked(solver, term >= low) != z3.sat:
-        return None
-    high = solver.model().eval(term, model_completion=True).as_long()
-    while low < high:
-        middle = (low + high) // 2
-        answer = _asked(solver, term >= low, term <= middle)
-        if answer == z3.sat:
-            high = solver.model().eval(term, model_completion=True).as_long()
-        elif answer == z3.unsat:
-            low = middle + 1
-        else:
-            return None
-    return int(high)

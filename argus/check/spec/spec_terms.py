@@ -60,16 +60,22 @@ Scope = dict[int, str]
 
 
 def meaning(
-    kernel: Kernel, spec: SpecCoordinates, tables: Tables, whole: bool = False, at: Mapping[str, Expr] = NOWHERE
+    kernel: Kernel,
+    spec: SpecCoordinates,
+    tables: Tables,
+    whole: bool = False,
+    at: Mapping[str, Expr] = NOWHERE,
+    formal: bool = True,
 ) -> int:
     """The term of one output element at its own coordinates. Raises Unreadable.
 
     `at`: where it is stored along indices that no tensor has.
     `whole`: exponentials of differences with a maximum stay as they are written, as they do in kernels where taking
     them apart is not known to be harmless.
+    `formal`: factors cancel, since the specification speaks only of where it is defined; else as in a kernel.
     """
     scope = {axis: spec.names[position] for axis, position in sorted((spec.placed | spec.partly).items())}
-    term = _TermReader(kernel, tables, whole, at).visit(spec.value, scope)
+    term = _TermReader(kernel, tables, whole, at, formal).visit(spec.value, scope)
     if term == UNKNOWN:
         raise Unreadable("it has no normal form")
     return term
@@ -91,8 +97,8 @@ def extent_of(tables: Tables, axis: int) -> Expr | None:
 
 
 class _TermReader:
-    def __init__(self, kernel: Kernel, tables: Tables, whole: bool, at: Mapping[str, Expr]) -> None:
-        self.tables, self.terms, self.whole, self.at = tables, tables.terms, whole, at
+    def __init__(self, kernel: Kernel, tables: Tables, whole: bool, at: Mapping[str, Expr], formal: bool) -> None:
+        self.tables, self.terms, self.whole, self.at, self.formal = tables, tables.terms, whole, at, formal
         self.tensors = {t.name: t for t in kernel.tensors}
         self.sizes = {s.name: s for s in kernel.shapes}
 
@@ -129,13 +135,13 @@ class _TermReader:
     def _binary(self, node: SpecNode, op: ArithmeticOp, x: int, y: int) -> int:
         match op:
             case "+":
-                return self.terms.add(x, y)
+                return self.terms.add(x, y, self.formal)
             case "-":
-                return self.terms.add(x, self.terms.negative(y))
+                return self.terms.add(x, self.terms.negative(y), self.formal)
             case "*":
-                return self.terms.multiply(x, y)
+                return self.terms.multiply(x, y, self.formal)
             case "/":
-                return self.terms.divide(x, y)
+                return self.terms.multiply(x, self.terms.power(y, -2, self.formal), self.formal)
             case "//" | "%":
                 raise Unreadable(f"values are not compared through `{spec_text(node)}`")
             case _:

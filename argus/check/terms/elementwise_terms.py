@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from argus.check.domain.reduction_footprint import FootprintPart, Over, ReducedFootprint, contains, substituted
 from argus.check.terms.atoms import UNKNOWN, ZERO, Apply, Atom, Carried, Reduce, Reduction, Where, own
+from argus.check.terms.conditions import one_way
 from argus.check.terms.normal_form import Terms
 from argus.ir.maps import MAPS
 from argus.layout import expr as E
@@ -64,8 +65,7 @@ class TermReals:
         return self.terms.negative(x)
 
     def multiply(self, x: int, y: int) -> int:
-        """Factors that would cancel leave nothing known: a*b/b is a only where b is not 0."""
-        return UNKNOWN if self.terms.cancels(x, y) else self.terms.multiply(x, y)
+        return self.terms.multiply(x, y)
 
     def power(self, x: int, twice: int) -> int:
         return self.terms.power(x, twice)
@@ -114,7 +114,7 @@ def chosen_term(terms: Terms, test: int, yes: int, no: int) -> int:
 def _difference(terms: Terms, x: int, y: int) -> int:
     """x - y; not known where one of them is infinite."""
     values = [v for v in (terms.value(x), terms.value(y)) if v is not None]
-    return terms.add(x, terms.negative(y)) if all(map(isfinite, values)) else UNKNOWN
+    return terms.add(x, terms.negative(y), formal=True) if all(map(isfinite, values)) else UNKNOWN
 
 
 def _multiple(terms: Terms, x: int, y: int) -> float | None:
@@ -163,23 +163,6 @@ def at_own_coordinates(
     return None
 
 
-def one_way(condition: Expr) -> Expr:
-    """Comparisons written alike: no negative terms on either side, <= for <."""
-    if condition.op in ("land", "lor"):
-        parts = [one_way(part) for part in condition.args]
-        return E.land(*parts) if condition.op == "land" else E.lor(*parts)
-    if condition.op not in ("lt", "le", "eq", "ne"):
-        return condition
-    atoms, constant = E.linear(condition.args[0] - condition.args[1])
-    constant += condition.op == "lt"
-    left, right = E.const(max(constant, 0)), E.const(max(-constant, 0))
-    for atom, k in atoms.items():
-        left, right = (left + k * atom, right) if k > 0 else (left, right - k * atom)
-    if condition.op in ("lt", "le"):
-        return left.le(right)
-    return left.eq(right) if condition.op == "eq" else left.ne(right)
-
-
 @dataclass(frozen=True, slots=True)
 class Standing:
     """Where elements stand: the coordinates on each axis as expressions with a bounded part, what is known there, and
@@ -205,10 +188,10 @@ def exponential(terms: Terms, x: int, standing: Standing) -> int:
         atom = tops[0] if len(tops) == 1 else None
         if atom is None or c >= 0:
             continue
-        factor = terms.negative(terms.divide(whole, terms.atom(atom)))
+        factor = terms.negative(terms.quotient(whole, terms.atom(atom)))
         if not terms.is_positive(factor):
             continue
-        rest = terms.divide(terms.add(x, terms.negative(whole)), factor)
+        rest = terms.quotient(terms.add(x, terms.negative(whole), formal=True), factor)
         large = _dominates(terms, atom, rest, standing) or _lags(terms, atom, rest, factor, standing)
         if attained(terms, atom) and large and not_minus_infinity(terms, atom, standing):
             return terms.exp2(x)

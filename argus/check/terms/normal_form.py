@@ -16,13 +16,15 @@ over their union, a maximum of maxima is one. So the weights of an online softma
 whatever the running maximum T is, and T cancels in numerator / denominator.
 
 Terms are interned: equal terms are the same number, UNKNOWN is absorbing. Numbers are real numbers here: rounding and
-conversions between float types are not seen; a/a is 1; a product of indicator and anything is 0 where it is false.
+conversions between float types are not seen. Where a step would lose a place at which the arithmetic is undefined (a/a
+is 1, 0 · log2(a) is 0), it is not made (`definedness`), unless it is `formal`. Masks in a monomial select.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import reduce
 from math import inf, isfinite, log2
 
 from argus.check.domain import reduction_footprint as sets
@@ -43,29 +45,32 @@ from argus.check.terms.atoms import (
     Reduction,
     Where,
 )
-from argus.check.terms.term_store import Interned
+from argus.check.terms.conditions import one_way
+from argus.check.terms.definedness import DefinedTerms
+from argus.check.terms.integer_terms import WRAP
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
 MAX_MONOMIALS = 64
 
 
-class Terms(Interned):
+class Terms(DefinedTerms):
     """The interned terms of one kernel, in normal form."""
 
     # -- arithmetic ------------------------------------------------------------------------------------------------
 
-    def add(self, x: int, y: int) -> int:
+    def add(self, x: int, y: int, formal: bool = False) -> int:
+        """The sum. What cancels stays as 0 times itself where it may be undefined, unless `formal`."""
         if UNKNOWN in (x, y):
             return UNKNOWN
         if x == ZERO or y == ZERO:
             return y if x == ZERO else x
-        key = (x, y) if x < y else (y, x)
+        key = (x, y, formal) if x < y else (y, x, formal)
         if key not in self._sums:
-            self._sums[key] = self._add(x, y)
+            self._sums[key] = self._add(x, y, formal)
         return self._sums[key]
 
-    def _add(self, x: int, y: int) -> int:
+    def _add(self, x: int, y: int, formal: bool) -> int:
         infinite = {v for v in (self.value(x), self.value(y)) if v is not None and not isfinite(v)}
         if infinite:
             return self.constant(infinite.pop()) if len(infinite) == 1 else UNKNOWN
@@ -89,7 +94,12 @@ class Terms(Interned):
                         break
             else:
                 total[mono] = c
-        return self._made(total) if len(total) <= MAX_MONOMIALS else UNKNOWN
+        if len(total) > MAX_MONOMIALS:
+            return UNKNOWN
+        gone = {} if formal else {mono: 1 for mono, c in total.items() if c == 0}
+        made = self._made(total)
+        undefined = self.zero_times(self._made(gone)) if gone else ZERO
+        return made if undefined == ZERO else self.add(made, undefined)
 
     def _openings(self, mono: Mono, c: float) -> list[tuple[tuple[Factors, int, int, int, float], ReducedFootprint]]:
         """The sums of a monomial that could go on: what must be equal for two of them to be one, and what was taken."""
@@ -113,30 +123,28 @@ class Terms(Interned):
         return self._made({m: k * c for m, k in self._polys[x]})
 
     def negative(self, x: int) -> int:
-        return self.scaled(x, -1.0)
+        return self.scaled(x, -1)
 
-    def _times(self, x: Mono, y: Mono) -> Mono:
-        powers = dict(x[0])
-        for number, twice in y[0]:
-            powers[number] = powers.get(number, 0) + twice
-        for number in powers:
-            if self._indicator(number):
-                powers[number] = 2
-        return tuple(sorted((n, e) for n, e in powers.items() if e)), self.add(x[1], y[1])
+    def _times(self, x: Mono, y: Mono, formal: bool = False) -> Mono:
+        """Exponents add up formally: where an exponential was taken apart, its argument is finite."""
+        return self.times_factors(x[0], y[0], formal), self.add(x[1], y[1], formal=True)
 
-    def multiply(self, x: int, y: int) -> int:
-        if ZERO in (x, y):
+    def multiply(self, x: int, y: int, formal: bool = False) -> int:
+        """The product; `formal`: factors cancel, masks and zeros win over what is undefined."""
+        if formal and ZERO in (x, y):
             return ZERO
         if UNKNOWN in (x, y):
             return UNKNOWN
+        if ZERO in (x, y):
+            return self.zero_times(y if x == ZERO else x)
         if ONE in (x, y):
             return y if x == ONE else x
-        key = (x, y) if x < y else (y, x)
+        key = (x, y, formal) if x < y else (y, x, formal)
         if key not in self._products:
-            self._products[key] = self._multiply(x, y)
+            self._products[key] = self._multiply(x, y, formal)
         return self._products[key]
 
-    def _multiply(self, x: int, y: int) -> int:
+    def _multiply(self, x: int, y: int, formal: bool) -> int:
         values = self.value(x), self.value(y)
         for c, other in ((values[0], y), (values[1], x)):
             if c is not None:
@@ -146,16 +154,30 @@ class Terms(Interned):
         for mask, factor in ((x, y), (y, x)):
             atom = self.as_atom(mask)
             if isinstance(atom, Where) and self.value(atom.no) == -inf and self.is_positive(factor):
-                return self.where(atom.condition, self.multiply(atom.yes, factor), atom.no)
+                return self.where(atom.condition, self.multiply(atom.yes, factor, formal), atom.no)
         if len(self._polys[x]) * len(self._polys[y]) > MAX_MONOMIALS:
             return UNKNOWN
         total = ZERO
         for m, c in self._polys[x]:
             for n, d in self._polys[y]:
-                mono = self._times(m, n)
+                mono = self._times(m, n, formal)
                 if mono[1] == UNKNOWN:
                     return UNKNOWN
-                total = self.add(total, self._intern(((mono, c * d),)))
+                total = self.add(total, self.monomial(mono, c * d), formal)
+                for mine, beside in () if formal else ((m, n), (n, m)):
+                    conditions, undefined = self.unmasked(mine, beside)
+                    if undefined != ZERO:
+                        total = self.add(total, self.selected(one_way(E.lnot(E.land(*conditions))), undefined))
+        return total
+
+    def selected(self, condition: Expr, term: int) -> int:
+        """The term where the condition holds, else 0, whatever it is there."""
+        if term in (UNKNOWN, ZERO):
+            return term
+        mask = self.number_of(Where(condition))
+        total = ZERO
+        for (factors, exponent), c in self._polys[term]:
+            total = self.add(total, self.monomial((self.times_factors(factors, ((mask, 2),), True), exponent), c))
         return total
 
     def is_positive(self, term: int) -> bool:
@@ -181,29 +203,13 @@ class Terms(Interned):
         (factors, exponent), c = self._polys[x][0]
         if not factors and c > 0 and isfinite(c):
             return self.add(exponent, self.constant(log2(c)))
-        rest = self._intern((((factors, ZERO), c),))
+        rest = self.monomial((factors, ZERO), c)
         return self.add(exponent, self.atom(Apply("log2", (rest,))))
 
     def _infinite(self, c: float, other: int) -> int:
         """An infinite number times a number."""
         factor = self.value(other)
         return self.constant(c * factor) if factor else UNKNOWN
-
-    def cancels(self, x: int, y: int) -> bool:
-        """Whether factors of a product vanish: a*b/b is a, and sqrt(a)*sqrt(a) is a, only where b is not 0 and a is not
-        negative. Sizes and scalars may, and what a loop carries that is positive."""
-        if UNKNOWN in (x, y):
-            return False
-        for (left, _), _ in self._polys[x]:
-            powers = {n: e for n, e in left if not self._harmless(self.atoms[n])}
-            for (right, _), _ in self._polys[y]:
-                meeting = [(powers[n], e) for n, e in right if n in powers]
-                if any(a * b < 0 or (a % 2 == 1 and b % 2 == 1) for a, b in meeting):
-                    return True
-        return False
-
-    def _harmless(self, atom: Atom) -> bool:
-        return isinstance(atom, Number) or (isinstance(atom, Carried) and atom.kind == "positive")
 
     def _scaled_mask(self, x: int, c: float) -> int:
         """A positive factor goes into a mask by -inf, so that masked values look the same before and after scaling."""
@@ -212,31 +218,33 @@ class Terms(Interned):
             return self.where(atom.condition, self.scaled(atom.yes, c), atom.no)
         return self.scaled(x, c)
 
-    def power(self, x: int, twice: int) -> int:
-        """x to the power twice/2."""
+    def power(self, x: int, twice: int, formal: bool = False) -> int:
+        """x to the power twice/2. 1/(1/a) is a, and a root to the second what it is of, only formally."""
         if x == UNKNOWN or (x == ZERO and twice < 0):
             return UNKNOWN
         if twice == 2:
             return x
         value = self.value(x)
         if value is not None and isfinite(value) and (value > 0 or twice % 2 == 0):
-            return self.constant(value ** (twice / 2))
+            return self.constant(_raised(value, twice))
         poly = self._polys[x]
-        if twice % 2 == 0 and len(poly) == 1 and (twice > 0 or not self._masked(poly[0][0])):
+        if (
+            twice % 2 == 0
+            and len(poly) == 1
+            and (twice > 0 or not self._masked(poly[0][0]))
+            and (formal or not any((twice < 0 and e < 0) or (e % 2 and abs(twice) > 2) for _, e in poly[0][0][0]))
+        ):
             (factors, exponent), c = poly[0]
-            powers = tuple((n, 2 if self._indicator(n) else e * twice // 2) for n, e in factors)
-            return self._intern((((powers, self.scaled(exponent, twice / 2)), c ** (twice // 2)),))
-        return self._intern(((self._power(Power(x), twice), 1.0),))
-
-    def _indicator(self, number: int) -> bool:
-        atom = self.atoms[number]
-        return isinstance(atom, Where) and atom.yes == ONE and atom.no == ZERO
+            powers = tuple((n, 2 if self.indicator(n) else e * twice // 2) for n, e in factors)
+            return self.monomial((powers, self.scaled(exponent, twice // 2)), _raised(c, twice))
+        return self._intern(((self._power(Power(x), twice), 1),))
 
     def _masked(self, mono: Mono) -> bool:
         return any(isinstance(self.atoms[n], Where) for n, _ in mono[0])
 
-    def divide(self, x: int, y: int) -> int:
-        return self.multiply(x, self.power(y, -2))
+    def quotient(self, x: int, y: int) -> int:
+        """x / y, formally: common factors cancel."""
+        return self.multiply(x, self.power(y, -2, formal=True), formal=True)
 
     def exp2(self, x: int) -> int:
         """2**x. A mask by -inf in the argument becomes a mask by zero."""
@@ -249,12 +257,12 @@ class Terms(Interned):
         for mono, c in self._polys[x]:
             atom = self.atoms[mono[0][0][0]] if len(mono[0]) == 1 and mono[0][0][1] == 2 and mono[1] == ZERO else None
             if c > 0 and isinstance(atom, Where) and self.value(atom.no) == -inf:
-                rest = self.add(x, self._intern(((mono, -c),)))
+                rest = self.add(x, self.monomial(mono, -c), formal=True)
                 inner = self.exp2(self.add(self.scaled(atom.yes, c), rest))
-                return self.multiply(self.atom(Where(atom.condition)), inner)
+                return self.selected(atom.condition, inner)
         if x == ZERO:
             return ONE
-        return self._intern(((((), x), 1.0),))
+        return self._intern(((((), x), 1),))
 
     def extreme(self, fn: Reduction, args: Iterable[int]) -> int:
         """The maximum or minimum: flat, without repetition, reductions of one body put together."""
@@ -311,9 +319,9 @@ class Terms(Interned):
         if condition is E.FALSE:
             return no
         if no == ZERO:
-            return self.multiply(self.atom(Where(condition)), yes)
+            return self.selected(condition, yes)
         if yes == ZERO:
-            return self.multiply(self.atom(Where(E.lnot(condition))), no)
+            return self.selected(E.lnot(condition), no)
         return self.atom(Where(condition, yes, no))
 
     def apply(self, fn: str, args: tuple[int, ...]) -> int:
@@ -336,9 +344,9 @@ class Terms(Interned):
             inner = tuple(f for f in factors if axis in self.atom_axes(self.atoms[f[0]]))
             outer = tuple(f for f in factors if f not in inner)
             within, without = self._split(exponent, axis)
-            core = self._intern((((inner, within), 1.0),))
+            core = self._intern((((inner, within), 1),))
             reduced = self._power(Reduce("sum", axis, core, items, domain), 2)
-            total = self.add(total, self._intern(((self._times((outer, without), reduced), c),)))
+            total = self.add(total, self.monomial(self._times((outer, without), reduced), c))
         return total
 
     def _split(self, term: int, axis: int) -> tuple[int, int]:
@@ -346,7 +354,7 @@ class Terms(Interned):
         within: dict[Mono, float] = {}
         without: dict[Mono, float] = {}
         for mono, c in self._polys[term]:
-            depends = axis in self.axes(self._intern(((mono, 1.0),)))
+            depends = axis in self.axes(self._intern(((mono, 1),)))
             (within if depends else without)[mono] = c
         return self._made(within), self._made(without)
 
@@ -371,12 +379,23 @@ class Terms(Interned):
             product = self.constant(c if number is None else number(c))
             if exponent != ZERO:
                 product = self.multiply(product, self.exp2(self.rewritten(exponent, change, memo, number)))
+            masks = [self._replaced(self.atoms[n], change, memo, number) for n, _ in factors if self.indicator(n)]
             for n, twice in factors:
-                atom = self._replaced(self.atoms[n], change, memo, number)
-                product = self.multiply(product, self.power(atom, twice))
-            total = self.add(total, product)
+                if not self.indicator(n) and ZERO not in masks:
+                    atom = self._replaced(self.atoms[n], change, memo, number)
+                    product = self.multiply(product, self.power(atom, twice))
+            total = self.add(total, reduce(self._under, masks, product))
         memo[term] = total
         return total
+
+    def _under(self, term: int, mask: int) -> int:
+        """The term selected by what a mask has become."""
+        if mask in (ONE, ZERO):
+            return term if mask == ONE else ZERO
+        atom = self.as_atom(mask)
+        if isinstance(atom, Where) and (atom.yes, atom.no) == (ONE, ZERO):
+            return self.selected(atom.condition, term)
+        return self.multiply(mask, term)
 
     def _replaced(
         self,
@@ -397,6 +416,8 @@ class Terms(Interned):
                 return self.extreme(fn, [inner(a) for a in args])
             case Apply(fn="log2", args=(arg,)):
                 return self.log2(inner(arg))
+            case Apply(fn=fn, args=(arg,)) if fn.startswith(WRAP):
+                return self.wrapped(fn.removeprefix(WRAP), inner(arg))
             case Apply(fn=fn, args=args):
                 return self.apply(fn, tuple(inner(a) for a in args))
             case Power(base=base):
@@ -437,3 +458,11 @@ class Terms(Interned):
 
     def _over_nothing(self, op: Reduction) -> int:
         return ZERO if op == "sum" else self.constant(-inf if op == "max" else inf)
+
+
+def _raised(c: float, twice: int) -> float:
+    """c to the power twice/2; infinite where that is too large."""
+    try:
+        return c ** (twice // 2) if twice % 2 == 0 else float(c) ** (twice / 2)
+    except OverflowError:
+        return inf

@@ -3,12 +3,12 @@
 The kernel's term is brought into the form of the specification's, bottom up, under what is known where it is stored:
 
     reduction    what it has taken becomes the whole axis, if it is: every coordinate of the axis that the masks inside
-                 let through is taken once (sums; at least once for maxima), and what is taken beyond the axis is zero
-                 (a leaf there is) or masked
+                 let through is taken once (sums; at least once for maxima), and what is taken beyond the axis is
+                 exactly zero (`padding`) or masked
     mask         dropped where it always holds, made zero where it never does, written like an equivalent one of the
                  specification, or as being inside the axis
     part         a sum over an interval becomes one over the whole axis, masked by being inside the interval
-    number       a coefficient within 1e-6 of one of the specification's is that one
+    number       a coefficient that rounds to one of the specification's is that one (`close_numbers`)
 
 Then equal terms are the same number. Stored elements are known to lie inside the output; elsewhere nothing is written.
 """
@@ -29,15 +29,17 @@ from argus.check.domain.reduction_footprint import FootprintPart, ReducedFootpri
 from argus.check.domain.reduction_intervals import intervals, joined
 from argus.check.domain.tags import Case
 from argus.check.spec.spec_terms import domain, extent_of
-from argus.check.terms.atoms import ONE, UNKNOWN, ZERO, Apply, Atom, Leaf, Reduce, Where, axes_in, own
-from argus.check.terms.elementwise_terms import one_way
+from argus.check.terms.atoms import ONE, UNKNOWN, ZERO, Apply, Atom, Reduce, Where, axes_in, own
+from argus.check.terms.close_numbers import close_enough
+from argus.check.terms.conditions import one_way
 from argus.check.terms.normal_form import Terms
+from argus.check.terms.padding import Padding
 from argus.check.walk import KernelWalk
+from argus.ir.types import DType
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
 Facts = tuple[Expr, ...]
-CLOSE = 1e-6
 MAX_PASSES = 3
 Stage = Literal["as is", "masked", "clipped"]
 STAGES: tuple[Stage, ...] = ("as is", "masked", "clipped")
@@ -52,6 +54,8 @@ class Judge:
     flow: KernelWalk
     conditions: list[Expr] = field(default_factory=list)
     numbers: list[float] = field(default_factory=list)
+    dtype: DType | None = None
+    """The type of the output that the specification speaks of."""
     _known: dict[tuple[int, Facts, Stage], int] = field(default_factory=dict)
 
     @property
@@ -86,8 +90,9 @@ class Judge:
         return self._known[key]
 
     def _snapped(self, c: float) -> float:
-        near = [n for n in self.numbers if abs(n - c) <= CLOSE * abs(n)]
-        return near[0] if near else c
+        if self.dtype is None or c in self.numbers:
+            return c
+        return next((n for n in self.numbers if close_enough(c, n, self.dtype)), c)
 
     def _changed(self, atom: Atom, facts: Facts, stage: Stage) -> int | None:
         if isinstance(atom, Where):
@@ -172,7 +177,7 @@ class Judge:
         masks += [c for c in self.conditions if stage != "as is" and here in c.free()]
         for mask in dict.fromkeys(masks):
             if self._throughout(atom.footprint, facts, here, mask):
-                body = self.terms.multiply(body, self.terms.atom(Where(mask)))
+                body = self.terms.selected(mask, body)
         return body
 
     def _throughout(self, items: ReducedFootprint, facts: Facts, here: Expr, condition: Expr) -> bool:
@@ -225,8 +230,7 @@ class Judge:
         if not self._vanishes(atom, extent) and not self._holds((*facts, *footprint, *masks), whole):
             return None, atom.body
         edges = [one_way(edge) for edge in footprint if not self._holds((*facts, *whole.args, *masks), edge)]
-        clipped = (self.terms.atom(Where(edge)) for edge in edges)
-        return whole, reduce(self.terms.multiply, clipped, atom.body)
+        return whole, reduce(lambda body, edge: self.terms.selected(edge, body), edges, atom.body)
 
     def _lean(self, body: int, facts: Facts) -> int:
         """Every product without masks that its other masks imply."""
@@ -270,18 +274,11 @@ class Judge:
         return [self.terms.atoms[n] for n, twice in poly[0][0][0] if twice > 0] if len(poly) == 1 else []
 
     def _vanishes(self, atom: Reduce, extent: Expr) -> bool:
-        """Beyond the axis the body is zero, because a tensor's element is."""
+        """Beyond the axis the body is exactly zero, because elements of tensors are."""
         if atom.op != "sum":
             return False
-        tensors = {t.name: t for t in self.flow.kernel.tensors}
-        for factor in self._factors(atom):
-            if not isinstance(factor, Leaf):
-                continue
-            places = factor.at or tuple(own(a) for a in factor.axes)
-            shape = tensors[factor.tensor].shape
-            if any(p is own(atom.axis) and e is extent for p, e in zip(places, shape, strict=True)):
-                return True
-        return False
+        shapes = {tensor.name: tensor.shape for tensor in self.flow.kernel.tensors}
+        return Padding(self.terms, atom.axis, extent, shapes).folded(atom.body) == 0
 
 
 def _ends(condition: Expr, here: Expr) -> list[Expr]:

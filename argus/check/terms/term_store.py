@@ -1,6 +1,8 @@
 """The store of terms: interned, so that equal terms are one number, and what each of them depends on.
 
-`terms.py` adds the algebra that brings terms into their normal form.
+`normal_form.py` adds the algebra that brings terms into their normal form.
+
+Coefficients that are whole numbers are Python's integers, and exact, so that 3000001 is not 3000000; others are floats.
 """
 
 from __future__ import annotations
@@ -26,12 +28,25 @@ from argus.check.terms.atoms import (
 )
 from argus.layout.expr import Expr
 
+EXACT = 2**53
+"""Up to here floats have all whole numbers."""
+MAX_SIZE = 200_000
+"""Parts of the largest term that is followed, repetitions counted."""
+LARGEST = 2**256
+"""Whole coefficients beyond it are not followed."""
+
+
+def canonical(c: float) -> float:
+    """A coefficient as it is kept: a float that is a whole number becomes one."""
+    return int(c) if isinstance(c, float) and c.is_integer() and abs(c) < EXACT else c
+
 
 class Interned:
     """The terms of one kernel: equal ones are the same number."""
 
     def __init__(self) -> None:
         self._polys: list[tuple[tuple[Mono, float], ...]] = []
+        self._sizes: list[int] = []
         self._numbers: dict[tuple[tuple[Mono, float], ...], int] = {}
         self.atoms: list[Atom] = []
         self.positive: frozenset[str] = frozenset()
@@ -39,24 +54,36 @@ class Interned:
         self._atom_numbers: dict[Atom, int] = {}
         self._axes: dict[int, frozenset[int]] = {}
         self._free: dict[int, frozenset[Expr]] = {}
-        self._sums: dict[tuple[int, int], int] = {}
-        self._products: dict[tuple[int, int], int] = {}
-        self._polys.append((((((-1, 1),), ZERO), 1.0),))
-        for poly in ((), ((UNIT, 1.0),)):
+        self._sums: dict[tuple[int, int, bool], int] = {}
+        self._products: dict[tuple[int, int, bool], int] = {}
+        self._polys.append((((((-1, 1),), ZERO), 1),))
+        self._sizes.append(1)
+        for poly in ((), ((UNIT, 1),)):
             self._intern(poly)
 
     def __getitem__(self, term: int) -> tuple[tuple[Mono, float], ...]:
         return self._polys[term]
 
     def _intern(self, poly: tuple[tuple[Mono, float], ...]) -> int:
+        """The number of a term; UNKNOWN for one that is too large."""
         number = self._numbers.get(poly)
         if number is None:
+            size = 1 + sum(self._size_of(mono) for mono, _ in poly)
+            if size > MAX_SIZE:
+                return UNKNOWN
             number = self._numbers[poly] = len(self._polys)
             self._polys.append(poly)
+            self._sizes.append(size)
         return number
 
+    def _size_of(self, mono: Mono) -> int:
+        inner = [t for n, _ in mono[0] for t in parts_of(self.atoms[n])]
+        return 1 + len(mono[0]) + sum(self._sizes[t] for t in (*inner, mono[1]) if t != ZERO)
+
     def _made(self, parts: Mapping[Mono, float]) -> int:
-        return self._intern(tuple(sorted((m, c) for m, c in parts.items() if c != 0)))
+        if any(isinstance(c, int) and abs(c) >= LARGEST for c in parts.values()):
+            return UNKNOWN
+        return self._intern(tuple(sorted((m, canonical(c)) for m, c in parts.items() if c != 0)))
 
     def made(self, parts: Mapping[Mono, float]) -> int:
         """The sum of these monomials, as it is written."""
@@ -68,7 +95,7 @@ class Interned:
 
     def atom(self, atom: Atom) -> int:
         """The term that is this atom."""
-        return self._intern(((self._power(atom, 2), 1.0),))
+        return self._intern(((self._power(atom, 2), 1),))
 
     def _power(self, atom: Atom, twice: int) -> Mono:
         number = self._atom_numbers.get(atom)
@@ -78,7 +105,7 @@ class Interned:
         return (((number, twice),), ZERO)
 
     def monomial(self, mono: Mono, c: float) -> int:
-        return self._intern(((mono, c),))
+        return self._made({mono: c})
 
     def as_atom(self, term: int) -> Atom | None:
         """The atom, if the term is nothing else."""
@@ -89,7 +116,7 @@ class Interned:
         return None
 
     def constant(self, value: float) -> int:
-        return self._intern(((UNIT, float(value)),)) if value else ZERO
+        return self._made({UNIT: value}) if value else ZERO
 
     def value(self, term: int) -> float | None:
         """The number, if the term is one."""

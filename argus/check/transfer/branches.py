@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +22,7 @@ from argus.check.domain.tags import Case, Tags, merge, uniform
 from argus.check.domain.threads import conditions
 from argus.check.transfer import optional_work, ordering
 from argus.ir import ops
+from argus.ir.ops import Op, Shared
 from argus.ir.types import Value
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from argus.check.walk import KernelWalk
 
 Mask = NDArray[np.bool_]
+MAX_SLOTS = 8
 
 
 def branch(flow: KernelWalk, op: ops.If) -> None:
@@ -40,6 +42,54 @@ def branch(flow: KernelWalk, op: ops.If) -> None:
         _select_path(flow, op, shared)
     else:
         _entangled(flow, op)
+
+
+def by_slot(flow: KernelWalk, op: Op) -> bool:
+    """A load from a ring's slot that depends on a size, `ring[K - 1]`: walked once for every slot that it may be, each
+    under the condition that it is that one. False where the op is none, or its slot is known."""
+    slot = _open_slot(flow, op)
+    if slot is None:
+        return False
+    facts, order, renamed = flow.facts, flow.order, flow.rename
+    ends: list[tuple[Expr, Tags]] = []
+    orders: list[AccessOrder] = []
+    for number in range(slot.args[1].value):
+        guard = slot.eq(number)
+        if flow.feasible(guard):
+            flow.facts, flow.order, flow.rename = (*facts, guard), order, {**renamed, slot: E.const(number)}
+            flow.guards.add(guard)
+            flow.step(op)
+            ends.append((guard, flow.values[op.results[0]]))
+            orders.append(flow.order)
+            flow.facts, flow.rename = facts, renamed
+    if not ends:
+        return False
+    flow.order = reduce(AccessOrder.join, orders)
+    flow.values[op.results[0]] = _joined(flow, ends)
+    return True
+
+
+def _open_slot(flow: KernelWalk, op: Op) -> Expr | None:
+    """The remainder in a load's address of LDS, by a small number, that follows from sizes and blocks alone."""
+    loads = [f for f in op.footprints if f.reads and not f.writes and isinstance(f.memory, Shared)]
+    if len(loads) != 1 or not (remainders := _remainders(loads[0].address)):
+        return None
+    moving = {v for var, value in flow.loops for v in (var, *value.free())} | flow.threads.symbols.keys()
+    slots = (node for node in remainders if node not in flow.rename and not node.free() & moving)
+    return next(slots, None)
+
+
+@lru_cache(maxsize=1 << 12)
+def _remainders(address: Expr) -> tuple[Expr, ...]:
+    """Remainders by small numbers that are the same for all threads, as far as names tell."""
+    return tuple(
+        node
+        for node in E.postorder(address)
+        if node.op == "mod"
+        and node.args[1].op == "const"
+        and 1 < node.args[1].value <= MAX_SLOTS
+        and not any(v.name in ("lane", "wave") for v in node.free())
+    )
 
 
 def _select_threads(flow: KernelWalk, op: ops.If, truth: Mask) -> None:

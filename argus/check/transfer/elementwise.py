@@ -1,4 +1,4 @@
-"""Tag transfer of elementwise functions, conversions and bit casts.
+"""Tag transfer of elementwise functions.
 
 An elementwise result belongs to every coordinate its operands agree on, or that only one of them has:
 
@@ -24,7 +24,7 @@ from argus.check.domain.record_numbers import distinct, distinct_rows, relabelle
 from argus.check.domain.records import ABSENT, CONFLICT, REDUCED, Record, Sum, Tables
 from argus.check.domain.reduction_footprint import one
 from argus.check.domain.tags import Case
-from argus.check.terms.atoms import UNKNOWN
+from argus.check.terms.atoms import UNKNOWN, ZERO
 from argus.check.terms.elementwise_terms import (
     COMPARISONS,
     Standing,
@@ -35,17 +35,12 @@ from argus.check.terms.elementwise_terms import (
 from argus.check.transfer import computed_places, masks
 from argus.check.transfer.shifted_places import brought
 from argus.ir.maps import MAPS
-from argus.ir.types import DType
 from argus.layout import expr as E
 
 _KEEPS_SUM = frozenset(row.name for row in MAPS.values() if row.keeps_sum)
 _KEEPS_ZERO = frozenset(row.name for row in MAPS.values() if row.keeps_zero)
 _REDUCTIONS = frozenset(row.name for row in MAPS.values() if row.reduces)
-EXACT = {"f32": 2**24, "f64": 2**53, "f16": 2**11, "bf16": 2**8}
-"""Up to where a float type has all whole numbers."""
 PIECE = "it was computed from a piece of an element"
-_WORTH_SOMETHING = frozenset({"element", "value", "plain"})
-"""Kinds of records with a worth of their own, and with different halves; zeros have not."""
 
 
 def unary(fn: str, case: Case, tables: Tables, standing: Callable[[Case, int], Standing]) -> Case:
@@ -202,7 +197,7 @@ def _joined(
             return Record("lost", rests=tables.nowhere, why="it was computed from LDS that was never written")
         if side.part != (0, 1):
             return Record("lost", rests=tables.nowhere, why=PIECE)
-    if fn == "mul" and "zero" in (x.kind, y.kind):
+    if fn == "mul" and "zero" in (x.kind, y.kind) and term == ZERO:
         return tables[Tables.ZERO]
     numbers = tuple(int(r) for r in rests)
     sums = _kept_sum(fn, x, y, own)
@@ -224,127 +219,3 @@ def _kept_sum(fn: str, x: Record, y: Record, own: tuple[bool, bool]) -> Sum | No
         elif side.kind == "incoming" and at_home:
             found.append(Sum(f"slot:{side.label}", ()))
     return found[0] if len(found) == 1 else None
-
-
-def converted(case: Case, source: DType, target: DType, tables: Tables) -> Case:
-    """A change of element type. Rounding is not looked at; an integer type that is too small changes the number."""
-    if source.kind == "bool":
-        return case
-    if target.kind != "float" and not _holds(target, source):
-        return opaque(f"to {target.name}", case, tables)
-    if source.kind != "float":
-        if source.bits < 32:
-            case = opaque(f"from {source.name}", case, tables, frozenset({"value"}))
-        case = _each(case, tables, lambda r: _opaque(f"from {source.name}", r, tables, _overflown(r, source, tables)))
-    if target.kind == "float" and not (source.kind == "float" and target.bits >= source.bits):
-        return _each(case, tables, lambda record: _rounded(record, case, target))
-    return case
-
-
-def _rounded(record: Record, case: Case, target: DType) -> Record:
-    """An index in a float type no longer orders as the index does, unless all its values are numbers of the type."""
-    if record.label != "index" or record.expr is None:
-        return record
-    low, high, finite = record.expr.lo, record.expr.hi, case.offset[..., 0]
-    exact = EXACT.get(target.name, 0)
-    if low is not None and high is not None and -exact < low + int(finite.min()) and high + int(finite.max()) < exact:
-        return record
-    return replace(record, label="", expr=None)
-
-
-def _overflown(record: Record, of: DType, tables: Tables) -> frozenset[str]:
-    """Numbers that an integer type does not have are other numbers there."""
-    value = tables.terms.value(record.term) if record.kind == "plain" else None
-    least, most = (0, 2**of.bits - 1) if of.kind == "uint" else (-(2 ** (of.bits - 1)), 2 ** (of.bits - 1) - 1)
-    return frozenset() if value is None or least <= value <= most else frozenset({"plain"})
-
-
-def _each(case: Case, tables: Tables, change: Callable[[Record], Record]) -> Case:
-    changed = {n: tables.intern(change(tables[n])) for n in distinct(case.record)}
-    return Case(case.guard, relabelled(case.record, changed), case.offset, case.site)
-
-
-def _holds(target: DType, source: DType) -> bool:
-    """Whether an integer type has every number of another type."""
-    if source.kind == target.kind:
-        return target.bits >= source.bits
-    return source.kind == "uint" and target.bits > source.bits
-
-
-def opaque(fn: str, case: Case, tables: Tables, kinds: frozenset[str] = _WORTH_SOMETHING) -> Case:
-    """Coordinates stay; what it is worth is a function nothing is known about."""
-    return _each(case, tables, lambda record: _opaque(fn, record, tables, kinds))
-
-
-def _opaque(fn: str, record: Record, tables: Tables, kinds: frozenset[str]) -> Record:
-    if record.kind not in kinds:
-        return record
-    label = "" if record.kind == "plain" else record.label
-    return replace(record, label=label, expr=None, term=tables.terms.apply(fn, (record.term,)))
-
-
-def retyped(case: Case, source: DType, target: DType, count: int, tables: Tables, op: int) -> Case:
-    """A bit cast: pieces of elements are tracked when they are cut or put together again to what they were."""
-    if source.bits == target.bits:
-        return case if source is target else opaque(f"bits as {target.name}", case, tables)
-    if source.bits > target.bits:
-        pieces = source.bits // target.bits
-        record = np.stack([_parts(case.record, p, pieces, tables, op) for p in range(pieces)], axis=-1)
-        return _reshaped(case, record, np.repeat(case.offset, pieces, axis=-2), np.repeat(case.site, pieces, -1), count)
-    pieces = target.bits // source.bits
-    groups = case.record.reshape(*case.record.shape[:-1], count, pieces)
-    offsets = case.offset.reshape(*groups.shape, tables.width)
-    whole = assemble([groups[..., p] for p in range(pieces)], [offsets[..., p, :] for p in range(pieces)], tables, op)
-    made = Case(case.guard, whole, offsets[..., 0, :], case.site.reshape(groups.shape)[..., 0])
-    types = {tensor.name: tensor.dtype for tensor in tables.tensor_axes}
-
-    def again(record: Record) -> Record:
-        known = record.kind == "element" and types.get(record.label) is target
-        return record if known else _opaque(f"bits as {target.name}", record, tables, _WORTH_SOMETHING)
-
-    return _each(made, tables, again)
-
-
-def _reshaped(case: Case, record: np.ndarray, offset: np.ndarray, site: np.ndarray, count: int) -> Case:
-    shape = (*case.record.shape[:-1], count)
-    return Case(case.guard, record.reshape(shape), offset, site)
-
-
-def _parts(record: np.ndarray, piece: int, pieces: int, tables: Tables, op: int) -> np.ndarray:
-    changed = {}
-    for n in distinct(record):
-        one = tables[n]
-        if one.kind in _WORTH_SOMETHING:
-            index, of = one.part
-            one = replace(one, part=(index * pieces + piece, of * pieces))
-        elif one.kind == "incoming":
-            one = tables[tables.lost("a carried value is cut into pieces", op)]
-        changed[n] = tables.intern(one)
-    return relabelled(record, changed)
-
-
-def assemble(parts: list[np.ndarray], offsets: list[np.ndarray], tables: Tables, op: int) -> np.ndarray:
-    """Whole elements from consecutive pieces; lost where the pieces are not one element's, in order."""
-    pieces = len(parts)
-    if pieces == 1:
-        return parts[0]
-    numbers, inverse = np.unique(parts[0], return_inverse=True)
-    whole, follow = [], []
-    lost = tables.lost("read with another element width than it was written with", op)
-    for n in numbers:
-        one = tables[int(n)]
-        if one.kind not in _WORTH_SOMETHING:
-            whole.append(int(n) if one.kind != "incoming" else lost)
-            follow.append([int(n)] * pieces)
-        elif one.part[1] % pieces == 0 and one.part[0] % pieces == 0:
-            whole.append(tables.intern(replace(one, part=(one.part[0] // pieces, one.part[1] // pieces))))
-            follow.append([tables.intern(replace(one, part=(one.part[0] + p, one.part[1]))) for p in range(pieces)])
-        else:
-            whole.append(lost)
-            follow.append([int(n)] * pieces)
-    where = inverse.reshape(parts[0].shape)
-    good = np.ones(parts[0].shape, dtype=bool)
-    expected = np.array(follow, dtype=np.int32)[where]
-    for p in range(1, pieces):
-        good &= (parts[p] == expected[..., p]) & (offsets[p] == offsets[0]).all(axis=-1)
-    return np.where(good, np.array(whole, dtype=np.int32)[where], lost).astype(np.int32)

@@ -40,8 +40,7 @@ if TYPE_CHECKING:
 def load(flow: KernelWalk, op: ops.Load) -> Tags:
     if isinstance(op.access.memory, Shared):
         return lds_load(flow, op)
-    for listener in flow.tell():
-        listener.global_load(op, flow.place(), op.access)
+    flow.tell("global_load", lambda rule: rule.global_load(op, flow.place(), op.access))
     return flow.once(("load", op.id), lambda: elements(flow, op, op.access, op.result))
 
 
@@ -265,20 +264,17 @@ def lds_load(flow: KernelWalk, op: ops.Load) -> Tags:
     else:
         where = flow.memory.granules(constant + buffer.base, access.count, buffer.dtype.bytes)
         tags = flow.prune(flow.memory.load(op.id, where, active))
-    for listener in flow.tell():
-        listener.lds_access(op, flow.place(), access, start, tags)
+    flow.tell("lds_access", lambda rule: rule.lds_access(op, flow.place(), access, start, tags))
     return tags
 
 
 def store(flow: KernelWalk, op: ops.Store | ops.Atomic) -> None:
     access, value = op.access, flow.values[op.value]
     if isinstance(access.memory, Tensor):
-        for listener in flow.tell():
-            listener.global_store(op, flow.place(), access, value)
+        flow.tell("global_store", lambda rule: rule.global_store(op, flow.place(), access, value))
         return
     start = flow.threads.spread(flow.here(access.address))
-    for listener in flow.tell():
-        listener.lds_access(op, flow.place(), access, start, value)
+    flow.tell("lds_access", lambda rule: rule.lds_access(op, flow.place(), access, start, value))
     if isinstance(op, ops.Atomic):
         value = flow.lost(op.value, "an atomic operation combined it with what was there", op)
     _put(flow, op, access, start, value)
@@ -316,8 +312,7 @@ def _put(flow: KernelWalk, op: Op, access: Access, start: Spread, value: Tags) -
 
 def copy(flow: KernelWalk, op: ops.CopyToLds) -> None:
     """Direct copy: lane i of a wave writes the four bytes at lds_base + 4*i. Those past its elements hold nothing."""
-    for listener in flow.tell():
-        listener.global_load(op, flow.place(), op.access)
+    flow.tell("global_load", lambda rule: rule.global_load(op, flow.place(), op.access))
     value = Value(-1, op.access.memory.dtype, op.access.count)
     tags = elements(flow, op, op.access, value)
     target = copied_to(op)
@@ -325,8 +320,7 @@ def copy(flow: KernelWalk, op: ops.CopyToLds) -> None:
         number = flow.tables.lost("reads bytes that a direct copy of fewer than four has overwritten", op.id)
         tags = tags.each(lambda case: _filled(case, target.count, number))
     start = flow.threads.spread(flow.here(target.address))
-    for listener in flow.tell():
-        listener.lds_access(op, flow.place(), target, start, tags)
+    flow.tell("lds_access", lambda rule: rule.lds_access(op, flow.place(), target, start, tags))
     _put(flow, op, target, start, tags)
 
 

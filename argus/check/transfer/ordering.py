@@ -60,29 +60,16 @@ def step(walk: KernelWalk, op: Op) -> None:
             walk.order = order.waited(op.vm, op.lgkm)
         case ops.Barrier():
             why = "" if walk.active.all() and not walk.entangled else DIVERGENT_BARRIER
-            for listener in walk.tell():
-                listener.barrier(op, why)
+            _tell_barrier(walk, op, why)
             walk.order = order.barrier(op.bare)
         case ops.Load() | ops.Store() | ops.Atomic() | ops.CopyToLds():
             _access(walk, op)
         case ops.Registers() | ops.Bitcast():
             walk.order = replace(order, pending=order.pending.renamed(op))
         case (
-            ops.Constant()
-            | ops.Index()
-            | ops.Symbol()
-            | ops.Map()
-            | ops.Convert()
-            | ops.Lanes()
-            | ops.Mfma()
-            | ops.Instruction()
-            | ops.SetPrio()
-            | ops.Tag()
-            | ops.Check()
-            | ops.For()
-            | ops.If()
-            | ops.Schedule()
-        ):
+            ops.Constant() | ops.Index() | ops.Symbol() | ops.Map() | ops.Convert() | ops.Lanes() | ops.Mfma() |
+            ops.Instruction() | ops.SetPrio() | ops.Tag() | ops.Check() | ops.For() | ops.If() | ops.Schedule()
+        ):  # fmt: skip
             pass
         case _:
             assert_never(op)
@@ -95,8 +82,7 @@ def _registers(walk: KernelWalk, op: Op) -> None:
         return
     pending, used = walk.order.pending, op.operands if op.id in walk.emitted else ()
     missing = tuple(value for value in used if value in pending.at)
-    for listener in walk.tell():
-        listener.registers(op, missing)
+    walk.tell("registers", lambda rule: rule.registers(op, missing))
     if missing:
         counts = [pending.younger(value) for value in missing]
         vm, lgkm = (min((c[name] for c in counts if name in c), default=None) for name in ("vm", "lgkm"))
@@ -118,16 +104,14 @@ def _access(walk: KernelWalk, op: ops.Load | ops.Store | ops.Atomic | ops.CopyTo
     assert isinstance(buffer, Shared)
     if touch is None:
         walk.order = order.without(buffer, ENTANGLED_GUARD)
-        for listener in walk.tell():
-            listener.lds_order(op, OrderFinding(0, (), ENTANGLED_GUARD))
+        _tell_order(walk, op, OrderFinding(0, (), ENTANGLED_GUARD))
         return
     facts = tuple(fact for fact in walk.facts if not fact.free() & walk.threads.symbols.keys())
     mine = LiveAccess(touch, counter, 0, False, facts, walk.loops)
-    if walk.tell():
+    if walk.listeners:
         found = compared(walk, ((other, mine) for other in grown.values()), order.lag, _alone(walk, mine))
         found = replace(found, undecided=order.unknown(buffer) or found.undecided)
-        for listener in walk.tell():
-            listener.lds_order(op, found)
+        _tell_order(walk, op, found)
     for arm in walk.arms:
         arm.append(mine)
     walk.order = order.and_then(mine)
@@ -262,17 +246,23 @@ def puts_out_of_step(walk: KernelWalk, op: ops.If, truth: Mask) -> bool:
         return False  # all waves or none, as in iteration r of a round
     for barrier in barriers:
         walk.ledger.visit(barrier)
-        for listener in walk.tell():
-            listener.barrier(barrier, "")
+        _tell_barrier(walk, barrier, "")
     walk.order = walk.order.out_of_step((bool(late) for late in truth[:, 0]), len(barriers))
     return True
 
 
 def meeting_arms(walk: KernelWalk, arms: list[list[LiveAccess]], split: int) -> None:
     """Accesses of two arms that different threads take, in any order."""
-    if len(arms) < 2 or not walk.tell():
+    if len(arms) < 2 or not walk.listeners:
         return
     for second in arms[1]:
         found = compared(walk, ((first, second) for first in arms[0]), walk.order.lag, split=split)
-        for listener in walk.tell():
-            listener.lds_order(second.touch.op, found)
+        _tell_order(walk, second.touch.op, found)
+
+
+def _tell_barrier(walk: KernelWalk, op: ops.Barrier, why: str) -> None:
+    walk.tell("barrier", lambda rule: rule.barrier(op, why))
+
+
+def _tell_order(walk: KernelWalk, op: Op, found: OrderFinding) -> None:
+    walk.tell("lds_order", lambda rule: rule.lds_order(op, found))

@@ -1,4 +1,4 @@
-"""The manual of the codes that are not about the kernel language: compiler, machine, model providers, journal.
+"""The manual of the codes that are not about the kernel language: compiler, checker, machine, model providers, journal.
 
     >>> print(page("M101"))
     # ARG-M101: race (report of the machine)
@@ -16,6 +16,8 @@ from dataclasses import dataclass
 
 from argus.agent.journal import CODES as JOURNAL_CODES
 from argus.agent.providers import CODES as PROVIDER_CODES
+from argus.check.executed.after_proof import CODES as CHECKER_CODES
+from argus.cli.manual.checker import CHECKER
 from argus.cli.manual.compiler import COMPILER
 from argus.cli.manual.entry import ManualEntry
 from argus.cli.manual.journal import JOURNAL
@@ -37,6 +39,7 @@ class Family:
 
 FAMILIES = (
     Family("compile error", "compiler", COMPILE_CODES, COMPILER),
+    Family("error of the checker", "checker", CHECKER_CODES, CHECKER),
     Family("report of the machine", "machine", MACHINE_CODES, MACHINE),
     Family("error of a model provider", "provider", PROVIDER_CODES, PROVIDER),
     Family("error of the journal", "journal", JOURNAL_CODES, JOURNAL),

@@ -13,7 +13,8 @@ MACHINE: Mapping[str, ManualEntry] = {
         "a barrier between the two, after the wait for the first; between workgroups an atomic or separate bytes.",
     ),
     "ARG-M102": ManualEntry(
-        "A result of a memory instruction is used, or its register overwritten, before an `s_waitcnt` made sure of it.",
+        "A result of a memory instruction is used, or its register overwritten, before an `s_waitcnt` made sure of it; "
+        "or a direct copy to LDS and an LDS instruction of one wave touch common bytes without a wait between.",
         "wait for the counter and count that the message names before the instruction.",
     ),
     "ARG-M103": ManualEntry(

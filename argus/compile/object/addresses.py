@@ -30,6 +30,7 @@ from argus.compile.object.inputs import pointer
 from argus.compile.object.intended import AccessPart
 from argus.compile.object.results import SCALAR
 from argus.compile.object.slices import Slices
+from argus.compile.object.solver import AccessSolver
 from argus.compile.object.witness import NOTHING
 from argus.gfx942.inst import M0, Inst, InstOperand
 from argus.gfx942.memory import BUFFER_WORD3
@@ -69,6 +70,9 @@ class Comparison:
 
     reached: WordSum
     """Where the instruction is executed."""
+    solver: AccessSolver
+    asking: bool = False
+    """What is not equal in normal form is asked of the solver."""
 
     @property
     def inst(self) -> Inst:
@@ -87,13 +91,23 @@ class Comparison:
         """x is 0 wherever `where` holds."""
         space = self.slices.space
         excess = space.mul(space.resized(where, x.width), x)
-        return AddressMismatch(what, excess) if excess.terms else None
+        return AddressMismatch(what, excess) if excess.terms and not self._never(where, x) else None
+
+    def _never(self, *words: WordSum) -> bool:
+        return self.asking and self.solver.never(*words)
 
     def _register(self, operand: InstOperand) -> WordSum:
         return self.slices.source(operand, "u32", self.n)
 
     def mismatch(self) -> AddressMismatch | None:
-        """What is not shown equal, or None."""
+        """What is not shown equal, or None: by normal forms, then (`asking`) with the solver."""
+        found = self._compared()
+        if found is not None and found.excess is not None:
+            self.asking = True
+            found = self._compared()
+        return found
+
+    def _compared(self) -> AddressMismatch | None:
         name = self.inst.op
         if name.startswith("ds_"):
             return self.lds()
@@ -200,15 +214,18 @@ class Comparison:
 
     def _excluded(self, offset: WordSum, records: WordSum) -> AddressMismatch | None:
         """Where the guard does not hold nothing is in range."""
-        space = self.slices.space
-        out = space.mul(self.active, space.lnot(self.guard))
-        if not out.terms or self.part.data:
-            return None
-        empty = space.mul(out, records)
-        beyond = space.mul(out, space.sub(offset, space.const(OUT_OF_RANGE + self.immediate)))
-        if not empty.terms or not beyond.terms:
+        space, out = self.slices.space, self._out
+        inside = space.sub(offset, space.const(OUT_OF_RANGE + self.immediate))
+        empty, beyond = space.mul(out, records), space.mul(out, inside)
+        if not empty.terms or not beyond.terms or self._never(out, records, inside, *self._bounded):
             return None
         return AddressMismatch("lanes that the guard excludes", beyond)
+
+    @cached_property
+    def _out(self) -> WordSum:
+        """Where the guard does not hold; nowhere, where that depends on data."""
+        space = self.slices.space
+        return space.zero if self.part.data else space.mul(self.active, space.lnot(self.guard))
 
     def _bases(self) -> list[tuple[Expr, Expr]]:
         """(part in the base, part in the scalar offset) as they may be."""
@@ -227,33 +244,64 @@ class Comparison:
         found = [(zero, zero), (block, zero), (block + moving, zero), (block, moving), (zero, moving)]
         return list(dict.fromkeys(found))
 
+    @cached_property
+    def _bounded(self) -> list[WordSum]:
+        """What is known of bases: they do not go past the tensor."""
+        space, tensor = self.slices.space, self.part.access.memory
+        assert isinstance(tensor, ops.Tensor)
+        whole = space.zext(self.index.word(extent_bytes(tensor)))
+        return [
+            space.lnot(space.slt(whole, self.index.wide(base)))
+            for base, _ in self._bases()
+            if base is not E.const(0) and self.facts.at_most(base, extent_bytes(tensor))
+        ]
+
     def _based(self, words: list[WordSum], moved: WordSum, offset: WordSum, where: WordSum) -> AddressMismatch | None:
         space, tensor = self.slices.space, self.part.access.memory
         assert isinstance(tensor, ops.Tensor)
-        distance = self._distance
         inside = self.part.whole and self.facts.in_bounds(self.part.access)
         worst: AddressMismatch | None = None
-        for base, step in self._bases():
-            if (step is not E.const(0) and not inside) or space.mul(
-                where, space.sub(moved, self.index.word(step))
-            ).terms:
-                continue
-            narrow, wide = space.zext(self.index.word(base)), self.index.wide(base)
-            small = inside or base is E.const(0) or self.facts.at_most(base, extent_bytes(tensor))
-            if distance is wide:
-                pass
-            elif distance is not narrow or not small:
-                continue
+        for base, step, small in self._candidates(moved, where, inside):
             rest = self.part.address - base - step
             if (base is not E.const(0) or step is not E.const(0)) and (rest.lo is None or rest.lo < 0) and not inside:
                 worst = AddressMismatch("the register may be negative, and a base added to it")
                 continue
             found = self._zero(space.sub(offset, self.index.word(rest)), where, "its address")
-            found = found or self._sized(words[2], base, where, distance, small)
+            found = found or self._sized(words[2], base, where, self._distance, small)
             if found is None:
                 return None
             worst = found
-        return worst or AddressMismatch(f"the base or the scalar offset of its resource for `{tensor.name}`", distance)
+        return worst or AddressMismatch(
+            f"the base or the scalar offset of its resource for `{tensor.name}`", self._distance
+        )
+
+    def _candidates(self, moved: WordSum, where: WordSum, inside: bool) -> list[tuple[Expr, Expr, bool]]:
+        """(part in the base, part in the scalar offset, whether 32 bits hold the base) as base and scalar offset are;
+        the solver is asked only where no normal forms are equal."""
+        tensor = self.part.access.memory
+        assert isinstance(tensor, ops.Tensor)
+        asking, self.asking = self.asking, False
+        for self.asking in (False, True) if asking else (False,):
+            found: list[tuple[Expr, Expr, bool]] = []
+            for base, step in self._bases():
+                small = inside or base is E.const(0) or self.facts.at_most(base, extent_bytes(tensor))
+                if (step is E.const(0) or inside) and self._is_base(base, step, small, moved, where):
+                    found.append((base, step, small))
+            if found:
+                break
+        self.asking = asking
+        return found
+
+    def _is_base(self, base: Expr, step: Expr, small: bool, moved: WordSum, where: WordSum) -> bool:
+        space, word = self.slices.space, self.index.word(base)
+        if self._zero(space.sub(moved, self.index.word(step)), where, "its scalar offset"):
+            return False
+        if self._equal(self._distance, self.index.wide(base), where):
+            return True
+        return small and self._equal(self._distance, space.zext(word), where)
+
+    def _equal(self, a: WordSum, b: WordSum, where: WordSum) -> bool:
+        return a is b or self._never(where, self.slices.space.sub(a, b))
 
     def _sized(
         self, records: WordSum, base: Expr, where: WordSum, distance: WordSum, small: bool
@@ -262,16 +310,22 @@ class Comparison:
         assert size is not None
         whole = self.index.word(size)
         if base is E.const(0):
-            return self._zero(space.sub(records, whole), where, "the size in its resource")
+            return self._size_is(records, whole, where)
         left = space.sub(whole, self.index.word(base))
-        clamped = space.maximum(left, space.zero)
-        found = self._zero(space.sub(records, clamped), where, "the size in its resource")
-        if found is None and small:
+        if small and self._size_is(records, space.maximum(left, space.zero), where) is None:
             return None
         wide = space.sub(space.zext(whole), distance)
         some = space.lnot(space.slt(wide, space.const(1, 64)))
-        exact = space.select(some, space.trunc(wide), space.zero)
-        return self._zero(space.sub(records, exact), where, "the size in its resource")
+        return self._size_is(records, space.select(some, space.trunc(wide), space.zero), where)
+
+    def _size_is(self, records: WordSum, wanted: WordSum, where: WordSum) -> AddressMismatch | None:
+        """The size in the resource: as wanted, or 0 where the guard does not hold; so never more than 2**31."""
+        space = self.slices.space
+        differs = space.sub(records, wanted)
+        out = self._out
+        if space.mul(out, records).terms and space.mul(out, differs).terms and not self._never(out, records, differs):
+            return AddressMismatch("the size in its resource where the guard does not hold", differs)
+        return self._zero(differs, where, "the size in its resource")
 
     # -- as numbers ---------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 its address.
 
     found = agree(kernel, object, code, matched)
-    found.accesses, found.equal       208 of 208, {"normal form": 64, "all threads": 96, "induction": 48}
+    found.accesses, found.equal       208 of 208, {"normal form": 64, "all threads": 96, "induction": 42, "cases": 6}
     found.unknown                     what could not be shown, with the reason
     found.different                   what is certainly not the kernel's, with a launch that shows it
 
@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -38,6 +39,7 @@ from argus.compile.object.inputs import BLOCKS, block, limit_products, size, sta
 from argus.compile.object.intended import AccessPart, parts, update_name
 from argus.compile.object.order import PlacedInstruction, out_of_order
 from argus.compile.object.slices import Slices
+from argus.compile.object.solver import AccessSolver
 from argus.compile.object.witness import FEWER, LAUNCHES, Both, Turns, Witness, search
 from argus.compile.tails import Tail, pieces, tails
 from argus.gfx942.mfma import mfma
@@ -104,7 +106,25 @@ class Reader:
         self.headers: dict[int, int | None] = {}
         self.turns: list[Turns] = []
         self.placed: list[PlacedInstruction] = []
+        variables = {
+            LANE.name: self.space.rows(self.space.thread & np.uint64(63)),
+            wave_variable(kernel.waves).name: self.space.rows(self.space.thread >> np.uint64(6)),
+            **{name.name: block(self.space, kernel, axis) for axis, name in enumerate(BLOCKS)},
+            **{symbol.name: size(self.space, symbol) for symbol in kernel.shapes},
+        }
+        self.index = IndexWords(self.space, variables)
+        self.solver = AccessSolver(self.space, self._known)
         self._name_data()
+
+    def _known(self) -> list[WordSum]:
+        """Conditions that every launch meets: what the kernel requires, and blocks inside the grid."""
+        limits = [name.lt(extent) for name, extent in zip(BLOCKS, self.kernel.grid, strict=True)]
+        found: list[WordSum] = []
+        for condition in (*self.kernel.requires, *limits):
+            with suppress(NoWord):
+                if self.index.fits(condition):
+                    found.append(self.index.word(condition))
+        return found
 
     # -- data as indices ----------------------------------------------------------------------------------------------
 
@@ -144,15 +164,8 @@ class Reader:
     # -- the walk -----------------------------------------------------------------------------------------------------
 
     def run(self) -> Agreement:
-        space = self.space
-        variables = {
-            LANE.name: space.rows(space.thread & np.uint64(63)),
-            wave_variable(self.kernel.waves).name: space.rows(space.thread >> np.uint64(6)),
-            **{name.name: block(space, self.kernel, axis) for axis, name in enumerate(BLOCKS)},
-            **{symbol.name: size(space, symbol) for symbol in self.kernel.shapes},
-        }
         self._map_loops(self.kernel.body, ())
-        self._walk(self.kernel.body, Scope(IndexWords(space, variables), space.one, frozenset(), ()))
+        self._walk(self.kernel.body, Scope(self.index, self.space.one, frozenset(), ()))
         wrong, self.found.else_first = out_of_order(self.slices.flow, self.placed)
         for later, earlier in wrong:
             text = f"it comes before what is made for op {earlier.op.id}, which the kernel has first"
@@ -296,7 +309,8 @@ class Reader:
         def both(values: Evaluation) -> tuple[np.ndarray, np.ndarray]:
             return values.rows(have)[:, None].view(np.int64), values.rows(want)[:, None].view(np.int64)
 
-        self._decide(n, op, "whether the loop goes on", [have, want], both)
+        equal = self.solver.never(space.sub(have, want))
+        self._decide(n, op, "whether the loop goes on", [have, want], both, equal)
 
     # -- one instruction ----------------------------------------------------------------------------------------------
 
@@ -313,8 +327,8 @@ class Reader:
         def both(values: Evaluation) -> tuple[np.ndarray, np.ndarray]:
             return values.rows(have)[:, None].view(np.int64), values.rows(wanted)[:, None].view(np.int64)
 
-        self._decide(n, op, "where it is executed", [have, wanted], both)
-        return False
+        equal = self.solver.never(self.space.sub(have, wanted))
+        return self._decide(n, op, "where it is executed", [have, wanted], both, equal)
 
     def _access(self, op: ops.Op, n: int, part: AccessPart, scope: Scope) -> None:
         self._note(op, n, scope)
@@ -330,28 +344,34 @@ class Reader:
                 return
             uniform = frozenset(v for v, word in scope.index.variables.items() if word.uniform)
             c = Comparison(
-                self.slices, scope.index, self.facts, scope.loops, uniform, part, op, n, where, self._executed(n, True)
-            )
+                self.slices, scope.index, self.facts, scope.loops, uniform, part, op, n, where,
+                self._executed(n, True), self.solver,
+            )  # fmt: skip
+            self.solver.ways.clear()
             mismatch = c.mismatch()
-            if mismatch is None:
-                self.found.equal[_way(c)] += 1
-            else:
+            if mismatch is not None:
                 self._decide(n, op, mismatch.what, c.words, c.both)
+            elif not c.asking or self._decide(n, op, "its address", c.words, c.both, equal=True):
+                self.found.equal[_way(c)] += 1
         except NoWord as why:
             self.found.unknown.append(Finding(n, op, str(why)))
 
-    def _decide(self, n: int, op: ops.Op, what: str, words: list[WordSum], both: Both) -> None:
-        """Not equal in normal form: different if a launch shows it, else unknown."""
-        most = LAUNCHES if len(self.found.unknown) < 3 else FEWER
+    def _decide(self, n: int, op: ops.Op, what: str, words: list[WordSum], both: Both, equal: bool = False) -> bool:
+        """Not equal in normal form: different if a launch shows it, even where the solver says `equal`; else unknown,
+        or equal."""
+        most = LAUNCHES if not equal and len(self.found.unknown) < 3 else FEWER
         witness = search(self.kernel, self.space, self.turns, words, both, most)
-        if witness is None:
-            self.found.unknown.append(Finding(n, op, what))
-        else:
+        if witness is not None:
             self.found.different.append(Finding(n, op, what, witness))
+        elif not equal:
+            self.found.unknown.append(Finding(n, op, what))
+        return equal and witness is None
 
 
 def _way(c: Comparison) -> str:
     """What the proof of equality rests on."""
+    if c.asking:
+        return "solver" if "solver" in c.solver.ways else "cases"
     words = c.words
     if any(a.op == "iteration" for w in words for a in w.atoms):
         return "induction"

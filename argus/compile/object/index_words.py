@@ -49,6 +49,16 @@ class IndexWords:
             self._wide[e] = known
         return known
 
+    def fits(self, e: Expr) -> bool:
+        """No part of the expression leaves 32 bits, by bounds alone: the word is then the expression over whole
+        numbers. For conditions that nobody computes on the machine, such as what a kernel requires."""
+        for arg in e.args:
+            low, high = self.space.bounds(self.word(arg))
+            most = 1 << (32 if e.op in ("floordiv", "mod") and low >= 0 else 31)
+            if low < -(1 << 31) or high >= most or not self.fits(arg):
+                return False
+        return True
+
     def const(self, n: int) -> WordSum:
         return self.space.const(n)
 

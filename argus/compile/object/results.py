@@ -4,13 +4,16 @@
     v_lshl_or_b32 v8, v1, 4, s8         asked for v8: v1 << 4 | s8 as a formula, in the active lanes
 
 A pair of scalar registers has two readings, a 64-bit number and a lane mask; who asks for it says which one he means,
-and 64-bit scalar logic is then computed on truth values. None means that the result is not followed.
+and 64-bit scalar logic is then computed on truth values. Half of a mask, as a number, is `ballot(mask, half)`, and two
+such halves are the mask again: registers that do not fit are kept in lanes of a vector register (v_writelane_b32,
+v_readlane_b32), masks half by half. None means that the result is not followed.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +23,7 @@ from argus.machine.semantics.modifiers import WIDE, constant_bits
 from argus.machine.semantics.salu import SALU
 from argus.machine.semantics.table import IMPLICIT, MachineOp
 from argus.machine.semantics.valu import VALU
+from argus.machine.symbolic.bit_fields import only
 from argus.machine.symbolic.sums import WordSum
 from argus.machine.symbolic.symbolic_backend import NotFollowed, SymbolicBuilder
 from argus.machine.symbolic.words import Words
@@ -41,24 +45,21 @@ DATA_ONLY = frozenset({"v_perm_b32", "v_alignbyte_b32", "v_bfi_b32"})
 """Instructions that move bytes of data about; no address is made with them."""
 
 
-class MaskBuilder(SymbolicBuilder):
-    """64-bit scalar arithmetic on lane masks: a word of 64 bits is one truth value per lane."""
+class MaskBuilder:
+    """64-bit scalar logic on lane masks: a word of 64 bits is one truth value per lane. Everything that is not done bit
+    by bit (shifts, sums, counts) is not followed."""
+
+    def __init__(self, space: Words) -> None:
+        self.space, self._bits = space, SymbolicBuilder(space)
+        self.and_, self.or_, self.xor = self._bits.mask_and, self._bits.mask_or, self._bits.mask_xor
+        self.not64, self.select = self._bits.mask_not, self._bits.select
+
+    def __getattr__(self, name: str) -> Any:
+        raise NotFollowed(name)
 
     def const64(self, value: int) -> WordSum:
         lanes = np.uint64(value & (1 << 64) - 1) >> (self.space.thread & np.uint64(63)) & np.uint64(1)
         return self.space.rows(lanes)
-
-    def and_(self, a: WordSum, b: WordSum) -> WordSum:
-        return self.mask_and(a, b)
-
-    def or_(self, a: WordSum, b: WordSum) -> WordSum:
-        return self.mask_or(a, b)
-
-    def xor(self, a: WordSum, b: WordSum) -> WordSum:
-        return self.mask_xor(a, b)
-
-    def not64(self, a: WordSum) -> WordSum:
-        return self.mask_not(a)
 
     def ne(self, a: WordSum, b: WordSum) -> WordSum:
         if b.terms:
@@ -92,7 +93,14 @@ class Results(ABC):
             return new
         return self.space.select(active, new, self.word(key, n))
 
+    @abstractmethod
+    def result(self, n: int, key: int) -> WordSum:
+        """What instruction n leaves in a register that it writes."""
+
     def computed(self, n: int, inst: Inst, key: int) -> WordSum | None:
+        if key >= MASK and (half := self._written_half(inst, key - MASK)) is not None:
+            halves = [self.result(n, SCALAR + half), self.word(SCALAR + (half ^ 1), n)]
+            return self.space.mask_of(halves[half & 1], halves[half & 1 ^ 1])
         if inst.op in SALU:
             return self._scalar(n, inst, SALU[inst.op], key)
         if inst.op in VALU and VALU[inst.op].shape == "plain" and inst.enc not in ("sdwa", "dpp"):
@@ -100,8 +108,11 @@ class Results(ABC):
         if inst.op == "v_readfirstlane_b32":
             return self.space.first_lane(self.source(inst.operands[1], "u32", n))
         if inst.op == "v_readlane_b32":
-            value = self.source(inst.operands[1], "u32", n)
-            return value if value.uniform else None
+            value, lane = (self.source(operand, "u32", n) for operand in inst.operands[1:3])
+            return value if value.uniform else self.space.lane(value, lane)
+        if inst.op == "v_writelane_b32":
+            value, lane = (self.source(operand, "u32", n) for operand in inst.operands[1:3])
+            return self.space.with_lane(self.word(key, n), lane, value)
         if inst.op.startswith("s_load_dword"):
             return self._kernarg(n, inst, key)
         target = inst.operands[0] if inst.operands else None
@@ -109,6 +120,14 @@ class Results(ABC):
             name = self.loaded(n, key - self._key(target))
             return None if name is None else self.merged(n, key, name)
         return None
+
+    def _written_half(self, inst: Inst, pair: int) -> int | None:
+        """The register of a scalar pair that the instruction writes as a word of 32 bits."""
+        words = SALU[inst.op].results if inst.op in SALU else ()
+        if "u32" not in words and inst.op not in ("v_readlane_b32", "v_readfirstlane_b32"):
+            return None
+        number = inst.operands[0].value
+        return number if inst.operands[0].kind == "s" and number & ~1 == pair else None
 
     def _key(self, operand: InstOperand) -> int:
         if operand.kind == "s":
@@ -154,6 +173,8 @@ class Results(ABC):
             return None
         if key >= SCALAR and "mask" not in op.results:
             return None
+        if SCALAR <= key < MASK:
+            return self._half(n, key)
         if inst.op in DATA_ONLY or any(word in FLOATS for word in op.args):
             return None
         operands = iter(inst.operands)
@@ -198,11 +219,18 @@ class Results(ABC):
             return self.space.high(value) if at else self.space.trunc(value)
         return None
 
+    def _half(self, n: int, key: int) -> WordSum:
+        """A register of a pair that instruction n leaves a lane mask in."""
+        number = key - SCALAR
+        return self.space.ballot(self.result(n, MASK + (number & ~1)), number & 1)
+
     def _scalar(self, n: int, inst: Inst, op: MachineOp, key: int) -> WordSum | None:
+        if SCALAR <= key < SCC and "u64" in op.results and self._on_masks(n, inst, op):
+            return self._half(n, key)
         as_mask = key >= MASK or (key == SCC and self._on_masks(n, inst, op))
         if as_mask and not any(w in ("u64", "exec") for w in op.results):
             return None
-        builder = self.masks if as_mask else self.builder
+        builder: Any = self.masks if as_mask else self.builder
         operands = iter(inst.operands)
         results = {word: next(operands) for word in op.results if word not in IMPLICIT}
         target = next(iter(results.values()), None)
@@ -249,7 +277,8 @@ class Results(ABC):
             return True
         if "u64" not in op.args:
             return False
-        return any(o.kind == "s" and self._is_mask(o.value, n) for o in inst.operands)
+        sources = inst.operands[sum(word not in IMPLICIT for word in op.results) :]
+        return any(o.kind == "s" and self._is_mask(o.value, n) for o in sources)
 
     def _is_mask(self, number: int, n: int) -> bool:
         if number == EXEC:
@@ -258,8 +287,11 @@ class Results(ABC):
         if writer is None:
             return number == VCC
         inst = self.insts[writer]
-        if inst.op in VALU:
+        if inst.op in VALU and "mask" in VALU[inst.op].results:
             return True
+        if inst.op in ("v_readlane_b32", "v_readfirstlane_b32"):
+            single = only(self.word(SCALAR + number, n))
+            return single is not None and single.op == "ballot"
         if inst.op in SALU and "u64" in SALU[inst.op].results:
             return self._on_masks(writer, inst, SALU[inst.op]) or all(o.kind == "imm" for o in inst.operands[1:])
         return False

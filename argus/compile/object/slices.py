@@ -71,13 +71,13 @@ class Slices(Results):
 
     def word(self, key: int, n: int) -> WordSum:
         at = self.writer(key, n)
-        return self._entry(key, self.flow.block_of[n]) if at is None else self._result(at, key)
+        return self._entry(key, self.flow.block_of[n]) if at is None else self.result(at, key)
 
     def _at_end(self, key: int, block: int) -> WordSum:
         if block == START:
             return self._initial(key)
         writers = self._writers[block].get(key, ())
-        return self._result(writers[-1], key) if writers else self._entry(key, block)
+        return self.result(writers[-1], key) if writers else self._entry(key, block)
 
     def _initial(self, key: int) -> WordSum:
         if key in self.start:
@@ -259,7 +259,7 @@ class Slices(Results):
         body = self.flow.bodies[header]
         return [e for b in body for e in self.flow.out[b] if e.target not in body]
 
-    def _result(self, n: int, key: int) -> WordSum:
+    def result(self, n: int, key: int) -> WordSum:
         """What instruction n leaves in a register."""
         wanted = key
         for layer in reversed(self._results):
@@ -277,7 +277,7 @@ class Slices(Results):
             made = None
         if made is None:
             made = self._symbol("result", key, inst.pc, varies=self.around(self.flow.block_of[n]))
-            if inst.op in VALU or key < SCALAR:
+            if inst.op != "v_writelane_b32" and (inst.op in VALU or key < SCALAR):
                 made = self.merged(n, key, made)
         self._results[-1].setdefault(n, {})[wanted] = made
         return made

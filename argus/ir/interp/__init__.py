@@ -13,8 +13,8 @@ whose policies say `waits: explicit` (see `argus.ir.passes.insert_waits`) is tak
 of a loaded register waits.
 
 With `provenance=True` every register element also knows which tensor element it was loaded from, through LDS and
-register moves; `watch={op id: function}` shows an op's operands when it executes, `results` what a load delivers. That
-is how counterexamples of the checker are replayed.
+register moves; `watch={op id: function}` shows an op's operands when it executes, `results` what a load delivers,
+`stored` every store to a tensor with its addresses. That is how counterexamples of the checker are replayed.
 
 Not modelled: time, caches, the order of additions inside an MFMA; see `numbers` for rounding.
 """
@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from argus.ir.interp.fitting_numbers import watched_numbers
 from argus.ir.interp.memory import COMPUTED, MIXED, TENSOR_SHIFT, UNWRITTEN, ZERO, Bytes, Hazard
 from argus.ir.interp.numbers import numpy_dtype
-from argus.ir.interp.wave import InterpError, OpEvent
+from argus.ir.interp.wave import InterpError, OpEvent, StoreEvent
 from argus.ir.interp.workgroup import ADVERSARIES, InterpSchedule, InterpWorkgroup
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Tensor
@@ -50,6 +50,7 @@ __all__ = [
     "InterpOutcome",
     "InterpSchedule",
     "OpEvent",
+    "StoreEvent",
     "extents",
     "run",
 ]
@@ -57,7 +58,8 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class InterpOutcome:
-    """`arrays` after the launch (copies), `hazards` met, `writes` per element of every written tensor."""
+    """`arrays` after the launch (copies), `hazards` met, `writes` per element of every written tensor;
+    copies that lanes of one store agree on count once."""
 
     arrays: dict[str, NDArray[Any]]
     hazards: tuple[Hazard, ...]
@@ -87,6 +89,7 @@ def run(
     schedule: InterpSchedule | None = None,
     watch: Mapping[int, Callable[[OpEvent], None]] | None = None,
     results: Mapping[int, Callable[[OpEvent], None]] | None = None,
+    stored: Callable[[StoreEvent], None] | None = None,
     provenance: bool = False,
 ) -> InterpOutcome:
     """Execute the launch (or only `blocks` of its grid). Arrays missing from `arrays` start as zeros."""
@@ -127,6 +130,7 @@ def run(
             implied,
             emitted,
             numbers,
+            stored,
         ).run()
     final = {t.name: _result(t, memories[t], names) for t in kernel.tensors}
     return InterpOutcome(final, tuple(hazards), writes)

@@ -150,6 +150,8 @@ class Accesses:
         return np.where(written == UNWRITTEN, fresh, written)
 
     def store(self, op: Op, access: Access, value: Any, active: Mask, fn: str | None) -> None:
+        from argus.ir.interp.wave import StoreEvent
+
         size = access.memory.dtype.bytes
         start, done = self.reach(access, op, active)
         memory = self.memory(access)
@@ -167,15 +169,21 @@ class Accesses:
         counter: Counter = "lgkm" if isinstance(access.memory, Shared) else "vm"
         token, number = self.issue(op, counter, effect, self.skipped(op, done))
         self.touch(token, number, access, where, write=True, alone=fn is None)
+        clash = fn is not None or self.overlap(op, access, start, done, raw)
         if isinstance(access.memory, Tensor):
-            np.add.at(self.group.writes[access.memory.name], start[done] // size, 1)
-        if fn is None:
-            self.overlap(op, access, start, done, raw)
+            places = start[done] // size
+            np.add.at(self.group.writes[access.memory.name], places if clash else np.unique(places), 1)
+            if self.group.stored is not None:
+                wave, memory_of = self.wave, access.memory
+                event = StoreEvent(
+                    op, memory_of, self.group.block, wave.number, dict(wave.loops), start, done, value.data
+                )
+                self.group.stored(event)
 
     def threads(self) -> Elements:
         return self.wave.number * 64 + np.arange(64, dtype=np.int64)
 
-    def overlap(self, op: Op, access: Access, start: Elements, done: NDArray[np.bool_], raw: NDArray[np.uint8]) -> None:
+    def overlap(self, op: Op, access: Access, start: Elements, done: NDArray[np.bool_], raw: NDArray[np.uint8]) -> bool:
         """Two lanes of one store on one address with different data: the hardware does not say who wins."""
         addresses, data = start[done], raw[done]
         order = np.argsort(addresses, kind="stable")
@@ -185,6 +193,7 @@ class Accesses:
             who = (op.id, self.wave.number)
             byte = int(addresses[1:][clash][0])
             self.group.hazards.append(Hazard("overlap", access.memory.name, byte, who, who, "lanes disagree"))
+        return bool(clash.any())
 
     def accumulate(self, memory: Bytes, fn: str, access: Access, start: Elements, data: NDArray[Any]) -> None:
         typed = memory.data.view(numpy_dtype(access.memory.dtype))

@@ -41,7 +41,7 @@ TENSOR_SHIFT = 40
 @dataclass(frozen=True, slots=True)
 class Hazard:
     """Something the order of waves or the time of a wait decides, or that has no meaning. `kind`: race, overlap,
-    unwaited, barrier, range, wraps, unwritten (only with provenance)."""
+    unwaited, barrier, range, wraps, stated, unwritten (only with provenance)."""
 
     kind: str
     memory: str

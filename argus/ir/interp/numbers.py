@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from argus.gfx942.mfma import MfmaShape
 from argus.gfx942.mfma import mfma as mfma_named
 from argus.ir.maps import MAPS
-from argus.ir.types import DType
+from argus.ir.types import LARGEST, DType
 
 Array = NDArray[Any]
 
@@ -43,7 +43,6 @@ NUMPY: dict[str, Any] = {
     "u8": np.uint8,
     "bool": np.bool_,
 }
-_LARGEST = {"fp8": 240.0, "bf8": 57344.0}
 
 
 def numpy_dtype(dtype: DType) -> Any:
@@ -96,8 +95,8 @@ def _round_float(x: Array, target: DType, rounding: str, saturate: bool) -> Arra
     if target.bits >= x.dtype.itemsize * 8:
         return x.astype(into)
     wide = x if x.dtype.itemsize >= 4 else x.astype(np.float32)
-    if saturate and target.name in _LARGEST:
-        limit = _LARGEST[target.name]
+    if saturate and target.name in LARGEST:
+        limit = LARGEST[target.name]
         wide = np.where(np.isnan(wide), wide, np.clip(wide, -limit, limit))
     result = wide.astype(into)
     if rounding == "rtz":

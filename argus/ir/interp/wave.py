@@ -21,7 +21,7 @@ from argus.ir.interp.access import Accesses
 from argus.ir.interp.memory import COMPUTED, ZERO, Hazard, Token, WaitCounters
 from argus.ir.interp.numbers import convert, elementwise, matrix_multiply, numpy_dtype
 from argus.ir.kernel import LANE
-from argus.ir.ops import Op
+from argus.ir.ops import Op, Tensor
 from argus.ir.types import Value
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -64,6 +64,20 @@ class OpEvent:
     active: Mask
 
 
+@dataclass(frozen=True, slots=True)
+class StoreEvent:
+    """A store to a tensor: the byte each register element `[64, count]` goes to, which are done, and the values."""
+
+    op: Op
+    tensor: Tensor
+    block: tuple[int, int, int]
+    wave: int
+    loops: dict[str, int]
+    start: NDArray[np.int64]
+    done: NDArray[np.bool_]
+    data: NDArray[Any]
+
+
 class InterpWave:
     """State and program of one wave; `execute` runs a block."""
 
@@ -85,7 +99,10 @@ class InterpWave:
         return Register(data, np.full(data.shape, code, dtype=np.int64))
 
     def lanes(self, e: Expr) -> NDArray[np.int64]:
-        return np.broadcast_to(np.asarray(E.evaluate(e, self.env), dtype=np.int64), (LANES,))
+        try:
+            return np.broadcast_to(np.asarray(E.evaluate(e, self.env), dtype=np.int64), (LANES,))
+        except OverflowError:
+            raise InterpError(f"`{e}` is a number of more than 64 bits") from None
 
     def uniform(self, e: Expr) -> int:
         values = self.lanes(e)
@@ -166,8 +183,24 @@ class InterpWave:
                 case ops.Load() | ops.Store() | ops.CopyToLds() | ops.Atomic():
                     self.accesses.perform(op, active)
                     yield "step"
+                case ops.Symbol():
+                    self.compute(op)
+                    self.stated(op, active)
                 case _:
                     self.compute(op)
+
+    def stated(self, op: ops.Symbol, active: Mask) -> None:
+        """Note loaded numbers that are not what the kernel states of them: then nothing is promised."""
+        low, high = op.symbol.bounds()
+        held = self.env[op.symbol.name]
+        broken = [(held < low, f"{op.symbol} >= {low}")] if low is not None else []
+        broken += [(held > high, f"{op.symbol} <= {high}")] if high is not None else []
+        broken += [(self.lanes(fact) == 0, str(fact)) for fact in op.facts]
+        for wrong, fact in broken:
+            if (active & wrong).any():
+                who = (op.id, self.number)
+                self.group.hazards.append(Hazard("stated", "", 0, who, who, f"`{fact}` is stated and does not hold"))
+                return
 
     def fits(self, op: Op, active: Mask) -> None:
         """Note a number of the op that the machine's 32 bits do not hold."""
@@ -216,9 +249,8 @@ class InterpWave:
             if not both:
                 self.file[out] = results[bool(here.any())][n]
                 continue
-            yes, no = self.read(op.then_yields[n], op), self.read(op.else_yields[n], op)
-            pick = here[:, None]
-            self.file[out] = Register(np.where(pick, yes.data, no.data), np.where(pick, yes.code, no.code))
+            yes, no = results[True][n], results[False][n]
+            self.file[out] = self.renaming((yes, no), _merged(here[:, None], yes, no))
 
     def compute(self, op: ops.Computing | ops.SetPrio | ops.Annotation) -> None:
         match op:
@@ -278,6 +310,11 @@ class InterpWave:
         if op.value.dtype.bits == op.result.dtype.bits:
             return data, source.code
         return data, np.full(data.shape, COMPUTED, dtype=np.int64)
+
+
+def _merged(pick: Mask, yes: Register, no: Register) -> Callable[[], tuple[Any, Any]]:
+    """What the lanes of two arms hand on; nothing reads it yet, so no load has to have arrived."""
+    return lambda: (np.where(pick, yes.data, no.data), np.where(pick, yes.code, no.code))
 
 
 def _picked(args: tuple[Register, ...], pick: tuple[tuple[int, int], ...]) -> tuple[Any, Any]:

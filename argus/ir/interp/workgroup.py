@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from argus.ir.interp.fitting_numbers import Watched
 from argus.ir.interp.memory import Bytes, Hazard, Shadow, Token
-from argus.ir.interp.wave import InterpError, InterpWave, OpEvent, Pause
+from argus.ir.interp.wave import InterpError, InterpWave, OpEvent, Pause, StoreEvent
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
 from argus.ir.ops import Memory, Op, Shared, Tensor
 
@@ -66,6 +66,7 @@ class InterpWorkgroup:
         implied_waits: bool,
         emitted: frozenset[int],
         numbers: Watched,
+        stored: Callable[[StoreEvent], None] | None = None,
     ) -> None:
         self.kernel = kernel
         self.block = block
@@ -81,6 +82,7 @@ class InterpWorkgroup:
         self.implied_waits = implied_waits
         self.emitted = emitted
         self.numbers = numbers
+        self.stored = stored
         self.branches = 0
         self.tokens: list[Token] = []
         self.steps = 0

@@ -154,18 +154,9 @@ class _Inserter:
             case ops.Load() | ops.Store() | ops.CopyToLds() | ops.Atomic():
                 return op, pending.after(op, op.surely_issued and op.id in self.live)
             case (
-                ops.Constant()
-                | ops.Index()
-                | ops.Symbol()
-                | ops.Map()
-                | ops.Convert()
-                | ops.Lanes()
-                | ops.Mfma()
-                | ops.Instruction()
-                | ops.SetPrio()
-                | ops.Tag()
-                | ops.Check()
-            ):
+                ops.Constant() | ops.Index() | ops.Symbol() | ops.Map() | ops.Convert() | ops.Lanes() | ops.Mfma() |
+                ops.Instruction() | ops.SetPrio() | ops.Tag() | ops.Check()
+            ):  # fmt: skip
                 return op, pending
             case _:
                 assert_never(op)

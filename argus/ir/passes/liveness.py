@@ -70,24 +70,10 @@ def _mark_op(op: ops.Op, needed: set[Value], names: set[str], kept: set[int]) ->
         case ops.Registers():
             used = {op.args[n] for n, _ in op.pick}
         case (
-            ops.Constant()
-            | ops.Index()
-            | ops.Map()
-            | ops.Convert()
-            | ops.Bitcast()
-            | ops.Lanes()
-            | ops.Mfma()
-            | ops.Instruction()
-            | ops.Load()
-            | ops.Store()
-            | ops.CopyToLds()
-            | ops.Atomic()
-            | ops.Barrier()
-            | ops.Wait()
-            | ops.SetPrio()
-            | ops.Tag()
-            | ops.Check()
-        ):
+            ops.Constant() | ops.Index() | ops.Map() | ops.Convert() | ops.Bitcast() | ops.Lanes() | ops.Mfma() |
+            ops.Instruction() | ops.Load() | ops.Store() | ops.CopyToLds() | ops.Atomic() | ops.Barrier() |
+            ops.Wait() | ops.SetPrio() | ops.Tag() | ops.Check()
+        ):  # fmt: skip
             pass
         case _:
             assert_never(op)

@@ -78,26 +78,11 @@ def _flatten(block: list[ops.Op], numbers: Numbers) -> list[ops.Op]:
             case ops.If():
                 result.append(replace(op, then=_flatten(op.then, numbers), orelse=_flatten(op.orelse, numbers)))
             case (
-                ops.Constant()
-                | ops.Index()
-                | ops.Symbol()
-                | ops.Map()
-                | ops.Convert()
-                | ops.Bitcast()
-                | ops.Registers()
-                | ops.Lanes()
-                | ops.Mfma()
-                | ops.Instruction()
-                | ops.Load()
-                | ops.Store()
-                | ops.CopyToLds()
-                | ops.Atomic()
-                | ops.Barrier()
-                | ops.Wait()
-                | ops.SetPrio()
-                | ops.Tag()
-                | ops.Check()
-            ):
+                ops.Constant() | ops.Index() | ops.Symbol() | ops.Map() | ops.Convert() | ops.Bitcast() |
+                ops.Registers() | ops.Lanes() | ops.Mfma() | ops.Instruction() | ops.Load() | ops.Store() |
+                ops.CopyToLds() | ops.Atomic() | ops.Barrier() | ops.Wait() | ops.SetPrio() | ops.Tag() |
+                ops.Check()
+            ):  # fmt: skip
                 result.append(op)
             case _:
                 assert_never(op)
@@ -131,27 +116,10 @@ def slots(op: ops.Op) -> int:
             one = ROUNDING_SLOTS.get((op.result.dtype.name, op.rounding, op.finite), 1.0)
             return max(1, round(op.result.count * one))
         case (
-            ops.Constant()
-            | ops.Index()
-            | ops.Symbol()
-            | ops.Bitcast()
-            | ops.Registers()
-            | ops.Lanes()
-            | ops.Mfma()
-            | ops.Instruction()
-            | ops.Load()
-            | ops.Store()
-            | ops.CopyToLds()
-            | ops.Atomic()
-            | ops.Barrier()
-            | ops.Wait()
-            | ops.SetPrio()
-            | ops.For()
-            | ops.If()
-            | ops.Schedule()
-            | ops.Tag()
-            | ops.Check()
-        ):
+            ops.Constant() | ops.Index() | ops.Symbol() | ops.Bitcast() | ops.Registers() | ops.Lanes() | ops.Mfma() |
+            ops.Instruction() | ops.Load() | ops.Store() | ops.CopyToLds() | ops.Atomic() | ops.Barrier() |
+            ops.Wait() | ops.SetPrio() | ops.For() | ops.If() | ops.Schedule() | ops.Tag() | ops.Check()
+        ):  # fmt: skip
             return 1
         case _:
             assert_never(op)

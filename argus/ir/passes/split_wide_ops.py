@@ -63,27 +63,10 @@ def _wide(op: ops.Op) -> Elementwise | None:
         case ops.Map() | ops.Convert():
             return op if op.result.count > grain(op) else None
         case (
-            ops.Constant()
-            | ops.Index()
-            | ops.Symbol()
-            | ops.Bitcast()
-            | ops.Registers()
-            | ops.Lanes()
-            | ops.Mfma()
-            | ops.Instruction()
-            | ops.Load()
-            | ops.Store()
-            | ops.CopyToLds()
-            | ops.Atomic()
-            | ops.Barrier()
-            | ops.Wait()
-            | ops.SetPrio()
-            | ops.For()
-            | ops.If()
-            | ops.Schedule()
-            | ops.Tag()
-            | ops.Check()
-        ):
+            ops.Constant() | ops.Index() | ops.Symbol() | ops.Bitcast() | ops.Registers() | ops.Lanes() | ops.Mfma() |
+            ops.Instruction() | ops.Load() | ops.Store() | ops.CopyToLds() | ops.Atomic() | ops.Barrier() |
+            ops.Wait() | ops.SetPrio() | ops.For() | ops.If() | ops.Schedule() | ops.Tag() | ops.Check()
+        ):  # fmt: skip
             return None
         case _:
             assert_never(op)

@@ -125,7 +125,7 @@ def reached(access: Access, parts: BufferParts, known: Mapping[Expr, Expr]) -> E
     """An expression over sizes that bounds the end of the access's bytes, where it is to be checked at a launch; None
     where there is none to say."""
     most = ceiling(parts.offset, known)
-    if most is None or _least(parts.offset) < LEAST:
+    if most is None or parts.offset.lo is None or parts.offset.lo < LEAST:
         return None
     return most + access.count * access.memory.dtype.bytes
 

@@ -57,12 +57,17 @@ def needs(e: Expr, whole: bool = False) -> tuple[Need, ...]:
         elif node.op == "shr":
             found += [Need(node.args[0]), Need(node.args[1], *AMOUNTS)]
         elif node.op in ("floordiv", "mod"):
-            found += [Need(node.args[0]), Need(node.args[1], low=1)]
+            found += [Need(node.args[0]), *(() if _shifted(node) else (Need(node.args[1], low=1),))]
         else:
             found += [Need(arg) for arg in node.args if not arg.boolean]
     if whole and not e.boolean:
         found.append(Need(e))
     return tuple(need for need in dict.fromkeys(found) if not need.plain)
+
+
+def _shifted(node: Expr) -> bool:
+    """A quotient by 2**31 is a shift by 31, though the divisor does not fit itself."""
+    return node.op == "floordiv" and node.args[1].op == "const" and node.args[1].value == 2**31
 
 
 def _low_bits(node: Expr) -> bool:

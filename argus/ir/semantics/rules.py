@@ -74,6 +74,13 @@ RULES: tuple[SemanticRule, ...] = (
         "ir/semantics/arithmetic, check/rules/fits, ir/interp (hazard `wraps`)",
     ),
     SemanticRule(
+        "integer-data",
+        "Arithmetic on integer data wraps in its element type. A result of an integer type is the specified whole "
+        "number modulo 2**bits of the type.",
+        f"{ISA}: integer operations; LLVM IR without nsw; numpy and PyTorch arrays do the same",
+        "check/terms/integer_terms, check/transfer/conversions, spec/values (`stored`), ir/interp, spec/compare",
+    ),
+    SemanticRule(
         "shift-amount",
         "Shift amounts are 0 to 31.",
         f"{ISA}: the low five bits count; LLVM language reference: larger amounts are poison",

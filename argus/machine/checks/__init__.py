@@ -6,6 +6,7 @@
 |---|---|---|---|
 | waits | `waits` | ARG-M102 | a result used, or its register overwritten, before an s_waitcnt made it certain |
 | lds-races | `lds_races` | ARG-M101, ARG-M112 | two waves at the same LDS bytes with no barrier between |
+| | | ARG-M102 | a direct copy to LDS and another access of one wave, with no wait between |
 | lds-use | `lds_use` | ARG-M114 | LDS data of which a part is read and the rest never |
 | global-races | `global_races` | ARG-M101 | the same in global memory, between waves and between workgroups |
 | wait-states | `wait_states` | ARG-M103 | dependent instructions too close for the hardware (s_nop) |

@@ -5,6 +5,12 @@ the wave has passed) in which they did. A barrier orders accesses only if they h
 in flight when its wave meets the barrier counts in the next interval, too. That is how a missing `s_waitcnt
 lgkmcnt(0)` before a barrier, or a direct-to-LDS load nobody waited for, is found.
 
+A direct copy to LDS and an ordinary access go by different ways and counters, so nothing orders them within a wave
+either: the second of two that touch common bytes while the first is in flight is reported as a missing wait (ARG-M102).
+
+    buffer_load_dword v1, s[4:7], 0 offen lds
+    ds_read_b32 v2, v0                              -> ARG-M102: wait vmcnt(0) first
+
     wave 0: ds_write_b32 v0, v1        interval 3
     wave 1: ds_read_b32 v2, v0         interval 3       -> ARG-M101 race, both instructions named
 
@@ -23,6 +29,7 @@ from numpy.typing import NDArray
 
 from argus.gfx942.disasm import text
 from argus.gfx942.inst import Inst
+from argus.gfx942.instructions import writes_lds
 from argus.machine import record
 from argus.machine.errors import LaunchPoint
 from argus.machine.interp_services import MemoryAccess, Services
@@ -66,10 +73,13 @@ class LdsRaceCheck:
         self._insts: dict[int, Inst] = {}
         self._shadows: dict[int, LdsShadow] = {}
         self._granule = 4
+        self._copies = False
+        """The kernel has direct copies to LDS."""
 
     def bind(self, insts: list[Inst]) -> None:
         sizes = [MEMORY[i.op].size for i in insts if i.op in MEMORY and MEMORY[i.op].space == "lds"]
         self._granule = 4 if all(size >= 4 for size in sizes) else 1
+        self._copies = any(writes_lds(i) for i in insts)
 
     def workgroup_started(self, group: Workgroup) -> None:
         self._shadows[group.number] = LdsShadow(len(group.lds) // self._granule, len(group.waves))
@@ -87,9 +97,31 @@ class LdsRaceCheck:
         if access.data is not None and index.shape[1] * self._granule == max(access.size, self._granule):
             values = self._values(access.data[:, inside], access.size, index.shape[1])
             self._conflicting_lanes(access, flat, values)
+        if self._copies:
+            self._unwaited(access, shadow, flat)
         self._touch(w, shadow, access.inst, flat, access.kind, access, values)
         if w.queues is not None:
             shadow.flights[w.index].append(_Flight(w.queues.issued, access.inst, flat, access.kind, values))
+
+    def _unwaited(self, access: MemoryAccess, shadow: LdsShadow, index: Index) -> None:
+        """A direct copy and an ordinary access of one wave at common bytes, the earlier one still in flight."""
+        w, direct = access.wave, writes_lds(access.inst)
+        alive = w.queues.in_flight() if w.queues is not None else frozenset()
+        flights = shadow.flights[w.index] = [f for f in shadow.flights[w.index] if f.number in alive]
+        for f in flights:
+            common = np.isin(index, f.index) if writes_lds(f.inst) != direct else np.zeros(0, np.bool_)
+            if common.any():
+                position = int(np.flatnonzero(common)[0])
+                byte = int(index[position]) * self._granule
+                verb = "reads" if access.kind == "load" else "writes"
+                first, counter = ("ordinary access", "lgkmcnt") if direct else ("direct copy", "vmcnt")
+                message = f"{verb} LDS byte {byte} before s_waitcnt {counter} makes this wave's {first} to it certain"
+                lane = int(access.lanes[position * len(access.lanes) // len(index)])
+                other = LaunchPoint(w.group.id, w.index, None, f.inst.pc, text(f.inst))
+                self._services.finding(
+                    "ARG-M102", message, w, access.inst, lane, other=other, address=byte, space="lds"
+                )
+                return
 
     def _values(self, data: Any, size: int, words: int) -> Any:
         """The stored data as (lanes * words per lane) values."""

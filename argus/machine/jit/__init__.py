@@ -34,9 +34,10 @@ Safety: every address is checked against the launch's allocations before it is u
 their sizes, registers at translation; every loop checks a budget; LLVM runs in child processes. Nothing a kernel does
 can touch host memory outside its arrays or hang the process.
 
-Not translated (`JitUnsupported`, use the interpreter): register-indexed code (s_set_gpr_idx_*), jumps through registers
-(s_setpc, s_swappc, s_call), rounding modes, MODE values not known at translation, f64 matrix operands with negation,
-sparse matrix instructions. The checks of the interpreter are not made here.
+Not translated (`JitUnsupported`, use the interpreter): register-indexed code (s_set_gpr_idx_*), calls (s_swappc,
+s_call), jumps through registers (s_setpc) to an address that is not a constant of the program, rounding modes, MODE
+values not known at translation, f64 matrix operands with negation, sparse matrix instructions. The checks of
+the interpreter are not made here.
 """
 
 from __future__ import annotations

@@ -182,7 +182,8 @@ def store_narrow(f: JitFunction, kind: Kind, narrow: str, register: str) -> None
         f.store("i32", f.cast(extend, f"i{kind.bits}", narrow, "i32"), register, 4)
         return
     half = narrow if kind.bits == 16 else f.cast(extend, "i8", narrow, "i16")
-    f.store("i16", half, f.at(register, 2 * kind.half), 2)
+    word = f.cast("zext", "i16", half, "i32")
+    f.store("i32", f.let(f"shl i32 {word}, {16 * kind.half}"), register, 4)
 
 
 def store_lane(f: JitFunction, kind: Kind, pointer: str, register: str) -> None:

@@ -2,7 +2,7 @@
 
     MEMORY["global_load_dwordx4"]   load, 4 dwords per lane
     MEMORY["ds_read2st64_b64"]      load of two 8-byte elements at offset0 * 512 and offset1 * 512
-    MEMORY["buffer_load_short_d16_hi"]   load of 2 bytes into the high half of the register, the low half kept
+    MEMORY["buffer_load_short_d16_hi"]   load of 2 bytes into the high half of the register, the low half 0
 
 Addresses
     global   64-bit register pair + offset, or 32-bit register + scalar pair + offset
@@ -36,7 +36,7 @@ class MemoryOp:
     dwords     registers per element;
     elements   1, or 2 for the ds_*2 forms, with `stride` bytes per unit of offset0 / offset1;
     signed     sub-dword loads sign-extend;
-    half       -1: the whole register; 0, 1: only that half is written (d16) or, for stores, read;
+    half       -1: the whole register; 0, 1: that half is written and the other one cleared (d16) or, for stores, read;
     to_lds     the value goes to LDS;
     atomic     name of the update in `ATOMICS`; "" otherwise.
     """

@@ -162,6 +162,10 @@ class BitFields(Space):
             least, most = self.bounds(rest)
             if up.terms and least >= 0 and most >> k == 0 and self.fits_signed(x):
                 return self._down(up, k)
+            # With the sign bit turned over, a number with sign is one without, 2**(width - 1) higher.
+            half = 1 << (x.width - 1)
+            raised = self.lshr(self.add(x, self.const(half, x.width)), n)
+            return self.sub(raised, self.const(half >> k, x.width))
         return self.word(self.atom("ashr", x, n, width=x.width))
 
     # -- bit operations ---------------------------------------------------------------------------------------------

@@ -12,12 +12,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.machine.symbolic.bit_fields import BitFields, shape
-from argus.machine.symbolic.sums import Arg, Coefficient, Monomial, WordSum, signed
+from argus.machine.symbolic.bit_fields import BitFields, low_zeros, shape
+from argus.machine.symbolic.sums import Arg, WordSum, signed
 
 
 class Comparisons(BitFields):
-    """Signed and unsigned comparisons, minimum, maximum, quotient, and what a wave agrees on."""
+    """Signed and unsigned comparisons, minimum, maximum, quotient."""
 
     # -- comparisons --------------------------------------------------------------------------------------------------
 
@@ -84,6 +84,12 @@ class Comparisons(BitFields):
             return self.zero
         if d.plain:
             return self.slt(d, self.const(0, 64))
+        k = min(low_zeros(c) for m, c in d.terms.items() if m)
+        if k and self.fits_signed(d):
+            # 2**k * y + c < 0  is  y + (c >> k) < 0 for whole numbers.
+            up = self.made(64, {m: c for m, c in d.terms.items() if m})
+            rest = self.ashr(self.sub(d, up), self.const(k))
+            return self.negative(self.add(self._down(up, k), rest))
         lead = next(c for m, c in d.terms.items() if m)
         if (lead if isinstance(lead, int) else int(lead.max())) >> 63:
             # d < 0  is  not (-d - 1 < 0) for whole numbers: one of the two forms is the normal one.
@@ -97,14 +103,7 @@ class Comparisons(BitFields):
         cases = self.lifted(self.widened, x)
         if cases is not None:
             return cases
-        terms: dict[Monomial, Coefficient] = {}
-        for m, c in x.terms.items():
-            if isinstance(c, int):
-                terms[m] = signed(c, 32)
-            else:
-                wide = c.astype(np.int64)
-                terms[m] = np.where(wide >> 31 == 1, wide - (1 << 32), wide).view(np.uint64)
-        return self.made(64, terms)
+        return self.resized(x, 64)
 
     def ult(self, a: WordSum, b: WordSum) -> WordSum:
         if a is b or not b.terms:
@@ -154,15 +153,3 @@ class Comparisons(BitFields):
             return self.lshr(a, self.const(divisor.bit_length() - 1))
         top = self.unsigned(a)[1] // max(self.unsigned(b)[0], 1)
         return self.word(self.atom("udiv", a, b, hi=top))
-
-    def some(self, p: WordSum) -> WordSum:
-        """1 where some lane of the wave has p."""
-        if p.uniform:
-            return p
-        if p.plain:
-            rows = self.row(p).reshape(-1, 64).any(axis=1)
-            return self.rows(np.repeat(rows, 64).astype(np.uint64))
-        return self.word(self.atom("some", p, bit=True, uniform=True))
-
-    def first_lane(self, x: WordSum) -> WordSum:
-        return x if x.uniform else self.word(self.atom("first_lane", x, width=x.width, uniform=True))

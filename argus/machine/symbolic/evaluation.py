@@ -91,6 +91,13 @@ def _first(a: Atom, w: list[Rows]) -> Rows:
     return np.repeat(w[0].reshape(-1, 64)[:, 0], 64)
 
 
+def _ballot(a: Atom, w: list[Rows]) -> Rows:
+    half = a.args[1]
+    assert isinstance(half, int)
+    lanes = w[0].reshape(-1, 64)[:, 32 * half : 32 * half + 32]
+    return np.repeat((lanes << np.arange(32, dtype=np.uint64)).sum(axis=1, dtype=np.uint64), 64)
+
+
 _FUNCTIONS: dict[str, Callable[[Atom, list[Rows]], Rows]] = {
     "field": _field,
     "and": lambda a, w: w[0] & w[1],
@@ -109,4 +116,5 @@ _FUNCTIONS: dict[str, Callable[[Atom, list[Rows]], Rows]] = {
     "negative": lambda a, w: (w[0] >> np.uint64(63)).astype(np.uint64),
     "some": _some,
     "first_lane": _first,
+    "ballot": _ballot,
 }

@@ -183,8 +183,18 @@ class Space:
         return terms
 
     def resized(self, x: WordSum, width: int) -> WordSum:
-        """The same polynomial with another modulus; right where x has no multiple of 2**32 lost (its caller's care)."""
-        return x if x.width == width else self.made(width, x.terms)
+        """The same number in another width; to a wider one only where the polynomial, its coefficients read with sign,
+        does not wrap (its caller's care: conditions, and words within their bounds)."""
+        if x.width >= width:
+            return x if x.width == width else self.made(width, x.terms)
+        terms: dict[Monomial, Coefficient] = {}
+        for m, c in x.terms.items():
+            if isinstance(c, int):
+                terms[m] = signed(c, 32)
+            else:
+                wide = c.astype(np.int64)
+                terms[m] = np.where(wide >> 31 == 1, wide - (1 << 32), wide).view(np.uint64)
+        return self.made(width, terms)
 
     def low(self, x: WordSum, count: int) -> WordSum:
         """The lowest `count` bits: replaced by `argus.machine.symbolic.words` at import, which knows bit fields."""
@@ -297,11 +307,7 @@ class Space:
     def _interval(self, x: WordSum) -> tuple[int, int]:
         low = high = 0
         for mono, c in x.terms.items():
-            least, most = 1, 1
-            for a in mono:
-                least, most = least * a.lo, most * a.hi
-            if self._limits and len(mono) > 1:
-                most = min(most, self._limited(mono))
+            least, most = self.product_bounds(mono)
             if isinstance(c, int):
                 cs = [signed(c, x.width)]
             else:
@@ -312,6 +318,15 @@ class Space:
             ends = [k * m for k in cs for m in (least, most)]
             low, high = low + min(ends), high + max(ends)
         return low, high
+
+    def product_bounds(self, mono: Monomial) -> tuple[int, int]:
+        """Bounds of a product of atoms as a whole number."""
+        least, most = 1, 1
+        for a in mono:
+            least, most = least * a.lo, most * a.hi
+        if self._limits and len(mono) > 1:
+            most = min(most, self._limited(mono))
+        return least, most
 
     def _limited(self, mono: Monomial) -> int:
         """A bound of a product from that of two of its factors."""
@@ -363,8 +378,8 @@ class Space:
         bits = self.choices(*words)
         if not bits:
             return None
-        off = f(*[self.with_bit(w, bits[0], 0) for w in words])
-        on = f(*[self.with_bit(w, bits[0], 1) for w in words])
+        cases = [[self.with_bit(w, bits[0], value) for w in words] for value in (0, 1)]
+        off, on = (self.lifted(f, *case) or f(*case) for case in cases)
         if on is off:
             return off
         chosen = self.word(bits[0], off.width)

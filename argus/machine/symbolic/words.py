@@ -6,16 +6,18 @@ all words (`joined`), so a base address computed by s_add_u32 and s_addc_u32 is 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from argus.machine.symbolic.bit_fields import low_zeros
-from argus.machine.symbolic.comparisons import Comparisons
+from argus.machine.symbolic.lanes import LaneWords
 from argus.machine.symbolic.sums import Atom, WordSum
 
 M32 = 0xFFFFFFFF
 
 
-class Words(Comparisons):
+class Words(LaneWords):
     """Words of 32 and 64 bits over the threads of one workgroup."""
 
     # -- 64 bits ------------------------------------------------------------------------------------------------------
@@ -117,11 +119,21 @@ class Words(Comparisons):
             total = self.add(self.zext(second), self.zext(self.sub(first, second)))
             return self.sub(total, self.zext(first))
         if a.op == "negative":
-            opposite = self.sub(self.const(-1, 64), first)
-            for d in (first, opposite):
+            sign, flipped = self.word(a), self.lnot(self.word(a))
+            for d in self._differences(first, x):
                 low, high = self.bounds(d)
+                if low <= -(1 << 32) or high >= 1 << 32 or self.negative(d) not in (sign, flipped):
+                    continue
                 extended = self.zext(self.trunc(d))
-                if low > -(1 << 32) and high < 1 << 32 and extended.atoms <= x.atoms:
+                if extended.atoms <= x.atoms:
                     carry = self.sub(extended, d)
-                    return carry if d is first else self.sub(self.const(1 << 32, 64), carry)
+                    return carry if self.negative(d) is sign else self.sub(self.const(1 << 32, 64), carry)
         return None
+
+    def _differences(self, d: WordSum, x: WordSum) -> Iterator[WordSum]:
+        """Numbers whose sign an atom of x may be: its argument, the opposite, and what x has the low half of."""
+        yield d
+        yield self.sub(self.const(-1, 64), d)
+        for a in sorted(x.atoms, key=lambda atom: atom.number):
+            if a.op == "zext" and isinstance(a.args[0], WordSum):
+                yield self.widened(a.args[0])

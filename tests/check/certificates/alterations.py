@@ -246,6 +246,32 @@ def _something(value: Any, dice: random.Random) -> Any:
     return dice.choice(others)
 
 
+def _lemma(change: Callable[[list[Any], Data, random.Random], None]) -> Alteration:
+    def alter(data: Data, dice: random.Random) -> bool:
+        if not data["lemmas"]:
+            return False
+        change(data["lemmas"][dice.choice(sorted(data["lemmas"]))], data, dice)
+        return True
+
+    return alter
+
+
+def _fewer_facts(lemma: list[Any], data: Data, dice: random.Random) -> None:
+    lemma[1:] = [n for n in lemma[1:] if dice.random() < 0.5]
+
+
+def _other_facts(lemma: list[Any], data: Data, dice: random.Random) -> None:
+    lemma[1:] = [dice.randrange(-1, 20) for _ in range(dice.randrange(6))]
+
+
+def _other_method(lemma: list[Any], data: Data, dice: random.Random) -> None:
+    lemma[0] = dice.choice(("structural", "elimination", "cases", "digits", "Z3", "open"))
+
+
+def _of_another_question(lemma: list[Any], data: Data, dice: random.Random) -> None:
+    lemma[:] = data["lemmas"][dice.choice(sorted(data["lemmas"]))]
+
+
 ALTERATIONS: dict[str, Alteration] = {
     "another guard": _guard,
     "an alternative dropped": _cases,
@@ -271,5 +297,9 @@ ALTERATIONS: dict[str, Alteration] = {
     "other bounds": _bounds,
     "a variable renamed": _rename,
     "another kind": _kind,
+    "a lemma with fewer facts": _lemma(_fewer_facts),
+    "a lemma with other facts": _lemma(_other_facts),
+    "a lemma by another method": _lemma(_other_method),
+    "a lemma of another question": _lemma(_of_another_question),
     "any leaf": _leaf,
 }

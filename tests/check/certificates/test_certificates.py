@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -16,7 +17,16 @@ from argus.check.certificate import Certificate, CertificateError
 from argus.check.certificate_json import from_data, to_data
 from argus.ir.passes.schedule import scheduled
 from tests.check.certificates.alterations import ALTERATIONS
-from tests.check.certificates.attack import Subject, alteration, proved_mutants, replayed, subject, wrong, wrong_mutants
+from tests.check.certificates.attack import (
+    Subject,
+    alteration,
+    proved_by_forged_lemmas,
+    proved_mutants,
+    replayed,
+    subject,
+    wrong,
+    wrong_mutants,
+)
 from tests.check.programs import PROGRAMS
 
 SAMPLE = {"ring2": 12, "direct": 12, "rows": 8, "prefetch": 8}
@@ -59,6 +69,22 @@ def test_altered_certificates_prove_no_wrong_kernel_and_raise_nothing(name: str)
     assert len(seen) > len(ALTERATIONS) // 2
 
 
+@pytest.mark.parametrize("name", ["ring2", "rows"])
+def test_lemmas_save_questions_and_forged_ones_prove_nothing_wrong(name: str) -> None:
+    one = subject_of(name)
+    kernel = one.program.kernel
+    (certificate,) = [from_data(data) for data in one.certificates]
+    assert certificate.lemmas
+    with_lemmas = check(scheduled(kernel), [certificate])
+    without = check(scheduled(kernel), [replace(certificate, lemmas={})])
+    assert with_lemmas.stats["lemma"] > 0
+    assert with_lemmas.stats["linear"] + with_lemmas.stats["z3 integers"] <= 1  # that the launch facts can be true
+    assert [v.status for v in with_lemmas.verdicts] == [v.status for v in without.verdicts]
+    assert proved_by_forged_lemmas(one, kernel, 0)  # wrong lemmas show nothing, and the question is asked
+    for seed, victim in enumerate(wrong_mutants(one, 6)):
+        assert not proved_by_forged_lemmas(one, victim.kernel, seed), victim.name
+
+
 def test_claims_that_are_too_strong_are_refused_and_weak_ones_prove_less() -> None:
     one = subject_of("ring2")
     for field, value in (("live", []), ("slots", [])):
@@ -70,7 +96,7 @@ def test_claims_that_are_too_strong_are_refused_and_weak_ones_prove_less() -> No
     assert any(v.status == "proved" for v in report.verdicts)  # what does not rest on the loop
 
 
-@pytest.mark.parametrize("data", [None, [], {}, {"version": 2}, {"version": 1, "nodes": [["var", [], "x", [5, 1], 0]]}])
+@pytest.mark.parametrize("data", [None, [], {}, {"version": 1}, {"version": 2, "nodes": [["var", [], "x", [5, 1], 0]]}])
 def test_what_is_no_certificate_is_refused(data: object) -> None:
     with pytest.raises(CertificateError):
         from_data(data)

@@ -41,6 +41,16 @@ def _same(source: str, target: str) -> Callable[[Arrays], dict[str, Any]]:
     return lambda arrays: {target: arrays[source]}
 
 
+def _later(source: str, target: str, shift: int) -> Callable[[Arrays], dict[str, Any]]:
+    """The result at n is the source at n - shift on its outermost axis, zero before its start."""
+
+    def moved(arrays: Arrays) -> dict[str, Any]:
+        given = arrays[source]
+        return {target: np.concatenate([np.zeros_like(given[:1]).repeat(shift, axis=0), given])[: len(given)]}
+
+    return moved
+
+
 def _sizes(name: str, *values: int) -> tuple[dict[str, int], ...]:
     return tuple({name: value} for value in values)
 
@@ -85,5 +95,21 @@ CLASSES = (
     AttackClass(
         "tall", 4, ({"M": 1, "N": 3}, {"M": 3, "N": 2}, {"M": 512, "N": 2}),
         _same("x", "y"), right=frozenset({0, 1, 2, 3}),
+    ),
+    AttackClass(
+        "before", 22, _sizes("N", *SIZES), _later("x", "y", 4), right=frozenset({*range(11), 18}),
+        never=frozenset({11, 12, 13, 17, 19, 20, 21}), exact=frozenset({*range(11), 18}),
+    ),
+    AttackClass(
+        "before_rows", 10, ({"M": 1, "N": 32}, {"M": 2, "N": 64}, {"M": 13, "N": 96}, {"M": 16, "N": 32}),
+        _later("x", "y", 2), right=frozenset(range(4)), never=frozenset(range(4, 10)) - {6}, exact=frozenset(range(4)),
+    ),
+    AttackClass(
+        "turns", 16, ({"M": 8, "N": 32}, {"M": 24, "N": 96}, {"M": 40, "N": 64}, {"M": 16, "N": 160}),
+        _same("x", "y"), right=frozenset({0, 1, 2, 4, 5}), never=frozenset(range(6, 16)), exact=frozenset(range(6)),
+    ),
+    AttackClass(
+        "last_slot", 16, _sizes("K", 1, 2, 3, 4, 5, 7), _same("X", "Y"),
+        never=frozenset({4, *range(6, 10), *range(11, 16)}), exact=frozenset({0, 1, 2, 3, 5}),
     ),
 )  # fmt: skip

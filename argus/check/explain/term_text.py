@@ -32,6 +32,12 @@ def shown(term: int, tables: Tables) -> str:
     return text if len(text) <= LIMIT else text[: LIMIT - 2] + " …"
 
 
+def shown_factor(atom: int, twice: int, tables: Tables) -> str:
+    """An atom with its power, as a factor of a product."""
+    text = _power(tables.terms.atoms[atom], abs(twice), tables)
+    return text if twice > 0 else f"1 / {text}"
+
+
 def _term(term: int, tables: Tables) -> str:
     if term == UNKNOWN:
         return "?"
@@ -46,7 +52,7 @@ def _monomial(mono: Mono, c: float, tables: Tables) -> str:
     under = [_power(tables.terms.atoms[n], -e, tables) for n, e in mono[0] if e < 0]
     if mono[1] != ZERO:
         over.append(f"exp2({_term(mono[1], tables)})")
-    number = "" if abs(c) == 1 and over else f"{abs(c):.6g}"
+    number = "" if abs(c) == 1 and over else str(abs(c)) if isinstance(c, int) else f"{abs(c):.6g}"
     text = " * ".join(([number] if number else []) + over)
     return ("-" if c < 0 else "") + " / ".join([text, *under])
 

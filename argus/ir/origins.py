@@ -40,9 +40,9 @@ class Origins:
 
     def tensors(self, value: Value) -> frozenset[ops.Tensor]:
         """The tensors it may have been loaded from."""
-        loads = (self.made.get(made) for made in self.of(value))
-        memories = [op.access.memory for op in loads if isinstance(op, ops.Load)]
-        return frozenset(memory for memory in memories if isinstance(memory, ops.Tensor))
+        makers = (self.made.get(made) for made in self.of(value))
+        read = [f.memory for op in makers if op is not None for f in op.footprints if f.reads]
+        return frozenset(memory for memory in read if isinstance(memory, ops.Tensor))
 
     def _moved(self, value: Value) -> tuple[Value, ...]:
         if value in self._handed:

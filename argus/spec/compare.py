@@ -4,6 +4,10 @@
 
 An element passes if |got - want| <= bound. Where the specified value is not finite, the result must be the same
 infinity, or a NaN. A value that is, within its error, too large for the output format may be the infinity of its sign.
+Where no element has a finite specified value, nothing was compared, and that is not correct.
+
+An integer result holds the specified whole number modulo 2^bits of its type (docs/language.md) and is compared exactly;
+of a specification that is no whole number, what lies within its error.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from argus.spec import Bounded
+from argus.spec import Bounded, stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +34,23 @@ class ElementComparison:
     got: float
     want: float
     mean_signed_error: float
+    finite: int = 1
+    """Elements whose specified value is finite."""
 
     @property
     def ok(self) -> bool:
-        return self.wrong == 0
+        return self.wrong == 0 and self.told
+
+    @property
+    def told(self) -> bool:
+        """Something was compared: not all of what is specified is infinite or undefined."""
+        return self.finite > 0 or self.elements == 0
 
     def to_json(self) -> dict[str, object]:
         return {
             "elements": self.elements,
             "wrong": self.wrong,
+            "finite": self.finite,
             "worst_error_over_bound": json_number(self.worst),
             "first_wrong": None
             if self.first_wrong is None
@@ -56,6 +68,7 @@ def compare(got: npt.NDArray[np.generic], want: Bounded) -> ElementComparison:
     """Compare an array in the kernel's output format with the float64 specification."""
     if got.shape != want.value.shape:
         raise ValueError(f"the result has shape {got.shape}, its specification {want.value.shape}")
+    want = stored(want, got.dtype)
     found = got.astype(np.float64)
     half_ulp = _half_ulp(got.dtype, np.abs(want.value) + want.error)
     bound = want.error + half_ulp
@@ -65,6 +78,8 @@ def compare(got: npt.NDArray[np.generic], want: Bounded) -> ElementComparison:
     same_special = np.where(np.isnan(want.value), np.isnan(found), found == want.value)
     rounded_up = np.isinf(found) & (np.sign(found) == np.sign(want.value))
     difference[rounded_up & (np.abs(want.value) + want.error >= _overflow(got.dtype))] = 0.0
+    if want.residue is not None and got.dtype.kind in "iu":
+        difference = np.where(got == want.residue, 0.0, np.maximum(difference, 1.0))  # f64 has not all of 64 bits
     wrong = np.where(finite, ~(difference <= bound), ~same_special)
     ratio = difference / np.maximum(bound, np.finfo(np.float64).tiny)
     first = tuple(int(i) for i in np.argwhere(wrong)[0]) if wrong.any() else None
@@ -75,6 +90,7 @@ def compare(got: npt.NDArray[np.generic], want: Bounded) -> ElementComparison:
         elements=int(got.size),
         wrong=int(wrong.sum()),
         worst=float(np.nanmax(ratio)) if has and not np.isnan(ratio).all() else float("inf") if has else 0.0,
+        finite=int(finite.sum()),
         first_wrong=first,
         got=float(found[where]) if has else 0.0,
         want=float(want.value[where]) if has else 0.0,
@@ -89,6 +105,7 @@ def combined(found: Sequence[ElementComparison]) -> ElementComparison:
         shown,
         elements=sum(c.elements for c in found),
         wrong=sum(c.wrong for c in found),
+        finite=sum(c.finite for c in found) if all(c.told for c in found) else 0,
         worst=max(c.worst for c in found),
     )
 
@@ -102,9 +119,9 @@ def _overflow(dtype: np.dtype[np.generic]) -> float:
 
 
 def _half_ulp(dtype: np.dtype[np.generic], magnitude: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Half the spacing of the output format around a value of this magnitude."""
+    """Half the spacing of the output format around a value of this magnitude; integers are not rounded."""
     if dtype.kind in "iu":
-        return np.full_like(magnitude, 0.5)
+        return np.zeros_like(magnitude)
     info = ml_dtypes.finfo(dtype)
     mantissa, smallest = int(info.nmant), float(info.smallest_subnormal)
     with np.errstate(divide="ignore"):

@@ -21,10 +21,12 @@ from numpy.typing import NDArray
 from argus.check.domain.tags import Tags
 from argus.check.domain.threads import Spread
 from argus.check.events import ProgramPoint
+from argus.check.explain.findings import at, bounds_of, failures, spans
 from argus.check.explain.witness import BLOCK, smallest_execution
+from argus.check.obligations import STATED_OF_ACCESSES
 from argus.check.report import Counterexample, Party, Verdict
-from argus.check.rules.rule import Rule, RuleFindings
-from argus.check.walk import KernelWalk, bounds_of
+from argus.check.rules.rule import Rule, RuleEvent
+from argus.check.walk import KernelWalk
 from argus.gfx942 import lds
 from argus.ir import ops
 from argus.ir.kernel import LANE
@@ -33,7 +35,6 @@ from argus.ir.types import Span, Value
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
-RULES = ("bank_free", "vector", "coalesced")
 PERIOD = lds.BANKS * lds.BANK_BYTES
 LINE = 64
 Addresses = NDArray[np.int64]
@@ -56,11 +57,11 @@ class Speed(Rule):
 
     def begin(self, flow: KernelWalk) -> None:
         super().begin(flow)
-        self.found: dict[str, RuleFindings[Slow]] = {rule: RuleFindings() for rule in RULES}
+        self.found: dict[str, list[RuleEvent[Slow]]] = {rule: [] for rule in STATED_OF_ACCESSES}
         self.asked: dict[Memory, list[ops.Check]] = {}
         self.wrong: list[Verdict] = []
         for op in ops.walk(flow.kernel.body):
-            if isinstance(op, ops.Check) and op.rule in RULES:
+            if isinstance(op, ops.Check) and op.rule in STATED_OF_ACCESSES:
                 memories = [t for t in op.targets if not isinstance(t, Value | str)]
                 for memory in memories:
                     self.asked.setdefault(memory, []).append(op)
@@ -87,7 +88,7 @@ class Speed(Rule):
                 [] if slow is None else [slow.what],
             )
             self.flow.ledger.settle(op.id, check.rule, what, "enumeration", doubts)
-            self.found[check.rule].add(op, place.facts, [] if slow is None else [slow])
+            self.found[check.rule].append(RuleEvent(op, place.facts, () if slow is None else (slow,)))
 
     def _base(self, place: ProgramPoint, spread: Spread, period: int, extra: int = 0) -> Addresses | None:
         """Addresses modulo what all lanes share, when that is a multiple of the period."""
@@ -173,15 +174,16 @@ class Speed(Rule):
         return Slow(op, place, f"touches {lines} lines of {LINE} bytes where {needed} would do", threads)
 
     def verdicts(self, flow: KernelWalk) -> list[Verdict]:
+        """What was stated and what is slow, by place."""
         result = list(self.wrong)
         for rule, found in self.found.items():
             if any(check.rule == rule for checks in self.asked.values() for check in checks):
-                result += [self._verdict(flow, rule, span) for span in found.spans()]
+                result += [self._verdict(flow, rule, span) for span in spans(found)]
         return result
 
     def _verdict(self, flow: KernelWalk, rule: str, span: Span) -> Verdict:
-        entries = self.found[rule].at(span)
-        slow = [s for entry in entries for s in entry.failures]
+        entries = at(self.found[rule], span)
+        slow = failures(entries)
         first = entries[0]
         if not slow:
             bounds = bounds_of((*flow.prover.base, *first.facts))

@@ -1,0 +1,1 @@
+"""What an author may want to know about speed: it says nothing about results, and no proof rests on it."""

@@ -1,0 +1,120 @@
+"""Inputs of a launch that executes a proof, by kind.
+
+    normal      standard normal values; integers small, of both signs
+    positive    between 1/8 and 3
+    negative    the same below zero
+    special     normal values, a third of them zeros of both signs, a few subnormal
+    wide        magnitudes over many powers of two
+    whole       integers over all numbers of their type, the least and the greatest among them
+    half        integers with half of the bits of their type (of 8 and 16 bits all but three), so that few
+                operations on them overflow
+
+Numbers that the kernel uses as indices are what it states of them, whatever the kind. A tensor that is only written
+starts as NaN (or a type's least number), so that an element nobody writes is wrong.
+
+Overlapping strides give one element two places in the array: what is drawn is what the memory then holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+from argus.check.executed.outcome import Kind
+from argus.ir import interp
+from argus.ir.index_ranges import legal_range, stated_ranges, whole_numbers
+from argus.ir.interp.numbers import numpy_dtype
+from argus.ir.kernel import Kernel
+from argus.ir.ops import Tensor
+from argus.ir.origins import numbers
+from argus.layout import expr as E
+
+KINDS: tuple[Kind, ...] = ("normal", "special", "positive", "negative", "wide", "whole")
+SMALL = 9
+"""Integers of other kinds than `whole` lie between -SMALL and SMALL."""
+WIDE = 8
+"""Powers of two up and down in `wide`."""
+NARROW, KEPT = 32, 3
+ZEROS, SUBNORMAL = 0.3, 0.03
+
+
+def arrays(kernel: Kernel, sizes: Mapping[str, int], kind: Kind, seed: int) -> dict[str, NDArray[Any]]:
+    """An array for every tensor of the kernel, as its memory holds it."""
+    made: dict[str, NDArray[Any]] = {}
+    for number, tensor in enumerate(kernel.tensors):
+        dtype, shape = np.dtype(numpy_dtype(tensor.dtype)), interp.extents(tensor, sizes)
+        dice = np.random.default_rng((seed, number))
+        if not tensor.read:
+            made[tensor.name] = np.full(shape, _blank(tensor)).astype(dtype)
+        elif tensor.dtype.kind == "float":
+            made[tensor.name] = _aliased(tensor, sizes, _floats(dice, shape, kind, dtype))
+        else:
+            drawn = whole_numbers(dice, shape, _range(kernel, tensor, sizes, kind))
+            made[tensor.name] = _aliased(tensor, sizes, drawn.astype(dtype))
+    return made
+
+
+def scalars(kernel: Kernel, kind: Kind, seed: int) -> dict[str, float | int]:
+    """A value for every scalar argument: between a half and one, negative where the kind is and the kernel allows."""
+    dice = np.random.default_rng((seed, len(kernel.tensors)))
+    made: dict[str, float | int] = {}
+    for s in kernel.scalars:
+        sign = -1 if kind == "negative" and not s.positive and s.dtype.kind != "uint" else 1
+        drawn = float(np.float32(dice.uniform(0.5, 1.0))) if s.dtype.kind == "float" else int(dice.integers(1, 8))
+        made[s.name] = sign * drawn
+    return made
+
+
+def _blank(tensor: Tensor) -> float | int:
+    if tensor.dtype.kind == "float":
+        return float("nan")
+    return 0 if tensor.dtype.kind == "bool" else numbers(tensor.dtype)[0]
+
+
+def _range(kernel: Kernel, tensor: Tensor, sizes: Mapping[str, int], kind: Kind) -> tuple[int, int]:
+    if tensor.dtype.kind == "bool":
+        return 0, 1
+    least, most = numbers(tensor.dtype)
+    if kind == "whole" or stated_ranges(kernel, tensor, sizes):
+        return legal_range(kernel, tensor, sizes, (least, most))
+    if kind == "half":
+        shift = tensor.dtype.bits // 2 if tensor.dtype.bits >= NARROW else KEPT
+        return least >> shift, most >> shift
+    low = 0 if kind == "positive" else max(least, -SMALL)
+    return low, (min(most, SMALL) if kind != "negative" or least == 0 else 0)
+
+
+def _floats(dice: np.random.Generator, shape: tuple[int, ...], kind: Kind, dtype: np.dtype[Any]) -> NDArray[Any]:
+    if kind in ("positive", "negative"):
+        values = dice.uniform(0.125, 3.0, shape) * (1 if kind == "positive" else -1)
+    else:
+        values = dice.standard_normal(shape)
+    if kind == "special":
+        zero = np.where(dice.random(shape) < 0.5, 0.0, -0.0)
+        values = np.where(dice.random(shape) < ZEROS, zero, values)
+        least = float(ml_dtypes.finfo(dtype).smallest_subnormal) * dice.choice([-3.0, 1.0, 2.0], shape)
+        values = np.where(dice.random(shape) < SUBNORMAL, least, values)
+    elif kind == "wide":
+        values = values * np.exp2(dice.integers(-WIDE, WIDE + 1, shape))
+    if dtype.itemsize == 1:
+        largest = float(ml_dtypes.finfo(dtype).max)
+        values = np.clip(values, -largest, largest)
+    return np.asarray(values).astype(dtype)
+
+
+def _aliased(tensor: Tensor, sizes: Mapping[str, int], drawn: NDArray[Any]) -> NDArray[Any]:
+    """The array as memory with the tensor's strides gives it back."""
+    strides = [int(E.evaluate(s, sizes)) for s in tensor.strides]
+    if 0 in drawn.shape:
+        return drawn
+    count = 1 + sum((n - 1) * s for n, s in zip(drawn.shape, strides, strict=True))
+    if count >= drawn.size:
+        return drawn
+    memory = np.zeros(count, drawn.dtype)
+    view = np.lib.stride_tricks.as_strided(memory, drawn.shape, tuple(s * drawn.itemsize for s in strides))
+    view[...] = drawn
+    return view.copy()

@@ -1,0 +1,58 @@
+"""What the execution of a proof came to: launches, the elements compared, a disagreement if there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Kind = Literal["normal", "positive", "negative", "special", "wide", "whole", "half"]
+NOT_ASKED = "not asked for (--no-run)"
+
+
+@dataclass(frozen=True, slots=True)
+class SmallLaunch:
+    """Sizes, kind of inputs and their seed."""
+
+    sizes: Mapping[str, int]
+    kind: Kind
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A launch of a proved kernel that gives something else than its specification."""
+
+    launch: SmallLaunch
+    result: str
+    at: tuple[int, ...]
+    got: float
+    want: float
+    hazard: str = ""
+    device: str = "the interpreter"
+
+    def sentence(self) -> str:
+        sizes = " ".join(f"{name}={n}" for name, n in self.launch.sizes.items())
+        where = f"at {sizes} with {self.launch.kind} inputs (seed {self.launch.seed})"
+        if self.hazard:
+            return f"{self.device} meets a hazard {where}: {self.hazard}"
+        place = f"{self.result}[{', '.join(map(str, self.at))}]"
+        return f"on {self.device} {place} is {self.got:.6g} instead of {self.want:.6g} {where}"
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """What the execution of a proof came to."""
+
+    launches: int = 0
+    elements: int = 0
+    skipped: str = ""
+    problem: Disagreement | None = None
+
+    def note(self) -> str:
+        if self.skipped:
+            return f"executed nothing: {self.skipped}"
+        return f"executed {self.launches} launch{'es' if self.launches != 1 else ''}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"launches": self.launches, "elements": self.elements, "skipped": self.skipped}

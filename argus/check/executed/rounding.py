@@ -1,0 +1,93 @@
+"""How much coarser than f32 a kernel computes in the middle, and so by how much its error may be larger.
+
+    x.to(bf16) * y              a bf16 number goes into arithmetic: 2^16 times the error of f32
+    ag.mfma(p.to(bf16), v, o)   a factor of a matrix product: the specification's own bound has it
+    acc.to(bf16), stored        the rounding of the output: the comparison has it
+
+The specification's error (`argus.spec`) is that of f32 arithmetic in the order of the specification. A proved kernel
+may compute the same formula in another order: `REORDERED` times that error is allowed (as counterexamples do).
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+import ml_dtypes
+
+from argus.ir import ops
+from argus.ir.interp.numbers import numpy_dtype
+from argus.ir.kernel import Kernel
+from argus.ir.ops import Op, Shared
+from argus.ir.types import DType, Value
+
+REORDERED = 16.0
+F32_MANTISSA = 23
+
+
+def slack(kernel: Kernel) -> float:
+    """What the specification's error is multiplied with."""
+    bits = [_mantissa(dtype) for dtype in _middle(kernel)]
+    return REORDERED * 2.0 ** (F32_MANTISSA - min([F32_MANTISSA, *bits]))
+
+
+def _mantissa(dtype: DType) -> int:
+    return int(ml_dtypes.finfo(numpy_dtype(dtype)).nmant)
+
+
+def _middle(kernel: Kernel) -> set[DType]:
+    """Narrow floating types that results of arithmetic are rounded to before more arithmetic."""
+    body = list(ops.walk(kernel.body))
+    made = {op.result for op in body if isinstance(op, ops.Map | ops.Convert) and _narrow(op.result)}
+    users: dict[Value, list[Op]] = {}
+    for op in body:
+        for value in op.operands:
+            users.setdefault(value, []).append(op)
+    handed: dict[Value, list[Value]] = {}
+    for op in body:
+        for into, sources in op.sources:
+            for value in sources:
+                handed.setdefault(value, []).append(into)
+    return {value.dtype for value in made if _computed_with(value, users, handed, body)}
+
+
+def _narrow(value: Value) -> bool:
+    return value.dtype.kind == "float" and value.dtype.bits < 32
+
+
+def _computed_with(
+    start: Value, users: dict[Value, list[Op]], handed: dict[Value, list[Value]], body: list[Op]
+) -> bool:
+    """The value goes on into arithmetic, through moves, LDS and loops, other than as a factor of a matrix product."""
+    pending, seen = [start], {start}
+    while pending:
+        value = pending.pop()
+        following = list(handed.get(value, ()))
+        for op in users.get(value, ()):
+            match op:
+                case ops.Map() | ops.Instruction():
+                    return True
+                case ops.Convert() if op.result.dtype.bits >= value.dtype.bits:
+                    return True
+                case ops.Mfma() if value is op.c:
+                    return True
+                case ops.Store() if isinstance(op.access.memory, Shared):
+                    following += [
+                        result
+                        for other in body
+                        if any(f.memory is op.access.memory for f in other.footprints)
+                        for result in other.results
+                    ]
+                case ops.Registers() | ops.Bitcast() | ops.Lanes() | ops.Convert():
+                    following += list(op.results)
+                case (
+                    ops.Mfma() | ops.Store() | ops.Constant() | ops.Index() | ops.Symbol() | ops.Load()
+                    | ops.CopyToLds() | ops.Atomic() | ops.Barrier() | ops.Wait() | ops.SetPrio() | ops.Tag()
+                    | ops.Check() | ops.For() | ops.If() | ops.Schedule()
+                ):  # fmt: skip
+                    pass  # no arithmetic with it; what blocks hand on is in `handed`
+                case _:
+                    assert_never(op)
+        fresh = [v for v in following if v not in seen]
+        seen.update(fresh)
+        pending += fresh
+    return False

@@ -1,0 +1,210 @@
+"""Where a term is defined, and the one product of monomials that keeps it so.
+
+What a register holds is its term *wherever the term is defined*: finite, and no root or logarithm of a negative number,
+no division by zero on the way. So no step may make a term more defined than the arithmetic it stands for:
+
+    x * rcp(x)             times(x, 1/x)         1 only where x is not zero
+    sqrt(x) * sqrt(x)      times(√x, √x)         x only where x is not negative
+    (v - v) * log2(y)      zero times(log2(y))   0 only where y is positive
+    mask * log2(y)         log2(y) where the mask holds, else zero times(log2(y))
+    where(mask, log2(y), 0)                      log2(y) where the mask holds, else 0: a selection, not a product
+
+Premises of every proof: inputs are finite, and nothing overflows. Under them a term is *total* that is made of inputs
+by functions defined everywhere. The maximum of a row counts as finite, also one that masks by -inf leave without any
+value; where that matters, for exponentials, `elementwise_terms` asks.
+
+Two ways to multiply and add: `multiply` and `add` (`normal_form`) are those of registers. The *formal* ones cancel
+freely: of specifications, whose value is compared only where they are defined, and of guesses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import isfinite
+from typing import assert_never
+
+from argus.check.terms.atoms import (
+    ONE,
+    UNKNOWN,
+    ZERO,
+    Apply,
+    Atom,
+    Carried,
+    Factors,
+    Leaf,
+    Mono,
+    Number,
+    Power,
+    Reduce,
+    Where,
+)
+from argus.check.terms.integer_terms import WRAP, IntegerTerms
+from argus.ir.maps import MAPS
+from argus.layout.expr import Expr
+
+Holds = Callable[[Atom], bool]
+APART, NOTHING_TIMES = "times", "zero times"
+_CONVERSIONS = (WRAP, "to ", "cut to ")
+_NOT_NEGATIVE = frozenset({"abs", "exp2", "exp", "sigmoid", "sqrt"})
+
+
+def defined_everywhere(fn: str) -> bool:
+    """A function that has a finite value for all finite operands."""
+    row = MAPS.get(fn)
+    return fn.startswith(_CONVERSIONS) or (row is not None and not row.domain)
+
+
+class DefinedTerms(IntegerTerms):
+    """Terms that know where they are defined."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._total: dict[int, bool] = {}
+
+    def total(self, term: int) -> bool:
+        """Finite for all finite inputs."""
+        if term == UNKNOWN:
+            return False
+        if term not in self._total:
+            self._total[term] = all(
+                isfinite(c) and self.total(exponent) and all(self._total_factor(f) for f in factors)
+                for (factors, exponent), c in self[term]
+            )
+        return self._total[term]
+
+    def _total_factor(self, factor: tuple[int, int]) -> bool:
+        atom, twice = self.atoms[factor[0]], factor[1]
+        if twice < 0 and not self._nonzero(atom):
+            return False
+        if twice % 2 and not (isinstance(atom, Power) and self.not_negative(atom.base)):
+            return False
+        match atom:
+            case Leaf() | Number() | Carried():
+                return True
+            case Apply(fn="select", args=args):
+                return all(self.total(arg) for arg in args[1:])
+            case Apply(fn=fn, args=args):
+                return defined_everywhere(fn) and all(self.total(arg) for arg in args)
+            case Power(base=base):
+                return self.total(base)
+            case Where(yes=yes, no=no):
+                return self.total(yes) and self.total(no)
+            case Reduce(op="sum", body=body):
+                return self.total(body)
+            case Reduce(body=body):
+                inner = self.as_atom(body)
+                masked = isinstance(inner, Where) and self.value(inner.no) is not None
+                return self.total(inner.yes if masked and isinstance(inner, Where) else body)
+            case _:
+                assert_never(atom)
+
+    # -- signs -----------------------------------------------------------------------------------------------------
+
+    def positive_atom(self, atom: Atom) -> bool:
+        """Greater than zero, whatever it depends on. A size is: a launch has elements."""
+        match atom:
+            case Number(name=str() as name):
+                return name in self.positive
+            case Number(name=Expr() as e):
+                low, _ = e.bounds()
+                return e.op == "var" or (low is not None and low > 0)
+            case Carried(kind=kind):
+                return kind == "positive"
+            case Apply(fn=fn):
+                return fn in ("exp2", "exp", "sigmoid")
+            case Power(base=base):
+                return self._all_signs(base, self.positive_atom)
+            case _:
+                return False
+
+    def not_negative(self, term: int) -> bool:
+        return self._all_signs(term, self._atom_not_negative)
+
+    def _all_signs(self, term: int, holds: Holds) -> bool:
+        """Every product has a positive coefficient, and each of its factors is what is asked, or a square for it."""
+        if term in (UNKNOWN, ZERO):
+            return term == ZERO and holds != self.positive_atom
+        strict = holds == self.positive_atom
+        return all(
+            c > 0 and all(holds(self.atoms[n]) or (twice % 4 == 0 and not strict) for n, twice in factors)
+            for (factors, _), c in self[term]
+        )
+
+    def _atom_not_negative(self, atom: Atom) -> bool:
+        match atom:
+            case Apply(fn=fn) if fn in _NOT_NEGATIVE:
+                return True
+            case Apply(fn="max", args=args):
+                return any((v := self.value(arg)) is not None and v >= 0 for arg in args)
+            case Where(yes=yes, no=no):
+                return self.not_negative(yes) and self.not_negative(no)
+            case Reduce(body=body):
+                return self.not_negative(body)
+            case _:
+                return self.positive_atom(atom)
+
+    def _nonzero(self, atom: Atom) -> bool:
+        return self.positive_atom(atom)
+
+    # -- products --------------------------------------------------------------------------------------------------
+
+    def indicator(self, number: int) -> bool:
+        """1 where a condition holds, else 0."""
+        atom = self.atoms[number]
+        return isinstance(atom, Where) and atom.yes == ONE and atom.no == ZERO
+
+    def masks(self, factors: Iterable[tuple[int, int]]) -> Factors:
+        return tuple(f for f in factors if self.indicator(f[0]))
+
+    def times_factors(self, x: Factors, y: Factors, formal: bool) -> Factors:
+        """The product of powers. Those that must not be put together stand in an atom of their own."""
+        powers = dict(x)
+        for number, twice in y:
+            before = powers.get(number, 0)
+            if self.indicator(number):
+                powers[number] = 2
+            elif formal or not before or self._joins(number, before, twice):
+                powers[number] = before + twice
+            else:
+                del powers[number]
+                pair = sorted(self.monomial((((number, e),), ZERO), 1) for e in (before, twice))
+                both = self.number_of(Apply(APART, tuple(pair)))
+                powers[both] = powers.get(both, 0) + 2
+        return tuple(sorted((n, e) for n, e in powers.items() if e))
+
+    def _joins(self, number: int, a: int, b: int) -> bool:
+        """atom^(a/2) * atom^(b/2) is atom^((a+b)/2) wherever both are defined."""
+        atom = self.atoms[number]
+        if a * b < 0:
+            return self._nonzero(atom)
+        if a % 2 and b % 2:
+            return isinstance(atom, Power) and self.not_negative(atom.base)
+        return True
+
+    def zero_times(self, term: int) -> int:
+        """0 * term: what of it may be undefined, once."""
+        if term == UNKNOWN:
+            return UNKNOWN
+        parts: dict[Mono, float] = {}
+        for (factors, exponent), c in self[term]:
+            partial = tuple(f for f in factors if not self.indicator(f[0]) and not self._total_factor(f))
+            rest = ZERO if self.total(exponent) else exponent
+            if not isfinite(c):
+                return UNKNOWN
+            if not partial and rest == ZERO:
+                continue
+            inner = self.monomial((partial, rest), 1)
+            atom = self.atoms[partial[0][0]] if len(partial) == 1 and rest == ZERO else None
+            known = partial[0][0] if isinstance(atom, Apply) and atom.fn == NOTHING_TIMES else None
+            number = self.number_of(Apply(NOTHING_TIMES, (inner,))) if known is None else known
+            parts[tuple(sorted({*self.masks(factors), (number, 2)})), ZERO] = 1
+        return self.made(parts)
+
+    def unmasked(self, mine: Mono, other: Mono) -> tuple[list[Expr], int]:
+        """Where a product is 0 by a mask of one factor, but the other factor may be undefined: the conditions of the
+        mask, and 0 times the other factor (ZERO if it is total, or has the same mask)."""
+        masks = set(self.masks(mine[0])) - set(self.masks(other[0]))
+        conditions = [atom.condition for n, _ in sorted(masks) if isinstance(atom := self.atoms[n], Where)]
+        if not conditions:
+            return [], ZERO
+        return conditions, self.zero_times(self.monomial(other, 1))

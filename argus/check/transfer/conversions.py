@@ -1,0 +1,203 @@
+"""Tag transfer of conversions between element types and of bit casts.
+
+    float to float         the number: rounding is not looked at, and that nothing overflows is a premise of the proof;
+                           `saturate` cuts it to the type's largest numbers, as minimum and maximum do
+    integer to integer     modulo 2^bits of a type that is not wider; to a wider type the number itself
+    integer to float       the number itself
+    float to integer       a function of its own: truncated, and cut to the type
+
+What a register of an integer type holds is known modulo 2^bits (`integer_terms`); `itself` is the number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from argus.check.domain.record_numbers import distinct, relabelled
+from argus.check.domain.records import Record, Tables
+from argus.check.domain.tags import Case
+from argus.check.terms.atoms import UNKNOWN
+from argus.check.terms.integer_terms import numbers_of
+from argus.ir.types import LARGEST, DType
+
+EXACT = {"f32": 2**24, "f64": 2**53, "f16": 2**11, "bf16": 2**8}
+"""Up to where a float type has all whole numbers."""
+_WORTH_SOMETHING = frozenset({"element", "value", "plain"})
+"""Kinds of records with a worth of their own, and with different halves; zeros have not."""
+
+
+def converted(case: Case, source: DType, target: DType, saturate: bool, tables: Tables) -> Case:
+    """A change of element type."""
+    if source.kind == "bool":
+        return case
+    if source.kind == "float":
+        return _from_float(case, source, target, saturate, tables)
+    holds = _holds(target, source)
+    if target.kind in ("int", "uint") and target.bits <= source.bits and not saturate:
+        return case if holds else _each(case, tables, lambda record: _residue(record, target, tables))
+    case = itself(case, source, tables)
+    if target.kind == "float":
+        return _each(case, tables, lambda record: _rounded(record, case, target))
+    if target.kind == "bool":
+        return opaque("to bool", case, tables)
+    return case if holds or not saturate else _each(case, tables, lambda r: _saturated(r, target, tables))
+
+
+def _from_float(case: Case, source: DType, target: DType, saturate: bool, tables: Tables) -> Case:
+    if target.kind != "float":
+        return opaque(f"to {target.name}", case, tables)
+    if target.bits >= source.bits:
+        return case
+    if saturate and target.name in LARGEST:
+        case = _each(case, tables, lambda record: _clamped(record, LARGEST[target.name], tables))
+    return _each(case, tables, lambda record: _rounded(record, case, target))
+
+
+def itself(case: Case, of: DType, tables: Tables) -> Case:
+    """The numbers that registers of an integer type hold."""
+
+    def number(record: Record) -> Record:
+        if record.kind not in _WORTH_SOMETHING or record.part != (0, 1):
+            return record
+        term = tables.terms.wrapped(of.name, record.term)
+        return record if term == record.term else replace(record, term=term, sums=None)
+
+    return _each(case, tables, number)
+
+
+def _residue(record: Record, target: DType, tables: Tables) -> Record:
+    """In a type that does not have all numbers: known modulo 2^bits, and no index any more."""
+    if record.kind not in _WORTH_SOMETHING:
+        return record
+    label = "" if record.kind == "plain" else record.label
+    term = UNKNOWN if record.term == UNKNOWN else tables.terms.residue(record.term, target.bits)
+    return replace(record, kind=_computed(record), label=label, expr=None, term=term)
+
+
+def _computed(record: Record) -> Literal["value", "plain"]:
+    return "plain" if record.kind == "plain" else "value"
+
+
+def _saturated(record: Record, target: DType, tables: Tables) -> Record:
+    found = tables.terms.whole_range(record.term)
+    low, high = numbers_of(target.name)
+    if found is not None and low <= found[0] and found[1] <= high:
+        return record
+    return _opaque(f"cut to {target.name}", record, tables, _WORTH_SOMETHING)
+
+
+def _clamped(record: Record, largest: float, tables: Tables) -> Record:
+    """The number, not beyond the type's largest ones."""
+    if record.kind not in _WORTH_SOMETHING or record.term == UNKNOWN:
+        return record
+    terms = tables.terms
+    term = terms.extreme(
+        "min", (terms.constant(largest), terms.extreme("max", (terms.constant(-largest), record.term)))
+    )
+    return replace(record, kind=_computed(record), label="", expr=None, term=term)
+
+
+def _rounded(record: Record, case: Case, target: DType) -> Record:
+    """An index in a float type no longer orders as the index does, unless all its values are numbers of the type."""
+    if record.label != "index" or record.expr is None:
+        return record
+    low, high, finite = record.expr.lo, record.expr.hi, case.offset[..., 0]
+    exact = EXACT.get(target.name, 0)
+    if low is not None and high is not None and -exact < low + int(finite.min()) and high + int(finite.max()) < exact:
+        return record
+    return replace(record, label="", expr=None)
+
+
+def _each(case: Case, tables: Tables, change: Callable[[Record], Record]) -> Case:
+    changed = {n: tables.intern(change(tables[n])) for n in distinct(case.record)}
+    return Case(case.guard, relabelled(case.record, changed), case.offset, case.site)
+
+
+def _holds(target: DType, source: DType) -> bool:
+    """Whether an integer type has every number of another type."""
+    if source.kind == target.kind:
+        return target.bits >= source.bits
+    return source.kind == "uint" and target.bits > source.bits
+
+
+def opaque(fn: str, case: Case, tables: Tables, kinds: frozenset[str] = _WORTH_SOMETHING) -> Case:
+    """Coordinates stay; what it is worth is a function nothing is known about."""
+    return _each(case, tables, lambda record: _opaque(fn, record, tables, kinds))
+
+
+def _opaque(fn: str, record: Record, tables: Tables, kinds: frozenset[str]) -> Record:
+    if record.kind not in kinds:
+        return record
+    label = "" if record.kind == "plain" else record.label
+    return replace(record, label=label, expr=None, term=tables.terms.apply(fn, (record.term,)))
+
+
+def retyped(case: Case, source: DType, target: DType, count: int, tables: Tables, op: int) -> Case:
+    """A bit cast: pieces of elements are tracked when they are cut or put together again to what they were."""
+    if source.bits == target.bits:
+        return case if source is target else opaque(f"bits as {target.name}", case, tables)
+    if source.bits > target.bits:
+        pieces = source.bits // target.bits
+        record = np.stack([_parts(case.record, p, pieces, tables, op) for p in range(pieces)], axis=-1)
+        return _reshaped(case, record, np.repeat(case.offset, pieces, axis=-2), np.repeat(case.site, pieces, -1), count)
+    pieces = target.bits // source.bits
+    groups = case.record.reshape(*case.record.shape[:-1], count, pieces)
+    offsets = case.offset.reshape(*groups.shape, tables.width)
+    whole = assemble([groups[..., p] for p in range(pieces)], [offsets[..., p, :] for p in range(pieces)], tables, op)
+    made = Case(case.guard, whole, offsets[..., 0, :], case.site.reshape(groups.shape)[..., 0])
+    types = {tensor.name: tensor.dtype for tensor in tables.tensor_axes}
+
+    def again(record: Record) -> Record:
+        known = record.kind == "element" and types.get(record.label) is target
+        return record if known else _opaque(f"bits as {target.name}", record, tables, _WORTH_SOMETHING)
+
+    return _each(made, tables, again)
+
+
+def _reshaped(case: Case, record: np.ndarray, offset: np.ndarray, site: np.ndarray, count: int) -> Case:
+    shape = (*case.record.shape[:-1], count)
+    return Case(case.guard, record.reshape(shape), offset, site)
+
+
+def _parts(record: np.ndarray, piece: int, pieces: int, tables: Tables, op: int) -> np.ndarray:
+    changed = {}
+    for n in distinct(record):
+        one = tables[n]
+        if one.kind in _WORTH_SOMETHING:
+            index, of = one.part
+            one = replace(one, part=(index * pieces + piece, of * pieces))
+        elif one.kind == "incoming":
+            one = tables[tables.lost("a carried value is cut into pieces", op)]
+        changed[n] = tables.intern(one)
+    return relabelled(record, changed)
+
+
+def assemble(parts: list[np.ndarray], offsets: list[np.ndarray], tables: Tables, op: int) -> np.ndarray:
+    """Whole elements from consecutive pieces; lost where the pieces are not one element's, in order."""
+    pieces = len(parts)
+    if pieces == 1:
+        return parts[0]
+    numbers, inverse = np.unique(parts[0], return_inverse=True)
+    whole, follow = [], []
+    lost = tables.lost("read with another element width than it was written with", op)
+    for n in numbers:
+        one = tables[int(n)]
+        if one.kind not in _WORTH_SOMETHING:
+            whole.append(int(n) if one.kind != "incoming" else lost)
+            follow.append([int(n)] * pieces)
+        elif one.part[1] % pieces == 0 and one.part[0] % pieces == 0:
+            whole.append(tables.intern(replace(one, part=(one.part[0] // pieces, one.part[1] // pieces))))
+            follow.append([tables.intern(replace(one, part=(one.part[0] + p, one.part[1]))) for p in range(pieces)])
+        else:
+            whole.append(lost)
+            follow.append([int(n)] * pieces)
+    where = inverse.reshape(parts[0].shape)
+    good = np.ones(parts[0].shape, dtype=bool)
+    expected = np.array(follow, dtype=np.int32)[where]
+    for p in range(1, pieces):
+        good &= (parts[p] == expected[..., p]) & (offsets[p] == offsets[0]).all(axis=-1)
+    return np.where(good, np.array(whole, dtype=np.int32)[where], lost).astype(np.int32)

@@ -1,0 +1,90 @@
+"""`argus check --run`: the launches that executed a proof, and the launch that refutes a value, on the machine.
+
+    executed 6 launches on simulated gfx942, checking interpreter
+    on the machine, too: C[0, 3] is 1.5 instead of 3
+
+The code object is made for this program whatever the verdict is, and run with all checks of the machine. A proved
+kernel that disagrees there is no longer proved (ARG-K101). A refuted value that the machine does not confirm is said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from argus.check.executed.after_proof import disagreeing
+from argus.check.executed.execute import compared
+from argus.check.executed.inputs import arrays, scalars
+from argus.check.executed.launches import launches
+from argus.check.executed.outcome import Disagreement, SmallLaunch
+from argus.check.explain.value_witness import SEED, inputs_of
+from argus.check.proof_cache import directory
+from argus.check.report import Counterexample, Report
+from argus.compile.cache import compile_cached
+from argus.device.launch import LaunchOutcome
+from argus.device.simulated import CheckingDevice
+from argus.ir.compile_error import CompileError
+from argus.ir.kernel import Kernel
+from argus.ir.stages import Scheduled
+from argus.tasks.inputs import in_memory
+
+
+@dataclass(frozen=True, slots=True)
+class OnMachine:
+    """The report, changed if the machine disagrees, and what to say about the run."""
+
+    report: Report
+    sentences: list[str]
+
+
+def executed_on_machine(program: Scheduled, report: Report) -> OnMachine:
+    """Execute what the report speaks of."""
+    refuted = [v.counterexample for v in report.verdicts if v.rule == "value" and v.counterexample is not None]
+    if not report.proved and not refuted:
+        return OnMachine(report, ["nothing was executed on the machine: nothing about values is proved or refuted"])
+    try:
+        code = compile_cached(program).object
+    except CompileError as error:
+        return OnMachine(report, [f"nothing was executed on the machine: {error}"])
+    return _confirmed(program, report, refuted[0], code) if refuted else _proof(program, report, code)
+
+
+def _proof(program: Scheduled, report: Report, code: bytes) -> OnMachine:
+    kernel, name, done = program.kernel, CheckingDevice.name, 0
+    if kernel.computes is None:
+        return OnMachine(report, ["nothing was executed on the machine: the kernel states no specification"])
+    for launch in launches(kernel):
+        outcome, found = _launched(kernel, code, launch)
+        errors = [r for r in outcome.reports if r.level == "error"]
+        if errors:
+            found = Disagreement(launch, "", (), 0.0, 0.0, str(errors[0]).splitlines()[0])
+        if found is not None:
+            found = replace(found, device=name)
+            changed = disagreeing(report, found, directory().parent)
+            return OnMachine(changed, [f"WRONG on the machine: {found.sentence()}"])
+        done += 1
+    if not done:
+        return OnMachine(report, ["nothing was executed on the machine: no launch is small enough"])
+    return OnMachine(report, [f"executed {done} launch{'es' if done != 1 else ''} on {name}"])
+
+
+def _launched(kernel: Kernel, code: bytes, launch: SmallLaunch) -> tuple[LaunchOutcome, Disagreement | None]:
+    made = arrays(kernel, launch.sizes, launch.kind, launch.seed)
+    memory = in_memory(kernel, launch.sizes, made)
+    given = scalars(kernel, launch.kind, launch.seed)
+    outcome = CheckingDevice().launch(kernel, code, launch.sizes, memory, given)
+    results = {t.name: np.asarray(memory[t.name]) for t in kernel.tensors if t.written}
+    return outcome, compared(kernel, launch, made, given, results)[1]
+
+
+def _confirmed(program: Scheduled, report: Report, shown: Counterexample, code: bytes) -> OnMachine:
+    """The refuting launch again: does the machine hold the same wrong value?"""
+    kernel, kind = program.kernel, inputs_of(shown)
+    party = shown.operands[0]
+    memory = in_memory(kernel, shown.sizes, arrays(kernel, shown.sizes, kind, SEED))
+    CheckingDevice().launch(kernel, code, shown.sizes, memory, scalars(kernel, kind, SEED))
+    at = tuple(party.coords.values())
+    held = float(np.asarray(memory[party.tensor])[at].astype(np.float64))
+    place = f"{party.tensor}[{', '.join(f'{axis}={n}' for axis, n in party.coords.items())}]"
+    return OnMachine(report, [f"replayed on {CheckingDevice.name}: {place} is {held:.6g} there"])

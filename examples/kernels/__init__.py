@@ -1,0 +1,1 @@
+"""Kernels that show one thing each; tests check and run them."""

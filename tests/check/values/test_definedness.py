@@ -1,0 +1,143 @@
+"""Where terms are defined: what is proved equal is so wherever the specification has a value, padded lanes included.
+
+Every right kernel is proved; every wrong one gives a NaN, an infinity or another number for inputs for which the
+specification is finite, and is not proved.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from argus.check import Report, check
+from argus.ir.passes.schedule import scheduled
+from argus.lang import read
+from tests.kernels.running import judged, run
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "kernels"
+HEAD = """
+import argus as ag
+from argus import f32
+
+P = ag.Owner(t=64, i="t")
+ROW = ag.Owner(lane=64, n="lane")
+"""
+EACH = """
+@ag.kernel(threads=64, requires="N >= 1", computes="z[i] = {computes}", example=dict(N=256))
+def apply(x: ag.In["N", f32], z: ag.Out["N", f32]):
+    b = ag.grid(ag.cdiv(N, 64))
+    v = x[64 * b].load(P, width=4)
+    z[64 * b].store({stores}, width=4)
+"""
+ROWS = """
+@ag.kernel(threads=64, requires="N >= 1 and N <= 64", computes="z[m] = sum({computes}, n)", example=dict(M=2, N=50))
+def rows(x: ag.In["M N", f32], y: ag.In["M N", f32], z: ag.Out["M", f32]):
+    m = ag.grid(M)
+    v = x[m, 0].load(ROW, width=4, guard="shape")
+    w = y[m, 0].load(ROW, width=4, guard="shape")
+    z[m].store(({stores}).sum("n"), width=4, guard=ag.lane() == 0)
+"""
+PROVED = [
+    ("v * ag.rsqrt(v)", "x[i] * rsqrt(x[i])"),
+    ("ag.sqrt(v) * ag.sqrt(v)", "sqrt(x[i]) * sqrt(x[i])"),
+    ("v", "sqrt(x[i]) * sqrt(x[i])"),
+    ("v", "x[i] * x[i] / x[i]"),
+    ("2.0 * ag.log2(v) - ag.log2(v)", "log2(x[i])"),
+    ("v * (3.0 * v) / 3.0", "x[i] * x[i]"),
+    ("ag.rsqrt(v * v + 1.0) * ag.rsqrt(v * v + 1.0)", "1 / (x[i] * x[i] + 1)"),
+    ("ag.where(v > 0.0, ag.log2(v), 0.0)", "where(x[i] > 0, log2(x[i]), 0)"),
+    ("v - v + v", "x[i]"),
+    ("v * 0.33333334", "x[i] / 3"),
+]
+NOT_PROVED = [
+    ("ag.sqrt(v) * ag.sqrt(ag.where(64 * b + v.i < N, v, 0.0))", "x[i]"),
+    ("ag.sqrt(v) * ag.sqrt(v)", "x[i]"),
+    ("v + (v - v) * ag.log2(-ag.abs(v))", "x[i]"),
+    ("v + 0.0 * ag.log2(v)", "x[i]"),
+    ("v + (ag.log2(v) - ag.log2(v))", "x[i]"),
+    ("v * v / v", "x[i]"),
+    ("v * ag.rcp(ag.where(64 * b + v.i < N, v, 1.0)) * v", "x[i]"),
+    ("v * ag.rsqrt(v)", "sqrt(x[i])"),
+    ("ag.rsqrt(v) * ag.rsqrt(v)", "1 / x[i]"),
+    ("ag.where(v > 0.0, v, 0.0) * ag.log2(v)", "where(x[i] > 0, x[i] * log2(x[i]), 0)"),
+    ("v + 3000001.0", "x[i] + 3000000"),
+    ("v * 1.000001", "x[i]"),
+]
+SUMS = [
+    ("ag.abs(v)", "abs(x[m, n])"),
+    ("v * w", "x[m, n] * y[m, n]"),
+    ("ag.tanh(v)", "tanh(x[m, n])"),
+    ("v * ag.exp2(w)", "x[m, n] * exp2(y[m, n])"),
+    ("v / (w + 1.0)", "x[m, n] / (y[m, n] + 1)"),
+    ("ag.max(v, w)", "max(x[m, n], y[m, n])"),
+    ("ag.where(v.n < N, v * ag.log2(w), 0.0)", "x[m, n] * log2(y[m, n])"),
+    ("ag.where(v.n < N, v / w, 0.0)", "x[m, n] / y[m, n]"),
+    ("ag.where(v.n < N, ag.exp2(v), 0.0)", "exp2(x[m, n])"),
+]
+SPOILT = [
+    ("v * ag.log2(v)", "x[m, n] * log2(x[m, n])"),
+    ("v * ag.log(v / w)", "x[m, n] * log(x[m, n] / y[m, n])"),
+    ("v / w", "x[m, n] / y[m, n]"),
+    ("v / (w * w)", "x[m, n] / (y[m, n] * y[m, n])"),
+    ("v * ag.rsqrt(w)", "x[m, n] * rsqrt(y[m, n])"),
+    ("v * w * ag.rcp(w)", "x[m, n]"),
+    ("ag.exp2(v)", "exp2(x[m, n])"),
+    ("ag.where(v.n < N, v, 0.0) * ag.log2(w)", "x[m, n] * log2(y[m, n])"),
+    ("ag.where(v.n < N, v, 0.0) / w", "x[m, n] / y[m, n]"),
+]
+
+
+def report(folder: Path, form: str, stores: str, computes: str) -> Report:
+    file = folder / "kernel.py"
+    file.write_text(HEAD + form.format(stores=stores, computes=computes))
+    return check(scheduled(read(str(file))))
+
+
+@pytest.mark.parametrize(("stores", "computes"), PROVED)
+def test_right_ones_are_proved(tmp_path: Path, stores: str, computes: str) -> None:
+    found = report(tmp_path, EACH, stores, computes)
+    assert found.status == "proved", found.render()
+
+
+@pytest.mark.parametrize(("stores", "computes"), NOT_PROVED)
+def test_what_is_less_defined_is_not_proved(tmp_path: Path, stores: str, computes: str) -> None:
+    assert report(tmp_path, EACH, stores, computes).status != "proved"
+
+
+@pytest.mark.parametrize(("stores", "computes"), SUMS)
+def test_sums_that_padding_leaves_alone_are_proved(tmp_path: Path, stores: str, computes: str) -> None:
+    found = report(tmp_path, ROWS, stores, computes)
+    assert found.status == "proved", found.render()
+
+
+@pytest.mark.parametrize(("stores", "computes"), SPOILT)
+def test_sums_that_padding_spoils_are_not_proved(tmp_path: Path, stores: str, computes: str) -> None:
+    assert report(tmp_path, ROWS, stores, computes).status != "proved"
+    kernel = read(str(tmp_path / "kernel.py"))
+    dice = np.random.default_rng(1)
+    x, y = (dice.uniform(0.5, 2.0, (3, 50)).astype(np.float32) for _ in range(2))
+    z = np.zeros(3, np.float32)
+    run(kernel, {"M": 3, "N": 50}, {"x": x, "y": y, "z": z})
+    assert not judged(z, f"z[m] = sum({computes}, n)", {"x": x, "y": y}).ok
+
+
+@pytest.mark.parametrize("name", ["entropy", "kl"])
+@pytest.mark.parametrize("size", [4, 200, 256, 260])
+def test_examples_are_proved_and_right_at_ragged_sizes(name: str, size: int) -> None:
+    kernel = read(EXAMPLES / f"{name}.py")
+    found = check(scheduled(kernel))
+    assert found.status == "proved", found.render()
+    assert found.premises == (
+        "inputs are finite",
+        "no number is beyond the largest of its type (f32 3.402e+38)",
+    )
+    assert found.to_json()["premises"] == list(found.premises)
+    dice = np.random.default_rng(1)
+    arrays = {t.name: dice.uniform(0.01, 2.0, (3, size)).astype(np.float32) for t in kernel.tensors if t.read}
+    (out,) = (t.name for t in kernel.tensors if t.written)
+    result = np.zeros(3, np.float32)
+    run(kernel, {"M": 3, "N": size}, {**arrays, out: result})
+    assert kernel.computes is not None
+    assert judged(result, str(kernel.computes), arrays).ok

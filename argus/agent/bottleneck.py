@@ -3,6 +3,7 @@
 | word | the clock says |
 |---|---|
 | hbm, mall, l2, atomics | this level of memory takes longest |
+| dispatch | handing out workgroups takes longest |
 | banks | an LDS without bank conflicts would save 5 % or more |
 | latency | waves wait for global memory |
 | memory-issue | the queue of memory instructions is full |

@@ -16,6 +16,7 @@ from types import MappingProxyType
 
 from argus.clock.calibration import Row
 from argus.clock.parameters import PARAMETERS, Parameters
+from argus.clock.protocol import PROTOCOLS
 from argus.clock.validation import REFIT_GENERATIONS, REFIT_SPREAD, Judged, fit, judge
 
 NO_LIMIT = 1e9
@@ -30,14 +31,15 @@ MECHANISMS: Mapping[str, Mapping[str, float | str]] = MappingProxyType(
         "power of the L1 path": {"power_vmem": 0.0},
         "power of LDS": {"power_lds": 0.0},
         "power of memory": {"power_memory": 0.0, "power_hbm": 0.0},
-        "launch floor": {f"launch_floor_{protocol}": 0.0 for protocol in ("graph", "stream", "cold")},
+        "launch floor": {f"launch_floor_{protocol}": 0.0 for protocol in PROTOCOLS},
         "launch floor by protocol": {
-            f"launch_floor_{protocol}": "launch_floor_stream" for protocol in ("graph", "cold")
+            f"launch_floor_{protocol}": "launch_floor_stream" for protocol in ("graph", "event", "cold")
         },
         "L2 bandwidth": {"l2_share": NO_LIMIT},
         "Infinity Cache bandwidth": {"mall_bandwidth": NO_LIMIT},
         "HBM bandwidth": {"hbm_bandwidth": NO_LIMIT},
         "atomics on one address": {"atomic_ns": 0.0},
+        "handing out workgroups": {"dispatch_clocks": 0.0},
         "Infinity Cache replacement": {"mall_replacement": 0.0},
         "HBM latency under load": {"hbm_load_factor": 0.0},
         "least clocks of an access": {"vmem_least_clocks": 4.0},

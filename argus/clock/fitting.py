@@ -34,6 +34,9 @@ from argus.gfx942.chip import CLOCK_MAX_MHZ, XCDS
 
 Numbers = npt.NDArray[np.float64]
 
+BASE_MOST = 560.0
+"""RRZE's L1 loop on all compute units reaches 38.8 TB/s, at 64 B/clk and so at 1994 MHz or more: all it does takes 666
+W at most at 2100 MHz. Two multiply-adds and an address per 16-byte load keep the VALUs busy a quarter, some 100 W."""
 BOUNDS = {
     "power_matrix_bf16": (50.0, 3000.0),
     "power_matrix_f16": (50.0, 3000.0),
@@ -42,7 +45,7 @@ BOUNDS = {
     "power_valu": (20.0, 3000.0),
     "power_lds": (5.0, 1500.0),
     "power_vmem": (5.0, 1500.0),
-    "power_base": (50.0, 350.0),
+    "power_base": (50.0, BASE_MOST),
     "power_memory": (0.01, 0.12),
     "power_hbm": (0.01, 0.12),
     "launch_floor_graph": (0.3, 2.5),
@@ -76,7 +79,7 @@ class Known:
     clocks, cycles  the timed points of each launch's compute part, lowest first, the last repeated
     switched        clocks of matrix cores by format, VALUs, LDS banks, L1 path, and 1 per cycle for the base
     moved           bytes beyond the L2s and of HBM; of a published run (`fixed`), GB/s whatever the clock
-    l2, fabric, hbm, atomics    what the roofs are applied to
+    l2, atomics, workgroups     what the roofs are applied to
     row             the row each launch belongs to
     """
 
@@ -86,6 +89,7 @@ class Known:
     moved: Numbers
     l2: Numbers
     atomics: Numbers
+    workgroups: Numbers
     fixed: npt.NDArray[np.bool_]
     limit: Numbers
     floor: list[str]
@@ -120,7 +124,7 @@ class Known:
             times.append(million / run["clock_mhz"])
             family.append(("clocks", run["family"]))
         columns = list(zip(*launches, strict=True))
-        clocks, cycles, switched, moved, l2, atomics = (np.array(column, float) for column in columns[:6])
+        clocks, cycles, switched, moved, l2, atomics, workgroups = (np.array(column, float) for column in columns[:7])
         return Known(
             clocks=clocks,
             cycles=cycles,
@@ -128,10 +132,11 @@ class Known:
             moved=moved,
             l2=l2,
             atomics=atomics,
-            fixed=np.array(columns[6]),
-            limit=np.array(columns[7], float),
-            floor=list(columns[8]),
-            row=np.array(columns[9], np.int64),
+            workgroups=workgroups,
+            fixed=np.array(columns[7]),
+            limit=np.array(columns[8], float),
+            floor=list(columns[9]),
+            row=np.array(columns[10], np.int64),
             microseconds=np.array(times),
             weight=_weights(family),
         )
@@ -151,11 +156,12 @@ class Known:
         )
         seconds = np.where(self.fixed, 0.0, np.maximum(seconds, self.atomics * value("atomic_ns") * 1e-3))
         l2 = self.l2 / (value("l2_share") * XCDS)
+        roof = np.maximum(l2, self.workgroups / XCDS * value("dispatch_clocks"))
         spare = self.limit - value("power_idle")
         exponent, resting = value("power_exponent"), value("power_base")
 
         def busy(clock: Numbers) -> Numbers:
-            found: Numbers = np.maximum(np.maximum(self._cycles(clock), l2) / clock, seconds)
+            found: Numbers = np.maximum(np.maximum(self._cycles(clock), roof) / clock, seconds)
             return found
 
         def fits(clock: Numbers) -> npt.NDArray[np.bool_]:
@@ -218,6 +224,7 @@ def _entry(profile: Profile) -> tuple[Any, ...]:
         [profile.fabric_bytes, profile.hbm_bytes],
         profile.l2_bytes,
         profile.atomics,
+        profile.workgroups,
     )
 
 

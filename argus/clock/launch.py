@@ -4,10 +4,12 @@
 
 Workgroups go to the 8 XCDs in turn, so the fullest XCD has ceil(grid / 8), spread over 38 CUs: the fullest CU runs
 ceil(ceil(grid / 8) / 38) of them, `resident` at a time. A last round with fewer workgroups is timed with `tail` when
-given, else as a full round. When workgroups differ (`work`: instructions of sampled ones relative to the timed one),
+given, else as a full round. Short workgroups are timed with those that follow them, out of step
+(`argus.clock.succession`). When workgroups differ (`work`: instructions of sampled ones relative to the timed one),
 they are handed out one by one (`argus.clock.dispatch`). The launch takes the longest of
 
     compute   the last workgroup's end, with the time a workgroup's successor needs to start
+    dispatch  workgroups of an XCD, handed out one after the other
     l2        bytes that miss the L1 of all CUs, at the L2's bandwidth, which goes with the core clock
     mall      bytes that miss the L2s, at the Infinity Cache's bandwidth, in seconds
     hbm       bytes that must come from and go to memory, at the HBM's bandwidth, in seconds
@@ -143,6 +145,11 @@ def workgroups_on_fullest_cu(grid: int) -> int:
     return -(-on_fullest_xcd // chip.CUS_PER_XCD)
 
 
+def kept_by_mall(parameters: Parameters = PARAMETERS) -> float:
+    """Bytes of tensors that the Infinity Cache holds from one launch to the next."""
+    return parameters["mall_usable"] * chip.count("mall_bytes")
+
+
 def resident_workgroups(grid: int, occupancy: int) -> int:
     """Workgroups that share the fullest CU at a time: small grids do not fill it."""
     return max(1, min(occupancy, workgroups_on_fullest_cu(grid)))
@@ -182,7 +189,9 @@ def estimate(
     per_cu = workgroups_on_fullest_cu(grid)
     error = None
     per_group = grid / timing.resident
-    if work is None or len(set(work.values())) == 1:
+    if timing.round_clocks is not None and (work is None or len(set(work.values())) == 1):
+        compute = timing.cycles + timing.round_clocks * (per_cu / timing.resident - 1)
+    elif work is None or len(set(work.values())) == 1:
         full, rest = divmod(per_cu, timing.resident)
         last = (tail or timing).cycles if rest else 0
         compute = full * timing.cycles + last + parameters["workgroup_turnaround"] * (full + (rest > 0) - 1)
@@ -203,7 +212,7 @@ def estimate(
         notes.append("memory bytes: every workgroup's own footprint, shared data counted once per workgroup")
     written = timing.written_bytes * per_group
     rounds = max(1.0, per_cu / timing.resident)
-    fits = min(1.0, chip.count("mall_bytes") / hbm_bytes) if hbm_bytes else 1.0
+    fits = min(1.0, kept_by_mall(parameters) / hbm_bytes) if hbm_bytes else 1.0
     by_proportion = missing_again is None or not parameters["mall_replacement"]
     again = 1 - fits if missing_again is None or by_proportion else missing_again
     per_round = beyond_l2 / across / rounds

@@ -31,6 +31,7 @@ PARTS: Mapping[str, tuple[str, str]] = {
     "roof_mall": ("memory", "roofline: Infinity Cache bandwidth"),
     "roof_hbm": ("memory", "roofline: HBM bandwidth"),
     "roof_atomics": ("memory", "roofline: atomics on one line"),
+    "roof_dispatch": ("launch", "roofline: workgroups handed out"),
     "power": ("power", "clock below the stated one"),
     "launch_floor": ("launch", "launch floor"),
 }
@@ -115,6 +116,8 @@ def bound_class(stack: StallStack, timing: Timing, launch: Launch, parts: tuple[
         return "launch-bound", f"the launch floor is {100 * floor:.0f} % of the time"
     roof = max(launch.parts[name] for name in MEMORY_ROOFS) / launch.cycles
     level = max(MEMORY_ROOFS, key=lambda name: launch.parts[name])
+    if launch.bound == "dispatch":
+        return "dispatch-bound", "handing out so many workgroups takes longest"
     if launch.bound == "atomics":
         return "atomic-bound", "atomics on one line take longest"
     if roof >= NEAR_ROOF:

@@ -20,6 +20,7 @@ from argus.clock.parameters import PARAMETERS, Parameters
 from argus.clock.program import Op, Reason, Unit, VmemAccess, Wave
 from argus.clock.state import WaveState
 from argus.clock.steady import WARM, Numbers, continued, issued
+from argus.clock.succession import Succession, round_clocks
 from argus.clock.timing import Row, Timing
 from argus.gfx942 import chip
 from argus.gfx942.mfma import ISSUE_CLOCKS
@@ -57,6 +58,7 @@ def time_waves(
     parameters: Parameters = PARAMETERS,
     events: bool = False,
     unit_type: type[ComputeUnit] = ComputeUnit,
+    followers: Sequence[Sequence[Wave]] = (),
 ) -> Timing:
     """Runs `resident` workgroups (default: all that fit) on one compute unit.
 
@@ -68,6 +70,7 @@ def time_waves(
     hbm_load     share of the HBM's bandwidth in use, which lengthens its latency
     events       keep every issue, for a timeline
     unit_type    the compute unit; `argus.clock.wait_sources.TracedUnit` also records what waits were for
+    followers    workgroups that come after the resident ones, to time a round of those (`argus.clock.succession`)
     """
     if not workgroups or not any(workgroups.values()):
         raise ValueError("there is no wave to time: the record is empty")
@@ -84,13 +87,21 @@ def time_waves(
     sharers, typical = _sharing(chosen[0], l2_sharers, readers)
     if sharers is None:
         notes.append("how many workgroups of an XCD share a cache line is not known: beyond the L2 only latency counts")
-    memory = MemorySystem(parameters, clock_mhz, active_cus, warm, sharers, typical, hbm_load)
+
+    def memory_system() -> MemorySystem:
+        return MemorySystem(parameters, clock_mhz, active_cus, warm, sharers, typical, hbm_load)
+
+    memory = memory_system()
     unit = unit_type(parameters, memory, len(ops), keep_events=events)
     simulated = unit.run(chosen)
     account, steady = continued(unit, chosen, simulated)
     executed = issued(unit, chosen)
     added = steady.clocks if steady else 0.0
     cycles = round(simulated + added)
+    later = None
+    if followers:
+        gap = int(parameters["workgroup_turnaround"])
+        later = round_clocks(Succession(parameters, memory_system(), len(ops)), chosen, followers, gap)
     states = [state for group in unit.groups for state in group]
     idle = _idle(states, simulated)
     stalls = _whole(account.stalls, len(states) * cycles - sum(idle.values()) - ISSUE_CLOCKS * sum(executed))
@@ -99,6 +110,7 @@ def time_waves(
     filled, written = account.traffic[-2:].tolist()
     return Timing(
         cycles=cycles,
+        round_clocks=later,
         workgroup_cycles=tuple(
             round(max(s.ended or 0 for s in group) - min(s.started for s in group) + added) for group in unit.groups
         ),

@@ -1,15 +1,15 @@
 """What one launch asks of the chip, and from it the time at any clock: core cycles, and seconds of memory.
 
     profile = Profile(compute=((1250, 80e3), (2100, 100e3)), matrix={"bf16": 60e3}, fabric_bytes=3e8)
-    profile.parts(2100)               -> {"compute": 47.6, "l2": 0.0, "mall": 50.0, "hbm": 0.0, "atomics": 0.0}   us
+    profile.parts(2100)               -> {"compute": 47.6, "dispatch": 0.0, "l2": 0.0, "mall": 50.0, ...}  us
     profile.sustained()               -> the clock at which its activity takes the chip's 750 W
     profile.busy_microseconds(1391)   -> 59.8: the longest part at that clock, without the launch floor
 
-Work of the core (matrix cores, VALUs, LDS, the L1 path, the L2) takes core clocks. The Infinity Cache, HBM and atomics
-on one address run on clocks of their own and take seconds, whatever the core does. The compute unit's own run is both
-at once: it waits for memory, whose latency is seconds. It is timed at two clocks or more; between and beyond them
-cycles are a straight line in the clock, `core cycles + seconds * clock`, which is exact when the same waits stay the
-longest.
+Work of the core (matrix cores, VALUs, LDS, the L1 path, the L2, handing out workgroups) takes core clocks. The Infinity
+Cache, HBM and atomics on one address run on clocks of their own and take seconds, whatever the core does. The compute
+unit's own run is both at once: it waits for memory, whose latency is seconds. It is timed at two clocks or more;
+between and beyond them cycles are a straight line in the clock, `core cycles + seconds * clock`, which is exact when
+the same waits stay the longest.
 
 All activity is a mean over the 304 compute units: no clock changes it. Everything a row of calibration needs to be
 timed under other powers, roofs and floors is here, so nothing is simulated anew.
@@ -76,6 +76,7 @@ class Profile:
         """Microseconds each resource alone needs."""
         return {
             "compute": self.cycles(clock_mhz) / clock_mhz,
+            "dispatch": self.workgroups / chip.XCDS * parameters["dispatch_clocks"] / clock_mhz,
             "l2": self.l2_bytes / (parameters["l2_share"] * chip.XCDS) / clock_mhz,
             "mall": self.fabric_bytes / parameters["mall_bandwidth"] * 1e-3,
             "hbm": self.hbm_bytes / parameters["hbm_bandwidth"] * 1e-3,

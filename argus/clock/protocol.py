@@ -1,8 +1,9 @@
 """How a time was, or would be, taken: what a measurement adds to the time from the first workgroup to the last.
 
-    floor("graph")   -> 0.6     launches of one graph replayed back to back: the next is set up while one runs
-    floor("stream")  -> 2.7     launched one after another into a stream, timed by events or as the mean of many
-    floor("cold")    -> 2.7     each launch alone, caches emptied or tensors rotated before: also nothing is warm
+    floor("graph")   -> 2.0     launches of one graph replayed back to back: the next is set up while one runs
+    floor("stream")  -> 2.7     launched one after another into a stream, timed as the mean of many
+    floor("event")   -> 5.0     each launch alone between two events, waited for: the events are in it
+    floor("cold")    -> 2.1     each launch alone by a profiler, tensors rotated before: also nothing is warm
 
 The floor is time, not clocks: command processor, first wave's start, drain. It is in the time of every launch, so two
 launches pay it twice. The values are parameters (`launch_floor_*`) with their sources.
@@ -14,7 +15,7 @@ from typing import Literal, get_args
 
 from argus.clock.parameters import PARAMETERS, Parameters
 
-Protocol = Literal["graph", "stream", "cold"]
+Protocol = Literal["graph", "stream", "event", "cold"]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 
 

@@ -19,11 +19,12 @@ from argus.clock.atomics import busiest_address
 from argus.clock.dispatch import nearest
 from argus.clock.fold import Folded, fold
 from argus.clock.frontend import waves_of
-from argus.clock.launch import resident_workgroups
+from argus.clock.launch import resident_workgroups, workgroups_on_fullest_cu
 from argus.clock.mall import missing_again
 from argus.clock.model import Resources, room_for
 from argus.clock.parameters import Parameters
 from argus.clock.program import Op, Wave
+from argus.clock.succession import LONGEST, ROUNDS
 from argus.clock.timing import Timing
 from argus.clock.xcd import fetches_per_miss, xcds_per_line
 from argus.gfx942 import chip
@@ -108,6 +109,7 @@ class Recorded:
         self._find_sharing(seed)
         self.work = self._work(math.prod(raw.grid))
         self.hot_atomics = busiest_address(self.folded.record, self.insts, self.grid)
+        self.followers = self._followers()
         self._priced: tuple[Parameters, list[Op], dict[int, list[Wave]]] | None = None
 
     def _find_sharing(self, seed: int) -> None:
@@ -141,6 +143,20 @@ class Recorded:
         mean = sum(total[number] for number in timed) / len(timed)
         return {number: count / mean for number, count in total.items()}
 
+    def _followers(self) -> list[int]:
+        """Workgroups that come after the resident ones on the compute unit; none when they are long, few or alone."""
+        resident = resident_workgroups(self.grid, self.room)
+        wanted = ROUNDS * resident
+        others = [number for number in self.neighbours if number not in self.on_cu][:wanted]
+        together = [*self.on_cu, *others]
+        many = workgroups_on_fullest_cu(self.grid) > resident > 1 and len(others) == wanted
+        if not many or any(number in self.folded.left_out for number in together):
+            return []
+        length: Counter[int] = Counter()
+        for (workgroup, _), count in self.folded.full.items():
+            length[workgroup] += count
+        return others if sum(length[number] for number in together) <= LONGEST else []
+
     def matrix_flops(self, timing: Timing) -> float | None:
         """Operations of the matrix instructions of the whole launch."""
         shares = self.grid if self.work is None else sum(nearest(self.work, self.grid))
@@ -148,6 +164,16 @@ class Recorded:
 
     def waves(self, parameters: Parameters) -> tuple[list[Op], dict[int, list[Wave]]]:
         """The workgroups of one compute unit; those of the last parameters are kept."""
+        ops, waves = self._all_waves(parameters)
+        return ops, {number: waves[number] for number in self.on_cu}
+
+    def waves_after(self, parameters: Parameters) -> list[list[Wave]]:
+        """The workgroups that follow them."""
+        waves = self._all_waves(parameters)[1]
+        return [waves[number] for number in self.followers]
+
+    def _all_waves(self, parameters: Parameters) -> tuple[list[Op], dict[int, list[Wave]]]:
         if self._priced is None or self._priced[0] is not parameters:
-            self._priced = (parameters, *waves_of(self.folded, self.insts, parameters, self.on_cu))
+            chosen = [*self.on_cu, *self.followers]
+            self._priced = (parameters, *waves_of(self.folded, self.insts, parameters, chosen))
         return self._priced[1], self._priced[2]

@@ -39,10 +39,12 @@ WIDE: tuple[tuple[str, float, float], ...] = (
     (r"mall_latency_ns", 0.8, 1.3),
     (r"l2_share", 0.8, 1.8),
     (r"mall_bandwidth", 0.85, 1.2),
+    (r"mall_usable", 0.8, 1.05),
     (r"vmem_least_clocks", 0.5, 1.25),
     (r"vmem_line_clocks", 1.0, 2.0),
     (r"workgroup_turnaround", 0.5, 2.0),
     (r"atomic_ns", 0.7, 1.5),
+    (r"dispatch_clocks", 0.5, 1.5),
     (r"branch_taken_clocks", 0.5, 2.0),
     (r"wave_launch_clocks", 1.0, 4.0),
 )

@@ -15,7 +15,14 @@ from typing import Any, Literal
 
 from argus.clock.caches import slowdown
 from argus.clock.fold import Folded
-from argus.clock.launch import Launch, estimate, resident_workgroups, with_timing, workgroups_on_fullest_cu
+from argus.clock.launch import (
+    Launch,
+    estimate,
+    kept_by_mall,
+    resident_workgroups,
+    with_timing,
+    workgroups_on_fullest_cu,
+)
 from argus.clock.model import time_waves
 from argus.clock.parameters import PARAMETERS, Parameters
 from argus.clock.protocol import Protocol
@@ -92,14 +99,15 @@ def time_recorded(
     resident = resident_workgroups(recorded.grid, recorded.room)
     rest = workgroups_on_fullest_cu(recorded.grid) % resident
     warm = warm and protocol != "cold"
-    near = warm and hbm_bytes is not None and hbm_bytes <= chip.count("mall_bytes")
+    near = warm and hbm_bytes is not None and hbm_bytes <= kept_by_mall(parameters)
     options = {"warm": near, **options}
 
     def at(clock: float, load: float = 0.0, **given: Any) -> tuple[Timing, Launch]:
         def attempt(load: float) -> tuple[Timing, Launch]:
             chosen = {**options, **given, "hbm_load": load, "clock_mhz": clock}
             timing = _time(recorded, resident, parameters, chosen)
-            tail = _time(recorded, rest, parameters, {**chosen, "events": False}) if rest else None
+            short = {**chosen, "events": False, "followers": ()}
+            tail = _time(recorded, rest, parameters, short) if rest and timing.round_clocks is None else None
             return timing, estimate(
                 timing,
                 recorded.grid,
@@ -165,5 +173,10 @@ def _time(recorded: Recorded, resident: int, parameters: Parameters, options: di
         recorded.resources,
         resident=resident,
         parameters=parameters,
-        **{"readers": recorded.readers, "active_cus": recorded.active_cus, **options},
+        **{
+            "readers": recorded.readers,
+            "active_cus": recorded.active_cus,
+            "followers": recorded.waves_after(parameters),
+            **options,
+        },
     )

@@ -39,7 +39,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """The account of co-resident workgroups on one compute unit."""
+    """The account of co-resident workgroups on one compute unit; `round_clocks`: of a round that follows another."""
 
     cycles: int
     workgroup_cycles: tuple[int, ...]
@@ -62,6 +62,7 @@ class Timing:
     written_bytes: float
     footprint_bytes: float
     sharing_known: bool
+    round_clocks: float | None = None
     matrix_clocks: Mapping[str, int] = field(default_factory=dict)
     transcendental_turns: int = 0
     vmem_clocks: float = 0.0

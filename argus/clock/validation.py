@@ -202,14 +202,17 @@ class Ranking:
 
 
 def rankings(rows: Sequence[Row], parameters: Parameters = PARAMETERS) -> dict[str, Ranking]:
-    """Shapes that several programs ran, with a validate row and a measured spread above 10 %."""
+    """Shapes that several programs ran, with a validate row and a measured spread above 10 %.
+
+    Rows simulated by one stand-in for several programs have one time here, and no order.
+    """
     shapes: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         shapes[row.shape].append(row)
     found = {}
     for shape, members in sorted(shapes.items()):
         times = [row.microseconds for row in members]
-        several = len({row.program for row in members}) > 1
+        several = len({row.predicted_us(parameters) for row in members}) > 1
         if several and any(row.role == "validate" for row in members) and max(times) > SPREAD * min(times):
             found[shape] = Ranking(_rank(members, parameters), *_pairs(members, parameters))
     return found

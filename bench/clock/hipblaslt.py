@@ -3,12 +3,14 @@
 The tuner's client launches back to back between two events and takes the mean (Tensile's client; the files state
 neither that nor the chip beyond gfx942): the protocol of a graph, tensors warm. Rows that split K are left out: the
 parts of a tile are added up by whoever comes last, which a sample of workgroups does not show. So are rows that
-contradict the rest of their file: another size, at least as large along every axis, is stated to be faster.
+contradict the rest of their file: another size, at least as large along every axis or of much more work, is stated to
+be faster.
 """
 
 from __future__ import annotations
 
 import csv
+import math
 import statistics
 from collections.abc import Iterator
 from functools import partial
@@ -24,6 +26,7 @@ PREFIX = "aquavanjaram_"
 SQUARES = "Cijk_Alik_Bljk_BBS_BH_UserArgs"
 SMALL_US = 25.0
 """Up to here a product counts as latency-bound: it fills the chip for one round or less."""
+MUCH, SLIGHTLY = 1.5, 0.9
 Fact = dict[str, str]
 
 
@@ -36,13 +39,18 @@ def sizes(row: Fact) -> tuple[int, int, int]:
 
 
 def contradicted(row: Fact, others: list[Fact]) -> bool:
-    """Whether a product of the same table, no smaller along any axis, is stated to take less time."""
+    """Whether a product of the same table, no smaller along any axis, is stated to take less time.
+
+    A side may be a tenth smaller if the work is half as much again.
+    """
     mine = sizes(row)
+
+    def larger(theirs: tuple[int, int, int]) -> bool:
+        least = SLIGHTLY if math.prod(theirs) >= MUCH * math.prod(mine) else 1.0
+        return theirs != mine and all(other >= least * size for other, size in zip(theirs, mine, strict=True))
+
     return any(
-        other["logic"] == row["logic"]
-        and sizes(other) != mine
-        and all(theirs >= size for theirs, size in zip(sizes(other), mine, strict=True))
-        and float(other["us"]) < float(row["us"])
+        other["logic"] == row["logic"] and larger(sizes(other)) and float(other["us"]) < float(row["us"])
         for other in others
     )
 

@@ -2,8 +2,8 @@
 
 QuixiCore's norms read a row two or three times, lane by lane (4 bytes each), in one block of 32 or 64 threads per row.
 jpcpol's keep a row in registers, one wave each. AITER's reduction of split decode attention weighs SPLITS partial
-results of 128 heads by 512 f32 and writes bf16, 128 threads per head. Times of a few microseconds over the event's own
-floor (5.8 us, jpcpol) are left out: the clock has no protocol for a single launch between two events.
+results of 128 heads by 512 f32 and writes bf16, 128 threads per head. QuixiCore and jpcpol time each launch alone
+between two events and wait for it (their bench.cu and bench_common.hpp): the protocol `event`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ from argus.clock.staged import Operand
 from bench.clock import opencl
 from bench.clock.rows import Folders, LeftOut, Task, given, number, rated, read, timed
 
-EVENT_US = 40.0
-"""Times between two events around one launch, from which on their own few microseconds matter less than a sixth."""
 HEADS, WIDTH = 128, 512
 
 REDUCE = """
@@ -150,8 +148,7 @@ def split_works(tiles: int, splits: int) -> list[Work]:
     return [opencl.work("combine", SPLIT, grid=tiles * HEADS, threads=128, args=args, bytes=moved)]
 
 
-def quixi(facts: Path) -> Iterator[Task | LeftOut]:
-    short = 0
+def quixi(facts: Path) -> Iterator[Task]:
     found: dict[tuple[str, int, int, int], list[dict[str, str]]] = {}
     for row in read(facts / "measured_more.csv"):
         threads = re.search(r"(\d+)[- ]threads? ?(block|per)?", row["config"])
@@ -164,16 +161,12 @@ def quixi(facts: Path) -> Iterator[Task | LeftOut]:
     for (function, wide, count, width), same in found.items():
         moved = 8.0 * count * width
         times = sorted(moved / float(row["value"]) * 1e-3 for row in same)
-        if times[-1] < EVENT_US:
-            short += len(same)
-            continue
         fact = timed(
             "norms, QuixiCore", f"{function}, {wide} threads per row", f"f32 {count}x{width}",
             "fit" if function == "rmsnorm" else "validate", moved, times[len(times) // 2], same[0]["source"],
-            warm=True, timing="events, median of 100", runs=tuple(times) if len(times) > 1 else (),
+            warm=True, protocol="event", timing="events, median of 100", runs=tuple(times) if len(times) > 1 else (),
         )  # fmt: skip
         yield Task(fact, partial(norm_works, function, wide, count, width))
-    yield LeftOut("norms, QuixiCore", short, "shorter than 40 us between two events, whose floor is not modeled")
 
 
 def held(facts: Path) -> Iterator[Task]:
@@ -183,7 +176,7 @@ def held(facts: Path) -> Iterator[Task]:
             count, width = number(r"(\d+)x", row["shape"]), number(r"x(\d+)$", row["shape"])
             found = timed(
                 "rows in registers, jpcpol", function, f"f32 {count}x{width}", row["role"], 8.0 * count * width,
-                float(row["value"]), row["source"], warm=True, timing="events, median",
+                float(row["value"]), row["source"], warm=True, protocol="event", timing="events, median",
             )  # fmt: skip
             yield Task(found, partial(held_works, function, count, width))
 

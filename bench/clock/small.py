@@ -150,7 +150,7 @@ def chains(facts: Path) -> Iterator[Task | LeftOut]:
             found = timed(
                 "chains of one wave, jpcpol", function, "1024 waves, 4096 times", row["role"], 4.0 * 65 * WAVES,
                 float(row["value"]), row["source"], regime="small or latency-bound", warm=True,
-                timing="events, median",
+                protocol="event", timing="events, median",
             )  # fmt: skip
             yield Task(found, partial(chain_works, function))
     yield LeftOut("chains of one wave, jpcpol", other, "other types and hipCUB: the same loop with other arithmetic")

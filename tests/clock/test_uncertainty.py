@@ -37,7 +37,8 @@ def test_regimes(profile: Profile, regime: Regime) -> None:
 
 def _launch(parameters: Parameters = PARAMETERS, grid: int = 304 * 2000) -> Launch:
     program = Program()
-    program.add(program.vmem(), load(16, LANE * 16))
+    for number in range(8):
+        program.add(program.vmem(), load(16, LANE * 16 + 1024 * number))
     timing = time_waves(program.ops, {0: [program.wave()]}, Resources(vgprs=32), parameters=parameters)
     return estimate(timing, grid, parameters=parameters)
 
@@ -56,11 +57,10 @@ def test_an_interval_holds_its_time_and_grows_with_the_errors_of_the_sample() ->
     assert (both.low, both.high) == pytest.approx((2 * found.low, 2 * found.high))
 
 
-def test_no_interval_is_empty_and_those_of_products_and_attention_are_narrow() -> None:
+def test_no_interval_is_empty_and_none_is_wider_than_what_the_docs_state() -> None:
+    widest = {Regime.GEMM: 1.6, Regime.ATTENTION: 1.3, Regime.EIGHT_BIT: 1.8, Regime.SMALL: 2.0, Regime.MEMORY: 1.5}
     for regime, known in residuals().items():
-        assert known.low < known.high, regime
-    for regime in (Regime.GEMM, Regime.ATTENTION):
-        assert residuals()[regime].high / residuals()[regime].low < 1.5
+        assert 1 < known.high / known.low < widest[regime], regime
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ from argus.check.solve.limits import spend
 from argus.check.solve.prover import Prover
 from argus.check.spec.coordinates import SpecCoordinates, Unreadable, spec_of
 from argus.check.terms.atoms import Number
+from argus.check.terms.close_numbers import held
 from argus.check.terms.elementwise_terms import Standing
 from argus.check.terms.integer_terms import RING
 from argus.check.transfer import (
@@ -284,7 +285,8 @@ class KernelWalk:
         match op:
             case ops.Constant():
                 terms = self.tables.terms
-                record = Tables.ZERO if op.value == 0 else self.tables.plain(terms.constant(op.value))
+                value = held(op.value, op.result.dtype)
+                record = Tables.ZERO if value == 0 else self.tables.plain(terms.constant(value))
                 self.values[op.result] = uniform(self.shape(op.result), record, self.tables.width)
             case ops.Index():
                 spread = self.threads.spread(self.here(op.expr))

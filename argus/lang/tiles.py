@@ -11,6 +11,9 @@ those axes. A tile without axes (a scalar argument, a constant) meets everything
 
 from __future__ import annotations
 
+from math import isfinite
+
+from argus.ir.float_formats import nearest
 from argus.ir.maps import MAPS
 from argus.ir.types import DType, Value, boolean, i32
 from argus.lang.context import ReadContext
@@ -116,6 +119,10 @@ def constant(ctx: ReadContext, number: float | int, dtype: DType, dist: Distribu
     if dtype.kind in ("int", "uint"):
         low = -(1 << (dtype.bits - 1)) if dtype.kind == "int" else 0
         if not low <= int(number) < low + (1 << dtype.bits):
+            raise ctx.error("AG408", number=number, dtype=dtype)
+    elif dtype.kind == "float" and isfinite(number):
+        found = nearest(number, dtype)
+        if not isfinite(found) or (number and not found):
             raise ctx.error("AG408", number=number, dtype=dtype)
     chunk = chunk or natural_chunk(dist.count)
     value = ctx.b.constant(float(number) if dtype.kind == "float" else int(number), dtype, chunk)

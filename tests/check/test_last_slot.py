@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from argus.check.engine import decide
@@ -17,6 +19,22 @@ from argus.lang import read
 from tests.check.classes.machine_truth import object_of, truth
 from tests.check.classes.table import CLASSES
 
+UNORDERED = """
+import argus as ag
+from argus import i32
+
+FORWARD = ag.Owner(t=128, i="t")
+BACKWARD = ag.Owner(t=128, i="127 - t")
+ROW = ag.Layout(i=(128, 4))
+
+@ag.kernel(threads=128, requires="K >= 1", computes="Y[i] = X[K - 1, i]", example=dict(K=3))
+def k(X: ag.In["K i=128", i32], Y: ag.Out["i=128", i32]):
+    ag.grid(1)
+    ring = ag.ring(2, a=(ROW, i32))
+    for j in ag.range(K):
+        ring[j].a.store(X[j].load(FORWARD, width=4), width=4)
+    Y.store(ring[K - 1].a.load(BACKWARD, width=4), width=4)
+"""
 ATTACK = next(one for one in CLASSES if one.name == "last_slot")
 
 
@@ -33,3 +51,10 @@ def test_it_is_right_on_the_machine(case: int) -> None:
     compiled = object_of(kernel)
     assert not isinstance(compiled, str), compiled
     assert truth(kernel, compiled, ATTACK) == ""
+
+
+def test_without_a_barrier_after_the_loop_it_is_a_race(tmp_path: Path) -> None:
+    file = tmp_path / "unordered.py"
+    file.write_text(UNORDERED)
+    report = decide(read(str(file)), [RaceFree()])
+    assert report.status == "refuted", report.render()

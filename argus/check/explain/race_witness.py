@@ -136,7 +136,8 @@ def _parties(flow: KernelWalk, conflict: LdsConflict, env: dict[str, int]) -> tu
     made = []
     for live, thread, n in ((conflict.first, one, element), (conflict.second, other, other_element)):
         buffer = live.touch.buffer
-        values = {var.name: int(E.evaluate(value, env)) for var, value in live.loops}
+        known = [(var, value) for var, value in live.loops if all(v.name in env for v in value.free())]
+        values = {var.name: int(E.evaluate(value, env)) for var, value in known}  # a loop that has ended has no turn
         when = "".join(f" at {name}={value}" for name, value in values.items())
         verb = "writes" if live.touch.write else "reads"
         text = f"byte {byte - buffer.base} of {buffer.name}"

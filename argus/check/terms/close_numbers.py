@@ -5,6 +5,9 @@
     1.0000001       for 1             no: f32 has 1, so the kernel's constant must round to it
     3000001         for 3000000       no: whole numbers are compared exactly
 
+`held` is the number that a constant of the kernel is in its type. Rounding is not looked at, so 0.1 stays 0.1; but a
+whole number that the type does not have (257 in bf16), and one below its normal numbers, is another number.
+
 The type is the one that the kernel's output is computed in: f64 for f64, else f32; narrower types compute in f32. An
 integer output has no such constants: whole numbers modulo 2^bits (`integer_terms`).
 """
@@ -13,6 +16,7 @@ from __future__ import annotations
 
 from math import frexp, isfinite, ldexp
 
+from argus.ir.float_formats import FORMATS, nearest
 from argus.ir.types import DType
 
 EXACT = 2**53
@@ -20,6 +24,15 @@ ULPS = 2
 DIGITS = {"f64": 53}
 """Bits of a significand, where they are not those of f32."""
 F32 = 24
+
+
+def held(c: float, dtype: DType) -> float:
+    """What a register of the type holds for the kernel's constant c."""
+    if dtype.kind != "float" or not isfinite(c):
+        return c
+    found = nearest(float(c), dtype)
+    below = abs(c) < ldexp(1.0, FORMATS[dtype.name].least)
+    return found if below or _whole(c) or not isfinite(found) else c
 
 
 def close_enough(c: float, n: float, dtype: DType) -> bool:

@@ -3,7 +3,7 @@
     float to float         the number: rounding is not looked at, and that nothing overflows is a premise of the proof;
                            `saturate` cuts it to the type's largest numbers, as minimum and maximum do
     integer to integer     modulo 2^bits of a type that is not wider; to a wider type the number itself
-    integer to float       the number itself
+    integer to float       the number itself; to one of less than 32 bits where it has all of them, else a function
     float to integer       a function of its own: truncated, and cut to the type
 
 What a register of an integer type holds is known modulo 2^bits (`integer_terms`); `itself` is the number.
@@ -24,7 +24,7 @@ from argus.check.terms.atoms import UNKNOWN
 from argus.check.terms.integer_terms import numbers_of
 from argus.ir.types import LARGEST, DType
 
-EXACT = {"f32": 2**24, "f64": 2**53, "f16": 2**11, "bf16": 2**8}
+EXACT = {"f32": 2**24, "f64": 2**53, "f16": 2**11, "bf16": 2**8, "fp8": 2**4, "bf8": 2**3}
 """Up to where a float type has all whole numbers."""
 _WORTH_SOMETHING = frozenset({"element", "value", "plain"})
 """Kinds of records with a worth of their own, and with different halves; zeros have not."""
@@ -41,7 +41,8 @@ def converted(case: Case, source: DType, target: DType, saturate: bool, tables: 
         return case if holds else _each(case, tables, lambda record: _residue(record, target, tables))
     case = itself(case, source, tables)
     if target.kind == "float":
-        return _each(case, tables, lambda record: _rounded(record, case, target))
+        rounded = _each(case, tables, lambda record: _rounded(record, case, target))
+        return rounded if target.bits >= 32 else _each(rounded, tables, lambda r: _in_narrow(r, target, tables))
     if target.kind == "bool":
         return opaque("to bool", case, tables)
     return case if holds or not saturate else _each(case, tables, lambda r: _saturated(r, target, tables))
@@ -88,6 +89,15 @@ def _saturated(record: Record, target: DType, tables: Tables) -> Record:
     if found is not None and low <= found[0] and found[1] <= high:
         return record
     return _opaque(f"cut to {target.name}", record, tables, _WORTH_SOMETHING)
+
+
+def _in_narrow(record: Record, target: DType, tables: Tables) -> Record:
+    """A whole number in a float type of less than 32 bits: itself if the type has all it may be, else a function of it.
+    Of wider types the rounding is not looked at, as everywhere."""
+    found, exact = tables.terms.whole_range(record.term), EXACT.get(target.name, 0)
+    if found is not None and -exact <= found[0] and found[1] <= exact:
+        return record
+    return _opaque(f"to {target.name}", record, tables, _WORTH_SOMETHING)
 
 
 def _clamped(record: Record, largest: float, tables: Tables) -> Record:

@@ -14,6 +14,7 @@ import pytest
 from argus.check import Report, check
 from argus.ir.passes.schedule import scheduled
 from argus.lang import read
+from argus.lang.errors import ProgramError
 from tests.kernels.running import judged, run
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "kernels"
@@ -147,3 +148,26 @@ def test_examples_are_proved_and_right_at_ragged_sizes(name: str, size: int) -> 
     run(kernel, {"M": 3, "N": size}, {**arrays, out: result})
     assert kernel.computes is not None
     assert judged(result, str(kernel.computes), arrays).ok
+
+
+@pytest.mark.parametrize(
+    ("stores", "computes"),
+    [
+        ("v + 2049.0", "x[i] + 2049"),
+        ("ag.where(v < 2049.0, v, 0.0)", "where(x[i] < 2049, x[i], 0)"),
+        ("v * 1e-7", "x[i] * 1e-7"),
+        ("v + f16(N)", "x[i] + N"),
+        ("ag.where(v < f16(N), v, 0.0)", "where(x[i] < N, x[i], 0)"),
+        ("v * f16(N)", "x[i] * N"),
+    ],
+)
+def test_numbers_that_f16_does_not_have_are_not_proved(tmp_path: Path, stores: str, computes: str) -> None:
+    narrow = EACH.replace("f32", "f16").replace("width=4", "width=2")
+    assert report(tmp_path, "from argus import f16\n" + narrow, stores, computes).status != "proved"
+    assert report(tmp_path, "from argus import f16\n" + narrow, "v + 2048.0", "x[i] + 2048").status == "proved"
+
+
+@pytest.mark.parametrize("number", ["1e39", "1e-46"])
+def test_numbers_that_become_infinite_or_zero_are_refused(tmp_path: Path, number: str) -> None:
+    with pytest.raises(ProgramError, match="not a value of f32"):
+        report(tmp_path, EACH, f"v * {number}", f"x[i] * {number}")

@@ -83,7 +83,8 @@ def compared(
             counts &= np.isfinite(got.astype(np.float64))
         total += int(counts.sum())
         with np.errstate(over="ignore"):
-            least = 0.0 if want.residue is not None else LEAST_F32
+            unit = 2.0**-53 if got.dtype == np.float64 else 2.0**-24
+            least = 0.0 if want.residue is not None else LEAST_F32 + unit * np.abs(want.value)
             error = np.where(counts, allowed * (want.error + least), 0.0)
             residue = None if want.residue is None else np.where(counts, want.residue, 0)
             loose = Bounded(want.indices, np.where(counts, want.value, 0.0), error, residue)

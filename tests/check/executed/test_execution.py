@@ -165,3 +165,13 @@ def test_the_machine_confirms(
     assert "difference: the stored value is 1.33333 times what is specified" in said
     held = said.split("holds y[N=0] is ")[1].split(",")[0]
     assert f"replayed on simulated gfx942, checking interpreter: y[N=0] is {held} there" in said
+
+
+@pytest.mark.parametrize(
+    ("spec", "code", "x"),
+    [("x[i]", "v * 3.0 / 3.0", "f32"), ("x[i]", "v.to(f32) * 1e-8 * 1e8", "f16"), ("-x[i]", "v * 7.0 / -7.0", "f32")],
+)
+def test_rounding_on_the_way_to_a_plain_number_is_no_disagreement(tmp_path: Path, spec: str, code: str, x: str) -> None:
+    done = execute(insert_waits(scheduled(kernel_of(tmp_path, elementwise(spec, code, x=x))).kernel))
+    assert done.launches
+    assert done.problem is None

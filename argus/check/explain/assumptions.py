@@ -10,6 +10,9 @@ overflows (`premises`). Where that hides more than the last bits of a result, a 
 
 from __future__ import annotations
 
+from math import inf
+
+from argus.check.terms.elementwise_terms import FLOOR
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.types import LARGEST
@@ -29,13 +32,17 @@ def premises(kernel: Kernel) -> tuple[str, ...]:
     if not types:
         return ()
     held = ", ".join(f"{name} {LARGEST_NUMBERS[name]:g}" for name in LARGEST_NUMBERS if name in types)
-    return "inputs are finite", f"no number is beyond the largest of its type ({held})"
+    constants = [op.value for op in ops.walk(kernel.body) if isinstance(op, ops.Constant)]
+    floors = [c for c in constants if -inf < c <= FLOOR]
+    above = (f"a maximum that starts from {max(floors):g} is taken over nothing below it",) if floors else ()
+    return "inputs are finite", f"no number is beyond the largest of its type ({held})", *above
 
 
 def assumptions(kernel: Kernel) -> tuple[str, ...]:
     """Notes for a kernel whose values were proved."""
     body = list(ops.walk(kernel.body))
-    stored = {op.value for op in body if isinstance(op, ops.Store) and isinstance(op.access.memory, ops.Tensor)}
+    written = [(op, f) for op in body for f in op.footprints if f.writes and not f.reads]
+    stored = {v for op, f in written if isinstance(f.memory, ops.Tensor) for v in op.operands}
     used = {v for op in body if not isinstance(op, ops.Store) for v in op.operands}
     lines = sorted(
         {

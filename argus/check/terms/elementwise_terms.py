@@ -43,8 +43,9 @@ COMPARISONS = frozenset(_COMPARE)
 
 MOST_LAG = 64.0
 """By how many powers of two a maximum may lag behind."""
-FLOOR = -1000.0
-"""A maximum may start from -inf or from a number below this."""
+FLOOR = -1.0e30
+"""A maximum may start from -inf, or from a number up to this one: then a premise of the proof says that what it is
+taken over is not below (`explain/assumptions`)."""
 
 
 @dataclass(frozen=True, slots=True)

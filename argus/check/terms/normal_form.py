@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import reduce
 from math import inf, isfinite, log2
+from typing import assert_never
 
 from argus.check.domain import reduction_footprint as sets
 from argus.check.domain.reduction_footprint import ReducedFootprint
@@ -38,6 +39,7 @@ from argus.check.terms.atoms import (
     Atom,
     Carried,
     Factors,
+    Leaf,
     Mono,
     Number,
     Power,
@@ -52,6 +54,8 @@ from argus.layout import expr as E
 from argus.layout.expr import Expr
 
 MAX_MONOMIALS = 64
+MOST_FACTOR = 64.0
+"""Powers of two that may be taken out of a sum of exponentials."""
 
 
 class Terms(DefinedTerms):
@@ -344,10 +348,24 @@ class Terms(DefinedTerms):
             inner = tuple(f for f in factors if axis in self.atom_axes(self.atoms[f[0]]))
             outer = tuple(f for f in factors if f not in inner)
             within, without = self._split(exponent, axis)
+            if not self._may_leave_a_sum(within, without):
+                within, without = exponent, ZERO
             core = self._intern((((inner, within), 1),))
             reduced = self._power(Reduce("sum", axis, core, items, domain), 2)
             total = self.add(total, self.monomial(self._times((outer, without), reduced), c))
         return total
+
+    def _may_leave_a_sum(self, within: int, without: int) -> bool:
+        """2**without may be taken out of a sum of 2**(within + without): where it is small, or belongs to an extreme
+        (whoever made the exponential has shown that it dominates). Else all that is summed up could vanish, and the
+        factor not."""
+        if ZERO in (within, without):
+            return True
+        number = self.value(without)
+        if number is not None:
+            return abs(number) <= MOST_FACTOR
+        kinds = (_extreme_kind(atom) for atom in self.inside(without))
+        return any(kinds)
 
     def _split(self, term: int, axis: int) -> tuple[int, int]:
         """The monomials that depend on the axis, and the others."""
@@ -458,6 +476,20 @@ class Terms(DefinedTerms):
 
     def _over_nothing(self, op: Reduction) -> int:
         return ZERO if op == "sum" else self.constant(-inf if op == "max" else inf)
+
+
+def _extreme_kind(atom: Atom) -> bool:
+    match atom:
+        case Apply(fn=fn):
+            return fn in ("max", "min", "select")
+        case Reduce(op=op):
+            return op in ("max", "min")
+        case Carried():
+            return True
+        case Leaf() | Number() | Power() | Where():
+            return False
+        case _:
+            assert_never(atom)
 
 
 def _raised(c: float, twice: int) -> float:

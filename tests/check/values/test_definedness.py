@@ -98,7 +98,7 @@ SPOILT = [
 
 def report(folder: Path, form: str, stores: str, computes: str) -> Report:
     file = folder / "kernel.py"
-    file.write_text(HEAD + form.format(stores=stores, computes=computes))
+    file.write_text(HEAD + (form.format(stores=stores, computes=computes) if stores else form))
     return check(scheduled(read(str(file))))
 
 
@@ -171,3 +171,32 @@ def test_numbers_that_f16_does_not_have_are_not_proved(tmp_path: Path, stores: s
 def test_numbers_that_become_infinite_or_zero_are_refused(tmp_path: Path, number: str) -> None:
     with pytest.raises(ProgramError, match="not a value of f32"):
         report(tmp_path, EACH, f"v * {number}", f"x[i] * {number}")
+
+
+LOG_SUM = """
+@ag.kernel(
+    threads=64, requires="N >= 1 and N <= 64", example=dict(M=2, N=50),
+    computes="z[m] = max(x[m, j], j) + log(sum(exp(x[m, n] - max(x[m, j], j)), n))",
+)
+def log_sum(x: ag.In["M N", f32], z: ag.Out["M", f32]):
+    m = ag.grid(M)
+    v = x[m, 0].load(ROW, width=4, guard="shape")
+    x_ = ag.where(v.n < N, v, -ag.inf)
+    t = {top}
+    z[m].store(t + ag.log(ag.where(v.n < N, ag.exp(v - t), 0.0).sum("n")), width=4, guard=ag.lane() == 0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("top", "status"),
+    [
+        ('x_.max("n")', True),
+        ('ag.max(x_.max("n"), -1000.0)', False),
+        ('v.sum("n")', False),
+        ('(v * v).sum("n")', False),
+        ("400.0", False),
+    ],
+)
+def test_what_is_subtracted_from_an_exponent_is_the_maximum(tmp_path: Path, top: str, status: bool) -> None:
+    found = report(tmp_path, LOG_SUM.replace("{top}", top), "", "")
+    assert (found.status == "proved") == status, found.render()

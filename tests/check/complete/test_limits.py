@@ -6,6 +6,7 @@ import subprocess
 import sys
 from mmap import mmap
 from pathlib import Path
+from time import process_time
 
 import pytest
 
@@ -161,3 +162,36 @@ def test_memory_and_time_of_a_whole_check_are_bounded(file: str, kernel: str, ca
     megabytes, seconds = done.stdout.split()
     assert int(megabytes) < 600
     assert float(seconds) < 10
+
+
+ALTERNATING = """
+import argus as ag
+from argus import i32
+
+W2 = ag.Owner(t=128, i="t")
+LAY = ag.Layout(i=(256, 4))
+
+@ag.kernel(threads=128, requires="N % 128 == 0", example=dict(N=256))
+def k(X: ag.In["N", i32], Y: ag.Out["N", i32]):
+    b = ag.grid(N // 128)
+    x = X[128 * b].load(W2, width=4)
+    y = x
+    buf = ag.shared(LAY, i32)
+    buf.store(x, width=4)
+    buf.store(x, i=("i", 128), width=4)
+    ag.barrier()
+    for j in ag.range(3):
+        if ag.lane() < 32:
+            buf.store(x, i=("i", 32 * j), width=4)
+        if ag.lane() >= 32:
+            y = buf.load(W2, width=4)
+    Y[128 * b].store(y, width=4)
+"""
+
+
+def test_candidates_that_alternate_end(tmp_path: Path) -> None:
+    file = tmp_path / "alternating.py"
+    file.write_text(ALTERNATING)
+    before = process_time()
+    assert check(scheduled(read(str(file)))).status != "proved"
+    assert process_time() - before < 10

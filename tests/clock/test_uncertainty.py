@@ -64,6 +64,14 @@ def test_no_interval_is_empty_and_none_is_wider_than_what_the_docs_state() -> No
 
 
 @pytest.mark.parametrize(
+    "regime",
+    [pytest.param(Regime.GEMM, marks=pytest.mark.xfail(strict=True, reason="missed: docs/clock.md")), Regime.ATTENTION],
+)
+def test_the_goal_of_twenty_percent_each_way(regime: Regime) -> None:
+    assert residuals()[regime].high / residuals()[regime].low < 1.5
+
+
+@pytest.mark.parametrize(
     ("nominal", "moved", "spread", "verdict"),
     [(-0.2, 0.02, 0.03, "faster"), (0.2, 0.02, 0.03, "slower"), (-0.05, 0.02, 0.06, "tie"), (-0.05, 0.06, 0.0, "tie")],
 )

@@ -8,6 +8,7 @@ Coefficients that are whole numbers are Python's integers, and exact, so that 30
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import assert_never
 
 from argus.check.domain import reduction_footprint as sets
 from argus.check.terms.atoms import (
@@ -177,8 +178,10 @@ class Interned:
                         found |= sets.variables(footprint)
                     case Carried(counter=Expr() as counter, around=around):
                         found |= counter.free().union(*(e.free() for e in around))
+                    case Leaf() | Number() | Apply() | Power() | Carried():
+                        pass  # what they are made of is met as atoms of its own
                     case _:
-                        pass
+                        assert_never(atom)
             self._free[term] = frozenset(found)
         return self._free[term]
 

@@ -22,9 +22,10 @@ from argus.check.domain.records import Record, Tables
 from argus.check.domain.tags import Case
 from argus.check.terms.atoms import UNKNOWN
 from argus.check.terms.integer_terms import numbers_of
+from argus.ir.float_formats import FORMATS
 from argus.ir.types import LARGEST, DType
 
-EXACT = {"f32": 2**24, "f64": 2**53, "f16": 2**11, "bf16": 2**8, "fp8": 2**4, "bf8": 2**3}
+EXACT = {name: 2**row.digits for name, row in FORMATS.items()}
 """Up to where a float type has all whole numbers."""
 _WORTH_SOMETHING = frozenset({"element", "value", "plain"})
 """Kinds of records with a worth of their own, and with different halves; zeros have not."""

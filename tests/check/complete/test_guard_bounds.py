@@ -48,7 +48,8 @@ def stays_inside(load: ops.Load) -> bool:
 
 @pytest.mark.parametrize("guard", ["r + b < N", "b + r < N", "r + b <= N - 1", "r + 2 * b < N"])
 def test_a_guard_over_a_loop_and_a_block_ends(guard: str) -> None:
-    claims("r + b", guard)
+    claimed, load = claims("r + b", guard)
+    assert not claimed or stays_inside(load)
 
 
 def test_a_block_in_a_falling_term_is_not_raised() -> None:

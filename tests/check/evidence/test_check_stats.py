@@ -19,6 +19,7 @@ from argus.lang import read
 from argus.layout.expr import var
 
 GEMM = Path(__file__).parents[3] / "argus" / "kernels" / "gemm.py"
+MOE = Path(__file__).parents[2] / "lang" / "programs" / "moe.py"
 
 
 def test_counts_and_effort_are_the_same_in_every_run() -> None:
@@ -26,6 +27,8 @@ def test_counts_and_effort_are_the_same_in_every_run() -> None:
     counted = ("queries", *METHODS, "undecided")
     assert {n: first.stats[n] for n in counted} == {n: again.stats[n] for n in counted}
     assert first.stats["rlimit"] == again.stats["rlimit"]
+    asked = check(scheduled(read(MOE)))
+    assert asked.stats["rlimit"] > 0, "this one needs the solver"
     text = table(first)
     assert "walk" in text
     assert "z3 integers" in text

@@ -100,6 +100,9 @@ def _access(walk: KernelWalk, op: ops.Load | ops.Store | ops.Atomic | ops.CopyTo
     target = lds_target(op)
     if target is None:
         return
+    if op.id not in walk.emitted:  # a load nobody uses: it is not in the code and meets nothing
+        _tell_order(walk, op, OrderFinding(0, (), ""))
+        return
     buffer, touch = target.memory, _touch(walk, op, target)
     assert isinstance(buffer, Shared)
     if touch is None:

@@ -18,8 +18,8 @@ object's order, where the registers' own waits are those that `arrivals` has fou
 refutation here is C308.
 
 A wait counts only where nothing but arithmetic stands between it and the access it precedes or follows, in one straight
-run of instructions; every other wait is ignored, which can lose a proof but not make one. The object counts instructions, the
-IR ops; an op is at least one instruction, so "at most k instructions outstanding" is at most k ops.
+run of instructions; every other wait is ignored, which can lose a proof but not make one. The object counts
+instructions, the IR ops; an op is at least one instruction, so "at most k instructions outstanding" is at most k ops.
 
 LLVM's order, waits, addresses and branches need not be trusted then; its arithmetic on data still is, and the machine
 runs that.

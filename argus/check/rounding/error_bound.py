@@ -1,0 +1,187 @@
+"""The error bound of one output: as text, and as numbers at a launch.
+
+    C: |error| <= 0.00392 * |C| + (1.91e-06 + 1.79e-07 * K) * sum(|A[m, k]| * |B[n, k]|, k)
+
+    bound.at(spec, arrays, symbols, value)      an array of the result's shape
+
+|C| is the specified value, the last factor the specification at magnitudes of inputs. |X| in a coefficient is the largest
+magnitude in X. A launch for which the analysis does not hold (relative errors above 1/8, a negative scalar argument)
+has an infinite bound.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import expm1, inf, nan
+
+import numpy as np
+import numpy.typing as npt
+
+from argus.check.rounding.arithmetic import SMALL
+from argus.check.rounding.magnitudes import Magnitude, constant, digits
+from argus.check.rounding.rounded_value import SCALAR, RoundedValue
+from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
+from argus.layout import expr as E
+from argus.layout.expr import Expr
+from argus.spec import ResultSpec, evaluate
+from argus.spec.evaluation import Positions
+from argus.spec.printer import spec_text
+
+Array = npt.NDArray[np.float64]
+OUTWARD = 1 + 1e-9
+"""Beyond what evaluating a specification in float64 rounds."""
+FIRST_ORDER = 1 / 64
+"""Printed coefficients of sizes hold while the part of the factor that grows is below this."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoBound:
+    """No bound was derived: the line where that began, and why."""
+
+    result: str
+    line: int
+    reason: str
+
+    def text(self) -> str:
+        return f"{self.result}: no bound of the rounding error: {self.reason}" + (f" (line {self.line})" if self.line else "")
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBound:
+    result: str
+    kernel: Kernel
+    value: RoundedValue
+    theta: Magnitude
+    """The largest relative error on the way: below SMALL, or nothing is claimed."""
+    shares: Magnitude
+    """Absolute errors beside the least values of divisors and roots: below a half."""
+
+    def at(
+        self,
+        spec: ResultSpec,
+        arrays: Mapping[str, npt.NDArray[np.generic]],
+        symbols: Mapping[str, float],
+        specified: Array,
+        positions: Positions | None = None,
+    ) -> Array:
+        """The bound of every element of the result, whose specified values these are."""
+        x, known = self.value, _launch(self.kernel, arrays, symbols, self._atoms())
+        everywhere = np.full(specified.shape, inf)
+        if known is None or any(symbols[s.name] < 0 for s in self.kernel.scalars if SCALAR + s.name in x.inputs):
+            return everywhere
+        if not self.theta.at(known) <= SMALL or not self.shares.at(known) <= 0.5:
+            return everywhere
+        with np.errstate(all="ignore"):
+            alpha, own = x.alpha.at(known), expm1(x.last)
+            factor = expm1(x.theta.at(known))
+            envelope = np.abs(specified) if x.own or not factor else self._envelope(spec, arrays, symbols, positions)
+            if envelope.shape != specified.shape:
+                return everywhere
+            inner = factor * (envelope + alpha) + alpha
+            found = np.asarray(((1 + own) * inner + own * np.abs(specified)) * OUTWARD, dtype=np.float64)
+        return np.where(np.isnan(found), inf, found)
+
+    def _envelope(
+        self,
+        spec: ResultSpec,
+        arrays: Mapping[str, npt.NDArray[np.generic]],
+        symbols: Mapping[str, float],
+        positions: Positions | None,
+    ) -> Array:
+        """The specification where inputs are replaced by their magnitudes."""
+        assert self.value.form is not None
+        given, scalars = dict(arrays), dict(symbols)
+        for name, status, _ in self.value.form:
+            if status not in ("plus", "minus"):
+                continue
+            sign = -1.0 if status == "minus" else 1.0
+            if name.startswith(SCALAR):
+                scalars[name[1:]] = sign * abs(scalars[name[1:]])
+            else:
+                given[name] = sign * np.abs(np.asarray(given[name], dtype=np.float64))
+        return np.abs(evaluate(spec, given, scalars, positions).value)
+
+    def _atoms(self) -> set[object]:
+        found = set(self.value.theta.atoms()) | self.value.alpha.atoms() | self.theta.atoms() | self.shares.atoms()
+        return set(found)
+
+    def text(self, spec: ResultSpec) -> str:
+        """One line."""
+        x = self.value
+        parts = []
+        own = expm1(x.last)
+        fixed, growing = _split(x.theta)
+        factor = constant(expm1(fixed) * (1 + own)) + growing.times((1 + own) * (1 + expm1(fixed)) * (1 + FIRST_ORDER))
+        if x.own:
+            factor = factor + constant(own)
+        elif own:
+            parts.append(f"{digits(own)} * |{self.result}|")
+        if factor:
+            text = factor.text()
+            parts.append((f"({text})" if " + " in text else text) + f" * {self._envelope_text(spec)}")
+        alpha = x.alpha.times((1 + own) * 1.15)
+        if alpha:
+            parts.append(alpha.text())
+        return f"{self.result}: |error| <= {' + '.join(parts) or '0'}"
+
+    def _envelope_text(self, spec: ResultSpec) -> str:
+        if self.value.own:
+            return f"|{self.result}|"
+        text = spec_text(spec.expression)
+        for name, status, _ in self.value.form or ():
+            if status in ("plus", "minus") and not name.startswith(SCALAR):
+                sign = "-" if status == "minus" else ""
+                text = re.sub(rf"\b{re.escape(name)}\[((?:[^\[\]]|\[[^\]]*\])*)\]", rf"{sign}|{name}[\1]|", text)
+        return f"({text})" if spec_text(spec.expression)[-1] != ")" else text
+
+
+def _split(theta: Magnitude) -> tuple[float, Magnitude]:
+    """The number in it, and the rest."""
+    fixed = sum(c for p, c in theta.terms if not p)
+    return fixed, Magnitude(tuple((p, c) for p, c in theta.terms if p))
+
+
+def _launch(
+    kernel: Kernel, arrays: Mapping[str, npt.NDArray[np.generic]], symbols: Mapping[str, float], atoms: set[object]
+) -> dict[tuple[str, str], float] | None:
+    """What the atoms are at a launch; None if one is not known."""
+    from argus.check.rounding.magnitudes import Atom
+
+    known: dict[tuple[str, str], float] = {}
+    for atom in atoms:
+        assert isinstance(atom, Atom)
+        match atom.kind:
+            case "tensor":
+                array = np.asarray(arrays[atom.name], dtype=np.float64)
+                known[atom.key] = float(np.abs(array).max()) if array.size else 0.0
+            case "scalar":
+                known[atom.key] = abs(float(symbols[atom.name]))
+            case "size":
+                known[atom.key] = float(symbols[atom.name])
+            case "turns":
+                most = _most(kernel, atom.expr, symbols)
+                if most is None:
+                    return None
+                known[atom.key] = most
+            case "least":
+                pass
+            case "turn":
+                return None
+        if known.get(atom.key, 0.0) != known.get(atom.key, 0.0):
+            known[atom.key] = nan
+    return known
+
+
+def _most(kernel: Kernel, expr: Expr | None, symbols: Mapping[str, float]) -> float | None:
+    """The largest value of an expression over all blocks of a launch."""
+    if expr is None:
+        return None
+    sizes: dict[Expr, E.ExprLike] = {s: int(symbols[s.name]) for s in kernel.shapes}
+    for block, extent in zip((BLOCK_X, BLOCK_Y, BLOCK_Z), kernel.grid, strict=True):
+        count = extent.subst(sizes)
+        if count.op == "const":
+            sizes[block] = E.var(f"{block.name} of a launch", 0, max(0, count.value - 1))
+    high = expr.subst(sizes).bounds()[1]
+    return None if high is None else float(high)

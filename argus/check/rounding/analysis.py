@@ -2,7 +2,6 @@
 
     found = rounding(kernel)      of a kernel whose `value` is proved
     found.bounds                  in the order of the specification
-    found.text()                  one line per output
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from argus.check.rounding.error_bound import ErrorBound, NoBound
 from argus.check.rounding.hazards import Hazard
 from argus.check.rounding.rounded_value import RoundedValue, Unbounded
 from argus.check.rounding.rounding_walk import RoundingWalk
+from argus.check.rules.isolation import internal
 from argus.ir.kernel import Kernel
 
 
@@ -28,7 +28,15 @@ class Rounding:
 
 
 def rounding(kernel: Kernel) -> Rounding:
-    """Walk a kernel that states a specification."""
+    """Walk a kernel that states a specification. A mistake on the way is a missing bound, never an error."""
+    try:
+        return _walked(kernel)
+    except Exception as error:
+        missing = tuple(NoBound(result, 0, internal(error)) for result in _results(kernel))
+        return Rounding(missing, ())
+
+
+def _walked(kernel: Kernel) -> Rounding:
     walk = RoundingWalk(kernel, oracle=True)
     walk.run()
     if walk.used_oracle and not all(_free(walk.stored.get(r)) for r in _results(kernel)):

@@ -14,14 +14,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import expm1, inf, nan
+from math import expm1, inf
+from typing import Any, assert_never
 
 import numpy as np
 import numpy.typing as npt
 
-from argus.check.rounding.arithmetic import SMALL
-from argus.check.rounding.magnitudes import Magnitude, constant, digits
+from argus.check.rounding.arithmetic import SCALE, SMALL
+from argus.check.rounding.magnitudes import Atom, Magnitude, constant, digits
 from argus.check.rounding.rounded_value import SCALAR, RoundedValue
+from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -32,6 +34,8 @@ from argus.spec.printer import spec_text
 Array = npt.NDArray[np.float64]
 OUTWARD = 1 + 1e-9
 """Beyond what evaluating a specification in float64 rounds."""
+SHORT = 60
+"""Longer specifications are not printed: C(|A|) is the specification of C at magnitudes of A."""
 FIRST_ORDER = 1 / 64
 """Printed coefficients of sizes hold while the part of the factor that grows is below this."""
 
@@ -45,7 +49,11 @@ class NoBound:
     reason: str
 
     def text(self) -> str:
-        return f"{self.result}: no bound of the rounding error: {self.reason}" + (f" (line {self.line})" if self.line else "")
+        where = f" (line {self.line})" if self.line else ""
+        return f"value of {self.result}: no bound of the rounding error: {self.reason}{where}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"result": self.result, "bound": None, "reason": self.reason, "line": self.line}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +111,15 @@ class ErrorBound:
                 given[name] = sign * np.abs(np.asarray(given[name], dtype=np.float64))
         return np.abs(evaluate(spec, given, scalars, positions).value)
 
-    def _atoms(self) -> set[object]:
-        found = set(self.value.theta.atoms()) | self.value.alpha.atoms() | self.theta.atoms() | self.shares.atoms()
-        return set(found)
+    def _atoms(self) -> set[Atom]:
+        return self.value.theta.atoms() | self.value.alpha.atoms() | self.theta.atoms() | self.shares.atoms()
 
-    def text(self, spec: ResultSpec) -> str:
+    @property
+    def spec(self) -> ResultSpec:
+        assert self.kernel.computes is not None
+        return next(r for r in self.kernel.computes.results if r.result == self.result)
+
+    def text(self) -> str:
         """One line."""
         x = self.value
         parts = []
@@ -120,21 +132,31 @@ class ErrorBound:
             parts.append(f"{digits(own)} * |{self.result}|")
         if factor:
             text = factor.text()
-            parts.append((f"({text})" if " + " in text else text) + f" * {self._envelope_text(spec)}")
-        alpha = x.alpha.times((1 + own) * 1.15)
+            parts.append(f"{f'({text})' if ' + ' in text else text} * {self._envelope_text(self.spec)}")
+        alpha = x.alpha.times((1 + own) * SCALE)
         if alpha:
             parts.append(alpha.text())
-        return f"{self.result}: |error| <= {' + '.join(parts) or '0'}"
+        return f"value of {self.result}: |error| <= {' + '.join(parts) or '0'}, {self.dtype}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"result": self.result, "bound": self.text().partition(": ")[2], "reason": "", "line": 0}
+
+    @property
+    def dtype(self) -> str:
+        return next(t.dtype.name for t in self.kernel.tensors if t.name == self.result)
 
     def _envelope_text(self, spec: ResultSpec) -> str:
         if self.value.own:
             return f"|{self.result}|"
         text = spec_text(spec.expression)
+        if len(text) > SHORT:
+            names = [f"|{n}|" for n, status, _ in self.value.form or () if status in ("plus", "minus")]
+            return f"{self.result}({', '.join(names)})"
         for name, status, _ in self.value.form or ():
             if status in ("plus", "minus") and not name.startswith(SCALAR):
                 sign = "-" if status == "minus" else ""
                 text = re.sub(rf"\b{re.escape(name)}\[((?:[^\[\]]|\[[^\]]*\])*)\]", rf"{sign}|{name}[\1]|", text)
-        return f"({text})" if spec_text(spec.expression)[-1] != ")" else text
+        return f"({text})" if " + " in text or " / " in text else text
 
 
 def _split(theta: Magnitude) -> tuple[float, Magnitude]:
@@ -144,14 +166,11 @@ def _split(theta: Magnitude) -> tuple[float, Magnitude]:
 
 
 def _launch(
-    kernel: Kernel, arrays: Mapping[str, npt.NDArray[np.generic]], symbols: Mapping[str, float], atoms: set[object]
+    kernel: Kernel, arrays: Mapping[str, npt.NDArray[np.generic]], symbols: Mapping[str, float], atoms: set[Atom]
 ) -> dict[tuple[str, str], float] | None:
     """What the atoms are at a launch; None if one is not known."""
-    from argus.check.rounding.magnitudes import Atom
-
     known: dict[tuple[str, str], float] = {}
     for atom in atoms:
-        assert isinstance(atom, Atom)
         match atom.kind:
             case "tensor":
                 array = np.asarray(arrays[atom.name], dtype=np.float64)
@@ -161,27 +180,33 @@ def _launch(
             case "size":
                 known[atom.key] = float(symbols[atom.name])
             case "turns":
-                most = _most(kernel, atom.expr, symbols)
+                most = None if atom.expr is None else _most(kernel, atom.expr, symbols)
                 if most is None:
                     return None
                 known[atom.key] = most
             case "least":
-                pass
+                continue
             case "turn":
                 return None
-        if known.get(atom.key, 0.0) != known.get(atom.key, 0.0):
-            known[atom.key] = nan
+            case _:
+                assert_never(atom.kind)
     return known
 
 
-def _most(kernel: Kernel, expr: Expr | None, symbols: Mapping[str, float]) -> float | None:
-    """The largest value of an expression over all blocks of a launch."""
-    if expr is None:
-        return None
+def _most(kernel: Kernel, expr: Expr, symbols: Mapping[str, float]) -> float | None:
+    """The largest value of an expression over all blocks of a launch, and over the data that the kernel allows."""
     sizes: dict[Expr, E.ExprLike] = {s: int(symbols[s.name]) for s in kernel.shapes}
     for block, extent in zip((BLOCK_X, BLOCK_Y, BLOCK_Z), kernel.grid, strict=True):
         count = extent.subst(sizes)
         if count.op == "const":
             sizes[block] = E.var(f"{block.name} of a launch", 0, max(0, count.value - 1))
+    for op in ops.walk(kernel.body):
+        for symbol in op.binds if op.declared.word == "symbol" else ():
+            high = symbol.bounds()[1]
+            for fact in op.mentioned[1:]:
+                if fact.op == "le" and fact.args[0] is symbol:
+                    stated = fact.args[1].subst(sizes).bounds()[1]
+                    high = stated if high is None else high if stated is None else min(high, stated)
+            sizes[symbol] = E.var(f"{symbol.name} of a launch", symbol.bounds()[0], high)
     high = expr.subst(sizes).bounds()[1]
     return None if high is None else float(high)

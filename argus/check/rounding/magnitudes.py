@@ -13,12 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import ROUND_UP, Decimal
 from math import inf, nextafter
 from typing import Literal
 
 from argus.layout.expr import Expr
 
 AtomKind = Literal["tensor", "scalar", "size", "turns", "turn", "least"]
+SHORT_NAME = 24
+"""Numbers of turns that are printed; longer ones are called so."""
+VANISHING = 1e-30
+"""Terms with smaller coefficients are underflow, and printed as that."""
 OUTWARD = 1 + 1e-12
 """Beyond what evaluating a magnitude in float64 rounds."""
 
@@ -40,7 +45,9 @@ class Atom:
     def text(self) -> str:
         if self.kind in ("tensor", "scalar"):
             return f"|{self.name}|"
-        return f"({self.name})" if self.kind == "turns" and not self.name.isidentifier() else self.name
+        if self.kind == "turns":
+            return f"({self.name})" if len(self.name) <= SHORT_NAME else "turns"
+        return self.name
 
 
 Powers = tuple[tuple[Atom, int], ...]
@@ -162,7 +169,8 @@ class Magnitude:
 
     def text(self) -> str:
         """For people, three digits, rounded up."""
-        return " + ".join(_term_text(p, c) for p, c in self.terms) or "0"
+        shown = [_term_text(p, c) for p, c in self.terms if c >= VANISHING]
+        return " + ".join([*shown, *["underflow"][: len(self.terms) - len(shown)]]) or "0"
 
 
 def _value(atom: Atom, values: Mapping[tuple[str, str], float]) -> float:
@@ -172,12 +180,11 @@ def _value(atom: Atom, values: Mapping[tuple[str, str], float]) -> float:
     return values[atom.key]
 
 
-def digits(c: float, n: int = 2) -> str:
-    """Upwards in n + 1 digits."""
-    text = f"{c:.{n}e}"
-    if float(text) < c:
-        text = f"{c * (1 + 10.0**-n):.{n}e}"
-    return f"{float(text):.{n + 1}g}"
+def digits(c: float) -> str:
+    """Upwards in three digits."""
+    exact = Decimal(c)
+    rounded = exact.quantize(Decimal((0, (1,), exact.adjusted() - 2)), ROUND_UP)
+    return f"{float(rounded):.3g}"
 
 
 def _term_text(powers: Powers, c: float) -> str:
@@ -220,5 +227,6 @@ def least(magnitude: Magnitude | None, number: float) -> Magnitude:
         return constant(min(known, number))
     if any(a.kind == "turn" for a in magnitude.atoms()):
         return constant(number)
-    made = Atom("least", f"min({magnitude.text()}, {number:g})", None, magnitude, number)
+    shown = Magnitude(tuple(t for t in magnitude.terms if t[1] >= VANISHING))
+    made = Atom("least", f"min({shown.text()}, {number:g})", None, magnitude, number)
     return Magnitude(((((made, 2),), 1.0),))

@@ -1,10 +1,10 @@
-"""Loops of any number of turns: errors and magnitudes that grow by the same amount in every turn.
+"""Loops of any number of turns: errors and magnitudes that grow as polynomials of the turn.
 
     acc = mfma(a, b, acc)        theta after n turns: theta of the products + n * (the instruction's additions)
 
-Some turns are walked. What then still grows is supposed to grow by as much in every further turn: the state at the loop's
-head is base + i * growth with a name for i. One more walk, from that state, shows it: what comes back is at most
-base + (i + 1) * growth, coefficient by coefficient. What is not shown is unbounded. After the loop i is the number of turns.
+Some turns are walked. Then the state at the loop's head gets a name i for the turn, and is walked once more: what comes
+back must be at most the state at i + 1, coefficient by coefficient. Where it is more, by E, the state is given i * E in
+addition, and tried again. What is not shown that way is unbounded. After the loop i is the number of turns.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 WALKED = 4
 """Turns before growth is measured: a pipeline has filled by then."""
-ATTEMPTS = 3
+REFINED = 6
+"""How often growth is corrected."""
 
 Slot = tuple[int, int] | Shared
 """An element of a carried value, or an LDS buffer."""
@@ -40,25 +41,17 @@ def looped(walk: RoundingWalk, op: ops.For) -> None:
             walk.hazards.loop(op, walk)
             return
     index = Atom("turn", f"i{op.id}")
-    lost: dict[Slot, Unbounded] = {}
     head: State = {}
-    for base in (*range(1, WALKED), WALKED):
-        head = _head(states[base], states[-1], states[-2], index, lost, op)
-        back = _turn(walk, op, head)
-        wrong = [slot for slot in back if not _shown(back[slot], head.get(slot), states[-1], states[-2], slot)]
+    lost: dict[Slot, Unbounded] = {}
+    for base in (1, WALKED, WALKED, WALKED):
+        head = {slot: lost.get(slot, _from(states[base].get(slot), x)) for slot, x in states[-1].items()}
+        wrong = _shown(walk, op, head, index)
         if not wrong:
             break
+        if base == WALKED:
+            lost |= dict.fromkeys(wrong, Unbounded(op.span.line, "an error that grows otherwise than by turns"))
     else:
-        for _ in range(ATTEMPTS):
-            for slot in wrong:
-                lost[slot] = Unbounded(op.span.line, "an error that grows otherwise than by turns")
-            head = _head(states[-1], states[-1], states[-2], index, lost, op)
-            back = _turn(walk, op, head)
-            wrong = [slot for slot in back if not _shown(back[slot], head.get(slot), states[-1], states[-2], slot)]
-            if not wrong:
-                break
-        else:
-            head = {slot: Unbounded(op.span.line, "an error that grows otherwise than by turns") for slot in head}
+        head = {slot: Unbounded(op.span.line, "an error that grows otherwise than by turns") for slot in head}
     walk.hazards.loop(op, walk)
     turns = _turns(op)
     done = {slot: _replaced(value, index, turns) for slot, value in head.items()}
@@ -102,48 +95,53 @@ def _finish(walk: RoundingWalk, op: ops.For, state: State) -> None:
     walk.lds = {slot: value for slot, value in state.items() if isinstance(slot, Shared)}
 
 
-def _growth(last: RoundedValue, before: RoundedValue) -> tuple[Magnitude, Magnitude, Magnitude]:
+def _from(base: Abstract | None, last: Abstract) -> Abstract:
+    """What is known after some turns, with the errors and magnitudes of an earlier turn."""
+    if not (isinstance(base, RoundedValue) and isinstance(last, RoundedValue)):
+        return last
+    size = base.size if last.size is not None else None
+    return replace(last, theta=base.theta, alpha=base.alpha, size=size)
+
+
+def _shown(walk: RoundingWalk, op: ops.For, head: State, index: Atom) -> list[Slot]:
+    """Make the state at the loop's head one that every turn keeps; slots for which that was not possible."""
+    i = Magnitude(((((index, 2),), 1.0),))
+    wrong: list[Slot] = []
+    for _ in range(REFINED):
+        back = _turn(walk, op, head)
+        wrong = []
+        for slot, after in back.items():
+            now = head.get(slot)
+            if now is None or not (isinstance(after, RoundedValue) and isinstance(now, RoundedValue)):
+                if after != now and not isinstance(now, Unbounded):
+                    wrong.append(slot)
+                continue
+            more = _excess(after, _replaced(now, index, i + constant(1.0)))
+            if more is None:
+                wrong.append(slot)
+            elif any(more):
+                theta, alpha, size = more
+                grown = None if now.size is None else now.size + i * size
+                head[slot] = replace(now, theta=now.theta + i * theta, alpha=now.alpha + i * alpha, size=grown)
+                wrong.append(slot)
+        if not wrong:
+            return []
+    return wrong
+
+
+def _excess(after: RoundedValue, next_head: Abstract) -> tuple[Magnitude, Magnitude, Magnitude] | None:
+    """By how much theta, alpha and size are more than they may be; None if something else differs."""
+    assert isinstance(next_head, RoundedValue)
+    if replace(after, theta=NOTHING, alpha=NOTHING, size=None) != replace(
+        next_head, theta=NOTHING, alpha=NOTHING, size=None
+    ):
+        return None
     size = NOTHING
-    if last.size is not None and before.size is not None:
-        size = last.size.grown_from(before.size)
-    return last.theta.grown_from(before.theta), last.alpha.grown_from(before.alpha), size
-
-
-def _head(
-    base: State, last: State, before: State, index: Atom, lost: dict[Slot, Unbounded], op: ops.For
-) -> State:
-    head: State = {}
-    for slot in last:
-        a, b, c = last[slot], before.get(slot), base.get(slot, last[slot])
-        if slot in lost:
-            head[slot] = lost[slot]
-        elif not (isinstance(a, RoundedValue) and isinstance(b, RoundedValue) and isinstance(c, RoundedValue)):
-            head[slot] = a
-        else:
-            i = Magnitude(((((index, 2),), 1.0),))
-            theta, alpha, size = _growth(a, b)
-            grown = a.size if a.size is None or c.size is None else c.size + i * size
-            head[slot] = replace(a, theta=c.theta + i * theta, alpha=c.alpha + i * alpha, size=grown)
-    return head
-
-
-def _shown(back: Abstract, head: Abstract | None, last: State, before: State, slot: Slot) -> bool:
-    if head is None:
-        return False
-    if isinstance(back, Unbounded | BitPattern) or isinstance(head, Unbounded | BitPattern):
-        return back == head or isinstance(head, Unbounded)
-    a, b = last.get(slot), before.get(slot)
-    theta = alpha = size = NOTHING
-    if isinstance(a, RoundedValue) and isinstance(b, RoundedValue):
-        theta, alpha, size = _growth(a, b)
-    fits = back.size is not None and head.size is not None and back.size.within(head.size + size)
-    return (
-        back.theta.within(head.theta + theta)
-        and back.alpha.within(head.alpha + alpha)
-        and (fits or head.size is None)
-        and replace(back, theta=NOTHING, alpha=NOTHING, size=None)
-        == replace(head, theta=NOTHING, alpha=NOTHING, size=None)
-    )
+    if next_head.size is not None:
+        if after.size is None:
+            return None
+        size = after.size.grown_from(next_head.size)
+    return after.theta.grown_from(next_head.theta), after.alpha.grown_from(next_head.alpha), size
 
 
 def _replaced(value: Abstract, index: Atom, turns: Magnitude) -> Abstract:

@@ -231,7 +231,9 @@ class RoundingWalk:
         if result.dtype.kind != "float" and isinstance(test, ops.Map):
             self.values[result] = self.whole(condition)
             return
-        self.hazards.note("test", op, "the test compares rounded numbers: rounding may turn it")
+        found = self.whole(condition)
+        if isinstance(found, Unbounded) and found.reason == ROUNDED_TEST:
+            self.hazards.note("test", op, "the test compares rounded numbers: rounding may turn it")
         self.values[result] = self.whole(condition)
 
     def _chosen_between(self, test: ops.Map, yes: Value, no: Value) -> bool:

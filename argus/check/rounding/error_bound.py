@@ -199,7 +199,7 @@ def _most(kernel: Kernel, expr: Expr, symbols: Mapping[str, float]) -> float | N
     for block, extent in zip((BLOCK_X, BLOCK_Y, BLOCK_Z), kernel.grid, strict=True):
         count = extent.subst(sizes)
         if count.op == "const":
-            sizes[block] = E.var(f"{block.name} of a launch", 0, max(0, count.value - 1))
+            sizes[block] = E.var(f"launch_{block.name}", 0, max(0, count.value - 1))
     for op in ops.walk(kernel.body):
         for symbol in op.binds if op.declared.word == "symbol" else ():
             high = symbol.bounds()[1]
@@ -207,6 +207,6 @@ def _most(kernel: Kernel, expr: Expr, symbols: Mapping[str, float]) -> float | N
                 if fact.op == "le" and fact.args[0] is symbol:
                     stated = fact.args[1].subst(sizes).bounds()[1]
                     high = stated if high is None else high if stated is None else min(high, stated)
-            sizes[symbol] = E.var(f"{symbol.name} of a launch", symbol.bounds()[0], high)
+            sizes[symbol] = E.var(f"launch_{symbol.name}", symbol.bounds()[0], high)
     high = expr.subst(sizes).bounds()[1]
     return None if high is None else float(high)

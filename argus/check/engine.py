@@ -176,5 +176,4 @@ def _notes(flow: KernelWalk, verdicts: list[Verdict]) -> tuple[str, ...]:
     if flow.spec is None:
         return ()
     others = [t.name for t in flow.kernel.tensors if t.written and t is not flow.spec.output]
-    unsaid = (SILENT.format(", ".join(others)),) if others else ()
-    return unsaid
+    return (SILENT.format(", ".join(others)),) if others else ()

@@ -1,7 +1,7 @@
 """Bounds and notes of a kernel: the walk, and once more without the oracle of maxima where that is not allowed.
 
-    found = rounding(kernel)      of a kernel whose `value` is proved
-    found.bounds                  in the order of the specification
+found = rounding(kernel)      of a kernel whose `value` is proved
+found.bounds                  in the order of the specification
 """
 
 from __future__ import annotations

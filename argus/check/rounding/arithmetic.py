@@ -1,10 +1,10 @@
 """Sums, products, quotients, roots and roundings of rounded values. See `rounded_value` for what is kept.
 
-    sum         theta is the larger one: each addend keeps its own error. If it is neither a sum of what is not negative
-                nor follows the specification's form, relative error becomes absolute (cancellation)
-    product     theta adds up, and so do the logarithms of all factors' errors
-    1/x, sqrt   theta stays, or is halved; absolute error needs to know how small x may be
-    rounding    + u, and half of the smallest number of the type
+sum         theta is the larger one: each addend keeps its own error. If it is neither a sum of what is not negative
+            nor follows the specification's form, relative error becomes absolute (cancellation)
+product     theta adds up, and so do the logarithms of all factors' errors
+1/x, sqrt   theta stays, or is halved; absolute error needs to know how small x may be
+rounding    + u, and half of the smallest number of the type
 """
 
 from __future__ import annotations
@@ -100,9 +100,14 @@ def add(x: RoundedValue, y: RoundedValue) -> RoundedValue:
         least=(y.least if x.least is None else x.least) if both else None, nonnegative=both,
         ups=x.ups + y.ups, downs=x.downs + y.downs, degree=degree, monomial=False, weights=x.weights and y.weights,
         summed=(x.number is None and y.number is None and bool(x.inputs & y.inputs)) or x.summed or y.summed,
-        exponential=x.exponential or y.exponential, normalised=False, products=max(x.products, y.products),
-        inputs=x.inputs | y.inputs,
+        exponential=x.exponential or y.exponential, products=max(x.products, y.products), inputs=x.inputs | y.inputs,
+        normalised=(x.normalised and (y.normalised or _plain(y))) or (y.normalised and _plain(x)),
     )  # fmt: skip
+
+
+def _plain(x: RoundedValue) -> bool:
+    """An input, or a constant."""
+    return x.products <= 1 and not x.summed
 
 
 def _absolute_error(x: RoundedValue) -> RoundedValue:
@@ -122,7 +127,8 @@ def _sum_form(x: RoundedValue, y: RoundedValue) -> tuple[Form, int] | None:
             if turned is None:
                 return None
             x = turned
-    assert x.form is not None and y.form is not None
+    if x.form is None or y.form is None:
+        return None
     left, right = {t: (s, p) for t, s, p in x.form}, {t: (s, p) for t, s, p in y.form}
     made: list[tuple[str, Status, Parity]] = []
     for t in sorted({*left, *right}):
@@ -138,7 +144,8 @@ def _sum_form(x: RoundedValue, y: RoundedValue) -> tuple[Form, int] | None:
 def _turned(y: RoundedValue, beside: RoundedValue) -> RoundedValue | None:
     """The same with the other sign: an input in which it is odd, and which the other value does not have, is taken
     with the other sign."""
-    assert y.form is not None and beside.form is not None
+    if y.form is None or beside.form is None:
+        return None
     others = {t for t, _, _ in beside.form}
     for n, (t, status, parity) in enumerate(y.form):
         if parity == "odd" and t not in others and status in ("plus", "minus"):
@@ -197,7 +204,7 @@ def multiply(x: RoundedValue, y: RoundedValue, same: bool = False) -> RoundedVal
     if factor.number is not None and factor.number < 0:
         ups, downs = downs, ups
     degree = None if x.degree is None or y.degree is None else x.degree + y.degree
-    if (lin_x and lin_y) or (lin_x or lin_y) and factor.tensors and not same:
+    if (lin_x and lin_y) or ((lin_x or lin_y) and factor.tensors and not same):
         degree = None
     number = x.number * y.number if x.number is not None and y.number is not None and x.exact and y.exact else None
     return RoundedValue(
@@ -284,6 +291,7 @@ def square_root(x: RoundedValue, inverse: bool) -> RoundedValue:
     return replace(
         x, theta=x.total.times(0.5), last=0.0, alpha=alpha, size=size, least=None if inverse else root,
         nonnegative=True, number=None, degree=0 if x.degree == 0 else None, weights=False,
+        normalised=inverse and x.summed, products=0 if inverse else x.products, summed=False,
     )  # fmt: skip
 
 
@@ -308,8 +316,10 @@ def join(x: RoundedValue, y: RoundedValue) -> RoundedValue:
         size=None if x.size is None or y.size is None else x.size.largest(y.size),
         least=x.least if x.least == y.least else None, nonnegative=x.nonnegative and y.nonnegative,
         ups=max(x.ups, y.ups), downs=max(x.downs, y.downs), degree=x.degree if x.degree == y.degree else None,
-        monomial=x.monomial and y.monomial, weights=x.weights and y.weights, summed=x.summed or y.summed, exponential=x.exponential or y.exponential,
-        normalised=x.normalised and y.normalised, products=max(x.products, y.products), inputs=x.inputs | y.inputs,
+        monomial=x.monomial and y.monomial, weights=x.weights and y.weights, summed=x.summed or y.summed,
+        exponential=x.exponential or y.exponential, normalised=x.normalised and y.normalised,
+        products=max(x.products, y.products),
+        inputs=x.inputs | y.inputs,
     )  # fmt: skip
 
 

@@ -4,19 +4,20 @@
 
     bound.at(spec, arrays, symbols, value)      an array of the result's shape
 
-|C| is the specified value, the last factor the specification at magnitudes of inputs. |X| in a coefficient is the largest
-magnitude in X. A launch for which the analysis does not hold (relative errors above 1/8, a negative scalar argument)
-has an infinite bound.
+|C| is the specified value, the last factor the specification at magnitudes of inputs. |X| in a coefficient is the
+largest magnitude in X. A launch for which the analysis does not hold (relative errors above 1/8, a negative scalar
+argument) has an infinite bound.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from math import expm1, inf
 from typing import Any, assert_never
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
@@ -27,11 +28,14 @@ from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
 from argus.layout import expr as E
 from argus.layout.expr import Expr
-from argus.spec import ResultSpec, evaluate
+from argus.spec import Bounded, ResultSpec, evaluate
 from argus.spec.evaluation import Positions
 from argus.spec.printer import spec_text
 
 Array = npt.NDArray[np.float64]
+Kept = Callable[[Hashable, Callable[[], Bounded]], Bounded]
+LARGE = 1 << 24
+"""Elements from which on a tensor is not looked through: its magnitude is the largest of its type."""
 OUTWARD = 1 + 1e-9
 """Beyond what evaluating a specification in float64 rounds."""
 SHORT = 60
@@ -73,8 +77,10 @@ class ErrorBound:
         symbols: Mapping[str, float],
         specified: Array,
         positions: Positions | None = None,
+        kept: Kept = lambda _, make: make(),
     ) -> Array:
-        """The bound of every element of the result, whose specified values these are."""
+        """The bound of every element of the result, whose specified values these are. `kept`: evaluations that were
+        made before, by what was replaced by its magnitude."""
         x, known = self.value, _launch(self.kernel, arrays, symbols, self._atoms())
         everywhere = np.full(specified.shape, inf)
         if known is None or any(symbols[s.name] < 0 for s in self.kernel.scalars if SCALAR + s.name in x.inputs):
@@ -84,20 +90,23 @@ class ErrorBound:
         with np.errstate(all="ignore"):
             alpha, own = x.alpha.at(known), expm1(x.last)
             factor = expm1(x.theta.at(known))
-            envelope = np.abs(specified) if x.own or not factor else self._envelope(spec, arrays, symbols, positions)
+            envelope = np.abs(specified)
+            if not x.own and factor:
+                made = kept(x.form, lambda: self._at_magnitudes(spec, arrays, symbols, positions))
+                envelope = np.abs(made.value)
             if envelope.shape != specified.shape:
                 return everywhere
             inner = factor * (envelope + alpha) + alpha
             found = np.asarray(((1 + own) * inner + own * np.abs(specified)) * OUTWARD, dtype=np.float64)
         return np.where(np.isnan(found), inf, found)
 
-    def _envelope(
+    def _at_magnitudes(
         self,
         spec: ResultSpec,
         arrays: Mapping[str, npt.NDArray[np.generic]],
         symbols: Mapping[str, float],
         positions: Positions | None,
-    ) -> Array:
+    ) -> Bounded:
         """The specification where inputs are replaced by their magnitudes."""
         assert self.value.form is not None
         given, scalars = dict(arrays), dict(symbols)
@@ -109,7 +118,7 @@ class ErrorBound:
                 scalars[name[1:]] = sign * abs(scalars[name[1:]])
             else:
                 given[name] = sign * np.abs(np.asarray(given[name], dtype=np.float64))
-        return np.abs(evaluate(spec, given, scalars, positions).value)
+        return evaluate(spec, given, scalars, positions)
 
     def _atoms(self) -> set[Atom]:
         return self.value.theta.atoms() | self.value.alpha.atoms() | self.theta.atoms() | self.shares.atoms()
@@ -173,8 +182,7 @@ def _launch(
     for atom in atoms:
         match atom.kind:
             case "tensor":
-                array = np.asarray(arrays[atom.name], dtype=np.float64)
-                known[atom.key] = float(np.abs(array).max()) if array.size else 0.0
+                known[atom.key] = _largest(arrays[atom.name])
             case "scalar":
                 known[atom.key] = abs(float(symbols[atom.name]))
             case "size":
@@ -191,6 +199,13 @@ def _launch(
             case _:
                 assert_never(atom.kind)
     return known
+
+
+def _largest(array: npt.NDArray[np.generic]) -> float:
+    """The largest magnitude of a tensor."""
+    if array.size >= LARGE:
+        return float(ml_dtypes.finfo(array.dtype).max) if array.dtype.kind not in "iu" else 2.0**63
+    return float(np.abs(array.astype(np.float64)).max()) if array.size else 0.0
 
 
 def _most(kernel: Kernel, expr: Expr, symbols: Mapping[str, float]) -> float | None:

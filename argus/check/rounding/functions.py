@@ -6,10 +6,10 @@
     max, min     the larger error of both: they change by no more than their operands
 
 **Maxima that cancel.** The running maximum of online softmax is taken over computed scores. What is subtracted does not
-matter, as the proof has shown with a name in its place: the same number is subtracted from all exponents of a row. So the
-real run that errors are measured from may use the *computed* maxima (`oracle`), which then have no error. That is right
-only if every output is free of them: `degree` is 0 wherever something is stored, else the walk is repeated without it.
-By the same proof the exponents are at most 0, and one of them is 0.
+matter, as the proof has shown with a name in its place: the same number is subtracted from all exponents of a row. So
+the real run that errors are measured from may use the *computed* maxima (`oracle`), which then have no error. That is
+right only if every output is free of them: `degree` is 0 wherever something is stored, else the walk is repeated
+without it. By the same proof the exponents are at most 0, and one of them is 0.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def apply(fn: str, args: tuple[RoundedValue, ...], dtype: DType, same: bool, ora
             return _once(add(multiply(x, y, same), z), dtype)
         case "div", (x, y):
             return _once(multiply(x, reciprocal(y)), dtype)
-        case ("max" | "min"), (x, y):
+        case (("max" | "min"), (x, y)):
             return extreme(x, y, oracle)
         case _, (x,):
             rule = ONE_OPERAND.get(fn)

@@ -67,14 +67,14 @@ class Hazards:
     def before(self, op: Op, fn: str, args: list[Abstract], same: bool) -> None:
         """An elementwise function of these operands."""
         match fn, args:
-            case ("add" | "sub"), [RoundedValue() as x, RoundedValue() as y] if not same:
+            case (("add" | "sub"), [RoundedValue() as x, RoundedValue() as y]) if not same:
                 self._difference(op, x, y, fn == "sub")
                 if x.exponential and y.exponential and x.inputs & y.inputs:
                     self._unbounded_sum(op)
-            case ("rcp" | "div"), [*_, RoundedValue() as y]:
+            case (("rcp" | "div"), [*_, RoundedValue() as y]):
                 if not _away(y):
                     self.note("division", op, "the divisor may be near zero")
-            case ("rsqrt" | "log" | "log2"), [RoundedValue() as x] if not _away(x):
+            case (("rsqrt" | "log" | "log2"), [RoundedValue() as x]) if not _away(x):
                 self.note("singular", op, f"{fn} of what may be near zero")
 
     def _difference(self, op: Op, x: RoundedValue, y: RoundedValue, subtracts: bool) -> None:
@@ -84,7 +84,9 @@ class Hazards:
             self.note("cancellation", op, "the difference of two rounded sums of the same inputs may cancel")
 
     def _unbounded_sum(self, op: Op) -> None:
-        self.note("exponential", op, "exponentials are added up from which no maximum was subtracted: they may overflow")
+        self.note(
+            "exponential", op, "exponentials are added up from which no maximum was subtracted: they may overflow"
+        )
 
     def matrix(self, op: Op, a: Abstract, b: Abstract) -> None:
         """A matrix instruction on these operands."""
@@ -93,9 +95,9 @@ class Hazards:
 
     def after(self, op: Op, fn: str, result: Value, made: Abstract) -> None:
         """An elementwise function gave this."""
-        if isinstance(made, RoundedValue) and fn in ("add", "fma") and made.summed and made.computed:
-            if result.dtype.kind == "float" and result.dtype.bits <= 16:
-                self.note("sum16", op, f"a sum is kept in {result.dtype}, {FORMATS[result.dtype.name].digits} digits")
+        narrow = result.dtype.kind == "float" and result.dtype.bits <= 16
+        if narrow and isinstance(made, RoundedValue) and fn in ("add", "fma") and made.summed and made.computed:
+            self.note("sum16", op, f"a sum is kept in {result.dtype}, {FORMATS[result.dtype.name].digits} digits")
 
     def converted(self, op: ops.Convert, x: Abstract) -> None:
         source, dtype = op.value.dtype, op.result.dtype
@@ -118,7 +120,9 @@ class Hazards:
             if known is None or known > row.largest:
                 self.note("overflow", op, f"{dtype} ends at {row.largest:g}: sums and products of inputs may be beyond")
         if dtype.name in EARLY and x.weights and op.result not in self._outputs:
-            self.note("subnormal", op, f"weights below {2.0 ** (row.least - row.digits + 1):.1g} become zero in {dtype}")
+            self.note(
+                "subnormal", op, f"weights below {2.0 ** (row.least - row.digits + 1):.1g} become zero in {dtype}"
+            )
 
     def loop(self, op: ops.For, walk: RoundingWalk) -> None:
         """A loop has been walked: sums that it makes one element at a time."""
@@ -131,7 +135,9 @@ class Hazards:
                 continue
             others = [walk.whole(a) for a in made.args if a is not arg]
             if others and not any(isinstance(x, RoundedValue) and x.summed for x in others):
-                self.note("long_sum", made, "every turn adds one element to one f32 number: the error grows with the length")
+                self.note(
+                    "long_sum", made, "every turn adds one element to one f32 number: the error grows with the length"
+                )
 
 
 def _away(y: RoundedValue) -> bool:

@@ -14,7 +14,7 @@ from math import isinf, log, log2
 from argus.check.rounding.arithmetic import relative
 from argus.check.rounding.magnitudes import atom, constant, up
 from argus.check.rounding.rounded_value import SCALAR, RoundedValue
-from argus.ir.float_formats import FORMATS, unit_at
+from argus.ir.float_formats import FORMATS, nearest, unit_at
 from argus.ir.kernel import Kernel, ScalarArg
 from argus.ir.ops import Tensor
 from argus.ir.types import DType
@@ -72,7 +72,7 @@ def written(value: float | int, dtype: DType, implied: tuple[float, ...]) -> Rou
     """A constant of the kernel."""
     if dtype.kind != "float":
         return number(float(value))
-    value = float(value)
+    value = nearest(float(value), dtype)
     if isinf(value) or value <= ABSENT or value == int(value):
         return number(value)
     unit = unit_at(value, dtype)

@@ -46,7 +46,8 @@ class Atom:
         if self.kind in ("tensor", "scalar"):
             return f"|{self.name}|"
         if self.kind == "turns":
-            return f"({self.name})" if len(self.name) <= SHORT_NAME else "turns"
+            short = self.name if self.name.isidentifier() else f"({self.name})"
+            return short if len(self.name) <= SHORT_NAME else "turns"
         return self.name
 
 

@@ -10,9 +10,10 @@ so |computed - f| <= (e^theta - 1) * (F + alpha) + ..., where the envelope F >= 
     own     F = |f|: the value is a product, or a sum of what is not negative: its error is relative
     form    F = sign * f(inputs with some of them replaced by their magnitudes)
 
-The second is why a bound needs no coordinates. A kernel that only adds and multiplies its inputs computes, of magnitudes,
-the sum of the magnitudes of everything it adds up. And that the kernel's f is the specification's is proved for all
-inputs: so F is the specification, evaluated at |A| and |B|. For C[m, n] = sum(A[m, k] * B[n, k], k) it is sum(|A| * |B|).
+The second is why a bound needs no coordinates. A kernel that only adds and multiplies its inputs computes, of
+magnitudes, the sum of the magnitudes of everything it adds up. And that the kernel's f is the specification's is proved
+for all inputs: so F is the specification, evaluated at |A| and |B|. For C[m, n] = sum(A[m, k] * B[n, k], k) it is
+sum(|A| * |B|).
 
 An entry of `form` says how an input stands in f:
 
@@ -22,8 +23,9 @@ An entry of `form` says how an input stands in f:
 
 and its parity: whether f changes its sign with it ("odd"), does not ("even"), or neither ("").
 
-Running maxima. `ups` and `downs` count the maxima that were added and subtracted, `degree` the powers of two of them that
-the value is a multiple of: exp2(s - T) has degree -1, a sum of these too, and their quotient degree 0. See `functions`.
+Running maxima. `ups` and `downs` count the maxima that were added and subtracted, `degree` the powers of two of them
+that the value is a multiple of: exp2(s - T) has degree -1, a sum of these too, and their quotient degree 0. See
+`functions`.
 """
 
 from __future__ import annotations
@@ -77,7 +79,8 @@ class RoundedValue:
     def __post_init__(self) -> None:
         fields = (
             self.form, self.sign, self.own, self.theta, self.last, self.alpha, self.size, self.least, self.nonnegative,
-            self.ups, self.downs, self.degree, self.number, self.monomial, self.weights, self.summed, self.absent, self.inputs,
+            self.ups, self.downs, self.degree, self.number, self.monomial,
+            self.weights, self.summed, self.absent, self.inputs,
         )  # fmt: skip
         object.__setattr__(self, "_hash", hash(fields))
 

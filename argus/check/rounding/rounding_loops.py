@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from argus.check.rounding.magnitudes import NOTHING, Atom, Magnitude, atom, constant
-from argus.check.rounding.rounded_value import Abstract, BitPattern, RoundedValue, Unbounded
+from argus.check.rounding.rounded_value import Abstract, RoundedValue, Unbounded
 from argus.ir import ops
 from argus.ir.ops import Shared
 from argus.layout import expr as E
@@ -69,7 +69,8 @@ def _turns(op: ops.For) -> Magnitude:
 
 def _start(walk: RoundingWalk, op: ops.For) -> State:
     state: State = {(n, e): x for n, value in enumerate(op.inits) for e, x in enumerate(walk.elements(value))}
-    return {**state, **walk.lds}
+    state.update(walk.lds.items())
+    return state
 
 
 def _set(walk: RoundingWalk, op: ops.For, state: State) -> None:
@@ -86,7 +87,8 @@ def _turn(walk: RoundingWalk, op: ops.For, state: State) -> State:
     for n, value in enumerate(op.yields):
         for e, x in enumerate(walk.elements(value)):
             made[n, e] = walk.joined(state[n, e], x)
-    return {**made, **walk.lds}
+    made.update(walk.lds.items())
+    return made
 
 
 def _finish(walk: RoundingWalk, op: ops.For, state: State) -> None:
@@ -148,6 +150,4 @@ def _replaced(value: Abstract, index: Atom, turns: Magnitude) -> Abstract:
     if not isinstance(value, RoundedValue):
         return value
     size = None if value.size is None else value.size.replaced(index, turns)
-    return replace(
-        value, theta=value.theta.replaced(index, turns), alpha=value.alpha.replaced(index, turns), size=size
-    )
+    return replace(value, theta=value.theta.replaced(index, turns), alpha=value.alpha.replaced(index, turns), size=size)

@@ -5,8 +5,8 @@
     walk.stored["C"]      a RoundedValue, or Unbounded with line and reason
     walk.hazards          what was noticed on the way
 
-A value is one `Abstract` for all threads and, where they are alike, for all its elements; else one for each element. What
-is in an LDS buffer is one `Abstract`: everything stored there so far. Loops are in `rounding_loops`.
+A value is one `Abstract` for all threads and, where they are alike, for all its elements; else one for each element.
+What is in an LDS buffer is one `Abstract`: everything stored there so far. Loops are in `rounding_loops`.
 """
 
 from __future__ import annotations

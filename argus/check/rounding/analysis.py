@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from argus.check.rounding.error_bound import ErrorBound, NoBound
-from argus.check.rounding.hazards import Hazard
+from argus.check.rounding.hazards import RoundingHazard
 from argus.check.rounding.rounded_value import RoundedValue, Unbounded
 from argus.check.rounding.rounding_walk import RoundingWalk
 from argus.check.rules.isolation import internal
@@ -21,7 +21,7 @@ class Rounding:
     """What is known of rounding in a kernel."""
 
     bounds: tuple[ErrorBound | NoBound, ...]
-    hazards: tuple[Hazard, ...]
+    hazards: tuple[RoundingHazard, ...]
 
     def of(self, result: str) -> ErrorBound | NoBound | None:
         return next((b for b in self.bounds if b.result == result), None)

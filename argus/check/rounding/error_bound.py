@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from argus.check.rounding.arithmetic import SCALE, SMALL
-from argus.check.rounding.magnitudes import Atom, Magnitude, constant, digits
+from argus.check.rounding.magnitudes import LaunchQuantity, Magnitude, constant, digits
 from argus.check.rounding.rounded_value import SCALAR, RoundedValue
 from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
@@ -120,7 +120,7 @@ class ErrorBound:
                 given[name] = sign * np.abs(np.asarray(given[name], dtype=np.float64))
         return evaluate(spec, given, scalars, positions)
 
-    def _atoms(self) -> set[Atom]:
+    def _atoms(self) -> set[LaunchQuantity]:
         return self.value.theta.atoms() | self.value.alpha.atoms() | self.theta.atoms() | self.shares.atoms()
 
     @property
@@ -175,7 +175,10 @@ def _split(theta: Magnitude) -> tuple[float, Magnitude]:
 
 
 def _launch(
-    kernel: Kernel, arrays: Mapping[str, npt.NDArray[np.generic]], symbols: Mapping[str, float], atoms: set[Atom]
+    kernel: Kernel,
+    arrays: Mapping[str, npt.NDArray[np.generic]],
+    symbols: Mapping[str, float],
+    atoms: set[LaunchQuantity],
 ) -> dict[tuple[str, str], float] | None:
     """What the atoms are at a launch; None if one is not known."""
     known: dict[tuple[str, str], float] = {}

@@ -43,7 +43,7 @@ EIGHT = ("fp8", "bf8")
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Hazard:
+class RoundingHazard:
     line: int
     kind: HazardKind
     reason: str
@@ -56,13 +56,13 @@ class Hazards:
     """What was noticed so far."""
 
     def __init__(self, kernel: Kernel) -> None:
-        self.found: set[Hazard] = set()
+        self.found: set[RoundingHazard] = set()
         self._narrowed = narrowed(kernel)
         self._outputs = _only_stored(kernel)
         self._summed_in_loops: set[Value] = set()
 
     def note(self, kind: HazardKind, op: Op, reason: str) -> None:
-        self.found.add(Hazard(op.span.line, kind, reason))
+        self.found.add(RoundingHazard(op.span.line, kind, reason))
 
     def before(self, op: Op, fn: str, args: list[Abstract], same: bool) -> None:
         """An elementwise function of these operands."""
@@ -127,13 +127,10 @@ class Hazards:
     def loop(self, op: ops.For, walk: RoundingWalk) -> None:
         """A loop has been walked: sums that it makes one element at a time."""
         for arg, back in zip(op.args, op.yields, strict=True):
-            made = walk.made_by.get(back)
-            if not (isinstance(made, ops.Map) and made.fn in ("add", "fma") and back.dtype.name == "f32"):
+            made, addends, operands = walk.added.get(back, (op, (), ()))
+            if back.dtype.name != "f32" or arg not in addends:
                 continue
-            addends = made.args if made.fn == "add" else made.args[2:]
-            if arg not in addends:
-                continue
-            others = [walk.whole(a) for a in made.args if a is not arg]
+            others = [walk.whole(a) for a in operands if a is not arg]
             if others and not any(isinstance(x, RoundedValue) and x.summed for x in others):
                 self.note(
                     "long_sum", made, "every turn adds one element to one f32 number: the error grows with the length"
@@ -148,7 +145,6 @@ def _away(y: RoundedValue) -> bool:
 def _only_stored(kernel: Kernel) -> set[Value]:
     """Values that go to outputs and nowhere else."""
     body = list(ops.walk(kernel.body))
-    used = {v for op in body if not isinstance(op, ops.Store) for v in op.operands}
-    return {
-        v for op in body if isinstance(op, ops.Store) and isinstance(op.access.memory, ops.Tensor) for v in op.operands
-    } - used
+    storing = {id(op) for op in body for f in op.footprints if f.writes and not f.reads and f.space == "global"}
+    used = {v for op in body if id(op) not in storing for v in op.operands}
+    return {v for op in body if id(op) in storing for v in op.operands} - used

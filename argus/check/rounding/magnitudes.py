@@ -29,7 +29,7 @@ OUTWARD = 1 + 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Atom:
+class LaunchQuantity:
     """What a launch knows: the largest magnitude of a tensor, of a scalar, a size, how often a loop turns."""
 
     kind: AtomKind
@@ -51,7 +51,7 @@ class Atom:
         return self.name
 
 
-Powers = tuple[tuple[Atom, int], ...]
+Powers = tuple[tuple[LaunchQuantity, int], ...]
 """Atoms with doubled exponents, in the order of their keys."""
 
 
@@ -136,7 +136,7 @@ class Magnitude:
             return 0.0
         return self.terms[0][1] if len(self.terms) == 1 and not self.terms[0][0] else None
 
-    def replaced(self, old: Atom, new: Magnitude) -> Magnitude:
+    def replaced(self, old: LaunchQuantity, new: Magnitude) -> Magnitude:
         """With another magnitude for an atom that stands there to the first power."""
         if all(old != a for p, _ in self.terms for a, _ in p):
             return self
@@ -152,7 +152,7 @@ class Magnitude:
             total = total + part
         return total
 
-    def atoms(self) -> set[Atom]:
+    def atoms(self) -> set[LaunchQuantity]:
         found = {a for p, _ in self.terms for a, _ in p}
         for a in tuple(found):
             found |= a.capped.atoms() if a.capped is not None else set()
@@ -174,7 +174,7 @@ class Magnitude:
         return " + ".join([*shown, *["underflow"][: len(self.terms) - len(shown)]]) or "0"
 
 
-def _value(atom: Atom, values: Mapping[tuple[str, str], float]) -> float:
+def _value(atom: LaunchQuantity, values: Mapping[tuple[str, str], float]) -> float:
     if atom.kind == "least":
         assert atom.capped is not None
         return min(atom.capped.at(values), atom.limit)
@@ -216,7 +216,7 @@ def constant(number: float) -> Magnitude:
 
 
 def atom(kind: AtomKind, name: str, expr: Expr | None = None) -> Magnitude:
-    return Magnitude(((((Atom(kind, name, expr), 2),), 1.0),))
+    return Magnitude(((((LaunchQuantity(kind, name, expr), 2),), 1.0),))
 
 
 def least(magnitude: Magnitude | None, number: float) -> Magnitude:
@@ -229,5 +229,5 @@ def least(magnitude: Magnitude | None, number: float) -> Magnitude:
     if any(a.kind == "turn" for a in magnitude.atoms()):
         return constant(number)
     shown = Magnitude(tuple(t for t in magnitude.terms if t[1] >= VANISHING))
-    made = Atom("least", f"min({shown.text()}, {number:g})", None, magnitude, number)
+    made = LaunchQuantity("least", f"min({shown.text()}, {number:g})", None, magnitude, number)
     return Magnitude(((((made, 2),), 1.0),))

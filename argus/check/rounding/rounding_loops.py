@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from argus.check.rounding.magnitudes import NOTHING, Atom, Magnitude, atom, constant
+from argus.check.rounding.magnitudes import NOTHING, LaunchQuantity, Magnitude, atom, constant
 from argus.check.rounding.rounded_value import Abstract, RoundedValue, Unbounded
 from argus.ir import ops
 from argus.ir.ops import Shared
@@ -40,7 +40,7 @@ def looped(walk: RoundingWalk, op: ops.For) -> None:
             _finish(walk, op, states[-1])
             walk.hazards.loop(op, walk)
             return
-    index = Atom("turn", f"i{op.id}")
+    index = LaunchQuantity("turn", f"i{op.id}")
     head: State = {}
     lost: dict[Slot, Unbounded] = {}
     for base in (1, WALKED, WALKED, WALKED):
@@ -105,7 +105,7 @@ def _from(base: Abstract | None, last: Abstract) -> Abstract:
     return replace(last, theta=base.theta, alpha=base.alpha, size=size)
 
 
-def _shown(walk: RoundingWalk, op: ops.For, head: State, index: Atom) -> list[Slot]:
+def _shown(walk: RoundingWalk, op: ops.For, head: State, index: LaunchQuantity) -> list[Slot]:
     """Make the state at the loop's head one that every turn keeps; slots for which that was not possible."""
     i = Magnitude(((((index, 2),), 1.0),))
     wrong: list[Slot] = []
@@ -146,7 +146,7 @@ def _excess(after: RoundedValue, next_head: Abstract) -> tuple[Magnitude, Magnit
     return after.theta.grown_from(next_head.theta), after.alpha.grown_from(next_head.alpha), size
 
 
-def _replaced(value: Abstract, index: Atom, turns: Magnitude) -> Abstract:
+def _replaced(value: Abstract, index: LaunchQuantity, turns: Magnitude) -> Abstract:
     if not isinstance(value, RoundedValue):
         return value
     size = None if value.size is None else value.size.replaced(index, turns)

@@ -43,7 +43,9 @@ class RoundingWalk:
         self.values: dict[Value, Held] = {s.value: leaves.scalar(s) for s in kernel.scalars}
         self.lds: dict[Shared, Abstract] = {}
         self.stored: dict[str, Abstract] = {}
-        self.made_by: dict[Value, Op] = {v: op for op in ops.walk(kernel.body) for v in op.results}
+        self.tests: dict[Value, tuple[str, Value, Value]] = {}
+        self.chosen_by: dict[Value, Value] = {}
+        self.added: dict[Value, tuple[Op, tuple[Value, ...], tuple[Value, ...]]] = {}
         self.decided: dict[Expr, Value] = {}
         self.used_oracle = False
         self.largest_theta, self.shares = NOTHING, NOTHING
@@ -178,6 +180,7 @@ class RoundingWalk:
 
     def _map(self, op: Op, fn: str, args: tuple[Value, ...], result: Value) -> None:
         if fn in COMPARISONS:
+            self.tests[result] = fn, args[0], args[1]
             self.each(op, result, args, lambda x, y: _compared(op, fn, x, y), f"{fn} {op.span.line}")
             return
         if fn == "select":
@@ -197,6 +200,8 @@ class RoundingWalk:
         if fn in ("rcp", "div", "log", "log2", "rsqrt", "sqrt"):
             self._away_from_zero(self.whole(args[-1]))
         self.hazards.after(op, fn, result, self.whole(result))
+        if fn in ("add", "fma"):
+            self.added[result] = op, args if fn == "add" else args[2:], args
 
     def _oracle(self, args: tuple[Value, ...]) -> None:
         for a in args:
@@ -213,11 +218,12 @@ class RoundingWalk:
 
     def _select(self, op: Op, args: tuple[Value, ...], result: Value) -> None:
         condition, yes, no = args
+        self.chosen_by[result] = condition
         if not isinstance(self.whole(condition), Unbounded):
             self.each(op, result, (yes, no), arithmetic.join, "join")
             return
-        test = self.made_by.get(condition)
-        if isinstance(test, ops.Map) and test.fn in COMPARISONS and self._chosen_between(test, yes, no):
+        test = self.tests.get(condition)
+        if test is not None and self._chosen_between(test, yes, no):
             if result.dtype.kind == "float":
                 self._oracle((yes, no))
             rule = lambda x, y: functions.extreme(x, y, self.oracle)  # noqa: E731
@@ -228,7 +234,7 @@ class RoundingWalk:
             self.used_oracle = True
             self.each(op, result, (yes, no), arithmetic.join, "join")
             return
-        if result.dtype.kind != "float" and isinstance(test, ops.Map):
+        if result.dtype.kind != "float" and test is not None:
             self.values[result] = self.whole(condition)
             return
         found = self.whole(condition)
@@ -236,16 +242,16 @@ class RoundingWalk:
             self.hazards.note("test", op, "the test compares rounded numbers: rounding may turn it")
         self.values[result] = self.whole(condition)
 
-    def _chosen_between(self, test: ops.Map, yes: Value, no: Value) -> bool:
+    def _chosen_between(self, test: tuple[str, Value, Value], yes: Value, no: Value) -> bool:
         """What is chosen is what was compared: a maximum or minimum."""
-        left, right = test.args
+        fn, left, right = test
 
         def alike(x: Value, y: Value) -> bool:
             a, b = self.whole(x), self.whole(y)
             constants = isinstance(a, RoundedValue) and isinstance(b, RoundedValue) and a.number is not None
             return x is y or (constants and a == b)
 
-        return test.fn not in ("eq", "ne") and (
+        return fn not in ("eq", "ne") and (
             (alike(left, yes) and alike(right, no)) or (alike(left, no) and alike(right, yes))
         )
 
@@ -364,10 +370,9 @@ class RoundingWalk:
     def _skipped_factor(self, op: ops.If) -> Magnitude | None:
         """The error of k where a branch multiplies with k unless k is 1: what is left out is within it."""
         for value in self._tests(op):
-            choice = self.made_by.get(value)
-            test = self.made_by.get(choice.args[0]) if isinstance(choice, ops.Map) and choice.fn == "select" else None
-            if isinstance(test, ops.Map) and test.fn == "ne":
-                k, one = (self.whole(a) for a in test.args)
+            test = self.tests.get(self.chosen_by.get(value, value))
+            if test is not None and test[0] == "ne":
+                k, one = self.whole(test[1]), self.whole(test[2])
                 if isinstance(k, RoundedValue) and isinstance(one, RoundedValue) and one.number == 1.0:
                     return k.total
         return None

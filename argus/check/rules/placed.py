@@ -59,6 +59,10 @@ class Placed(Rule):
     def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None:
         if self.spec is None or access.memory is not self.spec.output:
             return
+        if (op.id, place.facts) in self.flow.agreed_by_element:
+            self.settle(op, "stored", "terms")
+            self.found.append(RuleEvent(op, place.facts, ()))
+            return
         aim = target(self.flow, op, access)
         agreed = (op.id, place.facts) in self.flow.agreed
         doubts = self.spec.unjudged if agreed else (*self.spec.unjudged, *self.spec.computed)

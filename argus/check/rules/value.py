@@ -27,8 +27,9 @@ from argus.check.domain.record_numbers import distinct
 from argus.check.domain.tags import Case, Tags
 from argus.check.events import ProgramPoint
 from argus.check.rules.rule import Rule, RuleEvent
+from argus.check.rules.stored_elements import StoredElements, alike, each
 from argus.check.spec.coordinates import Unreadable
-from argus.check.spec.spec_terms import meaning
+from argus.check.spec.spec_terms import meaning, meaning_at
 from argus.check.terms.atoms import UNKNOWN, own
 from argus.check.terms.term_equality import Judge, ranges
 from argus.check.transfer.computed_places import followed
@@ -38,6 +39,7 @@ from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Access, Tensor
+from argus.layout import expr as E
 from argus.layout.expr import Expr, ExprError
 
 OVERWRITTEN = "what is stored comes from a tensor that the kernel also stores to"
@@ -116,6 +118,9 @@ class Valued(Rule):
         if self.spec is None or access.memory is not self.spec.output:
             return
         why = self.unread or self.disagreement(op, place, access, value)
+        if why and why != OVERWRITTEN and self.agrees_by_element(op, place, access, value):
+            why = ""
+            self.flow.agreed_by_element.add((op.id, place.facts))
         self.found.append(RuleEvent(op, place.facts, (why,) if why else ()))
         if why == OVERWRITTEN:
             self.flow.ledger.leave_to(op.id, self.name, "stored", "fresh", why)
@@ -134,11 +139,8 @@ class Valued(Rule):
             return "what several updates of one element add up to is not followed"
         if self.spec.adds and not isinstance(op, ops.Atomic):
             return "it is stored, but the specification adds it to what is there"
-        aim = target(self.flow, op, access)
-        active = np.broadcast_to((place.active & aim.active)[..., None], aim.case.record.shape)
-        if aim.own is not None and (kept := kept_inside(self.flow, access, aim)) is not None:
-            active = np.broadcast_to((place.active & kept[0])[..., None], aim.case.record.shape)
-            place = replace(place, facts=(*place.facts, self._of_values(kept[1])))
+        aim, active, kept = self._aimed(op, place, access)
+        place = replace(place, facts=(*place.facts, self._of_values(kept)))
         try:
             goal = self._aim(self._stored_at(aim, active))
         except (Unreadable, ExprError) as error:
@@ -152,6 +154,60 @@ class Valued(Rule):
                 if why:
                     return why
         return ""
+
+    def _aimed(
+        self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access
+    ) -> tuple[Target, NDArray[np.bool_], Expr]:
+        """Where a store goes, its elements that may be written, and where, as a condition on its coordinates."""
+        aim = target(self.flow, op, access)
+        active, condition = place.active & aim.active, E.TRUE
+        if aim.own is not None and (kept := kept_inside(self.flow, access, aim)) is not None:
+            active, condition = place.active & kept[0], kept[1]
+        return aim, np.broadcast_to(active[..., None], aim.case.record.shape), condition
+
+    def agrees_by_element(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> bool:
+        """Every element is worth what the specification says of the element it is stored to."""
+        assert self.spec is not None
+        if isinstance(op, ops.Atomic) or self.spec.adds:
+            return False
+        tables, axes = self.flow.tables, self.spec.axes
+        aim, active, kept = self._aimed(op, place, access)
+        if bool((tables.rests_of(aim.case.record)[active][:, list(axes)] < 0).any()):
+            return False
+        for case in self.flow.prune(value).cases:
+            if stored_outside(self.flow, access, case):
+                continue
+            facts = (*self.flow.everywhere_facts, *place.facts, case.guard, kept)
+            together = alike(tables, case, aim.case, axes, active)
+            if together is not None and all(self._agree(elements, facts) for elements in together):
+                continue
+            if not all(self._agree(elements, facts) for elements in each(tables, case, aim.case, axes, active)):
+                return False
+        return True
+
+    def _agree(self, elements: StoredElements, facts: Facts) -> bool:
+        assert self.spec is not None
+        record, term = self.flow.tables[elements.number], elements.term(self.flow.tables)
+        if record.kind in ("lost", "unwritten", "incoming") or record.part != (0, 1) or term == UNKNOWN:
+            return False
+        at, where = (
+            dict(zip(self.spec.names, elements.stored, strict=True)),
+            zip(elements.stored, self.spec.shape, strict=True),
+        )
+        goals = []
+        for formal, whole in ((True, False), (True, True), (False, False), (False, True)):
+            try:
+                goals.append(meaning_at(self.flow.kernel, self.spec, self.flow.tables, whole, at, formal))
+            except (Unreadable, ExprError):
+                continue
+            if self._same(term, tuple(goals[-1:])):
+                return True
+        known = [*elements.known, *(fact for place, extent in where for fact in (place.ge(0), place.lt(extent)))]
+        stored = {own(axis): place for axis, place in zip(self.spec.axes, elements.stored, strict=True)}
+        here = (*(fact.subst(dict(stored)) for fact in facts), *known)
+        judge = Judge(self.flow, dtype=self.spec.output.dtype)
+        aims = [judge.aim(goal, here) for goal in dict.fromkeys(goals)]
+        return self._same(judge.resolved(term, here), tuple(aims))
 
     def _stored_at(self, aim: Target, active: NDArray[np.bool_]) -> tuple[Expr, ...]:
         """The coordinates of a store along `loose` indices, the same for all its elements. Raises Unreadable."""

@@ -60,6 +60,10 @@ class Unreadable(Exception):
     """Why a specification says nothing to the checker."""
 
 
+class ByElement(Exception):
+    """Why a specification ties no axes to indices: it can only be compared element by element (`stored_elements`)."""
+
+
 @dataclass(frozen=True, slots=True)
 class SpecCoordinates:
     """`placed`, `partly`: axis -> position in the output; `summed`: axes contracted over their whole extent.
@@ -111,7 +115,7 @@ class _CoordinateReader:
             case Negation(operand) | Complement(operand):
                 self.visit(operand, bound)
             case Arithmetic(op="//" | "%"):
-                raise Unreadable(f"it contains `{spec_text(node)}` as a value")
+                raise ByElement(f"the specification contains `{spec_text(node)}` as a value")
             case Arithmetic(left=left, right=right) | Connective(left=left, right=right):
                 self.visit(left, bound)
                 self.visit(right, bound)
@@ -128,7 +132,7 @@ class _CoordinateReader:
                 if kind in ("argmax", "argmin"):
                     raise Unreadable(f"it contains `{spec_text(node)}`")
                 if extent is not None:
-                    raise Unreadable(f"`{index}` runs over the stated range {spec_text(extent)}")
+                    raise ByElement(f"in the specification `{index}` runs over the stated range {spec_text(extent)}")
                 self.kinds.append(kind)
                 self.visit(body, {**bound, index: len(self.kinds)})
             case _:
@@ -178,8 +182,11 @@ def coordinates_of(result: ResultSpec, kernel: Kernel, tables: Tables) -> SpecCo
         indices, value = found.names, without_ranges(found.value, tensors, sizes)
         axes[found.position], shape[found.position] = tables.tensor_axes[found.through][0], found.through.shape[0]
     reader = _CoordinateReader(tensors)
-    reader.visit(value, {})
-    spec = _classified(reader, output, list(indices), axes, tables, _is_plain(value))
+    try:
+        reader.visit(value, {})
+        spec = _classified(reader, output, list(indices), axes, tables, _is_plain(value))
+    except ByElement as error:
+        spec = SpecCoordinates(output, {}, {}, frozenset(), {}, (str(error),), (), False)
     hints = spec.hints
     if found is not None:
         hints = replace(hints, views={**hints.views, (output.name, found.position): frozenset({found.through.name})})

@@ -15,11 +15,13 @@ from collections.abc import Callable, Mapping
 from math import e, log, log2
 from typing import assert_never
 
-from argus.check.domain.records import Tables
+from argus.check.domain.records import Tables, without_constant
+from argus.check.domain.reduction_footprint import Over, one
 from argus.check.spec.computed_indices import index_expression, neighbor
 from argus.check.spec.coordinates import SpecCoordinates, Unreadable
-from argus.check.terms.atoms import UNKNOWN, Number, Reduction, own
+from argus.check.terms.atoms import UNKNOWN, Number, Reduction, axes_in, own
 from argus.check.terms.elementwise_terms import chosen_term, extreme
+from argus.check.terms.placed_terms import at_place
 from argus.check.transfer.computed_places import leaf, lookup
 from argus.ir.kernel import Kernel
 from argus.layout import expr as E
@@ -43,7 +45,7 @@ from argus.spec.tree import (
     SpecNode,
     TensorElement,
 )
-from argus.spec.walk import plain_uses
+from argus.spec.walk import children, elements, open_indices, plain_uses, walk, with_children
 
 LOG2E = log2(e)
 LN2 = log(2)
@@ -81,6 +83,20 @@ def meaning(
     return term
 
 
+def meaning_at(
+    kernel: Kernel, spec: SpecCoordinates, tables: Tables, whole: bool, at: Mapping[str, Expr], formal: bool
+) -> int:
+    """The term of the output element at these coordinates, one for each index of the result, without own coordinates
+    but those that reductions bind. Raises Unreadable."""
+    bound = {node.index for node in walk(spec.value) if isinstance(node, IndexReduction)}
+    if bound & at.keys():
+        raise Unreadable(f"{min(bound & at.keys())} is an index of the result and of a reduction")
+    term = _PlacedReader(kernel, tables, whole, at, formal).visit(spec.value, {})
+    if term == UNKNOWN:
+        raise Unreadable("it has no normal form")
+    return at_place(tables.terms, term, {})
+
+
 def domain(axis: int, extent: Expr) -> Expr:
     """The own coordinate lies on the axis."""
     return E.land(own(axis).ge(0), own(axis).lt(extent))
@@ -99,7 +115,7 @@ def extent_of(tables: Tables, axis: int) -> Expr | None:
 class _TermReader:
     def __init__(self, kernel: Kernel, tables: Tables, whole: bool, at: Mapping[str, Expr], formal: bool) -> None:
         self.tables, self.terms, self.whole, self.at, self.formal = tables, tables.terms, whole, at, formal
-        self.tensors = {t.name: t for t in kernel.tensors}
+        self.kernel, self.tensors = kernel, {t.name: t for t in kernel.tensors}
         self.sizes = {s.name: s for s in kernel.shapes}
 
     def visit(self, node: SpecNode, scope: Scope) -> int:
@@ -176,25 +192,27 @@ class _TermReader:
             raise Unreadable(f"{tensor.name} is both read and written")
         found = []
         for axis, part in zip(self.tables.tensor_axes[tensor], node.indices, strict=True):
-            if isinstance(part, IndexName) and scope.get(axis) == part.name:
-                found.append(own(axis))
-                continue
-            if isinstance(part, IndexName | SizeName | ScalarName):
-                where = self.tables.axis_names[axis]
-                raise Unreadable(f"`{spec_text(node)}` has another index on {where} than what stands around it")
             if isinstance(part, TensorElement):
                 found.append(lookup(self.tables, self.tensors[part.tensor], self._at(part, scope)))
-                continue
-            near = neighbor(part)
-            if near is not None and scope.get(axis) == near[0] and axis in self.tables.hints.shifted:
-                found.append(own(axis) + near[1])
-                continue
-            homes = {i: min(a for a, index in scope.items() if index == i) for i in scope.values()}
-            made = index_expression(part, homes)
-            if made is None:
-                raise Unreadable(f"`{spec_text(part)}` is no formula of indices")
-            found.append(made)
+            else:
+                found.append(self._place(node, axis, part, scope))
         return tuple(found)
+
+    def _place(self, node: TensorElement, axis: int, part: SpecNode, scope: Scope) -> Expr:
+        """Where the element is on one axis."""
+        if isinstance(part, IndexName) and scope.get(axis) == part.name:
+            return own(axis)
+        if isinstance(part, IndexName | SizeName | ScalarName):
+            where = self.tables.axis_names[axis]
+            raise Unreadable(f"`{spec_text(node)}` has another index on {where} than what stands around it")
+        near = neighbor(part)
+        if near is not None and scope.get(axis) == near[0] and axis in self.tables.hints.shifted:
+            return own(axis) + near[1]
+        homes = {i: min(a for a, index in scope.items() if index == i) for i in scope.values()}
+        made = index_expression(part, homes)
+        if made is None:
+            raise Unreadable(f"`{spec_text(part)}` is no formula of indices")
+        return made
 
     def _reduction(self, node: IndexReduction, scope: Scope) -> int:
         axes = {self.tables.tensor_axes[self.tensors[e.tensor]][n] for e, n in plain_uses(node.body, node.index)}
@@ -252,8 +270,77 @@ class _TermReader:
                 return self._index(left, scope) * self._index(right, scope)
             case Arithmetic("//", left, NumberLiteral(int() as by)) if by > 0:
                 return self._index(left, scope) // by
+            case Arithmetic("%", left, NumberLiteral(int() as by)) if by > 0:
+                return self._index(left, scope) % by
             case _:
                 raise Unreadable(f"`{spec_text(node)}` in a condition is not an index expression")
+
+
+class _PlacedReader(_TermReader):
+    """The line read for one element of the result: `at` says where it is. Indices are formulas of that and of what
+    reductions bind, and may be numbers themselves; a reduction may run over a stated range."""
+
+    def visit(self, node: SpecNode, scope: Scope) -> int:
+        if _of_indices(node):
+            made = self._index(node, scope)
+            if axes_in(made):
+                raise Unreadable(f"`{spec_text(node)}` is a number that a reduction runs over")
+            return self.terms.constant(made.value) if made.op == "const" else self.terms.atom(Number(made))
+        return super().visit(node, scope)
+
+    def _place(self, node: TensorElement, axis: int, part: SpecNode, scope: Scope) -> Expr:
+        if isinstance(part, IndexName) and scope.get(axis) == part.name:
+            return own(axis)
+        return self._index(part, scope)
+
+    def _reduction(self, node: IndexReduction, scope: Scope) -> int:
+        if node.extent is None:
+            return super()._reduction(node, scope)
+        found = {
+            (self.tables.tensor_axes[self.tensors[element.tensor]][n], part)
+            for element in elements(node.body)
+            for n, part in enumerate(element.indices)
+            if node.index in open_indices(part)
+        }
+        again = any(isinstance(inner, IndexReduction) and inner.index == node.index for inner in walk(node.body))
+        if node.kind not in ("sum", "max", "min") or len(found) != 1 or again:
+            raise Unreadable(f"`{node.index}` runs over the stated range {spec_text(node.extent)}")
+        ((axis, part),) = found
+        turn = E.var("turn_taken_0", 0)
+        where = _PlacedReader(self.kernel, self.tables, self.whole, {**self.at, node.index: turn}, self.formal)
+        constant, rest = without_constant(where._index(part, scope))
+        turns = self._index(node.extent, scope)
+        if axes_in(rest) or axes_in(turns) or axis in scope:
+            raise Unreadable(f"`{spec_text(part)}` depends on what another reduction binds")
+        plain = _with_index(node.body, part, node.index)
+        if sum(1 for _ in plain_uses(plain, node.index)) != _uses(plain, node.index):
+            raise Unreadable(f"`{node.index}` runs over the stated range {spec_text(node.extent)}")
+        inner = self.visit(plain, {**{a: i for a, i in scope.items() if i != node.index}, axis: node.index})
+        taken = Over(turn, E.const(0), turns, 1, one(rest, constant))
+        return self.terms.reduce(node.kind, axis, inner, (taken,))
+
+
+def _with_index(node: SpecNode, part: SpecNode, index: str) -> SpecNode:
+    """The tree with the index itself wherever the formula stands."""
+    if node == part:
+        return IndexName(index, span=node.span)
+    return with_children(node, tuple(_with_index(child, part, index) for child in children(node)))
+
+
+def _uses(node: SpecNode, index: str) -> int:
+    """How often an open index occurs."""
+    if isinstance(node, IndexReduction) and node.index == index:
+        return 0
+    return (isinstance(node, IndexName) and node.name == index) + sum(_uses(c, index) for c in children(node))
+
+
+def _of_indices(node: SpecNode) -> bool:
+    """A whole number made of indices, with sizes and numbers."""
+    parts = list(walk(node))
+    divided = any(
+        isinstance(part, TensorElement) or (isinstance(part, Arithmetic) and part.op == "/") for part in parts
+    )
+    return _whole(node) and not divided and any(isinstance(part, IndexName) for part in parts)
 
 
 def _whole(node: SpecNode) -> bool:

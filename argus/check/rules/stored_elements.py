@@ -58,22 +58,22 @@ def alike(
     """Elements with the same records together; None where their coordinates do not go with those of the store."""
     made = []
     for number, target, held, stored in _by_record(tables, case, store, axes, active):
-        names = tuple(E.var(f"stored_coordinate_{position}", 0) for position in range(len(axes)))
         starts = [tables.rests[target.rests[axis]] for axis in axes]
-        distances = [name - start for name, start in zip(names, starts, strict=True)]
+        low, high = stored.min(axis=0), stored.max(axis=0)
+        names = [
+            E.var(f"stored_coordinate_{n}", 0) if low[n] < high[n] else start + int(low[n])
+            for n, start in enumerate(starts)
+        ]
         found = [_multiple(column, stored) for column in held.T]
         if any(one is None for one in found):
             return None
-        parts = [
-            E.as_expr(sum((k * d for k, d in zip(one[1], distances, strict=True)), E.const(one[0])))
-            for one in found
-            if one
+        parts = [_sum_of(one[0], one[1], names, starts) for one in found if one is not None]
+        known = [
+            fact
+            for name, start, first, last in zip(names, starts, low, high, strict=True)
+            for fact in (name.ge(start + int(first)), name.le(start + int(last)))
         ]
-        known = [name.ge(start + int(low)) for name, start, low in zip(names, starts, stored.min(axis=0), strict=True)]
-        known += [
-            name.le(start + int(high)) for name, start, high in zip(names, starts, stored.max(axis=0), strict=True)
-        ]
-        made.append(_elements(tables, number, parts, names, tuple(known)))
+        made.append(_elements(tables, number, parts, tuple(names), tuple(known)))
     return made
 
 
@@ -92,6 +92,13 @@ def _elements(
     rests = tables[number].rests
     coordinates = {axis: tables.rests[rest] + offsets[axis] for axis, rest in enumerate(rests) if rest >= 0}
     return StoredElements(number, coordinates, offsets[0], stored, known)
+
+
+def _sum_of(constant: int, factors: list[int], names: list[Expr], starts: list[Expr]) -> Expr:
+    total: Expr = E.const(constant)
+    for k, name, start in zip(factors, names, starts, strict=True):
+        total = total + k * (name - start)
+    return total
 
 
 def _by_record(

@@ -58,12 +58,9 @@ def _reduction(terms: Terms, atom: Reduce, body: int) -> int:
     if atom.domain is not None:
         return terms.reduce(atom.op, atom.axis, body, (), atom.domain)
     parts = [item for item in atom.footprint if isinstance(item, FootprintPart)]
-    if sum(part.mask.bit_count() for part in parts) > WRITTEN_OUT:
+    if len(parts) < len(atom.footprint) or sum(part.mask.bit_count() for part in parts) > WRITTEN_OUT:
         return terms.reduce(atom.op, atom.axis, body, counted(atom.footprint))
     found = [at_place(terms, body, {atom.axis: where}) for part in parts for where in _coordinates(part)]
-    loops = tuple(item for item in atom.footprint if isinstance(item, Over))
-    if loops:
-        found.append(terms.reduce(atom.op, atom.axis, body, counted(loops)))
     if UNKNOWN in found:
         return UNKNOWN
     return reduce(terms.add, found) if atom.op == "sum" else terms.extreme(atom.op, found)
@@ -85,6 +82,38 @@ def counted(items: ReducedFootprint, depth: int = 0) -> ReducedFootprint:
         turns = (item.hi - item.lo + (item.step - 1)) // item.step
         made.append(Over(turn, E.const(0), turns, 1, counted(inner, depth + 1)))
     return tuple(made)
+
+
+def in_steps(items: ReducedFootprint, start: Expr, stride: int) -> ReducedFootprint | None:
+    """The coordinates start + stride * n as the numbers n; None where that cannot be read off."""
+    made: list[FootprintPart | Over] = []
+    for item in items:
+        if isinstance(item, Over):
+            inner = in_steps(item.items, start, stride)
+            if inner is None or start.free() & {item.var}:
+                return None
+            made.append(Over(item.var, item.lo, item.hi, item.step, inner))
+            continue
+        for where in _coordinates(item):
+            parts, constant = E.linear(where - start)
+            if constant % stride or any(k % stride for k in parts.values()):
+                return None
+            rest = reduce(lambda total, part: total + part[1] // stride * part[0], parts.items(), E.const(0))
+            made.append(FootprintPart(rest, constant // stride, 1))
+    return tuple(made)
+
+
+def progression(items: ReducedFootprint) -> tuple[Expr, int, Expr] | None:
+    """(start, stride, count) of one loop, counted from zero, over coordinates start + stride * turn; else None."""
+    if len(items) != 1 or not isinstance(items[0], Over) or len(items[0].items) != 1:
+        return None
+    loop, part = items[0], items[0].items[0]
+    if isinstance(part, Over) or part.mask != 1 or loop.lo is not E.const(0) or loop.step != 1:
+        return None
+    start = (part.rest + part.low).subst({loop.var: 0})
+    stride = part.rest + part.low - start
+    factor = E.linear(stride)[0].get(loop.var, 0)
+    return (start, factor, loop.hi) if factor > 0 and stride is factor * loop.var else None
 
 
 def _bound(items: ReducedFootprint) -> frozenset[Expr]:

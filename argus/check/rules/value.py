@@ -29,7 +29,7 @@ from argus.check.events import ProgramPoint
 from argus.check.rules.rule import Rule, RuleEvent
 from argus.check.rules.stored_elements import StoredElements, alike, each
 from argus.check.spec.coordinates import Unreadable
-from argus.check.spec.spec_terms import meaning, meaning_at
+from argus.check.spec.spec_terms import SpecForm, forms_of, meaning, meaning_at
 from argus.check.terms.atoms import UNKNOWN, own
 from argus.check.terms.term_equality import Judge, ranges
 from argus.check.transfer.computed_places import followed
@@ -99,18 +99,18 @@ class Valued(Rule):
         if at not in self.aims:
             assert self.spec is not None
             judge, where = Judge(self.flow, dtype=self.spec.output.dtype), dict(zip(self.spec.loose, at, strict=True))
-            forms = [self._form(whole, where, formal) for formal in (True, False) for whole in (False, True)]
-            terms = dict.fromkeys(term for term in forms if term != UNKNOWN)
+            terms = dict.fromkeys(self._form(form, where) for form in forms_of(self.spec))
+            terms.pop(UNKNOWN, None)
             self.aims[at] = Aim(judge, tuple(judge.aim(term, self.inside) for term in terms))
         return self.aims[at]
 
-    def _form(self, whole: bool, where: Mapping[str, Expr], formal: bool) -> int:
-        """One form of the specification; UNKNOWN if only the one without cancelled factors has no normal form."""
+    def _form(self, form: SpecForm, where: Mapping[str, Expr]) -> int:
+        """One form of the specification; UNKNOWN if only the first has a normal form."""
         assert self.spec is not None
         try:
-            return meaning(self.flow.kernel, self.spec, self.flow.tables, whole, where, formal)
+            return meaning(self.flow.kernel, self.spec, self.flow.tables, form, where)
         except Unreadable:
-            if formal:
+            if form == forms_of(self.spec)[0]:
                 raise
             return UNKNOWN
 
@@ -195,9 +195,9 @@ class Valued(Rule):
             zip(elements.stored, self.spec.shape, strict=True),
         )
         goals = []
-        for formal, whole in ((True, False), (True, True), (False, False), (False, True)):
+        for form in forms_of(self.spec):
             try:
-                goals.append(meaning_at(self.flow.kernel, self.spec, self.flow.tables, whole, at, formal))
+                goals.append(meaning_at(self.flow.kernel, self.spec, self.flow.tables, form, at))
             except (Unreadable, ExprError):
                 continue
             if self._same(term, tuple(goals[-1:])):

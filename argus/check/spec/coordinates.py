@@ -53,7 +53,7 @@ from argus.spec.tree import (
     SpecNode,
     TensorElement,
 )
-from argus.spec.walk import product_of_elements
+from argus.spec.walk import elements, product_of_elements
 
 
 class Unreadable(Exception):
@@ -114,6 +114,8 @@ class _CoordinateReader:
                 self._element(node, bound)
             case Negation(operand) | Complement(operand):
                 self.visit(operand, bound)
+            case Arithmetic("//" | "%", left, NumberLiteral()) if any(True for _ in elements(left)):
+                self.visit(left, bound)
             case Arithmetic(op="//" | "%"):
                 raise ByElement(f"the specification contains `{spec_text(node)}` as a value")
             case Arithmetic(left=left, right=right) | Connective(left=left, right=right):

@@ -12,6 +12,7 @@ inside a comparison) raises Unreadable: then values are not compared.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from math import e, log, log2
 from typing import assert_never
 
@@ -20,7 +21,7 @@ from argus.check.domain.reduction_footprint import Over, one
 from argus.check.spec.computed_indices import index_expression, neighbor
 from argus.check.spec.coordinates import SpecCoordinates, Unreadable
 from argus.check.terms.atoms import UNKNOWN, Number, Reduction, axes_in, own
-from argus.check.terms.elementwise_terms import chosen_term, extreme
+from argus.check.terms.elementwise_terms import extreme, whole_quotient
 from argus.check.terms.placed_terms import at_place
 from argus.check.transfer.computed_places import leaf, lookup
 from argus.ir.kernel import Kernel
@@ -56,45 +57,53 @@ _COMPARE: dict[RelationOp, Callable[[Expr, Expr], Expr]] = {
 
 _TESTS: dict[RelationOp, str] = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 
-NOWHERE: Mapping[str, Expr] = {}
 Scope = dict[int, str]
 """Which index stands at each axis."""
 
 
-def meaning(
-    kernel: Kernel,
-    spec: SpecCoordinates,
-    tables: Tables,
-    whole: bool = False,
-    at: Mapping[str, Expr] = NOWHERE,
-    formal: bool = True,
-) -> int:
-    """The term of one output element at its own coordinates. Raises Unreadable.
+@dataclass(frozen=True, slots=True)
+class SpecForm:
+    """One way to write the line as a term; kernels may compute any of them.
 
-    `at`: where it is stored along indices that no tensor has.
     `whole`: exponentials of differences with a maximum stay as they are written, as they do in kernels where taking
     them apart is not known to be harmless.
     `formal`: factors cancel, since the specification speaks only of where it is defined; else as in a kernel.
+    `data`: elements of integer tensors are compared as values; else as indices.
     """
+
+    whole: bool
+    formal: bool
+    data: bool
+
+
+def forms_of(spec: SpecCoordinates) -> list[SpecForm]:
+    """The forms in which the line may be written."""
+    tests = [node for node in walk(spec.value) if isinstance(node, Relation)]
+    data = any(element.whole for test in tests for element in elements(test))
+    either = (False, True)
+    return [SpecForm(w, f, d) for d in (either if data else (False,)) for f in (True, False) for w in either]
+
+
+def meaning(kernel: Kernel, spec: SpecCoordinates, tables: Tables, form: SpecForm, at: Mapping[str, Expr]) -> int:
+    """The term of one output element at its own coordinates, stored `at` these along indices that no tensor has.
+    Raises Unreadable."""
     scope = {axis: spec.names[position] for axis, position in sorted((spec.placed | spec.partly).items())}
-    term = _TermReader(kernel, tables, whole, at, formal).visit(spec.value, scope)
-    if term == UNKNOWN:
-        raise Unreadable("it has no normal form")
-    return term
+    return _known(_TermReader(kernel, tables, form, at).visit(spec.value, scope))
 
 
-def meaning_at(
-    kernel: Kernel, spec: SpecCoordinates, tables: Tables, whole: bool, at: Mapping[str, Expr], formal: bool
-) -> int:
+def meaning_at(kernel: Kernel, spec: SpecCoordinates, tables: Tables, form: SpecForm, at: Mapping[str, Expr]) -> int:
     """The term of the output element at these coordinates, one for each index of the result, without own coordinates
     but those that reductions bind. Raises Unreadable."""
     bound = {node.index for node in walk(spec.value) if isinstance(node, IndexReduction)}
     if bound & at.keys():
         raise Unreadable(f"{min(bound & at.keys())} is an index of the result and of a reduction")
-    term = _PlacedReader(kernel, tables, whole, at, formal).visit(spec.value, {})
+    return at_place(tables.terms, _known(_PlacedReader(kernel, tables, form, at).visit(spec.value, {})), {})
+
+
+def _known(term: int) -> int:
     if term == UNKNOWN:
         raise Unreadable("it has no normal form")
-    return at_place(tables.terms, term, {})
+    return term
 
 
 def domain(axis: int, extent: Expr) -> Expr:
@@ -113,8 +122,8 @@ def extent_of(tables: Tables, axis: int) -> Expr | None:
 
 
 class _TermReader:
-    def __init__(self, kernel: Kernel, tables: Tables, whole: bool, at: Mapping[str, Expr], formal: bool) -> None:
-        self.tables, self.terms, self.whole, self.at, self.formal = tables, tables.terms, whole, at, formal
+    def __init__(self, kernel: Kernel, tables: Tables, form: SpecForm, at: Mapping[str, Expr]) -> None:
+        self.tables, self.terms, self.form, self.at = tables, tables.terms, form, at
         self.kernel, self.tensors = kernel, {t.name: t for t in kernel.tensors}
         self.sizes = {s.name: s for s in kernel.shapes}
 
@@ -139,7 +148,7 @@ class _TermReader:
                 sides = self.visit(yes, scope), self.visit(no, scope)
                 test = self._test(condition, scope)
                 if test is not None:
-                    return chosen_term(terms, test, *sides)
+                    return terms.apply("select", (test, *sides))
                 return terms.where(self._condition(condition, scope), *sides)
             case FunctionCall(name, args):
                 return self._function(name, [self.visit(a, scope) for a in args])
@@ -151,15 +160,18 @@ class _TermReader:
     def _binary(self, node: SpecNode, op: ArithmeticOp, x: int, y: int) -> int:
         match op:
             case "+":
-                return self.terms.add(x, y, self.formal)
+                return self.terms.add(x, y, self.form.formal)
             case "-":
-                return self.terms.add(x, self.terms.negative(y), self.formal)
+                return self.terms.add(x, self.terms.negative(y), self.form.formal)
             case "*":
-                return self.terms.multiply(x, y, self.formal)
+                return self.terms.multiply(x, y, self.form.formal)
             case "/":
-                return self.terms.multiply(x, self.terms.power(y, -2, self.formal), self.formal)
+                return self.terms.multiply(x, self.terms.power(y, -2, self.form.formal), self.form.formal)
             case "//" | "%":
-                raise Unreadable(f"values are not compared through `{spec_text(node)}`")
+                made = whole_quotient(self.terms, op, x, y)
+                if made is None:
+                    raise Unreadable(f"values are not compared through `{spec_text(node)}`")
+                return made
             case _:
                 assert_never(op)
 
@@ -168,7 +180,7 @@ class _TermReader:
         match name:
             case "exp" | "exp2":
                 exponent = terms.scaled(args[0], LOG2E) if name == "exp" else args[0]
-                if self.whole and any(extreme(atom) for atom in terms.inside(exponent)):
+                if self.form.whole and any(extreme(atom) for atom in terms.inside(exponent)):
                     return terms.apply("exp2", (exponent,))
                 return terms.exp2(exponent)
             case "log2":
@@ -231,7 +243,9 @@ class _TermReader:
     def _test(self, node: SpecNode, scope: Scope) -> int | None:
         """A comparison of values that are not whole numbers, as a term; None for one of indices."""
         match node:
-            case Relation(op, left, right) if not (_whole(left) and _whole(right)):
+            case Relation(op, left, right) if not (_whole(left) and _whole(right)) or (
+                self.form.data and any(True for _ in elements(node))
+            ):
                 return self.terms.apply(_TESTS[op], (self.visit(left, scope), self.visit(right, scope)))
             case _:
                 return None
@@ -307,7 +321,7 @@ class _PlacedReader(_TermReader):
             raise Unreadable(f"`{node.index}` runs over the stated range {spec_text(node.extent)}")
         ((axis, part),) = found
         turn = E.var("turn_taken_0", 0)
-        where = _PlacedReader(self.kernel, self.tables, self.whole, {**self.at, node.index: turn}, self.formal)
+        where = _PlacedReader(self.kernel, self.tables, self.form, {**self.at, node.index: turn})
         constant, rest = without_constant(where._index(part, scope))
         turns = self._index(node.extent, scope)
         if axes_in(rest) or axes_in(turns) or axis in scope:

@@ -25,8 +25,8 @@ from argus.check.domain.records import ABSENT, CONFLICT, REDUCED, Record, Sum, T
 from argus.check.domain.reduction_footprint import one
 from argus.check.domain.tags import Case
 from argus.check.terms.atoms import UNKNOWN, ZERO
+from argus.check.terms.comparisons import COMPARED
 from argus.check.terms.elementwise_terms import (
-    COMPARISONS,
     Standing,
     binary_term,
     reduction_of,
@@ -75,7 +75,7 @@ def several(fn: str, cases: tuple[Case, ...], tables: Tables) -> Case:
         return _pair("add", _pair("mul", cases[0], cases[1], tables), cases[2], tables, fused=True)
     if fn == "select":
         return masks.select(cases[0], cases[1:], _pair(fn, cases[1], cases[2], tables), tables)
-    if fn in COMPARISONS or fn in ("and", "or"):
+    if fn in COMPARED or fn in ("and", "or"):
         found = masks.condition(fn, cases, tables)
         if found is not None:
             return found

@@ -170,15 +170,20 @@ def _guarded(flow: KernelWalk, op: Op, access: Access, full: Case, result: Value
 
 def _masked(flow: KernelWalk, guard: Expr, full: Case) -> Case | None:
     """The elements with their own coordinates, zero where the guard, as a condition on these, is false."""
-    numbers = distinct(full.record)
-    parts = [_own_condition(flow, part, full) for part in (guard.args if guard.op == "land" else (guard,))]
-    held = [part for part in parts if part is not None]
-    if len(numbers) != 1 or len(held) < len(parts):
+    held = own_conditions(flow, guard, full)
+    if held is None:
         return None
-    record = flow.tables[numbers[0]]
-    held_term = flow.tables.terms.where(E.land(*held), record.term, NOTHING)
+    record = flow.tables[distinct(full.record)[0]]
+    held_term = flow.tables.terms.where(held, record.term, NOTHING)
     number = flow.tables.intern(replace(record, kind="value", label="", term=held_term))
     return Case(full.guard, np.full_like(full.record, number), full.offset, full.site)
+
+
+def own_conditions(flow: KernelWalk, guard: Expr, full: Case) -> Expr | None:
+    """The guard as a condition on the own coordinates of elements with one record."""
+    parts = [_own_condition(flow, part, full) for part in (guard.args if guard.op == "land" else (guard,))]
+    held = [part for part in parts if part is not None]
+    return E.land(*held) if len(distinct(full.record)) == 1 and len(held) == len(parts) else None
 
 
 def _own_condition(flow: KernelWalk, part: Expr, full: Case, chosen: NDArray[np.bool_] | None = None) -> Expr | None:

@@ -21,6 +21,7 @@ from argus.check.domain.record_numbers import distinct, distinct_rows
 from argus.check.domain.records import ABSENT, REDUCED, Tables
 from argus.check.domain.tags import Case, Tags, each_record
 from argus.check.terms.atoms import ONE, UNKNOWN, ZERO, Apply, Atom, Reduce, Where, own
+from argus.check.transfer.memory_accesses import own_conditions
 from argus.ir.kernel import LANE, wave_variable
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -112,10 +113,17 @@ def _same_row(flow: KernelWalk, x: Case, symbol_data: Case, factor: int) -> bool
     return bool((same.all(axis=-1) | zero).all())
 
 
-def without_difference(flow: KernelWalk, x: Case, y: Case) -> Case | None:
-    """The coordinates, where both sides agree on them; what they are worth is forgotten where it differs."""
+def without_difference(flow: KernelWalk, x: Case, y: Case, condition: Expr | None) -> Case | None:
+    """The coordinates, where both sides agree on them. What they are worth is one or the other by the condition of the
+    branch, where that is one on these coordinates, else forgotten where it differs."""
     if not _alike(flow, x, y):
         return None
+    numbers = distinct(x.record), distinct(y.record)
+    chosen = None if condition is None else own_conditions(flow, condition, x)
+    if chosen is not None and len(numbers[0]) == len(numbers[1]) == 1:
+        sides = flow.tables[numbers[0][0]], flow.tables[numbers[1][0]]
+        term = flow.tables.terms.where(chosen, sides[0].term, sides[1].term)
+        return each_record(flow.tables, x, lambda r: replace(r, term=term, sums=None))
     differ = x.record != y.record
     vague = each_record(flow.tables, x, lambda r: replace(r, term=UNKNOWN, sums=None))
     return Case(x.guard, np.where(differ, vague.record, x.record).astype(np.int32), x.offset, x.site)

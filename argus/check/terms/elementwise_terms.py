@@ -256,9 +256,16 @@ def _dominates(terms: Terms, top: Atom, rest: int, standing: Standing) -> bool:
                 return True
         elif atom.body == rest:
             coordinate = standing.coordinates.get(atom.axis)
-            if coordinate is not None and _among(coordinate, atom.footprint, standing):
+            if coordinate is not None and _taken(coordinate, atom, standing):
                 return True
     return False
+
+
+def _taken(coordinate: Expr, atom: Reduce, standing: Standing) -> bool:
+    """Every value of the coordinate is among those that a reduction takes."""
+    if atom.domain is not None:
+        return standing.holds((), atom.domain.subst({own(atom.axis): coordinate}))
+    return _among(coordinate, atom.footprint, standing)
 
 
 def _among(coordinate: Expr, items: ReducedFootprint, standing: Standing) -> bool:
@@ -306,6 +313,9 @@ def not_minus_infinity(terms: Terms, top: Atom, standing: Standing) -> bool:
             continue
         body = terms.as_atom(atom.body)
         if not (isinstance(body, Where) and terms.value(body.no) == -inf):
+            inside = standing.coordinates.get(atom.axis)
+            if atom.domain is not None:
+                return inside is not None and _taken(inside, atom, standing)
             return bool(_certain_parts(atom.footprint, lambda runs: standing.holds(facts, runs)))
         others: dict[Expr, Expr | int] = {own(a): e for a, e in standing.coordinates.items() if a != atom.axis}
         for item in _certain_parts(atom.footprint, lambda runs: standing.holds(facts, runs)):

@@ -9,6 +9,7 @@ The kernel's term is brought into the form of the specification's, bottom up, un
                  specification, or as being inside the axis
     part         a sum over an interval becomes one over the whole axis, masked by being inside the interval
     steps        what loops took in steps is what a reduction of the specification takes in steps, if it is the same
+    exponential  2**(x - T) is taken apart where T is a maximum over all x of an axis
     number       a coefficient that rounds to one of the specification's is that one (`close_numbers`)
 
 Then equal terms are the same number. Stored elements are known to lie inside the output; elsewhere nothing is written.
@@ -33,6 +34,7 @@ from argus.check.spec.spec_terms import domain, extent_of
 from argus.check.terms.atoms import ONE, UNKNOWN, ZERO, Apply, Atom, Reduce, Where, axes_in, own
 from argus.check.terms.close_numbers import close_enough
 from argus.check.terms.conditions import one_way
+from argus.check.terms.elementwise_terms import Standing, exponential
 from argus.check.terms.normal_form import Terms
 from argus.check.terms.padding import Padding
 from argus.check.terms.placed_terms import in_steps, progression
@@ -122,7 +124,16 @@ class Judge:
             return self.terms.reduce(atom.op, atom.axis, body, (), whole)
         if isinstance(atom, Apply) and atom.fn == "select":
             return self._chosen(atom, facts, stage)
+        if isinstance(atom, Apply) and atom.fn == "exp2":
+            return self._exponential(self._passes(atom.args[0], facts, stage), facts)
         return None
+
+    def _exponential(self, exponent: int, facts: Facts) -> int:
+        """2**exponent, taken apart where the maximum in it is one over an axis that the element lies on."""
+        here = {axis: own(axis) for axis in self.terms.axes(exponent)}
+        return exponential(
+            self.terms, exponent, Standing(here, lambda more, goal: self._holds((*facts, *more), goal), {})
+        )
 
     def _chosen(self, atom: Apply, facts: Facts, stage: Stage) -> int | None:
         """x > 0 for a sum x of positive numbers under a mask: it says whether the mask lets any through."""

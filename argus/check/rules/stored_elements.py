@@ -23,6 +23,7 @@ from argus.check.domain.records import Record, Tables
 from argus.check.domain.tags import Case
 from argus.check.terms.atoms import UNKNOWN, Number
 from argus.check.terms.placed_terms import at_place
+from argus.check.transfer.computed_places import DATA
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
@@ -90,8 +91,17 @@ def _elements(
     tables: Tables, number: int, offsets: list[Expr], stored: tuple[Expr, ...], known: tuple[Expr, ...]
 ) -> StoredElements:
     rests = tables[number].rests
-    coordinates = {axis: tables.rests[rest] + offsets[axis] for axis, rest in enumerate(rests) if rest >= 0}
-    return StoredElements(number, coordinates, offsets[0], stored, known)
+    coordinates = {axis: _unbounded(tables.rests[rest] + offsets[axis]) for axis, rest in enumerate(rests) if rest >= 0}
+    return StoredElements(number, coordinates, offsets[0], tuple(map(_unbounded, stored)), known)
+
+
+def _unbounded(e: Expr) -> Expr:
+    """Loaded numbers as the specification writes them: without the bounds that the author states."""
+    loaded = {node for node in E.postorder(e) if node.op == "apply" and node.name.startswith(DATA)}
+    if not loaded:
+        return e
+    inner = {node: E.apply(node.name, *(_unbounded(arg) for arg in node.args)) for node in loaded}
+    return e.subst(dict(inner))
 
 
 def _sum_of(constant: int, factors: list[int], names: list[Expr], starts: list[Expr]) -> Expr:

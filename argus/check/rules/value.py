@@ -33,7 +33,7 @@ from argus.check.spec.spec_terms import SpecForm, forms_of, meaning, meaning_at
 from argus.check.terms.atoms import UNKNOWN, own
 from argus.check.terms.term_equality import Judge, ranges
 from argus.check.transfer.computed_places import followed
-from argus.check.transfer.memory_accesses import Target, kept_inside, stored_outside, target
+from argus.check.transfer.memory_accesses import Target, as_amounts, kept_inside, stored_outside, target
 from argus.check.transfer.shifted_places import brought_to_store
 from argus.check.walk import KernelWalk
 from argus.ir import ops
@@ -44,6 +44,7 @@ from argus.layout.expr import Expr, ExprError
 
 OVERWRITTEN = "what is stored comes from a tensor that the kernel also stores to"
 DIFFERENT = "what is stored is another formula than the specification's"
+UPDATES = "what several updates of one element add up to is not followed"
 Facts = tuple[Expr, ...]
 
 
@@ -135,10 +136,14 @@ class Valued(Rule):
     ) -> str | Differs:
         """Empty when every stored element is worth what the specification says, else why not."""
         assert self.spec is not None
-        if isinstance(op, ops.Atomic) and not (self.spec.adds and op.fn == "add"):
-            return "what several updates of one element add up to is not followed"
-        if self.spec.adds and not isinstance(op, ops.Atomic):
+        if isinstance(op, ops.Atomic) and op.fn != self.spec.update:
+            return UPDATES
+        if self.spec.update is not None and not isinstance(op, ops.Atomic):
             return "it is stored, but the specification adds it to what is there"
+        seen = as_amounts(self.flow, op, place, access, value)
+        if seen is None:
+            return UPDATES
+        access = seen
         aim, active, kept = self._aimed(op, place, access)
         place = replace(place, facts=(*place.facts, self._of_values(kept)))
         try:
@@ -168,7 +173,7 @@ class Valued(Rule):
     def agrees_by_element(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> bool:
         """Every element is worth what the specification says of the element it is stored to."""
         assert self.spec is not None
-        if isinstance(op, ops.Atomic) or self.spec.adds:
+        if isinstance(op, ops.Atomic) or self.spec.update is not None:
             return False
         tables, axes = self.flow.tables, self.spec.axes
         aim, active, kept = self._aimed(op, place, access)

@@ -76,8 +76,10 @@ def _by_one(flow: KernelWalk, done: Tags, skipped: Tags, condition: Expr) -> Tag
 
 def _other_than_one(flow: KernelWalk, number: int) -> int | None:
     """k, of data that is 1 where k is not one, else 0."""
-    terms = flow.tables.terms
-    chosen = terms.as_atom(flow.tables[number].term)
+    terms, term = flow.tables.terms, flow.tables[number].term
+    if term == ZERO:
+        return ONE
+    chosen = terms.as_atom(term)
     if not (isinstance(chosen, Apply) and chosen.fn == "select" and chosen.args[1:] == (ONE, ZERO)):
         return None
     test = terms.as_atom(chosen.args[0])

@@ -118,17 +118,27 @@ def _same_row(flow: KernelWalk, x: Case, symbol_data: Case, factor: int) -> bool
 def without_difference(flow: KernelWalk, x: Case, y: Case, condition: Expr | None) -> Case | None:
     """The coordinates, where both sides agree on them. What they are worth is one or the other by the condition of the
     branch, where that is one on these coordinates, else forgotten where it differs."""
-    if not _alike(flow, x, y):
-        return None
-    numbers = distinct(x.record), distinct(y.record)
-    chosen = None if condition is None else own_conditions(flow, condition, x)
-    if chosen is not None and len(numbers[0]) == len(numbers[1]) == 1:
-        sides = flow.tables[numbers[0][0]], flow.tables[numbers[1][0]]
-        term = flow.tables.terms.where(chosen, sides[0].term, sides[1].term)
-        return each_record(flow.tables, x, lambda r: replace(r, term=term, sums=None))
+    chosen = None if condition is None else _chosen(flow, x, y, condition)
+    if chosen is not None or not _alike(flow, x, y):
+        return chosen
     differ = x.record != y.record
     vague = each_record(flow.tables, x, lambda r: replace(r, term=UNKNOWN, sums=None))
     return Case(x.guard, np.where(differ, vague.record, x.record).astype(np.int32), x.offset, x.site)
+
+
+def _chosen(flow: KernelWalk, x: Case, y: Case, condition: Expr) -> Case | None:
+    """One or the other, by a condition on the coordinates that both have."""
+    numbers = distinct(x.record), distinct(y.record)
+    if not len(numbers[0]) == len(numbers[1]) == 1 or not np.array_equal(x.offset, y.offset):
+        return None
+    sides = flow.tables[numbers[0][0]], flow.tables[numbers[1][0]]
+    plain = all(r.kind in ("element", "value") and r.part == (0, 1) and r.expr is None for r in sides)
+    held = own_conditions(flow, condition, x) if plain and sides[0].rests == sides[1].rests else None
+    if held is None:
+        return None
+    term = flow.tables.terms.where(held, sides[0].term, sides[1].term)
+    either = replace(sides[0], kind="value", label="", sums=None, term=term)
+    return each_record(flow.tables, x, lambda _: replace(either, statistics=sides[0].statistics | sides[1].statistics))
 
 
 def _alike(flow: KernelWalk, x: Case, y: Case) -> bool:

@@ -1,0 +1,8 @@
+"""All operator templates, in the order of docs/operators.md."""
+
+from __future__ import annotations
+
+from bench.templates.maps import MAPS
+from bench.templates.template import Template
+
+TEMPLATES: tuple[Template, ...] = (*MAPS,)

@@ -34,7 +34,7 @@ def line(template: Template, timing: bool) -> tuple[str, bool]:
             right += 1
         except WrongResult as error:
             print(error, file=sys.stderr)
-    sizes = " ".join(f"{name}={size}" for name, size in template.large[-1].sizes.items())
+    sizes = " ".join(f"{name}={size}" for name, size in template.large[0].sizes.items())
     found = f"{len(good)} of {len(reports)} | {seconds:.2f} | {right} of {len(template.cases)} | {worst:.2f} | {sizes}"
     if timing:
         time_ = timed(template)
@@ -56,9 +56,8 @@ def main() -> int:
         good += right
         print(text, flush=True)
     sets = sum(len(t.cases) for t in chosen)
-    print(
-        f"\n{good} of {len(chosen)} templates proved and right, {sets} parameter sets; {time.process_time() - started:.0f} s CPU"
-    )
+    spent = time.process_time() - started
+    print(f"\n{good} of {len(chosen)} templates proved and right, {sets} parameter sets; {spent:.0f} s CPU")
     return 0 if good == len(chosen) else 1
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from bench.templates.maps import MAPS
+from bench.templates.norms import NORMS
+from bench.templates.reductions import REDUCTIONS
 from bench.templates.template import Template
 
-TEMPLATES: tuple[Template, ...] = (*MAPS,)
+TEMPLATES: tuple[Template, ...] = (*MAPS, *REDUCTIONS, *NORMS)

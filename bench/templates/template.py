@@ -3,10 +3,10 @@
     case = one("map_chain", {"FIRST": "relu"}, A=1, B=1, C=1000)
     checked(template, case)             raises `WrongResult`, or returns the worst error over its bound
 
-A case is one launch or several; what a launch writes is read by those after it, by name. Three comparisons, each
-independent of the next: every launch's output with its `computes` line in float64, with the bound of the arithmetic;
-the chain of `computes` lines with the template's reference, which is written from the operator's definition with
-numpy; and the shapes of both. So neither a wrong kernel nor a wrong specification passes.
+A case is one launch or several; what a launch reads or writes is there for those after it, by name, in the shape they
+ask for. Three comparisons, each independent of the next: every launch's output with its `computes` line in float64,
+with the bound of the arithmetic; the chain of `computes` lines with the template's reference, which is written from the
+operator's definition with numpy; and the shapes of both. So neither a wrong kernel nor a wrong specification passes.
 """
 
 from __future__ import annotations
@@ -124,7 +124,10 @@ def checked(template: Template, case: Case, seed: int = 0) -> float:
         drawn = make_arrays(kernel, here.sizes, seed + number)
         if template.draw is not None:
             template.draw(drawn)
-        arrays = {t.name: pool.get(t.name, drawn[t.name]) if t.read else drawn[t.name] for t in kernel.tensors}
+        arrays = {t.name: drawn[t.name] for t in kernel.tensors}
+        for tensor in kernel.tensors:
+            if tensor.read and tensor.name in pool:
+                arrays[tensor.name] = pool[tensor.name].reshape(drawn[tensor.name].shape)
         given = {t.name: arrays[t.name].copy() for t in kernel.tensors if t.read}
         scalars = make_scalars(kernel, seed)
         symbols |= {**here.sizes, **scalars}
@@ -137,8 +140,9 @@ def checked(template: Template, case: Case, seed: int = 0) -> float:
                 raise WrongResult(f"{here.text()}: {found}")
             worst = max(worst, found.worst)
             floats = {name: np.asarray(exact.get(name, array)).astype(np.float64) for name, array in given.items()}
+            floats = {name: values.reshape(given[name].shape) for name, values in floats.items()}
             wanted = evaluate(result, floats, {**here.sizes, **scalars}).value
-            exact |= {**{k: v for k, v in floats.items() if k not in exact}, result.result: wanted}
+            exact |= {**floats, result.result: wanted}
             last = result.result
         pool |= arrays
     want = template.reference({k: v for k, v in exact.items() if k != last}, symbols, knobs)

@@ -10,14 +10,14 @@ The taps of neighbours come from the L1, so that the input is read from memory o
 import argus as ag
 from argus import f32
 from argus.kernels.activations import NAMES, applied, stated
-from argus.kernels.windows import ACROSS, BYTES, HIGH, KH, KW, NEEDS, ONE, SIZE, STRIDES, TAPS, TILE, WIDE, T, folded
+from argus.kernels.windows import ACROSS, BYTES, HIGH, KH, KW, NEEDS, ONE, SIZE, STRIDES, TAPS, TILE, WIDE, T, chained
 
 BIAS = ag.knob(False, legal=(False, True), why="add bias[c]")
 ACT = ag.knob("none", legal=NAMES, why="the activation of the result")
 
 
 PRODUCTS = [f"X[b, c, p, q, {r}, {s}] * F[c, {r}, {s}]" for r, s in TAPS]
-SUM = folded(PRODUCTS, lambda x, y: f"({x} + {y})") + (" + bias[c]" if BIAS else "")
+SUM = chained(PRODUCTS, lambda x, y: f"{x} + {y}") + (" + bias[c]" if BIAS else "")
 
 
 @ag.kernel(

@@ -8,15 +8,17 @@ L1, so that the input is read from memory once.
 
 import argus as ag
 from argus import f32, inf
-from argus.kernels.windows import ACROSS, BYTES, HIGH, KH, KW, NEEDS, SIZE, STRIDES, TAPS, TILE, WIDE, T, folded
+from argus.kernels.windows import ACROSS, BYTES, HIGH, KH, KW, NEEDS, SIZE, STRIDES, TILE, WIDE, T, chained, folded
 
 OP = ag.knob("max", legal=("max", "mean"), why="what is taken of a window")
 
 
-STATED = folded(
-    [f"X[z, p, q, {r}, {s}]" for r, s in TAPS],
-    lambda x, y: f"maximum({x}, {y})" if OP == "max" else f"({x} + {y})",
-)
+def written(x, y):
+    return f"maximum({x}, {y})" if OP == "max" else f"({x} + {y})"
+
+
+# In the order of the kernel, rows of taps first: rounding errors are bounded in the order that is stated.
+STATED = chained([folded([f"X[z, p, q, {r}, {s}]" for s in range(KW)], written) for r in range(KH)], written)
 START = -inf if OP == "max" else 0.0
 
 

@@ -38,10 +38,18 @@ assert len(TAPS) <= 64, "a sum of more taps has no normal form: average rows of 
 
 
 def folded(parts, join):
-    """All parts joined in pairs, then pairs of pairs: few levels deep however many there are."""
-    for level in range(6):
+    """A row's taps joined in pairs, then pairs of pairs."""
+    for level in range(4):
         parts = [
             join(parts[2 * i], parts[2 * i + 1]) if 2 * i + 1 < len(parts) else parts[2 * i]
             for i in range((len(parts) + 1) // 2)
         ]
     return parts[0]
+
+
+def chained(parts, join):
+    """All parts joined from the first to the last."""
+    total = parts[0]
+    for part in parts[1:]:
+        total = join(total, part)
+    return total

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from argus.check import check
+from argus.ir.kernel import KnobValue
 from bench.templates.families import TEMPLATES
-from bench.templates.template import Case, Step, Template, checked
+from bench.templates.template import Case, Step, Template, checked, step
 
-FEW = 3
 IDS = [template.name.replace(" ", "-") for template in TEMPLATES]
 
 
 def few(template: Template) -> list[Case]:
-    """The first parameter set, the last and one between: of few settings of the knobs, since each is compiled."""
-    count = len(template.cases)
-    return [template.cases[number] for number in sorted({0, count // 2, count - 1})[:FEW]]
+    """The first parameter set, and the last with the same settings of the knobs: each setting is compiled."""
+    knobs = [[(step.kernel, step.knobs) for step in case] for case in template.cases]
+    last = max(number for number, found in enumerate(knobs) if found == knobs[0])
+    return [template.cases[number] for number in sorted({0, last})]
+
+
+@cache
+def verdicts(file: str, kernel: str, knobs: tuple[tuple[str, KnobValue], ...]) -> list[str]:
+    """What is not `proved` of a kernel; a specification that no verdict speaks of is one."""
+    found = check(step(file, kernel, dict(knobs)).program).verdicts
+    wrong = [f"{v.rule} {v.status}" for v in found if v.status != "proved"]
+    return wrong if any(v.rule == "value" for v in found) else [*wrong, "no value"]
 
 
 def unproved(steps: tuple[Step, ...]) -> list[str]:
-    """Verdicts of these launches that are not `proved`; a specification that no verdict speaks of is one."""
-    found = []
-    for step in steps:
-        verdicts = check(step.program).verdicts
-        found += [f"{step.text()}: {v.rule} {v.status}" for v in verdicts if v.status != "proved"]
-        if not any(v.rule == "value" for v in verdicts):
-            found.append(f"{step.text()}: no value")
-    return found
+    return [f"{s.text()}: {verdict}" for s in steps for verdict in verdicts(s.file, s.kernel, s.knobs)]
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=IDS)

@@ -1,4 +1,4 @@
-"""Single bits flipped anywhere in the code of a proved kernel's object: what do audit and re-check say, what the machine?
+"""Single bits flipped in the code of a proved kernel's object: what do audit and re-check say, what the machine?
 
     python -m bench.object_bit_flips [--kernels vadd,gemm] [--flips 250] [--seed 1] [--show]
 

@@ -82,11 +82,20 @@ class _Comparison:
 
     def _made(self, n: int, op: ops.Op) -> dict[Definition, Sources]:
         """What an instruction brings from memory or the matrix unit, by register."""
-        if not isinstance(op, ops.Load | ops.Mfma):
-            return {}
-        at = 0
-        if isinstance(op, ops.Load):
-            at = pieces(op.access, self.tails.get(op.id, Tail.WHOLE))[self.matched.part_of[n]][0]
+        match op:
+            case ops.Load():
+                at = pieces(op.access, self.tails.get(op.id, Tail.WHOLE))[self.matched.part_of[n]][0]
+            case ops.Mfma():
+                at = 0
+            case (
+                ops.Constant() | ops.Index() | ops.Symbol() | ops.Map() | ops.Convert() | ops.Bitcast() |
+                ops.Registers() | ops.Lanes() | ops.Instruction() | ops.Store() | ops.CopyToLds() | ops.Atomic() |
+                ops.Barrier() | ops.Wait() | ops.SetPrio() | ops.Tag() | ops.Check() | ops.For() | ops.If() |
+                ops.Schedule()
+            ):  # fmt: skip
+                return {}
+            case _:
+                assert_never(op)
         written = keys(self.code.insts[n].operands[0])
         return {(n, key): self.least.own(op, at + DWORD * dword) for dword, key in enumerate(written)}
 

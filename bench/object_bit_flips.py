@@ -1,4 +1,4 @@
-"""Single bits flipped anywhere in the code of a proved kernel's object: what do audit and re-check say, what the machine?
+"""Single bits flipped in the code of a proved kernel's object: what do audit and re-check say, what the machine?
 
     python -m bench.object_bit_flips [--kernels vadd,gemm] [--flips 250] [--seed 1] [--show]
 
@@ -27,7 +27,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
-from argus.compile import Compiled, CompileError, compile_kernel
+from argus.compile import Compiled, compile_kernel
 from argus.compile.decoded import Decoded, decode
 from argus.compile.matching import match
 from argus.compile.object.agreement import agree
@@ -99,7 +99,9 @@ def _concerned(program: Scheduled, compiled: Compiled, code: Decoded) -> frozens
     return agree(program.kernel, compiled.object, code, matched).slice_of
 
 
-def run(case: FaultCase, flips: int, seed: int, show: Callable[[str], None] | None = None) -> tuple[Counter[str], Counter[str]]:
+def run(
+    case: FaultCase, flips: int, seed: int, show: Callable[[str], None] | None = None
+) -> tuple[Counter[str], Counter[str]]:
     """(outcomes, codes of refusals) of so many flips of one kernel."""
     kernel = FlippedKernel(case)
     bits = 8 * code_range(kernel.compiled)[1]

@@ -56,7 +56,7 @@ from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
 from argus.ir.ops import Op
 from argus.ir.passes.insert_waits import PendingLoads
-from argus.ir.passes.liveness import live
+from argus.ir.passes.liveness import emitted
 from argus.ir.semantics import grid_limits
 from argus.ir.specified import stating
 from argus.ir.types import Value
@@ -79,7 +79,7 @@ def launch_facts(kernel: Kernel) -> tuple[Expr, ...]:
 @lru_cache(maxsize=8)
 def emitted_ops(kernel: Kernel) -> frozenset[int]:
     """Ops that are in the code."""
-    return live(kernel.body).ops
+    return emitted(kernel)
 
 
 class KernelWalk:
@@ -133,6 +133,8 @@ class KernelWalk:
         self.problems: list[tuple[Op, str]] = []
         self.agreed: set[tuple[int, tuple[Expr, ...]]] = set()
         """Stores (op, facts of the path) whose value was proved equal to the specification's."""
+        self.agreed_by_element: set[tuple[int, tuple[Expr, ...]]] = set()
+        """Of these, the ones for which that was proved at the element that is stored to: what is stored is in place."""
         self.contract = frozenset(
             self.tables.axes[str(name)]
             for op in ops.walk(kernel.body)

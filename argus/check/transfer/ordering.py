@@ -57,7 +57,7 @@ def step(walk: KernelWalk, op: Op) -> None:
     order = walk.order
     match op:
         case ops.Wait():
-            walk.order = order.waited(op.vm, op.lgkm)
+            walk.order = order.arrived(op.vm, op.lgkm) if op.registers else order.waited(op.vm, op.lgkm)
         case ops.Barrier():
             why = "" if walk.active.all() and not walk.entangled else DIVERGENT_BARRIER
             _tell_barrier(walk, op, why)
@@ -99,6 +99,9 @@ def _access(walk: KernelWalk, op: ops.Load | ops.Store | ops.Atomic | ops.CopyTo
     walk.order = order
     target = lds_target(op)
     if target is None:
+        return
+    if op.id not in walk.emitted:  # a load nobody uses: it is not in the code and meets nothing
+        _tell_order(walk, op, OrderFinding(0, (), ""))
         return
     buffer, touch = target.memory, _touch(walk, op, target)
     assert isinstance(buffer, Shared)

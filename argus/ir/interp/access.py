@@ -113,6 +113,7 @@ class Accesses:
         register = Register(data, codes)
         memory, bytes_of = self.memory(access), raw.reshape(64, access.count, size)
         where = start[done][:, None] + np.arange(size)
+        emitted = op.id in self.group.emitted  # else nobody uses it: it is not in the code and meets nothing
 
         def effect() -> None:
             raw[:] = 0
@@ -120,7 +121,7 @@ class Accesses:
             bytes_of[done] = memory.data[where]
             if self.group.provenance:
                 codes[done] = self.origin(access, memory, start[done], where)
-                if isinstance(access.memory, Shared) and (codes[done] == UNWRITTEN).any():
+                if emitted and isinstance(access.memory, Shared) and (codes[done] == UNWRITTEN).any():
                     byte = int(start[done][codes[done] == UNWRITTEN][0])
                     who = (op.id, self.wave.number)
                     self.group.hazards.append(Hazard("unwritten", access.memory.name, byte, who, who, "never written"))
@@ -136,7 +137,8 @@ class Accesses:
         if self.group.schedule.visibility == "late" and not skipped:
             raw[:] = POISON
             codes[:] = UNWRITTEN
-        self.touch(token, number, access, where, write=False)
+        if emitted:
+            self.touch(token, number, access, where, write=False)
         self.wave.file[op.result] = register
 
     def origin(self, access: Access, memory: Bytes, start: Elements, where: Elements) -> Elements:

@@ -95,6 +95,7 @@ KINDS = (
         file="choices",
     ),
     KernelKind("edges", 4, _sizes("N", 1, 7, 8, 9, 70), _same, right=frozenset({0})),
+    KernelKind("unused_loads", 8, ELEMENTS, _same, right=frozenset(range(4))),
     KernelKind("peeled", 4, TILES, _twice, right=frozenset({0, 1}), again=frozenset({3})),
     KernelKind(
         "far", 8, _sizes("N", 4, 1024, 5000), _same, right=frozenset({4}), file="hangs", ends=frozenset(range(8)),

@@ -1,42 +1,40 @@
-"""Which data reaches which store: sources of every register, by the definitions that reach it on some path.
+"""Which data reaches which store: sources of every byte of a register, by the writes that reach it on some path.
 
-    buffer_load_dwordx4 v[4:7], …      for op 3
+    buffer_load_dwordx4 v[4:7], …      for op 3, which loads 4 f32
     v_add_f32 v8, v5, v5
-    buffer_store_dword v8, …           its data is made from dword 1 of op 3
+    buffer_store_dword v8, …           its data is made from element 1 of op 3
 
-Definitions are followed backwards over the control-flow graph, through arithmetic, moves and exchanges between lanes,
-to the loads and matrix instructions that `matching` has given an op. Sets of sources are those of `data_sources`.
-`UNWRITTEN` is a source of its own: on some path nothing has written the register.
+Writes are followed backwards over the control-flow graph, through arithmetic, moves (`byte_moves`) and exchanges
+between lanes, to the loads and matrix instructions that `matching` has given an op. Sets of sources are those of
+`data_sources`. A register that no path writes is told apart; where some path does, the paths that do not are taken for
+such that cannot happen. So are paths that skip both arms of a branch of lanes.
 """
 
 from __future__ import annotations
 
 from argus.compile.decoded import Decoded
+from argus.compile.object.byte_moves import Byte, made_from
 from argus.compile.object.control_flow import START, Edge, FlowGraph
 from argus.compile.object.data_sources import Sources
 from argus.compile.object.results import SCALAR
-from argus.gfx942.hazards import registers, vector_keys
-from argus.gfx942.inst import EXEC, Inst, InstOperand
-from argus.gfx942.instructions import destinations
-from argus.machine.semantics.valu import VALU
+from argus.gfx942.hazards import registers
+from argus.gfx942.inst import EXEC, InstOperand
+from argus.machine.semantics.modifiers import constant_bits
 
-Definition = tuple[int, int]
-"""(instruction, register) of a write; instruction -1 for what a wave starts with."""
+Write = tuple[int, int]
+"""(instruction, register); instruction -1 for what a wave starts with."""
+WrittenByte = tuple[int, int, int]
+"""(instruction, register, byte)."""
 AT_START = -1
 TURNS = frozenset({"s_andn2_saveexec_b64", "s_andn1_saveexec_b64"})
-
-
-def keys(operand: InstOperand) -> list[int]:
-    """Registers of an operand, scalar ones behind SCALAR."""
-    if operand.kind == "s":
-        return [SCALAR + operand.value + k for k in range(operand.count)]
-    return list(vector_keys(operand))
+CONSTANTS = frozenset({"s_mov_b32", "v_mov_b32", "s_movk_i32"})
 
 
 class DataFlow:
-    """Reaching definitions and, over them, sources."""
+    """Writes that reach a place and, over them, sources. `made`: what loads and matrix instructions bring; `start`:
+    registers that hold something when a wave starts."""
 
-    def __init__(self, code: Decoded, flow: FlowGraph, start: set[int], made: dict[Definition, Sources]) -> None:
+    def __init__(self, code: Decoded, flow: FlowGraph, start: set[int], made: dict[WrittenByte, Sources]) -> None:
         self.insts, self.flow, self.start, self.made = code.insts, flow, start, made
         self._writers: dict[int, dict[int, list[int]]] = {}
         for n, block in flow.block_of.items():
@@ -44,23 +42,23 @@ class DataFlow:
             mine = self._writers.setdefault(block, {})
             for key in (*use.writes, *(SCALAR + k for k in use.scalar_writes)):
                 mine.setdefault(key, []).append(n)
-        self._entries: dict[tuple[int, int], frozenset[Definition]] = {}
-        self._sources: dict[Definition, Sources] = {}
-        self._unwritten: dict[Definition, bool] = {}
+        self._entries: dict[tuple[int, int], frozenset[Write]] = {}
+        self._sources: dict[WrittenByte, Sources] = {}
+        self._unwritten: set[WrittenByte] = set()
 
-    # -- reaching definitions -----------------------------------------------------------------------------------------
+    # -- writes that reach a place ------------------------------------------------------------------------------------
 
-    def reaching(self, key: int, n: int) -> frozenset[Definition]:
+    def reaching(self, key: int, n: int) -> frozenset[Write]:
         """Writes of a register that may be the last before instruction n."""
         block = self.flow.block_of[n]
         writer = next((w for w in reversed(self._writers[block].get(key, ())) if w < n), None)
         return self._at_entry(key, block) if writer is None else frozenset({(writer, key)})
 
-    def _at_entry(self, key: int, block: int) -> frozenset[Definition]:
+    def _at_entry(self, key: int, block: int) -> frozenset[Write]:
         known = self._entries.get((key, block))
         if known is not None:
             return known
-        found: set[Definition] = set()
+        found: set[Write] = set()
         work = [(block, False)]
         seen = set(work)
         while work:
@@ -94,83 +92,60 @@ class DataFlow:
 
     # -- sources ------------------------------------------------------------------------------------------------------
 
-    def sources(self, key: int, n: int) -> tuple[Sources, bool]:
-        """What a register before instruction n is made from, and whether something in it was never written."""
-        wanted = self.reaching(key, n)
+    def sources(self, key: int, byte: int, n: int) -> tuple[Sources, bool]:
+        """What a byte before instruction n is made from, and whether some of it was never written."""
+        wanted = [(*write, byte) for write in self.reaching(key, n)]
         self._solve(wanted)
         found = 0
         for one in wanted:
             found |= self._sources[one]
-        return found, any(self._unwritten[one] for one in wanted)
+        return found, any(one in self._unwritten for one in wanted)
 
-    def _solve(self, wanted: frozenset[Definition]) -> None:
-        """Sources of these definitions and of all behind them: the least solution."""
-        behind: dict[Definition, list[Definition]] = {}
+    def _solve(self, wanted: list[WrittenByte]) -> None:
+        """Sources of these bytes and of all behind them: the least solution."""
+        behind: dict[WrittenByte, set[WrittenByte]] = {}
         work = [one for one in wanted if one not in self._sources]
         while work:
             one = work.pop()
             if one in behind or one in self._sources:
                 continue
-            behind[one] = [] if one in self.made else list(self._behind(one))
+            behind[one] = set() if one in self.made else self._behind(one)
             work += behind[one]
         for one in behind:
             self._sources[one] = self.made.get(one, 0)
-            self._unwritten[one] = one[0] == AT_START and one[1] not in self.start
+            if one[0] == AT_START and one[1] not in self.start:
+                self._unwritten.add(one)
         order = sorted(behind)
         changed = True
         while changed:
             changed = False
             for one in order:
-                total, open_ = self._sources[one], self._unwritten[one]
+                total = before = self._sources[one]
                 for other in behind[one]:
                     total |= self._sources[other]
-                    open_ |= self._unwritten[other]
-                if (total, open_) != (self._sources[one], self._unwritten[one]):
-                    self._sources[one], self._unwritten[one] = total, open_
+                if total != before:
+                    self._sources[one] = total
+                    changed = True
+                if one not in self._unwritten and not self._unwritten.isdisjoint(behind[one]):
+                    self._unwritten.add(one)
                     changed = True
 
-    def _behind(self, one: Definition) -> set[Definition]:
-        n, key = one
+    def _behind(self, one: WrittenByte) -> set[WrittenByte]:
+        n, key, byte = one
         if n == AT_START:
             return set()
-        return {before for used in self.used(n, key) for before in self.reaching(used, n)}
+        used: set[Byte] = made_from(self.insts[n], key, byte, lambda operand: self._constant(operand, n))
+        return {(*write, at) for register, at in used for write in self.reaching(register, n)}
 
-    def used(self, n: int, key: int) -> set[int]:
-        """Registers that what instruction n leaves in a register is made from."""
-        inst = self.insts[n]
-        paired = _pairwise(inst, key)
-        if paired is not None:
-            return paired
-        use = registers(inst)
-        return {*use.reads, *(SCALAR + k for k in use.scalar_reads if k not in (EXEC, EXEC + 1))}
-
-
-def _pairwise(inst: Inst, key: int) -> set[int] | None:
-    """For instructions whose result registers are made each from its own part of the operands."""
-    if inst.op == "v_swap_b32":
-        first, second = (keys(o)[0] for o in inst.operands)
-        return {second if key == first else first}
-    shape = VALU[inst.op].shape if inst.op in VALU else "plain"
-    if shape not in ("pk32", "pkmov") and inst.op not in ("v_mov_b64", "s_mov_b64"):
-        return None
-    count = destinations(inst)
-    high = keys(inst.operands[0]).index(key)
-    found: set[int] = set()
-    for number, operand in enumerate(inst.operands[count:]):
-        where = keys(operand)
-        if not where:
-            continue
-        if shape == "pkmov":
-            if number == high:
-                found.add(where[_bit(inst, "op_sel", number, 0) % len(where)])
-        elif shape == "pk32":
-            half = _bit(inst, "op_sel_hi", number, 1) if high else _bit(inst, "op_sel", number, 0)
-            found.add(where[half % len(where)])
-        else:
-            found.add(where[high % len(where)])
-    return found
-
-
-def _bit(inst: Inst, name: str, number: int, otherwise: int) -> int:
-    row = inst.mods.get(name)
-    return int(row[number]) if isinstance(row, tuple) and number < len(row) else otherwise
+    def _constant(self, operand: InstOperand, n: int) -> int | None:
+        """The bits of an operand that is a constant, or a register that holds one."""
+        if operand.kind in ("imm", "lit", "fimm"):
+            return constant_bits("u32", operand)
+        if operand.kind not in ("s", "v"):
+            return None
+        writes = self.reaching(operand.value + (SCALAR if operand.kind == "s" else 0), n)
+        writer = next(iter(writes))[0] if len(writes) == 1 else AT_START
+        if writer == AT_START or self.insts[writer].op not in CONSTANTS or self.insts[writer].enc in ("sdwa", "dpp"):
+            return None
+        source = self.insts[writer].operands[1]
+        return constant_bits("u32", source) if source.kind in ("imm", "lit", "fimm") else None

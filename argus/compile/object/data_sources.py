@@ -1,8 +1,8 @@
 """What data is made from: for every element of every value of the kernel, the loads and matrix instructions behind it.
 
-    %4 = load A[...] : bf16x8                 element 5 of %4 is made from dword 2 of op 4
+    %4 = load A[...] : bf16x8                 element 5 of %4 is made from element 5 of op 4
     %5 = map add %4, %4                       and so is element 5 of %5
-    store Y[...] <- %5                        the third register stored is made from dword 2 of op 4, and nothing else
+    store Y[...] <- %5                        the upper half of the third register stored is made from it, too
 
 A set of such sources is an integer with one bit per source. Loops and branches hand on the union of what a value may
 be; a matrix instruction is a source of its own, so a sum over a loop is made from its last one. Dependence is by data:
@@ -24,16 +24,16 @@ Sources = int
 
 
 class SourceNames:
-    """Numbers of sources: a dword of what an op loads or computes on the matrix unit."""
+    """Numbers of sources: an element of what an op loads or computes on the matrix unit."""
 
     def __init__(self) -> None:
         self._bit: dict[tuple[int, int], int] = {}
 
-    def one(self, op: int, dword: int) -> Sources:
-        return 1 << self._bit.setdefault((op, dword), len(self._bit))
+    def one(self, op: int, element: int) -> Sources:
+        return 1 << self._bit.setdefault((op, element), len(self._bit))
 
     def listed(self, sources: Sources) -> list[tuple[int, int]]:
-        """(op, dword) of a set."""
+        """(op, element) of a set."""
         return [name for name, bit in self._bit.items() if sources >> bit & 1]
 
 
@@ -45,7 +45,7 @@ class DataSources:
         self._of: dict[Value, list[Sources]] = {}
         self._symbols: dict[str, Sources] = {}
         every = list(ops.walk(kernel.body))
-        while any(self._step(op) for op in every):
+        while sum(self._step(op) for op in every):
             pass
 
     def of(self, value: Value) -> list[Sources]:
@@ -53,7 +53,7 @@ class DataSources:
 
     def own(self, op: ops.Load | ops.Mfma, at: int) -> Sources:
         """The source that byte `at` of what the op makes is."""
-        return self.names.one(op.id, at // max(DWORD, element_bytes(op.result)))
+        return self.names.one(op.id, at // element_bytes(op.result))
 
     def of_bytes(self, value: Value, start: int, width: int) -> Sources:
         """Of the elements that lie in some bytes of a value's registers."""
@@ -84,7 +84,7 @@ class DataSources:
                 return self._grow(op.result, [self.of(op.args[arg])[n] for arg, n in op.pick])
             case ops.Instruction():
                 whole = union(s for arg in op.args for s in self.of(arg))
-                return any(self._grow(out, [whole] * out.count) for out in op.outs)
+                return sum(self._grow(out, [whole] * out.count) for out in op.outs) > 0
             case ops.Index():
                 return self._grow(op.result, [self.of_expression(op)] * op.result.count)
             case ops.Symbol():

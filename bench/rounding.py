@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from statistics import median
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -78,11 +79,13 @@ LIBRARY: tuple[tuple[str, str, Settings], ...] = (
 
 @dataclass
 class Observed:
-    """`least`: bound / error; `over`: elements whose error is above their bound, and the first of them."""
+    """`least`: bound / error; `seconds`: CPU time of the analysis; `over`: elements whose error is above their bound, and
+    the first of them."""
 
     name: str
     least: float = np.inf
     elements: int = 0
+    seconds: float = 0.0
     bounded: bool = True
     over: int = 0
     first: str = ""
@@ -121,7 +124,9 @@ def generated(count: int, seed: int) -> Iterator[tuple[str, Scheduled]]:
 def observe(name: str, program: Scheduled, on_machine: bool) -> Observed:
     """Run the launches of one kernel and compare errors with bounds."""
     kernel, seen = program.kernel, Observed(name)
+    start = process_time()
     found = rounding(kernel)
+    seen.seconds = process_time() - start
     bounds = [b for b in found.bounds if isinstance(b, ErrorBound) and b.dtype != "f64"]
     seen.reasons = [b.text() for b in found.bounds if not isinstance(b, ErrorBound)]
     seen.bounded = bool(bounds)
@@ -216,7 +221,7 @@ def _line(row: Observed) -> str:
     if not row.bounded:
         return f"{row.name:48s} no bound: {'; '.join(row.reasons)}"
     ratio = f"{row.least:10.3g}" if np.isfinite(row.least) else "     exact"
-    return f"{row.name:48s} {ratio} {row.elements:9d} elements" + (
+    return f"{row.name:48s} {ratio} {row.elements:9d} elements {row.seconds:6.3f} s" + (
         f"  ABOVE: {row.over}, {row.first}" if row.over else ""
     )
 

@@ -79,8 +79,8 @@ LIBRARY: tuple[tuple[str, str, Settings], ...] = (
 
 @dataclass
 class Observed:
-    """`least`: bound / error; `seconds`: CPU time of the analysis; `over`: elements whose error is above their bound, and
-    the first of them."""
+    """`least`: bound / error; `seconds`: CPU time of the analysis; `over`: elements whose error is above their bound,
+    and the first of them."""
 
     name: str
     least: float = np.inf

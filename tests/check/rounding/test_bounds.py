@@ -143,3 +143,15 @@ def test_maxima_that_the_specification_has_keep_their_error(tmp_path: Path) -> N
 
 def test_a_minimum_bounds_no_exponential(tmp_path: Path) -> None:
     assert choice("lowest", tmp_path).value.size is None
+
+
+def test_kernels_do_not_share_their_loops() -> None:
+    """Both forms turn as often, by formulas of the same text; their sizes are different variables."""
+    for settings in ({"causal": True, "RAGGED": True}, {"causal": True, "LAZY": 8}):
+        kernel = program_of(KERNELS / "attention.py", settings, "attention").kernel
+        bound = rounding(kernel).of("O")
+        assert isinstance(bound, ErrorBound)
+        sizes = {"Z": 1, "G": 1, "Sq": 256, "Sk": 256}
+        given = {name: np.ones((1, 256, 128)) for name in "KV"} | {"Q": np.ones((1, 1, 256, 128))}
+        ones = np.ones((1, 1, 256, 128))
+        assert np.isfinite(bound.at(bound.spec, given, {**sizes, "scale": 0.1}, ones)).all()

@@ -1,7 +1,7 @@
 """What a proof of values takes for granted in this kernel, said in its report.
 
-Values are compared as real numbers (`terms`), which holds where inputs are finite and nothing
-overflows (`premises`). How far rounding takes results from that is in `argus.check.rounding`.
+Values are compared as real numbers (`terms`), which holds where inputs are finite, nothing overflows, and nothing that
+matters vanishes (`premises`). How far rounding takes results from that is in `argus.check.rounding`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,13 @@ from argus.check.terms.elementwise_terms import FLOOR
 from argus.ir import ops
 from argus.ir.float_formats import FORMATS
 from argus.ir.kernel import Kernel
+
+HANGS_ON_SMALL = {
+    "div", "rcp", "log", "log2", "sqrt", "rsqrt", "pow", "eq", "ne", "lt", "le", "gt", "ge", "exponent", "mantissa",
+    "instruction",
+}  # fmt: skip
+"""Functions whose result is another one if their argument has vanished; a sum loses nothing that can be seen."""
+VANISHED = "divided by, compared, scaled up again, or under a root or logarithm"
 
 
 def premises(kernel: Kernel) -> tuple[str, ...]:
@@ -24,4 +31,9 @@ def premises(kernel: Kernel) -> tuple[str, ...]:
     constants = [op.value for op in ops.walk(kernel.body) if isinstance(op, ops.Constant)]
     floors = [c for c in constants if -inf < c <= FLOOR]
     above = (f"a maximum that starts from {max(floors):g} is taken over nothing below it",) if floors else ()
-    return "inputs are finite", f"no number is beyond the largest of its type ({held})", *above
+    small = ", ".join(f"{name} {2.0**row.least:g}" for name, row in FORMATS.items() if name in types)
+    fns = [op.fn if isinstance(op, ops.Map) else op.declared.word for op in ops.walk(kernel.body)]
+    kept = any(fn in HANGS_ON_SMALL for fn in fns) or fns.count("mul") > 1
+    below = (f"none that is too small for its type ({small}) is {VANISHED}",) if kept else ()
+    finite, largest = "inputs are finite and not subnormal", f"no number is beyond the largest of its type ({held})"
+    return finite, largest, *below, *above

@@ -71,6 +71,12 @@ class IntegerTerms(Interned):
             return term
         return self.atom(Apply(WRAP + name, (self.residue(term, int(name[1:])),)))
 
+    def masked(self, term: int, mask: int) -> int:
+        """A whole number modulo mask + 1, which is a power of two: what it wraps around by makes no difference."""
+        if term == UNKNOWN or mask == 0:
+            return term if term == UNKNOWN else ZERO
+        return self.atom(Apply("and", (self.residue(term, mask.bit_length()), self.constant(mask))))
+
     def residue(self, term: int, bits: int) -> int:
         """The term without a wrap around that makes no difference modulo 2^bits."""
         atom = self.as_atom(term)
@@ -157,6 +163,11 @@ class IntegerTerms(Interned):
             return pick(r[0] for r in ranges), pick(r[1] for r in ranges)
         if fn == "abs":
             return _power_of_sign(ranges[0])
+        low, high = ranges[-1]
+        if fn == "shr" and low == high and 0 <= low < 32:
+            return ranges[0][0] >> low, ranges[0][1] >> low
+        if fn == "and" and low == high >= 0:
+            return 0, high
         return None
 
 

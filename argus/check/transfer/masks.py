@@ -16,7 +16,8 @@ from argus.check.domain.records import Record, Tables
 from argus.check.domain.tags import Case, Tags
 from argus.check.domain.threads import Spread
 from argus.check.terms.atoms import UNKNOWN, Number
-from argus.check.terms.elementwise_terms import COMPARISONS, at_own_coordinates, chosen_term, comparison
+from argus.check.terms.comparisons import COMPARED
+from argus.check.terms.elementwise_terms import at_own_coordinates, comparison
 from argus.check.transfer.shifted_places import brought
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -47,10 +48,10 @@ def index(spread: Spread, count: int, tables: Tables) -> Tags:
 def condition(fn: str, cases: tuple[Case, ...], tables: Tables) -> Case | None:
     """A comparison of an index with a number, or two conditions with the same finite part combined; else None."""
     x, y = cases
-    swapped = fn in COMPARISONS and any(tables[int(n)].label == "index" for n in distinct(y.record))
+    swapped = fn in COMPARED and any(tables[int(n)].label == "index" for n in distinct(y.record))
     if swapped:
         x, y = y, x
-    if fn not in COMPARISONS and not np.array_equal(x.offset[..., 0], y.offset[..., 0]):
+    if fn not in COMPARED and not np.array_equal(x.offset[..., 0], y.offset[..., 0]):
         return None
     pairs, _, inverse = distinct_rows(np.stack([x.record, y.record], axis=-1).reshape(-1, 2))
     made = []
@@ -66,7 +67,7 @@ def condition(fn: str, cases: tuple[Case, ...], tables: Tables) -> Case | None:
 def _condition(fn: str, a: Record, b: Record, swapped: bool, tables: Tables) -> Expr | None:
     if a.expr is None or a.part != (0, 1) or b.part != (0, 1):
         return None
-    if fn in COMPARISONS:
+    if fn in COMPARED:
         number = tables.terms.value(b.term)
         return None if number is None or a.label != "index" else comparison(fn, a.expr, number, swapped)
     if b.expr is None or a.label != "condition" or b.label != "condition":
@@ -102,7 +103,7 @@ def select(mask: Case, sides: tuple[Case, ...], result: Case, tables: Tables) ->
             held = at_own_coordinates(chosen.expr, index[here], offset[here], rests)
             term = UNKNOWN if held is None else tables.terms.where(held, *values)
         else:
-            term = chosen_term(tables.terms, chosen.term, *values)
+            term = tables.terms.apply("select", (chosen.term, *values))
             if chosen.kind == "value" and record.kind in ("plain", "zero"):
                 record = replace(chosen, sums=None)
                 offset[inverse == n] = mask.offset.reshape(-1, tables.width)[inverse == n]

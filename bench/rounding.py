@@ -8,7 +8,7 @@
 Of every kernel: sizes as proofs are executed at, each with several kinds of inputs; the error of every element against
 the specification in float64; `bound / error`, the least over all elements and inputs (an element without error does not
 count). Library kernels run as code objects on the simulated machine, whose exp2, log2 and rcp are not rounded
-correctly; generated ones (`bench.verdict_fuzz`, unchanged ones that are proved) on the interpreter of the IR.
+correctly; generated ones (right ones of `bench.verdict_fuzz` that are proved) on the interpreter of the IR.
 
 Exit code 1 if an element is off by more than its bound.
 """
@@ -19,7 +19,9 @@ import argparse
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from random import Random
 from statistics import median
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -28,7 +30,7 @@ from numpy.typing import NDArray
 from argus.check.engine import check
 from argus.check.executed.inputs import arrays, scalars
 from argus.check.executed.launches import launches
-from argus.check.executed.outcome import Kind
+from argus.check.executed.outcome import Kind, SmallLaunch
 from argus.check.rounding import ErrorBound, rounding
 from argus.compile.cache import compile_cached
 from argus.device.simulated import JitDevice
@@ -40,7 +42,7 @@ from argus.pipeline import program_of
 from argus.spec import SpecError, evaluate
 from argus.tasks.inputs import in_memory
 from bench.verdict_fuzz.judge import limited, program_of_text
-from bench.verdict_fuzz.sources import source
+from bench.verdict_fuzz.sources import FAMILIES, GIVEN, WEIGHTS
 
 KINDS: tuple[Kind, ...] = ("normal", "positive", "negative", "wide", "special")
 Settings = Mapping[str, Any]
@@ -77,11 +79,13 @@ LIBRARY: tuple[tuple[str, str, Settings], ...] = (
 
 @dataclass
 class Observed:
-    """`least`: bound / error; `over`: elements whose error is above their bound, and the first of them."""
+    """`least`: bound / error; `seconds`: CPU time of the analysis; `over`: elements whose error is above their bound,
+    and the first of them."""
 
     name: str
     least: float = np.inf
     elements: int = 0
+    seconds: float = 0.0
     bounded: bool = True
     over: int = 0
     first: str = ""
@@ -98,14 +102,15 @@ def library(only: str) -> Iterator[tuple[str, Scheduled]]:
 def generated(count: int, seed: int) -> Iterator[tuple[str, Scheduled]]:
     """Generated kernels with a float output that are proved."""
     n = found = 0
+    families = [name for name in sorted(FAMILIES) if name not in GIVEN]
+    weights = [WEIGHTS["families"][name] for name in families]
     while found < count:
-        made = source(seed, n)
+        dice = Random(f"{seed}:{n}")
         n += 1
-        if made.mutation:
-            continue
+        made = FAMILIES[dice.choices(families, weights)[0]](dice)
         try:
             with limited(60.0):
-                program = program_of_text(made.program, made.text)
+                program = program_of_text(made, made.source)
                 outputs = [t for t in program.kernel.tensors if t.written and t.dtype.kind == "float"]
                 if not outputs or program.kernel.computes is None or not check(program).proved:
                     continue
@@ -113,13 +118,15 @@ def generated(count: int, seed: int) -> Iterator[tuple[str, Scheduled]]:
             print(f"generated {n - 1}: not checked: {error}", file=sys.stderr)
             continue
         found += 1
-        yield f"{made.program.family} {n - 1}", program
+        yield f"{made.family} {n - 1}", program
 
 
 def observe(name: str, program: Scheduled, on_machine: bool) -> Observed:
     """Run the launches of one kernel and compare errors with bounds."""
     kernel, seen = program.kernel, Observed(name)
+    start = process_time()
     found = rounding(kernel)
+    seen.seconds = process_time() - start
     bounds = [b for b in found.bounds if isinstance(b, ErrorBound) and b.dtype != "f64"]
     seen.reasons = [b.text() for b in found.bounds if not isinstance(b, ErrorBound)]
     seen.bounded = bool(bounds)
@@ -127,7 +134,10 @@ def observe(name: str, program: Scheduled, on_machine: bool) -> Observed:
         return seen
     waited = insert_waits(kernel)
     code = compile_cached(program).object if on_machine else b""
-    for launch in {tuple(sorted(one.sizes.items())): one for one in launches(kernel)}.values():
+    tried = {tuple(sorted(one.sizes.items())): one for one in launches(kernel)}
+    if on_machine and kernel.example:
+        tried.setdefault(tuple(sorted(kernel.example.items())), SmallLaunch(kernel.example, "normal", 99))
+    for launch in tried.values():
         for kind in KINDS:
             given = arrays(kernel, launch.sizes, kind, launch.seed)
             numbers = scalars(kernel, kind, launch.seed)
@@ -168,7 +178,7 @@ def compare(
     allowed = bound.at(bound.spec, {bound.result: got, **given}, symbols, want)
     values = got.astype(np.float64)
     counted = np.isfinite(want) & np.isfinite(values) & np.isfinite(allowed)
-    error = np.abs(np.where(counted, values - want, 0.0))
+    error = np.abs(np.where(counted, values, 0.0) - np.where(counted, want, 0.0))
     exact = np.where(counted, 2.0**-50 * np.abs(want), 0.0)
     seen.elements += int(counted.sum())
     wrong = counted & (error > allowed + exact)
@@ -211,7 +221,7 @@ def _line(row: Observed) -> str:
     if not row.bounded:
         return f"{row.name:48s} no bound: {'; '.join(row.reasons)}"
     ratio = f"{row.least:10.3g}" if np.isfinite(row.least) else "     exact"
-    return f"{row.name:48s} {ratio} {row.elements:9d} elements" + (
+    return f"{row.name:48s} {ratio} {row.elements:9d} elements {row.seconds:6.3f} s" + (
         f"  ABOVE: {row.over}, {row.first}" if row.over else ""
     )
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from argus.check.rounding.error_bound import ErrorBound, NoBound
 from argus.check.rounding.hazards import RoundingHazard
+from argus.check.rounding.maxima import smooth
 from argus.check.rounding.rounded_value import RoundedValue, Unbounded
 from argus.check.rounding.rounding_walk import RoundingWalk
 from argus.check.rules.isolation import internal
@@ -37,7 +38,7 @@ def rounding(kernel: Kernel) -> Rounding:
 
 
 def _walked(kernel: Kernel) -> Rounding:
-    walk = RoundingWalk(kernel, oracle=True)
+    walk = RoundingWalk(kernel, oracle=smooth(kernel))
     walk.run()
     if walk.used_oracle and not all(_free(walk.stored.get(r)) for r in _results(kernel)):
         walk = RoundingWalk(kernel, oracle=False)

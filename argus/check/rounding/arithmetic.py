@@ -45,7 +45,7 @@ def underflow_of(dtype: DType) -> float:
 
 def rounded(x: RoundedValue, unit: float, underflow: float) -> RoundedValue:
     """Rounded once more."""
-    if x.zero or x.absent:
+    if x.zero or x.infinite:
         return x
     alpha = x.alpha + constant(SCALE * underflow)
     return replace(x, theta=x.total, last=relative(unit), alpha=alpha, number=None)
@@ -78,9 +78,9 @@ def add(x: RoundedValue, y: RoundedValue) -> RoundedValue:
     """The exact sum."""
     if x.zero:
         return y
-    if y.zero or x.absent:
+    if y.zero or x.infinite:
         return x
-    if y.absent:
+    if y.infinite:
         return y
     if x.degree != y.degree:
         degree = None
@@ -168,7 +168,15 @@ def negative(x: RoundedValue) -> RoundedValue:
         return x
     number = None if x.number is None else -x.number
     return replace(
-        x, sign=-x.sign, number=number, nonnegative=False, least=None, ups=x.downs, downs=x.ups, weights=False
+        x,
+        sign=-x.sign,
+        number=number,
+        absent=x.infinite,
+        nonnegative=False,
+        least=None,
+        ups=x.downs,
+        downs=x.ups,
+        weights=False,
     )
 
 
@@ -181,8 +189,8 @@ def multiply(x: RoundedValue, y: RoundedValue, same: bool = False) -> RoundedVal
     """The exact product; `same`: both are one register element, so it is a square."""
     if x.zero or y.zero:
         return x if x.zero else y
-    if x.absent or y.absent:
-        return x if x.absent else y
+    if x.infinite or y.infinite:
+        return x if x.infinite else y
     if not (x.own and y.own) and (x.form is None or y.form is None):
         x, y = absolute(x), absolute(y)
     form = _product_form(x, y, same)
@@ -212,10 +220,16 @@ def multiply(x: RoundedValue, y: RoundedValue, same: bool = False) -> RoundedVal
         size=None if x.size is None or y.size is None else x.size * y.size,
         least=x.least * y.least if x.least is not None and y.least is not None else None, nonnegative=both,
         ups=ups, downs=downs, degree=degree, number=number, monomial=x.monomial and y.monomial,
-        weights=(x.weights and (y.nonnegative or y.weights)) or (y.weights and x.nonnegative),
+        weights=(x.weights and _rescales(y)) or (y.weights and _rescales(x)),
         summed=x.summed or y.summed, exponential=x.exponential or y.exponential,
         normalised=x.normalised or y.normalised, products=x.products + y.products, inputs=x.inputs | y.inputs,
     )  # fmt: skip
+
+
+def _rescales(x: RoundedValue) -> bool:
+    """A power of two by which weights go from one maximum to the next, or 1."""
+    rescaling = x.nonnegative and x.monomial and not x.weights and not x.products and x.size == constant(1.0)
+    return rescaling and (x.number in (None, 1.0))
 
 
 def _product_form(x: RoundedValue, y: RoundedValue, same: bool) -> tuple[Form, int] | None:
@@ -256,7 +270,7 @@ def reciprocal(y: RoundedValue) -> RoundedValue:
     """1 / y exactly."""
     if y.number == 0:
         raise NoRuleError("division by zero")
-    if y.absent:
+    if y.infinite:
         return y
     y = positive_form(absolute(y))
     low = constant(0.5) if y.weights else y.least

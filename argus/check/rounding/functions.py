@@ -47,10 +47,17 @@ LARGEST_LOGARITHM = 33.0
 ERF_SLOPE = 1.1284
 
 
-def apply(fn: str, args: tuple[RoundedValue, ...], dtype: DType, same: bool, oracle: bool) -> RoundedValue:
-    """The value of an elementwise function, rounded as its row says. `same`: the first two operands are one value."""
+def apply(
+    fn: str, args: tuple[RoundedValue, ...], dtype: DType, same: bool, oracle: bool, dominated: bool
+) -> RoundedValue:
+    """The value of an elementwise function, rounded as its row says. `same`: the first two operands are one value.
+    `dominated`: a maximum that is subtracted is one over what it is subtracted from."""
     if dtype.kind != "float":
         return _whole(fn, args, same)
+    if fn in EXPONENTIALS:
+        if dtype.bits > F32_BITS:
+            raise NoRuleError(f"{fn} of f64 has no error rule")
+        args = args if dominated else (replace(args[0], downs=0, degree=None if args[0].downs else args[0].degree),)
     match fn, args:
         case "add", (x, y):
             return _once(add(x, y), dtype)
@@ -64,7 +71,7 @@ def apply(fn: str, args: tuple[RoundedValue, ...], dtype: DType, same: bool, ora
         case "div", (x, y):
             return _once(multiply(x, reciprocal(y)), dtype)
         case (("max" | "min"), (x, y)):
-            return extreme(x, y, oracle)
+            return extreme(x, y, oracle, fn == "max")
         case _, (x,):
             rule = ONE_OPERAND.get(fn)
             if rule is not None:
@@ -86,6 +93,8 @@ def _once(x: RoundedValue, dtype: DType) -> RoundedValue:
     return as_type(x, dtype)
 
 
+EXPONENTIALS = frozenset({"exp", "exp2", "sigmoid"})
+F32_BITS = 32
 EXACT = frozenset({"floor", "mantissa", "exponent", "copysign", "ldexp"})
 
 
@@ -106,29 +115,29 @@ def _whole(fn: str, args: tuple[RoundedValue, ...], same: bool) -> RoundedValue:
     return _opaque(args)
 
 
-def extreme(x: RoundedValue, y: RoundedValue, oracle: bool) -> RoundedValue:
-    """max or min. Of positive factors of both operands both are monotonic, so relative errors stay."""
+def extreme(x: RoundedValue, y: RoundedValue, oracle: bool, largest: bool = True) -> RoundedValue:
+    """max (`largest`) or min. Of positive factors of both operands both are monotonic, so relative errors stay."""
     if x.absent or y.absent:
         found = y if x.absent else x
-        return replace(found, ups=max(1, found.ups), form=None, monomial=False)
+        return replace(found, ups=max(1, found.ups), form=None, monomial=False) if found.own else found
     exact = x.exact and y.exact
     x, y = absolute(x), absolute(y)
     size = None if x.size is None or y.size is None else x.size.largest(y.size)
     low = x.least if y.least is None else y.least
     theta, alpha = x.total.largest(y.total), x.alpha.largest(y.alpha)
-    if oracle and not exact:
+    if oracle and largest and not exact:
         theta = alpha = NOTHING
     degree = x.degree if x.degree == y.degree else None
     return RoundedValue(
         None, 1, True, theta, 0.0, alpha, size=size, least=low, nonnegative=x.nonnegative or y.nonnegative,
-        ups=1, downs=0, degree=degree, monomial=False, summed=x.summed or y.summed,
+        ups=int(largest), downs=0, degree=degree, monomial=False, summed=x.summed or y.summed,
         exponential=x.exponential or y.exponential, products=max(x.products, y.products), inputs=x.inputs | y.inputs,
     )  # fmt: skip
 
 
 def _exponential(x: RoundedValue, slope: float) -> RoundedValue:
     """slope: the derivative of the logarithm."""
-    if x.absent:
+    if x.infinite:
         return RoundedValue(number=0.0)
     x = absolute(x)
     theta = (grown(x.total) * least(x.size, LARGEST_EXPONENT) + x.alpha).times(slope) if not x.exact else NOTHING

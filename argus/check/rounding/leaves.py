@@ -60,9 +60,10 @@ def size_of(expr: Expr, sizes: frozenset[Expr]) -> RoundedValue:
 
 def number(value: float, relative_error: float = 0.0) -> RoundedValue:
     """A constant that is off by a relative error."""
-    if isinf(value) or value <= ABSENT:
+    if isinf(value):
         return RoundedValue(absent=True, number=value)
     return RoundedValue(
+        absent=value <= ABSENT,
         form=(), sign=-1 if value < 0 else 1, theta=constant(relative_error), size=constant(abs(value)),
         least=constant(value) if value > 0 else None, nonnegative=value >= 0, number=value,
     )  # fmt: skip
@@ -73,7 +74,7 @@ def written(value: float | int, dtype: DType, implied: tuple[float, ...]) -> Rou
     if dtype.kind != "float":
         return number(float(value))
     value = nearest(float(value), dtype)
-    if isinf(value) or value <= ABSENT or value == int(value):
+    if isinf(value) or value == int(value):
         return number(value)
     unit = unit_at(value, dtype)
     near = [c for c in implied if abs(abs(value) - c) <= 0.5 * unit]

@@ -34,7 +34,7 @@ class LaunchQuantity:
 
     kind: AtomKind
     name: str
-    expr: Expr | None = field(default=None, compare=False)
+    expr: Expr | None = None
     capped: Magnitude | None = None
     limit: float = inf
 

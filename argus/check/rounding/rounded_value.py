@@ -31,6 +31,7 @@ that the value is a multiple of: exp2(s - T) has degree -1, a sum of these too, 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import isinf
 from typing import Literal
 
 from argus.check.rounding.magnitudes import NOTHING, Magnitude, constant
@@ -72,7 +73,7 @@ class RoundedValue:
     products: int = 0
     """How many inputs were multiplied, at most."""
     absent: bool = False
-    """An infinity that stands for nothing: the start of a maximum, a masked element."""
+    """An infinity that stands for nothing: the start of a maximum, a masked element; or a finite start of a maximum."""
     inputs: frozenset[str] = frozenset()
     _hash: int = field(init=False, compare=False, repr=False)
 
@@ -95,6 +96,11 @@ class RoundedValue:
     def tensors(self) -> bool:
         """It depends on more than constants, sizes and scalar arguments."""
         return any(not name.startswith(SCALAR) for name in self.inputs)
+
+    @property
+    def infinite(self) -> bool:
+        """What is added to it or multiplied with it stays nothing."""
+        return self.absent and self.number is not None and isinf(self.number)
 
     @property
     def zero(self) -> bool:

@@ -18,6 +18,7 @@ from typing import assert_never
 from argus.check.rounding import arithmetic, functions, leaves
 from argus.check.rounding.hazards import Hazards
 from argus.check.rounding.magnitudes import NOTHING, Magnitude, constant
+from argus.check.rounding.maxima import softmax_like
 from argus.check.rounding.rounded_value import Abstract, BitPattern, NoRuleError, RoundedValue, Unbounded
 from argus.check.rounding.rounding_loops import looped
 from argus.gfx942.calling import entry
@@ -38,6 +39,7 @@ ROUNDED_TEST = "a comparison of rounded numbers may turn out differently"
 class RoundingWalk:
     def __init__(self, kernel: Kernel, oracle: bool) -> None:
         self.kernel, self.oracle = kernel, oracle
+        self.dominated = softmax_like(kernel)
         self.sizes = frozenset(kernel.shapes)
         self.implied = leaves.implied_numbers(kernel)
         self.values: dict[Value, Held] = {s.value: leaves.scalar(s) for s in kernel.scalars}
@@ -195,7 +197,11 @@ class RoundingWalk:
             self._oracle(args)
         self.hazards.before(op, fn, [self.whole(a) for a in args], same)
         self.each(
-            op, result, args, lambda *xs: functions.apply(fn, xs, dtype, same, self.oracle), f"{fn} {dtype} {same}"
+            op,
+            result,
+            args,
+            lambda *xs: functions.apply(fn, xs, dtype, same, self.oracle, self.dominated),
+            f"{fn} {dtype} {same}",
         )
         if fn in ("rcp", "div", "log", "log2", "rsqrt", "sqrt"):
             self._away_from_zero(self.whole(args[-1]))
@@ -224,10 +230,7 @@ class RoundingWalk:
             return
         test = self.tests.get(condition)
         if test is not None and self._chosen_between(test, yes, no):
-            if result.dtype.kind == "float":
-                self._oracle((yes, no))
-            rule = lambda x, y: functions.extreme(x, y, self.oracle)  # noqa: E731
-            self.each(op, result, (yes, no), rule, "extreme")
+            self.each(op, result, (yes, no), lambda x, y: functions.extreme(x, y, False, False), "extreme")
             return
         both = (self.whole(yes), self.whole(no))
         if self.oracle and all(isinstance(x, RoundedValue) and x.ups and x.exact for x in both):

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from argus.check.domain.reduction_footprint import FootprintPart, Over, ReducedFootprint, contains, substituted
 from argus.check.terms.atoms import UNKNOWN, Apply, Atom, Carried, Reduce, Reduction, Where, own
 from argus.check.terms.conditions import one_way
+from argus.check.terms.integer_terms import LEAST_BITS
 from argus.check.terms.normal_form import Terms
 from argus.ir.maps import MAPS
 from argus.layout import expr as E
@@ -40,8 +41,6 @@ _COMPARE: dict[str, Callable[[Expr, int], Expr]] = {
 }
 _SWAPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 
-LEAST_BITS = 8
-"""Bits of the narrowest integer type: fewer than these may be shifted in any."""
 MOST_LAG = 64.0
 """By how many powers of two a maximum may lag behind."""
 FLOOR = -1.0e30
@@ -100,7 +99,7 @@ def binary_term(terms: Terms, fn: str, x: int, y: int) -> int:
 def whole_quotient(terms: Terms, op: str, x: int, y: int) -> int | None:
     """x // y or x % y of whole numbers, y a power of two, as the shift or mask that kernels write; else None."""
     by = terms.value(y)
-    if not isinstance(by, int) or by < 1 or by & (by - 1) or terms.whole_range(x) is None:
+    if not isinstance(by, int) or by & (by - 1) or not 1 <= by < 2**LEAST_BITS or terms.whole_range(x) is None:
         return None
     return terms.apply("shr", (x, terms.constant(by.bit_length() - 1))) if op == "//" else terms.masked(x, by - 1)
 

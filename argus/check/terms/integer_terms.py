@@ -35,6 +35,8 @@ from argus.check.terms.term_store import Interned
 from argus.layout.expr import Expr
 
 WRAP = "wrap to "
+LEAST_BITS = 8
+"""Bits of the narrowest integer type: by fewer than these any may be shifted."""
 RING = frozenset({"add", "sub", "mul", "neg"})
 """Functions of residues: modulo 2^b they are those of the numbers."""
 _INDEX = (-(2**31), 2**31 - 1)
@@ -164,7 +166,7 @@ class IntegerTerms(Interned):
         if fn == "abs":
             return _power_of_sign(ranges[0])
         low, high = ranges[-1]
-        if fn == "shr" and low == high and 0 <= low < 32:
+        if fn == "shr" and low == high and 0 <= low < LEAST_BITS:
             return ranges[0][0] >> low, ranges[0][1] >> low
         if fn == "and" and low == high >= 0:
             return 0, high

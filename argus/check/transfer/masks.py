@@ -7,12 +7,13 @@ what is selected (`worth.at_own_coordinates`). Where that fails the selected val
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from argus.check.domain.record_numbers import distinct, distinct_rows
-from argus.check.domain.records import Record, Tables
+from argus.check.domain.records import CONFLICT, Record, Tables
 from argus.check.domain.tags import Case, Tags
 from argus.check.domain.threads import Spread
 from argus.check.terms.atoms import UNKNOWN, Number
@@ -82,11 +83,12 @@ def _elsewhere(mask: Case, result: Case, tables: Tables) -> np.ndarray:
     return np.asarray(((tested >= 0) & differ).any(axis=-1), dtype=np.int32)
 
 
-def select(mask: Case, sides: tuple[Case, ...], result: Case, tables: Tables) -> Case:
+def select(mask: Case, sides: Sequence[Case], result: Case, tables: Tables) -> Case:
     """`result` has the coordinates of what is selected from, or of the mask where these are numbers; its terms become
     those of the selection, if the mask speaks of the same elements."""
     if tables.hints.shifted:
-        mask = brought(tables, mask, tables.rests_of(result.record), result.offset)
+        there = tables.rests_of(result.record)
+        mask, *sides = (brought(tables, case, there, result.offset) for case in (mask, *sides))
     columns = [*(c.record.reshape(-1) for c in (mask, *sides, result)), _elsewhere(mask, result, tables).reshape(-1)]
     keys, _, inverse = distinct_rows(np.stack(columns, axis=-1))
     index, offset = mask.offset[..., 0].reshape(-1), result.offset.reshape(-1, tables.width).copy()
@@ -97,6 +99,8 @@ def select(mask: Case, sides: tuple[Case, ...], result: Case, tables: Tables) ->
             made.append(int(r))
             continue
         values = tables[int(yes)].term, tables[int(no)].term
+        if CONFLICT in record.rests:  # the sides stand at different coordinates
+            values = UNKNOWN, UNKNOWN
         if chosen.label == "condition" and chosen.expr is not None:
             here = inverse == n
             rests = {a: tables.rests[rest] for a, rest in enumerate(record.rests) if rest >= 0}

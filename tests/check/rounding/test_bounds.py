@@ -100,3 +100,58 @@ def test_a_negative_scalar_has_no_bound() -> None:
     given = {"X": x, "W": np.ones(8)}
     assert np.isfinite(bound.at(bound.spec, given, {"M": 2, "N": 8, "eps": 1e-5}, x)).all()
     assert np.isinf(bound.at(bound.spec, given, {"M": 2, "N": 8, "eps": -1e-5}, x)).all()
+
+
+CHOICES = """import argus as ag
+from argus import f32
+
+FLAT = ag.Owner(t=256, i="t")
+ROW = ag.Owner(lane=64, e=4, n="lane*4 + e")
+
+
+@ag.kernel(threads=256, requires="N >= 1", example=dict(N=300),
+           computes="z[i] = maximum(x[i] * y[i], 0) - maximum(x[i] * w[i], 0)")
+def relus(x: ag.In["N", f32], y: ag.In["N", f32], w: ag.In["N", f32], z: ag.Out["N", f32]):
+    start = 256 * ag.grid(ag.cdiv(N, 256))
+    a = x[start].load(FLAT, width=4)
+    p, q = a * y[start].load(FLAT, width=4), a * w[start].load(FLAT, width=4)
+    z[start].store(ag.max(p, 0.0) - ag.max(q, 0.0), width=4)
+
+
+@ag.kernel(threads=64, requires="N == 256", example=dict(M=2, N=256),
+           computes="z[m, n] = exp2(x[m, n] - min(x[m, j], j))")
+def lowest(x: ag.In["M N", f32], z: ag.Out["M N", f32]):
+    m = ag.grid(M)
+    v = x[m].load(ROW, width=16)
+    z[m].store(ag.exp2(v - v.min("n")), width=16)
+"""
+
+
+def choice(name: str, folder: Path) -> ErrorBound:
+    (folder / "k.py").write_text(CHOICES)
+    (bound,) = rounding(program_of(folder / "k.py", {}, name).kernel).bounds
+    assert isinstance(bound, ErrorBound)
+    return bound
+
+
+def test_maxima_that_the_specification_has_keep_their_error(tmp_path: Path) -> None:
+    """The rounding of both products is in the bound, though a maximum is taken of each."""
+    bound = choice("relus", tmp_path)
+    terms = {tuple(a.name for a, _ in powers) for powers, _ in bound.value.alpha.terms}
+    assert {("x", "y"), ("w", "x")} <= terms
+
+
+def test_a_minimum_bounds_no_exponential(tmp_path: Path) -> None:
+    assert choice("lowest", tmp_path).value.size is None
+
+
+def test_kernels_do_not_share_their_loops() -> None:
+    """Both forms turn as often, by formulas of the same text; their sizes are different variables."""
+    for settings in ({"causal": True, "RAGGED": True}, {"causal": True, "LAZY": 8}):
+        kernel = program_of(KERNELS / "attention.py", settings, "attention").kernel
+        bound = rounding(kernel).of("O")
+        assert isinstance(bound, ErrorBound)
+        sizes = {"Z": 1, "G": 1, "Sq": 256, "Sk": 256}
+        given = {name: np.ones((1, 256, 128)) for name in "KV"} | {"Q": np.ones((1, 1, 256, 128))}
+        ones = np.ones((1, 1, 256, 128))
+        assert np.isfinite(bound.at(bound.spec, given, {**sizes, "scale": 0.1}, ones)).all()

@@ -212,6 +212,28 @@ def k(a: ag.In["N", i16], y: ag.Out["N", i32]):
 }  # fmt: skip
 
 
+SELECTED = Changed(
+    """
+P = ag.Owner(t=64, i="t")
+@ag.kernel(threads=64, requires="N >= 1", computes="y[i] = x[i] + x[i + 1]", example=dict(N=128))
+def k(x: ag.In["N", f32], a: ag.In["N", f32], y: ag.Out["N", f32]):
+    b = ag.grid(ag.cdiv(N, 64))
+    u = x[64 * b].load(P, width=4)
+    w = x[64 * b + 1].load(P, width=4)
+    c = a[64 * b].load(P, width=4)
+    v = ag.where(c > 0.0, u, w)
+    y[64 * b].store(v + w, width=4)
+""",
+    (("c > 0.0", "u.i + 64 * b < 100000"), ("c > 0.0", "u > w"), ("c > 0.0, u, w", "c > 0.0, w, u")),
+)
+"""Sides of a selection at different places look the same by their own coordinates."""
+
+
+@pytest.mark.parametrize(("before", "after"), [("", ""), *SELECTED.wrong])
+def test_a_selection_between_neighbors_is_neither(before: str, after: str, tmp_path: Path) -> None:
+    assert _status(tmp_path, SELECTED.text.replace(before, after, 1)) in ("refuted", "unknown")
+
+
 def _status(folder: Path, text: str) -> str:
     file = folder / "kernel.py"
     file.write_text(HEAD + text)

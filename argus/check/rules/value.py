@@ -38,7 +38,7 @@ from argus.check.transfer.shifted_places import brought_to_store
 from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.kernel import Kernel
-from argus.ir.ops import Access, Tensor
+from argus.ir.ops import Access
 from argus.layout import expr as E
 from argus.layout.expr import Expr, ExprError
 
@@ -274,7 +274,6 @@ class Valued(Rule):
 
 def _overwritten(kernel: Kernel) -> bool:
     """A tensor is both loaded and stored to: `fresh`, which is then not proved, speaks about what is loaded."""
-    body = list(ops.walk(kernel.body))
-    loaded = {op.access.memory for op in body if isinstance(op, ops.Load | ops.CopyToLds)}
-    stored = {op.access.memory for op in body if isinstance(op, ops.Store | ops.Atomic)}
-    return any(isinstance(memory, Tensor) for memory in loaded & stored)
+    touched = [part for op in ops.walk(kernel.body) for part in op.footprints if part.space == "global"]
+    loaded = {part.memory for part in touched if part.reads and not part.writes}
+    return any(part.writes and part.memory in loaded for part in touched)

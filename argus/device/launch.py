@@ -62,7 +62,8 @@ def flat(array: npt.NDArray[np.generic], written: bool = True) -> npt.NDArray[np
     if not array.flags.c_contiguous and 0 not in array.shape:
         count = buffer_elements(array.shape, tuple(step // array.itemsize for step in array.strides))
         whole = np.lib.stride_tricks.as_strided(array, (count,), (array.itemsize,))
-    whole.flags.writeable = written and array.flags.writeable
+    if not written:
+        whole.flags.writeable = False
     return whole
 
 

@@ -21,8 +21,8 @@ A wait counts only where nothing but arithmetic stands between it and the access
 run of instructions; every other wait is ignored, which can lose a proof but not make one. The object counts
 instructions, the IR ops; an op is at least one instruction, so "at most k instructions outstanding" is at most k ops.
 
-LLVM's order, waits, addresses and branches need not be trusted then; its arithmetic on data still is, and the machine
-runs that.
+LLVM's order, waits, addresses, branches and registers need not be trusted then; its arithmetic on data still is, and
+the machine runs that.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from argus.compile.compiler import Compiled
 from argus.compile.decoded import Decoded, decode
 from argus.compile.matching import EVENTS, guarded_by_branch, match
 from argus.compile.object.agreement import Agreement, Finding, agree
+from argus.compile.object.known_instructions import refuse_unknown_instructions
 from argus.compile.skeleton import skeleton
 from argus.gfx942.disasm import text as instruction_text
 from argus.gfx942.waits import LGKM_MAX, VM_MAX, Waits
@@ -77,6 +78,7 @@ class Recheck:
             "registers_arrived": "proved",
             "accesses": self.agreement.accesses,
             "equal": dict(self.agreement.equal),
+            "data_registers": self.agreement.data,
             "unknown": list(self.lines),
             "verdicts": [verdict_json(v) for v in self.report.verdicts],
         }
@@ -101,6 +103,7 @@ def recheck(program: Scheduled, compiled: Compiled) -> Recheck:
     does not hold."""
     kernel = program.kernel
     code = decode(compiled.object, kernel.name)
+    refuse_unknown_instructions(kernel, compiled.object, code)
     matched = match(kernel, code, [(pc, op) for pc, op in compiled.sidecar["pcs"]])
     early = early_uses(code)
     if early:

@@ -16,7 +16,7 @@ from math import e, log, log2
 from typing import assert_never
 
 from argus.check.domain.records import Tables
-from argus.check.spec.computed_indices import index_expression, neighbor
+from argus.check.spec.computed_indices import affine, index_expression, neighbor
 from argus.check.spec.coordinates import SpecCoordinates, Unreadable
 from argus.check.terms.atoms import UNKNOWN, Number, Reduction, own
 from argus.check.terms.elementwise_terms import chosen_term, extreme
@@ -174,7 +174,7 @@ class _TermReader:
         tensor = self.tensors[node.tensor]
         if tensor.written:
             raise Unreadable(f"{tensor.name} is both read and written")
-        found = []
+        found: list[Expr] = []
         for axis, part in zip(self.tables.tensor_axes[tensor], node.indices, strict=True):
             if isinstance(part, IndexName) and scope.get(axis) == part.name:
                 found.append(own(axis))
@@ -188,6 +188,10 @@ class _TermReader:
             near = neighbor(part)
             if near is not None and scope.get(axis) == near[0] and axis in self.tables.hints.shifted:
                 found.append(own(axis) + near[1])
+                continue
+            by, form = self.tables.hints.strided.get((tensor.name, len(found))), affine(part)
+            if by is not None and form is not None and scope.get(by.axis) == form[0]:
+                found.append(form[1] * own(by.axis) + form[2])
                 continue
             homes = {i: min(a for a, index in scope.items() if index == i) for i in scope.values()}
             made = index_expression(part, homes)

@@ -65,7 +65,7 @@ def _along(tables: Tables, case: Case, axis: int, rests: np.ndarray, offsets: np
 
 def _moved(tables: Tables, one: Record, axis: int, steps: int) -> Record | None:
     """The record as seen from `steps` before; None when what it is worth cannot be moved."""
-    if one.kind not in ("element", "value") or one.part != (0, 1) or one.sums is not None or one.expr is not None:
+    if one.kind not in ("element", "value") or one.part != (0, 1) or one.expr is not None:
         return None
     term = UNKNOWN if one.term == UNKNOWN else moved(tables.terms, one.term, {own(axis): own(axis) + steps})
     return None if term == UNKNOWN else replace(one, kind="value", label="", term=_plain(tables, term))

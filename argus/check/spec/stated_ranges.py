@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from argus.check.spec.computed_indices import linear_form
 from argus.ir.ops import Tensor
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -33,7 +34,6 @@ from argus.spec.tree import (
 from argus.spec.walk import (
     children,
     elements,
-    open_indices,
     plain_uses,
     product_of_elements,
     unrolled,
@@ -69,8 +69,8 @@ def without_ranges(node: SpecNode, tensors: Mapping[str, Tensor], sizes: Mapping
 
 def _mixed(node: IndexReduction) -> bool:
     """An element stands at a formula of this index and others: `x[i + k]`, the taps of a window."""
-    items = (item for element in elements(node.body) for item in element.indices)
-    return any(node.index in names and len(names) > 1 for names in map(open_indices, items))
+    forms = [linear_form(item) for element in elements(node.body) for item in element.indices]
+    return any(form is not None and node.index in form[0] and len(form[0]) > 1 for form in forms)
 
 
 def _counted(node: IndexReduction, runs: set[Expr]) -> IndexReduction:

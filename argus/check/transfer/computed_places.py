@@ -13,7 +13,7 @@ shown to be right:
     SB[nb] stored at n                                            at n // 128, if that is nb in all threads (`followed`)
 
     B[n // 32, n % 32] loaded at [t, r], r < 32                   belongs to n = 32*t + r (`seen_from`)
-    X[2*q - 1] loaded at 512*b + 2*t + 5                          belongs to q = 256*b + t + 2, is X[2*q + 1] (`multiple`)
+    X[2*q - 1] loaded at 512*b + 2*t + 5                          is X[2*q + 1] of q = 256*b + t + 2 (`multiple`)
 
 The formulas come from the specification (`computed_indices`); without it nothing here applies.
 """

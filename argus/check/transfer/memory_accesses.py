@@ -22,8 +22,8 @@ from argus.check.domain.record_numbers import distinct, distinct_rows
 from argus.check.domain.records import ABSENT, Kind, Record, Tables, without_constant
 from argus.check.domain.tags import Case, Records, Tags, uniform
 from argus.check.domain.threads import Spread, conditions
-from argus.check.terms.atoms import UNKNOWN, own
 from argus.check.terms.atoms import ZERO as NOTHING
+from argus.check.terms.atoms import own
 from argus.check.terms.elementwise_terms import at_own_coordinates, comparison
 from argus.check.transfer.computed_places import leaf, seen_from
 from argus.ir import ops
@@ -265,6 +265,10 @@ def pads(flow: KernelWalk, access: Access, guard: Expr, given: tuple[Expr, ...] 
         beyond = E.lor((c + last).lt(0), c.ge(extent))
         if beyond.free() & guard.free():
             outside.append(beyond)
+    ends = {end for beyond in outside for end in (beyond.args if beyond.op == "lor" else (beyond,))}
+    guard = E.land(*(part for part in (guard.args if guard.op == "land" else (guard,)) if E.lnot(part) not in ends))
+    if guard is E.TRUE:
+        return True
     facts = (*flow.facts, *given)
     if any(flow.prover.holds(facts, E.lor(guard, beyond)) is True for beyond in outside):
         return True

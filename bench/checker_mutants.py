@@ -133,8 +133,8 @@ def summary(judged: list[Row]) -> tuple[str, bool]:
     return text, not faults and len(refuted) >= REQUIRED * len(wrong)
 
 
-def page(judged: list[Row]) -> str:
-    """docs/mutation.md."""
+def page(judged: list[Row], before: str) -> str:
+    """docs/mutation.md; sections of other commands stay as they were."""
     names = ", ".join(dict.fromkeys(one["program"] for one in judged))
     open_ones = [one for one in judged if one["truth"] and one["status"] != "refuted"]
     left = "\n".join(f"* {o['program']}, {o['kind']}: {o['name']} ({'; '.join(o['unknown'])[:160]})" for o in open_ones)
@@ -147,7 +147,9 @@ def page(judged: list[Row]) -> str:
     }
     part = _part(judged)
     sections = "\n\n".join(f"## {title}\n\n{text}" for title, text in parts.items())
-    return f"{_HEAD}\nPrograms: {names}. {summary(judged)[0]}.{part}\n\n{sections}\n"
+    others = [text for text in before.split("\n## ")[1:] if text.partition("\n")[0] not in parts]
+    kept = "".join(f"\n## {text.rstrip()}\n" for text in others)
+    return f"{_HEAD}\nPrograms: {names}. {summary(judged)[0]}.{part}\n\n{sections}\n{kept}"
 
 
 def _part(judged: list[Row]) -> str:
@@ -178,7 +180,7 @@ def main() -> int:
     text, good = summary(judged)
     print(f"{table(judged, 'kind')}\n\n{rules(judged)}\n\n{text}")
     if args.table:
-        args.table.write_text(page(judged))
+        args.table.write_text(page(judged, args.table.read_text() if args.table.exists() else ""))
     return 0 if good else 1
 
 

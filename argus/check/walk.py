@@ -56,7 +56,7 @@ from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
 from argus.ir.ops import Op
 from argus.ir.passes.insert_waits import PendingLoads
-from argus.ir.passes.liveness import live
+from argus.ir.passes.liveness import emitted
 from argus.ir.semantics import grid_limits
 from argus.ir.specified import stating
 from argus.ir.types import Value
@@ -79,7 +79,7 @@ def launch_facts(kernel: Kernel) -> tuple[Expr, ...]:
 @lru_cache(maxsize=8)
 def emitted_ops(kernel: Kernel) -> frozenset[int]:
     """Ops that are in the code."""
-    return live(kernel.body).ops
+    return emitted(kernel)
 
 
 class KernelWalk:

@@ -14,8 +14,9 @@ f32 to bf16 has no instruction on gfx942. Round to nearest even in integers, per
 from __future__ import annotations
 
 from argus.compile.context import EmitContext, element_type, vector
+from argus.ir.float_formats import SATURATED
 from argus.ir.ops import Convert
-from argus.ir.types import LARGEST, Value
+from argus.ir.types import Value
 
 QUIET_NAN = 0x7FC0_0000
 
@@ -73,8 +74,8 @@ def from_f32(
     """`vector("float", count)` to the held form of a float value."""
     dtype, count = result.dtype, result.count
     parts = c.elements(text, "float", count)
-    if saturate and dtype.name in LARGEST:
-        parts = [_clamped(c, part, LARGEST[dtype.name], finite) for part in parts]
+    if saturate and dtype.name in SATURATED:
+        parts = [_clamped(c, part, SATURATED[dtype.name], finite) for part in parts]
     if dtype.name == "bf16":
         return _to_bf16(c, parts, result, rounding, finite)
     if dtype.name in ("fp8", "bf8"):

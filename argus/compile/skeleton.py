@@ -16,19 +16,21 @@ from typing import assert_never
 
 from argus.ir import ops
 from argus.ir.kernel import Kernel
+from argus.ir.passes.liveness import LEFT_OUT, emitted
 from argus.ir.passes.split_wide_ops import Numbers
 from argus.ir.types import Value
 
 
 def skeleton(kernel: Kernel) -> Kernel:
     """The kernel without arithmetic that no LDS store and no index depends on."""
-    needed: set[Value] = set()
+    code, needed = emitted(kernel), set[Value]()
     size = -1
     while size != len(needed):
         size = len(needed)
         for op in ops.walk(kernel.body):
-            needed |= _feeds(op, needed)
-    return replace(kernel, body=_reduced(kernel.body, needed, Numbers(kernel)))
+            needed |= _feeds(op, needed) if op.id in code else set()
+    policies = {**kernel.policies, "arithmetic": LEFT_OUT}
+    return replace(kernel, body=_reduced(kernel.body, needed, code, Numbers(kernel)), policies=policies)
 
 
 def _to_lds(op: ops.Op) -> bool:
@@ -44,28 +46,28 @@ def _feeds(op: ops.Op, needed: set[Value]) -> set[Value]:
     return set()
 
 
-def _reduced(block: list[ops.Op], needed: set[Value], numbers: Numbers) -> list[ops.Op]:
-    return [made for op in block for made in _kept(op, needed, numbers)]
+def _reduced(block: list[ops.Op], needed: set[Value], code: frozenset[int], numbers: Numbers) -> list[ops.Op]:
+    return [made for op in block if op.id in code for made in _kept(op, needed, code, numbers)]
 
 
-def _kept(op: ops.Op, needed: set[Value], numbers: Numbers) -> list[ops.Op]:
+def _kept(op: ops.Op, needed: set[Value], code: frozenset[int], numbers: Numbers) -> list[ops.Op]:
     """What is left of an op."""
     match op:
         case ops.For():
             keep = [n for n, (arg, out) in enumerate(zip(op.args, op.outs, strict=True)) if {arg, out} & needed]
-            body = _reduced(op.body, needed, numbers)
+            body = _reduced(op.body, needed, code, numbers)
             inits, args = _chosen(op.inits, keep), _chosen(op.args, keep)
             yields, outs = _chosen(op.yields, keep), _chosen(op.outs, keep)
             return [replace(op, body=body, inits=inits, args=args, yields=yields, outs=outs)]
         case ops.If():
             keep = [n for n, out in enumerate(op.outs) if out in needed]
-            then, orelse = _reduced(op.then, needed, numbers), _reduced(op.orelse, needed, numbers)
+            then, orelse = _reduced(op.then, needed, code, numbers), _reduced(op.orelse, needed, code, numbers)
             if not (then or orelse or keep):
                 return []
             sides, outs = (_chosen(op.then_yields, keep), _chosen(op.else_yields, keep)), _chosen(op.outs, keep)
             return [replace(op, then=then, orelse=orelse, then_yields=sides[0], else_yields=sides[1], outs=outs)]
         case ops.Schedule():
-            return [replace(op, body=_reduced(op.body, needed, numbers))]
+            return [replace(op, body=_reduced(op.body, needed, code, numbers))]
         case ops.Store() | ops.Atomic():
             if _to_lds(op) or op.value in needed:
                 return [op]

@@ -33,6 +33,8 @@ FORMATS = {
     "fp8": NumberFormat(4, -7, 240.0),
     "bf8": NumberFormat(3, -15, 57344.0),
 }
+SATURATED = {name: FORMATS[name].largest for name in ("fp8", "bf8", "f16")}
+"""Where conversions with `saturate` cut floats off."""
 
 
 def nearest(c: float, dtype: DType) -> float:

@@ -145,7 +145,7 @@ def _wait(p: KernelParser, results: list[Value]) -> Op:
     _none(p, results)
     vm = p.tokens.integer() if p.tokens.accept("vm") else None
     lgkm = p.tokens.integer() if p.tokens.accept("lgkm") else None
-    return ops.Wait(vm=vm, lgkm=lgkm)
+    return ops.Wait(vm=vm, lgkm=lgkm, registers=p.tokens.accept("registers"))
 
 
 def _setprio(p: KernelParser, results: list[Value]) -> Op:

@@ -169,7 +169,8 @@ def _simple(op: ops.Computing | ops.Accessing | ops.Ordered | ops.Annotation) ->
         case ops.Barrier():
             return "barrier bare" if op.bare else "barrier"
         case ops.Wait():
-            return "wait" + "".join(f" {n} {v}" for n, v in (("vm", op.vm), ("lgkm", op.lgkm)) if v is not None)
+            counts = "".join(f" {n} {v}" for n, v in (("vm", op.vm), ("lgkm", op.lgkm)) if v is not None)
+            return f"wait{counts}{' registers' if op.registers else ''}"
         case ops.SetPrio():
             return f"setprio {op.priority}"
         case ops.Tag():

@@ -46,8 +46,6 @@ boolean = DType("bool", 1, "bool", "i1")
 DTYPES: dict[str, DType] = {
     t.name: t for t in (f64, f32, f16, bf16, fp8, bf8, i64, i32, i16, i8, u32, u16, u8, boolean)
 }
-LARGEST = {"fp8": 240.0, "bf8": 57344.0, "f16": 65504.0}
-"""Where conversions with `saturate` cut floats off."""
 
 
 @dataclass(frozen=True, slots=True)

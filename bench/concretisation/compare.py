@@ -6,7 +6,8 @@
     held.differences    op, line, wave, lane, element, claimed and found
 
 A claim of an op in iteration 3 of a loop is the claim of the snapshot whose path holds there. Only lanes that take part
-are compared. LDS is compared when all waves have met at a barrier.
+are compared. LDS is compared when all waves have met at one barrier. Where waves are out of step, each at a barrier of
+its own, LDS at no moment holds what the text says; what their loads deliver is compared.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ class _Observer:
                 data = wave.file[value].data
                 lanes = active & snapshot.active[wave.number]
                 self.registers(claims, tags, data, wave.number, lanes, value.dtype, op)
-        if isinstance(op, ops.Barrier):
+        if isinstance(op, ops.Barrier) and snapshot.in_step:
             meeting = (id(wave.group), op.id, wave.barriers)
             if meeting not in self.met:
                 self.met.add(meeting)

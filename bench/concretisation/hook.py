@@ -37,6 +37,8 @@ class Snapshot:
     facts: tuple[Expr, ...]
     loops: tuple[tuple[Expr, Expr], ...]
     active: NDArray[np.bool_]
+    in_step: bool
+    """All waves have passed as many barriers: they stand at this op together."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,8 @@ def watched_walk(program: Scheduled) -> WatchedWalk:
         step(walk, op)
         if type(walk) is KernelWalk:
             after = {v: walk.values[v] for v in op.results if v in walk.values}
-            one = Snapshot(op, before | after, walk.memory.tags, walk.facts, walk.loops, walk.active)
+            in_step = len(set(walk.order.lag)) == 1
+            one = Snapshot(op, before | after, walk.memory.tags, walk.facts, walk.loops, walk.active, in_step)
             heard.setdefault(walk, []).append(one)
 
     setattr(KernelWalk, "step", watched_step)  # noqa: B010 - mypy takes an assignment to a method for a mistake

@@ -173,6 +173,10 @@ class AccessOrder:
         live = {k: x.waited(limits[x.counter]) for k, x in self.live.items()}
         return replace(self, live=live, pending=self.pending.waited(vm, lgkm))
 
+    def arrived(self, vm: int | None, lgkm: int | None) -> AccessOrder:
+        """Registers are filled; no access is ordered by it."""
+        return replace(self, pending=self.pending.waited(vm, lgkm))
+
     def barrier(self, bare: bool) -> AccessOrder:
         """All waves meet. Unless it is bare, each has first waited for its own LDS accesses."""
         done = (x if bare else replace(x, retired=x.retired or x.counter == "lgkm") for x in self.live.values())

@@ -14,15 +14,12 @@ from math import inf
 
 from argus.check.terms.elementwise_terms import FLOOR
 from argus.ir import ops
+from argus.ir.float_formats import FORMATS
 from argus.ir.kernel import Kernel
-from argus.ir.types import LARGEST
 from argus.spec.tree import IndexReduction
 from argus.spec.walk import walk
 
 NARROW = 8
-
-
-LARGEST_NUMBERS = {"f64": 1.797e308, "f32": 3.402e38, "bf16": 3.389e38, **LARGEST}
 
 
 def premises(kernel: Kernel) -> tuple[str, ...]:
@@ -31,7 +28,7 @@ def premises(kernel: Kernel) -> tuple[str, ...]:
     types |= {tensor.dtype.name for tensor in kernel.tensors if tensor.dtype.kind == "float"}
     if not types:
         return ()
-    held = ", ".join(f"{name} {LARGEST_NUMBERS[name]:g}" for name in LARGEST_NUMBERS if name in types)
+    held = ", ".join(f"{name} {row.largest:g}" for name, row in FORMATS.items() if name in types)
     constants = [op.value for op in ops.walk(kernel.body) if isinstance(op, ops.Constant)]
     floors = [c for c in constants if -inf < c <= FLOOR]
     above = (f"a maximum that starts from {max(floors):g} is taken over nothing below it",) if floors else ()

@@ -26,7 +26,6 @@ from argus.check.rules.rule import Rule, RuleEvent
 from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.ops import Access, Op, Shared
-from argus.ir.passes.liveness import live
 from argus.ir.types import Value
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -60,7 +59,7 @@ class Fresh(Rule):
         self.missing: list[tuple[Op, Value]] = []
         self.versions: dict[Shared, list[tuple[int, Expr]]] = {}
         self.unreadable: list[tuple[ops.Check, str]] = []
-        self.emitted = live(flow.kernel.body).ops
+        self.emitted = flow.emitted
         for op in ops.walk(flow.kernel.body):
             if isinstance(op, ops.Check) and op.rule == "fresh":
                 self._state(op)

@@ -22,8 +22,8 @@ from argus.check.domain.records import Record, Tables
 from argus.check.domain.tags import Case
 from argus.check.terms.atoms import UNKNOWN
 from argus.check.terms.integer_terms import numbers_of
-from argus.ir.float_formats import FORMATS
-from argus.ir.types import LARGEST, DType
+from argus.ir.float_formats import FORMATS, SATURATED
+from argus.ir.types import DType
 
 EXACT = {name: 2**row.digits for name, row in FORMATS.items()}
 """Up to where a float type has all whole numbers."""
@@ -54,8 +54,8 @@ def _from_float(case: Case, source: DType, target: DType, saturate: bool, tables
         return opaque(f"to {target.name}", case, tables)
     if target.bits >= source.bits:
         return case
-    if saturate and target.name in LARGEST:
-        case = _each(case, tables, lambda record: _clamped(record, LARGEST[target.name], tables))
+    if saturate and target.name in SATURATED:
+        case = _each(case, tables, lambda record: _clamped(record, SATURATED[target.name], tables))
     return _each(case, tables, lambda record: _rounded(record, case, target))
 
 

@@ -57,7 +57,7 @@ def step(walk: KernelWalk, op: Op) -> None:
     order = walk.order
     match op:
         case ops.Wait():
-            walk.order = order.waited(op.vm, op.lgkm)
+            walk.order = order.arrived(op.vm, op.lgkm) if op.registers else order.waited(op.vm, op.lgkm)
         case ops.Barrier():
             why = "" if walk.active.all() and not walk.entangled else DIVERGENT_BARRIER
             _tell_barrier(walk, op, why)

@@ -35,7 +35,7 @@ from argus.ir.interp.wave import InterpError, OpEvent, StoreEvent
 from argus.ir.interp.workgroup import ADVERSARIES, InterpSchedule, InterpWorkgroup
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Tensor
-from argus.ir.passes.liveness import live
+from argus.ir.passes.liveness import emitted as emitted_ops
 from argus.layout import expr as E
 
 __all__ = [
@@ -112,7 +112,7 @@ def run(
         blocks = ((x, y, z) for z in range(grid[2]) for y in range(grid[1]) for x in range(grid[0]))
     hazards: list[Hazard] = []
     implied = kernel.policies.get("waits") != "explicit"
-    emitted, numbers = live(kernel.body).ops, watched_numbers(kernel)
+    emitted, numbers = emitted_ops(kernel), watched_numbers(kernel)
     given = {s.name: (scalars or {}).get(s.name, 1) for s in kernel.scalars}
     for block in blocks:
         InterpWorkgroup(

@@ -63,7 +63,15 @@ class Token:
     issued: int
     effect: Callable[[], None] | None = None
     retired: int = NEVER
+    arrived: bool = False
+    """Its registers are filled."""
     arms: tuple[tuple[int, bool], ...] = ()
+
+    def take_effect(self) -> None:
+        """What it does happens now, once."""
+        if self.effect is not None:
+            self.effect()
+        self.effect, self.arrived = None, True
 
     def beside(self, other: Token) -> bool:
         """The two stand in different arms of one execution of a branch."""
@@ -86,14 +94,18 @@ class WaitCounters:
         queue = self.of(counter)
         while len(queue) > leave:
             token = queue.pop(0)
-            if token.effect is not None:
-                token.effect()
+            token.take_effect()
             token.retired = barriers
 
-    def retire_through(self, token: Token, barriers: int) -> None:
+    def arrive(self, counter: Counter, leave: int) -> None:
+        """Fill the registers of all but the youngest `leave`. Nothing retires: the code may wait for them later."""
+        queue = self.of(counter)
+        for token in queue[: max(0, len(queue) - leave)]:
+            token.take_effect()
+
+    def arrive_through(self, token: Token) -> None:
         queue = self.of(token.counter)
-        if token in queue:
-            self.retire(token.counter, len(queue) - queue.index(token) - 1, barriers)
+        self.arrive(token.counter, len(queue) - queue.index(token) - 1)
 
 
 class Shadow:

@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from argus.gfx942.mfma import MfmaShape
 from argus.gfx942.mfma import mfma as mfma_named
+from argus.ir.float_formats import SATURATED
 from argus.ir.maps import MAPS
-from argus.ir.types import LARGEST, DType
+from argus.ir.types import DType
 
 Array = NDArray[Any]
 
@@ -95,8 +96,8 @@ def _round_float(x: Array, target: DType, rounding: str, saturate: bool) -> Arra
     if target.bits >= x.dtype.itemsize * 8:
         return x.astype(into)
     wide = x if x.dtype.itemsize >= 4 else x.astype(np.float32)
-    if saturate and target.name in LARGEST:
-        limit = LARGEST[target.name]
+    if saturate and target.name in SATURATED:
+        limit = SATURATED[target.name]
         wide = np.where(np.isnan(wide), wide, np.clip(wide, -limit, limit))
     result = wide.astype(into)
     if rounding == "rtz":

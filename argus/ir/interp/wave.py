@@ -21,7 +21,7 @@ from argus.ir.interp.access import Accesses
 from argus.ir.interp.memory import COMPUTED, ZERO, Hazard, Token, WaitCounters
 from argus.ir.interp.numbers import convert, elementwise, matrix_multiply, numpy_dtype
 from argus.ir.kernel import LANE
-from argus.ir.ops import Op, Tensor
+from argus.ir.ops import Counter, Op, Tensor
 from argus.ir.types import Value
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -118,9 +118,9 @@ class InterpWave:
             self.settle(source, op)
         self.refresh(register)
         token = register.token
-        if token is not None and token in self.queues.of(token.counter):
+        if token is not None and not token.arrived and token in self.queues.of(token.counter):
             if self.group.implied_waits:
-                self.queues.retire_through(token, self.barriers)
+                self.queues.arrive_through(token)
             else:
                 note = f"{token.counter} wait is missing between op {token.op.id} and op {op.id}"
                 who = (token.op.id, self.number), (op.id, self.number)
@@ -139,7 +139,7 @@ class InterpWave:
 
     def outstanding(self, register: Register) -> bool:
         token = register.token
-        waiting = token is not None and token in self.queues.of(token.counter)
+        waiting = token is not None and not token.arrived and token in self.queues.of(token.counter)
         return waiting or any(self.outstanding(source) for source in register.sources)
 
     def renaming(self, sources: tuple[Register, ...], rename: Callable[[], tuple[Any, Any]]) -> Register:
@@ -177,9 +177,12 @@ class InterpWave:
                     yield "barrier"
                     self.barriers += 1
                 case ops.Wait():
-                    for counter, leave in (("vm", op.vm), ("lgkm", op.lgkm)):
-                        if leave is not None:
-                            self.queues.retire("vm" if counter == "vm" else "lgkm", leave, self.barriers)
+                    counts: tuple[tuple[Counter, int | None], ...] = (("vm", op.vm), ("lgkm", op.lgkm))
+                    for counter, leave in counts:
+                        if leave is not None and op.registers:
+                            self.queues.arrive(counter, leave)
+                        elif leave is not None:
+                            self.queues.retire(counter, leave, self.barriers)
                 case ops.Load() | ops.Store() | ops.CopyToLds() | ops.Atomic():
                     self.accesses.perform(op, active)
                     yield "step"

@@ -28,11 +28,16 @@ class Barrier(OpBase):
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Wait(OpBase):
-    """Wait until at most `vm` global and `lgkm` LDS accesses of the wave are outstanding; None: any number."""
+    """Wait until at most `vm` global and `lgkm` LDS accesses of the wave are outstanding; None: any number.
+
+    `registers`: it was put in for registers that the next op, which is arithmetic, reads, and orders no access to
+    memory. In the code it stands before that op's instruction, which may have gone past a barrier.
+    """
 
     declared: ClassVar = Declared("wait", Ordering.FIXED, effect=True)
     vm: int | None = None
     lgkm: int | None = None
+    registers: bool = False
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

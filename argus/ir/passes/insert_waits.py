@@ -18,8 +18,10 @@ safe; loops are walked until the counts at their head no longer change, so loads
 Barriers that are not bare retire LDS accesses by themselves. What the author wrote as `wait` stays.
 
 The result says `waits: explicit` in its policies: from there on, checker and interpreter take the program at its word.
-Counts are capped at what the counters can express. Waits for *memory* order (a direct-to-LDS copy before a barrier, a
-global store another wave reads) are the author's, and `race_free` and `fresh` check them.
+Counts are capped at what the counters can express. What is put in before arithmetic orders no memory (`registers`):
+the code waits where the instruction that reads the register comes to stand, and arithmetic may pass barriers. An access
+that is surely issued keeps its place, and with it the wait. Waits for *memory* order (a direct-to-LDS copy before a
+barrier, a global store another wave reads) are the author's, and `race_free` and `fresh` check them.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from argus.gfx942.target import Target
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Counter, Op
-from argus.ir.passes.liveness import live
+from argus.ir.passes.liveness import emitted
 from argus.ir.types import Value
 
 COUNTERS: tuple[Counter, ...] = ("vm", "lgkm")
@@ -108,7 +110,7 @@ class PendingLoads:
 class _Inserter:
     def __init__(self, kernel: Kernel, first_id: int) -> None:
         self.next_id = first_id
-        self.live = live(kernel.body).ops
+        self.live = emitted(kernel)
 
     def block(self, block: list[Op], pending: PendingLoads) -> tuple[list[Op], PendingLoads]:
         made: list[Op] = []
@@ -129,7 +131,8 @@ class _Inserter:
         if not counts:
             return None
         self.next_id += 1
-        return ops.Wait(id=self.next_id - 1, span=op.span, site=op.site, vm=counts.get("vm"), lgkm=counts.get("lgkm"))
+        vm, lgkm, stays = counts.get("vm"), counts.get("lgkm"), op.counter is not None and op.surely_issued
+        return ops.Wait(id=self.next_id - 1, span=op.span, site=op.site, vm=vm, lgkm=lgkm, registers=not stays)
 
     def uses(self, op: Op) -> tuple[Value, ...]:
         """Registers whose contents the op itself needs; loops, branches and renamings only hand them on, and an op that

@@ -11,7 +11,11 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from argus.ir import ops
+from argus.ir.kernel import Kernel
 from argus.ir.types import Value
+
+LEFT_OUT = "left out"
+"""Policy `arithmetic` of a kernel that was reduced to ops of the code: that nobody uses a load there says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +24,13 @@ class LiveOps:
 
     ops: frozenset[int]
     values: frozenset[Value]
+
+
+def emitted(kernel: Kernel) -> frozenset[int]:
+    """Ids of the ops that are in the code: of a kernel whose arithmetic was left out, all that it still has."""
+    if kernel.policies.get("arithmetic") == LEFT_OUT:
+        return frozenset(op.id for op in ops.walk(kernel.body))
+    return live(kernel.body).ops
 
 
 def live(body: list[ops.Op]) -> LiveOps:

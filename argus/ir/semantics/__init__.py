@@ -32,7 +32,7 @@ from argus.ir.semantics.grids import grid_limits
 from argus.ir.semantics.memory import COPY_BYTES, DWORD, MAX_BYTES, alignment, copied_to, extent_bytes, multiples
 from argus.ir.semantics.rules import RULES, SemanticRule
 
-VERSION = 1
+VERSION = 2
 """Changes when the meaning of some kernel does."""
 
 __all__ = [

@@ -138,6 +138,16 @@ RULES: tuple[SemanticRule, ...] = (
         "check/transfer/ordering, ir/interp, compile/recheck",
     ),
     SemanticRule(
+        "register-wait",
+        "An op that reads a register finds it filled. Where the code waits for arithmetic is open, as it may pass "
+        "barriers: this wait orders no access, not even the load it is for. What one wave has read or copied before "
+        "another goes on needs a barrier that waits, a wait of the author's, or a surely issued access that reads "
+        "the register: accesses keep their place.",
+        "this compiler and LLVM's scheduler (observed 2026-11: two sums joined behind a bare barrier)",
+        "ir/passes/insert_waits, check/transfer/ordering, ir/interp",
+        ("the wait stands where the op does", "it stands behind the next barrier"),
+    ),
+    SemanticRule(
         "barrier",
         "A barrier orders what has retired before it in one wave before what comes after it in another. It orders "
         "nothing that is outstanding.",

@@ -73,6 +73,10 @@ CLASSES = (
         right=frozenset({15, 16, 17, 18, 20, 23}), never=frozenset({*range(13), 14, 22}),
     ),
     AttackClass(
+        "register_waits", 20, ({"N": 128, "K": 2}, {"N": 384, "K": 2}), lambda a: {"y": a["x"].sum(axis=0)},
+        right=frozenset(range(10, 15)), never=frozenset({*range(10), *range(16, 19)}), exact=frozenset({15}),
+    ),
+    AttackClass(
         "rings", 18, _sizes("K", 2, 3, 4), _same("X", "Y"),
         right=frozenset({3}), never=frozenset({0, 2, 5, 6, 8, 12, 13, 14, 16}),
     ),

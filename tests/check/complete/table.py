@@ -75,6 +75,13 @@ def _convolution(arrays: Arrays) -> dict[str, np.ndarray]:
     }
 
 
+def _pooling(arrays: Arrays) -> dict[str, np.ndarray]:
+    """An eighth of windows of 3 x 2, strides 2 and 3, padding 1 and 0."""
+    x = arrays["X"].astype(np.float64)
+    out = x.shape[2] // 2 + 1, x.shape[3] // 3 + 1
+    return {"Y": sum(_window(x, (r - 1, s), (2, 3), out) for r, s in np.ndindex(3, 2)) / 8}
+
+
 def _images(*sizes: tuple[int, int, int, int, int]) -> tuple[dict[str, int], ...]:
     """Launches of `convolution`: N, C, H, W, O."""
     return tuple(
@@ -141,6 +148,14 @@ KINDS = (
         "product", 5, tuple({"M": 64, "N": 128, "K": k} for k in (16, 32, 48, 80)),
         lambda a: {"C": a["A"].astype(np.float32) @ a["B"].astype(np.float32).T}, right=frozenset({1, 3}), file="hangs",
         ends=frozenset(range(5)),
+    ),
+    KernelKind(
+        "pooling", 26,
+        tuple(
+            {"N": 2, "C": 2, "H": h, "W": w, "OH": h // 2 + 1, "OW": w // 3 + 1}
+            for h, w in ((1, 1), (5, 7), (9, 195), (8, 12))
+        ),
+        _pooling, right=frozenset(range(6)),
     ),
     KernelKind(
         "convolution", 42, _images((1, 1, 1, 1, 1), (2, 9, 5, 3, 33), (1, 20, 4, 18, 2), (2, 8, 6, 17, 40)),

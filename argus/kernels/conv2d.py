@@ -71,4 +71,6 @@ def conv2d(X: ag.In["N C H W", bf16], K: ag.In[f"O KH={R} KW={R} C", bf16], Y: a
                 for j, h in ag.unroll(TO, 2):
                     acc[i, j] = ag.mfma(w[j][h], a[h], acc[i, j])
     for i, j in ag.unroll(2, TO):
-        Y[n, o0 + 32 * j, 8 * bp + 4 * wp + 2 * i, 16 * bq].store(acc[i, j].to(bf16).held_as(OUT), width=2, guard="shape")
+        Y[n, o0 + 32 * j, 8 * bp + 4 * wp + 2 * i, 16 * bq].store(
+            acc[i, j].to(bf16).held_as(OUT), width=2, guard="shape"
+        )

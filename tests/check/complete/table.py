@@ -84,9 +84,7 @@ def _pooling(arrays: Arrays) -> dict[str, np.ndarray]:
 
 def _images(*sizes: tuple[int, int, int, int, int]) -> tuple[dict[str, int], ...]:
     """Launches of `convolution`: N, C, H, W, O."""
-    return tuple(
-        {"N": n, "C": c, "H": h, "W": w, "O": o, "OH": h // 2 + 1, "OW": w} for n, c, h, w, o in sizes
-    )
+    return tuple({"N": n, "C": c, "H": h, "W": w, "O": o, "OH": h // 2 + 1, "OW": w} for n, c, h, w, o in sizes)
 
 
 TILES = _sizes("K", 1, 2, 3, 4, 5, 8)

@@ -5,6 +5,12 @@ branches     lanes split by a branch in a loop, both arms through LDS, guarded L
 edge         bf16 vectors of odd length: narrow stores at the end of a tensor
 gather       an index from data
 gemm         tiles through swizzled LDS, a loop over K, matrix instructions
+
+`bench.object_bit_flips` takes these and
+
+direct       direct copies to LDS in one arm of a branch
+totals       atomics
+binary, transpose, softmax, rowreduce, quantise       kernels of the library at small sizes
 """
 
 from __future__ import annotations
@@ -68,10 +74,56 @@ def _gemm() -> list[Any]:
     return [a, b, np.zeros((128, 128), ml_dtypes.bfloat16), 128, 128, 128]
 
 
+def _direct() -> list[Any]:
+    return [_numbers(256, dtype=np.int32), np.zeros(256, np.int32), 256]
+
+
+def _totals() -> list[Any]:
+    return [_numbers(5, 128), _numbers(128), 5]
+
+
+def _binary() -> list[Any]:
+    n = 2500
+    x, y = _numbers(n, dtype=ml_dtypes.bfloat16), _numbers(n + 1, dtype=ml_dtypes.bfloat16)[:n].copy()
+    return [x, y, np.zeros(n, ml_dtypes.bfloat16), n]
+
+
+def _transpose() -> list[Any]:
+    x = np.arange(24 * 40).reshape(24, 40).astype(ml_dtypes.bfloat16)
+    return [x, np.zeros((40, 24), ml_dtypes.bfloat16), 24, 40]
+
+
+def _softmax() -> list[Any]:
+    return [_numbers(3, 200, dtype=ml_dtypes.bfloat16), np.zeros((3, 200), ml_dtypes.bfloat16), 3, 200]
+
+
+def _rowreduce() -> list[Any]:
+    return [_numbers(3, 200, dtype=ml_dtypes.bfloat16), np.zeros(3, np.float32), 3, 200]
+
+
+def _quantise() -> list[Any]:
+    rows = 20
+    return [
+        _numbers(rows, 128, dtype=ml_dtypes.bfloat16),
+        np.zeros((rows, 128), ml_dtypes.float8_e4m3fnuz),
+        np.zeros(rows, np.float32),
+        rows,
+    ]
+
+
 CASES = (
     FaultCase("vadd", KERNELS / "vadd.py", _vadd, (2, 1, 1), 256),
     FaultCase("branches", HERE / "branches.py", _branches, (1, 1, 1), 256),
     FaultCase("edge", HERE / "edge.py", _edge, (2, 1, 1), 64),
     FaultCase("gather", HERE / "gather.py", _gather, (4, 1, 1), 64),
     FaultCase("gemm", KERNELS / "gemm.py", _gemm, (1, 1, 1), 256),
+)
+MORE_CASES = (
+    FaultCase("direct", HERE / "direct.py", _direct, (2, 1, 1), 128),
+    FaultCase("totals", HERE / "totals.py", _totals, (5, 1, 1), 64),
+    FaultCase("binary", KERNELS / "elementwise.py", _binary, (1, 1, 1), 256, "binary"),
+    FaultCase("transpose", KERNELS / "transpose.py", _transpose, (1, 1, 1), 256),
+    FaultCase("softmax", KERNELS / "softmax.py", _softmax, (1, 1, 1), 256, "softmax"),
+    FaultCase("rowreduce", KERNELS / "rowreduce.py", _rowreduce, (1, 1, 1), 256, "rowreduce"),
+    FaultCase("quantise", KERNELS / "moe.py", _quantise, (1, 1, 1), 256, "quantise"),
 )

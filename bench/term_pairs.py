@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal, localcontext
 
 from argus.check.terms.atoms import UNKNOWN, Leaf
-from argus.check.terms.elementwise_terms import Standing, binary_term, chosen_term, unary_term
+from argus.check.terms.elementwise_terms import Standing, binary_term, unary_term
 from argus.check.terms.normal_form import Terms
 
 NAMES = ("x", "y", "w")
@@ -173,7 +173,7 @@ def term_of(terms: Terms, f: Formula) -> int:
         return terms.atom(Leaf(f.fn, (0,)))
     args = [term_of(terms, arg) for arg in f.args]
     if f.fn == "select":
-        return chosen_term(terms, binary_term(terms, "lt", args[0], args[1]), args[2], args[3])
+        return terms.apply("select", (binary_term(terms, "lt", args[0], args[1]), args[2], args[3]))
     return unary_term(terms, f.fn, args[0], lambda: STANDING) if len(args) == 1 else binary_term(terms, f.fn, *args)
 
 

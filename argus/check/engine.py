@@ -18,7 +18,6 @@ from time import perf_counter
 
 from argus.check.advice.speed import Speed
 from argus.check.certificate import Certificate, LoopPath
-from argus.check.explain.assumptions import assumptions
 from argus.check.explain.refuters import explained
 from argus.check.explain.stats import effort
 from argus.check.guess.guess_walk import guess
@@ -60,8 +59,7 @@ def check(program: Scheduled, replayed: Iterable[Certificate] = (), lemmas: bool
     for walk in others:
         more = decide(walk.kernel, walk.rules, walk.results, certificate=next(given, None), lemmas=lemmas)
         report = _together(report, more)
-    notes = (*_unmentioned(kernel, first.results), *_assumed(kernel, report.verdicts))
-    return replace(report, kernel=kernel, notes=notes)
+    return replace(report, kernel=kernel, notes=_unmentioned(kernel, first.results))
 
 
 def _together(report: Report, more: Report) -> Report:
@@ -178,10 +176,4 @@ def _notes(flow: KernelWalk, verdicts: list[Verdict]) -> tuple[str, ...]:
     if flow.spec is None:
         return ()
     others = [t.name for t in flow.kernel.tensors if t.written and t is not flow.spec.output]
-    unsaid = (SILENT.format(", ".join(others)),) if others else ()
-    return (*unsaid, *_assumed(flow.kernel, verdicts))
-
-
-def _assumed(kernel: Kernel, verdicts: Iterable[Verdict]) -> tuple[str, ...]:
-    """What proofs of values took for granted."""
-    return assumptions(kernel) if any(v.rule == "value" and v.status == "proved" for v in verdicts) else ()
+    return (SILENT.format(", ".join(others)),) if others else ()

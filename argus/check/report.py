@@ -11,13 +11,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from argus.check.certificate import Certificate
 from argus.check.executed.outcome import Executed
 from argus.check.verdict import Counterexample, ObligationState, Party, Site, Status, Verdict
 from argus.ir.kernel import Kernel
 from argus.ir.types import Span
+
+if TYPE_CHECKING:
+    from argus.check.rounding import Rounding
 
 __all__ = ["Counterexample", "ObligationState", "Party", "Report", "Site", "Status", "Verdict"]
 
@@ -56,6 +59,13 @@ class Report:
 
         return premises(self.kernel) if any(v.rule == "value" and v.status == "proved" for v in self.verdicts) else ()
 
+    @property
+    def rounding(self) -> Rounding | None:
+        """How far rounding may take results, and hazards of it, where values are proved. Derived when asked for."""
+        from argus.check.rounding import rounding
+
+        return rounding(self.kernel) if any(v.rule == "value" and v.status == "proved" for v in self.verdicts) else None
+
     def count(self) -> Counter[str]:
         return Counter(v.status for v in self.verdicts)
 
@@ -68,6 +78,7 @@ class Report:
             "stats": {name: round(value, 6) for name, value in self.stats.items()},
             "notes": list(self.notes),
             "premises": list(self.premises),
+            **rounding_json(self.rounding),
             "executed": None if self.executed is None else self.executed.to_json(),
             "verdicts": [verdict_json(verdict) for verdict in self.verdicts],
             "obligations": [asdict(one) for one in self.obligations],
@@ -77,6 +88,13 @@ class Report:
         from argus.check.explain.render import render
 
         return render(self)
+
+
+def rounding_json(found: Rounding | None) -> dict[str, Any]:
+    """Bounds by output, and hazards; empty where values are not proved."""
+    if found is None:
+        return {"rounding": [], "hazards": []}
+    return {"rounding": [bound.to_json() for bound in found.bounds], "hazards": [asdict(h) for h in found.hazards]}
 
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:

@@ -133,6 +133,8 @@ class KernelWalk:
         self.problems: list[tuple[Op, str]] = []
         self.agreed: set[tuple[int, tuple[Expr, ...]]] = set()
         """Stores (op, facts of the path) whose value was proved equal to the specification's."""
+        self.agreed_by_element: set[tuple[int, tuple[Expr, ...]]] = set()
+        """Of these, the ones for which that was proved at the element that is stored to: what is stored is in place."""
         self.contract = frozenset(
             self.tables.axes[str(name)]
             for op in ops.walk(kernel.body)

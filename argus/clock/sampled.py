@@ -21,8 +21,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
-import numpy as np
-
 from argus.clock.fold import fold, merged
 from argus.clock.launch import Launch
 from argus.clock.model import room_for
@@ -36,7 +34,7 @@ from argus.clock.recorded import (
     on_one_cu,
     workgroups_to_record,
 )
-from argus.clock.staged import Operand
+from argus.clock.staged import tensor_bytes
 from argus.clock.timer import time_recorded
 from argus.clock.timing import Timing
 from argus.gfx942.chip import WAVE_LANES, XCDS, count
@@ -53,7 +51,7 @@ SHORT_ALL = 40_000
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A launch to be timed. `bytes`: what its tensors hold; None: the sum of the arrays among the arguments."""
+    """A launch to be timed. `bytes`: what its tensors hold; None: the arguments' memory, shared parts once."""
 
     name: str
     kernel: LoadedKernel
@@ -72,7 +70,7 @@ class Work:
     def moved(self) -> float:
         if self.bytes is not None:
             return self.bytes
-        return float(sum(value.nbytes for value in self.args if isinstance(value, np.ndarray | Operand)))
+        return float(tensor_bytes(self.args))
 
 
 def sample(work: Work, seed: int = 0, executor: Literal["auto", "jit", "checking"] = "auto") -> Observed:

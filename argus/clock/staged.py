@@ -5,8 +5,9 @@
 
 Timing needs addresses and branches, not results, so nothing is copied back, and a large tensor need not exist on the
 host: an `Operand` is written into device memory directly, a block of seeded values again and again, zeros after its
-first 128 MiB; one that is only written to stays untouched memory, which costs nothing. Arrays among the arguments are
-copied in and not changed.
+first 128 MiB; one that is only written to stays untouched memory, which costs nothing. An `OperandView` is an argument
+that points into another operand. Arrays among the arguments are copied in and not changed. Views of one operand, and
+arrays that overlap, are one piece of memory: their bytes are counted once (`tensor_bytes`).
 
 Several runs share the memory, as the workgroups of one launch do. What it cannot do: notice an access outside one
 tensor that hits another one, which `argus run` does.
@@ -14,15 +15,17 @@ tensor that hits another one, which `argus run` does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.array_utils import byte_bounds
 
 from argus.machine import Options
 from argus.machine.launch import Executor, LaunchResult, LoadedKernel, PreparedLaunch, interpret
+from argus.machine.launch_arguments import Named, sharing
 
 APART = 1 << 12
 BLOCK = 1 << 20
@@ -57,6 +60,52 @@ class Operand:
             part[:] = block[: len(part)]
 
 
+@dataclass(frozen=True, slots=True)
+class OperandView:
+    """An argument that is a part of an operand: it starts `start` bytes behind the operand's first."""
+
+    of: Operand
+    start: int
+
+
+@dataclass(slots=True)
+class _Piece:
+    """Memory of one operand, or of arrays that overlap; `users`: number of an argument -> its first byte in it."""
+
+    nbytes: int
+    write: Callable[[npt.NDArray[np.uint8]], None]
+    users: dict[int, int]
+
+
+def _pieces(args: Sequence[Any]) -> list[_Piece]:
+    """The memory behind the tensor arguments, in the order of their first use."""
+    found: dict[int, _Piece] = {}
+    for number, value in enumerate(args):
+        if isinstance(value, Operand | OperandView):
+            operand, start = (value, 0) if isinstance(value, Operand) else (value.of, value.start)
+            piece = found.setdefault(id(operand), _Piece(operand.nbytes, operand.write, {}))
+            piece.users[number] = start
+    arrays = [(str(n), a) for n, a in enumerate(args) if isinstance(a, np.ndarray) and a.ndim > 0]
+    return sorted([*found.values(), *map(_of_arrays, sharing(arrays))], key=lambda piece: min(piece.users))
+
+
+def _of_arrays(group: Sequence[Named]) -> _Piece:
+    first = min(byte_bounds(array)[0] for _, array in group)
+    starts = {int(number): byte_bounds(array)[0] - first for number, array in group}
+
+    def write(place: npt.NDArray[np.uint8]) -> None:
+        for number, array in group:
+            part = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            place[starts[int(number)] : starts[int(number)] + len(part)] = part
+
+    return _Piece(max(starts[int(n)] + a.nbytes for n, a in group), write, starts)
+
+
+def tensor_bytes(args: Sequence[Any]) -> int:
+    """Bytes of the tensors among the arguments; what several of them share is counted once."""
+    return sum(piece.nbytes for piece in _pieces(args))
+
+
 class Staged:
     """A launch whose workgroups can be executed part by part."""
 
@@ -69,29 +118,29 @@ class Staged:
         lds: int = 0,
         offsets: Sequence[int] | None = None,
     ) -> None:
-        tensors = {_identity(value): value for value in args if _is_tensor(value)}
-        marks = {key: np.zeros(1, np.uint8) for key in tensors}
-        given = [marks[_identity(value)] if _is_tensor(value) else value for value in args]
+        pieces = _pieces(args)
+        tensors = sorted(number for piece in pieces for number in piece.users)
+        given = [np.zeros(1, np.uint8) if number in tensors else value for number, value in enumerate(args)]
         self._prepared = kernel.prepare(grid, block, given, lds, offsets, Options(record=True))
-        self._place(tensors, list(marks))
+        self._place(pieces, tensors)
 
-    def _place(self, tensors: dict[int, Any], order: list[int]) -> None:
+    def _place(self, pieces: Sequence[_Piece], tensors: Sequence[int]) -> None:
         """Puts the tensors behind everything else, in one allocation, and their addresses into the arguments."""
         prepared = self._prepared
         arena, dispatch = prepared.arena, prepared.dispatch
         behind = next(n for n, found in enumerate(arena.allocations) if found.start == dispatch.kernarg_address)
-        stands = arena.allocations[behind - len(order) : behind]
+        stands = dict(zip(tensors, arena.allocations[behind - len(tensors) : behind], strict=True))
         starts, end = [], 0
-        for key in order:
+        for piece in pieces:
             starts.append(end)
-            end += -(-(tensors[key].nbytes + APART) // APART) * APART
-        region = arena.allocate(end, "tensors") if order else None
+            end += -(-(piece.nbytes + APART) // APART) * APART
+        region = arena.allocate(end, "tensors") if pieces else None
         moved: dict[int, int] = {}
-        for key, start, stand in zip(order, starts, stands, strict=True):
+        for piece, start in zip(pieces, starts, strict=True):
             if region is not None:
-                moved[stand.start] = region.start + start
+                moved |= {stands[n].start: region.start + start + inside for n, inside in piece.users.items()}
                 offset = region.start + start - arena.base
-                _write(tensors[key], arena.buffer[offset : offset + tensors[key].nbytes])
+                piece.write(arena.buffer[offset : offset + piece.nbytes])
         kernarg = _readdressed(dispatch.kernarg, moved)
         at = dispatch.kernarg_address - arena.base
         arena.buffer[at : at + len(kernarg)] = np.frombuffer(kernarg, np.uint8)
@@ -113,18 +162,3 @@ def _readdressed(kernarg: bytes, moved: dict[int, int]) -> bytes:
     end = len(kernarg) // 8 * 8
     words = [int.from_bytes(kernarg[at : at + 8], "little") for at in range(0, end, 8)]
     return b"".join(moved.get(word, word).to_bytes(8, "little") for word in words) + kernarg[end:]
-
-
-def _is_tensor(value: Any) -> bool:
-    return isinstance(value, Operand) or (isinstance(value, np.ndarray) and value.ndim > 0)
-
-
-def _identity(value: Any) -> int:
-    return id(value) if isinstance(value, Operand) else int(value.__array_interface__["data"][0])
-
-
-def _write(tensor: Any, place: npt.NDArray[np.uint8]) -> None:
-    if isinstance(tensor, Operand):
-        tensor.write(place)
-    else:
-        place[:] = np.ascontiguousarray(tensor).reshape(-1).view(np.uint8)

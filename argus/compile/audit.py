@@ -3,6 +3,8 @@
 Checked on the bytes that will be loaded:
 
     C301  no scratch memory, no spilled registers (the compiler answers a shortage: `fitting`)
+    C310  every instruction is one of a closed list, and names registers that the descriptor allocates
+          (`object.known_instructions`; registers beyond are C304)
     C302  matrix, memory and barrier instructions are those of the IR, one to one and in order (`matching`)
     C303  no accumulator moves inside a loop that computes with the matrix unit; with agpr="operands" at most one for
           every four matrix instructions
@@ -13,7 +15,8 @@ Checked on the bytes that will be loaded:
 Vector and scalar arithmetic may move between these instructions; LLVM may wait more than asked (a performance matter,
 visible in the report).
 
-What it does not do: it does not prove that addresses and arithmetic are right; the machine runs the object for that.
+What it does not do: it does not prove that addresses and data are right; `recheck` asks for addresses and for where
+data comes from, and the machine runs the object for its arithmetic.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from typing import Any
 from argus.compile.arrivals import early_uses
 from argus.compile.decoded import Decoded, decode
 from argus.compile.matching import EVENTS, match
+from argus.compile.object.known_instructions import refuse_unknown_instructions
 from argus.compile.registers import RegisterPlan
 from argus.gfx942.disasm import text as instruction_text
 from argus.gfx942.waits import Waits
@@ -66,6 +70,7 @@ def audit(kernel: Kernel, plan: RegisterPlan, code_object: bytes, pcs: list[tupl
     """Check the object; raises CompileError at the first difference. `pcs` is what the line table says."""
     code = decode(code_object, kernel.name)
     _no_scratch(kernel, code)
+    refuse_unknown_instructions(kernel, code_object, code)
     matched = match(kernel, code, pcs)
     made_by = matched.op_of
     _no_accumulator_moves(kernel, plan, code)

@@ -17,12 +17,12 @@ and, reduced to its accesses (`skeleton`), decided again: `race_free` with no wa
 object's order, where the registers' own waits are those that `arrivals` has found on every path of the machine code. A
 refutation here is C308.
 
-A wait counts only where nothing but arithmetic stands between it and the access it precedes, in one straight run of
-instructions; every other wait is ignored, which can lose a proof but not make one. The object counts instructions, the
-IR ops; an op is at least one instruction, so "at most k instructions outstanding" is at most k ops.
+A wait counts only where nothing but arithmetic stands between it and the access it precedes or follows, in one straight
+run of instructions; every other wait is ignored, which can lose a proof but not make one. The object counts
+instructions, the IR ops; an op is at least one instruction, so "at most k instructions outstanding" is at most k ops.
 
-LLVM's order, waits, addresses and branches need not be trusted then; its arithmetic on data still is, and the machine
-runs that.
+LLVM's order, waits, addresses, branches and registers need not be trusted then; its arithmetic on data still is, and
+the machine runs that.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from argus.compile.compiler import Compiled
 from argus.compile.decoded import Decoded, decode
 from argus.compile.matching import EVENTS, guarded_by_branch, match
 from argus.compile.object.agreement import Agreement, Finding, agree
+from argus.compile.object.known_instructions import refuse_unknown_instructions
 from argus.compile.skeleton import skeleton
 from argus.gfx942.disasm import text as instruction_text
 from argus.gfx942.waits import LGKM_MAX, VM_MAX, Waits
@@ -77,6 +78,7 @@ class Recheck:
             "registers_arrived": "proved",
             "accesses": self.agreement.accesses,
             "equal": dict(self.agreement.equal),
+            "data_registers": self.agreement.data,
             "unknown": list(self.lines),
             "verdicts": [verdict_json(v) for v in self.report.verdicts],
         }
@@ -101,6 +103,7 @@ def recheck(program: Scheduled, compiled: Compiled) -> Recheck:
     does not hold."""
     kernel = program.kernel
     code = decode(compiled.object, kernel.name)
+    refuse_unknown_instructions(kernel, compiled.object, code)
     matched = match(kernel, code, [(pc, op) for pc, op in compiled.sidecar["pcs"]])
     early = early_uses(code)
     if early:
@@ -114,10 +117,12 @@ def recheck(program: Scheduled, compiled: Compiled) -> Recheck:
         if verdict.status == "refuted":
             said = verdict.counterexample.message if verdict.counterexample is not None else verdict.reason
             raise CompileError("C308", f"on the object {verdict.rule} does not hold: {said}", verdict.span)
-    return Recheck(found, len(waits), report, tuple(_line(code, finding) for finding in found.unknown))
+    return Recheck(
+        found, len(waits.before) + len(waits.after), report, tuple(_line(code, finding) for finding in found.unknown)
+    )
 
 
-def hazards(kernel: Kernel, waits: dict[int, Waits]) -> Report:
+def hazards(kernel: Kernel, waits: ObjectWaits) -> Report:
     """What the hazard rules say of the kernel with these waits."""
     return decide(replace(skeleton(rebuilt(kernel, waits)), computes=None), [RaceFree()], waited=[Fresh()])
 
@@ -138,16 +143,28 @@ def _different(code: Decoded, finding: Finding) -> CompileError:
     return CompileError("C309", message, finding.op.span, tuple(notes))
 
 
-def object_waits(code: Decoded, made_by: list[int]) -> dict[int, Waits]:
-    """Op -> what the object certainly waits for between the access before it and its first instruction."""
+@dataclass(slots=True)
+class ObjectWaits:
+    """Op -> what the object certainly waits for between the access before it and its first instruction (`before`), or
+    between its last instruction and the end of that run (`after`)."""
+
+    before: dict[int, Waits]
+    after: dict[int, Waits]
+
+
+def object_waits(code: Decoded, made_by: list[int]) -> ObjectWaits:
+    """Every wait of the object that something is known of."""
     starts = _starts_of_runs(code)
     certain = _in_order_from(code)
-    found: dict[int, Waits] = {}
+    last = {made_by[n]: n for n in range(code.entry, len(code.insts)) if code.kinds[n] in EVENTS}
+    found, after = dict[int, Waits](), dict[int, Waits]()
     seen: set[int] = set()
-    vm, lgkm = VM_MAX, LGKM_MAX
+    vm, lgkm, event = VM_MAX, LGKM_MAX, -1
     for n in range(code.entry, len(code.insts)):
         if n in starts:
-            vm, lgkm = VM_MAX, LGKM_MAX
+            if event >= 0 and last[made_by[event]] == event and (vm < VM_MAX or lgkm < LGKM_MAX):
+                after[made_by[event]] = Waits(vm=vm, lgkm=lgkm)
+            vm, lgkm, event = VM_MAX, LGKM_MAX, -1
         kind, inst = code.kinds[n], code.insts[n]
         if inst.op == "s_waitcnt":
             waits = decode_wait(inst.operands[0].value)
@@ -158,8 +175,8 @@ def object_waits(code: Decoded, made_by: list[int]) -> dict[int, Waits]:
             if op not in seen and (vm < VM_MAX or lgkm < LGKM_MAX):
                 found[op] = Waits(vm=vm, lgkm=lgkm)
             seen.add(op)
-            vm, lgkm = VM_MAX, LGKM_MAX
-    return found
+            vm, lgkm, event = VM_MAX, LGKM_MAX, n
+    return ObjectWaits(found, after)
 
 
 def _starts_of_runs(code: Decoded) -> set[int]:
@@ -185,18 +202,20 @@ def _in_order_from(code: Decoded) -> int:
     return len(code.insts)
 
 
-def rebuilt(kernel: Kernel, waits: dict[int, Waits]) -> Kernel:
+def rebuilt(kernel: Kernel, waits: ObjectWaits) -> Kernel:
     """The scheduled kernel with the object's waits instead of its own, and barriers that wait for nothing."""
     numbers = count(1 + max((op.id for op in ops.walk(kernel.body)), default=0))
+
+    def wait(op: ops.Op, known: Waits | None) -> list[ops.Op]:
+        if known is None or guarded_by_branch(op):
+            return []
+        vm, lgkm = None if known.vm == VM_MAX else known.vm, None if known.lgkm == LGKM_MAX else known.lgkm
+        return [ops.Wait(id=next(numbers), span=op.span, site=op.site, vm=vm, lgkm=lgkm)]
 
     def block(body: list[ops.Op]) -> list[ops.Op]:
         made: list[ops.Op] = []
         for op in body:
-            known = waits.get(op.id)
-            if known is not None and not guarded_by_branch(op):
-                vm = None if known.vm == VM_MAX else known.vm
-                lgkm = None if known.lgkm == LGKM_MAX else known.lgkm
-                made.append(ops.Wait(id=next(numbers), span=op.span, site=op.site, vm=vm, lgkm=lgkm))
+            made += wait(op, waits.before.get(op.id))
             match op:
                 case ops.Wait():
                     continue
@@ -208,6 +227,7 @@ def rebuilt(kernel: Kernel, waits: dict[int, Waits]) -> Kernel:
                     made.append(replace(op, then=block(op.then), orelse=block(op.orelse)))
                 case _:
                     made.append(op)
+            made += wait(op, waits.after.get(op.id))
         return made
 
     return replace(kernel, body=block(kernel.body), policies={**kernel.policies, "waits": "explicit"})

@@ -2,7 +2,8 @@
 
 `requires` of the kernel, at the sizes of this launch; every tensor's byte extent below 2^31, and no lane's offset
 beyond 2^32 (offsets are 32-bit; `argus.ir.semantics.addresses`); arrays of the stated shape and type; outputs that do
-not overlap any other argument. Each refusal names the condition and the values.
+not overlap any other argument. Arguments that are only read may overlap: they are views of one tensor. Each refusal
+names the condition and the values.
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ def placed(name: str, array: Any) -> ArrayArgument:
         if hasattr(array, "stride"):
             strides = tuple(int(n) for n in array.stride())
         else:
-            strides = _row_major(shape) if array.is_contiguous() else (0,) * len(shape)
+            strides = row_major(shape) if array.is_contiguous() else (0,) * len(shape)
         size = buffer_elements(shape, strides) * (DTYPES[ours].bytes if ours in DTYPES else 1)
         return ArrayArgument(shape, ours, int(array.data_ptr()), size, strides)
     raise LaunchRefused(f"{name} is a {type(array).__name__}; pass a numpy array or a tensor on the GPU")
@@ -145,7 +146,7 @@ def check_arrays(kernel: Kernel, sizes: Mapping[str, int], arrays: Mapping[str, 
         pairs = zip(here.shape, here.strides, strides[tensor.name], strict=True)
         if 0 not in here.shape and any(n > 1 and have != want for n, have, want in pairs):
             order = "contiguous in row-major order"
-            if strides[tensor.name] != _row_major(here.shape):
+            if strides[tensor.name] != row_major(here.shape):
                 order = f"strided by {list(strides[tensor.name])} elements, not by {list(here.strides)}"
             raise LaunchRefused(f"{tensor.name} must be {order}")
     for tensor in kernel.tensors:
@@ -157,7 +158,8 @@ def check_arrays(kernel: Kernel, sizes: Mapping[str, int], arrays: Mapping[str, 
                 raise LaunchRefused(f"output {tensor.name} overlaps {name}")
 
 
-def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides in elements of a tensor without gaps, its last axis running fastest."""
     strides = [1]
     for extent in reversed(shape[1:]):
         strides.insert(0, strides[0] * extent)

@@ -25,7 +25,7 @@ import numpy as np
 from argus import machine
 from argus.device.guards import LaunchRefused, check_arrays, check_sizes, launch_grid
 from argus.device.hip_calls import HipCalls, HipError, load
-from argus.device.launch import LaunchOutcome, scalar_values
+from argus.device.launch import LaunchOutcome, flat, scalar_values
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Tensor
 from argus.machine.loader import KernelInfo
@@ -108,9 +108,10 @@ class HipDevice:
             for tensor in kernel.tensors:
                 array = arrays[tensor.name]
                 if isinstance(array, np.ndarray):
-                    pointers[tensor.name] = calls.malloc(max(array.nbytes, 1))
+                    memory = flat(array, tensor.written)
+                    pointers[tensor.name] = calls.malloc(max(memory.nbytes, 1))
                     owned.append(pointers[tensor.name])
-                    calls.copy_in(pointers[tensor.name], array.tobytes())
+                    calls.copy_in(pointers[tensor.name], memory.tobytes())
                 else:
                     pointers[tensor.name] = int(array.data_ptr())
             values = [
@@ -122,8 +123,9 @@ class HipDevice:
             for tensor in kernel.tensors:
                 array = arrays[tensor.name]
                 if tensor.written and isinstance(array, np.ndarray):
-                    data = calls.copy_out(pointers[tensor.name], array.nbytes)
-                    array[...] = np.frombuffer(data, array.dtype).reshape(array.shape)
+                    memory = flat(array)
+                    data = calls.copy_out(pointers[tensor.name], memory.nbytes)
+                    memory[...] = np.frombuffer(data, array.dtype).reshape(memory.shape)
         finally:
             for pointer in owned:
                 calls.free(pointer)

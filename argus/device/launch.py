@@ -53,12 +53,18 @@ class Device(Protocol):
     ) -> LaunchOutcome: ...
 
 
-def flat(array: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
-    """The memory from an array's first element to its last, in one piece: what a strided argument points into."""
-    if array.flags.c_contiguous or 0 in array.shape:
-        return array
-    count = buffer_elements(array.shape, tuple(step // array.itemsize for step in array.strides))
-    return np.lib.stride_tricks.as_strided(array, (count,), (array.itemsize,))
+def flat(array: npt.NDArray[np.generic], written: bool = True) -> npt.NDArray[np.generic]:
+    """The memory from an array's first element to its last, in one piece: what a strided argument points into.
+
+    What the kernel does not write is handed over as read-only: such arguments may be views of one tensor.
+    """
+    whole = array.view()
+    if not array.flags.c_contiguous and 0 not in array.shape:
+        count = buffer_elements(array.shape, tuple(step // array.itemsize for step in array.strides))
+        whole = np.lib.stride_tricks.as_strided(array, (count,), (array.itemsize,))
+    if not written:
+        whole.flags.writeable = False
+    return whole
 
 
 def scalar_values(kernel: Kernel, sizes: Mapping[str, int], scalars: Mapping[str, float]) -> list[np.generic]:

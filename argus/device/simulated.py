@@ -44,7 +44,7 @@ class _Simulated:
         result = machine.load(code).kernel(kernel.name)(
             grid,
             kernel.threads,
-            *(flat(arrays[t.name]) for t in kernel.tensors),
+            *(flat(arrays[t.name], t.written) for t in kernel.tensors),
             *scalar_values(kernel, sizes, scalars or {}),
             options=options,
             executor=self.executor,

@@ -36,6 +36,7 @@ CODES: dict[str, str] = {
     "C307": "a register is used before the load that fills it has arrived",
     "C308": "on the decoded object a hazard rule does not hold",
     "C309": "an instruction of the object is not what its line says",
+    "C310": "an instruction of the object is not in the list of known ones",
     "C401": "not an AMDGPU relocatable object",
     "C402": "the object needs something the linker does not do",
 }

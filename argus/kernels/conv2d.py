@@ -1,12 +1,12 @@
 """bf16 convolution, Y[n, o, p, q] = sum of X[n, c, S*p + D*r - P, S*q + D*s - P] * K[o, r, s, c], f32 accumulation.
 
-An implicit GEMM: a workgroup of four waves computes 8 x 16 pixels of BO output channels. For every BK input channels, all
-pixels that the tile and its taps need (the halo) go to LDS once; each of the R x R taps then multiplies fragments that
-begin D*r rows and D*s columns further. Weights lie with their input channels together and go straight to registers.
+An implicit GEMM: a workgroup of four waves computes 8 x 16 pixels of BO output channels. For every BK input channels,
+all pixels that the tile and its taps need (the halo) go to LDS once; each of the R x R taps then multiplies fragments
+that begin D*r rows and D*s columns further. Weights lie with their input channels together, and go to registers.
 
     X   N C H W, as torch has it        K   O R R C, torch's weight.permute(0, 2, 3, 1)        Y   N O OH OW
 
-Extent R of the window, stride S, dilation D and padding P are knobs; all sizes are free, and OH and OW follow from them.
+Extent R of the window, stride S, dilation D and padding P are knobs; all sizes are free, OH and OW follow from them.
 """
 
 import argus as ag
@@ -28,10 +28,8 @@ PASSES = (HIGH * WIDE * GROUPS + 255) // 256
 SLOTS = PASSES * 256 // GROUPS  # pixels that these passes move: the halo, and some after it
 ROW = 2 * BK + 16  # bytes of a pixel in LDS; 16 more than its channels, so that neighbors start in other banks
 HALO = ag.Layout(h=((SLOTS + WIDE - 1) // WIDE, WIDE * ROW), w=(WIDE, ROW), c=(BK, 2))
-FILL = ag.Owner(
-    i=PASSES, t=256, e=8, c=f"t%{GROUPS * 64}//64*8 + e",
-    h=f"(i*{256 // GROUPS} + t//{GROUPS * 64}*64 + t%64)//{WIDE}", w=f"(i*{256 // GROUPS} + t//{GROUPS * 64}*64 + t%64)%{WIDE}",
-)  # fmt: skip
+SLOT = f"(i*{256 // GROUPS} + t//{GROUPS * 64}*64 + t%64)"  # a wave moves eight channels of 64 neighboring pixels
+FILL = ag.Owner(i=PASSES, t=256, e=8, c=f"t%{GROUPS * 64}//64*8 + e", h=f"{SLOT}//{WIDE}", w=f"{SLOT}%{WIDE}")
 
 # 32 pixels of a fragment are two rows of sixteen; a lane has eight channels of one pixel, or of one output channel.
 PIXELS = ag.Owner(lane=64, e=8, h=f"lane%32//16*{S}", w=f"lane%16*{S}", c="lane//32*8 + e")

@@ -50,6 +50,21 @@ def largest_of_waves(part):
     return parts.load(EACH, width=4).max("w")
 
 
+def smallest(x):
+    """The minimum over registers and lanes: one number for a wave."""
+    return x.min("n") if WAVES == 1 else x.min("n", within="wave")
+
+
+def smallest_of_waves(part):
+    """The minimum of what the waves of a row have, through LDS."""
+    if WAVES == 1:
+        return part
+    parts = ag.shared(PARTS, f32)
+    parts.store(part, w=ag.wave(), width=4, guard=ag.lane() == 0)
+    ag.barrier()
+    return parts.load(EACH, width=4).min("w")
+
+
 def added(x):
     """The sum over registers and lanes: one number for a wave."""
     return x.sum("n") if WAVES == 1 else x.sum("n", within="wave")

@@ -13,7 +13,8 @@ explicit byte offsets: `kernel(grid, block, *args, offsets=[0, 16, 32])`, where 
 np.float32(1)). `lds` is the dynamic LDS size in bytes, added to what the descriptor states.
 
 Each launch has its own device memory: arrays are copied in, and copied back when the launch ends (also when a check
-stops it). The same array passed twice is one allocation; partly overlapping arrays are refused.
+stops it). The same array passed twice is one allocation. So are contiguous arrays that overlap in part, if none of them
+is writeable (numpy's flag): views of one tensor. Others that overlap in part are refused.
 """
 
 from __future__ import annotations

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 from numpy.typing import NDArray
 
 from argus.machine.errors import LaunchError
@@ -25,32 +26,68 @@ from argus.machine.metadata import KernelArg
 POINTER_KINDS = ("global_buffer", "dynamic_shared_pointer", "image", "pipe", "queue", "sampler")
 POINTER_BYTES = 8
 Bytes = NDArray[np.uint8]
+Named = tuple[str, NDArray[Any]]
 
 
-@dataclass(slots=True)
 class _Buffers:
-    """Arrays already copied to the device, by host address and size."""
+    """The arrays of a launch in device memory. Arrays that share bytes are one allocation: the same array given twice,
+    or several read-only ones (views of one tensor). Allocations follow the order of the arguments.
+    """
 
-    arena: Arena
-    taken: list[tuple[int, int, Allocation, NDArray[Any]]] = field(default_factory=list)
+    def __init__(self, arena: Arena, arrays: Sequence[Named]) -> None:
+        self.arena = arena
+        self.taken = [_placed(arena, group) for group in sharing(arrays)]
 
-    def address_of(self, array: NDArray[Any], name: str) -> int:
-        host = array.__array_interface__["data"][0]
-        for start, size, allocation, _ in self.taken:
-            if start == host and size == array.nbytes:
-                return allocation.start
-            if start < host + array.nbytes and host < start + size and size and array.nbytes:
-                raise LaunchError(f"argument {name} partly overlaps another array argument in memory")
-        allocation = self.arena.allocate(array.nbytes, name)
-        self.arena.write(allocation, _bytes_of(array))
-        self.taken.append((host, array.nbytes, allocation, array))
-        return allocation.start
+    def address_of(self, array: NDArray[Any]) -> int:
+        start, _ = byte_bounds(array)
+        for group, first, allocation in self.taken:
+            if any(_meet(array, other) for _, other in group):
+                return allocation.start + start - first
+        raise AssertionError("every array argument has been placed")
 
     def write_back(self) -> None:
-        for _, _, allocation, array in self.taken:
-            if array.flags.writeable:
-                data = self.arena.read(allocation)
-                array[...] = data.view(array.dtype).reshape(array.shape) if array.size else array
+        for group, _, allocation in self.taken:
+            array = next((array for _, array in group if array.flags.writeable), None)
+            if array is not None and array.size:
+                array[...] = self.arena.read(allocation).view(array.dtype).reshape(array.shape)
+
+
+def sharing(arrays: Sequence[Named]) -> list[list[Named]]:
+    """Named arrays in groups that hang together through shared bytes, in the order of each group's first one."""
+    groups: list[list[Named]] = []
+    for named in arrays:
+        touched = [group for group in groups if any(_meet(named[1], other) for _, other in group)]
+        if touched:
+            touched[0] += [named, *(other for group in touched[1:] for other in group)]
+            groups = [group for group in groups if not any(group is other for other in touched[1:])]
+        else:
+            groups.append([named])
+    return groups
+
+
+def _meet(a: NDArray[Any], b: NDArray[Any]) -> bool:
+    (start, end), (other, last) = byte_bounds(a), byte_bounds(b)
+    return (start, end) == (other, last) or (start < last and other < end)
+
+
+def _placed(arena: Arena, group: list[Named]) -> tuple[list[Named], int, Allocation]:
+    """A group, its first host address, and its allocation with the bytes in it."""
+    spans = [byte_bounds(array) for _, array in group]
+    first = min(start for start, _ in spans)
+    order = {() if array.flags.c_contiguous else array.strides for _, array in group}
+    one = len(set(spans)) == 1 and len(order) == 1
+    for name, array in reversed(group):
+        if not one and (array.flags.writeable or not array.flags.c_contiguous):
+            raise LaunchError(
+                f"argument {name} partly overlaps another array argument in memory; only contiguous arrays that are "
+                "not writeable may"
+            )
+    size = group[0][1].nbytes if one else max(end for _, end in spans) - first
+    allocation = arena.allocate(size, group[0][0])
+    for (_, array), (start, _) in zip(group, spans, strict=True):
+        at = allocation.start + start - first - arena.base
+        arena.buffer[at : at + array.nbytes] = _bytes_of(array)
+    return group, first, allocation
 
 
 def _bytes_of(array: NDArray[Any]) -> Bytes:
@@ -75,9 +112,8 @@ def pack_arguments(
     dynamic_lds: int,
 ) -> PackedArguments:
     """Lay out the arguments of a launch."""
-    buffers = _Buffers(arena)
     if offsets is not None:
-        return PackedArguments(_explicit(args, offsets, buffers, info), buffers.write_back)
+        return _explicit(arena, args, offsets, info)
     visible = [a for a in info.args if not a.hidden]
     if not info.args and args:
         raise LaunchError(f"kernel {info.name} has no argument metadata; pass offsets=[...] with the arguments")
@@ -86,6 +122,10 @@ def pack_arguments(
         raise LaunchError(f"kernel {info.name} takes {len(visible)} arguments ({names}), {len(args)} given")
     size = max([info.kernarg_size, *(a.offset + a.size for a in info.args)], default=0)
     data = bytearray(size)
+    pointers = [
+        (_name(arg), as_array(v)) for arg, v in zip(visible, args, strict=True) if arg.value_kind in POINTER_KINDS
+    ]
+    buffers = _Buffers(arena, [(name, array) for name, array in pointers if array is not None])
     for arg, value in zip(visible, args, strict=True):
         data[arg.offset : arg.offset + arg.size] = _encode(arg, value, buffers)
     for arg in info.args:
@@ -104,8 +144,12 @@ def as_array(value: Any) -> NDArray[Any] | None:
     return None
 
 
+def _name(arg: KernelArg) -> str:
+    return arg.name or f"at offset {arg.offset}"
+
+
 def _encode(arg: KernelArg, value: Any, buffers: _Buffers) -> bytes:
-    name = arg.name or f"at offset {arg.offset}"
+    name = _name(arg)
     array = as_array(value)
     if arg.value_kind in POINTER_KINDS:
         if value is None:
@@ -114,7 +158,7 @@ def _encode(arg: KernelArg, value: Any, buffers: _Buffers) -> bytes:
             raise LaunchError(f"argument {name} is a pointer: pass an array or None, not {type(value).__name__}")
         if arg.size < POINTER_BYTES:
             raise LaunchError(f"argument {name} is a pointer of {arg.size} bytes; an address needs {POINTER_BYTES}")
-        return buffers.address_of(array, name).to_bytes(arg.size, "little")
+        return buffers.address_of(array).to_bytes(arg.size, "little")
     if array is not None and array.ndim:
         raise LaunchError(f"argument {name} is a value of {arg.size} bytes, not a pointer; an array was given")
     return _scalar(value, arg.size, name)
@@ -141,16 +185,17 @@ def _scalar(value: Any, size: int, name: str) -> bytes:
     raise LaunchError(f"argument {name}: cannot pass {type(value).__name__} as a value of {size} bytes")
 
 
-def _explicit(args: Sequence[Any], offsets: Sequence[int], buffers: _Buffers, info: KernelInfo) -> bytes:
+def _explicit(arena: Arena, args: Sequence[Any], offsets: Sequence[int], info: KernelInfo) -> PackedArguments:
     if len(args) != len(offsets):
         raise LaunchError(f"{len(args)} arguments but {len(offsets)} offsets")
+    arrays = [None if isinstance(value, np.generic) else as_array(value) for value in args]
+    buffers = _Buffers(arena, [(f"argument {k}", a) for k, a in enumerate(arrays) if a is not None and a.ndim])
     pieces: list[tuple[int, bytes]] = []
-    for k, (value, offset) in enumerate(zip(args, offsets, strict=True)):
-        array = as_array(value)
+    for k, (value, array, offset) in enumerate(zip(args, arrays, offsets, strict=True)):
         if value is None:
             raw = bytes(8)
-        elif array is not None and not isinstance(value, np.generic) and array.ndim:
-            raw = buffers.address_of(array, f"argument {k}").to_bytes(8, "little")
+        elif array is not None and array.ndim:
+            raw = buffers.address_of(array).to_bytes(8, "little")
         elif isinstance(value, np.generic | bytes):
             raw = bytes(value) if isinstance(value, bytes) else value.tobytes()
         else:
@@ -160,4 +205,4 @@ def _explicit(args: Sequence[Any], offsets: Sequence[int], buffers: _Buffers, in
     data = bytearray(size)
     for offset, raw in pieces:
         data[offset : offset + len(raw)] = raw
-    return bytes(data)
+    return PackedArguments(bytes(data), buffers.write_back)

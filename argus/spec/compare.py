@@ -2,8 +2,9 @@
 
     bound[i] = error[i] (running f32 analysis, `argus.spec`) + half a unit in the last place of the output format
 
-An element passes if |got - want| <= bound. Where the specified value is not finite, the result must be the same
-infinity, or a NaN. A value that is, within its error, too large for the output format may be the infinity of its sign.
+An element passes if |got - want| <= bound; who knows a smaller bound of the whole error gives it (`most`).
+Where the specified value is not finite, the result must be the same infinity, or a NaN. A value that is, within its
+error, too large for the output format may be the infinity of its sign.
 Where no element has a finite specified value, nothing was compared, and that is not correct.
 
 An integer result holds the specified whole number modulo 2^bits of its type (docs/language.md) and is compared exactly;
@@ -64,14 +65,18 @@ def json_number(value: float) -> float | str:
     return value if math.isfinite(value) else str(float(value))
 
 
-def compare(got: npt.NDArray[np.generic], want: Bounded) -> ElementComparison:
-    """Compare an array in the kernel's output format with the float64 specification."""
+def compare(
+    got: npt.NDArray[np.generic], want: Bounded, most: npt.NDArray[np.float64] | None = None
+) -> ElementComparison:
+    """Compare an array in the kernel's output format with the float64 specification. `most`: another bound of the whole
+    error; of both the smaller one counts."""
     if got.shape != want.value.shape:
         raise ValueError(f"the result has shape {got.shape}, its specification {want.value.shape}")
     want = stored(want, got.dtype)
     found = got.astype(np.float64)
     half_ulp = _half_ulp(got.dtype, np.abs(want.value) + want.error)
     bound = want.error + half_ulp
+    bound = bound if most is None else np.minimum(bound, most)
     finite = np.isfinite(want.value)
     with np.errstate(invalid="ignore"):
         difference = np.where(finite, np.abs(found - want.value), 0.0)

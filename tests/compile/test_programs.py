@@ -18,6 +18,7 @@ from argus.ir.kernel import Kernel
 from argus.ir.ops import Instruction, Tensor, walk
 from argus.ir.passes.schedule import scheduled
 from argus.lang import read
+from argus.layout import expr as E
 from tests.compile.harness import EXACT, NUMPY
 
 ROOT = Path(__file__).parents[2]
@@ -38,10 +39,27 @@ def contents(t: Tensor, shape: tuple[int, ...], rng: np.random.Generator) -> np.
     return rng.uniform(-1, 1, shape).astype(np.float32).astype(NUMPY[t.dtype.name])
 
 
+def elements(t: Tensor, sizes: dict[str, int]) -> int:
+    """How many the tensor's memory holds, from its first to its last."""
+    return int(
+        np.max([1 + sum((n - 1) * s for n, s in zip(interp.extents(t, sizes), steps(t, sizes), strict=True)), 0])
+    )
+
+
+def steps(t: Tensor, sizes: dict[str, int]) -> list[int]:
+    return [int(E.evaluate(s, sizes)) for s in t.strides]
+
+
+def strided(t: Tensor, flat: np.ndarray, sizes: dict[str, int]) -> np.ndarray:
+    bytes_ = [s * flat.itemsize for s in steps(t, sizes)]
+    return np.lib.stride_tricks.as_strided(flat, interp.extents(t, sizes), bytes_)
+
+
 def first_workgroup(kernel: Kernel) -> None:
     rng = np.random.default_rng(0)
     sizes = {s.name: kernel.example[s.name] for s in kernel.shapes}
-    arrays = {t.name: contents(t, interp.extents(t, sizes), rng) for t in kernel.tensors}
+    flat = {t.name: contents(t, (elements(t, sizes),), rng) for t in kernel.tensors}
+    arrays = {t.name: strided(t, flat[t.name], sizes) for t in kernel.tensors}
     scalars = {s.name: 0.125 if s.dtype.kind == "float" else 1 for s in kernel.scalars}
     named = any(isinstance(op, Instruction) for op in walk(kernel.body))
     before = {n: a.copy() for n, a in arrays.items()}
@@ -49,7 +67,7 @@ def first_workgroup(kernel: Kernel) -> None:
     compiled = compile_kernel(scheduled(kernel))
     values = [NUMPY[s.dtype.name].type(scalars[s.name]) for s in kernel.scalars]
     result = machine.load(compiled.object).kernel(kernel.name)(
-        (1, 1, 1), (kernel.threads, 1, 1), *arrays.values(), *values, *sizes.values(),
+        (1, 1, 1), (kernel.threads, 1, 1), *flat.values(), *values, *sizes.values(),
         options=machine.Options(checks=EXACT, max_steps=2_000_000),
     )  # fmt: skip
     assert not result.reports, result.reports[0]

@@ -12,7 +12,7 @@ from argus.check.rules.race_free import RaceFree
 from argus.compile import Compiled, CompileError, compile_kernel
 from argus.compile.decoded import decode
 from argus.compile.matching import attribute
-from argus.compile.recheck import object_waits, rebuilt, recheck
+from argus.compile.recheck import ObjectWaits, object_waits, rebuilt, recheck
 from argus.compile.skeleton import skeleton
 from argus.gfx942.waits import Waits
 from argus.ir import ops
@@ -33,7 +33,7 @@ def gemm() -> tuple[Kernel, Compiled]:
     return made("gemm.py")
 
 
-def found_waits(kernel: Kernel, compiled: Compiled) -> dict[int, Waits]:
+def found_waits(kernel: Kernel, compiled: Compiled) -> ObjectWaits:
     code = decode(compiled.object, kernel.name)
     return object_waits(code, attribute(code, compiled.sidecar["pcs"]))
 
@@ -54,8 +54,8 @@ def test_without_the_waits_before_barriers_it_is_not_race_free(gemm: tuple[Kerne
     final = scheduled(kernel).kernel
     waits = found_waits(kernel, compiled)
     barriers = {op.id for op in ops.walk(final.body) if isinstance(op, ops.Barrier)}
-    assert barriers & set(waits), "the object waits before its barriers"
-    weaker = {op: wait for op, wait in waits.items() if op not in barriers}
+    assert barriers & set(waits.before), "the object waits before its barriers"
+    weaker = replace(waits, before={op: wait for op, wait in waits.before.items() if op not in barriers})
     report = decide(skeleton(rebuilt(final, weaker)), [RaceFree()])
     assert {v.status for v in report.verdicts} == {"refuted"}
 
@@ -65,7 +65,8 @@ def test_a_wait_for_fewer_accesses_is_not_enough(gemm: tuple[Kernel, Compiled]) 
     final = scheduled(kernel).kernel
     waits = found_waits(kernel, compiled)
     barriers = {op.id for op in ops.walk(final.body) if isinstance(op, ops.Barrier)}
-    weaker = {op: Waits(vm=w.vm, lgkm=2) if op in barriers else w for op, w in waits.items()}
+    fewer = {op: Waits(vm=w.vm, lgkm=2) if op in barriers else w for op, w in waits.before.items()}
+    weaker = replace(waits, before=fewer)
     report = decide(skeleton(rebuilt(final, weaker)), [RaceFree()])
     assert "refuted" in {v.status for v in report.verdicts}
 

@@ -32,6 +32,7 @@ from argus.agent.judge.price import prices
 from argus.agent.judge.problem import Judgement, Sizes, Verdict, Violation, fault, shape_text
 from argus.agent.judge.trials import Ended, TrialBench, Trials
 from argus.check.report import counterexample_json
+from argus.check.rounding import ErrorBound, rounding
 from argus.clock.observe import SHORT
 from argus.clock.sampled import matrix_element, prepared, sample, time_prepared
 from argus.clock.uncertainty import interval_of
@@ -113,7 +114,7 @@ class _Case:
         with self._stage("compile"):
             self._compile(program)
         with self._stage("small"):
-            trials = Trials(self.court, kernel, self.code, self.seed)
+            trials = Trials(self.court, kernel, self.code, self.seed, self._bound(program))
             trials.small()
         with self._stage("shapes"):
             trials.sampled("shapes", problem.shapes)
@@ -166,6 +167,11 @@ class _Case:
         )
         if violations:
             raise Ended("fail" if refuted else "unknown", "check", violations)
+
+    def _bound(self, program: Scheduled) -> ErrorBound | None:
+        """The error bound of the candidate's arithmetic."""
+        bound = rounding(program.kernel).of(self.court.spec.result)
+        return bound if isinstance(bound, ErrorBound) else None
 
     def _compile(self, program: Scheduled) -> None:
         try:

@@ -23,7 +23,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from argus.device.guards import numpy_dtype, tensor_shapes
+from argus.device.guards import buffer_elements, element_strides, numpy_dtype, row_major, tensor_shapes
 from argus.ir.index_ranges import legal_range, whole_numbers
 from argus.ir.kernel import Kernel
 from argus.tasks.inputs import make_scalars
@@ -47,8 +47,12 @@ ROUTINGS: dict[Kind, RoutingKind] = {
 def inputs(
     kernel: Kernel, sizes: Mapping[str, int], kind: Kind, seed: int, routing: RoutingTensors | None = None
 ) -> Arrays:
-    """An array for every tensor the kernel reads. Index tensors hold what the kernel allows, or a routing."""
-    shapes = tensor_shapes(kernel, sizes)
+    """An array for every tensor the kernel reads. Index tensors hold what the kernel allows, or a routing.
+
+    A strided tensor is a view of memory that is drawn whole: what lies between its elements has values too, and
+    elements that overlap are one.
+    """
+    shapes, strides = tensor_shapes(kernel, sizes), element_strides(kernel, sizes)
     found: Arrays = {}
     routed = {} if routing is None else draw(routing, sizes, shapes, ROUTINGS[kind], seed)
     for number, tensor in enumerate(kernel.tensors):
@@ -59,12 +63,27 @@ def inputs(
             continue
         dice = np.random.default_rng((seed, number))
         dtype = numpy_dtype(tensor.dtype)
+        shape = _memory_shape(shapes[tensor.name], strides[tensor.name])
         if tensor.dtype.kind != "float":
-            drawn = whole_numbers(dice, shapes[tensor.name], legal_range(kernel, tensor, sizes))
-            found[tensor.name] = drawn.astype(dtype)
+            memory = whole_numbers(dice, shape, legal_range(kernel, tensor, sizes)).astype(dtype)
         else:
-            found[tensor.name] = _floats(dice, shapes[tensor.name], kind, dtype)
+            memory = _floats(dice, shape, kind, dtype)
+        found[tensor.name] = strided(memory, shapes[tensor.name], strides[tensor.name])
     return found
+
+
+def _memory_shape(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of a row-major tensor, else the elements from its first to its last."""
+    return shape if strides == row_major(shape) else (buffer_elements(shape, strides),)
+
+
+def strided(
+    memory: npt.NDArray[np.generic], shape: tuple[int, ...], strides: tuple[int, ...]
+) -> npt.NDArray[np.generic]:
+    """Memory from a tensor's first element to its last, seen as the tensor; strides in elements."""
+    if 0 in shape:
+        return np.empty(shape, memory.dtype)
+    return np.lib.stride_tricks.as_strided(memory, shape, tuple(step * memory.itemsize for step in strides))
 
 
 def scalars(kernel: Kernel, kind: Kind, seed: int) -> dict[str, float]:
@@ -93,13 +112,14 @@ def _floats(
 
 def poisoned(kernel: Kernel, sizes: Mapping[str, int]) -> Arrays:
     """An array of the pattern for every tensor the kernel only writes."""
-    shapes = tensor_shapes(kernel, sizes)
+    shapes, strides = tensor_shapes(kernel, sizes), element_strides(kernel, sizes)
     found: Arrays = {}
     for tensor in kernel.tensors:
         if not tensor.read:
             dtype = numpy_dtype(tensor.dtype)
-            plain = np.full(shapes[tensor.name], _pattern(dtype), f"u{dtype.itemsize}")
-            found[tensor.name] = plain.view(dtype)
+            shape = _memory_shape(shapes[tensor.name], strides[tensor.name])
+            plain = np.full(shape, _pattern(dtype), f"u{dtype.itemsize}").view(dtype)
+            found[tensor.name] = strided(plain, shapes[tensor.name], strides[tensor.name])
     return found
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from argus.device.guards import numpy_dtype, tensor_shapes
+from argus.device.guards import buffer_elements, element_strides, numpy_dtype, tensor_shapes
 from argus.gfx942 import chip
 from argus.ir.kernel import Kernel
 from argus.spec import ResultSpec
@@ -24,8 +24,9 @@ MATRIX = ("f16", "bf16", "fp8", "bf8", "i8", "f32", "f64")
 
 def least_microseconds(kernel: Kernel, sizes: Mapping[str, int], spec: ResultSpec) -> float:
     """The roof of a launch, in microseconds, cold caches."""
-    shapes = tensor_shapes(kernel, sizes)
-    moved = sum(numpy_dtype(t.dtype).itemsize * _product(shapes[t.name]) for t in kernel.tensors)
+    shapes, strides = tensor_shapes(kernel, sizes), element_strides(kernel, sizes)
+    distinct = {name: min(_product(shape), buffer_elements(shape, strides[name])) for name, shape in shapes.items()}
+    moved = sum(numpy_dtype(t.dtype).itemsize * distinct[t.name] for t in kernel.tensors)
     seconds = moved / (1e9 * chip.fact("hbm_peak").value)
     products = multiplications(kernel, sizes, spec)
     if products:

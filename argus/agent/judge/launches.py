@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 
 from argus import machine
-from argus.agent.judge.data import Arrays, poisoned
+from argus.agent.judge.data import Arrays, poisoned, strided
 from argus.agent.judge.problem import Sizes, Violation
 from argus.device.guards import launch_grid
-from argus.device.launch import scalar_values
+from argus.device.launch import flat, scalar_values
 from argus.gfx942.decoder import DecodeError, decode_all
 from argus.ir.kernel import Kernel
 from argus.machine import Options
@@ -81,7 +81,7 @@ class Launches:
         kernel = self.kernel
         arrays = {**given, **poisoned(kernel, sizes)}
         values = scalar_values(kernel, sizes, scalars)
-        tensors = [arrays[tensor.name] for tensor in kernel.tensors]
+        tensors = [flat(arrays[tensor.name], tensor.written) for tensor in kernel.tensors]
         grid = launch_grid(kernel, sizes)
         prepared = self.loaded.prepare(grid, kernel.threads, [*tensors, *values], 0, None, Options())
         return OnData(self, prepared, arrays)
@@ -97,7 +97,8 @@ class OnData:
         self._arrays: Arrays = {}
         for tensor, place in zip(launches.kernel.tensors, places, strict=True):
             like = start[tensor.name]
-            self._arrays[tensor.name] = arena.read(place).view(like.dtype).reshape(like.shape)
+            steps = tuple(step // like.itemsize for step in like.strides)
+            self._arrays[tensor.name] = strided(arena.read(place).view(like.dtype), like.shape, steps)
         self._used = False
         self.instructions = 0
 

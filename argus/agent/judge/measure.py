@@ -30,7 +30,7 @@ from argus.compile.cache import compile_cached
 from argus.device.guards import launch_grid
 from argus.device.hip import TARGET
 from argus.device.hip_calls import HipCalls, HipError
-from argus.device.launch import scalar_values
+from argus.device.launch import flat, scalar_values
 from argus.ir.kernel import Kernel
 from argus.ir.passes.schedule import scheduled
 from argus.lang import read
@@ -134,10 +134,10 @@ class MeasuringBench:
         self._modules.append(module)
         pointers = []
         for tensor in kernel.tensors:
-            array = contender.arrays[tensor.name]
-            pointer = calls.malloc(max(array.nbytes, 1))
+            memory = flat(contender.arrays[tensor.name], tensor.written)
+            pointer = calls.malloc(max(memory.nbytes, 1))
             self._owned.append(pointer)
-            calls.copy_in(pointer, array.tobytes())
+            calls.copy_in(pointer, memory.tobytes())
             pointers.append(np.uint64(pointer))
         values = [*pointers, *scalar_values(kernel, contender.sizes, contender.scalars)]
         return _Loaded(

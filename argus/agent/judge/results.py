@@ -3,6 +3,9 @@ workgroups.
 
 Large launches run a few workgroups. The specification is then evaluated only for the rows and columns these wrote.
 
+The tolerance is the task's, or the error bound derived from the candidate's own arithmetic where that is smaller
+(`argus.check.rounding`): a candidate never brings a tolerance of its own.
+
 Two more questions than "within the error bound". Is the output rounded without bias: the mean of sign(want) * (got -
 want), in half units of the output format, is near 0 for round-to-nearest and near -1 for truncation. And did the
 kernel leave its inputs alone.
@@ -11,7 +14,7 @@ kernel leave its inputs alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,8 +22,10 @@ import numpy.typing as npt
 
 from argus.agent.judge.data import Arrays, written
 from argus.agent.judge.references import Known, unknown
+from argus.check.rounding import ErrorBound
 from argus.spec import Bounded, ResultSpec, evaluate
 from argus.spec.compare import ElementComparison, compare
+from argus.spec.evaluation import Positions
 
 LEAST_FOR_BIAS = 4096
 BIAS = 0.25
@@ -35,14 +40,27 @@ class ResultComparison:
 
 
 def judged(
-    spec: ResultSpec, inputs: Arrays, symbols: Mapping[str, float], got: npt.NDArray[np.generic], known: Known = unknown
+    spec: ResultSpec,
+    inputs: Arrays,
+    symbols: Mapping[str, float],
+    got: npt.NDArray[np.generic],
+    known: Known = unknown,
+    bound: ErrorBound | None = None,
 ) -> ResultComparison:
-    """Compare a whole output. `known`: what is remembered about these inputs."""
-    return _found(got, known("whole", lambda: evaluate(spec, {spec.result: got, **inputs}, symbols)))
+    """Compare a whole output. `known`: what is remembered about these inputs; `bound`: what the candidate's arithmetic
+    allows, which counts where it is smaller than what the task allows."""
+    given = {spec.result: got, **inputs}
+    want = known("whole", lambda: evaluate(spec, given, symbols))
+    return _found(got, want, _most(bound, spec, given, symbols, want, None, known, "whole"))
 
 
 def judged_part(
-    spec: ResultSpec, inputs: Arrays, symbols: Mapping[str, float], got: npt.NDArray[np.generic], known: Known = unknown
+    spec: ResultSpec,
+    inputs: Arrays,
+    symbols: Mapping[str, float],
+    got: npt.NDArray[np.generic],
+    known: Known = unknown,
+    bound: ErrorBound | None = None,
 ) -> ResultComparison | None:
     """Compare what was written; None if nothing was, or not a whole box of elements."""
     mask = written(got)
@@ -59,12 +77,35 @@ def judged_part(
     def wanted() -> Bounded:
         return evaluate(spec, inputs, symbols, positions)
 
-    return _found(got[box], known(tuple(where.tobytes() for where in positions.values()), wanted))
+    part = tuple(where.tobytes() for where in positions.values())
+    want = known(part, wanted)
+    return _found(got[box], want, _most(bound, spec, inputs, symbols, want, positions, known, part))
 
 
-def _found(got: npt.NDArray[np.generic], want: Bounded) -> ResultComparison:
-    comparison = compare(got, want)
-    return ResultComparison(comparison, _bias(got, want))
+def _most(
+    bound: ErrorBound | None,
+    spec: ResultSpec,
+    inputs: Arrays,
+    symbols: Mapping[str, float],
+    want: Bounded,
+    positions: Positions | None,
+    known: Known,
+    part: Hashable,
+) -> npt.NDArray[np.float64] | None:
+    """The candidate's own error bound at these inputs."""
+    if bound is None:
+        return None
+
+    def kept(form: Hashable, make: Callable[[], Bounded]) -> Bounded:
+        return known((form, part), make)
+
+    return bound.at(spec, inputs, symbols, want.value, positions, kept)
+
+
+def _found(
+    got: npt.NDArray[np.generic], want: Bounded, most: npt.NDArray[np.float64] | None = None
+) -> ResultComparison:
+    return ResultComparison(compare(got, want, most), _bias(got, want))
 
 
 def _bias(got: npt.NDArray[np.generic], want: Bounded) -> float | None:

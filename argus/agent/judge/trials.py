@@ -21,6 +21,7 @@ from argus.agent.judge.launches import Launches, OnData, WrongRun
 from argus.agent.judge.problem import Problem, Sizes, Verdict, Violation, shape_text
 from argus.agent.judge.references import Known, References
 from argus.agent.judge.results import ResultComparison, biased, judged, judged_part
+from argus.check.rounding import ErrorBound
 from argus.device.guards import launch_grid, tensor_shapes
 from argus.ir.kernel import Kernel
 from argus.machine import Options
@@ -83,12 +84,14 @@ class TrialBench:
 
 @dataclass
 class Trials:
-    """One candidate's runs; the first that goes wrong raises `Ended`. `passed` are those that did not."""
+    """One candidate's runs; the first that goes wrong raises `Ended`. `passed` are those that did not. `bound`: the
+    error bound of the candidate's arithmetic."""
 
     bench: TrialBench
     kernel: Kernel
     code: bytes
     seed: int
+    bound: ErrorBound | None = None
     passed: list[list[Any]] = field(default_factory=list)
     launches: Launches = field(init=False)
     executed: dict[str, int] = field(default_factory=dict, init=False)
@@ -184,7 +187,7 @@ class Trials:
                 idle += 1
                 chosen.append(dice.randrange(groups))
                 continue
-            found = judged_part(self.bench.spec, given, self._symbols(sizes, kind), got, known)
+            found = judged_part(self.bench.spec, given, self._symbols(sizes, kind), got, known, self.bound)
             self._right(found, stage, sizes, f"workgroup {group}")
 
     def _whole(self, on: OnData, sizes: Sizes, stage: str, kind: Kind, options: Options) -> Array:
@@ -193,7 +196,7 @@ class Trials:
         given = self.bench.given(stage, sizes, kind, self.seed)
         how = "checked" if options.checks else "translated"
         known = self.bench.known(stage, sizes, kind, self.seed)
-        found = judged(self.bench.spec, given, self._symbols(sizes, kind), got, known)
+        found = judged(self.bench.spec, given, self._symbols(sizes, kind), got, known, self.bound)
         self._right(found, stage, sizes, f"{kind} data, {how}")
         return got
 

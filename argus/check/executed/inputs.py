@@ -3,7 +3,9 @@
     normal      standard normal values; integers small, of both signs
     positive    between 1/8 and 3
     negative    the same below zero
-    special     normal values, a third of them zeros of both signs, a few subnormal
+    special     normal values, a third of them zeros of both signs, a few below a millionth
+    sparse      normal values among many zeros, so that sums have few terms, no exponential outweighs the others, and
+                one term too many or too few shows
     wide        magnitudes over many powers of two
     whole       integers over all numbers of their type, the least and the greatest among them
     half        integers with half of the bits of their type (of 8 and 16 bits all but three), so that few
@@ -39,7 +41,9 @@ SMALL = 9
 WIDE = 8
 """Powers of two up and down in `wide`."""
 NARROW, KEPT = 32, 3
-ZEROS, SUBNORMAL = 0.3, 0.03
+ZEROS, TINY, MILLIONTH = 0.3, 0.03, 2.0**-20
+FEW = 1 / 16
+"""Which part of `sparse` values is not zero."""
 
 
 def arrays(kernel: Kernel, sizes: Mapping[str, int], kind: Kind, seed: int) -> dict[str, NDArray[Any]]:
@@ -96,8 +100,10 @@ def _floats(dice: np.random.Generator, shape: tuple[int, ...], kind: Kind, dtype
     if kind == "special":
         zero = np.where(dice.random(shape) < 0.5, 0.0, -0.0)
         values = np.where(dice.random(shape) < ZEROS, zero, values)
-        least = float(ml_dtypes.finfo(dtype).smallest_subnormal) * dice.choice([-3.0, 1.0, 2.0], shape)
-        values = np.where(dice.random(shape) < SUBNORMAL, least, values)
+        tiny = MILLIONTH * dice.choice([-0.75, 0.25, 0.5], shape)
+        values = np.where(dice.random(shape) < TINY, tiny, values)
+    elif kind == "sparse":
+        values = np.where(dice.random(shape) < FEW, values, 0.0)
     elif kind == "wide":
         values = values * np.exp2(dice.integers(-WIDE, WIDE + 1, shape))
     if dtype.itemsize == 1:

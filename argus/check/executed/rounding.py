@@ -26,7 +26,7 @@ F32_MANTISSA = 23
 
 def slack(kernel: Kernel) -> float:
     """What the specification's error is multiplied with."""
-    bits = [_mantissa(dtype) for dtype in _middle(kernel)]
+    bits = [_mantissa(value.dtype) for value in narrowed(kernel)]
     return REORDERED * 2.0 ** (F32_MANTISSA - min([F32_MANTISSA, *bits]))
 
 
@@ -34,8 +34,8 @@ def _mantissa(dtype: DType) -> int:
     return int(ml_dtypes.finfo(numpy_dtype(dtype)).nmant)
 
 
-def _middle(kernel: Kernel) -> set[DType]:
-    """Narrow floating types that results of arithmetic are rounded to before more arithmetic."""
+def narrowed(kernel: Kernel) -> set[Value]:
+    """Results of arithmetic that are rounded to a narrow floating type before more arithmetic."""
     body = list(ops.walk(kernel.body))
     made = {op.result for op in body if isinstance(op, ops.Map | ops.Convert) and _narrow(op.result)}
     users: dict[Value, list[Op]] = {}
@@ -47,7 +47,7 @@ def _middle(kernel: Kernel) -> set[DType]:
         for into, sources in op.sources:
             for value in sources:
                 handed.setdefault(value, []).append(into)
-    return {value.dtype for value in made if _computed_with(value, users, handed, body)}
+    return {value for value in made if _computed_with(value, users, handed, body)}
 
 
 def _narrow(value: Value) -> bool:

@@ -53,7 +53,7 @@ def _matters(flow: KernelWalk, doubt: Doubt, execution: Execution) -> bool:
     """A load that strays into the next row is wrong if some output depends on a row it should not depend on."""
     spec = flow.spec
     tensor = doubt.access.memory
-    if spec is None or not isinstance(tensor, Tensor):
+    if spec is None or spec.amounts is not None or not isinstance(tensor, Tensor):
         return False
     numbers = flow.tables.tensor_axes[tensor]
     sizes = [execution.sizes]

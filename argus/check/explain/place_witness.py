@@ -42,6 +42,8 @@ def _at(outcome: interp.InterpOutcome, output: Tensor, where: tuple[int, ...], e
 def interfering_input(flow: KernelWalk, failure: Misplaced) -> Counterexample | None:
     """Where the tags do not say which row went wrong: change input rows and see what else changes."""
     assert flow.spec is not None
+    if flow.spec.amounts is not None:  # a sum over what is updated depends on all of it
+        return None
     output = flow.spec.output
     for axis, position in (flow.spec.placed | flow.spec.partly).items():
         for tensor in flow.kernel.tensors:
@@ -70,6 +72,8 @@ def interfering_input(flow: KernelWalk, failure: Misplaced) -> Counterexample | 
 def misplaced_value(flow: KernelWalk, failure: Misplaced) -> Counterexample | None:
     """The first tensor, of those that belong to the output's index alone, by which a replay shows the failure."""
     assert flow.spec is not None
+    if flow.spec.amounts is not None:
+        return None
     for source in flow.spec.sources.get(failure.axis, ()):
         try:
             found = _shown(flow, failure, source)

@@ -27,6 +27,10 @@ def render(report: Report) -> str:
         lines = [_proved_line(v) for v in proved]
         if report.premises:
             lines.append(f"value is proved where {' and '.join(report.premises)}")
+        rounding = report.rounding
+        if rounding is not None:
+            lines += [bound.text() for bound in rounding.bounds]
+            lines += [f"note: {hazard.text()}" for hazard in rounding.hazards]
         blocks.append("\n".join(lines))
     count = report.count()
     parts = [f"{count[s]} {s}" for s in ("proved", "refuted", "unknown") if count[s]]

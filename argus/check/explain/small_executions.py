@@ -117,6 +117,19 @@ def ragged(kernel: Kernel) -> list[dict[str, int]]:
     return chosen
 
 
+def longest(kernel: Kernel) -> list[dict[str, int]]:
+    """For each size that bounds a loop, the smallest launch in which the loop runs longest."""
+    found = launches(kernel, 400)
+    bounds = [e for op in ops.walk(kernel.body) if op.control is ops.Control.LOOP for e in op.expressions]
+    chosen: list[dict[str, int]] = []
+    for symbol in kernel.shapes:
+        if found and any(symbol in bound.free() for bound in bounds):
+            most = max(sizes[symbol.name] for sizes in found)
+            sizes = next(sizes for sizes in found if sizes[symbol.name] == most)
+            chosen += [sizes] if sizes not in chosen else []
+    return chosen
+
+
 def larger(kernel: Kernel) -> list[dict[str, int]]:
     """The launch with every size at its second smallest value, if the kernel allows it."""
     if not may_search():

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from argus.check.executed.inputs import arrays, scalars
 from argus.check.executed.outcome import Kind
-from argus.check.explain.small_executions import larger, launches, ragged, varied
+from argus.check.explain.small_executions import larger, launches, longest, ragged, varied
 from argus.check.explain.term_difference import difference, parting_line
 from argus.check.explain.term_text import shown
 from argus.check.explain.writers import writers
@@ -115,10 +115,11 @@ def inputs_of(shown: Counterexample) -> Kind:
 
 
 def _trials(kernel: Kernel) -> list[Trial]:
-    """Small launches, with sizes that divide evenly and such that do not; the largest of them, with loops of several
-    iterations, also with inputs of wide spread; the smallest with negative inputs and integers of the whole range."""
+    """Small launches, with sizes that divide evenly and such that do not, and loops of several iterations; the
+    largest of them also with inputs of wide spread; the smallest and the largest with sparse inputs, the smallest with
+    negative ones and integers of the whole range."""
     small = varied(kernel)
-    more = [*ragged(kernel), *larger(kernel)]
+    more = [*ragged(kernel), *larger(kernel), *longest(kernel)]
     small += [sizes for sizes in more if sizes not in small and _elements(kernel, sizes) <= MOST]
     found = [sizes for sizes in launches(kernel, 400) if _elements(kernel, sizes) <= MOST]
     largest = found[-1:] if found[-1:] != small[-1:] else []
@@ -127,7 +128,8 @@ def _trials(kernel: Kernel) -> list[Trial]:
     kinds: tuple[Kind, ...] = ("negative", integers) if whole else ("negative",)
     trials = [Trial(sizes, "normal") for sizes in (*small, *largest)]
     trials += [Trial(sizes, "wide") for sizes in largest]
-    return trials + [Trial(sizes, kind) for kind in kinds for sizes in small[:1]]
+    trials += [Trial(sizes, kind) for kind in kinds for sizes in small[:1]]
+    return trials + [Trial(sizes, "sparse") for sizes in (*small[:1], *largest)]
 
 
 def _wraps_alike(kernel: Kernel) -> bool:

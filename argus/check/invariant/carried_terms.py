@@ -105,6 +105,38 @@ def named(tables: Tables, case: Case, meaning: dict[Atom, int]) -> Case:
     )
 
 
+def closed_maxima(
+    tables: Tables, shape: LoopShape, start: list[Tags], head: list[Tags], out: list[Tags]
+) -> dict[Atom, int]:
+    """Names of running maxima and what they stand for: T_first is what the slot starts with, T_(j+1) = max(T_j, R_j),
+    so T_j is the maximum of the first and of all R before j."""
+    terms, found = tables.terms, dict[Atom, int]()
+    for n, name in names(tables, shape, head).items() if shape.period == 1 else ():
+        first, left = only_term(tables, start[n]), terms.as_atom(only_term(tables, out[n]))
+        if first == UNKNOWN or shape.counter in terms.free(first) or not isinstance(left, Apply) or left.fn != "max":
+            continue
+        mark = terms.atom(name)
+        taken = [terms.as_atom(arg) for arg in left.args if arg != mark]
+        parts = [
+            atom for atom in taken if isinstance(atom, Reduce) and atom.op == "max" and _each_turn(terms, shape, atom)
+        ]
+        if mark in left.args and len(parts) == len(taken):
+            before = [
+                replace(a, footprint=(sets.Over(shape.counter, shape.first, shape.counter, shape.stride, a.footprint),))
+                for a in parts
+            ]
+            found[name] = terms.extreme("max", (first, *map(terms.atom, before)))
+    return found
+
+
+def _each_turn(terms: Terms, shape: LoopShape, atom: Reduce) -> bool:
+    """A maximum of what no iteration changes, over coordinates of this iteration."""
+    fixed = shape.counter not in terms.free(atom.body) and not any(
+        isinstance(a, Carried) for a in terms.inside(atom.body)
+    )
+    return fixed and atom.domain is None and shape.counter in sets.variables(atom.footprint)
+
+
 def after_iteration(tables: Tables, shape: LoopShape, case: Case) -> Case:
     """Sums and reductions over all earlier iterations plus this one's become those up to and including this one."""
     terms = tables.terms

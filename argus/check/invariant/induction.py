@@ -31,7 +31,15 @@ from argus.check.domain.record_numbers import distinct, distinct_rows
 from argus.check.domain.records import Record, Tables
 from argus.check.domain.tags import MAX_CASES, Case, Tags, alike, bare, merge, translate, uniform, unwieldy
 from argus.check.invariant import carried_terms
-from argus.check.invariant.carried_terms import after_iteration, name_holds, named, names, never_low, only_term
+from argus.check.invariant.carried_terms import (
+    after_iteration,
+    closed_maxima,
+    name_holds,
+    named,
+    names,
+    never_low,
+    only_term,
+)
 from argus.check.invariant.loop_shape import LoopShape, loop_shape
 from argus.check.terms.atoms import UNKNOWN, Atom, Carried
 from argus.check.terms.elementwise_terms import not_minus_infinity
@@ -294,6 +302,7 @@ def leave(walk: KernelWalk, shape: LoopShape, start: State, head: State, ends: l
     form it has at the head of every iteration, it is that at the head of the one that is not done any more."""
     trips = shape.trips
     options: list[tuple[Expr, State]] = []
+    closed = closed_maxima(walk.tables, shape, start, head, ends[-1])
     if walk.prover.possible((*walk.facts, trips.eq(0))) is not False:
         options.append((trips.eq(0), start))
     for r in range(shape.period):
@@ -301,7 +310,7 @@ def leave(walk: KernelWalk, shape: LoopShape, start: State, head: State, ends: l
         if walk.prover.possible((*walk.facts, guard)) is False:
             continue
         last = shape.lo + (trips - 1) * shape.op.step if shape.period == 1 else (trips - 1) // shape.period
-        made = [t.each(lambda c: after_iteration(walk.tables, shape, c)) for t in ends[r]]
+        made = [t.each(lambda c: after_iteration(walk.tables, shape, named(walk.tables, c, closed))) for t in ends[r]]
         options.append((guard, [translate(t, walk.tables, {shape.counter: last}) for t in made]))
     final: State = []
     for n in range(len(start)):

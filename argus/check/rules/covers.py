@@ -36,7 +36,7 @@ from argus.check.rules.store_turns import BLOCK, Counts, StoreBox, either, numbe
 from argus.check.solve.prover import Prover
 from argus.check.terms.atoms import UNKNOWN, own
 from argus.check.transfer.computed_places import DATA
-from argus.check.transfer.memory_accesses import kept_inside, target, threads_at_edge
+from argus.check.transfer.memory_accesses import as_amounts, kept_inside, target, threads_at_edge
 from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.ops import Access, Tensor
@@ -93,9 +93,13 @@ class Covers(Rule):
     ) -> Written:
         nothing = np.zeros((0, len(tensor.axes)), dtype=np.int64)
         spec = self.flow.spec
-        adds = spec is not None and spec.adds and tensor is spec.output
-        if isinstance(op, ops.Atomic) and not (adds and op.fn == "add"):
+        adds = spec is not None and spec.update is not None and tensor is spec.output
+        if isinstance(op, ops.Atomic) and not (adds and spec is not None and op.fn == spec.update):
             return Written(op, place, (), nothing, UPDATED)
+        seen = as_amounts(self.flow, op, place, access, value)
+        if seen is None:
+            return Written(op, place, (), nothing, UPDATED)
+        access = seen
         if self.flow.entangled:  # a branch that only some threads take is a guard
             guards = self.flow.entangled if access.guard is None else (access.guard, *self.flow.entangled)
             access = replace(access, guard=E.land(*guards))
@@ -159,7 +163,7 @@ def _without_copies(
 
 def _seen(flow: KernelWalk, tensor: Tensor) -> Tensor:
     """The tensor; where amounts are added to it by index, the amounts (`scatter`)."""
-    if flow.spec is None or not flow.spec.adds or tensor is not flow.spec.output:
+    if flow.spec is None or flow.spec.update is None or tensor is not flow.spec.output:
         return tensor
     return replace(tensor, axes=tuple(flow.tables.axis_names[a] for a in flow.spec.axes), shape=flow.spec.shape)
 

@@ -23,7 +23,7 @@ from argus.check.domain.record_numbers import distinct
 from argus.check.domain.tags import Case, Tags
 from argus.check.events import ProgramPoint
 from argus.check.rules.rule import Rule, RuleEvent
-from argus.check.transfer.memory_accesses import Target, stored_outside, target
+from argus.check.transfer.memory_accesses import Target, as_amounts, stored_outside, target
 from argus.check.transfer.shifted_places import brought_to_store
 from argus.check.walk import KernelWalk
 from argus.ir import ops
@@ -59,6 +59,11 @@ class Placed(Rule):
     def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None:
         if self.spec is None or access.memory is not self.spec.output:
             return
+        if (op.id, place.facts) in self.flow.agreed_by_element:
+            self.settle(op, "stored", "terms")
+            self.found.append(RuleEvent(op, place.facts, ()))
+            return
+        access = as_amounts(self.flow, op, place, access, value) or access
         aim = target(self.flow, op, access)
         agreed = (op.id, place.facts) in self.flow.agreed
         doubts = self.spec.unjudged if agreed else (*self.spec.unjudged, *self.spec.computed)

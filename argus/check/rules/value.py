@@ -27,21 +27,24 @@ from argus.check.domain.record_numbers import distinct
 from argus.check.domain.tags import Case, Tags
 from argus.check.events import ProgramPoint
 from argus.check.rules.rule import Rule, RuleEvent
+from argus.check.rules.stored_elements import StoredElements, alike, each
 from argus.check.spec.coordinates import Unreadable
-from argus.check.spec.spec_terms import meaning
+from argus.check.spec.spec_terms import SpecForm, forms_of, meaning, meaning_at
 from argus.check.terms.atoms import UNKNOWN, own
 from argus.check.terms.term_equality import Judge, ranges
 from argus.check.transfer.computed_places import followed
-from argus.check.transfer.memory_accesses import Target, kept_inside, stored_outside, target
+from argus.check.transfer.memory_accesses import Target, as_amounts, kept_inside, stored_outside, target
 from argus.check.transfer.shifted_places import brought_to_store
 from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.kernel import Kernel
-from argus.ir.ops import Access, Tensor
+from argus.ir.ops import Access
+from argus.layout import expr as E
 from argus.layout.expr import Expr, ExprError
 
 OVERWRITTEN = "what is stored comes from a tensor that the kernel also stores to"
 DIFFERENT = "what is stored is another formula than the specification's"
+UPDATES = "what several updates of one element add up to is not followed"
 Facts = tuple[Expr, ...]
 
 
@@ -97,18 +100,18 @@ class Valued(Rule):
         if at not in self.aims:
             assert self.spec is not None
             judge, where = Judge(self.flow, dtype=self.spec.output.dtype), dict(zip(self.spec.loose, at, strict=True))
-            forms = [self._form(whole, where, formal) for formal in (True, False) for whole in (False, True)]
-            terms = dict.fromkeys(term for term in forms if term != UNKNOWN)
+            terms = dict.fromkeys(self._form(form, where) for form in forms_of(self.spec))
+            terms.pop(UNKNOWN, None)
             self.aims[at] = Aim(judge, tuple(judge.aim(term, self.inside) for term in terms))
         return self.aims[at]
 
-    def _form(self, whole: bool, where: Mapping[str, Expr], formal: bool) -> int:
-        """One form of the specification; UNKNOWN if only the one without cancelled factors has no normal form."""
+    def _form(self, form: SpecForm, where: Mapping[str, Expr]) -> int:
+        """One form of the specification; UNKNOWN if only the first has a normal form."""
         assert self.spec is not None
         try:
-            return meaning(self.flow.kernel, self.spec, self.flow.tables, whole, where, formal)
+            return meaning(self.flow.kernel, self.spec, self.flow.tables, form, where)
         except Unreadable:
-            if formal:
+            if form == forms_of(self.spec)[0]:
                 raise
             return UNKNOWN
 
@@ -116,6 +119,9 @@ class Valued(Rule):
         if self.spec is None or access.memory is not self.spec.output:
             return
         why = self.unread or self.disagreement(op, place, access, value)
+        if why and why != OVERWRITTEN and self.agrees_by_element(op, place, access, value):
+            why = ""
+            self.flow.agreed_by_element.add((op.id, place.facts))
         self.found.append(RuleEvent(op, place.facts, (why,) if why else ()))
         if why == OVERWRITTEN:
             self.flow.ledger.leave_to(op.id, self.name, "stored", "fresh", why)
@@ -130,15 +136,16 @@ class Valued(Rule):
     ) -> str | Differs:
         """Empty when every stored element is worth what the specification says, else why not."""
         assert self.spec is not None
-        if isinstance(op, ops.Atomic) and not (self.spec.adds and op.fn == "add"):
-            return "what several updates of one element add up to is not followed"
-        if self.spec.adds and not isinstance(op, ops.Atomic):
+        if isinstance(op, ops.Atomic) and op.fn != self.spec.update:
+            return UPDATES
+        if self.spec.update is not None and not isinstance(op, ops.Atomic):
             return "it is stored, but the specification adds it to what is there"
-        aim = target(self.flow, op, access)
-        active = np.broadcast_to((place.active & aim.active)[..., None], aim.case.record.shape)
-        if aim.own is not None and (kept := kept_inside(self.flow, access, aim)) is not None:
-            active = np.broadcast_to((place.active & kept[0])[..., None], aim.case.record.shape)
-            place = replace(place, facts=(*place.facts, self._of_values(kept[1])))
+        seen = as_amounts(self.flow, op, place, access, value)
+        if seen is None:
+            return UPDATES
+        access = seen
+        aim, active, kept = self._aimed(op, place, access)
+        place = replace(place, facts=(*place.facts, self._of_values(kept)))
         try:
             goal = self._aim(self._stored_at(aim, active))
         except (Unreadable, ExprError) as error:
@@ -152,6 +159,60 @@ class Valued(Rule):
                 if why:
                     return why
         return ""
+
+    def _aimed(
+        self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access
+    ) -> tuple[Target, NDArray[np.bool_], Expr]:
+        """Where a store goes, its elements that may be written, and where, as a condition on its coordinates."""
+        aim = target(self.flow, op, access)
+        active, condition = place.active & aim.active, E.TRUE
+        if aim.own is not None and (kept := kept_inside(self.flow, access, aim)) is not None:
+            active, condition = place.active & kept[0], kept[1]
+        return aim, np.broadcast_to(active[..., None], aim.case.record.shape), condition
+
+    def agrees_by_element(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> bool:
+        """Every element is worth what the specification says of the element it is stored to."""
+        assert self.spec is not None
+        if isinstance(op, ops.Atomic) or self.spec.update is not None:
+            return False
+        tables, axes = self.flow.tables, self.spec.axes
+        aim, active, kept = self._aimed(op, place, access)
+        if bool((tables.rests_of(aim.case.record)[active][:, list(axes)] < 0).any()):
+            return False
+        for case in self.flow.prune(value).cases:
+            if stored_outside(self.flow, access, case):
+                continue
+            facts = (*self.flow.everywhere_facts, *place.facts, case.guard, kept)
+            together = alike(tables, case, aim.case, axes, active)
+            if together is not None and all(self._agree(elements, facts) for elements in together):
+                continue
+            if not all(self._agree(elements, facts) for elements in each(tables, case, aim.case, axes, active)):
+                return False
+        return True
+
+    def _agree(self, elements: StoredElements, facts: Facts) -> bool:
+        assert self.spec is not None
+        record, term = self.flow.tables[elements.number], elements.term(self.flow.tables)
+        if record.kind in ("lost", "unwritten", "incoming") or record.part != (0, 1) or term == UNKNOWN:
+            return False
+        at, where = (
+            dict(zip(self.spec.names, elements.stored, strict=True)),
+            zip(elements.stored, self.spec.shape, strict=True),
+        )
+        goals = []
+        for form in forms_of(self.spec):
+            try:
+                goals.append(meaning_at(self.flow.kernel, self.spec, self.flow.tables, form, at))
+            except (Unreadable, ExprError):
+                continue
+            if self._same(term, tuple(goals[-1:])):
+                return True
+        known = [*elements.known, *(fact for place, extent in where for fact in (place.ge(0), place.lt(extent)))]
+        stored = {own(axis): place for axis, place in zip(self.spec.axes, elements.stored, strict=True)}
+        here = (*(fact.subst(dict(stored)) for fact in facts), *known)
+        judge = Judge(self.flow, dtype=self.spec.output.dtype)
+        aims = [judge.aim(goal, here) for goal in dict.fromkeys(goals)]
+        return self._same(judge.resolved(term, here), tuple(aims))
 
     def _stored_at(self, aim: Target, active: NDArray[np.bool_]) -> tuple[Expr, ...]:
         """The coordinates of a store along `loose` indices, the same for all its elements. Raises Unreadable."""
@@ -213,7 +274,6 @@ class Valued(Rule):
 
 def _overwritten(kernel: Kernel) -> bool:
     """A tensor is both loaded and stored to: `fresh`, which is then not proved, speaks about what is loaded."""
-    body = list(ops.walk(kernel.body))
-    loaded = {op.access.memory for op in body if isinstance(op, ops.Load | ops.CopyToLds)}
-    stored = {op.access.memory for op in body if isinstance(op, ops.Store | ops.Atomic)}
-    return any(isinstance(memory, Tensor) for memory in loaded & stored)
+    touched = [part for op in ops.walk(kernel.body) for part in op.footprints if part.space == "global"]
+    loaded = {part.memory for part in touched if part.reads and not part.writes}
+    return any(part.writes and part.memory in loaded for part in touched)

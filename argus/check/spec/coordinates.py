@@ -35,10 +35,11 @@ from typing import assert_never
 
 from argus.check.domain.records import Tables
 from argus.check.spec.computed_indices import Formula, Hints, SpecIndex, Strided, affine, hints_of, neighbor
-from argus.check.spec.scatter import scattered
+from argus.check.spec.scatter import Update, scattered, updated
 from argus.check.spec.stated_ranges import without_ranges
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Tensor
+from argus.layout import expr as E
 from argus.layout.expr import Expr
 from argus.spec.printer import spec_text
 from argus.spec.tree import (
@@ -58,11 +59,15 @@ from argus.spec.tree import (
     SpecNode,
     TensorElement,
 )
-from argus.spec.walk import product_of_elements
+from argus.spec.walk import elements, product_of_elements
 
 
 class Unreadable(Exception):
     """Why a specification says nothing to the checker."""
+
+
+class ByElement(Exception):
+    """Why a specification ties no axes to indices: it can only be compared element by element (`stored_elements`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +77,8 @@ class SpecCoordinates:
     `sources` are, per axis of `placed` and `partly`, the tensors whose only index there is the output's. `unjudged` and
     `unreduced` say what `placed` and `reduced` cannot decide. `plain`: nothing but a sum of a product of elements.
     `computed`: why `placed` cannot decide where `value` has not; `hints` tell `value` about computed indices. `axes`,
-    `shape`, `names` are those of the result, as seen from where its amounts come from if the kernel `adds` (`scatter`).
+    `shape`, `names` are those of the result, as seen from where its amounts come from if many updates make it
+    (`update`, `scatter`); `amounts` are these as a tensor.
     `loose`: index of the result that stands at no tensor -> its position; it is what the store says there.
     """
 
@@ -90,7 +96,8 @@ class SpecCoordinates:
     shape: tuple[Expr, ...] = ()
     names: tuple[str, ...] = ()
     value: SpecNode = field(default_factory=lambda: NumberLiteral(0))
-    adds: bool = False
+    update: Update | None = None
+    amounts: Tensor | None = None
     loose: dict[str, int] = field(default_factory=dict)
 
 
@@ -115,8 +122,10 @@ class _CoordinateReader:
                 self._element(node, bound)
             case Negation(operand) | Complement(operand):
                 self.visit(operand, bound)
+            case Arithmetic("//" | "%", left, NumberLiteral()) if any(True for _ in elements(left)):
+                self.visit(left, bound)
             case Arithmetic(op="//" | "%"):
-                raise Unreadable(f"it contains `{spec_text(node)}` as a value")
+                raise ByElement(f"the specification contains `{spec_text(node)}` as a value")
             case Arithmetic(left=left, right=right) | Connective(left=left, right=right):
                 self.visit(left, bound)
                 self.visit(right, bound)
@@ -133,7 +142,7 @@ class _CoordinateReader:
                 if kind in ("argmax", "argmin"):
                     raise Unreadable(f"it contains `{spec_text(node)}`")
                 if extent is not None:
-                    raise Unreadable(f"`{index}` runs over the stated range {spec_text(extent)}")
+                    raise ByElement(f"in the specification `{index}` runs over the stated range {spec_text(extent)}")
                 self.kinds.append(kind)
                 self.visit(body, {**bound, index: len(self.kinds)})
             case _:
@@ -182,16 +191,34 @@ def coordinates_of(result: ResultSpec, kernel: Kernel, tables: Tables) -> SpecCo
     if found is not None:
         indices, value = found.names, without_ranges(found.value, tensors, sizes)
         axes[found.position], shape[found.position] = tables.tensor_axes[found.through][0], found.through.shape[0]
+    many = None if found is not None else updated(result, tensors)
+    if many is not None:
+        indices, value = (many.index, *indices), without_ranges(many.value, tensors, sizes)
+        axes.insert(0, tables.tensor_axes[many.tensor][many.position])
+        shape.insert(0, many.tensor.shape[many.position])
     reader = _CoordinateReader(tensors)
-    reader.visit(value, {})
-    spec = _classified(reader, output, list(indices), axes, tables, _is_plain(value))
+    try:
+        reader.visit(value, {})
+        spec = _classified(reader, output, list(indices), axes, tables, _is_plain(value))
+    except ByElement as error:
+        spec = SpecCoordinates(output, {}, {}, frozenset(), {}, (str(error),), (), False)
     hints = spec.hints
     if found is not None:
         hints = replace(hints, views={**hints.views, (output.name, found.position): frozenset({found.through.name})})
     return replace(
         spec, hints=hints, axes=tuple(axes), shape=tuple(shape), names=indices, value=value,
-        adds=found is not None, plain=spec.plain and found is None, loose=spec.loose if found is None else {},
+        update="add" if found is not None else None if many is None else many.update,
+        amounts=None if many is None else _amounts(output, axes, shape, tables),
+        plain=spec.plain and found is None and many is None, loose=spec.loose if found is None else {},
     )  # fmt: skip
+
+
+def _amounts(output: Tensor, axes: list[int], shape: list[Expr], tables: Tables) -> Tensor:
+    """The amounts that make a result, as a tensor of their own."""
+    names = tuple(tables.axis_names[axis] for axis in axes)
+    made = replace(output, axes=names, shape=tuple(shape), strides=(E.const(0), *output.strides), read=False)
+    tables.tensor_axes[made] = tuple(axes)
+    return made
 
 
 def _classified(

@@ -15,14 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from math import inf, isfinite
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
 from argus.check.domain.reduction_footprint import FootprintPart, Over, ReducedFootprint, contains, substituted
-from argus.check.terms.atoms import UNKNOWN, ZERO, Apply, Atom, Carried, Reduce, Reduction, Where, own
+from argus.check.terms.atoms import UNKNOWN, Apply, Atom, Carried, Reduce, Reduction, Where, own
 from argus.check.terms.conditions import one_way
+from argus.check.terms.integer_terms import LEAST_BITS
 from argus.check.terms.normal_form import Terms
 from argus.ir.maps import MAPS
 from argus.layout import expr as E
@@ -39,7 +40,6 @@ _COMPARE: dict[str, Callable[[Expr, int], Expr]] = {
     "ne": lambda e, c: e.ne(c),
 }
 _SWAPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
-COMPARISONS = frozenset(_COMPARE)
 
 MOST_LAG = 64.0
 """By how many powers of two a maximum may lag behind."""
@@ -90,44 +90,24 @@ def unary_term(terms: Terms, fn: str, x: int, standing: Callable[[], Standing]) 
 
 
 def binary_term(terms: Terms, fn: str, x: int, y: int) -> int:
+    bits = terms.value(y) if fn == "shl" and UNKNOWN not in (x, y) else None
+    if isinstance(bits, int) and 0 <= bits < LEAST_BITS:
+        return terms.scaled(x, 2**bits)
     return _meaning(fn, TermReals(terms, lambda e: terms.apply("exp2", (e,))), x, y)
+
+
+def whole_quotient(terms: Terms, op: str, x: int, y: int) -> int | None:
+    """x // y or x % y of whole numbers, y a power of two, as the shift or mask that kernels write; else None."""
+    by = terms.value(y)
+    if not isinstance(by, int) or by & (by - 1) or not 1 <= by < 2**LEAST_BITS or terms.whole_range(x) is None:
+        return None
+    return terms.apply("shr", (x, terms.constant(by.bit_length() - 1))) if op == "//" else terms.masked(x, by - 1)
 
 
 def _meaning(fn: str, reals: TermReals, *args: int) -> int:
     """An instruction that is a function of its own has no row."""
     row = MAPS.get(fn)
     return reals.apply(fn, args) if row is None else row.means(reals, *args)
-
-
-def chosen_term(terms: Terms, test: int, yes: int, no: int) -> int:
-    """The selection by a test of values. `yes if x < y else no` is max(yes, no) where yes - no grows with y - x, and
-    min(yes, no) where it falls: at the edge of the test both sides are equal, so it does not matter whether that
-    belongs to it. So `x if x > 0 else 0` and `x if x > 0 else 0.1 * x` are maxima."""
-    compared = terms.as_atom(test)
-    if isinstance(compared, Apply) and compared.fn in ("lt", "le", "gt", "ge") and len(compared.args) == 2:
-        low, high = compared.args if compared.fn in ("lt", "le") else compared.args[::-1]
-        factor = _multiple(terms, _difference(terms, yes, no), _difference(terms, high, low))
-        if factor is not None:
-            return terms.extreme("max" if factor > 0 else "min", (yes, no))
-    return terms.apply("select", (test, yes, no))
-
-
-def _difference(terms: Terms, x: int, y: int) -> int:
-    """x - y; not known where one of them is infinite."""
-    values = [v for v in (terms.value(x), terms.value(y)) if v is not None]
-    return terms.add(x, terms.negative(y), formal=True) if all(map(isfinite, values)) else UNKNOWN
-
-
-def _multiple(terms: Terms, x: int, y: int) -> float | None:
-    """The number t with x = t * y, if there is one that is not 0."""
-    if UNKNOWN in (x, y) or ZERO in (x, y) or len(terms[x]) != len(terms[y]):
-        return None
-    of_y = dict(terms[y])
-    mono, c = terms[x][0]
-    if mono not in of_y:
-        return None
-    factor = c / of_y[mono]
-    return factor if isfinite(factor) and factor and terms.scaled(y, factor) == x else None
 
 
 def reduction_of(fn: str) -> Reduction:
@@ -275,9 +255,16 @@ def _dominates(terms: Terms, top: Atom, rest: int, standing: Standing) -> bool:
                 return True
         elif atom.body == rest:
             coordinate = standing.coordinates.get(atom.axis)
-            if coordinate is not None and _among(coordinate, atom.footprint, standing):
+            if coordinate is not None and _taken(coordinate, atom, standing):
                 return True
     return False
+
+
+def _taken(coordinate: Expr, atom: Reduce, standing: Standing) -> bool:
+    """Every value of the coordinate is among those that a reduction takes."""
+    if atom.domain is not None:
+        return standing.holds((), atom.domain.subst({own(atom.axis): coordinate}))
+    return _among(coordinate, atom.footprint, standing)
 
 
 def _among(coordinate: Expr, items: ReducedFootprint, standing: Standing) -> bool:
@@ -325,6 +312,9 @@ def not_minus_infinity(terms: Terms, top: Atom, standing: Standing) -> bool:
             continue
         body = terms.as_atom(atom.body)
         if not (isinstance(body, Where) and terms.value(body.no) == -inf):
+            inside = standing.coordinates.get(atom.axis)
+            if atom.domain is not None:
+                return inside is not None and _taken(inside, atom, standing)
             return bool(_certain_parts(atom.footprint, lambda runs: standing.holds(facts, runs)))
         others: dict[Expr, Expr | int] = {own(a): e for a, e in standing.coordinates.items() if a != atom.axis}
         for item in _certain_parts(atom.footprint, lambda runs: standing.holds(facts, runs)):

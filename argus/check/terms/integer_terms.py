@@ -35,6 +35,8 @@ from argus.check.terms.term_store import Interned
 from argus.layout.expr import Expr
 
 WRAP = "wrap to "
+LEAST_BITS = 8
+"""Bits of the narrowest integer type: by fewer than these any may be shifted."""
 RING = frozenset({"add", "sub", "mul", "neg"})
 """Functions of residues: modulo 2^b they are those of the numbers."""
 _INDEX = (-(2**31), 2**31 - 1)
@@ -70,6 +72,12 @@ class IntegerTerms(Interned):
         if found is not None and low <= found[0] and found[1] <= high:
             return term
         return self.atom(Apply(WRAP + name, (self.residue(term, int(name[1:])),)))
+
+    def masked(self, term: int, mask: int) -> int:
+        """A whole number modulo mask + 1, which is a power of two: what it wraps around by makes no difference."""
+        if term == UNKNOWN or mask == 0:
+            return term if term == UNKNOWN else ZERO
+        return self.atom(Apply("and", (self.residue(term, mask.bit_length()), self.constant(mask))))
 
     def residue(self, term: int, bits: int) -> int:
         """The term without a wrap around that makes no difference modulo 2^bits."""
@@ -157,6 +165,11 @@ class IntegerTerms(Interned):
             return pick(r[0] for r in ranges), pick(r[1] for r in ranges)
         if fn == "abs":
             return _power_of_sign(ranges[0])
+        low, high = ranges[-1]
+        if fn == "shr" and low == high and 0 <= low < LEAST_BITS:
+            return ranges[0][0] >> low, ranges[0][1] >> low
+        if fn == "and" and low == high >= 0:
+            return 0, high
         return None
 
 

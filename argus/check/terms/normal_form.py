@@ -47,6 +47,7 @@ from argus.check.terms.atoms import (
     Reduction,
     Where,
 )
+from argus.check.terms.comparisons import COMPARED, chosen, compared
 from argus.check.terms.conditions import one_way
 from argus.check.terms.definedness import DefinedTerms
 from argus.check.terms.integer_terms import WRAP
@@ -331,6 +332,13 @@ class Terms(DefinedTerms):
     def apply(self, fn: str, args: tuple[int, ...]) -> int:
         if UNKNOWN in args:
             return UNKNOWN
+        if fn in COMPARED:
+            return compared(self, fn, *args)
+        if fn == "select" and len(args) == 3:
+            return chosen(self, *args)
+        mask = self.value(args[1]) if fn == "and" else None
+        if isinstance(mask, int) and mask > 0 and mask & (mask + 1) == 0 and self.whole_range(args[0]) is not None:
+            return self.masked(args[0], mask)
         if fn == "abs" and args[0] != ZERO and self._polys[args[0]][0][1] < 0:  # of x and -x the one that begins with +
             args = (self.negative(args[0]),)
         return self.atom(Apply(fn, args))

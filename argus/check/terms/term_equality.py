@@ -8,6 +8,8 @@ The kernel's term is brought into the form of the specification's, bottom up, un
     mask         dropped where it always holds, made zero where it never does, written like an equivalent one of the
                  specification, or as being inside the axis
     part         a sum over an interval becomes one over the whole axis, masked by being inside the interval
+    steps        what loops took in steps is what a reduction of the specification takes in steps, if it is the same
+    exponential  2**(x - T) is taken apart where T is a maximum over all x of an axis
     number       a coefficient that rounds to one of the specification's is that one (`close_numbers`)
 
 Then equal terms are the same number. Stored elements are known to lie inside the output; elsewhere nothing is written.
@@ -16,7 +18,7 @@ Then equal terms are the same number. Stored elements are known to lie inside th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from math import inf
 from typing import Literal
@@ -32,8 +34,10 @@ from argus.check.spec.spec_terms import domain, extent_of
 from argus.check.terms.atoms import ONE, UNKNOWN, ZERO, Apply, Atom, Reduce, Where, axes_in, own
 from argus.check.terms.close_numbers import close_enough
 from argus.check.terms.conditions import one_way
+from argus.check.terms.elementwise_terms import Standing, exponential
 from argus.check.terms.normal_form import Terms
 from argus.check.terms.padding import Padding
+from argus.check.terms.placed_terms import in_steps, progression
 from argus.check.walk import KernelWalk
 from argus.ir.types import DType
 from argus.layout import expr as E
@@ -56,6 +60,8 @@ class Judge:
     numbers: list[float] = field(default_factory=list)
     dtype: DType | None = None
     """The type of the output that the specification speaks of."""
+    repeated: list[Reduce] = field(default_factory=list)
+    """Reductions of the specification over coordinates in steps."""
     _known: dict[tuple[int, Facts, Stage], int] = field(default_factory=dict)
 
     @property
@@ -64,6 +70,8 @@ class Judge:
 
     def aim(self, term: int, facts: Facts) -> int:
         """Resolve the specification's term and remember how it is written."""
+        sums = [a for a in self.terms.inside(term) if isinstance(a, Reduce) and a.domain is None]
+        self.repeated = [atom for atom in sums if progression(atom.footprint) is not None]
         goal = self.resolved(term, facts)
         atoms = list(self.terms.inside(goal))
         self.conditions = list(dict.fromkeys(a.condition for a in atoms if isinstance(a, Where)))
@@ -103,6 +111,9 @@ class Judge:
             body = atom.body
             if whole is None and stage == "clipped":
                 whole, body = self._clipped(atom, outside)
+            specified = self._specified(atom, outside) if whole is None else None
+            if specified is not None:
+                return self.terms.reduce(atom.op, atom.axis, self._passes(body, outside, stage), specified)
             if whole is None:
                 body = self._passes(self._edged(atom, outside, stage), outside, stage)
                 body = body if stage == "as is" else self._lean(body, outside)
@@ -113,7 +124,16 @@ class Judge:
             return self.terms.reduce(atom.op, atom.axis, body, (), whole)
         if isinstance(atom, Apply) and atom.fn == "select":
             return self._chosen(atom, facts, stage)
+        if isinstance(atom, Apply) and atom.fn == "exp2":
+            return self._exponential(self._passes(atom.args[0], facts, stage), facts)
         return None
+
+    def _exponential(self, exponent: int, facts: Facts) -> int:
+        """2**exponent, taken apart where the maximum in it is one over an axis that the element lies on."""
+        here = {axis: own(axis) for axis in self.terms.axes(exponent)}
+        return exponential(
+            self.terms, exponent, Standing(here, lambda more, goal: self._holds((*facts, *more), goal), {})
+        )
 
     def _chosen(self, atom: Apply, facts: Facts, stage: Stage) -> int | None:
         """x > 0 for a sum x of positive numbers under a mask: it says whether the mask lets any through."""
@@ -218,6 +238,19 @@ class Judge:
         if not self._vanishes(atom, extent) and not self._holds((*facts, *footprint, *masks), whole):
             return None
         return whole
+
+    def _specified(self, atom: Reduce, facts: Facts) -> ReducedFootprint | None:
+        """The coordinates in steps that a reduction of the specification takes, if these are the same, each once."""
+        for wanted in self.repeated:
+            found = progression(wanted.footprint)
+            if wanted.axis != atom.axis or found is None:
+                continue
+            start, stride, count = found
+            steps = in_steps(atom.footprint, start, stride)
+            run = None if steps is None else self._interval(replace(atom, footprint=steps), facts, ordered=True)
+            if run is not None and self._holds(facts, E.land(run[0].eq(0), run[1].eq(count))):
+                return wanted.footprint
+        return None
 
     def _clipped(self, atom: Reduce, facts: Facts) -> tuple[Expr | None, int]:
         """A sum over an interval [a, b) as one over the whole axis, masked by being inside: the axis and the body."""

@@ -186,19 +186,19 @@ def _entangled(flow: KernelWalk, op: ops.If) -> None:
         after.append(flow.memory.tags)
     flow.order = reduce(AccessOrder.join, ends)
     ordering.meeting_arms(flow, arms, (1 << flow.threads.waves) - 1)
-    flow.memory.tags = _agreeing(flow, after, flow.tables.lost(why, op.id))
+    flow.memory.tags = _agreeing(flow, after, flow.tables.lost(why, op.id), None)
     for out, yes, no in zip(op.outs, op.then_yields, op.else_yields, strict=True):
         pair = [flow.values[yes], flow.values[no]]
         joined = optional_work.same_where_skipped(flow, pair[0], pair[1], flow.here(op.cond))
-        flow.values[out] = joined or _agreeing(flow, pair, flow.tables.lost(why, op.id))
+        flow.values[out] = joined or _agreeing(flow, pair, flow.tables.lost(why, op.id), condition)
 
 
-def _agreeing(flow: KernelWalk, tags: list[Tags], lost: int) -> Tags:
+def _agreeing(flow: KernelWalk, tags: list[Tags], lost: int, condition: Expr | None) -> Tags:
     if tags[0] is tags[1]:
         return tags[0]
     pairs = list(zip(tags[0].cases, tags[1].cases, strict=False))
     if len(tags[0].cases) == len(tags[1].cases) and all(x.guard is y.guard for x, y in pairs):
-        places = [optional_work.without_difference(flow, x, y) for x, y in pairs]
+        places = [optional_work.without_difference(flow, x, y, condition) for x, y in pairs]
         if all(places):
             return Tags(tuple(case for case in places if case))
     if any(len(t.cases) != 1 for t in tags):

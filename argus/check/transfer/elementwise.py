@@ -25,8 +25,8 @@ from argus.check.domain.records import ABSENT, CONFLICT, REDUCED, Record, Sum, T
 from argus.check.domain.reduction_footprint import one
 from argus.check.domain.tags import Case
 from argus.check.terms.atoms import UNKNOWN, ZERO
+from argus.check.terms.comparisons import COMPARED
 from argus.check.terms.elementwise_terms import (
-    COMPARISONS,
     Standing,
     binary_term,
     reduction_of,
@@ -75,7 +75,7 @@ def several(fn: str, cases: tuple[Case, ...], tables: Tables) -> Case:
         return _pair("add", _pair("mul", cases[0], cases[1], tables), cases[2], tables, fused=True)
     if fn == "select":
         return masks.select(cases[0], cases[1:], _pair(fn, cases[1], cases[2], tables), tables)
-    if fn in COMPARISONS or fn in ("and", "or"):
+    if fn in COMPARED or fn in ("and", "or"):
         found = masks.condition(fn, cases, tables)
         if found is not None:
             return found
@@ -112,7 +112,7 @@ def _pair(fn: str, x: Case, y: Case, tables: Tables, fused: bool = False) -> Cas
         term = _term(fn, sides, after, bound, where, tables)
         if bound and fn == "add" and not _grows(sides, term, tables, fused):
             after = _side_by_side(sides, after, bound)
-            term = UNKNOWN if (after == CONFLICT).any() else binary_term(tables.terms, fn, sides[0].term, sides[1].term)
+            term = _term(fn, sides, after, bound, where, tables)
             here = (inverse == n).reshape(shape)
             kept = np.where((rx == after) & here[..., None], x.offset, y.offset)
             offset = np.where(here[..., None], np.where(after < 0, 0, kept), offset).astype(np.int32)
@@ -130,11 +130,13 @@ def _grows(sides: tuple[Record, Record], term: int, tables: Tables, fused: bool)
 
 
 def _side_by_side(sides: tuple[Record, Record], after: np.ndarray, bound: list[int]) -> np.ndarray:
-    """Rests of a sum of different things: a statistic is applied to the element, two elements are in conflict."""
+    """Rests of a sum of different things: a statistic is applied to the element; two elements, each at its coordinate,
+    belong to neither."""
     result = after.copy()
     for axis in bound:
         rests = [side.rests[axis] for side in sides]
-        result[axis] = max(rests) if min(rests) == REDUCED and max(rests) >= 0 else CONFLICT
+        if min(rests) == REDUCED and max(rests) >= 0:
+            result[axis] = max(rests)
     return result
 
 

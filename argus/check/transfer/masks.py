@@ -7,16 +7,18 @@ what is selected (`worth.at_own_coordinates`). Where that fails the selected val
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from argus.check.domain.record_numbers import distinct, distinct_rows
-from argus.check.domain.records import Record, Tables
+from argus.check.domain.records import CONFLICT, Record, Tables
 from argus.check.domain.tags import Case, Tags
 from argus.check.domain.threads import Spread
 from argus.check.terms.atoms import UNKNOWN, Number
-from argus.check.terms.elementwise_terms import COMPARISONS, at_own_coordinates, chosen_term, comparison
+from argus.check.terms.comparisons import COMPARED
+from argus.check.terms.elementwise_terms import at_own_coordinates, comparison
 from argus.check.transfer.shifted_places import brought
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -47,10 +49,10 @@ def index(spread: Spread, count: int, tables: Tables) -> Tags:
 def condition(fn: str, cases: tuple[Case, ...], tables: Tables) -> Case | None:
     """A comparison of an index with a number, or two conditions with the same finite part combined; else None."""
     x, y = cases
-    swapped = fn in COMPARISONS and any(tables[int(n)].label == "index" for n in distinct(y.record))
+    swapped = fn in COMPARED and any(tables[int(n)].label == "index" for n in distinct(y.record))
     if swapped:
         x, y = y, x
-    if fn not in COMPARISONS and not np.array_equal(x.offset[..., 0], y.offset[..., 0]):
+    if fn not in COMPARED and not np.array_equal(x.offset[..., 0], y.offset[..., 0]):
         return None
     pairs, _, inverse = distinct_rows(np.stack([x.record, y.record], axis=-1).reshape(-1, 2))
     made = []
@@ -66,7 +68,7 @@ def condition(fn: str, cases: tuple[Case, ...], tables: Tables) -> Case | None:
 def _condition(fn: str, a: Record, b: Record, swapped: bool, tables: Tables) -> Expr | None:
     if a.expr is None or a.part != (0, 1) or b.part != (0, 1):
         return None
-    if fn in COMPARISONS:
+    if fn in COMPARED:
         number = tables.terms.value(b.term)
         return None if number is None or a.label != "index" else comparison(fn, a.expr, number, swapped)
     if b.expr is None or a.label != "condition" or b.label != "condition":
@@ -81,11 +83,12 @@ def _elsewhere(mask: Case, result: Case, tables: Tables) -> np.ndarray:
     return np.asarray(((tested >= 0) & differ).any(axis=-1), dtype=np.int32)
 
 
-def select(mask: Case, sides: tuple[Case, ...], result: Case, tables: Tables) -> Case:
+def select(mask: Case, sides: Sequence[Case], result: Case, tables: Tables) -> Case:
     """`result` has the coordinates of what is selected from, or of the mask where these are numbers; its terms become
     those of the selection, if the mask speaks of the same elements."""
     if tables.hints.shifted:
-        mask = brought(tables, mask, tables.rests_of(result.record), result.offset)
+        there = tables.rests_of(result.record)
+        mask, *sides = (brought(tables, case, there, result.offset) for case in (mask, *sides))
     columns = [*(c.record.reshape(-1) for c in (mask, *sides, result)), _elsewhere(mask, result, tables).reshape(-1)]
     keys, _, inverse = distinct_rows(np.stack(columns, axis=-1))
     index, offset = mask.offset[..., 0].reshape(-1), result.offset.reshape(-1, tables.width).copy()
@@ -96,13 +99,15 @@ def select(mask: Case, sides: tuple[Case, ...], result: Case, tables: Tables) ->
             made.append(int(r))
             continue
         values = tables[int(yes)].term, tables[int(no)].term
+        if CONFLICT in record.rests:  # the sides stand at different coordinates
+            values = UNKNOWN, UNKNOWN
         if chosen.label == "condition" and chosen.expr is not None:
             here = inverse == n
             rests = {a: tables.rests[rest] for a, rest in enumerate(record.rests) if rest >= 0}
             held = at_own_coordinates(chosen.expr, index[here], offset[here], rests)
             term = UNKNOWN if held is None else tables.terms.where(held, *values)
         else:
-            term = chosen_term(tables.terms, chosen.term, *values)
+            term = tables.terms.apply("select", (chosen.term, *values))
             if chosen.kind == "value" and record.kind in ("plain", "zero"):
                 record = replace(chosen, sums=None)
                 offset[inverse == n] = mask.offset.reshape(-1, tables.width)[inverse == n]

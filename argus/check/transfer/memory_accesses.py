@@ -22,6 +22,7 @@ from argus.check.domain.record_numbers import distinct, distinct_rows
 from argus.check.domain.records import ABSENT, Kind, Record, Tables, without_constant
 from argus.check.domain.tags import Case, Records, Tags, uniform
 from argus.check.domain.threads import Spread, conditions
+from argus.check.events import ProgramPoint
 from argus.check.terms.atoms import ZERO as NOTHING
 from argus.check.terms.atoms import own
 from argus.check.terms.elementwise_terms import at_own_coordinates, comparison
@@ -125,7 +126,7 @@ def target(flow: KernelWalk, op: ops.Store | ops.Atomic, access: Access) -> Targ
 
 
 def _target(flow: KernelWalk, op: ops.Store | ops.Atomic, access: Access) -> Target:
-    added = flow.spec is not None and flow.spec.adds and access.memory is flow.spec.output
+    added = flow.spec is not None and flow.spec.update is not None and access.memory is flow.spec.output
     case = elements(flow, op, replace(access, guard=None), op.value, source=added).cases[0]
     active, shared, _ = flow.condition(access.guard)
     if active is not None:
@@ -134,6 +135,31 @@ def _target(flow: KernelWalk, op: ops.Store | ops.Atomic, access: Access) -> Tar
         return Target(case, flow.active, shared)
     assert access.guard is not None
     return Target(case, flow.active, own=flow.threads.spread(flow.here(access.guard)))
+
+
+def as_amounts(
+    flow: KernelWalk, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags
+) -> Access | None:
+    """An update of the result as a store of amounts (`scatter`): where the specification sums over an index that the
+    result does not have, the amount says which it is, one and the same in all threads, and inside its axis whenever
+    the update is made. Other accesses are what they are; None where that cannot be shown."""
+    spec = flow.spec
+    if spec is None or spec.amounts is None or access.memory is not spec.output:
+        return access
+    axis, extent = spec.axes[0], spec.shape[0]
+    found: set[Expr | None] = set()
+    for case in flow.prune(value).cases:
+        rows = np.stack([case.record, case.offset[..., axis]], axis=-1)[place.active].reshape(-1, 2)
+        found |= {flow.tables.coordinate(int(n), axis, int(offset)) for n, offset in distinct_rows(rows)[0]}
+    where = found.pop() if len(found) == 1 else None
+    if where is None:
+        return None
+    _, shared, _ = flow.condition(access.guard)
+    facts = (*flow.everywhere_facts, *place.facts, *(() if shared is None else (shared,)))
+    if flow.prover.holds(facts, E.land(where.ge(0), where.lt(extent))) is not True:
+        return None
+    moving = access.axis % len(access.coords) + 1
+    return replace(access, memory=spec.amounts, coords=(where, *access.coords), axis=moving)
 
 
 def _tag_value(tag: ops.Tag, access: Access) -> Expr | None:
@@ -189,15 +215,20 @@ def _guarded(flow: KernelWalk, op: Op, access: Access, full: Case, result: Value
 
 def _masked(flow: KernelWalk, guard: Expr, full: Case) -> Case | None:
     """The elements with their own coordinates, zero where the guard, as a condition on these, is false."""
-    numbers = distinct(full.record)
-    parts = [_own_condition(flow, part, full) for part in (guard.args if guard.op == "land" else (guard,))]
-    held = [part for part in parts if part is not None]
-    if len(numbers) != 1 or len(held) < len(parts):
+    held = own_conditions(flow, guard, full)
+    if held is None:
         return None
-    record = flow.tables[numbers[0]]
-    held_term = flow.tables.terms.where(E.land(*held), record.term, NOTHING)
+    record = flow.tables[distinct(full.record)[0]]
+    held_term = flow.tables.terms.where(held, record.term, NOTHING)
     number = flow.tables.intern(replace(record, kind="value", label="", term=held_term))
     return Case(full.guard, np.full_like(full.record, number), full.offset, full.site)
+
+
+def own_conditions(flow: KernelWalk, guard: Expr, full: Case) -> Expr | None:
+    """The guard as a condition on the own coordinates of elements with one record."""
+    parts = [_own_condition(flow, part, full) for part in (guard.args if guard.op == "land" else (guard,))]
+    held = [part for part in parts if part is not None]
+    return E.land(*held) if len(distinct(full.record)) == 1 and len(held) == len(parts) else None
 
 
 def _own_condition(flow: KernelWalk, part: Expr, full: Case, chosen: NDArray[np.bool_] | None = None) -> Expr | None:
@@ -250,7 +281,7 @@ def kept_inside(flow: KernelWalk, access: Access, aim: Target) -> tuple[NDArray[
 
 def stored_outside(flow: KernelWalk, access: Access, case: Case) -> bool:
     """An alternative of what is stored, where nothing is: on its path every element of the store lies outside."""
-    adds = flow.spec is not None and flow.spec.adds
+    adds = flow.spec is not None and flow.spec.update is not None
     return case.guard is not E.TRUE and not adds and pads(flow, access, E.lnot(case.guard))
 
 

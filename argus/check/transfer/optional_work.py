@@ -21,6 +21,7 @@ from argus.check.domain.record_numbers import distinct, distinct_rows
 from argus.check.domain.records import ABSENT, REDUCED, Tables
 from argus.check.domain.tags import Case, Tags, each_record
 from argus.check.terms.atoms import ONE, UNKNOWN, ZERO, Apply, Atom, Reduce, Where, own
+from argus.check.transfer.memory_accesses import own_conditions
 from argus.ir.kernel import LANE, wave_variable
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -75,8 +76,10 @@ def _by_one(flow: KernelWalk, done: Tags, skipped: Tags, condition: Expr) -> Tag
 
 def _other_than_one(flow: KernelWalk, number: int) -> int | None:
     """k, of data that is 1 where k is not one, else 0."""
-    terms = flow.tables.terms
-    chosen = terms.as_atom(flow.tables[number].term)
+    terms, term = flow.tables.terms, flow.tables[number].term
+    if term == ZERO:
+        return ONE
+    chosen = terms.as_atom(term)
     if not (isinstance(chosen, Apply) and chosen.fn == "select" and chosen.args[1:] == (ONE, ZERO)):
         return None
     test = terms.as_atom(chosen.args[0])
@@ -112,13 +115,30 @@ def _same_row(flow: KernelWalk, x: Case, symbol_data: Case, factor: int) -> bool
     return bool((same.all(axis=-1) | zero).all())
 
 
-def without_difference(flow: KernelWalk, x: Case, y: Case) -> Case | None:
-    """The coordinates, where both sides agree on them; what they are worth is forgotten where it differs."""
-    if not _alike(flow, x, y):
-        return None
+def without_difference(flow: KernelWalk, x: Case, y: Case, condition: Expr | None) -> Case | None:
+    """The coordinates, where both sides agree on them. What they are worth is one or the other by the condition of the
+    branch, where that is one on these coordinates, else forgotten where it differs."""
+    chosen = None if condition is None else _chosen(flow, x, y, condition)
+    if chosen is not None or not _alike(flow, x, y):
+        return chosen
     differ = x.record != y.record
     vague = each_record(flow.tables, x, lambda r: replace(r, term=UNKNOWN, sums=None))
     return Case(x.guard, np.where(differ, vague.record, x.record).astype(np.int32), x.offset, x.site)
+
+
+def _chosen(flow: KernelWalk, x: Case, y: Case, condition: Expr) -> Case | None:
+    """One or the other, by a condition on the coordinates that both have."""
+    numbers = distinct(x.record), distinct(y.record)
+    if not len(numbers[0]) == len(numbers[1]) == 1 or not np.array_equal(x.offset, y.offset):
+        return None
+    sides = flow.tables[numbers[0][0]], flow.tables[numbers[1][0]]
+    plain = all(r.kind in ("element", "value") and r.part == (0, 1) and r.expr is None for r in sides)
+    held = own_conditions(flow, condition, x) if plain and sides[0].rests == sides[1].rests else None
+    if held is None:
+        return None
+    term = flow.tables.terms.where(held, sides[0].term, sides[1].term)
+    either = replace(sides[0], kind="value", label="", sums=None, term=term)
+    return each_record(flow.tables, x, lambda _: replace(either, statistics=sides[0].statistics | sides[1].statistics))
 
 
 def _alike(flow: KernelWalk, x: Case, y: Case) -> bool:

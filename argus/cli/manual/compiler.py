@@ -104,6 +104,12 @@ COMPILER: Mapping[str, ManualEntry] = {
         "launch and a thread that show it.",
         OURS,
     ),
+    "C310": ManualEntry(
+        "Compiled kernels consist of a closed list of instructions: arithmetic, lane exchange, matrix instructions, "
+        "accesses, the branches that are followed, barriers and waits. The object holds another one, which nothing "
+        "that reads objects understands.",
+        OURS,
+    ),
     "C401": ManualEntry(
         "The file is no gfx942 code object, is damaged, or has no such kernel.",
         "name a `.hsaco` or `.co` for gfx942, and a kernel it holds (`--kernel`).",

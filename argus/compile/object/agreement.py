@@ -16,7 +16,10 @@ else is read from the machine code. Shown for each instruction:
     which   memory instructions touch the bytes of their op (`addresses`), matrix instructions and atomics are those of
             their op
 
-What it does not do: values. That a store stores what was computed is for the machine to show.
+    data    registers that are stored or multiplied are made from the loads and products the kernel names
+            (`data_agreement`)
+
+What it does not do: arithmetic on data. That it is right is for the machine to show.
 """
 
 from __future__ import annotations
@@ -34,8 +37,17 @@ from argus.compile.facts import Facts
 from argus.compile.matching import EVENTS, Match
 from argus.compile.object.addresses import Comparison
 from argus.compile.object.control_flow import Irregular
+from argus.compile.object.data_agreement import compare_data
 from argus.compile.object.index_words import IndexWords, NoWord
-from argus.compile.object.inputs import BLOCKS, block, limit_products, size, start_registers
+from argus.compile.object.inputs import (
+    BLOCKS,
+    block,
+    descriptor_of,
+    limit_products,
+    size,
+    start_registers,
+    written_at_start,
+)
 from argus.compile.object.intended import AccessPart, parts, update_name
 from argus.compile.object.order import PlacedInstruction, out_of_order
 from argus.compile.object.slices import Slices
@@ -72,6 +84,8 @@ class Agreement:
     unknown: list[Finding] = field(default_factory=list)
     different: list[Finding] = field(default_factory=list)
     else_first: int = 0
+    data: int = 0
+    """Registers of data whose sources were compared."""
     slice_of: frozenset[int] = frozenset()
     """Instructions on which addresses and conditions depend."""
 
@@ -97,12 +111,17 @@ class Reader:
         self.live = live(kernel.body).ops
         self.ops = {op.id: op for op in ops.walk(kernel.body)}
         limit_products(self.space, kernel)
+        self.start = descriptor_of(code_object, kernel.name)
         self.slices = Slices(code, self.space, start_registers(code_object, kernel, code, self.space), self._loaded)
         self.by_op: dict[int, list[int]] = {}
-        for n, kind in enumerate(code.kinds):
-            if kind in EVENTS and n in self.slices.flow.block_of:
-                self.by_op.setdefault(matched.op_of[n], []).append(n)
         self.found = Agreement()
+        for n, kind in enumerate(code.kinds):
+            if kind not in EVENTS:
+                continue
+            if n in self.slices.flow.block_of:
+                self.by_op.setdefault(matched.op_of[n], []).append(n)
+            else:
+                self.found.different.append(Finding(n, self.ops[matched.op_of[n]], "no path leads to it"))
         self.headers: dict[int, int | None] = {}
         self.turns: list[Turns] = []
         self.placed: list[PlacedInstruction] = []
@@ -170,8 +189,15 @@ class Reader:
         for later, earlier in wrong:
             text = f"it comes before what is made for op {earlier.op.id}, which the kernel has first"
             self.found.different.append(Finding(later.n, later.op, text))
+        self._data_registers()
         self.found.slice_of = frozenset(self.slices.used)
         return self.found
+
+    def _data_registers(self) -> None:
+        compared = compare_data(self.kernel, self.code, self.matched, self.slices.flow, written_at_start(self.start))
+        self.found.data = compared.registers
+        self.found.different += [Finding(one.n, one.op, one.what) for one in compared.unwritten]
+        self.found.unknown += [Finding(one.n, one.op, one.what) for one in compared.unknown]
 
     def _map_loops(self, body: list[ops.Op], around: tuple[ops.For, ...]) -> None:
         """Which loop of the object carries out which loop of the kernel: by the instructions inside."""
@@ -221,7 +247,7 @@ class Reader:
                 case ops.Mfma():
                     for n in self.by_op.get(op.id, ()):
                         self._note(op, n, scope)
-                        if self.code.insts[n].op != mfma(op.inst).name:
+                        if self.code.insts[n].op != mfma(op.inst).name or any(self.code.insts[n].mods.values()):
                             self.found.different.append(Finding(n, op, f"the kernel has {op.inst} here"))
                         self._where(op, n, scope.active, masked=True)
                 case ops.Barrier() | ops.SetPrio():

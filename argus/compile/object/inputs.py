@@ -111,6 +111,12 @@ def argument_words(kernel: Kernel, code: Decoded, space: Words) -> dict[int, Wor
     return found
 
 
+def written_at_start(descriptor: Descriptor) -> set[int]:
+    """Registers that the hardware fills before the first instruction."""
+    count = descriptor.user_sgpr_count + sum(descriptor.workgroup_ids) + descriptor.workgroup_info
+    return {0, *(SCALAR + n for n in (*range(count), EXEC, EXEC + 1))}
+
+
 def start_registers(code_object: bytes, kernel: Kernel, code: Decoded, space: Words) -> dict[int, WordSum]:
     """Register -> word at the start of a wave."""
     descriptor = descriptor_of(code_object, kernel.name)

@@ -65,7 +65,8 @@ def _widen(x: Array) -> Array:
 
 
 def convert(x: Array, source: DType, target: DType, rounding: str, saturate: bool) -> Array:
-    """`argus.ir.ops.Convert` on arrays; floats outside an integer's range saturate, NaN becomes 0."""
+    """`argus.ir.ops.Convert` on arrays. Floats become integers of 32 bits (64 for i64) as the chip makes them: rounded,
+    cut off at the ends of the range, NaN is 0; narrower integers take their low bits, or with `saturate` the ends."""
     into = NUMPY[target.name]
     with np.errstate(all="ignore"):
         if target.kind == "bool":
@@ -73,9 +74,13 @@ def convert(x: Array, source: DType, target: DType, rounding: str, saturate: boo
         if source.kind == "float" and target.kind == "float":
             return _round_float(x, target, rounding, saturate)
         if source.kind == "float":
-            limits = np.iinfo(into)
-            whole = np.nan_to_num(np.trunc(x.astype(np.float64)), nan=0.0, posinf=1e300, neginf=-1e300)
-            return _clip(whole, limits.min, limits.max).astype(into)
+            rounded = (np.rint if rounding == "rne" else np.trunc)(x.astype(np.float64))
+            whole = np.nan_to_num(rounded, nan=0.0, posinf=1e300, neginf=-1e300)
+            signed = target.kind == "int" or (not saturate and target.bits < 32)
+            wide = np.iinfo(f"{'i' if signed else 'u'}{max(target.bits, 32) // 8}")
+            ends = np.iinfo(into) if saturate else wide
+            kept = _clip(whole, max(wide.min, ends.min), min(wide.max, ends.max)) % (1 << target.bits)
+            return kept.astype(f"u{target.bits // 8}").view(into)
         if target.kind == "float":
             return _widen(x).astype(np.float32).astype(into) if target.bits < 32 else x.astype(into)
         if saturate:

@@ -1,7 +1,8 @@
 """The functions that one instruction, or a fixed sequence of LLVM's, computes: arithmetic, comparisons, bits.
 
-`HARDWARE` ones have the precision of the chip's transcendental unit. The interpreter rounds them correctly, so their
-last bit may differ from the machine's; all others are the same bits everywhere.
+`HARDWARE` ones have the precision of the chip's transcendental unit, which takes and gives subnormal f32 numbers as
+zeros. The interpreter rounds them correctly, so their last bit may differ from the machine's; all others are the same
+bits everywhere.
 """
 
 from __future__ import annotations
@@ -17,6 +18,13 @@ DIVISION_SLOTS = 13
 """Two scalings, a reciprocal, five fused multiply-adds, and the last two steps."""
 HARDWARE_ULPS = 1.0
 MOST_EXPONENT = 300.0
+LEAST_NORMAL = 2.0**-126
+
+
+def flushed(x: Any) -> Any:
+    """Subnormal numbers of f32 are zeros to the transcendental unit; f64 it keeps."""
+    x = np.asarray(x)
+    return np.where(np.abs(x) < LEAST_NORMAL, np.copysign(0, x), x).astype(x.dtype) if x.dtype == np.float32 else x
 
 
 def exact_fma(x: Any, y: Any, z: Any) -> Any:
@@ -187,7 +195,7 @@ HARDWARE = (
         FLOATS,
         "same",
         "2 ** x, hardware precision",
-        np.exp2,
+        lambda x: flushed(np.exp2(x)),
         {"float": "each amdgcn.exp2", "f64": ""},
         real=lambda a, x: a.exp2(x),
         slots=TRANSCENDENTAL_SLOTS,
@@ -201,7 +209,7 @@ HARDWARE = (
         FLOATS,
         "same",
         "log2(x), hardware precision",
-        np.log2,
+        lambda x: np.log2(flushed(x)),
         {"float": "each amdgcn.log", "f64": ""},
         real=lambda a, x: a.log2(x),
         slots=TRANSCENDENTAL_SLOTS,
@@ -216,7 +224,7 @@ HARDWARE = (
         FLOATS,
         "same",
         "1 / x, hardware precision",
-        lambda x: 1 / x,
+        lambda x: flushed(1 / flushed(x)),
         {"float": "each amdgcn.rcp"},
         real=lambda a, x: a.power(x, -2),
         slots=TRANSCENDENTAL_SLOTS,
@@ -230,7 +238,7 @@ HARDWARE = (
         FLOATS,
         "same",
         "1 / sqrt(x), hardware precision",
-        lambda x: 1 / np.sqrt(x),
+        lambda x: 1 / np.sqrt(flushed(x)),
         {"float": "each amdgcn.rsq"},
         real=lambda a, x: a.power(x, -1),
         slots=TRANSCENDENTAL_SLOTS,
@@ -245,7 +253,7 @@ HARDWARE = (
         FLOATS,
         "same",
         "sqrt(x), hardware precision",
-        np.sqrt,
+        lambda x: np.sqrt(flushed(x)),
         {"float": "each amdgcn.sqrt"},
         real=lambda a, x: a.power(x, 1),
         slots=TRANSCENDENTAL_SLOTS,

@@ -38,7 +38,7 @@ WRONG = {
         "mean of one wave": ("mean = of_waves(sums)", "mean = sums"),
     },
     "rowreduce": {
-        "starts at one": ("else ag.zeros(ONE, f32)).without()", "else ag.full(ONE, f32, 1.0)).without()"),
+        "starts at one": ("kept = ag.full(ONE, f32, START).without()", "kept = ag.full(ONE, f32, 1.0).without()"),
         "the last wave is lost": (
             'EACH = ag.Owner(t=LANES, i=WAVES, w="i")',
             'EACH = ag.Owner(t=LANES, i=WAVES - 1, w="i")',

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from argus.check.terms.atoms import UNKNOWN, ZERO, Apply, Leaf, Power, Where, own
 from argus.check.terms.close_numbers import close_enough
-from argus.check.terms.elementwise_terms import Standing, binary_term, chosen_term, unary_term
+from argus.check.terms.elementwise_terms import Standing, binary_term, unary_term
 from argus.check.terms.integer_terms import WRAP, numbers_of
 from argus.check.terms.normal_form import Terms
 from argus.ir.maps import MAPS
@@ -109,13 +109,9 @@ def _atom(terms: Terms, atom: object, leaves: dict[str, Array], held: NDArray[np
             raise AssertionError(atom)
 
 
-def _test(a: Both, b: Both) -> tuple[NDArray[np.bool_], int]:
-    return a.value < b.value, binary_term(a.terms, "lt", a.term, b.term)
-
-
-def _choice(a: Both, b: Both, yes: Both, no: Both) -> Both:
-    held, test = _test(a, b)
-    return Both(a.terms, np.where(held, yes.value, no.value), chosen_term(a.terms, test, yes.term, no.term))
+def _choice(a: Both, b: Both, yes: Both, no: Both, fn: str = "lt") -> Both:
+    held, test = MAPS[fn].numpy(a.value, b.value), binary_term(a.terms, fn, a.term, b.term)
+    return Both(a.terms, np.where(held, yes.value, no.value), a.terms.apply("select", (test, yes.term, no.term)))
 
 
 Law = Callable[[Both, Both, Both, NDArray[np.bool_]], Both]
@@ -141,6 +137,16 @@ LAWS: dict[str, Law] = {
     "abs of a negative": lambda x, y, w, m: (x - y).call("abs") - (y - x).call("abs") + w,
     "choice as maximum": lambda x, y, w, m: _choice(x, y, y, x),
     "choice by another test": lambda x, y, w, m: _choice(x, y, w, x),
+    "comparison of negatives": lambda x, y, w, m: _choice(x.call("neg"), y.call("neg"), w, x, "gt"),
+    "comparison with a number": lambda x, y, w, m: _choice(x + x.number(0.5), x.number(2.0), w, y, "le"),
+    "comparison of equals": lambda x, y, w, m: _choice(y - x, x.number(1.0), w, x * y, "eq"),
+    "comparison of a negative with a number": lambda x, y, w, m: _choice(x.number(0.0), x.call("neg"), w, y, "ne"),
+    "comparison at least": lambda x, y, w, m: _choice(x, y, w, x * y, "ge"),
+    "comparison of numbers": lambda x, y, w, m: _choice(x.number(0.5), x.number(0.25), x, y, "gt"),
+    "both arms alike": lambda x, y, w, m: _choice(x, y.call("log2"), w, w),
+    "comparison with a logarithm on both sides": (
+        lambda x, y, w, m: _choice(x + y.call("log2"), w + y.call("log2"), x, w)
+    ),
     "a selection": lambda x, y, w, m: x.call("log2").where(m, x.number(0.0)),
     "a mask as a factor": lambda x, y, w, m: x.number(1.0).where(m, x.number(0.0)) * y.call("log2"),
     "two masks": lambda x, y, w, m: x.where(m, x.number(0.0)) * y.call("rcp").where(m, x.number(0.0)),

@@ -1,4 +1,4 @@
-"""Pooling: windows of 3 x 2, strides 2 and 3, padding 1 and 0; an eighth of each sum, which is exact. Right ones first."""
+"""Pooling: an eighth (exact) of windows of 3 x 2, strides 2 and 3, padding 1 and 0. Right ones first."""
 
 import argus as ag
 from argus import f32

@@ -1,0 +1,122 @@
+"""Matrix products in f32 with `mfma_32x32x2_f32`: C = A @ B, batched, with bias and an activation.
+
+    C[z, m, n] = ACT(sum(A[z, m, k] * B[z, k, n], k) + bias[n])
+
+One BM x BN tile of C per workgroup, WM x WN waves. A k-step of both operands goes through registers to LDS; each wave
+reads the fragments it multiplies from there. An operand is stored by rows of k (A[m, k], B[n, k]) or by k (A[k, m],
+B[k, n]), and lies in LDS as it is stored. In f32 an instruction takes 64 clocks for 256 bytes of each operand, so that
+reading single words from LDS costs little.
+
+Z is the batch (a 4-D product with one matrix is M = B * I * J rows; a batched one has Z = B * H). Rows past the end are
+cut off by the buffer range or a guard, K by a guard.
+
+TRIANGLE: the result is lower or upper triangular, zero on the other side. Nothing is skipped.
+"""
+
+import argus as ag
+from argus import f32
+from argus.gfx942 import mfma_32x32x2_f32 as MMA
+from argus.kernels.activations import NAMES, applied, stated
+
+BM = ag.knob(128, legal=(64, 128, 256), why="rows of C per workgroup")
+BN = ag.knob(128, legal=(64, 128, 256), why="columns of C per workgroup")
+WM = ag.knob(2, legal=(1, 2, 4), why="waves along M")
+WN = ag.knob(2, legal=(1, 2, 4), why="waves along N")
+A_BY_K = ag.knob(False, legal=(False, True), why="A is stored as A[z, k, m]")
+B_BY_K = ag.knob(True, legal=(False, True), why="B is stored as B[z, k, n]")
+WIDTH = ag.knob(16, legal=(4, 8, 16), why="bytes per access; rows of A, B and C must be multiples of it")
+BIAS = ag.knob(False, legal=(False, True), why="add bias[n]")
+ACT = ag.knob("none", legal=NAMES, why="the activation of the result")
+TRIANGLE = ag.knob("none", legal=("none", "lower", "upper"), why="the part of C that is kept; zero elsewhere")
+
+BK = 16  # k per step: 64 bytes of each row; both operands' steps are fetched while the one before is multiplied
+THREADS = 64 * WM * WN
+TM, TN = BM // (32 * WM), BN // (32 * WN)  # 32 x 32 tiles of C per wave
+assert min(TM, TN) >= 1, "every wave has a tile"
+
+FRAG = MMA.operand()
+ACC = MMA.acc(row="n", col="m")
+
+
+def lds(extent, by_k):
+    """By k: rows of `extent` words. Else rows of BK words and one more, so that a column meets every bank."""
+    return ag.Layout(k=(BK, 4 * extent), row=(extent, 4)) if by_k else ag.Layout(row=(extent, 4 * BK + 4), k=(BK, 4))
+
+
+def copy(extent, by_k):
+    """Who moves a step of an operand: 4 words each, p times."""
+    passes = extent * BK // (4 * THREADS)
+    assert passes >= 1, "every thread moves 16 bytes"
+    if by_k:
+        return ag.Owner(
+            p=passes, t=THREADS, e=4, k=f"(p*{THREADS} + t)*4//{extent}", row=f"(p*{THREADS} + t)*4%{extent} + e"
+        )
+    return ag.Owner(p=passes, t=THREADS, e=4, row=f"(p*{THREADS} + t)//{BK // 4}", k=f"t%{BK // 4}*4 + e")
+
+
+LDS_A, LDS_B = lds(BM, A_BY_K), lds(BN, B_BY_K)
+COPY_A, COPY_B = copy(BM, A_BY_K), copy(BN, B_BY_K)
+
+AT_A = "A[z, k, m]" if A_BY_K else "A[z, m, k]"
+AT_B = "B[z, k, n]" if B_BY_K else "B[z, n, k]"
+SUM = f"sum({AT_A} * {AT_B}, k)" + (" + bias[n]" if BIAS else "")
+RESULT = {
+    "none": stated(ACT, SUM, "p"),
+    "lower": f"where(n <= m, {stated(ACT, SUM, 'p')}, 0)",
+    "upper": f"where(m <= n, {stated(ACT, SUM, 'p')}, 0)",
+}[TRIANGLE]
+ROWS = WIDTH // 4
+
+
+@ag.kernel(
+    threads=THREADS,
+    waves=(WM, WN),
+    requires=f"Z >= 1 and M >= 1 and N >= 1 and K >= 1 and N % {ROWS} == 0"
+    + ("" if A_BY_K and B_BY_K else f" and K % {ROWS} == 0")
+    + (f" and M % {ROWS} == 0" if A_BY_K else ""),
+    computes=f"C[z, m, n] = {RESULT}",
+    example=dict(Z=2, M=200, N=136, K=72),
+)
+def gemm_f32(
+    A: ag.In["Z K M" if A_BY_K else "Z M K", f32],
+    B: ag.In["Z K N" if B_BY_K else "Z N K", f32],
+    bias: ag.In["N", f32],
+    C: ag.Out["Z M N", f32],
+    p: f32,
+):
+    z, bm, bn = ag.grid(Z, ag.cdiv(M, BM), ag.cdiv(N, BN))
+    wm, wn = ag.wave()
+    row, column = 32 * TM * wm, 32 * TN * wn
+    sA, sB = ag.shared(LDS_A, f32), ag.shared(LDS_B, f32)
+    acc = ag.zeros(ACC, f32, tiles=dict(m=TM, n=TN))
+
+    def fetch(step):
+        """Both operands' k-step on its way to registers."""
+        k = step * BK
+        a = (A[z, k, bm * BM] if A_BY_K else A[z, bm * BM, k]).load(COPY_A, width=WIDTH, guard="shape")
+        b = (B[z, k, bn * BN] if B_BY_K else B[z, bn * BN, k]).load(COPY_B, width=WIDTH, guard="shape")
+        return a, b
+
+    ra, rb = fetch(0)
+    for kt in ag.range(ag.cdiv(K, BK)):
+        ag.barrier()  # the step before has been read by all waves
+        sA.store(ra, COPY_A, width=16 if A_BY_K else 4)
+        sB.store(rb, COPY_B, width=16 if B_BY_K else 4)
+        ag.barrier()  # this step is visible to all waves
+        ra, rb = fetch(kt + 1)
+        for ks in ag.unroll(BK // 2):
+            a = [sA.load(FRAG, row=row + 32 * i, k=2 * ks, width=4) for i in range(TM)]
+            b = [sB.load(FRAG, row=column + 32 * j, k=2 * ks, width=4) for j in range(TN)]
+            for i, j in ag.unroll(TM, TN):
+                # Operands swapped: a lane then holds 4 consecutive n, which are 16-byte stores.
+                acc[i, j] = ag.mfma(b[j], a[i], acc[i, j])
+
+    m0, n0 = bm * BM + row, bn * BN + column
+    shift = bias[n0].load(ACC.per("n"), tiles=dict(n=TN), width=WIDTH, guard="shape") if BIAS else 0.0
+    for i, j in ag.unroll(TM, TN):  # tile by tile: the epilogue needs no registers beside the sums
+        tile = applied(ACT, acc[i, j] + shift[j] if BIAS else acc[i, j], p)
+        if TRIANGLE == "lower":
+            tile = ag.where(n0 + tile.n <= m0 + tile.m, tile, 0.0)
+        if TRIANGLE == "upper":
+            tile = ag.where(m0 + tile.m <= n0 + tile.n, tile, 0.0)
+        C[z, m0, n0].store(tile, width=WIDTH, guard="shape")

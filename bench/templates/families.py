@@ -1,0 +1,12 @@
+"""All operator templates, in the order of docs/operators.md."""
+
+from __future__ import annotations
+
+from bench.templates.maps import MAPS
+from bench.templates.norms import NORMS
+from bench.templates.products import PRODUCTS
+from bench.templates.reductions import REDUCTIONS
+from bench.templates.template import Template
+from bench.templates.windows import WINDOWS
+
+TEMPLATES: tuple[Template, ...] = (*MAPS, *REDUCTIONS, *NORMS, *PRODUCTS, *WINDOWS)

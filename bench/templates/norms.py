@@ -1,0 +1,173 @@
+"""Parameter sets of the normalizations, and their definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from argus.ir.kernel import KnobValue
+from bench.templates.rows import FOUR, LARGE, WAVE, Knobs, alone, held, only_walked, walked
+from bench.templates.template import Case, Floats, Step, Template, step
+
+Array = npt.NDArray[np.float64]
+Symbols = Mapping[str, float]
+Settings = Mapping[str, KnobValue]
+
+
+def row_l1(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
+    return np.asarray(given["X"] / np.mean(np.abs(given["X"]), axis=1, keepdims=True))
+
+
+def row_l2(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
+    return np.asarray(given["X"] / np.linalg.norm(given["X"], axis=1, keepdims=True))
+
+
+def frobenius(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
+    return np.asarray(given["X"] / np.linalg.norm(given["X"]))
+
+
+def _normalized(x: Array, axes: tuple[int, ...], eps: float) -> Array:
+    off = x - x.mean(axes, keepdims=True)
+    return np.asarray(off / np.sqrt((off * off).mean(axes, keepdims=True) + eps))
+
+
+def batch(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
+    shape = (1, -1, 1)
+    y = _normalized(given["X"], (0, 2), symbols["eps"])
+    return np.asarray(y * given["W"].reshape(shape) + given["bias"].reshape(shape))
+
+
+def group(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
+    y = _normalized(given["X"], (2, 3), symbols["eps"])
+    return np.asarray(y * given["W"][None, :, :, None] + given["bias"][None, :, :, None])
+
+
+def inference(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
+    mean, variance, weight, bias = (given[name].reshape(1, -1, 1) for name in ("M", "V", "W", "bias"))
+    return np.asarray((given["X"] - mean) / np.sqrt(variance + symbols["eps"]) * weight + bias)
+
+
+def positive(arrays: dict[str, npt.NDArray[Any]]) -> None:
+    """Variances are not negative."""
+    if "V" in arrays:
+        arrays["V"][...] = np.abs(arrays["V"])
+
+
+PIECES = (1, 3, 255, 256, 257, 1023, 1024, 1025, 2049)
+"""Elements of a channel: beside the pieces of 1024 that a workgroup normalizes."""
+
+
+def _moments(rows: int, length: int) -> Step:
+    """Statistics of channels: short ones held by a wave or four, long ones walked."""
+    if length <= 256:
+        return step("moments", "moments", WAVE, M=rows, N=length)
+    if length <= 1024:
+        return step("moments", "moments", FOUR, M=rows, N=length)
+    return step("moments", "moments_long", FOUR, M=rows, N=length)
+
+
+SMALL: Knobs = {"CHUNKS": 1, "WIDTH": 4, "HELD": 1}
+
+
+def _batch() -> tuple[Case, ...]:
+    images = (1, 2, 5, 63, 64)
+    return tuple(
+        (_moments(b * c, s), step("normalize", "batch", SMALL, B=b, C=c, S=s))
+        for number, s in enumerate(PIECES)
+        for b in images
+        for c in (1 + (number + b) % 3,)
+    )
+
+
+def _group() -> tuple[Case, ...]:
+    return tuple(
+        (_moments(b * g * k, s), step("normalize", "group", SMALL, B=b, G=g, K=k, S=s))
+        for number, s in enumerate(PIECES)
+        for b, g, k in ((1, 1, 2), (2, 3, 4), (1, 2, 5 + number), (1, 1, 63), (1, 1, 64))
+    )
+
+
+def _instance() -> tuple[Case, ...]:
+    return tuple(
+        (_moments(b * g, s), step("normalize", "group", SMALL, B=b, G=g, K=1, S=s))
+        for s in PIECES
+        for b, g in ((1, 1), (1, 2), (2, 1), (2, 3), (3, 4))
+    )
+
+
+def _inference() -> tuple[Case, ...]:
+    return tuple(
+        (step("normalize", "inference", SMALL, B=b, C=c, S=s),)
+        for s in PIECES
+        for b, c in ((1, 1), (1, 3), (2, 1), (2, 5), (3, 4))
+    )
+
+
+def _frobenius(rows: Step) -> Case:
+    sizes = {"M": rows.sizes["M"], "N": rows.sizes["N"]}
+    total = step("to_scalar", "to_scalar", {"OP": "sum"}, M=sizes["M"])
+    return rows, total, step("rownorm", "scaled", dict(rows.knobs), **sizes)
+
+
+M, N = 32768, 8192
+BYTES = 4 * M * N
+IMAGES, CHANNELS, PIXELS = 16, 64, 512 * 512
+VOLUME = 4 * IMAGES * CHANNELS * PIXELS
+ROWS: Knobs = {**LARGE, "WAVES": 4, "CHUNKS": 4}
+LARGE_STATISTICS = step("moments", "moments_long", ROWS, M=IMAGES * CHANNELS, N=PIXELS)
+
+NORMS = (
+    Template(
+        "L1 norm of rows",
+        alone([*held("rownorm", "rownorm", {"NORM": "l1"}), *walked("rownorm", "rownorm_long", {"NORM": "l1"})]),
+        (step("rownorm", "rownorm", {**LARGE, "CHUNKS": 8, "NORM": "l1"}, M=M, N=N),),
+        row_l1,
+        moved=2 * BYTES,
+    ),
+    Template(
+        "L2 norm of rows",
+        alone([*held("rownorm", "rownorm", {}), *walked("rownorm", "rownorm_long", {})]),
+        (step("rownorm", "rownorm", {**LARGE, "CHUNKS": 8}, M=M, N=N),),
+        row_l2,
+        moved=2 * BYTES,
+    ),
+    Template(
+        "Frobenius norm",
+        tuple(_frobenius(s) for s in only_walked("rownorm", "squares", {})),
+        _frobenius(step("rownorm", "squares", ROWS, M=M, N=N)),
+        frobenius,
+        moved=3 * BYTES,
+    ),
+    Template(
+        "batch norm, training",
+        _batch(),
+        (LARGE_STATISTICS, step("normalize", "batch", {}, B=IMAGES, C=CHANNELS, S=PIXELS)),
+        batch,
+        moved=3 * VOLUME,
+    ),
+    Template(
+        "batch norm, inference",
+        _inference(),
+        (step("normalize", "inference", {}, B=IMAGES, C=CHANNELS, S=PIXELS),),
+        inference,
+        moved=2 * VOLUME,
+        draw=positive,
+    ),
+    Template(
+        "group norm",
+        _group(),
+        (LARGE_STATISTICS, step("normalize", "group", {}, B=IMAGES, G=8, K=CHANNELS // 8, S=PIXELS)),
+        group,
+        moved=3 * VOLUME,
+    ),
+    Template(
+        "instance norm",
+        _instance(),
+        (LARGE_STATISTICS, step("normalize", "group", {}, B=IMAGES, G=CHANNELS, K=1, S=PIXELS)),
+        group,
+        moved=3 * VOLUME,
+    ),
+)

@@ -1,0 +1,149 @@
+"""Parameter sets of pooling and depthwise convolution, and their definitions on the image, not on its windows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from argus.ir.kernel import KnobValue
+from bench.templates.maps import FUNCTIONS
+from bench.templates.template import Case, Floats, Template, one
+
+Array = npt.NDArray[np.float64]
+Symbols = Mapping[str, float]
+Settings = Mapping[str, KnobValue]
+Knobs = dict[str, KnobValue]
+
+
+def windows(h: int, w: int, knobs: Knobs, down: tuple[int, int] = (1, 1)) -> dict[str, int]:
+    """Sizes of the windows of an h x w image; `down`: stride and dilation along h."""
+    kh, kw = int(knobs.get("KH", 3)), int(knobs.get("KW", 3))
+    stride, dilation = int(knobs.get("STRIDE", 1)), int(knobs.get("DILATION", 1))
+    return {
+        "P": (h - down[1] * (kh - 1) - 1) // down[0] + 1,
+        "Q": (w - dilation * (kw - 1) - 1) // stride + 1,
+        "sZ": h * w,
+        "sP": down[0] * w,
+        "sR": down[1] * w,
+    }
+
+
+def image(view: Array, symbols: Symbols, knobs: Settings) -> Array:
+    """The memory that windows [Z, P, Q, r, s] were taken from, one row for each z; NaN where none of them reaches."""
+    z, p, q, r, s = (np.arange(n) for n in view.shape)
+    place = (
+        p[:, None, None, None] * int(symbols["sP"])
+        + q[:, None, None] * int(knobs["STRIDE"])
+        + r[:, None] * int(symbols["sR"])
+        + s * int(knobs["DILATION"])
+    )
+    memory = np.full((len(z), int(place.max()) + 1), np.nan)
+    memory[:, place] = view
+    if not np.array_equal(memory[:, place], view):
+        raise AssertionError("windows that overlap hold different values")
+    return memory
+
+
+def _corner(memory: Array, p: int, q: int, symbols: Symbols, knobs: Settings) -> Array:
+    """One window cut out of the memory, rows of taps first."""
+    start = p * int(symbols["sP"]) + q * int(knobs["STRIDE"])
+    rows = [memory[:, start + r * int(symbols["sR"]) :] for r in range(int(knobs["KH"]))]
+    step, count = int(knobs["DILATION"]), int(knobs["KW"])
+    return np.stack([row[:, : step * (count - 1) + 1 : step] for row in rows], axis=1)
+
+
+def pooled(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
+    memory = image(given["X"], symbols, knobs)
+    want = np.empty(given["X"].shape[:3])
+    for p, q in np.ndindex(want.shape[1:]):
+        window = _corner(memory, p, q, symbols, knobs)
+        want[:, p, q] = window.max((1, 2)) if knobs["OP"] == "max" else window.mean((1, 2))
+    return want
+
+
+def convolved(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
+    x = given["X"]
+    memory = image(x.reshape(-1, *x.shape[2:]), symbols, knobs)
+    want = np.empty(x.shape[:4])
+    filters = np.tile(given["F"], (len(x), 1, 1))
+    for p, q in np.ndindex(want.shape[2:]):
+        window = _corner(memory, p, q, symbols, knobs)
+        want[:, :, p, q] = np.einsum("zrs,zrs->z", window, filters).reshape(x.shape[:2])
+    if knobs["BIAS"]:
+        want += given["bias"][:, None, None]
+    return np.asarray(FUNCTIONS[str(knobs["ACT"])](want, symbols["slope"]))
+
+
+NARROW: Knobs = {"WIDE": 1, "LANES": 16}
+"""A workgroup makes 16 rows of 16 results."""
+TILES = (1, 2, 15, 16, 17, 33)
+
+
+def _sizes(sets: list[tuple[Knobs, tuple[int, int]]]) -> list[tuple[Knobs, dict[str, int]]]:
+    """For each setting, images whose results lie beside the 16 x 16 of a workgroup."""
+    found = []
+    for number, (knobs, down) in enumerate(sets):
+        kh, kw = int(knobs.get("KH", 3)), int(knobs.get("KW", 3))
+        stride, dilation = int(knobs.get("STRIDE", 1)), int(knobs.get("DILATION", 1))
+        for at in range(6):
+            p, q = TILES[at], TILES[(at + number) % 6]
+            h, w = (p - 1) * down[0] + down[1] * (kh - 1) + 1, (q - 1) * stride + dilation * (kw - 1) + 1
+            found.append((NARROW | knobs, windows(h + at % 2, w, knobs, down)))
+    return found
+
+
+SETS: list[tuple[Knobs, tuple[int, int]]] = [
+    ({}, (1, 1)),
+    ({"STRIDE": 2}, (2, 1)),
+    ({"STRIDE": 3, "KH": 2, "KW": 2}, (3, 1)),
+    ({"DILATION": 2, "KW": 4}, (1, 3)),
+    ({"KH": 1, "KW": 8, "DILATION": 3}, (1, 1)),
+    ({"KH": 5, "KW": 1, "STRIDE": 2}, (1, 2)),
+    ({"KH": 4, "KW": 4, "STRIDE": 4}, (4, 1)),
+]
+
+
+def _pool(operation: str) -> tuple[Case, ...]:
+    narrow = [one("pool", {**k, "OP": operation}, Z=1 + n % 3, **s) for n, (k, s) in enumerate(_sizes(SETS))]
+    wide: Knobs = {"OP": operation, "LANES": 8}
+    return (*narrow, *(one("pool", wide, Z=2, **windows(h, w, {})) for h, w in ((3, 6), (34, 34), (35, 38), (70, 10))))
+
+
+def _depthwise() -> tuple[Case, ...]:
+    def case(knobs: Knobs, b: int, c: int, sizes: dict[str, int]) -> Case:
+        return one("depthwise", knobs, B=b, C=c, sB=c * sizes["sZ"], **sizes)
+
+    narrow = [
+        case({**k, "BIAS": n % 2 == 0, "ACT": "relu" if n % 4 == 0 else "none"}, 1 + n % 2, 1 + n % 3, s)
+        for n, (k, s) in enumerate(_sizes(SETS))
+    ]
+    wide: Knobs = {"LANES": 8}
+    return (*narrow, *(case(wide, 2, 3, windows(h, w, {})) for h, w in ((3, 6), (34, 34), (35, 38), (70, 10))))
+
+
+H = W = 514
+"""512 x 512 results of 3 x 3 windows: an image of that size, padded."""
+IMAGES, CHANNELS = 16, 64
+MOVED = 4 * IMAGES * CHANNELS * (H * W + 512 * 512)
+
+WINDOWS = (
+    Template(
+        "max pooling", _pool("max"), one("pool", {}, Z=IMAGES * CHANNELS, **windows(H, W, {})), pooled, moved=MOVED
+    ),
+    Template(
+        "average pooling",
+        _pool("mean"),
+        one("pool", {"OP": "mean"}, Z=IMAGES * CHANNELS, **windows(H, W, {})),
+        pooled,
+        moved=MOVED,
+    ),
+    Template(
+        "depthwise convolution",
+        _depthwise(),
+        one("depthwise", {}, B=IMAGES, C=CHANNELS, sB=CHANNELS * H * W, **windows(H, W, {})),
+        convolved,
+        moved=MOVED,
+    ),
+)

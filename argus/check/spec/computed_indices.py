@@ -44,7 +44,7 @@ class Tiling:
 
 
 @dataclass(frozen=True, slots=True)
-class Strided:
+class MultipleOf:
     """The coordinate of a tensor on one of its axes is `step` times that of an axis of the result, and a number."""
 
     axis: int
@@ -72,7 +72,7 @@ class Hints:
     views: Mapping[tuple[str, int], frozenset[str]] = field(default_factory=dict)
     tilings: Mapping[str, tuple[Tiling, ...]] = field(default_factory=dict)
     fixed: Mapping[tuple[str, int], frozenset[int]] = field(default_factory=dict)
-    strided: Mapping[tuple[str, int], Strided] = field(default_factory=dict)
+    strided: Mapping[tuple[str, int], MultipleOf] = field(default_factory=dict)
     shifted: frozenset[int] = frozenset()
 
 

@@ -34,7 +34,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from argus.check.domain.records import Tables
-from argus.check.spec.computed_indices import Formula, Hints, SpecIndex, Strided, affine, hints_of, neighbor
+from argus.check.spec.computed_indices import Formula, Hints, SpecIndex, MultipleOf, affine, hints_of, neighbor
 from argus.check.spec.scatter import Update, scattered, updated
 from argus.check.spec.stated_ranges import without_ranges
 from argus.ir.kernel import Kernel
@@ -311,16 +311,16 @@ def _shifted(reader: _CoordinateReader, tables: Tables) -> set[tuple[Tensor, int
 
 def _strided(
     reader: _CoordinateReader, homes: dict[SpecIndex, int], tables: Tables, plainly: frozenset[int]
-) -> dict[tuple[str, int], Strided]:
+) -> dict[tuple[str, int], MultipleOf]:
     """Positions of tensors at which multiples of one index of the result stand, but for a number, and nothing else:
     these formulas are taken out. The index must have an axis of its own."""
     numbers = tables.tensor_axes
     other = {numbers[t][p] for t, p, _ in reader.lookups} | plainly
-    found: dict[int, Strided] = {}
+    found: dict[int, MultipleOf] = {}
     for f in reader.formulas:
         axis, form = numbers[f.tensor][f.position], affine(f.node)
         home = None if form is None or form[0] in f.bound else homes.get(SpecIndex(form[0]))
-        made = None if form is None or home is None else Strided(home, form[1])
+        made = None if form is None or home is None else MultipleOf(home, form[1])
         if made is None or axis == made.axis or found.setdefault(axis, made) != made:
             other.add(axis)
     apart = [f for f in reader.formulas if numbers[f.tensor][f.position] not in other]

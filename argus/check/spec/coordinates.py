@@ -34,7 +34,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from argus.check.domain.records import Tables
-from argus.check.spec.computed_indices import Formula, Hints, SpecIndex, MultipleOf, affine, hints_of, neighbor
+from argus.check.spec.computed_indices import Formula, Hints, MultipleOf, SpecIndex, affine, hints_of, neighbor
 from argus.check.spec.scatter import Update, scattered, updated
 from argus.check.spec.stated_ranges import without_ranges
 from argus.ir.kernel import Kernel

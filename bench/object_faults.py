@@ -7,8 +7,8 @@ inputs. A change *alters behavior* if results differ, a check reports something,
 must be seen: refused by the audit or the re-check (C3xx), or no longer shown equal (an access or a hazard rule is
 unknown). Changes that alter nothing on these inputs are only counted; many of them are refused as well.
 
-Changed are instructions on which addresses, conditions, order and waits depend, and these alone: what the object
-computes from data is not the audit's matter. The kernels are `bench.object_fault_cases`.
+Changed are instructions on which addresses, conditions, order and waits depend, and these alone;
+`bench.object_bit_flips` changes bits everywhere. The kernels are `bench.object_fault_cases`.
 """
 
 from __future__ import annotations

@@ -100,7 +100,8 @@ def triplet_rows(
         y = Y[row, i * SPAN].load(ROW, width=WIDTH, guard="shape").to(f32)
         z = Z[row, i * SPAN].load(ROW, width=WIDTH, guard="shape").to(f32)
         inside = i * SPAN + x.n < N
-        p, q = ag.where(inside, x - y + eps, 0.0), ag.where(inside, x - z + eps, 0.0)
-        near, far = near + added(p * p), far + added(q * q)
+        p, q = x - y + eps, x - z + eps
+        near = near + added(ag.where(inside, p * p, 0.0))
+        far = far + added(ag.where(inside, q * q, 0.0))
     off = ag.sqrt(of_waves(near)) - ag.sqrt(of_waves(far)) + margin
     P[row].store(ag.max(off, 0.0), width=4, guard=first_lane())

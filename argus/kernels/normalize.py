@@ -2,6 +2,7 @@
 
     batch      Y[b, c, s] = (X[b, c, s] - M[c]) * rsqrt(V[c] + eps) * W[c] + bias[c]         over images b
     group      Y[b, g, k, s] = (X[b, g, k, s] - M[b, g]) * rsqrt(V[b, g] + eps) * W[g, k] + bias[g, k]   over channels k
+    whole      as group with all channels of an image, and W, bias for every element: layer normalization of an image
     inference  as batch, with stored M and V
 
 `moments` has made mean and dev (sum of squared deviations) of every channel of every image; with n of them, S elements
@@ -39,6 +40,7 @@ def stated(mean, dev, mean_j, count, j):
     return middle, f"(sum({dev}, i) + S * sum({off} * {off}, i)) / ({count} * S)"
 
 
+WM, WV = stated("mean[b, i]", "dev[b, i]", "mean[b, j]", "K", "j")
 BM, BV = stated("mean[i, c]", "dev[i, c]", "mean[j, c]", "B", "j")
 GM, GV = stated("mean[b, g, i]", "dev[b, g, i]", "mean[b, g, j]", "K", "j")
 
@@ -125,3 +127,30 @@ def inference(
     x = X[b, c, at].load(PART, width=WIDTH, guard="shape").to(f32)
     y = (x - one(M[c])) * ag.rsqrt(one(V[c]) + eps) * one(W[c]) + one(bias[c])
     Y[b, c, at].store(y.to(T), width=WIDTH, guard="shape")
+
+
+@ag.kernel(
+    threads=256,
+    requires=f"B >= 1 and K >= 1 and S >= 1 and {ALIGNED} and K <= {MOST}",
+    computes=f"Y[b, k, s] = (X[b, k, s] - {WM}) * rsqrt({WV} + eps) * W[k, s] + bias[k, s]",
+    example=dict(B=2, K=4, S=1000),
+)
+def whole(
+    X: ag.In["B K S", T],
+    mean: ag.In["B K", f32],
+    dev: ag.In["B K", f32],
+    W: ag.In["K S", f32],
+    bias: ag.In["K S", f32],
+    Y: ag.Out["B K S", T],
+    eps: f32,
+):
+    b, k, bs = ag.grid(B, K, ag.cdiv(S, SPAN))
+    at = bs * SPAN
+    means = mean[b].load(CHANNELS, width=4, guard="shape")
+    devs = dev[b].load(CHANNELS, width=4, guard="shape")
+    middle, variance = together(means, devs, means.k < K, K, S, "k")
+    wide = min(16, WIDTH * 4 // SIZE)
+    x = X[b, k, at].load(PART, width=WIDTH, guard="shape").to(f32)
+    w = W[k, at].load(PART, width=wide, guard="shape")
+    y = (x - middle) * ag.rsqrt(variance + eps) * w + bias[k, at].load(PART, width=wide, guard="shape")
+    Y[b, k, at].store(y.to(T), width=WIDTH, guard="shape")

@@ -22,7 +22,7 @@ STRIDE = ag.knob(1, legal=(1, 2, 3, 4), why="columns from one window to the next
 DILATION = ag.knob(1, legal=(1, 2, 3), why="columns from one tap to the next")
 WIDE = ag.knob(4, legal=(1, 4), why="neighbouring results of a thread; Q must be a multiple of it")
 LANES = ag.knob(64, legal=(8, 16, 32, 64), why="threads along Q; the others are rows")
-DEEP = ag.knob(1, legal=(1, 2, 4), why="rows of results of a thread")
+DEEP = ag.knob(2, legal=(1, 2, 4), why="rows of results of a thread")
 
 T = {"f32": f32, "bf16": bf16, "f16": f16}[DTYPE]
 SIZE = 4 if DTYPE == "f32" else 2

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from argus.ir.kernel import KnobValue
 from bench.templates.rows import FOUR, LARGE, WAVE, Knobs, alone, held, only_walked, walked
-from bench.templates.template import Case, Floats, Step, Template, step
+from bench.templates.template import Case, Floats, Step, Template, one, step
 
 Array = npt.NDArray[np.float64]
 Symbols = Mapping[str, float]
@@ -43,6 +43,19 @@ def batch(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
 def group(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
     y = _normalized(given["X"], (2, 3), symbols["eps"])
     return np.asarray(y * given["W"][None, :, :, None] + given["bias"][None, :, :, None])
+
+
+def whole(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
+    return np.asarray(_normalized(given["X"], (1, 2), symbols["eps"]) * given["W"] + given["bias"])
+
+
+def over_axis(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
+    x = given["X"]
+    if knobs["NORM"] == "l1":
+        return np.asarray(x / np.mean(np.abs(x), axis=1, keepdims=True))
+    if knobs["NORM"] == "l2":
+        return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))
+    return np.asarray(x / np.sqrt(np.mean(x * x, axis=1, keepdims=True) + symbols["eps"]))
 
 
 def inference(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
@@ -98,6 +111,25 @@ def _instance() -> tuple[Case, ...]:
     )
 
 
+def _whole() -> tuple[Case, ...]:
+    return tuple(
+        (_moments(b * k, s), step("normalize", "whole", SMALL, B=b, K=k, S=s))
+        for number, s in enumerate(PIECES)
+        for b, k in ((1, 1), (2, 3), (3, 5 + number), (1, 63), (1, 64))
+    )
+
+
+def _over_axis() -> tuple[Case, ...]:
+    """Columns beside a multiple of 256, K beside a multiple of the 16 rows of a step."""
+    shapes = [(1, 1), (3, 2), (15, 255), (16, 256), (17, 257), (31, 511), (32, 512), (33, 513), (40, 4), (5, 700)]
+    plain = [
+        one("axisnorm", {"NORM": norm, "WIDTH": 4}, A=1 + number % 3, K=k, C=c)
+        for number, (k, c) in enumerate([*shapes, (64, 36), (65, 259), (2, 1025)])
+        for norm in ("rms", "l2", "l1")
+    ]
+    return (*plain, one("axisnorm", {"DTYPE": "bf16", "WIDTH": 8, "DEPTH": 2}, A=2, K=9, C=260))
+
+
 def _inference() -> tuple[Case, ...]:
     return tuple(
         (step("normalize", "inference", SMALL, B=b, C=c, S=s),)
@@ -116,10 +148,24 @@ M, N = 32768, 8192
 BYTES = 4 * M * N
 IMAGES, CHANNELS, PIXELS = 16, 64, 512 * 512
 VOLUME = 4 * IMAGES * CHANNELS * PIXELS
-ROWS: Knobs = {**LARGE, "WAVES": 4, "CHUNKS": 4}
+ROWS: Knobs = {**LARGE, "CHUNKS": 1}
 LARGE_STATISTICS = step("moments", "moments_long", ROWS, M=IMAGES * CHANNELS, N=PIXELS)
 
 NORMS = (
+    Template(
+        "RMS, L2, L1 norm over the middle axis",
+        _over_axis(),
+        one("axisnorm", {}, A=IMAGES, K=CHANNELS, C=PIXELS),
+        over_axis,
+        moved=2 * VOLUME,
+    ),
+    Template(
+        "layer norm of images",
+        _whole(),
+        (LARGE_STATISTICS, step("normalize", "whole", {}, B=IMAGES, K=CHANNELS, S=PIXELS)),
+        whole,
+        moved=3 * VOLUME,
+    ),
     Template(
         "L1 norm of rows",
         alone([*held("rownorm", "rownorm", {"NORM": "l1"}), *walked("rownorm", "rownorm_long", {"NORM": "l1"})]),

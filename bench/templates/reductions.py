@@ -156,5 +156,7 @@ REDUCTIONS = (
         draw=positive,
     ),
     Template("cosine", _loss("cosine_rows", {}), _large("cosine_rows", {}), cosine, 2 * BYTES),
-    Template("triplet", _loss("triplet_rows", {}), _large("triplet_rows", {}), triplet, 3 * BYTES),
+    Template(
+        "triplet", _loss("triplet_rows", {}), _large("triplet_rows", {"WAVES": 1, "CHUNKS": 1}), triplet, 3 * BYTES
+    ),
 )

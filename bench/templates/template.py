@@ -27,6 +27,7 @@ from argus.clock import PARAMETERS, Launch
 from argus.clock.sampled import sample, time_observed
 from argus.clock.uncertainty import Interval, interval_of
 from argus.compile.cache import compile_cached
+from argus.device.guards import element_strides
 from argus.device.simulated import JitDevice
 from argus.ir.kernel import KnobValue
 from argus.ir.stages import Scheduled
@@ -50,12 +51,13 @@ class WrongResult(AssertionError):
 
 @dataclass(frozen=True)
 class Step:
-    """One launch: a kernel of a file with its knobs, at these sizes."""
+    """One launch: a kernel of a file with its knobs, at these sizes; `takes`: an input -> the earlier result it is."""
 
     file: str
     kernel: str
     knobs: tuple[tuple[str, KnobValue], ...]
     sizes: Mapping[str, int]
+    takes: tuple[tuple[str, str], ...] = ()
 
     @property
     def program(self) -> Scheduled:
@@ -87,8 +89,10 @@ class Template:
         return {(s.file, s.kernel, s.knobs): s for case in (*self.cases[::-1], self.large) for s in case}
 
 
-def step(file: str, kernel: str, knobs: Mapping[str, KnobValue], **sizes: int) -> Step:
-    return Step(file, kernel, tuple(sorted(knobs.items())), sizes)
+def step(
+    file: str, kernel: str, knobs: Mapping[str, KnobValue], takes: Mapping[str, str] | None = None, **sizes: int
+) -> Step:
+    return Step(file, kernel, tuple(sorted(knobs.items())), sizes, tuple((takes or {}).items()))
 
 
 def one(file: str, knobs: Mapping[str, KnobValue], **sizes: int) -> Case:
@@ -124,10 +128,13 @@ def checked(template: Template, case: Case, seed: int = 0) -> float:
         drawn = make_arrays(kernel, here.sizes, seed + number)
         if template.draw is not None:
             template.draw(drawn)
+        taken = dict(here.takes)
+        steps = element_strides(kernel, here.sizes)
         arrays = {t.name: drawn[t.name] for t in kernel.tensors}
         for tensor in kernel.tensors:
-            if tensor.read and tensor.name in pool:
-                arrays[tensor.name] = pool[tensor.name].reshape(drawn[tensor.name].shape)
+            source = taken.get(tensor.name, tensor.name)
+            if tensor.read and source in pool:
+                arrays[tensor.name] = _seen(pool[source], arrays[tensor.name].shape, steps[tensor.name])
         given = {t.name: arrays[t.name].copy() for t in kernel.tensors if t.read}
         scalars = make_scalars(kernel, seed)
         symbols |= {**here.sizes, **scalars}
@@ -139,15 +146,22 @@ def checked(template: Template, case: Case, seed: int = 0) -> float:
             if not found.ok:
                 raise WrongResult(f"{here.text()}: {found}")
             worst = max(worst, found.worst)
-            floats = {name: np.asarray(exact.get(name, array)).astype(np.float64) for name, array in given.items()}
-            floats = {name: values.reshape(given[name].shape) for name, values in floats.items()}
+            sources = {name: np.asarray(exact.get(taken.get(name, name), given[name])) for name in given}
+            floats = {n: _seen(a.astype(np.float64), given[n].shape, steps[n]) for n, a in sources.items()}
             wanted = evaluate(result, floats, {**here.sizes, **scalars}).value
-            exact |= {**floats, result.result: wanted}
+            exact |= {**{name: values for name, values in floats.items() if name not in taken}, result.result: wanted}
             last = result.result
         pool |= arrays
     want = template.reference({k: v for k, v in exact.items() if k != last}, symbols, knobs)
     _same(case, exact[last], want)
     return worst
+
+
+def _seen(array: npt.NDArray[Any], shape: tuple[int, ...], strides: tuple[int, ...]) -> npt.NDArray[Any]:
+    """An earlier array as an input of a later launch: in another shape, or as windows of it."""
+    if array.size == np.prod(shape):
+        return array.reshape(shape)
+    return np.lib.stride_tricks.as_strided(array, shape, tuple(step * array.itemsize for step in strides))
 
 
 def _same(case: Case, specified: npt.NDArray[np.float64], want: npt.NDArray[np.float64]) -> None:

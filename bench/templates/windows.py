@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from argus.ir.kernel import KnobValue
 from bench.templates.maps import FUNCTIONS
-from bench.templates.template import Case, Floats, Template, one
+from bench.templates.template import Case, Floats, Template, one, step
 
 Array = npt.NDArray[np.float64]
 Symbols = Mapping[str, float]
@@ -61,6 +61,21 @@ def pooled(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
         window = _corner(memory, p, q, symbols, knobs)
         want[:, p, q] = window.max((1, 2)) if knobs["OP"] == "max" else window.mean((1, 2))
     return want
+
+
+def pooled_volumes(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
+    """Windows of planes [Z * D, P, Q, r, s], then of `KH` planes: the maximum or mean over all three axes."""
+    x = given["X"]
+    z, deep, kd = int(symbols["Z"]), int(symbols["P"]), int(knobs["KH"])
+    planes = x.reshape(z, len(x) // z, *x.shape[1:])
+    step_ = int(symbols["sP"]) // int(symbols["Q"])
+    cubes = [planes[:, d * step_ : d * step_ + kd] for d in range(deep)]
+    over = np.max if knobs["OP"] == "max" else np.mean
+    return np.stack([over(cube, axis=(1, 4, 5)).reshape(z, -1) for cube in cubes], axis=1)
+
+
+def padded(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
+    return given["X"]
 
 
 def convolved(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
@@ -123,6 +138,38 @@ def _depthwise() -> tuple[Case, ...]:
     return (*narrow, *(case(wide, 2, 3, windows(h, w, {})) for h, w in ((3, 6), (34, 34), (35, 38), (70, 10))))
 
 
+def _volume(knobs: Knobs, z: int, sides: tuple[int, int, int], kd: int, stride: int) -> Case:
+    """A launch for the planes, one along the depth, where a whole plane of results is one row."""
+    d, h, w = sides
+    planes = windows(h, w, knobs, (int(knobs.get("STRIDE", 1)), 1))
+    row = planes["P"] * planes["Q"]
+    along: Knobs = {"OP": knobs["OP"], "KH": kd, "KW": 1, "WIDE": 1}
+    sizes = {"P": (d - kd) // stride + 1, "Q": row, "sZ": d * row, "sP": stride * row, "sR": row}
+    return one("pool", knobs, Z=z * d, **planes)[0], step("pool", "pool", along, takes={"X": "Y"}, Z=z, **sizes)
+
+
+def _volumes() -> tuple[Case, ...]:
+    sides = [(3, 3, 4), (4, 17, 18), (5, 18, 19), (9, 6, 35), (8, 10, 10)]
+    settings: list[Knobs] = [{}, {"STRIDE": 2}, {"KH": 2, "KW": 2, "STRIDE": 2}, {"KW": 2}]
+    return tuple(
+        _volume({**NARROW, **knobs, "OP": operation}, 1 + n % 2, side, 2 + n % 2, 1 + n % 2)
+        for operation in ("max", "mean")
+        for n, side in enumerate(sides)
+        for knobs in settings
+    )
+
+
+def _padded() -> tuple[Case, ...]:
+    """Rows and columns beside the 16 x 16 or 4 x 64 of a thread's row, borders of 0 to 3."""
+    sides = [(1, 1), (15, 16), (16, 15), (17, 17), (4, 63), (5, 64), (3, 65), (33, 130), (1, 200), (70, 1)]
+    return tuple(
+        one("pad", {"LANES": lanes, "DEEP": 2}, Z=2, H=h, W=w, sZ=(h + border) * (w + border), sH=w + border)
+        for lanes in (16, 64)
+        for h, w in sides
+        for border in (0, 3)
+    )
+
+
 H = W = 514
 """512 x 512 results of 3 x 3 windows: an image of that size, padded."""
 IMAGES, CHANNELS = 16, 64
@@ -138,6 +185,20 @@ WINDOWS = (
         one("pool", {"OP": "mean"}, Z=IMAGES * CHANNELS, **windows(H, W, {})),
         pooled,
         moved=MOVED,
+    ),
+    Template(
+        "3-D pooling, two launches",
+        _volumes(),
+        _volume({"OP": "max", "WIDE": 1}, 16 * 32, (66, 66, 66), 3, 1),
+        pooled_volumes,
+        moved=4 * 16 * 32 * (66**3 + 64**3),
+    ),
+    Template(
+        "padding",
+        _padded(),
+        one("pad", {}, Z=IMAGES * CHANNELS, H=512, W=512, sZ=H * W, sH=W),
+        padded,
+        moved=2 * 4 * IMAGES * CHANNELS * 512 * 512,
     ),
     Template(
         "depthwise convolution",

@@ -62,8 +62,9 @@ def explained(proof: Proof) -> dict[Shielded, list[Verdict]]:
     """Verdicts by rule. `value` comes last: it runs the kernel, but not if another rule has refuted it."""
     made: dict[Shielded, list[Verdict]] = {}
     for rule in sorted(proof.views, key=lambda rule: rule.name == "value"):
-        refuted = any(v.status == "refuted" for verdicts in made.values() for v in verdicts)
-        made[rule] = _within_budget(rule, RuleExplanation(proof.views[rule], refuted))
+        statuses = {v.status for verdicts in made.values() for v in verdicts}
+        about = RuleExplanation(proof.views[rule], "refuted" in statuses, "unknown" in statuses)
+        made[rule] = _within_budget(rule, about)
     return {rule: [_placed(proof, one) for one in verdicts] for rule, verdicts in made.items()}
 
 
@@ -86,10 +87,11 @@ def _within_budget(rule: Shielded, about: RuleExplanation) -> list[Verdict]:
 
 @dataclass(frozen=True, slots=True)
 class RuleExplanation:
-    """The walk as one rule saw it, and whether another rule has refuted the kernel."""
+    """The walk as one rule saw it, whether another rule has refuted the kernel, and whether one left something open."""
 
     flow: KernelWalk
     refuted: bool
+    left_open: bool
 
     def of(self, rule: Rule) -> list[Verdict]:
         """The verdicts of a rule."""
@@ -193,14 +195,17 @@ class RuleExplanation:
                 yield flow.ledger.conclude(shown, "race_free", span, first_op.id, "enumeration", rule.pairs, bounds)
 
     def _value(self, rule: Valued, span: Span) -> Verdict:
+        """What is stored is right if accesses are where they say; where another rule leaves that open, it is tried."""
         events = at(rule.found, span)
         found, op = failures(events), events[0].op.id
-        if not found:
+        if not found and (self.refuted or not self.left_open):
             return self._concluded("value", span, "terms+z3", events)
         terms = next((f for f in found if isinstance(f, Differs)), None)
         example = None if self.refuted else counterexample(self.flow, span, op, terms)
         if example is not None:
             return Verdict("value", "refuted", span, op, "interpreter", counterexample=example)
+        if not found:
+            return self._concluded("value", span, "terms+z3", events)
         return Verdict("value", "unknown", span, op, "terms+z3", reason=self._difference(found[0]), help=RUN)
 
     def _difference(self, why: str | Differs) -> str:

@@ -57,7 +57,9 @@ def apply(
     if fn in EXPONENTIALS:
         if dtype.bits > F32_BITS:
             raise NoRuleError(f"{fn} of f64 has no error rule")
-        args = args if dominated else (replace(args[0], downs=0, degree=None if args[0].downs else args[0].degree),)
+        if args[0].downs and not dominated:
+            unknown = replace(args[0], downs=0, degree=None)
+            return replace(apply(fn, (unknown,), dtype, same, oracle, True), exponential=False)
     match fn, args:
         case "add", (x, y):
             return _once(add(x, y), dtype)

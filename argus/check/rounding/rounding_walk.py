@@ -52,6 +52,8 @@ class RoundingWalk:
         self.used_oracle = False
         self.largest_theta, self.shares = NOTHING, NOTHING
         self.hazards = Hazards(kernel)
+        self._first: dict[tuple[object, ...], Value] = {}
+        self._alike: dict[Value, Value] = {}
         self._table: dict[Abstract, Abstract] = {}
         self._mapped: dict[tuple[object, ...], Abstract] = {}
 
@@ -188,7 +190,9 @@ class RoundingWalk:
         if fn == "select":
             self._select(op, args, result)
             return
-        same = len(args) > 1 and args[0] is args[1]
+        alike = tuple(self._alike.get(a, a) for a in args)
+        self._alike[result] = self._first.setdefault((fn, result.dtype.name, *alike), result)
+        same = len(args) > 1 and alike[0] is alike[1]
         dtype = result.dtype
         if dtype.kind == "bool":
             self.each(op, result, args, lambda *xs: RoundedValue(form=None, size=constant(1.0)), fn)

@@ -329,6 +329,18 @@ class Terms(DefinedTerms):
             return self.selected(E.lnot(condition), no)
         return self.atom(Where(condition, yes, no))
 
+    def masked_late(self, condition: Expr, term: int) -> bool:
+        """An exponential less a maximum is masked, and the maximum is also one of elements that the mask takes away:
+        if the greatest is among them, all that is left may vanish, and with it a sum that is divided by."""
+        if condition in (E.TRUE, E.FALSE) or term in (UNKNOWN, ZERO):
+            return False
+        for (_, exponent), _ in self._polys[term]:
+            parts = list(self.inside(exponent))
+            kept = {atom.condition for atom in parts if isinstance(atom, Where)}
+            if any(map(_extreme_kind, parts)) and not {condition, E.lnot(condition)} & kept:
+                return True
+        return False
+
     def apply(self, fn: str, args: tuple[int, ...]) -> int:
         if UNKNOWN in args:
             return UNKNOWN

@@ -105,7 +105,8 @@ def select(mask: Case, sides: Sequence[Case], result: Case, tables: Tables) -> C
             here = inverse == n
             rests = {a: tables.rests[rest] for a, rest in enumerate(record.rests) if rest >= 0}
             held = at_own_coordinates(chosen.expr, index[here], offset[here], rests)
-            term = UNKNOWN if held is None else tables.terms.where(held, *values)
+            late = held is not None and any(tables.terms.masked_late(held, value) for value in values)
+            term = UNKNOWN if held is None or late else tables.terms.where(held, *values)
         else:
             term = tables.terms.apply("select", (chosen.term, *values))
             if chosen.kind == "value" and record.kind in ("plain", "zero"):

@@ -24,7 +24,7 @@ from argus.compile.memory import by_sign
 from argus.compile.object.byte_moves import ALL, keys
 from argus.compile.object.control_flow import FlowGraph
 from argus.compile.object.data_flow import DataFlow, WrittenByte
-from argus.compile.object.data_sources import DWORD, DataSources, SourceNames, Sources, element_bytes
+from argus.compile.object.data_sources import DWORD, DataSources, SourceNames, Sources, element_bytes, union
 from argus.compile.tails import Tail, pieces, tails
 from argus.gfx942.inst import Inst, InstOperand
 from argus.ir import ops
@@ -51,14 +51,16 @@ class DataAgreement:
 
 @dataclass(frozen=True, slots=True)
 class DataUse:
-    """Bytes `first` to `first + width` of register `key` hold bytes `start` to `start + covers` of a value."""
+    """Bytes `first` to `first + width` of register `key` hold as many of a value, from one of the bytes `starts` on."""
 
     key: int
     first: int
     width: int
     value: Value
-    start: int
-    covers: int
+    starts: tuple[int, ...]
+
+    def sources(self, of: DataSources) -> Sources:
+        return union(of.of_bytes(self.value, start, self.width) for start in self.starts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +107,7 @@ class _Comparison:
             if unwritten:
                 return "it uses a register that nothing has written", True
             have |= more
-        foreign = have & ~self.most.of_bytes(use.value, use.start, use.covers)
-        missing = self.least.of_bytes(use.value, use.start, use.covers) & ~have
+        foreign, missing = have & ~use.sources(self.most), use.sources(self.least) & ~have
         if foreign:
             return f"its data is also made from {self._named(foreign)}", False
         return (f"its data is not made from {self._named(missing)}", False) if missing else None
@@ -129,10 +130,11 @@ class _Comparison:
                 return DataMoves(self._loaded(n, op), [])
             case ops.Store():
                 start, width, last = self._stored(op, part)
+                first, size = (2 if MEMORY[inst.op].half == 1 else 0), MEMORY[inst.op].size
                 if last:
+                    starts = tuple(range(start, start + width, DWORD if size == 2 else 1))
                     registers = [key for operand in _data(inst) for key in keys(operand)]
-                    return DataMoves({}, [DataUse(key, 0, DWORD, op.value, start, width) for key in registers])
-                first = 2 if MEMORY[inst.op].half == 1 else 0
+                    return DataMoves({}, [DataUse(key, first, min(size, DWORD), op.value, starts) for key in registers])
                 return DataMoves({}, _spread(_data(inst), op.value, start, width, first))
             case ops.Atomic():
                 width = DWORD if op.value.dtype.bits == 16 else op.value.dtype.bytes
@@ -191,7 +193,7 @@ def _spread(operands: list[InstOperand], value: Value, start: int, width: int, f
     registers = [key for operand in operands for key in keys(operand)]
     each = min(DWORD, element_bytes(value))
     return [
-        DataUse(registers[(first + at) // DWORD], (first + at) % DWORD, each, value, start + at, each)
+        DataUse(registers[(first + at) // DWORD], (first + at) % DWORD, each, value, (start + at,))
         for at in range(0, width, each)
         if (first + at) // DWORD < len(registers)
     ]

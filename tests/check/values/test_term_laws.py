@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from argus.check.terms.atoms import UNKNOWN, ZERO, Apply, Leaf, Power, Where, own
 from argus.check.terms.close_numbers import close_enough
-from argus.check.terms.elementwise_terms import Standing, binary_term, unary_term
+from argus.check.terms.elementwise_terms import Standing, binary_term, unary_term, whole_quotient
 from argus.check.terms.integer_terms import WRAP, numbers_of
 from argus.check.terms.normal_form import Terms
 from argus.ir.maps import MAPS
@@ -215,6 +215,35 @@ def test_wrapped_numbers_are_residues(name: str) -> None:
     assert terms.congruent(product, terms.add(product, terms.scaled(x, 2**bits)), bits)
     assert not terms.congruent(product, terms.add(product, terms.scaled(x, 2 ** (bits - 1))), bits)
     assert not terms.congruent(product, terms.add(product, terms.constant(1)), bits)
+
+
+@pytest.mark.parametrize("name", ["i8", "u8", "i16", "u16", "i32"])
+def test_shifts_and_masks_are_quotients_and_remainders(name: str) -> None:
+    """`shl` scales modulo 2^bits; `shr` and `and` are what // and % of the specification become, and lie in range."""
+    dice, terms = np.random.default_rng(3), Terms()
+    low, high = numbers_of(name)
+    terms.types = {"x": name}
+    x = terms.atom(Leaf("x", (0,)))
+    for bits in range(8):
+        k, by = terms.constant(bits), terms.constant(2**bits)
+        assert bits == 0 or binary_term(terms, "shl", x, k) == terms.multiply(x, by)
+        quotient, rest = whole_quotient(terms, "//", x, by), whole_quotient(terms, "%", x, by)
+        assert quotient == binary_term(terms, "shr", x, k)
+        assert bits == 0 or rest == binary_term(terms, "and", x, terms.constant(2**bits - 1))
+        assert quotient is not None
+        assert rest is not None
+        least, most = terms.whole_range(quotient), terms.whole_range(rest)
+        assert least is not None
+        assert most is not None
+        for number in (low, high, -1 if low else 0, 0, *dice.integers(low, high, 150, endpoint=True)):
+            held = np.array(number, dtype=np.dtype({"i": "int", "u": "uint"}[name[0]] + name[1:]))
+            assert int(held >> bits) == int(number) // 2**bits
+            assert int(held & held.dtype.type(2**bits - 1)) == int(number) % 2**bits
+            assert least[0] <= int(number) // 2**bits <= least[1]
+            assert most[0] <= int(number) % 2**bits <= most[1]
+    assert whole_quotient(terms, "//", x, terms.constant(256)) is None
+    assert whole_quotient(terms, "%", x, terms.constant(3)) is None
+    assert whole_quotient(terms, "//", terms.atom(Leaf("real", (0,))), terms.constant(2)) is None
 
 
 def test_constants_are_close_within_two_units() -> None:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from argus.check.domain.record_numbers import distinct, distinct_rows
 from argus.check.domain.records import ABSENT, Kind, Record, Tables, without_constant
 from argus.check.domain.tags import Case, Records, Tags, uniform
-from argus.check.domain.threads import Spread, conditions
+from argus.check.domain.threads import JointCondition, Spread, conditions, joint
 from argus.check.events import ProgramPoint
 from argus.check.terms.atoms import ZERO as NOTHING
 from argus.check.terms.atoms import own
@@ -114,7 +114,7 @@ class Target:
     case: Case
     active: NDArray[np.bool_]
     shared: Expr = E.TRUE
-    own: Spread | None = None
+    own: JointCondition | None = None
 
     def condition(self, wave: int, lane: int) -> Expr:
         return self.shared if self.own is None else self.own.at(wave, lane)
@@ -134,7 +134,7 @@ def _target(flow: KernelWalk, op: ops.Store | ops.Atomic, access: Access) -> Tar
     if shared is not None:
         return Target(case, flow.active, shared)
     assert access.guard is not None
-    return Target(case, flow.active, own=flow.threads.spread(flow.here(access.guard)))
+    return Target(case, flow.active, own=joint(flow.threads, flow.here(access.guard)))
 
 
 def as_amounts(

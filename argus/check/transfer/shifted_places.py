@@ -55,10 +55,14 @@ def _along(tables: Tables, case: Case, axis: int, rests: np.ndarray, offsets: np
     record, offset = case.record.copy(), case.offset.copy()
     pairs, _, _ = distinct_rows(np.stack([case.record[away], distance[away]], axis=-1))
     for number, steps in pairs:
-        made = _moved(tables, tables[int(number)], axis, int(steps))
-        if made is not None:
+        key = int(number), axis, int(steps)
+        if key not in tables.moved:
+            made = _moved(tables, tables[key[0]], axis, key[2])
+            tables.moved[key] = None if made is None else tables.intern(made)
+        there = tables.moved[key]
+        if there is not None:
             here = away & (case.record == number) & (distance == steps)
-            record[here] = tables.intern(made)
+            record[here] = there
             offset[here, axis] = offsets[here]
     return Case(case.guard, record, offset, case.site)
 

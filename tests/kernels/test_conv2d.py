@@ -12,7 +12,7 @@ from argus.device.guards import LaunchRefused, check_sizes
 from argus.ir.passes.schedule import scheduled
 from tests.kernels.running import TYPES, kernel_of, run
 
-SMALL: dict[str, Any] = {"BO": 64, "BK": 16}
+SMALL: dict[str, Any] = {"ROWS": 8, "BO": 64, "BK": 16}
 SETS = (
     ({"R": 3, "P": 1}, (2, 24, 9, 17, 70)),
     ({"R": 1, "P": 0, "S": 2}, (1, 8, 5, 33, 3)),
@@ -56,9 +56,11 @@ def test_results(knobs: dict[str, Any], images: tuple[int, ...]) -> None:
 @pytest.mark.parametrize(
     "knobs",
     [
-        {"R": 2, "BO": 64, "BK": 16},
-        {"R": 2, "S": 2, "BO": 64, "BK": 16},
-        *(pytest.param(knobs, marks=pytest.mark.full) for knobs, _ in SETS),
+        {**SMALL, "R": 2},
+        {**SMALL, "R": 2, "S": 2},
+        *(pytest.param({**SMALL, **knobs}, marks=pytest.mark.full) for knobs, _ in SETS),
+        pytest.param({}, marks=pytest.mark.full),
+        pytest.param({"R": 7, "S": 2, "P": 3, "ROWS": 8, "BK": 16}, marks=pytest.mark.full),
     ],
 )
 def test_proved(knobs: dict[str, Any]) -> None:

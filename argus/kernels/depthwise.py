@@ -10,14 +10,23 @@ The taps of neighbours come from the L1, so that the input is read from memory o
 import argus as ag
 from argus import f32
 from argus.kernels.activations import NAMES, applied, stated
-from argus.kernels.windows import ACROSS, BYTES, HIGH, KH, KW, NEEDS, ONE, SIZE, STRIDES, TAPS, TILE, WIDE, T, chained
+from argus.kernels.windows import ACROSS, BYTES, HIGH, KH, KW, NEEDS, ONE, SIZE, STRIDES, TILE, WIDE, T
 
+TAPS = [(r, s) for r in range(KH) for s in range(KW)]
 BIAS = ag.knob(False, legal=(False, True), why="add bias[c]")
 ACT = ag.knob("none", legal=NAMES, why="the activation of the result")
 
 
+def chained(parts):
+    """A sum from its first term to its last, the order in which the kernel adds."""
+    total = parts[0]
+    for part in parts[1:]:
+        total = f"{total} + {part}"
+    return total
+
+
 PRODUCTS = [f"X[b, c, p, q, {r}, {s}] * F[c, {r}, {s}]" for r, s in TAPS]
-SUM = chained(PRODUCTS, lambda x, y: f"{x} + {y}") + (" + bias[c]" if BIAS else "")
+SUM = chained(PRODUCTS) + (" + bias[c]" if BIAS else "")
 
 
 @ag.kernel(

@@ -8,18 +8,25 @@ L1, so that the input is read from memory once.
 
 import argus as ag
 from argus import f32, inf
-from argus.kernels.windows import ACROSS, BYTES, HIGH, KH, KW, NEEDS, SIZE, STRIDES, TILE, WIDE, T, chained, folded
+from argus.kernels.windows import ACROSS, BYTES, HIGH, KH, KW, NEEDS, SIZE, STRIDES, TILE, WIDE, T
 
 OP = ag.knob("max", legal=("max", "mean"), why="what is taken of a window")
 
-
-def written(x, y):
-    return f"maximum({x}, {y})" if OP == "max" else f"({x} + {y})"
-
-
-# In the order of the kernel, rows of taps first: rounding errors are bounded in the order that is stated.
-STATED = chained([folded([f"X[z, p, q, {r}, {s}]" for s in range(KW)], written) for r in range(KH)], written)
+REDUCE = "max" if OP == "max" else "sum"
+TAP = f"X[z, p, q, {'r' if KH > 1 else 0}, {'s' if KW > 1 else 0}]"
+ROWWISE = f"{REDUCE}({TAP}, s)" if KW > 1 else TAP
+STATED = f"{REDUCE}({ROWWISE}, r)" if KH > 1 else ROWWISE
 START = -inf if OP == "max" else 0.0
+
+
+def folded(parts, join):
+    """A row's taps joined in pairs, then pairs of pairs."""
+    for level in range(4):
+        parts = [
+            join(parts[2 * i], parts[2 * i + 1]) if 2 * i + 1 < len(parts) else parts[2 * i]
+            for i in range((len(parts) + 1) // 2)
+        ]
+    return parts[0]
 
 
 def joined(x, y):

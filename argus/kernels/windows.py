@@ -7,9 +7,8 @@ elements behind the first. For an input of rows W apart, sP is the stride along 
 times W; strides and dilations along W are knobs, so that neighbouring q are known to be neighbours in memory. The
 memory it reaches is that of the input; `numpy.lib.stride_tricks.as_strided` and `torch.as_strided` make such views.
 
-A large average is two launches, 1 x KW and KH x 1. Padding: the input lies inside a larger one whose border holds zeros
-(or -inf for a maximum). In one dimension P = 1 and KH = 1, and Z has all the other axes. There is no kernel here; the
-file is imported, read as data.
+Padding: the input lies inside a larger one whose border holds zeros (or -inf for a maximum). In one dimension P = 1
+and KH = 1, and Z has all the other axes. There is no kernel here; the file is imported, read as data.
 """
 
 import argus as ag
@@ -33,23 +32,3 @@ ONE = ag.Owner(t=256, z="t*0")
 STRIDES = f"sZ sP {STRIDE} sR {DILATION}"
 BYTES = SIZE * WIDE if STRIDE == 1 else SIZE  # of a load
 NEEDS = f"P >= 1 and Q >= 1 and Q % {WIDE} == 0 and sZ >= 1 and sP >= 1 and sR >= 1"
-TAPS = [(r, s) for r in range(KH) for s in range(KW)]
-assert len(TAPS) <= 64, "a sum of more taps has no normal form: average rows of taps first, then columns"
-
-
-def folded(parts, join):
-    """A row's taps joined in pairs, then pairs of pairs."""
-    for level in range(4):
-        parts = [
-            join(parts[2 * i], parts[2 * i + 1]) if 2 * i + 1 < len(parts) else parts[2 * i]
-            for i in range((len(parts) + 1) // 2)
-        ]
-    return parts[0]
-
-
-def chained(parts, join):
-    """All parts joined from the first to the last."""
-    total = parts[0]
-    for part in parts[1:]:
-        total = join(total, part)
-    return total

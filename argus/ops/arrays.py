@@ -5,7 +5,8 @@
 
 A result has the kind of its operands: `blank_like` makes it. numpy has no type of its own for torch's bf16 and fp8, and
 torch gives no such array away; their bits are seen as ml_dtypes' types. Nothing is converted and nothing copied
-silently: another element type or a strided array is refused. An array without elements has no order in memory.
+silently: another element type is refused, and a strided array where the kernel has no strides. An array without
+elements has no order in memory.
 """
 
 from __future__ import annotations
@@ -46,12 +47,15 @@ def on_host(array: Any) -> bool:
     return not is_tensor(array) or int(array.__dlpack_device__()[0]) == HOST
 
 
-def given(array: Any, name: str) -> Any:
-    """The operand as a launch takes it: numpy arrays and GPU tensors as they are, host tensors as a numpy view."""
+def given(array: Any, name: str, strided: bool = False) -> Any:
+    """The operand as a launch takes it: numpy arrays and GPU tensors as they are, host tensors as a numpy view.
+
+    `strided`: the kernel states strides of its own, which the launch checks.
+    """
     here = placed(name, array)
     step = 1
     for extent, stride in zip(reversed(here.shape), reversed(here.strides), strict=True):
-        if extent > 1 and stride != step and 0 not in here.shape:
+        if not strided and extent > 1 and stride != step and 0 not in here.shape:
             raise LaunchRefused(f"{name} is not contiguous in row-major order; pass a contiguous copy")
         step *= extent
     if not is_tensor(array) or not on_host(array):

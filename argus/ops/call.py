@@ -4,8 +4,8 @@
     vadd(x, y, z)                       outputs are written in place
     vadd(x, y, z, PER_THREAD=2)         knobs by name
 
-Arguments are the tensors, then the scalars, in the order of the signature. Sizes follow from the arrays' shapes; one
-that no array shows by itself is given by name. A kernel that is not proved is not launched.
+Arguments are the tensors, then the scalars, in the order of the signature. Sizes follow from the arrays' shapes and
+strides; one that no array shows by itself is given by name. A kernel that is not proved is not launched.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from argus.device.choose import choose
-from argus.device.guards import LaunchRefused
+from argus.device.guards import LaunchRefused, placed
 from argus.device.launch import LaunchOutcome
 from argus.ir.kernel import Kernel
 from argus.layout.expr import Expr
@@ -33,7 +33,8 @@ def call(file: str, name: str, args: tuple[Any, ...], device: str, named: dict[s
     if len(args) != len(wanted):
         raise LaunchRefused(f"{name} takes {len(wanted)} arguments ({', '.join(wanted)}), not {len(args)}")
     count = len(kernel.tensors)
-    arrays = {t.name: given(array, t.name) for t, array in zip(kernel.tensors, args[:count], strict=True)}
+    pairs = zip(kernel.tensors, args[:count], strict=True)
+    arrays = {t.name: given(array, t.name, strided=True) for t, array in pairs}
     scalars = {s.name: value for s, value in zip(kernel.scalars, args[count:], strict=True)}
     sizes = {**_sizes(kernel, arrays), **{key: int(named[key]) for key in sizes_named}}
     return choose(device).launch(kernel, ready.code, sizes, arrays, scalars)
@@ -50,6 +51,11 @@ def _sizes(kernel: Kernel, arrays: dict[str, Any]) -> dict[str, int]:
             name = _symbol(stated, known)
             if name is not None and found.setdefault(name, extent) != extent:
                 raise LaunchRefused(f"{name} is {found[name]} in one array and {extent} in {tensor.name}")
+    for tensor in kernel.tensors:
+        for stated, stride in zip(tensor.strides, placed(tensor.name, arrays[tensor.name]).strides, strict=True):
+            name = _symbol(stated, known)
+            if name is not None:
+                found.setdefault(name, stride)
     return found
 
 

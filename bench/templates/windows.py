@@ -118,10 +118,12 @@ SETS: list[tuple[Knobs, tuple[int, int]]] = [
     ({"KH": 5, "KW": 1, "STRIDE": 2}, (1, 2)),
     ({"KH": 4, "KW": 4, "STRIDE": 4}, (4, 1)),
 ]
+LARGE: list[tuple[Knobs, tuple[int, int]]] = [({"KH": 11, "KW": 11}, (1, 1))]
+"""Windows of pooling alone: a filter of as many taps is no depthwise convolution that anybody has."""
 
 
 def _pool(operation: str) -> tuple[Case, ...]:
-    narrow = [one("pool", {**k, "OP": operation}, Z=1 + n % 3, **s) for n, (k, s) in enumerate(_sizes(SETS))]
+    narrow = [one("pool", {**k, "OP": operation}, Z=1 + n % 3, **s) for n, (k, s) in enumerate(_sizes([*SETS, *LARGE]))]
     wide: Knobs = {"OP": operation, "LANES": 8}
     return (*narrow, *(one("pool", wide, Z=2, **windows(h, w, {})) for h, w in ((3, 6), (34, 34), (35, 38), (70, 10))))
 

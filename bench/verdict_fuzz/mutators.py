@@ -130,7 +130,7 @@ def _of_static(node: ast.AST) -> Iterator[tuple[str, Change]]:
                     yield "owner or layout formula", _replaced(old, new)
         case ast.Call(func=ast.Attribute(attr="xor" | "pad")):
             yield "no swizzle", lambda n: n.func.value
-        case ast.Tuple(elts=[ast.Constant(value=int()), ast.Constant(value=int())]):
+        case ast.Tuple(elts=[ast.Constant(value=int()), ast.Constant(value=int() as step)]) if step is not True:
             yield "layout stride", _stride
         case _:
             pass

@@ -280,7 +280,12 @@ def _classified(
         f"the specification computes its index on {tables.axis_names[a]}, and what is stored is not known to follow it"
         for a in sorted({*hints.derived, *through, *(axis for _, axis in around), *apart} - dark)
     )
-    hints = replace(hints, strided=strided, shifted=frozenset({*(a for _, a in around), *along} & placed.keys()) - dark)
+    near = frozenset({*(axis for _, axis in around), *along})
+    taps = {
+        numbers[p] for t, numbers in tables.tensor_axes.items()
+        for (name, p), found in hints.fixed.items() if name == t.name and len(found) > 1
+    }  # fmt: skip
+    hints = replace(hints, strided=strided, shifted=(near & placed.keys()) - dark, windows=near | apart | taps)
     loose = {
         indices[n]: n for axis, n in alone.items()
         if axis not in placed and not hints.derived and SpecIndex(indices[n]) in reader.as_values

@@ -39,3 +39,8 @@ def test_proved_where_right(seed: int) -> None:
         assert status(report) == "proved", (knobs, report.render())
     else:
         assert status(report) != "proved", (knobs, report.render())
+
+
+def test_a_right_kernel_that_is_not_followed_is_not_refuted() -> None:
+    report = check(scheduled(read(KERNELS / "tap_slots.py", kernel="tap_slots")))
+    assert all(verdict.status != "refuted" for verdict in report.verdicts), report.render()

@@ -7,7 +7,7 @@
     C[m0, n0].atomic_add(acc, width=4)
 
 `guard` is a condition per thread; as a function it is asked for every access with the tile's coordinates. The guard
-"shape" compares every coordinate with the tensor's shape.
+"shape" compares every coordinate with both ends of its axis.
 """
 
 from __future__ import annotations
@@ -308,7 +308,8 @@ def _condition(ctx: ReadContext, function: str, value: object) -> Expr | None:
 
 
 def _in_shape(ctx: ReadContext, view: TensorView, dist: Distribution, n: int) -> memory.Guard:
-    """Every coordinate is below the tensor's extent; runs of n elements are whole where n divides the extent."""
+    """Every coordinate is on its axis; runs of n elements are whole where n divides the extent and where they begin.
+    A coordinate that is never negative is compared with the end only."""
     placed = memory.match_tensor_axes(ctx, view, dist)
     run = memory.run_axis(ctx, dist, n, n * view.tensor.dtype.bytes)
     if run is not None:
@@ -323,6 +324,8 @@ def _in_shape(ctx: ReadContext, view: TensorView, dist: Distribution, n: int) ->
             for name, e in local.items():
                 if placed[name] == axis:
                     here = here + e
+            least = here.bounds()[0]
+            parts += [here.ge(0)] if least is None or least < 0 else []
             parts.append(here.lt(view.tensor.shape[axis]))
         found = E.land(*parts)
         return None if found.op == "const" and found.value else found

@@ -9,7 +9,7 @@ through einsum and needs no intermediate over all indices.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import assert_never
 
@@ -310,9 +310,14 @@ class Evaluator:
 
     def _reduced(self, node: IndexReduction) -> Bounded:
         """Its index is bound."""
-        product = product_of_elements(node.body) if node.kind == "sum" else None
-        if product is not None and node.index in open_indices(node.body):
-            return self._sum_of_products(product, node.index)
+        inner = _inner_sums(node)
+        product = product_of_elements(inner[-1].body) if inner else None
+        if product is not None and all(one.index in open_indices(inner[-1].body) for one in inner):
+            shapes = {name: array.shape for name, array in self._tensors.items()}
+            with ExitStack() as bound:
+                for one in inner[1:]:
+                    bound.enter_context(self._bound(one.index, reduction_extent(one, shapes, self._symbols)))
+                return self._sum_of_products(product, tuple(one.index for one in inner))
         x = self.visit(node.body)
         if node.index not in x.indices:
             x, _ = self._aligned(x, self._index(node.index))
@@ -337,9 +342,9 @@ class Evaluator:
         finally:
             self._extents = before
 
-    def _sum_of_products(self, elements: list[TensorElement], index: str) -> Bounded:
-        """Σ over `index` of a product of tensors, without the intermediate: einsum, and einsum of magnitudes."""
-        terms = self._extents[index] + len(elements) - 1
+    def _sum_of_products(self, elements: list[TensorElement], over: tuple[str, ...]) -> Bounded:
+        """Σ over the indices of a product of tensors, without the intermediate: einsum, and einsum of magnitudes."""
+        terms = sum(self._extents[index] for index in over) + len(elements) - 1
         together: dict[tuple[str, ...], Array] = {}
         residues: dict[tuple[str, ...], WholeArray] = {}
         for element in elements:
@@ -349,9 +354,9 @@ class Evaluator:
             if made.residue is not None:
                 residues[made.indices] = made.residue * residues.get(made.indices, np.int64(1))
         union = _union(*together)
-        if index not in union or len(union) > len(LETTERS):
-            raise SpecError(f"the summed product does not depend on {index}, or on too many others")
-        rest = tuple(i for i in union if i != index)
+        if not set(over) <= set(union) or len(union) > len(LETTERS):
+            raise SpecError(f"the summed product does not depend on {', '.join(over)}, or on too many others")
+        rest = tuple(i for i in union if i not in over)
         self._affordable(rest)
         formula = einsum_formula(list(together), rest)
         value = np.einsum(formula, *together.values(), optimize=True)
@@ -362,6 +367,13 @@ class Evaluator:
         if size.size == 0 or size.max() < EXACT_F64:
             return whole(rest, value.astype(np.int64))
         return whole(rest, np.einsum(formula, *residues.values()), value)
+
+
+def _inner_sums(node: IndexReduction) -> list[IndexReduction]:
+    """The sums directly inside each other, outermost first; none, if it is no sum."""
+    if node.kind != "sum":
+        return []
+    return [node, *_inner_sums(node.body)] if isinstance(node.body, IndexReduction) else [node]
 
 
 def einsum_formula(operands: list[tuple[str, ...]], rest: tuple[str, ...]) -> str:

@@ -25,6 +25,7 @@ PAGES = {
     "tutorial.md": 5,
     "architecture.md": 1,
     "language.md": 5,
+    "convolution.md": 1,
     "machine.md": 2,
     "clock.md": 2,
     "kernels.md": 1,

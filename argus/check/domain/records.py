@@ -144,6 +144,8 @@ class Tables:
         self.terms.types |= {s.name: s.dtype.name for s in kernel.scalars if s.dtype.kind in ("int", "uint")}
         self.contents: dict[tuple[object, ...], int] = {}
         """Contents of matrix operands, numbered (`matrix_product`)."""
+        self.moved: dict[tuple[int, int, int], int | None] = {}
+        """Records as seen from another place: by number, axis and distance (`shifted_places`)."""
         self.pairings: dict[tuple[object, ...], object] = {}
         """What pairs of matrix operands say about their product, by their contents (`matrix_product`)."""
         for kind in _FIXED:

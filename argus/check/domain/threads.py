@@ -115,8 +115,35 @@ def _without_constant(e: Expr) -> tuple[int, Expr]:
     return (0, e) if e.boolean else without_constant(e)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class JointCondition:
+    """Conditions that hold together, each in every thread."""
+
+    parts: tuple[Spread, ...]
+
+    def at(self, wave: int, lane: int) -> Expr:
+        """What they say in one thread."""
+        return E.land(*(_truth(part, wave, lane) for part in self.parts))
+
+
+def joint(threads: Threads, e: Expr) -> JointCondition:
+    """A condition by its parts, which many accesses share."""
+    return JointCondition(tuple(threads.spread(part) for part in (e.args if e.op == "land" else (e,))))
+
+
+def _truth(spread: Spread, wave: int, lane: int) -> Expr:
+    rest = spread.at(wave, lane)
+    return rest if rest.boolean else E.as_expr(bool(spread.offsets[wave, lane] + rest.value))
+
+
 def conditions(threads: Threads, e: Expr) -> tuple[NDArray[np.bool_] | None, Expr | None]:
     """(truth per thread, None), or (None, the condition) when all threads share it, else (None, None)."""
+    if e.op == "land":
+        found = [conditions(threads, part) for part in e.args]
+        truths = [truth for truth, _ in found if truth is not None]
+        if all(truth.all() for truth in truths) and len(truths) < len(found):
+            shared = [part for truth, part in found if truth is None and part is not None]
+            return None, E.land(*shared) if len(shared) + len(truths) == len(found) else None
     spread = threads.spread(e)
     if spread.rests is not None:
         if all(r.op == "const" for r in spread.rests.flat):

@@ -60,7 +60,7 @@ def _matters(flow: KernelWalk, doubt: Doubt, execution: Execution) -> bool:
     return any(
         interference(flow.kernel, spec.output, tensor, numbers.index(axis), position, sizes) is not None
         for axis, position in spec.placed.items()
-        if axis in numbers
+        if axis in numbers and axis not in spec.hints.windows
     )
 
 

@@ -116,6 +116,8 @@ def mismatched_pair(flow: KernelWalk, failure: Failure) -> Counterexample | str:
     """A replayed counterexample, or why there is none."""
     holders = _holders(failure)
     axis = flow.tables.axis_names[failure.mismatch.axis]
+    if flow.spec is not None and failure.mismatch.axis in flow.spec.hints.windows:
+        return f"elements at several {axis} are summed, and that these are the specified neighbors is not followed"
     if failure.mismatch.kind == "accumulator":
         return accumulator_example(flow, failure.op, failure.place, failure.mismatch, failure.c)
     condition = _difference(flow, failure, holders)

@@ -43,6 +43,7 @@ from argus.check.invariant.induction import (
 )
 from argus.check.invariant.loop_shape import LoopShape, loop_shape
 from argus.check.solve.prover import Prover
+from argus.check.transfer.shifted_places import brought
 from argus.check.walk import KernelWalk
 from argus.ir import ops
 from argus.ir.kernel import Kernel
@@ -222,13 +223,22 @@ class GuessWalk(KernelWalk):
         self.walked_whole = bool(sums)
         if sums:
             self.order = before
-            out = walk_round(self, shape, head, before)[-1][0]
+            out = self._beside(start, walk_round(self, shape, head, before)[-1][0], sums)
             found = first_candidate(self, shape, start, out, sums)
             head = [found.get(n, t) for n, t in enumerate(head)]
             whole = symbolic_slots.tops(self, shape, start, out)
             if whole is not None:
                 symbolic_slots.claim_not_low(self, whole, start)
         return head
+
+    def _beside(self, start: State, out: State, slots: Collection[int]) -> State:
+        """What neighbors were summed into, at the place it has before the loop (`shifted_places`)."""
+        made = list(out)
+        for n in slots if self.tables.hints.shifted else ():
+            at = start[n].cases[0]
+            rests = self.tables.rests_of(at.record)
+            made[n] = Tags(tuple(brought(self.tables, case, rests, at.offset) for case in out[n].cases))
+        return made
 
 
 def _alike(x: Tags, y: Tags) -> bool:

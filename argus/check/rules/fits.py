@@ -58,8 +58,7 @@ class Fits(Rule):
     def lds_access(self, op: Op, place: ProgramPoint, access: Access, start: Spread, value: Tags) -> None:
         del start, value
         what = "landing" if isinstance(op, ops.CopyToLds) else "address"
-        missing = self._missing(needs(self.flow.here(access.address)), self._facts(access, place))
-        self._add(op, place, what, [missing])
+        self._add(op, place, what, [self._address(access, place)])
 
     def _add(self, op: Op, place: ProgramPoint, what: str, failures: list[Need | None]) -> None:
         wrong = [need for need in failures if need is not None]
@@ -72,18 +71,24 @@ class Fits(Rule):
 
     def _missing(self, wanted: tuple[Need, ...], facts: Facts) -> Need | None:
         """The first need that is not shown."""
-        for need in wanted:
-            key = need, facts
-            if key not in self.known:
-                known = (*facts, *self.extents) if _multiplied(need.number) else facts
-                self.known[key] = None if self.flow.prover.holds(known, need.condition) is True else need
-            if self.known[key] is not None:
-                return need
-        return None
+        return next((need for need in wanted if not self._shown(need, facts)), None)
+
+    def _shown(self, need: Need, facts: Facts) -> bool:
+        key = need, facts
+        if key not in self.known:
+            known = (*facts, *self.extents) if _multiplied(need.number) else facts
+            self.known[key] = None if self.flow.prover.holds(known, need.condition) is True else need
+        return self.known[key] is None
+
+    def _address(self, access: Access, place: ProgramPoint) -> Need | None:
+        """What is missing of an address. Most of it many accesses share and holds whatever their guards say."""
+        wanted = needs(self.flow.here(access.address))
+        if access.guard is not None:
+            wanted = tuple(need for need in wanted if not self._shown(need, place.facts))
+        return self._missing(wanted, self._facts(access, place))
 
     def _buffer(self, access: Access, place: ProgramPoint) -> Need | None:
-        facts = self._facts(access, place)
-        return self._missing(needs(self.flow.here(access.address)), facts) or self._reach(access, place, facts)
+        return self._address(access, place) or self._reach(access, place, self._facts(access, place))
 
     def _reach(self, access: Access, place: ProgramPoint, facts: Facts) -> Need | None:
         parts = buffer_parts(access.address, self.per_lane, (var.name for var, _ in place.loops))
@@ -103,7 +108,7 @@ class Fits(Rule):
             return False
         for axis, (coordinate, extent) in enumerate(zip(access.coords, tensor.shape, strict=True)):
             here, last = self.flow.here(coordinate), access.count - 1 if axis == access.axis % len(tensor.axes) else 0
-            if self.flow.prover.holds(facts, E.land(here.ge(0), (here + last).lt(extent))) is not True:
+            if any(self.flow.prover.holds(facts, end) is not True for end in (here.ge(0), (here + last).lt(extent))):
                 return False
         return True
 

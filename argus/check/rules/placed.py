@@ -87,7 +87,10 @@ class Placed(Rule):
         active = np.broadcast_to((place.active & aim.active)[..., None], case.record.shape)
         if bool((goals[active][..., list(own)] < 0).any()):
             return [_open(op, place, "where it is stored is not known")]
+        windows = frozenset[int]() if agreed else self.spec.hints.shifted
         for axis, position in (self.spec.placed | self.spec.partly).items():
+            if axis in windows:
+                continue
             there = own[position]
             wrong = (rests[..., axis] != goals[..., there]) | (case.offset[..., axis] != aim.case.offset[..., there])
             wrong &= (rests[..., axis] >= 0) & active
@@ -95,6 +98,8 @@ class Placed(Rule):
                 failure = self._first(op, place, case, aim, axis, there, wrong)
                 if failure is not None:
                     return [failure]
+        if windows:  # which elements of a window went into what is stored only `value` says
+            return [_open(op, place, "which neighbors went into the stored value is not known")]
         why = "" if agreed else self._unjudged(case, active)
         return [_open(op, place, why)] if why else []
 

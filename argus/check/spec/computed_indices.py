@@ -4,6 +4,7 @@
     H[r, n] = sum(X[token[r], k] * W[n, k], k)                       X is looked up in token: its row belongs to r
     C[m, n] = sum(A[m, k] * B[n // 32, k // 16, n % 32, k % 16], k)  B is stored in tiles of 32 x 16
     H[r, n] = sum(X[r, k] * W[0, n, k], k) * ...                     W is used at a fixed place of its first axis
+    Y[n, q] = X[n, 2 * q - 1] * W[0] + X[n, 2 * q] * W[1]            X is used at every second place, near 2 * q
 
 `Hints` are read off the line by syntax. `computed_places` uses them to bring terms of the kernel into the form of the
 specification, and proves wherever it does so that it may.
@@ -18,7 +19,7 @@ from argus.check.terms.atoms import own
 from argus.ir.ops import Tensor
 from argus.layout import expr as E
 from argus.layout.expr import Expr
-from argus.spec.tree import Arithmetic, IndexName, NumberLiteral, SpecNode
+from argus.spec.tree import Arithmetic, IndexName, Negation, NumberLiteral, SpecNode
 from argus.spec.walk import open_indices
 
 Axes = Mapping[Tensor, tuple[int, ...]]
@@ -43,6 +44,14 @@ class Tiling:
 
 
 @dataclass(frozen=True, slots=True)
+class MultipleOf:
+    """The coordinate of a tensor on one of its axes is `step` times that of an axis of the result, and a number."""
+
+    axis: int
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
 class Formula:
     """A computed index of a tensor, and which of its names are bound by which reduction."""
 
@@ -55,14 +64,18 @@ class Formula:
 @dataclass(frozen=True, slots=True)
 class Hints:
     """`derived`: axis -> its coordinate from others'. `views`: (tensor, position) -> where it is looked up. `tilings`
-    by tensor. `fixed`: (tensor, position) -> the numbers that stand there. `shifted`: axes with neighbors of an index
-    of the result (`x[i] + x[i + 1]`), brought together by `shifted_places`."""
+    by tensor. `fixed`: (tensor, position) -> the numbers that stand there. `strided`: (tensor, position) -> the axis
+    that its coordinate is a multiple of, but for a number. `shifted`: axes with neighbors of an index of the result
+    (`x[i] + x[i + 1]`), brought together by `shifted_places`. `windows`: all axes along which a result may depend on
+    several elements, which is no reason to doubt it."""
 
     derived: Mapping[int, Expr] = field(default_factory=dict)
     views: Mapping[tuple[str, int], frozenset[str]] = field(default_factory=dict)
     tilings: Mapping[str, tuple[Tiling, ...]] = field(default_factory=dict)
     fixed: Mapping[tuple[str, int], frozenset[int]] = field(default_factory=dict)
+    strided: Mapping[tuple[str, int], MultipleOf] = field(default_factory=dict)
     shifted: frozenset[int] = frozenset()
+    windows: frozenset[int] = frozenset()
 
 
 def index_expression(node: SpecNode, homes: Mapping[str, int]) -> Expr | None:
@@ -90,16 +103,48 @@ def index_expression(node: SpecNode, homes: Mapping[str, int]) -> Expr | None:
     return None
 
 
+def linear_form(node: SpecNode) -> tuple[dict[str, int], int] | None:
+    """The factors of the indices in a formula, those of 0 left out, and its number; None if it is not linear."""
+    match node:
+        case NumberLiteral(int() as value):
+            return {}, value
+        case IndexName(name):
+            return {name: 1}, 0
+        case Negation(operand):
+            return _scaled(linear_form(operand), -1)
+        case Arithmetic("+" | "-" as op, left, right):
+            x, y = linear_form(left), _scaled(linear_form(right), 1 if op == "+" else -1)
+            if x is None or y is None:
+                return None
+            factors = {name: x[0].get(name, 0) + y[0].get(name, 0) for name in {**x[0], **y[0]}}
+            return {name: factor for name, factor in factors.items() if factor}, x[1] + y[1]
+        case Arithmetic("*", left, right):
+            x, y = linear_form(left), linear_form(right)
+            if x is None or y is None or (x[0] and y[0]):
+                return None
+            return _scaled(y, x[1]) if not x[0] else _scaled(x, y[1])
+    return None
+
+
+def _scaled(form: tuple[dict[str, int], int] | None, by: int) -> tuple[dict[str, int], int] | None:
+    if form is None:
+        return None
+    return {name: by * factor for name, factor in form[0].items() if by}, by * form[1]
+
+
+def affine(node: SpecNode) -> tuple[str, int, int] | None:
+    """(index, step, number) of `step * index + number` with a positive step, `2 * i - 1`; None for anything else."""
+    form = linear_form(node)
+    if form is None or len(form[0]) != 1:
+        return None
+    ((name, step),) = form[0].items()
+    return (name, step, form[1]) if step > 0 else None
+
+
 def neighbor(node: SpecNode) -> tuple[str, int] | None:
     """The index and the distance of `i + 1`, `i - 2`, `3 + i`; None for anything else."""
-    match node:
-        case Arithmetic("+", IndexName(name), NumberLiteral(int() as c)):
-            return name, c
-        case Arithmetic("+", NumberLiteral(int() as c), IndexName(name)):
-            return name, c
-        case Arithmetic("-", IndexName(name), NumberLiteral(int() as c)):
-            return name, -c
-    return None
+    found = affine(node)
+    return (found[0], found[2]) if found is not None and found[1] == 1 else None
 
 
 def hints_of(
@@ -136,7 +181,8 @@ def hints_of(
 
 
 def _number(node: SpecNode) -> int | None:
-    return node.value if isinstance(node, NumberLiteral) and isinstance(node.value, int) else None
+    form = linear_form(node)
+    return form[1] if form is not None and not form[0] else None
 
 
 def _scope(f: Formula, homes: Mapping[SpecIndex, int]) -> dict[str, int]:

@@ -9,6 +9,11 @@ axes must be contracted completely (`summed`). An axis can play both parts:
 
     y[m, n] = x[m, n] * sum(x[m, k], k) * w[n]        axis N belongs to n, and is reduced over as well (`partly`)
 
+Where only every second element along an axis is used, or every third, the index of the result gives the coordinate
+(`Hints.strided`): elements of x belong to an n, and lie at 2 * n + c.
+
+    y[n] = x[2 * n - 1] * w[0] + x[2 * n] * w[1] + x[2 * n + 1] * w[2]
+
 An index of the result that no tensor has is what a store says there (`loose`): `value` reads the line store by store.
 
     W[s, m, n] = sum(where(k >= 512 * s, where(k < 512 * s + 512, A[m, k] * B[n, k], 0), 0), k)      part s of a sum
@@ -29,7 +34,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from argus.check.domain.records import Tables
-from argus.check.spec.computed_indices import Formula, Hints, SpecIndex, hints_of, neighbor
+from argus.check.spec.computed_indices import Formula, Hints, MultipleOf, SpecIndex, affine, hints_of, neighbor
 from argus.check.spec.scatter import Update, scattered, updated
 from argus.check.spec.stated_ranges import without_ranges
 from argus.ir.kernel import Kernel
@@ -231,6 +236,7 @@ def _classified(
             SpecIndex(name) not in homes and axis not in footprint
         ):  # no input has a plain index of this name: the output has
             homes[SpecIndex(name)], alone[axis] = axis, n
+    strided = _strided(reader, homes, tables, plainly)
     hints, dark = hints_of(tables.tensor_axes, homes, plainly, reader.formulas, reader.lookups)
     for f in reader.formulas:
         if tables.tensor_axes[f.tensor][f.position] in dark:
@@ -240,7 +246,8 @@ def _classified(
             reader.uses.append((tensor, position, None))
     for tensor, position, index in reader.uses:
         roles.setdefault(tables.tensor_axes[tensor][position], {}).setdefault(tensor, set()).add(index)
-    placed: dict[int, int] = dict(alone) if hints.derived else {}
+    along = {by.axis for by in strided.values()}
+    placed = {axis: n for axis, n in alone.items() if hints.derived or axis in along}
     partly: dict[int, int] = {}
     summed: set[int] = set()
     unjudged: list[str] = []
@@ -268,15 +275,24 @@ def _classified(
     if not (placed or partly or unjudged):
         unjudged.append("the specification ties no axis of an input to an index of the output")
     through = {tables.tensor_axes[t][p] for t, p, _ in reader.lookups}
+    apart = {numbers[p] for t, numbers in tables.tensor_axes.items() for name, p in strided if t.name == name}
     computed = tuple(
         f"the specification computes its index on {tables.axis_names[a]}, and what is stored is not known to follow it"
-        for a in sorted({*hints.derived, *through, *(axis for _, axis in around)} - dark)
+        for a in sorted({*hints.derived, *through, *(axis for _, axis in around), *apart} - dark)
     )
-    hints = replace(hints, shifted=frozenset(axis for _, axis in around if axis in placed) - dark)
-    loose = {indices[n]: n for n in alone.values() if not hints.derived and SpecIndex(indices[n]) in reader.as_values}
+    near = frozenset({*(axis for _, axis in around), *along})
+    taps = {
+        numbers[p] for t, numbers in tables.tensor_axes.items()
+        for (name, p), found in hints.fixed.items() if name == t.name and len(found) > 1
+    }  # fmt: skip
+    hints = replace(hints, strided=strided, shifted=(near & placed.keys()) - dark, windows=near | apart | taps)
+    loose = {
+        indices[n]: n for axis, n in alone.items()
+        if axis not in placed and not hints.derived and SpecIndex(indices[n]) in reader.as_values
+    }  # fmt: skip
     return SpecCoordinates(
         output, placed, partly, frozenset(summed), sources, tuple(unjudged), tuple(unreduced),
-        plain and not through and not shifted, computed, hints, loose=loose,
+        plain and not through and not shifted and not strided, computed, hints, loose=loose,
     )  # fmt: skip
 
 
@@ -296,6 +312,25 @@ def _shifted(reader: _CoordinateReader, tables: Tables) -> set[tuple[Tensor, int
         assert found is not None
         reader.uses.append((f.tensor, f.position, SpecIndex(found[0])))
     return {(f.tensor, f.position) for f in near}
+
+
+def _strided(
+    reader: _CoordinateReader, homes: dict[SpecIndex, int], tables: Tables, plainly: frozenset[int]
+) -> dict[tuple[str, int], MultipleOf]:
+    """Positions of tensors at which multiples of one index of the result stand, but for a number, and nothing else:
+    these formulas are taken out. The index must have an axis of its own."""
+    numbers = tables.tensor_axes
+    other = {numbers[t][p] for t, p, _ in reader.lookups} | plainly
+    found: dict[int, MultipleOf] = {}
+    for f in reader.formulas:
+        axis, form = numbers[f.tensor][f.position], affine(f.node)
+        home = None if form is None or form[0] in f.bound else homes.get(SpecIndex(form[0]))
+        made = None if form is None or home is None else MultipleOf(home, form[1])
+        if made is None or axis == made.axis or found.setdefault(axis, made) != made:
+            other.add(axis)
+    apart = [f for f in reader.formulas if numbers[f.tensor][f.position] not in other]
+    reader.formulas = [f for f in reader.formulas if f not in apart]
+    return {(f.tensor.name, f.position): found[numbers[f.tensor][f.position]] for f in apart}
 
 
 def _homes(reader: _CoordinateReader, tables: Tables) -> dict[SpecIndex, int]:

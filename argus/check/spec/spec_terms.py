@@ -18,7 +18,7 @@ from typing import assert_never
 
 from argus.check.domain.records import Tables, without_constant
 from argus.check.domain.reduction_footprint import Over, one
-from argus.check.spec.computed_indices import index_expression, neighbor
+from argus.check.spec.computed_indices import affine, index_expression, neighbor
 from argus.check.spec.coordinates import SpecCoordinates, Unreadable
 from argus.check.terms.atoms import UNKNOWN, Number, Reduction, axes_in, own
 from argus.check.terms.elementwise_terms import extreme, whole_quotient
@@ -202,15 +202,15 @@ class _TermReader:
         tensor = self.tensors[node.tensor]
         if tensor.written:
             raise Unreadable(f"{tensor.name} is both read and written")
-        found = []
+        found: list[Expr] = []
         for axis, part in zip(self.tables.tensor_axes[tensor], node.indices, strict=True):
             if isinstance(part, TensorElement):
                 found.append(lookup(self.tables, self.tensors[part.tensor], self._at(part, scope)))
             else:
-                found.append(self._place(node, axis, part, scope))
+                found.append(self._place(node, axis, part, scope, len(found)))
         return tuple(found)
 
-    def _place(self, node: TensorElement, axis: int, part: SpecNode, scope: Scope) -> Expr:
+    def _place(self, node: TensorElement, axis: int, part: SpecNode, scope: Scope, position: int) -> Expr:
         """Where the element is on one axis."""
         if isinstance(part, IndexName) and scope.get(axis) == part.name:
             return own(axis)
@@ -220,6 +220,9 @@ class _TermReader:
         near = neighbor(part)
         if near is not None and scope.get(axis) == near[0] and axis in self.tables.hints.shifted:
             return own(axis) + near[1]
+        by, form = self.tables.hints.strided.get((node.tensor, position)), affine(part)
+        if by is not None and form is not None and scope.get(by.axis) == form[0]:
+            return form[1] * own(by.axis) + form[2]
         homes = {i: min(a for a, index in scope.items() if index == i) for i in scope.values()}
         made = index_expression(part, homes)
         if made is None:
@@ -302,7 +305,7 @@ class _PlacedReader(_TermReader):
             return self.terms.constant(made.value) if made.op == "const" else self.terms.atom(Number(made))
         return super().visit(node, scope)
 
-    def _place(self, node: TensorElement, axis: int, part: SpecNode, scope: Scope) -> Expr:
+    def _place(self, node: TensorElement, axis: int, part: SpecNode, scope: Scope, position: int) -> Expr:
         if isinstance(part, IndexName) and scope.get(axis) == part.name:
             return own(axis)
         return self._index(part, scope)

@@ -5,6 +5,7 @@
                             X has N columns        X[m, 0] + X[m, 1] + X[m, 2] + X[m, 3]
     sum(X[m, k], k, L)      X has N columns        sum(where(k < L, X[m, k], 0), k)
     max(x[i + k], k, 3)     no tensor has k        maximum(maximum(x[i + 0], x[i + 1]), x[i + 2])
+    sum(x[i + k] * w[k], k) w has 2 elements       x[i + 0] * w[0] + x[i + 1] * w[1]
 
 Outside of a tensor there are zeros, so a sum may go on to the end of the axis under a condition only if the axis is
 known to be long enough, or if what is summed is a product of elements, one of them at that axis. What has none of these
@@ -14,7 +15,9 @@ forms stays as it is, and the rules are undecided.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
+from argus.check.spec.computed_indices import linear_form
 from argus.ir.ops import Tensor
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -28,7 +31,14 @@ from argus.spec.tree import (
     SizeName,
     SpecNode,
 )
-from argus.spec.walk import children, plain_uses, product_of_elements, unrolled, with_children
+from argus.spec.walk import (
+    children,
+    elements,
+    plain_uses,
+    product_of_elements,
+    unrolled,
+    with_children,
+)
 
 UNROLLED = 32
 """Reductions over at most so many stated values are written out."""
@@ -37,10 +47,15 @@ UNROLLED = 32
 def without_ranges(node: SpecNode, tensors: Mapping[str, Tensor], sizes: Mapping[str, Expr]) -> SpecNode:
     """The same value with as few stated ranges as can be."""
     made = with_children(node, tuple(without_ranges(child, tensors, sizes) for child in children(node)))
-    if not isinstance(made, IndexReduction) or made.extent is None:
+    if not isinstance(made, IndexReduction):
+        return made
+    runs = {tensors[e.tensor].shape[axis] for e, axis in plain_uses(made.body, made.index)}
+    if _mixed(made):
+        found = unrolled(_counted(made, runs), UNROLLED)
+        return made if found is None else found
+    if made.extent is None:
         return made
     stated = size_expression(made.extent, sizes)
-    runs = {tensors[e.tensor].shape[axis] for e, axis in plain_uses(made.body, made.index)}
     whole = IndexReduction(made.kind, made.body, made.index, span=made.span)
     if len(runs) == 1 and stated is not None:
         (extent,) = runs
@@ -50,6 +65,20 @@ def without_ranges(node: SpecNode, tensors: Mapping[str, Tensor], sizes: Mapping
             return IndexReduction("sum", _masked(made, made.extent), made.index, span=made.span)
     found = unrolled(made, UNROLLED)
     return made if found is None else found
+
+
+def _mixed(node: IndexReduction) -> bool:
+    """An element stands at a formula of this index and others: `x[i + k]`, the taps of a window."""
+    forms = [linear_form(item) for element in elements(node.body) for item in element.indices]
+    return any(form is not None and node.index in form[0] and len(form[0]) > 1 for form in forms)
+
+
+def _counted(node: IndexReduction, runs: set[Expr]) -> IndexReduction:
+    """The reduction with the range that it has by its tensors stated, where that is one number."""
+    (extent,) = runs if len(runs) == 1 else (None,)
+    if node.extent is not None or extent is None or extent.op != "const":
+        return node
+    return replace(node, extent=NumberLiteral(extent.value, span=node.span))
 
 
 def _may_go_on(node: IndexReduction, stated: Expr, extent: Expr) -> bool:

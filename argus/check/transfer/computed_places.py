@@ -13,6 +13,7 @@ shown to be right:
     SB[nb] stored at n                                            at n // 128, if that is nb in all threads (`followed`)
 
     B[n // 32, n % 32] loaded at [t, r], r < 32                   belongs to n = 32*t + r (`seen_from`)
+    X[2*q - 1] loaded at 512*b + 2*t + 5                          is X[2*q + 1] of q = 256*b + t + 2 (`multiple`)
 
 The formulas come from the specification (`computed_indices`); without it nothing here applies.
 """
@@ -20,7 +21,7 @@ The formulas come from the specification (`computed_indices`); without it nothin
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import reduce
+from functools import lru_cache, reduce
 
 import numpy as np
 
@@ -53,8 +54,10 @@ def lookup(tables: Tables, tensor: Tensor, at: tuple[Expr, ...]) -> Expr:
     return E.apply(DATA + tensor.name, *(at[n] for n in order))
 
 
-Standing = dict[int, tuple[Spread, int]]
-"""Axis -> the coordinate in every thread, and what it grows by from one element of an access to the next."""
+Steps = int | np.ndarray
+"""What coordinates grow by from one element of an access to the next; or by how much each lies beyond its thread's."""
+Standing = dict[int, tuple[Spread, Steps]]
+"""Axis -> the coordinate in every thread, and its steps."""
 
 
 def seen_from(
@@ -64,12 +67,14 @@ def seen_from(
     moving: int,
     count: int,
     spread: Callable[[Expr], Spread],
-) -> tuple[tuple[Expr, ...], Standing] | None:
+) -> tuple[tuple[Expr, ...], Standing, dict[Expr, np.ndarray]] | None:
     """Where the elements of an access are in terms of the axes the specification uses for them: formulas of these axes'
-    coordinates, one for each position, and the coordinates. None: as the tensor has them, or it cannot be said."""
+    coordinates, one for each position, the coordinates, and variables of the formulas that stand for a number of each
+    element. None: as the tensor has them, or it cannot be said."""
     hints, numbers = tables.hints, tables.tensor_axes[tensor]
     at = [own(axis) for axis in numbers]
-    standing: list[tuple[int, Spread, int]] = []
+    standing: list[tuple[int, Spread, Steps]] = []
+    remainders: dict[Expr, np.ndarray] = {}
     done: set[int] = set()
     for t in hints.tilings.get(tensor.name, ()):
         low = spread(coords[t.remainder]).constant()
@@ -84,6 +89,13 @@ def seen_from(
         if position in done:
             continue
         here = spread(coordinate)
+        by = hints.strided.get((tensor.name, position))
+        parted = None if by is None else multiple(here, by.step, count if position == moving else 1)
+        if by is not None and parted is not None:
+            variable = E.var(f"remainder_on_axis_{axis}")
+            at[position], remainders[variable] = by.step * own(by.axis) + variable, parted[2]
+            standing.append((by.axis, parted[0], parted[1]))
+            continue
         still = count == 1 or position != moving
         fixed = here.constant() if (tensor.name, position) in hints.fixed and still else None
         if fixed is not None and bool((fixed == fixed.flat[0]).all()):
@@ -98,7 +110,38 @@ def seen_from(
     axes = [axis for axis, _, _ in standing]
     if len(set(axes)) != len(axes):
         return None
-    return tuple(at), {axis: (s, step) for axis, s, step in standing}
+    return tuple(at), {axis: (s, step) for axis, s, step in standing}, remainders
+
+
+def multiple(spread: Spread, step: int, count: int) -> tuple[Spread, np.ndarray, np.ndarray] | None:
+    """A coordinate and the next `count - 1` as `step` times another and a remainder below `step`: the other in each
+    thread, by how much it is more for each element, the remainders. None where its symbolic part is no multiple."""
+    offsets, wholes = spread.offsets.copy(), np.empty(spread.offsets.shape, dtype=object)
+    for where, _ in np.ndenumerate(offsets):
+        constant, symbolic = without_constant(spread.at(*where))
+        whole = _quotient(symbolic, step)
+        if whole is None:
+            return None
+        offsets[where] += constant
+        wholes[where] = whole
+    there = offsets[..., None] + np.arange(count)
+    quotient, remainder = there // step, there % step
+    first = wholes.flat[0]
+    same = all(whole is first for whole in wholes.flat)
+    made = Spread(quotient[..., 0], first) if same else Spread(quotient[..., 0], None, wholes)
+    return made, quotient - quotient[..., :1], remainder
+
+
+@lru_cache(maxsize=4096)
+def _quotient(e: Expr, by: int) -> Expr | None:
+    """e / by, where that is a sum of whole multiples."""
+    parts, constant = E.linear(e)
+    if constant % by or any(factor % by for factor in parts.values()):
+        return None
+    total: Expr = E.const(constant // by)
+    for part, factor in parts.items():
+        total = total + part * (factor // by)
+    return total
 
 
 def looked_up(tables: Tables, tensor: Tensor, position: int, spread: Spread) -> tuple[Expr, dict[int, Spread]] | None:

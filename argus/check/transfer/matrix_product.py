@@ -35,6 +35,7 @@ from argus.check.transfer.matrix import (
     obstacles,
     pairs,
 )
+from argus.check.transfer.shifted_places import brought
 from argus.layout.expr import Expr
 
 Share = tuple[Slots, ...] | None
@@ -87,6 +88,8 @@ def multiply(
     contract: frozenset[int],
 ) -> Product:
     """Tags of one MFMA's result under one alternative of each operand; without `equal` nothing is compared."""
+    if tables.hints.shifted:
+        a, b = (_beside(x, c, inst, first, tables) for x, first in ((a, True), (b, False)))
     left, right = _content(a, tables), _content(b, tables)
     place = tuple(x if has else y for x, has, y in zip(left.first, left.has, right.first, strict=True))
     pairing = _pairing(inst, (a, b), (left, right), place, tables, equal, contract)
@@ -101,6 +104,22 @@ def multiply(
     _check_accumulator(lane_maps(inst), c, pairing, offset, tables, mismatches)
     record = _records(pairing, c, place, tables, not mismatches)
     return Product(Case(c.guard, record, offset, nobody(record.shape)), mismatches)
+
+
+def _beside(operand: Case, c: Case, inst: str, first: bool, tables: Tables) -> Case:
+    """The operand with the elements of each row (column) brought to where the accumulators of that row stand."""
+    maps, there = lane_maps(inst), tables.rests_of(c.record)
+    if not (there[..., sorted(tables.hints.shifted)] >= 0).any():
+        return operand
+    lanes, elements = (maps.a_lane, maps.a_element) if first else (maps.b_lane, maps.b_element)
+    shape = (operand.record.shape[0], *lanes.shape[:2], tables.width)
+    rests, offsets = np.full(shape, ABSENT, dtype=np.int32), np.zeros(shape, dtype=np.int32)
+    rows = maps.d_i if first else maps.d_j
+    rests[:, maps.d_block, rows], offsets[:, maps.d_block, rows] = there, c.offset
+    wanted = np.full((*operand.record.shape, tables.width), ABSENT, dtype=np.int32)
+    places = np.zeros_like(wanted)
+    wanted[:, lanes, elements], places[:, lanes, elements] = rests[:, :, :, None], offsets[:, :, :, None]
+    return brought(tables, operand, wanted, places)
 
 
 def _content(case: Case, tables: Tables) -> Content:

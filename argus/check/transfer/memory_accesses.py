@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from argus.check.domain.record_numbers import distinct, distinct_rows
 from argus.check.domain.records import ABSENT, Kind, Record, Tables, without_constant
-from argus.check.domain.tags import Case, Tags, uniform
-from argus.check.domain.threads import Spread, conditions
+from argus.check.domain.tags import Case, Records, Tags, uniform
+from argus.check.domain.threads import JointCondition, Spread, conditions, joint
 from argus.check.events import ProgramPoint
-from argus.check.terms.atoms import UNKNOWN, own
 from argus.check.terms.atoms import ZERO as NOTHING
+from argus.check.terms.atoms import own
 from argus.check.terms.elementwise_terms import at_own_coordinates, comparison
 from argus.check.transfer.computed_places import leaf, seen_from
 from argus.ir import ops
@@ -60,8 +60,9 @@ def elements(flow: KernelWalk, op: Op, access: Access, result: Value, source: bo
     moving = access.axis % len(tensor.axes)
     found = seen_from(flow.tables, tensor, coords, moving, count, flow.threads.spread) if source else None
     at = tuple(own(axis) for axis in flow.tables.tensor_axes[tensor])
+    remainders: dict[Expr, NDArray[np.int64]] = {}
     if found is not None:
-        at, standing = found
+        at, standing, remainders = found
     else:
         standing = {
             axis: (flow.threads.spread(c), int(position == moving))
@@ -69,7 +70,8 @@ def elements(flow: KernelWalk, op: Op, access: Access, result: Value, source: bo
         }
     for axis, (spread, step) in standing.items():
         rests.append(spread)
-        offset[..., axis] = spread.offsets[..., None] + step * np.arange(count, dtype=np.int32)
+        beyond = step * np.arange(count, dtype=np.int32) if isinstance(step, int) else step
+        offset[..., axis] = spread.offsets[..., None] + beyond
         numbers = (*numbers, axis)
     for axis, tag in flow.tables.tags.get(tensor, ()):
         value = _tag_value(tag, access)
@@ -79,10 +81,27 @@ def elements(flow: KernelWalk, op: Op, access: Access, result: Value, source: bo
         rests.append(spread)
         offset[..., axis] = spread.offsets[..., None]
         numbers = (*numbers, axis)
-    held_term = UNKNOWN if tensor.written else flow.tables.terms.atom(leaf(flow.tables, tensor, at))
-    record = _element_records(flow, Record(kind, tensor.name, term=held_term), numbers, rests, offset)
+    record = _element_records(flow, Record(kind, tensor.name), numbers, rests, offset)
+    if not tensor.written:
+        record = _with_terms(flow, tensor, at, remainders, record)
     full = Case(E.TRUE, record, offset, np.full(shape, -1, dtype=np.int64))
     return _guarded(flow, op, access, full, result)
+
+
+def _with_terms(
+    flow: KernelWalk, tensor: Tensor, at: tuple[Expr, ...], remainders: dict[Expr, NDArray[np.int64]], record: Records
+) -> Records:
+    """The records with what elements are worth: formulas of own coordinates, with a number of each in some of them."""
+    variables = list(remainders)
+    columns = [np.broadcast_to(remainders[v], record.shape) for v in variables]
+    key = np.stack([record, *columns], axis=-1).reshape(-1, 1 + len(columns))
+    found, _, inverse = distinct_rows(key)
+    made = []
+    for number, *values in found:
+        there: dict[Expr, Expr | int] = dict(zip(variables, (int(v) for v in values), strict=True))
+        term = flow.tables.terms.atom(leaf(flow.tables, tensor, tuple(place.subst(there) for place in at)))
+        made.append(flow.tables.intern(replace(flow.tables[int(number)], term=term)))
+    return np.array(made, dtype=np.int32)[inverse.reshape(-1)].reshape(record.shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +114,7 @@ class Target:
     case: Case
     active: NDArray[np.bool_]
     shared: Expr = E.TRUE
-    own: Spread | None = None
+    own: JointCondition | None = None
 
     def condition(self, wave: int, lane: int) -> Expr:
         return self.shared if self.own is None else self.own.at(wave, lane)
@@ -115,7 +134,7 @@ def _target(flow: KernelWalk, op: ops.Store | ops.Atomic, access: Access) -> Tar
     if shared is not None:
         return Target(case, flow.active, shared)
     assert access.guard is not None
-    return Target(case, flow.active, own=flow.threads.spread(flow.here(access.guard)))
+    return Target(case, flow.active, own=joint(flow.threads, flow.here(access.guard)))
 
 
 def as_amounts(
@@ -277,6 +296,10 @@ def pads(flow: KernelWalk, access: Access, guard: Expr, given: tuple[Expr, ...] 
         beyond = E.lor((c + last).lt(0), c.ge(extent))
         if beyond.free() & guard.free():
             outside.append(beyond)
+    ends = {end for beyond in outside for end in (beyond.args if beyond.op == "lor" else (beyond,))}
+    guard = E.land(*(part for part in (guard.args if guard.op == "land" else (guard,)) if E.lnot(part) not in ends))
+    if guard is E.TRUE:
+        return True
     facts = (*flow.facts, *given)
     if any(flow.prover.holds(facts, E.lor(guard, beyond)) is True for beyond in outside):
         return True

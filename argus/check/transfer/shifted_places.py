@@ -55,17 +55,21 @@ def _along(tables: Tables, case: Case, axis: int, rests: np.ndarray, offsets: np
     record, offset = case.record.copy(), case.offset.copy()
     pairs, _, _ = distinct_rows(np.stack([case.record[away], distance[away]], axis=-1))
     for number, steps in pairs:
-        made = _moved(tables, tables[int(number)], axis, int(steps))
-        if made is not None:
+        key = int(number), axis, int(steps)
+        if key not in tables.moved:
+            made = _moved(tables, tables[key[0]], axis, key[2])
+            tables.moved[key] = None if made is None else tables.intern(made)
+        there = tables.moved[key]
+        if there is not None:
             here = away & (case.record == number) & (distance == steps)
-            record[here] = tables.intern(made)
+            record[here] = there
             offset[here, axis] = offsets[here]
     return Case(case.guard, record, offset, case.site)
 
 
 def _moved(tables: Tables, one: Record, axis: int, steps: int) -> Record | None:
     """The record as seen from `steps` before; None when what it is worth cannot be moved."""
-    if one.kind not in ("element", "value") or one.part != (0, 1) or one.sums is not None or one.expr is not None:
+    if one.kind not in ("element", "value") or one.part != (0, 1) or one.expr is not None:
         return None
     term = UNKNOWN if one.term == UNKNOWN else moved(tables.terms, one.term, {own(axis): own(axis) + steps})
     return None if term == UNKNOWN else replace(one, kind="value", label="", term=_plain(tables, term))

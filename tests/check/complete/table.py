@@ -53,6 +53,40 @@ def _neighbor(x: np.ndarray, k: int) -> np.ndarray:
     return moved
 
 
+def _window(x: np.ndarray, at: tuple[int, int], step: tuple[int, int], out: tuple[int, int]) -> np.ndarray:
+    """x[…, step * p + at, step * q + at] for p and q below `out`, zeros outside."""
+    taken = np.zeros((*x.shape[:2], *out), dtype=np.float64)
+    for p, q in np.ndindex(*out):
+        h, w = step[0] * p + at[0], step[1] * q + at[1]
+        if 0 <= h < x.shape[2] and 0 <= w < x.shape[3]:
+            taken[:, :, p, q] = x[:, :, h, w]
+    return taken
+
+
+def _convolution(arrays: Arrays) -> dict[str, np.ndarray]:
+    """2 x 3 taps, strides 2 and 1, dilations 1 and 2, padding 1 and 2."""
+    x, k = (arrays[name].astype(np.float64) for name in "XK")
+    out = x.shape[2] // 2 + 1, x.shape[3]
+    taps = np.ndindex(2, 3)
+    return {
+        "Y": sum(
+            np.einsum("ncpq,oc->nopq", _window(x, (r - 1, 2 * s - 2), (2, 1), out), k[:, :, r, s]) for r, s in taps
+        )
+    }
+
+
+def _pooling(arrays: Arrays) -> dict[str, np.ndarray]:
+    """An eighth of windows of 3 x 2, strides 2 and 3, padding 1 and 0."""
+    x = arrays["X"].astype(np.float64)
+    out = x.shape[2] // 2 + 1, x.shape[3] // 3 + 1
+    return {"Y": sum(_window(x, (r - 1, s), (2, 3), out) for r, s in np.ndindex(3, 2)) / 8}
+
+
+def _images(*sizes: tuple[int, int, int, int, int]) -> tuple[dict[str, int], ...]:
+    """Launches of `convolution`: N, C, H, W, O."""
+    return tuple({"N": n, "C": c, "H": h, "W": w, "O": o, "OH": h // 2 + 1, "OW": w} for n, c, h, w, o in sizes)
+
+
 TILES = _sizes("K", 1, 2, 3, 4, 5, 8)
 ELEMENTS = _sizes("N", 1, 255, 1000)
 KINDS = (
@@ -112,5 +146,17 @@ KINDS = (
         "product", 5, tuple({"M": 64, "N": 128, "K": k} for k in (16, 32, 48, 80)),
         lambda a: {"C": a["A"].astype(np.float32) @ a["B"].astype(np.float32).T}, right=frozenset({1, 3}), file="hangs",
         ends=frozenset(range(5)),
+    ),
+    KernelKind(
+        "pooling", 26,
+        tuple(
+            {"N": 2, "C": 2, "H": h, "W": w, "OH": h // 2 + 1, "OW": w // 3 + 1}
+            for h, w in ((1, 1), (5, 7), (9, 195), (8, 12))
+        ),
+        _pooling, right=frozenset(range(6)),
+    ),
+    KernelKind(
+        "convolution", 42, _images((1, 1, 1, 1, 1), (2, 9, 5, 3, 33), (1, 20, 4, 18, 2), (2, 8, 6, 17, 40)),
+        _convolution, right=frozenset(range(7)),
     ),
 )  # fmt: skip

@@ -158,7 +158,7 @@ def test_a_specification_by_element_is_no_excuse(computes: str) -> None:
 
 @pytest.mark.parametrize("computes", ["z[i] = x[i + 1] + y[i]", "z[i] = where(i >= 0, 3, 0)"])
 def test_a_specification_without_plain_indices_is_not_proved(computes: str) -> None:
-    assert of(check(scheduled(specified(computes))), "placed") == {"unknown"}
+    assert "proved" not in of(check(scheduled(specified(computes))), "placed")
 
 
 def test_a_kernel_without_specification_says_so() -> None:

@@ -8,7 +8,7 @@ Checked on the bytes that will be loaded:
     C302  matrix, memory and barrier instructions are those of the IR, one to one and in order (`matching`)
     C303  no accumulator moves inside a loop that computes with the matrix unit; with agpr="operands" at most one for
           every four matrix instructions
-    C304  LDS as planned, registers within the wave's budget
+    C304  LDS and descriptor as planned (`object.known_descriptor`), registers within the wave's budget
     C307  every register a load fills is waited for before it is touched, on every path (`arrivals`)
     C305  before every barrier and at every `Wait` the object waits at least as much as the IR says
 
@@ -28,6 +28,7 @@ from typing import Any
 from argus.compile.arrivals import early_uses
 from argus.compile.decoded import Decoded, decode
 from argus.compile.matching import EVENTS, match
+from argus.compile.object.known_descriptor import refuse_other_descriptors
 from argus.compile.object.known_instructions import refuse_unknown_instructions
 from argus.compile.registers import RegisterPlan
 from argus.gfx942.disasm import text as instruction_text
@@ -70,6 +71,7 @@ def audit(kernel: Kernel, plan: RegisterPlan, code_object: bytes, pcs: list[tupl
     """Check the object; raises CompileError at the first difference. `pcs` is what the line table says."""
     code = decode(code_object, kernel.name)
     _no_scratch(kernel, code)
+    refuse_other_descriptors(kernel, code_object, code)
     refuse_unknown_instructions(kernel, code_object, code)
     matched = match(kernel, code, pcs)
     made_by = matched.op_of

@@ -108,6 +108,9 @@ class Decoded:
         return sorted(found, key=lambda span: span[1] - span[0])
 
 
+NEEDED_METADATA = {".args", ".group_segment_fixed_size", ".private_segment_fixed_size", ".vgpr_count"}
+
+
 def decode(code_object: bytes, kernel: str) -> Decoded:
     """The code of one kernel in a linked object; pcs count from the kernel's entry."""
     source = read_object(code_object, ET_DYN)
@@ -131,9 +134,11 @@ def _metadata(source: Elf, kernel: str) -> dict[str, Any]:
         start = 12 + -(-name_size // 4) * 4
         if note != NT_AMDGPU_METADATA:
             continue
-        document: dict[str, Any] = msgpack.unpackb(bytes(section.data[start : start + size]))
-        for row in document["amdhsa.kernels"]:
-            if row[".name"] == kernel:
-                found: dict[str, Any] = row
-                return found
+        try:
+            document = msgpack.unpackb(bytes(section.data[start : start + size]))
+            found: list[dict[str, Any]] = [row for row in document["amdhsa.kernels"] if row[".name"] == kernel]
+        except (ValueError, KeyError, TypeError, msgpack.exceptions.UnpackException) as error:
+            raise CompileError("C401", f"the object's metadata cannot be read: {error}") from None
+        if found and found[0].keys() >= NEEDED_METADATA:
+            return found[0]
     raise CompileError("C401", f"the object has no metadata of kernel {kernel!r}")

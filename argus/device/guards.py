@@ -138,6 +138,8 @@ def check_arrays(kernel: Kernel, sizes: Mapping[str, int], arrays: Mapping[str, 
         if tensor.name not in arrays:
             raise LaunchRefused(f"no array is given for {tensor.name}")
         here = found[tensor.name] = placed(tensor.name, arrays[tensor.name])
+        if tensor.written and not getattr(getattr(arrays[tensor.name], "flags", None), "writeable", True):
+            raise LaunchRefused(f"output {tensor.name} is read-only")
         if here.shape != shapes[tensor.name] or here.dtype != tensor.dtype.name:
             raise LaunchRefused(
                 f"{tensor.name} must be {tensor.dtype}{list(shapes[tensor.name])}, "

@@ -264,11 +264,14 @@ class Valued(Rule):
         return Differs(term, aim.goals[0])
 
     def _same(self, term: int, goals: tuple[int, ...]) -> bool:
-        """Equal to one of the goals; as whole numbers modulo 2^bits where the output is an integer."""
+        """Equal to one of the goals; as whole numbers modulo 2^bits where the output is an integer. What maxima and
+        minima are taken of is the number itself: it must not have wrapped."""
         assert self.spec is not None
         dtype, terms = self.spec.output.dtype, self.flow.tables.terms
         if dtype.kind not in ("int", "uint"):
             return term in goals
+        if self.spec.update in ("max", "min"):
+            return terms.wrapped(dtype.name, term) in goals
         return any(terms.congruent(term, goal, dtype.bits) for goal in goals)
 
 

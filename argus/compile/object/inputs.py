@@ -12,7 +12,7 @@ from __future__ import annotations
 from argus.compile.decoded import Decoded
 from argus.compile.object.results import KERNARG, MASK, SCALAR
 from argus.compile.objects import read_object
-from argus.gfx942.elf import ET_DYN
+from argus.gfx942.elf import ET_DYN, Elf, LoadError
 from argus.gfx942.inst import EXEC
 from argus.ir.compile_error import CompileError
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
@@ -27,13 +27,26 @@ BLOCKS = (BLOCK_X, BLOCK_Y, BLOCK_Z)
 
 
 def descriptor_of(code_object: bytes, kernel: str) -> Descriptor:
+    return _descriptor(read_object(code_object, ET_DYN), kernel)[1]
+
+
+def entry_of(code_object: bytes, kernel: str) -> tuple[int, int]:
+    """Where the descriptor says that the code begins, and where the kernel's symbol is."""
     source = read_object(code_object, ET_DYN)
+    at, found = _descriptor(source, kernel)
+    return at + found.entry_offset, next((s.value for s in source.symbols if s.name == kernel), -1)
+
+
+def _descriptor(source: Elf, kernel: str) -> tuple[int, Descriptor]:
     symbol = next((s for s in source.symbols if s.name == f"{kernel}.kd"), None)
     if symbol is None or symbol.section >= len(source.sections):
         raise CompileError("C401", f"the object has no descriptor of kernel {kernel!r}")
     section = source.sections[symbol.section]
     at = symbol.value - section.address
-    return parse_descriptor(section.data[at : at + DESCRIPTOR_SIZE])
+    try:
+        return symbol.value, parse_descriptor(section.data[at : at + DESCRIPTOR_SIZE])
+    except LoadError as error:
+        raise CompileError("C401", str(error)) from None
 
 
 def pointer(space: Words, tensor: str) -> WordSum:
@@ -93,12 +106,15 @@ def _not_above(extent: Expr) -> Expr | None:
 
 def argument_words(kernel: Kernel, code: Decoded, space: Words) -> dict[int, WordSum]:
     """Byte of the argument segment -> the dword there."""
-    rows = [row for row in code.metadata[".args"] if not str(row[".value_kind"]).startswith("hidden")]
     wanted = [8] * len(kernel.tensors) + [max(1, s.dtype.bytes) for s in kernel.scalars] + [4] * len(kernel.shapes)
-    if [int(row[".size"]) for row in rows] != wanted:
+    try:
+        rows = [row for row in code.metadata[".args"] if not str(row[".value_kind"]).startswith("hidden")]
+        sizes, places = [row[".size"] for row in rows], [int(row[".offset"]) for row in rows]
+    except (KeyError, TypeError, ValueError):
+        sizes, places = [], []
+    if sizes != wanted:
         raise CompileError("C304", "the arguments of the object are not those of the kernel", kernel.span)
     found: dict[int, WordSum] = {}
-    places = [int(row[".offset"]) for row in rows]
     for tensor, at in zip(kernel.tensors, places, strict=False):
         whole = pointer(space, tensor.name)
         found[at], found[at + 4] = space.trunc(whole), space.high(whole)

@@ -250,3 +250,56 @@ def test_a_changed_one_is_not(name: str, n: int, tmp_path: Path) -> None:
     before, after = KERNELS[name].wrong[n]
     assert before in KERNELS[name].text
     assert _status(tmp_path, KERNELS[name].text.replace(before, after, 1)) in ("refuted", "unknown")
+
+
+WRAPPED = """
+import argus as ag
+from argus import i32, i64
+PART = ag.Owner(t=64, n="t")
+@ag.kernel(threads=64, requires="M >= 1 and N >= 1", example=dict(M=3, N=70),
+    computes="Y[n] = {fn}imum(Y[n], {fn}({stated}, m))")
+def k(X: ag.In["M N", {dtype}], Y: ag.InOut["N", i32]):
+    m, bn = ag.grid(M, ag.cdiv(N, 64))
+    u = X[m, 64 * bn].load(PART, width={width}, guard="shape")
+    Y[64 * bn].atomic_{fn}({amount})
+"""
+
+
+@pytest.mark.parametrize("fn", ["max", "min"])
+@pytest.mark.parametrize(
+    ("dtype", "stated", "amount", "right"),
+    [
+        ("i32", "X[m, n]", "u", True),
+        ("i32", "X[m, n] + 1", "u + 1", False),
+        ("i32", "X[m, n] * X[m, n]", "u * u", False),
+        ("i32", "-X[m, n]", "-u", False),
+        ("i64", "X[m, n]", "u.to(i32)", False),
+    ],
+)
+def test_extremes_are_of_numbers_that_have_not_wrapped(
+    fn: str, dtype: str, stated: str, amount: str, right: bool, tmp_path: Path
+) -> None:
+    file = tmp_path / "k.py"
+    width = int(dtype[1:]) // 8
+    file.write_text(WRAPPED.format(fn=fn, dtype=dtype, stated=stated, amount=amount, width=width))
+    assert (check(scheduled(read(str(file)))).status == "proved") == right
+
+
+TELESCOPE = """
+import argus as ag
+from argus import f32
+ROW = ag.Owner(lane=64, n="lane")
+ONE = ag.Owner(t=64, z="t*0")
+@ag.kernel(threads=64, requires="M >= 1 and N >= 1 and N <= 64", example=dict(M=3, N=40), computes="Z[m] = X[m, 0]")
+def k(X: ag.In["M N", f32], Z: ag.Out["M", f32]):
+    m = ag.grid(M)
+    x = X[m].load(ROW, width=4, guard="shape")
+    w = X[m, 1].load(ROW, width=4, guard="shape")
+    Z[m].store((x - w).sum("n").without(), width=4, guard=ag.thread() == 0)
+"""
+
+
+def test_what_remains_of_numbers_that_cancel_refutes_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "k.py"
+    file.write_text(TELESCOPE)
+    assert {v.status for v in check(scheduled(read(str(file)))).verdicts if v.rule == "value"} == {"unknown"}

@@ -145,7 +145,7 @@ def _volume(knobs: Knobs, z: int, sides: tuple[int, int, int], kd: int, stride: 
     d, h, w = sides
     planes = windows(h, w, knobs, (int(knobs.get("STRIDE", 1)), 1))
     row = planes["P"] * planes["Q"]
-    along: Knobs = {"OP": knobs["OP"], "KH": kd, "KW": 1, "WIDE": 1}
+    along: Knobs = {"OP": knobs["OP"], "KH": kd, "KW": 1, "WIDE": knobs.get("WIDE", 4)}
     sizes = {"P": (d - kd) // stride + 1, "Q": row, "sZ": d * row, "sP": stride * row, "sR": row}
     return one("pool", knobs, Z=z * d, **planes)[0], step("pool", "pool", along, takes={"X": "Y"}, Z=z, **sizes)
 
@@ -191,7 +191,7 @@ WINDOWS = (
     Template(
         "3-D pooling, two launches",
         _volumes(),
-        _volume({"OP": "max", "WIDE": 1}, 16 * 32, (66, 66, 66), 3, 1),
+        _volume({"OP": "max", "LANES": 16}, 16 * 32, (66, 66, 66), 3, 1),
         pooled_volumes,
         moved=4 * 16 * 32 * (66**3 + 64**3),
     ),

@@ -192,3 +192,28 @@ def test_an_index_with_the_name_of_a_size_or_an_argument_is_not_read(reading: Re
 
 def test_the_same_with_a_name_of_its_own_is_proved(reading: Reading) -> None:
     assert reading.report(NAMED.format(line="y[m, n] = x[m, n] * a", by="a")).status == "proved"
+
+
+def test_a_sum_over_neighbors_is_no_reason_to_refute(reading: Reading) -> None:
+    """At L = 1 the partner of z[n, 0] lies outside of x: it is summed up, and does not show."""
+    report = reading.report(NEIGHBORS)
+    assert "refuted" not in {v.status for v in report.verdicts}
+
+
+NEIGHBORS = """
+import argus as ag
+from argus import f32
+
+ROW = ag.Owner(t=64, l="t")
+
+
+@ag.kernel(
+    threads=64, requires="N >= 1 and L >= 1 and L <= 64", computes="y[n] = sum(x[n, k + 1] * z[n, k], k)",
+    example=dict(N=3, L=40),
+)
+def k(x: ag.In["N L", f32], z: ag.In["N L", f32], y: ag.Out["N", f32]):
+    n = ag.grid(N)
+    a = x[n, 1].load(ROW, width=4, guard="shape").held_as(ROW)
+    total = (a * z[n].load(ROW, width=4, guard="shape")).sum("l")
+    y[n].store(total.without(), width=4, guard=ag.lane() == 0)
+"""

@@ -239,7 +239,8 @@ class RuleExplanation:
         gaps, op = failures(events), events[0].op.id
         if not gaps:
             return self._concluded("reduced", span, "enumeration+z3", events)
-        countable = rule.spec is not None and rule.spec.plain and not self.refuted
+        spec = rule.spec  # an element whose partner lies outside of its tensor is summed up, and does not show
+        countable = spec is not None and spec.plain and not spec.hints.windows and not self.refuted
         for axis in dict.fromkeys(g.axis for g in gaps if g.axis >= 0 and countable):
             example = miscounted_index(self.flow, axis, span, op)
             if example is not None:

@@ -285,7 +285,9 @@ def _classified(
         numbers[p] for t, numbers in tables.tensor_axes.items()
         for (name, p), found in hints.fixed.items() if name == t.name and len(found) > 1
     }  # fmt: skip
-    hints = replace(hints, strided=strided, shifted=(near & placed.keys()) - dark, windows=near | apart | taps)
+    by_formula = {tables.tensor_axes[f.tensor][f.position] for f in reader.formulas}
+    windows = near | apart | taps | by_formula
+    hints = replace(hints, strided=strided, shifted=(near & placed.keys()) - dark, windows=windows)
     loose = {
         indices[n]: n for axis, n in alone.items()
         if axis not in placed and not hints.derived and SpecIndex(indices[n]) in reader.as_values

@@ -217,3 +217,31 @@ def k(x: ag.In["N L", f32], z: ag.In["N L", f32], y: ag.Out["N", f32]):
     total = (a * z[n].load(ROW, width=4, guard="shape")).sum("l")
     y[n].store(total.without(), width=4, guard=ag.lane() == 0)
 """
+
+
+def test_a_row_that_is_part_of_other_rows_is_no_reason_to_refute(reading: Reading) -> None:
+    """Row r of window p is row r + 1 of window p - 1: what is loaded once is stored in two rows."""
+    report = reading.report(REUSED)
+    assert "refuted" not in {v.status for v in report.verdicts}
+
+
+REUSED = """
+import argus as ag
+from argus import f32
+
+ROW = ag.Owner(t=256, q="t")
+
+
+@ag.kernel(
+    threads=256, requires="P >= 2 and P % 2 == 0 and Q >= 1 and W >= Q", example=dict(P=6, Q=300, W=310),
+    computes="Y[p, q] = X[p, q, 0] + X[p, q, 1]",
+)
+def reuse(X: ag.In["P Q r=2", f32, "W 1 W"], Y: ag.Out["P Q", f32]):
+    bp, bq = ag.grid(P // 2, ag.cdiv(Q, 256))
+    q = bq * 256
+    top = X[2 * bp, q, 0].load(ROW, width=4, guard=lambda q_: q + q_ < Q)
+    middle = X[2 * bp, q, 1].load(ROW, width=4, guard=lambda q_: q + q_ < Q)
+    low = X[2 * bp + 1, q, 1].load(ROW, width=4, guard=lambda q_: q + q_ < Q)
+    Y[2 * bp, q].store(top + middle, width=4, guard=lambda q_: q + q_ < Q)
+    Y[2 * bp + 1, q].store(middle + low, width=4, guard=lambda q_: q + q_ < Q)
+"""

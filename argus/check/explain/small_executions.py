@@ -208,6 +208,14 @@ def _true(fact: Expr, env: Mapping[str, int]) -> bool:
         return False
 
 
+def _overlaps(tensor: Tensor, sizes: Mapping[str, int]) -> bool:
+    """Several elements are one place in memory."""
+    places = np.zeros(1, dtype=np.int64)
+    for extent, stride in zip(interp.extents(tensor, sizes), tensor.strides, strict=True):
+        places = (places[:, None] + np.arange(extent) * int(E.evaluate(stride, sizes))).reshape(-1)
+    return len(np.unique(places)) < len(places)
+
+
 def interference(
     kernel: Kernel,
     output: Tensor,
@@ -221,6 +229,8 @@ def interference(
     Returns (sizes, index of the output element, value).
     """
     for sizes in candidates:
+        if _overlaps(tensor, sizes):  # a row of it is also part of other rows
+            continue
         extent = interp.extents(tensor, sizes)[axis]
         base = _outputs(kernel, output, inputs(kernel, sizes), sizes)
         for value in sorted({0, 1, extent // 2, extent - 1} & set(range(extent))):

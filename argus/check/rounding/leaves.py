@@ -30,10 +30,9 @@ ACCEPTED = 2
 
 def element(tensor: Tensor) -> RoundedValue:
     """An element of an input."""
-    form = ((tensor.name, "plus", "odd"),)
     return RoundedValue(
-        form=form,  # type: ignore[arg-type]
-        size=atom("tensor", tensor.name), nonnegative=tensor.dtype.kind in ("uint", "bool"), products=1,
+        form=((tensor.name, "plus", "odd"),), size=atom("tensor", tensor.name),
+        nonnegative=tensor.dtype.kind in ("uint", "bool"), products=1,
         inputs=frozenset({tensor.name}),
     )  # fmt: skip
 

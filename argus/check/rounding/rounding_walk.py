@@ -108,8 +108,9 @@ class RoundingWalk:
     def each(self, op: Op, result: Value, args: tuple[Value, ...], rule: Callable[..., RoundedValue], key: str) -> None:
         """The rule on every element."""
         columns = [self.values[a] for a in args]
-        if not any(isinstance(c, tuple) for c in columns):
-            self.values[result] = self.one(op, rule, key, tuple(columns))  # type: ignore[arg-type]
+        alike = tuple(c for c in columns if not isinstance(c, tuple))
+        if len(alike) == len(columns):
+            self.values[result] = self.one(op, rule, key, alike)
             return
         rows = zip(*(self.elements(a) for a in args), strict=True)
         self.hold(result, tuple(self.one(op, rule, key, row) for row in rows))

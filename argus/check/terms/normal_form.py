@@ -26,7 +26,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import reduce
 from math import inf, isfinite, log2
-from typing import assert_never
 
 from argus.check.domain import reduction_footprint as sets
 from argus.check.domain.reduction_footprint import ReducedFootprint
@@ -39,7 +38,6 @@ from argus.check.terms.atoms import (
     Atom,
     Carried,
     Factors,
-    Leaf,
     Mono,
     Number,
     Power,
@@ -51,12 +49,11 @@ from argus.check.terms.comparisons import COMPARED, chosen, compared
 from argus.check.terms.conditions import one_way
 from argus.check.terms.definedness import DefinedTerms
 from argus.check.terms.integer_terms import WRAP
+from argus.check.terms.vanishing_sums import may_leave_a_sum
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
 MAX_MONOMIALS = 64
-MOST_FACTOR = 64.0
-"""Powers of two that may be taken out of a sum of exponentials."""
 
 
 class Terms(DefinedTerms):
@@ -329,18 +326,6 @@ class Terms(DefinedTerms):
             return self.selected(E.lnot(condition), no)
         return self.atom(Where(condition, yes, no))
 
-    def masked_late(self, condition: Expr, term: int) -> bool:
-        """An exponential less a maximum is masked, and the maximum is also one of elements that the mask takes away:
-        if the greatest is among them, all that is left may vanish, and with it a sum that is divided by."""
-        if condition in (E.TRUE, E.FALSE) or term in (UNKNOWN, ZERO):
-            return False
-        for (_, exponent), _ in self._polys[term]:
-            parts = list(self.inside(exponent))
-            kept = {atom.condition for atom in parts if isinstance(atom, Where)}
-            if any(map(_extreme_kind, parts)) and not {condition, E.lnot(condition)} & kept:
-                return True
-        return False
-
     def apply(self, fn: str, args: tuple[int, ...]) -> int:
         if UNKNOWN in args:
             return UNKNOWN
@@ -368,24 +353,12 @@ class Terms(DefinedTerms):
             inner = tuple(f for f in factors if axis in self.atom_axes(self.atoms[f[0]]))
             outer = tuple(f for f in factors if f not in inner)
             within, without = self._split(exponent, axis)
-            if not self._may_leave_a_sum(within, without):
+            if not may_leave_a_sum(self, within, without):
                 within, without = exponent, ZERO
             core = self._intern((((inner, within), 1),))
             reduced = self._power(Reduce("sum", axis, core, items, domain), 2)
             total = self.add(total, self.monomial(self._times((outer, without), reduced), c))
         return total
-
-    def _may_leave_a_sum(self, within: int, without: int) -> bool:
-        """2**without may be taken out of a sum of 2**(within + without): where it is small, or belongs to an extreme
-        (whoever made the exponential has shown that it dominates). Else all that is summed up could vanish, and the
-        factor not."""
-        if ZERO in (within, without):
-            return True
-        number = self.value(without)
-        if number is not None:
-            return abs(number) <= MOST_FACTOR
-        kinds = (_extreme_kind(atom) for atom in self.inside(without))
-        return any(kinds)
 
     def _split(self, term: int, axis: int) -> tuple[int, int]:
         """The monomials that depend on the axis, and the others."""
@@ -496,20 +469,6 @@ class Terms(DefinedTerms):
 
     def _over_nothing(self, op: Reduction) -> int:
         return ZERO if op == "sum" else self.constant(-inf if op == "max" else inf)
-
-
-def _extreme_kind(atom: Atom) -> bool:
-    match atom:
-        case Apply(fn=fn):
-            return fn in ("max", "min", "select")
-        case Reduce(op=op):
-            return op in ("max", "min")
-        case Carried():
-            return True
-        case Leaf() | Number() | Power() | Where():
-            return False
-        case _:
-            assert_never(atom)
 
 
 def _raised(c: float, twice: int) -> float:

@@ -19,6 +19,7 @@ from argus.check.domain.threads import Spread
 from argus.check.terms.atoms import UNKNOWN, Number
 from argus.check.terms.comparisons import COMPARED
 from argus.check.terms.elementwise_terms import at_own_coordinates, comparison
+from argus.check.terms.vanishing_sums import masked_late
 from argus.check.transfer.shifted_places import brought
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -105,7 +106,7 @@ def select(mask: Case, sides: Sequence[Case], result: Case, tables: Tables) -> C
             here = inverse == n
             rests = {a: tables.rests[rest] for a, rest in enumerate(record.rests) if rest >= 0}
             held = at_own_coordinates(chosen.expr, index[here], offset[here], rests)
-            late = held is not None and any(tables.terms.masked_late(held, value) for value in values)
+            late = held is not None and any(masked_late(tables.terms, held, value) for value in values)
             term = UNKNOWN if held is None or late else tables.terms.where(held, *values)
         else:
             term = tables.terms.apply("select", (chosen.term, *values))

@@ -272,9 +272,8 @@ def _always(formula: Expr, source: int, items: ReducedFootprint, here: Expr) -> 
     for item in items:
         if not isinstance(item, FootprintPart):
             return False
-        for bit in range(item.mask.bit_length()):
-            if item.mask >> bit & 1 and formula.subst({own(source): item.rest + (item.low + bit)}) is not here:
-                return False
+        if any(formula.subst({own(source): item.rest + offset}) is not here for offset in item.offsets()):
+            return False
     return True
 
 

@@ -21,7 +21,7 @@ Kinds of records
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from argus.check.domain.record_numbers import distinct
 from argus.check.spec.computed_indices import Hints
-from argus.check.terms.atoms import UNKNOWN, Carried
+from argus.check.terms.atoms import UNKNOWN, Reduction
 from argus.check.terms.atoms import ZERO as NOTHING
 from argus.check.terms.normal_form import Terms
 from argus.ir.kernel import Kernel
@@ -101,6 +101,9 @@ class Tables:
         """Contents of matrix operands, numbered (`matrix_product`)."""
         self.moved: dict[tuple[int, int, int], int | None] = {}
         """Records as seen from another place: by number, axis and distance (`shifted_places`)."""
+        self.parted: Callable[[Reduction, int], tuple[int, int | None] | None] | None = None
+        """While an invariant is guessed: a term as what arrived in a loop's slot, which is a reduction already, and the
+        rest (`guess.marks`). In a proof nothing arrives."""
         self.pairings: dict[tuple[object, ...], object] = {}
         """What pairs of matrix operands say about their product, by their contents (`matrix_product`)."""
         for kind in _FIXED:
@@ -130,10 +133,6 @@ class Tables:
 
     def lost(self, why: str, op: int) -> int:
         return self.intern(Record("lost", rests=self.nowhere, why=why, op=op))
-
-    def incoming(self, slot: int) -> int:
-        term = self.terms.atom(Carried(-1, slot))
-        return self.intern(Record("incoming", label=str(slot), rests=self.nowhere, term=term))
 
     def plain(self, term: int) -> int:
         """A number that belongs to no coordinate."""

@@ -22,6 +22,7 @@ from argus.check.domain.record_numbers import distinct, distinct_rows
 from argus.check.domain.records import Record, Tables
 from argus.check.domain.tags import MAX_CASES, Case, Tags, bare, each_record, merge, translate, uniform, unwieldy
 from argus.check.guess.growth import Growth, accumulated_term, free_choice, gathered, growth, slots_in
+from argus.check.guess.marks import mark
 from argus.check.invariant.loop_shape import LoopShape
 from argus.check.terms.atoms import UNKNOWN
 from argus.layout import expr as E
@@ -57,7 +58,7 @@ def _is_later(shape: LoopShape) -> Expr:
 
 def _slot_candidate(flow: KernelWalk, grown: Growth, start: State, out: State, n: int) -> Tags:
     shape = grown.shape
-    if distinct(out[n].cases[0].record) == [flow.tables.incoming(n)] and _identity(flow, out[n], n).all():
+    if distinct(out[n].cases[0].record) == [mark(flow.tables, n)] and _identity(flow, out[n], n).all():
         return start[n]
     first = [c.under(_is_first(shape)) for c in start[n].cases]
     later = _earlier(flow, shape, start, out, out[n], n, _is_later(shape), shape.previous, 0)
@@ -70,7 +71,7 @@ def _identity(flow: KernelWalk, tags: Tags, n: int) -> np.ndarray:
     same = np.ones(tags.shape, dtype=bool)
     position = np.arange(int(np.prod(tags.shape))).reshape(tags.shape)
     for case in tags.cases:
-        same &= (case.record == flow.tables.incoming(n)) & (case.offset[..., 0] == position)
+        same &= (case.record == mark(flow.tables, n)) & (case.offset[..., 0] == position)
     return same
 
 
@@ -177,9 +178,9 @@ def _fill(
     """Incoming marks replaced by the tags at the positions they name, where the slot is in `sources`; with `only`,
     where the position is one that no iteration changes."""
     record, offset, site = case.record.copy(), case.offset.copy(), case.site.copy()
-    for mark in marks:
-        slot = int(flow.tables[mark].label)
-        here = case.record == mark
+    for number in marks:
+        slot = int(flow.tables[number].label)
+        here = case.record == number
         if slot not in sources or not here.any():
             continue
         source = sources[slot]

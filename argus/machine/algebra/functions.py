@@ -4,6 +4,7 @@
     v_rsq_f32      1 / numbers.sqrt
     v_cvt_pk_fp8_f32                   two values, one on each byte; likewise back
     v_div_fixup_f32                    the quotient, if its bits are the result up to sign
+    v_bfi_b32                          with the mask of a magnitude: that number with another sign
 
 `CARRYING` is the machine's table with these entries replaced; signatures and bits are the machine's own.
 """
@@ -118,6 +119,23 @@ def _fixup(op: MachineOp) -> MachineOp:
     return replace(op, fn=run)
 
 
+MAGNITUDE = 0x7FFFFFFF
+
+
+def _insert(op: MachineOp) -> MachineOp:
+    """A sign on a magnitude is that number up to sign, which is what reading a float asks."""
+    plain = op.fn
+
+    def run(b: CarryingBuilder, mask: Row, x: Row, y: Row) -> Row:
+        ids = ids_of(x)
+        if ids is None or not bool((np.asarray(bits_of(mask)) == MAGNITUDE).all()):
+            return plain(b, mask, x, y)
+        bits = plain(b.plain, bits_of(mask), bits_of(x), bits_of(y))
+        return b.home.row(np.broadcast_to(bits, (len(ids),)), ids)
+
+    return replace(op, fn=run)
+
+
 def _entries() -> dict[str, MachineOp]:
     made: dict[str, MachineOp] = {}
     for stem, law in _UNARY.items():
@@ -138,6 +156,7 @@ def _entries() -> dict[str, MachineOp]:
     for name in ("v_div_fixup_f16", "v_div_fixup_f32", "v_div_fixup_f64"):
         if name in VALU:
             made[name] = _fixup(VALU[name])
+    made["v_bfi_b32"] = _insert(VALU["v_bfi_b32"])
     return made
 
 

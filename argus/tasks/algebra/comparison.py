@@ -111,4 +111,4 @@ def _doubt(got: AlgebraNumbers, want: AlgebraNumbers, at: int) -> str:
         return "the specified value has no residue"
     if not (got.present & want.present).reshape(-1)[at]:
         return "no field in which both have a residue"
-    return "differs, but only in fields in which a root or a choice is doubtful"
+    return "differs, but only in fields in which a root, a choice or an approximation is doubtful"

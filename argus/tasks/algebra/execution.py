@@ -23,6 +23,7 @@ from argus.ir.kernel import Kernel
 from argus.machine.algebra import AlgebraNumbers, AlgebraShadow, Constants
 from argus.machine.algebra.numbers import choose, of_floats
 from argus.spec import Specification
+from argus.tasks.algebra.approximations import fitted
 from argus.tasks.algebra.comparison import AlgebraComparison, compare_numbers
 from argus.tasks.algebra.specification import AlgebraEvaluator, named_constants
 
@@ -58,22 +59,27 @@ def compare_kernel(
     if 0 in grid:
         return []
     ordered = {t.name: arrays[t.name] for t in kernel.tensors}
-    return compare_specified(launch, kernel.computes, ordered, {**sizes, **scalars}, seed)
+    return compare_specified(launch, kernel.computes, ordered, {**sizes, **scalars}, seed, fitted(kernel))
 
 
 def compare_specified(
-    launch: Launch, spec: Specification, arrays: Mapping[str, Array], symbols: Mapping[str, float], seed: int = SEED
+    launch: Launch,
+    spec: Specification,
+    arrays: Mapping[str, Array],
+    symbols: Mapping[str, float],
+    seed: int = SEED,
+    coefficients: frozenset[float] = frozenset(),
 ) -> list[AlgebraComparison]:
     """Any object against a specification of its arrays, which are given in the order of its arguments. What only
-    doubts leave open is tried again with other residues."""
+    doubts leave open is tried again with other residues. `coefficients` of polynomials are doubtful (`Constants`)."""
     inputs = {name: array.copy() for name, array in arrays.items()}
-    made = _specified(launch, spec, arrays, inputs, symbols, seed)
+    made = _specified(launch, spec, arrays, inputs, symbols, seed, coefficients)
     for attempt in range(1, ATTEMPTS):
         if any(c.verdict == "different" for c in made) or not any(c.doubtful for c in made):
             break
         for name, array in inputs.items():
             arrays[name][...] = array
-        again = _specified(launch, spec, arrays, inputs, symbols, seed + attempt)
+        again = _specified(launch, spec, arrays, inputs, symbols, seed + attempt, coefficients)
         made = [b if b.different or b.not_followed < a.not_followed else a for a, b in zip(made, again, strict=True)]
     return made
 
@@ -85,9 +91,10 @@ def _specified(
     inputs: Mapping[str, Array],
     symbols: Mapping[str, float],
     seed: int,
+    coefficients: frozenset[float],
 ) -> list[AlgebraComparison]:
     named = [c for result in spec.results for c in named_constants(result, inputs, symbols, seed)]
-    constants = Constants(seed, named)
+    constants = Constants(seed, named, coefficients)
     passed = [flat(array) for array in arrays.values()]
     shadow = AlgebraShadow(passed, constants, seed)
     launch(passed, machine.Options(shadow=shadow))

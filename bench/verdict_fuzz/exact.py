@@ -13,16 +13,21 @@ Rounding is the identity here: a mutant that computes in fewer digits is equal (
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
+from argus.check.rounding import ErrorBound, rounding
 from argus.device.guards import LaunchRefused, launch_grid
 from argus.ir.kernel import Kernel
 from argus.machine import MachineError
-from argus.spec import SpecError
+from argus.spec import SpecError, evaluate
 from argus.tasks.algebra import AlgebraComparison, compare_kernel
 from bench.verdict_fuzz.launch_data import LaunchMemory, inputs
-from bench.verdict_fuzz.program import Generated, Sizes
+from bench.verdict_fuzz.program import Arrays, Generated, Sizes
 
 RESIDUES = 0x5EED
 SENTINEL = 77
@@ -44,6 +49,24 @@ def exact_of(program: Generated, kernel: Kernel, code: bytes, sizes: Sizes, kind
         return found
     again = _once(program, kernel, code, sizes, kind, seed + 1, RESIDUES + 1)
     return found if again.verdict == "different" else ExactTruth("unconfirmed", found.detail)
+
+
+def within_derived_bounds(
+    program: Generated, kernel: Kernel, sizes: Sizes, given: Arrays, results: Mapping[str, NDArray[Any]]
+) -> bool:
+    """No result is further from its specification than the checker's own bound for the kernel's types
+    (docs/rounding.md); what has no bound is not judged."""
+    derived = rounding(kernel)
+    symbols = {**sizes, **program.scalars}
+    for spec in kernel.computes.results if kernel.computes is not None else ():
+        bound, got = derived.of(spec.result), results[spec.result]
+        if isinstance(bound, ErrorBound):
+            with np.errstate(all="ignore"):
+                want = evaluate(spec, {spec.result: got, **given}, symbols).value
+                most = bound.at(spec, given, symbols, want)
+                if (np.isfinite(want) & ~(np.abs(got.astype(np.float64) - want) <= most)).any():
+                    return False
+    return True
 
 
 def _once(

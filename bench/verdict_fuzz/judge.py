@@ -2,7 +2,7 @@
 
     record = judge(program, source)
     record.verdict    "proved", "refuted", "unknown", "unreadable", "hang" or "traceback"
-    record.truth      "right", "wrong", "hazard", "refused", "untested" (`truth`)
+    record.truth      "right", "wrong", "hazard", "rounded", "refused", "untested" (`truth`)
     record.exact      what exact algebra says of the object: "equal", "different", "not followed", … (`exact`)
     record.fault      a disagreement, or nothing
 
@@ -164,13 +164,13 @@ def fault_of(verdict: str, truth: str, internal: bool, seconds: float, intended_
         return "proved and wrong"
     if verdict == "proved" and truth == "hazard":
         return "proved and hazard"
-    if verdict == "refuted" and truth == "right":
+    if verdict == "refuted" and truth in ("right", "rounded"):
         return "right and refuted"
     if verdict == "traceback" or internal:
         return "traceback"
     if verdict == "hang" or seconds > LIMIT:
         return "hang"
-    if intended_right and truth in ("wrong", "hazard"):
+    if intended_right and truth in ("wrong", "hazard", "rounded"):
         return "meant to be right"
     return ""
 

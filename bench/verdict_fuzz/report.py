@@ -92,15 +92,18 @@ def _exact(rows: list[Row], most: int = 20) -> str:
     looking = [r for r in rows if r["truth"] in ("right", "vague") or found_exactly(r)]
     asked = [r for r in looking if r["exact"] != "exact"]
     counts = Counter(r["exact"] for r in asked)
-    wrong = [r for r in rows if r["truth"] == "wrong" and not found_exactly(r) and r["exact"] not in ("", "exact")]
+    values = [r for r in rows if r["truth"] in ("wrong", "rounded") and not found_exactly(r)]
+    wrong = [r for r in values if r["exact"] not in ("", "exact")]
     equal = Counter(r["mutation"] or "as generated" for r in wrong if r["exact"] == "equal")
     lost = Counter(opcode(r["lost"]) for r in asked if r["exact"] == "not followed")
     lines = [
         f"Exact algebra, of {len(looking)} sources that look right in floats: {counts['equal']} equal, "
         f"{counts['different']} wrong, {counts['unconfirmed']} different once and not again, "
         f"{counts['not followed']} not followed, {len(looking) - len(asked)} without floats.",
-        f"Of {len(wrong)} sources with a wrong value: {sum(r['exact'] == 'different' for r in wrong)} different, "
-        f"{sum(r['exact'] == 'not followed' for r in wrong)} not followed, {sum(equal.values())} equal"
+        f"Of {len(wrong)} sources with a value outside the tolerance of f32: "
+        f"{sum(r['exact'] == 'different' for r in wrong)} different, "
+        f"{sum(r['exact'] == 'not followed' for r in wrong)} not followed, {sum(equal.values())} equal "
+        f"({sum(r['truth'] == 'rounded' for r in wrong)} within the rounding of their own types)"
         + (": " + ", ".join(f"{name} {n}" for name, n in equal.most_common()) if equal else "")
         + ".",
     ]

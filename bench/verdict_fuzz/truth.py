@@ -1,7 +1,7 @@
 """Truth is the machine: the compiled object at several sizes and inputs, against the numpy meaning.
 
     found = truth_of(program, scheduled)
-    found.kind      "right", "wrong", "hazard", "vague", "refused" or "untested"
+    found.kind      "right", "wrong", "hazard", "vague", "rounded", "refused" or "untested"
     found.detail    which launch, which executor, which element
     found.exact     what exact algebra says of it (`exact`), if it was asked
 
@@ -14,8 +14,11 @@ A launch runs under the checking interpreter with all checks, sequentially, in a
 (JIT). Outputs start as a number that changes from run to run, so an element nobody writes is seen.
 
 What then looks right runs once more in exact algebra, at the second launch (a tail, and more than one block):
-*different* there is *wrong*. What looks wrong by a value does too, at that launch: if it is equal there, the two
-disagree.
+*different* there is *wrong*. What looks wrong by a value does too, at that launch. If it is equal there, and no error
+is above the bound that the checker derives from the kernel's own types, it is *rounded*: a mutant that computes in
+fewer digits is proved for real numbers, and rightly so. If an error is above, it is wrong.
+
+A launch whose inputs are not what the kernel states of them (`ag.as_index`) is no launch of it.
 """
 
 from __future__ import annotations
@@ -36,12 +39,13 @@ from argus.device.launch import scalar_values
 from argus.ir.interp import InterpError, InterpSchedule, extents
 from argus.ir.interp import run as run_ir
 from argus.ir.kernel import Kernel
+from argus.ir.ops import walk
 from argus.ir.stages import Scheduled
 from argus.layout import expr as E
 from argus.layout.expr import ExprError
 from argus.machine.checks import ALL_CHECKS
 from bench.verdict_fuzz.bounded import Real
-from bench.verdict_fuzz.exact import ExactTruth, exact_of
+from bench.verdict_fuzz.exact import ExactTruth, exact_of, within_derived_bounds
 from bench.verdict_fuzz.launch_data import LaunchMemory, inputs
 from bench.verdict_fuzz.program import Generated, Sizes
 
@@ -72,12 +76,15 @@ class Truth:
     exact: ExactTruth | None = None
 
 
+MISSTATED = Truth("untested", "the inputs are not what the kernel states of them")
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What is wrong at one launch; `value`: an element, not a report of the machine or a changed byte."""
+    """What is wrong at one launch. `memory`: with its results, if it is an element that is wrong."""
 
     text: str
-    value: bool = False
+    memory: LaunchMemory | None = None
 
 
 def half_ulp(dtype: np.dtype[Any], magnitude: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -148,18 +155,32 @@ def truth_of(program: Generated, scheduled: Scheduled, more: tuple[Mapping[str, 
     code = compiled.object
     loaded = machine.load(code).kernel(kernel.name)
     tally = Tally()
+    rounded: Truth | None = None
     for n, sizes in enumerate(launches):
         for executor, options, kind in _runs(n, kernel):
             found = _launch(
                 program, kernel, loaded, sizes, kind, executor, options, SENTINELS[n % len(SENTINELS)], tally
             )
-            if found is not None:
-                exact = exact_of(program, kernel, code, sizes, kind, _seed(kind, sizes)) if found.value else None
-                return Truth("wrong", f"{sizes} {kind} {executor} {_briefly(options)}: {found.text}", exact)
+            if found is None:
+                continue
+            given = inputs(program, kernel, sizes, kind, _seed(kind, sizes))
+            if misstated(program, kernel, given, sizes):
+                return MISSTATED
+            text = f"{sizes} {kind} {executor} {_briefly(options)}: {found.text}"
+            if found.memory is None:
+                return Truth("wrong", text)
+            exact = exact_of(program, kernel, code, sizes, kind, _seed(kind, sizes))
+            if exact.verdict == "equal" and within_derived_bounds(program, kernel, sizes, given, found.memory.views):
+                rounded = Truth("rounded", text, exact)
+                continue
+            return Truth("wrong", text, exact)
     for n, sizes in enumerate(launches[:2]):
-        found = _witness(program, kernel, sizes, IR_ORDERS[2 * n : 2 * n + 2])
-        if found:
-            return Truth("hazard", f"{sizes} IR interpreter: {found}")
+        hazard = _witness(program, kernel, sizes, IR_ORDERS[2 * n : 2 * n + 2], rounded is None)
+        if hazard:
+            stated = misstated(program, kernel, inputs(program, kernel, sizes, "mixed", seed=9), sizes)
+            return MISSTATED if stated else Truth("hazard", f"{sizes} IR interpreter: {hazard}")
+    if rounded is not None:
+        return rounded
     sizes = launches[min(1, len(launches) - 1)]
     exact = exact_of(program, kernel, code, sizes, "mixed", _seed("mixed", sizes))
     if exact.verdict == "different":
@@ -205,14 +226,27 @@ def _launch(
     for name, want in program.meaning(given, sizes).items():
         found = difference(memory.views[name], want, tally)
         if found:
-            return Found(f"{name}{found}", value=True)
+            return Found(f"{name}{found}", memory)
     for tensor in kernel.tensors:
         if 0 not in extents(tensor, sizes) and memory.gaps(tensor):
             return Found(f"{tensor.name}: memory beside its elements has changed")
     return None
 
 
-def _witness(program: Generated, kernel: Kernel, sizes: Sizes, orders: tuple[InterpSchedule, ...]) -> str:
+def misstated(program: Generated, kernel: Kernel, given: Mapping[str, NDArray[Any]], sizes: Sizes) -> bool:
+    """The inputs are not what the kernel states of them, so nothing is promised."""
+    if all(op.declared.word != "symbol" for op in walk(kernel.body)):
+        return False
+    try:
+        with np.errstate(all="ignore"):
+            outcome = run_ir(kernel, given, sizes, scalars=program.scalars)
+    except (InterpError, ExprError):
+        return False
+    return any(h.kind == "stated" for h in outcome.hazards)
+
+
+def _witness(program: Generated, kernel: Kernel, sizes: Sizes, orders: tuple[InterpSchedule, ...], values: bool) -> str:
+    """What the IR interpreter objects to; `values`: results count too."""
     given = inputs(program, kernel, sizes, "mixed", seed=9)
     want = program.meaning(given, sizes)
     for order in orders:
@@ -223,7 +257,7 @@ def _witness(program: Generated, kernel: Kernel, sizes: Sizes, orders: tuple[Int
             return f"{error}"
         if outcome.hazards:
             return f"{order.order} {order.visibility}: {outcome.hazards[0]}"
-        for name, value in want.items():
+        for name, value in want.items() if values else ():
             found = difference(outcome.arrays[name], value)
             if found:
                 return f"{order.order} {order.visibility}: {name}{found}"

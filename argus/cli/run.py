@@ -92,7 +92,7 @@ def run_file(args: argparse.Namespace) -> int:
         symbols, derived = {**launch, **scalars}, report.rounding
         comparison = combined(
             [
-                compare_derived(derived and derived.of(s.result), s, inputs, symbols, arrays[s.result])
+                compare_derived(None if derived is None else derived.of(s.result), s, inputs, symbols, arrays[s.result])
                 for s in kernel.computes.results
             ]
         )

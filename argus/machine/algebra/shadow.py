@@ -86,7 +86,8 @@ class AlgebraShadow:
             if form is None or not array.size:
                 continue
             first = allocation.start - services.arena.base
-            real = np.ascontiguousarray(array).reshape(-1).astype(np.float64)
+            with np.errstate(invalid="ignore"):
+                real = np.ascontiguousarray(array).reshape(-1).astype(np.float64)
             if not np.isfinite(real).any():
                 continue
             made = numbers.exactly(fields.drawn(real, self._seed), real)

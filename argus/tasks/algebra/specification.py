@@ -73,7 +73,8 @@ _RELATIONS = {
 
 def input_numbers(array: npt.NDArray[np.generic], seed: int) -> AlgebraNumbers:
     """The numbers a tensor's elements have in memory when the launch begins."""
-    real = array.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        real = array.astype(np.float64)
     if array.dtype.kind in "iub":
         return numbers.of_floats(real)
     return numbers.exactly(fields.drawn(real, seed), real)

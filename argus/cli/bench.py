@@ -22,57 +22,21 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from pathlib import Path
-from typing import Any
 
 from argus.bench import ablate, gemm, memory, search
 from argus.bench.aiter_objects import AiterError
 from argus.bench.hipblaslt import HipblasltError
-from argus.bench.kept import DIRECTORY, Kept, Timed
+from argus.bench.kept import Kept, Timed
 from argus.bench.others import Others
 from argus.cli import bench_layers
 from argus.cli.bench_layers import LAYERS
-from argus.cli.options import GOOD, UsageError, pairs
+from argus.cli.options import pairs
+from argus.cli.usage import GOOD, UsageError
 from argus.clock import LABEL
-from argus.clock.protocol import PROTOCOLS
 from argus.ops.choice import ROW_FAMILIES
 from argus.ops.choice import table as dispatch
 
 ABLATED = (4096, 4096, 4096)
-
-
-def register(verbs: Any) -> None:
-    parser = verbs.add_parser(
-        "bench",
-        help="the library's kernels beside others on the simulated MI300X",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=__doc__,
-    )
-    parser.add_argument("family", nargs="+", help=f"gemm, {', '.join((*LAYERS, *memory.FAMILIES))}")
-    parser.add_argument("--shape", action="append", default=[], metavar="M=4096,…", help="one shape; may be repeated")
-    parser.add_argument(
-        "--triton", choices=sorted(gemm.CONFIGURATIONS), default="quick", help="Triton configurations to compile"
-    )
-    parser.add_argument("--clocks", type=int, default=0, help="perturbed clocks for the verdict (0: none)")
-    parser.add_argument("--protocol", choices=PROTOCOLS, default="stream", help="how the times would be taken")
-    parser.add_argument("--aiter", type=Path, metavar="DIR", help="gemm and layers: AITER's objects (its hsa/gfx942)")
-    parser.add_argument("--hipblaslt", type=Path, metavar="DIR", help="gemm: hipBLASLt's objects (docs/foreign.md)")
-    parser.add_argument("--dtype", choices=("bf16", "f16", "fp8"), default="bf16", help="gemm: element type")
-    parser.add_argument("--layout", choices=("TN", "NN", "NT"), default="TN", help="gemm: hipBLASLt's word for it")
-    parser.add_argument(
-        "--ablate",
-        action="store_true",
-        help="all but fp8 and elementwise: one optimization removed at a time",
-    )
-    parser.add_argument(
-        "--search", action="store_true", help="gemm, attention, moe: every candidate of the dispatch table"
-    )
-    parser.add_argument("--write", action="store_true", help="with --search: write the dispatch table")
-    parser.add_argument("--holdout", action="store_true", help="gemm: the dispatcher without each of its shapes")
-    parser.add_argument("--right", action="store_true", help="moe: sampled workgroups against float64")
-    parser.add_argument("--keep", type=Path, default=DIRECTORY, metavar="DIR", help="where times are kept")
-    parser.add_argument("--json", action="store_true", help="machine-readable output")
-    parser.set_defaults(handler=handle)
 
 
 def handle(args: argparse.Namespace) -> int:

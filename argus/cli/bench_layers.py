@@ -17,7 +17,7 @@ from typing import Any
 from argus.bench import attention, fp8, moe, moe_sampled
 from argus.bench.kept import Kept, Timed
 from argus.bench.others import Others
-from argus.cli.options import UsageError
+from argus.cli.usage import UsageError
 from argus.clock import LABEL
 from argus.ops.moe import choose_moe
 

@@ -16,8 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from argus.cli import clock_explain
-from argus.cli.options import GOOD, UsageError
+from argus.cli.usage import GOOD, UsageError
 from argus.clock.ablation import ablated
 from argus.clock.calibration import Row, RowError, read_rows
 from argus.clock.fitting import FITTED
@@ -39,25 +38,6 @@ from argus.clock.validation import (
 )
 
 WRITTEN = (*FITTED, "power_limit_burst")
-
-
-ACTIONS = {
-    "fit": "fit the power model and the launch floors to the fit rows",
-    "validate": "judge the clock by the validate rows",
-    "ablate": "judge it with one mechanism switched off at a time",
-}
-
-
-def register(verbs: Any) -> None:
-    parser = verbs.add_parser("clock", help="why a kernel takes its time; fit or judge the clock by published times")
-    actions = parser.add_subparsers(dest="what", metavar="ACTION", required=True)
-    clock_explain.register(actions)
-    for name, text in ACTIONS.items():
-        action = actions.add_parser(name, help=text)
-        action.add_argument("rows", nargs="+", help="files of simulated rows, from python -m bench.clock")
-        action.add_argument("--write", action="store_true", help="fit: keep the result in the clock's data files")
-        action.add_argument("--json", action="store_true", help="machine-readable output")
-        action.set_defaults(handler=handle)
 
 
 def handle(args: argparse.Namespace) -> int:

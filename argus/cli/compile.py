@@ -9,27 +9,15 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import Any
 
-from argus.cli.gate import add_force, admit
-from argus.cli.options import GOOD, add_kernel_arguments
+from argus.cli.gate import admit
 from argus.cli.reading import kernel_of
+from argus.cli.usage import GOOD
 from argus.compile.cache import compile_cached
 from argus.compile.export import export
 from argus.compile.recheck import recheck
 from argus.compile.report import report, to_text
 from argus.ir.passes.schedule import scheduled
-
-
-def register(verbs: Any) -> None:
-    parser = verbs.add_parser("compile", help="make a gfx942 code object (.hsaco) with launchers and proof")
-    add_kernel_arguments(parser)
-    parser.add_argument("-o", "--output", default="out", metavar="DIR", help="where to write (default: out)")
-    parser.add_argument("--llvm", action="store_true", help="also write the LLVM IR")
-    parser.add_argument("--report", action="store_true", help="show the loops of the machine code")
-    parser.add_argument("--assembly", action="store_true", help="with --report: the code beside its source lines")
-    add_force(parser)
-    parser.set_defaults(handler=handle)
 
 
 def handle(args: argparse.Namespace) -> int:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import importlib
-from typing import Any
 
 from argus.check.obligations import STATED_OF_ACCESSES, STATED_OF_VALUES
 from argus.cli import manual
-from argus.cli.options import GOOD, UsageError
+from argus.cli.usage import GOOD, UsageError
 from argus.lang import explain
 
 RULES = {
@@ -19,12 +18,6 @@ RULES = {
     **dict.fromkeys(STATED_OF_VALUES, "argus.check.rules.relations"),
     **dict.fromkeys(STATED_OF_ACCESSES, "argus.check.advice.speed"),
 }
-
-
-def register(verbs: Any) -> None:
-    parser = verbs.add_parser("explain", help="explain an error code (AG301, C130, M101) or a rule (covers)")
-    parser.add_argument("code")
-    parser.set_defaults(handler=handle)
 
 
 def handle(args: argparse.Namespace) -> int:

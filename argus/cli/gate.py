@@ -11,8 +11,10 @@ from collections.abc import Mapping
 
 from argus.check import Report
 from argus.cli.check import exit_code
-from argus.cli.options import GOOD, UNKNOWN, sizes
+from argus.cli.check_text import short
+from argus.cli.options import sizes
 from argus.cli.reading import kernel_of
+from argus.cli.usage import GOOD, UNKNOWN
 from argus.device.guards import check_sizes
 from argus.ir.passes.schedule import scheduled
 from argus.ir.stages import Scheduled
@@ -27,10 +29,6 @@ class RefusedError(Exception):
         self.code = code
 
 
-def add_force(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--force", action="store_true", help="go on although the checker refuted or could not prove")
-
-
 def admit(program: Scheduled, args: argparse.Namespace) -> Report:
     """The checker's report, if the program is proved or forced."""
     report = report_of(program)
@@ -38,7 +36,7 @@ def admit(program: Scheduled, args: argparse.Namespace) -> Report:
     if code != GOOD:
         if not args.force:
             raise RefusedError(
-                code, f"{report.render()}\nstopped here: nothing was compiled or executed; --force goes on"
+                code, f"{short(report)}\nstopped here: nothing was compiled or executed; --force goes on"
             )
         word = "unproved" if code == UNKNOWN else "REFUTED"
         print(f"warning: {program.name} is {word}; going on because of --force", file=sys.stderr)

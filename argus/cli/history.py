@@ -23,35 +23,14 @@ from argus.agent.journal.lineage import JournalCandidate, Story
 from argus.agent.judge import Judgement, JudgeProcess, Problem
 from argus.agent.judge.evidence import imports, program
 from argus.agent.labels import word
-from argus.cli.options import GOOD, UNKNOWN, WRONG, UsageError
+from argus.cli.usage import GOOD, UNKNOWN, WRONG, UsageError
+
+NO_RUN = "{}: no run yet; `argus optimize TASK` makes one"
 
 
 def folder(args: argparse.Namespace) -> Path:
     """Where the journal is: --journal, $ARGUS_JOURNAL, or ./argus-journal."""
     return Path(args.journal or os.environ.get("ARGUS_JOURNAL") or "argus-journal")
-
-
-def add_journal(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--journal", metavar="DIR", help="where the journal is (default $ARGUS_JOURNAL, else ./argus-journal)"
-    )
-
-
-def register(verbs: Any) -> None:
-    history = verbs.add_parser("history", help="list optimisation runs, or what one of them tried")
-    history.add_argument("run", nargs="?")
-    history.add_argument("--json", action="store_true", help="machine-readable output")
-    best = verbs.add_parser("best", help="the best kernel an optimisation found, and the way to it")
-    best.add_argument("run", nargs="?")
-    best.add_argument("-o", "--output", metavar="FILE", help="write the kernel there")
-    diff = verbs.add_parser("diff", help="what changed between two candidates")
-    diff.add_argument("a")
-    diff.add_argument("b", nargs="?")
-    diff.add_argument("--run")
-    again = verbs.add_parser("verify-all", help="judge every stored winner again in fresh processes")
-    for parser, handler in ((history, show), (best, show_best), (diff, show_diff), (again, verify_all)):
-        add_journal(parser)
-        parser.set_defaults(handler=handler)
 
 
 def show(args: argparse.Namespace) -> int:
@@ -63,6 +42,7 @@ def show(args: argparse.Namespace) -> int:
             else:
                 for story in rows:
                     print(_run_line(story))
+                print("" if rows else f"{NO_RUN.format(folder(args))}\n", end="")
             return GOOD
         story = Story.of(journal, args.run)
     if args.json:
@@ -107,6 +87,8 @@ def verify_all(args: argparse.Namespace) -> int:
     """Exit 1 if a stored winner does not get the same judgement again, 3 if this machine cannot judge one."""
     codes = {GOOD}
     with Journal.read(folder(args)) as journal:
+        if not journal.runs():
+            print(NO_RUN.format(folder(args)))
         for run in journal.runs():
             best = Story.of(journal, run.id).best()
             if best is None:

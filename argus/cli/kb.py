@@ -13,26 +13,9 @@ from typing import Any
 
 from argus.agent.journal import Journal
 from argus.agent.journal.experience import Experience, experience
-from argus.cli.history import add_journal, folder
-from argus.cli.options import GOOD, UsageError
+from argus.cli.history import folder
+from argus.cli.usage import GOOD, UsageError
 from argus.knowledge import KnowledgeEntry, load, matching, search
-
-
-def register(verbs: Any) -> None:
-    parser = verbs.add_parser("kb", help="the knowledge base of optimisation techniques")
-    actions = parser.add_subparsers(dest="action", metavar="list|show|search", required=True)
-    listing = actions.add_parser("list", help="every technique, one line each")
-    listing.add_argument("--family", help="only techniques for this family: gemm, row, attention, moe")
-    listing.add_argument("--bottleneck", help="only remedies for this bottleneck")
-    show = actions.add_parser("show", help="one entry with everything it says")
-    show.add_argument("entry")
-    add_journal(show)
-    find = actions.add_parser("search", help="entries by words, best first")
-    find.add_argument("words", nargs="+")
-    find.add_argument("--family", help="only techniques for this family")
-    for sub in (listing, show, find):
-        sub.add_argument("--json", action="store_true", help="machine-readable output")
-    parser.set_defaults(handler=handle)
 
 
 def handle(args: argparse.Namespace) -> int:

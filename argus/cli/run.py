@@ -19,12 +19,12 @@ import numpy.typing as npt
 
 from argus import machine
 from argus.check.rounding.derived_comparison import compare_derived
-from argus.cli.gate import add_force, admitted_launch
+from argus.cli.gate import admitted_launch
 from argus.cli.object_args import Argument, parse_arguments
-from argus.cli.options import GOOD, WRONG, UsageError, add_kernel_arguments
-from argus.cli.run_algebra import add_algebra, run_file_in_algebra, run_object_in_algebra
+from argus.cli.run_algebra import run_file_in_algebra, run_object_in_algebra
+from argus.cli.usage import GOOD, WRONG, UsageError
 from argus.compile.cache import compile_cached
-from argus.device.choose import DEVICES, choose
+from argus.device.choose import choose
 from argus.device.launch import LaunchOutcome
 from argus.gfx942.elf import MAGIC
 from argus.ir.kernel import Kernel
@@ -40,31 +40,6 @@ CHANGES: tuple[Callable[[npt.NDArray[Any]], npt.NDArray[Any]], ...] = (
     lambda x: x * x.dtype.type(1 / 256),
 )
 """Inputs that are tried one after another."""
-
-
-def register(verbs: Any) -> None:
-    parser = verbs.add_parser(
-        "run",
-        help="execute a kernel file, or any gfx942 code object, on the simulated MI300X",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="arguments of an object: --arg f32[4096]:normal  f32[4096]  @file.npy  i32=4096  null",
-    )
-    add_kernel_arguments(parser)
-    parser.add_argument("--seed", type=int, default=0, help="seed of the input data")
-    parser.add_argument(
-        "--device",
-        choices=DEVICES,
-        default="auto",
-        help="auto: hip if a gfx942 is there, else checking",
-    )
-    parser.add_argument("--grid", help="objects: workgroups, for example 16,16")
-    parser.add_argument("--block", help="objects: threads of a workgroup, for example 256")
-    parser.add_argument("--arg", action="append", default=[], help="objects: one argument, in order")
-    parser.add_argument("--lds", type=int, default=0, help="objects: bytes of dynamic LDS")
-    parser.add_argument("--save", metavar="DIR", help="objects: write the arrays after the run as .npy files")
-    add_algebra(parser)
-    add_force(parser)
-    parser.set_defaults(handler=handle)
 
 
 def handle(args: argparse.Namespace) -> int:

@@ -16,20 +16,11 @@ import numpy as np
 from argus import machine
 from argus.cli.gate import admitted_launch
 from argus.cli.object_args import Argument
-from argus.cli.options import GOOD, UNKNOWN, WRONG, UsageError
+from argus.cli.usage import GOOD, UNKNOWN, WRONG, UsageError
 from argus.compile.cache import compile_cached
 from argus.spec import of_arrays, read_specification
 from argus.tasks.algebra import AlgebraComparison, compare_kernel, compare_objects, compare_specified
 from argus.tasks.inputs import make_arrays, make_scalars
-
-
-def add_algebra(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--algebra", action="store_true", help="execute in exact algebra too and compare without a tolerance"
-    )
-    parser.add_argument("--computes", metavar="TEXT", help="objects, with --algebra: what it computes")
-    parser.add_argument("--names", metavar="A,B,N", default="", help="objects, with --computes: names of its arguments")
-    parser.add_argument("--against", metavar="OBJECT", help="objects, with --algebra: a second object to compare with")
 
 
 def run_file_in_algebra(args: argparse.Namespace) -> int:

@@ -159,6 +159,14 @@ def test_wrong_computed_indices_are_refused(text: str) -> None:
         evaluate(stated(text, GATHERED), GATHERED, {})
 
 
+def test_a_stated_range_may_be_empty() -> None:
+    given = {"x": X, "y": np.zeros(1)}
+    found = evaluate(stated("y[i] = 1 + sum(x[k], k, N - 4)", given, {"N": 4}), given, {"N": 4})
+    np.testing.assert_array_equal(found.value, [1.0])
+    with pytest.raises(SpecError, match="max over k"):
+        evaluate(stated("y[i] = max(x[k], k, N - 4)", given, {"N": 4}), given, {"N": 4})
+
+
 def test_the_place_of_a_maximum_is_uncertain_where_values_are() -> None:
     values = {"a": np.array([[1.0, 1.0, 0.0], [0.0, 2.0, 1.0]]), "b": np.zeros(2, np.int32)}
     exact = evaluate(stated("b[m] = argmax(a[m, n], n)", values), values, {})

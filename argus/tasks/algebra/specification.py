@@ -274,9 +274,7 @@ class AlgebraEvaluator:
             else:
                 union, both = self._aligned(total, part)
                 total = Indexed(union, numbers.add(*both))
-        if total is None:
-            raise SpecError(f"{node.kind} over {node.index} is over nothing", "data", node.span)
-        return total
+        return self.visit(NumberLiteral(0)) if total is None else total  # only a sum may be over nothing
 
     def _sides(self, node: IndexReduction) -> list[Indexed]:
         """Two factors of the summed product, each with the index, none with all of the other's: multiplied out, there

@@ -109,8 +109,6 @@ def decide(
     `assumed_waits` for. Nothing raised on the way escapes: it makes verdicts `unknown`."""
     start = perf_counter()
     request = ProofRequest.of(rules, results, more, waited)
-    if certificate is not None:
-        request.without_counterexamples()
     try:
         kernel = insert_waits(kernel)
         prover = Prover(launch_facts(kernel), Models(), {} if certificate is None else certificate.lemmas)
@@ -121,7 +119,7 @@ def decide(
         return Report(kernel, tuple(request.failures(kernel, proof.failed)), perf_counter() - start)
     flow, shielded = proof.walk, list(proof.views)
     stats = {"walk": perf_counter() - start - sum(rule.seconds for rule in shielded)}
-    verdicts = conclusions(proof, explained(proof))
+    verdicts = conclusions(proof, explained(proof, search=certificate is None))
     for rule in shielded:
         stats[rule.name] = stats.get(rule.name, 0.0) + rule.seconds
     stats |= effort(flow.prover)

@@ -44,11 +44,11 @@ def admit(program: Scheduled, args: argparse.Namespace) -> Report:
     return report
 
 
-def admitted_launch(args: argparse.Namespace) -> tuple[Scheduled, Mapping[str, int]]:
-    """The proved program and the sizes of the launch, which satisfy its `requires`."""
+def admitted_launch(args: argparse.Namespace) -> tuple[Scheduled, Mapping[str, int], Report]:
+    """The proved program, the sizes of the launch, which satisfy its `requires`, and the checker's report."""
     kernel = kernel_of(args)
     launch = sizes(args, kernel)
     check_sizes(kernel, launch)
     program = scheduled(kernel)
-    admit(program, args)
-    return program, launch
+    report = admit(program, args)
+    return program, launch, report

@@ -29,7 +29,7 @@ def run_file_in_algebra(args: argparse.Namespace) -> int:
         raise UsageError(
             "--against and --computes belong to objects; a kernel file is compared with its own specification"
         )
-    program, launch = admitted_launch(args)
+    program, launch, _ = admitted_launch(args)
     kernel = program.kernel
     if kernel.computes is None:
         raise UsageError(f"{kernel.name} states no specification (computes=…); there is nothing to compare with")

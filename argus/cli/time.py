@@ -62,7 +62,7 @@ def given(args: argparse.Namespace) -> TimedLaunch:
 
 
 def _file(args: argparse.Namespace) -> TimedLaunch:
-    program, launch = admitted_launch(args)
+    program, launch, _ = admitted_launch(args)
     kernel = program.kernel
     compiled = compile_kernel(program)
     if 0 in launch_grid(kernel, launch):

@@ -25,7 +25,7 @@ from argus.check.solve.block_numbers import digits_named
 from argus.check.solve.fallback_solver import FALLBACK
 from argus.check.solve.lemmas import AskedQuestion, Facts, Lemma, Method, chosen, question_name
 from argus.check.solve.limits import effort_left, spend, spend_effort
-from argus.check.solve.linear_elimination import contradict
+from argus.check.solve.linear_elimination import Eliminated, contradict
 from argus.layout import expr as E
 from argus.layout.expr import Expr, ExprError
 
@@ -50,7 +50,7 @@ class KnownModels(Protocol):
 
     def keep(self, model: Any, terms: dict[Expr, Any]) -> None: ...
 
-    def suggested(self, values: dict[str, int], facts: Facts) -> bool: ...
+    def backwards(self, gone: Eliminated, facts: Facts) -> bool: ...
 
     def shows(self, facts: Facts) -> bool: ...
 
@@ -183,7 +183,7 @@ class Prover:
         methods: tuple[Method, Method] = ("elimination", "cases")
         for how in methods:
             found = contradict(facts, how == "cases")
-            if found is True or (found and self._models is not None and self._models.suggested(found, facts)):
+            if found is True or (found and self._models is not None and self._models.backwards(found, facts)):
                 self.decided["linear"] += 1
                 self.last = how
                 return found is not True

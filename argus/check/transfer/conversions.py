@@ -66,7 +66,7 @@ def itself(case: Case, of: DType, tables: Tables) -> Case:
         if record.kind not in _WORTH_SOMETHING or record.part != (0, 1):
             return record
         term = tables.terms.wrapped(of.name, record.term)
-        return record if term == record.term else replace(record, term=term, sums=None)
+        return record if term == record.term else replace(record, term=term)
 
     return _each(case, tables, number)
 

@@ -51,6 +51,11 @@ class CarryingWave:
         """Whether one of these registers carries an id."""
         return any(self.v[n].ids is not None for n in numbers)
 
+    def lost(self, numbers: tuple[int, ...]) -> bool:
+        """Whether one of these registers carries ids, and all that are carried are lost already."""
+        rows = [row.ids for row in (self.v[n] for n in numbers) if row.ids is not None]
+        return bool(rows) and all(bool(self.home.table.is_lost(ids).all()) for ids in rows)
+
     def write(self, n: int, ids: Ids | None, lanes: Any) -> None:
         """Ids for lanes of a register whose bits are written already."""
         row = self.v[n]

@@ -12,7 +12,7 @@ A sum runs over its index in chunks, so that no intermediate has more than `CHUN
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import reduce
@@ -73,7 +73,8 @@ _RELATIONS = {
 
 def input_numbers(array: npt.NDArray[np.generic], seed: int) -> AlgebraNumbers:
     """The numbers a tensor's elements have in memory when the launch begins."""
-    real = array.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        real = array.astype(np.float64)
     if array.dtype.kind in "iub":
         return numbers.of_floats(real)
     return numbers.exactly(fields.drawn(real, seed), real)
@@ -110,9 +111,14 @@ class AlgebraEvaluator:
         narrow = any(a.dtype.kind not in "iub" and a.dtype.itemsize < 4 for a in tensors.values())
         self._near = 2.0**-7 if narrow else 2.0**-18
 
-    def result(self, spec: ResultSpec, shape: tuple[int, ...]) -> AlgebraNumbers:
-        """The specified numbers of a result of this shape."""
-        self._positions = {i: np.arange(n) for i, n in zip(spec.indices, shape, strict=True)}
+    def result(
+        self, spec: ResultSpec, shape: tuple[int, ...], positions: Sequence[npt.NDArray[np.int64]] | None = None
+    ) -> AlgebraNumbers:
+        """The specified numbers of a result of this shape; `positions`: only at these of each axis."""
+        if positions is not None:
+            shape = tuple(len(where) for where in positions)
+        chosen = positions or [np.arange(n) for n in shape]
+        self._positions = dict(zip(spec.indices, chosen, strict=True))
         with np.errstate(all="ignore"):
             found = self.visit(spec.expression)
         whole = self._spread(found, spec.indices)
@@ -268,9 +274,7 @@ class AlgebraEvaluator:
             else:
                 union, both = self._aligned(total, part)
                 total = Indexed(union, numbers.add(*both))
-        if total is None:
-            raise SpecError(f"{node.kind} over {node.index} is over nothing", "data", node.span)
-        return total
+        return self.visit(NumberLiteral(0)) if total is None else total  # only a sum may be over nothing
 
     def _sides(self, node: IndexReduction) -> list[Indexed]:
         """Two factors of the summed product, each with the index, none with all of the other's: multiplied out, there

@@ -250,3 +250,15 @@ def test_bits_that_are_no_rounding_of_the_value_are_lost() -> None:
 def test_bf16_values_compare_at_their_own_precision() -> None:
     values = np.array([1.0, 3.14159], ml_dtypes.bfloat16)
     assert FORMATS["bf16"].values(values.view(np.uint16)).tolist() == values.astype(np.float64).tolist()
+
+
+def test_a_sign_on_a_magnitude_is_that_number() -> None:
+    bench = Bench()
+    (x, nx), (y, ny) = bench.row(), bench.row()
+    mask = bench.b.const32(0x7FFFFFFF)
+    made = CARRYING["v_bfi_b32"].fn(bench.b, mask, x, y)
+    same_bits("v_bfi_b32", made, mask, x, y)
+    want = numbers.choose(np.signbit(nx.real) == np.signbit(ny.real), nx, numbers.negate(nx))
+    assert (bench.read(made).residue == want.residue).all()
+    mixed = CARRYING["v_bfi_b32"].fn(bench.b, bench.b.const32(0x007FFFFF), x, y)
+    assert bench.lost(mixed).any()

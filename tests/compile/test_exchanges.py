@@ -1,7 +1,7 @@
 """Exchanges between lanes in objects: with another map, another register, or left out, the object is no longer shown.
 
-Objects of kernels that only move data, and of two with sums over lanes, are changed one instruction at a time. The truth
-is the checking interpreter: a change that alters results must be seen."""
+Objects of kernels that only move data, and of two with sums over lanes, are changed one instruction at a time. The
+truth is the checking interpreter: a change that alters results must be seen."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from argus.compile.recheck import recheck
 from argus.gfx942.inst import Inst
 from bench.object_bit_flips import EVERY, moves
 from bench.object_fault_cases import EXCHANGES
-from bench.object_faults import S_NOP, Fault, Words, behavior, changed, seen
+from bench.object_faults import S_NOP, Fault, Words, behavior, changed, decodes, seen
 
 CASES = {case.name: case for case in EVERY}
 SUMS = ("softmax", "rowreduce")
@@ -60,6 +60,8 @@ def faults(name: str) -> Iterator[tuple[str, Compiled]]:
             continue
         for what, words in wrong_words(code.insts[n]):
             count = 2 if words[0] == S_NOP else 1
+            if count == 1 and not decodes(words):
+                continue
             yield what, changed(compiled, code, Fault(what, n, 1, words, (made_by[n],) * count))
 
 
@@ -68,13 +70,11 @@ def test_another_exchange_is_not_shown(name: str) -> None:
     program, (compiled, _) = CASES[name].program(), built(name)
     assert not recheck(program, compiled).lines
     right = behavior(CASES[name], compiled)
-    altering = [what for what, wrong in faults(name) if behavior(CASES[name], wrong) != right]
-    missed = [
-        what for what, wrong in faults(name) if not seen(program, wrong) and behavior(CASES[name], wrong) != right
-    ]
+    altering = [(what, wrong) for what, wrong in faults(name) if behavior(CASES[name], wrong) != right]
+    missed = [what for what, wrong in altering if not seen(program, wrong)]
     assert not missed
     assert len(altering) >= 5
-    assert "left out" in altering
+    assert "left out" in [what for what, _ in altering]
 
 
 @pytest.mark.parametrize("name", SUMS)

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from argus.compile.object.byte_moves import ALL, Byte, keys, mixed
 from argus.compile.object.kernel_exchanges import KEPT, NOTHING, table_word
 from argus.compile.object.slices import Slices
-from argus.gfx942.hazards import destinations
 from argus.gfx942.inst import Inst, InstOperand
+from argus.gfx942.instructions import destinations
 from argus.machine.semantics.lanes import dpp_enabled, dpp_sources, number, swizzle_sources
 from argus.machine.symbolic.sums import WordSum
 from argus.machine.symbolic.symbolic_backend import NotFollowed

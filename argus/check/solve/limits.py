@@ -11,8 +11,6 @@ are looked at every `LOOK` steps, and stop what counts too little for what it co
 The budget is found by context, not passed from hand to hand: a question asked while rule `covers` listens is paid by
 `covers`, one asked by the walk itself is paid by the walk. A question that the solver's share of the budget no longer
 pays is not asked and counts as undecided; so a rule goes on with what structure, enumeration and elimination decide.
-`searching` is closed when a rule has used its budget up on looking for a counterexample: its verdicts are then asked
-for once more, without one, and what it had proved stays proved.
 
 What it cannot do: stop a single operation that counts nothing (numpy on an array that `afford` let pass, one call of
 the solver between two looks at its own limit).
@@ -33,8 +31,6 @@ SECONDS = 60.0
 MEMORY = 2 << 30
 ARRAY = 1 << 28
 """Bytes of one array made by an enumeration."""
-EXECUTION = 50_000
-"""Steps that one execution of the kernel by the interpreter counts for."""
 LOOK = 20_000
 """Steps between two looks at the clock and at memory."""
 ADVICE = {
@@ -72,7 +68,6 @@ class Budget:
         self.steps = 0
         self.effort = 0
         self.seconds = 0.0
-        self.searching = True
         self._look = min(LOOK, self.limits.steps)
         self._since: float | None = None
         self._memory: int | None = None
@@ -99,11 +94,6 @@ class Budget:
     @property
     def effort_left(self) -> int:
         return max(0, self.limits.effort - self.effort)
-
-    def renewed(self) -> None:
-        """For the verdicts of a rule that has used its budget up while it searched: the same again, without search."""
-        self.steps, self.seconds, self.searching = 0, 0.0, False
-        self._look = min(LOOK, self.limits.steps)
 
     def enter(self, now: float) -> None:
         self._since = now
@@ -186,13 +176,3 @@ def spend_effort(units: int) -> None:
     budget = _CURRENT.get()
     if budget is not None:
         budget.effort += units
-
-
-def may_search(executions: int = 0) -> bool:
-    """Counterexamples may still be looked for; so many executions are about to be."""
-    budget = _CURRENT.get()
-    if budget is None:
-        return True
-    if budget.searching and executions:
-        budget.spend(executions * EXECUTION)
-    return budget.searching

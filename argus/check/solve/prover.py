@@ -24,7 +24,7 @@ from typing import Any, Protocol, assert_never
 from argus.check.solve.block_numbers import digits_named
 from argus.check.solve.fallback_solver import FALLBACK
 from argus.check.solve.lemmas import AskedQuestion, Facts, Lemma, Method, chosen, question_name
-from argus.check.solve.limits import effort_left, spend, spend_effort
+from argus.check.solve.limits import effort_left, seconds_left, spend, spend_effort
 from argus.check.solve.linear_elimination import contradict
 from argus.layout import expr as E
 from argus.layout.expr import Expr, ExprError
@@ -36,10 +36,12 @@ SECOND_OPINIONS = 8
 """How many questions of one kernel the second strategy is asked."""
 SECOND_EFFORT = 6_000_000
 """What a question to the second strategy counts for, in Z3's units."""
+SECOND_SECONDS = 4.0
+"""CPU time that must be left for the second strategy, which may need as much."""
 MAX_MEGABYTES = 1024
 """Memory of the solver for one question."""
-MAX_MILLISECONDS = 60_000
-"""The last line, should the solver not look at its own limit."""
+MAX_MILLISECONDS, LEAST_MILLISECONDS = 60_000, 1000
+"""The last line, should the solver not look at its own limit: by the wall, so four times what is left of CPU time."""
 MAX_FACTS = 4096
 """Facts of one question."""
 SHOWN_BY = {"elimination": {"elimination", "cases", "digits"}, "Z3": {"Z3", "second strategy"}}
@@ -218,7 +220,7 @@ class Prover:
         return answer, how
 
     def _by_second_strategy(self, facts: Facts) -> bool | None:
-        if effort_left() <= SECOND_EFFORT:
+        if effort_left() <= SECOND_EFFORT or seconds_left() < SECOND_SECONDS:
             return None
         self.decided["second strategy"] += 1
         spend_effort(SECOND_EFFORT)
@@ -402,4 +404,4 @@ def restrict(solver: Any, effort: int) -> None:
     """The next question's limits: effort (what the rule at work has left, at most), memory, and a last line."""
     solver.set("rlimit", max(1, min(effort, effort_left())))
     solver.set("max_memory", MAX_MEGABYTES)
-    solver.set("timeout", MAX_MILLISECONDS)
+    solver.set("timeout", int(min(MAX_MILLISECONDS, LEAST_MILLISECONDS + 4000 * seconds_left())))

@@ -314,6 +314,7 @@ class Terms(DefinedTerms):
         return None
 
     def where(self, condition: Expr, yes: int, no: int) -> int:
+        """A choice by indices; choices of the same two values, one in the other, are one."""
         if UNKNOWN in (yes, no):
             return UNKNOWN
         if yes == no or condition is E.TRUE:
@@ -324,6 +325,9 @@ class Terms(DefinedTerms):
             return self.selected(condition, yes)
         if yes == ZERO:
             return self.selected(E.lnot(condition), no)
+        inner = self.as_atom(yes)
+        if isinstance(inner, Where) and inner.no == no:
+            return self.where(one_way(E.land(condition, inner.condition)), inner.yes, no)
         return self.atom(Where(condition, yes, no))
 
     def apply(self, fn: str, args: tuple[int, ...]) -> int:

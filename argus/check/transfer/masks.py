@@ -207,8 +207,8 @@ def select(mask: Case, sides: Sequence[Case], result: Case, tables: Tables) -> C
         mask, *sides = (brought(tables, case, there, result.offset) for case in (mask, *sides))
     columns = [*(c.record.reshape(-1) for c in (mask, *sides, result)), _elsewhere(mask, result, tables).reshape(-1)]
     keys, _, inverse = distinct_rows(np.stack(columns, axis=-1))
-    columns, offset = mask.offset.reshape(-1, tables.width), result.offset.reshape(-1, tables.width).copy()
-    record_of = np.empty(len(columns), dtype=np.int32)
+    parts, offset = mask.offset.reshape(-1, tables.width), result.offset.reshape(-1, tables.width).copy()
+    record_of = np.empty(len(parts), dtype=np.int32)
     for n, (m, yes, no, r, elsewhere) in enumerate(keys):
         chosen, record, here = tables[int(m)], tables[int(r)], inverse.reshape(-1) == n
         if record.kind not in ("value", "plain", "zero"):
@@ -219,8 +219,8 @@ def select(mask: Case, sides: Sequence[Case], result: Case, tables: Tables) -> C
             values = UNKNOWN, UNKNOWN
         if chosen.label == "condition" and chosen.expr is not None:
             rests = {a: tables.rests[rest] for a, rest in enumerate(record.rests) if rest >= 0}
-            held = at_own_coordinates(chosen.expr, columns[here], offset[here], rests)
-            conditions = [held] if held is not None else _each_condition(chosen.expr, columns[here])
+            held = at_own_coordinates(chosen.expr, parts[here], offset[here], rests)
+            conditions = [held] if held is not None else _each_condition(chosen.expr, parts[here])
             made = [tables.intern(_computed(record, _selected(tables, held, values))) for held in conditions]
             record_of[here] = made[0] if len(made) == 1 else made
             continue

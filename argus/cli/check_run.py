@@ -54,8 +54,9 @@ def _proof(program: Scheduled, report: Report, code: bytes) -> OnMachine:
     kernel, name, done = program.kernel, CheckingDevice.name, 0
     if kernel.computes is None:
         return OnMachine(report, ["nothing was executed on the machine: the kernel states no specification"])
+    without: set[str] = set()
     for launch in launches(kernel):
-        outcome, found = _launched(kernel, code, launch)
+        outcome, found, counted, missing = _launched(kernel, code, launch)
         errors = [r for r in outcome.reports if r.level == "error"]
         if errors:
             found = Disagreement(launch, "", (), 0.0, 0.0, str(errors[0]).splitlines()[0])
@@ -63,19 +64,24 @@ def _proof(program: Scheduled, report: Report, code: bytes) -> OnMachine:
             found = replace(found, device=name)
             changed = disagreeing(report, found, directory().parent)
             return OnMachine(changed, [f"WRONG on the machine: {found.sentence()}"])
-        done += 1
+        done += counted > 0
+        without |= {f"not compared: {result}: {why}" for result, why in missing.items()}
     if not done:
-        return OnMachine(report, ["nothing was executed on the machine: no launch is small enough"])
-    return OnMachine(report, [f"executed {done} launch{'es' if done != 1 else ''} on {name}"])
+        why = sorted(without) or ["nothing was executed on the machine: no launch is small enough"]
+        return OnMachine(report, why)
+    return OnMachine(report, [f"executed {done} launch{'es' if done != 1 else ''} on {name}", *sorted(without)])
 
 
-def _launched(kernel: Kernel, code: bytes, launch: SmallLaunch) -> tuple[LaunchOutcome, Disagreement | None]:
+def _launched(
+    kernel: Kernel, code: bytes, launch: SmallLaunch
+) -> tuple[LaunchOutcome, Disagreement | None, int, dict[str, str]]:
     made = arrays(kernel, launch.sizes, launch.kind, launch.seed)
     memory = in_memory(kernel, launch.sizes, made)
     given = scalars(kernel, launch.kind, launch.seed)
     outcome = CheckingDevice().launch(kernel, code, launch.sizes, memory, given)
     results = {t.name: np.asarray(memory[t.name]) for t in kernel.tensors if t.written}
-    return outcome, compared(kernel, launch, made, given, results)[1]
+    counted, found, without = compared(kernel, launch, made, given, results)
+    return outcome, found, counted, without
 
 
 def _confirmed(program: Scheduled, report: Report, shown: Counterexample, code: bytes) -> OnMachine:

@@ -33,7 +33,7 @@ def file(folder: Path, value: str, dtype: str = "f64", width: int = 8) -> Path:
 
 @pytest.mark.parametrize("value", REFUSED)
 def test_what_is_not_compiled_is_not_read(tmp_path: Path, value: str) -> None:
-    with pytest.raises(ProgramError, match="AG413.*not defined on f64"):
+    with pytest.raises(ProgramError, match=r"AG413.*not defined on f64"):
         read(file(tmp_path, value))
     read(file(tmp_path, value, "f32", 4))
 

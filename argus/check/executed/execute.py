@@ -4,6 +4,7 @@
     found.launches       6, at each of which some element was compared
     found.problem        a Disagreement, or None
     found.skipped        why nothing was executed, if nothing was
+    found.left_out       results that were compared at no launch, with the reason
 
 An element counts only where the specification is finite. Of `wide` inputs results that are not finite do not count
 either: that an intermediate value overflows is outside of what is proved. So is underflow: the error has at least the
@@ -41,6 +42,7 @@ def execute(kernel: Kernel) -> Executed:
         return Executed(skipped=NO_SPECIFICATION)
     chosen = launches(kernel)
     done = elements = 0
+    seen, unseen = set[str](), dict[str, str]()
     for launch in chosen:
         inputs = arrays(kernel, launch.sizes, launch.kind, launch.seed)
         given = scalars(kernel, launch.kind, launch.seed)
@@ -54,13 +56,16 @@ def execute(kernel: Kernel) -> Executed:
             first = outcome.hazards[0]
             problem = Disagreement(launch, "", (), 0.0, 0.0, f"{first.kind} {first.memory} {first.sentence}".rstrip())
             return Executed(done + 1, elements, problem=problem)
-        counted, found = compared(kernel, launch, inputs, given, outcome.arrays)
+        counted, found, without = compared(kernel, launch, inputs, given, outcome.arrays)
         if found is not None:
             return Executed(done + 1, elements, problem=found)
+        seen |= {stated.result for stated in kernel.computes.results} - set(without)
+        unseen |= without
         done, elements = done + (counted > 0), elements + counted
+    left = {result: why for result, why in unseen.items() if result not in seen}
     if not done:
-        return Executed(skipped=NOTHING if chosen else TOO_LARGE)
-    return Executed(done, elements)
+        return Executed(skipped=next(iter(left.values()), NOTHING if chosen else TOO_LARGE))
+    return Executed(done, elements, left_out="; ".join(f"{result}: {why}" for result, why in left.items()))
 
 
 def compared(
@@ -69,14 +74,15 @@ def compared(
     inputs: Mapping[str, NDArray[Any]],
     given: Mapping[str, float | int],
     results: Mapping[str, NDArray[Any]],
-) -> tuple[int, Disagreement | None]:
-    """How many elements were compared, and the first that is wrong."""
+) -> tuple[int, Disagreement | None, dict[str, str]]:
+    """How many elements were compared, the first that is wrong, and results that were not compared, with the reason."""
     assert kernel.computes is not None
-    allowed, total = slack(kernel), 0
+    allowed, total, without = slack(kernel), 0, dict[str, str]()
     for stated in kernel.computes.results:
         got = np.asarray(results[stated.result])
         want = _wanted(stated, inputs, {**launch.sizes, **given}, got)
-        if want is None:
+        if isinstance(want, str):
+            without[stated.result] = want
             continue
         counts = np.isfinite(want.value) & np.isfinite(want.error)
         if launch.kind == "wide":
@@ -90,17 +96,18 @@ def compared(
             loose = Bounded(want.indices, np.where(counts, want.value, 0.0), error, residue)
             found = compare(np.where(counts, got, np.zeros((), got.dtype)), loose)
         if found.first_wrong is not None:
-            return total, Disagreement(launch, stated.result, found.first_wrong, found.got, found.want)
-    return total, None
+            problem = Disagreement(launch, stated.result, found.first_wrong, found.got, found.want)
+            return total, problem, without
+    return total, None, without
 
 
 def _wanted(
     stated: ResultSpec, inputs: Mapping[str, NDArray[Any]], symbols: Mapping[str, float], got: NDArray[Any]
-) -> Bounded | None:
-    """The specification's values; None where it cannot be evaluated for these inputs."""
+) -> Bounded | str:
+    """The specification's values; a sentence where it cannot be evaluated for these inputs."""
     try:
         with np.errstate(all="ignore"):
             want = evaluate(stated, {stated.result: got, **inputs}, symbols)
-    except SpecError:
-        return None
-    return want if want.value.shape == got.shape else None
+    except SpecError as error:
+        return f"the specification has no value here: {error}"
+    return want if want.value.shape == got.shape else "the specification has another shape than the output"

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+__version__ = "0.1.0"
+
 
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):

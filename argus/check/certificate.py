@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from argus.check.domain.access_order import AccessOrder, LiveAccess, Touch
 from argus.check.domain.record_numbers import distinct, relabelled
-from argus.check.domain.records import ABSENT, CONFLICT, REDUCED, Item, Record, Slots, Tables
+from argus.check.domain.records import ABSENT, CONFLICT, REDUCED, Record, Tables
 from argus.check.domain.reduction_footprint import FootprintPart, ReducedFootprint
 from argus.check.domain.tags import MAX_CASES, Case, Tags
 from argus.check.solve.lemmas import Lemma
@@ -178,16 +178,6 @@ def _in_taken(items: ReducedFootprint) -> tuple[Expr, ...]:
     return tuple(found)
 
 
-def _in_items(items: tuple[Item, ...]) -> tuple[Expr, ...]:
-    found: list[Expr] = []
-    for item in items:
-        if isinstance(item, Slots):
-            found.append(item.rest)
-        else:
-            found += [item.var, item.lo, item.hi, *_in_items(item.items)]
-    return tuple(found)
-
-
 class ReplayedCertificate:
     """The content of a certificate in the tables of a walk."""
 
@@ -257,7 +247,6 @@ class ReplayedCertificate:
                 raise CertificateError("a coordinate that is no expression")
             self._look_at(*(r for r in content.rests if not isinstance(r, int)))
             self._look_at(*() if record.expr is None else (record.expr,))
-            self._look_at(*() if record.sums is None else _in_items(record.sums.items))
             rests = tuple(r if isinstance(r, int) else self.tables.rest(r) for r in content.rests)
             made = replace(record, rests=rests, term=self._term(record.term))
             self._records[number] = self.tables.intern(made)

@@ -29,7 +29,7 @@ from argus.check.certificate import (
     RecordContent,
     SlotCase,
 )
-from argus.check.domain.records import Item, Record, Repeat, Slots, Sum
+from argus.check.domain.records import Record
 from argus.check.domain.reduction_footprint import FootprintPart, Over, ReducedFootprint
 from argus.check.solve.lemmas import Lemma, Method
 from argus.check.terms.atoms import Apply, Atom, Carried, Leaf, Number, Power, Reduce, Where
@@ -125,21 +125,12 @@ class _Encoder:
             for item in items
         ]
 
-    def items(self, items: tuple[Item, ...]) -> Json:
-        return [
-            ["slots", item.axis, self.expr(item.rest), list(item.offsets)]
-            if isinstance(item, Slots)
-            else ["repeat", *self.exprs((item.var, item.lo, item.hi)), item.step, self.items(item.items)]
-            for item in items
-        ]
-
     def record(self, content: RecordContent) -> Json:
         one = content.record
         return {
             "kind": one.kind,
             "label": one.label,
             "rests": [[r] if isinstance(r, int) else self.expr(r) for r in content.rests],
-            "sums": None if one.sums is None else [one.sums.root, self.items(one.sums.items)],
             "part": list(one.part),
             "statistics": sorted(one.statistics),
             "why": one.why,
@@ -290,32 +281,16 @@ class _Decoder:
             raise CertificateError("a range without a variable")
         return variable, self.expr(lo), self.expr(hi), _integer(step)
 
-    def items(self, data: Json) -> tuple[Item, ...]:
-        made: list[Item] = []
-        for one in _list(data):
-            match one:
-                case ["slots", axis, rest, offsets]:
-                    made.append(Slots(_integer(axis), self.expr(rest), _integers(offsets)))
-                case ["repeat", v, lo, hi, step, items]:
-                    made.append(Repeat(*self.range(v, lo, hi, step), self.items(items)))
-                case _:
-                    raise CertificateError("a sum that there is not")
-        return tuple(made)
-
     def record(self, data: Mapping[str, Json]) -> RecordContent:
         kind = data["kind"]
         if kind not in ("element", "value", "plain", "zero", "unwritten", "lost"):
             raise CertificateError(f"there is no record of the kind {kind!r}")
         rests = tuple(_integer(_row(r, 1)[0]) if isinstance(r, list) else self.expr(r) for r in _list(data["rests"]))
-        sums = None
-        if data["sums"] is not None:
-            root, items = _row(data["sums"], 2)
-            sums = Sum(_word(root), self.items(items))
         part = _integers(data["part"])
         if len(part) != 2:
             raise CertificateError("a part of an element that there is not")
         one = Record(
-            kind, _word(data["label"]), (), sums, (part[0], part[1]), frozenset(_integers(data["statistics"])),
+            kind, _word(data["label"]), (), (part[0], part[1]), frozenset(_integers(data["statistics"])),
             _word(data["why"]), _integer(data["op"]), _integer(data["term"]),
             None if data["expr"] is None else self.expr(data["expr"]),
         )  # fmt: skip

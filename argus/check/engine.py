@@ -28,7 +28,8 @@ from argus.check.rules.isolation import internal
 from argus.check.rules.rule import Rule
 from argus.check.solve.limits import Budget, check_time, limited
 from argus.check.solve.model_reuse import Models
-from argus.check.solve.prover import Prover, question
+from argus.check.solve.prover import Prover
+from argus.check.solve.smtlib import question
 from argus.check.walk import KernelWalk, launch_facts
 from argus.check.walks import planned
 from argus.ir.kernel import Kernel
@@ -115,8 +116,6 @@ def decide(
     `assumed_waits` for. Nothing raised on the way escapes: it makes verdicts `unknown`."""
     start = perf_counter()
     request = ProofRequest.of(rules, results, more, waited)
-    if certificate is not None:
-        request.without_counterexamples()
     try:
         kernel = insert_waits(kernel)
         prover = Prover(launch_facts(kernel), Models(), {} if certificate is None else certificate.lemmas)
@@ -127,7 +126,7 @@ def decide(
         return Report(kernel, tuple(request.failures(kernel, proof.failed)), perf_counter() - start)
     flow, shielded = proof.walk, list(proof.views)
     stats = {"walk": perf_counter() - start - sum(rule.seconds for rule in shielded)}
-    verdicts = conclusions(proof, explained(proof))
+    verdicts = conclusions(proof, explained(proof, search=certificate is None))
     for rule in shielded:
         stats[rule.name] = stats.get(rule.name, 0.0) + rule.seconds
     stats |= effort(flow.prover)

@@ -59,11 +59,6 @@ class ProofRequest:
     def listeners(self) -> tuple[Shielded, ...]:
         return (*self.rules, *(rule for _, rule in self.more), *self.waited)
 
-    def without_counterexamples(self) -> None:
-        """Rules say what they have shown, and do not look for counterexamples to the rest."""
-        for rule in self.listeners():
-            rule.budget.searching = False
-
     def asked(self) -> frozenset[str]:
         """Names of the rules, as obligations know them."""
         names = {rule.name for rule in self.listeners()}

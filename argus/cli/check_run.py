@@ -14,15 +14,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from argus.check.executed.after_proof import disagreeing
-from argus.check.executed.execute import compared
+from argus.check.executed.execute import attempts, compared
 from argus.check.executed.inputs import arrays, scalars
 from argus.check.executed.launches import launches
 from argus.check.executed.outcome import Disagreement, SmallLaunch
+from argus.check.executed.premises import overflows
 from argus.check.explain.value_witness import SEED, inputs_of
 from argus.check.proof_cache import directory
 from argus.check.report import Counterexample, Report
 from argus.compile.cache import compile_cached
-from argus.device.launch import LaunchOutcome
 from argus.device.simulated import CheckingDevice
 from argus.ir.compile_error import CompileError
 from argus.ir.kernel import Kernel
@@ -56,32 +56,35 @@ def _proof(program: Scheduled, report: Report, code: bytes) -> OnMachine:
         return OnMachine(report, ["nothing was executed on the machine: the kernel states no specification"])
     without: set[str] = set()
     for launch in launches(kernel):
-        outcome, found, counted, missing = _launched(kernel, code, launch)
-        errors = [r for r in outcome.reports if r.level == "error"]
-        if errors:
-            found = Disagreement(launch, "", (), 0.0, 0.0, str(errors[0]).splitlines()[0])
-        if found is not None:
-            found = replace(found, device=name)
-            changed = disagreeing(report, found, directory().parent)
-            return OnMachine(changed, [f"WRONG on the machine: {found.sentence()}"])
-        done += counted > 0
-        without |= {f"not compared: {result}: {why}" for result, why in missing.items()}
+        found, counted = None, 0
+        for one in attempts(launch):
+            found, counted, missing = _launched(kernel, code, one)
+            if found is None:
+                without |= {f"not compared: {result}: {why}" for result, why in missing.items()}
+                break
+            if found.hazard or not overflows(kernel, one):
+                found = replace(found, device=name)
+                changed = disagreeing(report, found, directory().parent)
+                return OnMachine(changed, [f"WRONG on the machine: {found.sentence()}"])
+        done += found is None and counted > 0
     if not done:
         why = sorted(without) or ["nothing was executed on the machine: no launch is small enough"]
         return OnMachine(report, why)
     return OnMachine(report, [f"executed {done} launch{'es' if done != 1 else ''} on {name}", *sorted(without)])
 
 
-def _launched(
-    kernel: Kernel, code: bytes, launch: SmallLaunch
-) -> tuple[LaunchOutcome, Disagreement | None, int, dict[str, str]]:
-    made = arrays(kernel, launch.sizes, launch.kind, launch.seed)
+def _launched(kernel: Kernel, code: bytes, launch: SmallLaunch) -> tuple[Disagreement | None, int, dict[str, str]]:
+    """A report of the machine, or the first wrong element; elements compared; results that were not."""
+    made = arrays(kernel, launch.sizes, launch.kind, launch.seed, launch.smaller)
     memory = in_memory(kernel, launch.sizes, made)
     given = scalars(kernel, launch.kind, launch.seed)
     outcome = CheckingDevice().launch(kernel, code, launch.sizes, memory, given)
+    errors = [r for r in outcome.reports if r.level == "error"]
+    if errors:
+        return Disagreement(launch, "", (), 0.0, 0.0, str(errors[0]).splitlines()[0]), 0, {}
     results = {t.name: np.asarray(memory[t.name]) for t in kernel.tensors if t.written}
     counted, found, without = compared(kernel, launch, made, given, results)
-    return outcome, found, counted, without
+    return found, counted, without
 
 
 def _confirmed(program: Scheduled, report: Report, shown: Counterexample, code: bytes) -> OnMachine:

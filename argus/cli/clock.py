@@ -16,8 +16,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from argus.cli import clock_explain
-from argus.cli.options import GOOD, UsageError
+from argus.cli.answers import ClockScoresAnswer, FitAnswer, ValidateAnswer, emit
+from argus.cli.usage import GOOD, UsageError
 from argus.clock.ablation import ablated
 from argus.clock.calibration import Row, RowError, read_rows
 from argus.clock.fitting import FITTED
@@ -41,25 +41,6 @@ from argus.clock.validation import (
 WRITTEN = (*FITTED, "power_limit_burst")
 
 
-ACTIONS = {
-    "fit": "fit the power model and the launch floors to the fit rows",
-    "validate": "judge the clock by the validate rows",
-    "ablate": "judge it with one mechanism switched off at a time",
-}
-
-
-def register(verbs: Any) -> None:
-    parser = verbs.add_parser("clock", help="why a kernel takes its time; fit or judge the clock by published times")
-    actions = parser.add_subparsers(dest="what", metavar="ACTION", required=True)
-    clock_explain.register(actions)
-    for name, text in ACTIONS.items():
-        action = actions.add_parser(name, help=text)
-        action.add_argument("rows", nargs="+", help="files of simulated rows, from python -m bench.clock")
-        action.add_argument("--write", action="store_true", help="fit: keep the result in the clock's data files")
-        action.add_argument("--json", action="store_true", help="machine-readable output")
-        action.set_defaults(handler=handle)
-
-
 def handle(args: argparse.Namespace) -> int:
     try:
         rows = read_rows(args.rows)
@@ -79,11 +60,8 @@ def _fit(rows: list[Row], args: argparse.Namespace) -> int:
     after = loss(used, found)
     limits = residuals_of(judge(rows, left_out(rows, found), ("fit", "validate"))) if args.write else {}
     if args.json:
-        print(
-            json.dumps(
-                {"label": LABEL, "before": before, "after": after, "values": {name: found[name] for name in WRITTEN}}
-            )
-        )
+        values = {name: found[name] for name in WRITTEN}
+        emit(FitAnswer, {"label": LABEL, "before": before, "after": after, "values": values})
     else:
         print(LABEL)
         print(f"{len(used)} fit rows; mean error of the logarithm {before:.4f} before, {after:.4f} after")
@@ -124,14 +102,18 @@ def _validate(rows: list[Row], args: argparse.Namespace) -> int:
         raise UsageError("none of the rows has the role validate")
     judged = judge(rows)
     unseen = judge(rows, left_out(rows, PARAMETERS))
-    print(json.dumps(_to_json(rows, judged, unseen)) if args.json else table(rows, judged, unseen))
+    if args.json:
+        emit(ValidateAnswer, _to_json(rows, judged, unseen))
+    else:
+        print(table(rows, judged, unseen))
     return GOOD
 
 
 def _ablate(rows: list[Row], args: argparse.Namespace) -> int:
     found = {name: {"all": score(judged), **_regimes(judged)} for name, judged in ablated(rows).items()}
     if args.json:
-        print(json.dumps({name: {key: each.to_json() for key, each in found[name].items()} for name in found}))
+        plain = {name: {key: each.to_json() for key, each in found[name].items()} for name in found}
+        emit(ClockScoresAnswer, {"label": LABEL, "without": plain})
         return GOOD
     columns = list(found["nothing"])
     print(LABEL + "\n\nMedian error and bias of the validate rows without one mechanism, the rest fitted again:\n")

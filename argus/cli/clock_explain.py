@@ -11,30 +11,15 @@ names. `--json` has all of it, complete, in the schema `argus.clock.explain` (do
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Any
 
-from argus.cli.options import GOOD, UsageError
-from argus.cli.time import add_time_arguments, given
-from argus.clock import PARAMETERS, Launch, Parameters, Recorded, Timing
-from argus.clock.ablation import without
+from argus.cli.answers import ExplainTimeAnswer, emit
+from argus.cli.time import given, without_mechanism
+from argus.cli.usage import GOOD, UsageError
+from argus.clock import Launch, Parameters, Recorded, Timing
 from argus.clock.explain import explain
 from argus.clock.explain_text import explanation_text
 from argus.clock.sampled import matrix_element, prepared, sample, time_prepared
-
-TOP = 10
-
-
-def register(verbs: Any) -> None:
-    parser = verbs.add_parser(
-        "explain",
-        help="why a kernel takes its time: a stack of cycles by cause, by line, with what-ifs and counters",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=__doc__,
-    )
-    add_time_arguments(parser)
-    parser.add_argument("--top", type=int, default=TOP, help=f"rows of each table of the text (default {TOP})")
-    parser.set_defaults(handler=handle)
 
 
 def handle(args: argparse.Namespace) -> int:
@@ -48,7 +33,10 @@ def handle(args: argparse.Namespace) -> int:
         stated = {"clock_mhz": args.device_clock, "warm": args.warm, "protocol": args.protocol}
         return time_prepared(timed.work, recorded, element, parameters=parameters, **stated, **options)
 
-    parameters = without(args.without) if args.without else PARAMETERS
+    parameters = without_mechanism(args)
     found = explain(prepared(seen, args.seed), timer, title=timed.title, places=timed.places, parameters=parameters)
-    print(json.dumps(found.to_json()) if args.json else explanation_text(found, timed.files, args.top))
+    if args.json:
+        emit(ExplainTimeAnswer, found.to_json())
+    else:
+        print(explanation_text(found, timed.files, args.top))
     return GOOD

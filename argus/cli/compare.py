@@ -13,31 +13,25 @@ family (one compiler made them), each object is one of its own. All figures are 
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import shlex
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
-from argus.cli.options import GOOD, UsageError
-from argus.cli.time import TimedLaunch, add_time_arguments, given
+from argus.cli.answers import CompareAnswer, emit
+from argus.cli.arguments.shared import add_time_arguments
+from argus.cli.parser import ArgusParser
+from argus.cli.time import TimedLaunch, given, without_mechanism
+from argus.cli.usage import GOOD, CommandError, UsageError
 from argus.clock import LABEL, PARAMETERS, Launch, Parameters, Recorded
-from argus.clock.ablation import without
 from argus.clock.paired import Paired, decided
 from argus.clock.sampled import matrix_element, prepared, sample, time_prepared
-from argus.clock.sensitivity import CLOCKS, perturbed
+from argus.clock.sensitivity import perturbed
 from argus.clock.uncertainty import described, family_spread, interval_of, regime_of
 
 NAME = 70
-
-
-class _Words(argparse.ArgumentParser):
-    """The arguments of one candidate; a mistake in them is a mistake of the command."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{self.prog}: {message}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +48,7 @@ class ComparedLaunch:
             self.timed.work,
             self.recorded,
             self.element,
-            parameters=without(self.args.without, parameters) if self.args.without else parameters,
+            parameters=without_mechanism(self.args, parameters),
             clock_mhz=self.args.device_clock,
             warm=self.args.warm,
             protocol=self.args.protocol,
@@ -64,17 +58,6 @@ class ComparedLaunch:
     def family(self) -> str:
         """What the clock's errors are shared with: all kernel files are of one compiler, an object is its own."""
         return "kernel files" if self.timed.files else str(self.args.file)
-
-
-def register(verbs: Any) -> None:
-    parser = verbs.add_parser("compare", help="time several launches of the same work in one run (simulated)")
-    parser.add_argument(
-        "candidates", nargs="+", metavar="A", help='what `argus time` takes, in quotes: "FILE --shape …"'
-    )
-    parser.add_argument("--clocks", type=int, default=CLOCKS, help="perturbed clocks to repeat the comparison under")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the perturbed clocks")
-    parser.add_argument("--json", action="store_true", help="machine-readable output")
-    parser.set_defaults(handler=handle)
 
 
 def handle(args: argparse.Namespace) -> int:
@@ -103,7 +86,7 @@ def handle(args: argparse.Namespace) -> int:
         for number, (text, launch, verdict) in enumerate(zip(args.candidates, launches, verdicts, strict=True), 1)
     ]
     if args.json:
-        print(json.dumps({"label": LABEL, "clocks": args.clocks, "rows": rows}))
+        emit(CompareAnswer, {"label": LABEL, "clocks": args.clocks, "rows": rows})
     else:
         print(_table(rows, launches, verdicts, args.clocks))
     return GOOD
@@ -131,13 +114,12 @@ def _verdicts(
 
 
 def _candidate(text: str) -> ComparedLaunch:
-    parser = _Words(prog=f"candidate {text!r}", add_help=False)
+    parser = ArgusParser(add_help=False)
     add_time_arguments(parser)
     try:
-        words = shlex.split(text)
-    except ValueError as error:
+        args = parser.parse_args(shlex.split(text))
+    except (ValueError, CommandError) as error:
         raise UsageError(f"candidate {text!r}: {error}") from error
-    args = parser.parse_args(words)
     timed = given(args)
     seen = sample(timed.work, args.seed)
     return ComparedLaunch(timed, prepared(seen, args.seed), matrix_element(seen), args)

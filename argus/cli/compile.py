@@ -7,29 +7,17 @@ manifest with hashes. `--report` prints a table per loop of the machine code, `-
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
-from typing import Any
 
-from argus.cli.gate import add_force, admit
-from argus.cli.options import GOOD, add_kernel_arguments
+from argus.cli.answers import CompileAnswer, emit
+from argus.cli.gate import admit
 from argus.cli.reading import kernel_of
+from argus.cli.usage import GOOD
 from argus.compile.cache import compile_cached
 from argus.compile.export import export
 from argus.compile.recheck import recheck
 from argus.compile.report import report, to_text
 from argus.ir.passes.schedule import scheduled
-
-
-def register(verbs: Any) -> None:
-    parser = verbs.add_parser("compile", help="make a gfx942 code object (.hsaco) with launchers and proof")
-    add_kernel_arguments(parser)
-    parser.add_argument("-o", "--output", default="out", metavar="DIR", help="where to write (default: out)")
-    parser.add_argument("--llvm", action="store_true", help="also write the LLVM IR")
-    parser.add_argument("--report", action="store_true", help="show the loops of the machine code")
-    parser.add_argument("--assembly", action="store_true", help="with --report: the code beside its source lines")
-    add_force(parser)
-    parser.set_defaults(handler=handle)
 
 
 def handle(args: argparse.Namespace) -> int:
@@ -42,8 +30,14 @@ def handle(args: argparse.Namespace) -> int:
     if args.llvm:
         (directory / f"{kernel.name}.ll").write_text(compiled.llvm_ir)
     target = directory / f"{kernel.name}.hsaco"
-    print(json.dumps({"object": str(target), **compiled.summary}) if args.json else f"{target}: {compiled.describe()}")
-    if args.report:
-        print(to_text(report(program, compiled), assembly=args.assembly))
-        print(f"\n{recheck(program, compiled).describe()}")
+    made = report(program, compiled) if args.report else None
+    again = recheck(program, compiled) if args.report else None
+    if args.json:
+        more = {} if made is None or again is None else {**made.to_json(), "recheck": again.to_json()}
+        emit(CompileAnswer, {"object": str(target), **compiled.summary, **more})
+        return GOOD
+    print(f"{target}: {compiled.describe()}")
+    if made is not None and again is not None:
+        print(to_text(made, assembly=args.assembly))
+        print(f"\n{again.describe()}")
     return GOOD

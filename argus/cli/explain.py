@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import importlib
-from typing import Any
 
 from argus.check.obligations import STATED_OF_ACCESSES, STATED_OF_VALUES
 from argus.cli import manual
-from argus.cli.options import GOOD, UsageError
+from argus.cli.answers import ExplainAnswer, emit
+from argus.cli.parser import near
+from argus.cli.usage import GOOD, UsageError
 from argus.lang import explain
 
 RULES = {
@@ -21,17 +22,15 @@ RULES = {
 }
 
 
-def register(verbs: Any) -> None:
-    parser = verbs.add_parser("explain", help="explain an error code (AG301, C130, M101) or a rule (covers)")
-    parser.add_argument("code")
-    parser.set_defaults(handler=handle)
-
-
 def handle(args: argparse.Namespace) -> int:
     page = page_of(args.code)
     if page is None:
-        raise UsageError(f"there is no error or rule {args.code}; rules: {', '.join(sorted(RULES))}")
-    print(page)
+        told = near(args.code, RULES) or f"; rules: {', '.join(sorted(RULES))}"
+        raise UsageError(f"there is no error or rule {args.code}{told}")
+    if args.json:
+        emit(ExplainAnswer, {"code": args.code, "page": page})
+    else:
+        print(page)
     return GOOD
 
 

@@ -11,24 +11,25 @@ from collections.abc import Mapping
 
 from argus.check import Report
 from argus.cli.check import exit_code
-from argus.cli.options import GOOD, UNKNOWN, sizes
+from argus.cli.check_text import short
+from argus.cli.options import sizes
 from argus.cli.reading import kernel_of
+from argus.cli.usage import GOOD, UNKNOWN
 from argus.device.guards import check_sizes
 from argus.ir.passes.schedule import scheduled
 from argus.ir.stages import Scheduled
 from argus.pipeline import report_of
 
+STOPPED = "stopped here: nothing was compiled or executed; --force goes on"
+
 
 class RefusedError(Exception):
-    """The checker did not prove the kernel; `code` is the exit code, the text its report."""
+    """The checker did not prove the kernel; `code` is the exit code."""
 
-    def __init__(self, code: int, report: str) -> None:
-        super().__init__(report)
+    def __init__(self, code: int, report: Report) -> None:
+        super().__init__(f"{short(report)}\n{STOPPED}")
         self.code = code
-
-
-def add_force(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--force", action="store_true", help="go on although the checker refuted or could not prove")
+        self.report = report
 
 
 def admit(program: Scheduled, args: argparse.Namespace) -> Report:
@@ -37,19 +38,17 @@ def admit(program: Scheduled, args: argparse.Namespace) -> Report:
     code = exit_code(report)
     if code != GOOD:
         if not args.force:
-            raise RefusedError(
-                code, f"{report.render()}\nstopped here: nothing was compiled or executed; --force goes on"
-            )
+            raise RefusedError(code, report)
         word = "unproved" if code == UNKNOWN else "REFUTED"
         print(f"warning: {program.name} is {word}; going on because of --force", file=sys.stderr)
     return report
 
 
-def admitted_launch(args: argparse.Namespace) -> tuple[Scheduled, Mapping[str, int]]:
-    """The proved program and the sizes of the launch, which satisfy its `requires`."""
+def admitted_launch(args: argparse.Namespace) -> tuple[Scheduled, Mapping[str, int], Report]:
+    """The proved program, the sizes of the launch, which satisfy its `requires`, and the checker's report."""
     kernel = kernel_of(args)
     launch = sizes(args, kernel)
     check_sizes(kernel, launch)
     program = scheduled(kernel)
-    admit(program, args)
-    return program, launch
+    report = admit(program, args)
+    return program, launch, report

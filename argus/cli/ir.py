@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-from argus.cli.options import GOOD, add_kernel_arguments
+from argus.cli.answers import IrAnswer, emit
 from argus.cli.reading import kernel_of
+from argus.cli.usage import GOOD
 from argus.ir.printer import print_kernel
 
 
-def register(verbs: Any) -> None:
-    parser = verbs.add_parser("ir", help="print the kernel IR")
-    add_kernel_arguments(parser)
-    parser.set_defaults(handler=handle)
-
-
 def handle(args: argparse.Namespace) -> int:
-    print(print_kernel(kernel_of(args)))
+    kernel = kernel_of(args)
+    if args.json:
+        emit(IrAnswer, {"kernel": kernel.name, "ir": print_kernel(kernel)})
+    else:
+        print(print_kernel(kernel))
     return GOOD

@@ -7,32 +7,15 @@ tried, what the judge found wrong, what it gained.
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
 from argus.agent.journal import Journal
 from argus.agent.journal.experience import Experience, experience
-from argus.cli.history import add_journal, folder
-from argus.cli.options import GOOD, UsageError
+from argus.cli.answers import KnowledgeAnswer, emit
+from argus.cli.history import folder
+from argus.cli.usage import GOOD, UsageError
 from argus.knowledge import KnowledgeEntry, load, matching, search
-
-
-def register(verbs: Any) -> None:
-    parser = verbs.add_parser("kb", help="the knowledge base of optimisation techniques")
-    actions = parser.add_subparsers(dest="action", metavar="list|show|search", required=True)
-    listing = actions.add_parser("list", help="every technique, one line each")
-    listing.add_argument("--family", help="only techniques for this family: gemm, row, attention, moe")
-    listing.add_argument("--bottleneck", help="only remedies for this bottleneck")
-    show = actions.add_parser("show", help="one entry with everything it says")
-    show.add_argument("entry")
-    add_journal(show)
-    find = actions.add_parser("search", help="entries by words, best first")
-    find.add_argument("words", nargs="+")
-    find.add_argument("--family", help="only techniques for this family")
-    for sub in (listing, show, find):
-        sub.add_argument("--json", action="store_true", help="machine-readable output")
-    parser.set_defaults(handler=handle)
 
 
 def handle(args: argparse.Namespace) -> int:
@@ -44,7 +27,7 @@ def handle(args: argparse.Namespace) -> int:
         found = _experience(args, entry.id)
         if args.json:
             evidence = {} if found is None else {"evidence": _evidence_json(found)}
-            print(json.dumps(_to_json(entry) | evidence, indent=2))
+            emit(KnowledgeAnswer, {"entries": [_to_json(entry) | evidence]})
         else:
             print("\n".join([_page(entry), *([] if found is None else _evidence(found, folder(args)))]))
         return GOOD
@@ -53,7 +36,7 @@ def handle(args: argparse.Namespace) -> int:
     else:
         entries = [entry for _, entry in search(" ".join(args.words), family=args.family)]
     if args.json:
-        print(json.dumps([_to_json(entry) for entry in entries], indent=2))
+        emit(KnowledgeAnswer, {"entries": [_to_json(entry) for entry in entries]})
     else:
         for entry in entries:
             how = "lowered" if entry.lowered else "no lowering"

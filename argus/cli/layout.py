@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
-from argus.cli.options import GOOD, UsageError, settings
+from argus.cli.answers import LayoutAnswer, emit
+from argus.cli.options import settings
+from argus.cli.usage import GOOD, UsageError
 from argus.lang import read_value
 from argus.layout.error import LayoutError
 from argus.layout.layout import Layout
@@ -19,18 +20,13 @@ from argus.layout.read import read_layout
 from argus.layout.show import svg, table
 
 
-def register(verbs: Any) -> None:
-    parser = verbs.add_parser("layout", help="show a layout or owner as a table or a picture")
-    parser.add_argument("what", metavar="EXPR|FILE:NAME")
-    parser.add_argument("--svg", metavar="OUT", help="write a picture, coloured by bank or lane")
-    parser.add_argument("--set", action="append", default=[], metavar="KNOB=VALUE,…", help="knobs of FILE")
-    parser.set_defaults(handler=handle)
-
-
 def handle(args: argparse.Namespace) -> int:
     what = find(args.what, args)
     if args.svg:
         Path(args.svg).write_text(svg(what))
+    if args.json:
+        emit(LayoutAnswer, {"layout": str(what), "table": table(what), "svg": args.svg})
+    elif args.svg:
         print(f"wrote {args.svg}")
     else:
         print(what)

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+import argparse
 
-from argus.machine import corpus
+from argus.cli.answers import CorpusAnswer, emit
+from argus.cli.usage import GOOD, WRONG, UsageError
+from argus.machine.corpus import OLDEST_LLVM, corpus, find_objdump
 
 
-def register(verbs: Any) -> None:
-    parser = verbs.add_parser("machine", help="the simulated gfx942: coverage of a folder of code objects")
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    corpus_parser = actions.add_parser("corpus", help="decode every object below DIR and report coverage")
-    corpus.add_arguments(corpus_parser)
-    corpus_parser.set_defaults(handler=corpus.main)
+def handle(args: argparse.Namespace) -> int:
+    if not args.dir.is_dir():
+        raise UsageError(f"{args.dir} is not a folder")
+    tool = find_objdump() if args.objdump else None
+    if args.objdump and tool is None:
+        raise UsageError(f"no llvm-objdump of LLVM {OLDEST_LLVM} or later, which knows gfx942; run without --objdump")
+    report = corpus(args.dir, tool)
+    if not report.objects:
+        raise UsageError(f"no code objects below {args.dir}")
+    if args.json:
+        emit(CorpusAnswer, report.to_json())
+    else:
+        print(report.text())
+    return GOOD if report.clean else WRONG

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from argus.cli.options import UsageError
+from argus.cli.usage import UsageError
 from argus.device.guards import numpy_dtype
 from argus.ir.types import DTYPES
 

@@ -14,7 +14,6 @@ run stays what it was begun as: flags that say otherwise are refused.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import time
 from dataclasses import replace
@@ -32,10 +31,11 @@ from argus.agent.providers import Budgeted, Provider, choose, token_limit
 from argus.agent.record import RunRecorder, resumed
 from argus.agent.time_text import bounds
 from argus.agent.view import RunView
-from argus.cli.history import add_journal, folder
-from argus.cli.options import GOOD, WRONG, UsageError
+from argus.cli.answers import OptimizeAnswer, emit
+from argus.cli.history import folder
+from argus.cli.usage import GOOD, WRONG, UsageError
 from argus.report.run_page import run_page
-from argus.tasks.task import builtin_tasks, load_task
+from argus.tasks.task import load_task
 
 FLAGS = {
     "data": "--data-seed",
@@ -43,52 +43,6 @@ FLAGS = {
     "knowledge": "--no-knowledge",
     "max_tokens": "--max-tokens",
 }
-
-
-def register(verbs: Any) -> None:
-    parser = verbs.add_parser("optimize", help="make a kernel fast: plan, transform, prove, run, time, learn")
-    parser.add_argument("task", nargs="?", help=f"a task file, or one of: {', '.join(builtin_tasks())}")
-    _add_settings(parser)
-    parser.add_argument("--workers", type=int, default=2, help="judge processes (default 2)")
-    parser.add_argument(
-        "--policy", metavar="FILE", help="start from this experience and add the run's own (and FILE.md, as text)"
-    )
-    parser.add_argument("--resume", nargs="?", const="", metavar="RUN", help="resume a run of the journal")
-    parser.add_argument("--edit", metavar="FILE", help="judge this kernel as the next candidate and search on from it")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the best kernel there")
-    page = parser.add_mutually_exclusive_group()
-    page.add_argument("--report", metavar="FILE", help="the HTML page of the run (default: beside the journal)")
-    page.add_argument("--no-report", action="store_true", help="no HTML page")
-    parser.add_argument("--json", action="store_true", help="machine-readable result")
-    add_journal(parser)
-    parser.set_defaults(handler=handle)
-
-
-def _add_settings(parser: argparse.ArgumentParser) -> None:
-    """What a run is begun with; None is what was not said, so that a resumed run can be compared."""
-    add = parser.add_argument
-    add("--device", choices=("simulated", "hip"), help="whose times count (default simulated)")
-    add("--budget", type=int, help="evaluations (default 40)")
-    add("--seed", type=int, help="seed of every decision (default 0)")
-    add("--data-seed", type=int, dest="data", help="seed of the judge's data (default 0)")
-    add("--batch", type=int, help="candidates judged before the next decision (default 2)")
-    add("--patience", type=int, help="steps without a gain after which to end (default 8)")
-    add("--planner", choices=("bandit", "random"), help="how proposals are ranked (default bandit)")
-    add(
-        "--no-feedback", dest="feedback", action="store_const", const=False, help="repair nothing the judge finds wrong"
-    )
-    add(
-        "--no-knowledge",
-        dest="knowledge",
-        action="store_const",
-        const=False,
-        help="no prerequisites, gains, bottlenecks",
-    )
-    add(
-        "--provider",
-        help="who makes the candidates: builtin, openai:MODEL, anthropic:MODEL, command:LINE or replay:FILE",
-    )
-    add("--max-tokens", type=int, help="what a model may use in the whole run (default 2,000,000; 0: no limit)")
 
 
 def handle(args: argparse.Namespace) -> int:
@@ -115,7 +69,7 @@ def handle(args: argparse.Namespace) -> int:
     if args.output and found:
         Path(args.output).write_text(state.best.source, encoding="utf-8")
     if args.json:
-        print(json.dumps(_to_json(recorder.run.id, state, page), indent=2))
+        emit(OptimizeAnswer, _to_json(recorder.run.id, state, page))
     else:
         view.end(state)
         where = f" --journal {args.journal}" if args.journal else ""

@@ -5,29 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 
+from argus.cli.usage import UsageError
 from argus.ir.kernel import Kernel, KnobValue
-
-GOOD, WRONG, INVALID, UNKNOWN = 0, 1, 2, 3
-
-
-class UsageError(ValueError):
-    """The command line cannot be understood."""
-
-
-def add_kernel_arguments(parser: argparse.ArgumentParser) -> None:
-    """FILE, --kernel, --set, --shape, --json."""
-    parser.add_argument("file", help="kernel file (read from its syntax tree, never executed)")
-    parser.add_argument("--kernel", help="which kernel of the file, if it has several")
-    parser.add_argument("--set", action="append", default=[], metavar="KNOB=VALUE,…", help="choose values of knobs")
-    parser.add_argument(
-        "--shape",
-        action="append",
-        default=[],
-        metavar="M=4096,…",
-        help="sizes of the launch; proofs and code objects are for all sizes, so check, ir and compile only "
-        "refuse sizes the kernel does not take",
-    )
-    parser.add_argument("--json", action="store_true", help="machine-readable output")
 
 
 def pairs(texts: list[str], flag: str) -> dict[str, str]:

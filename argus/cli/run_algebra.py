@@ -6,7 +6,6 @@ arguments. `argus run OBJECT --algebra --against OTHER …`: two objects on the 
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,22 +13,14 @@ from typing import Any
 import numpy as np
 
 from argus import machine
+from argus.cli.answers import AlgebraAnswer, emit
 from argus.cli.gate import admitted_launch
 from argus.cli.object_args import Argument
-from argus.cli.options import GOOD, UNKNOWN, WRONG, UsageError
+from argus.cli.usage import GOOD, UNKNOWN, WRONG, UsageError
 from argus.compile.cache import compile_cached
 from argus.spec import of_arrays, read_specification
 from argus.tasks.algebra import AlgebraComparison, compare_kernel, compare_objects, compare_specified
 from argus.tasks.inputs import make_arrays, make_scalars
-
-
-def add_algebra(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--algebra", action="store_true", help="execute in exact algebra too and compare without a tolerance"
-    )
-    parser.add_argument("--computes", metavar="TEXT", help="objects, with --algebra: what it computes")
-    parser.add_argument("--names", metavar="A,B,N", default="", help="objects, with --computes: names of its arguments")
-    parser.add_argument("--against", metavar="OBJECT", help="objects, with --algebra: a second object to compare with")
 
 
 def run_file_in_algebra(args: argparse.Namespace) -> int:
@@ -38,7 +29,7 @@ def run_file_in_algebra(args: argparse.Namespace) -> int:
         raise UsageError(
             "--against and --computes belong to objects; a kernel file is compared with its own specification"
         )
-    program, launch = admitted_launch(args)
+    program, launch, _ = admitted_launch(args)
     kernel = program.kernel
     if kernel.computes is None:
         raise UsageError(f"{kernel.name} states no specification (computes=…); there is nothing to compare with")
@@ -88,10 +79,10 @@ def _symbol(value: np.number[Any]) -> float:
 
 def _answer(name: str, found: list[AlgebraComparison], args: argparse.Namespace, more: dict[str, object]) -> int:
     if args.json:
-        print(json.dumps({"kernel": name, **more, "algebra": [c.to_json() for c in found]}, indent=2))
-    else:
+        emit(AlgebraAnswer, {"kernel": name, **more, "algebra": [c.to_json() for c in found]})
+    elif found:
         print("\n".join(f"{name} {comparison}" for comparison in found))
-    if not found:
+    else:
         print("neither object changed an array")
     if any(c.verdict == "different" for c in found):
         return WRONG

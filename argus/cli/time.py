@@ -9,23 +9,22 @@ and time at the clock the launch's power allows.
 from __future__ import annotations
 
 import argparse
-import json
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from argus import machine
-from argus.cli.gate import add_force, admitted_launch
+from argus.cli.answers import TimeAnswer, emit
+from argus.cli.gate import admitted_launch
 from argus.cli.object_args import parse_arguments
-from argus.cli.options import GOOD, UsageError, add_kernel_arguments
-from argus.clock import PARAMETERS, Recorded, Timing, write_trace
+from argus.cli.parser import near
+from argus.cli.usage import GOOD, UsageError
+from argus.clock import PARAMETERS, Parameters, Recorded, Timing, write_trace
 from argus.clock.ablation import MECHANISMS, without
 from argus.clock.page import page
-from argus.clock.protocol import PROTOCOLS
 from argus.clock.sampled import Work, matrix_element, prepared, sample, time_prepared
 from argus.clock.whatif import BOUNDS, what_if_recorded
 from argus.compile import Compiled, compile_kernel
@@ -49,39 +48,6 @@ class TimedLaunch:
     files: Mapping[str, str] = field(default_factory=dict)
 
 
-def register(verbs: Any) -> None:
-    parser = verbs.add_parser(
-        "time",
-        help="time a kernel file, or any gfx942 code object, on the simulated MI300X",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="arguments of an object: --arg bf16[4096,4096]:normal  f32[4096]  @file.npy  i32=4096  null",
-    )
-    add_time_arguments(parser)
-    parser.add_argument("--trace", metavar="OUT", help="write a Perfetto trace of one compute unit")
-    parser.add_argument("--html", metavar="OUT", help="write one HTML page: roofline, timeline, stalls, source")
-    parser.set_defaults(handler=handle)
-
-
-def add_time_arguments(parser: argparse.ArgumentParser) -> None:
-    """What describes a launch to be timed; `compare` uses the same words."""
-    add_kernel_arguments(parser)
-    parser.add_argument("--seed", type=int, default=0, help="seed of the input data and of the sample")
-    parser.add_argument("--grid", help="objects: workgroups, for example 16,16")
-    parser.add_argument("--block", help="objects: threads of a workgroup, for example 256")
-    parser.add_argument("--arg", action="append", default=[], help="objects: one argument, in order")
-    parser.add_argument("--lds", type=int, default=0, help="objects: bytes of dynamic LDS")
-    parser.add_argument("--device-clock", type=float, default=chip.CLOCK_MAX_MHZ, metavar="MHZ", help="stated clock")
-    parser.add_argument("--warm", action="store_true", help="the tensors lie in the Infinity Cache as far as they fit")
-    parser.add_argument(
-        "--protocol",
-        choices=PROTOCOLS,
-        default="stream",
-        help="how the time would be taken: replayed in a graph, launched into a stream, alone with cold caches",
-    )
-    parser.add_argument("--without", choices=tuple(MECHANISMS), metavar="MECHANISM", help="a mechanism switched off")
-    add_force(parser)
-
-
 def given(args: argparse.Namespace) -> TimedLaunch:
     """The launch the arguments describe."""
     path = Path(args.file)
@@ -89,11 +55,14 @@ def given(args: argparse.Namespace) -> TimedLaunch:
         is_object = file.read(4) == MAGIC
     if not LOWEST_MHZ <= args.device_clock <= chip.CLOCK_MAX_MHZ:
         raise UsageError(f"--device-clock takes {LOWEST_MHZ} to {chip.CLOCK_MAX_MHZ} MHz, not {args.device_clock:g}")
+    if args.without is not None and args.without not in MECHANISMS:
+        told = near(args.without, MECHANISMS) or f"; there are {', '.join(MECHANISMS)}"
+        raise UsageError(f"--without: the clock has no mechanism {args.without!r}{told}")
     return _object(path, args) if is_object else _file(args)
 
 
 def _file(args: argparse.Namespace) -> TimedLaunch:
-    program, launch = admitted_launch(args)
+    program, launch, _ = admitted_launch(args)
     kernel = program.kernel
     compiled = compile_kernel(program)
     if 0 in launch_grid(kernel, launch):
@@ -125,6 +94,11 @@ def _numbers(text: str, flag: str) -> tuple[int, ...]:
         raise UsageError(f"{flag} takes one to three numbers, not {text!r}") from error
 
 
+def without_mechanism(args: argparse.Namespace, parameters: Parameters = PARAMETERS) -> Parameters:
+    """The clock's parameters, with the mechanism named by `--without` switched off."""
+    return parameters if args.without is None else without(args.without, parameters)
+
+
 def handle(args: argparse.Namespace) -> int:
     timed = given(args)
     work = timed.work
@@ -137,7 +111,7 @@ def handle(args: argparse.Namespace) -> int:
         clock_mhz=args.device_clock,
         warm=args.warm,
         protocol=args.protocol,
-        parameters=without(args.without) if args.without else PARAMETERS,
+        parameters=without_mechanism(args),
         events=bool(args.trace or args.html),
     )
     executed = sorted({number for number, _ in seen.record.waves})
@@ -148,7 +122,7 @@ def handle(args: argparse.Namespace) -> int:
         Path(args.html).write_text(text, encoding="utf-8")
     if args.json:
         found = {"launch": launch.to_json(), "unit": timing.to_json(timed.places), "sampled": executed}
-        print(json.dumps({**found, "executor": seen.executor, "note": seen.note}))
+        emit(TimeAnswer, {**found, "executor": seen.executor, "note": seen.note})
         return GOOD
     print(f"{timed.title}, {work.workgroups} workgroups of {np.prod(work.block)} threads, {len(executed)} executed")
     print(launch.text())

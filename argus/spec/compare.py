@@ -74,8 +74,7 @@ def compare(
         raise ValueError(f"the result has shape {got.shape}, its specification {want.value.shape}")
     want = stored(want, got.dtype)
     found = got.astype(np.float64)
-    half_ulp = _half_ulp(got.dtype, np.abs(want.value) + want.error)
-    bound = want.error + half_ulp
+    bound = want.error + half_ulp(got.dtype, np.abs(want.value) + want.error)
     bound = bound if most is None else np.minimum(bound, most)
     finite = np.isfinite(want.value)
     with np.errstate(invalid="ignore"):
@@ -120,10 +119,10 @@ def _overflow(dtype: np.dtype[np.generic]) -> float:
     if dtype.kind in "iu" or np.isnan(np.array(np.inf).astype(dtype).astype(np.float64)):
         return np.inf
     largest = float(ml_dtypes.finfo(dtype).max)
-    return largest + float(_half_ulp(dtype, np.array(largest)))
+    return largest + float(half_ulp(dtype, np.array(largest)))
 
 
-def _half_ulp(dtype: np.dtype[np.generic], magnitude: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def half_ulp(dtype: np.dtype[np.generic], magnitude: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Half the spacing of the output format around a value of this magnitude; integers are not rounded."""
     if dtype.kind in "iu":
         return np.zeros_like(magnitude)

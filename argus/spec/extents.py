@@ -54,12 +54,13 @@ def size_value(node: SpecNode, symbols: Mapping[str, float]) -> int:
 
 
 def reduction_extent(node: IndexReduction, shapes: Shapes, symbols: Mapping[str, float]) -> int:
-    """As stated, else as the tensors say that have the index itself at an axis."""
+    """As stated, else as the tensors say that have the index itself at an axis. A stated range may be empty, as
+    Python's: the sum over it is zero, a maximum of nothing has no value."""
     if node.extent is not None:
         stated = size_value(node.extent, symbols)
-        if stated < 1:
-            raise SpecError(f"{node.index} runs over {spec_text(node.extent)} = {stated}", "data", node.span)
-        return stated
+        if stated < 1 and node.kind != "sum":
+            raise SpecError(f"{node.kind} over {node.index} < {spec_text(node.extent)} = {stated}", "data", node.span)
+        return max(stated, 0)
     found = {shapes[e.tensor][axis] for e, axis in plain_uses(node.body, node.index) if e.tensor in shapes}
     if len(found) != 1:
         runs = " and over ".join(map(str, sorted(found))) or "nothing"

@@ -56,8 +56,12 @@ def _selected(xs: Arrays, es: Arrays) -> Array:
     return np.maximum(*es)
 
 
-def _exp(x: Array, e: Array) -> Array:
-    return np.asarray(np.exp(x + e))
+def _exp_error(xs: Arrays, es: Arrays) -> Array:
+    """exp(x) is exp2(x log2 e) on the hardware: the constant and the product are rounded, so the exponent is off by
+    2 u |x|."""
+    (x,), (e,) = xs, es
+    off = e + 2 * UNIT_F32 * np.where(np.isfinite(x), np.abs(x), 0.0)
+    return np.asarray(np.exp(x + off) * off)
 
 
 def _exp2(x: Array, e: Array) -> Array:
@@ -119,7 +123,7 @@ _ERF = np.frompyfunc(erf, 1, 1)
 FUNCTIONS: dict[str, RealFunction] = {
     row.name: row
     for row in (
-        RealFunction("exp", 1, np.exp, _smooth(_exp)),
+        RealFunction("exp", 1, np.exp, _exp_error),
         RealFunction("exp2", 1, np.exp2, _smooth(_exp2)),
         RealFunction("log", 1, np.log, _smooth(_log)),
         RealFunction("log2", 1, np.log2, _smooth(_log2)),

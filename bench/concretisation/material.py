@@ -18,8 +18,9 @@ from argus.layout import expr as E
 from bench.concretisation.compare import Concretised, concretised
 from bench.verdict_fuzz.corpus import LIBRARY
 from bench.verdict_fuzz.judge import program_of_text
+from bench.verdict_fuzz.launch_data import inputs
 from bench.verdict_fuzz.sources import FAMILIES, GIVEN
-from bench.verdict_fuzz.truth import inputs, legal
+from bench.verdict_fuzz.truth import legal
 
 Launch = tuple[str, Scheduled, dict[str, NDArray[Any]], dict[str, int], dict[str, float]]
 SCALARS = {"eps": 1e-5, "scale": 0.25}

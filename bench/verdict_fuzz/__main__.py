@@ -57,8 +57,8 @@ def judged(seed: int, n: int) -> dict[str, Any]:
         "n": n, "seed": seed, "family": one.program.family, "mutation": one.mutation, "line": one.line,
         "constructs": one.program.constructs, "verdict": record.verdict, "truth": record.truth,
         "detail": record.detail, "rules": record.rules, "reasons": record.reasons, "fault": record.fault,
-        "shown": record.notes.get("shown", ""), "check": round(record.seconds, 4),
-        "seconds": round(process_time() - start, 4),
+        "shown": record.notes.get("shown", ""), "exact": record.exact, "lost": record.lost,
+        "check": round(record.seconds, 4), "seconds": round(process_time() - start, 4),
     }  # fmt: skip
 
 

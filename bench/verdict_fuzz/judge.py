@@ -2,7 +2,8 @@
 
     record = judge(program, source)
     record.verdict    "proved", "refuted", "unknown", "unreadable", "hang" or "traceback"
-    record.truth      "right", "wrong", "hazard", "refused", "untested" (`truth`)
+    record.truth      "right", "wrong", "hazard", "rounded", "refused", "untested" (`truth`)
+    record.exact      what exact algebra says of the object: "equal", "different", "not followed", … (`exact`)
     record.fault      a disagreement, or nothing
 
 Faults, worst first: *proved and wrong*, *proved and hazard*, *right and refuted*, *traceback*, *hang* (more than LIMIT
@@ -51,6 +52,8 @@ class Record:
     reasons: tuple[str, ...] = ()
     seconds: float = 0.0
     fault: str = ""
+    exact: str = ""
+    lost: str = ""
     notes: dict[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -126,7 +129,10 @@ def judge(program: Generated, source: str, intended_right: bool = False) -> Reco
     if fault == "right and refuted" and report is not None and broken_rules(program, made, report):
         fault = ""  # the results are right, and yet the rule is broken as it says
     shown = _shown(report) if verdict == "refuted" and report is not None else ""
-    return Record(verdict, truth.kind, detail or truth.detail, rules, reasons, seconds, fault, {"shown": shown})
+    exact, lost = (truth.exact.verdict, truth.exact.detail) if truth.exact is not None else ("", "")
+    return Record(
+        verdict, truth.kind, detail or truth.detail, rules, reasons, seconds, fault, exact, lost, {"shown": shown}
+    )
 
 
 def broken_rules(program: Generated, made: Scheduled, report: Report) -> tuple[str, ...]:
@@ -158,13 +164,13 @@ def fault_of(verdict: str, truth: str, internal: bool, seconds: float, intended_
         return "proved and wrong"
     if verdict == "proved" and truth == "hazard":
         return "proved and hazard"
-    if verdict == "refuted" and truth == "right":
+    if verdict == "refuted" and truth in ("right", "rounded"):
         return "right and refuted"
     if verdict == "traceback" or internal:
         return "traceback"
     if verdict == "hang" or seconds > LIMIT:
         return "hang"
-    if intended_right and truth in ("wrong", "hazard"):
+    if intended_right and truth in ("wrong", "hazard", "rounded"):
         return "meant to be right"
     return ""
 

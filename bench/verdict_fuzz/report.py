@@ -34,6 +34,7 @@ def table(folder: Path) -> str:
         _share("right as generated, by family", right, lambda r: [r["family"]]),
         _share("right as generated, by construct", right, lambda r: r["constructs"]),
         _causes(right),
+        _exact(rows),
     ]
     return "\n\n".join(parts)
 
@@ -84,3 +85,39 @@ def _causes(rows: list[Row], most: int = 20) -> str:
     found = Counter(cause(r["reasons"][0]) for r in rows if r["verdict"] == "unknown" and r["reasons"])
     lines = ["| right and unknown, first reason | sources |", "|---|---|"]
     return "\n".join([*lines, *(f"| {text} | {n} |" for text, n in found.most_common(most))])
+
+
+def _exact(rows: list[Row], most: int = 20) -> str:
+    """Exact algebra beside the float comparison: what it followed, what it alone found, and where the two disagree."""
+    looking = [r for r in rows if r["truth"] in ("right", "vague") or found_exactly(r)]
+    asked = [r for r in looking if r["exact"] != "exact"]
+    counts = Counter(r["exact"] for r in asked)
+    values = [r for r in rows if r["truth"] in ("wrong", "rounded") and not found_exactly(r)]
+    wrong = [r for r in values if r["exact"] not in ("", "exact")]
+    equal = Counter(r["mutation"] or "as generated" for r in wrong if r["exact"] == "equal")
+    lost = Counter(opcode(r["lost"]) for r in asked if r["exact"] == "not followed")
+    lines = [
+        f"Exact algebra, of {len(looking)} sources that look right in floats: {counts['equal']} equal, "
+        f"{counts['different']} wrong, {counts['unconfirmed']} different once and not again, "
+        f"{counts['not followed']} not followed, {len(looking) - len(asked)} without floats.",
+        f"Of {len(wrong)} sources with a value outside the tolerance of f32: "
+        f"{sum(r['exact'] == 'different' for r in wrong)} different, "
+        f"{sum(r['exact'] == 'not followed' for r in wrong)} not followed, {sum(equal.values())} equal "
+        f"({sum(r['truth'] == 'rounded' for r in wrong)} within the rounding of their own types)"
+        + (": " + ", ".join(f"{name} {n}" for name, n in equal.most_common()) if equal else "")
+        + ".",
+    ]
+    if lost:
+        lines += ["", "| not followed, first cause | sources |", "|---|---|"]
+        lines += [f"| {text} | {n} |" for text, n in lost.most_common(most)]
+    return "\n".join(lines)
+
+
+def found_exactly(row: Row) -> bool:
+    """Wrong, and only exact algebra says so."""
+    return bool(row["truth"] == "wrong" and "exact algebra" in row["detail"])
+
+
+def opcode(cause: str) -> str:
+    """The instruction at which a value was lost, or the reason."""
+    return cause.split()[0] if " at 0x" in cause else cause

@@ -1,8 +1,9 @@
 """Truth is the machine: the compiled object at several sizes and inputs, against the numpy meaning.
 
     found = truth_of(program, scheduled)
-    found.kind      "right", "wrong", "hazard", "vague", "refused" or "untested"
+    found.kind      "right", "wrong", "hazard", "vague", "rounded", "refused" or "untested"
     found.detail    which launch, which executor, which element
+    found.exact     what exact algebra says of it (`exact`), if it was asked
 
 *wrong*: an executor gives another result than the meaning allows, the machine reports a race, a missing wait or a bad
 access, or a byte beside an output has changed. *hazard*: only the IR interpreter, the second witness, objects. The
@@ -11,6 +12,13 @@ compiler takes the kernel whatever the checker says of it; one that it refuses c
 
 A launch runs under the checking interpreter with all checks, sequentially, in a random order of waves, and translated
 (JIT). Outputs start as a number that changes from run to run, so an element nobody writes is seen.
+
+What then looks right runs once more in exact algebra, at the second launch (a tail, and more than one block):
+*different* there is *wrong*. What looks wrong by a value does too, at that launch. If it is equal there, and no error
+is above the bound that the checker derives from the kernel's own types, it is *rounded*: a mutant that computes in
+fewer digits is proved for real numbers, and rightly so. If an error is above, it is wrong.
+
+A launch whose inputs are not what the kernel states of them (`ag.as_index`) is no launch of it.
 """
 
 from __future__ import annotations
@@ -30,21 +38,21 @@ from argus.device.guards import LaunchRefused, check_sizes, launch_grid
 from argus.device.launch import scalar_values
 from argus.ir.interp import InterpError, InterpSchedule, extents
 from argus.ir.interp import run as run_ir
-from argus.ir.interp.numbers import numpy_dtype
 from argus.ir.kernel import Kernel
-from argus.ir.ops import Tensor
+from argus.ir.ops import walk
 from argus.ir.stages import Scheduled
 from argus.layout import expr as E
 from argus.layout.expr import ExprError
 from argus.machine.checks import ALL_CHECKS
 from bench.verdict_fuzz.bounded import Real
+from bench.verdict_fuzz.exact import ExactTruth, exact_of, within_derived_bounds
+from bench.verdict_fuzz.launch_data import LaunchMemory, inputs
 from bench.verdict_fuzz.program import Generated, Sizes
 
 MOST_STEPS = 5_000_000
 MOST_LAUNCHES = 5
 KINDS = ("mixed", "positive", "negative", "special", "full")
 SENTINELS = (77, 33, 55)
-SPECIAL = (0.0, -0.0, 1.0, -1.0, 1e-30, -1e-30, 1e4, -1e4, 2.0**-126, 0.5, 3.0, -7.0)
 CHECKED: dict[str, Any] = {"checks": tuple(name for name in ALL_CHECKS if name != "uninitialised")}
 """Not `uninitialised`: it takes the unused upper half of a 64-bit operand for a use (docs/mutation.md)."""
 ORDERS: tuple[dict[str, Any], ...] = (
@@ -65,81 +73,18 @@ IR_ORDERS = (
 class Truth:
     kind: str
     detail: str = ""
+    exact: ExactTruth | None = None
 
 
-def draw(kind: str, dice: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Inputs of one sort; integers over their whole range where the kind is `full`."""
-    if dtype.kind in "iu":
-        info = np.iinfo(dtype)
-        if kind == "full":
-            edges = np.array([info.min, info.max, 0, 1, info.max // 2, info.min // 2], dtype=dtype)
-            some = dice.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
-            return np.where(dice.random(shape) < 0.3, dice.choice(edges, shape), some).astype(dtype)
-        low = 0 if kind == "positive" or info.min == 0 else -9
-        high = 0 if kind == "negative" and info.min < 0 else 9
-        return dice.integers(low, high, shape, endpoint=True).astype(dtype)
-    match kind:
-        case "positive":
-            made = dice.uniform(0.1, 3.0, shape)
-        case "negative":
-            made = -dice.uniform(0.1, 3.0, shape)
-        case "special":
-            made = dice.choice(np.array(SPECIAL), shape)
-        case _:
-            made = dice.normal(0.0, 2.0, shape)
-    return np.asarray(made, dtype=np.float32).astype(dtype)
+MISSTATED = Truth("untested", "the inputs are not what the kernel states of them")
 
 
-def inputs(program: Generated, kernel: Kernel, sizes: Sizes, kind: str, seed: int) -> dict[str, NDArray[Any]]:
-    dice = np.random.default_rng(seed)
-    made = {}
-    for tensor in kernel.tensors:
-        if tensor.read:
-            shape = extents(tensor, sizes)
-            special = program.draws.get(tensor.name)
-            given = special(dice, shape, sizes) if special else draw(kind, dice, shape, numpy_dtype(tensor.dtype))
-            made[tensor.name] = given.astype(numpy_dtype(tensor.dtype))
-    return made
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is wrong at one launch. `memory`: with its results, if it is an element that is wrong."""
 
-
-class _Memory:
-    """The arrays of one launch as the kernel's memory: strides with gaps, outputs full of a sentinel."""
-
-    def __init__(self, kernel: Kernel, given: Mapping[str, NDArray[Any]], sizes: Sizes, sentinel: int) -> None:
-        self.flat: dict[str, NDArray[Any]] = {}
-        self.views: dict[str, NDArray[Any]] = {}
-        self.before: dict[str, NDArray[Any]] = {}
-        for tensor in kernel.tensors:
-            flat, view = _buffer(tensor, sizes, sentinel)
-            if tensor.name in given:
-                view[...] = given[tensor.name]
-            self.flat[tensor.name], self.views[tensor.name] = flat, view
-            self.before[tensor.name] = flat.copy()
-
-    def gaps(self, tensor: Tensor) -> bool:
-        """A byte between the rows of an output, or of a tensor that is only read, has changed."""
-        now, then, view = self.flat[tensor.name], self.before[tensor.name], self.views[tensor.name]
-        if not tensor.written:
-            return bool((_bytes(now) != _bytes(then)).any())
-        inside = np.zeros(len(now), dtype=np.bool_)
-        steps = tuple(s // now.itemsize for s in view.strides)
-        np.lib.stride_tricks.as_strided(inside, view.shape, steps)[...] = True
-        return bool((_bytes(now[~inside]) != _bytes(then[~inside])).any())
-
-
-def _bytes(a: NDArray[Any]) -> NDArray[np.uint8]:
-    return np.ascontiguousarray(a).view(np.uint8)
-
-
-def _buffer(tensor: Tensor, sizes: Sizes, sentinel: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    shape = extents(tensor, sizes)
-    dtype = numpy_dtype(tensor.dtype)
-    steps = tuple(int(E.evaluate(s, sizes)) for s in tensor.strides)
-    count = 0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
-    flat = np.full(max(count, 1), sentinel).astype(dtype)
-    if 0 in shape:
-        return flat[:0], np.empty(shape, dtype)
-    return flat, np.lib.stride_tricks.as_strided(flat, shape, tuple(s * dtype.itemsize for s in steps))
+    text: str
+    memory: LaunchMemory | None = None
 
 
 def half_ulp(dtype: np.dtype[Any], magnitude: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -207,20 +152,45 @@ def truth_of(program: Generated, scheduled: Scheduled, more: tuple[Mapping[str, 
         compiled = compile_kernel(scheduled)
     except CompileError as error:
         return Truth("refused", error.code)
-    loaded = machine.load(compiled.object).kernel(kernel.name)
+    code = compiled.object
+    loaded = machine.load(code).kernel(kernel.name)
     tally = Tally()
+    rounded: Truth | None = None
     for n, sizes in enumerate(launches):
         for executor, options, kind in _runs(n, kernel):
             found = _launch(
                 program, kernel, loaded, sizes, kind, executor, options, SENTINELS[n % len(SENTINELS)], tally
             )
-            if found:
-                return Truth("wrong", f"{sizes} {kind} {executor} {_briefly(options)}: {found}")
+            if found is None:
+                continue
+            given = inputs(program, kernel, sizes, kind, _seed(kind, sizes))
+            if misstated(program, kernel, given, sizes):
+                return MISSTATED
+            text = f"{sizes} {kind} {executor} {_briefly(options)}: {found.text}"
+            if found.memory is None:
+                return Truth("wrong", text)
+            exact = exact_of(program, kernel, code, sizes, kind, _seed(kind, sizes))
+            if exact.verdict == "equal" and within_derived_bounds(program, kernel, sizes, given, found.memory.views):
+                rounded = Truth("rounded", text, exact)
+                continue
+            return Truth("wrong", text, exact)
     for n, sizes in enumerate(launches[:2]):
-        found = _witness(program, kernel, sizes, IR_ORDERS[2 * n : 2 * n + 2])
-        if found:
-            return Truth("hazard", f"{sizes} IR interpreter: {found}")
-    return Truth("vague" if tally.vague else "right")
+        hazard = _witness(program, kernel, sizes, IR_ORDERS[2 * n : 2 * n + 2], rounded is None)
+        if hazard:
+            stated = misstated(program, kernel, inputs(program, kernel, sizes, "mixed", seed=9), sizes)
+            return MISSTATED if stated else Truth("hazard", f"{sizes} IR interpreter: {hazard}")
+    if rounded is not None:
+        return rounded
+    sizes = launches[min(1, len(launches) - 1)]
+    exact = exact_of(program, kernel, code, sizes, "mixed", _seed("mixed", sizes))
+    if exact.verdict == "different":
+        return Truth("wrong", f"{sizes} mixed: {exact.detail}", exact)
+    return Truth("vague" if tally.vague else "right", exact=exact)
+
+
+def _seed(kind: str, sizes: Sizes) -> int:
+    """Of the inputs of a launch."""
+    return len(kind) + sum(sizes.values())
 
 
 def _small(sizes: Mapping[str, int]) -> bool:
@@ -238,9 +208,9 @@ def _runs(n: int, kernel: Kernel) -> Iterator[tuple[str, dict[str, Any], str]]:
 def _launch(
     program: Generated, kernel: Kernel, loaded: Any, sizes: Sizes, kind: str, executor: str,
     options: dict[str, Any], sentinel: int, tally: Tally,
-) -> str:  # fmt: skip
-    given = inputs(program, kernel, sizes, kind, seed=len(kind) + sum(sizes.values()))
-    memory = _Memory(kernel, given, sizes, sentinel)
+) -> Found | None:  # fmt: skip
+    given = inputs(program, kernel, sizes, kind, _seed(kind, sizes))
+    memory = LaunchMemory(kernel, given, sizes, sentinel)
     grid = launch_grid(kernel, sizes)
     if 0 not in grid:
         try:
@@ -250,20 +220,33 @@ def _launch(
                 options=machine.Options(max_steps=MOST_STEPS, **options), executor=executor,
             )  # fmt: skip
         except machine.MachineError as error:
-            return f"machine: {str(error).splitlines()[0]}"
+            return Found(f"machine: {str(error).splitlines()[0]}")
         if result.errors:
-            return f"machine: {str(result.errors[0]).splitlines()[0]}"
+            return Found(f"machine: {str(result.errors[0]).splitlines()[0]}")
     for name, want in program.meaning(given, sizes).items():
         found = difference(memory.views[name], want, tally)
         if found:
-            return f"{name}{found}"
+            return Found(f"{name}{found}", memory)
     for tensor in kernel.tensors:
         if 0 not in extents(tensor, sizes) and memory.gaps(tensor):
-            return f"{tensor.name}: memory beside its elements has changed"
-    return ""
+            return Found(f"{tensor.name}: memory beside its elements has changed")
+    return None
 
 
-def _witness(program: Generated, kernel: Kernel, sizes: Sizes, orders: tuple[InterpSchedule, ...]) -> str:
+def misstated(program: Generated, kernel: Kernel, given: Mapping[str, NDArray[Any]], sizes: Sizes) -> bool:
+    """The inputs are not what the kernel states of them, so nothing is promised."""
+    if all(op.declared.word != "symbol" for op in walk(kernel.body)):
+        return False
+    try:
+        with np.errstate(all="ignore"):
+            outcome = run_ir(kernel, given, sizes, scalars=program.scalars)
+    except (InterpError, ExprError):
+        return False
+    return any(h.kind == "stated" for h in outcome.hazards)
+
+
+def _witness(program: Generated, kernel: Kernel, sizes: Sizes, orders: tuple[InterpSchedule, ...], values: bool) -> str:
+    """What the IR interpreter objects to; `values`: results count too."""
     given = inputs(program, kernel, sizes, "mixed", seed=9)
     want = program.meaning(given, sizes)
     for order in orders:
@@ -274,7 +257,7 @@ def _witness(program: Generated, kernel: Kernel, sizes: Sizes, orders: tuple[Int
             return f"{error}"
         if outcome.hazards:
             return f"{order.order} {order.visibility}: {outcome.hazards[0]}"
-        for name, value in want.items():
+        for name, value in want.items() if values else ():
             found = difference(outcome.arrays[name], value)
             if found:
                 return f"{order.order} {order.visibility}: {name}{found}"

@@ -17,6 +17,7 @@ KERNELS = sorted((Path(__file__).parent / "wrong/kernels").glob("*.py"))
 def test_it_is_not_proved(path: Path) -> None:
     report = check(scheduled(read(path)))
     assert report.status != "proved", report.render()
+    assert not [v.reason for v in report.verdicts if v.reason.startswith("internal:")]
 
 
 def test_they_are_there() -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from argus.cli.object_args import parse_arguments
-from argus.cli.options import UsageError, settings
+from argus.cli.options import settings
+from argus.cli.usage import UsageError
 
 
 def given(*texts: str) -> argparse.Namespace:

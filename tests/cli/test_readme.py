@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from argus.cli.history import folder
-from argus.cli.main import build_parser, main
+from argus.cli.main import main
+from argus.cli.parser import build_parser
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()

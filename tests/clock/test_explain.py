@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from argus.cli.main import build_parser
+from argus.cli.parser import build_parser
 from argus.cli.time import given
 from argus.clock import Launch, Parameters, Recorded, Timing
 from argus.clock.explain import Explanation, explain

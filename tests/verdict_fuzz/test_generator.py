@@ -12,10 +12,11 @@ import pytest
 
 from bench.verdict_fuzz.bounded import FUNCTIONS, Real, call, given
 from bench.verdict_fuzz.judge import program_of_text
+from bench.verdict_fuzz.launch_data import inputs
 from bench.verdict_fuzz.mutators import mutants
 from bench.verdict_fuzz.sources import FAMILIES, WEIGHTS, source
 from bench.verdict_fuzz.stated import stated_meaning
-from bench.verdict_fuzz.truth import inputs, legal
+from bench.verdict_fuzz.truth import legal
 
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))

@@ -18,3 +18,4 @@ def test_no_disagreement(part: int) -> None:
     rows = [judged(SEED, n) for n in range(part, SOURCES, PARTS) if n not in KNOWN]
     assert [(r["n"], r["fault"], r["detail"] or r["shown"]) for r in rows if r["fault"]] == []
     assert all(r["verdict"] in ("proved", "refuted", "unknown") for r in rows)
+    assert all(r["exact"] in ("equal", "exact", "not followed") for r in rows if r["truth"] in ("right", "vague"))

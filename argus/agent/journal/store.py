@@ -130,14 +130,19 @@ class Journal:
         return Run(self, self.info(name).id)
 
     def info(self, name: str | None = None) -> RunInfo:
-        """How the run called `name`, or the newest one, was begun."""
+        """How the run called `name`, or the only one whose name begins so, or the newest one, was begun."""
+        runs = self.runs()
         if name is None:
-            row = self._connection.execute("SELECT * FROM run ORDER BY rowid DESC LIMIT 1").fetchone()
-        else:
-            row = self._connection.execute("SELECT * FROM run WHERE id = ?", (name,)).fetchone()
-        if row is None:
-            raise JournalError("ARG-J103", f"{self.folder}: no run {name}" if name else f"{self.folder}: no run yet")
-        return RunInfo(row[0], row[1], row[2], json.loads(row[3]), row[4])
+            if not runs:
+                raise JournalError("ARG-J103", f"{self.folder}: no run yet")
+            return runs[-1]
+        found = [run for run in runs if run.id == name] or [run for run in runs if run.id.startswith(name)]
+        if len(found) > 1:
+            listed = ", ".join(run.id for run in found)
+            raise JournalError("ARG-J103", f"{self.folder}: {len(found)} runs begin with {name}: {listed}")
+        if not found:
+            raise JournalError("ARG-J103", f"{self.folder}: no run {name}")
+        return found[0]
 
     def runs(self) -> list[RunInfo]:
         """All runs, oldest first."""

@@ -6,6 +6,7 @@
     compile    it becomes a code object, and the audit of the object holds
     small      small shapes, whole, on the checking interpreter: no reports, right results, under several orders of
                waves, bit-identical where the task says so, on several kinds of data
+    algebra    one workgroup of the first small shape in exact algebra: other numbers than specified, however near
     shapes     the task's shapes on the JIT, a few workgroups each, on data of a hidden seed
     held_out   shapes the candidate was not asked to be fast at, whole or in part
     time       the clock, or the GPU (`measure`), at the task's shapes; below nine tenths of the least possible time
@@ -25,6 +26,7 @@ from typing import Any
 from argus.agent.judge.contract import broken
 from argus.agent.judge.data import poisoned
 from argus.agent.judge.evidence import evidence, question
+from argus.agent.judge.exact import exactly
 from argus.agent.judge.floor import ALLOWED, least_microseconds
 from argus.agent.judge.measure import Contender, UnbelievableError
 from argus.agent.judge.measure import MeasuringBench as Measuring
@@ -116,6 +118,9 @@ class _Case:
         with self._stage("small"):
             trials = Trials(self.court, kernel, self.code, self.seed, self._bound(program))
             trials.small()
+        with self._stage("algebra"):
+            for sizes in problem.small[:1]:
+                self._exactly(kernel, sizes, trials)
         with self._stage("shapes"):
             trials.sampled("shapes", problem.shapes)
         with self._stage("held_out"):
@@ -167,6 +172,16 @@ class _Case:
         )
         if violations:
             raise Ended("fail" if refuted else "unknown", "check", violations)
+
+    def _exactly(self, kernel: Kernel, sizes: Sizes, trials: Trials) -> None:
+        """*Different* ends the judgement; *not followed* is evidence."""
+        court, executed = self.court, trials.executed.get(shape_text(sizes), 0)
+        given, scalars = court.given("small", sizes, "normal", self.seed), court.scalars("normal", self.seed)
+        found = exactly(kernel, self.code, court.spec, sizes, given, scalars, self.seed, executed)
+        self.found["algebra"] = None if found is None else found.to_json()
+        if found is not None and found.comparison.verdict == "different":
+            said = f"{found.place}: {found.comparison}"
+            raise Ended("fail", "algebra", (Violation("algebra", said, detail=found.comparison.to_json()),))
 
     def _bound(self, program: Scheduled) -> ErrorBound | None:
         """The error bound of the candidate's arithmetic."""

@@ -27,7 +27,7 @@ Sizes = Mapping[str, int]
 Verdict = Literal["pass", "fail", "unknown", "error"]
 
 MACHINE = ("judge", "measure")
-STAGES = ("read", "contract", "check", "compile", "small", "shapes", "held_out", "time")
+STAGES = ("read", "contract", "check", "compile", "small", "algebra", "shapes", "held_out", "time")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from argus.check.domain.record_numbers import distinct, relabelled
 from argus.check.domain.records import Tables
-from argus.check.domain.tags import MAX_CASES, SITE_SHIFT, Case, Tags, incoming, merge, product, uniform
+from argus.check.domain.tags import MAX_CASES, SITE_SHIFT, Case, Tags, merge, product, uniform
 from argus.check.domain.threads import Threads
 from argus.check.transfer.conversions import assemble
 from argus.ir import ops
@@ -54,9 +54,6 @@ class SharedMemory:
         self.unit = granule_of(kernel)
         self.size = max(1, -(-kernel.lds_bytes // self.unit))
         self.tags: Tags = uniform((self.size,), Tables.UNWRITTEN, tables.width)
-
-    def unknown_start(self, slot: int) -> None:
-        self.tags = incoming((self.size,), slot, self.tables)
 
     def granules(self, start: Ints, count: int, bytes_each: int) -> Ints:
         """[wave, lane, element, piece] for byte addresses start[wave, lane]."""

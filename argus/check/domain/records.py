@@ -11,7 +11,7 @@ so coordinates are never multiplied into linear addresses and symbolic sizes can
 Kinds of records
 
     element     the value of a tensor element; outside the tensor it means zero (guarded loads pad with zeros)
-    value       computed; still belongs to the coordinates shown; `sums` says what was accumulated into it
+    value       computed; still belongs to the coordinates shown
     plain       computed or constant, belongs to no coordinate
     zero        the number zero: pairs with anything
     unwritten   LDS that nobody wrote
@@ -21,7 +21,7 @@ Kinds of records
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from argus.check.domain.record_numbers import distinct
 from argus.check.spec.computed_indices import Hints
-from argus.check.terms.atoms import UNKNOWN, Carried
+from argus.check.terms.atoms import UNKNOWN, Reduction
 from argus.check.terms.atoms import ZERO as NOTHING
 from argus.check.terms.normal_form import Terms
 from argus.ir.kernel import Kernel
@@ -40,37 +40,6 @@ from argus.layout.expr import Expr, linear
 ABSENT, CONFLICT, REDUCED = -1, -2, -3
 Kind = Literal["element", "value", "plain", "zero", "unwritten", "incoming", "lost"]
 _FIXED: tuple[Kind, ...] = ("zero", "plain", "unwritten")
-
-
-@dataclass(frozen=True, slots=True)
-class Slots:
-    """One matrix instruction's share of a sum: the contracted coordinates `rest + offset`, each once."""
-
-    axis: int
-    rest: Expr
-    offsets: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Repeat:
-    """`items` added once for each value of `var` in range(lo, hi, step)."""
-
-    var: Expr
-    lo: Expr
-    hi: Expr
-    step: int
-    items: tuple[Item, ...]
-
-
-Item = Slots | Repeat
-
-
-@dataclass(frozen=True, slots=True)
-class Sum:
-    """What an accumulator has added up, on top of `root`: "zero", "start" (another number) or "slot:N" (incoming)."""
-
-    root: str
-    items: tuple[Item, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,26 +53,12 @@ class Record:
     kind: Kind
     label: str = ""
     rests: tuple[int, ...] = ()
-    sums: Sum | None = None
     part: tuple[int, int] = (0, 1)
     statistics: frozenset[int] = frozenset()
     why: str = ""
     op: int = -1
     term: int = UNKNOWN
     expr: Expr | None = None
-
-
-def substitute_items(items: Iterable[Item], mapping: Mapping[Expr, Expr | int]) -> tuple[Item, ...]:
-    """The items with variables replaced; a variable bound by a `Repeat` is its own."""
-    result: list[Item] = []
-    for item in items:
-        if isinstance(item, Slots):
-            result.append(replace(item, rest=item.rest.subst(mapping)))
-        else:
-            inner = {k: v for k, v in mapping.items() if k is not item.var}
-            lo, hi = item.lo.subst(mapping), item.hi.subst(mapping)
-            result.append(replace(item, lo=lo, hi=hi, items=substitute_items(item.items, inner)))
-    return tuple(result)
 
 
 class Tables:
@@ -146,6 +101,9 @@ class Tables:
         """Contents of matrix operands, numbered (`matrix_product`)."""
         self.moved: dict[tuple[int, int, int], int | None] = {}
         """Records as seen from another place: by number, axis and distance (`shifted_places`)."""
+        self.parted: Callable[[Reduction, int], tuple[int, int | None] | None] | None = None
+        """While an invariant is guessed: a term as what arrived in a loop's slot, which is a reduction already, and the
+        rest (`guess.marks`). In a proof nothing arrives."""
         self.pairings: dict[tuple[object, ...], object] = {}
         """What pairs of matrix operands say about their product, by their contents (`matrix_product`)."""
         for kind in _FIXED:
@@ -175,10 +133,6 @@ class Tables:
 
     def lost(self, why: str, op: int) -> int:
         return self.intern(Record("lost", rests=self.nowhere, why=why, op=op))
-
-    def incoming(self, slot: int) -> int:
-        term = self.terms.atom(Carried(-1, slot))
-        return self.intern(Record("incoming", label=str(slot), rests=self.nowhere, term=term))
 
     def plain(self, term: int) -> int:
         """A number that belongs to no coordinate."""
@@ -220,11 +174,8 @@ class Tables:
             if rest >= 0:
                 shift[axis], symbolic = without_constant(self.rests[rest].subst(mapping))
                 rests[axis] = self.rest(symbolic)
-        sums = record.sums
-        if sums is not None:
-            sums = Sum(sums.root, substitute_items(sums.items, mapping))
         term = self.terms.substituted(record.term, mapping)
-        return self.intern(replace(record, rests=tuple(rests), sums=sums, term=term)), tuple(shift)
+        return self.intern(replace(record, rests=tuple(rests), term=term)), tuple(shift)
 
     def _plain_substituted(self, number: int, record: Record, mapping: Mapping[Expr, Expr | int]) -> int:
         term = self.terms.substituted(record.term, mapping)

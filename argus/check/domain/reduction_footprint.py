@@ -34,6 +34,10 @@ class FootprintPart:
     def __hash__(self) -> int:
         return hash((self.rest, self.low, self.mask))
 
+    def offsets(self) -> list[int]:
+        """The coordinates beyond `rest`."""
+        return [self.low + bit for bit in range(self.mask.bit_length()) if self.mask >> bit & 1]
+
 
 @dataclass(frozen=True, slots=True)
 class Over:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from argus.check.domain.records import Item, Slots, substitute_items
-from argus.check.domain.reduction_footprint import fresh_bound
+from argus.check.domain.reduction_footprint import FootprintPart, ReducedFootprint, fresh_bound, substituted
 from argus.check.walk import KernelWalk
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -18,15 +17,13 @@ from argus.layout.expr import Expr
 Interval = tuple[Expr, Expr]
 
 
-def intervals(flow: KernelWalk, facts: tuple[Expr, ...], items: tuple[Item, ...], axis: int) -> list[Interval] | str:
+def intervals(flow: KernelWalk, facts: tuple[Expr, ...], items: ReducedFootprint, axis: int) -> list[Interval] | str:
     """The indices as disjoint intervals [from, to), each index once; or why that is not so."""
     by_start: dict[Expr, list[int]] = {}
     result: list[Interval] = []
     for item in items:
-        if isinstance(item, Slots):
-            if item.axis != axis:
-                return f"the sum also runs over {flow.tables.axis_names[item.axis]}"
-            by_start.setdefault(item.rest, []).extend(item.offsets)
+        if isinstance(item, FootprintPart):
+            by_start.setdefault(item.rest, []).extend(item.offsets())
     for rest, offsets in by_start.items():
         ordered = sorted(offsets)
         if len(set(ordered)) != len(ordered):
@@ -34,10 +31,10 @@ def intervals(flow: KernelWalk, facts: tuple[Expr, ...], items: tuple[Item, ...]
             return f"{flow.tables.axis_names[axis]} {rest + twice} is accumulated twice"
         result += [(rest + first, rest + (last + 1)) for first, last in _runs(ordered)]
     for item in items:
-        if not isinstance(item, Slots):
+        if not isinstance(item, FootprintPart):
             var = fresh_bound(item.var, (*flow.prover.base, *facts, item.lo, item.hi))
             bound = (*facts, var.ge(item.lo), var.lt(item.hi))
-            inner = intervals(flow, bound, substitute_items(item.items, {item.var: var}), axis)
+            inner = intervals(flow, bound, substituted(item.items, {item.var: var}), axis)
             if isinstance(inner, str):
                 return inner
             whole = joined(flow, bound, inner)

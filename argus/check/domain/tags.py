@@ -103,13 +103,6 @@ def uniform(shape: tuple[int, ...], record: int, width: int) -> Tags:
     )
 
 
-def incoming(shape: tuple[int, ...], slot: int, tables: Tables) -> Tags:
-    """Element i is what position i of the slot held at the loop's head."""
-    tags = uniform(shape, tables.incoming(slot), tables.width)
-    tags.cases[0].offset[..., 0] = np.arange(int(np.prod(shape)), dtype=np.int32).reshape(shape)
-    return tags
-
-
 def translate(tags: Tags, tables: Tables, mapping: Mapping[Expr, Expr | int]) -> Tags:
     """The tags with variables replaced everywhere: in guards, coordinates and sums."""
 

@@ -6,15 +6,17 @@
     found.skipped        why nothing was executed, if nothing was
     found.left_out       results that were compared at no launch, with the reason
 
-An element counts only where the specification is finite. Of `wide` inputs results that are not finite do not count
-either: that an intermediate value overflows is outside of what is proved. So is underflow: the error has at least the
-smallest normal number of f32. A launch whose inputs are not what the
-kernel states of its data is no launch of the kernel.
+An element counts only where the specification is finite. The tolerance is the error bound derived from the kernel's own
+arithmetic (`argus.check.rounding`), and where there is none, or none at this launch, a multiple of the specification's
+error (`executed.tolerance`). That a number overflows its type is outside of what is proved (`premises`): such a launch,
+or one at which the specification is mostly not finite, is tried again with smaller inputs, and in the end not counted.
+A launch whose inputs are not what the kernel states of its data is no launch of the kernel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,14 +25,16 @@ from numpy.typing import NDArray
 from argus.check.executed.inputs import arrays, scalars
 from argus.check.executed.launches import launches
 from argus.check.executed.outcome import Disagreement, Executed, SmallLaunch
-from argus.check.executed.rounding import slack
+from argus.check.executed.premises import overflows
+from argus.check.executed.tolerance import tolerance
 from argus.ir import interp
 from argus.ir.kernel import Kernel
 from argus.layout.expr import ExprError
 from argus.spec import Bounded, ResultSpec, SpecError, evaluate
 from argus.spec.compare import compare
-from argus.spec.values import LEAST_F32
 
+ATTEMPTS = 3
+HALF = 0.5
 NO_SPECIFICATION = "it states no specification"
 TOO_LARGE = "no launch is small enough"
 NOTHING = "at no launch the specification has a finite value for inputs that the kernel allows"
@@ -44,28 +48,46 @@ def execute(kernel: Kernel) -> Executed:
     done = elements = 0
     seen, unseen = set[str](), dict[str, str]()
     for launch in chosen:
-        inputs = arrays(kernel, launch.sizes, launch.kind, launch.seed)
-        given = scalars(kernel, launch.kind, launch.seed)
-        try:
-            outcome = interp.run(kernel, inputs, launch.sizes, scalars=given)
-        except (interp.InterpError, ExprError):
-            continue
-        if any(h.kind == "stated" for h in outcome.hazards):
-            continue
-        if outcome.hazards:
-            first = outcome.hazards[0]
-            problem = Disagreement(launch, "", (), 0.0, 0.0, f"{first.kind} {first.memory} {first.sentence}".rstrip())
-            return Executed(done + 1, elements, problem=problem)
-        counted, found, without = compared(kernel, launch, inputs, given, outcome.arrays)
-        if found is not None:
-            return Executed(done + 1, elements, problem=found)
-        seen |= {stated.result for stated in kernel.computes.results} - set(without)
-        unseen |= without
-        done, elements = done + (counted > 0), elements + counted
+        counted, problem, without = 0, None, dict[str, str]()
+        for one in attempts(launch):
+            counted, problem, share, without = _executed(kernel, one)
+            if problem is None and share >= HALF:
+                break
+            if problem is not None and not overflows(kernel, one):
+                return Executed(done + 1, elements, problem=problem)
+        if problem is None:
+            done, elements = done + (counted > 0), elements + counted
+            seen |= {stated.result for stated in kernel.computes.results if counted} - set(without)
+            unseen |= without
     left = {result: why for result, why in unseen.items() if result not in seen}
     if not done:
         return Executed(skipped=next(iter(left.values()), NOTHING if chosen else TOO_LARGE))
     return Executed(done, elements, left_out="; ".join(f"{result}: {why}" for result, why in left.items()))
+
+
+def attempts(launch: SmallLaunch) -> Iterator[SmallLaunch]:
+    """The launch, and the same with smaller and smaller inputs."""
+    return (replace(launch, smaller=n) for n in range(ATTEMPTS))
+
+
+def _executed(kernel: Kernel, launch: SmallLaunch) -> tuple[int, Disagreement | None, float, dict[str, str]]:
+    """Elements compared at a launch, the first wrong one, the share of elements that could be compared, and results
+    that were not."""
+    inputs = arrays(kernel, launch.sizes, launch.kind, launch.seed, launch.smaller)
+    given = scalars(kernel, launch.kind, launch.seed)
+    try:
+        outcome = interp.run(kernel, inputs, launch.sizes, scalars=given)
+    except (interp.InterpError, ExprError):
+        return 0, None, 1.0, {}
+    if any(h.kind == "stated" for h in outcome.hazards):
+        return 0, None, 1.0, {}
+    if outcome.hazards:
+        first = outcome.hazards[0]
+        hazard = f"{first.kind} {first.memory} {first.sentence}".rstrip()
+        return 0, Disagreement(launch, "", (), 0.0, 0.0, hazard), 1.0, {}
+    counted, found, without = compared(kernel, launch, inputs, given, outcome.arrays)
+    written = sum(outcome.arrays[t.name].size for t in kernel.tensors if t.written and t.name not in without)
+    return counted, found, counted / written if written else 1.0, without
 
 
 def compared(
@@ -77,10 +99,10 @@ def compared(
 ) -> tuple[int, Disagreement | None, dict[str, str]]:
     """How many elements were compared, the first that is wrong, and results that were not compared, with the reason."""
     assert kernel.computes is not None
-    allowed, total, without = slack(kernel), 0, dict[str, str]()
+    symbols, total, without = {**launch.sizes, **given}, 0, dict[str, str]()
     for stated in kernel.computes.results:
         got = np.asarray(results[stated.result])
-        want = _wanted(stated, inputs, {**launch.sizes, **given}, got)
+        want = _wanted(stated, inputs, symbols, got)
         if isinstance(want, str):
             without[stated.result] = want
             continue
@@ -89,12 +111,12 @@ def compared(
             counts &= np.isfinite(got.astype(np.float64))
         total += int(counts.sum())
         with np.errstate(over="ignore"):
-            unit = 2.0**-53 if got.dtype == np.float64 else 2.0**-24
-            least = 0.0 if want.residue is not None else LEAST_F32 + unit * np.abs(want.value)
-            error = np.where(counts, allowed * (want.error + least), 0.0)
+            error = np.where(counts, tolerance(kernel, stated, inputs, symbols, want, got.dtype), 0.0)
             residue = None if want.residue is None else np.where(counts, want.residue, 0)
             loose = Bounded(want.indices, np.where(counts, want.value, 0.0), error, residue)
-            found = compare(np.where(counts, got, np.zeros((), got.dtype)), loose)
+            found = compare(
+                np.where(counts, got, np.zeros((), got.dtype)), loose, None if residue is not None else error
+            )
         if found.first_wrong is not None:
             problem = Disagreement(launch, stated.result, found.first_wrong, found.got, found.want)
             return total, problem, without

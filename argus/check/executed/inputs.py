@@ -11,6 +11,9 @@
     half        integers with half of the bits of their type (of 8 and 16 bits all but three), so that few
                 operations on them overflow
 
+`smaller`: floats are that many times divided by eight, for launches at which something overflows. No input is subnormal
+in its type, as a proof takes for granted.
+
 Numbers that the kernel uses as indices are what it states of them, whatever the kind. A tensor that is only written
 starts as NaN (or a type's least number), so that an element nobody writes is wrong.
 
@@ -42,11 +45,14 @@ WIDE = 8
 """Powers of two up and down in `wide`."""
 NARROW, KEPT = 32, 3
 ZEROS, TINY, MILLIONTH = 0.3, 0.03, 2.0**-20
+SMALLER = 1 / 8
 FEW = 1 / 16
 """Which part of `sparse` values is not zero."""
 
 
-def arrays(kernel: Kernel, sizes: Mapping[str, int], kind: Kind, seed: int) -> dict[str, NDArray[Any]]:
+def arrays(
+    kernel: Kernel, sizes: Mapping[str, int], kind: Kind, seed: int, smaller: int = 0
+) -> dict[str, NDArray[Any]]:
     """An array for every tensor of the kernel, as its memory holds it."""
     made: dict[str, NDArray[Any]] = {}
     for number, tensor in enumerate(kernel.tensors):
@@ -55,7 +61,7 @@ def arrays(kernel: Kernel, sizes: Mapping[str, int], kind: Kind, seed: int) -> d
         if not tensor.read:
             made[tensor.name] = np.full(shape, _blank(tensor)).astype(dtype)
         elif tensor.dtype.kind == "float":
-            made[tensor.name] = _aliased(tensor, sizes, _floats(dice, shape, kind, dtype))
+            made[tensor.name] = _aliased(tensor, sizes, _floats(dice, shape, kind, dtype, smaller))
         else:
             drawn = whole_numbers(dice, shape, _range(kernel, tensor, sizes, kind))
             made[tensor.name] = _aliased(tensor, sizes, drawn.astype(dtype))
@@ -92,7 +98,9 @@ def _range(kernel: Kernel, tensor: Tensor, sizes: Mapping[str, int], kind: Kind)
     return low, (min(most, SMALL) if kind != "negative" or least == 0 else 0)
 
 
-def _floats(dice: np.random.Generator, shape: tuple[int, ...], kind: Kind, dtype: np.dtype[Any]) -> NDArray[Any]:
+def _floats(
+    dice: np.random.Generator, shape: tuple[int, ...], kind: Kind, dtype: np.dtype[Any], smaller: int
+) -> NDArray[Any]:
     if kind in ("positive", "negative"):
         values = dice.uniform(0.125, 3.0, shape) * (1 if kind == "positive" else -1)
     else:
@@ -106,9 +114,10 @@ def _floats(dice: np.random.Generator, shape: tuple[int, ...], kind: Kind, dtype
         values = np.where(dice.random(shape) < FEW, values, 0.0)
     elif kind == "wide":
         values = values * np.exp2(dice.integers(-WIDE, WIDE + 1, shape))
-    if dtype.itemsize == 1:
-        largest = float(ml_dtypes.finfo(dtype).max)
-        values = np.clip(values, -largest, largest)
+    limits = ml_dtypes.finfo(dtype)
+    values = np.clip(values * SMALLER**smaller, -float(limits.max), float(limits.max))
+    least = float(limits.smallest_normal)
+    values = np.where((values != 0) & (np.abs(values) < least), np.copysign(least, values), values)
     return np.asarray(values).astype(dtype)
 
 

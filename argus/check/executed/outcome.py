@@ -12,11 +12,12 @@ NOT_ASKED = "not asked for (--no-run)"
 
 @dataclass(frozen=True, slots=True)
 class SmallLaunch:
-    """Sizes, kind of inputs and their seed."""
+    """Sizes, kind of inputs, their seed, and how many times they are made smaller."""
 
     sizes: Mapping[str, int]
     kind: Kind
     seed: int
+    smaller: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ def premises(kernel: Kernel) -> tuple[str, ...]:
     floors = [op.value for op in ops.walk(kernel.body) if isinstance(op, ops.Constant) and -inf < op.value <= FLOOR]
     above = (f"a maximum that starts from {max(floors):g} is taken over nothing below it",) if floors else ()
     small = ", ".join(f"{name} {2.0**row.least:g}" for name, row in FORMATS.items() if name in types)
-    fns = [op.fn if isinstance(op, ops.Map) else op.declared.word for op in ops.walk(kernel.body)]
+    fns = [op.map_function or op.declared.word for op in ops.walk(kernel.body)]
     kept = any(fn in HANGS_ON_SMALL for fn in fns) or fns.count("mul") > 1
     below = (f"none that is too small for its type ({small}) is {VANISHED}",) if kept else ()
     finite, largest = "inputs are finite and not subnormal", f"no number is beyond the largest of its type ({held})"

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from argus.check.executed.inputs import arrays, scalars
+from argus.check.explain.search_budget import may_search
 from argus.check.explain.small_executions import launches, varied
 from argus.check.explain.writers import Writer, coordinates_of, writers
 from argus.check.report import Counterexample, Party
-from argus.check.solve.limits import may_search
 from argus.check.walk import KernelWalk
 from argus.ir import interp
 from argus.ir.ops import Tensor

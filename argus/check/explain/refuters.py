@@ -25,6 +25,7 @@ from argus.check.explain.findings import at, bounds_of, failures, spans
 from argus.check.explain.pairing_witness import mismatched_pair
 from argus.check.explain.place_witness import far, interfering_input, misplaced_value
 from argus.check.explain.race_witness import overlap_verdict, refutation
+from argus.check.explain.search_budget import searching
 from argus.check.explain.stale_witness import missing_waits_verdicts, stale_read, written_and_read
 from argus.check.explain.statement_witness import broken_statement
 from argus.check.explain.sum_witness import miscounted_index
@@ -45,6 +46,7 @@ from argus.check.rules.reduced import Reduced
 from argus.check.rules.relations import Relations
 from argus.check.rules.rule import Rule, RuleEvent
 from argus.check.rules.value import OVERWRITTEN, Differs, Valued
+from argus.check.solve.limits import Budget
 from argus.check.transfer.ordering import lds_target
 from argus.check.walk import KernelWalk
 from argus.ir.ops import Op, Shared, Tensor
@@ -53,18 +55,19 @@ from argus.ir.types import Span
 F = TypeVar("F")
 RUN = "compare the result of a run with the specification: argus run"
 SMALLER_NUMBERS = "bound the sizes in requires=…, or compare smaller numbers"
-ONLY_MFMAS = f"only sums accumulated by MFMAs are counted; {RUN}"
+ONE_SUM = f"only the coordinates of one sum, or a multiple of it, are counted; {RUN}"
 TILES = "let every store's coordinates be a block or loop variable times the tile, plus an offset"
 COVER_ADVICE = {UPDATED: RUN, NOTHING: "store the result, or name the tensor that holds it in computes=…"}
 
 
-def explained(proof: Proof) -> dict[Shielded, list[Verdict]]:
-    """Verdicts by rule. `value` comes last: it runs the kernel, but not if another rule has refuted it."""
+def explained(proof: Proof, search: bool = True) -> dict[Shielded, list[Verdict]]:
+    """Verdicts by rule; with `search`, counterexamples are looked for. `value` comes last: it runs the kernel, but not
+    if another rule has refuted it."""
     made: dict[Shielded, list[Verdict]] = {}
     for rule in sorted(proof.views, key=lambda rule: rule.name == "value"):
         statuses = {v.status for verdicts in made.values() for v in verdicts}
         about = RuleExplanation(proof.views[rule], "refuted" in statuses, "unknown" in statuses)
-        made[rule] = _within_budget(rule, about)
+        made[rule] = _within_budget(rule, about, search)
     return {rule: [_placed(proof, one) for one in verdicts] for rule, verdicts in made.items()}
 
 
@@ -72,16 +75,19 @@ def _placed(proof: Proof, verdict: Verdict) -> Verdict:
     return verdict if verdict.status != "refuted" else with_surroundings(proof.walk.kernel, verdict)
 
 
-def _within_budget(rule: Shielded, about: RuleExplanation) -> list[Verdict]:
+def _within_budget(rule: Shielded, about: RuleExplanation, search: bool) -> list[Verdict]:
     if rule.failed:
         return []
     made: list[Verdict] = []
-    rule.tell(lambda: made.extend(about.of(rule.rule)))
+    with searching(search):
+        rule.tell(lambda: made.extend(about.of(rule.rule)))
     if rule.failed and rule.help != HELP:  # the budget was used up
         rule.failed = ""
-        rule.budget.renewed()
+        spent, rule.budget = rule.budget.effort, Budget(rule.name, rule.budget.limits, late=True)
+        rule.budget.effort = spent
         made.clear()
-        rule.tell(lambda: made.extend(about.of(rule.rule)))
+        with searching(False):
+            rule.tell(lambda: made.extend(about.of(rule.rule)))
     return made
 
 
@@ -245,7 +251,7 @@ class RuleExplanation:
             example = miscounted_index(self.flow, axis, span, op)
             if example is not None:
                 return Verdict("reduced", "refuted", span, op, "interpreter", counterexample=example)
-        return Verdict("reduced", "unknown", span, op, "enumeration+z3", reason=gaps[0].why, help=ONLY_MFMAS)
+        return Verdict("reduced", "unknown", span, op, "enumeration+z3", reason=gaps[0].why, help=ONE_SUM)
 
     def _covers(self, rule: Covers, tensor: Tensor) -> Verdict:
         flow, stores, doubt = self.flow, rule.stores_to(tensor), rule.doubts[tensor]

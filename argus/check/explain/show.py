@@ -211,7 +211,7 @@ def _tag(
         case "element":
             return f"{record.label}[{where}]"
         case "value":
-            return f"computed, belongs to [{where}]" + ("" if record.sums is None else ", accumulated by MFMAs")
+            return f"computed, belongs to [{where}]"
         case "lost":
             return f"not known: {record.why}"
         case "unwritten":

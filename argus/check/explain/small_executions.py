@@ -19,8 +19,9 @@ from itertools import product
 import numpy as np
 
 from argus.check.events import ProgramPoint
+from argus.check.explain.search_budget import may_search
 from argus.check.explain.witness import BLOCK, MAX_BLOCKS, Execution, allocatable, inputs
-from argus.check.solve.limits import may_search, spend
+from argus.check.solve.limits import spend
 from argus.ir import interp, ops
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Tensor

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from argus.check.explain.search_budget import may_search
 from argus.check.explain.small_executions import launches
 from argus.check.report import Counterexample, Party
-from argus.check.solve.limits import may_search
 from argus.check.spec.spec_terms import extent_of
 from argus.check.walk import KernelWalk
 from argus.ir import interp

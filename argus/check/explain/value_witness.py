@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 
 from argus.check.executed.inputs import arrays, scalars
 from argus.check.executed.outcome import Kind
+from argus.check.explain.search_budget import may_search
 from argus.check.explain.small_executions import larger, launches, longest, ragged, varied
 from argus.check.explain.term_difference import difference, parting_line
 from argus.check.explain.term_text import shown
 from argus.check.explain.writers import writers
 from argus.check.report import Counterexample, Party
 from argus.check.rules.value import Differs
-from argus.check.solve.limits import may_search
 from argus.check.walk import KernelWalk
 from argus.ir import interp, ops
 from argus.ir.interp.numbers import numpy_dtype

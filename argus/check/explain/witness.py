@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.check.events import ProgramPoint
+from argus.check.explain.search_budget import may_search
 from argus.check.explain.smallest_model import smallest_model
-from argus.check.solve.limits import may_search
 from argus.check.solve.prover import Prover
 from argus.ir import interp
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel

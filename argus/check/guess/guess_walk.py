@@ -24,11 +24,12 @@ from numpy.typing import NDArray
 from argus.check.certificate import Certificate, LoopClaim, LoopPath
 from argus.check.domain.access_order import AccessOrder
 from argus.check.domain.record_numbers import distinct
-from argus.check.domain.tags import Tags, bare, incoming, uniform
+from argus.check.domain.tags import Tags, bare, uniform
 from argus.check.guess import symbolic_slots
 from argus.check.guess.carried_slots import accumulators, needed_ops
 from argus.check.guess.certificate_writer import CertificateWriter, order_claim
 from argus.check.guess.loop_heads import State, first_candidate, next_candidate
+from argus.check.guess.marks import incoming, parted
 from argus.check.guess.period import period_of
 from argus.check.invariant.induction import (
     ORDER,
@@ -74,6 +75,7 @@ class GuessWalk(KernelWalk):
 
     def __init__(self, kernel: Kernel, prover: Prover, given_up: Mapping[LoopPath, Collection[int]]) -> None:
         super().__init__(kernel, prover)
+        self.tables.parted = lambda op, term: parted(self.tables.terms, op, term)
         self.writer = CertificateWriter(self.tables)
         self.given_up = given_up
         self.only: frozenset[int] | None = None

@@ -5,7 +5,7 @@
     left alone          its initial tags hold always
     written             {first: initial; later: what the iteration before wrote}, with the counter one step back
     moved               a mark of another slot: followed further back, iteration by iteration
-    accumulated         products on top of its own mark: the initial sum plus a `Repeat` over all iterations so far
+    accumulated         products on top of its own mark: the initial sum plus that of all iterations so far
 
 Nothing here has to be right: `invariant.induction` proves or rejects the candidate.
 """
@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from argus.check.domain.record_numbers import distinct, distinct_rows
-from argus.check.domain.records import Item, Record, Repeat, Sum, Tables
+from argus.check.domain.records import Record, Tables
 from argus.check.domain.tags import MAX_CASES, Case, Tags, bare, each_record, merge, translate, uniform, unwieldy
 from argus.check.guess.growth import Growth, accumulated_term, free_choice, gathered, growth, slots_in
+from argus.check.guess.marks import mark
 from argus.check.invariant.loop_shape import LoopShape
 from argus.check.terms.atoms import UNKNOWN
 from argus.layout import expr as E
@@ -57,7 +58,7 @@ def _is_later(shape: LoopShape) -> Expr:
 
 def _slot_candidate(flow: KernelWalk, grown: Growth, start: State, out: State, n: int) -> Tags:
     shape = grown.shape
-    if distinct(out[n].cases[0].record) == [flow.tables.incoming(n)] and _identity(flow, out[n], n).all():
+    if distinct(out[n].cases[0].record) == [mark(flow.tables, n)] and _identity(flow, out[n], n).all():
         return start[n]
     first = [c.under(_is_first(shape)) for c in start[n].cases]
     later = _earlier(flow, shape, start, out, out[n], n, _is_later(shape), shape.previous, 0)
@@ -70,7 +71,7 @@ def _identity(flow: KernelWalk, tags: Tags, n: int) -> np.ndarray:
     same = np.ones(tags.shape, dtype=bool)
     position = np.arange(int(np.prod(tags.shape))).reshape(tags.shape)
     for case in tags.cases:
-        same &= (case.record == flow.tables.incoming(n)) & (case.offset[..., 0] == position)
+        same &= (case.record == mark(flow.tables, n)) & (case.offset[..., 0] == position)
     return same
 
 
@@ -177,9 +178,9 @@ def _fill(
     """Incoming marks replaced by the tags at the positions they name, where the slot is in `sources`; with `only`,
     where the position is one that no iteration changes."""
     record, offset, site = case.record.copy(), case.offset.copy(), case.site.copy()
-    for mark in marks:
-        slot = int(flow.tables[mark].label)
-        here = case.record == mark
+    for number in marks:
+        slot = int(flow.tables[number].label)
+        here = case.record == number
         if slot not in sources or not here.any():
             continue
         source = sources[slot]
@@ -240,7 +241,7 @@ def _walked(
     tables = flow.tables
     counter = grown.shape.counter
     moving = [a for a, rest in enumerate(one.rests) if rest >= 0 and counter in tables.rests[rest].free()]
-    if len(moving) != 1 or one.sums is not None:
+    if len(moving) != 1:
         return [(here, one, None)]
     axis = moving[0]
     found: list[tuple[np.ndarray, Record, int | None]] = []
@@ -254,10 +255,7 @@ def _walked(
 
 def _rooted(flow: KernelWalk, one: Record) -> set[int]:
     """Slots that what arrived in is still part of."""
-    found = slots_in(flow.tables.terms, one.term)
-    if one.sums is not None and one.sums.root.startswith("slot:"):
-        found.add(int(one.sums.root.removeprefix("slot:")))
-    return found
+    return slots_in(flow.tables.terms, one.term)
 
 
 def _total(tables: Tables, grown: Growth, n: int, below: Record, one: Record) -> Record | None:
@@ -265,27 +263,14 @@ def _total(tables: Tables, grown: Growth, n: int, below: Record, one: Record) ->
     if any(rest >= 0 and shape.counter in tables.rests[rest].free() for rest in one.rests):
         return None
     term = accumulated_term(tables, grown, n, one, below)
-    if one.sums is None or one.sums.root != f"slot:{n}":
-        return None if term == UNKNOWN or below.kind not in ("zero", "plain") else replace(one, term=term)
-    items: tuple[Item, ...] = ()
-    if below.kind == "zero":
-        root = "zero"
-    elif below.kind == "plain":
-        return None
-    elif below.sums is not None and below.rests == one.rests:
-        root, items = below.sums.root, below.sums.items
-    else:
-        return None
-    repeat = Repeat(shape.counter, shape.first, shape.counter, shape.stride, one.sums.items)
-    return replace(one, sums=Sum(root, (*items, repeat)), term=term)
+    fits = below.kind in ("zero", "plain") or (below.kind == "value" and below.rests == one.rests)
+    return replace(one, term=term) if fits and term != UNKNOWN else None
 
 
 def _without_marks_inside(flow: KernelWalk, case: Case) -> Case:
-    """Sums and terms that still stand on what arrived are not known."""
+    """Terms that still stand on what arrived are not known."""
 
     def change(one: Record) -> Record:
-        if one.sums is not None and one.sums.root.startswith("slot:"):
-            one = replace(one, sums=None)
         return replace(one, term=UNKNOWN) if one.kind != "incoming" and slots_in(flow.tables.terms, one.term) else one
 
     return each_record(flow.tables, case, change)
@@ -320,7 +305,7 @@ def _belongs_anywhere(flow: KernelWalk, case: Case, other: Case) -> np.ndarray:
     """A constant belongs to whatever coordinates a later value of its slot has."""
     constants = [n for n in distinct(case.record) if flow.tables[n].kind in ("plain", "zero")]
     numbers = distinct(other.record)
-    general = [n for n in numbers if flow.tables[n].kind == "value" and flow.tables[n].sums is None]
+    general = [n for n in numbers if flow.tables[n].kind == "value"]
     return np.isin(case.record, constants) & np.isin(other.record, general)
 
 

@@ -69,7 +69,7 @@ def _standing(
 ) -> Tags:
     """The slot under its own name, at the coordinates an iteration leaves there."""
     term = flow.tables.terms.atom(grown.standing(n, kind))
-    return made.each(lambda c: each_record(flow.tables, c, lambda r: replace(r, sums=None, term=term)))
+    return made.each(lambda c: each_record(flow.tables, c, lambda r: replace(r, term=term)))
 
 
 def known_again(flow: KernelWalk, shape: LoopShape, start: State, head: State, out: State, slots: list[int]) -> State:

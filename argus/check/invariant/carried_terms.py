@@ -20,7 +20,7 @@ from math import inf
 
 from argus.check.domain import reduction_footprint as sets
 from argus.check.domain.record_numbers import distinct
-from argus.check.domain.records import Item, Record, Repeat, Sum, Tables, substitute_items
+from argus.check.domain.records import Record, Tables
 from argus.check.domain.tags import Case, Tags, each_record
 from argus.check.invariant.loop_shape import LoopShape
 from argus.check.terms.atoms import ONE, UNKNOWN, Apply, Atom, Carried, Reduce
@@ -138,7 +138,7 @@ def _each_turn(terms: Terms, shape: LoopShape, atom: Reduce) -> bool:
 
 
 def after_iteration(tables: Tables, shape: LoopShape, case: Case) -> Case:
-    """Sums and reductions over all earlier iterations plus this one's become those up to and including this one."""
+    """Reductions over all earlier iterations plus this one's become those up to and including this one."""
     terms = tables.terms
     memo: dict[int, int] = {}
 
@@ -149,28 +149,8 @@ def after_iteration(tables: Tables, shape: LoopShape, case: Case) -> Case:
         return None
 
     def changed(record: Record) -> Record:
-        if record.sums is not None:
-            record = replace(record, sums=Sum(record.sums.root, _longer(shape, record.sums.items)))
         if shape.counter not in terms.free(record.term):
             return record
         return replace(record, term=terms.rewritten(record.term, change, memo))
 
     return each_record(tables, case, changed)
-
-
-def _longer(shape: LoopShape, items: tuple[Item, ...]) -> tuple[Item, ...]:
-    for n, item in enumerate(items):
-        if isinstance(item, Repeat) and item.var is shape.counter and item.hi is shape.counter:
-            once = substitute_items(item.items, {item.var: shape.counter})
-            if items[n + 1 : n + 1 + len(once)] == once:
-                longer = replace(item, hi=shape.counter + shape.stride)
-                return (*items[:n], longer, *items[n + 1 + len(once) :])
-    return items
-
-
-def without_empty_repeats(record: Record) -> Record:
-    """Sums over no iteration left out."""
-    if record.sums is None:
-        return record
-    items = tuple(item for item in record.sums.items if not (isinstance(item, Repeat) and item.lo is item.hi))
-    return record if len(items) == len(record.sums.items) else replace(record, sums=Sum(record.sums.root, items))

@@ -30,7 +30,6 @@ from argus.check.domain.access_order import AccessOrder, after_loop
 from argus.check.domain.record_numbers import distinct, distinct_rows
 from argus.check.domain.records import Record, Tables
 from argus.check.domain.tags import MAX_CASES, Case, Tags, alike, bare, merge, translate, uniform, unwieldy
-from argus.check.invariant import carried_terms
 from argus.check.invariant.carried_terms import (
     after_iteration,
     closed_maxima,
@@ -250,15 +249,13 @@ def accepts(tables: Tables, claimed: Case, made: Case) -> bool:
 def _allowed(claimed: Record, made: Record, same_places: bool) -> bool:
     if claimed.kind == "lost":
         return True
-    claimed = carried_terms.without_empty_repeats(claimed)
     if same_places and claimed == (replace(made, term=UNKNOWN) if claimed.term == UNKNOWN else made):
         return True
     if claimed.kind != "value" or claimed.part != (0, 1) or claimed.expr is not None:
         return False
     if made.kind not in ("zero", "plain") or made.part != (0, 1) or made.label:
         return False
-    empty = claimed.sums is None or (made.kind == "zero" and claimed.sums.root == "zero" and not claimed.sums.items)
-    return empty and claimed.term in (UNKNOWN, made.term)
+    return claimed.term in (UNKNOWN, made.term)
 
 
 def claims_fail(walk: KernelWalk, shape: LoopShape, start: State, head: State, out: State) -> list[int]:

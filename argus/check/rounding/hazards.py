@@ -22,7 +22,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from argus.check.executed.rounding import narrowed
+from argus.check.rounding.narrowing import narrowed
 from argus.check.rounding.rounded_value import Abstract, RoundedValue
 from argus.ir import ops
 from argus.ir.float_formats import FORMATS

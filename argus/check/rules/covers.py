@@ -236,7 +236,7 @@ def partition(flow: KernelWalk, tensor: Tensor, stores: list[Written]) -> str | 
         return "its stores are kept back by different conditions on data"
     if not all(map(flow.is_stated, facts)):
         return "it is stored only under a condition on sizes or data"
-    axes = flow.tables.tensor_axes[tensor]
+    axes = flow.tables.tensor_axes[tensor] if flow.spec is None or tensor in flow.tables.tensor_axes else flow.spec.axes
     moved = [n for n, axis in enumerate(axes) if own(axis) in kept.free()]
     start = starts[moved[0]] if len(moved) == 1 else E.const(0)
     if start.op != "apply" or len(start.args) != 1:

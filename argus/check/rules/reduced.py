@@ -1,9 +1,10 @@
 """Rule `reduced`: every index of a contraction is accumulated exactly once.
 
-Proved: the accumulator starts at zero, and the coordinates its MFMAs add on the axis, over all unrolled steps and all
-iterations of its loops, are every integer of the stated range exactly once. Beyond the end of the axis indices may be
-added too: elements there are zero. Loops enter with their symbolic trip count; each iteration's share must be a
-contiguous block, and the blocks of successive iterations adjacent.
+Proved, by the value's term: it is a multiple of one sum over the axis, and the coordinates that matrix instructions,
+elementwise additions and lane exchanges have added, over all unrolled steps and all iterations of its loops, are every
+integer of the stated range exactly once. Beyond the end of the axis indices may be added too, where what is added is
+zero. Loops enter with their symbolic trip count; each iteration's share must be a contiguous block, and the blocks of
+successive iterations adjacent. What `value` has shown equal to the specification is complete.
 
 Implied for sums of the specification, at the stores of its output; stated by `ag.check.reduced(acc, K=(0, K))`.
 A refutation is a launch executed by the interpreter with ones at one index and zeros elsewhere: the result counts how
@@ -18,8 +19,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from argus.check.domain.record_numbers import distinct
-from argus.check.domain.records import Sum
-from argus.check.domain.reduction_intervals import intervals
 from argus.check.domain.tags import Case, Tags
 from argus.check.events import ProgramPoint
 from argus.check.rules.rule import Rule, RuleEvent
@@ -52,7 +51,6 @@ class Reduced(Rule):
         self.found: list[RuleEvent[Gap]] = []
         self.spec = flow.spec
         self.judge = Judge(flow)
-        self.known: dict[tuple[object, ...], str | None] = {}
 
     def global_store(self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access, value: Tags) -> None:
         specified = self.spec is not None and access.memory is self.spec.output
@@ -113,65 +111,38 @@ class Reduced(Rule):
     def _decide(self, op: Op, place: ProgramPoint, value: Tags, axis: int, low: Expr, high: Expr) -> None:
         gaps: list[Gap] = []
         for case in self.flow.prune(value).cases:
-            facts = (*place.facts, case.guard)
             for number in distinct(case.record[place.active]):
-                record = self.flow.tables[int(number)]
-                sums = Sum("zero", ()) if record.kind == "zero" else record.sums
-                if gaps:
-                    break
-                why = self._complete(facts, sums, axis, low, high)
-                if why is not None and self._whole(place, case, int(number), axis, low, high):
-                    why = None
-                if why is not None:
+                why = "" if gaps else self._missing(place, case, int(number), axis, low, high)
+                if why:
                     gaps.append(Gap(axis, why))
         self._note(op, place, gaps)
 
-    def _complete(self, facts: tuple[Expr, ...], sums: Sum | None, axis: int, low: Expr, high: Expr) -> str | None:
-        key = (facts, sums, axis, low, high)
-        if key not in self.known:
-            self.known[key] = complete(self.flow, facts, sums, axis, low, high)
-        return self.known[key]
-
-    def _whole(self, place: ProgramPoint, case: Case, number: int, axis: int, low: Expr, high: Expr) -> bool:
-        """By its term: the value is a multiple of one sum over the axis, and that runs over [low, high), masks
-        included."""
-        tables = self.flow.tables
-        if low is not E.const(0) or extent_of(tables, axis) is not high or tables[number].term == UNKNOWN:
-            return False
-        term = self.judge.as_is(tables[number].term, self._known(place, case, number))
-        if len(tables.terms[term]) != 1:
-            return False
-        factors = [tables.terms.atoms[n] for n, _ in tables.terms[term][0][0][0]]
-        sums = [a for a in factors if isinstance(a, Reduce) and a.axis == axis]
-        return len(sums) == 1 and sums[0].op == "sum" and sums[0].domain is not None
+    def _missing(self, place: ProgramPoint, case: Case, number: int, axis: int, low: Expr, high: Expr) -> str:
+        """Empty when the value is a multiple of one sum over the axis, and that takes every index of [low, high) once;
+        else what is missing."""
+        terms, name, facts = self.flow.tables.terms, self.flow.tables.axis_names[axis], (*place.facts, case.guard)
+        if self.flow.tables[number].kind == "zero":
+            nothing = self.flow.prover.holds(facts, high.le(low)) is True
+            return "" if nothing else f"no {name} are accumulated on a path where there may be some"
+        term = self.flow.tables[number].term
+        if term != UNKNOWN:
+            term = self.judge.as_is(term, self._known(place, case, number))
+        if term == UNKNOWN or len(terms[term]) != 1:
+            return f"which {name} were accumulated is not known"
+        factors = [(terms.atoms[n], twice) for n, twice in terms[term][0][0][0]]
+        sums = [(a, twice) for a, twice in factors if isinstance(a, Reduce) and a.axis == axis]
+        if len(sums) != 1 or sums[0][0].op != "sum" or sums[0][1] != 2:
+            return f"it is not one sum over {name}"
+        sum_ = sums[0][0]
+        if sum_.domain is not None:
+            whole = low is E.const(0) and extent_of(self.flow.tables, axis) is high
+            return "" if whole else f"all {name} are accumulated, not those from {low} to {high}"
+        run = self.judge.interval(sum_, facts, ordered=True)
+        if run is None:
+            return f"the accumulated {name} are not known to be one interval, each once"
+        same = self.flow.prover.holds(facts, E.land(run[0].eq(low), run[1].eq(high))) is True
+        return "" if same else f"the accumulated {name} are those from {run[0]} to {run[1]}, not from {low} to {high}"
 
     def _known(self, place: ProgramPoint, case: Case, number: int) -> tuple[Expr, ...]:
         active = np.broadcast_to(place.active[..., None], case.record.shape)
         return (*place.facts, case.guard, *ranges(self.flow, case, number, active))
-
-
-def complete(
-    flow: KernelWalk, facts: tuple[Expr, ...], sums: Sum | None, axis: int, low: Expr, high: Expr
-) -> str | None:
-    """None when the sum takes every index of [low, high) exactly once; else what is missing."""
-    name = flow.tables.axis_names[axis]
-    if sums is None:
-        return f"which {name} were accumulated is not known"
-    if sums.root != "zero":
-        return "the accumulator starts with a number that is not known to be zero"
-    pieces = intervals(flow, facts, sums.items, axis)
-    if isinstance(pieces, str):
-        return pieces
-    edge, left = low, list(pieces)
-    while left:
-        following = next((p for p in left if flow.prover.holds(facts, p[0].eq(edge)) is True), None)
-        if following is None:
-            return f"the accumulated {name} do not join up at {edge}"
-        left.remove(following)
-        edge = following[1]
-    if flow.prover.holds(facts, edge.eq(high)) is True:
-        return None
-    padded = extent_of(flow.tables, axis)
-    if padded is high and flow.prover.holds(facts, edge.ge(high)) is True:
-        return None
-    return f"the accumulated {name} end at {edge}, not at {high}"

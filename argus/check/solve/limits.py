@@ -13,8 +13,6 @@ a part of them, so that the others still conclude.
 The budget is found by context, not passed from hand to hand: a question asked while rule `covers` listens is paid by
 `covers`, one asked by the walk itself is paid by the walk. A question that the solver's share of the budget no longer
 pays is not asked and counts as undecided; so a rule goes on with what structure, enumeration and elimination decide.
-`searching` is closed when a rule has used its budget up on looking for a counterexample: its verdicts are then asked
-for once more, without one, and what it had proved stays proved.
 
 What it cannot do: stop a single operation that counts nothing (numpy on an array that `afford` let pass, one call of
 the solver between two looks at its own limit).
@@ -39,8 +37,6 @@ SHARE = 0.7
 MEMORY = 2 << 30
 ARRAY = 1 << 28
 """Bytes of one array made by an enumeration."""
-EXECUTION = 50_000
-"""Steps that one execution of the kernel by the interpreter counts for."""
 LOOK, CALLS = 20_000, 64
 """Steps, and calls of `spend`, between two looks at the clock; at memory only by steps."""
 ADVICE = {
@@ -72,13 +68,14 @@ class Limits:
 class Budget:
     """What a rule has used of its limits."""
 
-    def __init__(self, name: str, limits: Limits | None = None) -> None:
+    def __init__(self, name: str, limits: Limits | None = None, late: bool = False) -> None:
         self.name = name
+        self.late = late
+        """It concludes what is known, also when the time of the check is over."""
         self.limits = limits or (_STATED.get() or {}).get(name, USUAL)
         self.steps = 0
         self.effort = 0
         self.seconds = 0.0
-        self.searching = True
         self._look = min(LOOK, self.limits.steps)
         self._calls = 0
         self._since: float | None = None
@@ -98,7 +95,7 @@ class Budget:
         used = self.seconds + (0.0 if self._since is None else now - self._since)
         if used > limit:
             raise LimitReached("CPU time", self.name, f"{limit:.3g} s")
-        if common is not None and self.searching and now > common.end:
+        if common is not None and not self.late and now > common.end:
             raise LimitReached("CPU time", "check", f"{common.seconds:.3g} s for {common.ops} ops")
 
     def _look_around(self) -> None:
@@ -116,11 +113,6 @@ class Budget:
     @property
     def effort_left(self) -> int:
         return max(0, self.limits.effort - self.effort)
-
-    def renewed(self) -> None:
-        """For the verdicts of a rule that has used its budget up while it searched: the same again, without search."""
-        self.steps, self.seconds, self.searching = 0, 0.0, False
-        self._look = min(LOOK, self.limits.steps)
 
     def enter(self, now: float) -> None:
         self._since = now
@@ -233,13 +225,3 @@ def spend_effort(units: int) -> None:
     budget = _CURRENT.get()
     if budget is not None:
         budget.effort += units
-
-
-def may_search(executions: int = 0) -> bool:
-    """Counterexamples may still be looked for; so many executions are about to be."""
-    budget = _CURRENT.get()
-    if budget is None:
-        return True
-    if budget.searching and executions:
-        budget.spend(executions * EXECUTION)
-    return budget.searching

@@ -1,4 +1,4 @@
-"""Linear facts decided by hand: a contradiction by elimination, or numbers that make them true.
+"""Linear facts decided by hand: a contradiction by elimination.
 
     kt < K_64th,  64*K_64th <= 64*kt + 63
       ->  K_64th - kt - 1 >= 0,  64*kt - 64*K_64th + 63 >= 0      the second by 64, rounded down: kt - K_64th >= 0
@@ -10,9 +10,10 @@ minimum, a bounded variable) is said by further rows. Atoms are eliminated one b
 first; every new row is divided by what its factors have in common, and its constant rounded down, since atoms are
 integers.
 
-A row follows from the facts, so a contradiction is certain. Where none is found, going backwards through the eliminated
-atoms gives numbers that may satisfy the facts; the caller must try them. Everything else is left to the solver:
-products of variables are atoms of which only bounds are known, and of `or` only a few combinations are looked at.
+A row follows from the facts, so a contradiction is certain. Where none is found, the eliminated atoms are handed back
+with the rows that went with them: numbers that may satisfy the facts are found by going through them backwards
+(`model_reuse`). Everything else is left to the solver: products of variables are atoms of which only bounds are known,
+and of `or` only a few combinations are looked at.
 """
 
 from __future__ import annotations
@@ -32,16 +33,18 @@ MAX_COMBINATIONS = 8
 Row = tuple[dict[Expr, int], int]
 """sum of factor*atom + constant >= 0."""
 Rows = tuple[Row, ...]
+Eliminated = list[tuple[Expr, list[Row]]]
+"""Atoms in the order in which they went, each with the rows it stood in."""
 
 
-def contradict(facts: tuple[Expr, ...], split: bool = False) -> bool | dict[str, int]:
-    """True: the facts cannot all hold. Else numbers for variables, to be tried; none where nothing was found out. With
-    `split`, a minimum or maximum is taken for one of its arguments after the other."""
+def contradict(facts: tuple[Expr, ...], split: bool = False) -> bool | Eliminated:
+    """True: the facts cannot all hold. Else what was eliminated; nothing where that was given up. With `split`, a
+    minimum or maximum is taken for one of its arguments after the other."""
     certain: list[Row] = []
     choices: list[tuple[Rows, ...]] = []
     extremes = dict.fromkeys(atom for fact in facts for atom in _extremes(fact)) if split else {}
     if split and not extremes:
-        return {}
+        return []
     for ways in (*map(_ways, facts), *map(_arguments, extremes)):
         if len(ways) == 1:
             certain.extend(ways[0])
@@ -146,7 +149,7 @@ class _Table:
             self.rows[key] = factors, constant
 
 
-def _eliminated(rows: list[Row]) -> bool | dict[str, int]:
+def _eliminated(rows: list[Row]) -> bool | Eliminated:
     table = _Table()
     seen: dict[Expr, None] = {}
     waiting = list(rows)
@@ -158,16 +161,16 @@ def _eliminated(rows: list[Row]) -> bool | dict[str, int]:
                 seen[atom] = None
                 waiting.extend(_about(atom))
         if len(seen) > MAX_ATOMS:
-            return {}
-    gone: list[tuple[Expr, list[Row]]] = []
+            return []
+    gone: Eliminated = []
     left = set(seen)
     while left and not table.false:
         atom = min(left, key=lambda a: _cost(a, table))
         left.remove(atom)
         gone.append((atom, _without(table, atom)))
         if len(table.rows) > MAX_ROWS:  # the next step can at most square this
-            return {}
-    return True if table.false else _numbers(gone)
+            return []
+    return True if table.false else gone
 
 
 def _cost(atom: Expr, table: _Table) -> tuple[int, int, bytes]:
@@ -198,20 +201,3 @@ def _without(table: _Table, atom: Expr) -> list[Row]:
                     factors[other] = factors.get(other, 0) + k * n
             table.add((factors, m * low_constant + k * high_constant))
     return list(with_it.values())
-
-
-def _numbers(gone: list[tuple[Expr, list[Row]]]) -> dict[str, int]:
-    """Numbers for the variables, the last eliminated first: as small as its rows allow."""
-    chosen: dict[Expr, int] = {}
-    for atom, rows in reversed(gone):
-        low: int | None = None
-        high: int | None = None
-        for factors, constant in rows:
-            rest = constant + sum(k * chosen[other] for other, k in factors.items() if other is not atom)
-            k = factors[atom]
-            if k > 0:
-                low = -(rest // k) if low is None else max(low, -(rest // k))
-            else:
-                high = rest // -k if high is None else min(high, rest // -k)
-        chosen[atom] = low if low is not None else high if high is not None else 0
-    return {atom.name: n for atom, n in chosen.items() if atom.op == "var"}

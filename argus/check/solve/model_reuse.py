@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from argus.check.solve.linear_elimination import Eliminated
 from argus.layout import expr as E
 from argus.layout.expr import Expr, ExprError
 
@@ -44,6 +45,10 @@ class Models:
         if good:
             self._kept = [model, *self._kept][:KEPT]
         return good
+
+    def backwards(self, gone: Eliminated, facts: tuple[Expr, ...]) -> bool:
+        """Numbers read off an elimination that found no contradiction satisfy the facts."""
+        return self.suggested(_numbers(gone), facts)
 
     def imagined(self, facts: tuple[Expr, ...]) -> bool:
         """The facts are true of usual sizes, with all else as small as it can be; such a model is kept."""
@@ -91,3 +96,20 @@ class KnownModel:
                 known = False
             self._known[fact] = known
         return known
+
+
+def _numbers(gone: Eliminated) -> dict[str, int]:
+    """Numbers for the variables, the last eliminated first: as small as its rows allow."""
+    chosen: dict[Expr, int] = {}
+    for atom, rows in reversed(gone):
+        low: int | None = None
+        high: int | None = None
+        for factors, constant in rows:
+            rest = constant + sum(k * chosen[other] for other, k in factors.items() if other is not atom)
+            k = factors[atom]
+            if k > 0:
+                low = -(rest // k) if low is None else max(low, -(rest // k))
+            else:
+                high = rest // -k if high is None else min(high, rest // -k)
+        chosen[atom] = low if low is not None else high if high is not None else 0
+    return {atom.name: n for atom, n in chosen.items() if atom.op == "var"}

@@ -74,7 +74,7 @@ class DefinedTerms(IntegerTerms):
 
     def _total_factor(self, factor: tuple[int, int]) -> bool:
         atom, twice = self.atoms[factor[0]], factor[1]
-        if twice < 0 and not self._nonzero(atom):
+        if twice < 0 and not self.positive_atom(atom):
             return False
         if twice % 2 and not (isinstance(atom, Power) and self.not_negative(atom.base)):
             return False
@@ -145,9 +145,6 @@ class DefinedTerms(IntegerTerms):
             case _:
                 return self.positive_atom(atom)
 
-    def _nonzero(self, atom: Atom) -> bool:
-        return self.positive_atom(atom)
-
     # -- products --------------------------------------------------------------------------------------------------
 
     def indicator(self, number: int) -> bool:
@@ -178,7 +175,7 @@ class DefinedTerms(IntegerTerms):
         """atom^(a/2) * atom^(b/2) is atom^((a+b)/2) wherever both are defined."""
         atom = self.atoms[number]
         if a * b < 0:
-            return self._nonzero(atom)
+            return self.positive_atom(atom)
         if a % 2 and b % 2:
             return isinstance(atom, Power) and self.not_negative(atom.base)
         return True

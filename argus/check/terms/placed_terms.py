@@ -67,7 +67,7 @@ def _reduction(terms: Terms, atom: Reduce, body: int) -> int:
 
 
 def _coordinates(part: FootprintPart) -> list[Expr]:
-    return [part.rest + (part.low + bit) for bit in range(part.mask.bit_length()) if part.mask >> bit & 1]
+    return [part.rest + offset for offset in part.offsets()]
 
 
 def counted(items: ReducedFootprint, depth: int = 0) -> ReducedFootprint:

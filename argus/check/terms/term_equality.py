@@ -25,8 +25,7 @@ from typing import Literal
 
 import numpy as np
 
-from argus.check.domain.records import Item, Record, Slots
-from argus.check.domain.records import Repeat as Repeated
+from argus.check.domain.records import Record
 from argus.check.domain.reduction_footprint import FootprintPart, ReducedFootprint, fresh_bound, substituted
 from argus.check.domain.reduction_intervals import intervals, joined
 from argus.check.domain.tags import Case
@@ -226,7 +225,7 @@ class Judge:
     def _whole(self, atom: Reduce, facts: Facts) -> Expr | None:
         """The whole axis, if that is what the reduction has taken."""
         extent = extent_of(self.flow.tables, atom.axis)
-        found = None if extent is None else self._interval(atom, facts)
+        found = None if extent is None else self.interval(atom, facts)
         if extent is None or found is None:
             return None
         here = own(atom.axis)
@@ -247,7 +246,7 @@ class Judge:
                 continue
             start, stride, count = found
             steps = in_steps(atom.footprint, start, stride)
-            run = None if steps is None else self._interval(replace(atom, footprint=steps), facts, ordered=True)
+            run = None if steps is None else self.interval(replace(atom, footprint=steps), facts, ordered=True)
             if run is not None and self._holds(facts, E.land(run[0].eq(0), run[1].eq(count))):
                 return wanted.footprint
         return None
@@ -255,7 +254,7 @@ class Judge:
     def _clipped(self, atom: Reduce, facts: Facts) -> tuple[Expr | None, int]:
         """A sum over an interval [a, b) as one over the whole axis, masked by being inside: the axis and the body."""
         extent = extent_of(self.flow.tables, atom.axis)
-        found = self._interval(atom, facts, ordered=True) if extent is not None and atom.op == "sum" else None
+        found = self.interval(atom, facts, ordered=True) if extent is not None and atom.op == "sum" else None
         if extent is None or found is None:
             return None, atom.body
         here, whole, masks = own(atom.axis), domain(atom.axis, extent), self._masks(atom)
@@ -282,8 +281,9 @@ class Judge:
         atom = self.terms.atoms[factor[0]]
         return atom.condition if isinstance(atom, Where) and (atom.yes, atom.no) == (ONE, ZERO) else None
 
-    def _interval(self, atom: Reduce, facts: Facts, ordered: bool = False) -> tuple[Expr, Expr] | None:
-        pieces = intervals(self.flow, facts, as_items(atom.footprint, atom.axis), atom.axis)
+    def interval(self, atom: Reduce, facts: Facts, ordered: bool = False) -> tuple[Expr, Expr] | None:
+        """[from, to) that a reduction has taken, each coordinate once; `ordered`: no part of it runs backwards."""
+        pieces = intervals(self.flow, facts, atom.footprint, atom.axis)
         if isinstance(pieces, str):
             return None
         if ordered and not all(self._holds(facts, low.le(high)) for low, high in pieces):
@@ -321,18 +321,6 @@ def _ends(condition: Expr, here: Expr) -> list[Expr]:
     parts, _ = E.linear(condition.args[0] - condition.args[1])
     sign = parts.get(here, 0)
     return [here - sign * (condition.args[0] - condition.args[1])] if sign in (1, -1) else []
-
-
-def as_items(items: ReducedFootprint, axis: int) -> tuple[Item, ...]:
-    """What was taken, in the form in which sums of matrix instructions are counted."""
-    result: list[Item] = []
-    for item in items:
-        if isinstance(item, FootprintPart):
-            offsets = tuple(item.low + i for i in range(item.mask.bit_length()) if item.mask >> i & 1)
-            result.append(Slots(axis, item.rest, offsets))
-        else:
-            result.append(Repeated(item.var, item.lo, item.hi, item.step, as_items(item.items, axis)))
-    return tuple(result)
 
 
 def ranges(flow: KernelWalk, case: Case, number: int, active: np.ndarray) -> Facts:

@@ -81,14 +81,11 @@ class Interned:
         inner = [t for n, _ in mono[0] for t in parts_of(self.atoms[n])]
         return 1 + len(mono[0]) + sum(self._sizes[t] for t in (*inner, mono[1]) if t != ZERO)
 
-    def _made(self, parts: Mapping[Mono, float]) -> int:
+    def made(self, parts: Mapping[Mono, float]) -> int:
+        """The sum of these monomials, as it is written."""
         if any(isinstance(c, int) and abs(c) >= LARGEST for c in parts.values()):
             return UNKNOWN
         return self._intern(tuple(sorted((m, canonical(c)) for m, c in parts.items() if c != 0)))
-
-    def made(self, parts: Mapping[Mono, float]) -> int:
-        """The sum of these monomials, as it is written."""
-        return self._made(parts)
 
     def number_of(self, atom: Atom) -> int:
         """The number of an atom, in monomials."""
@@ -106,7 +103,7 @@ class Interned:
         return (((number, twice),), ZERO)
 
     def monomial(self, mono: Mono, c: float) -> int:
-        return self._made({mono: c})
+        return self.made({mono: c})
 
     def as_atom(self, term: int) -> Atom | None:
         """The atom, if the term is nothing else."""
@@ -117,7 +114,7 @@ class Interned:
         return None
 
     def constant(self, value: float) -> int:
-        return self._made({UNIT: value}) if value else ZERO
+        return self.made({UNIT: value}) if value else ZERO
 
     def value(self, term: int) -> float | None:
         """The number, if the term is one."""

@@ -29,7 +29,7 @@ from argus.check.domain.record_numbers import distinct_rows
 from argus.check.domain.records import Tables, without_constant
 from argus.check.domain.reduction_footprint import FootprintPart, ReducedFootprint
 from argus.check.domain.threads import Spread
-from argus.check.terms.atoms import UNKNOWN, ZERO, Apply, Atom, Carried, Leaf, Reduce, Reduction, Where, axes_in, own
+from argus.check.terms.atoms import UNKNOWN, ZERO, Atom, Carried, Leaf, Reduce, Reduction, Where, axes_in, own
 from argus.check.terms.normal_form import Terms
 from argus.ir.ops import Tensor
 from argus.layout import expr as E
@@ -195,42 +195,17 @@ def moved(terms: Terms, term: int, formulas: Mapping[Expr, Expr]) -> int:
 
 
 def reduced(tables: Tables, op: Reduction, axis: int, term: int, items: ReducedFootprint) -> int:
-    """`op` of the term over the coordinates taken on an axis. What arrived in a loop's slot, while an invariant is
-    being guessed, is taken for a reduction already."""
-    arrived, rest = _arrived(tables.terms, op, term)
-    if arrived is not None:
-        if rest is None:
-            return arrived
-        here = reduced(tables, op, axis, rest, items)
-        return tables.terms.add(arrived, here) if op == "sum" else tables.terms.extreme(op, (arrived, here))
+    """`op` of the term over the coordinates taken on an axis."""
+    parted = None if tables.parted is None else tables.parted(op, term)
+    if parted is not None:
+        arrived, rest = parted
+        here = [arrived] if rest is None else [arrived, reduced(tables, op, axis, rest, items)]
+        return reduce(tables.terms.add, here) if op == "sum" else tables.terms.extreme(op, here)
     if op == "sum" and axis in tables.hints.derived:
         inside = _absorbed(tables, axis, term, items)
         if inside is not None:
             return inside
     return tables.terms.reduce(op, axis, term, items)
-
-
-def _arrived(terms: Terms, op: Reduction, term: int) -> tuple[int | None, int | None]:
-    """A term's marks of slots, and the rest of it; None where there is no such part."""
-    if op == "sum":
-        parts = [terms.monomial(mono, c) for mono, c in terms[term]] if term else []
-    else:
-        atom = terms.as_atom(term)
-        parts = list(atom.args) if isinstance(atom, Apply) and atom.fn == op else [term]
-    marked = [p for p in parts if _is_mark(terms, p)]
-    if not marked:
-        return None, term
-    others = [p for p in parts if p not in marked]
-    if op == "sum":
-        both = [reduce(terms.add, side) if side else None for side in (marked, others)]
-        return both[0], both[1]
-    return terms.extreme(op, marked), terms.extreme(op, others) if others else None
-
-
-def _is_mark(terms: Terms, term: int) -> bool:
-    """What arrived in a slot is a factor. In an exponent it is a maximum that scales what is reduced."""
-    factors = [terms.atoms[n] for mono, _ in terms[term] for n, _ in mono[0]] if term else []
-    return any(isinstance(a, Carried) and a.counter is None for a in factors)
 
 
 def _absorbed(tables: Tables, axis: int, term: int, items: ReducedFootprint) -> int | None:
@@ -272,9 +247,8 @@ def _always(formula: Expr, source: int, items: ReducedFootprint, here: Expr) -> 
     for item in items:
         if not isinstance(item, FootprintPart):
             return False
-        for bit in range(item.mask.bit_length()):
-            if item.mask >> bit & 1 and formula.subst({own(source): item.rest + (item.low + bit)}) is not here:
-                return False
+        if any(formula.subst({own(source): item.rest + offset}) is not here for offset in item.offsets()):
+            return False
     return True
 
 

@@ -8,9 +8,7 @@ An elementwise result belongs to every coordinate its operands agree on, or that
 Sums, maxima and minima of different coordinates are *reductions*: the result is a statistic over that axis, which may
 be applied to elements of it again. Which elements went into it is part of its term. On axes the specification ties to
 the output's indices nothing may be reduced: there it is a conflict. Zero and plain operands have no coordinates. What
-elements are worth is computed alongside (`elementwise_terms`, `terms`). Sums survive conversion, scaling, selection
-and division; adding two sums or anything else ends them, since it is no longer the plain accumulation that `reduced`
-speaks of.
+elements are worth is computed alongside (`elementwise_terms`, `terms`).
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from dataclasses import replace
 import numpy as np
 
 from argus.check.domain.record_numbers import distinct, distinct_rows, relabelled
-from argus.check.domain.records import ABSENT, CONFLICT, REDUCED, Record, Sum, Tables
+from argus.check.domain.records import ABSENT, CONFLICT, REDUCED, Record, Tables
 from argus.check.domain.reduction_footprint import one
 from argus.check.domain.tags import Case
 from argus.check.terms.atoms import UNKNOWN, ZERO
@@ -37,7 +35,6 @@ from argus.check.transfer.shifted_places import brought
 from argus.ir.maps import MAPS
 from argus.layout import expr as E
 
-_KEEPS_SUM = frozenset(row.name for row in MAPS.values() if row.keeps_sum)
 _KEEPS_ZERO = frozenset(row.name for row in MAPS.values() if row.keeps_zero)
 _REDUCTIONS = frozenset(row.name for row in MAPS.values() if row.reduces)
 PIECE = "it was computed from a piece of an element"
@@ -66,7 +63,7 @@ def _unary_record(
         return record if fn in _KEEPS_ZERO else Record("plain", rests=tables.nowhere, term=term)
     if record.kind == "plain":
         return Record("plain", rests=tables.nowhere, term=term)
-    return replace(record, kind="value", label="", sums=record.sums if fn in _KEEPS_SUM else None, term=term)
+    return replace(record, kind="value", label="", term=term)
 
 
 def several(fn: str, cases: tuple[Case, ...], tables: Tables) -> Case:
@@ -103,7 +100,6 @@ def _pair(fn: str, x: Case, y: Case, tables: Tables, fused: bool = False) -> Cas
         found, inverse = key[:1], np.zeros(len(key), dtype=np.int64)
     else:
         found, _, inverse = distinct_rows(key)
-    own = _own_position(x), _own_position(y)
     made = []
     for n, k in enumerate(found):
         sides = tables[int(k[0])], tables[int(k[1])]
@@ -116,7 +112,7 @@ def _pair(fn: str, x: Case, y: Case, tables: Tables, fused: bool = False) -> Cas
             here = (inverse == n).reshape(shape)
             kept = np.where((rx == after) & here[..., None], x.offset, y.offset)
             offset = np.where(here[..., None], np.where(after < 0, 0, kept), offset).astype(np.int32)
-        made.append(tables.intern(_joined(fn, *sides, after, own, term, tables)))
+        made.append(tables.intern(_joined(fn, *sides, after, term, tables)))
     record = np.array(made, dtype=np.int32)[inverse.reshape(-1)].reshape(shape)
     return Case(x.guard, record, offset, np.full(shape, -1, dtype=np.int64))
 
@@ -179,19 +175,7 @@ def _combined(fn: str, rx: np.ndarray, ry: np.ndarray, agree: np.ndarray, tables
     return result.astype(np.int32)
 
 
-def _own_position(case: Case) -> bool:
-    """What arrived stands at its own place, or is a run of neighbouring registers of it (schedules work on pieces)."""
-    return bool((np.diff(case.offset[..., 0], axis=-1) == 1).all()) or _everything(case)
-
-
-def _everything(case: Case) -> bool:
-    position = np.arange(case.record.size).reshape(case.record.shape)
-    return bool((case.offset[..., 0] == position).all())
-
-
-def _joined(
-    fn: str, x: Record, y: Record, rests: np.ndarray, own: tuple[bool, bool], term: int, tables: Tables
-) -> Record:
+def _joined(fn: str, x: Record, y: Record, rests: np.ndarray, term: int, tables: Tables) -> Record:
     for side in (x, y):
         if side.kind == "lost":
             return side
@@ -202,22 +186,8 @@ def _joined(
     if fn == "mul" and "zero" in (x.kind, y.kind) and term == ZERO:
         return tables[Tables.ZERO]
     numbers = tuple(int(r) for r in rests)
-    sums = _kept_sum(fn, x, y, own)
     reduced = frozenset(a for a, n in enumerate(numbers) if n == REDUCED)
     statistics = x.statistics | y.statistics | reduced
-    if all(n == ABSENT for n in numbers) and sums is None and not statistics:
+    if all(n == ABSENT for n in numbers) and not statistics:
         return Record("plain", rests=tables.nowhere, term=term)
-    return Record("value", "", numbers, sums, statistics=statistics, term=term)
-
-
-def _kept_sum(fn: str, x: Record, y: Record, own: tuple[bool, bool]) -> Sum | None:
-    """Scaling or selecting keeps one operand's sum; an accumulator that just came in is the sum it came in with."""
-    if fn not in _KEEPS_SUM:
-        return None
-    found = []
-    for side, at_home in zip((x, y), own, strict=True):
-        if side.sums is not None:
-            found.append(side.sums)
-        elif side.kind == "incoming" and at_home:
-            found.append(Sum(f"slot:{side.label}", ()))
-    return found[0] if len(found) == 1 else None
+    return Record("value", "", numbers, statistics=statistics, term=term)

@@ -226,7 +226,7 @@ def select(mask: Case, sides: Sequence[Case], result: Case, tables: Tables) -> C
             continue
         term = tables.terms.apply("select", (chosen.term, *values))
         if chosen.kind == "value" and record.kind in ("plain", "zero"):
-            record = replace(chosen, sums=None)
+            record = chosen
             offset[here] = mask.offset.reshape(-1, tables.width)[here]
         elif elsewhere:  # the test is one of other elements than those selected
             term = UNKNOWN

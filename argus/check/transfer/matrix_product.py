@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.check.domain.record_numbers import distinct, distinct_rows, filled, is_filled
-from argus.check.domain.records import ABSENT, Record, Slots, Sum, Tables
+from argus.check.domain.records import ABSENT, Record, Tables
 from argus.check.domain.reduction_footprint import several
 from argus.check.domain.tags import Case
 from argus.check.terms.atoms import UNKNOWN
@@ -37,6 +37,16 @@ from argus.check.transfer.matrix import (
 )
 from argus.check.transfer.shifted_places import brought
 from argus.layout.expr import Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """One matrix instruction's share of a sum: the contracted coordinates `rest + offset`, each once."""
+
+    axis: int
+    rest: Expr
+    offsets: tuple[int, ...]
+
 
 Share = tuple[Slots, ...] | None
 """The contracted coordinates one instruction adds; None when they are not known."""
@@ -310,7 +320,7 @@ def _made_records(
         share = _shifted(pairing.shares[g], place)
         term = _term_numbers(below, share, pairing.factors[g], own, tables) if matching else UNKNOWN
         numbers = tuple(int(v) for v in rests[n])
-        made.append(tables.intern(Record("value", "", numbers, _sum(below, share, own), statistics=behind, term=term)))
+        made.append(tables.intern(Record("value", "", numbers, statistics=behind, term=term)))
     if len(made) == 1:
         return filled(c.record.shape, made[0])
     return np.array(made, dtype=np.int32)[group].reshape(c.record.shape)
@@ -363,15 +373,3 @@ def _shares(a: MatrixOperand, b: MatrixOperand, contracted: list[int], tables: T
                 Slots(axis, tables.rests[number], tuple(sorted(values))) for number, values in sorted(groups.items())
             )
     return result
-
-
-def _sum(below: Record, share: Share, own_position: bool) -> Sum | None:
-    if share is None:
-        return None
-    if below.kind == "zero":
-        return Sum("zero", share)
-    if below.kind == "incoming":
-        return Sum(f"slot:{below.label}", share) if own_position else None
-    if below.kind == "value" and below.sums is not None:
-        return Sum(below.sums.root, (*below.sums.items, *share))
-    return Sum("start", share)

@@ -122,7 +122,7 @@ def without_difference(flow: KernelWalk, x: Case, y: Case, condition: Expr | Non
     if chosen is not None or not _alike(flow, x, y):
         return chosen
     differ = x.record != y.record
-    vague = each_record(flow.tables, x, lambda r: replace(r, term=UNKNOWN, sums=None))
+    vague = each_record(flow.tables, x, lambda r: replace(r, term=UNKNOWN))
     return Case(x.guard, np.where(differ, vague.record, x.record).astype(np.int32), x.offset, x.site)
 
 
@@ -137,7 +137,7 @@ def _chosen(flow: KernelWalk, x: Case, y: Case, condition: Expr) -> Case | None:
     if held is None:
         return None
     term = flow.tables.terms.where(held, sides[0].term, sides[1].term)
-    either = replace(sides[0], kind="value", label="", sums=None, term=term)
+    either = replace(sides[0], kind="value", label="", term=term)
     return each_record(flow.tables, x, lambda _: replace(either, statistics=sides[0].statistics | sides[1].statistics))
 
 

@@ -16,8 +16,8 @@ JOURNAL: Mapping[str, ManualEntry] = {
         "name the folder the run was made with: `--journal DIR`, or `ARGUS_JOURNAL`, else `./argus-journal`.",
     ),
     "ARG-J103": ManualEntry(
-        "The journal has no run of that name, or none at all.",
-        "`argus history` lists the runs of the journal.",
+        "The journal has no run of that name, several whose names begin so, or none at all.",
+        "`argus history` lists the runs of the journal; a beginning of a name is enough if no other run has it.",
     ),
     "ARG-J104": ManualEntry(
         "A resumed run takes the same decisions again until it is where it ended. Here one came out differently: Argus "

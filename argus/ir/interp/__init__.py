@@ -13,8 +13,9 @@ whose policies say `waits: explicit` (see `argus.ir.passes.insert_waits`) is tak
 of a loaded register waits.
 
 With `provenance=True` every register element also knows which tensor element it was loaded from, through LDS and
-register moves; `watch={op id: function}` shows an op's operands when it executes, `results` what a load delivers,
-`stored` every store to a tensor with its addresses. That is how counterexamples of the checker are replayed.
+register moves; `watch={op id: function}` shows an op's operands when it executes, `results` what a load or a computing
+op delivers, `stored` every store to a tensor with its addresses. That is how counterexamples of the checker are
+replayed.
 
 Not modelled: time, caches, the order of additions inside an MFMA; see `numbers` for rounding.
 """

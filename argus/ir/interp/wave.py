@@ -191,6 +191,9 @@ class InterpWave:
                     self.stated(op, active)
                 case _:
                     self.compute(op)
+                    observer = self.group.results.get(op.id)
+                    if observer is not None:
+                        observer(self.event(op, tuple(self.file[v] for v in op.results), active))
 
     def stated(self, op: ops.Symbol, active: Mask) -> None:
         """Note loaded numbers that are not what the kernel states of them: then nothing is promised."""

@@ -94,7 +94,6 @@ ARITHMETIC = (
         np.multiply,
         {"float": "inst fmul", "int": "inst mul", "uint": "inst mul"},
         real=_product,
-        keeps_sum=True,
     ),
     MapFn(
         "fma",
@@ -117,7 +116,6 @@ ARITHMETIC = (
         {"float": "inst fneg", "int": "minus", "uint": "minus"},
         real=lambda a, x: a.negative(x),
         keeps_zero=True,
-        keeps_sum=True,
         ulps=0.0,
     ),
     MapFn(
@@ -172,7 +170,6 @@ ARITHMETIC = (
         real=lambda a, x, y: a.multiply(x, a.power(y, -2)),
         slots=DIVISION_SLOTS,
         domain="y != 0",
-        keeps_sum=True,
     ),
     MapFn(
         "floor",
@@ -370,7 +367,6 @@ COMPARING = (
         "where(x, y, z); x is bool, y and z of one type",
         np.where,
         dict.fromkeys(("float", "int", "uint", "bool"), "select"),
-        keeps_sum=True,
     ),
 )
 

@@ -11,7 +11,6 @@
     spec                      its name in `computes`, if it has one; its value and error slope there are in `argus.spec`
     domain                    where it is defined, if not everywhere
     keeps_zero                0 goes to 0
-    keeps_sum                 one operand's accumulation stays one (scaling, selection)
     reduces                   of elements at different coordinates it is this reduction
     ulps, inputs              largest error in units in the last place of f32 (0: exact, 1/2: rounded correctly), and
                               over how many inputs it was measured (0: it follows from the definition, or the
@@ -74,7 +73,6 @@ class MapFn:
     spec: str = ""
     domain: str = ""
     keeps_zero: bool = False
-    keeps_sum: bool = False
     reduces: Literal["sum", "max", "min"] | None = None
     ulps: float = 0.5
     inputs: int = 0

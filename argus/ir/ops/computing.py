@@ -69,6 +69,10 @@ class Map(MakesOne):
         return self.args
 
     @property
+    def map_function(self) -> str | None:
+        return self.fn
+
+    @property
     def issue_class(self) -> str | None:
         return "valu"
 

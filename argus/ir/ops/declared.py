@@ -144,6 +144,11 @@ class OpBase:
         return self.declared.effect
 
     @property
+    def map_function(self) -> str | None:
+        """The elementwise function it applies (`argus.ir.maps`), if it is one."""
+        return None
+
+    @property
     def issue_class(self) -> str | None:
         return None
 

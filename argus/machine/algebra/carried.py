@@ -167,7 +167,7 @@ class Home:
 
     def __init__(self, table: ValueTable) -> None:
         self.table = table
-        self.cause = ""
+        self.cause: object = ""
 
     def row(self, bits: Row, ids: Ids | None) -> Row:
         return bits if ids is None else CarriedRow(bits, ids, self)

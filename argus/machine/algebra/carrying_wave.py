@@ -51,6 +51,11 @@ class CarryingWave:
         """Whether one of these registers carries an id."""
         return any(self.v[n].ids is not None for n in numbers)
 
+    def lost(self, numbers: tuple[int, ...]) -> bool:
+        """Whether what one of these registers carries is lost already; its first byte tells."""
+        first = [ids[0, 0] for n in numbers if (ids := self.v[n].ids) is not None]
+        return any(self.home.table.is_lost(one) for one in first)
+
     def write(self, n: int, ids: Ids | None, lanes: Any) -> None:
         """Ids for lanes of a register whose bits are written already."""
         row = self.v[n]
@@ -60,6 +65,10 @@ class CarryingWave:
     def lose(self, numbers: tuple[int, ...], lanes: Any) -> None:
         """These registers are not followed from here on."""
         lost = np.uint32(self.home.lost())
+        if np.all(lanes):
+            for n in numbers:
+                self.v[n].ids = np.full((LANES, 4), lost, np.uint32)
+            return
         for n in numbers:
             self.v[n].keep(np.full((int(np.count_nonzero(lanes)), 4), lost, np.uint32), lanes)
 

@@ -6,6 +6,9 @@
 The specification implies its own numbers, log2(e) for `exp` and its inverse for `log`, their inverses, and products of
 two of these (compilers fold `scale * log2(e)`). Beside each lies what is left of it after rounding to f32: code that
 carries a constant in two parts adds a second that is zero here. A float near none of them is the number it is.
+
+Some floats are known to be coefficients of a polynomial that approximates a function (`fitted`): they are doubtful, as
+the polynomial is another function of the field. A named number is never one of them.
 """
 
 from __future__ import annotations
@@ -47,7 +50,7 @@ def log2_e(seed: int) -> NamedConstant:
 class Constants:
     """The implied numbers of one comparison, and what a float stands for."""
 
-    def __init__(self, seed: int, named: Iterable[NamedConstant] = ()) -> None:
+    def __init__(self, seed: int, named: Iterable[NamedConstant] = (), fitted: Iterable[float] = ()) -> None:
         self.log2_e = log2_e(seed)
         one = fraction(1)
         base = [one, self.log2_e, *(c for c in named if c.value and math.isfinite(c.value))]
@@ -58,6 +61,7 @@ class Constants:
         known = {abs(c.value): c for c in [*rests, *products] if c.value}
         self._values = np.array(sorted(known))
         self._residues = np.stack([_positive(known[v]) for v in self._values], axis=1)
+        self._fitted = np.array(sorted(fitted))
 
     def symbol(self, value: float) -> NamedConstant | None:
         """log2(e) or its inverse, if a number is written for it."""
@@ -76,11 +80,12 @@ class Constants:
         nearest = np.where(size - self._values[below] < self._values[above] - size, below, above)
         near = np.abs(self._values[nearest] - size) <= NEAR * size
         near &= np.isfinite(real) & (real != 0)
-        if not near.any():
-            return literal
-        taken = self._residues[:, nearest]
-        signed = np.where(np.signbit(real), fields.negate(taken), taken)
-        return numbers.exactly(np.where(near, signed, literal.residue), real)
+        made = literal
+        if near.any():
+            taken = self._residues[:, nearest]
+            signed = np.where(np.signbit(real), fields.negate(taken), taken)
+            made = numbers.exactly(np.where(near, signed, literal.residue), real)
+        return made.doubted(np.isin(size, self._fitted) & ~near) if len(self._fitted) else made
 
 
 def _positive(c: NamedConstant) -> Residues:

@@ -4,6 +4,8 @@
     v_rsq_f32      1 / numbers.sqrt
     v_cvt_pk_fp8_f32                   two values, one on each byte; likewise back
     v_div_fixup_f32                    the quotient, if its bits are the result up to sign
+    v_bfi_b32                          with the mask of a magnitude: that number with another sign
+    v_perm_b32                         with a constant selector: bytes and their ids move
 
 `CARRYING` is the machine's table with these entries replaced; signatures and bits are the machine's own.
 """
@@ -118,6 +120,42 @@ def _fixup(op: MachineOp) -> MachineOp:
     return replace(op, fn=run)
 
 
+MAGNITUDE = 0x7FFFFFFF
+
+
+def _insert(op: MachineOp) -> MachineOp:
+    """A sign on a magnitude is that number up to sign, which is what reading a float asks."""
+    plain = op.fn
+
+    def run(b: CarryingBuilder, mask: Row, x: Row, y: Row) -> Row:
+        ids = ids_of(x)
+        if ids is None or not bool((np.asarray(bits_of(mask)) == MAGNITUDE).all()):
+            return plain(b, mask, x, y)
+        bits = plain(b.plain, bits_of(mask), bits_of(x), bits_of(y))
+        return b.home.row(np.broadcast_to(bits, (len(ids),)), ids)
+
+    return replace(op, fn=run)
+
+
+def _permute(op: MachineOp) -> MachineOp:
+    """Selector bytes 0..3 take a byte of y, 4..7 of x, 12 and above are literals; others go the long way."""
+    plain = op.fn
+
+    def run(b: CarryingBuilder, x: Row, y: Row, selectors: Row) -> Row:
+        parts = [ids_of(x), ids_of(y)]
+        chosen = np.unique(np.asarray(bits_of(selectors))) if ids_of(selectors) is None else np.empty(0)
+        taken = [int(chosen[0]) >> 8 * i & 0xFF for i in range(4)] if len(chosen) == 1 else [8]
+        if (parts[0] is None and parts[1] is None) or any(7 < t < 12 for t in taken):
+            return plain(b, x, y, selectors)
+        bits = plain(b.plain, bits_of(x), bits_of(y), bits_of(selectors))
+        none = np.zeros((len(bits), 4), np.uint32)
+        high, low = (none if part is None else np.broadcast_to(part, none.shape) for part in parts)
+        both = np.concatenate([low, high, none], axis=1)
+        return b.home.row(bits, both[:, [min(t, 8) for t in taken]])
+
+    return replace(op, fn=run)
+
+
 def _entries() -> dict[str, MachineOp]:
     made: dict[str, MachineOp] = {}
     for stem, law in _UNARY.items():
@@ -138,6 +176,8 @@ def _entries() -> dict[str, MachineOp]:
     for name in ("v_div_fixup_f16", "v_div_fixup_f32", "v_div_fixup_f64"):
         if name in VALU:
             made[name] = _fixup(VALU[name])
+    made["v_bfi_b32"] = _insert(VALU["v_bfi_b32"])
+    made["v_perm_b32"] = _permute(VALU["v_perm_b32"])
     return made
 
 

@@ -40,6 +40,7 @@ class CarryingMatrix:
         cbsz, abid, blgp = (number(inst.mods, name) for name in ("cbsz", "abid", "blgp"))
         self._d, self._a, self._b = (register(o, accum_offset) for o in inst.operands[:3])
         self._c = inst.operands[3]
+        self.targets = tuple(range(self._d, self._d + m.c_registers))
         self._c_register = register(self._c, accum_offset) if self._c.kind in ("v", "a") else -1
         a_at = self._tables.a_at
         self._a_at = a_at[list(a_block_source(m.blocks, cbsz, abid))] if cbsz else a_at
@@ -78,10 +79,9 @@ class CarryingMatrix:
         """Execute the instruction on the real wave, and its law on the values."""
         m, t = self.m, self._tables
         everywhere = np.ones(LANES, np.bool_)
-        targets = tuple(range(self._d, self._d + m.c_registers))
         if m.c == "i32":
             result = execute(w.wave)
-            for n in targets:
+            for n in self.targets:
                 w.write(n, None, everywhere)
             return result
         a, lost_a = self._signed(self._elements(w, self._a, m.a_registers, m.a), 0)
@@ -97,7 +97,7 @@ class CarryingMatrix:
         real = self._results(w)
         ids = w.builder.entered(spread.with_real(real), lost.reshape(-1)[at], literals=False)
         words = BITS[m.c] // _WORD
-        for k, n in enumerate(targets):
+        for k, n in enumerate(self.targets):
             part = None if ids is None else ids.reshape(m.d_elements, LANES)[k // words]
             w.write(n, None if part is None else np.repeat(part[:, None], 4, axis=1), everywhere)
         return result

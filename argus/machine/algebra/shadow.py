@@ -6,6 +6,9 @@
 
 Every float of the arrays becomes a value with random residues, the same for the same number. Instructions are wrapped
 as a check wraps them: those that touch no value run as they are, and cost a look at their registers.
+
+With `wave` only that wave of a workgroup computes in the fields; the others move values, and what they compute is lost
+with the cause `NOT_ASKED`. A long workgroup whose waves only share inputs then costs a fraction.
 """
 
 from __future__ import annotations
@@ -51,14 +54,15 @@ Run = Callable[[Wave], Any]
 Array = NDArray[np.generic]
 _FLOATS = frozenset({"f16", "f32", "f64"})
 _SCALAR_COPIES = frozenset({"s_mov_b32", "s_mov_b64"})
+NOT_ASKED = "a wave that is not followed"
 _BY_DTYPE = {form.dtype: form for form in FORMATS.values()}
 
 
 class AlgebraShadow:
     """See the module."""
 
-    def __init__(self, arrays: Sequence[Array], constants: Constants, seed: int) -> None:
-        self._arrays, self._constants, self._seed = list(arrays), constants, seed
+    def __init__(self, arrays: Sequence[Array], constants: Constants, seed: int, wave: int | None = None) -> None:
+        self._arrays, self._constants, self._seed, self._followed = list(arrays), constants, seed, wave
         self.table = ValueTable()
         self._home = Home(self.table)
         self._reader = FloatReader(self._home, constants)
@@ -82,7 +86,10 @@ class AlgebraShadow:
             if form is None or not array.size:
                 continue
             first = allocation.start - services.arena.base
-            real = np.ascontiguousarray(array).reshape(-1).astype(np.float64)
+            with np.errstate(invalid="ignore"):
+                real = np.ascontiguousarray(array).reshape(-1).astype(np.float64)
+            if not np.isfinite(real).any():
+                continue
             made = numbers.exactly(fields.drawn(real, self._seed), real)
             ids = np.where(np.isfinite(real), self.table.enter(made), np.uint32(LITERAL))
             self._planes.device[first : first + array.nbytes] = np.repeat(ids, array.itemsize)
@@ -102,14 +109,16 @@ class AlgebraShadow:
             made.append(found[key])
         return made
 
-    def numbers(self, k: int) -> tuple[AlgebraNumbers, Ids]:
-        """The elements of array number k, flat, and the causes where they are not followed."""
+    def numbers(self, k: int, where: NDArray[np.int64] | None = None) -> tuple[AlgebraNumbers, Ids]:
+        """The elements of array number k, flat (or those at `where`), and the causes where they are not followed."""
         array, home = self._arrays[k], self._homes[k]
         first = home.start - self._services.arena.base
         raw = self._buffer[first : first + array.nbytes].copy().view(array.dtype)
+        ids = self._planes.device[first : first + array.nbytes].reshape(-1, array.itemsize)
+        if where is not None:
+            raw, ids = raw[where], ids[where]
         with np.errstate(all="ignore"):
             real = raw.astype(np.float64)
-        ids = self._planes.device[first : first + array.nbytes].reshape(-1, array.itemsize)
         form = _BY_DTYPE.get(array.dtype)
         if form is None:
             lost = np.where(ids.any(axis=1), np.uint32(self.table.lost("a whole number")), np.uint32(0))
@@ -155,7 +164,7 @@ class AlgebraShadow:
             return lambda w: self._end(w, run)
         if op in MATRIX:
             matrix = CarryingMatrix(inst, self._services.accum_offset, self._reader)
-            return self._caused(inst, lambda w: matrix.run(self._wave(w), run))
+            return self._caused(inst, lambda w: self._matrix(w, matrix, run))
         if op in LANE_OPS and not op.startswith("ds_") and op != "v_swap_b32":
             return self._caused(inst, lambda w: self._lane_move(self._wave(w), inst, run))
         if op in VALU or op in LANE_OPS:
@@ -169,8 +178,21 @@ class AlgebraShadow:
             return self._caused(inst, lambda w: self._scalar(self._wave(w), inst, run))
         return run
 
+    def _matrix(self, w: Wave, matrix: CarryingMatrix, run: Run) -> Any:
+        c = self._wave(w)
+        if self._asked(w):
+            return matrix.run(c, run)
+        result = run(w)
+        self._home.cause = NOT_ASKED
+        c.lose(matrix.targets, np.ones(len(w.lanes), np.bool_))
+        return result
+
+    def _asked(self, w: Wave) -> bool:
+        """Whether a wave computes in the fields."""
+        return self._followed is None or w.index == self._followed
+
     def _caused(self, inst: Inst, run: Run) -> Run:
-        cause = _shown(inst)
+        cause = InstructionCause(inst)
 
         def with_cause(w: Wave) -> Any:
             self._home.cause = cause
@@ -202,7 +224,7 @@ class AlgebraShadow:
         op = VALU.get(inst.op)
         computes = op is not None and bool(_FLOATS & {*op.args, *op.results}) and not inst.op.startswith("v_cmp")
         variants: dict[tuple[Any, ...], Any] = {}
-        cause = _shown(inst)
+        cause = InstructionCause(inst)
 
         def compiled(changed: Inst) -> Any:
             if changed.operands not in variants:
@@ -217,7 +239,11 @@ class AlgebraShadow:
                 result = run(w)
                 c.lose(tuple(range(REGISTERS)), np.ones(len(lanes), np.bool_))
                 return result
-            if not scalars and not computes and not c.carried(reads):
+            if not self._asked(w) and (computes or c.lost(reads)):
+                result = run(w)
+                self._home.cause = NOT_ASKED
+                c.lose(writes, lanes)
+            elif not scalars and not computes and not c.carried(reads):
                 result = run(w)
                 for n in writes:
                     c.write(n, None, lanes)
@@ -312,6 +338,13 @@ class AlgebraShadow:
         return result
 
 
-def _shown(inst: Inst) -> str:
-    """An instruction as a cause names it."""
-    return f"{text(inst)} at {inst.pc:#x}"
+class InstructionCause:
+    """An instruction as a cause names it; the text is made when somebody reads it."""
+
+    __slots__ = ("_inst",)
+
+    def __init__(self, inst: Inst) -> None:
+        self._inst = inst
+
+    def __str__(self) -> str:
+        return f"{text(self._inst)} at {self._inst.pc:#x}"

@@ -29,8 +29,8 @@ class ValueTable:
         self._taint = np.zeros(capacity, np.uint8)
         self.real = np.zeros(capacity)
         self._count = 1
-        self._causes: dict[str, int] = {}
-        self._cause_of: dict[int, str] = {}
+        self._causes: dict[object, int] = {}
+        self._cause_of: dict[int, object] = {}
 
     def __len__(self) -> int:
         return self._count
@@ -64,8 +64,8 @@ class ValueTable:
             self._residue[:, ids].astype(np.uint64), self._present[ids], self._taint[ids], self.real[ids]
         )
 
-    def lost(self, cause: str) -> int:
-        """The id of values that are not followed from this cause on."""
+    def lost(self, cause: object) -> int:
+        """The id of values that are not followed from this cause on, which is printed when it is asked for."""
         if cause not in self._causes:
             at = self._room(1)
             self._present[at] = self._taint[at] = 0
@@ -80,4 +80,4 @@ class ValueTable:
 
     def cause(self, value: int) -> str:
         """Why a value is not followed; nothing if it is."""
-        return self._cause_of.get(value, "")
+        return str(self._cause_of.get(value, ""))

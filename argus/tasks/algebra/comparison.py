@@ -9,7 +9,7 @@ A result is *different* if one element is, *equal* if all are, else *not followe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -83,10 +83,10 @@ def compare_numbers(
     result: str,
     got: AlgebraNumbers,
     want: AlgebraNumbers,
-    causes: Sequence[str] | None = None,
+    causes: Callable[[int], str] | None = None,
     stored: npt.NDArray[np.bool_] | None = None,
 ) -> AlgebraComparison:
-    """`causes`: of each element, flat, why it was lost. `stored`: which were stored; one that was not is different
+    """`causes`: of an element, flat, why it was lost. `stored`: which were stored; one that was not is different
     if it is not equal, even if what was there before is no number."""
     equal = numbers.same(got, want)
     different = ~equal & numbers.proved_different(got, want)
@@ -97,7 +97,7 @@ def compare_numbers(
     cause = ""
     if open_.any():
         at = int(np.flatnonzero(open_.reshape(-1))[0])
-        cause = (causes[at] if causes is not None else "") or _doubt(got, want, at)
+        cause = (causes(at) if causes is not None else "") or _doubt(got, want, at)
     doubtful = open_ & ((got.present & want.present) > 0)
     return AlgebraComparison(
         result, int(equal.size), int(different.sum()), int(open_.sum()), int(doubtful.sum()), first, cause=cause
@@ -111,4 +111,4 @@ def _doubt(got: AlgebraNumbers, want: AlgebraNumbers, at: int) -> str:
         return "the specified value has no residue"
     if not (got.present & want.present).reshape(-1)[at]:
         return "no field in which both have a residue"
-    return "differs, but only in fields in which a root or a choice is doubtful"
+    return "differs, but only in fields in which a root, a choice or an approximation is doubtful"

@@ -3,6 +3,7 @@
     compare_kernel(kernel, code, sizes, arrays, scalars)       the object against the kernel's `computes`
     compare_specified(launch, spec, arrays, symbols)           anybody's object against a specification
     compare_objects(first, second, names, arrays)              two launches of the same arguments
+    compare_part(launch, result, arrays, symbols, wave)        what some workgroups stored, or one wave of each
 
 The arrays are those of an ordinary run; the real values only decide comparisons and maxima.
 """
@@ -22,7 +23,9 @@ from argus.device.launch import flat, scalar_values
 from argus.ir.kernel import Kernel
 from argus.machine.algebra import AlgebraNumbers, AlgebraShadow, Constants
 from argus.machine.algebra.numbers import choose, of_floats
-from argus.spec import Specification
+from argus.machine.algebra.shadow import NOT_ASKED
+from argus.spec import ResultSpec, Specification
+from argus.tasks.algebra.approximations import fitted
 from argus.tasks.algebra.comparison import AlgebraComparison, compare_numbers
 from argus.tasks.algebra.specification import AlgebraEvaluator, named_constants
 
@@ -58,22 +61,27 @@ def compare_kernel(
     if 0 in grid:
         return []
     ordered = {t.name: arrays[t.name] for t in kernel.tensors}
-    return compare_specified(launch, kernel.computes, ordered, {**sizes, **scalars}, seed)
+    return compare_specified(launch, kernel.computes, ordered, {**sizes, **scalars}, seed, fitted(kernel))
 
 
 def compare_specified(
-    launch: Launch, spec: Specification, arrays: Mapping[str, Array], symbols: Mapping[str, float], seed: int = SEED
+    launch: Launch,
+    spec: Specification,
+    arrays: Mapping[str, Array],
+    symbols: Mapping[str, float],
+    seed: int = SEED,
+    coefficients: frozenset[float] = frozenset(),
 ) -> list[AlgebraComparison]:
     """Any object against a specification of its arrays, which are given in the order of its arguments. What only
-    doubts leave open is tried again with other residues."""
+    doubts leave open is tried again with other residues. `coefficients` of polynomials are doubtful (`Constants`)."""
     inputs = {name: array.copy() for name, array in arrays.items()}
-    made = _specified(launch, spec, arrays, inputs, symbols, seed)
+    made = _specified(launch, spec, arrays, inputs, symbols, seed, coefficients)
     for attempt in range(1, ATTEMPTS):
         if any(c.verdict == "different" for c in made) or not any(c.doubtful for c in made):
             break
         for name, array in inputs.items():
             arrays[name][...] = array
-        again = _specified(launch, spec, arrays, inputs, symbols, seed + attempt)
+        again = _specified(launch, spec, arrays, inputs, symbols, seed + attempt, coefficients)
         made = [b if b.different or b.not_followed < a.not_followed else a for a, b in zip(made, again, strict=True)]
     return made
 
@@ -85,9 +93,10 @@ def _specified(
     inputs: Mapping[str, Array],
     symbols: Mapping[str, float],
     seed: int,
+    coefficients: frozenset[float],
 ) -> list[AlgebraComparison]:
     named = [c for result in spec.results for c in named_constants(result, inputs, symbols, seed)]
-    constants = Constants(seed, named)
+    constants = Constants(seed, named, coefficients)
     passed = [flat(array) for array in arrays.values()]
     shadow = AlgebraShadow(passed, constants, seed)
     launch(passed, machine.Options(shadow=shadow))
@@ -99,15 +108,52 @@ def _specified(
     return made
 
 
+def compare_part(
+    launch: Launch,
+    spec: ResultSpec,
+    arrays: Mapping[str, Array],
+    symbols: Mapping[str, float],
+    coefficients: frozenset[float],
+    wave: int | None = None,
+    seed: int = SEED,
+) -> AlgebraComparison | None:
+    """The elements that a launch of some workgroups has stored (of `wave`: those that depend on no other wave's
+    arithmetic), against their specification; None if nothing was stored. Where only a doubt is left, it is left."""
+    inputs = {name: array.copy() for name, array in arrays.items()}
+    constants = Constants(seed, named_constants(spec, inputs, symbols, seed), coefficients)
+    passed = [flat(array) for array in arrays.values()]
+    shadow = AlgebraShadow(passed, constants, seed, wave)
+    launch(passed, machine.Options(shadow=shadow))
+    k, array = list(arrays).index(spec.result), arrays[spec.result]
+    places = _places(array)
+    at = np.nonzero(shadow.stored(k)[places])
+    got, lost = shadow.numbers(k, places[at])
+    asked = lost != shadow.table.lost(NOT_ASKED)
+    if not asked.any():
+        return None
+    at, got, lost = tuple(where[asked] for where in at), got.at(asked), lost[asked]
+    positions = [np.unique(where) for where in at]
+    box = AlgebraEvaluator(inputs, symbols, constants, seed).result(spec, array.shape, positions)
+    inside = tuple(np.searchsorted(axis, where) for axis, where in zip(positions, at, strict=True))
+    want = box.at(inside)
+    if array.dtype.kind in "iu":
+        want = _wrapped(want, np.iinfo(array.dtype.name))
+    found = compare_numbers(spec.result, got, want, lambda n: shadow.cause(int(lost[n])))
+    if found.first is None:
+        return found
+    first = tuple(int(where[found.first[0]]) for where in at)
+    return replace(found, first=first, writer=shadow.writer(k, int(places[first])))
+
+
 def _compared(name: str, shadow: AlgebraShadow, k: int, array: Array, want: AlgebraNumbers) -> AlgebraComparison:
     """An array of the launch against numbers of its shape."""
     places = _places(array)
     got, lost = shadow.numbers(k)
-    causes = [shadow.cause(int(value)) for value in lost[places.reshape(-1)]]
+    elements = places.reshape(-1)
     if array.dtype.kind in "iu":
         want = _wrapped(want, np.iinfo(array.dtype.name))
     stored = shadow.stored(k)[places]
-    comparison = compare_numbers(name, got.at(places), want, causes, stored)
+    comparison = compare_numbers(name, got.at(places), want, lambda n: shadow.cause(int(lost[elements[n]])), stored)
     if comparison.first is None:
         return comparison
     return replace(comparison, writer=shadow.writer(k, int(places[comparison.first])))

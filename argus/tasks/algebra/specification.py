@@ -12,7 +12,7 @@ A sum runs over its index in chunks, so that no intermediate has more than `CHUN
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import reduce
@@ -74,7 +74,8 @@ _RELATIONS = {
 
 def input_numbers(array: npt.NDArray[np.generic], seed: int) -> AlgebraNumbers:
     """The numbers a tensor's elements have in memory when the launch begins."""
-    real = array.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        real = array.astype(np.float64)
     if array.dtype.kind in "iub":
         return numbers.of_floats(real)
     return numbers.exactly(fields.drawn(real, seed), real)
@@ -104,16 +105,22 @@ class AlgebraEvaluator:
 
     def __init__(self, tensors: Arrays, symbols: Mapping[str, float], constants: Constants, seed: int) -> None:
         self._shapes = {name: array.shape for name, array in tensors.items()}
-        self._tensors = {name: input_numbers(array, seed) for name, array in tensors.items()}
+        self._arrays, self._seed = tensors, seed
+        self._tensors: dict[str, AlgebraNumbers] = {}
         self._symbols, self._constants = symbols, constants
         self._positions: dict[str, npt.NDArray[np.int64]] = {}
         self._made: dict[tuple[SpecNode, tuple[tuple[str, int, int], ...]], Indexed] = {}
         narrow = any(a.dtype.kind not in "iub" and a.dtype.itemsize < 4 for a in tensors.values())
         self._near = 2.0**-7 if narrow else 2.0**-18
 
-    def result(self, spec: ResultSpec, shape: tuple[int, ...]) -> AlgebraNumbers:
-        """The specified numbers of a result of this shape."""
-        self._positions = {i: np.arange(n) for i, n in zip(spec.indices, shape, strict=True)}
+    def result(
+        self, spec: ResultSpec, shape: tuple[int, ...], positions: Sequence[npt.NDArray[np.int64]] | None = None
+    ) -> AlgebraNumbers:
+        """The specified numbers of a result of this shape; `positions`: only at these of each axis."""
+        if positions is not None:
+            shape = tuple(len(where) for where in positions)
+        chosen = positions or [np.arange(n) for n in shape]
+        self._positions = dict(zip(spec.indices, chosen, strict=True))
         with np.errstate(all="ignore"):
             found = self.visit(spec.expression)
         whole = self._spread(found, spec.indices)
@@ -164,8 +171,10 @@ class AlgebraEvaluator:
 
     def _element(self, node: TensorElement) -> Indexed:
         """Elements at computed places; zero outside of the tensor."""
-        if node.tensor not in self._tensors:
+        if node.tensor not in self._arrays:
             raise SpecError(f"the specification reads {node.tensor}, of which there is no array", "data", node.span)
+        if node.tensor not in self._tensors:
+            self._tensors[node.tensor] = input_numbers(self._arrays[node.tensor], self._seed)
         tensor, shape = self._tensors[node.tensor], self._shapes[node.tensor]
         union, places = self._aligned(*[self.visit(item) for item in node.indices])
         if 0 in shape:
@@ -271,9 +280,7 @@ class AlgebraEvaluator:
             else:
                 union, both = self._aligned(total, part)
                 total = Indexed(union, numbers.add(*both))
-        if total is None:
-            raise SpecError(f"{node.kind} over {node.index} is over nothing", "data", node.span)
-        return total
+        return self.visit(NumberLiteral(0)) if total is None else total  # only a sum may be over nothing
 
     def _sides(self, node: IndexReduction) -> list[Indexed]:
         """Two factors of the summed product, each with the index, none with all of the other's: multiplied out, there

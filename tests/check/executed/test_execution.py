@@ -13,7 +13,7 @@ from argus.check.executed import execute as execution
 from argus.check.executed.execute import execute
 from argus.check.executed.launches import STEPS, launches, steps
 from argus.check.executed.outcome import NOT_ASKED
-from argus.check.executed.rounding import REORDERED, slack
+from argus.check.executed.tolerance import REORDERED, slack
 from argus.check.rules.value import Valued
 from argus.cli.main import main
 from argus.ir.kernel import Kernel

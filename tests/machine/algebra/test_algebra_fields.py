@@ -139,3 +139,13 @@ def test_a_float_near_a_named_number_stands_for_it() -> None:
     assert (folded.residue[:, 0] == fields.multiply(tenth.residue, constants.log2_e.residue)).all()
     rest = LOG2_E - float(np.float32(LOG2_E))
     assert not constants.of_floats(np.array([float(np.float32(rest))])).residue.any()
+
+
+def test_a_fitted_coefficient_is_doubtful_unless_it_is_a_named_number() -> None:
+    third = fraction(Fraction(1, 3))
+    coefficient = float(np.float32(0.16666516661643982))
+    constants = Constants(1, [third], [coefficient, float(np.float32(1 / 3))])
+    made = constants.of_floats(np.array([coefficient, -coefficient, float(np.float32(1 / 3)), 0.5]))
+    assert made.taint.tolist() == [numbers.DOUBTFUL, numbers.DOUBTFUL, 0, 0]
+    assert (made.residue[:, 2] == third.residue).all()
+    assert (made.residue[:, 0] == fields.of_floats(np.array([coefficient]))[:, 0]).all()

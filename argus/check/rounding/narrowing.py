@@ -1,37 +1,18 @@
-"""How much coarser than f32 a kernel computes in the middle, and so by how much its error may be larger.
+"""Values that a kernel rounds to a narrow type in the middle of its arithmetic.
 
-    x.to(bf16) * y              a bf16 number goes into arithmetic: 2^16 times the error of f32
-    ag.mfma(p.to(bf16), v, o)   a factor of a matrix product: the specification's own bound has it
-    acc.to(bf16), stored        the rounding of the output: the comparison has it
-
-The specification's error (`argus.spec`) is that of f32 arithmetic in the order of the specification. A proved kernel
-may compute the same formula in another order: `REORDERED` times that error is allowed (as counterexamples do).
+x.to(bf16) * y              narrowed: a bf16 number goes into arithmetic
+ag.mfma(p.to(bf16), v, o)   not: a factor of a matrix product
+acc.to(bf16), stored        not: the rounding of the output
 """
 
 from __future__ import annotations
 
 from typing import assert_never
 
-import ml_dtypes
-
 from argus.ir import ops
-from argus.ir.interp.numbers import numpy_dtype
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Op, Shared
-from argus.ir.types import DType, Value
-
-REORDERED = 16.0
-F32_MANTISSA = 23
-
-
-def slack(kernel: Kernel) -> float:
-    """What the specification's error is multiplied with."""
-    bits = [_mantissa(value.dtype) for value in narrowed(kernel)]
-    return REORDERED * 2.0 ** (F32_MANTISSA - min([F32_MANTISSA, *bits]))
-
-
-def _mantissa(dtype: DType) -> int:
-    return int(ml_dtypes.finfo(numpy_dtype(dtype)).nmant)
+from argus.ir.types import Value
 
 
 def narrowed(kernel: Kernel) -> set[Value]:

@@ -1,0 +1,76 @@
+"""How far an executed result of a proved kernel may be from its specification.
+
+    tolerance(kernel, stated, inputs, symbols, want, dtype)      one number per element
+
+Where rounding of the kernel's own arithmetic is bounded (`argus.check.rounding`), that bound. It knows the types in the
+middle, the error of each function (`argus.ir.maps`) and how conversions round. Where there is no bound, a multiple of
+the specification's error (`argus.spec`), which is that of f32 arithmetic in the order of the specification:
+
+    x.to(bf16) * y              a bf16 number goes into arithmetic: 2^16 times the error of f32
+    ag.mfma(p.to(bf16), v, o)   a factor of a matrix product: the specification's own bound has it
+    acc.to(bf16), stored        a rounding of the output; a conversion may cut off, so a whole unit
+
+A proved kernel may compute the same formula in another order: `REORDERED` times that error is allowed (as
+counterexamples do).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+from argus.check.rounding import ErrorBound, Rounding, rounding
+from argus.check.rounding.derived_comparison import EXACT
+from argus.check.rounding.narrowing import narrowed
+from argus.ir.interp.numbers import numpy_dtype
+from argus.ir.kernel import Kernel
+from argus.ir.types import DType
+from argus.spec import Bounded, ResultSpec
+from argus.spec.compare import half_ulp
+from argus.spec.values import LEAST_F32
+
+REORDERED = 16.0
+F32_MANTISSA = 23
+
+
+def tolerance(
+    kernel: Kernel,
+    stated: ResultSpec,
+    inputs: Mapping[str, NDArray[Any]],
+    symbols: Mapping[str, float],
+    want: Bounded,
+    dtype: np.dtype[Any],
+) -> NDArray[np.float64]:
+    """The whole error that is allowed, rounding of the output included."""
+    if want.residue is not None:
+        return np.asarray(slack(kernel) * want.error, dtype=np.float64)
+    unit = 2.0**-53 if dtype == np.float64 else 2.0**-24
+    floor = LEAST_F32 + unit * np.abs(want.value)
+    loose = slack(kernel) * (want.error + floor) + 2.0 * half_ulp(dtype, np.abs(want.value) + want.error)
+    bound = derived(kernel).of(stated.result)
+    if not isinstance(bound, ErrorBound):
+        return np.asarray(loose, dtype=np.float64)
+    most = bound.at(stated, inputs, symbols, want.value)
+    return np.where(np.isfinite(most), most + EXACT * np.abs(want.value), loose)
+
+
+@lru_cache(maxsize=16)
+def derived(kernel: Kernel) -> Rounding:
+    """Its bounds, walked once."""
+    return rounding(kernel)
+
+
+@lru_cache(maxsize=16)
+def slack(kernel: Kernel) -> float:
+    """What the specification's error is multiplied with."""
+    bits = [_mantissa(value.dtype) for value in narrowed(kernel)]
+    return REORDERED * 2.0 ** (F32_MANTISSA - min([F32_MANTISSA, *bits]))
+
+
+def _mantissa(dtype: DType) -> int:
+    return int(ml_dtypes.finfo(numpy_dtype(dtype)).nmant)

@@ -1,0 +1,25 @@
+"""Words of other rooms that the command line offers, so that help does not load those rooms.
+
+Each line names where the word has its meaning; `tests/cli/test_first_hour.py` compares them.
+"""
+
+from __future__ import annotations
+
+PROTOCOLS = ("graph", "stream", "event", "cold")
+"""`argus.clock.protocol.PROTOCOLS`"""
+DEVICES = ("auto", "checking", "jit", "hip")
+"""`argus.device.choose.DEVICES`"""
+TRITON = ("full", "none", "quick")
+"""`argus.bench.gemm.CONFIGURATIONS`"""
+LAYERS = ("attention", "moe", "fp8")
+"""`argus.cli.bench_layers.LAYERS`"""
+MEMORY_BOUND = ("softmax", "rmsnorm", "layernorm", "rowreduce", "add", "mul", "silu", "gelu", "transpose")
+"""`argus.bench.memory.FAMILIES`"""
+TASKS = ("attention", "fp8", "gemm", "layernorm", "moe", "softmax")
+"""`argus.tasks.task.builtin_tasks`"""
+PERTURBED_CLOCKS = 20
+"""`argus.clock.sensitivity.CLOCKS`"""
+CLOCK_MAX_MHZ = 2100
+"""`argus.gfx942.chip.CLOCK_MAX_MHZ`"""
+KEPT_TIMES = "out/bench"
+"""`argus.bench.kept.DIRECTORY`"""

@@ -1,0 +1,140 @@
+"""`argus run`, `time`, `compare`, `clock`, `bench`, `machine`: a kernel on the simulated MI300X."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from argus.cli.arguments.choices import DEVICES, KEPT_TIMES, LAYERS, MEMORY_BOUND, PERTURBED_CLOCKS, TRITON
+from argus.cli.arguments.shared import (
+    add_force,
+    add_json,
+    add_kernel_arguments,
+    add_object_arguments,
+    add_protocol,
+    add_time_arguments,
+    add_verb,
+)
+
+TOP = 10
+OBJECTS = "arguments of an object: --arg bf16[4096,4096]:normal  f32[4096]  @file.npy  i32=4096  null"
+EXPLAIN = """\
+argus clock explain argus/kernels/gemm.py --shape M=1024,N=1024,K=1024
+argus clock explain x.co --kernel k --grid 32,22 --block 256 --arg … --json
+
+What limits the launch (memory, matrix unit, latency, LDS, …), its time as a stack of stall causes, the time without
+each cause, the source lines, which instruction waits for which, occupancy, and counters under rocprofv3's names.
+"""
+BENCH = """\
+argus bench gemm                                   the five square sizes, three Triton configurations each
+argus bench gemm --triton full --aiter DIR --clocks 20 --shape M=4096,N=4096,K=4096
+argus bench gemm --hipblaslt DIR --layout NN --dtype f16     what hipBLASLt's own tables choose, at their sizes
+argus bench attention moe fp8 --aiter DIR          layers: `--shape S=4096`, `T=4096`, `M=…,N=…,K=…`
+argus bench softmax add transpose                  bytes per second and share of the memory's rate
+argus bench gemm softmax --ablate                  ablation: one optimization removed at a time
+argus bench gemm --search --shape M=2048,N=2048,K=2048      every candidate of the dispatch table at this shape
+argus bench gemm --search --write                  all shapes of the table; writes argus/kernels/matmul.json
+argus bench gemm --holdout                         what the dispatcher loses at shapes that are not in its table
+
+Triton's columns need the extra `bench` (pip install 'argus-kernels[bench]'); without it they stay empty.
+"""
+COMPARE = """\
+argus compare "gemm.py --shape M=4096,N=4096,K=4096" \\
+              "triton.hsaco --kernel matmul --grid 1024 --block 512 --arg bf16[4096,4096]:normal …"
+"""
+CLOCK_ACTIONS = {
+    "fit": "fit the power model and the launch floors to the fit rows",
+    "validate": "judge the clock by the validate rows",
+    "ablate": "judge it with one mechanism switched off at a time",
+}
+
+
+def register(verbs: Any) -> None:
+    _register_run(verbs)
+    text = "time a kernel file, or any gfx942 code object, on the simulated MI300X: stalls, occupancy, roofline"
+    time = add_verb(verbs, "time", "argus.cli.time:handle", text, OBJECTS)
+    add_time_arguments(time)
+    time.add_argument("--trace", metavar="OUT", help="write a Perfetto trace of one compute unit")
+    time.add_argument("--html", metavar="OUT", help="write one HTML page: roofline, timeline, stalls, source")
+    _register_compare(verbs)
+    _register_clock(verbs)
+    _register_bench(verbs)
+    machine = verbs.add_parser("machine", help="the simulated gfx942: coverage of a folder of code objects")
+    actions = machine.add_subparsers(dest="action", metavar="ACTION", required=True)
+    corpus = add_verb(
+        actions, "corpus", "argus.cli.machine:handle", "decode every object below DIR and report coverage"
+    )
+    corpus.add_argument("dir", type=Path, help="folder with .co, .hsaco or .o files")
+    corpus.add_argument("--objdump", action="store_true", help="compare every instruction with llvm-objdump")
+    add_json(corpus)
+
+
+def _register_run(verbs: Any) -> None:
+    text = "execute a kernel file, or any gfx942 code object, on the simulated MI300X"
+    parser = add_verb(verbs, "run", "argus.cli.run:handle", text, OBJECTS)
+    add_kernel_arguments(parser)
+    parser.add_argument("--seed", type=int, default=0, help="seed of the input data")
+    parser.add_argument(
+        "--device", choices=DEVICES, default="auto", help="auto: hip if a gfx942 is there, else checking"
+    )
+    add_object_arguments(parser)
+    parser.add_argument("--save", metavar="DIR", help="objects: write the arrays after the run as .npy files")
+    parser.add_argument(
+        "--algebra", action="store_true", help="execute in exact algebra too and compare without a tolerance"
+    )
+    parser.add_argument("--computes", metavar="TEXT", help="objects, with --algebra: what it computes")
+    parser.add_argument("--names", metavar="A,B,N", default="", help="objects, with --computes: names of its arguments")
+    parser.add_argument("--against", metavar="OBJECT", help="objects, with --algebra: a second object to compare with")
+    add_force(parser)
+
+
+def _register_compare(verbs: Any) -> None:
+    text = "time several launches of the same work in one run (simulated)"
+    parser = add_verb(verbs, "compare", "argus.cli.compare:handle", text, COMPARE)
+    parser.add_argument(
+        "candidates", nargs="+", metavar="A", help='what `argus time` takes, in quotes: "FILE --shape …"'
+    )
+    parser.add_argument(
+        "--clocks", type=int, default=PERTURBED_CLOCKS, help="perturbed clocks to repeat the comparison under"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the perturbed clocks")
+    add_json(parser)
+
+
+def _register_clock(verbs: Any) -> None:
+    text = "why a kernel takes its time (stalls, occupancy, bound); fit or judge the clock by published times"
+    parser = verbs.add_parser("clock", help=text, description=text)
+    actions = parser.add_subparsers(dest="what", metavar="ACTION", required=True)
+    text = "why a kernel takes its time: stalls by cause and line, occupancy, what-ifs and counters"
+    explain = add_verb(actions, "explain", "argus.cli.clock_explain:handle", text, EXPLAIN)
+    add_time_arguments(explain)
+    explain.add_argument("--top", type=int, default=TOP, help=f"rows of each table of the text (default {TOP})")
+    for name, text in CLOCK_ACTIONS.items():
+        action = add_verb(actions, name, "argus.cli.clock:handle", text)
+        action.add_argument("rows", nargs="+", help="files of simulated rows, from python -m bench.clock")
+        action.add_argument("--write", action="store_true", help="fit: keep the result in the clock's data files")
+        add_json(action)
+
+
+def _register_bench(verbs: Any) -> None:
+    text = "the library's kernels beside others on the simulated MI300X"
+    parser = add_verb(verbs, "bench", "argus.cli.bench:handle", text, BENCH)
+    parser.add_argument("family", nargs="+", help=f"gemm, {', '.join((*LAYERS, *MEMORY_BOUND))}")
+    parser.add_argument("--shape", action="append", default=[], metavar="M=4096,…", help="one shape; may be repeated")
+    parser.add_argument("--triton", choices=TRITON, default="quick", help="Triton configurations to compile")
+    parser.add_argument("--clocks", type=int, default=0, help="perturbed clocks for the verdict (0: none)")
+    add_protocol(parser, "how the times would be taken")
+    parser.add_argument("--aiter", type=Path, metavar="DIR", help="gemm and layers: AITER's objects (its hsa/gfx942)")
+    parser.add_argument("--hipblaslt", type=Path, metavar="DIR", help="gemm: hipBLASLt's objects (docs/foreign.md)")
+    parser.add_argument("--dtype", choices=("bf16", "f16", "fp8"), default="bf16", help="gemm: element type")
+    parser.add_argument("--layout", choices=("TN", "NN", "NT"), default="TN", help="gemm: hipBLASLt's word for it")
+    for flag, text in (
+        ("--ablate", "all but fp8 and elementwise: one optimization removed at a time"),
+        ("--search", "gemm, attention, moe: every candidate of the dispatch table"),
+        ("--write", "with --search: write the dispatch table"),
+        ("--holdout", "gemm: the dispatcher without each of its shapes"),
+        ("--right", "moe: sampled workgroups against float64"),
+    ):
+        parser.add_argument(flag, action="store_true", help=text)
+    parser.add_argument("--keep", type=Path, default=Path(KEPT_TIMES), metavar="DIR", help="where times are kept")
+    add_json(parser)

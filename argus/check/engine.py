@@ -28,7 +28,8 @@ from argus.check.rules.isolation import internal
 from argus.check.rules.rule import Rule
 from argus.check.solve.limits import Budget, limited
 from argus.check.solve.model_reuse import Models
-from argus.check.solve.prover import Prover, question
+from argus.check.solve.prover import Prover
+from argus.check.solve.smtlib import question
 from argus.check.walk import KernelWalk, launch_facts
 from argus.check.walks import planned
 from argus.ir.kernel import Kernel

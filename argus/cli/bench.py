@@ -20,7 +20,6 @@ family and not about another, and with `--clocks N` of N perturbed clocks too, w
 from __future__ import annotations
 
 import argparse
-import json
 import math
 
 from argus.bench import ablate, gemm, memory, search
@@ -29,6 +28,7 @@ from argus.bench.hipblaslt import HipblasltError
 from argus.bench.kept import Kept, Timed
 from argus.bench.others import Others
 from argus.cli import bench_layers
+from argus.cli.answers import BenchAnswer, emit
 from argus.cli.bench_layers import LAYERS
 from argus.cli.options import pairs
 from argus.cli.usage import GOOD, UsageError
@@ -46,9 +46,11 @@ def handle(args: argparse.Namespace) -> int:
             raise UsageError(f"there is no family {family!r}; there are {', '.join(known)}")
     if args.clocks < 0:
         raise UsageError(f"--clocks takes 0 or more, not {args.clocks}")
+    args.results = []
     if not args.json:
         print(LABEL)
     for family in args.family:
+        args.at_work = family
         if family in LAYERS:
             given = [_given(text, LAYERS[family]) for text in args.shape]
             bench_layers.handle(args, family, given, _list)
@@ -60,6 +62,8 @@ def handle(args: argparse.Namespace) -> int:
             _row_ablations(args, family, shapes)
         else:
             _memory(args, family, shapes)
+    if args.json:
+        emit(BenchAnswer, {"label": LABEL, "results": args.results})
     return GOOD
 
 
@@ -107,7 +111,7 @@ def _beside(args: argparse.Namespace, shapes: list[tuple[int, int, int]], kept: 
     except AiterError as error:
         raise UsageError(f"--aiter {args.aiter}: {error}") from error
     if args.json:
-        print(json.dumps({"label": LABEL, "rows": [row.to_json() for row in done]}))
+        args.results.append({"family": "gemm", "rows": [row.to_json() for row in done]})
         return
     print(gemm.table(done))
     print(gemm.summary(done))
@@ -124,11 +128,17 @@ def _hipblaslt_alone(args: argparse.Namespace, shapes: list[tuple[int, int, int]
         try:
             best = gemm.hipblaslt_best(shape, args.hipblaslt, kept, args.dtype, args.layout)["hipBLASLt"]
         except HipblasltError as error:
-            print(json.dumps({"shape": list(shape), "left_out": str(error)}) if args.json else f"{name}: {error}")
+            if args.json:
+                args.results.append({"family": "gemm", "shape": name, "left_out": str(error)})
+            else:
+                print(f"{name}: {error}")
             continue
         speed = 2.0 * math.prod(shape) / best.us * 1e-6
-        words = f"{name}: {best.text()} us, {speed:.0f} TFLOPS (simulated), {best.detail}"
-        print(json.dumps({"shape": list(shape), **best.to_json(), "tflops": speed}) if args.json else words)
+        if args.json:
+            row = {"shape": list(shape), **best.to_json(), "tflops": speed}
+            args.results.append({"family": "gemm", "shape": name, "rows": [row]})
+        else:
+            print(f"{name}: {best.text()} us, {speed:.0f} TFLOPS (simulated), {best.detail}")
 
 
 def _search(args: argparse.Namespace, shapes: list[tuple[int, int, int]], kept: Kept) -> None:
@@ -144,7 +154,7 @@ def _holdout(args: argparse.Namespace, kept: Kept) -> None:
     mean = math.exp(sum(math.log(value) for value in found.values()) / len(found))
     if args.json:
         regrets = {" x ".join(map(str, shape)): value for shape, value in found.items()}
-        print(json.dumps({"label": LABEL, "regret": regrets, "geometric_mean": mean}))
+        args.results.append({"family": "gemm", "regret": regrets, "geometric_mean": mean})
         return
     print("| M x N x K, not in the table | time of the choice to the best (simulated) |\n|---|---|")
     for shape, value in found.items():
@@ -161,7 +171,8 @@ def _row_ablations(args: argparse.Namespace, family: str, shapes: list[tuple[int
 
 def _list(args: argparse.Namespace, shape: str, found: list[tuple[str, Timed]]) -> None:
     if args.json:
-        print(json.dumps({"label": LABEL, "shape": shape, "times": {name: time.to_json() for name, time in found}}))
+        times = {name: time.to_json() for name, time in found}
+        args.results.append({"family": args.at_work, "shape": shape, "times": times})
         return
     fastest = min((time.us for _, time in found if not time.why), default=0.0)
     print(f"| {shape} | us (simulated) | to the fastest |\n|---|---|---|")
@@ -173,6 +184,6 @@ def _memory(args: argparse.Namespace, family: str, shapes: list[tuple[int, int, 
     sizes = [(m, n) for m, n, _ in shapes] or [memory.DEFAULT.get(family, memory.ROWS)]
     rows = [memory.memory_row(family, m, n, protocol=args.protocol) for m, n in sizes]
     if args.json:
-        print(json.dumps({"label": LABEL, "rows": [row.to_json() for row in rows]}))
+        args.results.append({"family": family, "rows": [row.to_json() for row in rows]})
     else:
         print(memory.table(rows))

@@ -9,7 +9,6 @@ argus bench fp8 --aiter DIR
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,7 @@ from typing import Any
 from argus.bench import attention, fp8, moe, moe_sampled
 from argus.bench.kept import Kept, Timed
 from argus.bench.others import Others
-from argus.cli.usage import UsageError
-from argus.clock import LABEL
+from argus.cli.usage import UsageError, WrongResult
 from argus.ops.moe import choose_moe
 
 LAYERS = {"attention": "S", "moe": "T", "fp8": "MNK"}
@@ -56,13 +54,13 @@ def _attention(args: argparse.Namespace, shapes: Sizes, show: List) -> None:
         return
     others = Others(args.triton, args.aiter)
     rows = [attention.attention_row(n, others, args.clocks, kept) for n in lengths or attention.LENGTHS]
-    _print(args, rows, attention.table(rows), [row.ratio() for row in rows])
+    _print(args, "attention", rows, attention.table(rows), [row.ratio() for row in rows])
 
 
 def _moe(args: argparse.Namespace, shapes: Sizes, show: List) -> None:
     tokens = [shape["T"] for shape in shapes]
     if args.right:
-        _right(tokens or list(moe.TOKENS))
+        _right(args, tokens or list(moe.TOKENS))
     elif args.ablate or args.search:
         for count in tokens or [4096]:
             show(args, f"{count} tokens", list((moe.ablations if args.ablate else moe.searched)(count, args.protocol)))
@@ -71,18 +69,24 @@ def _moe(args: argparse.Namespace, shapes: Sizes, show: List) -> None:
         rows = [
             moe.moe_row(count, others, args.clocks, Kept(args.keep, args.protocol)) for count in tokens or moe.TOKENS
         ]
-        _print(args, rows, moe.table(rows), [row.ratio() for row in rows])
+        _print(args, "moe", rows, moe.table(rows), [row.ratio() for row in rows])
 
 
-def _right(tokens: Sequence[int]) -> None:
-    print("| tokens | launch | workgroups | elements | largest error of its bound |\n|---|---|---|---|---|")
+def _right(args: argparse.Namespace, tokens: Sequence[int]) -> None:
+    rows: list[dict[str, Any]] = []
+    if args.json:
+        args.results.append({"family": "moe", "rows": rows})
+    else:
+        print("| tokens | launch | workgroups | elements | largest error of its bound |\n|---|---|---|---|---|")
     for count in tokens:
         plan = choose_moe(count, moe.EXPERTS, moe.TOPK, moe.DIM, moe.INTER)
         for number in (0, 2):
             name, elements, worst = moe_sampled.written(number, count, plan, moe_sampled.SAMPLE)
-            print(f"| {count} | {name} | {moe_sampled.SAMPLE} | {elements} | {worst:.2f} |", flush=True)
+            rows.append({"tokens": count, "launch": name, "elements": elements, "worst_error_over_bound": worst})
+            if not args.json:
+                print(f"| {count} | {name} | {moe_sampled.SAMPLE} | {elements} | {worst:.2f} |", flush=True)
             if not (elements and worst <= 1.0):
-                raise SystemExit(f"{name} at {count} tokens is wrong")
+                raise WrongResult(f"{name} at {count} tokens is wrong")
 
 
 def _fp8(args: argparse.Namespace, shapes: Sizes, show: List) -> None:
@@ -90,12 +94,14 @@ def _fp8(args: argparse.Namespace, shapes: Sizes, show: List) -> None:
         raise UsageError("--ablate and --search are for attention and moe, not fp8")
     sizes = [(shape["M"], shape["N"], shape["K"]) for shape in shapes] or list(fp8.SHAPES)
     rows = [fp8.fp8_row(shape, args.aiter, args.clocks, Kept(args.keep, args.protocol)) for shape in sizes]
-    _print(args, rows, fp8.table(rows), [row.ratio() for row in rows])
+    _print(args, "fp8", rows, fp8.table(rows), [row.ratio() for row in rows])
 
 
-def _print(args: argparse.Namespace, rows: Sequence[Any], text: str, ratios: Sequence[float | None]) -> None:
+def _print(
+    args: argparse.Namespace, family: str, rows: Sequence[Any], text: str, ratios: Sequence[float | None]
+) -> None:
     if args.json:
-        print(json.dumps({"label": LABEL, "rows": [row.to_json() for row in rows]}))
+        args.results.append({"family": family, "rows": [row.to_json() for row in rows]})
         return
     print(text)
     print(moe.summary([ratio for ratio in ratios if ratio is not None]))

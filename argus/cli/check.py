@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from argus.check import Report
@@ -12,6 +11,7 @@ from argus.check.explain.show import Look, ShowError, show
 from argus.check.explain.stats import table
 from argus.check.proof_cache import directory
 from argus.check.solve.smtlib import dump
+from argus.cli.answers import CheckAnswer, ShowAnswer, emit
 from argus.cli.check_run import executed_on_machine
 from argus.cli.check_text import short
 from argus.cli.options import pairs
@@ -38,8 +38,10 @@ def handle(args: argparse.Namespace) -> int:
     report = report if on_machine is None else on_machine.report
     files = dump(report, Path(args.smt) if args.smt else directory().parent / "smt")
     if args.json:
-        machine = {} if on_machine is None else {"machine": on_machine.sentences}
-        print(json.dumps({**report.to_json(), **machine, "smt": [str(f) for f in files]}, indent=2))
+        drawn = _draw(report, Path(args.picture)) if args.picture else None
+        machine = [] if on_machine is None else on_machine.sentences
+        more = {"status": report.status, "machine": machine, "smt": [str(f) for f in files], "picture": drawn}
+        emit(CheckAnswer, {**report.to_json(), **more})
     else:
         print(report.render() if args.verbose else short(report))
         for sentence in () if on_machine is None else on_machine.sentences:
@@ -48,8 +50,8 @@ def handle(args: argparse.Namespace) -> int:
             print(f"undecided question: {file}")
         if args.stats:
             print(table(report))
-    if args.picture:
-        _draw(report, Path(args.picture))
+        if args.picture:
+            print(_draw(report, Path(args.picture)))
     return exit_code(report)
 
 
@@ -60,9 +62,13 @@ def _show(args: argparse.Namespace, kernel: Kernel) -> int:
         numbers = [_whole(text, "--block") for text in args.block.split(",")]
         known |= {v.name: n for v, n in zip((BLOCK_X, BLOCK_Y, BLOCK_Z), numbers, strict=False)}
     try:
-        print(show(scheduled(kernel), Look(args.show, args.thread, known)))
+        text = show(scheduled(kernel), Look(args.show, args.thread, known))
     except ShowError as error:
         raise UsageError(str(error)) from error
+    if args.json:
+        emit(ShowAnswer, {"kernel": kernel.name, "line": args.show, "text": text})
+    else:
+        print(text)
     return GOOD
 
 
@@ -73,12 +79,12 @@ def _whole(text: str, flag: str) -> int:
         raise UsageError(f"{flag} takes whole numbers, not {text!r}") from error
 
 
-def _draw(report: Report, path: Path) -> None:
+def _draw(report: Report, path: Path) -> str:
+    """What was drawn, or why nothing."""
     if path.suffix not in (".svg", ".html"):
         raise UsageError(f"--picture writes .svg or .html, not {path.name}")
     try:
         path.write_text(page(report) if path.suffix == ".html" else pictures(report)[0])
     except PictureError as error:
-        print(f"no picture: {error}")
-        return
-    print(f"wrote {path}")
+        return f"no picture: {error}"
+    return f"wrote {path}"

@@ -16,6 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from argus.cli.answers import ClockScoresAnswer, FitAnswer, ValidateAnswer, emit
 from argus.cli.usage import GOOD, UsageError
 from argus.clock.ablation import ablated
 from argus.clock.calibration import Row, RowError, read_rows
@@ -59,11 +60,8 @@ def _fit(rows: list[Row], args: argparse.Namespace) -> int:
     after = loss(used, found)
     limits = residuals_of(judge(rows, left_out(rows, found), ("fit", "validate"))) if args.write else {}
     if args.json:
-        print(
-            json.dumps(
-                {"label": LABEL, "before": before, "after": after, "values": {name: found[name] for name in WRITTEN}}
-            )
-        )
+        values = {name: found[name] for name in WRITTEN}
+        emit(FitAnswer, {"label": LABEL, "before": before, "after": after, "values": values})
     else:
         print(LABEL)
         print(f"{len(used)} fit rows; mean error of the logarithm {before:.4f} before, {after:.4f} after")
@@ -104,14 +102,18 @@ def _validate(rows: list[Row], args: argparse.Namespace) -> int:
         raise UsageError("none of the rows has the role validate")
     judged = judge(rows)
     unseen = judge(rows, left_out(rows, PARAMETERS))
-    print(json.dumps(_to_json(rows, judged, unseen)) if args.json else table(rows, judged, unseen))
+    if args.json:
+        emit(ValidateAnswer, _to_json(rows, judged, unseen))
+    else:
+        print(table(rows, judged, unseen))
     return GOOD
 
 
 def _ablate(rows: list[Row], args: argparse.Namespace) -> int:
     found = {name: {"all": score(judged), **_regimes(judged)} for name, judged in ablated(rows).items()}
     if args.json:
-        print(json.dumps({name: {key: each.to_json() for key, each in found[name].items()} for name in found}))
+        plain = {name: {key: each.to_json() for key, each in found[name].items()} for name in found}
+        emit(ClockScoresAnswer, {"label": LABEL, "without": plain})
         return GOOD
     columns = list(found["nothing"])
     print(LABEL + "\n\nMedian error and bias of the validate rows without one mechanism, the rest fitted again:\n")

@@ -11,9 +11,9 @@ names. `--json` has all of it, complete, in the schema `argus.clock.explain` (do
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Any
 
+from argus.cli.answers import ExplainTimeAnswer, emit
 from argus.cli.time import given, without_mechanism
 from argus.cli.usage import GOOD, UsageError
 from argus.clock import Launch, Parameters, Recorded, Timing
@@ -35,5 +35,8 @@ def handle(args: argparse.Namespace) -> int:
 
     parameters = without_mechanism(args)
     found = explain(prepared(seen, args.seed), timer, title=timed.title, places=timed.places, parameters=parameters)
-    print(json.dumps(found.to_json()) if args.json else explanation_text(found, timed.files, args.top))
+    if args.json:
+        emit(ExplainTimeAnswer, found.to_json())
+    else:
+        print(explanation_text(found, timed.files, args.top))
     return GOOD

@@ -13,7 +13,6 @@ family (one compiler made them), each object is one of its own. All figures are 
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import shlex
 import textwrap
@@ -21,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from argus.cli.answers import CompareAnswer, emit
 from argus.cli.arguments.shared import add_time_arguments
 from argus.cli.parser import ArgusParser
 from argus.cli.time import TimedLaunch, given, without_mechanism
@@ -86,7 +86,7 @@ def handle(args: argparse.Namespace) -> int:
         for number, (text, launch, verdict) in enumerate(zip(args.candidates, launches, verdicts, strict=True), 1)
     ]
     if args.json:
-        print(json.dumps({"label": LABEL, "clocks": args.clocks, "rows": rows}))
+        emit(CompareAnswer, {"label": LABEL, "clocks": args.clocks, "rows": rows})
     else:
         print(_table(rows, launches, verdicts, args.clocks))
     return GOOD

@@ -7,9 +7,9 @@ manifest with hashes. `--report` prints a table per loop of the machine code, `-
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
+from argus.cli.answers import CompileAnswer, emit
 from argus.cli.gate import admit
 from argus.cli.reading import kernel_of
 from argus.cli.usage import GOOD
@@ -30,8 +30,14 @@ def handle(args: argparse.Namespace) -> int:
     if args.llvm:
         (directory / f"{kernel.name}.ll").write_text(compiled.llvm_ir)
     target = directory / f"{kernel.name}.hsaco"
-    print(json.dumps({"object": str(target), **compiled.summary}) if args.json else f"{target}: {compiled.describe()}")
-    if args.report:
-        print(to_text(report(program, compiled), assembly=args.assembly))
-        print(f"\n{recheck(program, compiled).describe()}")
+    made = report(program, compiled) if args.report else None
+    again = recheck(program, compiled) if args.report else None
+    if args.json:
+        more = {} if made is None or again is None else {**made.to_json(), "recheck": again.to_json()}
+        emit(CompileAnswer, {"object": str(target), **compiled.summary, **more})
+        return GOOD
+    print(f"{target}: {compiled.describe()}")
+    if made is not None and again is not None:
+        print(to_text(made, assembly=args.assembly))
+        print(f"\n{again.describe()}")
     return GOOD

@@ -7,6 +7,8 @@ import importlib
 
 from argus.check.obligations import STATED_OF_ACCESSES, STATED_OF_VALUES
 from argus.cli import manual
+from argus.cli.answers import ExplainAnswer, emit
+from argus.cli.parser import near
 from argus.cli.usage import GOOD, UsageError
 from argus.lang import explain
 
@@ -23,8 +25,12 @@ RULES = {
 def handle(args: argparse.Namespace) -> int:
     page = page_of(args.code)
     if page is None:
-        raise UsageError(f"there is no error or rule {args.code}; rules: {', '.join(sorted(RULES))}")
-    print(page)
+        told = near(args.code, RULES) or f"; rules: {', '.join(sorted(RULES))}"
+        raise UsageError(f"there is no error or rule {args.code}{told}")
+    if args.json:
+        emit(ExplainAnswer, {"code": args.code, "page": page})
+    else:
+        print(page)
     return GOOD
 
 

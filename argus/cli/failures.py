@@ -1,6 +1,9 @@
 """What ends a command: which exceptions are mistakes of the user, and what is said about each.
 
-This file knows the errors of every room, so it is loaded only when a command has failed.
+    failure_of(error)  ->  CommandFailure(exit=2, kind="journal", message="…", code="ARG-J102")
+
+People read it on standard error, programs (`--json`) as an answer on standard output. This file knows the errors of
+every room, so it is loaded only when a command has failed.
 """
 
 from __future__ import annotations
@@ -9,13 +12,18 @@ import argparse
 import os
 import sys
 import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from argus.agent.journal import JournalError
 from argus.agent.policy import PolicyError
 from argus.agent.providers import ProviderError
+from argus.cli.answers import ErrorAnswer, emit
+from argus.cli.answers.errors import FailureKind
 from argus.cli.extras import extra_of
-from argus.cli.gate import RefusedError
-from argus.cli.usage import INTERNAL, INVALID, WRONG, UsageError
+from argus.cli.gate import STOPPED, RefusedError
+from argus.cli.usage import INTERNAL, INVALID, WRONG, UsageError, WrongResult
 from argus.device.guards import LaunchRefused
 from argus.device.hip_calls import HipError
 from argus.ir.compile_error import CompileError
@@ -27,44 +35,79 @@ from argus.pipeline import Unproved
 from argus.spec import SpecError
 from argus.tasks.task import TaskError
 
-USER_ERRORS = (
-    UsageError,
-    LaunchRefused,
-    MachineLaunchError,
-    LoadError,
-    SpecError,
-    CompileError,
-    HipError,
-    JournalError,
-    ProviderError,
-    TaskError,
-    PolicyError,
-    NoKernel,
+INPUT_ERRORS = (
+    LaunchRefused, MachineLaunchError, LoadError, SpecError, HipError, ProviderError, TaskError, PolicyError, NoKernel,
     Unproved,
-)
+)  # fmt: skip
+"""Mistakes in what a command was given, beyond its own words."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandFailure:
+    """`text` is what people read; the rest is the answer of `--json`."""
+
+    exit: int
+    kind: FailureKind
+    message: str
+    text: str
+    code: str | None = None
+    help: str = ""
+    detail: Mapping[str, Any] | None = None
 
 
 def answered(error: Exception, args: argparse.Namespace) -> int:
     """Say what went wrong and return the exit code."""
+    failure = failure_of(error)
+    if failure.kind == "internal" and os.environ.get("ARGUS_DEBUG"):
+        traceback.print_exception(error)
+    if getattr(args, "json", False):
+        detail = None if failure.detail is None else dict(failure.detail)
+        named = {"exit": failure.exit, "kind": failure.kind, "code": failure.code, "help": failure.help}
+        emit(ErrorAnswer, {**named, "message": failure.message, "detail": detail})
+        return failure.exit
+    if failure.kind == "extra":
+        args.parser.print_help(sys.stderr)
+    print(failure.text, file=sys.stderr)
+    return failure.exit
+
+
+def failure_of(error: Exception) -> CommandFailure:
+    """An exception as what is said about it."""
+    told = str(error)
+    line = f"error: {told}"
     match error:
         case ProgramError():
-            print(error.render(json=getattr(args, "json", False)), file=sys.stderr)
+            said = error.diagnostic
+            return CommandFailure(INVALID, "program", said.message, error.render(), said.code, said.fix, said.to_json())
         case RefusedError():
-            print(error, file=sys.stderr)
-            return error.code
+            message = f"{error.report.kernel.name} is {error.report.status}; {STOPPED}"
+            return CommandFailure(error.code, "refused", message, told, detail=error.report.to_json())
+        case UsageError():
+            return CommandFailure(INVALID, "usage", told, line)
+        case WrongResult():
+            return CommandFailure(WRONG, "machine", told, told)
+        case CompileError():
+            return CommandFailure(INVALID, "compile", error.message, line, error.code, detail=error.to_json())
+        case JournalError():
+            return CommandFailure(INVALID, "journal", told, line, error.code)
+        case ModuleNotFoundError() if (extra := extra_of(error.name)) is not None:
+            return CommandFailure(INVALID, "extra", extra, f"\nerror: {extra}")
         case OSError():
-            print(f"error: {_of_system(error)}", file=sys.stderr)
-        case ModuleNotFoundError() if extra_of(error.name) is not None:
-            args.parser.print_help(sys.stderr)
-            print(f"\nerror: {extra_of(error.name)}", file=sys.stderr)
-        case MachineError() if not isinstance(error, USER_ERRORS):
-            print(error, file=sys.stderr)
-            return WRONG
-        case _ if isinstance(error, USER_ERRORS):
-            print(f"error: {error}", file=sys.stderr)
-        case _:
-            return _fault(error)
-    return INVALID
+            message = _of_system(error)
+            return CommandFailure(INVALID, "system", message, f"error: {message}")
+        case _ if isinstance(error, INPUT_ERRORS):
+            return CommandFailure(INVALID, "input", told, line, _code_of(error))
+        case MachineError():
+            report = error.report
+            return CommandFailure(WRONG, "machine", report.message, told, report.code, detail=report.to_json())
+    message = f"{type(error).__name__}: {error}"
+    text = f"internal error in argus: {message} (ARGUS_DEBUG=1 shows more)"
+    return CommandFailure(INTERNAL, "internal", message, text)
+
+
+def _code_of(error: Exception) -> str | None:
+    code = getattr(error, "code", None)
+    return code if isinstance(code, str) else None
 
 
 def _of_system(error: OSError) -> str:
@@ -72,10 +115,3 @@ def _of_system(error: OSError) -> str:
     if error.filename is None or error.strerror is None:
         return str(error)
     return f"{error.filename}: {error.strerror[:1].lower()}{error.strerror[1:]}"
-
-
-def _fault(error: Exception) -> int:
-    if os.environ.get("ARGUS_DEBUG"):
-        traceback.print_exc()
-    print(f"internal error in argus: {type(error).__name__}: {error} (ARGUS_DEBUG=1 shows more)", file=sys.stderr)
-    return INTERNAL

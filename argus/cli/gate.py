@@ -20,13 +20,16 @@ from argus.ir.passes.schedule import scheduled
 from argus.ir.stages import Scheduled
 from argus.pipeline import report_of
 
+STOPPED = "stopped here: nothing was compiled or executed; --force goes on"
+
 
 class RefusedError(Exception):
-    """The checker did not prove the kernel; `code` is the exit code, the text its report."""
+    """The checker did not prove the kernel; `code` is the exit code."""
 
-    def __init__(self, code: int, report: str) -> None:
-        super().__init__(report)
+    def __init__(self, code: int, report: Report) -> None:
+        super().__init__(f"{short(report)}\n{STOPPED}")
         self.code = code
+        self.report = report
 
 
 def admit(program: Scheduled, args: argparse.Namespace) -> Report:
@@ -35,9 +38,7 @@ def admit(program: Scheduled, args: argparse.Namespace) -> Report:
     code = exit_code(report)
     if code != GOOD:
         if not args.force:
-            raise RefusedError(
-                code, f"{short(report)}\nstopped here: nothing was compiled or executed; --force goes on"
-            )
+            raise RefusedError(code, report)
         word = "unproved" if code == UNKNOWN else "REFUTED"
         print(f"warning: {program.name} is {word}; going on because of --force", file=sys.stderr)
     return report

@@ -18,11 +18,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from argus.agent.journal import Journal
+from argus.agent.journal import Journal, RunInfo
 from argus.agent.journal.lineage import JournalCandidate, Story
 from argus.agent.judge import Judgement, JudgeProcess, Problem
 from argus.agent.judge.evidence import imports, program
 from argus.agent.labels import word
+from argus.cli.answers import BestAnswer, DiffAnswer, HistoryAnswer, RunAnswer, VerifyAnswer, emit
 from argus.cli.usage import GOOD, UNKNOWN, WRONG, UsageError
 
 NO_RUN = "{}: no run yet; `argus optimize TASK` makes one"
@@ -38,7 +39,7 @@ def show(args: argparse.Namespace) -> int:
         if args.run is None:
             rows = [Story.of(journal, run.id) for run in journal.runs()]
             if args.json:
-                print(json.dumps([_run_json(story) for story in rows], indent=2))
+                emit(HistoryAnswer, {"journal": str(folder(args)), "runs": [_run_json(story) for story in rows]})
             else:
                 for story in rows:
                     print(_run_line(story))
@@ -46,7 +47,7 @@ def show(args: argparse.Namespace) -> int:
             return GOOD
         story = Story.of(journal, args.run)
     if args.json:
-        print(json.dumps({**_run_json(story), "candidates": [_json(c) for c in story.candidates]}, indent=2))
+        emit(RunAnswer, {**_run_json(story), "candidates": [_json(c) for c in story.candidates]})
         return GOOD
     print(_run_line(story))
     for candidate in story.candidates:
@@ -63,6 +64,11 @@ def show_best(args: argparse.Namespace) -> int:
         source = journal.text(best.source)
     if args.output:
         Path(args.output).write_text(source, encoding="utf-8")
+    if args.json:
+        way = [candidate.id for candidate in story.ancestors(best)]
+        found = {"run": story.run.id, "best": _json(best), "way": way, "kernel": source, "output": args.output}
+        emit(BestAnswer, found)
+        return GOOD
     print(_run_line(story))
     for candidate in story.ancestors(best):
         print(_line(candidate))
@@ -79,30 +85,40 @@ def show_diff(args: argparse.Namespace) -> int:
             raise UsageError(f"candidate {after.id} has no parent; name two candidates")
         before = story.candidate(args.a if args.b else str(after.parent))
         old, new = (journal.text(c.source).splitlines(keepends=True) for c in (before, after))
-    print("".join(difflib.unified_diff(old, new, before.id, after.id)), end="")
+    diff = "".join(difflib.unified_diff(old, new, before.id, after.id))
+    if args.json:
+        emit(DiffAnswer, {"run": story.run.id, "before": before.id, "after": after.id, "diff": diff})
+    else:
+        print(diff, end="")
     return GOOD
 
 
 def verify_all(args: argparse.Namespace) -> int:
     """Exit 1 if a stored winner does not get the same judgement again, 3 if this machine cannot judge one."""
-    codes = {GOOD}
+    found: list[dict[str, Any]] = []
     with Journal.read(folder(args)) as journal:
-        if not journal.runs():
-            print(NO_RUN.format(folder(args)))
         for run in journal.runs():
             best = Story.of(journal, run.id).best()
-            if best is None:
-                print(f"{run.id}: nothing passed, nothing to verify")
-                continue
-            problem = Problem.from_json(json.loads(journal.text(run.config["problem"])))
-            with JudgeProcess() as judge:
-                again = judge.judge(journal.text(best.source), problem, seed=run.config["data"])
-            same = run.config.get("program") == program()
-            same = same and best.imports == imports(journal.text(best.source), problem)
-            code, said = compared(best, again, problem.device, same_program=same)
-            print(f"{run.id}: candidate {best.id} {said}")
-            codes.add(code)
+            code, said = (GOOD, "nothing passed, nothing to verify") if best is None else _again(journal, run, best)
+            found.append({"run": run.id, "candidate": None if best is None else best.id, "exit": code, "said": said})
+            if not args.json:
+                print(f"{run.id}: {said if best is None else f'candidate {best.id} {said}'}")
+    if args.json:
+        emit(VerifyAnswer, {"runs": found})
+    elif not found:
+        print(NO_RUN.format(folder(args)))
+    codes = {GOOD, *(row["exit"] for row in found)}
     return WRONG if WRONG in codes else max(codes)
+
+
+def _again(journal: Journal, run: RunInfo, best: JournalCandidate) -> tuple[int, str]:
+    """A winner judged once more, in a process of its own."""
+    problem = Problem.from_json(json.loads(journal.text(run.config["problem"])))
+    source = journal.text(best.source)
+    with JudgeProcess() as judge:
+        again = judge.judge(source, problem, seed=run.config["data"])
+    same = run.config.get("program") == program() and best.imports == imports(source, problem)
+    return compared(best, again, problem.device, same_program=same)
 
 
 def compared(best: JournalCandidate, again: Judgement, device: str, *, same_program: bool) -> tuple[int, str]:

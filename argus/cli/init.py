@@ -16,6 +16,7 @@ from importlib.resources import files
 from keyword import iskeyword
 from pathlib import Path
 
+from argus.cli.answers import InitAnswer, emit
 from argus.cli.usage import GOOD, UsageError
 
 WORD = "NAME"
@@ -31,6 +32,9 @@ FILES = {
 def handle(args: argparse.Namespace) -> int:
     folder = Path(args.name)
     written = write(folder)
+    if args.json:
+        emit(InitAnswer, {"folder": str(folder), "files": [str(path) for path in written]})
+        return GOOD
     for path in written:
         print(f"wrote {path}")
     print(f"next: cd {folder} && argus check {written[0].name} && argus optimize {written[1].name} --budget 12")

@@ -7,12 +7,12 @@ tried, what the judge found wrong, what it gained.
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
 from argus.agent.journal import Journal
 from argus.agent.journal.experience import Experience, experience
+from argus.cli.answers import KnowledgeAnswer, emit
 from argus.cli.history import folder
 from argus.cli.usage import GOOD, UsageError
 from argus.knowledge import KnowledgeEntry, load, matching, search
@@ -27,7 +27,7 @@ def handle(args: argparse.Namespace) -> int:
         found = _experience(args, entry.id)
         if args.json:
             evidence = {} if found is None else {"evidence": _evidence_json(found)}
-            print(json.dumps(_to_json(entry) | evidence, indent=2))
+            emit(KnowledgeAnswer, {"entries": [_to_json(entry) | evidence]})
         else:
             print("\n".join([_page(entry), *([] if found is None else _evidence(found, folder(args)))]))
         return GOOD
@@ -36,7 +36,7 @@ def handle(args: argparse.Namespace) -> int:
     else:
         entries = [entry for _, entry in search(" ".join(args.words), family=args.family)]
     if args.json:
-        print(json.dumps([_to_json(entry) for entry in entries], indent=2))
+        emit(KnowledgeAnswer, {"entries": [_to_json(entry) for entry in entries]})
     else:
         for entry in entries:
             how = "lowered" if entry.lowered else "no lowering"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from argus.cli.answers import LayoutAnswer, emit
 from argus.cli.options import settings
 from argus.cli.usage import GOOD, UsageError
 from argus.lang import read_value
@@ -23,6 +24,9 @@ def handle(args: argparse.Namespace) -> int:
     what = find(args.what, args)
     if args.svg:
         Path(args.svg).write_text(svg(what))
+    if args.json:
+        emit(LayoutAnswer, {"layout": str(what), "table": table(what), "svg": args.svg})
+    elif args.svg:
         print(f"wrote {args.svg}")
     else:
         print(what)

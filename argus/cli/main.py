@@ -31,8 +31,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         args = parser.parse_args(words)
     except CommandError as error:
-        print(f"error: {error}\n  = help: {error.command} --help", file=sys.stderr)
-        return INVALID
+        return _ended("usage", str(error), "--json" in words, f"{error.command} --help")
     try:
         module, _, function = args.handler.partition(":")
         code = int(getattr(importlib.import_module(module), function)(args))
@@ -42,12 +41,24 @@ def main(argv: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return UNREAD
     except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
-        return INVALID
+        return _ended("stopped", "stopped by the user", getattr(args, "json", False))
     except Exception as error:
         from argus.cli.failures import answered
 
         return answered(error, args)
+
+
+def _ended(kind: str, message: str, as_json: bool, more: str = "") -> int:
+    """A command that did not come to its work or was stopped; said without loading the rooms `failures` knows."""
+    if as_json:
+        from argus.cli.answers import ErrorAnswer, emit
+
+        emit(
+            ErrorAnswer, {"exit": INVALID, "kind": kind, "code": None, "message": message, "help": more, "detail": None}
+        )
+    else:
+        print(f"error: {message}" + (f"\n  = help: {more}" if more else ""), file=sys.stderr)
+    return INVALID
 
 
 if __name__ == "__main__":

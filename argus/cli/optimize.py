@@ -14,7 +14,6 @@ run stays what it was begun as: flags that say otherwise are refused.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import time
 from dataclasses import replace
@@ -32,6 +31,7 @@ from argus.agent.providers import Budgeted, Provider, choose, token_limit
 from argus.agent.record import RunRecorder, resumed
 from argus.agent.time_text import bounds
 from argus.agent.view import RunView
+from argus.cli.answers import OptimizeAnswer, emit
 from argus.cli.history import folder
 from argus.cli.usage import GOOD, WRONG, UsageError
 from argus.report.run_page import run_page
@@ -69,7 +69,7 @@ def handle(args: argparse.Namespace) -> int:
     if args.output and found:
         Path(args.output).write_text(state.best.source, encoding="utf-8")
     if args.json:
-        print(json.dumps(_to_json(recorder.run.id, state, page), indent=2))
+        emit(OptimizeAnswer, _to_json(recorder.run.id, state, page))
     else:
         view.end(state)
         where = f" --journal {args.journal}" if args.journal else ""

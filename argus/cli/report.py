@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from argus.agent.journal import Journal
+from argus.cli.answers import ReportAnswer, emit
 from argus.cli.history import folder
 from argus.cli.usage import GOOD
 from argus.report.run_page import run_page
@@ -13,6 +14,10 @@ from argus.report.run_page import run_page
 
 def handle(args: argparse.Namespace) -> int:
     with Journal.read(folder(args)) as journal:
-        Path(args.output).write_text(run_page(journal, args.run), encoding="utf-8")
-    print(f"written to {args.output}")
+        run = journal.info(args.run).id
+        Path(args.output).write_text(run_page(journal, run), encoding="utf-8")
+    if args.json:
+        emit(ReportAnswer, {"run": run, "output": args.output})
+    else:
+        print(f"written to {args.output}")
     return GOOD

@@ -8,7 +8,6 @@ run fails if one of them is an error or the results are wrong, not for warnings 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -19,6 +18,7 @@ import numpy.typing as npt
 
 from argus import machine
 from argus.check.rounding.derived_comparison import compare_derived
+from argus.cli.answers import ExecutionAnswer, ObjectRunAnswer, emit
 from argus.cli.gate import admitted_launch
 from argus.cli.object_args import Argument, parse_arguments
 from argus.cli.run_algebra import run_file_in_algebra, run_object_in_algebra
@@ -29,7 +29,7 @@ from argus.device.launch import LaunchOutcome
 from argus.gfx942.elf import MAGIC
 from argus.ir.kernel import Kernel
 from argus.spec import evaluate
-from argus.spec.compare import ElementComparison, combined
+from argus.spec.compare import ElementComparison, combined, json_number
 from argus.tasks.inputs import make_arrays, make_scalars
 
 HALF = 0.5
@@ -72,7 +72,7 @@ def run_file(args: argparse.Namespace) -> int:
             ]
         )
     if args.json:
-        print(json.dumps(_to_json(kernel.name, launch, outcome, comparison), indent=2))
+        emit(ExecutionAnswer, _to_json(kernel.name, launch, outcome, comparison))
     else:
         print(_to_text(kernel.name, launch, outcome, comparison))
     failed = any(found.level == "error" for found in outcome.reports)
@@ -174,12 +174,9 @@ def run_object(path: Path, args: argparse.Namespace) -> int:
         _save(Path(args.save), arguments)
     if args.json:
         found = [report.to_json() for report in result.reports]
-        arrays = [_summary(a) for a in arguments if isinstance(a.value, np.ndarray)]
-        print(
-            json.dumps(
-                {"kernel": kernel.info.name, "instructions": result.instructions, "reports": found, "arrays": arrays}
-            )
-        )
+        arrays = [_finite(_summary(a)) for a in arguments if isinstance(a.value, np.ndarray)]
+        counts = {"workgroups": result.workgroups, "instructions": result.instructions}
+        emit(ObjectRunAnswer, {"kernel": kernel.info.name, **counts, "reports": found, "arrays": arrays})
     else:
         print(f"{kernel.info.name}: {result.workgroups} workgroups, {result.instructions} wave instructions")
         for argument in arguments:
@@ -211,6 +208,12 @@ def _summary(argument: Argument) -> dict[str, Any]:
         "mean": float(values.mean()),
         "first": [float(v) for v in values.ravel()[:4]],
     }
+
+
+def _finite(summary: dict[str, Any]) -> dict[str, Any]:
+    """The summary as JSON has it: what is not finite is a word."""
+    plain = {name: json_number(value) if isinstance(value, float) else value for name, value in summary.items()}
+    return {**plain, "first": [json_number(value) for value in summary["first"]]}
 
 
 def _save(directory: Path, arguments: list[Argument]) -> None:

@@ -6,7 +6,6 @@ arguments. `argus run OBJECT --algebra --against OTHER …`: two objects on the 
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from argus import machine
+from argus.cli.answers import AlgebraAnswer, emit
 from argus.cli.gate import admitted_launch
 from argus.cli.object_args import Argument
 from argus.cli.usage import GOOD, UNKNOWN, WRONG, UsageError
@@ -79,10 +79,10 @@ def _symbol(value: np.number[Any]) -> float:
 
 def _answer(name: str, found: list[AlgebraComparison], args: argparse.Namespace, more: dict[str, object]) -> int:
     if args.json:
-        print(json.dumps({"kernel": name, **more, "algebra": [c.to_json() for c in found]}, indent=2))
-    else:
+        emit(AlgebraAnswer, {"kernel": name, **more, "algebra": [c.to_json() for c in found]})
+    elif found:
         print("\n".join(f"{name} {comparison}" for comparison in found))
-    if not found:
+    else:
         print("neither object changed an array")
     if any(c.verdict == "different" for c in found):
         return WRONG

@@ -9,7 +9,6 @@ and time at the clock the launch's power allows.
 from __future__ import annotations
 
 import argparse
-import json
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from argus import machine
+from argus.cli.answers import TimeAnswer, emit
 from argus.cli.gate import admitted_launch
 from argus.cli.object_args import parse_arguments
 from argus.cli.parser import near
@@ -122,7 +122,7 @@ def handle(args: argparse.Namespace) -> int:
         Path(args.html).write_text(text, encoding="utf-8")
     if args.json:
         found = {"launch": launch.to_json(), "unit": timing.to_json(timed.places), "sampled": executed}
-        print(json.dumps({**found, "executor": seen.executor, "note": seen.note}))
+        emit(TimeAnswer, {**found, "executor": seen.executor, "note": seen.note})
         return GOOD
     print(f"{timed.title}, {work.workgroups} workgroups of {np.prod(work.block)} threads, {len(executed)} executed")
     print(launch.text())

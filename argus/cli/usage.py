@@ -10,6 +10,10 @@ class UsageError(ValueError):
     """The command line cannot be understood."""
 
 
+class WrongResult(Exception):
+    """What was executed gives wrong results; the command ends with code 1."""
+
+
 class CommandError(UsageError):
     """A verb or option that is not there; `command` is whose help says what there is."""
 

@@ -45,7 +45,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_history(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["history", "--journal", str(folder), "--json"]) == 0
-    (run,) = json.loads(capsys.readouterr().out)
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
     assert run["best"]["id"] == "c2", "without evidence nothing ranks"
     assert main(["history", run["run"], "--journal", str(folder)]) == 0
     out = capsys.readouterr().out
@@ -96,7 +96,7 @@ def test_an_entry_shows_what_the_journal_knows(folder: Path, capsys: pytest.Capt
     assert "the judge named: bank_free 1" in out
     assert "median 2.00, most 2.00 (gemm, 400.0 to 200.0 us" in out
     assert main(["kb", "show", "lds-swizzle", "--journal", str(folder), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["evidence"]["gains"][0]["after_us"] == pytest.approx(200.0)
+    assert json.loads(capsys.readouterr().out)["entries"][0]["evidence"]["gains"][0]["after_us"] == pytest.approx(200.0)
 
 
 def test_winners_are_judged_again_with_the_data_they_were_judged_with(
@@ -137,7 +137,7 @@ def test_a_task_with_imports_and_sizes_in_any_order_is_verified(
     assert main(["verify-all", "--journal", str(folder)]) == 0
     assert "pass, same evidence" in capsys.readouterr().out
     assert main(["history", "--journal", str(folder), "--json"]) == 0
-    (run,) = json.loads(capsys.readouterr().out)
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
     assert set(run["best"]["imports"]) == {"parts"}
     assert all(shape.startswith("Z=") for shape in run["best"]["judgement"]["times"])
 

@@ -250,28 +250,28 @@ def _own_condition(flow: KernelWalk, part: Expr, full: Case, chosen: NDArray[np.
 
 def threads_at_edge(flow: KernelWalk, access: Access) -> NDArray[np.bool_] | None:
     """The threads that take part, where the guard chooses threads and otherwise only keeps them inside the tensor."""
+    chosen, chooses, others = _guard_parts(flow, access)
+    return chosen if not others or pads(flow, access, E.land(*others), tuple(chooses)) else None
+
+
+def _guard_parts(flow: KernelWalk, access: Access) -> tuple[NDArray[np.bool_], list[Expr], list[Expr]]:
+    """The threads that an access's guard chooses, its parts that choose them, and the others."""
     guard = E.TRUE if access.guard is None else flow.here(access.guard)
     chosen = np.ones(flow.threads.shape, dtype=np.bool_)
     chooses: list[Expr] = []
     others: list[Expr] = []
     for part in guard.args if guard.op == "land" else (guard,):
         truth, _ = conditions(flow.threads, part)
-        if truth is None:
-            others.append(part)
-        else:
-            chosen, chooses = chosen & truth, [*chooses, part]
-    return chosen if not others or pads(flow, access, E.land(*others), tuple(chooses)) else None
+        chosen = chosen if truth is None else chosen & truth
+        (others if truth is None else chooses).append(part)
+    return chosen, chooses, others
 
 
 def kept_inside(flow: KernelWalk, access: Access, aim: Target) -> tuple[NDArray[np.bool_], Expr] | None:
     """(threads, condition on own coordinates): the threads that a store's guard chooses, and where it lets the elements
     they store through; None when the guard is no such condition."""
-    guard = E.TRUE if access.guard is None else flow.here(access.guard)
-    chosen = flow.active.copy()
-    others: list[Expr] = []
-    for part in guard.args if guard.op == "land" else (guard,):
-        truth, _ = conditions(flow.threads, part)
-        chosen, others = (chosen, [*others, part]) if truth is None else (chosen & truth, others)
+    chosen, _, others = _guard_parts(flow, access)
+    chosen = chosen & flow.active
     if not chosen.any() or len(distinct(aim.case.record[chosen])) != 1:
         return None
     held = [_own_condition(flow, part, aim.case, chosen) for part in others]

@@ -21,7 +21,6 @@ def register(verbs: Any) -> None:
     _register_optimize(verbs)
     history = add_verb(verbs, "history", "argus.cli.history:show", "list optimization runs, or what one of them tried")
     history.add_argument("run", nargs="?", help=RUN)
-    add_json(history)
     best = add_verb(
         verbs, "best", "argus.cli.history:show_best", "the best kernel an optimization found, and the way to it"
     )
@@ -38,6 +37,7 @@ def register(verbs: Any) -> None:
         verbs, "verify-all", "argus.cli.history:verify_all", "judge every stored winner again in fresh processes"
     )
     for parser in (history, best, diff, report, again):
+        add_json(parser)
         add_journal(parser)
     _register_kb(verbs)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from argus.cli.arguments.shared import add_force, add_kernel_arguments, add_verb
+from argus.cli.arguments.shared import add_force, add_json, add_kernel_arguments, add_verb
 
 CHECK = """\
 argus check FILE                             one line if all is proved; else what is refuted or unknown, and where
@@ -38,7 +38,10 @@ def register(verbs: Any) -> None:
     layout.add_argument("--svg", metavar="OUT", help="write a picture, coloured by bank or lane")
     layout.add_argument("--set", action="append", default=[], metavar="KNOB=VALUE,…", help="knobs of FILE")
     text = "explain an error code (AG301, C130, M101) or a rule (covers)"
-    add_verb(verbs, "explain", "argus.cli.explain:handle", text).add_argument("code")
+    explain = add_verb(verbs, "explain", "argus.cli.explain:handle", text)
+    explain.add_argument("code")
+    for parser in (init, layout, explain):
+        add_json(parser)
 
 
 def _register_check(verbs: Any) -> None:

@@ -83,7 +83,7 @@ def _within_budget(rule: Shielded, about: RuleExplanation, search: bool) -> list
         rule.tell(lambda: made.extend(about.of(rule.rule)))
     if rule.failed and rule.help != HELP:  # the budget was used up
         rule.failed = ""
-        spent, rule.budget = rule.budget.effort, Budget(rule.name, rule.budget.limits)
+        spent, rule.budget = rule.budget.effort, Budget(rule.name, rule.budget.limits, late=True)
         rule.budget.effort = spent
         made.clear()
         with searching(False):

@@ -22,7 +22,7 @@ from typing import Any, Protocol, assert_never
 
 from argus.check.solve.block_numbers import digits_named
 from argus.check.solve.lemmas import AskedQuestion, Facts, Lemma, Method, chosen, question_name
-from argus.check.solve.limits import effort_left, spend, spend_effort
+from argus.check.solve.limits import effort_left, seconds_left, spend, spend_effort
 from argus.check.solve.linear_elimination import Eliminated, contradict
 from argus.layout import expr as E
 from argus.layout.expr import Expr, ExprError
@@ -32,8 +32,8 @@ ATTEMPTS = (4, 4, 1)
 """Z3 often loses its way where a fresh start does not: attempts with a fourth of the effort come before the whole."""
 MAX_MEGABYTES = 1024
 """Memory of the solver for one question."""
-MAX_MILLISECONDS = 60_000
-"""The last line, should the solver not look at its own limit."""
+MAX_MILLISECONDS, LEAST_MILLISECONDS = 60_000, 1000
+"""The last line, should the solver not look at its own limit: by the wall, so four times what is left of CPU time."""
 MAX_FACTS = 4096
 """Facts of one question."""
 SHOWN_BY = {"elimination": {"elimination", "cases", "digits"}, "Z3": {"Z3"}}
@@ -378,4 +378,4 @@ def restrict(solver: Any, effort: int) -> None:
     """The next question's limits: effort (what the rule at work has left, at most), memory, and a last line."""
     solver.set("rlimit", max(1, min(effort, effort_left())))
     solver.set("max_memory", MAX_MEGABYTES)
-    solver.set("timeout", MAX_MILLISECONDS)
+    solver.set("timeout", int(min(MAX_MILLISECONDS, LEAST_MILLISECONDS + 4000 * seconds_left())))

@@ -308,7 +308,7 @@ def _shifted(reader: _CoordinateReader, tables: Tables) -> set[tuple[Tensor, int
         if found is None or found[0] in f.bound:
             other.add(numbers[f.tensor][f.position])
     near = [f for f in reader.formulas if numbers[f.tensor][f.position] not in other]
-    reader.formulas = [f for f in reader.formulas if f not in near]
+    reader.formulas = [f for f in reader.formulas if numbers[f.tensor][f.position] in other]
     for f in near:
         found = neighbor(f.node)
         assert found is not None

@@ -26,6 +26,7 @@ from argus.check.events import ProgramPoint
 from argus.check.terms.atoms import ZERO as NOTHING
 from argus.check.terms.atoms import own
 from argus.check.terms.elementwise_terms import at_own_coordinates, comparison
+from argus.check.transfer import masks
 from argus.check.transfer.computed_places import leaf, seen_from
 from argus.ir import ops
 from argus.ir.ops import Access, Op, Shared, Tensor
@@ -239,7 +240,7 @@ def _own_condition(flow: KernelWalk, part: Expr, full: Case, chosen: NDArray[np.
     spread = flow.threads.spread(part.args[0] - part.args[1])
     if spread.rest is None:
         return None
-    index = np.broadcast_to(spread.offsets[..., None], full.record.shape)[chosen].reshape(-1).astype(np.int32)
+    index = np.broadcast_to(spread.offsets[..., None], full.record.shape)[chosen].reshape(-1, 1).astype(np.int32)
     record = flow.tables[int(full.record[chosen].flat[0])]
     rests = {axis: flow.tables.rests[rest] for axis, rest in enumerate(record.rests) if rest >= 0}
     condition = comparison(part.op, spread.rest, 0.0, swapped=False)
@@ -325,6 +326,7 @@ def lds_load(flow: KernelWalk, op: ops.Load) -> Tags:
 def store(flow: KernelWalk, op: ops.Store | ops.Atomic) -> None:
     access, value = op.access, flow.values[op.value]
     if isinstance(access.memory, Tensor):
+        value = value.each(lambda case: masks.by_element(case, flow.tables))
         flow.tell("global_store", lambda rule: rule.global_store(op, flow.place(), access, value))
         return
     start = flow.threads.spread(flow.here(access.address))

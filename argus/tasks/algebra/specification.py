@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import reduce
+from math import isinf
 from typing import assert_never
 
 import numpy as np
@@ -129,6 +130,8 @@ class AlgebraEvaluator:
 
     def visit(self, node: SpecNode) -> Indexed:
         match node:
+            case NumberLiteral(value) if isinf(value):
+                raise SpecError("a prime field has no infinite number")
             case NumberLiteral(value):
                 return constant(self._constants.symbol(value) or fraction(Fraction(repr(value))))
             case SizeName(name) | ScalarName(name):

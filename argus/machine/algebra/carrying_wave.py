@@ -66,8 +66,10 @@ class CarryingWave:
         """These registers are not followed from here on."""
         lost = np.uint32(self.home.lost())
         if np.all(lanes):
+            shared = np.full((LANES, 4), lost, np.uint32)
+            shared.flags.writeable = False
             for n in numbers:
-                self.v[n].ids = np.full((LANES, 4), lost, np.uint32)
+                self.v[n].share(shared)
             return
         for n in numbers:
             self.v[n].keep(np.full((int(np.count_nonzero(lanes)), 4), lost, np.uint32), lanes)

@@ -8,8 +8,9 @@ Of each kernel `--flips` bits of its code are drawn, prologue and address arithm
     unknown      an access, its data or a hazard rule is no longer shown
     harmless     passed, and the machine gives the same results without a report
     arithmetic   passed, and alters what is computed from data: the changed instruction is vector or scalar arithmetic
-                 that no address, condition or order depends on, and is arithmetic still. The re-check does not claim to
-                 follow values; which loads and products reach which store it does
+                 that no address, condition or order depends on, and is arithmetic still, on data of the same lanes. The
+                 re-check does not claim to follow values; which loads, products and exchanges between lanes reach which
+                 store it does
     missed       passed, and alters behavior in any other way
     traceback    the audit or the re-check failed with anything but a coded error
 
@@ -33,14 +34,16 @@ from argus.compile.matching import match
 from argus.compile.object.agreement import agree
 from argus.gfx942.disasm import text as instruction_text
 from argus.gfx942.elf import parse_elf
+from argus.gfx942.inst import Inst
 from argus.ir.stages import Scheduled
+from argus.machine.semantics.lanes import LANE_OPS, dpp_enabled, dpp_sources
 from bench.object_fault_cases import CASES, MORE_CASES, FaultCase
 from bench.object_faults import behavior, seen
 
 EVERY = (*CASES, *MORE_CASES)
 FLIPS = 250
 OUTCOMES = ("refused", "unknown", "harmless", "arithmetic", "missed", "traceback")
-ARITHMETIC = frozenset({"valu", "trans", "salu", "accmov", "exchange"})
+ARITHMETIC = frozenset({"valu", "trans", "salu", "accmov"})
 
 
 def code_range(compiled: Compiled) -> tuple[int, int]:
@@ -88,10 +91,19 @@ class FlippedKernel:
         return ("arithmetic" if self._arithmetic(n, again) else "missed"), change
 
     def _arithmetic(self, n: int, again: Decoded) -> bool:
-        """The change is from arithmetic on data to arithmetic."""
+        """The change is from arithmetic on data to arithmetic that reads the same lanes."""
+        if moves(self.code.insts[n]) != moves(again.insts[n]):
+            return False
         if n in self.concerned or self.code.kinds[n] not in ARITHMETIC or again.kinds[n] not in ARITHMETIC:
             return False
         return [i.pc for i in again.insts] == [i.pc for i in self.code.insts]
+
+
+def moves(inst: Inst) -> object:
+    """How the instruction reads other lanes; None: it does not."""
+    if inst.enc == "dpp":
+        return dpp_sources(inst.mods), dpp_enabled(inst.mods), bool(inst.mods.get("bound_ctrl"))
+    return (inst.op, inst.operands[2:]) if inst.op in LANE_OPS - {"v_swap_b32"} else None
 
 
 def _concerned(program: Scheduled, compiled: Compiled, code: Decoded) -> frozenset[int]:

@@ -10,6 +10,7 @@ gemm         tiles through swizzled LDS, a loop over K, matrix instructions
 
 direct       direct copies to LDS in one arm of a branch
 totals       atomics
+neighbors, rows, halves, reversed_lanes               elements moved between lanes: DPP, ds_swizzle, ds_bpermute
 binary, transpose, softmax, rowreduce, quantise       kernels of the library at small sizes
 """
 
@@ -78,6 +79,10 @@ def _direct() -> list[Any]:
     return [_numbers(256, dtype=np.int32), np.zeros(256, np.int32), 256]
 
 
+def _lanes() -> list[Any]:
+    return [np.arange(128, dtype=np.int32) * 3 + 1, np.zeros(128, np.int32), 128]
+
+
 def _totals() -> list[Any]:
     return [_numbers(5, 128), _numbers(128), 5]
 
@@ -118,9 +123,14 @@ CASES = (
     FaultCase("gather", HERE / "gather.py", _gather, (4, 1, 1), 64),
     FaultCase("gemm", KERNELS / "gemm.py", _gemm, (1, 1, 1), 256),
 )
+EXCHANGES = tuple(
+    FaultCase(name, HERE / "exchanges.py", _lanes, (2, 1, 1), 64, name)
+    for name in ("neighbors", "rows", "halves", "reversed_lanes")
+)
 MORE_CASES = (
     FaultCase("direct", HERE / "direct.py", _direct, (2, 1, 1), 128),
     FaultCase("totals", HERE / "totals.py", _totals, (5, 1, 1), 64),
+    *EXCHANGES,
     FaultCase("binary", KERNELS / "elementwise.py", _binary, (1, 1, 1), 256, "binary"),
     FaultCase("transpose", KERNELS / "transpose.py", _transpose, (1, 1, 1), 256),
     FaultCase("softmax", KERNELS / "softmax.py", _softmax, (1, 1, 1), 256, "softmax"),

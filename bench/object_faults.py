@@ -173,7 +173,7 @@ def faults(code: Decoded, made_by: list[int], concerned: frozenset[int]) -> Iter
         if n in concerned or control:
             for what, change in CHANGES.items():
                 for words in change(inst):
-                    if words != inst.words and _decodes(words):
+                    if words != inst.words and decodes(words):
                         yield Fault(what, n, 1, words, (made_by[n],))
         if inst.op == "s_barrier":
             yield from _moved(code, made_by, n, targets)
@@ -193,7 +193,7 @@ def _moved(code: Decoded, made_by: list[int], n: int, targets: set[int | None]) 
         yield Fault(MOVED, a, b - a + 1, words, tuple(made_by[m] for m in order))
 
 
-def _decodes(words: Words) -> bool:
+def decodes(words: Words) -> bool:
     data = b"".join(w.to_bytes(4, "little") for w in words)
     try:
         return len(decode_all(data)) == 1

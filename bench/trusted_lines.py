@@ -2,10 +2,10 @@
 
     python -m bench.trusted_lines [--files]
 
-Followed are the imports of `check/prove.py`, `check/walks.py` and all rules, those inside functions and for types too,
-and the script that the prover starts as a process. No import is left out: guessing, explanations, engine, cache and
-JSON are not in the graph because nothing in it imports them (`tests/house/test_trusted.py`). Lines of text count,
-comments and blank lines too, since a reader has to read them.
+Followed are the imports of `check/prove.py`, `check/walks.py` and all rules, those inside functions and for types too.
+No import is left out: guessing, explanations, engine, cache and JSON are not in the graph because nothing in it imports
+them (`tests/house/test_trusted.py`). The proof starts no process. Lines of text count, comments and blank lines too,
+since a reader has to read them.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from pathlib import Path
 import argus.provenance as provenance
 
 RULES = sorted(path.stem for path in (provenance.PACKAGE / "check" / "rules").glob("*.py") if path.stem != "__init__")
-PROCESS = "argus.check.solve.fallback_process"
-"""Run by path: no import names it, and its `unsat` is believed."""
-START = ("argus.check.prove", "argus.check.walks", *(f"argus.check.rules.{name}" for name in RULES), PROCESS)
+START = ("argus.check.prove", "argus.check.walks", *(f"argus.check.rules.{name}" for name in RULES))
 
 
 def trusted() -> list[Path]:

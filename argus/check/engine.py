@@ -26,12 +26,14 @@ from argus.check.prove import SPECIFIED, Proof, ProofRequest, conclusions, prove
 from argus.check.report import Report, Verdict
 from argus.check.rules.isolation import internal
 from argus.check.rules.rule import Rule
-from argus.check.solve.limits import Budget, limited
+from argus.check.solve.limits import Budget, check_time, limited
 from argus.check.solve.model_reuse import Models
-from argus.check.solve.prover import Prover, question
+from argus.check.solve.prover import Prover
+from argus.check.solve.smtlib import question
 from argus.check.walk import KernelWalk, launch_facts
 from argus.check.walks import planned
 from argus.ir.kernel import Kernel
+from argus.ir.ops import walk as walk_ops
 from argus.ir.passes.insert_waits import insert_waits
 from argus.ir.stages import Scheduled
 from argus.spec.tree import ResultSpec
@@ -49,6 +51,11 @@ def check(program: Scheduled, replayed: Iterable[Certificate] = (), lemmas: bool
     """Decide every implied and stated rule of the program. With certificates to be `replayed`, nothing is guessed, and
     no counterexample is looked for: what they do not show is unknown. With `lemmas`, the certificates of a proof
     say how questions of arithmetic were decided."""
+    with check_time(sum(1 for _ in walk_ops(program.kernel.body))):
+        return _checked(program, replayed, lemmas)
+
+
+def _checked(program: Scheduled, replayed: Iterable[Certificate], lemmas: bool) -> Report:
     given, kernel = iter(replayed), program.kernel
     first, *others = planned(kernel)
     report = decide(

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from argus.check.invariant.loop_shape import MAX_PERIOD, loop_shape
 from argus.check.terms.atoms import own
-from argus.check.terms.elementwise_terms import INDEX
+from argus.check.terms.elementwise_terms import PARTS
 from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, LANE, Kernel, wave_variable
 from argus.layout import expr as E
@@ -29,7 +29,7 @@ class Vocabulary:
     """Looks at every expression of a certificate once."""
 
     def __init__(self, kernel: Kernel, axes: int) -> None:
-        known = {BLOCK_X, BLOCK_Y, BLOCK_Z, LANE, wave_variable(kernel.waves), INDEX, *kernel.shapes}
+        known = {BLOCK_X, BLOCK_Y, BLOCK_Z, LANE, wave_variable(kernel.waves), *PARTS, *kernel.shapes}
         known |= {own(axis) for axis in range(axes)}
         for op in ops.walk(kernel.body):
             known |= {v for e in (*op.mentioned, *op.binds) for v in e.free()}

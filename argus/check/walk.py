@@ -291,8 +291,7 @@ class KernelWalk:
                 record = Tables.ZERO if value == 0 else self.tables.plain(terms.constant(value))
                 self.values[op.result] = uniform(self.shape(op.result), record, self.tables.width)
             case ops.Index():
-                spread = self.threads.spread(self.here(op.expr))
-                self.values[op.result] = masks.index(spread, op.result.count, self.tables)
+                self.values[op.result] = masks.index(self.threads, self.here(op.expr), op.result.count, self.tables)
             case ops.Symbol():
                 symbols.transfer(self, op)
             case ops.Load():

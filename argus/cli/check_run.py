@@ -54,33 +54,37 @@ def _proof(program: Scheduled, report: Report, code: bytes) -> OnMachine:
     kernel, name, done = program.kernel, CheckingDevice.name, 0
     if kernel.computes is None:
         return OnMachine(report, ["nothing was executed on the machine: the kernel states no specification"])
+    without: set[str] = set()
     for launch in launches(kernel):
-        found = None
+        found, counted = None, 0
         for one in attempts(launch):
-            found = _launched(kernel, code, one)
+            found, counted, missing = _launched(kernel, code, one)
             if found is None:
+                without |= {f"not compared: {result}: {why}" for result, why in missing.items()}
                 break
             if found.hazard or not overflows(kernel, one):
                 found = replace(found, device=name)
                 changed = disagreeing(report, found, directory().parent)
                 return OnMachine(changed, [f"WRONG on the machine: {found.sentence()}"])
-        done += found is None
+        done += found is None and counted > 0
     if not done:
-        return OnMachine(report, ["nothing was executed on the machine: no launch is small enough"])
-    return OnMachine(report, [f"executed {done} launch{'es' if done != 1 else ''} on {name}"])
+        why = sorted(without) or ["nothing was executed on the machine: no launch is small enough"]
+        return OnMachine(report, why)
+    return OnMachine(report, [f"executed {done} launch{'es' if done != 1 else ''} on {name}", *sorted(without)])
 
 
-def _launched(kernel: Kernel, code: bytes, launch: SmallLaunch) -> Disagreement | None:
-    """A report of the machine, or the first wrong element."""
+def _launched(kernel: Kernel, code: bytes, launch: SmallLaunch) -> tuple[Disagreement | None, int, dict[str, str]]:
+    """A report of the machine, or the first wrong element; elements compared; results that were not."""
     made = arrays(kernel, launch.sizes, launch.kind, launch.seed, launch.smaller)
     memory = in_memory(kernel, launch.sizes, made)
     given = scalars(kernel, launch.kind, launch.seed)
     outcome = CheckingDevice().launch(kernel, code, launch.sizes, memory, given)
     errors = [r for r in outcome.reports if r.level == "error"]
     if errors:
-        return Disagreement(launch, "", (), 0.0, 0.0, str(errors[0]).splitlines()[0])
+        return Disagreement(launch, "", (), 0.0, 0.0, str(errors[0]).splitlines()[0]), 0, {}
     results = {t.name: np.asarray(memory[t.name]) for t in kernel.tensors if t.written}
-    return compared(kernel, launch, made, given, results)[1]
+    counted, found, without = compared(kernel, launch, made, given, results)
+    return found, counted, without
 
 
 def _confirmed(program: Scheduled, report: Report, shown: Counterexample, code: bytes) -> OnMachine:

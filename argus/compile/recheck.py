@@ -17,8 +17,9 @@ and, reduced to its accesses (`skeleton`), decided again: `race_free` with no wa
 object's order, where the registers' own waits are those that `arrivals` has found on every path of the machine code. A
 refutation here is C308.
 
-A wait counts only where nothing but arithmetic stands between it and the access it precedes or follows, in one straight
-run of instructions; every other wait is ignored, which can lose a proof but not make one. The object counts
+A wait counts where nothing but arithmetic stands between it and the access it follows, in one straight run of
+instructions, or between it and the access it precedes, on every path (`path_waits`); every other wait is ignored, which
+can lose a proof but not make one. The object counts
 instructions, the IR ops; an op is at least one instruction, so "at most k instructions outstanding" is at most k ops.
 
 LLVM's order, waits, addresses, branches and registers need not be trusted then; its arithmetic on data still is, and
@@ -41,6 +42,7 @@ from argus.compile.decoded import Decoded, decode
 from argus.compile.matching import EVENTS, guarded_by_branch, match
 from argus.compile.object.agreement import Agreement, Finding, agree
 from argus.compile.object.known_instructions import refuse_unknown_instructions
+from argus.compile.object.path_waits import path_waits
 from argus.compile.skeleton import skeleton
 from argus.gfx942.disasm import text as instruction_text
 from argus.gfx942.waits import LGKM_MAX, VM_MAX, Waits
@@ -145,7 +147,7 @@ def _different(code: Decoded, finding: Finding) -> CompileError:
 
 @dataclass(slots=True)
 class ObjectWaits:
-    """Op -> what the object certainly waits for between the access before it and its first instruction (`before`), or
+    """Op -> what the object certainly waits for between the accesses before it and its first instruction (`before`), or
     between its last instruction and the end of that run (`after`)."""
 
     before: dict[int, Waits]
@@ -156,27 +158,25 @@ def object_waits(code: Decoded, made_by: list[int]) -> ObjectWaits:
     """Every wait of the object that something is known of."""
     starts = _starts_of_runs(code)
     certain = _in_order_from(code)
+
+    def wait_at(n: int) -> Waits:
+        found = decode_wait(code.insts[n].operands[0].value)
+        return Waits(vm=found.vm, lgkm=found.lgkm if found.lgkm == 0 or n >= certain else LGKM_MAX)
+
     last = {made_by[n]: n for n in range(code.entry, len(code.insts)) if code.kinds[n] in EVENTS}
-    found, after = dict[int, Waits](), dict[int, Waits]()
-    seen: set[int] = set()
+    after = dict[int, Waits]()
     vm, lgkm, event = VM_MAX, LGKM_MAX, -1
     for n in range(code.entry, len(code.insts)):
         if n in starts:
             if event >= 0 and last[made_by[event]] == event and (vm < VM_MAX or lgkm < LGKM_MAX):
                 after[made_by[event]] = Waits(vm=vm, lgkm=lgkm)
             vm, lgkm, event = VM_MAX, LGKM_MAX, -1
-        kind, inst = code.kinds[n], code.insts[n]
-        if inst.op == "s_waitcnt":
-            waits = decode_wait(inst.operands[0].value)
-            vm = min(vm, waits.vm)
-            lgkm = min(lgkm, waits.lgkm if waits.lgkm == 0 or n >= certain else LGKM_MAX)
-        elif kind in EVENTS:
-            op = made_by[n]
-            if op not in seen and (vm < VM_MAX or lgkm < LGKM_MAX):
-                found[op] = Waits(vm=vm, lgkm=lgkm)
-            seen.add(op)
+        if code.insts[n].op == "s_waitcnt":
+            waits = wait_at(n)
+            vm, lgkm = min(vm, waits.vm), min(lgkm, waits.lgkm)
+        elif code.kinds[n] in EVENTS:
             vm, lgkm, event = VM_MAX, LGKM_MAX, n
-    return ObjectWaits(found, after)
+    return ObjectWaits(path_waits(code, made_by, wait_at), after)
 
 
 def _starts_of_runs(code: Decoded) -> set[int]:

@@ -91,7 +91,8 @@ def check_sizes(kernel: Kernel, sizes: Mapping[str, int]) -> None:
             if not evaluate(condition, dict(sizes)):
                 names = sorted(v.name for v in condition.free())
                 values = ", ".join(f"{name} = {sizes[name]}" for name in names)
-                raise LaunchRefused(f"{what} of {kernel.name} leave 32 bits: {condition} does not hold with {values}")
+                why = f"{condition} does not hold with {values}" if names else "whatever the sizes are"
+                raise LaunchRefused(f"{what} of {kernel.name} leave 32 bits: {why}")
     strides = element_strides(kernel, sizes)
     for tensor, shape in zip(kernel.tensors, tensor_shapes(kernel, sizes).values(), strict=True):
         extent = buffer_elements(shape, strides[tensor.name]) * tensor.dtype.bytes

@@ -231,8 +231,10 @@ def elementwise(ctx: ReadContext, fn: str, *args: Tile) -> Tile:
             raise ctx.error("AG401", what=f"`{SYMBOLS.get(fn, fn)}`", left=data[0].dtype, right=t.dtype)
     if fn == "select" and args[0].dtype != boolean:
         raise ctx.error("AG412", dtype=args[0].dtype)
-    if data[0].dtype.kind not in spec.kinds:
-        raise ctx.error("AG413", fn=fn, dtype=data[0].dtype, kinds=", ".join(sorted(spec.kinds)))
+    of = data[0].dtype
+    if not spec.has(of.kind, of.name):
+        kinds = ", ".join(sorted(spec.kinds)) + (" of at most 32 bits" if of.kind in spec.kinds else "")
+        raise ctx.error("AG413", fn=fn, dtype=of, kinds=kinds)
     return map_pieces(ctx, fn, common(ctx, list(args)))
 
 

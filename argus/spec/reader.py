@@ -198,6 +198,8 @@ class _TreeReader:
             return ScalarName(name, given.scalars[name], span=span)
         if name in given.tensors:
             raise self._source.error(f"`{name}` is a tensor; write its element, {name}[…]", "name", node)
+        if name == "inf":
+            return NumberLiteral(math.inf, span=span)
         message = f"`{name}` is no index of the result or of a reduction around it, and not {SIZE}"
         raise self._source.error(message, "name", node)
 

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.check.rounding import ErrorBound, rounding
+from argus.check.rounding.narrowing import narrowed
 from argus.device.guards import LaunchRefused, launch_grid
 from argus.ir.kernel import Kernel
 from argus.machine import MachineError
@@ -36,8 +37,11 @@ Verdict = Literal["equal", "different", "not followed", "unconfirmed", "exact"]
 
 @dataclass(frozen=True, slots=True)
 class ExactTruth:
+    """`doubtful`: what is not followed differs only where a choice is doubtful, and no value was lost."""
+
     verdict: Verdict
     detail: str = ""
+    doubtful: bool = False
 
 
 def exact_of(program: Generated, kernel: Kernel, code: bytes, sizes: Sizes, kind: str, seed: int) -> ExactTruth:
@@ -49,6 +53,16 @@ def exact_of(program: Generated, kernel: Kernel, code: bytes, sizes: Sizes, kind
         return found
     again = _once(program, kernel, code, sizes, kind, seed + 1, RESIDUES + 1)
     return found if again.verdict == "different" else ExactTruth("unconfirmed", found.detail)
+
+
+def only_rounded(
+    program: Generated, kernel: Kernel, sizes: Sizes, given: Arrays, results: Mapping[str, NDArray[Any]],
+    exact: ExactTruth,
+) -> bool:  # fmt: skip
+    """Wrong values that come of fewer digits than f32: the numbers are the specified ones, or, where a rounded number
+    decides (floor, a comparison), it is one of a narrow type; and no error is above its bound."""
+    narrow = exact.verdict == "not followed" and exact.doubtful and bool(narrowed(kernel))
+    return (exact.verdict == "equal" or narrow) and within_derived_bounds(program, kernel, sizes, given, results)
 
 
 def within_derived_bounds(
@@ -80,7 +94,9 @@ def _once(
     except (SpecError, MachineError, LaunchRefused) as error:
         return ExactTruth("not followed", str(error).splitlines()[0])
     first = min(found, key=_order, default=None)
-    return ExactTruth("equal") if first is None else ExactTruth(first.verdict, _detail(first))
+    if first is None:
+        return ExactTruth("equal")
+    return ExactTruth(first.verdict, _detail(first), all(c.doubtful == c.not_followed for c in found))
 
 
 def _order(found: AlgebraComparison) -> int:

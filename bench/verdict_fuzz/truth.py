@@ -14,9 +14,10 @@ A launch runs under the checking interpreter with all checks, sequentially, in a
 (JIT). Outputs start as a number that changes from run to run, so an element nobody writes is seen.
 
 What then looks right runs once more in exact algebra, at the second launch (a tail, and more than one block):
-*different* there is *wrong*. What looks wrong by a value does too, at that launch. If it is equal there, and no error
-is above the bound that the checker derives from the kernel's own types, it is *rounded*: a mutant that computes in
-fewer digits is proved for real numbers, and rightly so. If an error is above, it is wrong.
+*different* there is *wrong*. What looks wrong by a value does too, at that launch. If it is equal there, or differs
+only where a number of a narrow type decides, and no error is above the bound that the checker derives from the kernel's
+own types, it is *rounded*: a mutant that computes in fewer digits is proved for real numbers, and rightly so. If an
+error is above, it is wrong.
 
 A launch whose inputs are not what the kernel states of them (`ag.as_index`) is no launch of it.
 """
@@ -45,11 +46,13 @@ from argus.layout import expr as E
 from argus.layout.expr import ExprError
 from argus.machine.checks import ALL_CHECKS
 from bench.verdict_fuzz.bounded import Real
-from bench.verdict_fuzz.exact import ExactTruth, exact_of, within_derived_bounds
+from bench.verdict_fuzz.exact import ExactTruth, exact_of, only_rounded
 from bench.verdict_fuzz.launch_data import LaunchMemory, inputs
 from bench.verdict_fuzz.program import Generated, Sizes
 
 MOST_STEPS = 5_000_000
+WITNESS = 9
+"""Seed of the inputs of the IR interpreter."""
 MOST_LAUNCHES = 5
 KINDS = ("mixed", "positive", "negative", "special", "full")
 SENTINELS = (77, 33, 55)
@@ -81,10 +84,10 @@ MISSTATED = Truth("untested", "the inputs are not what the kernel states of them
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What is wrong at one launch. `memory`: with its results, if it is an element that is wrong."""
+    """What is wrong at one launch. `results`: all of them, if it is an element that is wrong."""
 
     text: str
-    memory: LaunchMemory | None = None
+    results: Mapping[str, NDArray[Any]] | None = None
 
 
 def half_ulp(dtype: np.dtype[Any], magnitude: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -167,18 +170,27 @@ def truth_of(program: Generated, scheduled: Scheduled, more: tuple[Mapping[str, 
             if misstated(program, kernel, given, sizes):
                 return MISSTATED
             text = f"{sizes} {kind} {executor} {_briefly(options)}: {found.text}"
-            if found.memory is None:
+            if found.results is None:
                 return Truth("wrong", text)
             exact = exact_of(program, kernel, code, sizes, kind, _seed(kind, sizes))
-            if exact.verdict == "equal" and within_derived_bounds(program, kernel, sizes, given, found.memory.views):
+            if only_rounded(program, kernel, sizes, given, found.results, exact):
                 rounded = Truth("rounded", text, exact)
                 continue
             return Truth("wrong", text, exact)
     for n, sizes in enumerate(launches[:2]):
         hazard = _witness(program, kernel, sizes, IR_ORDERS[2 * n : 2 * n + 2], rounded is None)
-        if hazard:
-            stated = misstated(program, kernel, inputs(program, kernel, sizes, "mixed", seed=9), sizes)
-            return MISSTATED if stated else Truth("hazard", f"{sizes} IR interpreter: {hazard}")
+        if hazard is None:
+            continue
+        given = inputs(program, kernel, sizes, "mixed", WITNESS)
+        if misstated(program, kernel, given, sizes):
+            return MISSTATED
+        text = f"{sizes} IR interpreter: {hazard.text}"
+        if hazard.results is not None:
+            exact = exact_of(program, kernel, code, sizes, "mixed", WITNESS)
+            if only_rounded(program, kernel, sizes, given, hazard.results, exact):
+                rounded = Truth("rounded", text, exact)
+                continue
+        return Truth("hazard", text)
     if rounded is not None:
         return rounded
     sizes = launches[min(1, len(launches) - 1)]
@@ -226,7 +238,7 @@ def _launch(
     for name, want in program.meaning(given, sizes).items():
         found = difference(memory.views[name], want, tally)
         if found:
-            return Found(f"{name}{found}", memory)
+            return Found(f"{name}{found}", memory.views)
     for tensor in kernel.tensors:
         if 0 not in extents(tensor, sizes) and memory.gaps(tensor):
             return Found(f"{tensor.name}: memory beside its elements has changed")
@@ -245,29 +257,31 @@ def misstated(program: Generated, kernel: Kernel, given: Mapping[str, NDArray[An
     return any(h.kind == "stated" for h in outcome.hazards)
 
 
-def _witness(program: Generated, kernel: Kernel, sizes: Sizes, orders: tuple[InterpSchedule, ...], values: bool) -> str:
+def _witness(
+    program: Generated, kernel: Kernel, sizes: Sizes, orders: tuple[InterpSchedule, ...], values: bool
+) -> Found | None:
     """What the IR interpreter objects to; `values`: results count too."""
-    given = inputs(program, kernel, sizes, "mixed", seed=9)
+    given = inputs(program, kernel, sizes, "mixed", WITNESS)
     want = program.meaning(given, sizes)
     for order in orders:
         try:
             with np.errstate(all="ignore"):
                 outcome = run_ir(kernel, given, sizes, schedule=order, scalars=program.scalars, provenance=True)
         except (InterpError, ExprError) as error:
-            return f"{error}"
+            return Found(f"{error}")
         if outcome.hazards:
-            return f"{order.order} {order.visibility}: {outcome.hazards[0]}"
+            return Found(f"{order.order} {order.visibility}: {outcome.hazards[0]}")
         for name, value in want.items() if values else ():
             found = difference(outcome.arrays[name], value)
             if found:
-                return f"{order.order} {order.visibility}: {name}{found}"
-    return ""
+                return Found(f"{order.order} {order.visibility}: {name}{found}", outcome.arrays)
+    return None
 
 
 def written_once(program: Generated, kernel: Kernel, sizes: Sizes) -> bool:
     """Every element of every output is written exactly once at this launch, in the IR."""
     try:
-        outcome = run_ir(kernel, inputs(program, kernel, sizes, "mixed", seed=9), sizes, scalars=program.scalars)
+        outcome = run_ir(kernel, inputs(program, kernel, sizes, "mixed", WITNESS), sizes, scalars=program.scalars)
     except (InterpError, ExprError, KeyError):
         return False
     return all(bool((count == 1).all()) for count in outcome.writes.values())

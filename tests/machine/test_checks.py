@@ -262,6 +262,22 @@ def test_uninitialised_scalar_condition() -> None:
     assert (report.code, report.message) == ("ARG-M104", "branches on scc, which was never written")
 
 
+@pytest.mark.parametrize("move", ["s_cmov_b32 s30, s31", "s_cmov_b64 s[30:31], s[32:33]", "s_cmovk_i32 s30, 0x20"])
+def test_a_conditional_move_reads_its_destination_only_where_it_keeps_it(move: str) -> None:
+    body = """
+    s_mov_b32 s31, 8
+    s_mov_b64 s[32:33], 0
+    s_cmp_eq_u32 s31, {number}
+    {move}
+    s_cmp_lg_u32 s30, 0
+    s_cbranch_scc1 end
+end:
+    s_endpgm
+"""
+    assert codes(launch(body.format(number=8, move=move))) == []
+    assert codes(launch(body.format(number=9, move=move))) == ["ARG-M104"]
+
+
 def test_uninitialised_lds() -> None:
     body = OUT + "{write}ds_read_b32 v2, v1 offset:4\ns_waitcnt lgkmcnt(0)\nglobal_store_dword v1, v2, s[4:5]\n" + END
     report = only(launch(body.format(write="ds_write_b32 v1, v0\n"), lds=512))

@@ -94,6 +94,13 @@ def test_an_error_above_the_derived_bound_is_wrong() -> None:
         assert within_derived_bounds(program, kernel, {"N": 64}, given, results) is right
 
 
+def test_a_choice_by_a_narrow_number_is_rounded() -> None:
+    """exp2 in bf16 is 15 where it is 14.99 in f32, and floor of it is 15 (seed 777, source 146)."""
+    one = source(777, 146)
+    assert one.mutation == "type"
+    assert (judge(one.program, one.text).truth, judge(one.program, one.text).fault) == ("rounded", "")
+
+
 def test_a_launch_that_is_not_what_the_kernel_states_is_none() -> None:
     """A mutant that states less of its indices than they are (seed 17, source 968) is not wrong by that."""
     one = source(17, 968)

@@ -4,6 +4,7 @@
     found.launches       6, at each of which some element was compared
     found.problem        a Disagreement, or None
     found.skipped        why nothing was executed, if nothing was
+    found.left_out       results that were compared at no launch, with the reason
 
 An element counts only where the specification is finite. The tolerance is the error bound derived from the kernel's own
 arithmetic (`argus.check.rounding`), and where there is none, or none at this launch, a multiple of the specification's
@@ -45,19 +46,23 @@ def execute(kernel: Kernel) -> Executed:
         return Executed(skipped=NO_SPECIFICATION)
     chosen = launches(kernel)
     done = elements = 0
+    seen, unseen = set[str](), dict[str, str]()
     for launch in chosen:
-        counted, problem = 0, None
+        counted, problem, without = 0, None, dict[str, str]()
         for one in attempts(launch):
-            counted, problem, share = _executed(kernel, one)
+            counted, problem, share, without = _executed(kernel, one)
             if problem is None and share >= HALF:
                 break
             if problem is not None and not overflows(kernel, one):
                 return Executed(done + 1, elements, problem=problem)
         if problem is None:
             done, elements = done + (counted > 0), elements + counted
+            seen |= {stated.result for stated in kernel.computes.results if counted} - set(without)
+            unseen |= without
+    left = {result: why for result, why in unseen.items() if result not in seen}
     if not done:
-        return Executed(skipped=NOTHING if chosen else TOO_LARGE)
-    return Executed(done, elements)
+        return Executed(skipped=next(iter(left.values()), NOTHING if chosen else TOO_LARGE))
+    return Executed(done, elements, left_out="; ".join(f"{result}: {why}" for result, why in left.items()))
 
 
 def attempts(launch: SmallLaunch) -> Iterator[SmallLaunch]:
@@ -65,23 +70,24 @@ def attempts(launch: SmallLaunch) -> Iterator[SmallLaunch]:
     return (replace(launch, smaller=n) for n in range(ATTEMPTS))
 
 
-def _executed(kernel: Kernel, launch: SmallLaunch) -> tuple[int, Disagreement | None, float]:
-    """Elements compared at a launch, the first wrong one, and the share of elements that could be compared."""
+def _executed(kernel: Kernel, launch: SmallLaunch) -> tuple[int, Disagreement | None, float, dict[str, str]]:
+    """Elements compared at a launch, the first wrong one, the share of elements that could be compared, and results
+    that were not."""
     inputs = arrays(kernel, launch.sizes, launch.kind, launch.seed, launch.smaller)
     given = scalars(kernel, launch.kind, launch.seed)
     try:
         outcome = interp.run(kernel, inputs, launch.sizes, scalars=given)
     except (interp.InterpError, ExprError):
-        return 0, None, 1.0
+        return 0, None, 1.0, {}
     if any(h.kind == "stated" for h in outcome.hazards):
-        return 0, None, 1.0
+        return 0, None, 1.0, {}
     if outcome.hazards:
         first = outcome.hazards[0]
         hazard = f"{first.kind} {first.memory} {first.sentence}".rstrip()
-        return 0, Disagreement(launch, "", (), 0.0, 0.0, hazard), 1.0
-    counted, found = compared(kernel, launch, inputs, given, outcome.arrays)
-    written = sum(outcome.arrays[t.name].size for t in kernel.tensors if t.written)
-    return counted, found, counted / written if written else 1.0
+        return 0, Disagreement(launch, "", (), 0.0, 0.0, hazard), 1.0, {}
+    counted, found, without = compared(kernel, launch, inputs, given, outcome.arrays)
+    written = sum(outcome.arrays[t.name].size for t in kernel.tensors if t.written and t.name not in without)
+    return counted, found, counted / written if written else 1.0, without
 
 
 def compared(
@@ -90,14 +96,15 @@ def compared(
     inputs: Mapping[str, NDArray[Any]],
     given: Mapping[str, float | int],
     results: Mapping[str, NDArray[Any]],
-) -> tuple[int, Disagreement | None]:
-    """How many elements were compared, and the first that is wrong."""
+) -> tuple[int, Disagreement | None, dict[str, str]]:
+    """How many elements were compared, the first that is wrong, and results that were not compared, with the reason."""
     assert kernel.computes is not None
-    symbols, total = {**launch.sizes, **given}, 0
+    symbols, total, without = {**launch.sizes, **given}, 0, dict[str, str]()
     for stated in kernel.computes.results:
         got = np.asarray(results[stated.result])
         want = _wanted(stated, inputs, symbols, got)
-        if want is None:
+        if isinstance(want, str):
+            without[stated.result] = want
             continue
         counts = np.isfinite(want.value) & np.isfinite(want.error)
         if launch.kind == "wide":
@@ -111,17 +118,18 @@ def compared(
                 np.where(counts, got, np.zeros((), got.dtype)), loose, None if residue is not None else error
             )
         if found.first_wrong is not None:
-            return total, Disagreement(launch, stated.result, found.first_wrong, found.got, found.want)
-    return total, None
+            problem = Disagreement(launch, stated.result, found.first_wrong, found.got, found.want)
+            return total, problem, without
+    return total, None, without
 
 
 def _wanted(
     stated: ResultSpec, inputs: Mapping[str, NDArray[Any]], symbols: Mapping[str, float], got: NDArray[Any]
-) -> Bounded | None:
-    """The specification's values; None where it cannot be evaluated for these inputs."""
+) -> Bounded | str:
+    """The specification's values; a sentence where it cannot be evaluated for these inputs."""
     try:
         with np.errstate(all="ignore"):
             want = evaluate(stated, {stated.result: got, **inputs}, symbols)
-    except SpecError:
-        return None
-    return want if want.value.shape == got.shape else None
+    except SpecError as error:
+        return f"the specification has no value here: {error}"
+    return want if want.value.shape == got.shape else "the specification has another shape than the output"

@@ -49,11 +49,15 @@ class Executed:
     elements: int = 0
     skipped: str = ""
     problem: Disagreement | None = None
+    left_out: str = ""
 
     def note(self) -> str:
         if self.skipped:
             return f"executed nothing: {self.skipped}"
-        return f"executed {self.launches} launch{'es' if self.launches != 1 else ''}"
+        note = f"executed {self.launches} launch{'es' if self.launches != 1 else ''}"
+        return f"{note}; value proved, not executed: {self.left_out}" if self.left_out else note
 
     def to_json(self) -> dict[str, Any]:
-        return {"launches": self.launches, "elements": self.elements, "skipped": self.skipped}
+        return {
+            "launches": self.launches, "elements": self.elements, "skipped": self.skipped, "left_out": self.left_out,
+        }  # fmt: skip

@@ -3,8 +3,9 @@
     tolerance(kernel, stated, inputs, symbols, want, dtype)      one number per element
 
 Where rounding of the kernel's own arithmetic is bounded (`argus.check.rounding`), that bound. It knows the types in the
-middle, the error of each function (`argus.ir.maps`) and how conversions round. Where there is no bound, a multiple of
-the specification's error (`argus.spec`), which is that of f32 arithmetic in the order of the specification:
+middle, the error of each function (`argus.ir.maps`) and how conversions round. Where there is no bound, or one too wide
+to tell something (`telling`), a multiple of the specification's error (`argus.spec`), which is that of f32
+arithmetic in the order of the specification:
 
     x.to(bf16) * y              a bf16 number goes into arithmetic: 2^16 times the error of f32
     ag.mfma(p.to(bf16), v, o)   a factor of a matrix product: the specification's own bound has it
@@ -25,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.check.rounding import ErrorBound, Rounding, rounding
-from argus.check.rounding.derived_comparison import EXACT
+from argus.check.rounding.derived_comparison import EXACT, telling
 from argus.check.rounding.narrowing import narrowed
 from argus.ir.interp.numbers import numpy_dtype
 from argus.ir.kernel import Kernel
@@ -55,8 +56,8 @@ def tolerance(
     bound = derived(kernel).of(stated.result)
     if not isinstance(bound, ErrorBound):
         return np.asarray(loose, dtype=np.float64)
-    most = bound.at(stated, inputs, symbols, want.value)
-    return np.where(np.isfinite(most), most + EXACT * np.abs(want.value), loose)
+    most = bound.at(stated, inputs, symbols, want.value) + EXACT * np.abs(want.value)
+    return np.where(telling(most, loose, want.value), most, loose)
 
 
 @lru_cache(maxsize=16)

@@ -55,7 +55,7 @@ from argus.ir.types import Span
 F = TypeVar("F")
 RUN = "compare the result of a run with the specification: argus run"
 SMALLER_NUMBERS = "bound the sizes in requires=…, or compare smaller numbers"
-ONLY_MFMAS = f"only sums accumulated by MFMAs are counted; {RUN}"
+ONE_SUM = f"only the coordinates of one sum, or a multiple of it, are counted; {RUN}"
 TILES = "let every store's coordinates be a block or loop variable times the tile, plus an offset"
 COVER_ADVICE = {UPDATED: RUN, NOTHING: "store the result, or name the tensor that holds it in computes=…"}
 
@@ -83,7 +83,7 @@ def _within_budget(rule: Shielded, about: RuleExplanation, search: bool) -> list
         rule.tell(lambda: made.extend(about.of(rule.rule)))
     if rule.failed and rule.help != HELP:  # the budget was used up
         rule.failed = ""
-        spent, rule.budget = rule.budget.effort, Budget(rule.name, rule.budget.limits)
+        spent, rule.budget = rule.budget.effort, Budget(rule.name, rule.budget.limits, late=True)
         rule.budget.effort = spent
         made.clear()
         with searching(False):
@@ -251,7 +251,7 @@ class RuleExplanation:
             example = miscounted_index(self.flow, axis, span, op)
             if example is not None:
                 return Verdict("reduced", "refuted", span, op, "interpreter", counterexample=example)
-        return Verdict("reduced", "unknown", span, op, "enumeration+z3", reason=gaps[0].why, help=ONLY_MFMAS)
+        return Verdict("reduced", "unknown", span, op, "enumeration+z3", reason=gaps[0].why, help=ONE_SUM)
 
     def _covers(self, rule: Covers, tensor: Tensor) -> Verdict:
         flow, stores, doubt = self.flow, rule.stores_to(tensor), rule.doubts[tensor]

@@ -5,7 +5,7 @@
       conform      0.02 s    6 %
       …
       solver       0.05 s            contained in the above
-    questions      structural 210, known model 12, linear 30, z3 integers 4, z3 bits 0, second strategy 0, undecided 0
+    questions      structural 210, known model 12, linear 30, z3 integers 4, z3 bits 0, undecided 0
     Z3 effort      8,204 rlimit
     verdicts       enumeration 4, structural 2, z3 6
 
@@ -25,7 +25,6 @@ METHODS = (
     "linear",
     "z3 integers",
     "z3 bits",
-    "second strategy",
     "not asked",
     "lemma",
     "open by lemma",

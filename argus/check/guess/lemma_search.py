@@ -29,7 +29,7 @@ def _lemma(asked: AskedQuestion) -> Lemma | None:
     facts = in_order(asked.facts)
     everything = tuple(range(len(facts)))
     match asked.how:
-        case "Z3" | "second strategy":
+        case "Z3":
             needed = _core(facts)
             if needed is None:
                 return Lemma(everything, asked.how)

@@ -27,8 +27,6 @@ from argus.check.transfer.computed_places import DATA
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
-MOST_ELEMENTS = 4096
-"""Different elements of a store that are looked at one by one."""
 Numbers = NDArray[np.int64]
 
 

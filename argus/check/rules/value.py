@@ -17,6 +17,7 @@ What comes from a tensor that the kernel also stores to has no term: `fresh` is 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -73,7 +74,7 @@ class Valued(Rule):
         super().begin(flow)
         self.found: list[RuleEvent[str | Differs]] = []
         self.spec = flow.spec
-        self.aim = Aim(Judge(flow), ())
+        self.aims: dict[tuple[Expr, ...], Aim] = {}
         self.unread = ""
         self.overwritten = _overwritten(flow.kernel)
         self.inside: Facts = ()
@@ -89,18 +90,26 @@ class Valued(Rule):
         try:
             if self.spec.unjudged:
                 raise Unreadable(self.spec.unjudged[0])
-            judge = Judge(flow, dtype=self.spec.output.dtype)
-            terms = dict.fromkeys(self._form(form) for form in forms_of(self.spec))
-            terms.pop(UNKNOWN, None)
-            self.aim = Aim(judge, tuple(judge.aim(term, self.inside) for term in terms))
+            if not self.spec.loose:
+                self._aim(())
         except (Unreadable, ExprError) as error:
             self.unread = str(error)
 
-    def _form(self, form: SpecForm) -> int:
+    def _aim(self, at: tuple[Expr, ...]) -> Aim:
+        """The specification for what is stored at these coordinates along `loose` indices. Raises Unreadable."""
+        if at not in self.aims:
+            assert self.spec is not None
+            judge, where = Judge(self.flow, dtype=self.spec.output.dtype), dict(zip(self.spec.loose, at, strict=True))
+            terms = dict.fromkeys(self._form(form, where) for form in forms_of(self.spec))
+            terms.pop(UNKNOWN, None)
+            self.aims[at] = Aim(judge, tuple(judge.aim(term, self.inside) for term in terms))
+        return self.aims[at]
+
+    def _form(self, form: SpecForm, where: Mapping[str, Expr]) -> int:
         """One form of the specification; UNKNOWN if only the first has a normal form."""
         assert self.spec is not None
         try:
-            return meaning(self.flow.kernel, self.spec, self.flow.tables, form)
+            return meaning(self.flow.kernel, self.spec, self.flow.tables, form, where)
         except Unreadable:
             if form == forms_of(self.spec)[0]:
                 raise
@@ -137,12 +146,16 @@ class Valued(Rule):
         access = seen
         aim, active, kept = self._aimed(op, place, access)
         place = replace(place, facts=(*place.facts, self._of_values(kept)))
+        try:
+            goal = self._aim(self._stored_at(aim, active))
+        except (Unreadable, ExprError) as error:
+            return str(error)
         for found in self.flow.prune(value).cases:
             if stored_outside(self.flow, access, found):
                 continue
             case = brought_to_store(self.flow.tables, self.spec, found, aim.case)
             for number in distinct(case.record[active]):
-                why = self._compare(place, case, int(number), active)
+                why = self._compare(goal, place, case, int(number), active)
                 if why:
                     return why
         return ""
@@ -201,14 +214,34 @@ class Valued(Rule):
         aims = [judge.aim(goal, here) for goal in dict.fromkeys(goals)]
         return self._same(judge.resolved(term, here), tuple(aims))
 
+    def _stored_at(self, aim: Target, active: NDArray[np.bool_]) -> tuple[Expr, ...]:
+        """The coordinates of a store along `loose` indices, the same for all its elements. Raises Unreadable."""
+        assert self.spec is not None
+        found: list[Expr] = []
+        for name, position in self.spec.loose.items():
+            axis = self.spec.axes[position]
+            pairs = {
+                (int(n), int(offset))
+                for n in distinct(aim.case.record[active])
+                for offset in np.unique(aim.case.offset[active & (aim.case.record == n)][:, axis])
+            }
+            coordinates = {self.flow.tables.coordinate(n, axis, offset) for n, offset in pairs}
+            where = coordinates.pop() if len(coordinates) == 1 else None
+            if where is None:
+                raise Unreadable(f"a store has several {name}, an index that no tensor has")
+            found.append(where)
+        return tuple(found)
+
     def _of_values(self, condition: Expr) -> Expr:
         """A condition on the coordinates of a store, as one on those of what is stored, which `placed` shows equal."""
         assert self.spec is not None
         tied = self.spec.placed | self.spec.partly
         return condition.subst({own(self.spec.axes[position]): own(axis) for axis, position in tied.items()})
 
-    def _compare(self, place: ProgramPoint, case: Case, number: int, active: NDArray[np.bool_]) -> str | Differs:
-        tables, aim, judge = self.flow.tables, self.aim, self.aim.judge
+    def _compare(
+        self, aim: Aim, place: ProgramPoint, case: Case, number: int, active: NDArray[np.bool_]
+    ) -> str | Differs:
+        tables, judge = self.flow.tables, aim.judge
         record = tables[number]
         if record.kind in ("lost", "unwritten"):
             return record.why or "it comes from LDS that was never written"

@@ -18,7 +18,7 @@ from typing import Literal
 from argus.layout.expr import Expr
 
 Facts = tuple[Expr, ...]
-Method = Literal["structural", "elimination", "cases", "digits", "Z3", "second strategy", "open"]
+Method = Literal["structural", "elimination", "cases", "digits", "Z3", "open"]
 
 
 @dataclass(frozen=True, slots=True)

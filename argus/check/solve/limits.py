@@ -6,7 +6,9 @@
 
 Steps (rows of an elimination, monomials of a sum, elements of a case, events) and the solver's own units are counted,
 so the same kernel stops at the same place on every machine, loaded or not. CPU time and memory are the last line: they
-are looked at every `LOOK` steps, and stop what counts too little for what it costs.
+are looked at every `LOOK` steps or `CALLS` calls of `spend`, and stop what counts too little for what it costs. The
+time of a check is shared (`check_time`): by its size a kernel has so many seconds for everything, and one rule may use
+a part of them, so that the others still conclude.
 
 The budget is found by context, not passed from hand to hand: a question asked while rule `covers` listens is paid by
 `covers`, one asked by the walk itself is paid by the walk. A question that the solver's share of the budget no longer
@@ -28,11 +30,15 @@ from time import process_time
 STEPS = 20_000_000
 EFFORT = 24_000_000
 SECONDS = 60.0
+CHECK_SECONDS, SECONDS_PER_OP = 8.0, 0.015
+"""CPU time of a whole check: the library needs 2 s, and 12 s for `attention_lengths`, which has 3,270 ops."""
+SHARE = 0.7
+"""Part of a check's time that one rule may use."""
 MEMORY = 2 << 30
 ARRAY = 1 << 28
 """Bytes of one array made by an enumeration."""
-LOOK = 20_000
-"""Steps between two looks at the clock and at memory."""
+LOOK, CALLS = 20_000, 64
+"""Steps, and calls of `spend`, between two looks at the clock; at memory only by steps."""
 ADVICE = {
     "steps": "smaller tiles or fewer unrolled copies by --set, or check the parts as kernels of their own",
     "solver effort": "narrow the sizes in `requires` (divisors, bounds), or state the relation that is missing",
@@ -62,28 +68,41 @@ class Limits:
 class Budget:
     """What a rule has used of its limits."""
 
-    def __init__(self, name: str, limits: Limits | None = None) -> None:
+    def __init__(self, name: str, limits: Limits | None = None, late: bool = False) -> None:
         self.name = name
+        self.late = late
+        """It concludes what is known, also when the time of the check is over."""
         self.limits = limits or (_STATED.get() or {}).get(name, USUAL)
         self.steps = 0
         self.effort = 0
         self.seconds = 0.0
         self._look = min(LOOK, self.limits.steps)
+        self._calls = 0
         self._since: float | None = None
         self._memory: int | None = None
 
     def spend(self, steps: int) -> None:
         self.steps += steps
+        self._calls += 1
         if self.steps > self._look:
             self._look_around()
+        elif self._calls >= CALLS:
+            self._look_at_clock()
+
+    def _look_at_clock(self) -> None:
+        self._calls, now, common = 0, process_time(), _TIME.get()
+        limit = self.limits.seconds if common is None else min(self.limits.seconds, SHARE * common.seconds)
+        used = self.seconds + (0.0 if self._since is None else now - self._since)
+        if used > limit:
+            raise LimitReached("CPU time", self.name, f"{limit:.3g} s")
+        if common is not None and not self.late and now > common.end:
+            raise LimitReached("CPU time", "check", f"{common.seconds:.3g} s for {common.ops} ops")
 
     def _look_around(self) -> None:
         if self.steps > self.limits.steps:
             raise LimitReached("steps", self.name, f"{self.limits.steps:,}")
         self._look = min(self.steps + LOOK, self.limits.steps)
-        used = self.seconds + (0.0 if self._since is None else process_time() - self._since)
-        if used > self.limits.seconds:
-            raise LimitReached("CPU time", self.name, f"{self.limits.seconds:g} s")
+        self._look_at_clock()
         if self._memory is not None and resident() - self._memory > self.limits.memory:
             raise LimitReached("memory", self.name, f"{self.limits.memory >> 20} MiB")
 
@@ -106,7 +125,17 @@ class Budget:
         self._since = None
 
 
+@dataclass(frozen=True, slots=True)
+class CheckTime:
+    """CPU seconds that all rules of a check have together, by the number of ops, and when they end."""
+
+    ops: int
+    seconds: float
+    end: float
+
+
 USUAL = Limits()
+_TIME: ContextVar[CheckTime | None] = ContextVar("time of the check", default=None)
 _STATED: ContextVar[Mapping[str, Limits] | None] = ContextVar("limits by rule", default=None)
 _CURRENT: ContextVar[Budget | None] = ContextVar("budget of the rule at work", default=None)
 
@@ -128,6 +157,26 @@ def stated_limits(limits: Mapping[str, Limits]) -> Iterator[None]:
         yield
     finally:
         _STATED.reset(token)
+
+
+@contextmanager
+def check_time(ops: int) -> Iterator[None]:
+    """The check of a kernel of so many ops, within its time; a check inside of another one shares that one's."""
+    if _TIME.get() is not None:
+        yield
+        return
+    seconds = CHECK_SECONDS + SECONDS_PER_OP * ops
+    token = _TIME.set(CheckTime(ops, seconds, process_time() + seconds))
+    try:
+        yield
+    finally:
+        _TIME.reset(token)
+
+
+def seconds_left() -> float:
+    """CPU time that is left of the check, or of a rule outside of one."""
+    common = _TIME.get()
+    return SECONDS if common is None else max(0.0, common.end - process_time())
 
 
 @contextmanager

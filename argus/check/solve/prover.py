@@ -7,8 +7,7 @@ fits this one (`model_reuse`), elimination among linear facts (`linear_eliminati
 integers, or 64-bit vectors where bit operations make integers impossible, with the no-overflow condition proved beside
 it. Effort is limited by Z3's deterministic `rlimit`, for each question and for all questions of a rule together
 (`limits`), so a verdict does not depend on the load of the machine; CPU time and memory have limits that only what
-escapes this reaches. What integers leave open goes to another strategy in a process of its own (`fallback_solver`);
-`undecided` keeps the rest.
+escapes this reaches. `undecided` keeps what Z3 leaves open.
 
 Only facts connected to the question by common variables are handed to the solver.
 Answers are three-valued: None means "not decided", and callers must treat it as the bad case.
@@ -22,9 +21,8 @@ from time import perf_counter
 from typing import Any, Protocol, assert_never
 
 from argus.check.solve.block_numbers import digits_named
-from argus.check.solve.fallback_solver import FALLBACK
 from argus.check.solve.lemmas import AskedQuestion, Facts, Lemma, Method, chosen, question_name
-from argus.check.solve.limits import effort_left, spend, spend_effort
+from argus.check.solve.limits import effort_left, seconds_left, spend, spend_effort
 from argus.check.solve.linear_elimination import Eliminated, contradict
 from argus.layout import expr as E
 from argus.layout.expr import Expr, ExprError
@@ -32,17 +30,13 @@ from argus.layout.expr import Expr, ExprError
 RLIMIT = 4_000_000
 ATTEMPTS = (4, 4, 1)
 """Z3 often loses its way where a fresh start does not: attempts with a fourth of the effort come before the whole."""
-SECOND_OPINIONS = 8
-"""How many questions of one kernel the second strategy is asked."""
-SECOND_EFFORT = 6_000_000
-"""What a question to the second strategy counts for, in Z3's units."""
 MAX_MEGABYTES = 1024
 """Memory of the solver for one question."""
-MAX_MILLISECONDS = 60_000
-"""The last line, should the solver not look at its own limit."""
+MAX_MILLISECONDS, LEAST_MILLISECONDS = 60_000, 1000
+"""The last line, should the solver not look at its own limit: by the wall, so four times what is left of CPU time."""
 MAX_FACTS = 4096
 """Facts of one question."""
-SHOWN_BY = {"elimination": {"elimination", "cases", "digits"}, "Z3": {"Z3", "second strategy"}}
+SHOWN_BY = {"elimination": {"elimination", "cases", "digits"}, "Z3": {"Z3"}}
 
 
 class KnownModels(Protocol):
@@ -78,7 +72,7 @@ class Prover:
         self.last: Method = "structural"
         """How the last question was decided."""
         self.undecided: list[Facts] = []
-        """Questions neither strategy answered."""
+        """Questions that nothing answered."""
         self.used: set[Method] = set()
         """How questions since the last `reason` were decided, those that had been asked before too."""
         self._memo: dict[tuple[frozenset[Expr], Expr], bool | None] = {}
@@ -166,8 +160,6 @@ class Prover:
                 return _by_digits(facts)
             case "Z3":
                 return effort_left() > 0 and self._by_z3(facts)[0] is False
-            case "second strategy":
-                return self._by_second_strategy(facts) is False
             case "open":
                 return False
             case _:
@@ -201,9 +193,6 @@ class Prover:
             return None
         self.last = "Z3"
         answer, how_asked = self._by_z3(facts)
-        if answer is None and how_asked == "z3 integers" and self.decided["second strategy"] < SECOND_OPINIONS:
-            answer = self._by_second_strategy(facts)
-            self.last = "Z3" if answer is None else "second strategy"
         if answer is None:
             self.undecided.append(facts)
         self.decided[how_asked] += 1
@@ -216,13 +205,6 @@ class Prover:
         self.effort += effort
         spend_effort(effort)
         return answer, how
-
-    def _by_second_strategy(self, facts: Facts) -> bool | None:
-        if effort_left() <= SECOND_EFFORT:
-            return None
-        self.decided["second strategy"] += 1
-        spend_effort(SECOND_EFFORT)
-        return FALLBACK.answer(question(facts))
 
 
 def _by_digits(facts: Facts) -> bool:
@@ -275,20 +257,6 @@ def spent(solver: Any) -> int:
     """Z3's effort up to the solver's last question; it counts per process."""
     statistics = solver.statistics()
     return int(statistics.get_key_value("rlimit count")) if "rlimit count" in list(statistics.keys()) else 0
-
-
-def question(facts: Facts) -> str:
-    """The facts as SMT-LIB: over integers, or over 64-bit vectors where bit operations make integers impossible."""
-    import z3
-
-    try:
-        solver, _ = solver_for(facts)
-    except ExprError:
-        solver = z3.Solver()
-        parts = _parts(sorted(facts, key=lambda f: f.digest))
-        solver.add(*(E.to_z3(f, "bv", 64) for f in (*parts, *_divisors(parts))))
-        solver.add(*E.z3_bounds(_named(parts), "bv", 64))
-    return str(solver.to_smt2())
 
 
 def not_(answer: bool | None) -> bool | None:
@@ -376,17 +344,25 @@ def _nonlinear(facts: Iterable[Expr]) -> bool:
     )
 
 
+def bits_solver(facts: Facts) -> tuple[Any, list[Expr], set[Expr]]:
+    """Z3 over 64-bit vectors with the facts, these, and the numbers whose bounds they rest on."""
+    import z3
+
+    solver = z3.Solver()
+    parts = _parts(sorted(facts, key=lambda f: f.digest))
+    named = _named(parts)
+    solver.add(*(E.to_z3(f, "bv", 64) for f in (*parts, *_divisors(parts))), *E.z3_bounds(named, "bv", 64))
+    return solver, parts, named
+
+
 def _by_bits(facts: Facts) -> tuple[bool | None, int]:
     """64-bit vectors; only an answer that cannot be an artefact of wrapping counts. Also the effort so far."""
     import z3
 
-    solver = z3.Solver()
-    restrict(solver, RLIMIT)
-    parts = _parts(sorted(facts, key=lambda f: f.digest))
-    named = _named(parts)
-    if any(v.lo is None or v.hi is None for v in named):
+    if any(v.lo is None or v.hi is None for v in _named(_parts(facts))):
         return None, 0
-    solver.add(*(E.to_z3(f, "bv", 64) for f in (*parts, *_divisors(parts))), *E.z3_bounds(named, "bv", 64))
+    solver, parts, named = bits_solver(facts)
+    restrict(solver, RLIMIT)
     exact = z3.And(*(E.z3_no_overflow(f, 64) for f in parts))
     answer = solver.check()
     if answer == z3.unsat:
@@ -402,4 +378,4 @@ def restrict(solver: Any, effort: int) -> None:
     """The next question's limits: effort (what the rule at work has left, at most), memory, and a last line."""
     solver.set("rlimit", max(1, min(effort, effort_left())))
     solver.set("max_memory", MAX_MEGABYTES)
-    solver.set("timeout", MAX_MILLISECONDS)
+    solver.set("timeout", int(min(MAX_MILLISECONDS, LEAST_MILLISECONDS + 4000 * seconds_left())))

@@ -14,6 +14,10 @@ Where only every second element along an axis is used, or every third, the index
 
     y[n] = x[2 * n - 1] * w[0] + x[2 * n] * w[1] + x[2 * n + 1] * w[2]
 
+An index of the result that no tensor has is what a store says there (`loose`): `value` reads the line store by store.
+
+    W[s, m, n] = sum(where(k >= 512 * s, where(k < 512 * s + 512, A[m, k] * B[n, k], 0), 0), k)      part s of a sum
+
 An index can be computed from others, or looked up in a tensor of whole numbers (`computed_indices`): such an axis
 belongs to no index of its own. `value` has to show that what is stored follows the formula; without that, `placed` is
 undecided.
@@ -75,6 +79,7 @@ class SpecCoordinates:
     `computed`: why `placed` cannot decide where `value` has not; `hints` tell `value` about computed indices. `axes`,
     `shape`, `names` are those of the result, as seen from where its amounts come from if many updates make it
     (`update`, `scatter`); `amounts` are these as a tensor.
+    `loose`: index of the result that stands at no tensor -> its position; it is what the store says there.
     """
 
     output: Tensor
@@ -93,6 +98,7 @@ class SpecCoordinates:
     value: SpecNode = field(default_factory=lambda: NumberLiteral(0))
     update: Update | None = None
     amounts: Tensor | None = None
+    loose: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -203,7 +209,7 @@ def coordinates_of(result: ResultSpec, kernel: Kernel, tables: Tables) -> SpecCo
         spec, hints=hints, axes=tuple(axes), shape=tuple(shape), names=indices, value=value,
         update="add" if found is not None else None if many is None else many.update,
         amounts=None if many is None else _amounts(output, axes, shape, tables),
-        plain=spec.plain and found is None and many is None,
+        plain=spec.plain and found is None and many is None, loose=spec.loose if found is None else {},
     )  # fmt: skip
 
 
@@ -282,9 +288,13 @@ def _classified(
     by_formula = {tables.tensor_axes[f.tensor][f.position] for f in reader.formulas}
     windows = near | apart | taps | by_formula
     hints = replace(hints, strided=strided, shifted=(near & placed.keys()) - dark, windows=windows)
+    loose = {
+        indices[n]: n for axis, n in alone.items()
+        if axis not in placed and not hints.derived and SpecIndex(indices[n]) in reader.as_values
+    }  # fmt: skip
     return SpecCoordinates(
         output, placed, partly, frozenset(summed), sources, tuple(unjudged), tuple(unreduced),
-        plain and not through and not shifted and not strided, computed, hints,
+        plain and not through and not shifted and not strided, computed, hints, loose=loose,
     )  # fmt: skip
 
 
@@ -298,7 +308,7 @@ def _shifted(reader: _CoordinateReader, tables: Tables) -> set[tuple[Tensor, int
         if found is None or found[0] in f.bound:
             other.add(numbers[f.tensor][f.position])
     near = [f for f in reader.formulas if numbers[f.tensor][f.position] not in other]
-    reader.formulas = [f for f in reader.formulas if f not in near]
+    reader.formulas = [f for f in reader.formulas if numbers[f.tensor][f.position] in other]
     for f in near:
         found = neighbor(f.node)
         assert found is not None

@@ -84,10 +84,11 @@ def forms_of(spec: SpecCoordinates) -> list[SpecForm]:
     return [SpecForm(w, f, d) for d in (either if data else (False,)) for f in (True, False) for w in either]
 
 
-def meaning(kernel: Kernel, spec: SpecCoordinates, tables: Tables, form: SpecForm) -> int:
-    """The term of one output element at its own coordinates. Raises Unreadable."""
+def meaning(kernel: Kernel, spec: SpecCoordinates, tables: Tables, form: SpecForm, at: Mapping[str, Expr]) -> int:
+    """The term of one output element at its own coordinates, stored `at` these along indices that no tensor has.
+    Raises Unreadable."""
     scope = {axis: spec.names[position] for axis, position in sorted((spec.placed | spec.partly).items())}
-    return _known(_TermReader(kernel, tables, form, {}).visit(spec.value, scope))
+    return _known(_TermReader(kernel, tables, form, at).visit(spec.value, scope))
 
 
 def meaning_at(kernel: Kernel, spec: SpecCoordinates, tables: Tables, form: SpecForm, at: Mapping[str, Expr]) -> int:

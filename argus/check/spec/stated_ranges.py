@@ -42,6 +42,8 @@ from argus.spec.walk import (
 
 UNROLLED = 32
 """Reductions over at most so many stated values are written out."""
+WRITTEN = 512
+"""Tensor elements of a specification that is written out; what would have more stays a reduction."""
 
 
 def without_ranges(node: SpecNode, tensors: Mapping[str, Tensor], sizes: Mapping[str, Expr]) -> SpecNode:
@@ -51,8 +53,7 @@ def without_ranges(node: SpecNode, tensors: Mapping[str, Tensor], sizes: Mapping
         return made
     runs = {tensors[e.tensor].shape[axis] for e, axis in plain_uses(made.body, made.index)}
     if _mixed(made):
-        found = unrolled(_counted(made, runs), UNROLLED)
-        return made if found is None else found
+        return _written_out(_counted(made, runs)) or made
     if made.extent is None:
         return made
     stated = size_expression(made.extent, sizes)
@@ -63,8 +64,15 @@ def without_ranges(node: SpecNode, tensors: Mapping[str, Tensor], sizes: Mapping
             return whole
         if made.kind == "sum" and _may_go_on(made, stated, extent):
             return IndexReduction("sum", _masked(made, made.extent), made.index, span=made.span)
-    found = unrolled(made, UNROLLED)
-    return made if found is None else found
+    return _written_out(made) or made
+
+
+def _written_out(node: IndexReduction) -> SpecNode | None:
+    """Each value of the index in its place; None where that is not a number, or too many."""
+    count = node.extent.value if isinstance(node.extent, NumberLiteral) else UNROLLED
+    if count * sum(1 for _ in elements(node.body)) > WRITTEN:
+        return None
+    return unrolled(node, UNROLLED)
 
 
 def _mixed(node: IndexReduction) -> bool:

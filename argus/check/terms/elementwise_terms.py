@@ -29,9 +29,10 @@ from argus.ir.maps import MAPS
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
-INDEX = E.var("finite_part_of_an_index")
-"""The finite part of an index expression, in conditions."""
-_COMPARE: dict[str, Callable[[Expr, int], Expr]] = {
+PARTS = tuple(E.var("finite_part_of_an_index" + (f"_{n}" if n else "")) for n in range(8))
+"""Finite parts of index expressions, in conditions: what differs from thread to thread, a column of offsets each."""
+INDEX = PARTS[0]
+COMPARE: dict[str, Callable[[Expr, int], Expr]] = {
     "lt": lambda e, c: e.lt(c),
     "le": lambda e, c: e.le(c),
     "gt": lambda e, c: e.gt(c),
@@ -116,21 +117,42 @@ def reduction_of(fn: str) -> Reduction:
     return "sum" if row is None or row.reduces is None else row.reduces
 
 
+def compares(fn: str, x: float, y: float, swapped: bool) -> bool:
+    """x < y and its kin of numbers."""
+    fn = _SWAPPED[fn] if swapped else fn
+    return {"lt": x < y, "le": x <= y, "gt": x > y, "ge": x >= y, "eq": x == y, "ne": x != y}[fn]
+
+
 def comparison(fn: str, e: Expr, number: float, swapped: bool) -> Expr | None:
     """index < number as a condition on INDEX; None when the number is no integer."""
     if number != int(number):
         return None
-    return _COMPARE[_SWAPPED[fn] if swapped else fn](e + INDEX, int(number))
+    return COMPARE[_SWAPPED[fn] if swapped else fn](e + INDEX, int(number))
 
 
 def at_own_coordinates(
-    condition: Expr, index: NDArray[np.int32], offset: NDArray[np.int32], rests: dict[int, Expr]
+    condition: Expr, columns: NDArray[np.int32], offset: NDArray[np.int32], rests: dict[int, Expr]
 ) -> Expr | None:
-    """The condition with INDEX (index[i] for element i) in terms of the own coordinates rests[a] + offset[i, a]."""
+    """The condition with finite parts (columns[i, n] is part n for element i) in terms of the own coordinates
+    rests[a] + offset[i, a]."""
+    free, mapping = condition.free(), dict[Expr, Expr | int]()
+    for part, column in zip(PARTS, columns.T, strict=False):
+        if part in free:
+            found = _by_own_coordinates(column, offset, rests)
+            if found is None:
+                return None
+            mapping[part] = found
+    return one_way(condition.subst(mapping))
+
+
+def _by_own_coordinates(
+    index: NDArray[np.int32], offset: NDArray[np.int32], rests: dict[int, Expr]
+) -> Expr | int | None:
+    """A finite part, one number for each element, by the elements' own coordinates."""
     if bool((index == index[0]).all()):
-        return one_way(condition.subst({INDEX: int(index[0])}))
+        return int(index[0])
     axes = sorted(rests)
-    single = [((a, sign),) for a in axes for sign in (1, -1)]
+    single = [((a, factor),) for a in axes if (factor := _factor(index, offset[:, a]))]
     pairs = [((a, 1), (b, -1)) for a in axes for b in axes if a != b]
     for combination in (*single, *pairs):
         left = index.astype(np.int64)
@@ -140,8 +162,15 @@ def at_own_coordinates(
             whole = E.const(int(left[0]))
             for axis, sign in combination:
                 whole = whole + sign * (own(axis) - rests[axis])
-            return one_way(condition.subst({INDEX: whole}))
+            return whole
     return None
+
+
+def _factor(index: NDArray[np.int32], column: NDArray[np.int32]) -> int:
+    """The whole number by which an index grows with a coordinate, going by two elements; 0 if there is none."""
+    other = int(np.argmax(column != column[0]))
+    steps, by = int(index[other]) - int(index[0]), int(column[other]) - int(column[0])
+    return steps // by if by and steps % by == 0 else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,6 +150,7 @@ class TermArithmetic(DefinedTerms):
         return total
 
     def where(self, condition: Expr, yes: int, no: int) -> int:
+        """A choice by indices; choices of the same two values, one in the other, are one."""
         if UNKNOWN in (yes, no):
             return UNKNOWN
         if yes == no or condition is E.TRUE:
@@ -160,6 +161,9 @@ class TermArithmetic(DefinedTerms):
             return self.selected(condition, yes)
         if yes == ZERO:
             return self.selected(E.lnot(condition), no)
+        inner = self.as_atom(yes)
+        if isinstance(inner, Where) and inner.no == no:
+            return self.where(one_way(E.land(condition, inner.condition)), inner.yes, no)
         return self.atom(Where(condition, yes, no))
 
     def is_positive(self, term: int) -> bool:

@@ -11,7 +11,6 @@ What a register of an integer type holds is known modulo 2^bits (`integer_terms`
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
@@ -19,7 +18,7 @@ import numpy as np
 
 from argus.check.domain.record_numbers import distinct, relabelled
 from argus.check.domain.records import Record, Tables
-from argus.check.domain.tags import Case
+from argus.check.domain.tags import Case, each_record
 from argus.check.terms.atoms import UNKNOWN
 from argus.check.terms.integer_terms import numbers_of
 from argus.ir.float_formats import FORMATS, SATURATED
@@ -39,14 +38,14 @@ def converted(case: Case, source: DType, target: DType, saturate: bool, tables: 
         return _from_float(case, source, target, saturate, tables)
     holds = _holds(target, source)
     if target.kind in ("int", "uint") and target.bits <= source.bits and not saturate:
-        return case if holds else _each(case, tables, lambda record: _residue(record, target, tables))
+        return case if holds else each_record(tables, case, lambda record: _residue(record, target, tables))
     case = itself(case, source, tables)
     if target.kind == "float":
-        rounded = _each(case, tables, lambda record: _rounded(record, case, target))
-        return rounded if target.bits >= 32 else _each(rounded, tables, lambda r: _in_narrow(r, target, tables))
+        rounded = each_record(tables, case, lambda record: _rounded(record, case, target))
+        return rounded if target.bits >= 32 else each_record(tables, rounded, lambda r: _in_narrow(r, target, tables))
     if target.kind == "bool":
         return opaque("to bool", case, tables)
-    return case if holds or not saturate else _each(case, tables, lambda r: _saturated(r, target, tables))
+    return case if holds or not saturate else each_record(tables, case, lambda r: _saturated(r, target, tables))
 
 
 def _from_float(case: Case, source: DType, target: DType, saturate: bool, tables: Tables) -> Case:
@@ -55,8 +54,8 @@ def _from_float(case: Case, source: DType, target: DType, saturate: bool, tables
     if target.bits >= source.bits:
         return case
     if saturate and target.name in SATURATED:
-        case = _each(case, tables, lambda record: _clamped(record, SATURATED[target.name], tables))
-    return _each(case, tables, lambda record: _rounded(record, case, target))
+        case = each_record(tables, case, lambda record: _clamped(record, SATURATED[target.name], tables))
+    return each_record(tables, case, lambda record: _rounded(record, case, target))
 
 
 def itself(case: Case, of: DType, tables: Tables) -> Case:
@@ -68,7 +67,7 @@ def itself(case: Case, of: DType, tables: Tables) -> Case:
         term = tables.terms.wrapped(of.name, record.term)
         return record if term == record.term else replace(record, term=term)
 
-    return _each(case, tables, number)
+    return each_record(tables, case, number)
 
 
 def _residue(record: Record, target: DType, tables: Tables) -> Record:
@@ -123,11 +122,6 @@ def _rounded(record: Record, case: Case, target: DType) -> Record:
     return replace(record, label="", expr=None)
 
 
-def _each(case: Case, tables: Tables, change: Callable[[Record], Record]) -> Case:
-    changed = {n: tables.intern(change(tables[n])) for n in distinct(case.record)}
-    return Case(case.guard, relabelled(case.record, changed), case.offset, case.site)
-
-
 def _holds(target: DType, source: DType) -> bool:
     """Whether an integer type has every number of another type."""
     if source.kind == target.kind:
@@ -137,7 +131,7 @@ def _holds(target: DType, source: DType) -> bool:
 
 def opaque(fn: str, case: Case, tables: Tables, kinds: frozenset[str] = _WORTH_SOMETHING) -> Case:
     """Coordinates stay; what it is worth is a function nothing is known about."""
-    return _each(case, tables, lambda record: _opaque(fn, record, tables, kinds))
+    return each_record(tables, case, lambda record: _opaque(fn, record, tables, kinds))
 
 
 def _opaque(fn: str, record: Record, tables: Tables, kinds: frozenset[str]) -> Record:
@@ -166,7 +160,7 @@ def retyped(case: Case, source: DType, target: DType, count: int, tables: Tables
         known = record.kind == "element" and types.get(record.label) is target
         return record if known else _opaque(f"bits as {target.name}", record, tables, _WORTH_SOMETHING)
 
-    return _each(made, tables, again)
+    return each_record(tables, made, again)
 
 
 def _reshaped(case: Case, record: np.ndarray, offset: np.ndarray, site: np.ndarray, count: int) -> Case:

@@ -1,8 +1,13 @@
 """Masks: comparisons of index expressions, and selection by them.
 
 An index expression as data is `expr` plus a finite part per thread, kept in the first column of the offsets. Comparing
-it with a number gives a condition of the same form; `select` turns the condition into one on the own coordinates of
-what is selected (`worth.at_own_coordinates`). Where that fails the selected value is UNKNOWN, not guessed.
+it with a number gives a condition of the same form. Comparisons that are joined have several finite parts, a column
+each; what they say is a *truth*, 1 or 0, until it is compared with a number:
+
+    (16*b + v.q < W) & (4*c + v.p < H)       16*b + part_0 < W and 4*c + part_1 < H,    lane 37: part_0 = 5, part_1 = 2
+
+`select` turns the condition into one on the own coordinates of what is selected (`at_own_coordinates`). Where that
+fails each thread has a condition of its own; where these are too many the selected value is UNKNOWN, not guessed.
 """
 
 from __future__ import annotations
@@ -11,22 +16,32 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from argus.check.domain.record_numbers import distinct, distinct_rows
-from argus.check.domain.records import CONFLICT, Record, Tables
+from argus.check.domain.records import CONFLICT, Record, Tables, without_constant
 from argus.check.domain.tags import Case, Tags
-from argus.check.domain.threads import Spread
+from argus.check.domain.threads import Spread, Threads
 from argus.check.terms.atoms import UNKNOWN, Number
 from argus.check.terms.comparisons import COMPARED
-from argus.check.terms.elementwise_terms import at_own_coordinates, comparison
+from argus.check.terms.conditions import one_way
+from argus.check.terms.elementwise_terms import COMPARE, PARTS, at_own_coordinates, compares, comparison
 from argus.check.terms.vanishing_sums import masked_late
 from argus.check.transfer.shifted_places import brought
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
+MOST_CONDITIONS = 64
+"""Conditions of a mask that is not one on own coordinates."""
 
-def index(spread: Spread, count: int, tables: Tables) -> Tags:
+
+def index(threads: Threads, e: Expr, count: int, tables: Tables) -> Tags:
     """An index expression as data, `count` times."""
+    spread = threads.spread(e)
+    if spread.rest is None and e.op == "select" and e.args[1:] == (E.const(1), E.const(0)):
+        found = _truth(threads, e.args[0], count, tables)
+        if found is not None:
+            return found
     shape = (*spread.offsets.shape, count)
     offset = np.zeros((*shape, tables.width), dtype=np.int32)
     offset[..., 0] = spread.offsets[..., None]
@@ -47,34 +62,134 @@ def index(spread: Spread, count: int, tables: Tables) -> Tags:
     return Tags((Case(E.TRUE, record, offset, np.full(shape, -1, dtype=np.int64)),))
 
 
+def _truth(threads: Threads, condition: Expr, count: int, tables: Tables) -> Tags | None:
+    """1 where the condition holds, else 0; None if threads and sizes do not separate in one of its comparisons."""
+    columns: list[NDArray[np.int64]] = []
+    made = _separated(threads, condition, columns, min(tables.width, len(PARTS)))
+    if made is None:
+        return None
+    shape = (*threads.shape, count)
+    offset = np.zeros((*shape, tables.width), dtype=np.int32)
+    for n, column in enumerate(columns):
+        offset[..., n] = column[..., None]
+    number = tables.intern(Record("plain", "truth", tables.nowhere, expr=made))
+    record = np.full(shape, number, dtype=np.int32)
+    return Tags((Case(E.TRUE, record, offset, np.full(shape, -1, dtype=np.int64)),))
+
+
+def _separated(threads: Threads, condition: Expr, columns: list[NDArray[np.int64]], most: int) -> Expr | None:
+    """The condition with finite parts in place of threads; those that are new are added as columns, up to `most`."""
+    match condition.op:
+        case "land" | "lor":
+            parts = [_separated(threads, part, columns, most) for part in condition.args]
+            known = [part for part in parts if part is not None]
+            join = E.land if condition.op == "land" else E.lor
+            return join(*known) if len(known) == len(parts) else None
+        case "not":
+            inner = _separated(threads, condition.args[0], columns, most)
+            return None if inner is None else E.lnot(inner)
+        case "lt" | "le" | "eq" | "ne":
+            apart = _by_parts(threads.spread(condition.args[0] - condition.args[1]), columns, most)
+            return None if apart is None else COMPARE[condition.op](apart, 0)
+        case _:
+            return None
+
+
+def _by_parts(spread: Spread, columns: list[NDArray[np.int64]], most: int) -> Expr | None:
+    """An index expression with a finite part, or with a column that differs from it by a number or in sign."""
+    finite = spread.offsets
+    if spread.rest is None:
+        return None
+    if bool((finite == finite.flat[0]).all()):
+        return spread.rest + int(finite.flat[0])
+    for part, column in zip(PARTS, columns, strict=False):
+        for sign in (1, -1):
+            left = finite - sign * column
+            if bool((left == left.flat[0]).all()):
+                return spread.rest + sign * part + int(left.flat[0])
+    if len(columns) == most:
+        return None
+    columns.append(finite)
+    return spread.rest + PARTS[len(columns) - 1]
+
+
+def by_element(case: Case, tables: Tables) -> Case:
+    """The case with an index of its own for each element, where it holds truths."""
+    truths = [n for n in distinct(case.record) if tables[n].label == "truth"]
+    if not truths:
+        return case
+    record, offset = case.record.copy(), case.offset.copy()
+    for number in truths:
+        expr = tables[number].expr
+        assert expr is not None
+        for where in zip(*np.nonzero(case.record == number), strict=True):
+            constant, rest = without_constant(E.select(_at(expr, case.offset[where]), 1, 0))
+            record[where] = tables.intern(Record("plain", "index", tables.nowhere, expr=rest))
+            offset[where] = 0
+            offset[where][0] = constant
+    return Case(case.guard, record, offset, case.site)
+
+
+def _at(condition: Expr, row: NDArray[np.int32]) -> Expr:
+    """The condition with these numbers for its finite parts."""
+    return condition.subst({part: int(n) for part, n in zip(PARTS, row, strict=False)})
+
+
 def condition(fn: str, cases: tuple[Case, ...], tables: Tables) -> Case | None:
-    """A comparison of an index with a number, or two conditions with the same finite part combined; else None."""
+    """A comparison of an index or a truth with a number, or two conditions combined; else None."""
     x, y = cases
-    swapped = fn in COMPARED and any(tables[int(n)].label == "index" for n in distinct(y.record))
+    swapped = fn in COMPARED and any(tables[int(n)].label in ("index", "truth") for n in distinct(y.record))
     if swapped:
         x, y = y, x
-    if fn not in COMPARED and not np.array_equal(x.offset[..., 0], y.offset[..., 0]):
-        return None
     pairs, _, inverse = distinct_rows(np.stack([x.record, y.record], axis=-1).reshape(-1, 2))
-    made = []
-    for a, b in pairs:
-        found = _condition(fn, tables[int(a)], tables[int(b)], swapped, tables)
+    rows, others = (case.offset.reshape(-1, tables.width) for case in (x, y))
+    made, offset = [], rows.copy()
+    for n, (a, b) in enumerate(pairs):
+        if fn in COMPARED:
+            found = _compared(fn, tables[int(a)], tables[int(b)], swapped, tables)
+        else:
+            here = inverse.reshape(-1) == n
+            both = _joined(fn, tables[int(a)], tables[int(b)], rows[here], others[here])
+            found, offset[here] = both if both is not None else (None, rows[here])
         if found is None:
             return None
         made.append(tables.intern(Record("plain", "condition", tables.nowhere, expr=found)))
-    record = np.array(made, dtype=np.int32)[inverse].reshape(x.record.shape)
-    return Case(x.guard, record, x.offset, x.site)
+    record = np.array(made, dtype=np.int32)[inverse.reshape(-1)].reshape(x.record.shape)
+    return Case(x.guard, record, offset.reshape(x.offset.shape), x.site)
 
 
-def _condition(fn: str, a: Record, b: Record, swapped: bool, tables: Tables) -> Expr | None:
-    if a.expr is None or a.part != (0, 1) or b.part != (0, 1):
+def _compared(fn: str, a: Record, b: Record, swapped: bool, tables: Tables) -> Expr | None:
+    number = tables.terms.value(b.term)
+    if a.expr is None or a.part != (0, 1) or b.part != (0, 1) or number is None:
         return None
-    if fn in COMPARED:
-        number = tables.terms.value(b.term)
-        return None if number is None or a.label != "index" else comparison(fn, a.expr, number, swapped)
-    if b.expr is None or a.label != "condition" or b.label != "condition":
+    if a.label == "truth":
+        return E.select(a.expr, *(E.as_expr(compares(fn, truth, number, swapped)) for truth in (1, 0)))
+    return comparison(fn, a.expr, number, swapped) if a.label == "index" else None
+
+
+def _joined(
+    fn: str, a: Record, b: Record, rows: NDArray[np.int32], others: NDArray[np.int32]
+) -> tuple[Expr, NDArray[np.int32]] | None:
+    """Two conditions as one, and its finite parts: those of the second take the place of equal ones or of free ones."""
+    if a.expr is None or b.expr is None or (a.label, b.label) != ("condition", "condition"):
         return None
-    return E.land(a.expr, b.expr) if fn == "and" else E.lor(a.expr, b.expr)
+    if a.part != (0, 1) or b.part != (0, 1):
+        return None
+    columns, moved, free = rows.copy(), dict[Expr, Expr | int](), a.expr.free()
+    used = {n for n, part in enumerate(PARTS) if part in free}
+    for n, part in enumerate(PARTS[: rows.shape[1]]):
+        if part not in b.expr.free():
+            continue
+        equal = [m for m in sorted(used) if np.array_equal(columns[:, m], others[:, n])]
+        spare = [m for m in range(min(len(PARTS), rows.shape[1])) if m not in used]
+        if not equal and not spare:
+            return None
+        place = (equal or spare)[0]
+        columns[:, place] = others[:, n]
+        used.add(place)
+        moved[part] = PARTS[place]
+    other = b.expr.subst(moved)
+    return (E.land if fn == "and" else E.lor)(a.expr, other), columns
 
 
 def _elsewhere(mask: Case, result: Case, tables: Tables) -> np.ndarray:
@@ -92,29 +207,47 @@ def select(mask: Case, sides: Sequence[Case], result: Case, tables: Tables) -> C
         mask, *sides = (brought(tables, case, there, result.offset) for case in (mask, *sides))
     columns = [*(c.record.reshape(-1) for c in (mask, *sides, result)), _elsewhere(mask, result, tables).reshape(-1)]
     keys, _, inverse = distinct_rows(np.stack(columns, axis=-1))
-    index, offset = mask.offset[..., 0].reshape(-1), result.offset.reshape(-1, tables.width).copy()
-    made = []
+    parts, offset = mask.offset.reshape(-1, tables.width), result.offset.reshape(-1, tables.width).copy()
+    record_of = np.empty(len(parts), dtype=np.int32)
     for n, (m, yes, no, r, elsewhere) in enumerate(keys):
-        chosen, record = tables[int(m)], tables[int(r)]
+        chosen, record, here = tables[int(m)], tables[int(r)], inverse.reshape(-1) == n
         if record.kind not in ("value", "plain", "zero"):
-            made.append(int(r))
+            record_of[here] = int(r)
             continue
         values = tables[int(yes)].term, tables[int(no)].term
         if CONFLICT in record.rests:  # the sides stand at different coordinates
             values = UNKNOWN, UNKNOWN
         if chosen.label == "condition" and chosen.expr is not None:
-            here = inverse == n
             rests = {a: tables.rests[rest] for a, rest in enumerate(record.rests) if rest >= 0}
-            held = at_own_coordinates(chosen.expr, index[here], offset[here], rests)
-            late = held is not None and any(masked_late(tables.terms, held, value) for value in values)
-            term = UNKNOWN if held is None or late else tables.terms.where(held, *values)
-        else:
-            term = tables.terms.apply("select", (chosen.term, *values))
-            if chosen.kind == "value" and record.kind in ("plain", "zero"):
-                record = chosen
-                offset[inverse == n] = mask.offset.reshape(-1, tables.width)[inverse == n]
-            elif elsewhere:  # the test is one of other elements than those selected
-                term = UNKNOWN
-        made.append(tables.intern(replace(record, kind="plain" if record.kind == "zero" else record.kind, term=term)))
-    record_of = np.array(made, dtype=np.int32)[inverse].reshape(result.record.shape)
-    return Case(result.guard, record_of, offset.reshape(result.offset.shape), result.site)
+            held = at_own_coordinates(chosen.expr, parts[here], offset[here], rests)
+            conditions = [held] if held is not None else _each_condition(chosen.expr, parts[here])
+            made = [tables.intern(_computed(record, _selected(tables, held, values))) for held in conditions]
+            record_of[here] = made[0] if len(made) == 1 else made
+            continue
+        term = tables.terms.apply("select", (chosen.term, *values))
+        if chosen.kind == "value" and record.kind in ("plain", "zero"):
+            record = chosen
+            offset[here] = mask.offset.reshape(-1, tables.width)[here]
+        elif elsewhere:  # the test is one of other elements than those selected
+            term = UNKNOWN
+        record_of[here] = tables.intern(_computed(record, term))
+    return Case(result.guard, record_of.reshape(result.record.shape), offset.reshape(result.offset.shape), result.site)
+
+
+def _computed(record: Record, term: int) -> Record:
+    return replace(record, kind="plain" if record.kind == "zero" else record.kind, term=term)
+
+
+def _selected(tables: Tables, held: Expr | None, values: tuple[int, int]) -> int:
+    if held is None or any(masked_late(tables.terms, held, value) for value in values):
+        return UNKNOWN
+    return tables.terms.where(held, *values)
+
+
+def _each_condition(condition: Expr, columns: NDArray[np.int32]) -> list[Expr | None]:
+    """The condition of every element by itself; [None] where there are too many."""
+    rows, _, inverse = distinct_rows(columns)
+    if len(rows) > MOST_CONDITIONS:
+        return [None]
+    found = [one_way(_at(condition, row)) for row in rows]
+    return [found[n] for n in inverse.reshape(-1)]

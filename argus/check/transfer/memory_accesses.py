@@ -26,6 +26,7 @@ from argus.check.events import ProgramPoint
 from argus.check.terms.atoms import ZERO as NOTHING
 from argus.check.terms.atoms import own
 from argus.check.terms.elementwise_terms import at_own_coordinates, comparison
+from argus.check.transfer import masks
 from argus.check.transfer.computed_places import leaf, seen_from
 from argus.ir import ops
 from argus.ir.ops import Access, Op, Shared, Tensor
@@ -239,7 +240,7 @@ def _own_condition(flow: KernelWalk, part: Expr, full: Case, chosen: NDArray[np.
     spread = flow.threads.spread(part.args[0] - part.args[1])
     if spread.rest is None:
         return None
-    index = np.broadcast_to(spread.offsets[..., None], full.record.shape)[chosen].reshape(-1).astype(np.int32)
+    index = np.broadcast_to(spread.offsets[..., None], full.record.shape)[chosen].reshape(-1, 1).astype(np.int32)
     record = flow.tables[int(full.record[chosen].flat[0])]
     rests = {axis: flow.tables.rests[rest] for axis, rest in enumerate(record.rests) if rest >= 0}
     condition = comparison(part.op, spread.rest, 0.0, swapped=False)
@@ -250,28 +251,28 @@ def _own_condition(flow: KernelWalk, part: Expr, full: Case, chosen: NDArray[np.
 
 def threads_at_edge(flow: KernelWalk, access: Access) -> NDArray[np.bool_] | None:
     """The threads that take part, where the guard chooses threads and otherwise only keeps them inside the tensor."""
+    chosen, chooses, others = _guard_parts(flow, access)
+    return chosen if not others or pads(flow, access, E.land(*others), tuple(chooses)) else None
+
+
+def _guard_parts(flow: KernelWalk, access: Access) -> tuple[NDArray[np.bool_], list[Expr], list[Expr]]:
+    """The threads that an access's guard chooses, its parts that choose them, and the others."""
     guard = E.TRUE if access.guard is None else flow.here(access.guard)
     chosen = np.ones(flow.threads.shape, dtype=np.bool_)
     chooses: list[Expr] = []
     others: list[Expr] = []
     for part in guard.args if guard.op == "land" else (guard,):
         truth, _ = conditions(flow.threads, part)
-        if truth is None:
-            others.append(part)
-        else:
-            chosen, chooses = chosen & truth, [*chooses, part]
-    return chosen if not others or pads(flow, access, E.land(*others), tuple(chooses)) else None
+        chosen = chosen if truth is None else chosen & truth
+        (others if truth is None else chooses).append(part)
+    return chosen, chooses, others
 
 
 def kept_inside(flow: KernelWalk, access: Access, aim: Target) -> tuple[NDArray[np.bool_], Expr] | None:
     """(threads, condition on own coordinates): the threads that a store's guard chooses, and where it lets the elements
     they store through; None when the guard is no such condition."""
-    guard = E.TRUE if access.guard is None else flow.here(access.guard)
-    chosen = flow.active.copy()
-    others: list[Expr] = []
-    for part in guard.args if guard.op == "land" else (guard,):
-        truth, _ = conditions(flow.threads, part)
-        chosen, others = (chosen, [*others, part]) if truth is None else (chosen & truth, others)
+    chosen, _, others = _guard_parts(flow, access)
+    chosen = chosen & flow.active
     if not chosen.any() or len(distinct(aim.case.record[chosen])) != 1:
         return None
     held = [_own_condition(flow, part, aim.case, chosen) for part in others]
@@ -325,6 +326,7 @@ def lds_load(flow: KernelWalk, op: ops.Load) -> Tags:
 def store(flow: KernelWalk, op: ops.Store | ops.Atomic) -> None:
     access, value = op.access, flow.values[op.value]
     if isinstance(access.memory, Tensor):
+        value = value.each(lambda case: masks.by_element(case, flow.tables))
         flow.tell("global_store", lambda rule: rule.global_store(op, flow.place(), access, value))
         return
     start = flow.threads.spread(flow.here(access.address))

@@ -109,6 +109,7 @@ class ExecutedPart(AnswerPart, kw_only=True):
     launches: int
     elements: int
     skipped: str
+    left_out: str
 
 
 class CheckAnswer(Answer, kw_only=True):

@@ -37,7 +37,7 @@ from argus.compile.facts import Facts
 from argus.compile.matching import EVENTS, Match
 from argus.compile.object.addresses import Comparison
 from argus.compile.object.control_flow import Irregular
-from argus.compile.object.data_agreement import compare_data
+from argus.compile.object.data_agreement import Exchanges, compare_data
 from argus.compile.object.index_words import IndexWords, NoWord
 from argus.compile.object.inputs import (
     BLOCKS,
@@ -49,6 +49,8 @@ from argus.compile.object.inputs import (
     written_at_start,
 )
 from argus.compile.object.intended import AccessPart, parts, update_name
+from argus.compile.object.kernel_exchanges import instruction_word, lanes_word
+from argus.compile.object.lane_moves import lane_move
 from argus.compile.object.order import PlacedInstruction, out_of_order
 from argus.compile.object.slices import Slices
 from argus.compile.object.solver import AccessSolver
@@ -122,6 +124,7 @@ class Reader:
                 self.by_op.setdefault(matched.op_of[n], []).append(n)
             else:
                 self.found.different.append(Finding(n, self.ops[matched.op_of[n]], "no path leads to it"))
+        self.lane_maps: dict[int, WordSum] = {}
         self.headers: dict[int, int | None] = {}
         self.turns: list[Turns] = []
         self.placed: list[PlacedInstruction] = []
@@ -194,10 +197,17 @@ class Reader:
         return self.found
 
     def _data_registers(self) -> None:
-        compared = compare_data(self.kernel, self.code, self.matched, self.slices.flow, written_at_start(self.start))
+        found = ((n, lane_move(n, self.code.insts[n], self.slices)) for n in sorted(self.slices.flow.block_of))
+        exchanges = Exchanges(self.lane_maps, {n: move for n, move in found if move is not None}, self._same)
+        start = written_at_start(self.start)
+        compared = compare_data(self.kernel, self.code, self.matched, self.slices.flow, start, exchanges)
         self.found.data = compared.registers
         self.found.different += [Finding(one.n, one.op, one.what) for one in compared.unwritten]
         self.found.unknown += [Finding(one.n, one.op, one.what) for one in compared.unknown]
+
+    def _same(self, a: WordSum, b: WordSum) -> bool:
+        """Two words are equal at every launch."""
+        return not (a.plain and b.plain) and self.solver.never(self.space.sub(a, b))
 
     def _map_loops(self, body: list[ops.Op], around: tuple[ops.For, ...]) -> None:
         """Which loop of the object carries out which loop of the kernel: by the instructions inside."""
@@ -254,6 +264,13 @@ class Reader:
                     for n in self.by_op.get(op.id, ()):
                         self._note(op, n, scope)
                         self._where(op, n, scope.active, masked=False)
+                case ops.Lanes():
+                    with suppress(NoWord):
+                        self.lane_maps[op.id] = lanes_word(op, scope.index)
+                case ops.Instruction():
+                    lanes = instruction_word(op, self.space)
+                    if lanes is not None:
+                        self.lane_maps[op.id] = lanes
                 case (
                     ops.Constant()
                     | ops.Index()
@@ -261,8 +278,6 @@ class Reader:
                     | ops.Convert()
                     | ops.Bitcast()
                     | ops.Registers()
-                    | ops.Lanes()
-                    | ops.Instruction()
                     | ops.Wait()
                     | ops.Tag()
                     | ops.Check()

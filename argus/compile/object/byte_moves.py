@@ -47,10 +47,11 @@ def keys(operand: InstOperand) -> list[int]:
 def made_from(inst: Inst, key: int, byte: int, constant: Constant) -> set[Byte]:
     """Bytes that byte `byte` of register `key`, which the instruction writes, is made from."""
     found = _moved(inst, key, byte, constant)
-    return _mixed(inst) if found is None else found
+    return mixed(inst) if found is None else found
 
 
-def _mixed(inst: Inst) -> set[Byte]:
+def mixed(inst: Inst) -> set[Byte]:
+    """Every byte that the instruction reads."""
     use = registers(inst)
     read = (*use.reads, *(SCALAR + k for k in use.scalar_reads if k not in (EXEC, EXEC + 1)))
     return {(k, b) for k in read for b in ALL}
@@ -86,8 +87,6 @@ def _moved(inst: Inst, key: int, byte: int, constant: Constant) -> set[Byte] | N
         return _part(half, low) if op == "v_pack_b32_f16" else _whole(half)
     if op in BYTEWISE:
         return _bytewise(inst, byte, constant)
-    if op == "ds_bpermute_b32":
-        return _whole(sources[0]) | _part(sources[1], bits)
     if op == "v_perm_b32":
         return _permuted(sources, byte, constant)
     return _shifted(op, sources, bits, constant)
@@ -97,7 +96,7 @@ def _selected(inst: Inst) -> set[Byte] | None:
     """SDWA: of each operand the bytes it selects."""
     if inst.mods.get("dst_sel", "DWORD") != "DWORD":
         return None
-    found = {one for one in _mixed(inst) if one[0] >= SCALAR}
+    found = {one for one in mixed(inst) if one[0] >= SCALAR}
     for number, operand in enumerate(inst.operands[1:3]):
         chosen = str(inst.mods.get(f"src{number}_sel", "DWORD"))
         size = {"BYTE": 8, "WORD": 16}.get(chosen[:4], 32)
@@ -118,7 +117,7 @@ def _bytewise(inst: Inst, byte: int, constant: Constant) -> set[Byte]:
     for number, operand in enumerate(sources):
         found |= _whole(operand) if CONDITION.get(inst.op) == number else _part(operand, bits)
     if inst.op in CONDITION and len(sources) <= CONDITION[inst.op]:
-        found |= {one for one in _mixed(inst) if one[0] >= SCALAR}
+        found |= {one for one in mixed(inst) if one[0] >= SCALAR}
     return found
 
 

@@ -1,7 +1,7 @@
 """Does a store store what the kernel's store stores? Its data registers are made from the same loads and products.
 
-    found = compare_data(kernel, code, matched, flow, start)
-    found.registers      530 data registers of stores, atomics and matrix instructions were compared
+    found = compare_data(kernel, code, matched, flow, start, exchanges)
+    found.registers      530 data registers of stores, atomics, matrix instructions and exchanges were compared
     found.unknown        those made from other sources than the kernel's value, with the first source that differs
     found.unwritten      those that no instruction writes
 
@@ -9,12 +9,14 @@ Both sides are sets of sources (`data_sources` of the kernel, `data_flow` of the
 is right if it is made from all its sources, and from no others than those of the elements that share registers with it
 on the way: bytes are told apart where they are moved, but arithmetic mixes them.
 
-What it shows: no register was taken for another one, on any path. What it does not show: the arithmetic on the way, so
-another opcode or constant, exchanged operands, or a mask among sources that stay the same.
+What it shows: no register was taken for another one, on any path, and none is moved between lanes in another way
+(`exchange_pairs`). What it does not show: the arithmetic on the way, so another opcode or constant, exchanged operands,
+or a mask among sources that stay the same.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -25,12 +27,19 @@ from argus.compile.object.byte_moves import ALL, keys
 from argus.compile.object.control_flow import FlowGraph
 from argus.compile.object.data_flow import DataFlow, WrittenByte
 from argus.compile.object.data_sources import DWORD, DataSources, SourceNames, Sources, element_bytes, union
+from argus.compile.object.exchange_pairs import ExchangePairs, moved_registers
+from argus.compile.object.kernel_exchanges import KernelExchange
+from argus.compile.object.lane_moves import LaneMove
+from argus.compile.object.results import SCALAR
 from argus.compile.tails import Tail, pieces, tails
+from argus.gfx942.disasm import text as instruction_text
+from argus.gfx942.hazards import registers
 from argus.gfx942.inst import Inst, InstOperand
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.types import Value
 from argus.machine.semantics.mem import MEMORY
+from argus.machine.symbolic.sums import WordSum
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +80,27 @@ class DataMoves:
     uses: list[DataUse]
 
 
-def compare_data(kernel: Kernel, code: Decoded, matched: Match, flow: FlowGraph, start: set[int]) -> DataAgreement:
-    """Hold the data of every store, atomic and matrix instruction against the kernel. `start`: registers that are
-    written when a wave starts."""
-    return _Comparison(kernel, code, matched, flow, start).run()
+@dataclass(frozen=True, slots=True)
+class Exchanges:
+    """Maps of the kernel's exchanges by op, the object's exchanges by instruction, and when two maps are equal."""
+
+    maps: dict[int, WordSum]
+    moves: dict[int, LaneMove]
+    same: Callable[[WordSum, WordSum], bool]
+
+
+def compare_data(
+    kernel: Kernel, code: Decoded, matched: Match, flow: FlowGraph, start: set[int], exchanges: Exchanges
+) -> DataAgreement:
+    """Hold the data of every store, atomic, matrix instruction and exchange against the kernel. `start`: registers that
+    are written when a wave starts."""
+    return _Comparison(kernel, code, matched, flow, start, exchanges).run()
 
 
 class _Comparison:
-    def __init__(self, kernel: Kernel, code: Decoded, matched: Match, flow: FlowGraph, start: set[int]) -> None:
+    def __init__(
+        self, kernel: Kernel, code: Decoded, matched: Match, flow: FlowGraph, start: set[int], exchanges: Exchanges
+    ) -> None:
         self.code, self.matched, self.flow = code, matched, flow
         self.ops = {op.id: op for op in ops.walk(kernel.body)}
         self.tails = tails(kernel)
@@ -88,10 +110,19 @@ class _Comparison:
         paired = ((n, self.ops[matched.op_of[n]]) for n in sorted(matched.part_of) if n in flow.block_of)
         self.moves = [(n, op, self._moved(n, op)) for n, op in paired]
         made = {at: sources for _, _, moved in self.moves for at, sources in moved.brings.items()}
-        self.object = DataFlow(code, flow, start, made)
+        for n, move in exchanges.moves.items():
+            made |= self._exchanged(n, move)
+        self.object = DataFlow(code, flow, start, made, exchanges.moves)
+        moved = moved_registers(self.least.exchanges.values(), exchanges.maps)
+        self.pairs = ExchangePairs(
+            exchanges.moves, moved, self.least, self.most, self.object, self._prefers, exchanges.same
+        )
 
     def run(self) -> DataAgreement:
-        found = DataAgreement()
+        found = DataAgreement(registers=len(self.pairs.pair_of))
+        for n in self.pairs.wrong():
+            op = self.ops[self.pairs.pair_of[n].exchange.op]
+            found.unknown.append(DataFinding(n, op, "it moves other data between lanes"))
         for n, op, moved in self.moves:
             found.registers += len({use.key for use in moved.uses})
             first = next((said for said in (self._said(n, use) for use in moved.uses) if said is not None), None)
@@ -107,6 +138,7 @@ class _Comparison:
             if unwritten:
                 return "it uses a register that nothing has written", True
             have |= more
+        have = self.pairs.translated(have)
         foreign, missing = have & ~use.sources(self.most), use.sources(self.least) & ~have
         if foreign:
             return f"its data is also made from {self._named(foreign)}", False
@@ -114,7 +146,24 @@ class _Comparison:
 
     def _named(self, sources: Sources) -> str:
         op, element = self.names.listed(sources)[0]
+        if op < 0:
+            return f"what `{instruction_text(self.code.insts[-1 - op])}` moves between lanes, as no line does"
         return f"element {element} of {self.ops[op].declared.word} at {self.ops[op].span}"
+
+    def _exchanged(self, n: int, move: LaneMove) -> dict[WrittenByte, Sources]:
+        """What an exchange brings, as long as it has no pair."""
+        use = registers(self.code.insts[n])
+        every = union(self.names.moved(n, byte) for byte in ALL)
+        return {
+            (n, key, byte): self.names.moved(n, byte) if move.bytewise else every
+            for key in (*use.writes, *(SCALAR + k for k in use.scalar_writes))
+            for byte in ALL
+        }
+
+    def _prefers(self, n: int, exchange: KernelExchange) -> bool:
+        """By the line table: made for the exchange or, joined with arithmetic, for what uses its result."""
+        op = self.ops.get(self.matched.op_of[n])
+        return op is not None and (op.id == exchange.op or exchange.result in op.operands)
 
     def _moved(self, n: int, op: ops.Op) -> DataMoves:
         """What an instruction brings into registers and takes from them for its op."""
@@ -124,7 +173,8 @@ class _Comparison:
                 rows = zip(inst.operands[1:4], (op.a, op.b, op.c), strict=True)
                 uses = [use for operand, value in rows for use in _spread([operand], value, 0, DWORD * operand.count)]
                 written = enumerate(keys(inst.operands[0]))
-                brings = {(n, key, b): self.least.own(op, DWORD * dword + b) for dword, key in written for b in ALL}
+                own = self.least.own
+                brings = {(n, key, b): own(op.id, op.result, DWORD * dword + b) for dword, key in written for b in ALL}
                 return DataMoves(brings, uses)
             case ops.Load():
                 return DataMoves(self._loaded(n, op), [])
@@ -173,8 +223,8 @@ class _Comparison:
         for dword, key in enumerate(keys(inst.operands[0])):
             for byte in ALL:
                 place = DWORD * dword + byte - (2 if row.half == 1 else 0)
-                beyond = self.least.own(op, at + width - 1) if row.signed and place >= width else 0
-                found[n, key, byte] = self.least.own(op, at + place) if 0 <= place < width else beyond
+                beyond = self.least.own(op.id, op.result, at + width - 1) if row.signed and place >= width else 0
+                found[n, key, byte] = self.least.own(op.id, op.result, at + place) if 0 <= place < width else beyond
         return found
 
     def _stored(self, op: ops.Store, part: int) -> tuple[int, int, bool]:

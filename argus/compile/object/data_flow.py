@@ -4,10 +4,10 @@
     v_add_f32 v8, v5, v5
     buffer_store_dword v8, …           its data is made from element 1 of op 3
 
-Writes are followed backwards over the control-flow graph, through arithmetic, moves (`byte_moves`) and exchanges
-between lanes, to the loads and matrix instructions that `matching` has given an op. Sets of sources are those of
-`data_sources`. A register that no path writes is told apart; where some path does, the paths that do not are taken for
-such that cannot happen. So are paths that skip both arms of a branch of lanes.
+Writes are followed backwards over the control-flow graph, through arithmetic and moves (`byte_moves`), to the loads and
+matrix instructions that `matching` has given an op, and to exchanges between lanes, which `exchange_pairs` gives one.
+Sets of sources are those of `data_sources`. A register that no path writes is told apart; where some path does, the
+paths that do not are taken for such that cannot happen. So are paths that skip both arms of a branch of lanes.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from argus.compile.decoded import Decoded
 from argus.compile.object.byte_moves import Byte, made_from
 from argus.compile.object.control_flow import START, Edge, FlowGraph
 from argus.compile.object.data_sources import Sources
+from argus.compile.object.lane_moves import LaneMove
 from argus.compile.object.results import SCALAR
 from argus.gfx942.hazards import registers
 from argus.gfx942.inst import EXEC, InstOperand
@@ -31,11 +32,18 @@ CONSTANTS = frozenset({"s_mov_b32", "v_mov_b32", "s_movk_i32"})
 
 
 class DataFlow:
-    """Writes that reach a place and, over them, sources. `made`: what loads and matrix instructions bring; `start`:
-    registers that hold something when a wave starts."""
+    """Writes that reach a place and, over them, sources. `made`: what loads, matrix instructions and exchanges bring;
+    `moves`: the exchanges; `start`: registers that hold something when a wave starts."""
 
-    def __init__(self, code: Decoded, flow: FlowGraph, start: set[int], made: dict[WrittenByte, Sources]) -> None:
-        self.insts, self.flow, self.start, self.made = code.insts, flow, start, made
+    def __init__(
+        self,
+        code: Decoded,
+        flow: FlowGraph,
+        start: set[int],
+        made: dict[WrittenByte, Sources],
+        moves: dict[int, LaneMove],
+    ) -> None:
+        self.insts, self.flow, self.start, self.made, self.moves = code.insts, flow, start, made, moves
         self._writers: dict[int, dict[int, list[int]]] = {}
         for n, block in flow.block_of.items():
             use = registers(self.insts[n])
@@ -104,13 +112,15 @@ class DataFlow:
     def _solve(self, wanted: list[WrittenByte]) -> None:
         """Sources of these bytes and of all behind them: the least solution."""
         behind: dict[WrittenByte, set[WrittenByte]] = {}
+        moved: dict[WrittenByte, set[WrittenByte]] = {}
         work = [one for one in wanted if one not in self._sources]
         while work:
             one = work.pop()
             if one in behind or one in self._sources:
                 continue
-            behind[one] = set() if one in self.made else self._behind(one)
-            work += behind[one]
+            behind[one] = set() if one in self.made and one[0] not in self.moves else self._behind(one)
+            moved[one] = self._moved(one)
+            work += behind[one] | moved[one]
         for one in behind:
             self._sources[one] = self.made.get(one, 0)
             if one[0] == AT_START and one[1] not in self.start:
@@ -126,7 +136,7 @@ class DataFlow:
                 if total != before:
                     self._sources[one] = total
                     changed = True
-                if one not in self._unwritten and not self._unwritten.isdisjoint(behind[one]):
+                if one not in self._unwritten and not self._unwritten.isdisjoint(behind[one] | moved[one]):
                     self._unwritten.add(one)
                     changed = True
 
@@ -134,7 +144,17 @@ class DataFlow:
         n, key, byte = one
         if n == AT_START:
             return set()
-        used: set[Byte] = made_from(self.insts[n], key, byte, lambda operand: self._constant(operand, n))
+        move = self.moves.get(n)
+        if move is not None:
+            return self._written(move.beside(key, byte), n)
+        return self._written(made_from(self.insts[n], key, byte, lambda operand: self._constant(operand, n)), n)
+
+    def _moved(self, one: WrittenByte) -> set[WrittenByte]:
+        """What an exchange brings from other lanes: no sources, but it must have been written."""
+        move = self.moves.get(one[0])
+        return set() if move is None else self._written(move.moved(one[2]), one[0])
+
+    def _written(self, used: set[Byte], n: int) -> set[WrittenByte]:
         return {(*write, at) for register, at in used for write in self.reaching(register, n)}
 
     def _constant(self, operand: InstOperand, n: int) -> int | None:

@@ -78,6 +78,12 @@ class MapFn:
     inputs: int = 0
     exposed: bool = False
 
+    def has(self, kind: str, name: str) -> bool:
+        """It is compiled for elements of this type; programs and some instructions of the chip have no f64."""
+        if name == "f64" and kind in self.kinds:
+            return self.program is None and bool(self.emission.get(name, self.emission.get(kind, "")))
+        return kind in self.kinds
+
     def means(self, reals: Reals[T], *args: T) -> T:
         """Its real meaning; without one of its own it is a function nothing more is known about."""
         made: T = self.real(reals, *args) if self.real is not None else reals.apply(self.name, args)

@@ -118,6 +118,7 @@ class RegisterRow(CarriedRow):
     def __setitem__(self, index: Any, value: Row) -> None:
         bits, ids = bits_of(value), ids_of(value)
         self.bits[index] = bits
+        self._own()
         if ids is not None:
             if self.ids is None:
                 self.ids = np.zeros((len(self.bits), self.bits.itemsize), np.uint32)
@@ -127,6 +128,7 @@ class RegisterRow(CarriedRow):
 
     def keep(self, ids: Ids | None, where: Any) -> None:
         """New ids where it is said, for bits that are written already."""
+        self._own()
         if ids is None:
             if self.ids is not None:
                 self.ids[where] = LITERAL
@@ -134,6 +136,14 @@ class RegisterRow(CarriedRow):
         if self.ids is None:
             self.ids = np.zeros((len(self.bits), self.bits.itemsize), np.uint32)
         self.ids[where] = ids
+
+    def share(self, ids: Ids) -> None:
+        """The same ids, not writeable, as other registers have; a copy is made when they change."""
+        self.ids = ids
+
+    def _own(self) -> None:
+        if self.ids is not None and not self.ids.flags.writeable:
+            self.ids = self.ids.copy()
 
     def settle(self) -> None:
         """Forget ids that are all literals."""

@@ -38,6 +38,13 @@ _CONVERSIONS = {
     "f16_to_f32": ("f16", "f32"),
     "f32_to_f16": ("f32", "f16"),
 }
+_FROM_INTEGERS = {
+    "u32_to_f32": (np.uint32, "f32"),
+    "i32_to_f32": (np.int32, "f32"),
+    "u32_to_f64": (np.uint32, "f64"),
+    "i32_to_f64": (np.int32, "f64"),
+}
+_WHOLE = ("floor", "ceil", "trunc", "rint")
 _BITWISE = {"and_", "or_", "xor"}
 _SHIFTS = {"shl32": True, "lshr32": False, "ashr32": False, "shl64": True, "lshr64": False, "ashr64": False}
 _REAL_RUN = ("floor", "ceil", "trunc", "rint", "to_u32", "to_i32")
@@ -77,6 +84,11 @@ class CarryingBuilder:
         if name in _CONVERSIONS:
             source, target = (FORMATS[f] for f in _CONVERSIONS[name])
             return lambda a: self.computed(_identity, source, target, plain(bits_of(a)), a)
+        if name in _FROM_INTEGERS:
+            kind, form_name = _FROM_INTEGERS[name]
+            return lambda a: self._whole(plain(bits_of(a)), np.atleast_1d(bits_of(a)).view(kind), a, FORMATS[form_name])
+        if any(part in stem for part in _WHOLE) and width in FORMATS:
+            return lambda a: self._whole(plain(bits_of(a)), None, None, FORMATS[width])
         if any(part in name for part in _REAL_RUN):
             return lambda a: plain(bits_of(a))
         if name in _BITWISE:
@@ -137,6 +149,17 @@ class CarryingBuilder:
         if ids is None:
             return bits
         return self.home.row(row, _on_bytes(ids, target.bytes, row.dtype.itemsize))
+
+    def _whole(self, bits: Row, integers: Any, source: Row, form: FloatFormat) -> Row:
+        """Whole numbers of the real run as floats: integers, or what is in the bits itself. They are numbers, not just
+        bits: what rounds them later does not change them."""
+        if ids_of(source) is not None:
+            return self.home.mixed(lambda *unused: bits, source)
+        row = np.atleast_1d(bits)
+        real = form.values(row)
+        made = numbers.of_floats(real if integers is None else integers.astype(np.float64)).with_real(real)
+        ids = self.entered(made, np.zeros(len(row), np.uint32), literals=True)
+        return bits if ids is None else self.home.row(row, _on_bytes(ids, form.bytes, row.dtype.itemsize))
 
     def entered(self, made: AlgebraNumbers, lost: Ids, literals: bool) -> Ids | None:
         """Ids of results; None if they may all stand for themselves. What follows from an infinity does."""

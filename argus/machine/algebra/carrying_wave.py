@@ -52,9 +52,9 @@ class CarryingWave:
         return any(self.v[n].ids is not None for n in numbers)
 
     def lost(self, numbers: tuple[int, ...]) -> bool:
-        """Whether one of these registers carries ids, and all that are carried are lost already."""
-        rows = [row.ids for row in (self.v[n] for n in numbers) if row.ids is not None]
-        return bool(rows) and all(bool(self.home.table.is_lost(ids).all()) for ids in rows)
+        """Whether what one of these registers carries is lost already; its first byte tells."""
+        first = [ids[0, 0] for n in numbers if (ids := self.v[n].ids) is not None]
+        return any(self.home.table.is_lost(one) for one in first)
 
     def write(self, n: int, ids: Ids | None, lanes: Any) -> None:
         """Ids for lanes of a register whose bits are written already."""
@@ -65,6 +65,12 @@ class CarryingWave:
     def lose(self, numbers: tuple[int, ...], lanes: Any) -> None:
         """These registers are not followed from here on."""
         lost = np.uint32(self.home.lost())
+        if np.all(lanes):
+            shared = np.full((LANES, 4), lost, np.uint32)
+            shared.flags.writeable = False
+            for n in numbers:
+                self.v[n].share(shared)
+            return
         for n in numbers:
             self.v[n].keep(np.full((int(np.count_nonzero(lanes)), 4), lost, np.uint32), lanes)
 

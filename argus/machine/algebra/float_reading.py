@@ -111,8 +111,12 @@ class FloatReader:
 
 
 def literal_result(made: AlgebraNumbers) -> NDArray[np.bool_]:
-    """Where a number is exactly what its real value says, so that the bits may stand for themselves."""
+    """Where a number is exactly what its real value says, so that the bits may stand for themselves. Only what no
+    format rounds: integer instructions may round a literal (f32 to bf16), and it would mean what it was rounded to."""
     same = (fields.of_floats(made.real) == made.residue).all(axis=0)
+    with np.errstate(all="ignore"):
+        for narrow in (FORMATS["fp8"].dtype, FORMATS["bf8"].dtype):
+            same &= made.real.astype(narrow).astype(np.float64) == made.real
     return np.asarray(
         same & (made.present == EVERY_LEVEL) & (made.taint & (DOUBTFUL | LOGARITHM) == 0) | ~np.isfinite(made.real)
     )

@@ -6,8 +6,8 @@
 `present`   the fields in which the number has a residue, one bit each: exp2 loses the first, log2 the last. None: the
             number is not followed.
 `taint`     one bit per field in which the residue is *doubtful* (a root of a number that is no square, a choice between
-            numbers that rounding may have exchanged), `LOGARITHM` where a logarithm has lost a sign, and `ROUNDED`
-            where the real value is one of arithmetic, not as it was in memory. Equal
+            numbers that rounding may have exchanged), `LOGARITHM` where a logarithm has lost a sign, `ROOT` where
+            a root went into it, and `ROUNDED` where the real value is one of arithmetic, not as it was in memory. Equal
             residues are equal all the same; different ones prove nothing where one of them is doubtful.
 `real`      the value in the real run. Choices follow it: maxima, comparisons, and an exp2 that underflows to zero.
 
@@ -32,6 +32,7 @@ Bits = NDArray[np.uint8]
 DOUBTFUL = EVERY_LEVEL
 LOGARITHM = 1 << LEVELS
 ROUNDED = 2 << LEVELS
+ROOT = 4 << LEVELS
 UNDERFLOW, OVERFLOW = -126.0, 128.0
 """exp2 of less is 0 in f32, of as much or more infinite."""
 NO_MASK = -1000.0
@@ -132,7 +133,7 @@ def exp2(x: AlgebraNumbers) -> AlgebraNumbers:
     real = np.where(x.real >= OVERFLOW, np.inf, np.exp2(x.real))
     present = (x.present << 1 & EVERY_LEVEL).astype(np.uint8)
     doubts = (x.taint & DOUBTFUL) << 1 & DOUBTFUL
-    taint = np.where(x.taint & LOGARITHM, DOUBTFUL | LOGARITHM, doubts) | ROUNDED
+    taint = np.where(x.taint & LOGARITHM, DOUBTFUL | LOGARITHM, doubts) | ROUNDED | x.taint & ROOT
     present = np.where(np.isfinite(real), present, 0).astype(np.uint8)
     made = AlgebraNumbers(fields.exp2(x.residue), present, taint.astype(np.uint8), real)
     vanished = (x.real < UNDERFLOW) & ((x.present > 0) | np.isinf(x.real))
@@ -142,7 +143,7 @@ def exp2(x: AlgebraNumbers) -> AlgebraNumbers:
 
 def log2(x: AlgebraNumbers) -> AlgebraNumbers:
     real = np.log2(x.real)
-    taint = (x.taint & DOUBTFUL) >> 1 | LOGARITHM | ROUNDED
+    taint = (x.taint & DOUBTFUL) >> 1 | LOGARITHM | ROUNDED | x.taint & ROOT
     present = np.where(np.isfinite(real), x.present >> 1, 0)
     made = AlgebraNumbers(fields.log2(x.residue), present.astype(np.uint8), taint.astype(np.uint8), real)
     zero = x.residue == 0
@@ -154,7 +155,7 @@ def sqrt(x: AlgebraNumbers) -> AlgebraNumbers:
     made = _joined(fields.sqrt(x.residue), np.sqrt(x.real), x)
     bits = np.array([1 << level for level in range(LEVELS)], np.uint8).reshape(LEVELS, *(1,) * x.real.ndim)
     doubts = np.where(fields.squares(x.residue), 0, bits).sum(0).astype(np.uint8)
-    return AlgebraNumbers(made.residue, made.present, made.taint | doubts, made.real)
+    return AlgebraNumbers(made.residue, made.present, made.taint | doubts | np.uint8(ROOT), made.real)
 
 
 def unknown_function(x: AlgebraNumbers, name: str, real: Reals) -> AlgebraNumbers:
@@ -195,6 +196,15 @@ def proved_different(x: AlgebraNumbers, y: AlgebraNumbers) -> NDArray[np.bool_]:
     """Different residues in a field that both have and neither doubts."""
     certain = x.present & y.present & ~(x.taint | y.taint)
     return np.asarray((certain & ~_equal(x, y)) > 0)
+
+
+def other_root(x: AlgebraNumbers, y: AlgebraNumbers) -> NDArray[np.bool_]:
+    """A root went into them, and they are equal in a field and different in another. The root of x² is x in a field
+    where x is a square, else -x, and which it is says nothing about numbers: code that writes |x| for it differs in
+    about half of the fields. Numbers that differ are equal in a field by chance only, once in 2^30."""
+    equal, both = _equal(x, y), x.present & y.present
+    rooted = ((x.taint | y.taint) & ROOT) > 0
+    return np.asarray(rooted & ((both & equal) > 0) & ((both & ~equal) > 0))
 
 
 def _equal(x: AlgebraNumbers, y: AlgebraNumbers) -> Bits:

@@ -405,13 +405,14 @@ class UninitialisedCheck:
             return branch
         if not writes:
             return run
-        chooses = inst.op.startswith("s_cselect")
+        chooses = inst.op.startswith(("s_cselect", "s_cmov"))
+        otherwise = 2 if inst.op.startswith("s_cselect") else 0  # s_cmov leaves its destination as it is
 
         def compute(w: Wave) -> Any:
             s = w.defined.s
             needed = reads
             if chooses:
-                chosen = inst.operands[1 if w.scc else 2]
+                chosen = inst.operands[1 if w.scc else otherwise]
                 needed = (SCC, *(range(chosen.value, chosen.value + chosen.count) if chosen.kind == "s" else ()))
             good = all(s[n] for n in needed)
             if not good:

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import reduce
+from math import isinf
 from typing import assert_never
 
 import numpy as np
@@ -104,7 +105,8 @@ class AlgebraEvaluator:
 
     def __init__(self, tensors: Arrays, symbols: Mapping[str, float], constants: Constants, seed: int) -> None:
         self._shapes = {name: array.shape for name, array in tensors.items()}
-        self._tensors = {name: input_numbers(array, seed) for name, array in tensors.items()}
+        self._arrays, self._seed = tensors, seed
+        self._tensors: dict[str, AlgebraNumbers] = {}
         self._symbols, self._constants = symbols, constants
         self._positions: dict[str, npt.NDArray[np.int64]] = {}
         self._made: dict[tuple[SpecNode, tuple[tuple[str, int, int], ...]], Indexed] = {}
@@ -128,6 +130,8 @@ class AlgebraEvaluator:
 
     def visit(self, node: SpecNode) -> Indexed:
         match node:
+            case NumberLiteral(value) if isinf(value):
+                raise SpecError("a prime field has no infinite number")
             case NumberLiteral(value):
                 return constant(self._constants.symbol(value) or fraction(Fraction(repr(value))))
             case SizeName(name) | ScalarName(name):
@@ -167,8 +171,10 @@ class AlgebraEvaluator:
 
     def _element(self, node: TensorElement) -> Indexed:
         """Elements at computed places; zero outside of the tensor."""
-        if node.tensor not in self._tensors:
+        if node.tensor not in self._arrays:
             raise SpecError(f"the specification reads {node.tensor}, of which there is no array", "data", node.span)
+        if node.tensor not in self._tensors:
+            self._tensors[node.tensor] = input_numbers(self._arrays[node.tensor], self._seed)
         tensor, shape = self._tensors[node.tensor], self._shapes[node.tensor]
         union, places = self._aligned(*[self.visit(item) for item in node.indices])
         if 0 in shape:

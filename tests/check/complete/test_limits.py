@@ -13,12 +13,15 @@ import pytest
 from argus.check import Report, check
 from argus.check.solve.limits import (
     ARRAY,
+    CHECK_SECONDS,
     Budget,
     LimitReached,
     Limits,
     afford,
+    check_time,
     effort_left,
     limited,
+    seconds_left,
     spend,
     stated_limits,
 )
@@ -195,3 +198,40 @@ def test_candidates_that_alternate_end(tmp_path: Path) -> None:
     before = process_time()
     assert check(scheduled(read(str(file)))).status != "proved"
     assert process_time() - before < 10
+
+
+def test_a_check_has_one_time_for_all_its_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule may use a part of a check's time; what is over is over for all."""
+    monkeypatch.setattr("argus.check.solve.limits.CHECK_SECONDS", 0.3)
+
+    def endless(rule: str) -> None:
+        with limited(Budget(rule)):
+            while True:
+                spend()
+
+    start = process_time()
+    with check_time(0):
+        for rule in ("value", "covers", "placed"):
+            with pytest.raises(LimitReached, match="CPU time"):
+                endless(rule)
+        assert seconds_left() == 0
+    assert 0.3 <= process_time() - start < 1
+
+
+@pytest.mark.parametrize("kind", ["max", "sum"])
+@pytest.mark.parametrize("body", ["X[i + r + 3 * s + 5 * t]", "where(i + r > 3, X[i + r + 3 * s + 5 * t], 0)"])
+def test_ranges_inside_of_ranges_are_written_out_up_to_a_number(tmp_path: Path, kind: str, body: str) -> None:
+    """31 * 31 * 31 taps: neither written out nor compared one by one."""
+    spec = f"{kind}({kind}({kind}({body}, r, 31), s, 31), t, 31)"
+    (tmp_path / "k.py").write_text(f"""
+import argus as ag
+from argus import f32
+OUT = ag.Owner(t=64, i="t")
+@ag.kernel(threads=64, requires="N >= 1", computes="Y[i] = {spec}", example=dict(N=200))
+def k(X: ag.In["N", f32], Y: ag.Out["M=N", f32]):
+    b = ag.grid(ag.cdiv(N, 64))
+    Y[64 * b].store(X[64 * b].load(OUT, width=4, guard="shape"), width=4, guard="shape")
+""")
+    start = process_time()
+    assert not check(scheduled(read(tmp_path / "k.py"))).proved
+    assert process_time() - start < CHECK_SECONDS

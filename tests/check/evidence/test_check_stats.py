@@ -11,7 +11,6 @@ from argus.check import check
 from argus.check.engine import question
 from argus.check.explain.stats import METHODS, table
 from argus.check.solve import prover
-from argus.check.solve.fallback_solver import FALLBACK, FallbackSolver
 from argus.check.solve.prover import Prover
 from argus.check.solve.smtlib import dump
 from argus.ir.passes.schedule import scheduled
@@ -45,10 +44,8 @@ def test_what_nobody_decides_is_kept_and_can_be_asked_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(prover, "RLIMIT", 2_000)
-    monkeypatch.setattr(FALLBACK, "answer", lambda text: None)
     own, answer = hard()
     assert answer is None
-    assert own.decided["second strategy"] == 1
     (facts,) = own.undecided
     solver = z3.Solver()
     solver.from_string(question(facts))
@@ -59,24 +56,3 @@ def test_what_nobody_decides_is_kept_and_can_be_asked_elsewhere(
     assert file.name.startswith("gemm-0-")
     solver = z3.Solver()
     solver.from_file(str(file))
-
-
-def test_the_second_strategy_answers_where_the_first_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prover, "RLIMIT", 1)
-    x = var("x", 0, 1000)
-    own = Prover()
-    assert own.possible(((x * x).eq(49),)) is True
-    assert own.possible(((x * x).eq(50),)) is False
-    assert own.decided["second strategy"] == 2
-
-
-def test_a_second_strategy_that_dies_is_no_answer() -> None:
-    own = FallbackSolver()
-    assert own.answer("(declare-fun x () Int)(assert (= (* x x) 50))(assert (> x 0))(assert (< x 99))") is False
-    process = own._process
-    assert process is not None
-    process.kill()
-    process.wait()
-    assert own.answer("(declare-fun x () Int)(assert (> x 3))") is True, "a new process answers"
-    assert own.answer("this is no SMT-LIB") is None
-    own.close()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from argus.check import proof_cache
+from argus.check.executed import execute as execution
 from argus.check.executed.execute import execute
 from argus.check.executed.launches import STEPS, launches, steps
 from argus.check.executed.outcome import NOT_ASKED
@@ -19,6 +21,7 @@ from argus.ir.passes.insert_waits import insert_waits
 from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from argus.pipeline import report_of
+from argus.spec import Bounded, ResultSpec, SpecError
 
 ROOT = Path(__file__).parents[3]
 KERNELS = ROOT / "argus" / "kernels"
@@ -90,7 +93,8 @@ def test_without_a_run_it_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["check", str(path), "--no-run"]) == 0
     assert f"executed nothing: {NOT_ASKED}" in capsys.readouterr().out
     assert main(["check", str(path), "--no-run", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["executed"] == {"launches": 0, "elements": 0, "skipped": NOT_ASKED}
+    nothing = {"launches": 0, "elements": 0, "skipped": NOT_ASKED, "left_out": ""}
+    assert json.loads(capsys.readouterr().out)["executed"] == nothing
     assert main(["check", str(path)]) == 3  # the kept proof is executed now
     assert "ARG-K101" in capsys.readouterr().out
 
@@ -175,3 +179,44 @@ def test_rounding_on_the_way_to_a_plain_number_is_no_disagreement(tmp_path: Path
     done = execute(insert_waits(scheduled(kernel_of(tmp_path, elementwise(spec, code, x=x))).kernel))
     assert done.launches
     assert done.problem is None
+
+
+def _refusing(monkeypatch: pytest.MonkeyPatch, refused: set[str]) -> None:
+    """Specifications of these results are too large for the evaluator."""
+    usual = execution.evaluate
+
+    def limited(stated: ResultSpec, *more: Any) -> Bounded:
+        if stated.result in refused:
+            raise SpecError("too large to compare")
+        return usual(stated, *more)
+
+    monkeypatch.setattr(execution, "evaluate", limited)
+
+
+TWO_RESULTS = """
+import argus as ag
+from argus import f32
+T = ag.Owner(t=64, i="t")
+
+@ag.kernel(threads=64, requires="N >= 1", computes="y[i] = x[i] + x[i]; z[i] = x[i] * x[i]", example=dict(N=64))
+def f(x: ag.In["N", f32], y: ag.Out["N", f32], z: ag.Out["N", f32]):
+    p = ag.grid(ag.cdiv(N, 64))
+    v = x[64 * p].load(T, width=4, guard="shape")
+    y[64 * p].store(v + v, width=4, guard="shape")
+    z[64 * p].store(v * v, width=4, guard="shape")
+"""
+
+
+@pytest.mark.parametrize("refused", [set(), {"y"}, {"z"}, {"y", "z"}])
+def test_what_is_not_compared_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: set[str]) -> None:
+    _refusing(monkeypatch, refused)
+    found = execute(insert_waits(scheduled(kernel_of(tmp_path, TWO_RESULTS)).kernel))
+    assert found.problem is None
+    if len(refused) == 2:
+        assert (found.launches, "too large to compare" in found.skipped) == (0, True)
+        assert found.note().startswith("executed nothing")
+    else:
+        assert found.launches > 0
+        assert ("value proved, not executed" in found.note()) is bool(refused)
+        assert all(f"{result}: " in found.left_out for result in refused)
+        assert found.to_json()["left_out"] == found.left_out

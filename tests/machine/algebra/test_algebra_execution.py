@@ -110,6 +110,36 @@ def test_a_value_that_cannot_be_followed_is_never_called_different(tmp_path: Pat
     assert "v_xor_b32" in found.cause
 
 
+ROOTS = """
+import argus as ag
+from argus import f32
+T = ag.Owner(t=64, i="t")
+
+@ag.kernel(threads=64, requires="N >= 1", computes="y[i] = {spec}", example=dict(N=150))
+def f(x: ag.In["N", f32], y: ag.Out["N", f32]):
+    p = ag.grid(ag.cdiv(N, 64))
+    v = x[64 * p].load(T, width=4, guard="shape")
+    y[64 * p].store({code}, width=4, guard="shape")
+"""
+
+
+@pytest.mark.parametrize(
+    ("spec", "code", "verdict"),
+    [
+        ("abs(x[i])", "ag.sqrt(v * v)", "not followed"),
+        ("sqrt(x[i] * x[i])", "ag.abs(v)", "not followed"),
+        ("0.5 * rsqrt(abs(x[i]))", "ag.rsqrt(ag.abs(v) * 4.0)", "not followed"),
+        ("sqrt(abs(x[i]))", "ag.sqrt(ag.abs(v))", "equal"),
+        ("sqrt(abs(x[i]) + 1)", "ag.sqrt(ag.abs(v) + 1.000001)", "different"),
+        ("abs(x[i])", "ag.sqrt(v * v) + 1e-9", "different"),
+    ],
+)
+def test_the_sign_of_a_root_is_no_difference(tmp_path: Path, spec: str, code: str, verdict: str) -> None:
+    (tmp_path / "kernel.py").write_text(ROOTS.format(spec=spec, code=code))
+    (found,), _ = compared(tmp_path / "kernel.py")
+    assert found.verdict == verdict
+
+
 def test_two_objects(tmp_path: Path) -> None:
     other = vadd_storing(tmp_path / "other.py", "<y> + <x> * 2.0 - <x>")
     wrong = vadd_storing(tmp_path / "wrong.py", "<x> + <y> * 1.00001")

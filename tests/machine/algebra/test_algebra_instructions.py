@@ -205,19 +205,28 @@ def test_a_split_exponent_is_the_whole() -> None:
     b = bench.b
     x, known = bench.row(-20.0, 20.0)
     n = b.frint32(x)
-    assert ids_of(n) is None
+    assert (bench.read(n).residue == numbers.of_floats(np.rint(known.real)).residue).all()
     part = CARRYING["v_exp_f32"].fn(b, b.fsub32(x, n))
     made = VALU["v_ldexp_f32"].fn(b, part, b.f32_to_i32(n))
     assert (bench.read(made).residue[1:] == numbers.exp2(known).residue[1:]).all()
 
 
-def test_whole_numbers_stay_literals() -> None:
+def test_whole_numbers_are_what_they_are() -> None:
+    """Also after integer instructions have rounded them to bf16."""
     bench = Bench()
     b = bench.b
-    n = np.arange(1, LANES + 1, dtype=U32)
+    n = np.arange(1, LANES + 1, dtype=U32) * np.uint32(1001)
     wide = b.u32_to_f32(n)
-    assert ids_of(wide) is None
-    assert ids_of(b.fmul32(wide, b.const32(0x40000000))) is None
+    want = numbers.of_floats(n.astype(np.float64))
+    assert (bench.read(wide).residue == want.residue).all()
+    twice = b.fmul32(wide, b.const32(0x40000000))
+    assert (bench.read(twice).residue == numbers.of_floats(2.0 * n).residue).all()
+    for given in (wide, b.ffloor32(wide)):
+        odd = b.and_(b.lshr32(given, b.const32(16)), b.const32(1))
+        half = b.lshr32(b.add32(b.add32(given, odd), b.const32(0x7FFF)), b.const32(16))
+        assert (bits_of(half) << np.uint32(16) != bits_of(given)).any()
+        assert (bench.read(half, "bf16").residue == want.residue).all()
+    assert ids_of(b.u32_to_f32(np.full(LANES, 2, U32))) is None
     inverse = CARRYING["v_rcp_f32"].fn(b, wide)
     assert (bench.read(inverse).residue == numbers.inverse(numbers.of_floats(n.astype(np.float64))).residue).all()
 

@@ -118,6 +118,21 @@ def test_the_version_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "argus.__version__"}
 
 
+def test_the_newest_section_of_the_changelog_is_this_version() -> None:
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert newest is not None
+    assert newest[1] == argus.__version__
+
+
+def test_outsiders_run_what_is_run_here() -> None:
+    """The workflow calls .ci/run, which names every check; templates ask for the version."""
+    assert "- run: .ci/run\n" in (ROOT / ".github" / "workflows" / "ci.yml").read_text()
+    checks = (ROOT / ".ci" / "run").read_text().splitlines()
+    assert [line for line in checks if line.startswith(("make", ".ci"))] == ["make lint", "make test", ".ci/wheel"]
+    assert (ROOT / "SECURITY.md").is_file()
+    assert len(list((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))) >= 3
+
+
 def test_extras_are_those_of_the_package() -> None:
     stated = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     for module, extra in extras.EXTRAS.items():

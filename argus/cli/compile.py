@@ -1,7 +1,9 @@
 """`argus compile FILE -o DIR`: the code object and everything needed to launch it without Argus.
 
 Written are the object, its sidecar, a C++ header and a Python module that launch it through HIP, the proof report and a
-manifest with hashes. `--report` prints a table per loop of the machine code, `--assembly` the code beside its source.
+manifest with hashes. The object of a proved kernel is held against the kernel first (`compile/recheck`); one that
+differs is not written. `--report` prints a table per loop of the machine code, and what the comparison found;
+`--assembly` the code beside its source.
 """
 
 from __future__ import annotations
@@ -25,19 +27,21 @@ def handle(args: argparse.Namespace) -> int:
     program = scheduled(kernel)
     proof = admit(program, args)
     compiled = compile_cached(program)
+    again = recheck(program, compiled) if args.report or proof.proved else None
     directory = Path(args.output)
     export(program, compiled, directory, proof.to_json())
     if args.llvm:
         (directory / f"{kernel.name}.ll").write_text(compiled.llvm_ir)
     target = directory / f"{kernel.name}.hsaco"
     made = report(program, compiled) if args.report else None
-    again = recheck(program, compiled) if args.report else None
     if args.json:
-        more = {} if made is None or again is None else {**made.to_json(), "recheck": again.to_json()}
+        more = {**(made.to_json() if made else {}), **({"recheck": again.to_json()} if again else {})}
         emit(CompileAnswer, {"object": str(target), **compiled.summary, **more})
         return GOOD
     print(f"{target}: {compiled.describe()}")
     if made is not None and again is not None:
         print(to_text(made, assembly=args.assembly))
         print(f"\n{again.describe()}")
+    elif again is not None:
+        print(again.short())
     return GOOD

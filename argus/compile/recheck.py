@@ -85,6 +85,13 @@ class Recheck:
             "verdicts": [verdict_json(v) for v in self.report.verdicts],
         }
 
+    def short(self) -> str:
+        """One line: how much of the object is shown to be the kernel's."""
+        found = self.agreement
+        open_ = f"; {len(self.lines)} not decided, --report names them" if self.lines else ""
+        open_ += "" if self.proved else "; that its waits order all accesses is not decided"
+        return f"held against the kernel: {sum(found.equal.values())} of {found.accesses} accesses{open_}"
+
     def describe(self) -> str:
         counts = [f"{v.rule} {v.status}" for v in self.report.verdicts]
         rows = ", ".join(f"{row} x{counts.count(row)}" for row in dict.fromkeys(counts)) or "no LDS"

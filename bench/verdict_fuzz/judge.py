@@ -136,7 +136,8 @@ def judge(program: Generated, source: str, intended_right: bool = False) -> Reco
 
 
 def broken_rules(program: Generated, made: Scheduled, report: Report) -> tuple[str, ...]:
-    """Refuted rules about more than results, seen broken: an element not written once, a coordinate outside."""
+    """Refuted rules about more than results, seen broken: an element not written once (also by a wide store that runs
+    into the next row), a coordinate outside."""
     found = []
     for v in report.verdicts:
         shown = v.counterexample
@@ -144,7 +145,8 @@ def broken_rules(program: Generated, made: Scheduled, report: Report) -> tuple[s
             continue
         if v.rule == "covers" and not written_once(program, made.kernel, shown.sizes):
             found.append("covers")
-        if v.rule == "in_bounds" and _outside(made.kernel, shown):
+        outside = _outside(made.kernel, shown) or not written_once(program, made.kernel, shown.sizes)
+        if v.rule == "in_bounds" and outside:
             found.append("in_bounds")
     return tuple(found)
 

@@ -122,3 +122,10 @@ def test_an_approximating_polynomial_is_never_different(code: str) -> None:
     assert found.kind == "right"
     assert found.exact is not None
     assert found.exact.verdict == "not followed"
+
+
+def test_a_wide_store_into_the_next_row_breaks_its_rule_although_the_copy_is_right() -> None:
+    """At N = 1 every thread stores four elements, three of them its neighbors' (seed 31337, source 232)."""
+    one = source(31337, 232)
+    record = judge(one.program, one.text)
+    assert (record.verdict, record.rules, record.truth, record.fault) == ("refuted", ("in_bounds",), "right", "")

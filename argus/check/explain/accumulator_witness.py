@@ -1,7 +1,8 @@
 """Counterexamples for accumulators: an MFMA adds products of one row to a sum of another.
 
-The accumulator is a computed value, so provenance does not name it. Its replay changes the input row that the tags
-say is in the accumulator, and watches the accumulator's element change although the instruction works on another row.
+The accumulator is a computed value, so provenance does not name it. A launch is looked for at which the row that the
+tags say is in the accumulator is another than that of the products; its replay changes that input row, and watches the
+accumulator's element change although the instruction works on another one.
 A sum over an axis that no output has may be meant: it is no counterexample unless the specification says otherwise.
 """
 
@@ -20,9 +21,9 @@ from argus.layout import expr as E
 
 
 def accumulator_example(
-    flow: KernelWalk, op: ops.Mfma, place: ProgramPoint, m: Mismatch, c: Case
+    flow: KernelWalk, op: ops.Mfma, place: ProgramPoint, m: Mismatch, c: Case, product: E.Expr | None
 ) -> Counterexample | str:
-    """A replayed counterexample, or why there is none."""
+    """A replayed counterexample, or why there is none. `product`: the products' coordinate on the axis."""
     maps = lane_maps(op.inst)
     name = flow.tables.axis_names[m.axis]
     if _may_be_summed(flow, m.axis):
@@ -32,7 +33,8 @@ def accumulator_example(
     at = (m.wave, lane, element)
     coordinate = flow.tables.coordinate(int(c.record[at]), m.axis, int(c.offset[at][m.axis]))
     sources = [t for t in flow.kernel.tensors if t.read and m.axis in flow.tables.tensor_axes[t]]
-    found = smallest_execution(flow.kernel, flow.prover, place)
+    differ = None if coordinate is None or product is None else coordinate.ne(product)
+    found = None if differ is None else smallest_execution(flow.kernel, flow.prover, place, (differ,))
     if coordinate is None or not sources or found is None:
         return f"the accumulator may belong to another {name}, but no launch that shows it was found"
     execution, values = found

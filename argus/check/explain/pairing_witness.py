@@ -58,6 +58,12 @@ def _b(failure: Failure, maps: LaneMaps, m: Mismatch, k: int) -> _Holder:
     return _Holder("b", failure.op.b, failure.b, m.wave, int(maps.b_lane[at]), int(maps.b_element[at]))
 
 
+def _coordinate(flow: KernelWalk, failure: Failure, holder: _Holder) -> Expr | None:
+    """Where the element stands on the axis of the mismatch; None if it has no such axis."""
+    at, axis = (holder.wave, holder.lane, holder.element), failure.mismatch.axis
+    return flow.tables.coordinate(int(holder.case.record[at]), axis, int(holder.case.offset[at][axis]))
+
+
 def _difference(flow: KernelWalk, failure: Failure, holders: tuple[_Holder, _Holder]) -> Expr:
     """The condition that both coordinates differ, inside their tensors so that the replay can see them."""
     sides: list[Expr | None] = []
@@ -66,7 +72,7 @@ def _difference(flow: KernelWalk, failure: Failure, holders: tuple[_Holder, _Hol
     for h in holders:
         at = (h.wave, h.lane, h.element)
         number, offset = int(h.case.record[at]), h.case.offset[at]
-        sides.append(flow.tables.coordinate(number, failure.mismatch.axis, int(offset[failure.mismatch.axis])))
+        sides.append(_coordinate(flow, failure, h))
         tensor = tensors.get(flow.tables[number].label)
         for axis, extent in zip(flow.tables.tensor_axes[tensor], tensor.shape, strict=True) if tensor else ():
             coordinate = flow.tables.coordinate(number, axis, int(offset[axis]))
@@ -119,7 +125,9 @@ def mismatched_pair(flow: KernelWalk, failure: Failure) -> Counterexample | str:
     if flow.spec is not None and failure.mismatch.axis in flow.spec.hints.windows:
         return f"elements at several {axis} are summed, and that these are the specified neighbors is not followed"
     if failure.mismatch.kind == "accumulator":
-        return accumulator_example(flow, failure.op, failure.place, failure.mismatch, failure.c)
+        coordinates = [_coordinate(flow, failure, holder) for holder in holders]
+        product = next((c for c in coordinates if c is not None), None)
+        return accumulator_example(flow, failure.op, failure.place, failure.mismatch, failure.c, product)
     condition = _difference(flow, failure, holders)
     found = smallest_execution(flow.kernel, flow.prover, failure.place, (condition,))
     if found is None:

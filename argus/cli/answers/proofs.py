@@ -161,7 +161,7 @@ class LoopPart(AnswerPart, kw_only=True):
 
 
 class CompileAnswer(Answer, kw_only=True):
-    """`instructions` counts by class; `loops`, `stronger_waits` and `recheck` are there with `--report`."""
+    """`instructions` counts by class; `recheck` is of proved kernels, `loops` and `stronger_waits` of `--report`."""
 
     schema: Literal["argus.compile"] = "argus.compile"
     object: str

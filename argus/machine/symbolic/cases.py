@@ -39,8 +39,20 @@ _AGAIN: dict[str, Callable[[Words, Atom, list[WordSum]], WordSum]] = {
 
 def assumed(space: Words, x: WordSum, bit: Atom, value: int) -> WordSum:
     """x where the condition `bit` has this value."""
+    return _assumed(space, x, bit, value, {})
+
+
+def _assumed(space: Words, x: WordSum, bit: Atom, value: int, known: dict[WordSum, WordSum]) -> WordSum:
+    """`known`: words of this case already; a word stands in many functions."""
+    found = known.get(x)
+    if found is None:
+        found = known[x] = _made_again(space, x, bit, value, known)
+    return found
+
+
+def _made_again(space: Words, x: WordSum, bit: Atom, value: int, known: dict[WordSum, WordSum]) -> WordSum:
     x = space.with_bit(x, bit, value)
-    again = {a: made for a in x.atoms if (made := _again(space, a, bit, value)) is not None}
+    again = {a: made for a in x.atoms if (made := _again(space, a, bit, value, known)) is not None}
     if not again:
         return x
     total = space.const(0, x.width)
@@ -53,13 +65,13 @@ def assumed(space: Words, x: WordSum, bit: Atom, value: int) -> WordSum:
     return total
 
 
-def _again(space: Words, a: Atom, bit: Atom, value: int) -> WordSum | None:
+def _again(space: Words, a: Atom, bit: Atom, value: int, known: dict[WordSum, WordSum]) -> WordSum | None:
     """The function that the atom is, of its words in this case; None where nothing changes."""
     function = _AGAIN.get(a.op)
     words = [arg for arg in a.args if isinstance(arg, WordSum)]
     if function is None or not words:
         return None
-    cases = [assumed(space, word, bit, value) for word in words]
+    cases = [_assumed(space, word, bit, value, known) for word in words]
     return None if all(case is word for case, word in zip(cases, words, strict=True)) else function(space, a, cases)
 
 

@@ -31,6 +31,7 @@ from argus.cli import bench_layers
 from argus.cli.answers import BenchAnswer, emit
 from argus.cli.bench_layers import LAYERS
 from argus.cli.options import pairs
+from argus.cli.parser import near
 from argus.cli.usage import GOOD, UsageError
 from argus.clock import LABEL
 from argus.ops.choice import ROW_FAMILIES
@@ -43,7 +44,8 @@ def handle(args: argparse.Namespace) -> int:
     known = ("gemm", *LAYERS, *memory.FAMILIES)
     for family in args.family:
         if family not in known:
-            raise UsageError(f"there is no family {family!r}; there are {', '.join(known)}")
+            told = near(family, known) or f"; there are {', '.join(known)}"
+            raise UsageError(f"there is no family {family!r}{told}")
     if args.clocks < 0:
         raise UsageError(f"--clocks takes 0 or more, not {args.clocks}")
     args.results = []

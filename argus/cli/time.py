@@ -22,8 +22,9 @@ from argus.cli.gate import admitted_launch
 from argus.cli.object_args import parse_arguments
 from argus.cli.parser import near
 from argus.cli.usage import GOOD, UsageError
-from argus.clock import PARAMETERS, Parameters, Recorded, Timing, write_trace
+from argus.clock import PARAMETERS, Launch, Parameters, Recorded, Timing, write_trace
 from argus.clock.ablation import MECHANISMS, without
+from argus.clock.launch_stack import MEMORY_ROOFS, occupancy_text
 from argus.clock.page import page
 from argus.clock.sampled import Work, matrix_element, prepared, sample, time_prepared
 from argus.clock.whatif import BOUNDS, what_if_recorded
@@ -126,11 +127,19 @@ def handle(args: argparse.Namespace) -> int:
         return GOOD
     print(f"{timed.title}, {work.workgroups} workgroups of {np.prod(work.block)} threads, {len(executed)} executed")
     print(launch.text())
+    print(_limits(launch, timing))
     print(timing.text(top=8, source=timed.places).split("\n", 1)[1])
     print(_what_helps(recorded, timing))
     if seen.note:
         print(f"note: {seen.note}")
     return GOOD
+
+
+def _limits(launch: Launch, timing: Timing) -> str:
+    """Occupancy and rooflines, in the words of `argus clock explain`."""
+    roofs = "  ".join(f"{text} {100 * launch.parts[name] / launch.cycles:.0f} %" for name, text in MEMORY_ROOFS.items())
+    matrix = f"matrix {100 * timing.utilisation['matrix']:.0f} %"
+    return f"occupancy      {occupancy_text(timing)}\nrooflines      {matrix}  {roofs}  (time at that limit alone)"
 
 
 def _what_helps(recorded: Recorded, timing: Timing) -> str:

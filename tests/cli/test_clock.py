@@ -67,6 +67,8 @@ def test_page_and_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert main(command) == 0
     text = capsys.readouterr().out
     assert "what would help" in text
+    assert re.search(r"^occupancy +1 of \d possible workgroups", text, re.MULTILINE)
+    assert re.search(r"^rooflines +matrix \d+ %  L2 \d+ %", text, re.MULTILINE)
     assert re.search(r"[\d.]+ µs \([\d.]+ to [\d.]+, small or latency-bound\) at the sustained clock", text)
     assert "sustained clock" in text
     assert "gemm.py" in page.read_text()

@@ -95,6 +95,9 @@ def _argument_files() -> list[Path]:
         (["time", "x.py", "--protocol", "steam"], "did you mean stream?"),
         (["clock", "expain"], "there is no action 'expain'; did you mean explain?"),
         (["time", str(KERNELS / "vadd.py"), "--without", "power of lds"], "did you mean power of LDS?"),
+        (["bench", "sofmax"], "there is no family 'sofmax'; did you mean softmax?"),
+        (["explain", "cover"], "did you mean covers?"),
+        (["optimize", "nothere.py"], "cannot read nothere.py: No such file"),
         (["compare", "a.py --shpae N=1", "b.py"], "did you mean --shape?"),
     ],
 )

@@ -15,6 +15,7 @@ from argus.ir.passes.schedule import scheduled
 from argus.ir.stages import Scheduled
 from argus.lang.reader import read
 from argus.layout import expr as E
+from argus.tasks.inputs import in_memory
 from bench.concretisation.compare import Concretised, concretised
 from bench.verdict_fuzz.corpus import LIBRARY
 from bench.verdict_fuzz.judge import program_of_text
@@ -69,7 +70,7 @@ def library_launch(file: str, name: str) -> Concretised:
 
 
 def drawn(kernel: Kernel, sizes: dict[str, int]) -> dict[str, NDArray[Any]]:
-    """Floats around one; 0 or 1 as whole numbers, which every index may be."""
+    """Floats around one; 0 or 1 as whole numbers, which every index may be. Where strides overlap, elements share."""
     dice = np.random.default_rng(4)
     made = {}
     for tensor in kernel.tensors:
@@ -78,7 +79,7 @@ def drawn(kernel: Kernel, sizes: dict[str, int]) -> dict[str, NDArray[Any]]:
             whole = dtype.kind in "iu"
             values = dice.integers(0, 1, shape, endpoint=True) if whole else dice.uniform(-2, 2, shape)
             made[tensor.name] = np.asarray(values, dtype=np.float32).astype(dtype)
-    return made
+    return in_memory(kernel, sizes, made)
 
 
 def generated(dice: Random) -> Launch:

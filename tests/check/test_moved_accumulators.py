@@ -9,9 +9,13 @@ import pytest
 from argus.check import check
 from argus.ir.passes.schedule import scheduled
 from argus.lang import read
+from tests.check.judge import judge
+from tests.check.kernels import KERNELS
+from tests.check.mutants import mutants
 
 FILE = Path(__file__).parents[2] / "argus" / "tasks" / "naive" / "gemm.py"
 PLAIN = "ag.mfma(a, b, acc)"
+PIPELINED = KERNELS["pipelined"]
 NEIGHBOUR = "acc.from_lane(ag.lane() ^ 1).held_as(ACC)"
 
 
@@ -37,3 +41,12 @@ def test_scaled_in_place() -> None:
 )
 def test_moved(carried: str) -> None:
     assert status(carried) == "refuted"
+
+
+def test_the_counterexample_is_a_launch_at_which_it_is_wrong() -> None:
+    """Blocks swapped in one load of B: with a single block nothing is wrong."""
+    program = PIPELINED()
+    mutant = next(m for m in mutants(program.kernel) if m.name == "blocks swapped at line 39 p=4")
+    found = judge(program, mutant)
+    assert found.status == "refuted"
+    assert found.truth == "wrong result"

@@ -159,12 +159,15 @@ class Magnitude:
         return found
 
     def at(self, values: Mapping[tuple[str, str], float]) -> float:
-        """The number at a launch."""
+        """The number at a launch; infinite where a launch has zero below a bar (`rsqrt(x + eps)` with eps = 0)."""
         total = 0.0
         for powers, c in self.terms:
             part = c
             for atom, n in powers:
-                part *= _value(atom, values) ** (n / 2)
+                value = _value(atom, values)
+                if value == 0.0 and n < 0:
+                    return inf
+                part *= value ** (n / 2)
             total += part
         return total * OUTWARD
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from argus.check.rounding.arithmetic import add, as_type, join, multiply, reciprocal, subtract
 from argus.check.rounding.leaves import element
-from argus.check.rounding.magnitudes import Magnitude, atom, constant, least
+from argus.check.rounding.magnitudes import LaunchQuantity, Magnitude, atom, constant, least
 from argus.check.rounding.rounded_value import RoundedValue
 from argus.ir.ops import Tensor
 from argus.ir.types import bf16, f16
@@ -112,3 +112,9 @@ def test_powers_and_limits() -> None:
     assert capped.at({("tensor", "X"): 3.0}) == pytest.approx(6.0)
     assert capped.at({("tensor", "X"): 1e9}) == pytest.approx(160.0)
     assert isinstance(capped, Magnitude)
+
+
+def test_a_power_below_a_bar_of_nothing_is_no_bound() -> None:
+    under = Magnitude(((((LaunchQuantity("scalar", "eps"), -1),), 1.0),))
+    assert under.at({("scalar", "eps"): 0.0}) == float("inf")
+    assert 1.99 < under.at({("scalar", "eps"): 0.25}) < 2.01

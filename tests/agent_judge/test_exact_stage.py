@@ -6,13 +6,21 @@ the check stand alone.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import argus.kernels
 from argus.agent.judge import Problem
 from argus.agent.judge.court import Court, _Case
+from argus.agent.judge.exact import exactly
 from argus.check.engine import check as real_check
 from argus.check.report import Report
+from argus.compile.cache import compile_cached
+from argus.ir.passes.schedule import scheduled
 from argus.ir.stages import Scheduled
+from argus.lang import read
+from argus.tasks.inputs import make_arrays
 
 NAIVE = """import argus as ag
 from argus import f32
@@ -80,3 +88,19 @@ def test_what_is_not_followed_is_no_reason() -> None:
     assert place.startswith("M=8, workgroup ")
     assert (verdict, elements, not_followed) == ("not followed", 1, 1)
     assert "approximation" in cause
+
+
+def test_a_mask_of_numbers_that_are_not_followed_is_no_error(tmp_path: Path) -> None:
+    """The order of blocks divides by floats, in a wave that is not followed too."""
+    text = (Path(argus.kernels.__path__[0]) / "gemm.py").read_text()
+    ordered = text.replace("ag.grid(M // BM, N // BN)", "ag.grid(M // BM, N // BN, order=ag.xcd(8, group=4))")
+    assert ordered != text
+    (tmp_path / "gemm.py").write_text(ordered)
+    kernel = read(tmp_path / "gemm.py", settings={"BM": 128, "BN": 128})
+    code, sizes = compile_cached(scheduled(kernel)).object, {"M": 384, "N": 256, "K": 64}
+    assert kernel.computes is not None
+    given = {name: array for name, array in make_arrays(kernel, sizes, 0).items() if name != "C"}
+    found = exactly(kernel, code, kernel.computes.results[0], sizes, given, {}, 2, 10**9)
+    assert found is not None
+    assert found.wave is not None
+    assert found.comparison.verdict == "equal"

@@ -38,7 +38,7 @@ from argus.machine.checks.names import physical
 from argus.machine.errors import LaunchError
 from argus.machine.interp_lanes import compile_lane_move, first_lane
 from argus.machine.interp_lds import compile_lds
-from argus.machine.interp_operands import register
+from argus.machine.interp_operands import UnsupportedForm, register
 from argus.machine.interp_packed import compile_vector
 from argus.machine.interp_services import MemoryAccess, Services
 from argus.machine.memory import Allocation
@@ -269,7 +269,7 @@ class AlgebraShadow:
         with c.holding(held):
             try:
                 result = compiled(changed)(c)
-            except TypeError:
+            except (TypeError, UnsupportedForm):  # bits that are no number, or a mask in scalars that carry a value
                 result = run(c.wave)
                 c.lose(writes, c.wave.lanes)
         for n in writes:

@@ -1,14 +1,6 @@
 """`argus bench FAMILY`: the library's kernels beside others on the same clock, one table.
 
-    argus bench gemm                                   the five square sizes, three Triton configurations each
-    argus bench gemm --triton full --aiter DIR --clocks 20 --shape M=4096,N=4096,K=4096
-    argus bench gemm --hipblaslt DIR --layout NN --dtype f16     what hipBLASLt's own tables choose, at their sizes
-    argus bench attention moe fp8 --aiter DIR          layers: `--shape S=4096`, `T=4096`, `M=…,N=…,K=…`
-    argus bench softmax add transpose                  bytes per second and share of the memory's rate
-    argus bench gemm softmax --ablate                  ablation: one optimization removed at a time
-    argus bench gemm --search --shape M=2048,N=2048,K=2048      every candidate of the dispatch table at this shape
-    argus bench gemm --search --write                  all shapes of the table; writes argus/kernels/matmul.json
-    argus bench gemm --holdout                         what the dispatcher loses at shapes that are not in its table
+    argus bench gemm --hipblaslt DIR       `argus bench --help` has an example of every option
 
 Ours, Triton and AITER are simulated, published figures were measured by their authors. Every time has the interval of
 its regime. The verdict (faster, tie, slower) is that of the paired difference: of what the clock gets wrong about one

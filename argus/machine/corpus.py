@@ -16,8 +16,6 @@ Coverage of opcodes is not a proof that a kernel computes the right thing; that 
 
 from __future__ import annotations
 
-import argparse
-import json
 import re
 import shutil
 import subprocess
@@ -207,33 +205,3 @@ def _objdump_lines(path: Path, objdump: str) -> dict[int, tuple[str, int]]:
         if match and not match[1].startswith(".long"):
             found[int(match[2], 16)] = match[1], 4 * len(match[3].split())
     return found
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `argus machine corpus`."""
-    parser.add_argument("dir", type=Path, help="folder with .co, .hsaco or .o files")
-    parser.add_argument("--objdump", action="store_true", help="compare every instruction with llvm-objdump")
-    parser.add_argument("--json", action="store_true", help="print the report as JSON")
-
-
-def main(args: argparse.Namespace) -> int:
-    """Run `argus machine corpus`; 0 when nothing is missing."""
-    if not args.dir.is_dir():
-        print(f"{args.dir} is not a folder")
-        return 2
-    tool = find_objdump() if args.objdump else None
-    if args.objdump and tool is None:
-        print(f"no llvm-objdump of LLVM {OLDEST_LLVM} or later, which knows gfx942; run without --objdump")
-        return 2
-    report = corpus(args.dir, tool)
-    if not report.objects:
-        print(f"no code objects below {args.dir}")
-        return 2
-    print(json.dumps(report.to_json(), indent=2) if args.json else report.text())
-    return 0 if report.clean else 1
-
-
-if __name__ == "__main__":
-    options = argparse.ArgumentParser(prog="argus machine corpus")
-    add_arguments(options)
-    raise SystemExit(main(options.parse_args()))

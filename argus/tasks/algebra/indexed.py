@@ -9,6 +9,7 @@ each has an axis for every index (`expanded`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +39,7 @@ class DecidedCondition:
     doubtful: Truth
 
 
-def expanded(array: npt.NDArray[np.generic], indices: tuple[str, ...], union: tuple[str, ...]) -> npt.NDArray:  # type: ignore[type-arg]
+def expanded(array: npt.NDArray[np.generic], indices: tuple[str, ...], union: tuple[str, ...]) -> npt.NDArray[Any]:
     """An array over `indices` with an axis for each of `union`."""
     present = [i for i in union if i in indices]
     ordered = array.transpose([indices.index(i) for i in present])

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 from math import isinf
 from typing import assert_never
 
@@ -299,8 +299,8 @@ class AlgebraEvaluator:
                 [mine for mine in open_ if not mine <= kind],
             )
             product = self.visit(reduce(lambda a, b: Arithmetic("*", a, b), taken))
-            shape = [len(self._positions[i]) for i in product.indices]
-            whole = product.numbers.arranged(lambda array, shape=shape: np.broadcast_to(array, shape))  # type: ignore[misc]
+            shape = tuple(len(self._positions[i]) for i in product.indices)
+            whole = product.numbers.arranged(partial(np.broadcast_to, shape=shape))
             sides.append(Indexed(product.indices, whole))
         return sides
 

@@ -73,9 +73,10 @@ def wait(interp: Expressions, vm: object = None, lgkm: object = None) -> None:
     ctx = interp.ctx
     if vm is None and lgkm is None:
         raise ctx.error("AG112", function="ag.wait", problem="say what to wait for: vm= (global memory) or lgkm= (LDS)")
+    most = {name: top - 1 for name, top in ctx.target.counters.items()}  # the counter's largest number is no wait
     ctx.b.wait(
-        None if vm is None else want.integer(ctx, "ag.wait", "vm", vm, 0, ctx.target.counters["vm"]),
-        None if lgkm is None else want.integer(ctx, "ag.wait", "lgkm", lgkm, 0, ctx.target.counters["lgkm"]),
+        None if vm is None else want.integer(ctx, "ag.wait", "vm", vm, 0, most["vm"]),
+        None if lgkm is None else want.integer(ctx, "ag.wait", "lgkm", lgkm, 0, most["lgkm"]),
     )
 
 

@@ -150,7 +150,7 @@ def waited(x: ag.In["N=64", ag.f32], y: ag.Out["N=64", ag.f32]):
 
 def test_a_wait_beyond_the_counter_is_refused() -> None:
     kernel = read(WAITED)
-    with pytest.raises(ProgramError, match=r"outside 0\.\.3"):
+    with pytest.raises(ProgramError, match=r"outside 0\.\.2"):
         read(WAITED, target=SMALL)
     with pytest.raises(IrError, match="small cannot count to vm=5"):
         verify(replace(kernel, target=SMALL))

@@ -127,7 +127,8 @@ class _Inserter:
         counts: dict[Counter, int] = {}
         for value in self.uses(op):
             for counter, younger in pending.younger(value).items() if value in pending.at else ():
-                counts[counter] = min(counts.get(counter, pending.target.counters[counter]), younger)
+                most = pending.target.counters[counter] - 1  # the counter's largest number is no wait
+                counts[counter] = min(counts.get(counter, most), younger)
         if not counts:
             return None
         self.next_id += 1

@@ -133,7 +133,8 @@ RULES: tuple[SemanticRule, ...] = (
     SemanticRule(
         "counted-wait",
         "A wait for at most n outstanding accesses retires every access of its counter with n or more surely issued "
-        "after it. More instructions than ops only make it stronger.",
+        "after it. More instructions than ops only make it stronger. The largest number of a counter is no wait, and "
+        "cannot be written.",
         LLVM_WAITS,
         "check/transfer/ordering, ir/interp, compile/recheck",
     ),

@@ -113,7 +113,7 @@ def handle(args: argparse.Namespace) -> int:
         warm=args.warm,
         protocol=args.protocol,
         parameters=without_mechanism(args),
-        events=bool(args.trace or args.html),
+        timeline=bool(args.trace or args.html),
     )
     executed = sorted({number for number, _ in seen.record.waves})
     if args.trace:

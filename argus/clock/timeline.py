@@ -93,7 +93,7 @@ class Timeline:
 def counted(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """How many spans hold at each clock: (clock, number), wherever the number changes.
 
-        counted([(0, 4), (2, 6)])    -> [(0, 1), (2, 2), (4, 1), (6, 0)]
+    counted([(0, 4), (2, 6)])    -> [(0, 1), (2, 2), (4, 1), (6, 0)]
     """
     change: dict[int, int] = {}
     for start, end in spans:

@@ -5,7 +5,7 @@
     x.ticks()        -> [0.1, 1, 10, 100, 1000]
     Frame(x, y).svg("FLOP per byte", "TFLOPS")
 
-A logarithmic scale of few decades also has ticks at 2 and 5. Numbers outside the range are drawn at its end.
+A logarithmic scale of few decades has ticks within them, too. Numbers outside the range are drawn at its end.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import math
 from dataclasses import dataclass
 from html import escape
 
-MANY_DECADES = 3
+FACTORS = ((3.0, (1,)), (1.2, (1, 2, 5)), (0.0, (1, 1.5, 2, 3, 4, 5, 7)))
+"""Ticks within a decade, by how many decades a logarithmic axis has."""
 STEPS = 8
 
 
@@ -40,11 +41,12 @@ class Scale:
         """Round numbers within the range."""
         if not self.log:
             return self._even()
-        factors = (1,) if math.log10(self.high / self.low) > MANY_DECADES else (1, 2, 5)
+        decades = math.log10(self.high / self.low)
+        factors = next(found for least, found in FACTORS if decades > least)
         first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
         found = [factor * 10.0**power for power in range(first, last + 1) for factor in factors]
         kept = [value for value in found if self._holds(value)]
-        return kept if len(kept) > 1 else self._even()
+        return kept if len(kept) > 2 else self._even()
 
     def _even(self) -> list[float]:
         rough = max((self.high - self.low) / STEPS, 1 if self.whole else 0)

@@ -72,7 +72,7 @@ def _row(candidate: JournalCandidate, parent: JournalCandidate | None, best: boo
     cells = [
         f"<td class=number>{escape(candidate.id)}</td>",
         f"<td class=number>{escape(candidate.parent or '')}</td>",
-        f"<td>{escape(candidate.technique)}</td>",
+        f"<td class=name>{escape(candidate.technique)}</td>",
         f"<td>{escape(params_text(candidate))}</td>",
         f'<td><span class="badge {verdict}">{verdict}</span></td>',
         _number(took, "" if took is None else f"{took:.1f}"),

@@ -49,11 +49,11 @@ def roofline(launch: Launch) -> str:
     )
     roof = min(intensity * bandwidth, peaks[launch.element] if launch.element in peaks else max(peaks.values()))
     at, height = x.at(intensity), y.at(launch.tflops)
-    right = at < (x.start + x.end) * 0.62
+    right = at < (x.start + x.end) * 0.55
     parts.append(
         f'<path class=gap d="M{at:.1f} {height:.1f}V{y.at(roof):.1f}"/>'
         f'<circle class=point cx="{at:.1f}" cy="{height:.1f}" r="6"/>'
-        f'<text class=said x="{at + (11 if right else -11):.1f}" y="{height + 4:.1f}" '
+        f'<text class=said x="{at + (11 if right else -4):.1f}" y="{height + (4 if right else 22):.1f}" '
         f'text-anchor="{"start" if right else "end"}">{launch.tflops:.1f} TFLOPS at {intensity:.1f} FLOP/B, '
         f"{100 * launch.tflops / roof:.0f} % of its roof</text>"
     )

@@ -115,7 +115,7 @@ def _way(journal: Journal, way: list[JournalCandidate]) -> str:
         gain = ""
         if before is not None and before.microseconds and candidate.microseconds:
             gain = f", speed-up of {before.microseconds / candidate.microseconds:.2f}×"
-        head = f"<b>{escape(candidate.id)} {escape(candidate.technique)}</b> {escape(params_text(candidate))}: "
+        head = f"<b>{escape(candidate.id)} {escape(candidate.technique)}</b>{escape(_after(params_text(candidate)))}: "
         head += f"{escape(_time(candidate))}{gain}"
         body = f"<p class=label>{escape(candidate.why)}</p>" if candidate.why else ""
         if before is not None:
@@ -123,6 +123,10 @@ def _way(journal: Journal, way: list[JournalCandidate]) -> str:
         parts.append(f"<details><summary>{head}</summary>{body}</details>")
         before = candidate
     return "".join(parts)
+
+
+def _after(text: str) -> str:
+    return f" {text}" if text else ""
 
 
 def _diff(old: str, new: str) -> str:

@@ -32,7 +32,7 @@ class Shown:
 
     waiting: Sequence[tuple[str, float]]
     facts: Sequence[tuple[str, str]]
-    roofline: float
+    roofline: float | None
     done: int
     budget: int
     elapsed: float
@@ -55,6 +55,10 @@ class LivePanel:
             console=console, get_renderable=self._render, refresh_per_second=REDRAWN, transient=True, screen=False
         )
         self._live.start()
+
+    @property
+    def width(self) -> int:
+        return self._console.width
 
     def print(self, line: str, style: str = "") -> None:
         self._console.print(Text(line, style=style))
@@ -82,7 +86,8 @@ def rendered(shown: Shown, spinner: RenderableType = "") -> RenderableType:
     facts.add_column(overflow="fold")
     for name, said in shown.facts:
         facts.add_row(name, Text(said))
-    facts.add_row("roofline", _bar(shown.roofline, f"{100 * shown.roofline:.1f} %"))
+    if shown.roofline is not None:
+        facts.add_row("roofline", _bar(shown.roofline, f"{100 * shown.roofline:.1f} %"))
     left = "" if shown.left is None else f", ETA {duration(shown.left)}"
     said = f"{shown.done} of {shown.budget}, {duration(shown.elapsed)} so far{left}"
     facts.add_row("evaluations", _bar(shown.done / max(1, shown.budget), said))

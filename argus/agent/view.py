@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 TAUGHT = 3
 WIDTH = 110
+WHAT, REST = 52, 76
+"""Columns of an attempt's line: technique with parameters, and everything else."""
 STYLES = {"fail": "red", "error": "yellow", "unknown": "yellow"}
 
 
@@ -81,10 +83,10 @@ class RunView:
         self._waiting = self._waiting[1:]
         self._pace.judged()
         self._violations.update({v.rule for v in candidate.judgement.violations})
-        line = attempt_line(state, candidate)
         if self._panel is None:
-            print(line, file=self._out, flush=True)
+            print(attempt_line(state, candidate), file=self._out, flush=True)
         else:
+            line = attempt_line(state, candidate, max(20, min(WHAT, self._panel.width - REST)))
             best = state.best.number == candidate.number
             self._panel.print(line, "bold green" if best else STYLES.get(candidate.judgement.verdict, ""))
 
@@ -113,7 +115,7 @@ class RunView:
         return Shown(
             waiting=list(zip(self._waiting, self._pace.waiting(), strict=False)),
             facts=[] if state is None else self._facts(state),
-            roofline=0.0 if state is None else roof_share(state.best.judgement),
+            roofline=None if state is None else roof_share(state.best.judgement),
             done=done,
             budget=self._budget,
             elapsed=self._pace.since_start(),
@@ -138,11 +140,11 @@ class RunView:
         return [(name, printable(said)) for name, said in found]
 
 
-def attempt_line(state: State, candidate: SearchCandidate) -> str:
-    """One line about one attempt."""
-    what = _what(candidate.technique, candidate.params)
+def attempt_line(state: State, candidate: SearchCandidate, width: int = WHAT) -> str:
+    """One line about one attempt; `width`: of its technique and parameters."""
+    what = _what(candidate.technique, candidate.params, width)
     judged = candidate.judgement
-    head = f"{candidate.number:>3}  step {candidate.step:<3} {what:<52} {judged.verdict:<8}"
+    head = f"{candidate.number:>3}  step {candidate.step:<3} {what:<{width}} {judged.verdict:<8}"
     if judged.verdict == "pass":
         parent = state.candidates[candidate.parent] if candidate.parent is not None else candidate
         speed = _times(parent.microseconds, candidate.microseconds)
@@ -161,9 +163,9 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else "�" for letter in text)
 
 
-def _what(technique: str, params: Mapping[str, Any]) -> str:
+def _what(technique: str, params: Mapping[str, Any], width: int = WHAT) -> str:
     words = " ".join(f"{k}={v}" for k, v in params.items())
-    return textwrap.shorten(f"{technique} {words}", 52, placeholder=" …")
+    return textwrap.shorten(f"{technique} {words}", width, placeholder=" …")
 
 
 def _time(candidate: SearchCandidate) -> str:

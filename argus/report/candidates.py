@@ -14,10 +14,9 @@ from argus.agent.journal.lineage import JournalCandidate, Story
 from argus.agent.judge import Judgement
 
 HEADS = (
-    ("candidate", "number"),
+    ("id", "number"),
     ("from", "number"),
-    ("technique", ""),
-    ("parameters", ""),
+    ("technique, parameters", ""),
     ("verdict", ""),
     ("time in µs", "number"),
     ("speed-up", "number"),
@@ -54,7 +53,8 @@ def reason_text(candidate: JournalCandidate) -> str:
     violations = candidate.judgement.get("violations") or []
     if not violations:
         return stage
-    more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
+    others = len(violations) - 1
+    more = f"; {others} more violation{'s' * (others > 1)}" if others else ""
     return f"{stage}: {violations[0]['rule']}: {violations[0]['message']}{more}"
 
 
@@ -72,8 +72,7 @@ def _row(candidate: JournalCandidate, parent: JournalCandidate | None, best: boo
     cells = [
         f"<td class=number>{escape(candidate.id)}</td>",
         f"<td class=number>{escape(candidate.parent or '')}</td>",
-        f"<td class=name>{escape(candidate.technique)}</td>",
-        f"<td>{escape(params_text(candidate))}</td>",
+        f"<td class=name>{escape(candidate.technique)}<div class=label>{escape(params_text(candidate))}</div></td>",
         f'<td><span class="badge {verdict}">{verdict}</span></td>',
         _number(took, "" if took is None else f"{took:.1f}"),
         _number(gain, "" if gain is None else f"{gain:.2f}×"),

@@ -14,7 +14,6 @@ from html import escape
 
 from argus.clock.bottleneck import BOTTLENECKS, bottleneck_word, main_stalls
 from argus.clock.launch import Launch
-from argus.clock.launch_stack import occupancy_text
 from argus.clock.program import REASON_TEXT, Reason
 from argus.clock.timing import LABEL, Timing
 from argus.clock.uncertainty import interval_of
@@ -77,14 +76,16 @@ def kernel_page(
 def _tiles(timing: Timing, launch: Launch, word: str) -> str:
     held = launch.sustained
     span = interval_of(launch)
-    rate = "" if not held.tflops else f"{held.tflops:.1f} TFLOPS"
+    rate = "" if not held.tflops else f"{held.tflops:.1f}"
     share = "" if held.matrix_peak_share is None else f"{100 * held.matrix_peak_share:.1f} % of matrix peak"
+    size = timing.waves // timing.resident
+    room = f"{timing.resident} of {timing.occupancy} workgroups of {size} waves per CU"
     shown = [
         ("simulated time", f"{held.microseconds:.1f} µs", f"{span.low:.1f} to {span.high:.1f} µs, {span.regime}"),
         ("bottleneck", word, BOTTLENECKS[word]),
-        *([("arithmetic", rate, share)] if rate else []),
+        *([("TFLOPS", rate, share)] if rate else []),
         ("memory", f"{launch.hbm_gbps:.0f} GB/s", f"{launch.hbm_bytes / 1e6:.1f} MB moved"),
-        ("occupancy", f"{timing.waves / SIMDS_PER_CU:.1f} waves/SIMD", occupancy_text(timing)),
+        ("occupancy", f"{timing.waves / SIMDS_PER_CU:.1f}", f"waves per SIMD; {room}"),
         ("sustained clock", f"{held.clock_mhz:.0f} MHz", f"stated {launch.clock_mhz:.0f} MHz"),
     ]
     return tiles(shown)
@@ -107,13 +108,12 @@ def _annotated(timing: Timing, places: Mapping[int, str], files: Mapping[str, st
         rows = [(place, "", reasons) for place, reasons in ranked]
     most = max((sum(reasons.values()) for *_, reasons in rows), default=0) or 1
     lines = "".join(
-        f"<tr><td class=number>{escape(place)}</td>"
-        f'<td class=heat style="--share:{40 * sum(reasons.values()) / most:.0f}"><code>{escape(line)}</code></td>'
-        f"{_stalled(timing, reasons)}</tr>"
+        f'<tr class=heat style="--share:{40 * sum(reasons.values()) / most:.0f}">{_stalled(timing, reasons)}'
+        f"<td class=number>{escape(place)}</td><td><code>{escape(line)}</code></td></tr>"
         for place, line, reasons in rows
     )
-    head = "<th class=number>line</th><th>source</th><th class=number>stalled</th><th>mostly</th>"
-    return f"<div class=wide><table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>"
+    head = "<th class=number>stalled</th><th>mostly</th><th class=number>line</th><th>source</th>"
+    return f"<div class=wide><table class=listing><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>"
 
 
 def _instructions(timing: Timing, places: Mapping[int, str]) -> str:

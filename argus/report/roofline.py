@@ -25,7 +25,7 @@ def roofline(launch: Launch) -> str:
     intensity = launch.tflops * launch.microseconds * 1e6 / launch.hbm_bytes
     bandwidth = PARAMETERS["hbm_bandwidth"] * 1e-3
     peaks = {element: chip.matrix_peak_tflops(element, launch.clock_mhz) for element in ELEMENTS}
-    x = Scale(min(0.1, _decade(intensity, -1)), max(1e4, _decade(intensity, 1)), LEFT, WIDTH - RIGHT, log=True)
+    x = Scale(min(0.1, _decade(intensity, -1)), max(1e4, 10 * _decade(intensity, 1)), LEFT, WIDTH - RIGHT, log=True)
     y = Scale(min(0.1, _decade(launch.tflops, -1)), 5000, BOTTOM, TOP, log=True)
     parts = [Frame(x, y).svg("FLOP per byte of memory", "TFLOPS")]
     for element, peak in peaks.items():
@@ -49,13 +49,12 @@ def roofline(launch: Launch) -> str:
     )
     roof = min(intensity * bandwidth, peaks[launch.element] if launch.element in peaks else max(peaks.values()))
     at, height = x.at(intensity), y.at(launch.tflops)
-    right = at < (x.start + x.end) * 0.55
     parts.append(
         f'<path class=gap d="M{at:.1f} {height:.1f}V{y.at(roof):.1f}"/>'
         f'<circle class=point cx="{at:.1f}" cy="{height:.1f}" r="6"/>'
-        f'<text class=said x="{at + (11 if right else -4):.1f}" y="{height + (4 if right else 22):.1f}" '
-        f'text-anchor="{"start" if right else "end"}">{launch.tflops:.1f} TFLOPS at {intensity:.1f} FLOP/B, '
+        f'<text class=said x="{at + 12:.1f}" y="{height - 2:.1f}">{launch.tflops:.1f} TFLOPS, '
         f"{100 * launch.tflops / roof:.0f} % of its roof</text>"
+        f'<text class=note x="{at + 12:.1f}" y="{height + 14:.1f}">at {intensity:.1f} FLOP/B</text>'
     )
     label = f"roofline: {launch.tflops:.1f} TFLOPS at {intensity:.1f} FLOP per byte"
     return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">{"".join(parts)}</svg>'

@@ -83,18 +83,18 @@ def test_candidates_sort_and_filter(open_page: Opened, tmp_path: Path) -> None:
     time = page.get_by_role("button", name="time in µs")
     assert _column(page, 1) == ["c0", "c1", "c2", "c3", "c4"]
     time.click()
-    assert _column(page, 6) == ["90.0", "400.0", "1150.0", "", ""]
+    assert _column(page, 5) == ["90.0", "400.0", "1150.0", "", ""]
     time.click()
-    assert _column(page, 6) == ["1150.0", "400.0", "90.0", "", ""]
+    assert _column(page, 5) == ["1150.0", "400.0", "90.0", "", ""]
     time.click()
     assert _column(page, 1) == ["c0", "c1", "c2", "c3", "c4"]
     page.get_by_role("button", name="technique").click()
-    assert _column(page, 3) == sorted(_column(page, 3))
+    assert [text.split("\n")[0] for text in _column(page, 3)] == ["naive", "split", "swizzle", "tile", "waves"]
     page.get_by_role("button", name="fail 2").click()
-    assert set(_column(page, 3)) == {"tile", "split"}
+    assert _column(page, 1) == ["c3", "c1"]
     assert page.locator(".toolbar output").inner_text() == "2 of 5"
     page.get_by_role("searchbox").fill("spl RACE_free")
-    assert _column(page, 3) == ["split"]
+    assert _column(page, 1) == ["c3"]
     page.get_by_role("button", name="all", exact=True).click()
     page.get_by_role("searchbox").fill("")
     assert len(_column(page, 1)) == 5

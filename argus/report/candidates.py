@@ -43,8 +43,18 @@ def candidate_table(story: Story, best: JournalCandidate | None) -> str:
     )
 
 
+def anchor(candidate: JournalCandidate) -> str:
+    """Where a refused candidate is told about."""
+    return f"failure-{candidate.id}"
+
+
 def params_text(candidate: JournalCandidate) -> str:
     return " ".join(f"{name}={value}" for name, value in candidate.params.items())
+
+
+def refused(candidate: JournalCandidate) -> bool:
+    """Whether it was judged and did not pass."""
+    return candidate.verdict not in ("pass", "pending")
 
 
 def reason_text(candidate: JournalCandidate) -> str:
@@ -64,9 +74,8 @@ def _row(candidate: JournalCandidate, parent: JournalCandidate | None, best: boo
     gain = before / took if before is not None and took is not None else None
     verdict = escape(candidate.verdict)
     found = bottleneck(Judgement.from_json(candidate.judgement)) if took is not None else ""
-    if took is None:
-        link = f"#failure-{candidate.id}"
-        last = f'<a href="{escape(link)}">{escape(reason_text(candidate))}</a>'
+    if refused(candidate):
+        last = f'<a href="#{escape(anchor(candidate))}">{escape(reason_text(candidate))}</a>'
     else:
         last = f"<code>{escape(str(candidate.judgement.get('evidence', ''))[:12])}</code>"
     cells = [

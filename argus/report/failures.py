@@ -12,7 +12,7 @@ from typing import Any
 
 from argus.agent.journal import Journal
 from argus.agent.journal.lineage import JournalCandidate, Story
-from argus.report.candidates import params_text
+from argus.report.candidates import anchor, params_text, refused
 from argus.report.page import numbered
 
 AROUND = 2
@@ -20,7 +20,7 @@ AROUND = 2
 
 def failures(journal: Journal, story: Story) -> str:
     """The section's body."""
-    wrong = [c for c in story.candidates if c.verdict not in ("pass", "pending")]
+    wrong = [c for c in story.candidates if refused(c)]
     if not wrong:
         return "<p>Nothing was.</p>"
     counts = Counter(rule for c in wrong for rule in {v["rule"] for v in c.judgement.get("violations", [])})
@@ -33,7 +33,7 @@ def _failure(journal: Journal, candidate: JournalCandidate) -> str:
     violations = candidate.judgement.get("violations") or []
     items = "".join(_violation(v, source) for v in violations) or "<p>The judge gave no more than the stage.</p>"
     return (
-        f'<article class=failure id="{escape("failure-" + candidate.id)}">'
+        f'<article class=failure id="{escape(anchor(candidate))}">'
         f"<h3>{escape(candidate.id)} {escape(candidate.technique)} {escape(params_text(candidate))}</h3>"
         f"<p class=label>{escape(candidate.verdict)} at {escape(str(candidate.judgement.get('stage', '?')))}</p>"
         f"{items}</article>"

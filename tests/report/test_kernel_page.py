@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -111,6 +112,12 @@ def test_what_bounds_it_is_said_by_one_function() -> None:
     launch = estimate(timing, 304, hbm_bytes=1e7)
     assert limit(launch, timing, [Change("no bank conflicts", 1, 0.2)]) == "banks"
     assert limit(launch, timing, []) in BOTTLENECKS
+
+
+def test_the_manual_has_every_word() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "seeing.md").read_text(encoding="utf-8")
+    table = text[text.index("| word |") :].split("\n\n")[0].splitlines()[2:]
+    assert {word.strip() for row in table for word in row.split("|")[1].split(",")} == set(BOTTLENECKS)
 
 
 @pytest.mark.parametrize(

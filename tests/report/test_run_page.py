@@ -85,6 +85,8 @@ def test_a_failure_shows_its_reason_at_once(tmp_path: Path) -> None:
         page = run_page(journal)
     row = page[page.index('<tr data-verdict="fail"') :].split("</tr>")[0]
     assert "check: race_free: two waves &amp; one byte" in row
+    assert 'href="#failure-c1"' in row
+    assert page.count('id="failure-c1"') == 1
     box = page[page.index("<article class=failure") :].split("<details")[0]
     assert "two waves &amp; one byte" in box
 

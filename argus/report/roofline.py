@@ -21,7 +21,10 @@ ELEMENTS = ("fp8", "bf16", "f32")
 def roofline(launch: Launch) -> str:
     """The chart, or why there is none."""
     if not launch.tflops or not launch.hbm_bytes:
-        return "<p>No matrix work or no memory traffic is known of this launch, so there is no roofline.</p>"
+        return (
+            "<p>No matrix work or no memory traffic is known of this launch, so there is no roofline. "
+            "The limits below say how near it is to each.</p>"
+        )
     intensity = launch.tflops * launch.microseconds * 1e6 / launch.hbm_bytes
     bandwidth = PARAMETERS["hbm_bandwidth"] * 1e-3
     peaks = {element: chip.matrix_peak_tflops(element, launch.clock_mhz) for element in ELEMENTS}

@@ -1,7 +1,8 @@
-"""The roofline of a launch as SVG: work per byte of memory against TFLOPS, with the roofs at the launch's clock.
+"""The roofline of a launch as SVG: work per byte of memory against TFLOPS, with the roofs at the stated clock.
 
 Roofs: HBM bandwidth, and the matrix cores' peaks in fp8, bf16 and f32. Both axes are logarithmic. The point is the
-launch at the stated clock; the bracket above it is what its roof would allow at the same work per byte.
+launch as it is timed, at the clock it sustains; the bracket above it is what its roof would allow at the same work per
+byte.
 """
 
 from __future__ import annotations
@@ -20,16 +21,17 @@ ELEMENTS = ("fp8", "bf16", "f32")
 
 def roofline(launch: Launch) -> str:
     """The chart, or why there is none."""
-    if not launch.tflops or not launch.hbm_bytes:
+    held = launch.sustained
+    if not held.tflops or not launch.hbm_bytes:
         return (
             "<p>No matrix work or no memory traffic is known of this launch, so there is no roofline. "
             "The limits below say how near it is to each.</p>"
         )
-    intensity = launch.tflops * launch.microseconds * 1e6 / launch.hbm_bytes
+    intensity = held.tflops * held.microseconds * 1e6 / launch.hbm_bytes
     bandwidth = PARAMETERS["hbm_bandwidth"] * 1e-3
     peaks = {element: chip.matrix_peak_tflops(element, launch.clock_mhz) for element in ELEMENTS}
     x = Scale(min(0.1, _decade(intensity, -1)), max(1e4, 10 * _decade(intensity, 1)), LEFT, WIDTH - RIGHT, log=True)
-    y = Scale(min(0.1, _decade(launch.tflops, -1)), 5000, BOTTOM, TOP, log=True)
+    y = Scale(min(0.1, _decade(held.tflops, -1)), 5000, BOTTOM, TOP, log=True)
     parts = [Frame(x, y).svg("FLOP per byte of memory", "TFLOPS")]
     for element, peak in peaks.items():
         ridge = peak / bandwidth
@@ -51,15 +53,15 @@ def roofline(launch: Launch) -> str:
         f'text-anchor="middle">HBM {bandwidth:.2f} TB/s</text>'
     )
     roof = min(intensity * bandwidth, peaks[launch.element] if launch.element in peaks else max(peaks.values()))
-    at, height = x.at(intensity), y.at(launch.tflops)
+    at, height = x.at(intensity), y.at(held.tflops)
     parts.append(
         f'<path class=gap d="M{at:.1f} {height:.1f}V{y.at(roof):.1f}"/>'
         f'<circle class=point cx="{at:.1f}" cy="{height:.1f}" r="6"/>'
-        f'<text class=said x="{at + 12:.1f}" y="{height - 2:.1f}">{launch.tflops:.1f} TFLOPS, '
-        f"{100 * launch.tflops / roof:.0f} % of its roof</text>"
+        f'<text class=said x="{at + 12:.1f}" y="{height - 2:.1f}">{held.tflops:.1f} TFLOPS, '
+        f"{100 * held.tflops / roof:.0f} % of its roof</text>"
         f'<text class=note x="{at + 12:.1f}" y="{height + 14:.1f}">at {intensity:.1f} FLOP/B</text>'
     )
-    label = f"roofline: {launch.tflops:.1f} TFLOPS at {intensity:.1f} FLOP per byte"
+    label = f"roofline: {held.tflops:.1f} TFLOPS at {intensity:.1f} FLOP per byte"
     return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">{"".join(parts)}</svg>'
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.check.executed.inputs import arrays, scalars
+from argus.check.executed.launches import MOST_STEPS, steps
 from argus.check.executed.outcome import Kind
 from argus.check.explain.search_budget import may_search
 from argus.check.explain.small_executions import larger, launches, longest, ragged, varied
@@ -131,7 +132,8 @@ def _trials(kernel: Kernel) -> list[Trial]:
     trials = [Trial(sizes, "normal") for sizes in (*small, *largest)]
     trials += [Trial(sizes, "wide") for sizes in largest]
     trials += [Trial(sizes, kind) for kind in kinds for sizes in small[:1]]
-    return trials + [Trial(sizes, "sparse") for sizes in (*small[:1], *largest)]
+    trials += [Trial(sizes, "sparse") for sizes in (*small[:1], *largest)]
+    return [trial for trial in trials if steps(kernel, trial.sizes) <= MOST_STEPS]
 
 
 def _wraps_alike(kernel: Kernel) -> bool:

@@ -6,7 +6,8 @@
 
 Accesses, barriers and matrix instructions are held by `agreement`, each by itself. Here everything around arithmetic:
 
-    arithmetic   an instruction that the line table gives to an op is executed in the op's loops, where the op is
+    arithmetic   an instruction that the line table gives to an op is executed in the op's loops, where the op is,
+                 unless it computes an address, which is followed through all branches
     branches     each conditional branch goes one way exactly where a condition of the kernel holds in these loops: an
                  arm of an `if`, the entry of a loop, a guard
     arms         of each `if` of the kernel some instruction of an arm stands where this arm runs, so that the arms were
@@ -58,11 +59,15 @@ class KernelControl:
     of: dict[int, list[Region]] = field(default_factory=dict)
     """Op -> regions in which its instructions may stand; two for an op whose guard is a branch."""
     conditions: dict[frozenset[int], list[WordSum]] = field(default_factory=dict)
+    accesses: set[int] = field(default_factory=set)
+    """Ops that access memory."""
     ifs: list[ops.If] = field(default_factory=list)
     loops: list[ops.For] = field(default_factory=list)
 
     def add(self, op: ops.Op, region: Region) -> None:
         self.of.setdefault(op.id, []).append(region)
+        if op.footprints:
+            self.accesses.add(op.id)
         self.condition(region)
 
     def condition(self, region: Region) -> None:
@@ -117,9 +122,14 @@ class BranchComparison:
                 continue
             if kind in EVENTS or self._stands(n, self.control.of[op]):
                 self.placed.add(op)
-            elif kind not in SAYS_NOTHING and self.flow.block_of[n] not in said:
+            elif not self._exempt(n) and self.flow.block_of[n] not in said:
                 said.add(self.flow.block_of[n])
                 yield BranchFinding(n, op, "the branches and loops around it")
+
+    def _exempt(self, n: int) -> bool:
+        """It need not stand with its op: what it computes for an address is followed from there."""
+        followed = self.op_of[n] in self.control.accesses and n in self.slices.used
+        return followed or self.code.kinds[n] in SAYS_NOTHING
 
     def _stands(self, n: int, regions: list[Region]) -> bool:
         """The instruction is executed where its op is."""

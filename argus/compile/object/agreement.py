@@ -37,7 +37,7 @@ from argus.compile.decoded import Decoded
 from argus.compile.facts import Facts
 from argus.compile.matching import EVENTS, Match
 from argus.compile.object.addresses import Comparison
-from argus.compile.object.branches import BranchComparison, KernelControl, Region
+from argus.compile.object.branches import BranchComparison, ControlRegion, KernelControl
 from argus.compile.object.control_flow import Irregular
 from argus.compile.object.data_agreement import Exchanges, compare_data
 from argus.compile.object.index_words import IndexWords, NoWord
@@ -107,8 +107,8 @@ class Scope:
     """Loops of the object around it."""
 
     @property
-    def region(self) -> Region:
-        return Region(self.active, self.headers)
+    def region(self) -> ControlRegion:
+        return ControlRegion(self.active, self.headers)
 
 
 class Reader:
@@ -319,7 +319,7 @@ class Reader:
         entered = scope.active
         if not self.facts.positive(op.hi - op.lo):
             entered = space.mul(entered, space.slt(low, high))
-        self.control.condition(Region(entered, scope.headers))
+        self.control.condition(ControlRegion(entered, scope.headers))
         headers = scope.headers if header is None else scope.headers | {header}
         if header is not None:
             self.turns.append(Turns(header, low, high, op.step))
@@ -393,7 +393,7 @@ class Reader:
             guard = scope.index.word(part.guard)
             where = self.space.mul(scope.active, guard) if part.by_branch else scope.active
             if part.by_branch:
-                self.control.add(op, Region(where, scope.headers))
+                self.control.add(op, ControlRegion(where, scope.headers))
             if isinstance(op, ops.Atomic) and MEMORY[name].atomic != update_name(op, self.matched.part_of[n]):
                 self.found.different.append(Finding(n, op, f"the kernel has another update than {name} here"))
                 return

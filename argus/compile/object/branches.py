@@ -7,7 +7,8 @@
 Accesses, barriers and matrix instructions are held by `agreement`, each by itself. Here everything around arithmetic:
 
     arithmetic   an instruction that the line table gives to an op is executed in the op's loops, where the op is,
-                 unless it computes an address, which is followed through all branches
+                 unless it computes an address, which is followed through all branches, or LLVM has moved it into the
+                 branch in which alone its result is read
     branches     each conditional branch goes one way exactly where a condition of the kernel holds in these loops: an
                  arm of an `if`, the entry of a loop, a guard
     arms         of each `if` of the kernel some instruction of an arm stands where this arm runs, so that the arms were
@@ -18,7 +19,7 @@ Accesses, barriers and matrix instructions are held by `agreement`, each by itse
                  active at the jump, and the jump ends where the code that was jumped over ends
 
 Words are compared as normal forms, then by cases and Z3. What is not shown is *unknown*: the line table only proposes,
-so it cannot show a difference. LLVM leaves arithmetic in its arm, because every arm begins and ends with a fence
+so it cannot show a difference. LLVM moves no arithmetic out of its arm: every arm begins and ends with a fence
 (`argus.compile.control`).
 
 What it does not do: instructions without a line (constants, moves where paths meet, indices) are held only by the
@@ -29,11 +30,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from argus.compile.decoded import Decoded
 from argus.compile.matching import EVENTS
 from argus.compile.object.control_flow import START, Edge
+from argus.compile.object.data_flow import DataFlow
+from argus.compile.object.results import SCALAR
 from argus.compile.object.slices import Slices
+from argus.gfx942.hazards import registers
 from argus.ir import ops
 from argus.machine.semantics.control import BRANCHES
 from argus.machine.semantics.mem import MEMORY
@@ -45,7 +50,7 @@ SAYS_NOTHING = frozenset({"wait", "nop", "branch", "end"})
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class ControlRegion:
     """Where ops run: the lanes, in the loops of the object with these headers."""
 
     active: WordSum
@@ -56,7 +61,7 @@ class Region:
 class KernelControl:
     """The kernel's side: the region of each op, all conditions, branches and loops that have code."""
 
-    of: dict[int, list[Region]] = field(default_factory=dict)
+    of: dict[int, list[ControlRegion]] = field(default_factory=dict)
     """Op -> regions in which its instructions may stand; two for an op whose guard is a branch."""
     conditions: dict[frozenset[int], list[WordSum]] = field(default_factory=dict)
     accesses: set[int] = field(default_factory=set)
@@ -64,13 +69,13 @@ class KernelControl:
     ifs: list[ops.If] = field(default_factory=list)
     loops: list[ops.For] = field(default_factory=list)
 
-    def add(self, op: ops.Op, region: Region) -> None:
+    def add(self, op: ops.Op, region: ControlRegion) -> None:
         self.of.setdefault(op.id, []).append(region)
         if op.footprints:
             self.accesses.add(op.id)
         self.condition(region)
 
-    def condition(self, region: Region) -> None:
+    def condition(self, region: ControlRegion) -> None:
         known = self.conditions.setdefault(region.headers, [])
         if region.active not in known:
             known.append(region.active)
@@ -102,6 +107,10 @@ class BranchComparison:
         self.placed: set[int] = set()
         """Ops of which some instruction stands where the op runs."""
 
+    @cached_property
+    def _writes(self) -> DataFlow:
+        return DataFlow(self.code, self.flow, set(), {}, {})
+
     def findings(self) -> Iterator[BranchFinding]:
         yield from self._arithmetic()
         yield from self._branches()
@@ -127,11 +136,34 @@ class BranchComparison:
                 yield BranchFinding(n, op, "the branches and loops around it")
 
     def _exempt(self, n: int) -> bool:
-        """It need not stand with its op: what it computes for an address is followed from there."""
+        """It need not stand with its op: what it computes for an address is followed from there, what is read only
+        where it stands is needed nowhere else."""
         followed = self.op_of[n] in self.control.accesses and n in self.slices.used
-        return followed or self.code.kinds[n] in SAYS_NOTHING
+        return followed or self.code.kinds[n] in SAYS_NOTHING or self._sunk(n)
 
-    def _stands(self, n: int, regions: list[Region]) -> bool:
+    def _sunk(self, n: int) -> bool:
+        """It was moved to where alone its result is read: in the same loops, and each instruction that may read the
+        result comes after it on every path, in no more lanes."""
+        around, here = self.slices.around(self.flow.block_of[n]), self.flow.block_of[n]
+        if all(region.headers != around for region in self.control.of[self.op_of[n]]):
+            return False
+        space, use = self.slices.space, registers(self.code.insts[n])
+        inactive = space.lnot(self.slices.exec(n))
+        written = {*use.writes, *(SCALAR + k for k in use.scalar_writes)}
+        for m, block in self.flow.block_of.items():
+            for key in written & self._read(m):
+                if (n, key) not in self._writes.reaching(key, m):
+                    continue
+                after = m > n if block == here else self.flow.dominates(here, block)
+                if not after or space.mul(self.slices.exec(m), inactive).terms:
+                    return False
+        return True
+
+    def _read(self, m: int) -> set[int]:
+        use = registers(self.code.insts[m])
+        return {*use.reads, *(SCALAR + k for k in use.scalar_reads)}
+
+    def _stands(self, n: int, regions: list[ControlRegion]) -> bool:
         """The instruction is executed where its op is."""
         block, space = self.flow.block_of[n], self.slices.space
         around = self.slices.around(block)

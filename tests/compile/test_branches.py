@@ -16,6 +16,7 @@ from argus.compile.object.first_active import first_active
 from argus.compile.object.result_halves import dependence
 from argus.compile.recheck import recheck
 from argus.gfx942.inst import Inst
+from argus.ir.kernel import KnobValue
 from argus.ir.passes.schedule import scheduled
 from argus.ir.stages import Scheduled
 from argus.lang import read
@@ -23,6 +24,7 @@ from argus.machine.symbolic.evaluation import Evaluation
 from argus.machine.symbolic.words import Words
 from bench.object_faults import S_NOP, Fault, changed, decodes, seen
 
+KERNELS = Path(__file__).parents[2] / "argus/kernels"
 HEAD = """import argus as ag
 from argus import i32
 
@@ -124,6 +126,13 @@ def test_right_objects_are_held(source: str, tmp_path: Path) -> None:
     found = recheck(program, compiled)
     assert not found.lines
     assert found.proved
+
+
+def test_arithmetic_in_the_branch_that_alone_reads_it_is_held() -> None:
+    """LLVM moves the last sum over lanes into the branch of the guarded store to LDS."""
+    knobs: dict[str, KnobValue] = {"DTYPE": "bf16", "WAVES": 4, "CHUNKS": 4, "WIDTH": 16, "OP": "sum"}
+    program = scheduled(read(str(KERNELS / "rowreduce.py"), settings=knobs, kernel="rowreduce"))
+    assert not recheck(program, compile_kernel(program)).lines
 
 
 def control(inst: Inst) -> Iterator[tuple[int, ...]]:

@@ -13,6 +13,7 @@ else is read from the machine code. Shown for each instruction:
     order   no path leads from an instruction to one that comes before it in the kernel, unless they are in the two arms
             of a branch, which have no order (`argus.ir.semantics`, rule `arms`); which arm comes first is kept
     loops   a loop of the object goes on exactly as long as its loop of the kernel
+    between branches and loops around arithmetic alone are those of the kernel (`branches`)
     which   memory instructions touch the bytes of their op (`addresses`), matrix instructions and atomics are those of
             their op
 
@@ -27,7 +28,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 import numpy as np
@@ -36,6 +37,7 @@ from argus.compile.decoded import Decoded
 from argus.compile.facts import Facts
 from argus.compile.matching import EVENTS, Match
 from argus.compile.object.addresses import Comparison
+from argus.compile.object.branches import BranchComparison, ControlRegion, KernelControl
 from argus.compile.object.control_flow import Irregular
 from argus.compile.object.data_agreement import Exchanges, compare_data
 from argus.compile.object.index_words import IndexWords, NoWord
@@ -51,6 +53,7 @@ from argus.compile.object.inputs import (
 from argus.compile.object.intended import AccessPart, parts, update_name
 from argus.compile.object.kernel_exchanges import instruction_word, lanes_word
 from argus.compile.object.lane_moves import lane_move
+from argus.compile.object.loop_pairs import LoopPairs, once
 from argus.compile.object.order import PlacedInstruction, out_of_order
 from argus.compile.object.slices import Slices
 from argus.compile.object.solver import AccessSolver
@@ -100,6 +103,12 @@ class Scope:
     active: WordSum
     loops: frozenset[str]
     arms: tuple[tuple[int, int], ...]
+    headers: frozenset[int] = frozenset()
+    """Loops of the object around it."""
+
+    @property
+    def region(self) -> ControlRegion:
+        return ControlRegion(self.active, self.headers)
 
 
 class Reader:
@@ -125,7 +134,7 @@ class Reader:
             else:
                 self.found.different.append(Finding(n, self.ops[matched.op_of[n]], "no path leads to it"))
         self.lane_maps: dict[int, WordSum] = {}
-        self.headers: dict[int, int | None] = {}
+        self.control = KernelControl()
         self.turns: list[Turns] = []
         self.placed: list[PlacedInstruction] = []
         variables = {
@@ -186,12 +195,15 @@ class Reader:
     # -- the walk -----------------------------------------------------------------------------------------------------
 
     def run(self) -> Agreement:
-        self._map_loops(self.kernel.body, ())
+        self.loops = LoopPairs(self.kernel, self.live, self.slices.flow, self.by_op, self.matched.op_of)
+        self.found.different += [Finding(n, op, what) for n, op, what in self.loops.wrong]
+        self.slices.most_turns = self.loops.most_turns
         self._walk(self.kernel.body, Scope(self.index, self.space.one, frozenset(), ()))
         wrong, self.found.else_first = out_of_order(self.slices.flow, self.placed)
         for later, earlier in wrong:
             text = f"it comes before what is made for op {earlier.op.id}, which the kernel has first"
             self.found.different.append(Finding(later.n, later.op, text))
+        self._branches()
         self._data_registers()
         self.found.slice_of = frozenset(self.slices.used)
         return self.found
@@ -209,32 +221,19 @@ class Reader:
         """Two words are equal at every launch."""
         return not (a.plain and b.plain) and self.solver.never(self.space.sub(a, b))
 
-    def _map_loops(self, body: list[ops.Op], around: tuple[ops.For, ...]) -> None:
-        """Which loop of the object carries out which loop of the kernel: by the instructions inside."""
-        for op in body:
-            if op.id not in self.live:
-                continue
-            inner = (*around, op) if isinstance(op, ops.For) else around
-            for inside in taken(op) if isinstance(op, ops.If) else op.blocks:
-                self._map_loops(inside, inner)
-            for n in self.by_op.get(op.id, ()):
-                chain = self.slices.flow.loops_of(self.slices.flow.block_of[n])
-                several = [loop for loop in around if not _once(loop)] if len(chain) < len(around) else list(around)
-                if len(several) != len(chain):
-                    text = f"it stands in {len(chain)} loops, in the kernel in {len(around)}"
-                    self.found.different.append(Finding(n, op, text))
-                    continue
-                for loop, header in zip(several, chain, strict=True):
-                    if self.headers.setdefault(loop.id, header) != header:
-                        self.found.different.append(Finding(n, op, "it stands in another loop than its neighbors"))
-                    most = (loop.hi - loop.lo + (loop.step - 1)).hi
-                    if most is not None:
-                        self.slices.most_turns[header] = max(1, most // loop.step)
+    def _branches(self) -> None:
+        compared = BranchComparison(
+            self.code, self.slices, self.matched.op_of, self.control, self.loops.header_of, self.solver.never
+        )
+        nowhere = self.kernel.body[0]
+        self.found.unknown += [Finding(one.n, self.ops.get(one.op, nowhere), one.what) for one in compared.findings()]
 
     def _walk(self, body: list[ops.Op], scope: Scope) -> None:
         for op in body:
             if op.id not in self.live:
                 continue
+            if not op.blocks:
+                self.control.add(op, scope.region)
             match op:
                 case ops.For():
                     self._loop(op, scope)
@@ -249,7 +248,7 @@ class Reader:
                             **scope.index.variables,
                             op.symbol.name: self._data(source.id, 0, self.by_op[source.id][0]),
                         }
-                        scope = Scope(IndexWords(self.space, named), scope.active, scope.loops, scope.arms)
+                        scope = replace(scope, index=IndexWords(self.space, named))
                 case ops.Load() | ops.Store() | ops.CopyToLds() | ops.Atomic():
                     wanted = parts(op, self.tails.get(op.id, Tail.WHOLE))
                     for n in self.by_op.get(op.id, ()):
@@ -297,36 +296,50 @@ class Reader:
         try:
             condition = scope.index.word(op.cond)
         except NoWord as why:
-            self._open_all([*op.then, *op.orelse], str(why))
+            self._open(op, [*op.then, *op.orelse], str(why))
             return
         if op.uniform:
             condition = self.space.first_lane(condition)
+        self.control.ifs.append(op)
         for arm, (body, holds) in enumerate(((op.then, condition), (op.orelse, self.space.lnot(condition)))):
             active = self.space.mul(scope.active, holds)
-            self._walk(body, Scope(scope.index, active, scope.loops, (*scope.arms, (op.id, arm))))
+            inner = replace(scope, active=active, arms=(*scope.arms, (op.id, arm)))
+            self.control.condition(inner.region)
+            self._walk(body, inner)
 
     def _loop(self, op: ops.For, scope: Scope) -> None:
-        space, header = self.space, self.headers.get(op.id)
+        space, header = self.space, self.loops.header_of.get(op.id)
         try:
             low, high = (space.first_lane(scope.index.word(end)) for end in (op.lo, op.hi))
         except NoWord as why:
-            self._open_all(op.body, str(why))
+            self._open(op, op.body, str(why))
             return
         turn = space.zero if header is None else self.slices.iteration(header)
         inner = {**scope.index.variables, op.var.name: space.add(low, space.scale(turn, op.step))}
         entered = scope.active
         if not self.facts.positive(op.hi - op.lo):
             entered = space.mul(entered, space.slt(low, high))
+        self.control.condition(ControlRegion(entered, scope.headers))
+        headers = scope.headers if header is None else scope.headers | {header}
         if header is not None:
             self.turns.append(Turns(header, low, high, op.step))
             self._turns(op, header, low, high, turn)
+            if op.id in self.loops.by_line:
+                self._where(op, self.slices.flow.first[header], entered, masked=True, certain=False)
+        if not once(op):
+            self.control.loops.append(op)
         self.facts.enter(op.var, op.hi)
-        self._walk(op.body, Scope(IndexWords(space, inner), entered, scope.loops | {op.var.name}, scope.arms))
+        inside = IndexWords(space, inner)
+        self._walk(op.body, Scope(inside, entered, scope.loops | {op.var.name}, scope.arms, headers))
         self.facts.leave(op.var)
 
-    def _open_all(self, body: list[ops.Op], why: str) -> None:
-        for op in ops.walk(body):
-            for n in self.by_op.get(op.id, ()):
+    def _open(self, around: ops.Op, body: list[ops.Op], why: str) -> None:
+        """Nothing is known of a loop or branch, nor of what is in it."""
+        inside = [op for op in ops.walk(body) if self.by_op.get(op.id)]
+        if not inside:
+            self.found.unknown.append(Finding(self.code.entry, around, why))
+        for op in inside:
+            for n in self.by_op[op.id]:
                 self.found.accesses += self.code.insts[n].op in MEMORY
                 self.found.unknown.append(Finding(n, op, why))
 
@@ -351,7 +364,8 @@ class Reader:
             return values.rows(have)[:, None].view(np.int64), values.rows(want)[:, None].view(np.int64)
 
         equal = self.solver.never(space.sub(have, want))
-        self._decide(n, op, "whether the loop goes on", [have, want], both, equal)
+        certain = op.id not in self.loops.by_line
+        self._decide(n, op, "whether the loop goes on", [have, want], both, equal, certain)
 
     # -- one instruction ----------------------------------------------------------------------------------------------
 
@@ -359,7 +373,7 @@ class Reader:
         reached = self.slices.reached(self.slices.flow.block_of[n])
         return self.space.mul(reached, self.slices.exec(n)) if masked else reached
 
-    def _where(self, op: ops.Op, n: int, wanted: WordSum, masked: bool) -> bool:
+    def _where(self, op: ops.Op, n: int, wanted: WordSum, masked: bool, certain: bool = True) -> bool:
         """It is executed where the op is."""
         have = self._executed(n, masked)
         if have is wanted:
@@ -369,7 +383,7 @@ class Reader:
             return values.rows(have)[:, None].view(np.int64), values.rows(wanted)[:, None].view(np.int64)
 
         equal = self.solver.never(self.space.sub(have, wanted))
-        return self._decide(n, op, "where it is executed", [have, wanted], both, equal)
+        return self._decide(n, op, "where it is executed", [have, wanted], both, equal, certain)
 
     def _access(self, op: ops.Op, n: int, part: AccessPart, scope: Scope) -> None:
         self._note(op, n, scope)
@@ -378,6 +392,8 @@ class Reader:
         try:
             guard = scope.index.word(part.guard)
             where = self.space.mul(scope.active, guard) if part.by_branch else scope.active
+            if part.by_branch:
+                self.control.add(op, ControlRegion(where, scope.headers))
             if isinstance(op, ops.Atomic) and MEMORY[name].atomic != update_name(op, self.matched.part_of[n]):
                 self.found.different.append(Finding(n, op, f"the kernel has another update than {name} here"))
                 return
@@ -397,14 +413,16 @@ class Reader:
         except NoWord as why:
             self.found.unknown.append(Finding(n, op, str(why)))
 
-    def _decide(self, n: int, op: ops.Op, what: str, words: list[WordSum], both: Both, equal: bool = False) -> bool:
+    def _decide(
+        self, n: int, op: ops.Op, what: str, words: list[WordSum], both: Both, equal: bool = False, certain: bool = True
+    ) -> bool:
         """Not equal in normal form: different if a launch shows it, even where the solver says `equal`; else unknown,
-        or equal."""
+        or equal. Where only the line table says that n is of op (not `certain`), a launch shows no difference."""
         most = LAUNCHES if not equal and len(self.found.unknown) < 3 else FEWER
         witness = search(self.kernel, self.space, self.turns, words, both, most)
-        if witness is not None:
+        if witness is not None and certain:
             self.found.different.append(Finding(n, op, what, witness))
-        elif not equal:
+        elif witness is not None or not equal:
             self.found.unknown.append(Finding(n, op, what))
         return equal and witness is None
 
@@ -417,12 +435,6 @@ def _way(c: Comparison) -> str:
     if any(a.op == "iteration" for w in words for a in w.atoms):
         return "induction"
     return "all threads" if c.inst.op.startswith("ds_") and all(w.plain for w in words) else "normal form"
-
-
-def _once(loop: ops.For) -> bool:
-    """The loop runs exactly once."""
-    trips = loop.hi - loop.lo
-    return trips.op == "const" and 0 < trips.value <= loop.step
 
 
 def agree(kernel: Kernel, code_object: bytes, code: Decoded, matched: Match) -> Agreement:

@@ -3,6 +3,7 @@
     v_perm_b32 v1, v3, v4, s0       with 0x07060302 in s0: bytes 0, 1 from v4's upper half, bytes 2, 3 from v3's
     v_lshlrev_b32 v5, 16, v4        bytes 2, 3 from the lower half of v4, bytes 0, 1 from nothing
     v_add_f32 v6, v5, v5            every byte from every byte of v5
+    v_mad_u64_u32 v[2:3], s[0:1], v0, 3, v[2:3]      bytes of v2 from v0 and v2, not from v3 (`result_halves`)
 
 Elements of 16 and 8 bits are packed into registers and taken out of them by these moves; everything else mixes all
 bytes of its operands. Where an amount or a selector is not a constant, bytes are mixed too: more sources, never fewer.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from argus.compile.object.result_halves import dependence
 from argus.compile.object.results import SCALAR
 from argus.gfx942.hazards import registers, vector_keys
 from argus.gfx942.inst import EXEC, Inst, InstOperand
@@ -89,6 +91,8 @@ def _moved(inst: Inst, key: int, byte: int, constant: Constant) -> set[Byte] | N
         return _bytewise(inst, byte, constant)
     if op == "v_perm_b32":
         return _permuted(sources, byte, constant)
+    if shape == "plain" and op in VALU and VALU[op].results[0] == "u64" and not inst.mods.get("clamp"):
+        return _of_half(inst, keys(inst.operands[0]).index(key), constant)
     return _shifted(op, sources, bits, constant)
 
 
@@ -149,6 +153,16 @@ def _shifted(op: str, sources: tuple[InstOperand, ...], bits: range, constant: C
         low = range(bits.start + moved, bits.stop + moved)
         return _part(sources[1], low) | _part(sources[0], range(low.start - 32, low.stop - 32))
     return None
+
+
+def _of_half(inst: Inst, half: int, constant: Constant) -> set[Byte] | None:
+    """All bytes of the registers that half of a 64-bit result depends on."""
+    sources = inst.operands[len(VALU[inst.op].results) :]
+    halves = dependence(inst.op, tuple(constant(operand) for operand in sources))
+    if halves is None:
+        return None
+    rows = [(keys(sources[number]), at) for number, at in halves[half]]
+    return {(where[at % len(where)], b) for where, at in rows if where for b in ALL}
 
 
 def _permuted(sources: tuple[InstOperand, ...], byte: int, constant: Constant) -> set[Byte] | None:

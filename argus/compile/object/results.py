@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from argus.compile.object.first_active import first_active
 from argus.gfx942.hazards import ACC
 from argus.gfx942.inst import EXEC, VCC, Inst, InstOperand
 from argus.machine.semantics.modifiers import WIDE, constant_bits
@@ -106,7 +107,7 @@ class Results(ABC):
         if inst.op in VALU and VALU[inst.op].shape == "plain" and inst.enc not in ("sdwa", "dpp"):
             return self._vector(n, inst, VALU[inst.op], key)
         if inst.op == "v_readfirstlane_b32":
-            return self.space.first_lane(self.source(inst.operands[1], "u32", n))
+            return first_active(self.space, self.source(inst.operands[1], "u32", n), self.exec(n))
         if inst.op == "v_readlane_b32":
             value, lane = (self.source(operand, "u32", n) for operand in inst.operands[1:3])
             return value if value.uniform else self.space.lane(value, lane)

@@ -118,7 +118,7 @@ class Slices(Results):
         kept: list[tuple[Edge, WordSum]] = []
         skipped: list[tuple[Edge, WordSum]] = []
         for edge, value in values:
-            (skipped if self._skips(edge) else kept).append((edge, value))
+            (skipped if self.skips(edge) else kept).append((edge, value))
         total = self.space.zero
         for edge, value in kept:
             if len(kept) == 1:
@@ -204,7 +204,7 @@ class Slices(Results):
 
     # -- paths --------------------------------------------------------------------------------------------------------
 
-    def _skips(self, edge: Edge) -> bool:
+    def skips(self, edge: Edge) -> bool:
         """The edge is taken only by waves without an active lane."""
         if edge.source == START:
             return False
@@ -218,7 +218,7 @@ class Slices(Results):
         n = self.flow.last[edge.source]
         kind = BRANCHES[self.code.insts[n].op]
         if kind in ("execz", "execnz"):
-            return self.space.zero if self._skips(edge) else self.space.one
+            return self.space.zero if self.skips(edge) else self.space.one
         self.used.add(n)
         if kind in ("vccz", "vccnz"):
             jumps = self.space.some(self.word(MASK + VCC, n))
@@ -249,7 +249,7 @@ class Slices(Results):
                 known = self.space.one
             else:
                 for edge in edges:
-                    if not self._skips(edge):
+                    if not self.skips(edge):
                         known = self.space.add(known, self._edge(edge))
             self._reached[block] = known
         return known

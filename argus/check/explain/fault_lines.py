@@ -3,20 +3,16 @@
     = a[63] is loaded, on which y[64] does not depend: branch.py:11
     = the constant 1 goes into the sum: gemm.py:14
 
-Works for counterexamples of `value`, `placed` and `reduced`, and for outputs that atomics update. Says nothing where the
-execution is too long to be read backwards, or nothing in it is wrong.
+Works for counterexamples of `value`, `placed` and `reduced`, and for outputs that atomics update. Says nothing where
+the execution is too long to be read backwards, or nothing in it is wrong.
 """
 
 from __future__ import annotations
 
-
-
-
-
-
 from argus.check.executed.inputs import arrays, scalars
 from argus.check.executed.outcome import Kind
-from argus.check.explain.first_fault import Fault, FirstFaults, Member
+from argus.check.explain.compared_groups import Member
+from argus.check.explain.first_fault import Fault, FirstFaults
 from argus.check.explain.recorded_run import LANES, Recording, RegisterPlace, Untraceable
 from argus.check.explain.specified_parts import GroupKind, SpecifiedParts
 from argus.check.explain.value_origins import ComputedNumber, Operand

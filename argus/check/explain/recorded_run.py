@@ -4,8 +4,8 @@
     run.held(op, at)             what register element `at` of the op's result held
     run.written(load, at)        who put into LDS what a load read: the store, and the register element it stored
 
-Kept are the results of loads and of computing ops for each wave and iteration, and the writes to LDS in the order of the
-execution. What is read back from LDS is the last write before the load: in a kernel without races that is what it saw.
+Kept are the results of loads and of computing ops for each wave and iteration, and the writes to LDS in the order of
+the execution. What is read back from LDS is the last write before the load: without races that is what it saw.
 """
 
 from __future__ import annotations
@@ -73,6 +73,7 @@ class Recording:
         self._writes: list[SharedWrite] = []
         self._written_before: dict[tuple[int, int, Loops], int] = {}
         self._places: dict[int, NDArray[np.int64]] = {}
+        self._numbers: dict[tuple[Expr, int, Loops], NDArray[np.int64]] = {}
         self._nested(kernel.body, (), ())
         made = {op.id: self._keep for op in ops.walk(kernel.body) if op.results and not op.blocks}
         shared = {op.id: self._note for op in ops.walk(kernel.body) if _touches_lds(op)}
@@ -113,6 +114,12 @@ class Recording:
 
     def numbers(self, e: Expr, wave: int, loops: Loops) -> NDArray[np.int64]:
         """An index expression in every lane of a wave."""
+        key = (e, wave, loops)
+        if key not in self._numbers:
+            self._numbers[key] = self._evaluated(e, wave, loops)
+        return self._numbers[key]
+
+    def _evaluated(self, e: Expr, wave: int, loops: Loops) -> NDArray[np.int64]:
         env: dict[str, Any] = {**self.env, **dict(loops), "wave": wave, LANE.name: np.arange(LANES)}
         for variable in e.free():
             op = self.symbols.get(variable.name)
@@ -138,7 +145,7 @@ class Recording:
         assert isinstance(access.memory, Shared)
         size = access.memory.dtype.bytes
         byte = self.number(access.address, at) + at.element * size + access.memory.base
-        for n in range(self._written_before[(load.id, at.wave, at.loops)] - 1, -1, -1):
+        for n in range(self._written_before.get((load.id, at.wave, at.loops), 0) - 1, -1, -1):
             write = self._writes[n]
             places = self._places.get(n)
             if places is None:

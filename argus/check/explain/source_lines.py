@@ -18,7 +18,7 @@ from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.types import Span
 
-MOST = 2
+MOST = 3
 MOVES = frozenset({"load", "store", "copy", "atomic_add", "atomic_max", "atomic_min"})
 
 
@@ -49,8 +49,7 @@ def definitions(kernel: Kernel, span: Span, only_indices: bool) -> list[Definiti
         line = max((n for n in _settings(body, name) if n < span.line), default=0)
         if line and line not in {one.line for one in found}:
             found.append(Definition(name, line))
-    found.sort(key=lambda one: -one.line)
-    return found[:MOST]
+    return sorted(found, key=lambda one: -one.line)[:MOST]
 
 
 def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:

@@ -83,6 +83,7 @@ class SpecifiedParts:
         self._open: dict[int, tuple[str, ...]] = {}
         self._known: dict[tuple[int, tuple[int, ...]], float] = {}
         self._numbers: list[float] = []
+        self._zeros: set[GroupKind | None] = set()
         self._groups: dict[tuple[int, tuple[int, ...]], tuple[GroupKind, SpecNode, Indices]] = {}
         self.elements: set[tuple[str, tuple[int, ...]]] = set()
         self.own = dict(zip(spec.indices, at, strict=True))
@@ -95,12 +96,21 @@ class SpecifiedParts:
         parts = np.array(self._numbers, dtype=np.float64)
         self.numbers = np.unique(parts[np.isfinite(parts)])
         """The number of every part, in order."""
+        kinds = {kind for kind, _, _ in self._groups.values()} - {"sum"}
+        self._extremes = {kind: self._of_kind(kind) for kind in kinds}
 
-    def has(self, number: float, part: float) -> bool:
-        """Whether some part has this number, up to a part of it."""
-        if not np.isfinite(number):
-            return False
-        near = self.numbers[np.searchsorted(self.numbers, number - part * abs(number)) :][:1]
+    def _of_kind(self, kind: GroupKind) -> NDArray[np.float64]:
+        """The numbers of all maxima (or minima), in order."""
+        found = [self._known[key] for key, (own, _, _) in self._groups.items() if own == kind]
+        return np.unique(np.array(found, dtype=np.float64))
+
+    def has(self, number: float, kind: GroupKind | None, part: float) -> bool:
+        """Whether some part has this number, up to a part of it. A maximum must be one of the specification's, as it
+        always is some element; and that a sum is zero says something only if some sum of the specification is."""
+        if number == 0 or not np.isfinite(number):
+            return number == 0 and kind in self._zeros
+        numbers = self._extremes.get(kind, self.numbers) if kind is not None else self.numbers
+        near = numbers[np.searchsorted(numbers, number - part * abs(number)) :][:1]
         return bool(near.size and near[0] <= number + part * abs(number))
 
     def _key(self, node: SpecNode, at: Indices) -> tuple[int, tuple[int, ...]]:
@@ -116,9 +126,10 @@ class SpecifiedParts:
                 raise Untraceable("the specification is too large")
             value = self._value(node, at)
             self._known[key] = value
+            kind = group_kind(node)
             if type(node) in _COMPUTED:
                 self._numbers.append(value)
-            kind = group_kind(node)
+                self._zeros |= {kind} if value == 0 else set()
             if kind is not None:
                 self._groups[key] = (kind, node, at)
         return self._known[key]

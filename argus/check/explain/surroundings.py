@@ -83,7 +83,7 @@ def _faults(kernel: Kernel, example: Counterexample) -> list[Fault]:
         return faults(kernel, example, inputs_of(example))
     stores = [op for op in ops.walk(kernel.body) if op.id == example.op]
     if stores:
-        return [Fault(op.span, "", "index") for op in stores]
+        return [Fault(op.span, "", "all") for op in stores]
     written = example.operands[0].tensor
     stores = [op for op in ops.walk(kernel.body) if any(f.writes and f.memory.name == written for f in op.footprints)]
     return [Fault(op.span, f"this stores to {written}", "index") for op in stores[:2]]

@@ -26,7 +26,7 @@ from argus.ir.ops import Access, Op, Shared, Tensor
 from argus.ir.types import Value
 from argus.layout import expr as E
 
-STEPS = 30_000
+STEPS = 60_000
 """Moves that are followed before an execution counts as too long."""
 Sort = Literal["computed", "element", "padding", "constant", "unwritten", "opaque"]
 
@@ -109,6 +109,8 @@ class ValueOrigins:
                 continue
             if value in self._scalars:
                 return Operand(ComputedNumber(None, "opaque", "scalar", self._scalars[value]), tuple(path))
+            if value not in self._made:
+                raise Untraceable("nobody made it")
             op = self._made[value]
             at = self.run.at_op(op, at)
             moved = self._moved(op, value, at, path)
@@ -124,7 +126,7 @@ class ValueOrigins:
         name, depth = loop.var.name, len(self.run.loops_of[loop.id])
         outside = at._replace(loops=at.loops[:depth])
         low, high = self.run.number(loop.lo, outside), self.run.number(loop.hi, outside)
-        turn = dict(at.loops)[name] - loop.step if enters else low + (high - low - 1) // loop.step * loop.step
+        turn = dict(at.loops).get(name, low) - loop.step if enters else low + (high - low - 1) // loop.step * loop.step
         if high <= low:
             path.append(loop)
         if turn < low or high <= low:

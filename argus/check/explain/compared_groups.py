@@ -21,6 +21,8 @@ from argus.ir.ops import Op
 KINDS: dict[str, GroupKind] = {"add": "sum", "sub": "sum", "neg": "sum", "max": "max", "min": "min"}
 """Functions that make a sum, a maximum or a minimum."""
 START: dict[GroupKind, float] = {"sum": 0.0, "max": -inf, "min": inf}
+UPDATE = "update"
+"""The function of a number that an atomic brought, of which no more is known."""
 GROUPS = 200
 TURNED = 1e-4
 
@@ -39,7 +41,9 @@ class Member(NamedTuple):
     def neutral(self, kind: GroupKind) -> bool:
         """It changes nothing: the start of a sum, a zero that was loaded, a product with zero."""
         number = self.operand.number
-        return self.value == START[kind] and (number.sort != "computed" or number.fn == "mul" or kind != "sum")
+        return self.value == START[kind] and (
+            number.sort != "computed" or number.fn in ("mul", UPDATE) or kind != "sum"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from argus.check.executed.inputs import arrays, scalars
 from argus.check.executed.outcome import Kind
-from argus.check.explain.compared_groups import Member
+from argus.check.explain.compared_groups import UPDATE, Member
 from argus.check.explain.first_fault import Fault, FirstFaults
 from argus.check.explain.recorded_run import LANES, Recording, RegisterPlace, Untraceable
 from argus.check.explain.specified_parts import GroupKind, SpecifiedParts
@@ -35,8 +35,7 @@ def faults(kernel: Kernel, example: Counterexample, kind: Kind) -> list[Fault]:
         return []
     try:
         return _faults(kernel, example, tensor, kind)
-    except (Untraceable, ExprError, interp.InterpError) as e:
-        print("LOST", repr(e))
+    except (Untraceable, ExprError, interp.InterpError):
         return []
 
 
@@ -64,7 +63,7 @@ def _faults(kernel: Kernel, example: Counterexample, tensor: Tensor, kind: Kind)
     search = FirstFaults(run, parts, target)
     if any(f.reads for f in store.footprints):
         wrote, _ = writers(kernel, made, sizes, given, tensor, at)
-        return _of_updates(search, wrote, float(made[tensor.name][at]))
+        return _of_updates(search, wrote, tensor, at, float(made[tensor.name][at]))
     return search.behind(search.origins.operand(store.operands[0], place), store)
 
 
@@ -83,7 +82,9 @@ def _stores(run: Recording, store: Op, at: RegisterPlace, wanted: int) -> bool:
     )
 
 
-def _of_updates(search: FirstFaults, wrote: list[Writer], before: float) -> list[Fault]:
+def _of_updates(
+    search: FirstFaults, wrote: list[Writer], tensor: Tensor, at: tuple[int, ...], before: float
+) -> list[Fault]:
     """Of an element that atomics update: which update is too much, missing, or by another function."""
     functions = [str(getattr(w.op, "fn", "")) for w in wrote]
     usual = max(set(functions), key=functions.count)
@@ -94,7 +95,6 @@ def _of_updates(search: FirstFaults, wrote: list[Writer], before: float) -> list
     ]
     if odd or usual not in UPDATES:
         return odd[:1]
-    numbers = [(w.op, w.value) for w in wrote]
-    found = [Member(1, Operand(ComputedNumber(op, "computed", "update", value)), op) for op, value in numbers]
-    start = Member(1, Operand(ComputedNumber(wrote[0].op, "computed", "update", before)), wrote[0].op)
-    return search.among(UPDATES[usual], [start, *found])
+    found = [Member(1, Operand(ComputedNumber(w.op, "computed", UPDATE, w.value)), w.op) for w in wrote]
+    start = ComputedNumber(wrote[0].op, "element", "load", before, tensor=tensor.name, coords=at)
+    return search.among(UPDATES[usual], [Member(1, Operand(start), wrote[0].op), *found])

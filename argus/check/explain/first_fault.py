@@ -18,14 +18,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from argus.check.explain.compared_groups import KINDS, ComparedGroup, Member, most_similar
+from argus.check.explain.compared_groups import KINDS, UPDATE, ComparedGroup, Member, most_similar
 from argus.check.explain.recorded_run import Recording
 from argus.check.explain.specified_parts import GroupKind, SpecifiedAddend, SpecifiedParts
 from argus.check.explain.value_origins import ComputedNumber, Operand, ValueOrigins
 from argus.ir import ops
 from argus.ir.kernel import Kernel
-from argus.ir.ops import Control, Op, Tensor
-from argus.ir.types import Span
+from argus.ir.ops import Control, Op, Shared, Tensor
+from argus.ir.types import Span, Value
 
 MOST = 3
 """Faults that are said."""
@@ -55,14 +55,14 @@ class FirstFaults:
         self.found: dict[tuple[str, int], Fault] = {}
         self._part = PART[_narrowest(run.kernel)]
         self._seen: set[int] = set()
+        self._said = 0
 
     def behind(self, operand: Operand, store: Op) -> list[Fault]:
         """The faults behind a number that is stored and wrong."""
         number = operand.number
         if number.op is not None and number.sort != "computed" and self._right(number):
-            what = {"constant": f"the constant {number.value:g}", "padding": f"a zero from outside of {number.tensor}"}
             self._decided(operand, number.op)
-            self._say(number.op, f"what is stored is {what.get(number.sort) or _named(number)}, made", "index")
+            self._say(number.op, f"{_named(number)} is what is stored", "index")
             self._say(store, "it is stored", "all")
         self._follow(operand, True)
         return list(self.found.values())
@@ -75,6 +75,7 @@ class FirstFaults:
     # -- following ---------------------------------------------------------------------------------------------------
 
     def _say(self, op: Op, why: str, names: str = "") -> None:
+        self._said += 1
         if len(self.found) < MOST:
             self.found.setdefault((op.span.file, op.span.line), Fault(op.span, why, names))
 
@@ -123,13 +124,18 @@ class FirstFaults:
     def _by_operands(self, number: ComputedNumber, path: tuple[Op, ...]) -> None:
         """A function or product: what of its operands is wrong, or else itself."""
         operands = [_after(path, one) for one in self._factors(number)]
-        before = len(self.found)
-        for one in [one for one in operands if not self._right(one.number)][:TRIED]:
+        before, kind = self._said, KINDS.get(number.fn)
+        if kind is not None and number.op is not None and not any(g.kind == kind for g in self.parts.groups):
+            self._say(number.op, f"a {kind} is made, and the specification has none", "all")
+        wrong = [one for one in operands if not self._right(one.number)][:TRIED]
+        if any(id(one.number) in self._seen for one in wrong):  # its fault has been said
+            return
+        for one in wrong:
             self._follow(one)
         for one in operands:
-            if len(self.found) == before and any(moved.control is Control.LOOP for moved in one.path):
+            if self._said == before and any(moved.control is Control.LOOP for moved in one.path):
                 self._decided(one, one.path[0])
-        if len(self.found) == before and number.op is not None:
+        if self._said == before and number.op is not None:
             given = ", ".join(f"{one.number.value:.6g}" for one in operands[:3])
             self._say(number.op, f"{number.fn}({given}) = {number.value:.6g} is no part of the specification", "all")
             self._decided(Operand(number, path), number.op)
@@ -190,17 +196,25 @@ class FirstFaults:
         turned = best.turned()
         if kind == "sum" and counted and not best.common and not turned:
             return False
-        before = len(self.found)
+        before = self._said
         for one in turned[:1]:
             self._say(one.join, "what the specification adds is subtracted here, or the other way round", "all")
         rest = [m for m in best.extra if m not in turned]
-        for one in sorted(rest, key=lambda m: m.operand.number.sort == "computed")[:TRIED]:
-            self._extra(kind, one)
+        self._extras(kind, rest)
         if len(best.missing) - len(turned) > len([m for m in rest if m.operand.number.sort != "constant"]):
             self._missing(kind, best, members, whole)
         if whole is not None and whole.op is not None:
             self._decided(Operand(whole, path), whole.op)
-        return len(self.found) > before
+        return self._said > before
+
+    def _extras(self, kind: GroupKind, members: list[Member]) -> None:
+        """What is too much: numbers that are wrong themselves first, as others may only have lost their partners."""
+        before = self._said
+        by_fault = sorted(members, key=lambda m: (self._right(m.operand.number), m.operand.number.sort == "computed"))
+        starts = [m for m in members if m.operand.number.sort in ("constant", "padding")]
+        for one in [*starts[:TRIED], *(m for m in by_fault if m not in starts)][:TRIED]:
+            if self._said == before or not self._right(one.operand.number):
+                self._extra(kind, one)
 
     def _extra(self, kind: GroupKind, member: Member) -> None:
         number = member.operand.number
@@ -211,6 +225,9 @@ class FirstFaults:
             self._say(member.join, f"a zero from outside of {number.tensor} goes into the {kind}", "all")
             self._say(number.op, f"outside of {number.tensor} this load gives zeros", "index")
             self._decided(member.operand, number.op)
+        elif number.fn == UPDATE:
+            wrong = "is once too much" if self._right(number) else "is none of the specification"
+            self._say(member.join, f"the update by {number.value:.6g} {wrong}", "all")
         elif not self._right(number):
             self._follow(member.operand)
         else:
@@ -231,7 +248,7 @@ class FirstFaults:
             one = pending.pop(0)
             if one.number.sort in ("element", "padding"):
                 return one
-            if one.number.sort == "computed" and one.number.fn != "update":
+            if one.number.sort == "computed":
                 pending += [_after(one.path, inner) for inner in self.origins.operands(one.number)]
         return None
 
@@ -258,6 +275,8 @@ def _after(path: tuple[Op, ...], operand: Operand) -> Operand:
 
 
 def _named(number: ComputedNumber) -> str:
+    if number.sort == "constant":
+        return f"the constant {number.value:g}"
     if number.sort == "padding":
         return f"a zero from outside of {number.tensor}"
     return f"{number.tensor}[{', '.join(map(str, number.coords))}]" if number.tensor else f"{number.value:.6g}"
@@ -277,8 +296,15 @@ def _loads(kernel: Kernel, tensors: Iterable[str]) -> list[Op]:
 
 
 def _narrowest(kernel: Kernel) -> int:
-    """Bits of the narrowest float that is computed, and not only loaded or stored."""
-    narrow = {v: v.dtype.bits for op in ops.walk(kernel.body) for v in op.results if v.dtype.kind == "float"}
-    loaded = {v for op in ops.walk(kernel.body) if op.footprints for v in op.results}
-    used = {v for op in ops.walk(kernel.body) if op.needs_contents and not op.footprints for v in op.operands}
-    return min((bits for v, bits in narrow.items() if v in used and v not in loaded), default=32)
+    """Bits of the narrowest float that is computed with; one that is only stored as a result does not count."""
+    bits, narrow = 32, set[Value]()
+    for op in [op for _ in range(2) for op in ops.walk(kernel.body)]:  # twice: what loops hand back
+        narrow |= {made for made, sources in op.sources if narrow & set(sources)}
+        makes = op.needs_contents and not op.footprints
+        given = min((v.dtype.bits for v in op.operands if v in narrow), default=64)
+        kept = not makes and not any(isinstance(f.memory, Shared) for f in op.footprints)
+        if kept and given < 64:
+            narrow |= set(op.results)
+        bits = bits if kept else min(bits, given)
+        narrow |= {v for v in op.results if makes and v.dtype.kind == "float" and v.dtype.bits < 32}
+    return max(8, bits)

@@ -24,7 +24,6 @@ START: dict[GroupKind, float] = {"sum": 0.0, "max": -inf, "min": inf}
 UPDATE = "update"
 """The function of a number that an atomic brought, of which no more is known."""
 GROUPS = 200
-TURNED = 1e-4
 
 
 class Member(NamedTuple):
@@ -53,11 +52,14 @@ class ComparedGroup:
     extra: list[Member]
     missing: list[SpecifiedAddend]
     common: int
+    turned: list[Member]
+    """Of what is too much, members that are missing with the other sign."""
 
-    def turned(self) -> list[Member]:
-        """Members that are missing with the other sign."""
-        lacking = [a.value for a in self.missing]
-        return [m for m in self.extra if any(abs(m.value + a) <= TURNED * abs(a) for a in lacking)]
+    @property
+    def likeness(self) -> float:
+        """How much is alike; a member with the other sign is nearly so."""
+        turned = len(self.turned)
+        return 2 * self.common + 1.5 * turned - (len(self.extra) - turned) - (len(self.missing) - turned)
 
 
 def most_similar(
@@ -67,7 +69,7 @@ def most_similar(
     alike = [g for g in groups if g.kind == kind]
     alike.sort(key=lambda g: abs(len(g.members) - len(members)))
     compared = [_beside(kind, members, g, part) for g in alike[:GROUPS]]
-    return max(compared, key=lambda c: 2 * c.common - len(c.extra) - len(c.missing), default=None)
+    return max(compared, key=lambda c: c.likeness, default=None)
 
 
 def _beside(kind: GroupKind, members: list[Member], group: SpecifiedGroup, part: float) -> ComparedGroup:
@@ -84,7 +86,15 @@ def _beside(kind: GroupKind, members: list[Member], group: SpecifiedGroup, part:
     else:  # the same twice is no fault of a maximum
         held = sorted(m.value for m in members if _counts(m))
         missing = [a for a in stated if _place(held, [True] * len(held), a.value, part) is None]
-    return ComparedGroup(extra, missing, len(members) - len(extra))
+    lacking = [a.value for a in missing]
+    free = [True] * len(lacking)
+    turned = []
+    for member in extra if kind == "sum" else ():
+        n = _place(lacking, free, -member.value, part) if _counts(member) else None
+        if n is not None:
+            free[n] = False
+            turned.append(member)
+    return ComparedGroup(extra, missing, len(members) - len(extra), turned)
 
 
 def _counts(member: Member) -> bool:

@@ -95,6 +95,24 @@ def _of_updates(
     ]
     if odd or usual not in UPDATES:
         return odd[:1]
+    twice = _taken_twice(search, wrote)
+    if twice:
+        return twice
     found = [Member(1, Operand(ComputedNumber(w.op, "computed", UPDATE, w.value)), w.op) for w in wrote]
     start = ComputedNumber(wrote[0].op, "element", "load", before, tensor=tensor.name, coords=at)
     return search.among(UPDATES[usual], [Member(1, Operand(start), wrote[0].op), *found])
+
+
+def _taken_twice(search: FirstFaults, wrote: list[Writer]) -> list[Fault]:
+    """An update by the same element as one before, in the workgroup that was recorded."""
+    seen: set[tuple[str, tuple[int, ...]]] = set()
+    for writer in wrote:
+        if writer.block == search.run.block:
+            leaf = search.leaf(search.origins.operand(writer.op.operands[0], _place(writer)))
+            if leaf is not None and leaf.number.sort == "element":
+                key = (leaf.number.tensor, leaf.number.coords)
+                if key in seen:
+                    named = f"{key[0]}[{', '.join(map(str, key[1]))}]"
+                    return [Fault(writer.op.span, f"the update by {named} is the second one", "index")]
+                seen.add(key)
+    return []

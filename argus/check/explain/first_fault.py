@@ -56,6 +56,8 @@ class FirstFaults:
         self._part = PART[_narrowest(run.kernel)]
         self._seen: set[int] = set()
         self._said = 0
+        self._misplaced = False
+        """A wrong element was loaded, or a right one is stored to a wrong place."""
 
     def behind(self, operand: Operand, store: Op) -> list[Fault]:
         """The faults behind a number that is stored and wrong."""
@@ -65,7 +67,8 @@ class FirstFaults:
             self._say(number.op, f"{_named(number)} is what is stored", "index")
             self._say(store, "it is stored", "all")
         self._follow(operand, True)
-        return list(self.found.values())
+        other_side = [Fault(store.span, "", "index")] if self._misplaced else []
+        return [*self.found.values(), *other_side]
 
     def among(self, kind: GroupKind, updates: Sequence[Member]) -> list[Fault]:
         """The faults among the updates of one element."""
@@ -102,6 +105,7 @@ class FirstFaults:
             return
         if number.sort == "element" and not self._right(number):
             self._say(number.op, f"{_named(number)} is loaded, on which {self.target} does not depend", "index")
+            self._misplaced = True
             self._decided(operand, number.op)
         elif number.sort == "unwritten":
             self._say(number.op, "LDS is read that nobody wrote", "index")
@@ -193,7 +197,7 @@ class FirstFaults:
         best = most_similar(kind, counted, self.parts.groups, self._part)
         if best is None:
             return False
-        turned = best.turned()
+        turned = best.turned
         if kind == "sum" and counted and not best.common and not turned:
             return False
         before = self._said
@@ -231,7 +235,7 @@ class FirstFaults:
         elif not self._right(number):
             self._follow(member.operand)
         else:
-            leaf = self._leaf(member.operand)
+            leaf = self.leaf(member.operand)
             what = f"{number.value:.6g}" if leaf is None else _named(leaf.number)
             self._say(member.join, f"{what} {TOO_OFTEN[kind]}")
             if leaf is not None and leaf.number.op is not None:
@@ -239,7 +243,7 @@ class FirstFaults:
             if number.op is not None:
                 self._decided(leaf or member.operand, number.op)
 
-    def _leaf(self, operand: Operand) -> Operand | None:
+    def leaf(self, operand: Operand) -> Operand | None:
         """The first element, or zero from outside of a tensor, that a number is computed from."""
         pending = [operand]
         for _ in range(INSIDE):

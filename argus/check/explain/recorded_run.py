@@ -61,6 +61,7 @@ class Recording:
         block: tuple[int, int, int],
     ) -> None:
         self.kernel, self.arrays, self.sizes, self.scalars = kernel, arrays, sizes, scalars
+        self.block = block
         names = (BLOCK_X.name, BLOCK_Y.name, BLOCK_Z.name)
         self.env = {**sizes, **dict(zip(names, block, strict=True))}
         self.loops_of: dict[int, tuple[str, ...]] = {}

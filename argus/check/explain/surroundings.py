@@ -25,7 +25,7 @@ from argus.ir.types import Span
 
 MOST = 5
 """Lines that are named beside the one of the counterexample itself."""
-SETTINGS = 2
+SETTINGS = 3
 PARTING = r"the terms part at (.*):(\d+):\d+"
 TRACED = frozenset({"value", "placed", "reduced", "covers"})
 IN_LOOPS = frozenset({"value", "covers", "in_bounds", "reduced"})
@@ -68,8 +68,10 @@ def with_surroundings(kernel: Kernel, verdict: Verdict) -> Verdict:
         touched = [f.memory for op in ops.walk(kernel.body) if op.id == example.op for f in op.footprints]
         buffers = {memory for memory in touched if isinstance(memory, Shared)}
         named += [Named(f"{m.name} is made at ", m.span.file, m.span.line) for m in buffers if m.span.line]
-    first = {(one.file, one.line): one for one in reversed(named) if (one.file, one.line) != _place(example.span)}
-    lines = [str(one) for one in reversed(first.values())][:MOST]
+    said = {_place(one.span) for one in found if one.why}
+    first = {(one.file, one.line): one for one in reversed(named)}
+    kept = [one for place, one in reversed(first.items()) if place != _place(example.span) or place in said]
+    lines = [str(one) for one in kept][:MOST]
     return replace(verdict, counterexample=replace(shown, details=(*shown.details, *lines)))
 
 

@@ -15,7 +15,7 @@ from math import inf, isfinite, isnan
 from typing import NamedTuple
 
 from argus.check.explain.specified_parts import GroupKind, SpecifiedAddend, SpecifiedGroup
-from argus.check.explain.value_origins import Operand
+from argus.check.explain.value_origins import OriginOperand
 from argus.ir.ops import Op
 
 KINDS: dict[str, GroupKind] = {"add": "sum", "sub": "sum", "neg": "sum", "max": "max", "min": "min"}
@@ -30,7 +30,7 @@ class Member(NamedTuple):
     """An operand of a sum with its factor (of a maximum: 1), and the op that joined it to the others."""
 
     scale: float
-    operand: Operand
+    operand: OriginOperand
     join: Op
 
     @property

@@ -12,10 +12,10 @@ from __future__ import annotations
 from argus.check.executed.inputs import arrays, scalars
 from argus.check.executed.outcome import Kind
 from argus.check.explain.compared_groups import UPDATE, Member
-from argus.check.explain.first_fault import Fault, FirstFaults
+from argus.check.explain.first_fault import FaultLine, FirstFaults
 from argus.check.explain.recorded_run import LANES, Recording, RegisterPlace, Untraceable
 from argus.check.explain.specified_parts import GroupKind, SpecifiedParts
-from argus.check.explain.value_origins import ComputedNumber, Operand
+from argus.check.explain.value_origins import ComputedNumber, OriginOperand
 from argus.check.explain.writers import Writer, place_of, writers
 from argus.check.verdict import Counterexample
 from argus.ir import interp, ops
@@ -27,7 +27,7 @@ SEED = 1
 UPDATES: dict[str, GroupKind] = {"add": "sum", "max": "max", "min": "min"}
 
 
-def faults(kernel: Kernel, example: Counterexample, kind: Kind) -> list[Fault]:
+def faults(kernel: Kernel, example: Counterexample, kind: Kind) -> list[FaultLine]:
     """What is wrong on the way to the element that a counterexample shows, by inputs of this kind."""
     party = example.operands[0]
     tensor = next((t for t in kernel.tensors if t.name == party.tensor and t.written), None)
@@ -39,7 +39,7 @@ def faults(kernel: Kernel, example: Counterexample, kind: Kind) -> list[Fault]:
         return []
 
 
-def _faults(kernel: Kernel, example: Counterexample, tensor: Tensor, kind: Kind) -> list[Fault]:
+def _faults(kernel: Kernel, example: Counterexample, tensor: Tensor, kind: Kind) -> list[FaultLine]:
     assert kernel.computes is not None
     coords, sizes = example.operands[0].coords, dict(example.sizes)
     at = tuple(coords[axis] for axis in tensor.axes)
@@ -84,12 +84,12 @@ def _stores(run: Recording, store: Op, at: RegisterPlace, wanted: int) -> bool:
 
 def _of_updates(
     search: FirstFaults, wrote: list[Writer], tensor: Tensor, at: tuple[int, ...], before: float
-) -> list[Fault]:
+) -> list[FaultLine]:
     """Of an element that atomics update: which update is too much, missing, or by another function."""
     functions = [str(getattr(w.op, "fn", "")) for w in wrote]
     usual = max(set(functions), key=functions.count)
     odd = [
-        Fault(w.op.span, f"this updates by {fn}, other updates by {usual}")
+        FaultLine(w.op.span, f"this updates by {fn}, other updates by {usual}")
         for w, fn in zip(wrote, functions, strict=True)
         if fn != usual
     ]
@@ -98,12 +98,12 @@ def _of_updates(
     twice = _taken_twice(search, wrote)
     if twice:
         return twice
-    found = [Member(1, Operand(ComputedNumber(w.op, "computed", UPDATE, w.value)), w.op) for w in wrote]
+    found = [Member(1, OriginOperand(ComputedNumber(w.op, "computed", UPDATE, w.value)), w.op) for w in wrote]
     start = ComputedNumber(wrote[0].op, "element", "load", before, tensor=tensor.name, coords=at)
-    return search.among(UPDATES[usual], [Member(1, Operand(start), wrote[0].op), *found])
+    return search.among(UPDATES[usual], [Member(1, OriginOperand(start), wrote[0].op), *found])
 
 
-def _taken_twice(search: FirstFaults, wrote: list[Writer]) -> list[Fault]:
+def _taken_twice(search: FirstFaults, wrote: list[Writer]) -> list[FaultLine]:
     """An update by the same element as one before, in the workgroup that was recorded."""
     seen: set[tuple[str, tuple[int, ...]]] = set()
     for writer in wrote:
@@ -113,6 +113,6 @@ def _taken_twice(search: FirstFaults, wrote: list[Writer]) -> list[Fault]:
                 key = (leaf.number.tensor, leaf.number.coords)
                 if key in seen:
                     named = f"{key[0]}[{', '.join(map(str, key[1]))}]"
-                    return [Fault(writer.op.span, f"the update by {named} is the second one", "index")]
+                    return [FaultLine(writer.op.span, f"the update by {named} is the second one", "index")]
                 seen.add(key)
     return []

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from argus.check.explain.compared_groups import KINDS, UPDATE, ComparedGroup, Member, most_similar
 from argus.check.explain.recorded_run import Recording
 from argus.check.explain.specified_parts import GroupKind, SpecifiedAddend, SpecifiedParts
-from argus.check.explain.value_origins import ComputedNumber, Operand, ValueOrigins
+from argus.check.explain.value_origins import ComputedNumber, OriginOperand, ValueOrigins
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Control, Op, Shared, Tensor
@@ -38,7 +38,7 @@ PART = {8: 0.1, 16: 0.01, 32: 1e-5, 64: 1e-5}
 TOO_OFTEN = {"sum": "is added once too often", "max": "is in the maximum here", "min": "is in the minimum here"}
 
 
-class Fault(NamedTuple):
+class FaultLine(NamedTuple):
     """A place and what is wrong there. `names`: which names of its line to look up, those of its indices or all."""
 
     span: Span
@@ -52,14 +52,14 @@ class FirstFaults:
     def __init__(self, run: Recording, parts: SpecifiedParts, target: str) -> None:
         self.run, self.parts, self.target = run, parts, target
         self.origins = ValueOrigins(run)
-        self.found: dict[tuple[str, int], Fault] = {}
+        self.found: dict[tuple[str, int], FaultLine] = {}
         self._part = PART[_narrowest(run.kernel)]
         self._seen: set[int] = set()
         self._said = 0
         self._misplaced = False
         """A wrong element was loaded, or a right one is stored to a wrong place."""
 
-    def behind(self, operand: Operand, store: Op) -> list[Fault]:
+    def behind(self, operand: OriginOperand, store: Op) -> list[FaultLine]:
         """The faults behind a number that is stored and wrong."""
         number = operand.number
         if number.op is not None and number.sort != "computed" and self._right(number):
@@ -67,10 +67,10 @@ class FirstFaults:
             self._say(number.op, f"{_named(number)} is what is stored", "index")
             self._say(store, "it is stored", "all")
         self._follow(operand, True)
-        other_side = [Fault(store.span, "", "index")] if self._misplaced else []
+        other_side = [FaultLine(store.span, "", "index")] if self._misplaced else []
         return [*self.found.values(), *other_side]
 
-    def among(self, kind: GroupKind, updates: Sequence[Member]) -> list[Fault]:
+    def among(self, kind: GroupKind, updates: Sequence[Member]) -> list[FaultLine]:
         """The faults among the updates of one element."""
         self._compare(kind, list(updates), None, ())
         return list(self.found.values())
@@ -80,7 +80,7 @@ class FirstFaults:
     def _say(self, op: Op, why: str, names: str = "") -> None:
         self._said += 1
         if len(self.found) < MOST:
-            self.found.setdefault((op.span.file, op.span.line), Fault(op.span, why, names))
+            self.found.setdefault((op.span.file, op.span.line), FaultLine(op.span, why, names))
 
     def _right(self, number: ComputedNumber) -> bool:
         match number.sort:
@@ -95,7 +95,7 @@ class FirstFaults:
                     return True
                 return self.parts.has(number.value, KINDS.get(number.fn), self._part)
 
-    def _follow(self, operand: Operand, wrong: bool = False) -> None:
+    def _follow(self, operand: OriginOperand, wrong: bool = False) -> None:
         """What is wrong behind a number, unless it is right."""
         number, path = operand.number, operand.path
         if id(number) in self._seen or len(self.found) >= MOST or (not wrong and self._right(number)):
@@ -114,7 +114,7 @@ class FirstFaults:
             if kind is None or not self._compare(kind, self._flat(number, kind, path), number, path):
                 self._by_operands(number, path)
 
-    def _decided(self, operand: Operand, op: Op) -> None:
+    def _decided(self, operand: OriginOperand, op: Op) -> None:
         """The selections and branches by which it is this number that was taken."""
         around = [one for moved in (op, *operand.path) for one in self.run.around[moved.id]]
         for one in (*operand.path[::-1], *around):
@@ -133,6 +133,7 @@ class FirstFaults:
             self._say(number.op, f"a {kind} is made, and the specification has none", "all")
         wrong = [one for one in operands if not self._right(one.number)][:TRIED]
         if any(id(one.number) in self._seen for one in wrong):  # its fault has been said
+            self._said += 1
             return
         for one in wrong:
             self._follow(one)
@@ -142,11 +143,11 @@ class FirstFaults:
         if self._said == before and number.op is not None:
             given = ", ".join(f"{one.number.value:.6g}" for one in operands[:3])
             self._say(number.op, f"{number.fn}({given}) = {number.value:.6g} is no part of the specification", "all")
-            self._decided(Operand(number, path), number.op)
+            self._decided(OriginOperand(number, path), number.op)
 
-    def _factors(self, number: ComputedNumber) -> list[Operand]:
+    def _factors(self, number: ComputedNumber) -> list[OriginOperand]:
         """The operands; of a product the factors, of the products inside it too."""
-        pending, found = list(self.origins.operands(number)), list[Operand]()
+        pending, found = list(self.origins.operands(number)), list[OriginOperand]()
         while pending:
             one = pending.pop(0)
             if number.fn == "mul" and one.number.fn == "mul" and not self._right(one.number):
@@ -161,7 +162,7 @@ class FirstFaults:
         """All that goes into a sum, through the sums inside it that are no part of the specification."""
         found: list[Member] = []
         assert number.op is not None
-        pending = [Member(1, Operand(number, path), number.op)]
+        pending = [Member(1, OriginOperand(number, path), number.op)]
         while pending:
             one = pending.pop()
             own = one.operand.number
@@ -208,7 +209,7 @@ class FirstFaults:
         if len(best.missing) - len(turned) > len([m for m in rest if m.operand.number.sort != "constant"]):
             self._missing(kind, best, members, whole)
         if whole is not None and whole.op is not None:
-            self._decided(Operand(whole, path), whole.op)
+            self._decided(OriginOperand(whole, path), whole.op)
         return self._said > before
 
     def _extras(self, kind: GroupKind, members: list[Member]) -> None:
@@ -243,7 +244,7 @@ class FirstFaults:
             if number.op is not None:
                 self._decided(leaf or member.operand, number.op)
 
-    def leaf(self, operand: Operand) -> Operand | None:
+    def leaf(self, operand: OriginOperand) -> OriginOperand | None:
         """The first element, or zero from outside of a tensor, that a number is computed from."""
         pending = [operand]
         for _ in range(INSIDE):
@@ -261,21 +262,24 @@ class FirstFaults:
     ) -> None:
         elements = best.missing[0].elements
         what = _missing_text(best.missing[0])
-        chosen = [one for m in members if m.neutral(kind) for one in m.operand.path if one.map_function == "select"]
-        for one in chosen[:1]:
+        moves = [one for m in members if m.neutral(kind) for one in m.operand.path]
+        for one in [one for one in moves if one.map_function == "select"][:1]:
             self._say(one, f"{what} is missing from the {kind}, and this takes what is not it", "all")
+        idle = [one for one in moves if one.control is Control.LOOP][:1]
+        for one in idle:
+            self._say(one, "this loop is not executed once")
         if whole is not None and whole.op is not None:
             self._say(whole.op, f"{what} is missing from this {kind}", "all")
-        for op in _loads(self.run.kernel, {tensor for tensor, _ in elements})[:2]:
+        for op in [] if idle else _loads(self.run.kernel, {tensor for tensor, _ in elements})[:2]:
             self._say(op, "it is loaded", "index")
             for one in self.run.around[op.id]:
                 if one.control is Control.BRANCH:
                     self._say(one, "this branch decides whether it is loaded")
 
 
-def _after(path: tuple[Op, ...], operand: Operand) -> Operand:
+def _after(path: tuple[Op, ...], operand: OriginOperand) -> OriginOperand:
     """An operand of a number that itself came by a path."""
-    return Operand(operand.number, (*path, *operand.path)) if path else operand
+    return OriginOperand(operand.number, (*path, *operand.path)) if path else operand
 
 
 def _named(number: ComputedNumber) -> str:

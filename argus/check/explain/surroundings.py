@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass, replace
 
 from argus.check.explain.fault_lines import faults
-from argus.check.explain.first_fault import Fault
+from argus.check.explain.first_fault import FaultLine
 from argus.check.explain.source_lines import definitions, never_taken
 from argus.check.explain.value_witness import inputs_of
 from argus.check.verdict import Counterexample, Verdict
@@ -51,9 +51,9 @@ def with_surroundings(kernel: Kernel, verdict: Verdict) -> Verdict:
     found = _faults(kernel, example) if verdict.rule in TRACED else []
     shown = _without_guess(example, found)
     named = [Named(f"{one.why}: ", one.span.file, one.span.line) for one in found if one.why]
-    named += _settings(kernel, found)
-    if verdict.rule in IN_LOOPS:
-        named += _loops(kernel, [*(one.span for one in found), example.span, *_parting(shown)])
+    settings, spans = _settings(kernel, found), [*(one.span for one in found), example.span, *_parting(shown)]
+    loops = _loops(kernel, spans) if verdict.rule in IN_LOOPS else []
+    named += [*settings[:1], *loops[:1], *settings[1:], *loops[1:]]
     if verdict.rule in TRACED:
         named += [Named("no launch takes the branch at ", kernel.file, line) for line in never_taken(kernel)]
     if verdict.rule == "value" and not found:
@@ -69,9 +69,10 @@ def with_surroundings(kernel: Kernel, verdict: Verdict) -> Verdict:
         buffers = {memory for memory in touched if isinstance(memory, Shared)}
         named += [Named(f"{m.name} is made at ", m.span.file, m.span.line) for m in buffers if m.span.line]
     said = {_place(one.span) for one in found if one.why}
-    first = {(one.file, one.line): one for one in reversed(named)}
-    kept = [one for place, one in reversed(first.items()) if place != _place(example.span) or place in said]
-    lines = [str(one) for one in kept][:MOST]
+    first = dict[tuple[str, int], Named]()
+    for one in named:
+        first.setdefault((one.file, one.line), one)
+    lines = [str(one) for place, one in first.items() if place != _place(example.span) or place in said][:MOST]
     return replace(verdict, counterexample=replace(shown, details=(*shown.details, *lines)))
 
 
@@ -79,16 +80,16 @@ def _place(span: Span) -> tuple[str, int]:
     return span.file, span.line
 
 
-def _faults(kernel: Kernel, example: Counterexample) -> list[Fault]:
+def _faults(kernel: Kernel, example: Counterexample) -> list[FaultLine]:
     """The faults that an execution shows; of an element that is not written once, the store whose indices are wrong."""
     if example.rule != "covers" or "written" not in example.message:
         return faults(kernel, example, inputs_of(example))
     stores = [op for op in ops.walk(kernel.body) if op.id == example.op]
     if stores:
-        return [Fault(op.span, "", "all") for op in stores]
+        return [FaultLine(op.span, "", "all") for op in stores]
     written = example.operands[0].tensor
     stores = [op for op in ops.walk(kernel.body) if any(f.writes and f.memory.name == written for f in op.footprints)]
-    return [Fault(op.span, f"this stores to {written}", "index") for op in stores[:2]]
+    return [FaultLine(op.span, f"this stores to {written}", "index") for op in stores[:2]]
 
 
 def _parting(example: Counterexample) -> list[Span]:
@@ -97,7 +98,7 @@ def _parting(example: Counterexample) -> list[Span]:
     return [Span(m[1], int(m[2]), 0, int(m[2]), 0) for m in found if m]
 
 
-def _without_guess(example: Counterexample, found: list[Fault]) -> Counterexample:
+def _without_guess(example: Counterexample, found: list[FaultLine]) -> Counterexample:
     """Where an execution shows the fault, a line at which only the terms part elsewhere is left out."""
     lines = {_place(one.span) for one in found}
     if not lines or all(_place(span) in lines for span in _parting(example)):
@@ -105,7 +106,7 @@ def _without_guess(example: Counterexample, found: list[Fault]) -> Counterexampl
     return replace(example, details=tuple(d for d in example.details if not re.fullmatch(PARTING, d)))
 
 
-def _settings(kernel: Kernel, found: list[Fault]) -> list[Named]:
+def _settings(kernel: Kernel, found: list[FaultLine]) -> list[Named]:
     """Where the names were set that the faults' lines use."""
     asked = [(one, definitions(kernel, one.span, one.names == "index")) for one in found if one.names]
     named = [Named(f"{n.name} is set at ", one.span.file, n.line) for one, names in asked for n in names]

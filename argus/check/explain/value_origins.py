@@ -3,7 +3,7 @@
     origins.operand(stored value, lane 9, element 3)     X[0, 5] * 2 + 1, each number with the op that made it
 
 What only moves numbers is passed: registers, lanes, conversions, LDS, what loops and branches hand on, the arm that a
-selection took. `Operand.path` are the moves at which it is decided *which* number is taken; a wrong one is a fault as
+selection took. `OriginOperand.path` are the moves that decide *which* number is taken; a wrong one is a fault as
 much as wrong arithmetic. A matrix instruction is the sum of its accumulator and its products.
 
 Numbers are those of the execution. Bit patterns are not followed: a piece of an element has no origin.
@@ -43,13 +43,13 @@ class ComputedNumber:
     fn: str
     value: float
     uses: tuple[tuple[Value, RegisterPlace], ...] = ()
-    parts: tuple[Operand, ...] = ()
+    parts: tuple[OriginOperand, ...] = ()
     tensor: str = ""
     coords: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Operand:
+class OriginOperand:
     """A number, and the moves on its way that decided that it is this one."""
 
     number: ComputedNumber
@@ -87,11 +87,11 @@ class ValueOrigins:
             case _:
                 assert_never(op)
 
-    def operands(self, number: ComputedNumber) -> tuple[Operand, ...]:
+    def operands(self, number: ComputedNumber) -> tuple[OriginOperand, ...]:
         """The numbers that a computed one was made from."""
         return number.parts or tuple(self.operand(value, at) for value, at in number.uses)
 
-    def operand(self, value: Value, at: RegisterPlace) -> Operand:
+    def operand(self, value: Value, at: RegisterPlace) -> OriginOperand:
         """The number that a register element held, followed back through all that only moved it."""
         path: list[Op] = []
         while True:
@@ -108,16 +108,16 @@ class ValueOrigins:
                 value = (branch.then_yields if self.run.number(branch.cond, at) else branch.else_yields)[n]
                 continue
             if value in self._scalars:
-                return Operand(ComputedNumber(None, "opaque", "scalar", self._scalars[value]), tuple(path))
+                return OriginOperand(ComputedNumber(None, "opaque", "scalar", self._scalars[value]), tuple(path))
             if value not in self._made:
                 raise Untraceable("nobody made it")
             op = self._made[value]
             at = self.run.at_op(op, at)
             moved = self._moved(op, value, at, path)
             if moved is None:
-                return Operand(self._number(op, value, at), tuple(path))
+                return OriginOperand(self._number(op, value, at), tuple(path))
             if isinstance(moved, ComputedNumber):
-                return Operand(moved, tuple(path))
+                return OriginOperand(moved, tuple(path))
             value, at = moved
 
     def _handed_on(self, value: Value, at: RegisterPlace, path: list[Op]) -> tuple[Value, RegisterPlace]:
@@ -241,7 +241,7 @@ class ValueOrigins:
             case _:
                 assert_never(op)
 
-    def _multiplied(self, op: ops.Mfma, at: RegisterPlace) -> tuple[Operand, ...]:
+    def _multiplied(self, op: ops.Mfma, at: RegisterPlace) -> tuple[OriginOperand, ...]:
         """The accumulator, and the products of one row and column."""
         maps = lane_maps(op.inst)
         block, i, j = (int(m[at.lane, at.element]) for m in (maps.d_block, maps.d_i, maps.d_j))
@@ -252,11 +252,11 @@ class ValueOrigins:
             products.append(self._product(op, (op.a, a), (op.b, b)))
         return (self.operand(op.c, at), *products)
 
-    def _product(self, op: Op, x: tuple[Value, RegisterPlace], y: tuple[Value, RegisterPlace]) -> Operand:
+    def _product(self, op: Op, x: tuple[Value, RegisterPlace], y: tuple[Value, RegisterPlace]) -> OriginOperand:
         """A product that has no register of its own."""
         parts = (self.operand(*x), self.operand(*y))
         value = parts[0].number.value * parts[1].number.value
-        return Operand(ComputedNumber(op, "computed", "mul", value, parts=parts))
+        return OriginOperand(ComputedNumber(op, "computed", "mul", value, parts=parts))
 
 
 def _at(table: NDArray[np.int64], block: int, row: int, k: int) -> int:

@@ -35,8 +35,8 @@ def faults(kernel: Kernel, example: Counterexample, kind: Kind) -> list[FaultLin
         return []
     try:
         return _faults(kernel, example, tensor, kind)
-    except (Untraceable, ExprError, interp.InterpError):
-        return []
+    except (Untraceable, ExprError, interp.InterpError, LookupError, ValueError, ArithmeticError):
+        return []  # the verdict stands without it
 
 
 def _faults(kernel: Kernel, example: Counterexample, tensor: Tensor, kind: Kind) -> list[FaultLine]:

@@ -1,10 +1,12 @@
-"""What stands around the place of a counterexample: loops and branches, the grid, a race's buffer, loads of factors.
+"""Lines that a counterexample names beside its own: the faults its execution shows, and what stands around the place.
 
-    = in the loop over kt: gemm.py:44
-    = the grid: gemm.py:40
+    = the constant 1 goes into the sum: gemm.py:14
+    = in the loop over kt: gemm.py:15
+    = the grid: gemm.py:13
 
-A wrong bound of a loop, a grid of too few blocks or a ring of too few slots is seen elsewhere than where it is written;
-these lines say where that is.
+A wrong start, index, bound of a loop, grid or ring is seen elsewhere than where it is written; these lines say where
+that is. Each line is named once, with the first reason, and there are no more than MOST: faults first (`fault_lines`),
+then where the names on their lines were set (`source_lines`), loops, grid, loads.
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ from argus.ir.ops import Control, Op, Shared, Tensor
 from argus.ir.origins import Origins
 from argus.ir.types import Span
 
-MOST = 5
-"""Lines that are named beside the one of the counterexample itself."""
+MOST = 6
+"""Lines that are named, with those of the counterexample itself and of its parties."""
 SETTINGS = 3
 PARTING = r"the terms part at (.*):(\d+):\d+"
 TRACED = frozenset({"value", "placed", "reduced", "covers"})
@@ -72,7 +74,8 @@ def with_surroundings(kernel: Kernel, verdict: Verdict) -> Verdict:
     first = dict[tuple[str, int], Named]()
     for one in named:
         first.setdefault((one.file, one.line), one)
-    lines = [str(one) for place, one in first.items() if place != _place(example.span) or place in said][:MOST]
+    own = {_place(example.span), *(_place(party.span) for party in example.operands if party.span is not None)}
+    lines = [str(one) for place, one in first.items() if place not in own or place in said][: MOST - len(own)]
     return replace(verdict, counterexample=replace(shown, details=(*shown.details, *lines)))
 
 

@@ -53,7 +53,7 @@ _RELATIONS: dict[RelationOp, Callable[[Any, Any], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
 _CHOSEN: dict[str, GroupKind] = {"maximum": "max", "minimum": "min", "max": "max", "min": "min"}
-_COMPUTED = (Negation, Arithmetic, FunctionCall, IndexReduction, ConditionalValue, SizeName, ScalarName)
+_COMPUTED = (Negation, Arithmetic, FunctionCall, IndexReduction, ConditionalValue)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,8 @@ class SpecifiedParts:
         self._open: dict[int, tuple[str, ...]] = {}
         self._known: dict[tuple[int, tuple[int, ...]], float] = {}
         self._numbers: list[float] = []
+        self._given: list[float] = []
+        self._in_index = False
         self._zeros: set[GroupKind | None] = set()
         self._groups: dict[tuple[int, tuple[int, ...]], tuple[GroupKind, SpecNode, Indices]] = {}
         self.elements: set[tuple[str, tuple[int, ...]]] = set()
@@ -95,7 +97,8 @@ class SpecifiedParts:
             raise Untraceable(str(error)) from None
         parts = np.array(self._numbers, dtype=np.float64)
         self.numbers = np.unique(parts[np.isfinite(parts)])
-        """The number of every part, in order."""
+        """The number of every part that is computed or an element, in order."""
+        self._with_given = np.unique(np.concatenate([self.numbers, np.array(self._given, dtype=np.float64)]))
         kinds = {kind for kind, _, _ in self._groups.values()} - {"sum"}
         self._extremes = {kind: self._of_kind(kind) for kind in kinds}
 
@@ -106,10 +109,10 @@ class SpecifiedParts:
 
     def has(self, number: float, kind: GroupKind | None, part: float) -> bool:
         """Whether some part has this number, up to a part of it. A maximum must be one of the specification's, as it
-        always is some element; and that a sum is zero says something only if some sum of the specification is."""
+        always is some element. A sum that is zero, or only a scalar, has lost its addends, unless one of these has."""
         if number == 0 or not np.isfinite(number):
             return number == 0 and kind in self._zeros
-        numbers = self._extremes.get(kind, self.numbers) if kind is not None else self.numbers
+        numbers = self._with_given if kind is None else self._extremes.get(kind, self.numbers)
         near = numbers[np.searchsorted(numbers, number - part * abs(number)) :][:1]
         return bool(near.size and near[0] <= number + part * abs(number))
 
@@ -127,7 +130,11 @@ class SpecifiedParts:
             value = self._value(node, at)
             self._known[key] = value
             kind = group_kind(node)
-            if type(node) in _COMPUTED:
+            if self._in_index:
+                return value
+            if isinstance(node, SizeName | ScalarName):
+                self._given.append(value)
+            elif type(node) in _COMPUTED:
                 self._numbers.append(value)
                 self._zeros |= {kind} if value == 0 else set()
             if kind is not None:
@@ -143,7 +150,7 @@ class SpecifiedParts:
             case SizeName(name) | ScalarName(name):
                 return self._symbols[name]
             case TensorElement(tensor, indices):
-                place = tuple(int(self._of(index, at)) for index in indices)
+                place = self._place(indices, at)
                 if any(not 0 <= p < n for p, n in zip(place, self._shapes[tensor], strict=True)):
                     return 0
                 self.elements.add((tensor, place))
@@ -176,6 +183,13 @@ class SpecifiedParts:
             case _:
                 assert_never(node)
 
+    def _place(self, indices: tuple[SpecNode, ...], at: Indices) -> tuple[int, ...]:
+        """Where an element lies. What its indices are computed from is no part of the value."""
+        outer, self._in_index = self._in_index, True
+        place = tuple(int(self._of(index, at)) for index in indices)
+        self._in_index = outer
+        return place
+
     def _extent(self, node: IndexReduction) -> int:
         return reduction_extent(node, self._shapes, self._symbols)
 
@@ -207,7 +221,7 @@ class SpecifiedParts:
         """The elements an addend is made of, without those of reductions inside it."""
         match node:
             case TensorElement(tensor, indices):
-                yield tensor, tuple(int(self._of(index, at)) for index in indices)
+                yield tensor, self._place(indices, at)
             case Arithmetic(_, left, right):
                 yield from self._read(left, at)
                 yield from self._read(right, at)

@@ -89,7 +89,7 @@ def _faults(kernel: Kernel, example: Counterexample) -> list[FaultLine]:
         return faults(kernel, example, inputs_of(example))
     stores = [op for op in ops.walk(kernel.body) if op.id == example.op]
     if stores:
-        return [FaultLine(op.span, "", "all") for op in stores]
+        return [FaultLine(op.span, "", "all" if "never" in example.message else "index") for op in stores]
     written = example.operands[0].tensor
     stores = [op for op in ops.walk(kernel.body) if any(f.writes and f.memory.name == written for f in op.footprints)]
     return [FaultLine(op.span, f"this stores to {written}", "index") for op in stores[:2]]

@@ -37,7 +37,11 @@ _TORCH = {
 
 
 class LaunchRefused(ValueError):
-    """The launch is refused; the message says which condition fails and with what values."""
+    """The launch is refused; the message says which condition fails and with what values, `code` is one of `CODES`."""
+
+    def __init__(self, message: str, code: str = "ARG-D101") -> None:
+        super().__init__(message)
+        self.code = code
 
 
 def numpy_dtype(dtype: DType) -> np.dtype[np.generic]:
@@ -73,31 +77,33 @@ def check_sizes(kernel: Kernel, sizes: Mapping[str, int]) -> None:
     for symbol in kernel.shapes:
         name = symbol.name
         if name not in sizes:
-            raise LaunchRefused(f"size {name} is not given; say --shape {name}=…")
+            raise LaunchRefused(f"size {name} is not given; say --shape {name}=…", "ARG-D102")
         low, high = symbol.bounds()
         if (low is not None and sizes[name] < low) or (high is not None and sizes[name] > high):
-            raise LaunchRefused(f"{name} = {sizes[name]} is outside the kernel's range {low} … {high}")
+            raise LaunchRefused(f"{name} = {sizes[name]} is outside the kernel's range {low} … {high}", "ARG-D102")
     known = {s.name for s in kernel.shapes}
     for name in sizes:
         if name not in known:
-            raise LaunchRefused(f"{kernel.name} has no size {name}; its sizes are {', '.join(sorted(known)) or 'none'}")
+            told = ", ".join(sorted(known)) or "none"
+            raise LaunchRefused(f"{kernel.name} has no size {name}; its sizes are {told}", "ARG-D102")
     for condition in kernel.requires:
         if not evaluate(condition, dict(sizes)):
             names = sorted(v.name for v in condition.free())
             values = ", ".join(f"{name} = {sizes[name]}" for name in names)
-            raise LaunchRefused(f"{kernel.name} requires {condition}, but {values}")
+            raise LaunchRefused(f"{kernel.name} requires {condition}, but {values}", "ARG-D102")
     for what, limits in (("offsets", reach(kernel)), ("work-items", grid_limits(kernel))):
         for condition in limits:
             if not evaluate(condition, dict(sizes)):
                 names = sorted(v.name for v in condition.free())
                 values = ", ".join(f"{name} = {sizes[name]}" for name in names)
                 why = f"{condition} does not hold with {values}" if names else "whatever the sizes are"
-                raise LaunchRefused(f"{what} of {kernel.name} leave 32 bits: {why}")
+                raise LaunchRefused(f"{what} of {kernel.name} leave 32 bits: {why}", "ARG-D103")
     strides = element_strides(kernel, sizes)
     for tensor, shape in zip(kernel.tensors, tensor_shapes(kernel, sizes).values(), strict=True):
         extent = buffer_elements(shape, strides[tensor.name]) * tensor.dtype.bytes
         if extent >= MAX_BYTES:
-            raise LaunchRefused(f"{tensor.name} has {extent} bytes; buffer offsets reach only {MAX_BYTES - 1}")
+            reach_bytes = f"buffer offsets reach only {MAX_BYTES - 1}"
+            raise LaunchRefused(f"{tensor.name} has {extent} bytes; {reach_bytes}", "ARG-D103")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +122,9 @@ def placed(name: str, array: Any) -> ArrayArgument:
     if isinstance(array, np.ndarray):
         known = {dtype: ours for ours, dtype in _NUMPY.items()}
         ours = known.get(array.dtype, str(array.dtype))
+        if any(step % array.itemsize for n, step in zip(array.shape, array.strides, strict=True) if n > 1):
+            told = f"{list(array.strides)} bytes, no multiples of its {array.itemsize}-byte elements"
+            raise LaunchRefused(f"{name} is strided by {told}", "ARG-D104")
         strides = tuple(step // array.itemsize for step in array.strides)
         size = buffer_elements(array.shape, strides) * array.itemsize
         return ArrayArgument(array.shape, ours, array.ctypes.data, size, strides)
@@ -128,7 +137,8 @@ def placed(name: str, array: Any) -> ArrayArgument:
             strides = row_major(shape) if array.is_contiguous() else (0,) * len(shape)
         size = buffer_elements(shape, strides) * (DTYPES[ours].bytes if ours in DTYPES else 1)
         return ArrayArgument(shape, ours, int(array.data_ptr()), size, strides)
-    raise LaunchRefused(f"{name} is a {type(array).__name__}; pass a numpy array or a tensor on the GPU")
+    kind = type(array).__name__
+    raise LaunchRefused(f"{name} is a {kind}; pass a numpy array or a tensor on the GPU", "ARG-D106")
 
 
 def check_arrays(kernel: Kernel, sizes: Mapping[str, int], arrays: Mapping[str, Any]) -> None:
@@ -140,7 +150,7 @@ def check_arrays(kernel: Kernel, sizes: Mapping[str, int], arrays: Mapping[str, 
             raise LaunchRefused(f"no array is given for {tensor.name}")
         here = found[tensor.name] = placed(tensor.name, arrays[tensor.name])
         if tensor.written and not getattr(getattr(arrays[tensor.name], "flags", None), "writeable", True):
-            raise LaunchRefused(f"output {tensor.name} is read-only")
+            raise LaunchRefused(f"output {tensor.name} is read-only", "ARG-D105")
         if here.shape != shapes[tensor.name] or here.dtype != tensor.dtype.name:
             raise LaunchRefused(
                 f"{tensor.name} must be {tensor.dtype}{list(shapes[tensor.name])}, "
@@ -151,14 +161,14 @@ def check_arrays(kernel: Kernel, sizes: Mapping[str, int], arrays: Mapping[str, 
             order = "contiguous in row-major order"
             if strides[tensor.name] != row_major(here.shape):
                 order = f"strided by {list(strides[tensor.name])} elements, not by {list(here.strides)}"
-            raise LaunchRefused(f"{tensor.name} must be {order}")
+            raise LaunchRefused(f"{tensor.name} must be {order}", "ARG-D104")
     for tensor in kernel.tensors:
         if not tensor.written:
             continue
         out = found[tensor.name]
         for name, other in found.items():
             if name != tensor.name and out.start < other.start + other.bytes and other.start < out.start + out.bytes:
-                raise LaunchRefused(f"output {tensor.name} overlaps {name}")
+                raise LaunchRefused(f"output {tensor.name} overlaps {name}", "ARG-D105")
 
 
 def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -5,9 +5,10 @@
 A source is a single-point mutant of the verdict fuzzer (`bench.verdict_fuzz`) that the checker refutes. Its first
 counterexample about results (not speed) passes if
 
-* *line*: the line it names, a line of one of its parties, of who wrote what they read, where the terms part, or of the
-  loops, grid or buffer around it is a changed line; of a dropped statement, a line that has the tensor or name the
-  statement was about, and of a changed or dropped barrier or wait, the accesses it stood between; and
+* *line*: it names at most LINES lines, and the line it names, a line of one of its parties, of who wrote what they
+  read, of the faults that its execution shows, where the terms part, or of the loops, grid or buffer around it is a
+  changed line; of a dropped statement, a line that has the tensor or name the statement was about, and of a changed or
+  dropped barrier or wait, the accesses it stood between; and
 * *lane*: of `value` and `covers`, an execution by the interpreter, observed at the stores, agrees: the named register
   element of the named block, wave and lane stores the named element, and it is not what the specification gives (or,
   of `covers`, the element is stored as often as is said). Other rules show only what such an execution has confirmed.
@@ -41,6 +42,8 @@ from bench.verdict_fuzz.judge import SPEED_RULES, program_of_text
 from bench.verdict_fuzz.sources import source
 
 MOST = 4000
+LINES = 6
+"""Lines that a counterexample may name: more than a reader looks at would always have the right one."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=5)
     parser.add_argument("--verbose", action="store_true")
     args = parser.parse_args()
-    judged, good, rules = 0, 0, Counter[str]()
+    judged, good, rules, named = 0, 0, Counter[str](), list[int]()
     for n in range(MOST):
         if judged >= args.count:
             break
@@ -137,15 +140,18 @@ def main() -> int:
         if not refuted:
             continue
         example = refuted[0]
-        line, lane = led_to(found, one.text, shown_lines(example)), lane_holds(insert_waits(program.kernel), example)
+        lines = shown_lines(example)
+        line = len(lines) <= LINES and led_to(found, one.text, lines)
+        lane = lane_holds(insert_waits(program.kernel), example)
+        named.append(len(lines))
         judged, good = judged + 1, good + (line and lane)
         rules[f"{example.rule} {'good' if line and lane else 'bad'}"] += 1
         if args.verbose or not (line and lane):
-            shown = sorted(shown_lines(example))
-            said = f"changed {sorted(found.lines)} {found.dropped}, shown {shown}: {line}, lane: {lane}"
+            said = f"changed {sorted(found.lines)} {found.dropped}, shown {sorted(lines)}: {line}, lane: {lane}"
             print(f"{n} {one.program.family} {one.mutation}: {example.rule}, {said}", flush=True)
     print(
-        f"{good} of {judged} counterexamples name the mutated line and a lane that holds the wrong value; {dict(rules)}"
+        f"{good} of {judged} counterexamples name the mutated line and a lane that holds the wrong value, by "
+        f"{sum(named) / max(1, judged):.1f} lines on average, at most {max(named, default=0)}; {dict(rules)}"
     )
     return 0 if 10 * good >= 9 * judged else 1
 

@@ -68,11 +68,11 @@ def explained(proof: Proof, search: bool = True) -> dict[Shielded, list[Verdict]
         statuses = {v.status for verdicts in made.values() for v in verdicts}
         about = RuleExplanation(proof.views[rule], "refuted" in statuses, "unknown" in statuses)
         made[rule] = _within_budget(rule, about, search)
-    return {rule: [_placed(proof, one) for one in verdicts] for rule, verdicts in made.items()}
+    return {rule: [_placed(proof.views[rule], one) for one in verdicts] for rule, verdicts in made.items()}
 
 
-def _placed(proof: Proof, verdict: Verdict) -> Verdict:
-    return verdict if verdict.status != "refuted" else with_surroundings(proof.walk.kernel, verdict)
+def _placed(flow: KernelWalk, verdict: Verdict) -> Verdict:
+    return verdict if verdict.status != "refuted" else with_surroundings(flow.kernel, verdict)
 
 
 def _within_budget(rule: Shielded, about: RuleExplanation, search: bool) -> list[Verdict]:

@@ -31,4 +31,4 @@ def choose(name: str, simulated: str = "jit") -> Device:
         case "hip":
             return HipDevice()
         case _:
-            raise LaunchRefused(f"there is no device {name!r}; there are {', '.join(DEVICES)}")
+            raise LaunchRefused(f"there is no device {name!r}; there are {', '.join(DEVICES)}", "ARG-L107")

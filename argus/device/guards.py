@@ -1,8 +1,9 @@
 """What must hold before a kernel may be launched, because everything proved about it assumes it.
 
 `requires` of the kernel, at the sizes of this launch; every tensor's byte extent below 2^31, and no lane's offset
-beyond 2^32 (offsets are 32-bit; `argus.ir.semantics.addresses`); arrays of the stated shape and type; outputs that do
-not overlap any other argument. Arguments that are only read may overlap: they are views of one tensor. Each refusal
+beyond 2^32 (offsets are 32-bit; `argus.ir.semantics.addresses`); arrays of the stated shape, type and order in memory
+that start at a multiple of their element (`alignment` of docs/semantics.md); outputs that do not overlap any other
+argument. Arguments that are only read may overlap: they are views of one tensor. Each refusal
 names the condition and the values.
 """
 
@@ -36,8 +37,28 @@ _TORCH = {
 }  # fmt: skip
 
 
+CODES: Mapping[str, str] = {
+    "ARG-L101": "the sizes do not fit the kernel",
+    "ARG-L102": "an array has another shape",
+    "ARG-L103": "an array has another element type",
+    "ARG-L104": "an array has another order in memory",
+    "ARG-L105": "an array is not aligned",
+    "ARG-L106": "an output cannot be written",
+    "ARG-L107": "an argument is no array that this device can use",
+    "ARG-L108": "an argument is missing or not known",
+    "ARG-L109": "the library has no kernel for this",
+    "ARG-L110": "there is no gradient",
+    "ARG-L111": "the gradient would be lost",
+    "ARG-L112": "the device reports a fault",
+}
+
+
 class LaunchRefused(ValueError):
-    """The launch is refused; the message says which condition fails and with what values."""
+    """The launch is refused; the message says which condition fails and with what values. `code` is a key of CODES."""
+
+    def __init__(self, message: str, code: str = "ARG-L101") -> None:
+        self.code = code
+        super().__init__(f"{code}: {message}")
 
 
 def numpy_dtype(dtype: DType) -> np.dtype[np.generic]:
@@ -73,14 +94,15 @@ def check_sizes(kernel: Kernel, sizes: Mapping[str, int]) -> None:
     for symbol in kernel.shapes:
         name = symbol.name
         if name not in sizes:
-            raise LaunchRefused(f"size {name} is not given; say --shape {name}=…")
+            raise LaunchRefused(f"size {name} is not given; say --shape {name}=…", "ARG-L108")
         low, high = symbol.bounds()
         if (low is not None and sizes[name] < low) or (high is not None and sizes[name] > high):
             raise LaunchRefused(f"{name} = {sizes[name]} is outside the kernel's range {low} … {high}")
     known = {s.name for s in kernel.shapes}
     for name in sizes:
         if name not in known:
-            raise LaunchRefused(f"{kernel.name} has no size {name}; its sizes are {', '.join(sorted(known)) or 'none'}")
+            sizes_known = ", ".join(sorted(known)) or "none"
+            raise LaunchRefused(f"{kernel.name} has no size {name}; its sizes are {sizes_known}", "ARG-L108")
     for condition in kernel.requires:
         if not evaluate(condition, dict(sizes)):
             names = sorted(v.name for v in condition.free())
@@ -111,24 +133,37 @@ class ArrayArgument:
     strides: tuple[int, ...]
 
 
-def placed(name: str, array: Any) -> ArrayArgument:
-    """Shape, element type and place of a numpy array or of a tensor with `data_ptr()` (torch's)."""
+def element_name(name: str, array: Any) -> str:
+    """The element type of an array or tensor in the words of the kernels (bf16, f32, ...), else its own name.
+
+    Nothing but its type is asked of it, so that tensors without data answer too.
+    """
     if isinstance(array, np.ndarray):
         known = {dtype: ours for ours, dtype in _NUMPY.items()}
-        ours = known.get(array.dtype, str(array.dtype))
+        return known.get(array.dtype, str(array.dtype))
+    if hasattr(array, "data_ptr") and hasattr(array, "shape") and hasattr(array, "dtype"):
+        return _TORCH.get(str(array.dtype).removeprefix("torch."), str(array.dtype))
+    raise LaunchRefused(
+        f"{name} is a {type(array).__name__}; pass a numpy array or a tensor of torch (argus.torch takes whatever "
+        "speaks DLPack)",
+        "ARG-L107",
+    )
+
+
+def placed(name: str, array: Any) -> ArrayArgument:
+    """Shape, element type and place of a numpy array or of a tensor with `data_ptr()` (torch's)."""
+    ours = element_name(name, array)
+    if isinstance(array, np.ndarray):
         strides = tuple(step // array.itemsize for step in array.strides)
         size = buffer_elements(array.shape, strides) * array.itemsize
         return ArrayArgument(array.shape, ours, array.ctypes.data, size, strides)
-    if hasattr(array, "data_ptr") and hasattr(array, "shape") and hasattr(array, "dtype"):
-        ours = _TORCH.get(str(array.dtype).removeprefix("torch."), str(array.dtype))
-        shape = tuple(int(n) for n in array.shape)
-        if hasattr(array, "stride"):
-            strides = tuple(int(n) for n in array.stride())
-        else:
-            strides = row_major(shape) if array.is_contiguous() else (0,) * len(shape)
-        size = buffer_elements(shape, strides) * (DTYPES[ours].bytes if ours in DTYPES else 1)
-        return ArrayArgument(shape, ours, int(array.data_ptr()), size, strides)
-    raise LaunchRefused(f"{name} is a {type(array).__name__}; pass a numpy array or a tensor on the GPU")
+    shape = tuple(int(n) for n in array.shape)
+    if hasattr(array, "stride"):
+        strides = tuple(int(n) for n in array.stride())
+    else:
+        strides = row_major(shape) if array.is_contiguous() else (0,) * len(shape)
+    size = buffer_elements(shape, strides) * (DTYPES[ours].bytes if ours in DTYPES else 1)
+    return ArrayArgument(shape, ours, int(array.data_ptr()), size, strides)
 
 
 def check_arrays(kernel: Kernel, sizes: Mapping[str, int], arrays: Mapping[str, Any]) -> None:
@@ -137,28 +172,35 @@ def check_arrays(kernel: Kernel, sizes: Mapping[str, int], arrays: Mapping[str, 
     found: dict[str, ArrayArgument] = {}
     for tensor in kernel.tensors:
         if tensor.name not in arrays:
-            raise LaunchRefused(f"no array is given for {tensor.name}")
+            raise LaunchRefused(f"no array is given for {tensor.name}", "ARG-L108")
         here = found[tensor.name] = placed(tensor.name, arrays[tensor.name])
         if tensor.written and not getattr(getattr(arrays[tensor.name], "flags", None), "writeable", True):
-            raise LaunchRefused(f"output {tensor.name} is read-only")
+            raise LaunchRefused(f"output {tensor.name} is read-only", "ARG-L106")
         if here.shape != shapes[tensor.name] or here.dtype != tensor.dtype.name:
             raise LaunchRefused(
                 f"{tensor.name} must be {tensor.dtype}{list(shapes[tensor.name])}, "
-                f"the given array is {here.dtype}{list(here.shape)}"
+                f"the given array is {here.dtype}{list(here.shape)}",
+                "ARG-L103" if here.shape == shapes[tensor.name] else "ARG-L102",
+            )
+        if here.start % tensor.dtype.bytes and here.bytes:
+            raise LaunchRefused(
+                f"{tensor.name} starts at byte {here.start}, which is no multiple of the {tensor.dtype.bytes} bytes of "
+                f"a {tensor.dtype}; pass an aligned copy",
+                "ARG-L105",
             )
         pairs = zip(here.shape, here.strides, strides[tensor.name], strict=True)
         if 0 not in here.shape and any(n > 1 and have != want for n, have, want in pairs):
             order = "contiguous in row-major order"
             if strides[tensor.name] != row_major(here.shape):
                 order = f"strided by {list(strides[tensor.name])} elements, not by {list(here.strides)}"
-            raise LaunchRefused(f"{tensor.name} must be {order}")
+            raise LaunchRefused(f"{tensor.name} must be {order}", "ARG-L104")
     for tensor in kernel.tensors:
         if not tensor.written:
             continue
         out = found[tensor.name]
         for name, other in found.items():
             if name != tensor.name and out.start < other.start + other.bytes and other.start < out.start + out.bytes:
-                raise LaunchRefused(f"output {tensor.name} overlaps {name}")
+                raise LaunchRefused(f"output {tensor.name} overlaps {name}", "ARG-L106")
 
 
 def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -71,7 +71,7 @@ def scalar_values(kernel: Kernel, sizes: Mapping[str, int], scalars: Mapping[str
     """What follows the tensors in the machine-code signature: scalar arguments, then shape symbols."""
     for scalar in kernel.scalars:
         if scalar.name not in scalars:
-            raise LaunchRefused(f"scalar argument {scalar.name} of {kernel.name} is not given")
+            raise LaunchRefused(f"scalar argument {scalar.name} of {kernel.name} is not given", "ARG-L108")
         if scalar.positive and not np.asarray(scalars[scalar.name], numpy_dtype(scalar.dtype)).astype(np.float64) > 0:
             raise LaunchRefused(f"{kernel.name} requires {scalar.name} > 0, but {scalar.name} = {scalars[scalar.name]}")
     values: list[np.generic] = [numpy_dtype(s.dtype).type(scalars[s.name]) for s in kernel.scalars]

@@ -10,8 +10,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+import numpy as np
+
 from argus import machine
-from argus.device.guards import check_arrays, check_sizes, launch_grid
+from argus.device.guards import LaunchRefused, check_arrays, check_sizes, launch_grid
 from argus.device.launch import Arrays, LaunchOutcome, flat, scalar_values
 from argus.ir.kernel import Kernel
 
@@ -36,6 +38,9 @@ class _Simulated:
     ) -> LaunchOutcome:
         check_sizes(kernel, sizes)
         check_arrays(kernel, sizes, arrays)
+        for tensor in kernel.tensors:
+            if not isinstance(arrays[tensor.name], np.ndarray):
+                raise LaunchRefused(f"{tensor.name} lies on a GPU, the launch is for the {self.name}", "ARG-L107")
         grid = launch_grid(kernel, sizes)
         if 0 in grid:
             return LaunchOutcome(self.name, 0.0, grid, 0, 0, [], None)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from argus.device.guards import LaunchRefused, numpy_dtype, placed
+from argus.device.guards import LaunchRefused, element_name, numpy_dtype, placed
 from argus.ir.types import DTYPES
 from argus.ops.choice import NoKernel
 
@@ -30,12 +30,13 @@ BITS = {"bf16": "int16", "fp8": "uint8"}
 
 def element(array: Any, name: str = "the operand") -> str:
     """Its element type in the words of the kernels: bf16, f16, f32, ..."""
-    return placed(name, array).dtype
+    return element_name(name, array)
 
 
 def shape(array: Any) -> tuple[int, ...]:
-    """Its extents; what is no array is refused here."""
-    return placed("the operand", array).shape
+    """Its extents, as they are: those of a tensor that torch traces stay symbols. What is no array is refused here."""
+    element_name("the operand", array)
+    return tuple(array.shape)
 
 
 def is_tensor(array: Any) -> bool:
@@ -52,18 +53,29 @@ def given(array: Any, name: str, strided: bool = False) -> Any:
 
     `strided`: the kernel states strides of its own, which the launch checks.
     """
+    keeps_gradient(name, array)
     here = placed(name, array)
     step = 1
     for extent, stride in zip(reversed(here.shape), reversed(here.strides), strict=True):
         if not strided and extent > 1 and stride != step and 0 not in here.shape:
-            raise LaunchRefused(f"{name} is not contiguous in row-major order; pass a contiguous copy")
+            raise LaunchRefused(f"{name} is not contiguous in row-major order; pass a contiguous copy", "ARG-L104")
         step *= extent
     if not is_tensor(array) or not on_host(array):
         return array
     if here.dtype in BITS:
-        bits = array.view(getattr(_torch(), BITS[here.dtype])).numpy()
+        bits = array.detach().view(getattr(_torch(), BITS[here.dtype])).numpy()
         return bits.view(numpy_dtype(DTYPES[here.dtype]))
-    return array.numpy()
+    return array.detach().numpy()
+
+
+def keeps_gradient(name: str, array: Any) -> None:
+    """Refuse a tensor that torch would differentiate by: what is computed here has no gradient."""
+    if getattr(array, "requires_grad", False) and _torch().is_grad_enabled():
+        raise LaunchRefused(
+            f"{name} requires a gradient, which argus.ops would lose; use the function of the same name in "
+            "argus.torch, or torch.no_grad()",
+            "ARG-L111",
+        )
 
 
 def _torch() -> Any:

@@ -31,7 +31,8 @@ def call(file: str, name: str, args: tuple[Any, ...], device: str, named: dict[s
     kernel = ready.kernel
     wanted = [*(t.name for t in kernel.tensors), *(s.name for s in kernel.scalars)]
     if len(args) != len(wanted):
-        raise LaunchRefused(f"{name} takes {len(wanted)} arguments ({', '.join(wanted)}), not {len(args)}")
+        stated = f"{len(wanted)} arguments ({', '.join(wanted)})"
+        raise LaunchRefused(f"{name} takes {stated}, not {len(args)}", "ARG-L108")
     count = len(kernel.tensors)
     pairs = zip(kernel.tensors, args[:count], strict=True)
     arrays = {t.name: given(array, t.name, strided=True) for t, array in pairs}
@@ -46,11 +47,13 @@ def _sizes(kernel: Kernel, arrays: dict[str, Any]) -> dict[str, int]:
     for tensor in kernel.tensors:
         extents = shape(arrays[tensor.name])
         if len(extents) != len(tensor.shape):
-            raise LaunchRefused(f"{tensor.name} has {len(tensor.shape)} axes, the given array {len(extents)}")
+            raise LaunchRefused(
+                f"{tensor.name} has {len(tensor.shape)} axes, the given array {len(extents)}", "ARG-L102"
+            )
         for stated, extent in zip(tensor.shape, extents, strict=True):
             name = _symbol(stated, known)
             if name is not None and found.setdefault(name, extent) != extent:
-                raise LaunchRefused(f"{name} is {found[name]} in one array and {extent} in {tensor.name}")
+                raise LaunchRefused(f"{name} is {found[name]} in one array and {extent} in {tensor.name}", "ARG-L102")
     for tensor in kernel.tensors:
         for stated, stride in zip(tensor.strides, placed(tensor.name, arrays[tensor.name]).strides, strict=True):
             name = _symbol(stated, known)

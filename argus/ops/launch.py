@@ -59,5 +59,5 @@ def run(
     outcome = choose(device).launch(ready.kernel, ready.code, sizes, arrays, scalars)
     for report in outcome.reports:
         if report.level == "error":
-            raise LaunchRefused(f"{ready.kernel.name} on {outcome.device}: {report}")
+            raise LaunchRefused(f"{ready.kernel.name} on {outcome.device}: {report}", "ARG-L112")
     return outcome

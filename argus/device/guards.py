@@ -30,11 +30,12 @@ _NUMPY: dict[str, np.dtype[np.generic]] = {
 }  # fmt: skip
 
 
-_TORCH = {
+TORCH_TYPES = {
     "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "float8_e4m3fnuz": "fp8",
     "float8_e5m2fnuz": "bf8", "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8", "uint32": "u32",
     "uint16": "u16", "uint8": "u8", "bool": "bool",
 }  # fmt: skip
+"""Element types by the names that torch has for them."""
 
 
 CODES: Mapping[str, str] = {
@@ -142,7 +143,7 @@ def element_name(name: str, array: Any) -> str:
         known = {dtype: ours for ours, dtype in _NUMPY.items()}
         return known.get(array.dtype, str(array.dtype))
     if hasattr(array, "data_ptr") and hasattr(array, "shape") and hasattr(array, "dtype"):
-        return _TORCH.get(str(array.dtype).removeprefix("torch."), str(array.dtype))
+        return TORCH_TYPES.get(str(array.dtype).removeprefix("torch."), str(array.dtype))
     raise LaunchRefused(
         f"{name} is a {type(array).__name__}; pass a numpy array or a tensor of torch (argus.torch takes whatever "
         "speaks DLPack)",

@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from argus.device.guards import LaunchRefused, element_name, numpy_dtype, placed
+from argus.device.guards import TORCH_TYPES, LaunchRefused, element_name, numpy_dtype, placed
 from argus.ir.types import DTYPES
 from argus.ops.choice import NoKernel
 
 HOST = 1
-TORCH = {"bf16": "bfloat16", "f16": "float16", "f32": "float32", "fp8": "float8_e4m3fnuz"}
+TORCH = {ours: theirs for theirs, ours in TORCH_TYPES.items()}
 """What torch calls the types of results."""
-BITS = {"bf16": "int16", "fp8": "uint8"}
+BITS = {"bf16": "int16", "fp8": "uint8", "bf8": "uint8"}
 """Types that torch does not hand over to numpy, and one of the same size that it does."""
 
 
@@ -37,6 +37,13 @@ def shape(array: Any) -> tuple[int, ...]:
     """Its extents, as they are: those of a tensor that torch traces stay symbols. What is no array is refused here."""
     element_name("the operand", array)
     return tuple(array.shape)
+
+
+def strides(array: Any) -> tuple[int, ...]:
+    """The steps of its axes in elements, as they are."""
+    if is_tensor(array):
+        return tuple(array.stride())
+    return tuple(step // array.itemsize for step in array.strides)
 
 
 def is_tensor(array: Any) -> bool:
@@ -53,7 +60,8 @@ def given(array: Any, name: str, strided: bool = False) -> Any:
 
     `strided`: the kernel states strides of its own, which the launch checks.
     """
-    keeps_gradient(name, array)
+    if is_tensor(array):
+        _usable(name, array)
     here = placed(name, array)
     step = 1
     for extent, stride in zip(reversed(here.shape), reversed(here.strides), strict=True):
@@ -68,8 +76,13 @@ def given(array: Any, name: str, strided: bool = False) -> Any:
     return array.detach().numpy()
 
 
-def keeps_gradient(name: str, array: Any) -> None:
-    """Refuse a tensor that torch would differentiate by: what is computed here has no gradient."""
+def _usable(name: str, array: Any) -> None:
+    """Refuse a tensor without plain data, and one that torch would differentiate by: nothing here has a gradient."""
+    if str(getattr(array, "device", "cpu")) == "meta" or type(array).__name__ == "FakeTensor":
+        raise LaunchRefused(f"{name} is a tensor without data; argus.torch gives the shapes of results", "ARG-L107")
+    strided = str(getattr(array, "layout", "torch.strided")) == "torch.strided"
+    if not strided or (hasattr(array, "is_neg") and array.is_neg()):
+        raise LaunchRefused(f"{name} has no plain data in memory (sparse, or negated when it is read)", "ARG-L107")
     if getattr(array, "requires_grad", False) and _torch().is_grad_enabled():
         raise LaunchRefused(
             f"{name} requires a gradient, which argus.ops would lose; use the function of the same name in "

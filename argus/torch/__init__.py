@@ -33,6 +33,7 @@ from argus.torch.backward import (
 )
 from argus.torch.experts import arranged, fp8_matmul, moe, quantise
 from argus.torch.gradients import NoGradient
+from argus.torch.kernel_op import op
 from argus.torch.matmul import matmul
 from argus.torch.rows import add, gelu, layernorm, mul, relu, rmsnorm, rowmax, rowmean, rowsum, silu, softmax, transpose
 
@@ -51,6 +52,7 @@ __all__ = [
     "matmul",
     "moe",
     "mul",
+    "op",
     "quantise",
     "relu",
     "rmsnorm",

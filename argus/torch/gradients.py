@@ -53,19 +53,19 @@ class SavedOperands:
         return self.values[name]
 
 
-Formula = Callable[[SavedOperands, torch.Tensor], Mapping[str, torch.Tensor]]
+Formula = Callable[..., Mapping[str, torch.Tensor]]
+"""From a `SavedOperands` and the gradient of each result to those of operands."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gradient:
-    """`keeps`: operands that the formula reads, or RESULT. `formula`: from what is saved and the gradient of the first
-    result to the gradients of operands; it may leave out any, which then have none."""
+    """`keeps`: operands that the formula reads, or RESULT. Operands that the formula leaves out have no gradient."""
 
     keeps: tuple[str, ...]
     formula: Formula
 
 
-NONE = Gradient((), lambda saved, g: {})
+NONE = Gradient((), lambda saved, *given: {})
 """Of an operation that no kernel differentiates."""
 
 
@@ -85,15 +85,15 @@ def gradients_of(
     gradient: Gradient,
     call: KeptCall,
     saved: Sequence[torch.Tensor | None],
-    g: torch.Tensor,
+    given: Sequence[torch.Tensor],
     wanted: Sequence[str],
 ) -> Mapping[str, torch.Tensor]:
     """The gradient of every operand in `wanted`, or in its place an op that raises when it is executed."""
     values = {**call.plain, **dict(zip(gradient.keeps, saved, strict=True))}
-    found = dict(gradient.formula(SavedOperands(values, call, wanted), g.contiguous()))
+    found = dict(gradient.formula(SavedOperands(values, call, wanted), *(g.contiguous() for g in given)))
     for name in wanted:
         if name not in found:
-            found[name] = _no_gradient(g, list(call.extents[name]), call.dtypes[name], operation, name)
+            found[name] = _no_gradient(given[0], list(call.extents[name]), call.dtypes[name], operation, name)
     return found
 
 

@@ -32,11 +32,13 @@ class CustomOperation:
     run: Callable[..., Any]
     shapes: Callable[..., Any]
     gradient: Gradient = NONE
+    arguments: tuple[str, ...] = ()
+    """Their names, where `run` does not state them."""
 
 
 def register(operation: CustomOperation) -> Callable[..., Any]:
     """The operation as `torch.ops.argus.<name>`; returns it."""
-    names = tuple(inspect.signature(operation.run).parameters)
+    names = operation.arguments or tuple(inspect.signature(operation.run).parameters)
 
     def by_name(args: tuple[Any, ...]) -> dict[str, Any]:
         named = dict(zip(names, args, strict=False))
@@ -57,7 +59,7 @@ def register(operation: CustomOperation) -> Callable[..., Any]:
     def backward(ctx: Any, *given: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         passed = names[: len(ctx.needs_input_grad)]
         wanted = [name for name, needed in zip(passed, ctx.needs_input_grad, strict=True) if needed]
-        found = gradients_of(operation.name, operation.gradient, ctx.call, ctx.saved_tensors, given[0], wanted)
+        found = gradients_of(operation.name, operation.gradient, ctx.call, ctx.saved_tensors, given, wanted)
         return tuple(found.get(name) for name in passed)
 
     made = torch.library.custom_op(f"{NAMESPACE}::{operation.name}", run, mutates_args=(), schema=operation.schema)

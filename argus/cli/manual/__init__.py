@@ -1,4 +1,4 @@
-"""The manual of the codes that are not about the kernel language: compiler, checker, machine, model providers, journal.
+"""The manual of the codes that are not about the kernel language: compiler, checker, machine, launches, and so on.
 
     >>> print(page("M101"))
     # ARG-M101: race (report of the machine)
@@ -21,8 +21,10 @@ from argus.cli.manual.checker import CHECKER
 from argus.cli.manual.compiler import COMPILER
 from argus.cli.manual.entry import ManualEntry
 from argus.cli.manual.journal import JOURNAL
+from argus.cli.manual.launch import LAUNCH
 from argus.cli.manual.machine import MACHINE
 from argus.cli.manual.provider import PROVIDER
+from argus.device.guards import CODES as LAUNCH_CODES
 from argus.ir.compile_error import CODES as COMPILE_CODES
 from argus.machine.errors import CODES as MACHINE_CODES
 
@@ -41,6 +43,7 @@ FAMILIES = (
     Family("compile error", "compiler", COMPILE_CODES, COMPILER),
     Family("error of the checker", "checker", CHECKER_CODES, CHECKER),
     Family("report of the machine", "machine", MACHINE_CODES, MACHINE),
+    Family("refusal of a launch or an operation", "launch", LAUNCH_CODES, LAUNCH),
     Family("error of a model provider", "provider", PROVIDER_CODES, PROVIDER),
     Family("error of the journal", "journal", JOURNAL_CODES, JOURNAL),
 )

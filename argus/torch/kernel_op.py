@@ -44,7 +44,8 @@ def op(
 ) -> Callable[..., Any]:
     """The kernel of a file, or the one named, as a function on tensors; `device` and sizes by name."""
     if isinstance(file, KernelHandle):
-        file, kernel = file.file, file.name
+        kernel = file.name
+        file = file.file
     ready = proved(Path(file), kernel, knobs)
     frame = KernelFrame(ready)
     text = f"{ready.kernel.full_source}\0{ready.kernel.name}\0{sorted(ready.kernel.settings.items())}"

@@ -47,7 +47,7 @@ def main() -> int:
         faults += [f"{name}: the right kernel's certificate proves `{mutant}`" for mutant in bad]
         print(f"{name:<12} {tried} mutants, {len(proved)} proved by a foreign certificate, {len(bad)} of them wrong")
         victims = wrong_mutants(one, max(12, arguments.mutants // 4))
-        for seed in range(arguments.altered // len(names)):
+        for seed in range(-(-arguments.altered // len(names))):
             what, data = alteration(one, seed)
             kinds[what] += 1
             tests = [victims[seed % len(victims)]] if victims else []

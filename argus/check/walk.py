@@ -51,6 +51,7 @@ from argus.check.transfer import (
     symbols,
 )
 from argus.check.transfer.matrix_product import multiply
+from argus.check.transfer.narrowed_values import NarrowedValues
 from argus.check.vocabulary import LoadedData
 from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
@@ -109,6 +110,7 @@ class KernelWalk:
             self.tables.hints = self.spec.hints
         self.threads = Threads(kernel.waves)
         self.memory = SharedMemory(kernel, self.tables)
+        self.narrowed = NarrowedValues(kernel)
         self.values: dict[Value, Tags] = {}
         self.facts: tuple[Expr, ...] = ()
         self.loops: tuple[tuple[Expr, Expr], ...] = ()
@@ -301,12 +303,11 @@ class KernelWalk:
             case ops.CopyToLds():
                 memory_accesses.copy(self, op)
             case ops.Map():
-                self.values[op.result] = self.map(op)
+                self.values[op.result] = self.narrowed.of_map(op, self.map(op), self.tables)
             case ops.Convert():
                 types = op.value.dtype, op.result.dtype
-                self.values[op.result] = self.values[op.value].each(
-                    lambda c: conversions.converted(c, *types, op.saturate, self.tables)
-                )
+                found = self.values[op.value].each(lambda c: conversions.converted(c, *types, op.saturate, self.tables))
+                self.values[op.result] = self.narrowed.of_conversion(op, found, self.tables)
             case ops.Bitcast():
                 types = op.value.dtype, op.result.dtype
                 self.values[op.result] = self.values[op.value].each(

@@ -56,11 +56,12 @@ def handle(args: argparse.Namespace) -> int:
         recorder, provider = _begun(args, journal) if args.resume is None else _gone_on(args, journal)
         if args.edit:
             _hand_in(args, recorder, provider)
-        view = RunView()
-        if not args.json:
-            settings = recorder.settings
-            view.start(f"{recorder.task.name}, seed {settings.seed}, run {recorder.run.id}", recorder.task.device)
-        state = _run(recorder, provider, args.workers, None if args.json else view)
+        settings = recorder.settings
+        with RunView() as view:
+            if not args.json:
+                title = f"{recorder.task.name}, seed {settings.seed}, run {recorder.run.id}"
+                view.start(title, recorder.task.device, settings.budget)
+            state = _run(recorder, provider, args.workers, None if args.json else view)
         recorder.end(state)
         page = _page(args, journal, recorder.run.id)
     if args.policy:

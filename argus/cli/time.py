@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,17 +22,18 @@ from argus.cli.gate import admitted_launch
 from argus.cli.object_args import parse_arguments
 from argus.cli.parser import near
 from argus.cli.usage import GOOD, UsageError
-from argus.clock import PARAMETERS, Launch, Parameters, Recorded, Timing, write_trace
+from argus.clock import PARAMETERS, Launch, Parameters, Timing, write_trace
 from argus.clock.ablation import MECHANISMS, without
+from argus.clock.bottleneck import BOTTLENECKS
 from argus.clock.launch_stack import MEMORY_ROOFS, occupancy_text
-from argus.clock.page import page
 from argus.clock.sampled import Work, matrix_element, prepared, sample, time_prepared
-from argus.clock.whatif import BOUNDS, what_if_recorded
+from argus.clock.whatif import BOUNDS, Change, what_if_recorded
 from argus.compile import Compiled, compile_kernel
 from argus.device.guards import launch_grid
 from argus.gfx942 import chip
 from argus.gfx942.elf import MAGIC
 from argus.machine.loader import KernelInfo
+from argus.report.kernel_page import kernel_page, limit
 from argus.tasks.work import work_of
 
 LOWEST_MHZ = 100
@@ -113,13 +114,14 @@ def handle(args: argparse.Namespace) -> int:
         warm=args.warm,
         protocol=args.protocol,
         parameters=without_mechanism(args),
-        events=bool(args.trace or args.html),
+        timeline=bool(args.trace or args.html),
     )
     executed = sorted({number for number, _ in seen.record.waves})
     if args.trace:
         write_trace(timing, args.trace, timed.places)
+    changes = [] if args.json and not args.html else what_if_recorded(recorded, timing)
     if args.html:
-        text = page(timed.title, timing, launch, timed.places, timed.files)
+        text = kernel_page(timed.title, timing, launch, changes, timed.places, timed.files)
         Path(args.html).write_text(text, encoding="utf-8")
     if args.json:
         found = {"launch": launch.to_json(), "unit": timing.to_json(timed.places), "sampled": executed}
@@ -127,9 +129,11 @@ def handle(args: argparse.Namespace) -> int:
         return GOOD
     print(f"{timed.title}, {work.workgroups} workgroups of {np.prod(work.block)} threads, {len(executed)} executed")
     print(launch.text())
+    word = limit(launch, timing, changes)
+    print(f"bottleneck     {word}: {BOTTLENECKS[word]}")
     print(_limits(launch, timing))
     print(timing.text(top=8, source=timed.places).split("\n", 1)[1])
-    print(_what_helps(recorded, timing))
+    print(_what_helps(changes))
     if seen.note:
         print(f"note: {seen.note}")
     return GOOD
@@ -142,9 +146,8 @@ def _limits(launch: Launch, timing: Timing) -> str:
     return f"occupancy      {occupancy_text(timing)}\nrooflines      {matrix}  {roofs}  (time at that limit alone)"
 
 
-def _what_helps(recorded: Recorded, timing: Timing) -> str:
+def _what_helps(changes: Sequence[Change]) -> str:
     """The costs whose removal would shorten the work of one compute unit most."""
-    changes = what_if_recorded(recorded, timing)
     worth = [change for change in changes if change.saved >= WORTH_SAYING and change.name not in BOUNDS][:4]
     if not worth:
         return "what would help: nothing in this list saves 2 % (conflicts, latency, barriers, s_nop, LDS rate)"

@@ -49,7 +49,7 @@ class GlobalMemory(Protocol):
 class ComputeUnit:
     """Runs waves to their end and keeps the account."""
 
-    def __init__(self, parameters: Parameters, memory: MemorySystem, op_count: int, keep_events: bool = False) -> None:
+    def __init__(self, parameters: Parameters, memory: MemorySystem, op_count: int) -> None:
         self.memory: GlobalMemory = memory
         self.internal = int(parameters["internal_clocks"])
         self.branch_taken = int(parameters["branch_taken_clocks"])
@@ -64,7 +64,6 @@ class ComputeUnit:
         self.busy = Busy()
         self.issued = [0] * op_count
         self.stalls = [[0] * REASONS for _ in range(op_count)]
-        self.events: list[tuple[int, int, int, int, int]] | None = [] if keep_events else None
         self.waits: dict[DataWait, int] = {}
         self.valu_free = [0] * SIMDS_PER_CU
         self.matrix_free = [0] * SIMDS_PER_CU
@@ -144,8 +143,6 @@ class ComputeUnit:
     def _step(self, state: WaveState, op: Op, now: int) -> None:
         """Accounts an issued operation and moves the wave to the next one."""
         self.issued[op.index] += 1
-        if self.events is not None:
-            self.events.append((now, state.simd, state.age, op.index, op.clocks))
         if state.at >= state.next_mark:
             self._mark(state, now)
         state.last = now
@@ -182,8 +179,6 @@ class ComputeUnit:
             if turn > earliest:
                 self.stalls[op.index][reason] += turn - earliest
             self.issued[op.index] += 1
-            if self.events is not None:
-                self.events.append((turn, state.simd, state.age, op.index, self.internal))
             earliest = next_turn(turn + self.internal, state.simd)
             state.at += 1
         state.ready = earliest
@@ -351,8 +346,6 @@ class ComputeUnit:
             leave = next_turn(now + self.barrier_clocks, state.simd)
             self.stalls[op.index][Reason.BARRIER] += max(0, leave - arrived - TURN)
             self.issued[op.index] += 1
-            if self.events is not None:
-                self.events.append((arrived, state.simd, state.age, op.index, leave - arrived))
             state.last = arrived
             state.at += 1
             self._enter(state, max(leave, arrived + TURN))

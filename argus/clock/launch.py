@@ -126,7 +126,7 @@ class Launch:
                 f"{self.summary()}, protocol {self.protocol}",
                 f"{self.grid} workgroups; at {self.clock_mhz:.0f} MHz {self.microseconds:.2f} us; "
                 f"{self.hbm_gbps:.0f} GB/s of memory",
-                f"bound by {self.bound}; clocks: {parts}",
+                f"longest part: {self.bound}; clocks of each: {parts}",
                 self.sampling(),
                 *(f"note: {note}" for note in self.notes),
             ]

@@ -21,6 +21,7 @@ from argus.clock.program import Op, Reason, Unit, VmemAccess, Wave
 from argus.clock.state import WaveState
 from argus.clock.steady import WARM, Numbers, continued, issued
 from argus.clock.succession import Succession, round_clocks
+from argus.clock.timeline_unit import TimelineUnit
 from argus.clock.timing import Row, Timing
 from argus.gfx942 import chip
 from argus.gfx942.mfma import ISSUE_CLOCKS
@@ -56,7 +57,7 @@ def time_waves(
     readers: Mapping[int, float] | None = None,
     hbm_load: float = 0.0,
     parameters: Parameters = PARAMETERS,
-    events: bool = False,
+    timeline: bool = False,
     unit_type: type[ComputeUnit] = ComputeUnit,
     followers: Sequence[Sequence[Wave]] = (),
 ) -> Timing:
@@ -68,8 +69,9 @@ def time_waves(
     readers      for every line how many fetches by workgroups of the XCD one miss of its L2 serves
     l2_sharers   the same as one number for all lines
     hbm_load     share of the HBM's bandwidth in use, which lengthens its latency
-    events       keep every issue, for a timeline
-    unit_type    the compute unit; `argus.clock.wait_sources.TracedUnit` also records what waits were for
+    timeline     keep what every wave and unit did when (`argus.clock.timeline`)
+    unit_type    the compute unit, unless there is a timeline; `argus.clock.wait_sources.TracedUnit` also records what
+                 waits were for
     followers    workgroups that come after the resident ones, to time a round of those (`argus.clock.succession`)
     """
     if not workgroups or not any(workgroups.values()):
@@ -92,7 +94,7 @@ def time_waves(
         return MemorySystem(parameters, clock_mhz, active_cus, warm, sharers, typical, hbm_load)
 
     memory = memory_system()
-    unit = unit_type(parameters, memory, len(ops), keep_events=events)
+    unit = (TimelineUnit if timeline else unit_type)(parameters, memory, len(ops))
     simulated = unit.run(chosen)
     account, steady = continued(unit, chosen, simulated)
     executed = issued(unit, chosen)
@@ -148,7 +150,7 @@ def time_waves(
         notes=tuple(notes),
         idle=idle,
         waits=unit.waits,
-        events=tuple(unit.events or ()),
+        timeline=unit.timeline() if isinstance(unit, TimelineUnit) else None,
     )
 
 

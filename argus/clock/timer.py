@@ -106,7 +106,7 @@ def time_recorded(
         def attempt(load: float) -> tuple[Timing, Launch]:
             chosen = {**options, **given, "hbm_load": load, "clock_mhz": clock}
             timing = _time(recorded, resident, parameters, chosen)
-            short = {**chosen, "events": False, "followers": ()}
+            short = {**chosen, "timeline": False, "followers": ()}
             tail = _time(recorded, rest, parameters, short) if rest and timing.round_clocks is None else None
             return timing, estimate(
                 timing,
@@ -130,13 +130,13 @@ def time_recorded(
     timing, launch = at(clock_mhz)
     timed = {clock_mhz}
     for clock in also:
-        launch = with_timing(launch, at(clock, launch.hbm_load, events=False)[1], parameters)
+        launch = with_timing(launch, at(clock, launch.hbm_load, timeline=False)[1], parameters)
         timed.add(clock)
     for _ in range(CLOCK_ROUNDS):
         held = launch.sustained.clock_mhz
         if min(abs(held / clock - 1) for clock in timed) <= CLOCK_TOLERANCE:
             break
-        launch = with_timing(launch, at(held, launch.hbm_load, events=False)[1], parameters)
+        launch = with_timing(launch, at(held, launch.hbm_load, timeline=False)[1], parameters)
         timed.add(held)
     return timing, launch
 

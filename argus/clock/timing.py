@@ -18,6 +18,7 @@ from typing import Any
 
 from argus.clock.parameters import MODEL_VERSION
 from argus.clock.program import REASON_TEXT, DataWait, Reason
+from argus.clock.timeline import Timeline
 
 LABEL = f"simulated MI300X, model {MODEL_VERSION}"
 """What every output says about itself; each time carries its own interval (`argus.clock.uncertainty`)."""
@@ -71,7 +72,7 @@ class Timing:
     notes: tuple[str, ...] = ()
     idle: Mapping[str, int] = field(default_factory=dict)
     waits: Mapping[DataWait, int] = field(default_factory=dict, repr=False)
-    events: tuple[tuple[int, int, int, int, int], ...] = field(default=(), repr=False)
+    timeline: Timeline | None = field(default=None, repr=False)
 
     @property
     def reasons(self) -> dict[Reason, int]:

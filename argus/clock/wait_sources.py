@@ -78,8 +78,8 @@ class _Source:
 class TracedUnit(ComputeUnit):
     """A compute unit that fills `waits`."""
 
-    def __init__(self, parameters: Parameters, memory: MemorySystem, op_count: int, keep_events: bool = False) -> None:
-        super().__init__(parameters, memory, op_count, keep_events)
+    def __init__(self, parameters: Parameters, memory: MemorySystem, op_count: int) -> None:
+        super().__init__(parameters, memory, op_count)
         self._traced = TracedMemory(memory)
         self.memory = self._traced
         self._sources: dict[tuple[int, float], _Source] = {}

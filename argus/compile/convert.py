@@ -220,12 +220,27 @@ def _int_to_float(c: EmitContext, op: Convert) -> str:
 def _int_to_int(c: EmitContext, op: Convert) -> str:
     source, result, count = op.value.dtype, op.result, op.result.count
     text, kind = c.typed(op.value), vector(element_type(source), count)
+    if op.saturate and result.dtype.bits >= source.bits:
+        text = _cut_to_sign(c, text, kind, op)
     if result.dtype.bits > source.bits:
         grow = "sext" if source.kind == "int" else "zext"
         text = c.function.let(f"{grow} {kind} {_kept_apart(c, kind, text)} to {vector(f'i{result.dtype.bits}', count)}")
     elif result.dtype.bits < source.bits:
         text = _narrow(c, text, source.bits, source.kind == "int", op)
     return c.packed(text, result)
+
+
+def _cut_to_sign(c: EmitContext, text: str, kind: str, op: Convert) -> str:
+    """To a type that is not narrower: negative numbers become 0 in one without sign, large ones the largest in one with
+    sign and as many bits."""
+    source, target, count = op.value.dtype, op.result.dtype, op.result.count
+    suffix = f"i{source.bits}" if count == 1 else f"v{count}i{source.bits}"
+    if source.kind == "int" and target.kind == "uint":
+        return c.function.call(kind, f"llvm.smax.{suffix}", f"{kind} {text}", f"{kind} {splat(0, source.bits, count)}")
+    if source.kind == "uint" and target.kind == "int" and target.bits == source.bits:
+        most = splat((1 << target.bits - 1) - 1, source.bits, count)
+        return c.function.call(kind, f"llvm.umin.{suffix}", f"{kind} {text}", f"{kind} {most}")
+    return text
 
 
 def _kept_apart(c: EmitContext, kind: str, text: str) -> str:

@@ -5,6 +5,7 @@
     accesses    of the kernel's own memories, inside an LDS buffer where bounds are known, one coordinate per axis
     variables   one meaning per name: lane, wave, block, sizes, loop variables in their loop, symbols after their op;
                 assertions may speak of every loop variable
+    lanes       what takes values of other lanes stands where all lanes of a wave are active
     LDS         buffers do not overlap and fit
     ops         unique numbers
 
@@ -47,6 +48,8 @@ class _Verifier:
         self.numbers: set[int] = set()
         self.known_values: set[Value] = set()
         self.value_numbers: set[int] = set()
+        self.masked = 0
+        """Branches around the op in which some lanes of a wave may be masked."""
         self.bound = {variable for op in ops.walk(kernel.body) for variable in op.binds}
 
     def run(self) -> None:
@@ -160,6 +163,7 @@ class _Verifier:
             case ops.Registers():
                 self._registers(op)
             case ops.Lanes():
+                self._all_lanes(op, "an exchange between lanes")
                 self._same(op, op.result, op.value.count, op.value.dtype.name)
             case ops.Mfma():
                 self._mfma(op)
@@ -233,6 +237,7 @@ class _Verifier:
     def _mfma(self, op: ops.Mfma) -> None:
         if op.inst not in ALIASES or self.kernel.target.matrix(op.inst) is None:
             raise IrError(f"{self.kernel.target.name} has no matrix instruction {op.inst}", op)
+        self._all_lanes(op, op.inst)
         row = self.kernel.target.mfma(op.inst)
         for v, name, count in (
             (op.a, row.a, row.a_elements),
@@ -246,6 +251,8 @@ class _Verifier:
         row = self.kernel.target.call(op.inst)
         if row is None:
             raise IrError(f"there is no instruction {op.inst} to be named", op)
+        if row.crosses_lanes:
+            self._all_lanes(op, op.inst)
         if len(op.args) != len(row.operands) or len(op.outs) != len(row.results):
             raise IrError(f"{op.inst} is {row.signature}", op)
         try:
@@ -292,6 +299,7 @@ class _Verifier:
         for group in zip(op.outs, op.then_yields, op.else_yields, strict=True):
             if len({v.type for v in group}) != 1:
                 raise IrError(f"the ways of a branch give {', '.join(v.type for v in group)}", op)
+        self.masked += not op.uniform
         for block, yields in ((op.then, op.then_yields), (op.orelse, op.else_yields)):
             outer, inner = set(self.known_values), set(variables)
             for part in block:
@@ -299,6 +307,11 @@ class _Verifier:
             for v in yields:
                 self._used(v, op)
             self.known_values = outer
+        self.masked -= not op.uniform
+
+    def _all_lanes(self, op: Op, what: str) -> None:
+        if self.masked:
+            raise IrError(f"{what} inside a branch that some lanes do not take", op)
 
     def _count(self, op: Op, v: Value, count: int) -> None:
         if v.count != count:

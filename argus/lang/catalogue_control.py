@@ -69,10 +69,11 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
     ),
     (
         "AG511",
-        "matrix-in-branch",
+        "lanes-in-branch",
         "{what} inside a branch that some lanes do not take",
         "move it out of the branch; use ag.where on its operands",
-        "A matrix instruction works on all 64 lanes together.",
+        "Matrix instructions, exchanges between lanes and reductions over lanes take all 64 lanes together; what a "
+        "lane holds that is not in the branch is not defined there.",
     ),
     (
         "AG512",

@@ -12,7 +12,6 @@ from argus.lang import arguments as want
 from argus.lang import arithmetic, tiles
 from argus.lang.convert import convert
 from argus.lang.distribution import SCALAR, Distribution, DistributionForm
-from argus.lang.errors import Note
 from argus.lang.invoke import Call
 from argus.lang.values import Coordinates, Tile
 from argus.layout import expr as E
@@ -36,9 +35,7 @@ def mfma(interp: Expressions, a: object, b: object, c: object) -> object:
 def multiply(interp: Expressions, inst: Matrix, a: Tile, b: Tile, c: Tile) -> Tile:
     """One matrix instruction on whole operands."""
     ctx = interp.ctx
-    for level, span in ctx.divergence:
-        if level == "lane":
-            raise ctx.error("AG511", Note("the branch is decided here", span), what=inst.name)
+    ctx.need_all_lanes(inst.name)
     row = inst.row
     for label, t in (("first", a), ("second", b), ("accumulator", c)):
         if t.dist.inst and t.dist.inst != inst.name:

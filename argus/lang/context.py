@@ -100,6 +100,12 @@ class ReadContext:
                 span = part if isinstance(part, Span) else self.span_of(part)
         return ProgramError(diagnose(code, span, self.sources.get(span.file, ""), tuple(notes), words))
 
+    def need_all_lanes(self, what: str) -> None:
+        """An error where some lanes of a wave may be masked: `what` takes all 64."""
+        for level, span in self.divergence:
+            if level == "lane":
+                raise self.error("AG511", Note("the branch is decided here", span), what=what)
+
     def spend(self, units: int = 1) -> None:
         self.effort -= units
         if self.effort < 0:

@@ -21,7 +21,6 @@ from argus.ir import ops
 from argus.ir.types import DTYPES, DType, Value, i32, u32
 from argus.lang import arguments as want
 from argus.lang import arithmetic, tiles
-from argus.lang.errors import Note
 from argus.lang.values import Builtin, Coordinates, Tile
 from argus.layout.expr import Expr
 
@@ -41,9 +40,7 @@ def instruction(name: str, target: Target) -> Builtin | None:
 def _call(interp: Expressions, name: str, /, *operands: object, **keywords: object) -> object:
     ctx, row = interp.ctx, CALLS[name]
     if row.crosses_lanes:
-        for level, span in ctx.divergence:
-            if level == "lane":
-                raise ctx.error("AG511", Note("the branch is decided here", span), what=name)
+        ctx.need_all_lanes(name)
     if name == DPP_MOVE:
         operands = (*operands, keywords.pop("old", 0)) if len(operands) == 1 else operands
         keywords = _dpp_control(interp, keywords)

@@ -43,6 +43,7 @@ def reduce(ctx: ReadContext, tile: Tile, fn: str, axes: list[str], in_wave: bool
         raise ctx.error("AG420", axes=", ".join(axes))
     values = _fold_registers(ctx, tile, fn, list(groups.values()))
     for distance in _partners(ctx, tile.dist, axes, in_wave):
+        ctx.need_all_lanes("a reduction over lanes")
         moved = ctx.b.lanes(values, E.xor(ctx.lane, E.const(distance)))
         values = ctx.b.map(fn, values, moved)
     rows = [tuple(key) for key in groups]

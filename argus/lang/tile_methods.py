@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from argus.lang import arguments as want
 from argus.lang import convert, memory, reduce, tiles
-from argus.lang.errors import Note
 from argus.lang.invoke import Call
 from argus.lang.values import Tile
 
@@ -93,9 +92,7 @@ def from_lane(interp: Expressions, tile: Tile, source: object) -> object:
     """What lane `source` of the wave holds, e.g. x.from_lane(ag.lane() ^ 1). Coordinates are those of the source."""
     ctx = interp.ctx
     where = want.index(ctx, "from_lane", "source", source)
-    for level, span in ctx.divergence:
-        if level == "lane":
-            raise ctx.error("AG511", Note("the branch is decided here", span), what="an exchange between lanes")
+    ctx.need_all_lanes("an exchange between lanes")
     low, high = where.bounds()
     if low is None or high is None or low < 0 or high > 63:
         found = memory.reachable(ctx, where)

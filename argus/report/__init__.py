@@ -1,1 +1,1 @@
-"""Pages for a browser, made from what is stored. See `run_page.py`."""
+"""Pages for a browser: of a run (`run_page.py`) and of a timed kernel (`kernel_page.py`)."""

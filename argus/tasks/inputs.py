@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from argus.device.guards import buffer_elements, element_strides, numpy_dtype, tensor_shapes
+from argus.ir.float_formats import nearest
 from argus.ir.index_ranges import legal_range, whole_numbers
 from argus.ir.kernel import Kernel
 
@@ -59,6 +60,6 @@ def make_scalars(kernel: Kernel, seed: int) -> dict[str, float]:
     """A value for every scalar argument: between a half and one, so that neither a lost nor a doubled use hides."""
     rng = np.random.default_rng(seed + 1)
     return {
-        s.name: float(np.float32(rng.uniform(0.5, 1.0))) if s.dtype.kind == "float" else int(rng.integers(1, 8))
+        s.name: nearest(rng.uniform(0.5, 1.0), s.dtype) if s.dtype.kind == "float" else int(rng.integers(1, 8))
         for s in kernel.scalars
     }

@@ -65,7 +65,7 @@ def test_account_of_a_small_kernel() -> None:
 
 def test_forms() -> None:
     program = _matrix_program(5)
-    timing = time_waves(program.ops, {0: [program.wave()]}, LARGE, events=True)
+    timing = time_waves(program.ops, {0: [program.wave()]}, LARGE, timeline=True)
     source = {program.ops[0].pc: "gemm.py:47"}
     shown = timing.text(source=source)
     assert shown.startswith(LABEL)
@@ -73,9 +73,11 @@ def test_forms() -> None:
     data = json.loads(json.dumps(timing.to_json(source)))
     assert data["instructions_by_pc"][0]["source"] == "gemm.py:47"
     assert timing.by_line(source).keys() == {"gemm.py:47"}
-    slices = [event for event in trace(timing, source)["traceEvents"] if event["ph"] == "X"]
-    assert len(slices) == timing.issued
-    with pytest.raises(ValueError, match="events=True"):
+    events = trace(timing, source)["traceEvents"]
+    threads = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    issues = [e for e in events if e.get("cat") == "instruction" and threads[e["pid"], e["tid"]].startswith("wave ")]
+    assert len(issues) == timing.issued
+    with pytest.raises(ValueError, match="timeline=True"):
         trace(time_waves(program.ops, {0: [program.wave()]}, LARGE))
 
 

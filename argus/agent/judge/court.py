@@ -35,6 +35,7 @@ from argus.agent.judge.problem import Judgement, Sizes, Verdict, Violation, faul
 from argus.agent.judge.trials import Ended, TrialBench, Trials
 from argus.check.report import counterexample_json
 from argus.check.rounding import ErrorBound, rounding
+from argus.clock.bottleneck import main_stalls
 from argus.clock.observe import SHORT
 from argus.clock.sampled import matrix_element, prepared, sample, time_prepared
 from argus.clock.uncertainty import interval_of
@@ -215,7 +216,7 @@ class _Case:
         if not self.bottleneck:
             self.bottleneck = {
                 "bound": launch.bound,
-                "stalls": {reason.name.lower(): clocks for reason, clocks in list(timing.reasons.items())[:6]},
+                "stalls": main_stalls(timing),
                 "helps": prices(recorded, timing),
                 "utilisation": {unit: round(share, 4) for unit, share in timing.utilisation.items()},
                 "clock_mhz": launch.sustained.clock_mhz,

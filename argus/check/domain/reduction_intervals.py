@@ -12,7 +12,7 @@ from itertools import pairwise
 from argus.check.domain.reduction_footprint import FootprintPart, ReducedFootprint, fresh_bound, substituted
 from argus.check.walk import KernelWalk
 from argus.layout import expr as E
-from argus.layout.expr import Expr
+from argus.layout.expr import Expr, linear
 
 Interval = tuple[Expr, Expr]
 
@@ -63,14 +63,16 @@ def _runs(ordered: list[int]) -> list[tuple[int, int]]:
 
 def joined(flow: KernelWalk, facts: tuple[Expr, ...], pieces: list[Interval]) -> list[Interval]:
     """Adjacent intervals put together."""
+    parts = {bound: linear(bound) for piece in pieces for bound in piece}
+
+    def meet(end: Expr, start: Expr) -> bool:
+        (rest, constant), (other, further) = parts[end], parts[start]
+        return constant == further if rest == other else flow.prover.holds(facts, end.eq(start)) is True
+
     result = list(pieces)
-    changed = True
-    while changed and len(result) > 1:
-        changed = False
-        for x in result:
-            y = next((p for p in result if p is not x and flow.prover.holds(facts, x[1].eq(p[0])) is True), None)
-            if y is not None:
-                result = [p for p in result if p is not x and p is not y] + [(x[0], y[1])]
-                changed = True
-                break
-    return result
+    while True:
+        pair = next(((x, y) for x in result for y in result if x is not y and meet(x[1], y[0])), None)
+        if pair is None:
+            return result
+        (low, _), (_, high) = pair
+        result = [piece for piece in result if piece is not pair[0] and piece is not pair[1]] + [(low, high)]

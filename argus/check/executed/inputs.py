@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from argus.check.executed.outcome import Kind
 from argus.ir import interp
+from argus.ir.float_formats import nearest
 from argus.ir.index_ranges import legal_range, stated_ranges, whole_numbers
 from argus.ir.interp.numbers import numpy_dtype
 from argus.ir.kernel import Kernel
@@ -74,7 +75,7 @@ def scalars(kernel: Kernel, kind: Kind, seed: int) -> dict[str, float | int]:
     made: dict[str, float | int] = {}
     for s in kernel.scalars:
         sign = -1 if kind == "negative" and not s.positive and s.dtype.kind != "uint" else 1
-        drawn = float(np.float32(dice.uniform(0.5, 1.0))) if s.dtype.kind == "float" else int(dice.integers(1, 8))
+        drawn = nearest(dice.uniform(0.5, 1.0), s.dtype) if s.dtype.kind == "float" else int(dice.integers(1, 8))
         made[s.name] = sign * drawn
     return made
 

@@ -31,6 +31,7 @@ from argus.check.rules.stored_elements import StoredElements, alike, each
 from argus.check.spec.coordinates import Unreadable
 from argus.check.spec.spec_terms import SpecForm, forms_of, meaning, meaning_at
 from argus.check.terms.atoms import UNKNOWN, own
+from argus.check.terms.padding import Padding
 from argus.check.terms.term_equality import Judge, ranges
 from argus.check.transfer.computed_places import followed
 from argus.check.transfer.memory_accesses import Target, as_amounts, kept_inside, stored_outside, target
@@ -45,6 +46,7 @@ from argus.layout.expr import Expr, ExprError
 OVERWRITTEN = "what is stored comes from a tensor that the kernel also stores to"
 DIFFERENT = "what is stored is another formula than the specification's"
 UPDATES = "what several updates of one element add up to is not followed"
+BEYOND = "beyond the axis whose elements say where it goes, the update may add something"
 Facts = tuple[Expr, ...]
 
 
@@ -158,7 +160,28 @@ class Valued(Rule):
                 why = self._compare(goal, place, case, int(number), active)
                 if why:
                     return why
+            if not self._nothing_beyond((*place.facts, kept), found, aim, active):
+                return BEYOND
         return ""
+
+    def _nothing_beyond(self, facts: Facts, value: Case, aim: Target, active: NDArray[np.bool_]) -> bool:
+        """Where the index that is looked up lies beyond its axis, elements read as zero, and the update goes where that
+        leads: it must not be made there, or add exactly zero."""
+        assert self.spec is not None
+        if self.spec.looked_up is None:
+            return True
+        axis, extent = self.spec.axes[self.spec.looked_up], self.spec.shape[self.spec.looked_up]
+        shapes = {tensor.name: tensor.shape for tensor in self.flow.kernel.tensors}
+        tables, given = self.flow.tables, (*self.flow.everywhere_facts, *facts, aim.shared, value.guard)
+        beyond = Padding(tables.terms, axis, extent, shapes)
+        inside = E.land(own(axis).ge(0), own(axis).lt(extent))
+        for number in distinct(aim.case.record[active]):
+            here = active & (aim.case.record == number)
+            if self.flow.prover.holds((*given, *ranges(self.flow, aim.case, int(number), here)), inside) is True:
+                continue
+            if any(beyond.folded(tables[int(n)].term) != 0 for n in distinct(value.record[here])):
+                return False
+        return True
 
     def _aimed(
         self, op: ops.Store | ops.Atomic, place: ProgramPoint, access: Access

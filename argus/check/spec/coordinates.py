@@ -79,6 +79,7 @@ class SpecCoordinates:
     `computed`: why `placed` cannot decide where `value` has not; `hints` tell `value` about computed indices. `axes`,
     `shape`, `names` are those of the result, as seen from where its amounts come from if many updates make it
     (`update`, `scatter`); `amounts` are these as a tensor.
+    `looked_up`: position of the index that is looked up (`scatter`): beyond its extent the update is made all the same.
     `loose`: index of the result that stands at no tensor -> its position; it is what the store says there.
     """
 
@@ -98,6 +99,7 @@ class SpecCoordinates:
     value: SpecNode = field(default_factory=lambda: NumberLiteral(0))
     update: Update | None = None
     amounts: Tensor | None = None
+    looked_up: int | None = None
     loose: dict[str, int] = field(default_factory=dict)
 
 
@@ -209,6 +211,7 @@ def coordinates_of(result: ResultSpec, kernel: Kernel, tables: Tables) -> SpecCo
         spec, hints=hints, axes=tuple(axes), shape=tuple(shape), names=indices, value=value,
         update="add" if found is not None else None if many is None else many.update,
         amounts=None if many is None else _amounts(output, axes, shape, tables),
+        looked_up=None if found is None else found.position,
         plain=spec.plain and found is None and many is None, loose=spec.loose if found is None else {},
     )  # fmt: skip
 

@@ -131,6 +131,13 @@ RULES: tuple[SemanticRule, ...] = (
         ("skipped", "issued with no lane active"),
     ),
     SemanticRule(
+        "all-lanes",
+        "What takes values of other lanes (exchanges, reductions over lanes, matrix instructions) stands where all "
+        "lanes of a wave are active: registers of masked lanes are not defined.",
+        ISA,
+        "refused by argus.lang and ir/verify",
+    ),
+    SemanticRule(
         "counted-wait",
         "A wait for at most n outstanding accesses retires every access of its counter with n or more surely issued "
         "after it. More instructions than ops only make it stronger. The largest number of a counter is no wait, and "

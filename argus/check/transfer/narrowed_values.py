@@ -1,0 +1,172 @@
+"""Values behind which a conversion may have rounded, and what jumps by them.
+
+    x.to(bf16) > 1000.0           of an x = 1002 false: what is selected by it is another thing, not a rounded one
+    floor(x.to(f16))              one less, or more
+    x.to(f32) > y.to(f32)         of i32 that differ above 2^24 false: x is not their maximum
+    x.to(f32) * y.to(f32) > z     of i16: the product has more digits than f32
+
+Proofs do not look at rounding (docs/rounding.md bounds it), which is right for what depends on a number steadily and
+wrong for what jumps. So what a jump at a narrowed number is worth is not known. A maximum or minimum of the narrowed
+numbers themselves is steady, however it is written: `where(b > 0, b, 0)` of `b = x.to(bf16)`.
+
+What is narrowed is found in the text: from conversions, and from arithmetic on whole numbers as floats, through
+operands, loops, branches and memory; it may be too much. What it does not cover: rounding of arithmetic on floats that
+were loaded, which may turn a test near its edge as well; that is a note of the rounding walk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import assert_never
+
+from argus.check.domain.records import Record, Tables
+from argus.check.domain.tags import Tags, each_record
+from argus.check.terms.atoms import UNKNOWN, Apply
+from argus.ir import ops
+from argus.ir.float_formats import FORMATS
+from argus.ir.kernel import Kernel
+from argus.ir.types import Value
+
+JUMPS = frozenset({"floor", "exponent", "mantissa", "copysign"})
+"""Elementwise functions of floats that are not steady."""
+EXACT = frozenset({"neg", "abs", "max", "min", "select", "floor"})
+"""Elementwise functions of floats that never round."""
+MANY = 10**6
+
+
+class NarrowedValues:
+    """All values that depend on a number that a conversion, or arithmetic on whole numbers, may have rounded."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        every = list(ops.walk(kernel.body))
+        self.bits: dict[Value, int] = {}
+        """Bits that values may have if they are whole numbers; those of no entry may have many."""
+        self.constants: set[Value] = set()
+        self.whole: set[Value] = set()
+        """Whole numbers as floats."""
+        self.narrowed: set[Value] = set()
+        computed: set[Value] = set()
+        """Results of arithmetic on floats, which rounds what does not fit."""
+        for op in every:
+            for value in op.results:
+                most = MANY if _float(value) else value.dtype.bits
+                self.bits[value] = min(most, self._read(op))
+            computed |= {value for value in op.results if self._arithmetic(op) and _float(value)}
+        for value in _reached(every, self.whole) & computed:
+            if self.bits[value] > FORMATS[value.dtype.name].digits:
+                self.narrowed.add(value)
+        self.values = _reached(every, self.narrowed)
+
+    def _read(self, op: ops.Op) -> int:
+        """Bits of its result, if it is a whole number; notes constants and conversions."""
+        match op:
+            case ops.Index():
+                low, high = op.expr.bounds()
+                return MANY if low is None or high is None else max(abs(low), abs(high)).bit_length()
+            case ops.Constant():
+                self.constants.add(op.result)
+                return abs(int(op.value)).bit_length() if float(op.value).is_integer() else MANY
+            case ops.Convert():
+                return self._converted(op)
+            case ops.Lanes() | ops.Registers():
+                return max(map(self._bits, op.operands))
+            case ops.Map():
+                return self._mapped(op.fn, [self._bits(v) for v in op.args]) if _float(op.result) else MANY
+            case (
+                ops.Bitcast() | ops.Mfma() | ops.Instruction() | ops.Load() | ops.Store() | ops.CopyToLds() |
+                ops.Atomic() | ops.Symbol() | ops.For() | ops.If() | ops.Schedule() | ops.Barrier() | ops.Wait() |
+                ops.SetPrio() | ops.Tag() | ops.Check()
+            ):  # fmt: skip
+                return MANY
+            case _:
+                assert_never(op)
+
+    def _arithmetic(self, op: ops.Op) -> bool:
+        match op:
+            case ops.Map():
+                return op.fn not in EXACT
+            case ops.Mfma() | ops.Instruction():
+                return True
+            case (
+                ops.Index() | ops.Constant() | ops.Convert() | ops.Lanes() | ops.Registers() | ops.Bitcast() |
+                ops.Load() | ops.Store() | ops.CopyToLds() | ops.Atomic() | ops.Symbol() | ops.For() | ops.If() |
+                ops.Schedule() | ops.Barrier() | ops.Wait() | ops.SetPrio() | ops.Tag() | ops.Check()
+            ):  # fmt: skip
+                return False
+            case _:
+                assert_never(op)
+
+    def _bits(self, value: Value) -> int:
+        return self.bits.get(value, MANY if _float(value) else value.dtype.bits)
+
+    def _converted(self, op: ops.Convert) -> int:
+        source, target = op.value.dtype, op.result.dtype
+        whole = source.kind in ("int", "uint")
+        if target.kind == "float" and source.kind == "float":
+            if source.bits > target.bits or (source.bits == target.bits and source is not target):
+                self.narrowed.add(op.result)
+        elif target.kind == "float" and whole:
+            self.whole.add(op.result)
+            if self._bits(op.value) > FORMATS[target.name].digits:
+                self.narrowed.add(op.result)
+        widened = source.bits < target.bits and (source.kind == "uint" or target.kind == "int")
+        return self._bits(op.value) if whole and (target.kind == "float" or widened) else MANY
+
+    def _mapped(self, fn: str, bits: list[int]) -> int:
+        match fn:
+            case "mul":
+                return sum(bits)
+            case "add" | "sub":
+                return max(bits) + 1
+            case "fma":
+                return max(sum(bits[:2]), bits[2]) + 1
+            case "neg" | "abs" | "max" | "min":
+                return max(bits)
+            case "select":
+                return max(bits[1:])
+        return MANY
+
+    def of_map(self, op: ops.Map, tags: Tags, tables: Tables) -> Tags:
+        """What is known of the result of a function: of one that jumps at a narrowed number, not what it is worth, but
+        of maxima and minima among numbers no better known than that."""
+        tested = op.args[:1] if op.fn == "select" else op.args if op.fn in JUMPS else ()
+        if not any(v in self.values for v in tested):
+            return tags
+        chosen = op.args[1:] if op.fn == "select" and _float(op.result) else ()
+        steady = bool(chosen) and all(v in self.values or v in self.constants for v in chosen)
+        return _without_terms(tags, tables, steady)
+
+    def of_conversion(self, op: ops.Convert, tags: Tags, tables: Tables) -> Tags:
+        """The same of a conversion: to an integer it jumps."""
+        return tags if _float(op.result) or op.value not in self.values else _without_terms(tags, tables, False)
+
+
+def _without_terms(tags: Tags, tables: Tables, steady: bool) -> Tags:
+    """The tags without what they are worth; `steady`: maxima and minima keep it."""
+
+    def kept(record: Record) -> Record:
+        if record.kind == "zero" or record.term == UNKNOWN:
+            return record
+        atom = tables.terms.as_atom(record.term) if steady else None
+        return record if isinstance(atom, Apply) and atom.fn in ("max", "min") else replace(record, term=UNKNOWN)
+
+    return tags.each(lambda case: each_record(tables, case, kept))
+
+
+def _float(value: Value) -> bool:
+    return value.dtype.kind == "float"
+
+
+def _reached(every: list[ops.Op], start: set[Value]) -> set[Value]:
+    """All values that depend on these: by operands, loops, branches and memory."""
+    found, memories = set(start), set[ops.Tensor | ops.Shared]()
+    size = -1
+    while size != len(found) + len(memories):
+        size = len(found) + len(memories)
+        for op in every:
+            read = any(part.reads and part.memory in memories for part in op.footprints)
+            if not op.blocks and (read or any(v in found for v in op.operands)):
+                found |= set(op.results)
+                memories |= {part.memory for part in op.footprints if part.writes}
+            found |= {value for value, sources in op.sources if any(v in found for v in sources)}
+    return found

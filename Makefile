@@ -21,7 +21,7 @@ test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -n auto
 
 torch: $(VENV)/torch.stamp
-	$(BIN)/python -m pytest -n auto tests/torch
+	$(BIN)/python -m pytest tests/torch
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .

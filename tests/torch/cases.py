@@ -23,7 +23,7 @@ def call(*args: Any, **named: Any) -> Call:
 
 
 def fp8_product(f: Callable[[Any], Any]) -> Call:
-    a, b = blocks(normal(3, 256, dtype=np.float32), 1), blocks(normal(128, 256, dtype=np.float32, seed=1), 128)
+    a, b = blocks(normal(3, 128, dtype=np.float32), 1), blocks(normal(128, 128, dtype=np.float32, seed=1), 128)
     return call(f(a.values), f(a.scales), f(b.values), f(b.scales))
 
 
@@ -55,7 +55,7 @@ CASES: dict[str, Callable[[Callable[[Any], Any]], Call]] = {
     "gelu": lambda f: call(f(normal(3, 5))),
     "layernorm": lambda f: call(f(normal(3, 96)), f(normal(96)), f(normal(96, seed=1))),
     "layernorm_backward": lambda f: call(f(normal(3, 96)), f(normal(96)), f(normal(3, 96, seed=1))),
-    "matmul": lambda f: call(f(normal(5, 64)), f(normal(24, 64, seed=1))),
+    "matmul": lambda f: call(f(normal(64, 64)), f(normal(64, 64, seed=1))),
     "moe": experts,
     "mul": same(3, 5),
     "quantise": lambda f: call(f(normal(3, 256))),

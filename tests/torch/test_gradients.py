@@ -17,7 +17,7 @@ from argus.device.guards import LaunchRefused  # noqa: E402
 
 BF16, F32 = torch.bfloat16, torch.float32
 TOLERANCE = {BF16: 2.0**-7, F32: 2.0**-21}
-"""Of the largest gradient: one rounding of inputs' products to the type and sums of fewer than 128 terms."""
+"""Of the largest gradient: a few roundings to the type, and to f32 in sums of fewer than 128 terms."""
 
 
 def normal(*shape: int, dtype: Any = F32, seed: int = 0) -> Any:
@@ -29,7 +29,7 @@ def tanh_gelu(x: Any) -> Any:
 
 
 def linear(activation: str, wanted: Callable[[Any], Any]) -> tuple[Any, Any, list[Any]]:
-    operands = [normal(8, 64, dtype=BF16), normal(24, 64, dtype=BF16, seed=1), normal(24, dtype=BF16, seed=2)]
+    operands = [*(normal(64, 64, dtype=BF16, seed=s) for s in range(2)), normal(64, dtype=BF16, seed=2)]
     return (
         lambda a, b, bias: at.matmul(a, b, bias=bias, activation=activation),
         lambda a, b, bias: wanted(a @ b.T + bias),
@@ -38,7 +38,7 @@ def linear(activation: str, wanted: Callable[[Any], Any]) -> tuple[Any, Any, lis
 
 
 def product(a_by_k: bool, b_by_k: bool) -> tuple[Any, Any, list[Any]]:
-    a, b = normal(8, 64, dtype=BF16), normal(24, 64, dtype=BF16, seed=1)
+    a, b = (normal(64, 64, dtype=BF16, seed=s) for s in range(2))
     return (
         lambda a, b: at.matmul(a, b, a_by_k=a_by_k, b_by_k=b_by_k),
         lambda a, b: (a.T if a_by_k else a) @ (b if b_by_k else b.T),
@@ -52,7 +52,6 @@ CASES: dict[str, tuple[Any, Any, list[Any]]] = {
     "linear relu": linear("relu", torch.relu),
     "linear gelu": linear("gelu", tanh_gelu),
     "softmax": (at.softmax, lambda x: x.softmax(-1), [normal(5, 96)]),
-    "softmax of long rows": (at.softmax, lambda x: x.softmax(-1), [normal(2, 3000, dtype=BF16)]),
     "rmsnorm": (at.rmsnorm, lambda x, w: F.rms_norm(x, (96,), w, 1e-6), [normal(2, 3, 96), normal(96, seed=1)]),
     "layernorm": (
         at.layernorm,
@@ -90,23 +89,32 @@ def test_gradients(name: str) -> None:
         assert error < TOLERANCE[got.dtype]
 
 
+def test_rows_that_several_waves_walk() -> None:
+    y, g = normal(2, 2100, dtype=BF16).softmax(-1), normal(2, 2100, dtype=BF16, seed=1)
+    wanted = y.double() * (g.double() - (g.double() * y.double()).sum(-1, keepdim=True))
+    error = (at.softmax_backward(y, g).double() - wanted).abs().max() / wanted.abs().max()
+    assert error < TOLERANCE[BF16]
+
+
 def test_a_gradient_that_is_not_wanted_is_not_computed() -> None:
-    a, b = normal(8, 64, dtype=BF16).requires_grad_(), normal(24, 64, dtype=BF16, seed=1)
+    a, b = normal(64, 64, dtype=BF16).requires_grad_(), normal(64, 64, dtype=BF16, seed=1)
     at.matmul(a, b).sum().backward()
     assert a.grad is not None
     assert b.grad is None
 
 
 def test_a_gradient_is_differentiated_again() -> None:
-    a, b = (normal(m, 64, dtype=BF16, seed=m).requires_grad_() for m in (8, 24))
+    a, b = (normal(64, 64, dtype=BF16, seed=s).requires_grad_() for s in range(2))
     (first,) = torch.autograd.grad(at.matmul(a, b).sum(), a, create_graph=True)
     (second,) = torch.autograd.grad(first.sum(), b)
-    assert torch.equal(second, torch.full_like(b, 8.0))
+    assert torch.equal(second, torch.full_like(b, 64.0))
 
 
 WITHOUT: dict[str, Callable[[], Any]] = {
     "rowmax": lambda: at.rowmax(normal(3, 96).requires_grad_()),
-    "attention": lambda: at.attention(*(normal(1, 1, 8, 64, dtype=BF16).requires_grad_() for _ in range(3)))[0],
+    "attention": lambda: at.attention(
+        *(normal(1, 2, 40, 64, dtype=BF16, seed=s).requires_grad_() for s in range(3)), causal=True
+    )[0],
     "quantise": lambda: at.quantise(normal(3, 256, dtype=BF16).requires_grad_())[1],
     "softmax_backward": lambda: torch.autograd.grad(
         at.softmax(x := normal(3, 96).requires_grad_()).square().sum(), x, create_graph=True

@@ -52,7 +52,7 @@ def test_one_graph_serves_all_sizes() -> None:
         return graph.forward
 
     compiled = torch.compile(layer, fullgraph=True, dynamic=True, backend=counting)
-    for rows in (64, 60, 33):
+    for rows in (60, 50, 33):
         values = [value.detach() for value in operands(rows)]
         assert torch.equal(compiled(*values), layer(*values))
     assert graphs == 1

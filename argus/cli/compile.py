@@ -3,7 +3,8 @@
 Written are the object, its sidecar, a C++ header and a Python module that launch it through HIP, the proof report and a
 manifest with hashes. The object of a proved kernel is held against the kernel first (`compile/recheck`); one that
 differs is not written. `--report` prints a table per loop of the machine code, and what the comparison found;
-`--assembly` the code beside its source.
+`--assembly` the code beside its source. `--debug-lines` adds DWARF line information to the object for rocprofv3 and
+rocgdb; its code is the same.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from argus.cli.gate import admit
 from argus.cli.reading import kernel_of
 from argus.cli.usage import GOOD
 from argus.compile.cache import compile_cached
+from argus.compile.debug_lines import with_debug_lines
 from argus.compile.export import export
 from argus.compile.recheck import recheck
 from argus.compile.report import report, to_text
@@ -27,6 +29,8 @@ def handle(args: argparse.Namespace) -> int:
     program = scheduled(kernel)
     proof = admit(program, args)
     compiled = compile_cached(program)
+    if args.debug_lines:
+        compiled = with_debug_lines(compiled)
     again = recheck(program, compiled) if args.report or proof.proved else None
     directory = Path(args.output)
     export(program, compiled, directory, proof.to_json())

@@ -36,8 +36,7 @@ from argus.spec import SpecError
 from argus.tasks.task import TaskError
 
 INPUT_ERRORS = (
-    LaunchRefused, MachineLaunchError, LoadError, SpecError, HipError, ProviderError, TaskError, PolicyError, NoKernel,
-    Unproved,
+    MachineLaunchError, LoadError, SpecError, ProviderError, TaskError, PolicyError, NoKernel, Unproved,
 )  # fmt: skip
 """Mistakes in what a command was given, beyond its own words."""
 
@@ -95,6 +94,9 @@ def failure_of(error: Exception) -> CommandFailure:
         case OSError():
             message = _of_system(error)
             return CommandFailure(INVALID, "system", message, f"error: {message}")
+        case LaunchRefused() | HipError():
+            more = f"argus explain {error.code}"
+            return CommandFailure(INVALID, "input", told, f"{line}\n  = help: {more}", error.code, more)
         case _ if isinstance(error, INPUT_ERRORS):
             return CommandFailure(INVALID, "input", told, line, _code_of(error))
         case MachineError():

@@ -59,9 +59,8 @@ def run_file(args: argparse.Namespace) -> int:
     scalars = make_scalars(kernel, args.seed)
     arrays = _arrays(kernel, launch, scalars, args.seed)
     inputs = {name: array.copy() for name, array in arrays.items()}
-    outcome = choose(args.device, simulated="checking").launch(
-        kernel, compile_cached(program).object, launch, arrays, scalars
-    )
+    device = choose(args.device, simulated="checking", tell=lambda text: print(f"note: {text}", file=sys.stderr))
+    outcome = device.launch(kernel, compile_cached(program).object, launch, arrays, scalars)
     comparison = None
     if kernel.computes is not None:
         symbols, derived = {**launch, **scalars}, report.rounding
@@ -122,11 +121,18 @@ def _to_json(name: str, launch: Any, outcome: LaunchOutcome, comparison: Element
     }
 
 
+def _took(seconds: float | None) -> str:
+    """Seconds of the simulated chip, microseconds of a GPU."""
+    if seconds is None:
+        return "not waited for"
+    return f"{seconds:.2f} s" if seconds >= 0.005 else f"{1e6 * seconds:.1f} µs"
+
+
 def _to_text(name: str, launch: Any, outcome: LaunchOutcome, comparison: ElementComparison | None) -> str:
     shape = " ".join(f"{k}={v}" for k, v in launch.items())
     lines = [
         f"{name} {shape} on {outcome.device}: {outcome.workgroups} workgroups, "
-        f"{outcome.instructions} wave instructions, {outcome.seconds:.2f} s"
+        f"{outcome.instructions} wave instructions, {_took(outcome.seconds)}"
     ]
     lines += [str(report) for report in outcome.reports]
     if outcome.checked and not outcome.reports:

@@ -1,9 +1,8 @@
 """What must hold before a kernel may be launched, because everything proved about it assumes it.
 
 `requires` of the kernel, at the sizes of this launch; every tensor's byte extent below 2^31, and no lane's offset
-beyond 2^32 (offsets are 32-bit; `argus.ir.semantics.addresses`); arrays of the stated shape, type and order in memory
-that start at a multiple of their element (`alignment` of docs/semantics.md); outputs that do not overlap any other
-argument. Arguments that are only read may overlap: they are views of one tensor. Each refusal
+beyond 2^32 (offsets are 32-bit; `argus.ir.semantics.addresses`); arrays of the stated shape and type; outputs that do
+not overlap any other argument. Arguments that are only read may overlap: they are views of one tensor. Each refusal
 names the condition and the values.
 """
 
@@ -38,28 +37,12 @@ TORCH_TYPES = {
 """Element types by the names that torch has for them."""
 
 
-CODES: Mapping[str, str] = {
-    "ARG-L101": "the sizes do not fit the kernel",
-    "ARG-L102": "an array has another shape",
-    "ARG-L103": "an array has another element type",
-    "ARG-L104": "an array has another order in memory",
-    "ARG-L105": "an array is not aligned",
-    "ARG-L106": "an output cannot be written",
-    "ARG-L107": "an argument is no array that this device can use",
-    "ARG-L108": "an argument is missing or not known",
-    "ARG-L109": "the library has no kernel for this",
-    "ARG-L110": "there is no gradient",
-    "ARG-L111": "the gradient would be lost",
-    "ARG-L112": "the device reports a fault",
-}
-
-
 class LaunchRefused(ValueError):
-    """The launch is refused; the message says which condition fails and with what values. `code` is a key of CODES."""
+    """The launch is refused; the message says which condition fails and with what values, `code` is one of `CODES`."""
 
-    def __init__(self, message: str, code: str = "ARG-L101") -> None:
+    def __init__(self, message: str, code: str = "ARG-D101") -> None:
+        super().__init__(message)
         self.code = code
-        super().__init__(f"{code}: {message}")
 
 
 def numpy_dtype(dtype: DType) -> np.dtype[np.generic]:
@@ -95,32 +78,33 @@ def check_sizes(kernel: Kernel, sizes: Mapping[str, int]) -> None:
     for symbol in kernel.shapes:
         name = symbol.name
         if name not in sizes:
-            raise LaunchRefused(f"size {name} is not given; say --shape {name}=…", "ARG-L108")
+            raise LaunchRefused(f"size {name} is not given; say --shape {name}=…", "ARG-D102")
         low, high = symbol.bounds()
         if (low is not None and sizes[name] < low) or (high is not None and sizes[name] > high):
-            raise LaunchRefused(f"{name} = {sizes[name]} is outside the kernel's range {low} … {high}")
+            raise LaunchRefused(f"{name} = {sizes[name]} is outside the kernel's range {low} … {high}", "ARG-D102")
     known = {s.name for s in kernel.shapes}
     for name in sizes:
         if name not in known:
-            sizes_known = ", ".join(sorted(known)) or "none"
-            raise LaunchRefused(f"{kernel.name} has no size {name}; its sizes are {sizes_known}", "ARG-L108")
+            told = ", ".join(sorted(known)) or "none"
+            raise LaunchRefused(f"{kernel.name} has no size {name}; its sizes are {told}", "ARG-D102")
     for condition in kernel.requires:
         if not evaluate(condition, dict(sizes)):
             names = sorted(v.name for v in condition.free())
             values = ", ".join(f"{name} = {sizes[name]}" for name in names)
-            raise LaunchRefused(f"{kernel.name} requires {condition}, but {values}")
+            raise LaunchRefused(f"{kernel.name} requires {condition}, but {values}", "ARG-D102")
     for what, limits in (("offsets", reach(kernel)), ("work-items", grid_limits(kernel))):
         for condition in limits:
             if not evaluate(condition, dict(sizes)):
                 names = sorted(v.name for v in condition.free())
                 values = ", ".join(f"{name} = {sizes[name]}" for name in names)
                 why = f"{condition} does not hold with {values}" if names else "whatever the sizes are"
-                raise LaunchRefused(f"{what} of {kernel.name} leave 32 bits: {why}")
+                raise LaunchRefused(f"{what} of {kernel.name} leave 32 bits: {why}", "ARG-D103")
     strides = element_strides(kernel, sizes)
     for tensor, shape in zip(kernel.tensors, tensor_shapes(kernel, sizes).values(), strict=True):
         extent = buffer_elements(shape, strides[tensor.name]) * tensor.dtype.bytes
         if extent >= MAX_BYTES:
-            raise LaunchRefused(f"{tensor.name} has {extent} bytes; buffer offsets reach only {MAX_BYTES - 1}")
+            reach_bytes = f"buffer offsets reach only {MAX_BYTES - 1}"
+            raise LaunchRefused(f"{tensor.name} has {extent} bytes; {reach_bytes}", "ARG-D103")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,17 +128,17 @@ def element_name(name: str, array: Any) -> str:
         return known.get(array.dtype, str(array.dtype))
     if hasattr(array, "data_ptr") and hasattr(array, "shape") and hasattr(array, "dtype"):
         return TORCH_TYPES.get(str(array.dtype).removeprefix("torch."), str(array.dtype))
-    raise LaunchRefused(
-        f"{name} is a {type(array).__name__}; pass a numpy array or a tensor of torch (argus.torch takes whatever "
-        "speaks DLPack)",
-        "ARG-L107",
-    )
+    kind = type(array).__name__
+    raise LaunchRefused(f"{name} is a {kind}; pass a numpy array or a tensor of torch", "ARG-D106")
 
 
 def placed(name: str, array: Any) -> ArrayArgument:
     """Shape, element type and place of a numpy array or of a tensor with `data_ptr()` (torch's)."""
     ours = element_name(name, array)
     if isinstance(array, np.ndarray):
+        if any(step % array.itemsize for n, step in zip(array.shape, array.strides, strict=True) if n > 1):
+            told = f"{list(array.strides)} bytes, no multiples of its {array.itemsize}-byte elements"
+            raise LaunchRefused(f"{name} is strided by {told}", "ARG-D104")
         strides = tuple(step // array.itemsize for step in array.strides)
         size = buffer_elements(array.shape, strides) * array.itemsize
         return ArrayArgument(array.shape, ours, array.ctypes.data, size, strides)
@@ -173,35 +157,31 @@ def check_arrays(kernel: Kernel, sizes: Mapping[str, int], arrays: Mapping[str, 
     found: dict[str, ArrayArgument] = {}
     for tensor in kernel.tensors:
         if tensor.name not in arrays:
-            raise LaunchRefused(f"no array is given for {tensor.name}", "ARG-L108")
+            raise LaunchRefused(f"no array is given for {tensor.name}")
         here = found[tensor.name] = placed(tensor.name, arrays[tensor.name])
         if tensor.written and not getattr(getattr(arrays[tensor.name], "flags", None), "writeable", True):
-            raise LaunchRefused(f"output {tensor.name} is read-only", "ARG-L106")
+            raise LaunchRefused(f"output {tensor.name} is read-only", "ARG-D105")
         if here.shape != shapes[tensor.name] or here.dtype != tensor.dtype.name:
             raise LaunchRefused(
                 f"{tensor.name} must be {tensor.dtype}{list(shapes[tensor.name])}, "
-                f"the given array is {here.dtype}{list(here.shape)}",
-                "ARG-L103" if here.shape == shapes[tensor.name] else "ARG-L102",
+                f"the given array is {here.dtype}{list(here.shape)}"
             )
         if here.start % tensor.dtype.bytes and here.bytes:
-            raise LaunchRefused(
-                f"{tensor.name} starts at byte {here.start}, which is no multiple of the {tensor.dtype.bytes} bytes of "
-                f"a {tensor.dtype}; pass an aligned copy",
-                "ARG-L105",
-            )
+            told = f"starts at byte {here.start}, no multiple of the {tensor.dtype.bytes} bytes of a {tensor.dtype}"
+            raise LaunchRefused(f"{tensor.name} {told}; pass an aligned copy", "ARG-D104")
         pairs = zip(here.shape, here.strides, strides[tensor.name], strict=True)
         if 0 not in here.shape and any(n > 1 and have != want for n, have, want in pairs):
             order = "contiguous in row-major order"
             if strides[tensor.name] != row_major(here.shape):
                 order = f"strided by {list(strides[tensor.name])} elements, not by {list(here.strides)}"
-            raise LaunchRefused(f"{tensor.name} must be {order}", "ARG-L104")
+            raise LaunchRefused(f"{tensor.name} must be {order}", "ARG-D104")
     for tensor in kernel.tensors:
         if not tensor.written:
             continue
         out = found[tensor.name]
         for name, other in found.items():
             if name != tensor.name and out.start < other.start + other.bytes and other.start < out.start + out.bytes:
-                raise LaunchRefused(f"output {tensor.name} overlaps {name}", "ARG-L106")
+                raise LaunchRefused(f"output {tensor.name} overlaps {name}", "ARG-D105")
 
 
 def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -2,9 +2,11 @@
 
     outcome = HipDevice().launch(kernel, compiled.object, sizes, arrays)      # arrays: numpy, or tensors on the GPU
 
-A numpy array is copied to the device and, if the kernel writes it, back. A tensor that already lies on the GPU (it has
-`data_ptr()` and is on a ROCm device, as torch's are) is passed by its address and nothing is copied. The time is that
-of HIP events around the launch; it is a measurement of one launch, caches as they were.
+A tensor that already lies on the GPU (it has `data_ptr()` and is on a ROCm device, as torch's are) is passed by its
+address. If all of them are, the launch is one asynchronous call on a stream: nothing is allocated, copied or waited
+for, so it may be captured in a graph once the object is loaded (`prepare`, or a first launch), and no time is known.
+A numpy array is copied to the device and, if the kernel writes it, back; the launch is then waited for, and its time is
+that of HIP events around it: one launch, caches as they were.
 
 A launch goes where its tensors are, on the stream that torch is working on there, so that it comes after what made
 them; tensors on different GPUs are refused. Without tensors it goes to the first gfx942, on the default stream. Both
@@ -17,21 +19,23 @@ launch to the simulated machine. It has not been run on hardware.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from argus import machine
+from argus.compile.export.conditions import ALIGNMENT
 from argus.device.guards import LaunchRefused, check_arrays, check_sizes, launch_grid
 from argus.device.hip_calls import HipCalls, HipError, load
+from argus.device.hip_modules import KernelOnGpu, modules_of
 from argus.device.launch import LaunchOutcome, flat, scalar_values
 from argus.ir.kernel import Kernel
-from argus.ir.ops import Tensor
-from argus.machine.loader import KernelInfo
 
 TARGET = "gfx942"
 DLPACK_ROCM = 10
+KEPT_SIZES = 4096
 
 
 class HipDevice:
@@ -39,13 +43,24 @@ class HipDevice:
 
     def __init__(self, calls: HipCalls | None = None, device: int | None = None, stream: int | None = None) -> None:
         self._calls = calls if calls is not None else load()
+        self._modules = modules_of(self._calls)
         self._fixed = device
-        self._first = _find(self._calls, device)
+        self._first = find_gfx942(self._calls, device)
         self._stream = stream
+        self._names: dict[int, str] = {}
         self.name = self._named(self._first)
 
     def _named(self, device: int) -> str:
-        return f"hip device {device} ({self._calls.architecture(device)})"
+        """What the GPU is called; asked for once, since HIP takes its time. Another architecture is an error."""
+        if device not in self._names:
+            number = find_gfx942(self._calls, device)
+            self._names[device] = f"hip device {number} ({self._calls.architecture(number)})"
+        return self._names[device]
+
+    def prepare(self, kernel: Kernel, code: bytes) -> None:
+        """Load the object on the first gfx942, or on the one this device is for, so that no launch has to."""
+        with current(self._calls, self._first):
+            self._modules.kernel(self._first, code, kernel.name, self._stream or 0)
 
     def launch(
         self,
@@ -55,89 +70,88 @@ class HipDevice:
         arrays: Mapping[str, Any],
         scalars: Mapping[str, float] | None = None,
     ) -> LaunchOutcome:
-        check_sizes(kernel, sizes)
+        grid = admitted_grid(kernel, tuple(sizes.items()))
         check_arrays(kernel, sizes, arrays)
-        device = self._place(kernel, arrays)
-        grid = launch_grid(kernel, sizes)
+        tensors = {t.name: arrays[t.name] for t in kernel.tensors if not isinstance(arrays[t.name], np.ndarray)}
+        device = self._place(kernel, tensors)
+        name = self._named(device)
         if 0 in grid:
-            return LaunchOutcome(self._named(device), 0.0, grid, 0, 0, [], None)
-        before = self._calls.current_device()
-        self._calls.set_device(device)
-        try:
-            stream = self._stream_of(kernel, arrays, device)
-            seconds = self._run(kernel, code, sizes, arrays, scalars or {}, grid, stream)
-        finally:
-            self._calls.set_device(before)
-        return LaunchOutcome(self._named(device), seconds, grid, int(np.prod(grid)), 0, [], None)
+            return LaunchOutcome(name, 0.0, grid, 0, 0, [], None)
+        others = scalar_values(kernel, sizes, scalars or {})
+        seconds = None
+        with current(self._calls, device):
+            stream = self._stream_on(device, bool(tensors))
+            loaded = self._modules.kernel(device, code, kernel.name, stream)
+            if len(tensors) == len(kernel.tensors):
+                packed = loaded.packed([*(np.uint64(tensor.data_ptr()) for tensor in tensors.values()), *others])
+                self._calls.launch(loaded.handle, grid, (kernel.threads, 1, 1), 0, stream, packed)
+            else:
+                seconds = self._copied(kernel, loaded, arrays, others, grid, stream)
+        return LaunchOutcome(name, seconds, grid, grid[0] * grid[1] * grid[2], 0, [], None)
 
-    def _place(self, kernel: Kernel, arrays: Mapping[str, Any]) -> int:
+    def _place(self, kernel: Kernel, tensors: Mapping[str, Any]) -> int:
         """The GPU that has the tensors, or the first one where there are none."""
-        where = {t.name: gpu_of(t.name, arrays[t.name]) for t in _on_gpu(kernel, arrays)}
+        where = {name: gpu_of(name, tensor) for name, tensor in tensors.items()}
         if len(set(where.values())) > 1:
             found = ", ".join(f"{name} on {device}" for name, device in where.items())
-            raise LaunchRefused(f"the tensors of {kernel.name} are on different GPUs: {found}; move them to one")
+            told = f"the tensors of {kernel.name} are on different GPUs: {found}"
+            raise LaunchRefused(f"{told}; move them to one", "ARG-D106")
         device = next(iter(where.values()), self._first)
         if self._fixed is not None and device != self._fixed:
-            raise LaunchRefused(f"the tensors of {kernel.name} are on GPU {device}, the launch is for {self._fixed}")
-        return _find(self._calls, device)
+            told = f"the tensors of {kernel.name} are on GPU {device}, the launch is for {self._fixed}"
+            raise LaunchRefused(told, "ARG-D106")
+        return device
 
-    def _stream_of(self, kernel: Kernel, arrays: Mapping[str, Any], device: int) -> int:
+    def _stream_on(self, device: int, for_tensors: bool) -> int:
         """The stream asked for, or torch's current one for tensors on the GPU, or the default one."""
         torch = sys.modules.get("torch")
-        if self._stream is not None or torch is None or not _on_gpu(kernel, arrays):
+        if self._stream is not None or torch is None or not for_tensors:
             return self._stream or 0
         return int(torch.cuda.current_stream(device).cuda_stream)
 
-    def _run(
+    def _copied(
         self,
         kernel: Kernel,
-        code: bytes,
-        sizes: Mapping[str, int],
+        loaded: KernelOnGpu,
         arrays: Mapping[str, Any],
-        scalars: Mapping[str, float],
+        others: list[np.generic],
         grid: tuple[int, int, int],
         stream: int,
     ) -> float:
-        """Seconds of the launch; numpy arrays are copied there and back."""
-        info = machine.load(code).kernel(kernel.name).info
+        """Seconds of the launch; numpy arrays are copied there, with everything between their elements, and back."""
         calls = self._calls
-        owned: list[int] = []
-        module = calls.module_load(code)
+        if calls.capturing(stream):
+            told = "numpy arrays are copied, which a graph cannot capture"
+            raise HipError(f"{told}; pass {kernel.name} tensors on the GPU", "ARG-D204")
+        owned: dict[str, int] = {}
         try:
-            pointers: dict[str, int] = {}
+            pointers: list[np.generic] = []
             for tensor in kernel.tensors:
                 array = arrays[tensor.name]
                 if isinstance(array, np.ndarray):
                     memory = flat(array, tensor.written)
-                    pointers[tensor.name] = calls.malloc(max(memory.nbytes, 1))
-                    owned.append(pointers[tensor.name])
-                    calls.copy_in(pointers[tensor.name], memory.tobytes())
-                else:
-                    pointers[tensor.name] = int(array.data_ptr())
-            values = [
-                *(np.uint64(pointers[t.name]) for t in kernel.tensors),
-                *scalar_values(kernel, sizes, scalars),
-            ]
-            function = calls.module_function(module, kernel.name)
-            seconds = self._timed(function, kernel, grid, _pack(info, values), stream)
+                    owned[tensor.name] = calls.malloc(max(memory.nbytes, 1))
+                    calls.copy_in(owned[tensor.name], memory.tobytes())
+                pointers.append(np.uint64(owned.get(tensor.name) or array.data_ptr()))
+            seconds = self._timed(loaded, kernel.threads, grid, loaded.packed([*pointers, *others]), stream)
             for tensor in kernel.tensors:
-                array = arrays[tensor.name]
-                if tensor.written and isinstance(array, np.ndarray):
-                    memory = flat(array)
-                    data = calls.copy_out(pointers[tensor.name], memory.nbytes)
-                    memory[...] = np.frombuffer(data, array.dtype).reshape(memory.shape)
+                if tensor.written and tensor.name in owned:
+                    memory = flat(arrays[tensor.name])
+                    data = calls.copy_out(owned[tensor.name], memory.nbytes)
+                    memory[...] = np.frombuffer(data, memory.dtype).reshape(memory.shape)
         finally:
-            for pointer in owned:
+            for pointer in owned.values():
                 calls.free(pointer)
-            calls.module_unload(module)
         return seconds
 
-    def _timed(self, function: int, kernel: Kernel, grid: tuple[int, int, int], arguments: bytes, stream: int) -> float:
+    def _timed(
+        self, loaded: KernelOnGpu, threads: int, grid: tuple[int, int, int], arguments: bytes, stream: int
+    ) -> float:
         calls = self._calls
         start, stop = calls.event_create(), calls.event_create()
         try:
             calls.event_record(start, stream)
-            calls.launch(function, grid, (kernel.threads, 1, 1), 0, stream, arguments)
+            calls.launch(loaded.handle, grid, (threads, 1, 1), 0, stream, arguments)
             calls.event_record(stop, stream)
             calls.synchronize(stream)
             return calls.event_milliseconds(start, stop) * 1e-3
@@ -146,44 +160,47 @@ class HipDevice:
             calls.event_destroy(stop)
 
 
-def available(calls: HipCalls | None = None) -> bool:
-    """Whether a HIP runtime with a gfx942 device is there."""
-    try:
-        _find(calls if calls is not None else load(), None)
-    except HipError:
-        return False
-    return True
-
-
 def gpu_of(name: str, tensor: Any) -> int:
     """The number of the ROCm device that a tensor lies on."""
+    if not hasattr(tensor, "__dlpack_device__"):
+        told = f"{name} is a {type(tensor).__name__} that does not say where it lies (__dlpack_device__)"
+        raise LaunchRefused(f"{told}; pass a numpy array or a tensor on the GPU", "ARG-D106")
     kind, number = tensor.__dlpack_device__()
     if int(kind) != DLPACK_ROCM:
-        raise LaunchRefused(
-            f"{name} does not lie on a ROCm device (DLPack device type {int(kind)}); move it there first"
-        )
+        told = f"{name} does not lie on a ROCm device (DLPack device type {int(kind)})"
+        raise LaunchRefused(f"{told}; move it there first", "ARG-D106")
+    if int(tensor.data_ptr()) % ALIGNMENT:
+        raise LaunchRefused(f"{name} must start at a multiple of {ALIGNMENT} bytes", "ARG-D104")
     return int(number)
 
 
-def _on_gpu(kernel: Kernel, arrays: Mapping[str, Any]) -> list[Tensor]:
-    """The kernel's arguments that are not copied."""
-    return [t for t in kernel.tensors if not isinstance(arrays[t.name], np.ndarray)]
+@contextmanager
+def current(calls: HipCalls, device: int) -> Iterator[None]:
+    """The thread's current GPU is `device` inside, and what it was afterwards."""
+    before = calls.current_device()
+    if before == device:
+        yield
+        return
+    calls.set_device(device)
+    try:
+        yield
+    finally:
+        calls.set_device(before)
 
 
-def _find(calls: HipCalls, device: int | None) -> int:
+@lru_cache(maxsize=KEPT_SIZES)
+def admitted_grid(kernel: Kernel, sizes: tuple[tuple[str, int], ...]) -> tuple[int, int, int]:
+    """Workgroups of a launch whose sizes were checked; remembered, since the conditions are formulas of sizes only."""
+    check_sizes(kernel, dict(sizes))
+    return launch_grid(kernel, dict(sizes))
+
+
+def find_gfx942(calls: HipCalls, device: int | None = None) -> int:
+    """The first gfx942, or `device` if it is one."""
     count = calls.device_count()
     candidates = range(count) if device is None else (device,)
     for number in candidates:
-        if number < count and calls.architecture(number).split(":")[0] == TARGET:
+        if 0 <= number < count and calls.architecture(number).split(":")[0] == TARGET:
             return number
     found = ", ".join(calls.architecture(n) or "unknown" for n in range(count)) or "none"
-    raise HipError(f"no {TARGET} device among the HIP devices of this machine: {found}")
-
-
-def _pack(info: KernelInfo, values: list[np.generic]) -> bytes:
-    """The explicit arguments at the offsets the object's metadata gives; the runtime adds hidden ones itself."""
-    visible = [arg for arg in info.args if not arg.hidden]
-    data = bytearray(max((arg.offset + arg.size for arg in visible), default=0))
-    for arg, value in zip(visible, values, strict=True):
-        data[arg.offset : arg.offset + arg.size] = value.tobytes()
-    return bytes(data)
+    raise HipError(f"no {TARGET} device among the HIP devices of this machine: {found}", "ARG-D202")

@@ -1,7 +1,8 @@
 """The part of the HIP runtime that a launch needs, as a table of typed calls over ctypes.
 
-`HipCalls` is the interface; `load()` binds it to `libamdhip64`. Tests bind it to a stub that checks the sequence of
-calls and runs the kernel on the simulated machine. Every call raises `HipError` with HIP's own words when it fails.
+`HipCalls` is the interface; `load()` binds it to the `libamdhip64` that `hip_library` finds. Tests bind it to a stub
+that checks the sequence of calls and runs the kernel on the simulated machine. Every call raises `HipError` with HIP's
+own words when it fails.
 
 The device-properties structure has changed between ROCm releases, so it is read as bytes and searched for the
 architecture's name (`gfx942:sramecc+:xnack-`), which every release stores as text.
@@ -10,25 +11,36 @@ architecture's name (`gfx942:sramecc+:xnack-`), which every release stores as te
 from __future__ import annotations
 
 import ctypes
-import os
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, Protocol
 
-LIBRARIES = ("libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5")
+from argus.device.hip_library import OWN, SYSTEM, LibraryPlace, places
+
 PROPERTIES_BYTES = 16384
+NAME_BYTES = 256
 _PARAM_POINTER, _PARAM_SIZE, _PARAM_END = 1, 2, 3
 
 
 class HipError(RuntimeError):
-    """A HIP call failed, or there is no usable HIP runtime or device."""
+    """A HIP call failed, or there is no usable HIP runtime or device; `code` is one of `CODES`."""
+
+    def __init__(self, message: str, code: str = "ARG-D203") -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class HipCalls(Protocol):
     """What a launch asks of HIP. Handles and device pointers are plain integers."""
 
+    def __hash__(self) -> int: ...
+    def library(self) -> LibraryPlace: ...
+    def runtime_version(self) -> int: ...
     def device_count(self) -> int: ...
     def architecture(self, device: int) -> str: ...
+    def device_name(self, device: int) -> str: ...
+    def device_bytes(self, device: int) -> int: ...
     def current_device(self) -> int: ...
     def set_device(self, device: int) -> None: ...
     def malloc(self, size: int) -> int: ...
@@ -52,26 +64,42 @@ class HipCalls(Protocol):
     def event_milliseconds(self, start: int, stop: int) -> float: ...
     def event_destroy(self, event: int) -> None: ...
     def synchronize(self, stream: int) -> None: ...
+    def capturing(self, stream: int) -> bool: ...
 
 
 def load() -> HipCalls:
-    """The HIP runtime of this machine; `HipError` if there is none. ARGUS_HIP_LIBRARY names another file."""
-    names = (os.environ["ARGUS_HIP_LIBRARY"],) if os.environ.get("ARGUS_HIP_LIBRARY") else LIBRARIES
-    for name in names:
+    """The HIP runtime of this machine; `HipError` if there is none."""
+    tried: list[str] = []
+    for place in places():
         try:
-            return _Library(ctypes.CDLL(name))
-        except OSError:
-            continue
-    raise HipError(f"no HIP runtime: none of {', '.join(names)} can be loaded")
+            return _bound(place)
+        except OSError as error:
+            why = "" if place.how == SYSTEM else f" ({place.how}: {str(error).rpartition(': ')[2]})"
+            tried.append(f"{place.file}{why}")
+    raise HipError(f"no HIP runtime: tried {', '.join(tried)}; {OWN} names another file", "ARG-D201")
+
+
+@cache
+def _bound(place: LibraryPlace) -> _Library:
+    """One table per library and process: what is loaded through it is shared."""
+    return _Library(ctypes.CDLL(place.file), place)
 
 
 class _Library:
     """`HipCalls` on the real library."""
 
-    def __init__(self, library: ctypes.CDLL) -> None:
-        self._library = library
+    def __init__(self, library: ctypes.CDLL, place: LibraryPlace) -> None:
+        self._library, self._place = library, place
         self._library.hipGetErrorString.restype = ctypes.c_char_p
         self._call("hipInit", ctypes.c_uint(0))
+
+    def library(self) -> LibraryPlace:
+        return self._place
+
+    def runtime_version(self) -> int:
+        version = ctypes.c_int()
+        self._call("hipRuntimeGetVersion", ctypes.byref(version))
+        return version.value
 
     def _call(self, name: str, *args: Any) -> None:
         code = getattr(self._library, name)(*args)
@@ -97,6 +125,16 @@ class _Library:
         self._call(name, buffer, ctypes.c_int(device))
         found = re.search(rb"gfx[0-9a-f]+(:[a-z]+[+-])*", buffer.raw)
         return found.group().decode() if found else ""
+
+    def device_name(self, device: int) -> str:
+        buffer = ctypes.create_string_buffer(NAME_BYTES)
+        self._call("hipDeviceGetName", buffer, ctypes.c_int(NAME_BYTES), ctypes.c_int(device))
+        return buffer.value.decode(errors="replace")
+
+    def device_bytes(self, device: int) -> int:
+        size = ctypes.c_size_t()
+        self._call("hipDeviceTotalMem", ctypes.byref(size), ctypes.c_int(device))
+        return size.value
 
     def current_device(self) -> int:
         device = ctypes.c_int()
@@ -167,3 +205,9 @@ class _Library:
 
     def synchronize(self, stream: int) -> None:
         self._call("hipStreamSynchronize", ctypes.c_void_p(stream))
+
+    def capturing(self, stream: int) -> bool:
+        """Whether what is put on the stream now becomes part of a graph."""
+        status = ctypes.c_int()
+        self._call("hipStreamIsCapturing", ctypes.c_void_p(stream), ctypes.byref(status))
+        return status.value != 0

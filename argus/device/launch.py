@@ -26,10 +26,13 @@ Arrays = Mapping[str, npt.NDArray[np.generic]]
 
 @dataclass(frozen=True, slots=True)
 class LaunchOutcome:
-    """`device` says what executed the launch; `checked` whether it watched for faults, `reports` which it found."""
+    """`device` says what executed the launch; `checked` whether it watched for faults, `reports` which it found.
+
+    `seconds` is None for a launch that was put on a stream and not waited for.
+    """
 
     device: str
-    seconds: float
+    seconds: float | None
     grid: tuple[int, int, int]
     workgroups: int
     instructions: int
@@ -71,8 +74,9 @@ def scalar_values(kernel: Kernel, sizes: Mapping[str, int], scalars: Mapping[str
     """What follows the tensors in the machine-code signature: scalar arguments, then shape symbols."""
     for scalar in kernel.scalars:
         if scalar.name not in scalars:
-            raise LaunchRefused(f"scalar argument {scalar.name} of {kernel.name} is not given", "ARG-L108")
+            raise LaunchRefused(f"scalar argument {scalar.name} of {kernel.name} is not given", "ARG-D107")
         if scalar.positive and not np.asarray(scalars[scalar.name], numpy_dtype(scalar.dtype)).astype(np.float64) > 0:
-            raise LaunchRefused(f"{kernel.name} requires {scalar.name} > 0, but {scalar.name} = {scalars[scalar.name]}")
+            told = f"{scalar.name} = {scalars[scalar.name]}"
+            raise LaunchRefused(f"{kernel.name} requires {scalar.name} > 0, but {told}", "ARG-D107")
     values: list[np.generic] = [numpy_dtype(s.dtype).type(scalars[s.name]) for s in kernel.scalars]
     return [*values, *(np.int32(sizes[s.name]) for s in kernel.shapes)]

@@ -38,9 +38,7 @@ class _Simulated:
     ) -> LaunchOutcome:
         check_sizes(kernel, sizes)
         check_arrays(kernel, sizes, arrays)
-        for tensor in kernel.tensors:
-            if not isinstance(arrays[tensor.name], np.ndarray):
-                raise LaunchRefused(f"{tensor.name} lies on a GPU, the launch is for the {self.name}", "ARG-L107")
+        _refuse_tensors(arrays)
         grid = launch_grid(kernel, sizes)
         if 0 in grid:
             return LaunchOutcome(self.name, 0.0, grid, 0, 0, [], None)
@@ -59,6 +57,14 @@ class _Simulated:
             self.name, seconds, grid, result.workgroups, result.instructions, result.reports, result.record,
             checked=self.checks,
         )  # fmt: skip
+
+
+def _refuse_tensors(arrays: Mapping[str, object]) -> None:
+    """The simulated chip reads and writes memory of this process."""
+    for name, array in arrays.items():
+        if not isinstance(array, np.ndarray):
+            told = f"{name} is a {type(array).__name__}; the simulated gfx942 takes numpy arrays"
+            raise LaunchRefused(f"{told}, a tensor on the GPU needs device='hip'", "ARG-D106")
 
 
 class CheckingDevice(_Simulated):

@@ -66,7 +66,7 @@ def given(array: Any, name: str, strided: bool = False) -> Any:
     step = 1
     for extent, stride in zip(reversed(here.shape), reversed(here.strides), strict=True):
         if not strided and extent > 1 and stride != step and 0 not in here.shape:
-            raise LaunchRefused(f"{name} is not contiguous in row-major order; pass a contiguous copy", "ARG-L104")
+            raise LaunchRefused(f"{name} is not contiguous in row-major order; pass a contiguous copy", "ARG-D104")
         step *= extent
     if not is_tensor(array) or not on_host(array):
         return array
@@ -79,15 +79,15 @@ def given(array: Any, name: str, strided: bool = False) -> Any:
 def _usable(name: str, array: Any) -> None:
     """Refuse a tensor without plain data, and one that torch would differentiate by: nothing here has a gradient."""
     if str(getattr(array, "device", "cpu")) == "meta" or type(array).__name__ == "FakeTensor":
-        raise LaunchRefused(f"{name} is a tensor without data; argus.torch gives the shapes of results", "ARG-L107")
+        raise LaunchRefused(f"{name} is a tensor without data; argus.torch gives the shapes of results", "ARG-D106")
     strided = str(getattr(array, "layout", "torch.strided")) == "torch.strided"
     if not strided or (hasattr(array, "is_neg") and array.is_neg()):
-        raise LaunchRefused(f"{name} has no plain data in memory (sparse, or negated when it is read)", "ARG-L107")
+        raise LaunchRefused(f"{name} has no plain data in memory (sparse, or negated when it is read)", "ARG-D106")
     if getattr(array, "requires_grad", False) and _torch().is_grad_enabled():
         raise LaunchRefused(
             f"{name} requires a gradient, which argus.ops would lose; use the function of the same name in "
             "argus.torch, or torch.no_grad()",
-            "ARG-L111",
+            "ARG-O103",
         )
 
 

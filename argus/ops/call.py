@@ -32,7 +32,7 @@ def call(file: str, name: str, args: tuple[Any, ...], device: str, named: dict[s
     wanted = [*(t.name for t in kernel.tensors), *(s.name for s in kernel.scalars)]
     if len(args) != len(wanted):
         stated = f"{len(wanted)} arguments ({', '.join(wanted)})"
-        raise LaunchRefused(f"{name} takes {stated}, not {len(args)}", "ARG-L108")
+        raise LaunchRefused(f"{name} takes {stated}, not {len(args)}", "ARG-D101")
     count = len(kernel.tensors)
     pairs = zip(kernel.tensors, args[:count], strict=True)
     arrays = {t.name: given(array, t.name, strided=True) for t, array in pairs}
@@ -50,12 +50,12 @@ def shown_sizes(kernel: Kernel, arrays: Mapping[str, Any]) -> dict[str, int]:
         extents = shape(arrays[tensor.name])
         if len(extents) != len(tensor.shape):
             raise LaunchRefused(
-                f"{tensor.name} has {len(tensor.shape)} axes, the given array {len(extents)}", "ARG-L102"
+                f"{tensor.name} has {len(tensor.shape)} axes, the given array {len(extents)}", "ARG-D101"
             )
         for stated, extent in zip(tensor.shape, extents, strict=True):
             name = symbol_of(stated, known)
             if name is not None and found.setdefault(name, extent) != extent:
-                raise LaunchRefused(f"{name} is {found[name]} in one array and {extent} in {tensor.name}", "ARG-L102")
+                raise LaunchRefused(f"{name} is {found[name]} in one array and {extent} in {tensor.name}", "ARG-D101")
     for tensor in tensors:
         for stated, stride in zip(tensor.strides, strides(arrays[tensor.name]), strict=True):
             name = symbol_of(stated, known)

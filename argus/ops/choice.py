@@ -50,10 +50,7 @@ WALKED = 4
 class NoKernel(ValueError):
     """No kernel of the library does this; the message says what is nearest."""
 
-    code = "ARG-L109"
-
-    def __init__(self, message: str) -> None:
-        super().__init__(f"{self.code}: {message}")
+    code = "ARG-O101"
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,5 +69,5 @@ def launched(
     outcome = choose(device).launch(ready.kernel, ready.code, sizes, arrays, scalars)
     for report in outcome.reports:
         if report.level == "error":
-            raise LaunchRefused(f"{ready.kernel.name} on {outcome.device}: {report}", "ARG-L112")
+            raise LaunchRefused(f"{ready.kernel.name} on {outcome.device}: {report}", "ARG-O104")
     return outcome

@@ -8,7 +8,7 @@
     step = torch.compile(lambda a, b: at.softmax(at.matmul(a, b)), fullgraph=True)
 
 Each op has shapes for tensors without data (meta and fake tensors), and a gradient where kernels compute one; elsewhere
-`backward` ends in the error ARG-L110, so that no gradient is lost in silence. Operands may come from any library that
+`backward` ends in the error ARG-O102, so that no gradient is lost in silence. Operands may come from any library that
 speaks DLPack. What a kernel cannot do raises `NoKernel` or `LaunchRefused`, each with its code. docs/pytorch.md.
 
 Needs torch (`pip install 'argus-kernels[torch]'`). A module here never shadows torch: imports are absolute.

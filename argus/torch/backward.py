@@ -1,6 +1,6 @@
 """The gradients of `argus.ops.backward` as custom ops, so that torch can trace a backward pass.
 
-They have no gradients themselves: a second derivative through them ends in ARG-L110.
+They have no gradients themselves: a second derivative through them ends in ARG-O102.
 """
 
 from __future__ import annotations

@@ -31,16 +31,16 @@ def tensor(given: Any, name: str) -> torch.Tensor:
         return _from_numpy(given, name)
     if not hasattr(given, "__dlpack__"):
         raise LaunchRefused(
-            f"{name} is a {type(given).__name__}; pass a tensor of torch or an array that speaks DLPack", "ARG-L107"
+            f"{name} is a {type(given).__name__}; pass a tensor of torch or an array that speaks DLPack", "ARG-D106"
         )
     return _taken(given, name)
 
 
 def _from_numpy(array: np.ndarray[Any, Any], name: str) -> torch.Tensor:
     if any(step < 0 for step in array.strides):
-        raise LaunchRefused(f"{name} runs backward in memory, which torch has no tensor for; pass a copy", "ARG-L104")
+        raise LaunchRefused(f"{name} runs backward in memory, which torch has no tensor for; pass a copy", "ARG-D104")
     if any(step % array.itemsize for step in array.strides):
-        raise LaunchRefused(f"{name} has strides that are no multiple of its element; pass a copy", "ARG-L104")
+        raise LaunchRefused(f"{name} has strides that are no multiple of its element; pass a copy", "ARG-D104")
     ours = element_name(name, array)
     if ours not in STORED:
         return _taken(array, name)
@@ -53,7 +53,7 @@ def _taken(producer: Any, name: str) -> torch.Tensor:
         made: torch.Tensor = torch.from_dlpack(producer)
     except (BufferError, TypeError, ValueError, RuntimeError) as error:
         said = str(error).strip().splitlines()[0]
-        raise LaunchRefused(f"{name} cannot be handed over by DLPack: {said}", "ARG-L107") from error
+        raise LaunchRefused(f"{name} cannot be handed over by DLPack: {said}", "ARG-D106") from error
     return made
 
 

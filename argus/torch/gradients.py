@@ -3,7 +3,7 @@
     Gradient(("x", "y"), lambda saved, g: {"x": mul(g, saved["y"]), "y": mul(g, saved["x"])})
 
 A formula says the gradient of each operand by name, computed by kernels of the library through their own custom ops. An
-operand that it leaves out has none: in its place stands the op `no_gradient`, which raises ARG-L110 when it is
+operand that it leaves out has none: in its place stands the op `no_gradient`, which raises ARG-O102 when it is
 executed. It is an op so that torch may trace a backward pass that nobody runs, as `torch.compile` does where parameters
 require gradients.
 """
@@ -21,9 +21,9 @@ RESULT = "result"
 
 
 class NoGradient(RuntimeError):
-    """No kernel computes this gradient; `code` is ARG-L110."""
+    """No kernel computes this gradient; `code` is ARG-O102."""
 
-    code = "ARG-L110"
+    code = "ARG-O102"
 
     def __init__(self, operation: str, operand: str) -> None:
         super().__init__(

@@ -9,7 +9,7 @@ Outputs are row-major. The op is registered once for the text of the kernel and 
 digest; a changed file is another op.
 
 `gradient` is the backward pass where you have one, made of other ops: from the inputs and the gradients of the outputs
-to a gradient, or None, for each input. Without it `backward` ends in ARG-L110.
+to a gradient, or None, for each input. Without it `backward` ends in ARG-O102.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _function(frame: KernelFrame, call: Callable[..., Any]) -> Callable[..., Any
 
     def function(*args: Any, device: str = "auto", **sizes: int) -> Any:
         if len(args) != len(inputs) + len(scalars) or set(sizes) != set(named):
-            raise LaunchRefused(f"the op {kernel} is called as {kernel}({stated})", "ARG-L108")
+            raise LaunchRefused(f"the op {kernel} is called as {kernel}({stated})", "ARG-D101")
         tensors = [tensor(value, name) for name, value in zip(inputs, args, strict=False)]
         return call(*tensors, *args[len(inputs) :], *(sizes[size] for size in named), device)
 

@@ -78,4 +78,4 @@ def on_one_device(operands: dict[str, Any]) -> None:
     }
     if len(set(places.values())) > 1:
         listed = ", ".join(f"{name} on {place}" for name, place in places.items())
-        raise LaunchRefused(f"the operands are on different devices: {listed}; move them to one", "ARG-L107")
+        raise LaunchRefused(f"the operands are on different devices: {listed}; move them to one", "ARG-D106")

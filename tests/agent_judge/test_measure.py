@@ -62,6 +62,7 @@ class Stub:
 
     def copy_in(self, pointer: int, data: bytes) -> None:
         assert pointer in self.held
+        assert len(data) == self.sizes[pointer // 4096 - 1]
 
     def copy_out(self, pointer: int, size: int) -> bytes:
         raise AssertionError("results are judged elsewhere")
@@ -140,6 +141,20 @@ def test_what_is_not_believed() -> None:
     with pytest.raises(UnbelievableError, match=r"^unsteady"):
         measured(unsteady)
     assert not unsteady.held
+
+
+def test_a_strided_argument_is_measured_with_its_whole_extent() -> None:
+    """A row stride of 80 elements: the GPU gets the gaps too, not only the elements."""
+    source = ADD.replace("{name}", "rows").replace('"N", f32]', '"M N", f32, "ld 1"]').replace("[n]", "[m, n]")
+    source = source.replace("dict(N=128)", "dict(M=3, N=128, ld=128)")
+    source = source.replace("at = 64 * ag.grid(N // 64)", "m, b = ag.grid(M, N // 64)").replace("[at]", "[m, 64 * b]")
+    kernel = read(source)
+    memory = np.zeros(2 * 80 + 64, np.float32)
+    arrays = {name: np.lib.stride_tricks.as_strided(memory.copy(), (3, 64), (320, 4)) for name in "XY"}
+    rows = Contender(kernel, compile_cached(scheduled(kernel)).object, {"M": 3, "N": 64, "ld": 80}, arrays, {})
+    stub = Stub({"known": (2e-4, 2.1e-4), "rows": (2e-4, 2.1e-4)})
+    MeasuringBench(stub, clock=lambda: stub.now).compare(contender("known"), rows, rounds=6)
+    assert stub.sizes[-2:] == [memory.nbytes] * 2
 
 
 def test_every_shape_is_measured_on_its_own_data(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,11 @@ SIZES = {"N": 4096}
 
 @pytest.mark.parametrize(
     ("computes", "says"),
-    [("z[i] = x[i] + 0 * y[i]", "does not depend on y"), ("z[i] = 0 * x[i] + 0 * y[i]", "zeros would pass")],
+    [
+        ("z[i] = x[i] + 0 * y[i]", "does not depend on y"),
+        ("z[i] = 0 * x[i] + 0 * y[i]", "zeros would pass"),
+        ("z[i] = log(0 - x[i] * x[i]) + y[i]", "no finite value for inputs of both signs"),
+    ],
 )
 def test_a_task_that_cannot_tell(computes: str, says: str) -> None:
     with pytest.raises(SpecError, match=says):

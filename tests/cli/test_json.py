@@ -84,6 +84,7 @@ COMMANDS: dict[str, list[str]] = {
     "argus.diff": ["diff", "c1", "--journal", "journal"],
     "argus.report": ["report", "--journal", "journal"],
     "argus.kb": ["kb", "list"],
+    "argus.doctor": ["doctor"],
     "argus.bench": ["bench", "add", "--shape", "M=256,N=256"],
 }
 """Schema -> a command that answers with it."""
@@ -118,7 +119,8 @@ def test_parts_that_come_seldom(folder: Path, tmp_path: Path) -> None:
         (["check", VADD, "--set", "NOPE"], "usage", None),
         (["check", "nothere.py"], "program", "AG100"),
         (["check", VADD, "--set", "PER_THREAD=3"], "program", "AG201"),
-        (["run", VADD, "--shape", "N=3"], "input", None),
+        (["run", VADD, "--shape", "N=3"], "input", "ARG-D102"),
+        (["run", VADD, "--device", "hip"], "input", "ARG-D201"),
         (["run", "nothere.hsaco"], "system", None),
         (["history", "--journal", "nowhere"], "journal", "ARG-J102"),
         (["optimize", "gem", "--journal", "journal2"], "input", None),

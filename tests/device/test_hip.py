@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import struct
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,123 +12,18 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from argus import machine
 from argus.compile import compile_kernel
-from argus.device.choose import choose
+from argus.device import choose as choosing
+from argus.device.choose import SimulatedWarning, choose
 from argus.device.guards import LaunchRefused
-from argus.device.hip import HipDevice, available
+from argus.device.hip import HipDevice
 from argus.device.hip_calls import HipError, load
 from argus.ir.passes.schedule import scheduled
 from argus.lang import read
+from argus.tasks.inputs import make_arrays
+from tests.device.stub_hip import StubHip
 
 KERNELS = Path(__file__).parents[2] / "argus" / "kernels"
-
-
-class StubHip:
-    """A HIP runtime of numbers: memory is bytes, a launch is executed by the machine, misuse is an assertion."""
-
-    def __init__(self, architectures: Sequence[str] = ("gfx90a:sramecc+:xnack-", "gfx942:sramecc+:xnack-")) -> None:
-        self.architectures = list(architectures)
-        self.memory: dict[int, bytearray] = {}
-        self.modules: dict[int, bytes] = {}
-        self.functions: dict[int, tuple[int, str]] = {}
-        self.events: set[int] = set()
-        self.recorded: list[int] = []
-        self.device = 0
-        self.launched: list[tuple[int, int]] = []
-        self.log: list[str] = []
-        self._next = 0x1000
-
-    def _new(self) -> int:
-        self._next += 0x10000
-        return self._next
-
-    def device_count(self) -> int:
-        return len(self.architectures)
-
-    def architecture(self, device: int) -> str:
-        return self.architectures[device]
-
-    def current_device(self) -> int:
-        return self.device
-
-    def set_device(self, device: int) -> None:
-        self.device = device
-        self.log.append("set_device")
-
-    def malloc(self, size: int) -> int:
-        pointer = self._new()
-        self.memory[pointer] = bytearray(b"\xa5" * size)
-        self.log.append("malloc")
-        return pointer
-
-    def free(self, pointer: int) -> None:
-        del self.memory[pointer]
-
-    def copy_in(self, pointer: int, data: bytes) -> None:
-        assert len(data) <= len(self.memory[pointer])
-        self.memory[pointer][: len(data)] = data
-
-    def copy_out(self, pointer: int, size: int) -> bytes:
-        assert "synchronize" in self.log, "results were read before the stream was synchronised"
-        return bytes(self.memory[pointer][:size])
-
-    def module_load(self, image: bytes) -> int:
-        handle = self._new()
-        self.modules[handle] = image
-        return handle
-
-    def module_unload(self, module: int) -> None:
-        del self.modules[module]
-
-    def module_function(self, module: int, name: str) -> int:
-        handle = self._new()
-        self.functions[handle] = (module, name)
-        return handle
-
-    def launch(
-        self, function: int, grid: Sequence[int], block: Sequence[int], lds: int, stream: int, arguments: bytes
-    ) -> None:
-        assert "gfx942" in self.architectures[self.device], "the launch must go to a gfx942, not to the first device"
-        self.launched.append((self.device, stream))
-        module, name = self.functions[function]
-        kernel = machine.load(self.modules[module]).kernel(name)
-        visible = [a for a in kernel.info.args if not a.hidden]
-        values: list[object] = []
-        arrays: list[tuple[int, np.ndarray]] = []
-        for arg in visible:
-            raw = arguments[arg.offset : arg.offset + arg.size]
-            if arg.value_kind == "global_buffer":
-                (pointer,) = struct.unpack("<Q", raw)
-                array = np.frombuffer(bytes(self.memory[pointer]), np.uint8).copy()
-                arrays.append((pointer, array))
-                values.append(array)
-            else:
-                values.append(raw)
-        kernel(tuple(grid), tuple(block), *values, lds=lds)
-        for pointer, array in arrays:
-            self.memory[pointer][:] = array.tobytes()
-        self.log.append("launch")
-
-    def event_create(self) -> int:
-        event = self._new()
-        self.events.add(event)
-        return event
-
-    def event_record(self, event: int, stream: int) -> None:
-        assert event in self.events
-        self.recorded.append(event)
-        self.log.append("record")
-
-    def event_milliseconds(self, start: int, stop: int) -> float:
-        assert self.recorded == [start, stop]
-        return 1.25
-
-    def event_destroy(self, event: int) -> None:
-        self.events.remove(event)
-
-    def synchronize(self, stream: int) -> None:
-        self.log.append("synchronize")
 
 
 def test_gemm_through_the_call_table() -> None:
@@ -146,11 +41,12 @@ def test_gemm_through_the_call_table() -> None:
     )
     assert outcome.seconds == pytest.approx(1.25e-3)
     assert "gfx942" in outcome.device
-    assert stub.log == ["set_device", *["malloc"] * 3, "record", "launch", "record", "synchronize", "set_device"]
+    timed = ["record", "launch", "record", "synchronize"]
+    assert stub.log == ["set_device", "module_load", *["malloc"] * 3, *timed, "set_device"]
     assert stub.launched == [(1, 0)]
     assert stub.device == 0
     assert not stub.memory
-    assert not stub.modules
+    assert len(stub.modules) == 1, "the object stays loaded"
     assert not stub.events
 
 
@@ -166,7 +62,6 @@ def test_nothing_leaks_when_the_launch_fails() -> None:
     with pytest.raises(HipError, match="out of memory"):
         HipDevice(stub).launch(kernel, compile_kernel(scheduled(kernel)).object, {"N": 1024}, arrays)
     assert not stub.memory
-    assert not stub.modules
     assert not stub.events
 
 
@@ -214,7 +109,7 @@ def test_tensors_on_the_device_are_passed_by_address() -> None:
     stub.log.clear()
     code = compile_kernel(scheduled(kernel)).object
     device.launch(kernel, code, {"N": 1024}, {name: DeviceTensor(p) for name, p in pointers.items()})
-    assert "malloc" not in stub.log
+    assert stub.log == ["set_device", "module_load", "launch", "set_device"]
     np.testing.assert_array_equal(np.frombuffer(stub.memory[pointers["z"]], np.float32), 3 * x)
     fine = {name: DeviceTensor(p) for name, p in pointers.items()}
     for bad, words in (
@@ -222,11 +117,13 @@ def test_tensors_on_the_device_are_passed_by_address() -> None:
         (DeviceTensor(1 << 40, contiguous=False), "contiguous"),
         (DeviceTensor(1 << 40, dtype="torch.float16"), "f16"),
         (DeviceTensor(pointers["z"] + 64), "overlaps"),
+        (DeviceTensor(pointers["x"] + 4), "multiple of 16"),
+        (SimpleNamespace(data_ptr=lambda: 64, shape=(1024,), dtype="float32", is_contiguous=lambda: True), "where it"),
         ([], "list"),
     ):
         with pytest.raises(LaunchRefused, match=words):
             device.launch(kernel, code, {"N": 1024}, {**fine, "x": bad})
-    assert not stub.modules
+    assert len(stub.launched) == 1
 
 
 def vectors(stub: StubHip, gpus: Sequence[int]) -> dict[str, DeviceTensor]:
@@ -244,11 +141,8 @@ def test_a_launch_goes_to_the_gpu_and_the_stream_of_its_tensors(monkeypatch: pyt
     assert outcome.device == "hip device 2 (gfx942)"
     streams = SimpleNamespace(current_stream=lambda gpu: SimpleNamespace(cuda_stream=0x700 + gpu))
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=streams))
-    stub.recorded.clear()
     device.launch(kernel, code, {"N": 1024}, vectors(stub, (2, 2, 2)))
-    stub.recorded.clear()
     HipDevice(stub, stream=5).launch(kernel, code, {"N": 1024}, vectors(stub, (0, 0, 0)))
-    stub.recorded.clear()
     device.launch(kernel, code, {"N": 1024}, {name: np.zeros(1024, np.float32) for name in "xyz"})
     assert stub.launched == [(2, 0), (2, 0x702), (0, 5), (0, 0)]
     assert stub.device == 1, "the caller's current device is left as it was"
@@ -267,9 +161,99 @@ def test_tensors_apart_or_on_another_gpu_are_refused() -> None:
     assert stub.launched == []
 
 
+def test_a_launch_on_tensors_waits_for_nothing_and_loads_once() -> None:
+    kernel = read(KERNELS / "vadd.py")
+    code = compile_kernel(scheduled(kernel)).object
+    stub = StubHip(["gfx942:sramecc+:xnack-", "gfx942:sramecc+:xnack-"])
+    device = HipDevice(stub)
+    for gpus in ((0, 0, 0), (1, 1, 1), (0, 0, 0), (1, 1, 1)):
+        outcome = device.launch(kernel, code, {"N": 1024}, vectors(stub, gpus))
+        assert outcome.seconds is None
+    HipDevice(stub).launch(kernel, bytes(bytearray(code)), {"N": 1024}, vectors(stub, (0, 0, 0)))
+    assert stub.log.count("module_load") == 2, "once per device and digest, whoever launches"
+    assert not {"record", "synchronize"} & set(stub.log)
+
+
+def test_a_launch_can_be_captured_once_the_object_is_loaded() -> None:
+    kernel = read(KERNELS / "vadd.py")
+    code = compile_kernel(scheduled(kernel)).object
+    stub = StubHip(["gfx942"])
+    device = HipDevice(stub, stream=7)
+    tensors = vectors(stub, (0, 0, 0))
+    stub.captured = {7}
+    with pytest.raises(HipError, match="while a graph is captured") as early:
+        device.launch(kernel, code, {"N": 1024}, tensors)
+    assert early.value.code == "ARG-D204"
+    stub.captured = set()
+    device.prepare(kernel, code)
+    stub.captured = {7}
+    stub.log.clear()
+    device.launch(kernel, code, {"N": 1024}, tensors)
+    assert stub.log == ["launch"]
+    with pytest.raises(HipError, match="a graph cannot capture"):
+        device.launch(kernel, code, {"N": 1024}, {name: np.zeros(1024, np.float32) for name in "xyz"})
+    assert stub.log == ["launch"]
+
+
+STRIDED = """
+import argus as ag
+from argus import f32
+
+PART = ag.Owner(t=64, n="t")
+
+@ag.kernel(threads=64, requires="N >= 1", computes="Y[m, n] = X[m, n] + 1", example=dict(M=3, N=70, ld=80))
+def strided(X: ag.In["M N", f32, "ld 1"], Y: ag.Out["M N", f32, "ld 1"]):
+    m, at = ag.grid(M, ag.cdiv(N, 64))
+    x = X[m, 64 * at].load(PART, width=4, guard="shape")
+    Y[m, 64 * at].store(x + 1.0, width=4, guard="shape")
+"""
+
+
+def test_a_strided_array_is_copied_with_its_whole_extent() -> None:
+    """Gaps between rows belong to the caller: they are there on the GPU, and come back as they were."""
+    program = scheduled(read(STRIDED))
+    sizes = {"M": 3, "N": 70, "ld": 80}
+    arrays = make_arrays(program.kernel, sizes, 0)
+    whole = np.arange(3 * 80, dtype=np.float32)
+    arrays["Y"] = np.lib.stride_tricks.as_strided(whole, (3, 70), (320, 4))
+    assert arrays["X"].strides == (320, 4)
+    stub = StubHip(["gfx942"])
+    HipDevice(stub).launch(program.kernel, compile_kernel(program).object, sizes, arrays)
+    np.testing.assert_array_equal(arrays["Y"], arrays["X"] + 1)
+    gaps = np.arange(3 * 80).reshape(3, 80)[:, 70:]
+    np.testing.assert_array_equal(whole.reshape(3, 80)[:, 70:], gaps)
+    assert stub.sizes == [4 * (2 * 80 + 70)] * 2
+
+
+def test_an_array_strided_by_parts_of_its_elements_is_refused() -> None:
+    program = scheduled(read(KERNELS / "vadd.py"))
+    packed = np.zeros(64, np.dtype([("tag", np.int16), ("x", np.float32)]))["x"]
+    assert packed.strides == (6,)
+    arrays = {"x": packed, "y": np.zeros(64, np.float32), "z": np.zeros(64, np.float32)}
+    with pytest.raises(LaunchRefused, match="strided by") as refused:
+        HipDevice(StubHip()).launch(program.kernel, b"", {"N": 64}, arrays)
+    assert refused.value.code == "ARG-D104"
+
+
+def test_an_object_of_another_xnack_mode_is_refused_by_name() -> None:
+    kernel = read(KERNELS / "vadd.py")
+    code = bytearray(compile_kernel(scheduled(kernel)).object)
+    at = 48  # e_flags of ELF64
+    for stated, mode, fits in ((2, "-", True), (3, "+", True), (1, "+", True), (1, "-", True), (2, "+", False)):
+        code[at + 1] = code[at + 1] & ~3 | stated
+        stub = StubHip([f"gfx942:sramecc+:xnack{mode}"])
+        tensors = vectors(stub, (0, 0, 0))
+        if fits:
+            HipDevice(stub).launch(kernel, bytes(code), {"N": 1024}, tensors)
+            continue
+        with pytest.raises(HipError, match="HSA_XNACK=0") as other:
+            HipDevice(stub).launch(kernel, bytes(code), {"N": 1024}, tensors)
+        assert other.value.code == "ARG-D205"
+        assert not stub.modules
+
+
 def test_no_gfx942_is_an_error_not_a_fall_back() -> None:
     stub = StubHip(["gfx90a"])
-    assert not available(stub)
     with pytest.raises(HipError, match="gfx90a"):
         HipDevice(stub)
     with pytest.raises(HipError, match="none"):
@@ -278,8 +262,28 @@ def test_no_gfx942_is_an_error_not_a_fall_back() -> None:
 
 def test_no_library_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ARGUS_HIP_LIBRARY", "libnothere.so")
-    with pytest.raises(HipError, match="libnothere"):
+    choosing._missing.cache_clear()
+    with pytest.raises(HipError, match="libnothere") as missing:
         load()
+    assert missing.value.code == "ARG-D201"
     with pytest.raises(HipError, match="libnothere"):
         choose("hip")
-    assert choose("auto").name.startswith("simulated")
+
+
+def test_auto_says_once_that_it_simulates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ARGUS_HIP_LIBRARY", "libneither.so")
+    choosing._missing.cache_clear()
+    with pytest.warns(SimulatedWarning, match=r"simulated gfx942: no HIP runtime: tried libneither\.so"):
+        assert choose("auto").name.startswith("simulated")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert choose("auto", simulated="checking").name.endswith("checking interpreter")
+        choose("jit")
+    choosing._missing.cache_clear()
+
+
+def test_the_simulated_chip_takes_no_tensor_of_a_gpu() -> None:
+    kernel = read(KERNELS / "vadd.py")
+    with pytest.raises(LaunchRefused, match="needs device='hip'") as refused:
+        choose("jit").launch(kernel, b"", {"N": 1024}, vectors(StubHip(), (0, 0, 0)))  # type: ignore[arg-type]
+    assert refused.value.code == "ARG-D106"

@@ -13,9 +13,11 @@ torch = pytest.importorskip("torch", reason="torch is not installed; `make torch
 
 from argus import ops  # noqa: E402
 from argus import torch as at  # noqa: E402
-from argus.device.guards import CODES, LaunchRefused  # noqa: E402
+from argus.device.codes import CODES as DEVICE_CODES  # noqa: E402
+from argus.device.guards import LaunchRefused  # noqa: E402
 from argus.kernels.vadd import vadd  # noqa: E402
 from argus.ops import NoKernel  # noqa: E402
+from argus.ops.codes import CODES  # noqa: E402
 
 BF16 = torch.bfloat16
 
@@ -58,7 +60,7 @@ def test_operands_that_are_only_read_may_be_views_of_one_tensor() -> None:
     x = torch.randn(5, 96)
     assert torch.equal(at.add(x, x), x + x)
     assert torch.equal(at.mul(x[:4], x[1:]), x[:4] * x[1:])
-    with pytest.raises(LaunchRefused, match="ARG-L106: output z overlaps x"):
+    with pytest.raises(LaunchRefused, match="output z overlaps x"):
         vadd(x.view(480), x.view(480), x.view(480), device="jit")
 
 
@@ -69,34 +71,34 @@ def unaligned() -> Any:
 
 
 REFUSED: dict[str, tuple[Callable[[], Any], str, str]] = {
-    "no array": (lambda: at.softmax([1.0, 2.0]), "ARG-L107", "x is a list"),
-    "a type without kernel": (lambda: at.matmul(*[torch.ones(8, 64)] * 2), "ARG-L109", "no kernel for f32"),
-    "whole numbers": (lambda: at.softmax(torch.ones(3, 8, dtype=torch.int64)), "ARG-L109", "no kernel for i64"),
-    "complex numbers": (lambda: at.relu(torch.ones(3, dtype=torch.complex64)), "ARG-L109", "complex64"),
-    "two types": (lambda: at.add(torch.ones(3), torch.ones(3, dtype=BF16)), "ARG-L109", "one shape and type"),
-    "a strided tensor": (lambda: at.softmax(torch.ones(4, 8)[:, ::2]), "ARG-L104", "contiguous"),
+    "no array": (lambda: at.softmax([1.0, 2.0]), "ARG-D106", "x is a list"),
+    "a type without kernel": (lambda: at.matmul(*[torch.ones(8, 64)] * 2), "ARG-O101", "no kernel for f32"),
+    "whole numbers": (lambda: at.softmax(torch.ones(3, 8, dtype=torch.int64)), "ARG-O101", "no kernel for i64"),
+    "complex numbers": (lambda: at.relu(torch.ones(3, dtype=torch.complex64)), "ARG-O101", "complex64"),
+    "two types": (lambda: at.add(torch.ones(3), torch.ones(3, dtype=BF16)), "ARG-O101", "one shape and type"),
+    "a strided tensor": (lambda: at.softmax(torch.ones(4, 8)[:, ::2]), "ARG-D104", "contiguous"),
     "a transposed tensor": (
-        lambda: at.matmul(torch.ones(64, 8, dtype=BF16).T, torch.ones(8, 64, dtype=BF16)), "ARG-L104", "contiguous",
+        lambda: at.matmul(torch.ones(64, 8, dtype=BF16).T, torch.ones(8, 64, dtype=BF16)), "ARG-D104", "contiguous",
     ),
-    "an array that runs backward": (lambda: at.relu(np.ones(8, np.float32)[::-1]), "ARG-L104", "runs backward"),
-    "foreign byte order": (lambda: at.relu(np.ones(8, ">f4")), "ARG-L107", "DLPack"),
-    "an odd address": (lambda: at.relu(unaligned()), "ARG-L105", "no multiple of the 4 bytes"),
+    "an array that runs backward": (lambda: at.relu(np.ones(8, np.float32)[::-1]), "ARG-D104", "runs backward"),
+    "foreign byte order": (lambda: at.relu(np.ones(8, ">f4")), "ARG-D106", "DLPack"),
+    "an odd address": (lambda: at.relu(unaligned()), "ARG-D104", "no multiple of the 4 bytes"),
     "two devices": (
-        lambda: at.add(torch.ones(3), torch.ones(3, device="meta")), "ARG-L107", "x on cpu, y on meta",
+        lambda: at.add(torch.ones(3), torch.ones(3, device="meta")), "ARG-D106", "x on cpu, y on meta",
     ),
-    "no data for argus.ops": (lambda: ops.relu(torch.ones(3, device="meta")), "ARG-L107", "without data"),
-    "a sparse tensor": (lambda: at.relu(torch.eye(3).to_sparse()), "ARG-L107", "no plain data"),
-    "no such device": (lambda: at.relu(torch.ones(3), device="gpu"), "ARG-L107", "no device 'gpu'"),
+    "no data for argus.ops": (lambda: ops.relu(torch.ones(3, device="meta")), "ARG-D106", "without data"),
+    "a sparse tensor": (lambda: at.relu(torch.eye(3).to_sparse()), "ARG-D106", "no plain data"),
+    "no such device": (lambda: at.relu(torch.ones(3), device="gpu"), "ARG-D108", "no device 'gpu'"),
     "an activation": (
-        lambda: at.matmul(*[torch.ones(8, 64, dtype=BF16)] * 2, activation="tanh"), "ARG-L109", "no activation",
+        lambda: at.matmul(*[torch.ones(8, 64, dtype=BF16)] * 2, activation="tanh"), "ARG-O101", "no activation",
     ),
-    "an axis too few": (lambda: at.matmul(*[torch.ones(8, dtype=BF16)] * 2), "ARG-L109", "matrices"),
-    "a number": (lambda: at.softmax(torch.tensor(1.0)), "ARG-L109", "needs rows"),
+    "an axis too few": (lambda: at.matmul(*[torch.ones(8, dtype=BF16)] * 2), "ARG-O101", "matrices"),
+    "a number": (lambda: at.softmax(torch.tensor(1.0)), "ARG-O101", "needs rows"),
     "starts that fall": (
         lambda: at.attention_lengths(*[torch.ones(4, 1, 64, dtype=BF16)] * 3, [0, 3, 2, 4], [0, 1, 2, 4]),
-        "ARG-L109", "never falls",
+        "ARG-O101", "never falls",
     ),
-    "a gradient": (lambda: ops.relu(torch.ones(3, requires_grad=True)), "ARG-L111", "requires a gradient"),
+    "a gradient": (lambda: ops.relu(torch.ones(3, requires_grad=True)), "ARG-O103", "requires a gradient"),
 }  # fmt: skip
 
 
@@ -106,5 +108,4 @@ def test_refused_with_a_code(name: str) -> None:
     with pytest.raises((LaunchRefused, NoKernel), match=words) as caught:
         attempt()
     assert caught.value.code == code
-    assert str(caught.value).startswith(f"{code}: ")
-    assert code in CODES
+    assert code in {**DEVICE_CODES, **CODES}

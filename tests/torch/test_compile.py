@@ -63,11 +63,11 @@ def test_a_graph_whose_backward_is_never_run() -> None:
     x = torch.randn(3, 96, requires_grad=True)
     made = torch.compile(lambda x: at.rowmax(x) + 1, fullgraph=True, backend="aot_eager")(x)
     assert torch.equal(made, x.amax(-1) + 1)
-    with pytest.raises(at.NoGradient, match="ARG-L110: rowmax"):
+    with pytest.raises(at.NoGradient, match="ARG-O102: rowmax"):
         made.sum().backward()
 
 
 def test_operands_that_do_not_fit_are_refused_when_traced() -> None:
     compiled = torch.compile(lambda a, b: at.matmul(a, b), fullgraph=True, backend="aot_eager")
-    with pytest.raises(Exception, match="ARG-L109: a has K = 64 and b has K = 32"):
+    with pytest.raises(Exception, match="a has K = 64 and b has K = 32"):
         compiled(torch.ones(8, 64, dtype=BF16), torch.ones(8, 32, dtype=BF16))

@@ -77,7 +77,7 @@ def test_a_gradient_of_ones_own() -> None:
     assert torch.equal(x.grad, torch.full((1000,), 3.0))
     with pytest.raises(at.NoGradient, match="by y"):
         add(x, y.requires_grad_()).sum().backward()
-    with pytest.raises(at.NoGradient, match="ARG-L110: vadd"):
+    with pytest.raises(at.NoGradient, match="ARG-O102: vadd"):
         at.op(VADD)(x, y).sum().backward()
 
 
@@ -97,7 +97,7 @@ def test_sizes_that_no_input_shows_are_named(tmp_path: Path) -> None:
     x = torch.randn(500)
     assert torch.equal(spread(x, R=3), x.expand(3, 500))
     assert spread(x.to("meta"), R=7).shape == (7, 500)
-    with pytest.raises(LaunchRefused, match=r"ARG-L108: the op spread is called as spread\(x, R=…\)"):
+    with pytest.raises(LaunchRefused, match=r"the op spread is called as spread\(x, R=…\)"):
         spread(x)
     assert set(torch.library.opcheck(registered(spread), (x, 3)).values()) == {"SUCCESS"}
 

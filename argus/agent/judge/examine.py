@@ -1,7 +1,8 @@
 """Can a task tell a right kernel from a wrong one? Asked before any candidate is judged.
 
-A task is refused if an output of zeros would pass, or if the result does not change with each of its inputs: then a
-candidate could leave work out and nobody would see it.
+A task is refused if an output of zeros would pass, if its result is no finite number for the judge's inputs (one NaN is
+as good as another), or if it does not change with each of its inputs: then a candidate could leave work out and nobody
+would see it.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ def examine(kernel: Kernel, spec: ResultSpec, sizes: Mapping[str, int], routing:
     given = inputs(kernel, sizes, "normal", 1, routing)
     shown = poisoned(kernel, sizes)
     want = evaluate(spec, {**shown, **given}, symbols)
+    if want.value.size and not np.isfinite(want.value).any():
+        why = "a logarithm or root of negative numbers?"
+        raise SpecError(f"{kernel.name}: the result has no finite value for inputs of both signs ({why})")
     zeros = np.zeros_like(shown[spec.result])
     if compare(zeros, want).wrong < zeros.size // 2:
         raise SpecError(f"{kernel.name}: an output of zeros would pass for half of the elements")

@@ -24,12 +24,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from argus import machine
 from argus.agent.judge.floor import ALLOWED
 from argus.compile.cache import compile_cached
 from argus.device.guards import launch_grid
-from argus.device.hip import TARGET
-from argus.device.hip_calls import HipCalls, HipError
+from argus.device.hip import find_gfx942
+from argus.device.hip_calls import HipCalls
+from argus.device.hip_modules import KernelOnGpu, loaded_kernel, refuse_other_mode
 from argus.device.launch import flat, scalar_values
 from argus.ir.kernel import Kernel
 from argus.ir.passes.schedule import scheduled
@@ -83,7 +83,7 @@ class Contender:
 class _Loaded:
     """A contender on the device."""
 
-    function: int
+    kernel: KernelOnGpu
     grid: tuple[int, int, int]
     threads: int
     arguments: bytes
@@ -98,6 +98,7 @@ class MeasuringBench:
     calls: HipCalls
     clock: Callable[[], float] = time.perf_counter
     flush_bytes: int = FLUSH_BYTES
+    _device: int = field(default=0, init=False)
     _modules: list[int] = field(default_factory=list, init=False)
     _owned: list[int] = field(default_factory=list, init=False)
 
@@ -105,7 +106,8 @@ class MeasuringBench:
         self, baseline: Contender, candidate: Contender, *, least: float = 0.0, rounds: int = ROUNDS
     ) -> dict[str, Sample]:
         """Both in turn. `least`: the least possible seconds. Raises `UnbelievableError`."""
-        self.calls.set_device(_device(self.calls))
+        self._device = find_gfx942(self.calls)
+        self.calls.set_device(self._device)
         try:
             flush = self._load(self._flush())
             pair = {"baseline": self._load(baseline), "candidate": self._load(candidate)}
@@ -130,6 +132,7 @@ class MeasuringBench:
 
     def _load(self, contender: Contender) -> _Loaded:
         kernel, calls = contender.kernel, self.calls
+        refuse_other_mode(contender.code, kernel.name, calls.architecture(self._device))
         module = calls.module_load(contender.code)
         self._modules.append(module)
         pointers = []
@@ -140,15 +143,11 @@ class MeasuringBench:
             calls.copy_in(pointer, memory.tobytes())
             pointers.append(np.uint64(pointer))
         values = [*pointers, *scalar_values(kernel, contender.sizes, contender.scalars)]
-        return _Loaded(
-            calls.module_function(module, kernel.name),
-            launch_grid(kernel, contender.sizes),
-            kernel.threads,
-            _packed(contender.code, kernel.name, values),
-        )
+        loaded = loaded_kernel(calls, module, contender.code, kernel.name)
+        return _Loaded(loaded, launch_grid(kernel, contender.sizes), kernel.threads, loaded.packed(values))
 
     def _run(self, loaded: _Loaded) -> None:
-        self.calls.launch(loaded.function, loaded.grid, (loaded.threads, 1, 1), 0, 0, loaded.arguments)
+        self.calls.launch(loaded.kernel.handle, loaded.grid, (loaded.threads, 1, 1), 0, 0, loaded.arguments)
         self.calls.synchronize(0)
 
     def _timed(self, loaded: _Loaded, *, keep: bool) -> None:
@@ -157,7 +156,7 @@ class MeasuringBench:
         try:
             before = self.clock()
             calls.event_record(start, 0)
-            calls.launch(loaded.function, loaded.grid, (loaded.threads, 1, 1), 0, 0, loaded.arguments)
+            calls.launch(loaded.kernel.handle, loaded.grid, (loaded.threads, 1, 1), 0, 0, loaded.arguments)
             calls.event_record(stop, 0)
             calls.synchronize(0)
             after = self.clock()
@@ -167,22 +166,6 @@ class MeasuringBench:
         finally:
             calls.event_destroy(start)
             calls.event_destroy(stop)
-
-
-def _device(calls: HipCalls) -> int:
-    for number in range(calls.device_count()):
-        if calls.architecture(number).split(":")[0] == TARGET:
-            return number
-    raise HipError(f"no {TARGET} device among the HIP devices of this machine")
-
-
-def _packed(code: bytes, name: str, values: Sequence[np.generic]) -> bytes:
-    """The explicit arguments where the object's metadata put them."""
-    visible = [arg for arg in machine.load(code).kernel(name).info.args if not arg.hidden]
-    data = bytearray(max((arg.offset + arg.size for arg in visible), default=0))
-    for arg, value in zip(visible, values, strict=True):
-        data[arg.offset : arg.offset + arg.size] = value.tobytes()
-    return bytes(data)
 
 
 def _sample(loaded: _Loaded) -> Sample:

@@ -74,6 +74,8 @@ class Hazards:
             case (("rcp" | "div"), [*_, RoundedValue() as y]):
                 if not _away(y):
                     self.note("division", op, "the divisor may be near zero")
+            case (("floor" | "exponent" | "mantissa" | "copysign"), [*_, RoundedValue() as x]) if not x.exact:
+                self.note("test", op, f"{fn} of a rounded number: rounding may take it over a jump")
             case (("rsqrt" | "log" | "log2"), [RoundedValue() as x]) if not _away(x):
                 self.note("singular", op, f"{fn} of what may be near zero")
 
@@ -101,7 +103,11 @@ class Hazards:
 
     def converted(self, op: ops.Convert, x: Abstract) -> None:
         source, dtype = op.value.dtype, op.result.dtype
-        if dtype.kind != "float" or not isinstance(x, RoundedValue):
+        if not isinstance(x, RoundedValue):
+            return
+        if dtype.kind != "float":
+            if source.kind == "float" and not x.exact:
+                self.note("test", op, f"a rounded number becomes {dtype}: rounding may take it over a jump")
             return
         row = FORMATS[dtype.name]
         if source.kind in ("int", "uint"):

@@ -12,6 +12,7 @@ renamed, removed or given another meaning; new ones may come, so the schemas all
 """
 
 from argus.cli.answers.base import Answer, emit
+from argus.cli.answers.doctor import DoctorAnswer
 from argus.cli.answers.errors import ErrorAnswer
 from argus.cli.answers.journal import (
     BestAnswer,
@@ -48,9 +49,9 @@ from argus.cli.answers.proofs import (
 
 ANSWERS: tuple[type[Answer], ...] = (
     AlgebraAnswer, BenchAnswer, BestAnswer, CheckAnswer, ClockScoresAnswer, CompareAnswer, CompileAnswer, CorpusAnswer,
-    DiffAnswer, ErrorAnswer, ExecutionAnswer, ExplainAnswer, ExplainTimeAnswer, FitAnswer, HistoryAnswer, InitAnswer,
-    IrAnswer, KnowledgeAnswer, LayoutAnswer, ObjectRunAnswer, OptimizeAnswer, ReportAnswer, RunAnswer, ShowAnswer,
-    TimeAnswer, ValidateAnswer, VerifyAnswer,
+    DiffAnswer, DoctorAnswer, ErrorAnswer, ExecutionAnswer, ExplainAnswer, ExplainTimeAnswer, FitAnswer, HistoryAnswer,
+    InitAnswer, IrAnswer, KnowledgeAnswer, LayoutAnswer, ObjectRunAnswer, OptimizeAnswer, ReportAnswer, RunAnswer,
+    ShowAnswer, TimeAnswer, ValidateAnswer, VerifyAnswer,
 )  # fmt: skip
 
 __all__ = [
@@ -65,6 +66,7 @@ __all__ = [
     "CompileAnswer",
     "CorpusAnswer",
     "DiffAnswer",
+    "DoctorAnswer",
     "ErrorAnswer",
     "ExecutionAnswer",
     "ExplainAnswer",

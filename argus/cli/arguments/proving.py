@@ -68,6 +68,11 @@ def _register_compile(verbs: Any) -> None:
     add_kernel_arguments(parser)
     parser.add_argument("-o", "--output", default="out", metavar="DIR", help="where to write (default: out)")
     parser.add_argument("--llvm", action="store_true", help="also write the LLVM IR")
+    parser.add_argument(
+        "--debug-lines",
+        action="store_true",
+        help="keep source lines in the object (.debug_line), for rocprofv3, rocgdb",
+    )
     parser.add_argument("--report", action="store_true", help="show the loops of the machine code")
     parser.add_argument("--assembly", action="store_true", help="with --report: the code beside its source lines")
     add_force(parser)

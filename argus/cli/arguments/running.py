@@ -1,4 +1,4 @@
-"""`argus run`, `time`, `compare`, `clock`, `bench`, `machine`: a kernel on the simulated MI300X."""
+"""`argus run`, `time`, `compare`, `clock`, `bench`, `machine`, `doctor`: kernels on the simulated MI300X."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from argus.cli.arguments.choices import DEVICES, KEPT_TIMES, LAYERS, MEMORY_BOUND, PERTURBED_CLOCKS, TRITON
 from argus.cli.arguments.shared import (
     add_force,
+    add_journal,
     add_json,
     add_kernel_arguments,
     add_object_arguments,
@@ -59,6 +60,11 @@ def register(verbs: Any) -> None:
     _register_compare(verbs)
     _register_clock(verbs)
     _register_bench(verbs)
+    text = "what this machine can do: packages, HIP runtime, GPUs, caches; on a gfx942 a self-test"
+    doctor = add_verb(verbs, "doctor", "argus.cli.doctor:handle", text)
+    doctor.add_argument("--no-run", action="store_true", help="no self-test on the GPU")
+    add_journal(doctor)
+    add_json(doctor)
     machine = verbs.add_parser("machine", help="the simulated gfx942: coverage of a folder of code objects")
     actions = machine.add_subparsers(dest="action", metavar="ACTION", required=True)
     corpus = add_verb(

@@ -1,4 +1,4 @@
-"""The manual of the codes that are not about the kernel language: compiler, checker, machine, launches, and so on.
+"""The manual of the codes that are not about the kernel language: compiler, checker, machine, launches, journal, …
 
     >>> print(page("M101"))
     # ARG-M101: race (report of the machine)
@@ -19,14 +19,16 @@ from argus.agent.providers import CODES as PROVIDER_CODES
 from argus.check.executed.after_proof import CODES as CHECKER_CODES
 from argus.cli.manual.checker import CHECKER
 from argus.cli.manual.compiler import COMPILER
+from argus.cli.manual.device import DEVICE
 from argus.cli.manual.entry import ManualEntry
 from argus.cli.manual.journal import JOURNAL
-from argus.cli.manual.launch import LAUNCH
 from argus.cli.manual.machine import MACHINE
+from argus.cli.manual.operation import OPERATION
 from argus.cli.manual.provider import PROVIDER
-from argus.device.guards import CODES as LAUNCH_CODES
+from argus.device.codes import CODES as DEVICE_CODES
 from argus.ir.compile_error import CODES as COMPILE_CODES
 from argus.machine.errors import CODES as MACHINE_CODES
+from argus.ops.codes import CODES as OPERATION_CODES
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,8 @@ FAMILIES = (
     Family("compile error", "compiler", COMPILE_CODES, COMPILER),
     Family("error of the checker", "checker", CHECKER_CODES, CHECKER),
     Family("report of the machine", "machine", MACHINE_CODES, MACHINE),
-    Family("refusal of a launch or an operation", "launch", LAUNCH_CODES, LAUNCH),
+    Family("error of a launch", "device", DEVICE_CODES, DEVICE),
+    Family("error of an operation", "operation", OPERATION_CODES, OPERATION),
     Family("error of a model provider", "provider", PROVIDER_CODES, PROVIDER),
     Family("error of the journal", "journal", JOURNAL_CODES, JOURNAL),
 )

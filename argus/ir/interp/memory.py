@@ -100,7 +100,11 @@ class WaitCounters:
     def arrive(self, counter: Counter, leave: int) -> None:
         """Fill the registers of all but the youngest `leave`. Nothing retires: the code may wait for them later."""
         queue = self.of(counter)
-        for token in queue[: max(0, len(queue) - leave)]:
+        end = max(0, len(queue) - leave)
+        first = end
+        while first > 0 and not queue[first - 1].arrived:  # those before have arrived: they do so in order
+            first -= 1
+        for token in queue[first:end]:
             token.take_effect()
 
     def arrive_through(self, token: Token) -> None:

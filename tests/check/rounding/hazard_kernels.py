@@ -90,6 +90,10 @@ HAZARDS: dict[str, HazardKernel] = {
         ),
         (("test", "t = ag.where(a * b > a, b, a)", "rounded numbers"),),
     ),
+    "test of a floor": HazardKernel(
+        _flat("z[i] = floor(x[i] * y[i])", "t = ag.floor(a * b)\n" + STORED.format("t", 4)),
+        (("test", "t = ag.floor(a * b)", "over a jump"),),
+    ),
     "division": HazardKernel(
         _flat("z[i] = x[i] / y[i]", "q = a / b\n" + STORED.format("q", 4)),
         (("division", "q = a / b", "near zero"),),

@@ -1,11 +1,11 @@
 # `make optimize` runs the main job, `make test` passes all tests but the long suites (`pytest -m full`); both set up their
-# own environment in .venv, with packages from PyPI.
+# own environment in .venv, with packages from PyPI. `make torch` adds torch to it and runs the tests that need it.
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 GEMM   := argus/kernels/gemm.py
 
-.PHONY: optimize gemm test lint clean
+.PHONY: optimize gemm test torch lint clean
 
 optimize: $(VENV)/run.stamp
 	mkdir -p out
@@ -19,6 +19,9 @@ gemm: $(VENV)/run.stamp
 
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -n auto
+
+torch: $(VENV)/torch.stamp
+	$(BIN)/python -m pytest tests/torch
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .
@@ -34,6 +37,10 @@ $(VENV)/run.stamp: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/test.stamp: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	touch $@
+
+$(VENV)/torch.stamp: $(VENV)/test.stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,torch]'
 	touch $@
 
 clean:

@@ -29,11 +29,12 @@ _NUMPY: dict[str, np.dtype[np.generic]] = {
 }  # fmt: skip
 
 
-_TORCH = {
+TORCH_TYPES = {
     "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "float8_e4m3fnuz": "fp8",
     "float8_e5m2fnuz": "bf8", "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8", "uint32": "u32",
     "uint16": "u16", "uint8": "u8", "bool": "bool",
 }  # fmt: skip
+"""Element types by the names that torch has for them."""
 
 
 class LaunchRefused(ValueError):
@@ -117,28 +118,37 @@ class ArrayArgument:
     strides: tuple[int, ...]
 
 
-def placed(name: str, array: Any) -> ArrayArgument:
-    """Shape, element type and place of a numpy array or of a tensor with `data_ptr()` (torch's)."""
+def element_name(name: str, array: Any) -> str:
+    """The element type of an array or tensor in the words of the kernels (bf16, f32, ...), else its own name.
+
+    Nothing but its type is asked of it, so that tensors without data answer too.
+    """
     if isinstance(array, np.ndarray):
         known = {dtype: ours for ours, dtype in _NUMPY.items()}
-        ours = known.get(array.dtype, str(array.dtype))
+        return known.get(array.dtype, str(array.dtype))
+    if hasattr(array, "data_ptr") and hasattr(array, "shape") and hasattr(array, "dtype"):
+        return TORCH_TYPES.get(str(array.dtype).removeprefix("torch."), str(array.dtype))
+    kind = type(array).__name__
+    raise LaunchRefused(f"{name} is a {kind}; pass a numpy array or a tensor of torch", "ARG-D106")
+
+
+def placed(name: str, array: Any) -> ArrayArgument:
+    """Shape, element type and place of a numpy array or of a tensor with `data_ptr()` (torch's)."""
+    ours = element_name(name, array)
+    if isinstance(array, np.ndarray):
         if any(step % array.itemsize for n, step in zip(array.shape, array.strides, strict=True) if n > 1):
             told = f"{list(array.strides)} bytes, no multiples of its {array.itemsize}-byte elements"
             raise LaunchRefused(f"{name} is strided by {told}", "ARG-D104")
         strides = tuple(step // array.itemsize for step in array.strides)
         size = buffer_elements(array.shape, strides) * array.itemsize
         return ArrayArgument(array.shape, ours, array.ctypes.data, size, strides)
-    if hasattr(array, "data_ptr") and hasattr(array, "shape") and hasattr(array, "dtype"):
-        ours = _TORCH.get(str(array.dtype).removeprefix("torch."), str(array.dtype))
-        shape = tuple(int(n) for n in array.shape)
-        if hasattr(array, "stride"):
-            strides = tuple(int(n) for n in array.stride())
-        else:
-            strides = row_major(shape) if array.is_contiguous() else (0,) * len(shape)
-        size = buffer_elements(shape, strides) * (DTYPES[ours].bytes if ours in DTYPES else 1)
-        return ArrayArgument(shape, ours, int(array.data_ptr()), size, strides)
-    kind = type(array).__name__
-    raise LaunchRefused(f"{name} is a {kind}; pass a numpy array or a tensor on the GPU", "ARG-D106")
+    shape = tuple(int(n) for n in array.shape)
+    if hasattr(array, "stride"):
+        strides = tuple(int(n) for n in array.stride())
+    else:
+        strides = row_major(shape) if array.is_contiguous() else (0,) * len(shape)
+    size = buffer_elements(shape, strides) * (DTYPES[ours].bytes if ours in DTYPES else 1)
+    return ArrayArgument(shape, ours, int(array.data_ptr()), size, strides)
 
 
 def check_arrays(kernel: Kernel, sizes: Mapping[str, int], arrays: Mapping[str, Any]) -> None:
@@ -156,6 +166,9 @@ def check_arrays(kernel: Kernel, sizes: Mapping[str, int], arrays: Mapping[str, 
                 f"{tensor.name} must be {tensor.dtype}{list(shapes[tensor.name])}, "
                 f"the given array is {here.dtype}{list(here.shape)}"
             )
+        if here.start % tensor.dtype.bytes and here.bytes:
+            told = f"starts at byte {here.start}, no multiple of the {tensor.dtype.bytes} bytes of a {tensor.dtype}"
+            raise LaunchRefused(f"{tensor.name} {told}; pass an aligned copy", "ARG-D104")
         pairs = zip(here.shape, here.strides, strides[tensor.name], strict=True)
         if 0 not in here.shape and any(n > 1 and have != want for n, have, want in pairs):
             order = "contiguous in row-major order"

@@ -16,6 +16,13 @@ raises `NoKernel`; nothing else computes it instead. Empty operands need no kern
 from __future__ import annotations
 
 from argus.ops.attention import attention, attention_lengths
+from argus.ops.backward import (
+    activation_backward,
+    columnsum,
+    layernorm_backward,
+    rmsnorm_backward,
+    softmax_backward,
+)
 from argus.ops.choice import Choice, NoKernel, choose_matmul, choose_rows
 from argus.ops.fp8 import arranged, fp8_matmul, quantise
 from argus.ops.matmul import matmul
@@ -27,25 +34,30 @@ __all__ = [
     "Choice",
     "NoKernel",
     "Unproved",
+    "activation_backward",
     "add",
     "arranged",
     "attention",
     "attention_lengths",
     "choose_matmul",
     "choose_rows",
+    "columnsum",
     "fp8_matmul",
     "gelu",
     "layernorm",
+    "layernorm_backward",
     "matmul",
     "moe",
     "mul",
     "quantise",
     "relu",
     "rmsnorm",
+    "rmsnorm_backward",
     "rowmax",
     "rowmean",
     "rowsum",
     "silu",
     "softmax",
+    "softmax_backward",
     "transpose",
 ]

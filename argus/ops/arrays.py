@@ -17,25 +17,33 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from argus.device.guards import LaunchRefused, numpy_dtype, placed
+from argus.device.guards import TORCH_TYPES, LaunchRefused, element_name, numpy_dtype, placed
 from argus.ir.types import DTYPES
 from argus.ops.choice import NoKernel
 
 HOST = 1
-TORCH = {"bf16": "bfloat16", "f16": "float16", "f32": "float32", "fp8": "float8_e4m3fnuz"}
+TORCH = {ours: theirs for theirs, ours in TORCH_TYPES.items()}
 """What torch calls the types of results."""
-BITS = {"bf16": "int16", "fp8": "uint8"}
+BITS = {"bf16": "int16", "fp8": "uint8", "bf8": "uint8"}
 """Types that torch does not hand over to numpy, and one of the same size that it does."""
 
 
 def element(array: Any, name: str = "the operand") -> str:
     """Its element type in the words of the kernels: bf16, f16, f32, ..."""
-    return placed(name, array).dtype
+    return element_name(name, array)
 
 
 def shape(array: Any) -> tuple[int, ...]:
-    """Its extents; what is no array is refused here."""
-    return placed("the operand", array).shape
+    """Its extents, as they are: those of a tensor that torch traces stay symbols. What is no array is refused here."""
+    element_name("the operand", array)
+    return tuple(array.shape)
+
+
+def strides(array: Any) -> tuple[int, ...]:
+    """The steps of its axes in elements, as they are."""
+    if is_tensor(array):
+        return tuple(array.stride())
+    return tuple(step // array.itemsize for step in array.strides)
 
 
 def is_tensor(array: Any) -> bool:
@@ -52,18 +60,35 @@ def given(array: Any, name: str, strided: bool = False) -> Any:
 
     `strided`: the kernel states strides of its own, which the launch checks.
     """
+    if is_tensor(array):
+        _usable(name, array)
     here = placed(name, array)
     step = 1
     for extent, stride in zip(reversed(here.shape), reversed(here.strides), strict=True):
         if not strided and extent > 1 and stride != step and 0 not in here.shape:
-            raise LaunchRefused(f"{name} is not contiguous in row-major order; pass a contiguous copy")
+            raise LaunchRefused(f"{name} is not contiguous in row-major order; pass a contiguous copy", "ARG-D104")
         step *= extent
     if not is_tensor(array) or not on_host(array):
         return array
     if here.dtype in BITS:
-        bits = array.view(getattr(_torch(), BITS[here.dtype])).numpy()
+        bits = array.detach().view(getattr(_torch(), BITS[here.dtype])).numpy()
         return bits.view(numpy_dtype(DTYPES[here.dtype]))
-    return array.numpy()
+    return array.detach().numpy()
+
+
+def _usable(name: str, array: Any) -> None:
+    """Refuse a tensor without plain data, and one that torch would differentiate by: nothing here has a gradient."""
+    if str(getattr(array, "device", "cpu")) == "meta" or type(array).__name__ == "FakeTensor":
+        raise LaunchRefused(f"{name} is a tensor without data; argus.torch gives the shapes of results", "ARG-D106")
+    strided = str(getattr(array, "layout", "torch.strided")) == "torch.strided"
+    if not strided or (hasattr(array, "is_neg") and array.is_neg()):
+        raise LaunchRefused(f"{name} has no plain data in memory (sparse, or negated when it is read)", "ARG-D106")
+    if getattr(array, "requires_grad", False) and _torch().is_grad_enabled():
+        raise LaunchRefused(
+            f"{name} requires a gradient, which argus.ops would lose; use the function of the same name in "
+            "argus.torch, or torch.no_grad()",
+            "ARG-O103",
+        )
 
 
 def _torch() -> Any:

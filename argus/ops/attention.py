@@ -29,11 +29,7 @@ Starts = npt.NDArray[np.int32]
 
 def choose_attention(sq: int, sk: int, d: int, dtype: str, causal: bool) -> Choice:
     """The kernel for these lengths and head dimension: the row of `attention.json` nearest in the number of queries."""
-    if dtype != "bf16":
-        raise NoKernel(f"attention has no kernel for {dtype}; there is bf16")
-    if d not in HEADS:
-        nearest = min(HEADS, key=lambda known: abs(known - d))
-        raise NoKernel(f"attention has no kernel for head dimension {d}; there are 64 and 128, nearest is {nearest}")
+    _known_heads(dtype, d)
     knobs: dict[str, KnobValue] = {"D": d, "RAGGED": sq % ROWS != 0 or sk % KEYS != 0, "causal": causal}
     if not knobs["RAGGED"] and d == 128:
         row = min(table("attention")["rows"], key=lambda row: abs(math.log2(row["S"] / sq)))
@@ -45,17 +41,9 @@ def attention(
     q: Any, k: Any, v: Any, *, causal: bool = False, scale: float | None = None, device: str = "auto"
 ) -> tuple[Any, Any]:
     """(o, lse) of q [B, H, Sq, D] and k, v [B, HK, Sk, D]; lse is the logarithm of each row's sum, in f32."""
-    if len(shape(q)) != 4 or len(shape(k)) != 4 or shape(k) != shape(v):
-        raise NoKernel(
-            f"attention takes q [B, H, Sq, D] and k, v [B, HK, Sk, D], not {list(shape(q))}, {list(shape(k))} and "
-            f"{list(shape(v))}"
-        )
-    (b, h, sq, d), (bk, hk, sk, dk) = shape(q), shape(k)
-    if b != bk or d != dk or not _shared(h, hk):
-        raise NoKernel(f"q {list(shape(q))} and k {list(shape(k))} disagree: batch and D are equal, HK divides H")
+    checked_attention(q, k, v)
+    (b, h, sq, d), (_, hk, sk, _) = shape(q), shape(k)
     dtype = element(q, "q")
-    if element(k, "k") != dtype or element(v, "v") != dtype:
-        raise NoKernel("q, k and v have one element type")
     choice = choose_attention(sq or 1, sk or 1, d, dtype, causal)
     reachable({"q": 2 * b * h * sq * d, "k": 2 * b * hk * sk * d}, _fewer(max(h * sq, hk * sk) * d, "batches"))
     if 0 in (b, h, sq, sk):
@@ -72,6 +60,34 @@ def attention(
     scalars = {"scale": 1 / math.sqrt(d) if scale is None else scale}
     run(choice, arrays, {"Z": z, "G": g, "Sq": sq, "Sk": sk}, scalars, device)
     return o, lse
+
+
+def checked_attention(q: Any, k: Any, v: Any) -> None:
+    """Refuse operands that do not fit together; nothing but their types and extents is asked."""
+    if len(shape(q)) != 4 or len(shape(k)) != 4 or shape(k) != shape(v):
+        raise NoKernel(
+            f"attention takes q [B, H, Sq, D] and k, v [B, HK, Sk, D], not {list(shape(q))}, {list(shape(k))} and "
+            f"{list(shape(v))}"
+        )
+    (b, h, _, d), (bk, hk, _, dk) = shape(q), shape(k)
+    if b != bk or d != dk or not _shared(h, hk):
+        raise NoKernel(f"q {list(shape(q))} and k {list(shape(k))} disagree: batch and D are equal, HK divides H")
+    _checked_heads(q, k, v, d)
+
+
+def _checked_heads(q: Any, k: Any, v: Any, d: int) -> None:
+    dtype = element(q, "q")
+    if element(k, "k") != dtype or element(v, "v") != dtype:
+        raise NoKernel("q, k and v have one element type")
+    _known_heads(dtype, d)
+
+
+def _known_heads(dtype: str, d: int) -> None:
+    if dtype != "bf16":
+        raise NoKernel(f"attention has no kernel for {dtype}; there is bf16")
+    if d not in HEADS:
+        nearest = min(HEADS, key=lambda known: abs(known - d))
+        raise NoKernel(f"attention has no kernel for head dimension {d}; there are 64 and 128, nearest is {nearest}")
 
 
 def _shared(h: int, hk: int) -> bool:
@@ -98,17 +114,9 @@ def attention_lengths(
 ) -> tuple[Any, Any]:
     """(o, lse) of q [tokens, H, D] and k, v [tokens, HK, D]; lse is [H, tokens]. Sequence b has the queries from
     starts_q[b] to starts_q[b + 1] - 1 and the keys from starts_k[b] to starts_k[b + 1] - 1."""
-    if len(shape(q)) != 3 or len(shape(k)) != 3 or shape(k) != shape(v):
-        raise NoKernel(
-            f"attention_lengths takes q [tokens, H, D] and k, v [tokens, HK, D], not {list(shape(q))}, "
-            f"{list(shape(k))} and {list(shape(v))}"
-        )
-    (tq, h, d), (tk, hk, dk) = shape(q), shape(k)
-    if d != dk or not _shared(h, hk):
-        raise NoKernel(f"q {list(shape(q))} and k {list(shape(k))} disagree: D is equal, HK divides H")
+    checked_lengths(q, k, v)
+    (tq, h, d), (tk, hk, _) = shape(q), shape(k)
     dtype = element(q, "q")
-    if element(k, "k") != dtype or element(v, "v") != dtype:
-        raise NoKernel("q, k and v have one element type")
     first_q, first_k = checked_starts("starts_q", starts_q, tq), checked_starts("starts_k", starts_k, tk)
     if len(first_q) != len(first_k):
         raise NoKernel(f"{len(first_q) - 1} sequences of queries, {len(first_k) - 1} of keys")
@@ -133,6 +141,19 @@ def attention_lengths(
     sizes = {"Tq": tq, "HK": hk, "G": g, "Tk": tk, "B": len(first_q) - 1, "W": tiles, "W1": tiles + 1}
     run(choice, arrays, sizes, {"scale": 1 / math.sqrt(d) if scale is None else scale}, device)
     return o, lse
+
+
+def checked_lengths(q: Any, k: Any, v: Any) -> None:
+    """Refuse packed operands that do not fit together; nothing but their types and extents is asked."""
+    if len(shape(q)) != 3 or len(shape(k)) != 3 or shape(k) != shape(v):
+        raise NoKernel(
+            f"attention_lengths takes q [tokens, H, D] and k, v [tokens, HK, D], not {list(shape(q))}, "
+            f"{list(shape(k))} and {list(shape(v))}"
+        )
+    (_, h, d), (_, hk, dk) = shape(q), shape(k)
+    if d != dk or not _shared(h, hk):
+        raise NoKernel(f"q {list(shape(q))} and k {list(shape(k))} disagree: D is equal, HK divides H")
+    _checked_heads(q, k, v, d)
 
 
 def _beside(q: Any, numbers: npt.NDArray[np.int32]) -> Any:

@@ -43,8 +43,14 @@ DOUBT = 1.01
 """How much longer a guess counts for every doubling of a size it is away."""
 
 
+WALKED = 4
+"""Steps of one wave over a row, above which several waves walk it."""
+
+
 class NoKernel(ValueError):
     """No kernel of the library does this; the message says what is nearest."""
+
+    code = "ARG-O101"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +94,7 @@ def choose_matmul(
 
     rows   another table than the library's
     """
-    _known("matmul", dtype, MATMUL_TYPES)
-    if activation not in ACTIVATIONS:
-        raise NoKernel(f"there is no activation {activation!r}; there are {', '.join(ACTIVATIONS)}")
+    known_matmul(dtype, activation)
     for name, size in (("M", m), ("N", n), ("K", k)):
         if size < 1:
             raise NoKernel(f"matmul needs {name} >= 1, not {size}")
@@ -102,6 +106,13 @@ def choose_matmul(
     nearest = {(row["kernel"], *row["knobs"].items()): row for row in sorted(able, key=lambda r: -_far(r, m, n, k))}
     row = min(same or nearest.values(), key=lambda r: carried(r, m, n, k))
     return matmul_with(row, m, n, k, dtype, a_by_k=a_by_k, b_by_k=b_by_k, bias=bias, activation=activation)
+
+
+def known_matmul(dtype: str, activation: str) -> None:
+    """Refuse element types and activations that no matrix product has."""
+    known_type("matmul", dtype, MATMUL_TYPES)
+    if activation not in ACTIVATIONS:
+        raise NoKernel(f"there is no activation {activation!r}; there are {', '.join(ACTIVATIONS)}")
 
 
 def reachable(sizes: Mapping[str, int], instead: str) -> None:
@@ -184,7 +195,7 @@ def _even(knobs: Mapping[str, KnobValue], m: int, n: int) -> bool:
 
 def choose_rows(family: str, n: int, dtype: str, operation: str = "", m: int = 1) -> Choice:
     """The kernel for m rows of n elements."""
-    _known(family, dtype, ROW_TYPES)
+    known_type(family, dtype, ROW_TYPES)
     if n < 1:
         raise NoKernel(f"{family} needs rows of at least one element, not {n}")
     size = BYTES[dtype]
@@ -207,9 +218,28 @@ def _held(entry: Mapping[str, int], size: int) -> int:
     return 64 * entry["WAVES"] * entry["CHUNKS"] * 16 // size
 
 
+def choose_walk(file: str, kernel: str, m: int, n: int, dtype: str) -> Choice:
+    """A kernel that walks m rows of n elements, however long they are: a wave to a short row, several to a long one."""
+    known_type(kernel, dtype, ROW_TYPES)
+    size = BYTES[dtype]
+    reachable({"x": 4 * m * n}, "take fewer rows at a time")
+    shortest: Mapping[str, int] = table("rows")["rows"][0]
+    row = shortest if n <= WALKED * _held(shortest, size) else table("rows")["long"]
+    width = size * math.gcd(16 // size, n)
+    return Choice(file, kernel, {"DTYPE": dtype, "WAVES": row["WAVES"], "CHUNKS": row["CHUNKS"], "WIDTH": width})
+
+
+def choose_columns(m: int, n: int, dtype: str) -> Choice:
+    """The kernel for the sums of n columns over m rows; a lane holds four columns."""
+    known_type("columnsum", dtype, ROW_TYPES)
+    size = BYTES[dtype]
+    reachable({"x": m * n * size}, "take fewer rows at a time")
+    return Choice("reduce_axis", "reduce_axis", {"DTYPE": dtype, "OP": "sum", "WIDTH": size * math.gcd(4, n)})
+
+
 def choose_elementwise(kernel: str, operation: str, n: int, dtype: str) -> Choice:
-    """The kernel for n elements seen flat; `kernel` is binary or unary."""
-    _known(operation, dtype, ROW_TYPES)
+    """The kernel for n elements seen flat; `kernel` is binary, unary or activation_backward."""
+    known_type(operation, dtype, ROW_TYPES)
     if n < 1:
         raise NoKernel(f"{operation} needs at least one element")
     size = BYTES[dtype]
@@ -217,18 +247,20 @@ def choose_elementwise(kernel: str, operation: str, n: int, dtype: str) -> Choic
     name = "OP" if kernel == "binary" else "ACT"
     width = size * math.gcd(16 // size, n)
     chunks = table("rows")["elementwise"]["CHUNKS"]
-    return Choice("elementwise", kernel, {"DTYPE": dtype, name: operation, "WIDTH": width, "CHUNKS": chunks})
+    file = "elementwise" if kernel in ("binary", "unary") else kernel
+    return Choice(file, kernel, {"DTYPE": dtype, name: operation, "WIDTH": width, "CHUNKS": chunks})
 
 
 def choose_transpose(m: int, n: int, dtype: str) -> Choice:
     """The kernel for Y[n, m] = X[m, n]."""
-    _known("transpose", dtype, ROW_TYPES)
+    known_type("transpose", dtype, ROW_TYPES)
     size = BYTES[dtype]
     reachable({"x": m * n * size}, f"nearest is {(LIMIT - 1) // (n * size)} of the {m} rows at a time")
     return Choice("transpose", "transpose", {"DTYPE": dtype, "WIDTH": size * math.gcd(16 // size, m, n)})
 
 
-def _known(family: str, dtype: str, types: Sequence[str]) -> None:
+def known_type(family: str, dtype: str, types: Sequence[str]) -> None:
+    """Refuse element types that the kernels of a family do not have."""
     if dtype not in types:
         nearest = "f32" if dtype in ("f64", "float64") and "f32" in types else types[0]
         raise NoKernel(f"{family} has no kernel for {dtype}; there are {', '.join(types)}, nearest is {nearest}")

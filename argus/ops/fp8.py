@@ -26,21 +26,31 @@ ROWS, DEPTH = 32, 16
 
 def arranged(weights: Any) -> Any:
     """Weights [.., N, K] in the kernels' order: [.., N // 32, K // 16, 32, 16]."""
-    *outer, n, k = shape(weights)
-    if n % BLOCK or k % BLOCK:
-        raise NoKernel(f"weights are multiples of {BLOCK} rows and columns, not {n} x {k}")
+    *outer, n, k = checked_weights(weights)
     blocks = weights.reshape(*outer, n // ROWS, ROWS, k // DEPTH, DEPTH)
     turned = blocks.swapaxes(-3, -2)
     return turned.contiguous() if is_tensor(weights) else np.ascontiguousarray(turned)
 
 
-def quantise(x: Any, *, device: str = "auto") -> tuple[Any, Any]:
-    """fp8 values and the scale of every 128 neighbours: the largest of them divided by 240."""
-    extents = shape(x)
+def checked_weights(weights: Any) -> tuple[int, ...]:
+    """The extents of weights that can be arranged."""
+    if len(shape(weights)) < 2 or shape(weights)[-2] % BLOCK or shape(weights)[-1] % BLOCK:
+        raise NoKernel(f"weights are [.., N, K], N and K multiples of {BLOCK}, not {list(shape(weights))}")
+    return shape(weights)
+
+
+def checked_blocks(x: Any) -> tuple[int, ...]:
+    """The extents of what can be quantised."""
     if element(x, "x") != "bf16":
         raise NoKernel(f"quantise takes bf16, not {element(x, 'x')}; nearest is bf16")
-    if not extents or extents[-1] % BLOCK:
-        raise NoKernel(f"quantise needs rows that are multiples of {BLOCK}, not {list(extents)}")
+    if not shape(x) or shape(x)[-1] % BLOCK:
+        raise NoKernel(f"quantise needs rows that are multiples of {BLOCK}, not {list(shape(x))}")
+    return shape(x)
+
+
+def quantise(x: Any, *, device: str = "auto") -> tuple[Any, Any]:
+    """fp8 values and the scale of every 128 neighbours: the largest of them divided by 240."""
+    extents = checked_blocks(x)
     blocks = math.prod(extents) // BLOCK
     reachable({"x": 2 * math.prod(extents)}, "quantise fewer rows at a time")
     q = blank_like(x, extents, "fp8")
@@ -80,40 +90,51 @@ def choose_fp8(m: int, n: int, k: int) -> Choice:
 
 def weights_of(w: Any, name: str, axes: int) -> Any:
     """Weights as the kernels take them: arranged ones (two axes more than `axes`) as they are, plain ones arranged."""
+    weight_extents(w, name, axes)
+    return arranged(w) if len(shape(w)) == axes else w
+
+
+def weight_extents(w: Any, name: str, axes: int) -> tuple[int, ...]:
+    """[.., N, K] of weights, plain or arranged."""
     if element(w, name) != "fp8":
         raise NoKernel(f"{name} is {element(w, name)}; the kernels take fp8 (float8_e4m3fnuz)")
     extents = shape(w)
     if len(extents) == axes:
-        return arranged(w)
+        return checked_weights(w)
     if len(extents) != axes + 2 or extents[-2:] != (ROWS, DEPTH):
         raise NoKernel(f"{name} has shape {list(extents)}; it is [.., N, K], or arranged [.., N/32, K/16, 32, 16]")
-    return w
+    *outer, rows, columns, _, _ = extents
+    return (*outer, rows * ROWS, columns * DEPTH)
 
 
-def scaled(scales: Any, name: str, extents: tuple[int, ...]) -> Any:
-    """Scales of the right shape and type."""
+def checked_scales(scales: Any, name: str, extents: tuple[int, ...]) -> None:
+    """Refuse scales of another shape or type."""
     if element(scales, name) != "f32" or shape(scales) != extents:
         found = f"{element(scales, name)}{list(shape(scales))}"
         raise NoKernel(f"{name} must be f32{list(extents)}, one per {BLOCK}, not {found}")
-    return given(scales, name)
+
+
+def fp8_sizes(a: Any, a_scales: Any, b: Any, b_scales: Any) -> tuple[int, int, int]:
+    """(M, N, K) of operands that fit together, of which nothing but types and extents is asked."""
+    if element(a, "a") != "fp8" or len(shape(a)) != 2:
+        raise NoKernel(f"a must be fp8 [M, K], not {element(a, 'a')}{list(shape(a))}")
+    (m, k), (n, kb) = shape(a), weight_extents(b, "b", 2)
+    if k != kb:
+        raise NoKernel(f"a has K = {k} and b has K = {kb}")
+    checked_scales(a_scales, "a_scales", (m, k // BLOCK))
+    checked_scales(b_scales, "b_scales", (n // BLOCK, k // BLOCK))
+    return m, n, k
 
 
 def fp8_matmul(a: Any, a_scales: Any, b: Any, b_scales: Any, *, device: str = "auto") -> Any:
     """bf16 [M, N] of a [M, K] and b [N, K] (or arranged), scales [M, K / 128] and [N / 128, K / 128]."""
-    if element(a, "a") != "fp8" or len(shape(a)) != 2:
-        raise NoKernel(f"a must be fp8 [M, K], not {element(a, 'a')}{list(shape(a))}")
-    m, k = shape(a)
-    weights = weights_of(b, "b", 2)
-    n, kb = shape(weights)[0] * ROWS, shape(weights)[1] * DEPTH
-    if k != kb:
-        raise NoKernel(f"a has K = {k} and b has K = {kb}")
-    sa = scaled(a_scales, "a_scales", (m, k // BLOCK))
-    sb = scaled(b_scales, "b_scales", (n // BLOCK, k // BLOCK))
+    m, n, k = fp8_sizes(a, a_scales, b, b_scales)
     choice = choose_fp8(m or 1, n or BLOCK, k or BLOCK)
     if 0 in (m, n, k):
         return filled_like(a, (m, n), "bf16", 0.0)
     c = blank_like(a, (m, n), "bf16")
-    arrays = {"A": given(a, "a"), "sa": sa, "B": given(weights, "b"), "sb": sb, "C": given(c, "c")}
+    arrays = {"A": given(a, "a"), "B": given(weights_of(b, "b", 2), "b"), "C": given(c, "c")}
+    arrays |= {"sa": given(a_scales, "a_scales"), "sb": given(b_scales, "b_scales")}
     sizes = {"M": m, "N": n, "K": k, "Kb": k // BLOCK, "Nb": n // BLOCK, "Nt": n // ROWS, "Kc": k // DEPTH}
     run(choice, arrays, sizes, device=device)
     return c

@@ -36,13 +36,13 @@ def prepared(choice: Choice) -> ProvedKernel:
     return proved(choice.path, choice.kernel, choice.knobs)
 
 
-def proved(path: Path, name: str, knobs: Mapping[str, Any]) -> ProvedKernel:
-    """The kernel `name` of the file `path` with these knobs, proved and compiled."""
+def proved(path: Path, name: str | None, knobs: Mapping[str, Any]) -> ProvedKernel:
+    """The kernel `name` of the file `path`, or its only one, with these knobs, proved and compiled."""
     return _prepared(path, name, tuple(sorted(knobs.items())))
 
 
 @cache
-def _prepared(path: Path, name: str, knobs: tuple[tuple[str, Any], ...]) -> ProvedKernel:
+def _prepared(path: Path, name: str | None, knobs: tuple[tuple[str, Any], ...]) -> ProvedKernel:
     proof = prove(program_of(path, dict(knobs), name))
     return ProvedKernel(proof.program.read, build(proof).object)
 
@@ -54,10 +54,20 @@ def run(
     scalars: Mapping[str, float] | None = None,
     device: str = "auto",
 ) -> LaunchOutcome:
-    """One launch; outputs are written in place. A fault the device reports is an error."""
-    ready = prepared(choice)
+    """One launch of the kernel chosen."""
+    return launched(prepared(choice), arrays, sizes, scalars, device)
+
+
+def launched(
+    ready: ProvedKernel,
+    arrays: Mapping[str, Any],
+    sizes: Mapping[str, int],
+    scalars: Mapping[str, float] | None = None,
+    device: str = "auto",
+) -> LaunchOutcome:
+    """One launch of a proved kernel; outputs are written in place. A fault the device reports is an error."""
     outcome = choose(device).launch(ready.kernel, ready.code, sizes, arrays, scalars)
     for report in outcome.reports:
         if report.level == "error":
-            raise LaunchRefused(f"{ready.kernel.name} on {outcome.device}: {report}")
+            raise LaunchRefused(f"{ready.kernel.name} on {outcome.device}: {report}", "ARG-O104")
     return outcome

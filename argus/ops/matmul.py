@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from argus.ops.arrays import blank_like, element, filled_like, given, shape
-from argus.ops.choice import NoKernel, choose_matmul, finishing
+from argus.ops.choice import NoKernel, choose_matmul, finishing, known_matmul
 from argus.ops.launch import run
 
 FEWEST_PARTS = 2
@@ -25,18 +25,8 @@ def matmul(
     device: str = "auto",
 ) -> Any:
     """activation(op(a) @ op(b) + bias): a is [M, K] (`a_by_k`: [K, M]), b is [N, K] (`b_by_k`: [K, N])."""
+    m, n, k = matmul_sizes(a, b, bias, activation=activation, a_by_k=a_by_k, b_by_k=b_by_k)
     dtype = element(a, "a")
-    for name, other in (("b", b), ("bias", bias)):
-        if other is not None and element(other, name) != dtype:
-            raise NoKernel(f"{name} is {element(other, name)} but a is {dtype}; matmul takes one element type")
-    if len(shape(a)) != 2 or len(shape(b)) != 2:
-        raise NoKernel(f"matmul takes matrices, not {list(shape(a))} and {list(shape(b))}")
-    m, k = shape(a)[::-1] if a_by_k else shape(a)
-    n, kb = shape(b)[::-1] if b_by_k else shape(b)
-    if k != kb:
-        raise NoKernel(f"a has K = {k} and b has K = {kb}")
-    if bias is not None and shape(bias) != (n,):
-        raise NoKernel(f"the bias has shape {list(shape(bias))}, the result has {n} columns")
     choice = choose_matmul(
         m or 1, n or 1, k or 1, dtype, a_by_k=a_by_k, b_by_k=b_by_k, bias=bias is not None, activation=activation
     )
@@ -54,6 +44,32 @@ def matmul(
     else:
         run(choice, arrays, sizes, device=device)
     return c
+
+
+def matmul_sizes(
+    a: Any,
+    b: Any,
+    bias: Any | None = None,
+    *,
+    activation: str = "none",
+    a_by_k: bool = False,
+    b_by_k: bool = False,
+) -> tuple[int, int, int]:
+    """(M, N, K) of operands that fit together, of which nothing but types and extents is asked."""
+    dtype = element(a, "a")
+    known_matmul(dtype, activation)
+    for name, other in (("b", b), ("bias", bias)):
+        if other is not None and element(other, name) != dtype:
+            raise NoKernel(f"{name} is {element(other, name)} but a is {dtype}; matmul takes one element type")
+    if len(shape(a)) != 2 or len(shape(b)) != 2:
+        raise NoKernel(f"matmul takes matrices, not {list(shape(a))} and {list(shape(b))}")
+    m, k = shape(a)[::-1] if a_by_k else shape(a)
+    n, kb = shape(b)[::-1] if b_by_k else shape(b)
+    if k != kb:
+        raise NoKernel(f"a has K = {k} and b has K = {kb}")
+    if bias is not None and shape(bias) != (n,):
+        raise NoKernel(f"the bias has shape {list(shape(bias))}, the result has {n} columns")
+    return m, n, k
 
 
 def _without_products(a: Any, extents: tuple[int, int], bias: Any | None, activation: str, device: str) -> Any:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from argus.ops.arrays import blank_like, element, filled_like, given, shape, whole_numbers
 from argus.ops.choice import Choice, NoKernel, reachable, table
-from argus.ops.fp8 import BLOCK, DEPTH, ROWS, quantise, scaled, steps, weights_of
+from argus.ops.fp8 import BLOCK, DEPTH, ROWS, checked_scales, quantise, steps, weight_extents, weights_of
 from argus.ops.launch import run
 
 MOST_TOPK = 8
@@ -180,37 +180,19 @@ def operands(
     x_scales: Any | None = None,
 ) -> Operands:
     """The operands of `moe`, if they fit together."""
-    if len(shape(x)) != 2:
-        raise NoKernel(f"x is [tokens, dim], not {list(shape(x))}")
-    wanted = "bf16" if x_scales is None else "fp8"
-    if element(x, "x") != wanted:
-        with_scales = "without" if x_scales is None else "with"
-        raise NoKernel(f"x {with_scales} scales must be {wanted}, not {element(x, 'x')}")
-    tokens, dim = shape(x)
-    gate_up, down = weights_of(w_gate_up, "w_gate_up", 3), weights_of(w_down, "w_down", 3)
-    experts, rows, kc = shape(gate_up)[:3]
-    inter = rows * ROWS // 2
-    if kc * DEPTH != dim or rows % 2 or shape(down)[:3] != (experts, dim // ROWS, inter // DEPTH):
-        raise NoKernel(
-            f"x is [{tokens}, {dim}], w_gate_up {list(shape(w_gate_up))} and w_down {list(shape(w_down))}; they are "
-            "[T, dim], [E, 2 * inter, dim] and [E, dim, inter]"
-        )
+    sizes = moe_sizes(x, w_gate_up, w_down, gate_up_scales, down_scales, topk_ids, topk_weights, x_scales=x_scales)
+    tokens, experts, dim, inter = sizes
     ids = whole_numbers(topk_ids, "topk_ids")
-    if shape(topk_weights) != ids.shape or element(topk_weights, "topk_weights") != "f32" or ids.ndim != 2:
-        raise NoKernel("topk_ids and topk_weights are [T, topk], whole numbers and f32")
-    if len(ids) != tokens:
-        raise NoKernel(f"topk_ids is for {len(ids)} tokens, x has {tokens}")
     if ids.size and (ids.min() < 0 or ids.max() >= experts):
         raise NoKernel(f"topk_ids names expert {int(ids.max())} or {int(ids.min())}; there are {experts}, from 0")
-    kb, ib = dim // BLOCK, inter // BLOCK
     return Operands(
         x,
         given(x, "x"),
-        None if x_scales is None else scaled(x_scales, "x_scales", (tokens, kb)),
-        given(gate_up, "w_gate_up"),
-        given(down, "w_down"),
-        scaled(gate_up_scales, "gate_up_scales", (experts, 2 * ib, kb)),
-        scaled(down_scales, "down_scales", (experts, kb, ib)),
+        None if x_scales is None else given(x_scales, "x_scales"),
+        given(weights_of(w_gate_up, "w_gate_up", 3), "w_gate_up"),
+        given(weights_of(w_down, "w_down", 3), "w_down"),
+        given(gate_up_scales, "gate_up_scales"),
+        given(down_scales, "down_scales"),
         ids,
         given(topk_weights, "topk_weights"),
         tokens,
@@ -218,6 +200,45 @@ def operands(
         dim,
         inter,
     )
+
+
+def moe_sizes(
+    x: Any,
+    w_gate_up: Any,
+    w_down: Any,
+    gate_up_scales: Any,
+    down_scales: Any,
+    topk_ids: Any,
+    topk_weights: Any,
+    *,
+    x_scales: Any | None = None,
+) -> tuple[int, int, int, int]:
+    """(tokens, experts, dim, inter) of operands that fit together; nothing but types and extents is asked of them."""
+    if len(shape(x)) != 2:
+        raise NoKernel(f"x is [tokens, dim], not {list(shape(x))}")
+    wanted = "bf16" if x_scales is None else "fp8"
+    if element(x, "x") != wanted:
+        with_scales = "without" if x_scales is None else "with"
+        raise NoKernel(f"x {with_scales} scales must be {wanted}, not {element(x, 'x')}")
+    tokens, dim = shape(x)
+    experts, rows, k = weight_extents(w_gate_up, "w_gate_up", 3)
+    inter = rows // 2
+    if k != dim or rows % 2 or weight_extents(w_down, "w_down", 3) != (experts, dim, inter):
+        raise NoKernel(
+            f"x is [{tokens}, {dim}], w_gate_up {list(shape(w_gate_up))} and w_down {list(shape(w_down))}; they are "
+            "[T, dim], [E, 2 * inter, dim] and [E, dim, inter]"
+        )
+    chosen = shape(topk_ids)
+    if shape(topk_weights) != chosen or element(topk_weights, "topk_weights") != "f32" or len(chosen) != 2:
+        raise NoKernel("topk_ids and topk_weights are [T, topk], whole numbers and f32")
+    if chosen[0] != tokens:
+        raise NoKernel(f"topk_ids is for {chosen[0]} tokens, x has {tokens}")
+    kb, ib = dim // BLOCK, inter // BLOCK
+    if x_scales is not None:
+        checked_scales(x_scales, "x_scales", (tokens, kb))
+    checked_scales(gate_up_scales, "gate_up_scales", (experts, 2 * ib, kb))
+    checked_scales(down_scales, "down_scales", (experts, kb, ib))
+    return tokens, experts, dim, inter
 
 
 def launched(of: Operands, device: str = "auto") -> Launched:

@@ -10,29 +10,52 @@ are NaN, as their formulas say (-inf / inf); `rowmax` passes over NaN, as the ch
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from argus.ops.arrays import blank_like, element, filled_like, given, shape
-from argus.ops.choice import Choice, NoKernel, choose_elementwise, choose_rows, choose_transpose
+from argus.ops.choice import ROW_TYPES, NoKernel, choose_elementwise, choose_rows, choose_transpose, known_type
 from argus.ops.launch import run
 
 OF_NOTHING = {"sum": 0.0, "mean": math.nan}
 """What rows without elements reduce to."""
 
 
-def _matrix(x: Any, name: str) -> tuple[int, int]:
-    extents = shape(x)
+def checked_rows(name: str, x: Any, weights: Mapping[str, Any] | None = None) -> tuple[int, int]:
+    """Number and length of the rows of x, if there is a kernel for its type and vectors along the rows fit."""
+    extents, dtype = shape(x), element(x, "x")
+    known_type(name, dtype, ROW_TYPES)
     if not extents:
         raise NoKernel(f"{name} needs rows; the operand is a single number")
+    for role, vector in (weights or {}).items():
+        if element(vector, role) != dtype or shape(vector) != extents[-1:]:
+            found = f"{element(vector, role)}{list(shape(vector))}"
+            raise NoKernel(f"{role} must be {dtype}[{extents[-1]}], not {found}")
     return math.prod(extents[:-1]), extents[-1]
 
 
+def checked_pair(name: str, x: Any, y: Any) -> None:
+    """Refuse operands of different shapes or types."""
+    if shape(x) != shape(y) or element(x, "x") != element(y, "y"):
+        raise NoKernel(
+            f"{name} takes operands of one shape and type, not {element(x, 'x')}{list(shape(x))} and "
+            f"{element(y, 'y')}{list(shape(y))}"
+        )
+    known_type(name, element(x, "x"), ROW_TYPES)
+
+
+def checked_matrix(x: Any) -> tuple[int, int]:
+    """The extents of what is transposed."""
+    if len(shape(x)) != 2:
+        raise NoKernel(f"transpose takes a matrix, not {list(shape(x))}")
+    known_type("transpose", element(x, "x"), ROW_TYPES)
+    m, n = shape(x)
+    return m, n
+
+
 def _over_rows(name: str, x: Any, weights: dict[str, Any], scalars: dict[str, float], device: str) -> Any:
-    m, n = _matrix(x, name)
+    m, n = checked_rows(name, x, weights)
     dtype = element(x, "x")
-    for role, vector in weights.items():
-        if element(vector, role) != dtype or shape(vector) != (n,):
-            raise NoKernel(f"{role} must be {dtype}[{n}], not {element(vector, role)}{list(shape(vector))}")
     choice = choose_rows(name, n or 1, dtype, m=m)
     y = blank_like(x, shape(x), dtype)
     if 0 in (m, n):
@@ -59,7 +82,7 @@ def layernorm(x: Any, weight: Any, bias: Any, *, eps: float = 1e-5, device: str 
 
 
 def _reduced(operation: str, x: Any, device: str) -> Any:
-    m, n = _matrix(x, f"row {operation}")
+    m, n = checked_rows(f"row {operation}", x)
     choice = choose_rows("rowreduce", n or 1, element(x, "x"), operation, m=m)
     if 0 in (m, n):
         if m and operation not in OF_NOTHING:
@@ -87,11 +110,7 @@ def rowmax(x: Any, *, device: str = "auto") -> Any:
 
 
 def _binary(operation: str, x: Any, y: Any, device: str) -> Any:
-    if shape(x) != shape(y) or element(x, "x") != element(y, "y"):
-        raise NoKernel(
-            f"{operation} takes operands of one shape and type, not {element(x, 'x')}{list(shape(x))} and "
-            f"{element(y, 'y')}{list(shape(y))}"
-        )
+    checked_pair(operation, x, y)
     return _elementwise("binary", operation, {"x": x, "y": y}, device)
 
 
@@ -133,10 +152,8 @@ def gelu(x: Any, *, device: str = "auto") -> Any:
 
 def transpose(x: Any, *, device: str = "auto") -> Any:
     """x with its two axes exchanged, written out."""
-    if len(shape(x)) != 2:
-        raise NoKernel(f"transpose takes a matrix, not {list(shape(x))}")
-    m, n = shape(x)
-    choice: Choice = choose_transpose(m or 1, n or 1, element(x, "x"))
+    m, n = checked_matrix(x)
+    choice = choose_transpose(m or 1, n or 1, element(x, "x"))
     y = blank_like(x, (n, m), element(x, "x"))
     if 0 in (m, n):
         return y

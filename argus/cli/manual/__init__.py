@@ -23,10 +23,12 @@ from argus.cli.manual.device import DEVICE
 from argus.cli.manual.entry import ManualEntry
 from argus.cli.manual.journal import JOURNAL
 from argus.cli.manual.machine import MACHINE
+from argus.cli.manual.operation import OPERATION
 from argus.cli.manual.provider import PROVIDER
 from argus.device.codes import CODES as DEVICE_CODES
 from argus.ir.compile_error import CODES as COMPILE_CODES
 from argus.machine.errors import CODES as MACHINE_CODES
+from argus.ops.codes import CODES as OPERATION_CODES
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ FAMILIES = (
     Family("error of the checker", "checker", CHECKER_CODES, CHECKER),
     Family("report of the machine", "machine", MACHINE_CODES, MACHINE),
     Family("error of a launch", "device", DEVICE_CODES, DEVICE),
+    Family("error of an operation", "operation", OPERATION_CODES, OPERATION),
     Family("error of a model provider", "provider", PROVIDER_CODES, PROVIDER),
     Family("error of the journal", "journal", JOURNAL_CODES, JOURNAL),
 )

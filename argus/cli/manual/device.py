@@ -24,7 +24,7 @@ DEVICE: Mapping[str, ManualEntry] = {
     ),
     "ARG-D104": ManualEntry(
         "The elements lie elsewhere than the kernel reads them: strides that differ from its own, strides that are no "
-        "multiple of an element, or an address that is no multiple of 16 bytes.",
+        "multiple of an element, or an address that is no multiple of an element, on a GPU of 16 bytes.",
         'pass a contiguous copy, or write the kernel with strides of its own (`ag.In["M N", f32, "ld 1"]`).',
     ),
     "ARG-D105": ManualEntry(

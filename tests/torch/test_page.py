@@ -1,0 +1,15 @@
+"""The blocks of docs/pytorch.md are executed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.lang.test_docs import run_page
+
+
+def test_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch", reason="torch is not installed; `make torch` runs these tests")
+    monkeypatch.chdir(tmp_path)
+    assert run_page("pytorch.md", tmp_path) >= 7

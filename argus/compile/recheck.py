@@ -227,7 +227,7 @@ def rebuilt(kernel: Kernel, waits: ObjectWaits) -> Kernel:
                 case ops.Wait():
                     continue
                 case ops.Barrier():
-                    made.append(replace(op, bare=kernel.waves > 1))
+                    made.append(replace(op, bare=True))
                 case ops.For():
                     made.append(replace(op, body=block(op.body)))
                 case ops.If():

@@ -66,7 +66,7 @@ def test_a_kernel_file(
     levels: tuple[Any, ...], code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = [machine.MachineReport("ARG-M103", f"said as {level}", level=level) for level in levels]
-    monkeypatch.setattr(run, "choose", lambda name, simulated: Reporting(said))
+    monkeypatch.setattr(run, "choose", lambda name, simulated, tell: Reporting(said))
     assert main(["run", str(VADD), "--shape", "N=300"]) == code
     printed = capsys.readouterr().out
     assert all(f"said as {level}" in printed for level in levels)

@@ -16,7 +16,14 @@ ROOT = Path(__file__).parents[2]
 ARGUS = ROOT / "argus"
 PARSES_SOURCE = ("lang", "layout", "agent/lower")
 """Folders that read other texts by Python's parser: kernel files and index expressions."""
-PARSES = {"provenance.py", "agent/repair.py", "tasks/task.py", "spec/source.py", "spec/reader.py"}
+PARSES = {
+    "provenance.py",
+    "agent/repair.py",
+    "tasks/task.py",
+    "spec/source.py",
+    "spec/reader.py",
+    "check/explain/source_lines.py",
+}
 BELOW = ("argus.layout", "argus.spec")
 
 

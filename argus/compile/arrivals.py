@@ -1,8 +1,8 @@
 """Has the data arrived? Every register a load fills is waited for before it is touched, on every path of the object.
 
 LLVM inserts these waits; here they are checked in the finished machine code, so that its placement need not be
-trusted. For each register with a load under way the state holds which counter it hangs on and how many operations
-were certainly issued on that counter since:
+trusted. For each register with a load under way the state holds which counters it hangs on (two, where paths meet
+that load it from different memories) and how many operations were certainly issued on each since:
 
     buffer_load_dwordx4 v[0:3], ...      v0..v3: vm, 0 younger
     buffer_load_dwordx4 v[4:7], ...      v0..v3: vm, 1 younger
@@ -31,8 +31,8 @@ SCALAR = 1 << 16
 NEVER = -1
 """Younger operations of a scalar load: no count but zero says that it has arrived."""
 
-State = dict[int, tuple[str, int]]
-"""Register -> (counter, operations certainly issued after the load)."""
+State = dict[tuple[int, str], int]
+"""(register, counter) -> operations certainly issued on the counter after the load."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +92,8 @@ def _successors(code: Decoded, n: int) -> list[int]:
 
 def _merge(a: State, b: State) -> State:
     merged = dict(a)
-    for key, (counter, younger) in b.items():
-        known = merged.get(key)
-        merged[key] = (counter, younger) if known is None else min(known, (counter, younger), key=lambda row: row[1])
+    for pending, younger in b.items():
+        merged[pending] = min(merged.get(pending, younger), younger)
     return merged
 
 
@@ -110,10 +109,11 @@ def _touched(inst: Inst, state: State) -> list[Early]:
         return []
     reads, writes = _keys(inst)
     counters = spec(inst.op).counters
-    found = [Early(inst, key, state[key][0]) for key in sorted(reads) if key in state]
-    for key in sorted(writes - reads):
-        if key in state and not (counters == (state[key][0],) and state[key][1] != NEVER):
-            found.append(Early(inst, key, state[key][0]))
+    pending = sorted(state)
+    found = [Early(inst, key, counter) for key, counter in pending if key in reads]
+    for key, counter in pending:
+        if key in writes - reads and not (counters == (counter,) and state[key, counter] != NEVER):
+            found.append(Early(inst, key, counter))
     return found
 
 
@@ -122,20 +122,20 @@ def _step(inst: Inst, state: State) -> None:
     if inst.op == "s_waitcnt":
         waits = decode_wait(inst.operands[0].value)
         limits = {"vm": waits.vm, "lgkm": waits.lgkm}
-        scalars = any(younger == NEVER for _, younger in state.values())
-        for key, (counter, younger) in list(state.items()):
+        scalars = NEVER in state.values()
+        for (key, counter), younger in list(state.items()):
             limit = limits[counter]
             uncertain = counter == "lgkm" and scalars
             if limit == 0 or (younger != NEVER and not uncertain and younger >= limit):
-                del state[key]
+                del state[key, counter]
         return
     found = spec(inst.op)
     if not found.counters:
         return
-    for key, (counter, younger) in state.items():
+    for (key, counter), younger in state.items():
         if counter in found.counters and younger != NEVER:
-            state[key] = (counter, younger + 1)
+            state[key, counter] = younger + 1
     _, writes = _keys(inst)
     if found.memory.kind in ("load", "atomic") or found.cls == "lds":
         for key in writes:
-            state[key] = (found.counters[0], NEVER if found.cls == "smem" else 0)
+            state[key, found.counters[0]] = NEVER if found.cls == "smem" else 0

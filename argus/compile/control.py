@@ -45,7 +45,7 @@ def emit_for(c: EmitContext, op: For, emit_block: EmitBlock, home: Callable[[Val
         if row[0] in c.live.values or row[3] in c.live.values
     ]
     starts = [_start(c, init, arg, home) for arg, init, _, _ in rows]
-    outer = function.scope
+    outer, lane = function.scope, indices.variables[LANE.name][0]
     label, after = function.label(), function.label()
     loop = function.open("loop", label)
     loop.variable, loop.first, loop.step = op.var, op.lo, op.step
@@ -94,7 +94,8 @@ def emit_for(c: EmitContext, op: For, emit_block: EmitBlock, home: Callable[[Val
             c.set(out, function.let(f"phi {phi.type} {arms}"))
     function.fence()
     indices.forget(LANE.name)
-    indices.variables[LANE.name] = (function.opaque("i32", indices.variables[LANE.name][0], "v"), outer)
+    known = indices.variables[LANE.name][0] if runs else lane  # what a loop inside has left is not there without a turn
+    indices.variables[LANE.name] = (function.opaque("i32", known, "v"), outer)
 
 
 def _start(c: EmitContext, init: Value, arg: Value, home: Callable[[Value], str]) -> str:

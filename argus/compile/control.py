@@ -174,6 +174,7 @@ def emit_if(c: EmitContext, op: If, emit_block: EmitBlock) -> None:
         return
     condition = _condition(c, op.cond, op.uniform)
     then, other, after = function.label(), function.label(), function.label()
+    lane = c.indices.variables[LANE.name]
     arms: list[CodeScope] = []
     ends: list[tuple[str, list[str]]] = []
     for label, block, yields in ((then, op.then, op.then_yields), (other, op.orelse, op.else_yields)):
@@ -185,6 +186,9 @@ def emit_if(c: EmitContext, op: If, emit_block: EmitBlock) -> None:
         function.fence()
         function.line(f"br label %{after}")
         inner = function.close()
+        if c.indices.variables[LANE.name] is not lane:  # a loop of this arm has left its own
+            c.indices.forget(LANE.name)
+            c.indices.variables[LANE.name] = lane
         arms.append(inner)
         ends.append((inner.label, [c.values.get(value, "poison") for value in yields]))
     function.fence()

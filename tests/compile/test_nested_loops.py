@@ -48,3 +48,39 @@ def test_results_are_those_of_python(start: str, step: str, turns: str, tmp_path
             wanted[row] = value.astype(np.int32)
         assert np.array_equal(arrays["y"], wanted)
         assert np.array_equal(arrays["w"], z + np.arange(64, dtype=np.int32))
+
+
+BRANCHES = """
+import argus as ag
+from argus import i32
+P = ag.Owner(t=64, i="t")
+@ag.kernel(threads=64, example=dict(N=4, B=3))
+def k(x: ag.In["B i=64", i32], z: ag.In["N i=64", i32], y: ag.Out["B i=64", i32]):
+    b = ag.grid(B)
+    u = x[b].load(P, width=4)
+    if {condition}:
+        for j in ag.range(N):
+            u = u * 3
+    {other}
+    for j in ag.range(N - 1):
+        u = u + j + ag.lane()
+    y[b].store(u, width=4)
+"""
+OTHER = "else:\n        for j in ag.range(N):\n            u = u + j"
+
+
+@pytest.mark.parametrize("condition", ["b > 0", "ag.lane() < 20"])
+@pytest.mark.parametrize("other", ["", OTHER])
+def test_loops_in_arms(condition: str, other: str, tmp_path: Path) -> None:
+    (tmp_path / "k.py").write_text(BRANCHES.format(condition=condition, other=other))
+    program = scheduled(read(tmp_path / "k.py"))
+    code = compile_kernel(program).object
+    lanes = np.arange(64)
+    for n, b in ((1, 1), (2, 3), (5, 2)):
+        x = np.arange(b * 64, dtype=np.int32).reshape(b, 64)
+        arrays = {"x": x, "z": np.zeros((n, 64), np.int32), "y": np.zeros_like(x)}
+        CheckingDevice().launch(program.kernel, code, {"N": n, "B": b}, arrays)
+        taken = (np.arange(b)[:, None] > 0) & (lanes >= 0) if condition == "b > 0" else (lanes < 20) & (x >= 0)
+        wanted = np.where(taken, x.astype(np.int64) * 3**n, x + (sum(range(n)) if other else 0))
+        wanted = wanted + sum(range(n - 1)) + (n - 1) * lanes
+        assert np.array_equal(arrays["y"], wanted.astype(np.int32))

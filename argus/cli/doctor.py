@@ -216,8 +216,7 @@ def _extras(packages: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _bytes(count: int) -> str:
-    for unit in ("bytes", "KiB", "MiB"):
-        if count < 1024:
-            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
-        count /= 1024  # type: ignore[assignment]
-    return f"{count:.1f} GiB"
+    if count < 1024:
+        return f"{count} bytes"
+    power = min(3, (count.bit_length() - 1) // 10)
+    return f"{count / 1024**power:.1f} {('KiB', 'MiB', 'GiB')[power - 1]}"

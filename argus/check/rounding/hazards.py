@@ -27,6 +27,7 @@ from argus.check.rounding.rounded_value import Abstract, RoundedValue
 from argus.ir import ops
 from argus.ir.float_formats import FORMATS
 from argus.ir.kernel import Kernel
+from argus.ir.maps import JUMPS
 from argus.ir.ops import Op
 from argus.ir.types import Value
 
@@ -74,7 +75,7 @@ class Hazards:
             case (("rcp" | "div"), [*_, RoundedValue() as y]):
                 if not _away(y):
                     self.note("division", op, "the divisor may be near zero")
-            case (("floor" | "exponent" | "mantissa" | "copysign"), [*_, RoundedValue() as x]) if not x.exact:
+            case (_, [*_, RoundedValue() as x]) if fn in JUMPS and not x.exact:
                 self.note("test", op, f"{fn} of a rounded number: rounding may take it over a jump")
             case (("rsqrt" | "log" | "log2"), [RoundedValue() as x]) if not _away(x):
                 self.note("singular", op, f"{fn} of what may be near zero")

@@ -25,11 +25,10 @@ from argus.check.terms.atoms import UNKNOWN, Apply
 from argus.ir import ops
 from argus.ir.float_formats import FORMATS
 from argus.ir.kernel import Kernel
+from argus.ir.maps import JUMPS, MAPS
 from argus.ir.types import Value
 
-JUMPS = frozenset({"floor", "exponent", "mantissa", "copysign"})
-"""Elementwise functions of floats that are not steady."""
-EXACT = frozenset({"neg", "abs", "max", "min", "select", "floor"})
+EXACT = frozenset(row.name for row in MAPS.values() if not row.ulps) | {"select"}
 """Elementwise functions of floats that never round."""
 MANY = 10**6
 

@@ -15,6 +15,9 @@ from argus.ir.maps.composites import COMPOSITES
 from argus.ir.maps.primitives import PRIMITIVES
 from argus.ir.maps.row import MapFn
 
-__all__ = ["MAPS", "MapFn"]
+__all__ = ["JUMPS", "MAPS", "MapFn"]
 
 MAPS: dict[str, MapFn] = {**PRIMITIVES, **COMPOSITES}
+_OWN = [row for row in MAPS.values() if "float" in row.kinds and row.out == "same" and row.real is None]
+JUMPS = frozenset(row.name for row in _OWN if not row.ulps) - {"abs"}
+"""Functions of floats that are not steady: exact ones without a formula, but the magnitude. They choose digits."""

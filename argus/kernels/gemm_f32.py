@@ -1,6 +1,6 @@
-"""Matrix products in f32 with `mfma_32x32x2_f32`: C = A @ B, batched, with bias and an activation.
+"""Matrix products in f32 with `mfma_32x32x2_f32`: C = A @ B, batched, with a chain of elementwise steps after it.
 
-    C[z, m, n] = ACT(sum(A[z, m, k] * B[z, k, n], k) + bias[n])
+    C[z, m, n] = chain(sum(A[z, m, k] * B[z, k, n], k))          S0="add_U" HAS_U="n" S1="gelu": bias and activation
 
 One BM x BN tile of C per workgroup, WM x WN waves. A k-step of both operands goes through registers to LDS; each wave
 reads the fragments it multiplies from there. An operand is stored by rows of k (A[m, k], B[n, k]) or by k (A[k, m],
@@ -10,13 +10,16 @@ reading single words from LDS costs little.
 Z is the batch (a 4-D product with one matrix is M = B * I * J rows; a batched one has Z = B * H). Rows past the end are
 cut off by the buffer range or a guard, K by a guard.
 
+The chain is `argus.kernels.chain`; HAS_U says which axes its operand U has: `n` (a bias), `m`, `mn` (one matrix for the
+whole batch), `zmn` (a residual) or `one` (a single number).
+
 TRIANGLE: the result is lower or upper triangular, zero on the other side. Nothing is skipped.
 """
 
 import argus as ag
 from argus import f32
 from argus.gfx942 import mfma_32x32x2_f32 as MMA
-from argus.kernels.activations import NAMES, applied, stated
+from argus.kernels.chain import after, told
 
 BM = ag.knob(128, legal=(64, 128, 256), why="rows of C per workgroup")
 BN = ag.knob(128, legal=(64, 128, 256), why="columns of C per workgroup")
@@ -25,8 +28,9 @@ WN = ag.knob(2, legal=(1, 2, 4), why="waves along N")
 A_BY_K = ag.knob(False, legal=(False, True), why="A is stored as A[z, k, m]")
 B_BY_K = ag.knob(True, legal=(False, True), why="B is stored as B[z, k, n]")
 WIDTH = ag.knob(16, legal=(4, 8, 16), why="bytes per access; rows of A, B and C must be multiples of it")
-BIAS = ag.knob(False, legal=(False, True), why="add bias[n]")
-ACT = ag.knob("none", legal=NAMES, why="the activation of the result")
+HAS_U = ag.knob("none", legal=("none", "one", "n", "m", "mn", "zmn"), why="the axes of U")
+HAS_V = ag.knob("none", legal=("none", "one", "n", "m", "mn", "zmn"), why="the axes of V")
+HAS_W = ag.knob("none", legal=("none", "one", "n", "m", "mn", "zmn"), why="the axes of W")
 TRIANGLE = ag.knob("none", legal=("none", "lower", "upper"), why="the part of C that is kept; zero elsewhere")
 
 BK = 16  # k per step: 64 bytes of each row; both operands' steps are fetched while the one before is multiplied
@@ -59,12 +63,15 @@ COPY_A, COPY_B = copy(BM, A_BY_K), copy(BN, B_BY_K)
 
 AT_A = "A[z, k, m]" if A_BY_K else "A[z, m, k]"
 AT_B = "B[z, k, n]" if B_BY_K else "B[z, n, k]"
-SUM = f"sum({AT_A} * {AT_B}, k)" + (" + bias[n]" if BIAS else "")
+AXES = {"none": "one=1", "one": "one=1", "n": "N", "m": "M", "mn": "M N", "zmn": "Z M N"}
+AT = {"none": "[0]", "one": "[0]", "n": "[n]", "m": "[m]", "mn": "[m, n]", "zmn": "[z, m, n]"}
+CHAINED = told(f"sum({AT_A} * {AT_B}, k)", {"U": f"U{AT[HAS_U]}", "V": f"V{AT[HAS_V]}", "W": f"W{AT[HAS_W]}"})
 RESULT = {
-    "none": stated(ACT, SUM, "p"),
-    "lower": f"where(n <= m, {stated(ACT, SUM, 'p')}, 0)",
-    "upper": f"where(m <= n, {stated(ACT, SUM, 'p')}, 0)",
+    "none": CHAINED,
+    "lower": f"where(n <= m, {CHAINED}, 0)",
+    "upper": f"where(m <= n, {CHAINED}, 0)",
 }[TRIANGLE]
+ONE = ag.Owner(t=THREADS, one="t*0")
 ROWS = WIDTH // 4
 
 
@@ -80,10 +87,12 @@ ROWS = WIDTH // 4
 def gemm_f32(
     A: ag.In["Z K M" if A_BY_K else "Z M K", f32],
     B: ag.In["Z K N" if B_BY_K else "Z N K", f32],
-    bias: ag.In["N", f32],
+    U: ag.In[AXES[HAS_U], f32],
+    V: ag.In[AXES[HAS_V], f32],
+    W: ag.In[AXES[HAS_W], f32],
     C: ag.Out["Z M N", f32],
-    p: f32,
-):
+    p0: f32, p1: f32, p2: f32, p3: f32, p4: f32, p5: f32, p6: f32, p7: f32,
+):  # fmt: skip
     z, bm, bn = ag.grid(Z, ag.cdiv(M, BM), ag.cdiv(N, BN))
     wm, wn = ag.wave()
     row, column = 32 * TM * wm, 32 * TN * wn
@@ -112,11 +121,32 @@ def gemm_f32(
                 acc[i, j] = ag.mfma(b[j], a[i], acc[i, j])
 
     m0, n0 = bm * BM + row, bn * BN + column
-    shift = bias[n0].load(ACC.per("n"), tiles=dict(n=TN), width=WIDTH, guard="shape") if BIAS else 0.0
+
+    def operand(values, kind):
+        """What all tiles of a wave need of an operand, fetched once."""
+        if kind == "n":
+            return values[n0].load(ACC.per("n"), tiles=dict(n=TN), width=WIDTH, guard="shape")
+        if kind == "m":
+            return values[m0].load(ACC.per("m"), tiles=dict(m=TM), width=4, guard="shape")
+        return values[0].load(ONE, width=4).without() if kind == "one" else 0.0
+
+    def of_tile(values, kind, fetched, i, j):
+        """An operand's part of one tile."""
+        return {
+            "none": lambda: 0.0,
+            "one": lambda: fetched,
+            "n": lambda: fetched[j].held_as(ACC.per("n")),
+            "m": lambda: fetched[i].held_as(ACC.per("m")),
+            "mn": lambda: values[m0 + 32 * i, n0 + 32 * j].load(ACC, width=WIDTH, guard="shape"),
+            "zmn": lambda: values[z, m0 + 32 * i, n0 + 32 * j].load(ACC, width=WIDTH, guard="shape"),
+        }[kind]()
+
+    u, v, w = operand(U, HAS_U), operand(V, HAS_V), operand(W, HAS_W)
     for i, j in ag.unroll(TM, TN):  # tile by tile: the epilogue needs no registers beside the sums
-        tile = applied(ACT, acc[i, j] + shift[j] if BIAS else acc[i, j], p)
+        given = {"U": of_tile(U, HAS_U, u, i, j), "V": of_tile(V, HAS_V, v, i, j), "W": of_tile(W, HAS_W, w, i, j)}
+        tile = after(acc[i, j].held_as(ACC), given, [p0, p1, p2, p3, p4, p5, p6, p7])
         if TRIANGLE == "lower":
-            tile = ag.where(n0 + tile.n <= m0 + tile.m, tile, 0.0)
+            tile = ag.where(n0 + 32 * j + tile.n <= m0 + 32 * i + tile.m, tile, 0.0)
         if TRIANGLE == "upper":
-            tile = ag.where(m0 + tile.m <= n0 + tile.n, tile, 0.0)
-        C[z, m0, n0].store(tile, width=WIDTH, guard="shape")
+            tile = ag.where(m0 + 32 * i + tile.m <= n0 + 32 * j + tile.n, tile, 0.0)
+        C[z, m0 + 32 * i, n0 + 32 * j].store(tile, width=WIDTH, guard="shape")

@@ -20,8 +20,8 @@ Settings = Mapping[str, KnobValue]
 def product(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
     a = given["A"].swapaxes(1, 2) if knobs["A_BY_K"] else given["A"]
     b = given["B"] if knobs["B_BY_K"] else given["B"].swapaxes(1, 2)
-    c = a @ b + (given["bias"] if knobs["BIAS"] else 0.0)
-    c = FUNCTIONS[str(knobs["ACT"])](c, symbols["p"])
+    c = a @ b + (given["U"] if knobs["HAS_U"] == "n" else 0.0)
+    c = FUNCTIONS[str(knobs["S1"])](c, symbols["p1"])
     return np.asarray({"none": c, "lower": np.tril(c), "upper": np.triu(c)}[str(knobs["TRIANGLE"])])
 
 
@@ -34,6 +34,7 @@ def diagonal(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
 
 
 SMALL: Knobs = {"BM": 64, "BN": 64, "WIDTH": 4}
+BIAS: Knobs = {"S0": "add_U", "HAS_U": "n"}
 EDGES = (1, 31, 33, 63, 64, 65, 127, 129)
 """Rows and columns beside matrix instruction tiles of 32 and blocks of 64."""
 DEPTHS = (1, 2, 15, 16, 17, 33)
@@ -74,11 +75,11 @@ def _linear() -> tuple[Case, ...]:
     acts = [name for name in FUNCTIONS if name not in ("exp", "none")]
     return (
         *(
-            one("gemm_f32", SMALL | {"B_BY_K": False, "BIAS": True, "ACT": act}, Z=1, M=33, N=65 + n, K=17)
+            one("gemm_f32", SMALL | {"B_BY_K": False, **BIAS, "S1": act}, Z=1, M=33, N=65 + n, K=17)
             for n, act in enumerate(acts)
         ),
         *(
-            one("gemm_f32", SMALL | {"B_BY_K": False, "BIAS": True, "ACT": "gelu"}, Z=1, M=m, N=n, K=k)
+            one("gemm_f32", SMALL | {"B_BY_K": False, **BIAS, "S1": "gelu"}, Z=1, M=m, N=n, K=k)
             for m, n in ((1, 1), (63, 64), (64, 63), (65, 127), (129, 65), (2, 130), (66, 66))
             for k in (1, 16, 17)
         ),
@@ -114,7 +115,7 @@ PRODUCTS = (
     Template(
         "f32 linear with activation",
         _linear(),
-        one("gemm_f32", {"B_BY_K": False, "BIAS": True, "ACT": "gelu"}, Z=1, M=1024, N=8192, K=8192),
+        one("gemm_f32", {"B_BY_K": False, **BIAS, "S1": "gelu"}, Z=1, M=1024, N=8192, K=8192),
         product,
         bound="matrix",
     ),

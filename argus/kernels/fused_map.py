@@ -1,0 +1,96 @@
+"""Elementwise chains: Y[a, b, c] = chain(X[a, b, c]), with up to three operands that are broadcast.
+
+X and Y have axes (A, B, C). HAS_U says which of them the operand U has: `b` is one number per position of B (the
+channels of an image, with C = H * W), `c` one per column, `abc` one per element, `one` a single number. The chain:
+`argus.kernels.chain`.
+
+A workgroup takes a piece of one row of C elements; a thread moves CHUNKS times four elements, and a row's last piece is
+masked. An array without operands is one row: A = B = 1.
+"""
+
+import argus as ag
+from argus import bf16, f16, f32
+from argus.kernels.chain import after, told
+
+AXES = {
+    "none": "one=1",
+    "one": "one=1",
+    "a": "A",
+    "b": "B",
+    "c": "C",
+    "ab": "A B",
+    "ac": "A C",
+    "bc": "B C",
+    "abc": "A B C",
+}
+AT = {
+    "none": "[0]",
+    "one": "[0]",
+    "a": "[a]",
+    "b": "[b]",
+    "c": "[c]",
+    "ab": "[a, b]",
+    "ac": "[a, c]",
+    "bc": "[b, c]",
+    "abc": "[a, b, c]",
+}
+KINDS = [kind for kind in AXES]
+
+DTYPE = ag.knob("f32", legal=("f32", "bf16", "f16"), why="element type of X and the operands")
+RESULT = ag.knob("f32", legal=("f32", "bf16", "f16"), why="element type of Y")
+HAS_U = ag.knob("none", legal=KINDS, why="the axes of U")
+HAS_V = ag.knob("none", legal=KINDS, why="the axes of V")
+HAS_W = ag.knob("none", legal=KINDS, why="the axes of W")
+CHUNKS = ag.knob(4, legal=(1, 2, 4, 8), why="accesses of four elements of a thread")
+WIDE = ag.knob(4, legal=(1, 2, 4), why="elements per access; C must be a multiple of it")
+
+TYPES = {"f32": f32, "bf16": bf16, "f16": f16}
+T, R = TYPES[DTYPE], TYPES[RESULT]
+SIZE = 4 if DTYPE == "f32" else 2
+SPAN = 256 * 4 * CHUNKS
+PART = ag.Owner(p=CHUNKS, t=256, e=4, c="p*1024 + t*4 + e")
+ONE = ag.Owner(t=256, z="t*0")
+
+
+@ag.kernel(
+    threads=256,
+    requires=f"A >= 1 and B >= 1 and C >= 1 and C % {WIDE} == 0",
+    computes="Y[a, b, c] = " + told("X[a, b, c]", {"U": f"U{AT[HAS_U]}", "V": f"V{AT[HAS_V]}", "W": f"W{AT[HAS_W]}"}),
+    example=dict(A=2, B=3, C=1000),
+)
+def fused_map(
+    X: ag.In["A B C", T],
+    U: ag.In[AXES[HAS_U], T],
+    V: ag.In[AXES[HAS_V], T],
+    W: ag.In[AXES[HAS_W], T],
+    Y: ag.Out["A B C", R],
+    p0: f32, p1: f32, p2: f32, p3: f32, p4: f32, p5: f32, p6: f32, p7: f32,
+):  # fmt: skip
+    a, b, bc = ag.grid(A, B, ag.cdiv(C, SPAN))
+    at = bc * SPAN
+
+    def one(place):
+        """The number of a row, in every thread."""
+        return place.load(ONE, width=SIZE).without().to(f32)
+
+    def each(place):
+        """A number for every element of the piece."""
+        return place.load(PART, width=SIZE * WIDE, guard="shape").to(f32)
+
+    def operand(values, kind):
+        return {
+            "none": lambda: 0.0,
+            "one": lambda: one(values[0]),
+            "a": lambda: one(values[a]),
+            "b": lambda: one(values[b]),
+            "c": lambda: each(values[at]),
+            "ab": lambda: one(values[a, b]),
+            "ac": lambda: each(values[a, at]),
+            "bc": lambda: each(values[b, at]),
+            "abc": lambda: each(values[a, b, at]),
+        }[kind]()
+
+    x = X[a, b, at].load(PART, width=SIZE * WIDE, guard="shape").to(f32)
+    given = {"U": operand(U, HAS_U), "V": operand(V, HAS_V), "W": operand(W, HAS_W)}
+    y = after(x, given, [p0, p1, p2, p3, p4, p5, p6, p7])
+    Y[a, b, at].store(y.to(R), width=(4 if RESULT == "f32" else 2) * WIDE, guard="shape")

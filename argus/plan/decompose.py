@@ -1,0 +1,66 @@
+"""Nodes that no template computes, taken apart into nodes that templates do.
+
+    batch_norm of a matrix     mean of columns, deviations, their mean square, then x - mean, times a factor, plus bias
+    group_norm of a matrix     layer norm of the groups' rows, then factor and bias of every column
+
+The value in float64 stays what it was, up to rounding; a test compares both.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from argus.plan.graph import Graph, Node, Shape
+
+
+class Rewriting:
+    """A graph being made anew, node by node."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, Node] = {}
+
+    def add(self, like: Node, op: str, inputs: tuple[str, ...], shape: Shape, name: str = "", **attributes: Any) -> str:
+        """A node for `like`, in its type and at its line; the last one has its name."""
+        chosen = name or f"{like.name}.{len(self.nodes)}"
+        self.nodes[chosen] = Node(chosen, op, inputs, attributes, shape, like.dtype, like.line)
+        return chosen
+
+
+def decomposed(graph: Graph) -> Graph:
+    """The graph with such nodes taken apart."""
+    made = Rewriting()
+    for node in graph.nodes.values():
+        if node.op == "batch_norm" and len(node.shape) == 2 and node.attributes["training"]:
+            _batch_norm(made, node)
+        elif node.op == "group_norm" and len(node.shape) == 2:
+            _group_norm(made, node)
+        else:
+            made.nodes[node.name] = node
+    return Graph(made.nodes, graph.inputs, graph.parameters, graph.outputs)
+
+
+def _batch_norm(made: Rewriting, node: Node) -> None:
+    x, weight, bias = node.inputs[:3]
+    rows, columns = node.shape
+    mean = made.add(node, "reduce", (x,), (1, columns), kind="mean", dims=(0,), keepdim=True)
+    off = made.add(node, "sub", (x, mean), node.shape)
+    square = made.add(node, "square", (off,), node.shape)
+    variance = made.add(node, "reduce", (square,), (1, columns), kind="mean", dims=(0,), keepdim=True)
+    shifted = made.add(node, "shift", (variance,), (1, columns), p=node.attributes["eps"])
+    root = made.add(node, "rsqrt", (shifted,), (1, columns))
+    factor = made.add(node, "mul", (root, weight), (1, columns))
+    again = made.add(node, "sub", (x, mean), node.shape)
+    scaled = made.add(node, "mul", (again, factor), node.shape)
+    made.add(node, "add", (scaled, bias), node.shape, name=node.name)
+
+
+def _group_norm(made: Rewriting, node: Node) -> None:
+    x, weight, bias = node.inputs
+    rows, columns = node.shape
+    groups = node.attributes["groups"]
+    each = columns // groups
+    seen = made.add(node, "view", (x,), (rows * groups, each))
+    normal = made.add(node, "layer_norm", (seen,), (rows * groups, each), axes=1, eps=node.attributes["eps"])
+    back = made.add(node, "view", (normal,), node.shape)
+    scaled = made.add(node, "mul", (back, weight), node.shape)
+    made.add(node, "add", (scaled, bias), node.shape, name=node.name)

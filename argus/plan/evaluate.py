@@ -1,0 +1,204 @@
+"""The value of every node of a graph in float64, written from the operators' definitions with numpy alone.
+
+    values(graph, {"x": x, "w": w})["y"]
+
+It is the oracle of plans: it shares no code with the kernels, their specifications, or torch. Nothing is rounded on the
+way, whatever the element types of the graph.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+
+from argus.plan.graph import BINARY, UNARY, Graph, Node, PlanError
+
+Array = npt.NDArray[np.float64]
+
+_erf = np.vectorize(math.erf, otypes=[np.float64])
+
+
+def _expm1_below(x: Array) -> Array:
+    return np.asarray(np.expm1(np.minimum(x, 0.0)))
+
+
+def _softplus(x: Array) -> Array:
+    return np.asarray(np.logaddexp(x, 0.0))
+
+
+def _sigmoid(x: Array) -> Array:
+    return np.asarray(np.exp(-np.logaddexp(-x, 0.0)))
+
+
+FUNCTIONS: Mapping[str, Callable[[Array, float], Array | np.floating]] = {
+    "none": lambda x, p: x,
+    "relu": lambda x, p: np.where(x < 0, 0.0, x),
+    "relu6": lambda x, p: np.clip(x, 0, 6),
+    "leaky": lambda x, p: np.where(x >= 0, x, p * x),
+    "elu": lambda x, p: np.where(x > 0, x, p * _expm1_below(x)),
+    "selu": lambda x, p: 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * _expm1_below(x)),
+    "gelu": lambda x, p: x * 0.5 * (1 + _erf(x / math.sqrt(2))),
+    "gelu_tanh": lambda x, p: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+    "silu": lambda x, p: x * _sigmoid(x),
+    "sigmoid": lambda x, p: _sigmoid(x),
+    "logsigmoid": lambda x, p: -_softplus(-x),
+    "tanh": lambda x, p: np.tanh(x),
+    "mish": lambda x, p: x * np.tanh(_softplus(x)),
+    "softplus": lambda x, p: _softplus(x),
+    "softsign": lambda x, p: x / (1 + np.abs(x)),
+    "hardtanh": lambda x, p: np.clip(x, -1, 1),
+    "hardsigmoid": lambda x, p: np.clip((x + 3) / 6, 0, 1),
+    "hardswish": lambda x, p: x * np.clip((x + 3) / 6, 0, 1),
+    "abs": lambda x, p: np.abs(x),
+    "square": lambda x, p: x**2,
+    "exp": lambda x, p: np.exp(x),
+    "scale": lambda x, p: x * p,
+    "shift": lambda x, p: x + p,
+    "log": lambda x, p: np.log(x),
+    "sqrt": lambda x, p: np.sqrt(x),
+    "rsqrt": lambda x, p: 1 / np.sqrt(x),
+    "reciprocal": lambda x, p: 1 / x,
+    "atleast": lambda x, p: np.maximum(x, p),
+    "atmost": lambda x, p: np.minimum(x, p),
+    "from": lambda x, p: p - x,
+    "over": lambda x, p: p / x,
+}
+OPERATIONS: Mapping[str, Callable[[Array, Array], Array]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "min": np.minimum,
+    "max": np.maximum,
+}
+
+
+def values(graph: Graph, given: Mapping[str, npt.NDArray[np.generic]]) -> dict[str, Array]:
+    """Every node's value; `given`: inputs and parameters by name."""
+    found: dict[str, Array] = {}
+    with np.errstate(all="ignore"):
+        for node in graph.nodes.values():
+            if node.op in ("input", "parameter"):
+                found[node.name] = np.asarray(given[node.name], dtype=np.float64)
+            else:
+                found[node.name] = value(node, [found[name] for name in node.inputs])
+            if found[node.name].shape != node.shape:
+                raise PlanError("ARG-P101", f"its value is {found[node.name].shape}, not {node.shape}", node.name)
+    return found
+
+
+def value(node: Node, operands: list[Array]) -> Array:
+    """The value of one node."""
+    at = node.attributes
+    if node.op in UNARY:
+        return np.asarray(FUNCTIONS[node.op](operands[0], at.get("p", 0.0)))
+    if node.op in BINARY:
+        return OPERATIONS[node.op](operands[0], operands[1])
+    return _WHOLE[node.op](node, operands)
+
+
+def _sliced(node: Node, operands: list[Array]) -> Array:
+    at = node.attributes
+    index = [slice(None)] * operands[0].ndim
+    index[at["dim"]] = slice(at["start"], at["stop"], at["step"])
+    return operands[0][tuple(index)]
+
+
+def _reduced(node: Node, operands: list[Array]) -> Array:
+    x, dims, kept = operands[0], node.attributes["dims"], node.attributes["keepdim"]
+    match node.attributes["kind"]:
+        case "sum":
+            return np.asarray(x.sum(dims, keepdims=kept))
+        case "mean":
+            return np.asarray(x.mean(dims, keepdims=kept))
+        case "max":
+            return np.asarray(x.max(dims, keepdims=kept))
+        case "min":
+            return np.asarray(x.min(dims, keepdims=kept))
+        case "logsumexp":
+            top = x.max(dims, keepdims=True)
+            total = np.log(np.exp(x - top).sum(dims, keepdims=True)) + top
+            return np.asarray(total if kept else np.squeeze(total, dims))
+    raise PlanError("ARG-P101", f"no reduction {node.attributes['kind']}", node.name)
+
+
+def _softmax(node: Node, operands: list[Array]) -> Array:
+    x, dim = operands[0], node.attributes["dim"]
+    off = x - x.max(dim, keepdims=True)
+    total = np.exp(off).sum(dim, keepdims=True)
+    return np.asarray(off - np.log(total) if node.op == "log_softmax" else np.exp(off) / total)
+
+
+def _normalized(x: Array, dims: tuple[int, ...], eps: float) -> Array:
+    off = x - x.mean(dims, keepdims=True)
+    return np.asarray(off / np.sqrt((off * off).mean(dims, keepdims=True) + eps))
+
+
+def _layer_norm(node: Node, operands: list[Array]) -> Array:
+    """Operands: x, or x, weight and bias; the last two along the normalized axes."""
+    x = operands[0]
+    y = _normalized(x, tuple(range(x.ndim - node.attributes["axes"], x.ndim)), node.attributes["eps"])
+    return y if len(operands) == 1 else y * operands[1] + operands[2]
+
+
+def _group_norm(node: Node, operands: list[Array]) -> Array:
+    x, weight, bias = operands
+    groups = node.attributes["groups"]
+    seen = x.reshape(x.shape[0], groups, -1)
+    y = _normalized(seen, (2,), node.attributes["eps"]).reshape(x.shape)
+    along = (1, -1) + (1,) * (x.ndim - 2)
+    return y * weight.reshape(along) + bias.reshape(along)
+
+
+def _batch_norm(node: Node, operands: list[Array]) -> Array:
+    """Operands: x, weight, bias, and outside of training mean and variance."""
+    x, weight, bias = operands[:3]
+    along = (1, -1) + (1,) * (x.ndim - 2)
+    if node.attributes["training"]:
+        y = _normalized(x, (0, *range(2, x.ndim)), node.attributes["eps"])
+    else:
+        mean, variance = (v.reshape(along) for v in operands[3:])
+        y = (x - mean) / np.sqrt(variance + node.attributes["eps"])
+    return y * weight.reshape(along) + bias.reshape(along)
+
+
+def _pooled(node: Node, operands: list[Array]) -> Array:
+    """Windows over the last axes; a mean counts the padding, a maximum does not see it."""
+    at = node.attributes
+    x, dims = operands[0], len(at["window"])
+    padding = [(0, 0)] * (x.ndim - dims) + [(p, p + s) for p, s in zip(at["padding"], at["stride"], strict=True)]
+    padded = np.pad(x, padding, constant_values=-np.inf if at["kind"] == "max" else 0.0)
+    taps = []
+    for tap in product(*map(range, at["window"])):
+        index: list[slice] = [slice(None)] * (x.ndim - dims)
+        for place, count, stride, dilation in zip(tap, node.shape[-dims:], at["stride"], at["dilation"], strict=True):
+            first = place * dilation
+            index.append(slice(first, first + (count - 1) * stride + 1, stride))
+        taps.append(padded[tuple(index)])
+    joined = np.stack(taps)
+    return np.asarray(joined.max(0) if at["kind"] == "max" else joined.mean(0))
+
+
+def _triangle(node: Node, operands: list[Array]) -> Array:
+    return np.asarray(np.tril(operands[0]) if node.attributes["side"] == "lower" else np.triu(operands[0]))
+
+
+_WHOLE: Mapping[str, Callable[[Node, list[Array]], Array]] = {
+    "view": lambda node, x: x[0].reshape(node.shape),
+    "permute": lambda node, x: x[0].transpose(node.attributes["dims"]),
+    "expand": lambda node, x: np.broadcast_to(x[0], node.shape),
+    "slice": _sliced,
+    "matmul": lambda node, x: x[0] @ x[1],
+    "reduce": _reduced,
+    "softmax": _softmax,
+    "log_softmax": _softmax,
+    "layer_norm": _layer_norm,
+    "group_norm": _group_norm,
+    "batch_norm": _batch_norm,
+    "pool": _pooled,
+    "triangle": _triangle,
+}

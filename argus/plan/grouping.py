@@ -1,0 +1,220 @@
+"""Which nodes become one launch: a head and the chain of elementwise steps after it.
+
+    head matmul, steps add_U gelu        y = gelu(x @ w + bias) is one launch
+    head x, steps save sigmoid mul_saved y = x * sigmoid(x)
+
+The head is a node that is no map (a matrix product, a softmax, ...), or the value that a chain of maps starts from. A
+step is appended if the value before it has no other use, or if all its uses lie on the chain: it is then kept (`save`).
+Operands of steps are values made elsewhere, at most three; each has elements for some of the axes. Which, is said by
+spans of the result's elements in row-major order: [1, N) is the last axis, [N, M * N) the one before. So a reshape on
+the way changes nothing.
+
+Groups are emitted in the order of their last nodes; every operand of a group is made before that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from argus.plan.graph import BINARY, SOURCES, UNARY, VIEWS, Graph, Node, Shape
+
+MOST_STEPS, MOST_OPERANDS = 8, 3
+NAMES = ("U", "V", "W")
+
+Spans = tuple[tuple[int, int], ...]
+
+
+class ChainStep(NamedTuple):
+    """A step as the kernels name it, and its parameter."""
+
+    name: str
+    p: float = 0.0
+
+
+class ChainOperand(NamedTuple):
+    """A value that steps use, and the spans of the result along which it has elements."""
+
+    value: str
+    spans: Spans
+
+
+@dataclass
+class Group:
+    """`head`: the node computed first, or the value the chain starts from; `tail`: the value after the last step."""
+
+    head: str
+    nodes: list[str]
+    tail: str
+    steps: list[ChainStep] = field(default_factory=list)
+    operands: list[ChainOperand] = field(default_factory=list)
+    axes: tuple[int, ...] | None = None
+    """Boundaries between the axes of the head's kernel; None: any, at most three axes."""
+    triangle: str = "none"
+    inner: bool = False
+    """Whether head is a value that exists before: a chain of maps alone."""
+
+
+def grouped(graph: Graph) -> list[Group]:
+    """All groups, in the order they are launched."""
+    taken: set[str] = set()
+    groups: list[Group] = []
+    for node in graph.nodes.values():
+        if node.name in taken or node.op in SOURCES or node.op in VIEWS:
+            continue
+        group = _started(graph, node)
+        if node.op == "matmul" or group.inner:
+            extended(graph, group)
+        taken |= set(group.nodes)
+        groups.append(group)
+    order = {name: number for number, name in enumerate(graph.nodes)}
+    return sorted(groups, key=lambda g: order[g.nodes[-1]])
+
+
+def _started(graph: Graph, node: Node) -> Group:
+    if not node.elementwise:
+        axes = None
+        if node.op == "matmul":
+            n = node.shape[-1]
+            batched = len(graph.nodes[node.inputs[1]].shape) > 2
+            axes = (1, n, n * node.shape[-2] if batched else node.elements, node.elements)
+        return Group(node.name, [node.name], node.name, axes=axes)
+    start = max(dict.fromkeys(node.inputs), key=lambda name: graph.nodes[name].elements)
+    group = Group(start, [], start, inner=True)
+    if not _appended(graph, group, node):
+        group.nodes.append(node.name)  # the planner says what is wrong with it
+        group.tail = node.name
+    return group
+
+
+def extended(graph: Graph, group: Group) -> None:
+    """Append what can be computed along with the group."""
+    while group.tail not in graph.outputs:
+        users = [graph.nodes[name] for name in graph.consumers[group.tail]]
+        if len(users) == 1 and users[0].op == "view":
+            group.nodes.append(users[0].name)
+            group.tail = users[0].name
+        elif len(users) == 1 and users[0].op == "triangle" and group.axes and len(users[0].shape) == 2:
+            group.nodes.append(users[0].name)
+            group.tail, group.triangle = users[0].name, users[0].attributes["side"]
+            return
+        elif len(users) == 1 and users[0].elementwise:
+            if not _appended(graph, group, users[0]):
+                return
+        elif len(users) > 1:
+            if not _kept(graph, group, users):
+                return
+        else:
+            return
+
+
+def _kept(graph: Graph, group: Group, users: list[Node]) -> bool:
+    """Append a chain on which all uses of the tail lie; the tail is kept for them."""
+    for first in users:
+        trial = Group(
+            group.head, [*group.nodes], group.tail, [*group.steps, ChainStep("save")], [*group.operands], group.axes
+        )
+        left = {user.name for user in users}
+        here = first
+        while here.elementwise and _appended(graph, trial, here, group.tail):
+            left -= {here.name}
+            if not left:
+                group.nodes, group.tail = trial.nodes, trial.tail
+                group.steps, group.operands = trial.steps, trial.operands
+                return True
+            after = graph.consumers[here.name]
+            if len(after) != 1 or here.name in graph.outputs:
+                break
+            here = graph.nodes[after[0]]
+    return False
+
+
+def _appended(graph: Graph, group: Group, node: Node, saved: str = "") -> bool:
+    """Append one map to the chain, if the kernels can do it."""
+    tail = graph.nodes[group.tail]
+    if node.elements != tail.elements:
+        return False
+    operands = [*group.operands]
+    if node.op in UNARY:
+        steps = [] if node.op == "none" else [ChainStep(node.op, float(node.attributes.get("p", 0.0)))]
+    elif node.op in BINARY:
+        found = _binary(graph, node, group.tail, saved, operands)
+        if found is None:
+            return False
+        steps = [found]
+    else:
+        return False
+    if len(group.steps) + len(steps) > MOST_STEPS or len(operands) > MOST_OPERANDS:
+        return False
+    if not _fit(group, operands, node.elements):
+        return False
+    group.steps += steps
+    group.operands = operands
+    group.nodes.append(node.name)
+    group.tail = node.name
+    return True
+
+
+def _binary(graph: Graph, node: Node, tail: str, saved: str, operands: list[ChainOperand]) -> ChainStep | None:
+    left, right = node.inputs
+    if left == right:
+        return {"add": ChainStep("scale", 2.0), "mul": ChainStep("square")}.get(node.op)
+    other, turned = (right, False) if left == tail else (left, True)
+    name = f"r{node.op}" if turned and node.op in ("sub", "div") else node.op
+    if other == saved:
+        return ChainStep(f"{name}_saved")
+    source = graph.nodes[other]
+    while source.op == "expand":
+        source = graph.nodes[source.inputs[0]]
+    if source.dtype != graph.nodes[tail].dtype:
+        return None
+    operand = ChainOperand(source.name, spans_of(source.shape, node.shape))
+    if operand not in operands:
+        operands.append(operand)
+    number = operands.index(operand)
+    return ChainStep(f"{name}_{NAMES[number]}") if number < MOST_OPERANDS else None
+
+
+def spans_of(shape: Shape, result: Shape) -> Spans:
+    """Along which elements of the result, counted from the last, a broadcast operand has elements of its own."""
+    aligned = (1,) * (len(result) - len(shape)) + shape
+    found: list[tuple[int, int]] = []
+    low = 1
+    for have, extent in zip(reversed(aligned), reversed(result), strict=True):
+        if have == extent and extent > 1:
+            if found and found[-1][1] == low:
+                found[-1] = (found[-1][0], low * extent)
+            else:
+                found.append((low, low * extent))
+        low *= extent
+    return tuple(found)
+
+
+def boundaries(operands: list[ChainOperand], elements: int) -> tuple[int, ...] | None:
+    """Where axes must end so that every operand has whole axes; None if two of them do not fit together."""
+    points = sorted({1, elements, *(edge for operand in operands for span in operand.spans for edge in span)})
+    if any(high % low for low, high in zip(points, points[1:], strict=False)):
+        return None
+    return tuple(points)
+
+
+def _fit(group: Group, operands: list[ChainOperand], elements: int) -> bool:
+    if group.axes is None:
+        points = boundaries(operands, elements)
+        return points is not None and len(points) <= 4
+    return all(kind_of(operand.spans, group.axes) in ("one", "n", "m", "mn", "zmn") for operand in operands)
+
+
+def kind_of(spans: Spans, axes: tuple[int, ...]) -> str | None:
+    """The axes of a product's result (1, N, M * N, Z * M * N) along which an operand has elements, as knobs name them."""
+    _, n, mn, zmn = axes
+    named = {"z": (mn, zmn), "m": (n, mn), "n": (1, n)}
+    kept = [name for name, (low, high) in named.items() if high > low]
+    covered = [name for name in kept if any(a <= named[name][0] and named[name][1] <= b for a, b in spans)]
+    total = sum(1 for a, b in spans for low, high in named.values() if high > low and a <= low and high <= b)
+    inside = all(a in axes and b in axes for a, b in spans)
+    if not inside or total != len(covered):
+        return None
+    if set(covered) == {"m", "n"} or (set(covered) == set(kept) and "z" in kept):
+        return "zmn" if "z" in covered else "mn"
+    return "".join(covered) or "one"

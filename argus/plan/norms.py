@@ -1,0 +1,107 @@
+"""Normalizations of templates with statistics of their own; the others are taken apart by `argus.plan.decompose`.
+
+    layer_norm    rows: `layernorm`; rows too long for that: `moments`, then `whole`
+    group_norm    of [N, C, ...]: `moments` of every channel, then `group`; instance norm is one channel to a group
+    batch_norm    of [N, C, ...]: `moments`, then `batch`; with stored statistics: `inference`
+"""
+
+from __future__ import annotations
+
+import math
+
+from argus.ir.kernel import KnobValue
+from argus.ops.choice import BYTES, choose_rows
+from argus.plan.graph import Node
+from argus.plan.grouping import Group
+from argus.plan.planning import Planning
+from argus.plan.views import View
+
+LONGEST_ROW = 1 << 16
+
+
+def layer_norm(planner: Planning, group: Group, node: Node) -> View:
+    """Over the last axes; without weight and bias these are ones and zeros."""
+    x = planner.row_major(planner.at(node.inputs[0]), node.dtype, (node.name,))
+    n = math.prod(node.shape[-node.attributes["axes"] :])
+    m = node.elements // n
+    result = planner.temporary(node.shape, node.dtype)
+    scalars = {"eps": node.attributes["eps"]}
+    short = n <= LONGEST_ROW
+    weight, bias = _affine(planner, node, n, node.dtype if short else "f32")
+    if short:
+        choice = choose_rows("layernorm", n, node.dtype, m=m)
+        arguments = {"X": x, "W": weight, "B": bias, "Y": result}
+        planner.emit(
+            "layernorm", choice.kernel, choice.knobs, {"M": m, "N": n}, arguments, scalars, nodes=tuple(group.nodes)
+        )
+        return result
+    channels = max((k for k in range(1, 257) if n % k == 0), default=1)
+    length = n // channels
+    mean, dev = moments(planner, x, (m * channels, length), node, group)
+    arguments = {"X": x, "mean": mean, "dev": dev, "W": weight, "bias": bias, "Y": result}
+    sizes = {"B": m, "K": channels, "S": length}
+    knobs = _second(node.dtype, length, channels)
+    planner.emit("normalize", "whole", knobs, sizes, arguments, scalars, nodes=tuple(group.nodes))
+    return result
+
+
+def _affine(planner: Planning, node: Node, elements: int, dtype: str) -> tuple[View, View]:
+    """Weight and bias in an element type."""
+    if len(node.inputs) < 3:
+        return planner.filled((elements,), dtype, 1.0), planner.filled((elements,), dtype, 0.0)
+    weight, bias = (planner.typed(name, dtype) for name in node.inputs[1:3])
+    return weight, bias
+
+
+def group_norm(planner: Planning, group: Group, node: Node) -> View:
+    """Over the channels of a group and everything after them."""
+    x = planner.row_major(planner.at(node.inputs[0]), node.dtype, (node.name,))
+    weight, bias = _affine(planner, node, node.shape[1], "f32")
+    b, c, s = node.shape[0], node.shape[1], math.prod(node.shape[2:])
+    g = node.attributes["groups"]
+    mean, dev = moments(planner, x, (b * c, s), node, group)
+    result = planner.temporary(node.shape, node.dtype)
+    arguments = {"X": x, "mean": mean, "dev": dev, "W": weight, "bias": bias, "Y": result}
+    sizes = {"B": b, "G": g, "K": c // g, "S": s}
+    scalars = {"eps": node.attributes["eps"]}
+    knobs = _second(node.dtype, s, c // g)
+    planner.emit("normalize", "group", knobs, sizes, arguments, scalars, nodes=tuple(group.nodes))
+    return result
+
+
+def batch_norm(planner: Planning, group: Group, node: Node) -> View:
+    """Over all images and places of a channel, or with stored statistics."""
+    x = planner.row_major(planner.at(node.inputs[0]), node.dtype, (node.name,))
+    weight, bias = _affine(planner, node, node.shape[1], "f32")
+    b, c, s = node.shape[0], node.shape[1], math.prod(node.shape[2:])
+    result = planner.temporary(node.shape, node.dtype)
+    sizes = {"B": b, "C": c, "S": s}
+    scalars = {"eps": node.attributes["eps"]}
+    if not node.attributes["training"]:
+        mean, variance = (planner.typed(name, "f32") for name in node.inputs[3:])
+        arguments = {"X": x, "M": mean, "V": variance, "W": weight, "bias": bias, "Y": result}
+        knobs = {"DTYPE": node.dtype, "WIDTH": _second(node.dtype, s, 1)["WIDTH"]}
+        planner.emit("normalize", "inference", knobs, sizes, arguments, scalars, nodes=tuple(group.nodes))
+        return result
+    mean, dev = moments(planner, x, (b * c, s), node, group)
+    arguments = {"X": x, "mean": mean, "dev": dev, "W": weight, "bias": bias, "Y": result}
+    planner.emit("normalize", "batch", _second(node.dtype, s, b), sizes, arguments, scalars, nodes=tuple(group.nodes))
+    return result
+
+
+def moments(planner: Planning, x: View, extents: tuple[int, int], node: Node, group: Group) -> tuple[View, View]:
+    """Mean and sum of squared deviations of rows."""
+    m, n = extents
+    choice = choose_rows("layernorm", n, node.dtype, m=m)
+    mean, dev = planner.temporary((m,), "f32"), planner.temporary((m,), "f32")
+    kernel = choice.kernel.replace("layernorm", "moments")
+    arguments = {"X": x, "mean": mean, "dev": dev}
+    planner.emit("moments", kernel, choice.knobs, {"M": m, "N": n}, arguments, nodes=tuple(group.nodes))
+    return mean, dev
+
+
+def _second(dtype: str, length: int, together: int) -> dict[str, KnobValue]:
+    """Knobs of the second launch: accesses that fit, and lanes that hold so many statistics."""
+    size = BYTES[dtype]
+    held = next((h for h in (1, 4, 16) if 64 * h >= together), 16)
+    return {"DTYPE": dtype, "WIDTH": size * math.gcd(16 // size, length), "HELD": held}

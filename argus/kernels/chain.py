@@ -5,7 +5,7 @@
 
 A step is a function by name (`argus.kernels.activations`, or one of `MORE`), an operation with an operand (`add_U`) or
 with the value that `save` kept (`mul_saved`). Step number i has the parameter p{i}: what `scale` multiplies by, `shift`
-adds, `atleast` and `atmost` compare with. U, V and W are tensors of the kernel that has the chain; knobs of it say along
+adds, `atleast` and `atmost` compare with; `from` is p minus x, `over` p divided by x, `huber` the smooth L1 loss of a difference. U, V and W are tensors of the kernel that has the chain; knobs of it say along
 which axes they have elements. Steps that are not used are "none".
 
 `after` makes a tile of a tile, `told` the same in index notation. Minima and maxima are choices, so that a NaN stays
@@ -17,7 +17,7 @@ from argus.kernels.activations import NAMES, applied, stated
 
 OPERANDS = ("U", "V", "W", "saved")
 OPERATIONS = ("add", "sub", "rsub", "mul", "div", "rdiv", "min", "max")
-MORE = ("log", "sqrt", "rsqrt", "reciprocal", "atleast", "atmost", "from", "over")
+MORE = ("log", "sqrt", "rsqrt", "reciprocal", "atleast", "atmost", "from", "over", "huber")
 STEPS = (*NAMES, *MORE, "save", *[f"{op}_{name}" for op in OPERATIONS for name in OPERANDS])
 
 S0 = ag.knob("none", legal=STEPS, why="the first step")
@@ -42,6 +42,12 @@ def smaller(x, y):
 
 def larger(x, y):
     return ag.where(x < y, y, x)
+
+
+def huber(d):
+    """Half the square up to 1, then a line: m * (d - m / 2) with m = min(d, 1)."""
+    m = smaller(d, 1.0)
+    return m * (d - 0.5 * m)
 
 
 def operation(op, x, y):
@@ -84,6 +90,7 @@ def one_step(step, x, saved, given, p):
             "atmost": lambda: smaller(x, p),
             "from": lambda: p - x,
             "over": lambda: p / x,
+            "huber": lambda: huber(ag.abs(x)),
         }[step]()
     for op in OPERATIONS:
         for name in OPERANDS:
@@ -106,6 +113,7 @@ def one_step_told(step, x, saved, given, p):
             "atmost": f"minimum({x}, {p})",
             "from": f"{p} - ({x})",
             "over": f"{p} / ({x})",
+            "huber": f"minimum(abs({x}), 1) * (abs({x}) - 0.5 * minimum(abs({x}), 1))",
         }[step]
     for op in OPERATIONS:
         for name in OPERANDS:
@@ -120,7 +128,7 @@ def after(x, given, parameters):
     for number, step in enumerate(CHAIN):
         if step == "save":
             saved = x
-        x = one_step(step, x, saved, given, parameters[number])
+        x = x if step in ("none", "save") else one_step(step, x, saved, given, parameters[number])
     return x
 
 
@@ -130,5 +138,5 @@ def told(x, given):
     for number, step in enumerate(CHAIN):
         if step == "save":
             saved = x
-        x = one_step_told(step, x, saved, given, f"p{number}")
+        x = x if step in ("none", "save") else one_step_told(step, x, saved, given, f"p{number}")
     return x

@@ -66,6 +66,7 @@ FUNCTIONS: Mapping[str, Callable[[Array, float], Array | np.floating]] = {
     "atmost": lambda x, p: np.minimum(x, p),
     "from": lambda x, p: p - x,
     "over": lambda x, p: p / x,
+    "huber": lambda x, p: np.where(np.abs(x) < 1, 0.5 * x * x, np.abs(x) - 0.5),
 }
 OPERATIONS: Mapping[str, Callable[[Array, Array], Array]] = {
     "add": np.add,

@@ -138,6 +138,8 @@ def _appended(graph: Graph, group: Group, node: Node, saved: str = "") -> bool:
     if node.op in UNARY:
         steps = [] if node.op == "none" else [ChainStep(node.op, float(node.attributes.get("p", 0.0)))]
     elif node.op in BINARY:
+        if not saved and group.inner and group.head in node.inputs and group.tail != group.head:
+            return _with_head(graph, group, node)
         found = _binary(graph, node, group.tail, saved, operands)
         if found is None:
             return False
@@ -153,6 +155,15 @@ def _appended(graph: Graph, group: Group, node: Node, saved: str = "") -> bool:
     group.nodes.append(node.name)
     group.tail = node.name
     return True
+
+
+def _with_head(graph: Graph, group: Group, node: Node) -> bool:
+    """Append a map that uses the value the chain starts from: it is kept, if nothing else is."""
+    if group.steps and group.steps[0].name != "save":
+        if any(step.name == "save" for step in group.steps) or len(group.steps) >= MOST_STEPS:
+            return False
+        group.steps.insert(0, ChainStep("save"))
+    return _appended(graph, group, node, group.head)
 
 
 def _binary(graph: Graph, node: Node, tail: str, saved: str, operands: list[ChainOperand]) -> ChainStep | None:

@@ -25,6 +25,7 @@ from argus.plan.memory import placed
 from argus.plan.plan import Plan, PlanBuffer, PlannedLaunch
 from argus.plan.planning import Planning
 from argus.plan.views import View, expanded, merged, permuted, reshaped, sliced, whole
+from argus.spec import spec_text
 
 HEADS: Mapping[str, Callable[[Planning, Group, Node], View]] = {
     "matmul": products.matmul,
@@ -191,7 +192,7 @@ class Planner(Planning):
         assert read_kernel.computes is not None
         self.launches.append(
             PlannedLaunch(
-                file, kernel, dict(knobs), dict(sizes), views, numbers, writes, nodes, read_kernel.computes.text
+                file, kernel, dict(knobs), dict(sizes), views, numbers, writes, nodes, spec_text(read_kernel.computes)
             )
         )
 

@@ -1,0 +1,62 @@
+"""A PyTorch module compiled to a plan: `argus.torch.compile(module, inputs)`.
+
+    model = argus.torch.compile(module, (x,))
+    y = model(x)                          the same result, by proved kernels alone
+    print(model.plan.text())
+
+The plan is made for the shapes and element types of the inputs given; other ones are refused. Parameters are read from
+the module when it is compiled. Nothing is handed back to torch: what has no template is a `PlanError` before anything
+runs, and a kernel that is not proved is not launched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy.typing as npt
+import torch
+
+from argus.ops.arrays import given
+from argus.plan.plan import Plan
+from argus.plan.planner import planned
+from argus.plan.runner import PreparedPlan
+from argus.torch.export import ExportedGraph, graph_of
+
+
+class CompiledModule:
+    """A module as a plan; called like the module."""
+
+    def __init__(self, exported: ExportedGraph, device: str = "jit") -> None:
+        self.exported, self.device = exported, device
+        self.plan: Plan = planned(exported.graph)
+        self._ready = PreparedPlan(self.plan)
+        self._parameters: Mapping[str, npt.NDArray[Any]] = {
+            name: array_of(tensor, name) for name, tensor in exported.state.items() if name in self.plan.buffers
+        }
+
+    def __call__(self, *inputs: torch.Tensor) -> Any:
+        """The outputs as tensors; one output stands by itself."""
+        graph = self.exported.graph
+        arrays = {name: array_of(x, name) for name, x in zip(graph.inputs, inputs, strict=True)}
+        found = self._ready.run(arrays, self._parameters, self.device)
+        results = [tensor_of(found[name], graph.nodes[name].dtype) for name in graph.outputs]
+        return results[0] if len(results) == 1 else tuple(results)
+
+
+def compile(module: torch.nn.Module, inputs: tuple[Any, ...], device: str = "jit") -> CompiledModule:
+    """The module as a plan for inputs of these shapes and types, every kernel proved."""
+    return CompiledModule(graph_of(module, inputs), device)
+
+
+def array_of(tensor: torch.Tensor, name: str) -> npt.NDArray[Any]:
+    """A tensor on the host as a numpy array of the same elements."""
+    found: npt.NDArray[Any] = given(tensor.detach().contiguous(), name)
+    return found
+
+
+def tensor_of(array: npt.NDArray[Any], dtype: str) -> torch.Tensor:
+    """The array as a tensor; bf16 through its bits."""
+    if dtype == "bf16":
+        return torch.from_numpy(array.view("int16")).view(torch.bfloat16)
+    return torch.from_numpy(array)

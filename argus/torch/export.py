@@ -1,0 +1,183 @@
+"""From a PyTorch module to a graph: `torch.export`, then every ATen operator as nodes of `argus.plan.graph`.
+
+    exported = graph_of(module, (x,))
+    exported.graph                    the graph
+    exported.state["weight"]          parameters and buffers by node name
+
+Composite operators that templates know as a whole (`linear`, `softmax`, `group_norm`, `mish`, ...) are kept; the others
+are decomposed by torch's own table. What has no counterpart is a `PlanError` that names the operator, the node, the line
+of the module and, where there is one, the nearest form. Only what the outputs need is looked at; the new values of
+buffers (running statistics) are not among them.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram, default_decompositions, export
+from torch.fx import Node as FxNode
+
+from argus.device.guards import TORCH_TYPES
+from argus.plan.graph import Graph, Node, PlanError, Shape
+from argus.torch.aten import ALIASES, CONVERTED, NEAREST
+
+OTHER_TYPES = {"torch.int64": "i64", "torch.int32": "i32", "torch.bool": "bool", "torch.float64": "f64"}
+
+
+@dataclass(frozen=True)
+class ExportedGraph:
+    """`state`: tensors by node name; `outputs`: names in the order the module returns them."""
+
+    graph: Graph
+    state: Mapping[str, torch.Tensor]
+
+
+def graph_of(module: torch.nn.Module, inputs: tuple[Any, ...]) -> ExportedGraph:
+    """The graph of a module at these inputs; tensors without data (`meta`) do."""
+    program = export(module, inputs)
+    table = default_decompositions()
+    kept = [op for op in table if _short(op) in CONVERTED]
+    for op in kept:
+        del table[op]
+    return converted(program.run_decompositions(table))
+
+
+def converted(program: ExportedProgram) -> ExportedGraph:
+    """The graph of an exported program."""
+    return Conversion(program).made()
+
+
+def _short(op: Any) -> str:
+    return str(op).removeprefix("aten.").partition(".")[0]
+
+
+class Conversion:
+    """Nodes so far. Converters (`argus.torch.aten`) call `add` and `number`."""
+
+    def __init__(self, program: ExportedProgram) -> None:
+        self.program = program
+        self.nodes: dict[str, Node] = {}
+        self.names: dict[str, str] = {}
+        self.state: dict[str, torch.Tensor] = {}
+        self.inputs: list[str] = []
+        self.parameters: list[str] = []
+        self.here: FxNode | None = None
+        self._count = 0
+
+    def made(self) -> ExportedGraph:
+        signature = self.program.graph_signature
+        wanted = [str(name) for name in signature.user_outputs]
+        needed = self._needed(set(wanted))
+        for fx in self.program.graph.nodes:
+            if fx.op == "placeholder":
+                self._placeholder(fx)
+            elif fx.op == "call_function" and fx.name in needed:
+                self._call(fx)
+        outputs = tuple(self.names[name] for name in wanted)
+        graph = Graph(self.nodes, tuple(self.inputs), tuple(self.parameters), outputs)
+        return ExportedGraph(graph, self.state)
+
+    def _needed(self, names: set[str]) -> set[str]:
+        for fx in reversed(self.program.graph.nodes):
+            if fx.name in names:
+                names |= {source.name for source in fx.all_input_nodes}
+        return names
+
+    def _placeholder(self, fx: FxNode) -> None:
+        spec = next(s for s in self.program.graph_signature.input_specs if getattr(s.arg, "name", None) == fx.name)
+        value = fx.meta["val"]
+        if not isinstance(value, torch.Tensor):
+            return
+        user = spec.kind.name == "USER_INPUT"
+        name = fx.name if user else str(spec.target).replace(".", "_")
+        self.nodes[name] = Node(name, "input" if user else "parameter", (), {}, tuple(value.shape), dtype_of(value))
+        self.names[fx.name] = name
+        (self.inputs if user else self.parameters).append(name)
+        if not user:
+            target = str(spec.target)
+            found = self.program.state_dict.get(target, self.program.constants.get(target))
+            assert isinstance(found, torch.Tensor)
+            self.state[name] = found
+
+    def _call(self, fx: FxNode) -> None:
+        self.here = fx
+        name = _short(fx.target)
+        if fx.target is operator.getitem:
+            source, index = fx.args
+            assert isinstance(source, FxNode)
+            if index != 0:
+                raise self.refused(f"result {index} of {_short(source.target)} has no template; nearest is the first")
+            self.names[fx.name] = self.names[source.name]
+            return
+        if name in ALIASES:
+            self.names[fx.name] = self.name_of(fx.args[0])
+            return
+        if name not in CONVERTED:
+            nearest = NEAREST.get(name, "")
+            raise self.refused(f"{fx.target} has no template" + (f"; nearest is {nearest}" if nearest else ""))
+        self.names[fx.name] = CONVERTED[name](self, *fx.args, **fx.kwargs)
+
+    # -- what converters use -----------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the node that is converted; of its first result, where there are several."""
+        return tuple(self._value().shape)
+
+    @property
+    def dtype(self) -> str:
+        return dtype_of(self._value())
+
+    def _value(self) -> torch.Tensor:
+        assert self.here is not None
+        value = self.here.meta["val"]
+        found = value[0] if isinstance(value, (tuple, list)) else value
+        assert isinstance(found, torch.Tensor)
+        return found
+
+    def name_of(self, argument: Any) -> str:
+        """The node of a tensor argument."""
+        if isinstance(argument, FxNode):
+            return self.names[argument.name]
+        raise self.refused(f"{argument!r} is not a tensor")
+
+    def node_of(self, argument: Any) -> Node:
+        return self.nodes[self.name_of(argument)]
+
+    def add(self, op: str, inputs: tuple[str, ...], shape: Shape | None = None, **attributes: Any) -> str:
+        """A node; its shape is that of the result unless it is said."""
+        assert self.here is not None
+        self._count += 1
+        name = self.here.name if self.here.name not in self.nodes else f"{self.here.name}.{self._count}"
+        found = tuple(shape) if shape is not None else self.shape
+        self.nodes[name] = Node(name, op, inputs, attributes, found, self.dtype, line_of(self.here))
+        return name
+
+    def constant(self, value: float, shape: Shape) -> str:
+        """A parameter that holds one number everywhere."""
+        name = f"constant_{len(self.state)}"
+        self.state[name] = torch.full(shape, value, dtype=self._value().dtype)
+        self.nodes[name] = Node(name, "parameter", (), {}, shape, self.dtype)
+        self.parameters.append(name)
+        return name
+
+    def refused(self, message: str) -> PlanError:
+        assert self.here is not None
+        return PlanError("ARG-P101", message, self.here.name, line_of(self.here))
+
+
+def dtype_of(value: torch.Tensor) -> str:
+    text = str(value.dtype)
+    return TORCH_TYPES.get(text) or TORCH_TYPES.get(text.removeprefix("torch.")) or OTHER_TYPES.get(text, text)
+
+
+def line_of(fx: FxNode) -> str:
+    """The line of the module's source: the innermost frame that is not torch's."""
+    frames = re.findall(r'File "([^"]+)", line (\d+)', str(fx.meta.get("stack_trace", "")))
+    own = [(file, line) for file, line in frames if "/torch/" not in file]
+    return f"{own[-1][0].rsplit('/', 1)[-1]}:{own[-1][1]}" if own else ""

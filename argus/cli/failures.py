@@ -32,11 +32,12 @@ from argus.machine import LaunchError as MachineLaunchError
 from argus.machine import LoadError, MachineError
 from argus.ops.choice import NoKernel
 from argus.pipeline import Unproved
+from argus.plan.graph import PlanError
 from argus.spec import SpecError
 from argus.tasks.task import TaskError
 
 INPUT_ERRORS = (
-    MachineLaunchError, LoadError, SpecError, ProviderError, TaskError, PolicyError, NoKernel, Unproved,
+    MachineLaunchError, LoadError, SpecError, ProviderError, TaskError, PolicyError, NoKernel, Unproved, PlanError,
 )  # fmt: skip
 """Mistakes in what a command was given, beyond its own words."""
 

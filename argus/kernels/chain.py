@@ -5,8 +5,9 @@
 
 A step is a function by name (`argus.kernels.activations`, or one of `MORE`), an operation with an operand (`add_U`) or
 with the value that `save` kept (`mul_saved`). Step number i has the parameter p{i}: what `scale` multiplies by, `shift`
-adds, `atleast` and `atmost` compare with; `from` is p minus x, `over` p divided by x, `huber` the smooth L1 loss of a difference. U, V and W are tensors of the kernel that has the chain; knobs of it say along
-which axes they have elements. Steps that are not used are "none".
+adds, `atleast` and `atmost` compare with; `from` is p minus x, `over` p divided by x, `huber` the smooth L1 loss of a
+difference. U, V and W are tensors of the kernel that has the chain; knobs of it say along which axes they have
+elements. Steps that are not used are "none".
 
 `after` makes a tile of a tile, `told` the same in index notation. Minima and maxima are choices, so that a NaN stays
 one; `rsub` is the operand minus x, `rdiv` the operand divided by x. There is no kernel here.

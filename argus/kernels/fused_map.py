@@ -34,7 +34,7 @@ AT = {
     "bc": "[b, c]",
     "abc": "[a, b, c]",
 }
-KINDS = [kind for kind in AXES]
+KINDS = list(AXES)
 
 DTYPE = ag.knob("f32", legal=("f32", "bf16", "f16"), why="element type of X and the operands")
 RESULT = ag.knob("f32", legal=("f32", "bf16", "f16"), why="element type of Y")

@@ -41,7 +41,7 @@ def decomposed(graph: Graph) -> Graph:
 
 def _batch_norm(made: Rewriting, node: Node) -> None:
     x, weight, bias = node.inputs[:3]
-    rows, columns = node.shape
+    columns = node.shape[1]
     mean = made.add(node, "reduce", (x,), (1, columns), kind="mean", dims=(0,), keepdim=True)
     off = made.add(node, "sub", (x, mean), node.shape)
     square = made.add(node, "square", (off,), node.shape)

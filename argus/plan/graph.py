@@ -113,7 +113,7 @@ class Graph:
 def without_unused(graph: Graph) -> Graph:
     """The graph without nodes that no output needs; inputs and parameters stay."""
     needed = set(graph.outputs)
-    for node in reversed(graph.nodes.values()):
+    for node in reversed(list(graph.nodes.values())):
         if node.name in needed:
             needed |= set(node.inputs)
     kept = {name: node for name, node in graph.nodes.items() if name in needed or node.op in SOURCES}

@@ -15,6 +15,7 @@ Groups are emitted in the order of their last nodes; every operand of a group is
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 from argus.plan.graph import BINARY, SOURCES, UNARY, VIEWS, Graph, Node, Shape
@@ -204,7 +205,7 @@ def spans_of(shape: Shape, result: Shape) -> Spans:
 def boundaries(operands: list[ChainOperand], elements: int) -> tuple[int, ...] | None:
     """Where axes must end so that every operand has whole axes; None if two of them do not fit together."""
     points = sorted({1, elements, *(edge for operand in operands for span in operand.spans for edge in span)})
-    if any(high % low for low, high in zip(points, points[1:], strict=False)):
+    if any(high % low for low, high in pairwise(points)):
         return None
     return tuple(points)
 
@@ -217,7 +218,7 @@ def _fit(group: Group, operands: list[ChainOperand], elements: int) -> bool:
 
 
 def kind_of(spans: Spans, axes: tuple[int, ...]) -> str | None:
-    """The axes of a product's result (1, N, M * N, Z * M * N) along which an operand has elements, as knobs name them."""
+    """The axes of a product's result along which an operand has elements; `axes`: their ends 1, N, M * N, Z * M * N."""
     _, n, mn, zmn = axes
     named = {"z": (mn, zmn), "m": (n, mn), "n": (1, n)}
     kept = [name for name, (low, high) in named.items() if high > low]

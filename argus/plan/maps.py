@@ -7,6 +7,7 @@ The axes of the result are put together to at most three, so that every operand 
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 from argus.ir.kernel import KnobValue
 from argus.plan.graph import Node, PlanError
@@ -28,12 +29,12 @@ def chain(planner: Planning, group: Group) -> View:
     graph = planner.graph
     tail, head = graph.nodes[group.tail], graph.nodes[group.head]
     points = boundaries(group.operands, tail.elements)
-    if not group.steps and tail.op != "none" or points is None:
+    if (not group.steps and tail.op != "none") or points is None:
         node = graph.nodes[group.nodes[0]]
         shapes = " and ".join(str(list(graph.nodes[name].shape)) for name in node.inputs)
         nearest = "nearest is an operand of the result's shape with others broadcast along at most three groups of axes"
         raise PlanError("ARG-P104", f"{node.op} of {shapes} has no template; {nearest}", node.name, node.line)
-    extents = [high // low for low, high in zip(points, points[1:], strict=False)][::-1]
+    extents = [high // low for low, high in pairwise(points)][::-1]
     extents = [1] * (3 - len(extents)) + extents
     spans = _spans(points)
     knobs: dict[str, KnobValue] = {"DTYPE": head.dtype, "RESULT": tail.dtype, **step_knobs(group.steps)}
@@ -46,13 +47,19 @@ def chain(planner: Planning, group: Group) -> View:
     result = planner.temporary(tail.shape, tail.dtype)
     sizes = dict(zip("ABC", extents, strict=True))
     planner.emit(
-        "fused_map", "fused_map", knobs, sizes, {**arguments, "Y": result}, step_scalars(group.steps), tuple(group.nodes)
+        "fused_map",
+        "fused_map",
+        knobs,
+        sizes,
+        {**arguments, "Y": result},
+        step_scalars(group.steps),
+        tuple(group.nodes),
     )
     return result
 
 
 def copied(planner: Planning, view: View, result: View, node: Node, dtype: str = "", given: str = "") -> None:
-    """A copy of what lies row-major, in an element type (`dtype`) other than that of the node, or of what is `given`."""
+    """A copy of what lies row-major, in the element type `dtype`, of what is `given`; both are the node's otherwise."""
     knobs: dict[str, KnobValue] = {
         "DTYPE": given or node.dtype,
         "RESULT": dtype or node.dtype,
@@ -64,7 +71,7 @@ def copied(planner: Planning, view: View, result: View, node: Node, dtype: str =
 
 def _spans(points: tuple[int, ...]) -> dict[str, tuple[int, int]]:
     """The spans of axes c, b, a, as far as there are so many."""
-    return dict(zip("cba", zip(points, points[1:], strict=False), strict=False))
+    return dict(zip("cba", pairwise(points), strict=False))
 
 
 def _kind(spans: Spans, axes: dict[str, tuple[int, int]]) -> str:

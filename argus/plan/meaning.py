@@ -10,6 +10,7 @@ kernel computes its line is what its proof says.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ from argus.plan.planner import kernel_of
 from argus.plan.views import View
 from argus.spec import evaluate
 
+Scalar = TypeVar("Scalar", bound=np.generic)
 Array = npt.NDArray[np.float64]
 
 
@@ -47,7 +49,7 @@ def carried_out(launch: PlannedLaunch, memory: Mapping[str, Array]) -> None:
         seen(memory, launch.arguments[name])[...] = value
 
 
-def seen(memory: Mapping[str, npt.NDArray[np.generic]], view: View) -> npt.NDArray[np.generic]:
+def seen(memory: Mapping[str, npt.NDArray[Scalar]], view: View) -> npt.NDArray[Scalar]:
     """The elements of a view, as an array over the buffer's memory."""
     buffer = memory[view.buffer]
     steps = tuple(step * buffer.itemsize for step in view.strides)

@@ -27,9 +27,7 @@ def lifetimes(launches: Sequence[PlannedLaunch]) -> dict[str, tuple[int, int]]:
     return found
 
 
-def placed(
-    buffers: Mapping[str, PlanBuffer], launches: Sequence[PlannedLaunch]
-) -> tuple[dict[str, PlanBuffer], int]:
+def placed(buffers: Mapping[str, PlanBuffer], launches: Sequence[PlannedLaunch]) -> tuple[dict[str, PlanBuffer], int]:
     """The buffers with lifetimes and places, and the size of the arena in bytes."""
     live = lifetimes(launches)
     made = {name: replace(buffer, live=live.get(name, (0, 0))) for name, buffer in buffers.items()}

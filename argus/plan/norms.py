@@ -1,8 +1,8 @@
 """Normalizations of templates with statistics of their own; the others are taken apart by `argus.plan.decompose`.
 
-    layer_norm    rows: `layernorm`; rows too long for that: `moments`, then `whole`
-    group_norm    of [N, C, ...]: `moments` of every channel, then `group`; instance norm is one channel to a group
-    batch_norm    of [N, C, ...]: `moments`, then `batch`; with stored statistics: `inference`
+layer_norm    rows: `layernorm`; rows too long for that: `moments`, then `whole`
+group_norm    of [N, C, ...]: `moments` of every channel, then `group`; instance norm is one channel to a group
+batch_norm    of [N, C, ...]: `moments`, then `batch`; with stored statistics: `inference`
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def layer_norm(planner: Planning, group: Group, node: Node) -> View:
     short = n <= LONGEST_ROW
     weight, bias = _affine(planner, node, n, node.dtype if short else "f32")
     if short:
-        choice = choose_rows("layernorm", n, node.dtype, m=m)
+        choice = choose_rows("layernorm", n, node.dtype)
         arguments = {"X": x, "W": weight, "B": bias, "Y": result}
         planner.emit(
             "layernorm", choice.kernel, choice.knobs, {"M": m, "N": n}, arguments, scalars, nodes=tuple(group.nodes)
@@ -92,7 +92,7 @@ def batch_norm(planner: Planning, group: Group, node: Node) -> View:
 def moments(planner: Planning, x: View, extents: tuple[int, int], node: Node, group: Group) -> tuple[View, View]:
     """Mean and sum of squared deviations of rows."""
     m, n = extents
-    choice = choose_rows("layernorm", n, node.dtype, m=m)
+    choice = choose_rows("layernorm", n, node.dtype)
     mean, dev = planner.temporary((m,), "f32"), planner.temporary((m,), "f32")
     kernel = choice.kernel.replace("layernorm", "moments")
     arguments = {"X": x, "mean": mean, "dev": dev}

@@ -3,8 +3,8 @@
     print(plan.text())      every launch with its kernel, knobs, sizes, views and what it computes
 
 A buffer is an input, a parameter, an output, a temporary, or filled: a constant, or an array whose border keeps a value
-(`fill`) that no launch overwrites. Temporaries share one arena; `argus.plan.memory` gives them places by their lifetimes.
-What a plan computes is the composition of its launches' `computes` lines (`argus.plan.meaning`).
+(`fill`) that no launch overwrites. Temporaries share one arena; `argus.plan.memory` gives them places by lifetime. What
+a plan computes is the composition of its launches' `computes` lines (`argus.plan.meaning`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from argus.ir.kernel import KnobValue
 from argus.ops.choice import BYTES, KERNELS
@@ -23,7 +23,7 @@ BufferKind = Literal["input", "parameter", "output", "temporary", "filled"]
 
 @dataclass(frozen=True, slots=True)
 class PlanBuffer:
-    """A piece of memory. `place`: the byte of the arena at which a temporary starts; `live`: its first and last launch."""
+    """A piece of memory. `place`: the byte of the arena where a temporary starts; `live`: its first and last launch."""
 
     name: str
     kind: BufferKind
@@ -61,13 +61,28 @@ class PlannedLaunch:
         """What is proved once: the kernel with its knobs."""
         return self.file, self.kernel, tuple(sorted(self.knobs.items()))
 
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "file": self.file,
+            "kernel": self.kernel,
+            "knobs": dict(self.knobs),
+            "sizes": dict(self.sizes),
+            "arguments": {name: view.to_json() for name, view in self.arguments.items()},
+            "scalars": dict(self.scalars),
+            "writes": [*self.writes],
+            "nodes": [*self.nodes],
+            "computes": self.computes,
+        }
+
     def text(self) -> str:
         knobs = " ".join(f"{name}={value}" for name, value in self.knobs.items())
         sizes = " ".join(f"{name}={value}" for name, value in self.sizes.items())
         scalars = " ".join(f"{name}={value:.9g}" for name, value in self.scalars.items() if value)
         lines = [f"{self.file}.py:{self.kernel}  {sizes}", f"    knobs     {knobs or '(defaults)'}"]
         used = {name: view for name, view in self.arguments.items() if not view.buffer.startswith("unused")}
-        lines += [f"    {'writes' if n in self.writes else 'reads ':6}    {n} = {view.text()}" for n, view in used.items()]
+        lines += [
+            f"    {'writes' if n in self.writes else 'reads ':6}    {n} = {view.text()}" for n, view in used.items()
+        ]
         lines += [f"    scalars   {scalars}"] if scalars else []
         lines += [f"    computes  {self.computes}", f"    nodes     {', '.join(self.nodes)}"]
         return "\n".join(lines)
@@ -84,6 +99,21 @@ class Plan:
     outputs: Mapping[str, View]
     arena: int = 0
     notes: tuple[str, ...] = field(default=())
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, as plain data."""
+        return {
+            "arena": self.arena,
+            "buffers": [
+                {
+                    **{key: getattr(b, key) for key in ("name", "kind", "dtype", "elements", "fill", "place")},
+                    "live": [*b.live],
+                }
+                for b in self.buffers.values()
+            ],
+            "launches": [launch.to_json() for launch in self.launches],
+            "outputs": {name: view.to_json() for name, view in self.outputs.items()},
+        }
 
     def text(self) -> str:
         temporaries = [b for b in self.buffers.values() if b.kind == "temporary"]

@@ -2,9 +2,10 @@
 
     plan = planned(graph)
 
-Each kind of head has a module that lowers it (`products`, `maps`, `rows`, `norms`, `windows`): it chooses a template, its
-knobs and sizes, and says where operands and result lie. A view costs nothing as long as strides say it; what a template
-needs in row-major order and is not is copied first, by a launch of its own (`reorder`).
+Each kind of head has a module that lowers it (`products`, `maps`, `rows`, `norms`, `windows`): it chooses a template,
+its knobs and sizes, and says where operands and result lie. A view costs nothing as long as strides say it; what a
+template needs in row-major order and is not is copied first, by a launch of its own (`reorder`). A launch that would
+reach 2 GiB of an array becomes several (`chunks`).
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from functools import cache
 from argus.device.guards import element_strides, tensor_shapes
 from argus.ir.kernel import Kernel, KnobValue
 from argus.lang.reader import read
-from argus.ops.choice import BYTES, KERNELS, LIMIT
+from argus.ops.choice import KERNELS, LIMIT
 from argus.plan import maps, norms, products, rows, windows
+from argus.plan.chunks import parts
 from argus.plan.decompose import decomposed
 from argus.plan.graph import FLOATS, SOURCES, Graph, Node, PlanError, Shape, without_unused
 from argus.plan.grouping import Group, grouped
 from argus.plan.memory import placed
-from argus.plan.plan import Plan, PlanBuffer, PlannedLaunch
+from argus.plan.plan import BufferKind, Plan, PlanBuffer, PlannedLaunch
 from argus.plan.planning import Planning
 from argus.plan.views import View, expanded, merged, permuted, reshaped, sliced, whole
 from argus.spec import spec_text
@@ -39,12 +41,12 @@ HEADS: Mapping[str, Callable[[Planning, Group, Node], View]] = {
 }
 
 
-def planned(graph: Graph) -> Plan:
-    """The plan of a graph; raises `PlanError` where no template computes a node."""
+def planned(graph: Graph, limit: int = LIMIT) -> Plan:
+    """The plan of a graph; raises `PlanError` where no template computes a node. `limit`: bytes a launch may reach."""
     graph = decomposed(without_unused(graph))
     for node in graph.nodes.values():
         checked(node)
-    planner = Planner(graph)
+    planner = Planner(graph, limit)
     for group in grouped(graph):
         planner.lower(group)
     outputs = {name: planner.output(name) for name in graph.outputs}
@@ -59,9 +61,6 @@ def checked(node: Node) -> None:
         raise PlanError("ARG-P102", stated, node.name, node.line)
     if 0 in node.shape:
         raise PlanError("ARG-P103", f"{node.op} has no elements: {list(node.shape)}", node.name, node.line)
-    if node.op != "expand" and node.elements * BYTES[node.dtype] >= LIMIT:
-        count = node.elements * BYTES[node.dtype]
-        raise PlanError("ARG-P103", f"beyond 2 GiB: not yet ({count} bytes)", node.name, node.line)
 
 
 @cache
@@ -73,15 +72,15 @@ def kernel_of(file: str, kernel: str, knobs: tuple[tuple[str, KnobValue], ...]) 
 class Planner(Planning):
     """Buffers and launches so far."""
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, limit: int) -> None:
+        self.graph, self.limit = graph, limit
         self.buffers: dict[str, PlanBuffer] = {}
         self.launches: list[PlannedLaunch] = []
         self.places: dict[str, View] = {}
         self._count = 0
         for node in graph.nodes.values():
             if node.op in SOURCES:
-                kind = "input" if node.op == "input" else "parameter"
+                kind: BufferKind = "input" if node.op == "input" else "parameter"
                 self.buffers[node.name] = PlanBuffer(node.name, kind, node.dtype, node.elements)
                 self.places[node.name] = whole(node.name, node.shape)
 
@@ -131,7 +130,9 @@ class Planner(Planning):
             return view
         axes = merged([(e, s) for e, s in zip(view.shape, view.strides, strict=True) if e > 1])
         if len(axes) > 4 or any(step == 0 for _, step in axes):
-            raise PlanError("ARG-P104", f"a copy of {view.text()} needs more than four strides, or one of 0", *nodes[:1])
+            raise PlanError(
+                "ARG-P104", f"a copy of {view.text()} needs more than four strides, or one of 0", *nodes[:1]
+            )
         axes = [(1, 1)] * (4 - len(axes)) + axes
         sizes = {name: axis[0] for name, axis in zip("ABCD", axes, strict=True)}
         sizes |= {f"x{name}": axis[1] for name, axis in zip("ABCD", axes, strict=True)}
@@ -164,8 +165,6 @@ class Planner(Planning):
         return self._buffer(PlanBuffer(name, "filled", dtype, math.prod(shape), fill), shape)
 
     def _buffer(self, buffer: PlanBuffer, shape: Shape) -> View:
-        if buffer.bytes >= LIMIT:
-            raise PlanError("ARG-P103", f"beyond 2 GiB: not yet ({buffer.bytes} bytes of a temporary)")
         self.buffers.setdefault(buffer.name, buffer)
         return whole(buffer.name, shape)
 
@@ -190,11 +189,9 @@ class Planner(Planning):
         numbers = {s.name: float((scalars or {}).get(s.name, 0.0)) for s in read_kernel.scalars}
         writes = tuple(tensor.name for tensor in read_kernel.tensors if tensor.written)
         assert read_kernel.computes is not None
-        self.launches.append(
-            PlannedLaunch(
-                file, kernel, dict(knobs), dict(sizes), views, numbers, writes, nodes, spec_text(read_kernel.computes)
-            )
-        )
+        text = spec_text(read_kernel.computes)
+        for part, moved in parts(read_kernel, sizes, views, self.limit):
+            self.launches.append(PlannedLaunch(file, kernel, dict(knobs), part, moved, numbers, writes, nodes, text))
 
     def output(self, name: str) -> View:
         """Where an output of the graph lies: in a buffer of its own, row-major."""

@@ -21,7 +21,9 @@ from argus.plan.views import View, permuted, reshaped
 def matmul(planner: Planning, group: Group, node: Node) -> View:
     """One product, batched or not, with the chain after it."""
     if node.dtype != "f32":
-        raise PlanError("ARG-P102", f"products of {node.dtype} with a chain: not yet; nearest is f32", node.name, node.line)
+        raise PlanError(
+            "ARG-P102", f"products of {node.dtype} with a chain: not yet; nearest is f32", node.name, node.line
+        )
     left, right = (planner.at(name) for name in node.inputs)
     k, n = right.shape[-2], right.shape[-1]
     if len(right.shape) == 2:
@@ -31,8 +33,8 @@ def matmul(planner: Planning, group: Group, node: Node) -> View:
         z, m, left = 1, math.prod(node.shape[:-1]), flat
     else:
         if left.shape[:-2] != right.shape[:-2]:
-            stated = f"a product of {list(left.shape)} and {list(right.shape)} has no template; nearest is one batch for both"
-            raise PlanError("ARG-P104", stated, node.name, node.line)
+            stated = f"a product of {list(left.shape)} and {list(right.shape)} has no template"
+            raise PlanError("ARG-P104", f"{stated}; nearest is one batch for both", node.name, node.line)
         z, m = math.prod(left.shape[:-2]), left.shape[-2]
     a, a_by_k = stored(planner, left, node)
     b, b_rows = stored(planner, right, node)
@@ -79,7 +81,7 @@ def product_knobs(z: int, m: int, n: int, k: int, a_by_k: bool, b_by_k: bool) ->
 def matvec(planner: Planning, group: Group, a: View, b: View, extents: tuple[int, int]) -> View:
     """A matrix times a vector."""
     m, k = extents
-    choice = choose_walk("matvec", "matvec", m, k, "f32")
+    choice = choose_walk("matvec", "matvec", 1, k, "f32")
     result = planner.temporary(planner.graph.nodes[group.head].shape, "f32")
     planner.emit(
         "matvec", "matvec", choice.knobs, {"M": m, "N": k}, {"A": a, "x": b, "y": result}, nodes=tuple(group.nodes)

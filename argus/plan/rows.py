@@ -102,10 +102,10 @@ def over_rows(
     m, n = extents
     result = planner.temporary((m,), "f32")
     if kind == "logsumexp":
-        file, choice = "logsumexp", choose_rows("softmax", n, dtype, m=m)
+        file, choice = "logsumexp", choose_rows("softmax", n, dtype)
         kernel, written = choice.kernel.replace("softmax", "logsumexp"), "L"
     else:
-        choice = choose_rows("rowreduce", n, dtype, kind, m=m)
+        choice = choose_rows("rowreduce", n, dtype, kind)
         file, kernel, written = "rowreduce", choice.kernel, "Y"
     planner.emit(file, kernel, choice.knobs, {"M": m, "N": n}, {"X": view, written: result}, nodes=nodes)
     return result
@@ -118,7 +118,7 @@ def softmax(planner: Planning, group: Group, node: Node) -> View:
     x = planner.row_major(permuted(planner.at(node.inputs[0]), order), node.dtype, (node.name,))
     n = node.shape[dim]
     m = node.elements // n
-    choice = choose_rows("softmax", n, node.dtype, m=m)
+    choice = choose_rows("softmax", n, node.dtype)
     file = "softmax" if node.op == "softmax" else "logsumexp"
     kernel = choice.kernel.replace("softmax", node.op)
     result = planner.temporary(x.shape, node.dtype)

@@ -50,7 +50,7 @@ class PreparedPlan:
 
 
 def allocated(plan: Plan, given: Mapping[str, npt.NDArray[Any]]) -> Memory:
-    """Memory for all buffers: what is given as it is, temporaries in the arena, outputs and filled ones by themselves."""
+    """Memory for all buffers: what is given as it is, temporaries in the arena, the others by themselves."""
     arena = np.full(plan.arena, 0xFF, np.uint8)
     memory: Memory = {}
     for buffer in plan.buffers.values():
@@ -64,9 +64,7 @@ def allocated(plan: Plan, given: Mapping[str, npt.NDArray[Any]]) -> Memory:
     return memory
 
 
-def _given(
-    buffer: PlanBuffer, given: Mapping[str, npt.NDArray[Any]], dtype: np.dtype[np.generic]
-) -> npt.NDArray[Any]:
+def _given(buffer: PlanBuffer, given: Mapping[str, npt.NDArray[Any]], dtype: np.dtype[np.generic]) -> npt.NDArray[Any]:
     if buffer.name not in given:
         raise PlanError("ARG-P105", f"{buffer.kind} {buffer.name} is not given")
     array = given[buffer.name]

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from argus.plan.graph import Shape
 
@@ -35,6 +36,9 @@ class View:
         """Whether the elements follow each other in the order of the indices."""
         return all(s == w for e, s, w in zip(self.shape, self.strides, steps_of(self.shape), strict=True) if e > 1)
 
+    def to_json(self) -> dict[str, Any]:
+        return {"buffer": self.buffer, "offset": self.offset, "shape": [*self.shape], "strides": [*self.strides]}
+
     def text(self) -> str:
         shape = "x".join(map(str, self.shape)) or "1"
         at = f"+{self.offset}" if self.offset else ""
@@ -51,9 +55,7 @@ def whole(buffer: str, shape: Shape) -> View:
 
 
 def permuted(view: View, dims: Sequence[int]) -> View:
-    return replace(
-        view, shape=tuple(view.shape[d] for d in dims), strides=tuple(view.strides[d] for d in dims)
-    )
+    return replace(view, shape=tuple(view.shape[d] for d in dims), strides=tuple(view.strides[d] for d in dims))
 
 
 def expanded(view: View, shape: Shape) -> View:

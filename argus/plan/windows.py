@@ -73,9 +73,7 @@ def planes(
     return result
 
 
-def along(
-    planner: Planning, x: View, outer: int, depth: Axis, inner: int, node: Node, group: Group
-) -> View:
+def along(planner: Planning, x: View, outer: int, depth: Axis, inner: int, node: Node, group: Group) -> View:
     """Windows along the depth of [outer, depth, inner]: rows of `inner` columns."""
     extent, results, window, stride, dilation = depth
     knobs = _knobs(node, (window, 1), 1, 1, inner)
@@ -130,4 +128,6 @@ def padded(planner: Planning, x: View, padding: Sequence[int], node: Node, fill:
 
 def _padded_volumes(planner: Planning, x: View, made: View, padding: Sequence[int], node: Node) -> View:
     """Padding in three dimensions: the planes of volumes are no axis of one stride, so planes first, then depths."""
-    raise PlanError("ARG-P104", "padding of a batch of volumes: not yet; nearest is no padding along the depth", node.name)
+    raise PlanError(
+        "ARG-P104", "padding of a batch of volumes: not yet; nearest is no padding along the depth", node.name
+    )

@@ -76,7 +76,7 @@ def _clamp(at: Conversion, x: Any, low: Any = None, high: Any = None) -> str:
 
 
 def _pow(at: Conversion, x: Any, exponent: Any) -> str:
-    known = {2: "square", 2.0: "square", 0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal", 1: "none"}
+    known = {2: "square", 0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal", 1: "none"}
     if not _is_number(exponent) or exponent not in known:
         if exponent == 3:
             name = at.name_of(x)
@@ -252,15 +252,15 @@ def _extreme(kind: str, number: str) -> Converter:
 
     def convert(at: Conversion, x: Any, other: Any = None, keepdim: bool = False) -> str:
         if other is None or isinstance(other, int):
-            return at.add(
-                "reduce", (at.name_of(x),), kind=kind, dims=_dims(at, x, other), keepdim=keepdim
-            )
+            return at.add("reduce", (at.name_of(x),), kind=kind, dims=_dims(at, x, other), keepdim=keepdim)
         return _binary(kind, number)(at, x, other)
 
     return convert
 
 
-def _vector_norm(at: Conversion, x: Any, order: float = 2, dims: Any = None, keepdim: bool = False, dtype: Any = None) -> str:
+def _vector_norm(
+    at: Conversion, x: Any, order: float = 2, dims: Any = None, keepdim: bool = False, dtype: Any = None
+) -> str:
     if order not in (1, 2):
         raise at.refused(f"the norm of order {order} has no template; nearest is 1 or 2")
     name, shape = at.name_of(x), at.node_of(x).shape
@@ -336,14 +336,16 @@ def _pool(kind: str, rank: int) -> Converter:
         listed = [found] if isinstance(found, int) else list(found)
         return tuple(listed * rank if len(listed) == 1 else listed)
 
-    def convert(at: Conversion, x: Any, window: Any, stride: Any = None, padding: Any = 0, *rest: Any, **named: Any) -> str:
+    def convert(
+        at: Conversion, x: Any, window: Any, stride: Any = None, padding: Any = 0, *rest: Any, **named: Any
+    ) -> str:
         dilation = each(rest[0]) if kind == "max" and rest else (1,) * rank
         ceiling = (rest[1] if len(rest) > 1 else False) if kind == "max" else (rest[0] if rest else False)
         if kind == "mean" and len(rest) > 1 and (not rest[1] or (len(rest) > 2 and rest[2] is not None)):
             raise at.refused("average pooling that does not count the padding, or divides by a number: not yet")
         if ceiling or named:
             raise at.refused("pooling with ceil_mode has no template; nearest is without")
-        attributes = {
+        attributes: dict[str, Any] = {
             "kind": kind,
             "window": each(window),
             "stride": each(stride, window),

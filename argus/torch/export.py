@@ -5,8 +5,8 @@
     exported.state["weight"]          parameters and buffers by node name
 
 Composite operators that templates know as a whole (`linear`, `softmax`, `group_norm`, `mish`, ...) are kept; the others
-are decomposed by torch's own table. What has no counterpart is a `PlanError` that names the operator, the node, the line
-of the module and, where there is one, the nearest form. Only what the outputs need is looked at; the new values of
+are decomposed by torch's own table. What has no counterpart is a `PlanError` that names the operator, the node, the
+line of the module and, where there is one, the nearest form. Only what the outputs need is looked at; the new values of
 buffers (running statistics) are not among them.
 """
 

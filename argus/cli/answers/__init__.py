@@ -37,6 +37,7 @@ from argus.cli.answers.launches import (
     TimeAnswer,
     ValidateAnswer,
 )
+from argus.cli.answers.plans import PlanAnswer
 from argus.cli.answers.proofs import (
     CheckAnswer,
     CompileAnswer,
@@ -48,10 +49,10 @@ from argus.cli.answers.proofs import (
 )
 
 ANSWERS: tuple[type[Answer], ...] = (
-    AlgebraAnswer, BenchAnswer, BestAnswer, CheckAnswer, ClockScoresAnswer, CompareAnswer, CompileAnswer, CorpusAnswer,
-    DiffAnswer, DoctorAnswer, ErrorAnswer, ExecutionAnswer, ExplainAnswer, ExplainTimeAnswer, FitAnswer, HistoryAnswer,
-    InitAnswer, IrAnswer, KnowledgeAnswer, LayoutAnswer, ObjectRunAnswer, OptimizeAnswer, ReportAnswer, RunAnswer,
-    ShowAnswer, TimeAnswer, ValidateAnswer, VerifyAnswer,
+    AlgebraAnswer, BenchAnswer, BestAnswer, CheckAnswer, ClockScoresAnswer, CompareAnswer, CompileAnswer,
+    CorpusAnswer, DiffAnswer, DoctorAnswer, ErrorAnswer, ExecutionAnswer, ExplainAnswer, ExplainTimeAnswer,
+    FitAnswer, HistoryAnswer, InitAnswer, IrAnswer, KnowledgeAnswer, LayoutAnswer, ObjectRunAnswer, OptimizeAnswer,
+    PlanAnswer, ReportAnswer, RunAnswer, ShowAnswer, TimeAnswer, ValidateAnswer, VerifyAnswer,
 )  # fmt: skip
 
 __all__ = [
@@ -79,6 +80,7 @@ __all__ = [
     "LayoutAnswer",
     "ObjectRunAnswer",
     "OptimizeAnswer",
+    "PlanAnswer",
     "ReportAnswer",
     "RunAnswer",
     "ShowAnswer",

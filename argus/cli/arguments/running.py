@@ -1,4 +1,4 @@
-"""`argus run`, `time`, `compare`, `clock`, `bench`, `machine`, `doctor`: kernels on the simulated MI300X."""
+"""`argus run`, `plan`, `time`, `compare`, `clock`, `bench`, `machine`, `doctor`: kernels on the simulated MI300X."""
 
 from __future__ import annotations
 
@@ -39,6 +39,12 @@ argus bench gemm --holdout                         what the dispatcher loses at 
 
 Triton's columns need the extra `bench` (pip install 'argus-kernels[bench]'); without it they stay empty.
 """
+PLAN = """\
+argus plan model.py --run-python                   launches, knobs, views and what each computes
+argus plan model.py --run-python --class Net --json
+
+Needs the extra `torch` (pip install 'argus-kernels[torch]').
+"""
 COMPARE = """\
 argus compare "gemm.py --shape M=4096,N=4096,K=4096" \\
               "triton.hsaco --kernel matmul --grid 1024 --block 512 --arg bf16[4096,4096]:normal …"
@@ -60,6 +66,7 @@ def register(verbs: Any) -> None:
     _register_compare(verbs)
     _register_clock(verbs)
     _register_bench(verbs)
+    _register_plan(verbs)
     text = "what this machine can do: packages, HIP runtime, GPUs, caches; on a gfx942 a self-test"
     doctor = add_verb(verbs, "doctor", "argus.cli.doctor:handle", text)
     doctor.add_argument("--no-run", action="store_true", help="no self-test on the GPU")
@@ -92,6 +99,18 @@ def _register_run(verbs: Any) -> None:
     parser.add_argument("--names", metavar="A,B,N", default="", help="objects, with --computes: names of its arguments")
     parser.add_argument("--against", metavar="OBJECT", help="objects, with --algebra: a second object to compare with")
     add_force(parser)
+
+
+def _register_plan(verbs: Any) -> None:
+    text = "the plan of a PyTorch module: launches of proved kernels, buffers and views"
+    parser = add_verb(verbs, "plan", "argus.cli.plan:handle", text, PLAN)
+    parser.add_argument("file", metavar="MODULE.py", help="a class, get_init_inputs() and get_inputs()")
+    parser.add_argument("--class", dest="class_name", default="Model", metavar="NAME", help="the module's class")
+    parser.add_argument("--dtype", choices=("f32", "bf16"), default="f32", help="element type of module and inputs")
+    parser.add_argument(
+        "--run-python", action="store_true", help="execute MODULE.py, in a process of its own; without it, nothing runs"
+    )
+    add_json(parser)
 
 
 def _register_compare(verbs: Any) -> None:

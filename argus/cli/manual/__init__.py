@@ -24,11 +24,13 @@ from argus.cli.manual.entry import ManualEntry
 from argus.cli.manual.journal import JOURNAL
 from argus.cli.manual.machine import MACHINE
 from argus.cli.manual.operation import OPERATION
+from argus.cli.manual.plan import PLAN
 from argus.cli.manual.provider import PROVIDER
 from argus.device.codes import CODES as DEVICE_CODES
 from argus.ir.compile_error import CODES as COMPILE_CODES
 from argus.machine.errors import CODES as MACHINE_CODES
 from argus.ops.codes import CODES as OPERATION_CODES
+from argus.plan.codes import CODES as PLAN_CODES
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ FAMILIES = (
     Family("report of the machine", "machine", MACHINE_CODES, MACHINE),
     Family("error of a launch", "device", DEVICE_CODES, DEVICE),
     Family("error of an operation", "operation", OPERATION_CODES, OPERATION),
+    Family("error of a plan", "plan", PLAN_CODES, PLAN),
     Family("error of a model provider", "provider", PROVIDER_CODES, PROVIDER),
     Family("error of the journal", "journal", JOURNAL_CODES, JOURNAL),
 )

@@ -54,6 +54,8 @@ class Group:
     triangle: str = "none"
     inner: bool = False
     """Whether head is a value that exists before: a chain of maps alone."""
+    possible: bool = True
+    """Whether the kernels can do its first map."""
 
 
 def grouped(graph: Graph) -> list[Group]:
@@ -64,8 +66,8 @@ def grouped(graph: Graph) -> list[Group]:
         if node.name in taken or node.op in SOURCES or node.op in VIEWS:
             continue
         group = _started(graph, node)
-        if node.op == "matmul" or group.inner:
-            extended(graph, group)
+        if node.op == "matmul" or (group.inner and group.possible):
+            extended(graph, group, taken)
         taken |= set(group.nodes)
         groups.append(group)
     order = {name: number for number, name in enumerate(graph.nodes)}
@@ -83,15 +85,17 @@ def _started(graph: Graph, node: Node) -> Group:
     start = max(dict.fromkeys(node.inputs), key=lambda name: graph.nodes[name].elements)
     group = Group(start, [], start, inner=True)
     if not _appended(graph, group, node):
-        group.nodes.append(node.name)  # the planner says what is wrong with it
-        group.tail = node.name
+        group.nodes.append(node.name)
+        group.tail, group.possible = node.name, False
     return group
 
 
-def extended(graph: Graph, group: Group) -> None:
-    """Append what can be computed along with the group."""
+def extended(graph: Graph, group: Group, taken: set[str]) -> None:
+    """Append what can be computed along with the group and is in no other one."""
     while group.tail not in graph.outputs:
         users = [graph.nodes[name] for name in graph.consumers[group.tail]]
+        if any(user.name in taken for user in users):
+            return
         if len(users) == 1 and users[0].op == "view":
             group.nodes.append(users[0].name)
             group.tail = users[0].name
@@ -103,13 +107,13 @@ def extended(graph: Graph, group: Group) -> None:
             if not _appended(graph, group, users[0]):
                 return
         elif len(users) > 1:
-            if not _kept(graph, group, users):
+            if not _kept(graph, group, users, taken):
                 return
         else:
             return
 
 
-def _kept(graph: Graph, group: Group, users: list[Node]) -> bool:
+def _kept(graph: Graph, group: Group, users: list[Node], taken: set[str]) -> bool:
     """Append a chain on which all uses of the tail lie; the tail is kept for them."""
     for first in users:
         trial = Group(
@@ -124,7 +128,7 @@ def _kept(graph: Graph, group: Group, users: list[Node]) -> bool:
                 group.steps, group.operands = trial.steps, trial.operands
                 return True
             after = graph.consumers[here.name]
-            if len(after) != 1 or here.name in graph.outputs:
+            if len(after) != 1 or here.name in graph.outputs or after[0] in taken:
                 break
             here = graph.nodes[after[0]]
     return False
@@ -136,15 +140,19 @@ def _appended(graph: Graph, group: Group, node: Node, saved: str = "") -> bool:
     if node.elements != tail.elements:
         return False
     operands = [*group.operands]
+    steps: list[ChainStep] | None
     if node.op in UNARY:
         steps = [] if node.op == "none" else [ChainStep(node.op, float(node.attributes.get("p", 0.0)))]
     elif node.op in BINARY:
         if not saved and group.inner and group.head in node.inputs and group.tail != group.head:
             return _with_head(graph, group, node)
-        found = _binary(graph, node, group.tail, saved, operands)
-        if found is None:
+        if node.inputs[0] == node.inputs[1]:
+            steps = _of_itself(group, node, saved)
+        else:
+            found = _binary(graph, node, group.tail, saved, operands)
+            steps = None if found is None else [found]
+        if steps is None:
             return False
-        steps = [found]
     else:
         return False
     if len(group.steps) + len(steps) > MOST_STEPS or len(operands) > MOST_OPERANDS:
@@ -158,19 +166,28 @@ def _appended(graph: Graph, group: Group, node: Node, saved: str = "") -> bool:
     return True
 
 
+def _of_itself(group: Group, node: Node, saved: str) -> list[ChainStep] | None:
+    """An operation of a value with itself."""
+    known = {"add": [ChainStep("scale", 2.0)], "mul": [ChainStep("square")], "min": [], "max": []}
+    if node.op in known:
+        return known[node.op]
+    if saved or any(step.name == "save" for step in group.steps):
+        return None
+    return [ChainStep("save"), ChainStep(f"{node.op}_saved")]
+
+
 def _with_head(graph: Graph, group: Group, node: Node) -> bool:
     """Append a map that uses the value the chain starts from: it is kept, if nothing else is."""
-    if group.steps and group.steps[0].name != "save":
-        if any(step.name == "save" for step in group.steps) or len(group.steps) >= MOST_STEPS:
-            return False
+    kept = [number for number, step in enumerate(group.steps) if step.name == "save"]
+    if kept not in ([], [0]) or len(group.steps) >= MOST_STEPS:
+        return False
+    if not kept:
         group.steps.insert(0, ChainStep("save"))
     return _appended(graph, group, node, group.head)
 
 
 def _binary(graph: Graph, node: Node, tail: str, saved: str, operands: list[ChainOperand]) -> ChainStep | None:
     left, right = node.inputs
-    if left == right:
-        return {"add": ChainStep("scale", 2.0), "mul": ChainStep("square")}.get(node.op)
     other, turned = (right, False) if left == tail else (left, True)
     name = f"r{node.op}" if turned and node.op in ("sub", "div") else node.op
     if other == saved:

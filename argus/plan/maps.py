@@ -29,7 +29,7 @@ def chain(planner: Planning, group: Group) -> View:
     graph = planner.graph
     tail, head = graph.nodes[group.tail], graph.nodes[group.head]
     points = boundaries(group.operands, tail.elements)
-    if (not group.steps and tail.op != "none") or points is None:
+    if not group.possible or points is None:
         node = graph.nodes[group.nodes[0]]
         shapes = " and ".join(str(list(graph.nodes[name].shape)) for name in node.inputs)
         nearest = "nearest is an operand of the result's shape with others broadcast along at most three groups of axes"

@@ -11,4 +11,7 @@ CODES: Mapping[str, str] = {
     "ARG-P104": "no template has this form",
     "ARG-P105": "an input does not fit the plan",
     "ARG-P106": "the module cannot be read",
+    "ARG-P107": "a kernel of the plan is not proved",
+    "ARG-P108": "the plan's result is wrong",
+    "ARG-P109": "the judgement of a task failed",
 }

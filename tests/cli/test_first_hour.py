@@ -16,7 +16,7 @@ from argus.agent.journal import Journal, JournalError
 from argus.bench import gemm, kept, memory
 from argus.check import Report
 from argus.check.executed.outcome import Executed
-from argus.cli import bench_layers, extras
+from argus.cli import bench_kernelbench, bench_layers, extras
 from argus.cli.arguments import choices
 from argus.cli.check_text import short
 from argus.cli.main import main
@@ -69,6 +69,7 @@ def test_words_of_other_rooms_are_theirs() -> None:
     assert choices.PERTURBED_CLOCKS == sensitivity.CLOCKS
     assert choices.CLOCK_MAX_MHZ == chip.CLOCK_MAX_MHZ
     assert Path(choices.KEPT_TIMES) == kept.DIRECTORY
+    assert Path(choices.KERNELBENCH) == bench_kernelbench.RECORDS
 
 
 def test_every_verb_has_something_that_runs_it() -> None:

@@ -37,7 +37,7 @@ from argus.cli.answers.launches import (
     TimeAnswer,
     ValidateAnswer,
 )
-from argus.cli.answers.plans import PlanAnswer
+from argus.cli.answers.plans import KernelBenchAnswer, PlanAnswer
 from argus.cli.answers.proofs import (
     CheckAnswer,
     CompileAnswer,
@@ -51,8 +51,9 @@ from argus.cli.answers.proofs import (
 ANSWERS: tuple[type[Answer], ...] = (
     AlgebraAnswer, BenchAnswer, BestAnswer, CheckAnswer, ClockScoresAnswer, CompareAnswer, CompileAnswer,
     CorpusAnswer, DiffAnswer, DoctorAnswer, ErrorAnswer, ExecutionAnswer, ExplainAnswer, ExplainTimeAnswer,
-    FitAnswer, HistoryAnswer, InitAnswer, IrAnswer, KnowledgeAnswer, LayoutAnswer, ObjectRunAnswer, OptimizeAnswer,
-    PlanAnswer, ReportAnswer, RunAnswer, ShowAnswer, TimeAnswer, ValidateAnswer, VerifyAnswer,
+    FitAnswer, HistoryAnswer, InitAnswer, IrAnswer, KernelBenchAnswer, KnowledgeAnswer, LayoutAnswer,
+    ObjectRunAnswer, OptimizeAnswer, PlanAnswer, ReportAnswer, RunAnswer, ShowAnswer, TimeAnswer, ValidateAnswer,
+    VerifyAnswer,
 )  # fmt: skip
 
 __all__ = [
@@ -76,6 +77,7 @@ __all__ = [
     "HistoryAnswer",
     "InitAnswer",
     "IrAnswer",
+    "KernelBenchAnswer",
     "KnowledgeAnswer",
     "LayoutAnswer",
     "ObjectRunAnswer",

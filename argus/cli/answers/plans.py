@@ -1,8 +1,10 @@
-"""Answers of `argus plan`."""
+"""Answers of `argus plan` and `argus bench kernelbench`."""
 
 from __future__ import annotations
 
 from typing import Literal
+
+from msgspec import UNSET, UnsetType
 
 from argus.cli.answers.base import Answer, AnswerPart
 
@@ -48,3 +50,36 @@ class PlanAnswer(Answer, kw_only=True):
     buffers: list[PlanBufferPart]
     launches: list[PlannedLaunchPart]
     outputs: dict[str, ViewPart]
+
+
+class KernelBenchPart(AnswerPart, kw_only=True):
+    """A task; `error`: the largest at reduced sizes, as |difference| / (1 + |wanted|)."""
+
+    level: int
+    task: int
+    name: str
+    dtype: str
+    status: Literal["solved", "wrong", "unproved", "refused", "failed"]
+    code: str
+    reason: str
+    key: str
+    family: str | UnsetType = UNSET
+    launches: int | UnsetType = UNSET
+    kernels: int | UnsetType = UNSET
+    proved: int | UnsetType = UNSET
+    unknown: int | UnsetType = UNSET
+    cases: int | UnsetType = UNSET
+    error: float | UnsetType = UNSET
+    simulated_us: float | UnsetType = UNSET
+    low_us: float | UnsetType = UNSET
+    high_us: float | UnsetType = UNSET
+    protocol: str | UnsetType = UNSET
+    cpu_seconds: float | UnsetType = UNSET
+
+
+class KernelBenchAnswer(Answer, kw_only=True):
+    """`argus bench kernelbench`: times are simulated."""
+
+    schema: Literal["argus.bench.kernelbench"] = "argus.bench.kernelbench"
+    label: str
+    records: list[KernelBenchPart]

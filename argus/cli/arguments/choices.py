@@ -21,5 +21,7 @@ PERTURBED_CLOCKS = 20
 """`argus.clock.sensitivity.CLOCKS`"""
 CLOCK_MAX_MHZ = 2100
 """`argus.gfx942.chip.CLOCK_MAX_MHZ`"""
+KERNELBENCH = "out/kernelbench.jsonl"
+"""`argus.cli.bench_kernelbench.RECORDS`"""
 KEPT_TIMES = "out/bench"
 """`argus.bench.kept.DIRECTORY`"""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from argus.cli.arguments.choices import DEVICES, KEPT_TIMES, LAYERS, MEMORY_BOUND, PERTURBED_CLOCKS, TRITON
+from argus.cli.arguments.choices import DEVICES, KEPT_TIMES, KERNELBENCH, LAYERS, MEMORY_BOUND, PERTURBED_CLOCKS, TRITON
 from argus.cli.arguments.shared import (
     add_force,
     add_journal,
@@ -35,6 +35,7 @@ argus bench softmax add transpose                  bytes per second and share of
 argus bench gemm softmax --ablate                  ablation: one optimization removed at a time
 argus bench gemm --search --shape M=2048,N=2048,K=2048      every candidate of the dispatch table at this shape
 argus bench gemm --search --write                  all shapes of the table; writes argus/kernels/matmul.json
+argus bench kernelbench DIR --run-python --dtype f32 --no-time      KernelBench's tasks as plans of proved kernels
 argus bench gemm --holdout                         what the dispatcher loses at shapes that are not in its table
 
 Triton's columns need the extra `bench` (pip install 'argus-kernels[bench]'); without it they stay empty.
@@ -144,14 +145,16 @@ def _register_clock(verbs: Any) -> None:
 def _register_bench(verbs: Any) -> None:
     text = "the library's kernels beside others on the simulated MI300X"
     parser = add_verb(verbs, "bench", "argus.cli.bench:handle", text, BENCH)
-    parser.add_argument("family", nargs="+", help=f"gemm, {', '.join((*LAYERS, *MEMORY_BOUND))}")
+    parser.add_argument("family", nargs="+", help=f"gemm, {', '.join((*LAYERS, *MEMORY_BOUND))}, kernelbench DIR")
     parser.add_argument("--shape", action="append", default=[], metavar="M=4096,…", help="one shape; may be repeated")
     parser.add_argument("--triton", choices=TRITON, default="quick", help="Triton configurations to compile")
     parser.add_argument("--clocks", type=int, default=0, help="perturbed clocks for the verdict (0: none)")
     add_protocol(parser, "how the times would be taken")
     parser.add_argument("--aiter", type=Path, metavar="DIR", help="gemm and layers: AITER's objects (its hsa/gfx942)")
     parser.add_argument("--hipblaslt", type=Path, metavar="DIR", help="gemm: hipBLASLt's objects (docs/foreign.md)")
-    parser.add_argument("--dtype", choices=("bf16", "f16", "fp8"), default="bf16", help="gemm: element type")
+    parser.add_argument(
+        "--dtype", choices=("bf16", "f16", "fp8", "f32"), default="bf16", help="gemm, kernelbench: element type"
+    )
     parser.add_argument("--layout", choices=("TN", "NN", "NT"), default="TN", help="gemm: hipBLASLt's word for it")
     for flag, text in (
         ("--ablate", "all but fp8 and elementwise: one optimization removed at a time"),
@@ -161,5 +164,13 @@ def _register_bench(verbs: Any) -> None:
         ("--right", "moe: sampled workgroups against float64"),
     ):
         parser.add_argument(flag, action="store_true", help=text)
+    parser.add_argument("--level", type=int, choices=(1, 2), help="kernelbench: one level")
+    parser.add_argument("--task", type=int, help="kernelbench: one task")
+    parser.add_argument("--eager", type=Path, metavar="FILE", help="kernelbench: measured times (task, eager_min_ms)")
+    parser.add_argument("--no-time", action="store_true", help="kernelbench: judge without the clock")
+    parser.add_argument("--run-python", action="store_true", help="kernelbench: execute the tasks' files, in a worker")
+    parser.add_argument(
+        "--records", type=Path, default=Path(KERNELBENCH), metavar="FILE", help="kernelbench: where records are kept"
+    )
     parser.add_argument("--keep", type=Path, default=Path(KEPT_TIMES), metavar="DIR", help="where times are kept")
     add_json(parser)

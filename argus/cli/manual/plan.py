@@ -33,4 +33,18 @@ PLAN: Mapping[str, ManualEntry] = {
         "torch.export refuses the module.",
         "run the file by itself first; it needs a class (Model), `get_inputs()` and `get_init_inputs()`.",
     ),
+    "ARG-P107": ManualEntry(
+        "`argus bench kernelbench`: a kernel that the plan launches is refuted, or something of it is unknown. It is "
+        "not launched, and the task is not solved.",
+        "`argus check` with the knobs of the plan says what is not proved.",
+    ),
+    "ARG-P108": ManualEntry(
+        "`argus bench kernelbench`: at some reduced sizes the plan's result is further from the module in float64 than "
+        "is allowed. Kernels are proved, so the plan, a specification or the front end is wrong, or rounding is.",
+        "`argus plan` shows every launch with what it computes.",
+    ),
+    "ARG-P109": ManualEntry(
+        "`argus bench kernelbench`: the task ended in an exception that nobody expects, or its process died.",
+        "report it, with the message.",
+    ),
 }

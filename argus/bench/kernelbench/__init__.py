@@ -1,0 +1,11 @@
+"""KernelBench: every task's module as a plan, proved, compared with float64 and timed (`argus bench kernelbench`).
+
+    task_files    the tasks of a folder
+    reduced       smaller sizes and structured inputs
+    judging       one task: plan at full size, proofs, results at reduced sizes, simulated time (needs torch)
+    worker        the process that executes the tasks' files
+    campaign      all tasks: resumable, with progress
+    summary       what came out, by level and family
+
+The tasks are Python files of another project; nothing of them is kept here.
+"""

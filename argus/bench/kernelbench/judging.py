@@ -1,0 +1,183 @@
+"""One task judged: its plan at full size, the proofs of its kernels, results at reduced sizes, and its simulated time.
+
+    judged(TaskFile(1, 19, "ReLU", path), "f32")      {"status": "solved", "launches": 1, "error": 0.0, ...}
+
+Solved is a task whose plan at full size exists, whose kernels are all proved (0 unknown), also those of the reduced
+sizes, and whose results at all reduced sizes are right: as far from the module in float64 on the CPU as KernelBench
+itself allows (1e-4 in f32, 1e-2 in bf16, absolute and relative), or within four times what torch's own kernels in that
+type are away from it. Everything else has a status, a code and a reason.
+
+This executes the task's file and needs torch; only the worker process imports it.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from argus.bench.contestant import from_choice
+from argus.bench.kept import Timed
+from argus.bench.kernelbench.reduced import VARIANTS, structured
+from argus.bench.kernelbench.task_files import TaskFile
+from argus.clock.protocol import Protocol
+from argus.ops.choice import Choice, NoKernel
+from argus.pipeline import Unproved, program_of, report_of
+from argus.plan.graph import Graph, PlanError
+from argus.plan.plan import Plan
+from argus.plan.planner import planned
+from argus.torch.compiled import CompiledModule
+from argus.torch.export import graph_of
+from argus.torch.module_file import MadeModule, module_of
+
+CLASS = "Model"
+TOLERANCE = {"f32": 1e-4, "bf16": 1e-2}
+OF_TORCH = 4.0
+LARGEST = 1 << 24
+"""Elements of all inputs of a reduced case; above that the case is not run."""
+
+FAMILIES = (
+    ("convolution", ("convolution", "conv1d", "conv2d", "conv3d", "conv_transpose")),
+    ("product", ("matmul",)),
+    ("normalization", ("layer_norm", "group_norm", "batch_norm")),
+    ("pooling", ("pool",)),
+    ("softmax", ("softmax", "log_softmax")),
+    ("reduction", ("reduce",)),
+)
+"""The first of these that a graph has gives the family; what has none is a map."""
+
+
+def judged(task: TaskFile, dtype: str, timed: bool = True, protocol: Protocol = "graph") -> dict[str, Any]:
+    """The record of one task."""
+    started = time.process_time()
+    record: dict[str, Any] = {"level": task.level, "task": task.number, "name": task.name, "dtype": dtype}
+    try:
+        record |= _judged(task, dtype, timed, protocol)
+    except PlanError as error:
+        record |= {"status": "refused", "code": error.code, "reason": str(error).removeprefix(f"{error.code}: ")}
+    except NoKernel as error:
+        record |= {"status": "refused", "code": error.code, "reason": str(error)}
+    except Unproved as error:
+        record |= {"status": "unproved", "code": "ARG-P107", "reason": str(error).splitlines()[0]}
+    record["cpu_seconds"] = round(time.process_time() - started, 1)
+    return record
+
+
+def _judged(task: TaskFile, dtype: str, timed: bool, protocol: Protocol) -> dict[str, Any]:
+    full = module_of(task.path, CLASS, dtype, meta=True)
+    graph = graph_of(full.module, full.inputs).graph
+    found: dict[str, Any] = {"family": family_of(graph)}
+    plan = planned(graph)
+    found |= {"launches": len(plan.launches), **proofs(plan)}
+    if found["unknown"]:
+        return {**found, "status": "unproved", "code": "ARG-P107", "reason": "a kernel of the plan is not proved"}
+    cases = list(_cases(task, dtype))
+    if not cases:
+        return {**found, "status": "refused", "code": "ARG-P106", "reason": "no reduced sizes could be run"}
+    found["cases"] = len(cases)
+    found["error"] = max(error for _, error, _ in cases)
+    wrong = [(name, error, allowed) for name, error, allowed in cases if not error <= allowed]
+    if wrong:
+        name, error, allowed = wrong[0]
+        reason = f"at {name} the result is {error:.3g} away, {allowed:.3g} is allowed"
+        return {**found, "status": "wrong", "code": "ARG-P108", "reason": reason}
+    if timed:
+        found |= simulated(plan, protocol)
+    return {**found, "status": "solved", "code": "", "reason": ""}
+
+
+def family_of(graph: Graph) -> str:
+    ops = {node.op for node in graph.nodes.values()}
+    return next((family for family, names in FAMILIES if ops & set(names)), "map")
+
+
+def proofs(plan: Plan) -> dict[str, int]:
+    """How many kernels of the plan are proved, and how many not."""
+    keys = {launch.key: launch for launch in plan.launches}
+    reports = [report_of(program_of(launch.path, launch.knobs, launch.kernel)) for launch in keys.values()]
+    proved = sum(report.proved for report in reports)
+    return {"kernels": len(keys), "proved": proved, "unknown": len(keys) - proved}
+
+
+def _cases(task: TaskFile, dtype: str) -> Iterator[tuple[str, float, float]]:
+    """Name, error and allowed error of every reduced case; sizes that the module does not allow are left out."""
+    for variant, sizes in VARIANTS.items():
+        try:
+            made = module_of(task.path, CLASS, "f32", seed=1, sizes=sizes)
+            with torch.no_grad():
+                if sum(x.numel() for x in made.tensors) > LARGEST:
+                    continue
+                copy.deepcopy(made.module)(*made.inputs)
+        except (PlanError, RuntimeError, ValueError, AssertionError, IndexError):
+            if variant == "aligned":
+                raise
+            continue
+        made = made.to(dtype)
+        compiled = CompiledModule(graph_of(copy.deepcopy(made.module), made.inputs))
+        for kind in ("drawn", "structured"):
+            here = made if kind == "drawn" else _structured(made, dtype)
+            error, allowed = compared(compiled, here, dtype)
+            yield f"{variant} sizes, {kind} inputs", error, allowed
+
+
+def _structured(made: MadeModule, dtype: str) -> MadeModule:
+    inputs = [
+        torch.from_numpy(structured(x.double().numpy(), 7 + number)).to(x.dtype)
+        if isinstance(x, torch.Tensor) and x.is_floating_point()
+        else x
+        for number, x in enumerate(made.inputs)
+    ]
+    return MadeModule(made.module, tuple(inputs))
+
+
+def compared(compiled: CompiledModule, made: MadeModule, dtype: str) -> tuple[float, float]:
+    """The largest error of the plan and what is allowed, both as |difference| / (1 + |wanted|)."""
+    with torch.no_grad():
+        eager = _outputs(copy.deepcopy(made.module)(*made.inputs))
+        exact = MadeModule(copy.deepcopy(made.module), made.inputs).to("f64")
+        wanted = _outputs(exact.module(*exact.inputs))
+    found = _outputs(compiled(*made.tensors))
+    error = max(_away(x, y) for x, y in zip(found, wanted, strict=True))
+    own = max(_away(x, y) for x, y in zip(eager, wanted, strict=True))
+    return error, max(TOLERANCE[dtype], OF_TORCH * own)
+
+
+def _outputs(value: Any) -> list[npt.NDArray[np.float64]]:
+    listed = value if isinstance(value, (tuple, list)) else [value]
+    return [x.double().numpy() for x in listed]
+
+
+def _away(found: npt.NDArray[np.float64], wanted: npt.NDArray[np.float64]) -> float:
+    """Infinite where a shape, a NaN or an infinity differs."""
+    finite = np.isfinite(wanted)
+    if found.shape != wanted.shape or not np.array_equal(found[~finite], wanted[~finite], equal_nan=True):
+        return float("inf")
+    if not np.isfinite(found[finite]).all():
+        return float("inf")
+    return float((np.abs(found - wanted)[finite] / (1 + np.abs(wanted[finite]))).max(initial=0.0))
+
+
+def simulated(plan: Plan, protocol: Protocol) -> dict[str, Any]:
+    """The plan's time at full size on the clock, launches added; of equal launches one is timed."""
+    known: dict[Any, Any] = {}
+    launches = []
+    for launch in plan.launches:
+        key = (launch.key, tuple(launch.sizes.items()))
+        if key not in known:
+            choice = Choice(launch.file, launch.kernel, launch.knobs)
+            known[key] = from_choice(launch.kernel, choice, launch.sizes).launches(protocol=protocol)[0]
+        launches.append(known[key])
+    timed = Timed.of(launches)
+    assert timed.interval is not None
+    low, high = timed.interval.low, timed.interval.high
+    return {
+        "simulated_us": round(timed.us, 2),
+        "low_us": round(low, 2),
+        "high_us": round(high, 2),
+        "protocol": protocol,
+    }

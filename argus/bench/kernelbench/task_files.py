@@ -1,0 +1,38 @@
+"""The tasks of a folder: `DIR/level1/19_ReLU.py`, or `DIR/KernelBench/level1/...`.
+
+tasks_of(Path("KernelBench"), level=1)      [TaskFile(1, 1, "Square_matrix_multiplication_", ...), ...]
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+LEVELS = (1, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFile:
+    """A task by level and number."""
+
+    level: int
+    number: int
+    name: str
+    path: Path
+
+    @property
+    def id(self) -> str:
+        return f"L{self.level}_{self.number}"
+
+
+def tasks_of(folder: Path, level: int | None = None, number: int | None = None) -> list[TaskFile]:
+    """The tasks that are there, by level and number."""
+    base = folder / "KernelBench" if (folder / "KernelBench" / "level1").is_dir() else folder
+    found = []
+    for here in LEVELS if level is None else (level,):
+        for path in (base / f"level{here}").glob("*.py"):
+            match = re.fullmatch(r"(\d+)_(.+)", path.stem)
+            if match and number in (None, int(match[1])):
+                found.append(TaskFile(here, int(match[1]), match[2], path))
+    return sorted(found, key=lambda task: (task.level, task.number))

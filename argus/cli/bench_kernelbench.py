@@ -1,0 +1,58 @@
+"""`argus bench kernelbench DIR --run-python`: KernelBench's tasks as plans, judged one by one.
+
+The tasks are Python files; they are executed in a worker process, and only if `--run-python` says so. Every task gets a
+line as soon as it is judged, with how many are left and how long they will take at this pace. Records go to a file
+(`--records`), from which an interrupted run goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+from argus.bench.kernelbench.campaign import campaign
+from argus.bench.kernelbench.summary import line, read_eager, summary
+from argus.bench.kernelbench.task_files import tasks_of
+from argus.cli.answers import KernelBenchAnswer, emit
+from argus.cli.usage import GOOD, UsageError
+from argus.clock import LABEL
+
+RECORDS = Path("out") / "kernelbench.jsonl"
+
+
+def handle(args: argparse.Namespace) -> int:
+    folder = Path(args.family[1]) if len(args.family) == 2 else None
+    if folder is None or not folder.is_dir():
+        raise UsageError("kernelbench takes one folder, with level1 and level2 in it: argus bench kernelbench DIR")
+    tasks = tasks_of(folder, args.level, args.task)
+    if not tasks:
+        raise UsageError(f"there is no such task below {folder}")
+    if not args.run_python:
+        raise UsageError(f"the {len(tasks)} tasks are Python and would be executed; say --run-python if they may")
+    if args.dtype not in ("f32", "bf16"):
+        raise UsageError(f"kernelbench takes --dtype f32 or bf16, not {args.dtype}")
+    if find_spec("torch") is None:
+        raise ModuleNotFoundError("argus bench kernelbench needs torch", name="torch")
+    try:
+        eager = {} if args.eager is None else read_eager(args.eager)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--eager: {error}") from error
+    found, started, made = [], time.monotonic(), 0
+    if not args.json:
+        print(LABEL)
+    for number, (record, known) in enumerate(campaign(tasks, args.dtype, args.records, not args.no_time), 1):
+        found.append(record)
+        made += not known
+        left = len(tasks) - number
+        pace = (time.monotonic() - started) / made if made else 0.0
+        if not args.json:
+            print(line(record, eager), flush=True)
+            print(f"  {number} of {len(tasks)}, about {pace * left / 60:.0f} min left", end="\r", file=sys.stderr)
+    if args.json:
+        emit(KernelBenchAnswer, {"label": LABEL, "records": found})
+    else:
+        print("\n".join(["", *summary(found, eager)]))
+    return GOOD

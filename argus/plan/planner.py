@@ -45,7 +45,8 @@ def planned(graph: Graph, limit: int = LIMIT) -> Plan:
     """The plan of a graph; raises `PlanError` where no template computes a node. `limit`: bytes a launch may reach."""
     graph = decomposed(without_unused(graph))
     for node in graph.nodes.values():
-        checked(node)
+        if node.op not in SOURCES:
+            checked(node, [graph.nodes[name].dtype for name in node.inputs])
     planner = Planner(graph, limit)
     for group in grouped(graph):
         planner.lower(group)
@@ -54,11 +55,12 @@ def planned(graph: Graph, limit: int = LIMIT) -> Plan:
     return Plan(tuple(planner.launches), buffers, graph.inputs, graph.parameters, outputs, arena)
 
 
-def checked(node: Node) -> None:
+def checked(node: Node, operands: list[str]) -> None:
     """Refuse element types and sizes that no template has."""
-    if node.dtype not in FLOATS:
-        stated = f"{node.op} of {node.dtype} has no template; nearest is f32"
-        raise PlanError("ARG-P102", stated, node.name, node.line)
+    for dtype in (*operands, node.dtype):
+        if dtype not in FLOATS:
+            stated = f"{node.op} of {dtype} has no template; nearest is f32"
+            raise PlanError("ARG-P102", stated, node.name, node.line)
     if 0 in node.shape:
         raise PlanError("ARG-P103", f"{node.op} has no elements: {list(node.shape)}", node.name, node.line)
 

@@ -5,6 +5,7 @@
 
     c = at.matmul(a, b)                                  a @ b.T, with gradients
     scaled = at.op("scale.py", kernel="scale")           any kernel file; outputs are returned
+    model = at.compile(module, (x,))                     a module as a plan of proved launches
     step = torch.compile(lambda a, b: at.softmax(at.matmul(a, b)), fullgraph=True)
 
 Each op has shapes for tensors without data (meta and fake tensors), and a gradient where kernels compute one; elsewhere
@@ -31,6 +32,7 @@ from argus.torch.backward import (
     rmsnorm_backward,
     softmax_backward,
 )
+from argus.torch.compiled import CompiledModule, compile
 from argus.torch.experts import arranged, fp8_matmul, moe, quantise
 from argus.torch.gradients import NoGradient
 from argus.torch.kernel_op import op
@@ -38,6 +40,7 @@ from argus.torch.matmul import matmul
 from argus.torch.rows import add, gelu, layernorm, mul, relu, rmsnorm, rowmax, rowmean, rowsum, silu, softmax, transpose
 
 __all__ = [
+    "CompiledModule",
     "NoGradient",
     "activation_backward",
     "add",
@@ -45,6 +48,7 @@ __all__ = [
     "attention",
     "attention_lengths",
     "columnsum",
+    "compile",
     "fp8_matmul",
     "gelu",
     "layernorm",

@@ -1,0 +1,77 @@
+"""What has no template is refused with a code, the node and the line of the module; nothing is half planned."""
+
+from __future__ import annotations
+
+import pytest
+
+from argus.plan.codes import CODES
+from argus.plan.graph import Graph, Node, PlanError
+from argus.plan.planner import planned
+from tests.plan.graphs import Builder
+
+
+def integers() -> Graph:
+    made = Builder()
+    return made.graph(made.add("abs", made.input(4, 4, dtype="i64"), dtype="i64"))
+
+
+def empty() -> Graph:
+    made = Builder()
+    return made.graph(made.add("relu", made.input(0, 4)))
+
+
+def window() -> Graph:
+    made = Builder()
+    x = made.input(1, 1, 40, 40)
+    sizes = {"window": (9, 9), "stride": (1, 1), "padding": (0, 0), "dilation": (1, 1)}
+    return made.graph(made.add("pool", x, shape=(1, 1, 32, 32), kind="max", **sizes))
+
+
+def outer_product() -> Graph:
+    made = Builder()
+    return made.graph(made.add("mul", made.input(5, 1), made.input(1, 6)))
+
+
+def triangle_alone() -> Graph:
+    made = Builder()
+    return made.graph(made.add("triangle", made.input(5, 5), shape=(5, 5), side="lower"))
+
+
+@pytest.mark.parametrize(
+    ("graph", "code", "words"),
+    [
+        (integers, "ARG-P102", "abs of i64 has no template; nearest is f32 (node n1, module.py:1)"),
+        (empty, "ARG-P103", "relu has no elements: [0, 4] (node n1, module.py:1)"),
+        (window, "ARG-P104", "windows of 9 x 9, stride 1, dilation 1 along columns have no template; there are"),
+        (outer_product, "ARG-P104", "mul of [5, 1] and [1, 6] has no template; nearest is an operand of the result's"),
+        (triangle_alone, "ARG-P101", "no template computes triangle (node n1, module.py:1)"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_refusals(graph: object, code: str, words: str) -> None:
+    assert callable(graph)
+    with pytest.raises(PlanError) as found:
+        planned(graph())
+    assert found.value.code == code
+    assert code in CODES
+    assert words in str(found.value)
+
+
+def test_an_unknown_operation_and_a_wrong_order() -> None:
+    with pytest.raises(PlanError, match="there is no operation 'cumsum' in a graph"):
+        Node("y", "cumsum", ("x",), {}, (4,))
+    late = {"y": Node("y", "relu", ("x",), {}, (4,)), "x": Node("x", "input", (), {}, (4,))}
+    with pytest.raises(PlanError, match="x is used before it is made"):
+        Graph(late, ("x",), (), ("y",))
+
+
+def test_a_launch_that_cannot_be_cut_is_refused() -> None:
+    """A batch norm puts the statistics of all images together: it is not cut along them."""
+    made = Builder()
+    x = made.input(4, 3, 8, 8)
+    w, b = made.input(3, parameter=True), made.input(3, parameter=True)
+    graph = made.graph(made.add("batch_norm", x, w, b, shape=(4, 3, 8, 8), training=True, eps=1e-5))
+    with pytest.raises(
+        PlanError, match=r"ARG-P103: batch would reach 3072 bytes, and no axis of it can be cut: not yet"
+    ):
+        planned(graph, limit=2000)

@@ -1,0 +1,177 @@
+"""PyTorch modules as plans: exported, planned, and compared with the module in float64."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed; `make torch` runs these tests")
+
+from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+from argus import torch as at  # noqa: E402
+from argus.plan.evaluate import values  # noqa: E402
+from argus.plan.graph import PlanError  # noqa: E402
+from argus.plan.meaning import meaning  # noqa: E402
+from argus.plan.planner import planned  # noqa: E402
+from argus.torch.compiled import array_of  # noqa: E402
+from argus.torch.export import graph_of  # noqa: E402
+
+
+class Chain(nn.Module):
+    """A product, activations, an operand used twice, a reduction."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(24, 18)
+        self.scale = nn.Parameter(torch.randn(18))
+
+    def forward(self, x: Any) -> Any:
+        y = F.mish(self.linear(x) * self.scale) + 0.5
+        y = torch.clamp(y * torch.sigmoid(y), max=2.0)
+        return torch.logsumexp(y, dim=1, keepdim=True) / 3 - y
+
+
+class Images(nn.Module):
+    """Windows, normalizations and softmax of channels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.groups = nn.BatchNorm2d(6), nn.GroupNorm(3, 6)
+        self.pool = nn.MaxPool2d(3, stride=2, padding=1)
+
+    def forward(self, x: Any) -> Any:
+        y = self.groups(self.pool(F.hardswish(self.norm(x))))
+        return torch.softmax(y, dim=1).mean(dim=(2, 3))
+
+
+class Losses(nn.Module):
+    def forward(self, x: Any, y: Any) -> Any:
+        kl = F.kl_div(torch.log_softmax(x, 1), torch.softmax(y, 1), reduction="batchmean")
+        return F.smooth_l1_loss(x, y) + F.mse_loss(x, y), kl
+
+
+class Attention(nn.Module):
+    def forward(self, q: Any, k: Any, v: Any) -> Any:
+        return F.scaled_dot_product_attention(q, k, v).transpose(1, 2)
+
+
+CASES = {
+    "chain": (Chain, [(13, 24)]),
+    "images": (Images, [(2, 6, 11, 9)]),
+    "losses": (Losses, [(7, 12), (7, 12)]),
+    "attention": (Attention, [(1, 2, 9, 8), (1, 2, 9, 8), (1, 2, 9, 8)]),
+}
+
+
+def made(name: str) -> tuple[Any, tuple[Any, ...]]:
+    torch.manual_seed(3)
+    kind, shapes = CASES[name]
+    return kind(), tuple(torch.randn(shape) for shape in shapes)
+
+
+def listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (tuple, list)) else [value]
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_graph_and_plan_are_the_module(name: str) -> None:
+    """In float64: the module by torch, its graph by numpy, its plan by the kernels' specifications."""
+    module, inputs = made(name)
+    with torch.no_grad():
+        wanted = listed(copy.deepcopy(module).double()(*(x.double() for x in inputs)))
+    exported = graph_of(module, inputs)
+    graph = exported.graph
+    state = {name: tensor.detach().double().numpy() for name, tensor in exported.state.items()}
+    given = {**state, **{name: x.double().numpy() for name, x in zip(graph.inputs, inputs, strict=True)}}
+    by_graph, by_plan = values(graph, given), meaning(planned(graph), given)
+    for output, want in zip(graph.outputs, wanted, strict=True):
+        np.testing.assert_allclose(by_graph[output], want.numpy(), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(by_plan[output], want.numpy(), rtol=1e-9, atol=1e-9)
+
+
+def test_a_compiled_module_gives_the_module_s_result() -> None:
+    module, inputs = made("chain")
+    compiled = at.compile(module, inputs)
+    assert [launch.file for launch in compiled.plan.launches] == ["gemm_f32", "logsumexp", "fused_map", "fused_map"]
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(*inputs), module(*inputs), rtol=1e-4, atol=1e-4)
+
+
+class Scan(nn.Module):
+    def forward(self, x: Any) -> Any:
+        return torch.cumsum(x * 2, dim=1)
+
+
+class Indices(nn.Module):
+    def forward(self, x: Any) -> Any:
+        return torch.max(x, dim=1)[1]
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        (
+            Scan,
+            "ARG-P101: aten.cumsum.default has no template; nearest is a reduction over the axis (node cumsum, test",
+        ),
+        (Indices, "ARG-P101: result 1 of max has no template; nearest is the first (node getitem_1"),
+    ],
+)
+def test_what_has_no_template_is_refused(module: Any, words: str) -> None:
+    """The error names the operator, the node and the line of the module."""
+    with pytest.raises(PlanError) as found:
+        graph_of(module(), (torch.randn(4, 5),))
+    assert words in str(found.value)
+    assert "test_modules.py:" in str(found.value)
+
+
+FILE = """
+import torch
+from torch import nn
+
+rows = 3000
+print("executed")
+
+class Model(nn.Module):
+    def __init__(self, features):
+        super().__init__()
+        self.linear = nn.Linear(features, 70)
+
+    def forward(self, x):
+        return torch.relu(self.linear(x))
+
+def get_init_inputs():
+    return [50]
+
+def get_inputs():
+    return [torch.rand(rows, 50)]
+"""
+
+
+def said(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "argus.cli.main", *words], capture_output=True, text=True)
+
+
+def test_the_command_line(tmp_path: Path) -> None:
+    """A module's file is executed only after a flag says so."""
+    file = tmp_path / "model.py"
+    file.write_text(FILE)
+    refused = said("plan", str(file))
+    assert refused.returncode == 2
+    assert "say --run-python if it may" in refused.stderr
+    found = json.loads(said("plan", str(file), "--run-python", "--json").stdout)
+    assert [launch["sizes"] for launch in found["launches"]] == [{"Z": 1, "M": 3000, "N": 70, "K": 50}]
+
+
+def test_arrays_keep_their_bits() -> None:
+    x = torch.randn(3, 4).to(torch.bfloat16)
+    assert (array_of(x, "x").astype(np.float32) == x.float().numpy()).all()

@@ -88,6 +88,8 @@ COMMANDS: dict[str, list[str]] = {
     "argus.bench": ["bench", "add", "--shape", "M=256,N=256"],
 }
 """Schema -> a command that answers with it."""
+WITH_TORCH = ("argus.plan", "argus.bench.kernelbench")
+"""Answers of commands that need torch: tests/torch."""
 
 
 @pytest.mark.parametrize("schema", sorted(COMMANDS))
@@ -176,7 +178,7 @@ def test_every_verb_takes_json() -> None:
 
 def test_every_answer_is_tested_or_named() -> None:
     known = {name_of(kind) for kind in ANSWERS}
-    elsewhere = {"argus.error", "argus.verify-all", "argus.optimize", "argus.clock.ablate"}
+    elsewhere = {"argus.error", "argus.verify-all", "argus.optimize", "argus.clock.ablate", *WITH_TORCH}
     assert known == set(COMMANDS) | elsewhere
 
 

@@ -15,9 +15,9 @@ import argus as ag
 from argus import bf16, f16, f32
 
 DTYPE = ag.knob("f32", legal=("f32", "bf16", "f16"), why="element type of X and Y")
-KH = ag.knob(3, legal=(1, 2, 3, 4, 5, 7, 11), why="rows of a window")
-KW = ag.knob(3, legal=(1, 2, 3, 4, 5, 7, 8, 11), why="columns of a window")
-STRIDE = ag.knob(1, legal=(1, 2, 3, 4), why="columns from one window to the next")
+KH = ag.knob(3, legal=(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 16), why="rows of a window")
+KW = ag.knob(3, legal=(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 16), why="columns of a window")
+STRIDE = ag.knob(1, legal=(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 16), why="columns from one window to the next")
 DILATION = ag.knob(1, legal=(1, 2, 3), why="columns from one tap to the next")
 WIDE = ag.knob(4, legal=(1, 4), why="neighbouring results of a thread; Q must be a multiple of it")
 LANES = ag.knob(64, legal=(8, 16, 32, 64), why="threads along Q; the others are rows")

@@ -1,61 +1,110 @@
-"""Matrix products with their chain: `gemm_f32`, or `matvec` for one column without a chain.
+"""Matrix products with their chain: `gemm_f32`, `matmul_chain` for bf16 and f16; `matvec` for one column without chain.
 
 Operands are taken as they are stored, by rows or by k; anything else is copied. A product with one matrix for the whole
-batch has more rows instead of a batch.
+batch has more rows instead of a batch. Products of 2-byte types have no batch in their template: they are a launch per
+matrix.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from argus.gfx942.chip import CUS
 from argus.ir.kernel import KnobValue
-from argus.ops.choice import choose_walk
+from argus.ops.choice import LIMIT, choose_matmul, choose_walk, table
 from argus.plan.graph import Node, PlanError
 from argus.plan.grouping import NAMES, Group, kind_of
-from argus.plan.maps import step_knobs, step_scalars
+from argus.plan.maps import copied, step_knobs, step_scalars
 from argus.plan.planning import Planning
 from argus.plan.views import View, permuted, reshaped
+
+MOST_MATRICES = 4096
+"""Launches of a batch of 2-byte products."""
+
+
+@dataclass(frozen=True, slots=True)
+class Factors:
+    """Operands of a product as they are stored: [Z, M, K] or by k, [Z, K, N] by k or not."""
+
+    a: View
+    b: View
+    a_by_k: bool
+    b_by_k: bool
+    z: int
+    m: int
+    n: int
+    k: int
 
 
 def matmul(planner: Planning, group: Group, node: Node) -> View:
     """One product, batched or not, with the chain after it."""
-    if node.dtype != "f32":
-        raise PlanError(
-            "ARG-P102", f"products of {node.dtype} with a chain: not yet; nearest is f32", node.name, node.line
-        )
+    found = factors(planner, node)
+    alone = not group.steps and group.triangle == "none"
+    if found.n == 1 and found.z == 1 and alone and not found.a_by_k:
+        return matvec(planner, group, node, found)
+    knobs: dict[str, KnobValue] = {}
+    arguments: dict[str, View] = {}
+    for name, operand in zip(NAMES, group.operands, strict=False):
+        axes = (1, found.n, found.m * found.n, found.z * found.m * found.n)
+        knobs[f"HAS_{name}"] = kind_of(operand.spans, axes) or "none"
+        arguments[name] = planner.row_major(planner.at(operand.value), node.dtype, (operand.value,))
+    knobs |= step_knobs(group.steps)
+    if group.triangle != "none":
+        knobs["TRIANGLE"] = group.triangle
+    result = planner.temporary(node.shape, node.dtype)
+    arguments["C"] = result
+    scalars, nodes = step_scalars(group.steps), tuple(group.nodes)
+    if node.dtype == "f32":
+        knobs = {**f32_knobs(found), **knobs}
+        sizes = {"Z": found.z, "M": found.m, "N": found.n, "K": found.k}
+        planner.emit("gemm_f32", "gemm_f32", knobs, sizes, {"A": found.a, "B": found.b, **arguments}, scalars, nodes)
+        return result
+    if found.z > MOST_MATRICES:
+        stated = f"{found.z} products of {node.dtype} have no template; nearest is a batch of {MOST_MATRICES}, or f32"
+        raise PlanError("ARG-P104", stated, node.name, node.line)
+    knobs = {**narrow_knobs(found, node.dtype), **knobs}
+    for number in range(found.z):
+        each = {
+            "A": _matrix(found.a, number, found.m * found.k),
+            "B": _matrix(found.b, number, found.k * found.n),
+            **{name: _of_batch(view, number, knobs.get(f"HAS_{name}"), found) for name, view in arguments.items()},
+        }
+        kinds = {key: "mn" if value == "zmn" else value for key, value in knobs.items()}
+        sizes = {"M": found.m, "N": found.n, "K": found.k}
+        planner.emit("matmul_chain", "matmul_chain", kinds, sizes, each, scalars, nodes)
+    return result
+
+
+def _matrix(view: View, number: int, elements: int) -> View:
+    return replace(view, offset=view.offset + number * elements)
+
+
+def _of_batch(view: View, number: int, kind: KnobValue | None, found: Factors) -> View:
+    """The result's, or an operand's, part of one matrix of the batch."""
+    return _matrix(view, number, found.m * found.n) if kind in (None, "zmn") else view
+
+
+def factors(planner: Planning, node: Node) -> Factors:
+    """The operands of a product as its templates take them."""
     left, right = (planner.at(name) for name in node.inputs)
     k, n = right.shape[-2], right.shape[-1]
     if len(right.shape) == 2:
-        left = planner.row_major(left, node.dtype, (node.name,)) if len(left.shape) > 2 else left
-        flat = reshaped(left, (math.prod(left.shape[:-1]), k)) if len(left.shape) > 2 else left
-        assert flat is not None
-        z, m, left = 1, math.prod(node.shape[:-1]), flat
+        if len(left.shape) > 2:
+            flat = reshaped(planner.row_major(left, node.dtype, (node.name,)), (math.prod(left.shape[:-1]), k))
+            assert flat is not None
+            left = flat
+        z, m = 1, left.shape[-2]
     else:
         if left.shape[:-2] != right.shape[:-2]:
             stated = f"a product of {list(left.shape)} and {list(right.shape)} has no template"
             raise PlanError("ARG-P104", f"{stated}; nearest is one batch for both", node.name, node.line)
         z, m = math.prod(left.shape[:-2]), left.shape[-2]
     a, a_by_k = stored(planner, left, node)
-    b, b_rows = stored(planner, right, node)
-    if n == 1 and z == 1 and not group.steps and not a_by_k and group.triangle == "none":
-        return matvec(planner, group, a, b, (m, k))
-    knobs = product_knobs(z, m, n, k, a_by_k, not b_rows)
-    arguments = {"A": a, "B": b}
-    for name, operand in zip(NAMES, group.operands, strict=False):
-        kind = kind_of(operand.spans, (1, n, m * n, z * m * n)) if node.op == "matmul" else None
-        if kind is None:
-            raise PlanError("ARG-P104", f"{operand.value} has axes that no epilogue has", node.name, node.line)
-        knobs[f"HAS_{name}"] = kind
-        arguments[name] = planner.row_major(planner.at(operand.value), "f32", (operand.value,))
-    knobs |= step_knobs(group.steps)
-    if group.triangle != "none":
-        knobs["TRIANGLE"] = group.triangle
-    result = planner.temporary(node.shape, node.dtype)
-    sizes = {"Z": z, "M": m, "N": n, "K": k}
-    arguments["C"] = result
-    planner.emit("gemm_f32", "gemm_f32", knobs, sizes, arguments, step_scalars(group.steps), tuple(group.nodes))
-    return result
+    b, turned = stored(planner, right, node)
+    return Factors(a, b, a_by_k, not turned, z, m, n, k)
 
 
 def stored(planner: Planning, view: View, node: Node) -> tuple[View, bool]:
@@ -69,21 +118,35 @@ def stored(planner: Planning, view: View, node: Node) -> tuple[View, bool]:
     return planner.row_major(view, node.dtype, (node.name,)), False
 
 
-def product_knobs(z: int, m: int, n: int, k: int, a_by_k: bool, b_by_k: bool) -> dict[str, KnobValue]:
+def f32_knobs(found: Factors) -> dict[str, KnobValue]:
     """Tiles of 128 x 128, or of 64 where these leave compute units without work; the widest access that fits."""
-    along = [n, *([] if a_by_k and b_by_k else [k]), *([m] if a_by_k else [])]
-    tiles = z * -(-m // 128) * -(-n // 128)
-    few = tiles < CUS or min(m, n) <= 64
-    side = 64 if few else 128
-    return {"BM": side, "BN": side, "A_BY_K": a_by_k, "B_BY_K": b_by_k, "WIDTH": 4 * math.gcd(4, *along)}
+    both = found.a_by_k and found.b_by_k
+    along = [found.n, *([] if both else [found.k]), *([found.m] if found.a_by_k else [])]
+    tiles = found.z * -(-found.m // 128) * -(-found.n // 128)
+    side = 64 if tiles < CUS or min(found.m, found.n) <= 64 else 128
+    width = 4 * math.gcd(4, *along)
+    return {"BM": side, "BN": side, "A_BY_K": found.a_by_k, "B_BY_K": found.b_by_k, "WIDTH": width}
 
 
-def matvec(planner: Planning, group: Group, a: View, b: View, extents: tuple[int, int]) -> View:
-    """A matrix times a vector."""
-    m, k = extents
-    choice = choose_walk("matvec", "matvec", 1, k, "f32")
-    result = planner.temporary(planner.graph.nodes[group.head].shape, "f32")
-    planner.emit(
-        "matvec", "matvec", choice.knobs, {"M": m, "N": k}, {"A": a, "x": b, "y": result}, nodes=tuple(group.nodes)
+def narrow_knobs(found: Factors, dtype: str) -> dict[str, KnobValue]:
+    """What the dispatcher of the library chooses among the kernels that go through LDS and do not divide K."""
+    rows: Sequence[Mapping[str, Any]] = table("matmul")["rows"]
+    able = [row for row in rows if row["kernel"] == "matmul"]
+    reach = (LIMIT - 1) // (2 * max(found.n, found.k))
+    choice = choose_matmul(
+        min(found.m, reach), found.n, found.k, dtype, a_by_k=found.a_by_k, b_by_k=found.b_by_k, rows=able
     )
+    return dict(choice.knobs)
+
+
+def matvec(planner: Planning, group: Group, node: Node, found: Factors) -> View:
+    """A matrix times a vector; the template's result is f32."""
+    choice = choose_walk("matvec", "matvec", 1, found.k, node.dtype)
+    made = planner.temporary(node.shape, "f32")
+    arguments = {"A": found.a, "x": found.b, "y": made}
+    planner.emit("matvec", "matvec", choice.knobs, {"M": found.m, "N": found.k}, arguments, nodes=tuple(group.nodes))
+    if node.dtype == "f32":
+        return made
+    result = planner.temporary(node.shape, node.dtype)
+    copied(planner, made, result, node, given="f32")
     return result

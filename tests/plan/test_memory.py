@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from argus.plan.memory import ALIGNED, placed
@@ -23,6 +23,7 @@ def launches(lives: list[tuple[int, int, int]]) -> list[PlannedLaunch]:
     return made
 
 
+@settings(deadline=None)
 @given(LIVES)
 def test_no_two_live_buffers_overlap(lives: list[tuple[int, int, int]]) -> None:
     buffers = {f"t{i}": PlanBuffer(f"t{i}", "temporary", "f32", n) for i, (n, _, _) in enumerate(lives)}

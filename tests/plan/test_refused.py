@@ -23,8 +23,8 @@ def empty() -> Graph:
 def window() -> Graph:
     made = Builder()
     x = made.input(1, 1, 40, 40)
-    sizes = {"window": (9, 9), "stride": (1, 1), "padding": (0, 0), "dilation": (1, 1)}
-    return made.graph(made.add("pool", x, shape=(1, 1, 32, 32), kind="max", **sizes))
+    sizes = {"window": (12, 12), "stride": (1, 1), "padding": (0, 0), "dilation": (1, 1)}
+    return made.graph(made.add("pool", x, shape=(1, 1, 29, 29), kind="max", **sizes))
 
 
 def outer_product() -> Graph:
@@ -42,7 +42,7 @@ def triangle_alone() -> Graph:
     [
         (integers, "ARG-P102", "abs of i64 has no template; nearest is f32 (node n1, module.py:1)"),
         (empty, "ARG-P103", "relu has no elements: [0, 4] (node n1, module.py:1)"),
-        (window, "ARG-P104", "windows of 9 x 9, stride 1, dilation 1 along columns have no template; there are"),
+        (window, "ARG-P104", "windows of 12 x 12, stride 1, dilation 1 along columns have no template; there are"),
         (outer_product, "ARG-P104", "mul of [5, 1] and [1, 6] has no template; nearest is an operand of the result's"),
         (triangle_alone, "ARG-P101", "no template computes triangle (node n1, module.py:1)"),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from argus.plan.views import View, expanded, permuted, reshaped, sliced, whole
@@ -40,6 +40,7 @@ def views(draw: st.DrawFn) -> tuple[View, Positions]:
     return view, array
 
 
+@settings(deadline=None)
 @given(views())
 def test_permutations_and_slices(drawn: tuple[View, Positions]) -> None:
     view, array = drawn
@@ -47,6 +48,7 @@ def test_permutations_and_slices(drawn: tuple[View, Positions]) -> None:
     assert not view.row_major or (np.diff(positions(view).reshape(-1)) == 1).all()
 
 
+@settings(deadline=None)
 @given(views(), st.data())
 def test_reshapes(drawn: tuple[View, Positions], data: st.DataObject) -> None:
     """A reshape that is found is numpy's; one that numpy does without a copy is found."""
@@ -62,6 +64,7 @@ def test_reshapes(drawn: tuple[View, Positions], data: st.DataObject) -> None:
         raise AssertionError(f"{view} can be seen as {shape}")
 
 
+@settings(deadline=None)
 @given(views(), st.lists(st.integers(1, 3), max_size=2))
 def test_broadcasts(drawn: tuple[View, Positions], front: list[int]) -> None:
     view, array = drawn

@@ -1,7 +1,8 @@
 """Smaller sizes for a task, and inputs with structure.
 
-    aligned("dim", 16384)  -> 64        as many powers of two as are needed for whole accesses
-    ragged("dim", 16384)   -> 33        remainders at tiles, accesses and steps
+    aligned("dim", 16384)   -> 64       as many powers of two as are needed for whole accesses
+    shrunk("height", 512)   -> 16       the same for images, where 64 would be too many elements
+    ragged("dim", 16384)    -> 33       remainders at tiles, accesses and steps
 
 Sizes up to 16, windows, strides, padding and numbers of groups stay what they are, so that padding and remainders of
 windows are those of the task. Equal sizes stay equal. A module that does not allow ragged sizes (groups of channels) is
@@ -31,13 +32,31 @@ def aligned(name: str, value: int) -> int:
     return 64 if value % 64 == 0 else 32 if value % 32 == 0 else SMALL + value % SMALL
 
 
+def shrunk(name: str, value: int) -> int:
+    """Aligned, with one or two images of few pixels."""
+    if "batch" in name:
+        return min(value, 2)
+    found = aligned(name, value)
+    return found if found == value else min(found, 32 if "channel" in name or "feature" in name else SMALL)
+
+
 def ragged(name: str, value: int) -> int:
     if value <= SMALL or any(part in name for part in KEPT):
         return value
     return 17 + 2 * (value * 7 % 11)
 
 
-VARIANTS: Mapping[str, Sizes] = {"aligned": aligned, "ragged": ragged}
+def ragged_shrunk(name: str, value: int) -> int:
+    """Ragged, with one or two images of few pixels."""
+    if "batch" in name:
+        return min(value, 2)
+    return min(ragged(name, value), SMALL + 3)
+
+
+VARIANTS: Mapping[str, tuple[Sizes, Sizes]] = {"aligned": (aligned, shrunk), "ragged": (ragged, ragged_shrunk)}
+"""Two reductions each: the second where the first leaves too much."""
+ENOUGH = 1 << 18
+"""Elements of all inputs above which the second is taken."""
 
 
 def structured(values: npt.NDArray[np.float64], seed: int) -> npt.NDArray[np.float64]:

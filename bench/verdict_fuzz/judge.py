@@ -120,7 +120,7 @@ def judge(program: Generated, source: str, intended_right: bool = False) -> Reco
     ) if report is not None else ()  # fmt: skip
     try:
         with limited(6 * LIMIT):
-            truth = truth_of(program, made, suggested[:2])
+            truth = truth_of(program, made, suggested[:2], source)
     except Hang:
         truth = Truth("untested", "the machine took too long")
     except Exception:

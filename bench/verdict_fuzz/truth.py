@@ -163,21 +163,21 @@ def truth_of(
     loaded = machine.load(code).kernel(kernel.name)
     tally = Tally()
     rounded: Truth | None = None
-    for n, sizes in enumerate(launches):
+    for n, (launched, sizes) in enumerate(_with_scalars(program, launches)):
         for executor, options, kind in _runs(n, kernel):
             found = _launch(
-                program, kernel, loaded, sizes, kind, executor, options, SENTINELS[n % len(SENTINELS)], tally
+                launched, kernel, loaded, sizes, kind, executor, options, SENTINELS[n % len(SENTINELS)], tally
             )
             if found is None:
                 continue
-            given = inputs(program, kernel, sizes, kind, _seed(kind, sizes))
-            if misstated(program, kernel, given, sizes):
+            given = inputs(launched, kernel, sizes, kind, _seed(kind, sizes))
+            if misstated(launched, kernel, given, sizes):
                 return MISSTATED
             what = f"{sizes} {kind} {executor} {_briefly(options)}: {found.text}"
             if found.results is None:
                 return Truth("wrong", what)
-            exact = exact_of(program, kernel, code, sizes, kind, _seed(kind, sizes))
-            if only_rounded(program, kernel, sizes, given, found.results, exact, text):
+            exact = exact_of(launched, kernel, code, sizes, kind, _seed(kind, sizes))
+            if only_rounded(launched, kernel, sizes, given, found.results, exact, text):
                 rounded = Truth("rounded", what, exact)
                 continue
             return Truth("wrong", what, exact)
@@ -202,6 +202,13 @@ def truth_of(
     if exact.verdict == "different":
         return Truth("wrong", f"{sizes} mixed: {exact.detail}", exact)
     return Truth("vague" if tally.vague else "right", exact=exact)
+
+
+def _with_scalars(program: Generated, launches: list[dict[str, int]]) -> Iterator[tuple[Generated, dict[str, int]]]:
+    """Every launch, with one choice of scalars after the other; each choice has a launch."""
+    choices = (program, *program.others)
+    for n in range(max(len(launches), len(choices))):
+        yield choices[n % len(choices)], launches[n % len(launches)]
 
 
 def _seed(kind: str, sizes: Sizes) -> int:

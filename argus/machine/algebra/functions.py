@@ -119,8 +119,8 @@ def _fixup(op: MachineOp) -> MachineOp:
             return bits
         own = ids_of(quotient)
         ids = np.zeros_like(given) if own is None else np.broadcast_to(own, given.shape)
-        none = ~ids.any(axis=-1) & given.any(axis=-1)
-        ids = np.where(none[:, None], np.uint32(b.home.lost()), ids) if none.any() else ids
+        none = ~ids.any(axis=-1, keepdims=True) & given.any(axis=-1, keepdims=True)
+        ids = np.where(none, np.uint32(b.home.lost()), ids) if none.any() else ids
         return b.home.row(np.broadcast_to(bits, (len(ids),)), ids)
 
     return replace(op, fn=run)

@@ -1,4 +1,4 @@
-"""Two texts that differ in float types alone, and those that differ in more."""
+"""Truth where a launch alone does not say it: fewer digits in float types alone, and numbers that wrap."""
 
 from __future__ import annotations
 
@@ -49,3 +49,11 @@ def test_mutants_that_round_more_are_not_wrong(n: int) -> None:
     one = source(17, n)
     found = judge(one.program, one.text)
     assert (found.verdict, found.truth) == ("proved", "rounded")
+
+
+def test_a_wrapped_number_that_is_shifted_is_rightly_refuted() -> None:
+    """`(b + b) * b >> 3` of i32 is not `… // 8` at b = -32768, which the generator's meaning leaves open: the object
+    holds another number there than the specification."""
+    one = source(17, 17955)
+    found = judge(one.program, one.text, intended_right=True)
+    assert (found.verdict, found.rules, found.fault) == ("refuted", ("value",), "")

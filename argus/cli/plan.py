@@ -45,7 +45,7 @@ def asked(request: dict[str, Any]) -> dict[str, Any]:
     )
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:] or ["no message"]
-        raise PlanError("ARG-P106", f"the worker process ended with {done.returncode}: {last[0]}")
+        raise PlanError("ARG-G106", f"the worker process ended with {done.returncode}: {last[0]}")
     found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     if "code" in found:
         raise PlanError(found["code"], found["message"].removeprefix(f"{found['code']}: "))

@@ -55,7 +55,7 @@ def parts(kernel: Kernel, sizes: Mapping[str, int], views: Mapping[str, View], l
             yield {**sizes, symbol.name: here}, moved
         return
     count = max(spans.values())
-    raise PlanError("ARG-P103", f"{kernel.name} would reach {count} bytes, and no axis of it can be cut: not yet")
+    raise PlanError("ARG-G103", f"{kernel.name} would reach {count} bytes, and no axis of it can be cut: not yet")
 
 
 def _bytes(kernel: Kernel, name: str, view: View) -> int:

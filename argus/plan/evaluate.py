@@ -88,7 +88,7 @@ def values(graph: Graph, given: Mapping[str, npt.NDArray[np.generic]]) -> dict[s
             else:
                 found[node.name] = value(node, [found[name] for name in node.inputs])
             if found[node.name].shape != node.shape:
-                raise PlanError("ARG-P101", f"its value is {found[node.name].shape}, not {node.shape}", node.name)
+                raise PlanError("ARG-G101", f"its value is {found[node.name].shape}, not {node.shape}", node.name)
     return found
 
 
@@ -124,7 +124,7 @@ def _reduced(node: Node, operands: list[Array]) -> Array:
             top = x.max(dims, keepdims=True)
             total = np.log(np.exp(x - top).sum(dims, keepdims=True)) + top
             return np.asarray(total if kept else np.squeeze(total, dims))
-    raise PlanError("ARG-P101", f"no reduction {node.attributes['kind']}", node.name)
+    raise PlanError("ARG-G101", f"no reduction {node.attributes['kind']}", node.name)
 
 
 def _softmax(node: Node, operands: list[Array]) -> Array:

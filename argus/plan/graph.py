@@ -64,7 +64,7 @@ class Node:
 
     def __post_init__(self) -> None:
         if self.op not in OPERATIONS:
-            raise PlanError("ARG-P101", f"there is no operation {self.op!r} in a graph", self.name, self.line)
+            raise PlanError("ARG-G101", f"there is no operation {self.op!r} in a graph", self.name, self.line)
 
     @property
     def elements(self) -> int:
@@ -94,7 +94,7 @@ class Graph:
         for node in self.nodes.values():
             missing = [name for name in node.inputs if name not in known]
             if missing:
-                raise PlanError("ARG-P101", f"{missing[0]} is used before it is made", node.name, node.line)
+                raise PlanError("ARG-G101", f"{missing[0]} is used before it is made", node.name, node.line)
             known.add(node.name)
 
     @cached_property

@@ -33,7 +33,7 @@ def chain(planner: Planning, group: Group) -> View:
         node = graph.nodes[group.nodes[0]]
         shapes = " and ".join(str(list(graph.nodes[name].shape)) for name in node.inputs)
         nearest = "nearest is an operand of the result's shape with others broadcast along at most three groups of axes"
-        raise PlanError("ARG-P104", f"{node.op} of {shapes} has no template; {nearest}", node.name, node.line)
+        raise PlanError("ARG-G104", f"{node.op} of {shapes} has no template; {nearest}", node.name, node.line)
     extents = [high // low for low, high in pairwise(points)][::-1]
     extents = [1] * (3 - len(extents)) + extents
     spans = _spans(points)

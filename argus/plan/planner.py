@@ -60,9 +60,9 @@ def checked(node: Node, operands: list[str]) -> None:
     for dtype in (*operands, node.dtype):
         if dtype not in FLOATS:
             stated = f"{node.op} of {dtype} has no template; nearest is f32"
-            raise PlanError("ARG-P102", stated, node.name, node.line)
+            raise PlanError("ARG-G102", stated, node.name, node.line)
     if 0 in node.shape:
-        raise PlanError("ARG-P103", f"{node.op} has no elements: {list(node.shape)}", node.name, node.line)
+        raise PlanError("ARG-G103", f"{node.op} has no elements: {list(node.shape)}", node.name, node.line)
 
 
 @cache
@@ -93,7 +93,7 @@ class Planner(Planning):
         else:
             node = self.graph.nodes[group.head]
             if node.op not in HEADS:
-                raise PlanError("ARG-P101", f"no template computes {node.op}", node.name, node.line)
+                raise PlanError("ARG-G101", f"no template computes {node.op}", node.name, node.line)
             view = HEADS[node.op](self, group, node)
         tail = self.graph.nodes[group.tail]
         seen = reshaped(view, tail.shape)
@@ -124,7 +124,7 @@ class Planner(Planning):
                 return expanded(base, node.shape)
             case "slice":
                 return sliced(base, at["dim"], at["start"], at["stop"], at["step"])
-        raise PlanError("ARG-P101", f"{node.op} is used before it is made", node.name, node.line)
+        raise PlanError("ARG-G101", f"{node.op} is used before it is made", node.name, node.line)
 
     def row_major(self, view: View, dtype: str, nodes: tuple[str, ...] = ()) -> View:
         """The view itself, or a copy of it in row-major order."""
@@ -133,7 +133,7 @@ class Planner(Planning):
         axes = merged([(e, s) for e, s in zip(view.shape, view.strides, strict=True) if e > 1])
         if len(axes) > 4 or any(step == 0 for _, step in axes):
             raise PlanError(
-                "ARG-P104", f"a copy of {view.text()} needs more than four strides, or one of 0", *nodes[:1]
+                "ARG-G104", f"a copy of {view.text()} needs more than four strides, or one of 0", *nodes[:1]
             )
         axes = [(1, 1)] * (4 - len(axes)) + axes
         sizes = {name: axis[0] for name, axis in zip("ABCD", axes, strict=True)}

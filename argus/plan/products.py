@@ -64,7 +64,7 @@ def matmul(planner: Planning, group: Group, node: Node) -> View:
         return result
     if found.z > MOST_MATRICES:
         stated = f"{found.z} products of {node.dtype} have no template; nearest is a batch of {MOST_MATRICES}, or f32"
-        raise PlanError("ARG-P104", stated, node.name, node.line)
+        raise PlanError("ARG-G104", stated, node.name, node.line)
     knobs = {**narrow_knobs(found, node.dtype), **knobs}
     for number in range(found.z):
         each = {
@@ -100,7 +100,7 @@ def factors(planner: Planning, node: Node) -> Factors:
     else:
         if left.shape[:-2] != right.shape[:-2]:
             stated = f"a product of {list(left.shape)} and {list(right.shape)} has no template"
-            raise PlanError("ARG-P104", f"{stated}; nearest is one batch for both", node.name, node.line)
+            raise PlanError("ARG-G104", f"{stated}; nearest is one batch for both", node.name, node.line)
         z, m = math.prod(left.shape[:-2]), left.shape[-2]
     a, a_by_k = stored(planner, left, node)
     b, turned = stored(planner, right, node)

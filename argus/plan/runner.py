@@ -66,9 +66,9 @@ def allocated(plan: Plan, given: Mapping[str, npt.NDArray[Any]]) -> Memory:
 
 def _given(buffer: PlanBuffer, given: Mapping[str, npt.NDArray[Any]], dtype: np.dtype[np.generic]) -> npt.NDArray[Any]:
     if buffer.name not in given:
-        raise PlanError("ARG-P105", f"{buffer.kind} {buffer.name} is not given")
+        raise PlanError("ARG-G105", f"{buffer.kind} {buffer.name} is not given")
     array = given[buffer.name]
     if array.dtype != dtype or array.size != buffer.elements:
         wanted = f"{buffer.elements} elements of {dtype}"
-        raise PlanError("ARG-P105", f"{buffer.kind} {buffer.name} is {array.dtype}{list(array.shape)}, not {wanted}")
+        raise PlanError("ARG-G105", f"{buffer.kind} {buffer.name} is {array.dtype}{list(array.shape)}, not {wanted}")
     return np.ascontiguousarray(array).reshape(-1)

@@ -90,7 +90,7 @@ def _knobs(node: Node, window: tuple[int, int], stride: int, dilation: int, acro
     if not {high, wide, stride} <= set(EXTENTS) or dilation not in (1, 2, 3):
         stated = f"windows of {high} x {wide}, stride {stride}, dilation {dilation} along columns have no template"
         nearest = f"windows and strides of {EXTENTS} and dilations of 1 to 3"
-        raise PlanError("ARG-P104", f"{stated}; there are {nearest}", node.name, node.line)
+        raise PlanError("ARG-G104", f"{stated}; there are {nearest}", node.name, node.line)
     wide_access = 4 if across % 4 == 0 else 1
     lanes = next((lanes for lanes in (8, 16, 32) if lanes * wide_access >= across), 64)
     return {

@@ -168,7 +168,7 @@ class Conversion:
 
     def refused(self, message: str) -> PlanError:
         assert self.here is not None
-        return PlanError("ARG-P101", message, self.here.name, line_of(self.here))
+        return PlanError("ARG-G101", message, self.here.name, line_of(self.here))
 
 
 def dtype_of(value: torch.Tensor) -> str:

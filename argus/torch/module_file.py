@@ -51,7 +51,7 @@ def module_of(
     sizes: Callable[[str, int], int] | None = None,
     meta: bool = False,
 ) -> MadeModule:
-    """Execute the file and make its module; raises `PlanError` (ARG-P106) with the cause."""
+    """Execute the file and make its module; raises `PlanError` (ARG-G106) with the cause."""
     try:
         torch.manual_seed(seed)
         with torch.device("meta") if meta else nullcontext():
@@ -60,14 +60,14 @@ def module_of(
                 resize(found, sizes)
             kind = getattr(found, name, None)
             if kind is None:
-                raise PlanError("ARG-P106", f"{path.name} has no class {name}")
+                raise PlanError("ARG-G106", f"{path.name} has no class {name}")
             module = kind(*found.get_init_inputs())
             made = MadeModule(module, tuple(found.get_inputs()))
         return made.to(dtype)
     except PlanError:
         raise
     except Exception as error:
-        raise PlanError("ARG-P106", f"{path.name}: {type(error).__name__}: {error}") from error
+        raise PlanError("ARG-G106", f"{path.name}: {type(error).__name__}: {error}") from error
 
 
 def executed(path: Path) -> ModuleType:

@@ -1,7 +1,7 @@
 """The process that executes a module's file and answers with its plan: `python -m argus.torch.plan_worker`.
 
     stdin    {"file": "19_ReLU.py", "class": "Model", "dtype": "f32"}
-    stdout   {"plan": {...}, "text": "..."}  or  {"code": "ARG-P101", "message": "..."}
+    stdout   {"plan": {...}, "text": "..."}  or  {"code": "ARG-G101", "message": "..."}
 
 One request, one answer, each a line of JSON. What the file prints goes to standard error.
 """

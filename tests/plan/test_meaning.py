@@ -133,7 +133,7 @@ def drawn_same(seed: int, limit: int) -> bool:
     try:
         same(drawn_graph(seed), seed, limit)
     except PlanError as error:
-        if error.code not in ("ARG-P103", "ARG-P104"):
+        if error.code not in ("ARG-G103", "ARG-G104"):
             raise
         return False
     return True

@@ -40,11 +40,11 @@ def triangle_alone() -> Graph:
 @pytest.mark.parametrize(
     ("graph", "code", "words"),
     [
-        (integers, "ARG-P102", "abs of i64 has no template; nearest is f32 (node n1, module.py:1)"),
-        (empty, "ARG-P103", "relu has no elements: [0, 4] (node n1, module.py:1)"),
-        (window, "ARG-P104", "windows of 12 x 12, stride 1, dilation 1 along columns have no template; there are"),
-        (outer_product, "ARG-P104", "mul of [5, 1] and [1, 6] has no template; nearest is an operand of the result's"),
-        (triangle_alone, "ARG-P101", "no template computes triangle (node n1, module.py:1)"),
+        (integers, "ARG-G102", "abs of i64 has no template; nearest is f32 (node n1, module.py:1)"),
+        (empty, "ARG-G103", "relu has no elements: [0, 4] (node n1, module.py:1)"),
+        (window, "ARG-G104", "windows of 12 x 12, stride 1, dilation 1 along columns have no template; there are"),
+        (outer_product, "ARG-G104", "mul of [5, 1] and [1, 6] has no template; nearest is an operand of the result's"),
+        (triangle_alone, "ARG-G101", "no template computes triangle (node n1, module.py:1)"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -72,6 +72,6 @@ def test_a_launch_that_cannot_be_cut_is_refused() -> None:
     w, b = made.input(3, parameter=True), made.input(3, parameter=True)
     graph = made.graph(made.add("batch_norm", x, w, b, shape=(4, 3, 8, 8), training=True, eps=1e-5))
     with pytest.raises(
-        PlanError, match=r"ARG-P103: batch would reach 3072 bytes, and no axis of it can be cut: not yet"
+        PlanError, match=r"ARG-G103: batch would reach 3072 bytes, and no axis of it can be cut: not yet"
     ):
         planned(graph, limit=2000)

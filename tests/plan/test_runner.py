@@ -54,10 +54,10 @@ def test_inputs_that_do_not_fit_are_refused() -> None:
     plan = planned(mlp())
     given = drawn_inputs(mlp(), 0)
     ready = PreparedPlan(plan)
-    with pytest.raises(PlanError, match="ARG-P105: input x0 is not given"):
+    with pytest.raises(PlanError, match="ARG-G105: input x0 is not given"):
         ready.run({}, {name: given[name] for name in plan.parameters})
     wrong = {"x0": given["x0"].astype(np.float64)}
-    with pytest.raises(PlanError, match=r"ARG-P105: input x0 is float64\[10, 37\], not 370 elements of float32"):
+    with pytest.raises(PlanError, match=r"ARG-G105: input x0 is float64\[10, 37\], not 370 elements of float32"):
         ready.run(wrong, {name: given[name] for name in plan.parameters})
 
 

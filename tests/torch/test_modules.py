@@ -121,9 +121,9 @@ class Indices(nn.Module):
     [
         (
             Scan,
-            "ARG-P101: aten.cumsum.default has no template; nearest is a reduction over the axis (node cumsum, test",
+            "ARG-G101: aten.cumsum.default has no template; nearest is a reduction over the axis (node cumsum, test",
         ),
-        (Indices, "ARG-P101: result 1 of max has no template; nearest is the first (node getitem_1"),
+        (Indices, "ARG-G101: result 1 of max has no template; nearest is the first (node getitem_1"),
     ],
 )
 def test_what_has_no_template_is_refused(module: Any, words: str) -> None:

@@ -30,7 +30,7 @@ def campaign(
 ) -> Iterator[tuple[dict[str, Any], bool]]:
     """The record of every task, and whether it was there already."""
     known = records(file)
-    worker: Worker | None = None
+    worker: TaskWorker | None = None
     file.parent.mkdir(parents=True, exist_ok=True)
     try:
         for task in tasks:
@@ -38,7 +38,7 @@ def campaign(
             if key in known:
                 yield known[key], True
                 continue
-            worker = worker if worker is not None and worker.alive else Worker()
+            worker = worker if worker is not None and worker.alive else TaskWorker()
             record = {**worker.ask(task, dtype, timed), "key": key}
             append(file, record)
             yield record, False
@@ -78,7 +78,7 @@ def append(file: Path, record: dict[str, Any]) -> None:
         out.flush()
 
 
-class Worker:
+class TaskWorker:
     """A process that judges one task after the other."""
 
     def __init__(self) -> None:
@@ -111,7 +111,7 @@ class Worker:
         return {
             **known,
             "status": "failed",
-            "code": "ARG-P109",
+            "code": "ARG-G109",
             "reason": f"the worker ended with {code}: {self._last()}",
         }
 

@@ -65,7 +65,7 @@ def judged(task: TaskFile, dtype: str, timed: bool = True, protocol: Protocol = 
     except NoKernel as error:
         record |= {"status": "refused", "code": error.code, "reason": str(error)}
     except Unproved as error:
-        record |= {"status": "unproved", "code": "ARG-P107", "reason": str(error).splitlines()[0]}
+        record |= {"status": "unproved", "code": "ARG-G107", "reason": str(error).splitlines()[0]}
     record["cpu_seconds"] = round(time.process_time() - started, 1)
     return record
 
@@ -77,17 +77,17 @@ def _judged(task: TaskFile, dtype: str, timed: bool, protocol: Protocol) -> dict
     plan = planned(graph)
     found |= {"launches": len(plan.launches), **proofs(plan)}
     if found["unknown"]:
-        return {**found, "status": "unproved", "code": "ARG-P107", "reason": "a kernel of the plan is not proved"}
+        return {**found, "status": "unproved", "code": "ARG-G107", "reason": "a kernel of the plan is not proved"}
     cases = list(_cases(task, dtype))
     if not cases:
-        return {**found, "status": "refused", "code": "ARG-P106", "reason": "no reduced sizes could be run"}
+        return {**found, "status": "refused", "code": "ARG-G106", "reason": "no reduced sizes could be run"}
     found["cases"] = len(cases)
     found["error"] = max(error for _, error, _ in cases)
     wrong = [(name, error, allowed) for name, error, allowed in cases if not error <= allowed]
     if wrong:
         name, error, allowed = wrong[0]
         reason = f"at {name} the result is {error:.3g} away, {allowed:.3g} is allowed"
-        return {**found, "status": "wrong", "code": "ARG-P108", "reason": reason}
+        return {**found, "status": "wrong", "code": "ARG-G108", "reason": reason}
     if timed:
         found |= simulated(plan, protocol)
     return {**found, "status": "solved", "code": "", "reason": ""}

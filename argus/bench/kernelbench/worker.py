@@ -27,7 +27,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         traceback.print_exc(file=sys.stderr)
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         known = {key: request[key] for key in ("level", "task", "name", "dtype")}
-        return {**known, "status": "failed", "code": "ARG-P109", "reason": reason}
+        return {**known, "status": "failed", "code": "ARG-G109", "reason": reason}
 
 
 def main() -> None:

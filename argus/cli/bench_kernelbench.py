@@ -34,6 +34,8 @@ def handle(args: argparse.Namespace) -> int:
         raise UsageError(f"the {len(tasks)} tasks are Python and would be executed; say --run-python if they may")
     if args.dtype not in ("f32", "bf16"):
         raise UsageError(f"kernelbench takes --dtype f32 or bf16, not {args.dtype}")
+    if args.eager is not None and args.dtype != "bf16":
+        raise UsageError("--eager: measured times are of bf16 runs; f32 is judged without a time beside it")
     if find_spec("torch") is None:
         raise ModuleNotFoundError("argus bench kernelbench needs torch", name="torch")
     try:

@@ -4,8 +4,8 @@
     shrunk("height", 512)   -> 16       the same for images, where 64 would be too many elements
     ragged("dim", 16384)    -> 33       remainders at tiles, accesses and steps
 
-Sizes up to 16, windows, strides, padding and numbers of groups stay what they are, so that padding and remainders of
-windows are those of the task. Equal sizes stay equal. A module that does not allow ragged sizes (groups of channels) is
+Sizes up to 16, windows, strides and padding stay what they are, so that padding and remainders of windows are those of
+the task. Equal sizes stay equal. A module that does not allow ragged sizes (groups of channels) is
 judged at the aligned ones alone.
 
 Ordinary random numbers let wrong kernels pass. `structured` draws rows with an offset, zeros, and several equal maxima;
@@ -19,14 +19,18 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-KEPT = ("kernel", "stride", "pad", "dilation", "group", "pool", "num_", "reduce_dim", "axis")
+KEPT = ("kernel", "stride", "pad", "dilation", "pool", "reduce_dim", "axis")
 """Parts of names whose numbers are not extents."""
+GROUPS = 8
+"""The most groups of channels, where there are a multiple of them: a group keeps several channels."""
 SMALL = 16
 
 Sizes = Callable[[str, int], int]
 
 
 def aligned(name: str, value: int) -> int:
+    if "group" in name:
+        return GROUPS if value % GROUPS == 0 else value
     if value <= SMALL or any(part in name for part in KEPT):
         return value
     return 64 if value % 64 == 0 else 32 if value % 32 == 0 else SMALL + value % SMALL
@@ -41,7 +45,7 @@ def shrunk(name: str, value: int) -> int:
 
 
 def ragged(name: str, value: int) -> int:
-    if value <= SMALL or any(part in name for part in KEPT):
+    if "group" in name or value <= SMALL or any(part in name for part in KEPT):
         return value
     return 17 + 2 * (value * 7 % 11)
 

@@ -16,6 +16,7 @@ import operator
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -26,6 +27,7 @@ from argus.device.guards import TORCH_TYPES
 from argus.plan.graph import Graph, Node, PlanError, Shape
 from argus.torch.aten import ALIASES, CONVERTED, NEAREST
 
+TORCH = str(Path(torch.__file__).parent)
 OTHER_TYPES = {"torch.int64": "i64", "torch.int32": "i32", "torch.bool": "bool", "torch.float64": "f64"}
 
 
@@ -179,5 +181,5 @@ def dtype_of(value: torch.Tensor) -> str:
 def line_of(fx: FxNode) -> str:
     """The line of the module's source: the innermost frame that is not torch's."""
     frames = re.findall(r'File "([^"]+)", line (\d+)', str(fx.meta.get("stack_trace", "")))
-    own = [(file, line) for file, line in frames if "/torch/" not in file]
+    own = [(file, line) for file, line in frames if not file.startswith(TORCH)]
     return f"{own[-1][0].rsplit('/', 1)[-1]}:{own[-1][1]}" if own else ""

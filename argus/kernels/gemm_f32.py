@@ -26,6 +26,7 @@ BN = ag.knob(128, legal=(64, 128, 256), why="columns of C per workgroup")
 WM = ag.knob(2, legal=(1, 2, 4), why="waves along M")
 WN = ag.knob(2, legal=(1, 2, 4), why="waves along N")
 A_BY_K = ag.knob(False, legal=(False, True), why="A is stored as A[z, k, m]")
+SHARED_A = ag.knob(False, legal=(False, True), why="A is one matrix for the whole batch: A[m, k] or A[k, m]")
 B_BY_K = ag.knob(True, legal=(False, True), why="B is stored as B[z, k, n]")
 WIDTH = ag.knob(16, legal=(4, 8, 16), why="bytes per access; rows of A, B and C must be multiples of it")
 HAS_U = ag.knob("none", legal=("none", "one", "n", "m", "mn", "zmn"), why="the axes of U")
@@ -61,7 +62,8 @@ def copy(extent, by_k):
 LDS_A, LDS_B = lds(BM, A_BY_K), lds(BN, B_BY_K)
 COPY_A, COPY_B = copy(BM, A_BY_K), copy(BN, B_BY_K)
 
-AT_A = "A[z, k, m]" if A_BY_K else "A[z, m, k]"
+ROWS_A = ("" if SHARED_A else "Z ") + ("K M" if A_BY_K else "M K")
+AT_A = ("A[" if SHARED_A else "A[z, ") + ("k, m]" if A_BY_K else "m, k]")
 AT_B = "B[z, k, n]" if B_BY_K else "B[z, n, k]"
 AXES = {"none": "one=1", "one": "one=1", "n": "N", "m": "M", "mn": "M N", "zmn": "Z M N"}
 AT = {"none": "[0]", "one": "[0]", "n": "[n]", "m": "[m]", "mn": "[m, n]", "zmn": "[z, m, n]"}
@@ -85,7 +87,7 @@ ROWS = WIDTH // 4
     example=dict(Z=2, M=200, N=136, K=72),
 )
 def gemm_f32(
-    A: ag.In["Z K M" if A_BY_K else "Z M K", f32],
+    A: ag.In[ROWS_A, f32],
     B: ag.In["Z K N" if B_BY_K else "Z N K", f32],
     U: ag.In[AXES[HAS_U], f32],
     V: ag.In[AXES[HAS_V], f32],
@@ -102,7 +104,10 @@ def gemm_f32(
     def fetch(step):
         """Both operands' k-step on its way to registers."""
         k = step * BK
-        a = (A[z, k, bm * BM] if A_BY_K else A[z, bm * BM, k]).load(COPY_A, width=WIDTH, guard="shape")
+        of_a = A[k, bm * BM] if A_BY_K else A[bm * BM, k]
+        if not SHARED_A:
+            of_a = A[z, k, bm * BM] if A_BY_K else A[z, bm * BM, k]
+        a = of_a.load(COPY_A, width=WIDTH, guard="shape")
         b = (B[z, k, bn * BN] if B_BY_K else B[z, bn * BN, k]).load(COPY_B, width=WIDTH, guard="shape")
         return a, b
 

@@ -2,12 +2,14 @@
 
     batch_norm of a matrix     mean of columns, deviations, their mean square, then x - mean, times a factor, plus bias
     group_norm of a matrix     layer norm of the groups' rows, then factor and bias of every column
+    windows of one pixel       a convolution is a product of the weights with every image
 
 The value in float64 stays what it was, up to rounding; a test compares both.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from argus.plan.graph import Graph, Node, Shape
@@ -34,6 +36,8 @@ def decomposed(graph: Graph) -> Graph:
             _batch_norm(made, node)
         elif node.op == "group_norm" and len(node.shape) == 2:
             _group_norm(made, node)
+        elif node.op == "convolution" and _of_one_pixel(graph, node):
+            _product(made, graph, node)
         else:
             made.nodes[node.name] = node
     return Graph(made.nodes, graph.inputs, graph.parameters, graph.outputs)
@@ -64,3 +68,19 @@ def _group_norm(made: Rewriting, node: Node) -> None:
     back = made.add(node, "view", (normal,), node.shape)
     scaled = made.add(node, "mul", (back, weight), node.shape)
     made.add(node, "add", (scaled, bias), node.shape, name=node.name)
+
+
+def _of_one_pixel(graph: Graph, node: Node) -> bool:
+    at = node.attributes
+    window = graph.nodes[node.inputs[1]].shape[2:]
+    return set(window) == {1} and at["groups"] == 1 and set(at["stride"]) == {1} and not any(at["padding"])
+
+
+def _product(made: Rewriting, graph: Graph, node: Node) -> None:
+    x, weight = (graph.nodes[name] for name in node.inputs)
+    images, channels = x.shape[:2]
+    pixels, features = math.prod(x.shape[2:]), weight.shape[0]
+    matrix = made.add(node, "view", (weight.name,), (features, channels))
+    flat = made.add(node, "view", (x.name,), (images, channels, pixels))
+    result = made.add(node, "matmul", (matrix, flat), (images, features, pixels))
+    made.add(node, "view", (result,), node.shape, name=node.name)

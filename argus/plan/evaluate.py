@@ -184,6 +184,24 @@ def _pooled(node: Node, operands: list[Array]) -> Array:
     return np.asarray(joined.max(0) if at["kind"] == "max" else joined.mean(0))
 
 
+def _convolved(node: Node, operands: list[Array]) -> Array:
+    """Operands: x [N, C, ...] and weight [O, C / groups, ...]."""
+    x, weight = operands
+    at = node.attributes
+    groups, dims = at["groups"], weight.ndim - 2
+    padded = np.pad(x, [(0, 0), (0, 0), *((p, p) for p in at["padding"])])
+    seen = padded.reshape(x.shape[0], groups, -1, *padded.shape[2:])
+    filters = weight.reshape(groups, -1, *weight.shape[1:])
+    total = np.zeros((x.shape[0], groups, filters.shape[1], *node.shape[2:]))
+    for tap in product(*map(range, weight.shape[2:])):
+        index: list[slice] = [slice(None)] * 3
+        for place, count, stride, dilation in zip(tap, node.shape[-dims:], at["stride"], at["dilation"], strict=True):
+            first = place * dilation
+            index.append(slice(first, first + (count - 1) * stride + 1, stride))
+        total += np.einsum("ngc...,goc->ngo...", seen[tuple(index)], filters[(..., *tap)])
+    return total.reshape(node.shape)
+
+
 def _triangle(node: Node, operands: list[Array]) -> Array:
     return np.asarray(np.tril(operands[0]) if node.attributes["side"] == "lower" else np.triu(operands[0]))
 
@@ -201,5 +219,6 @@ _WHOLE: Mapping[str, Callable[[Node, list[Array]], Array]] = {
     "group_norm": _group_norm,
     "batch_norm": _batch_norm,
     "pool": _pooled,
+    "convolution": _convolved,
     "triangle": _triangle,
 }

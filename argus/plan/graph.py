@@ -33,7 +33,18 @@ UNARY = (
 BINARY = ("add", "sub", "mul", "div", "min", "max")
 VIEWS = ("view", "permute", "expand", "slice")
 REDUCTIONS = ("sum", "mean", "max", "min", "logsumexp")
-OTHERS = ("matmul", "reduce", "softmax", "log_softmax", "layer_norm", "group_norm", "batch_norm", "pool", "triangle")
+OTHERS = (
+    "matmul",
+    "convolution",
+    "reduce",
+    "softmax",
+    "log_softmax",
+    "layer_norm",
+    "group_norm",
+    "batch_norm",
+    "pool",
+    "triangle",
+)
 SOURCES = ("input", "parameter")
 OPERATIONS = (*SOURCES, *UNARY, *BINARY, *VIEWS, *OTHERS)
 FLOATS = ("f32", "bf16", "f16")

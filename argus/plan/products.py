@@ -37,6 +37,8 @@ class Factors:
     m: int
     n: int
     k: int
+    shared: bool = False
+    """A is one matrix for the whole batch."""
 
 
 def matmul(planner: Planning, group: Group, node: Node) -> View:
@@ -68,7 +70,7 @@ def matmul(planner: Planning, group: Group, node: Node) -> View:
     knobs = {**narrow_knobs(found, node.dtype), **knobs}
     for number in range(found.z):
         each = {
-            "A": _matrix(found.a, number, found.m * found.k),
+            "A": found.a if found.shared else _matrix(found.a, number, found.m * found.k),
             "B": _matrix(found.b, number, found.k * found.n),
             **{name: _of_batch(view, number, knobs.get(f"HAS_{name}"), found) for name, view in arguments.items()},
         }
@@ -91,6 +93,7 @@ def factors(planner: Planning, node: Node) -> Factors:
     """The operands of a product as its templates take them."""
     left, right = (planner.at(name) for name in node.inputs)
     k, n = right.shape[-2], right.shape[-1]
+    shared = len(left.shape) == 2 and len(right.shape) > 2
     if len(right.shape) == 2:
         if len(left.shape) > 2:
             flat = reshaped(planner.row_major(left, node.dtype, (node.name,)), (math.prod(left.shape[:-1]), k))
@@ -98,13 +101,13 @@ def factors(planner: Planning, node: Node) -> Factors:
             left = flat
         z, m = 1, left.shape[-2]
     else:
-        if left.shape[:-2] != right.shape[:-2]:
+        if not shared and left.shape[:-2] != right.shape[:-2]:
             stated = f"a product of {list(left.shape)} and {list(right.shape)} has no template"
             raise PlanError("ARG-G104", f"{stated}; nearest is one batch for both", node.name, node.line)
-        z, m = math.prod(left.shape[:-2]), left.shape[-2]
+        z, m = math.prod(right.shape[:-2]), left.shape[-2]
     a, a_by_k = stored(planner, left, node)
     b, turned = stored(planner, right, node)
-    return Factors(a, b, a_by_k, not turned, z, m, n, k)
+    return Factors(a, b, a_by_k, not turned, z, m, n, k, shared)
 
 
 def stored(planner: Planning, view: View, node: Node) -> tuple[View, bool]:
@@ -125,7 +128,8 @@ def f32_knobs(found: Factors) -> dict[str, KnobValue]:
     tiles = found.z * -(-found.m // 128) * -(-found.n // 128)
     side = 64 if tiles < CUS or min(found.m, found.n) <= 64 else 128
     width = 4 * math.gcd(4, *along)
-    return {"BM": side, "BN": side, "A_BY_K": found.a_by_k, "B_BY_K": found.b_by_k, "WIDTH": width}
+    shared: dict[str, KnobValue] = {"SHARED_A": True} if found.shared else {}
+    return {"BM": side, "BN": side, "A_BY_K": found.a_by_k, "B_BY_K": found.b_by_k, "WIDTH": width, **shared}
 
 
 def narrow_knobs(found: Factors, dtype: str) -> dict[str, KnobValue]:

@@ -61,7 +61,7 @@ def planes(
 ) -> View:
     """Windows over the rows and columns of `outer` planes."""
     (height, down, kh, stride_h, dilation_h), (width, across, kw, stride_w, dilation_w) = axes
-    knobs = _knobs(node, (kh, kw), stride_w, dilation_w, across)
+    knobs = {"OP": node.attributes["kind"], **window_knobs(node, (kh, kw), stride_w, dilation_w, across)}
     sizes = {
         "Z": outer,
         "P": down,
@@ -78,14 +78,15 @@ def planes(
 def along(planner: Planning, x: View, outer: int, depth: Axis, inner: int, node: Node, group: Group) -> View:
     """Windows along the depth of [outer, depth, inner]: rows of `inner` columns."""
     extent, results, window, stride, dilation = depth
-    knobs = _knobs(node, (window, 1), 1, 1, inner)
+    knobs = {"OP": node.attributes["kind"], **window_knobs(node, (window, 1), 1, 1, inner)}
     sizes = {"Z": outer, "P": results, "Q": inner, "sZ": extent * inner, "sP": stride * inner, "sR": dilation * inner}
     result = planner.temporary(node.shape, node.dtype)
     planner.emit("pool", "pool", knobs, sizes, {"X": x, "Y": result}, nodes=tuple(group.nodes))
     return result
 
 
-def _knobs(node: Node, window: tuple[int, int], stride: int, dilation: int, across: int) -> dict[str, KnobValue]:
+def window_knobs(node: Node, window: tuple[int, int], stride: int, dilation: int, across: int) -> dict[str, KnobValue]:
+    """Knobs of `argus.kernels.windows`; refused where there are none."""
     high, wide = window
     if not {high, wide, stride} <= set(EXTENTS) or dilation not in (1, 2, 3):
         stated = f"windows of {high} x {wide}, stride {stride}, dilation {dilation} along columns have no template"
@@ -95,7 +96,6 @@ def _knobs(node: Node, window: tuple[int, int], stride: int, dilation: int, acro
     lanes = next((lanes for lanes in (8, 16, 32) if lanes * wide_access >= across), 64)
     return {
         "DTYPE": node.dtype,
-        "OP": node.attributes["kind"],
         "KH": high,
         "KW": wide,
         "STRIDE": stride,

@@ -330,6 +330,22 @@ def _batch_norm_without_statistics(
 # -- windows ---------------------------------------------------------------------------------------------------------
 
 
+def _convolution(
+    at: Conversion, x: Any, weight: Any, bias: Any, stride: Sequence[int], padding: Sequence[int],
+    dilation: Sequence[int], transposed: bool, output_padding: Sequence[int], groups: int,
+) -> str:  # fmt: skip
+    """The bias is a map after it."""
+    if transposed:
+        raise at.refused("a transposed convolution has no template; nearest is a convolution")
+    window = {"stride": tuple(stride), "padding": tuple(padding), "dilation": tuple(dilation)}
+    made = at.add("convolution", (at.name_of(x), at.name_of(weight)), None, **window, groups=groups)
+    if bias is None:
+        return made
+    features = at.shape[1]
+    along = at.add("view", (at.name_of(bias),), (features,) + (1,) * (len(at.shape) - 2))
+    return at.add("add", (made, along))
+
+
 def _pool(kind: str, rank: int) -> Converter:
     def each(value: Any, default: Any = None) -> tuple[int, ...]:
         found = value if value not in (None, [], ()) else default
@@ -451,6 +467,7 @@ CONVERTED: Mapping[str, Converter] = {
     "batch_norm": _batch_norm,
     "_native_batch_norm_legit_functional": _batch_norm,
     "_native_batch_norm_legit": _batch_norm_without_statistics,
+    "convolution": _convolution,
     "max_pool1d": _pool("max", 1),
     "max_pool2d": _pool("max", 2),
     "max_pool3d": _pool("max", 3),

@@ -2,7 +2,7 @@
 
     read_eager(Path("eager.csv"))      {"L1_19": 2160.0, ...}: microseconds, from columns `task` and `eager_min_ms`
 
-Measured eager times are somebody's measurements on a GPU in bf16, given as a file; ours are simulated. `measured / simulated`
+Measured eager times are bf16 measurements on a GPU, given as a file; ours are simulated. `measured / simulated`
 says how much faster the plan would be, as far as the clock is right: its interval stands beside it.
 """
 

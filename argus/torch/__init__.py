@@ -24,6 +24,7 @@ except ModuleNotFoundError as error:
         "argus.torch needs torch, which is not installed: pip install 'argus-kernels[torch]'", name="torch"
     ) from error
 
+from argus.torch import backend as _backend  # noqa: F401 - registers itself
 from argus.torch.attention import attention, attention_lengths
 from argus.torch.backward import (
     activation_backward,

@@ -32,7 +32,9 @@ class CompiledModule:
         self.plan: Plan = planned(exported.graph)
         self._ready = PreparedPlan(self.plan)
         self._parameters: Mapping[str, npt.NDArray[Any]] = {
-            name: array_of(tensor, name) for name, tensor in exported.state.items() if name in self.plan.buffers
+            name: array_of(tensor.detach(), name)
+            for name, tensor in exported.state.items()
+            if name in self.plan.buffers
         }
 
     def __call__(self, *inputs: torch.Tensor) -> Any:
@@ -50,8 +52,8 @@ def compile(module: torch.nn.Module, inputs: tuple[Any, ...], device: str = "jit
 
 
 def array_of(tensor: torch.Tensor, name: str) -> npt.NDArray[Any]:
-    """A tensor on the host as a numpy array of the same elements."""
-    found: npt.NDArray[Any] = given(tensor.detach().contiguous(), name)
+    """A tensor on the host as a numpy array of the same elements; refused if its gradient would be lost."""
+    found: npt.NDArray[Any] = given(tensor.contiguous(), name)
     return found
 
 

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch.export import ExportedProgram, default_decompositions, export
+from torch.export import default_decompositions, export
+from torch.fx import Graph as FxGraph
 from torch.fx import Node as FxNode
 
 from argus.device.guards import TORCH_TYPES
@@ -41,17 +42,20 @@ class ExportedGraph:
 
 def graph_of(module: torch.nn.Module, inputs: tuple[Any, ...]) -> ExportedGraph:
     """The graph of a module at these inputs; tensors without data (`meta`) do."""
-    program = export(module, inputs)
+    program = export(module, inputs).run_decompositions(kept_decompositions())
+    tensors = {**program.constants, **program.state_dict}
+    sources = {
+        spec.arg.name: None if spec.kind.name == "USER_INPUT" else str(spec.target)
+        for spec in program.graph_signature.input_specs
+        if hasattr(spec.arg, "name")
+    }
+    return Conversion(program.graph, sources, tensors).made([str(n) for n in program.graph_signature.user_outputs])
+
+
+def kept_decompositions() -> dict[Any, Any]:
+    """Torch's decompositions, without those of operators that are converted whole."""
     table = default_decompositions()
-    kept = [op for op in table if _short(op) in CONVERTED]
-    for op in kept:
-        del table[op]
-    return converted(program.run_decompositions(table))
-
-
-def converted(program: ExportedProgram) -> ExportedGraph:
-    """The graph of an exported program."""
-    return Conversion(program).made()
+    return {op: table[op] for op in list(table) if _short(op) not in CONVERTED}
 
 
 def _short(op: Any) -> str:
@@ -61,8 +65,9 @@ def _short(op: Any) -> str:
 class Conversion:
     """Nodes so far. Converters (`argus.torch.aten`) call `add` and `number`."""
 
-    def __init__(self, program: ExportedProgram) -> None:
-        self.program = program
+    def __init__(self, graph: FxGraph, sources: Mapping[str, str | None], tensors: Mapping[str, Any]) -> None:
+        """`sources`: placeholders, each an input or the name of one of the `tensors`."""
+        self.graph, self.sources, self.tensors = graph, sources, tensors
         self.nodes: dict[str, Node] = {}
         self.names: dict[str, str] = {}
         self.state: dict[str, torch.Tensor] = {}
@@ -71,11 +76,9 @@ class Conversion:
         self.here: FxNode | None = None
         self._count = 0
 
-    def made(self) -> ExportedGraph:
-        signature = self.program.graph_signature
-        wanted = [str(name) for name in signature.user_outputs]
+    def made(self, wanted: list[str]) -> ExportedGraph:
         needed = self._needed(set(wanted))
-        for fx in self.program.graph.nodes:
+        for fx in self.graph.nodes:
             if fx.op == "placeholder":
                 self._placeholder(fx)
             elif fx.op == "call_function" and fx.name in needed:
@@ -85,24 +88,22 @@ class Conversion:
         return ExportedGraph(graph, self.state)
 
     def _needed(self, names: set[str]) -> set[str]:
-        for fx in reversed(self.program.graph.nodes):
+        for fx in reversed(self.graph.nodes):
             if fx.name in names:
                 names |= {source.name for source in fx.all_input_nodes}
         return names
 
     def _placeholder(self, fx: FxNode) -> None:
-        spec = next(s for s in self.program.graph_signature.input_specs if getattr(s.arg, "name", None) == fx.name)
-        value = fx.meta["val"]
+        target, value = self.sources.get(fx.name), fx.meta["val"]
         if not isinstance(value, torch.Tensor):
             return
-        user = spec.kind.name == "USER_INPUT"
-        name = fx.name if user else str(spec.target).replace(".", "_")
+        user = target is None
+        name = fx.name if target is None else target.replace(".", "_")
         self.nodes[name] = Node(name, "input" if user else "parameter", (), {}, tuple(value.shape), dtype_of(value))
         self.names[fx.name] = name
         (self.inputs if user else self.parameters).append(name)
-        if not user:
-            target = str(spec.target)
-            found = self.program.state_dict.get(target, self.program.constants.get(target))
+        if target is not None:
+            found = self.tensors[target]
             assert isinstance(found, torch.Tensor)
             self.state[name] = found
 

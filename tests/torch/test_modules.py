@@ -18,6 +18,7 @@ from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
 from argus import torch as at  # noqa: E402
+from argus.device.guards import LaunchRefused  # noqa: E402
 from argus.plan.evaluate import values  # noqa: E402
 from argus.plan.graph import PlanError  # noqa: E402
 from argus.plan.meaning import meaning  # noqa: E402
@@ -104,6 +105,35 @@ def test_a_compiled_module_gives_the_module_s_result() -> None:
     assert [launch.file for launch in compiled.plan.launches] == ["gemm_f32", "logsumexp", "fused_map", "fused_map"]
     with torch.no_grad():
         torch.testing.assert_close(compiled(*inputs), module(*inputs), rtol=1e-4, atol=1e-4)
+
+
+class Block(nn.Module):
+    """A transformer block without dropout."""
+
+    def __init__(self, width: int = 16, heads: int = 2) -> None:
+        super().__init__()
+        self.heads = heads
+        self.first, self.second = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.mlp = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width))
+
+    def forward(self, x: Any) -> Any:
+        b, s, c = x.shape
+        q, k, v = self.qkv(self.first(x)).view(b, s, 3, self.heads, c // self.heads).permute(2, 0, 3, 1, 4).unbind(0)
+        y = F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(b, s, c)
+        x = x + self.out(y)
+        return x + self.mlp(self.second(x))
+
+
+def test_torch_compile_of_a_transformer_block() -> None:
+    """One graph, no break, no operator left to torch; a gradient is refused."""
+    torch.manual_seed(5)
+    module, x = Block(), torch.randn(2, 9, 16)
+    compiled = torch.compile(module, backend="argus", fullgraph=True, dynamic=False)
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(x), module(x), rtol=1e-4, atol=1e-4)
+    with pytest.raises(LaunchRefused, match="requires a gradient"):
+        compiled(x)
 
 
 class Scan(nn.Module):

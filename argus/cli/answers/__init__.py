@@ -45,13 +45,14 @@ from argus.cli.answers.proofs import (
     IrAnswer,
     LayoutAnswer,
     ShowAnswer,
+    ToolsAnswer,
 )
 
 ANSWERS: tuple[type[Answer], ...] = (
     AlgebraAnswer, BenchAnswer, BestAnswer, CheckAnswer, ClockScoresAnswer, CompareAnswer, CompileAnswer, CorpusAnswer,
     DiffAnswer, DoctorAnswer, ErrorAnswer, ExecutionAnswer, ExplainAnswer, ExplainTimeAnswer, FitAnswer, HistoryAnswer,
     InitAnswer, IrAnswer, KnowledgeAnswer, LayoutAnswer, ObjectRunAnswer, OptimizeAnswer, ReportAnswer, RunAnswer,
-    ShowAnswer, TimeAnswer, ValidateAnswer, VerifyAnswer,
+    ShowAnswer, TimeAnswer, ToolsAnswer, ValidateAnswer, VerifyAnswer,
 )  # fmt: skip
 
 __all__ = [
@@ -83,6 +84,7 @@ __all__ = [
     "RunAnswer",
     "ShowAnswer",
     "TimeAnswer",
+    "ToolsAnswer",
     "ValidateAnswer",
     "VerifyAnswer",
     "emit",

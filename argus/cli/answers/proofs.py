@@ -1,4 +1,4 @@
-"""Answers of `init`, `check`, `ir`, `compile`, `layout` and `explain`."""
+"""Answers of `init`, `check`, `ir`, `compile`, `layout`, `explain` and `mcp --list`."""
 
 from __future__ import annotations
 
@@ -191,3 +191,18 @@ class ExplainAnswer(Answer, kw_only=True):
     schema: Literal["argus.explain"] = "argus.explain"
     code: str
     page: str
+
+
+class ToolPart(AnswerPart, kw_only=True):
+    """`parameters` is the JSON Schema of what it takes."""
+
+    name: str
+    text: str
+    parameters: dict[str, Any]
+
+
+class ToolsAnswer(Answer, kw_only=True):
+    """`argus mcp --list`."""
+
+    schema: Literal["argus.mcp.tools"] = "argus.mcp.tools"
+    tools: list[ToolPart]

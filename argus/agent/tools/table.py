@@ -1,0 +1,108 @@
+"""The tools of the workbench: what each is for, what it takes, and which command of `argus` does its work.
+
+    TOOLS["check"].command(CheckCall(file="gemm.py"), "gemm.py")      ["check", "gemm.py"]
+
+A tool is a verb of the command line, asked in a process of its own: a model reads what a person reads, and with
+`format="json"` it gets the document of docs/json.md. `diff` alone is done here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from argus.agent.tools.calls import (
+    AnyCall,
+    CheckCall,
+    DiffCall,
+    KernelCall,
+    RunCall,
+    ShowCall,
+    TimeCall,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """`call` is the type of its arguments, `seconds` is the processor time it may take; `command` makes the words for
+    `argus`, None where the workbench does it itself."""
+
+    name: str
+    text: str
+    call: type[AnyCall]
+    command: Callable[[Any, str], list[str]] | None
+    seconds: float
+
+
+def _of_kernel(verb: list[str], given: KernelCall, file: str) -> list[str]:
+    words = [*verb, file]
+    words += ["--kernel", given.kernel] if given.kernel else []
+    words += ["--set", _pairs(given.set)] if given.set else []
+    words += ["--shape", _pairs(given.shape)] if given.shape else []
+    return words + (["--json"] if given.format == "json" else [])
+
+
+def _pairs(values: Mapping[str, object]) -> str:
+    return ",".join(f"{name}={value}" for name, value in values.items())
+
+
+def _check(given: CheckCall, file: str) -> list[str]:
+    return _of_kernel(["check"], given, file) + (["--verbose"] if given.verbose else [])
+
+
+def _show(given: ShowCall, file: str) -> list[str]:
+    words = [*_of_kernel(["check"], given, file), "--show", str(given.line), "--thread", str(given.thread)]
+    words += ["--at", _pairs(given.at)] if given.at else []
+    return words + (["--block", ",".join(str(n) for n in given.block)] if given.block else [])
+
+
+def _time(given: TimeCall, file: str) -> list[str]:
+    words = [*_of_kernel(["clock", "explain"], given, file), "--top", str(given.top)]
+    return words + (["--no-check"] if given.no_check else [])
+
+
+def _run(given: RunCall, file: str) -> list[str]:
+    words = [*_of_kernel(["run"], given, file), "--device", "checking", "--seed", str(given.seed)]
+    return words + (["--no-check"] if given.no_check else [])
+
+
+TOOLS: Mapping[str, Tool] = {
+    tool.name: tool
+    for tool in (
+        Tool(
+            "check",
+            "Prove the data flow of a kernel (races, stale data, operands that do not pair, bounds, values, what is "
+            "left out), or get a counterexample with thread, element and line. The verdict is proved, refuted or "
+            "unknown. Start here after every edit.",
+            CheckCall,
+            _check,
+            300,
+        ),
+        Tool(
+            "show",
+            "What the checker knows of the values on one line of a kernel file: which element of which tensor each "
+            "register of a thread holds, and who put it into LDS.",
+            ShowCall,
+            _show,
+            120,
+        ),
+        Tool(
+            "time",
+            "How long a kernel takes on the simulated MI300X and why: bottleneck, unit shares, time by cause, "
+            "what-ifs, hot lines, waits, LDS bank conflicts by buffer and line, counters.",
+            TimeCall,
+            _time,
+            600,
+        ),
+        Tool(
+            "run",
+            "Execute a kernel on the simulated MI300X at small sizes, with all checks of the machine, and compare the "
+            "results with its specification.",
+            RunCall,
+            _run,
+            300,
+        ),
+        Tool("diff", "What changed between two files of the workspace, as a unified diff.", DiffCall, None, 10),
+    )
+}

@@ -40,19 +40,21 @@ from argus.cli.answers.launches import (
 from argus.cli.answers.proofs import (
     CheckAnswer,
     CompileAnswer,
+    DocsAnswer,
     ExplainAnswer,
     InitAnswer,
     IrAnswer,
     LayoutAnswer,
+    RegistersAnswer,
     ShowAnswer,
     ToolsAnswer,
 )
 
 ANSWERS: tuple[type[Answer], ...] = (
     AlgebraAnswer, BenchAnswer, BestAnswer, CheckAnswer, ClockScoresAnswer, CompareAnswer, CompileAnswer, CorpusAnswer,
-    DiffAnswer, DoctorAnswer, ErrorAnswer, ExecutionAnswer, ExplainAnswer, ExplainTimeAnswer, FitAnswer, HistoryAnswer,
-    InitAnswer, IrAnswer, KnowledgeAnswer, LayoutAnswer, ObjectRunAnswer, OptimizeAnswer, ReportAnswer, RunAnswer,
-    ShowAnswer, TimeAnswer, ToolsAnswer, ValidateAnswer, VerifyAnswer,
+    DiffAnswer, DocsAnswer, DoctorAnswer, ErrorAnswer, ExecutionAnswer, ExplainAnswer, ExplainTimeAnswer, FitAnswer,
+    HistoryAnswer, InitAnswer, IrAnswer, KnowledgeAnswer, LayoutAnswer, ObjectRunAnswer, OptimizeAnswer,
+    RegistersAnswer, ReportAnswer, RunAnswer, ShowAnswer, TimeAnswer, ToolsAnswer, ValidateAnswer, VerifyAnswer,
 )  # fmt: skip
 
 __all__ = [
@@ -67,6 +69,7 @@ __all__ = [
     "CompileAnswer",
     "CorpusAnswer",
     "DiffAnswer",
+    "DocsAnswer",
     "DoctorAnswer",
     "ErrorAnswer",
     "ExecutionAnswer",
@@ -80,6 +83,7 @@ __all__ = [
     "LayoutAnswer",
     "ObjectRunAnswer",
     "OptimizeAnswer",
+    "RegistersAnswer",
     "ReportAnswer",
     "RunAnswer",
     "ShowAnswer",

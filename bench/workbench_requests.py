@@ -18,6 +18,7 @@ import argparse
 import json
 import os
 import random
+import re
 import select
 import subprocess
 import sys
@@ -262,7 +263,8 @@ def _code(answer: dict[str, Any]) -> str:
     if "error" in answer:
         return f"protocol {answer['error']['code']}"
     text = str(answer["result"]["content"][0]["text"]) if "content" in answer["result"] else "other"
-    return next((w.strip("error[]:") for w in text.split() if w.startswith(("ARG-", "error["))), "answered")
+    found = re.search(r"ARG-W\d+|error\[(\w+)\]", text)
+    return "answered" if found is None else found[1] or found[0]
 
 
 def main() -> int:

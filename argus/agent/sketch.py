@@ -5,9 +5,9 @@
                                              -LDS_A = ag.Layout(row=(128, 128), k=(64, 2))
                                              +LDS_A = ag.Layout(row=(128, 128), chunk=(8, 16), …).xor(chunk="row[0:3]")
 
-The kernel is the one at hand where the technique has a place in it, else the naive kernel of a task of the family with the
-prerequisites applied. Nothing is written by hand, so a sketch is as right as the transformation, which the judge tries
-in every run. Entries without a transformation have prose only.
+The kernel is the one at hand where the technique has a place in it, else the naive kernel of a task of the family with
+the prerequisites applied. Nothing is written by hand, so a sketch is as right as the transformation, which the judge
+tries in every run. Entries without a transformation have prose only.
 """
 
 from __future__ import annotations
@@ -79,9 +79,7 @@ def _lowered(text: str, entry: KnowledgeEntry) -> Iterator[tuple[Mapping[str, An
 def _made(of: str, entry: KnowledgeEntry, params: Mapping[str, Any], before: str, after: str) -> TechniqueSketch:
     name = attempt(entry.id, params)
     lines = list(
-        difflib.unified_diff(
-            Source(before).text().splitlines(), after.splitlines(), of, name, lineterm="", n=CONTEXT
-        )
+        difflib.unified_diff(Source(before).text().splitlines(), after.splitlines(), of, name, lineterm="", n=CONTEXT)
     )
     text = "\n".join(lines)
     return TechniqueSketch(of, name, text if len(text) <= LONGEST else text[:LONGEST] + "\n… and more")

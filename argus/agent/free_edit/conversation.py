@@ -7,11 +7,11 @@ replayed. It keeps the first turn and the last few; the current file stands in t
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from importlib.resources import files
 
 from argus.agent.bottleneck import bottleneck
 from argus.agent.judge import Judgement, Violation
 from argus.agent.labels import word
+from argus.agent.prompts import language_card
 from argus.agent.providers import Request, Turn
 from argus.agent.time_text import described
 from argus.tasks.task import Task
@@ -39,9 +39,8 @@ class Conversation:
         self.turns += [Turn("assistant", reply), Turn("user", f"{said}\n\n{_file(source)}")]
 
     def request(self) -> Request:
-        card = files("argus.agent.free_edit").joinpath("card.md").read_text(encoding="utf-8")
         recent = self.turns[1:][-2 * KEPT :]
-        return Request("lowering", card, (self.turns[0], *recent))
+        return Request("lowering", language_card(), (self.turns[0], *recent))
 
 
 def feedback(judgement: Judgement, device: str = "simulated") -> str:

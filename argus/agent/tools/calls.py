@@ -77,6 +77,27 @@ class RunCall(KernelCall, kw_only=True, frozen=True):
     no_check: Unchecked = False
 
 
+class RegistersCall(KernelCall, kw_only=True, frozen=True):
+    top: Annotated[int, Meta(ge=1, le=100, description="rows of the table")] = 16
+
+
+class KbCall(ToolCall, kw_only=True, frozen=True):
+    """One entry by name, or a search."""
+
+    entry: Annotated[str, Meta(pattern=r"^[a-z0-9-]{1,64}$", description="an entry, with its code")] | None = None
+    words: Annotated[str, Meta(max_length=400, description="what to look for; none of both: list all")] = ""
+    family: Annotated[str, Meta(pattern=r"^[a-z0-9_-]{1,32}$", description="gemm, attention, moe, row")] | None = None
+    bottleneck: Annotated[str, Meta(pattern=r"^[a-z0-9-]{1,32}$", description="what `time` calls it")] | None = None
+
+
+class DocsCall(ToolCall, kw_only=True, frozen=True):
+    """A search, a page, or one of its sections."""
+
+    words: Annotated[str, Meta(max_length=400, description="what to look for; a code (AG301) gives its page")] = ""
+    page: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_]{1,64}$", description="a page, such as language")] | None = None
+    section: Annotated[str, Meta(max_length=200, description="with page: one section by its title")] = ""
+
+
 class DiffCall(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
     before: KernelFile
     after: KernelFile

@@ -17,11 +17,12 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any
 
 from argus.agent.providers.command import SECRET_NAMES
 from argus.agent.tools.errors import ToolError
@@ -30,6 +31,7 @@ WORKER = "argus.cli.tool_worker"
 WAITING = 6.0
 POLL = 0.25
 MAX_ANSWER = 64 << 20
+LAST_BYTES = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ class ToolProcess:
     def __init__(self) -> None:
         self._child: subprocess.Popen[bytes] | None = None
         self._to = self._from = -1
+        self._errors: IO[bytes] | None = None
 
     def call(self, words: list[str], files: Mapping[str, str], seconds: float, switch: Cancellation) -> Said:
         """Run one command; a `ToolError` if it does not end by itself."""
@@ -104,18 +107,22 @@ class ToolProcess:
             _kill(self._child)
             self._child.wait()
             self._child = None
+        if self._errors is not None:
+            self._errors.close()
+            self._errors = None
 
     def _start(self) -> subprocess.Popen[bytes]:
         self.close()
         their_in, self._to = os.pipe()
         self._from, their_out = os.pipe()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
         try:
             child = self._child = subprocess.Popen(
                 [sys.executable, "-m", WORKER, str(their_in), str(their_out)],
                 pass_fds=(their_in, their_out),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
+                stderr=self._errors,
                 start_new_session=True,
                 env=clean_environment(),
             )
@@ -147,8 +154,18 @@ class ToolProcess:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._child.wait(0.5)
         code = self._child.poll()
+        last = self._last_error()
         self.close()
-        return "it said too much" if code is None else signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        if code is None:
+            return "it said too much"
+        return f"{signal.Signals(-code).name if code < 0 else f'exit code {code}'}{last}"
+
+    def _last_error(self) -> str:
+        """The last line on standard error, where libraries write before they abort."""
+        assert self._errors is not None
+        self._errors.seek(max(0, self._errors.seek(0, os.SEEK_END) - LAST_BYTES))
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        return f": {lines[-1].strip()}" if lines else ""
 
 
 def _canceled() -> ToolError:

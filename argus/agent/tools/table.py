@@ -8,6 +8,7 @@ A tool is a verb of the command line, asked in a process of its own: a model rea
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,11 +17,17 @@ from argus.agent.tools.calls import (
     AnyCall,
     CheckCall,
     DiffCall,
+    DocsCall,
+    KbCall,
     KernelCall,
+    RegistersCall,
     RunCall,
     ShowCall,
     TimeCall,
 )
+
+WORDS = re.compile(r"[A-Za-z0-9_.-]+")
+CODE = re.compile(r"(ARG-)?[A-Z]{1,2}[0-9]{3}$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +74,30 @@ def _run(given: RunCall, file: str) -> list[str]:
     return words + (["--no-check"] if given.no_check else [])
 
 
+def _registers(given: RegistersCall, file: str) -> list[str]:
+    return [*_of_kernel(["registers"], given, file), "--top", str(given.top)]
+
+
+def _kb(given: KbCall, file: str) -> list[str]:
+    json = ["--json"] if given.format == "json" else []
+    family = ["--family", given.family] if given.family else []
+    if given.entry is not None:
+        return ["kb", "show", "--code", *family, *json, given.entry]
+    words = WORDS.findall(given.words)
+    if words:
+        return ["kb", "search", *family, *json, "--", *words]
+    return ["kb", "list", *family, *json, *(["--bottleneck", given.bottleneck] if given.bottleneck else [])]
+
+
+def _docs(given: DocsCall, file: str) -> list[str]:
+    json = ["--json"] if given.format == "json" else []
+    words = WORDS.findall(given.words)
+    if len(words) == 1 and CODE.match(words[0]) and given.page is None:
+        return ["explain", *json, words[0]]
+    page = ["--page", given.page] if given.page else []
+    return ["docs", *page, *([f"--section={given.section}"] if given.section else []), *json, "--", *words]
+
+
 TOOLS: Mapping[str, Tool] = {
     tool.name: tool
     for tool in (
@@ -102,6 +133,30 @@ TOOLS: Mapping[str, Tool] = {
             RunCall,
             _run,
             300,
+        ),
+        Tool(
+            "registers",
+            "Who holds the registers at the fullest point of a kernel: the live values by source line and name, what "
+            "LLVM made of it, or why it does not fit (C130). Needs no proof.",
+            RegistersCall,
+            _registers,
+            120,
+        ),
+        Tool(
+            "kb",
+            "Techniques that make kernels faster: prerequisites, invariants, ways to fail, and the code as a diff. "
+            "Without arguments the list; `bottleneck` is what `time` calls it (latency, lds, hbm, matrix, barrier, …).",
+            KbCall,
+            _kb,
+            60,
+        ),
+        Tool(
+            "docs",
+            "Search or read the reference of the language and of Argus. A single code such as AG301, C130 or M101 "
+            "gives its page: cause and fix.",
+            DocsCall,
+            _docs,
+            30,
         ),
         Tool("diff", "What changed between two files of the workspace, as a unified diff.", DiffCall, None, 10),
     )

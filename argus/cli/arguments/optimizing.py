@@ -104,6 +104,8 @@ def _register_kb(verbs: Any) -> None:
     listing.add_argument("--bottleneck", help="only remedies for this bottleneck")
     show = add_verb(actions, "show", "argus.cli.kb:handle", "one entry with everything it says")
     show.add_argument("entry")
+    show.add_argument("--code", action="store_true", help="the technique as code: what it changes in a kernel")
+    show.add_argument("--family", help="with --code: in a kernel of this family")
     add_journal(show)
     find = add_verb(actions, "search", "argus.cli.kb:handle", "entries by words, best first")
     find.add_argument("words", nargs="+")

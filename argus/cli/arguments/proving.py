@@ -18,6 +18,7 @@ argus check FILE --no-run                    do not execute the proof
 """
 INIT = """\
 argus init demo
+argus init demo --agents        also AGENTS.md, llms.txt, .mcp.json and a skill for coding agents
 cd demo && argus check demo.py && argus optimize demo_task.py --budget 12
 """
 DOCS = """\
@@ -34,6 +35,7 @@ argus layout argus/kernels/gemm.py:LDS_A --svg lds.svg
 def register(verbs: Any) -> None:
     init = add_verb(verbs, "init", "argus.cli.init:handle", "start a project: a kernel, a task, editor settings", INIT)
     init.add_argument("name", metavar="NAME", help="folder to make; its last part names the kernel")
+    init.add_argument("--agents", action="store_true", help="also what a coding agent needs: AGENTS.md, .mcp.json, …")
     _register_check(verbs)
     add_kernel_arguments(add_verb(verbs, "ir", "argus.cli.ir:handle", "print the kernel IR"))
     _register_compile(verbs)

@@ -98,7 +98,8 @@ def all_sections() -> Sequence[DocSection]:
 
 
 def _sections(page: str, text: str) -> Iterator[DocSection]:
-    title, lines, fenced = page, [], False
+    title, fenced = page, False
+    lines: list[str] = []
     for line in text.splitlines():
         fenced ^= line.startswith("```")
         heading = None if fenced else HEADING.match(line)

@@ -54,23 +54,29 @@ class Workbench:
             self._free.put(ToolProcess())
         self._under_way: set[Cancellation] = set()
 
-    def call(self, name: str, arguments: Mapping[str, Any], switch: Cancellation | None = None) -> ToolResult:
-        """The answer of a tool; `switch` ends the call."""
+    def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        switch: Cancellation | None = None,
+        files: KernelStore | None = None,
+    ) -> ToolResult:
+        """The answer of a tool; `switch` ends the call, `files` are others than the workbench's own."""
         switch = switch or Cancellation()
         self._under_way.add(switch)
         try:
             tool = tool_named(name)
-            return self._answer(tool, decode(tool.call, arguments), switch)
+            return self._answer(tool, decode(tool.call, arguments), switch, files or self._files)
         except ToolError as error:
             return ToolResult(INVALID, str(error), error.code)
         finally:
             self._under_way.discard(switch)
 
-    def _answer(self, tool: Tool, given: AnyCall, switch: Cancellation) -> ToolResult:
+    def _answer(self, tool: Tool, given: AnyCall, switch: Cancellation, store: KernelStore) -> ToolResult:
         if isinstance(given, DiffCall):
-            return ToolResult(0, _cut(self._difference(given)))
+            return ToolResult(0, _cut(_difference(given, store)))
         assert tool.command is not None
-        files = self._files.kernel(given.file) if isinstance(given, KernelCall) else {}
+        files = store.kernel(given.file) if isinstance(given, KernelCall) else {}
         name = PurePosixPath(given.file).name if isinstance(given, KernelCall) else ""
         process = self._free.get()
         try:
@@ -78,11 +84,6 @@ class Workbench:
         finally:
             self._free.put(process)
         return _result(said, given.format == "json")
-
-    def _difference(self, given: DiffCall) -> str:
-        before, after = (self._files.kernel(file)[PurePosixPath(file).name] for file in (given.before, given.after))
-        lines = difflib.unified_diff(before.splitlines(), after.splitlines(), given.before, given.after, lineterm="")
-        return "\n".join(lines) or "no difference"
 
     def close(self) -> None:
         """End what is under way, and the processes."""
@@ -105,6 +106,12 @@ def tool_named(name: str) -> Tool:
     if name not in TOOLS:
         raise ToolError("ARG-W101", f"there is no tool {name[:80]!r}; there are {', '.join(TOOLS)}")
     return TOOLS[name]
+
+
+def _difference(given: DiffCall, store: KernelStore) -> str:
+    before, after = (store.kernel(file)[PurePosixPath(file).name] for file in (given.before, given.after))
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), given.before, given.after, lineterm="")
+    return "\n".join(lines) or "no difference"
 
 
 def _result(said: Said, document: bool) -> ToolResult:

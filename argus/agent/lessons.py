@@ -43,7 +43,8 @@ def notes(text: str, where: str) -> str:
 
 
 def lessons_for(policy: PolicyTable, family: str) -> str:
-    """For a model: experience as lines of the judge's (`| `), a person's notes as part of the question."""
+    """For a model: experience and a person's notes, each line quoted (`> `): they come from a file and are data."""
     lines = policy.lessons(family).splitlines()
-    said = "".join(f"\n| {line}" for line in ["Earlier runs:", *lines]) if lines else ""
-    return said + (f"\n\nNotes:\n\n{policy.notes}" if policy.notes else "")
+    said = ["Earlier runs:", *lines] if lines else []
+    notes = ["Notes of a person:", *policy.notes.splitlines()] if policy.notes else []
+    return "".join(f"\n> {line}" for line in [*said, *notes])

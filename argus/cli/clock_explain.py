@@ -34,7 +34,14 @@ def handle(args: argparse.Namespace) -> int:
         return time_prepared(timed.work, recorded, element, parameters=parameters, **stated, **options)
 
     parameters = without_mechanism(args)
-    found = explain(prepared(seen, args.seed), timer, title=timed.title, places=timed.places, parameters=parameters)
+    found = explain(
+        prepared(seen, args.seed),
+        timer,
+        title=timed.title,
+        places=timed.places,
+        buffers=timed.buffers,
+        parameters=parameters,
+    )
     if args.json:
         emit(ExplainTimeAnswer, found.to_json())
     else:

@@ -19,6 +19,7 @@ from typing import Any
 from argus.agent.journal import JournalError
 from argus.agent.policy import PolicyError
 from argus.agent.providers import ProviderError
+from argus.agent.tools import ToolError
 from argus.cli.answers import ErrorAnswer, emit
 from argus.cli.answers.errors import FailureKind
 from argus.cli.extras import extra_of
@@ -37,7 +38,8 @@ from argus.spec import SpecError
 from argus.tasks.task import TaskError
 
 INPUT_ERRORS = (
-    MachineLaunchError, LoadError, SpecError, ProviderError, TaskError, PolicyError, NoKernel, Unproved, PlanError,
+    MachineLaunchError, LoadError, SpecError, ProviderError, TaskError, PolicyError, NoKernel, PlanError, ToolError,
+    Unproved,
 )  # fmt: skip
 """Mistakes in what a command was given, beyond its own words."""
 

@@ -1,6 +1,7 @@
 """No object leaves the house unchecked: `compile`, `run` and `time` check first and stop at a refutation.
 
-`--force` lets a refuted or unproved kernel through, to look at what it does; the output says so.
+`--force` lets a refuted or unproved kernel through, to look at what it does; `--no-check` of `run` and `time` does not
+ask the checker at all. The output says so.
 """
 
 from __future__ import annotations
@@ -44,11 +45,14 @@ def admit(program: Scheduled, args: argparse.Namespace) -> Report:
     return report
 
 
-def admitted_launch(args: argparse.Namespace) -> tuple[Scheduled, Mapping[str, int], Report]:
-    """The proved program, the sizes of the launch, which satisfy its `requires`, and the checker's report."""
+def admitted_launch(args: argparse.Namespace) -> tuple[Scheduled, Mapping[str, int], Report | None]:
+    """The proved program, the sizes of the launch, which satisfy its `requires`, and the checker's report; None where
+    it was not to be asked."""
     kernel = kernel_of(args)
     launch = sizes(args, kernel)
     check_sizes(kernel, launch)
     program = scheduled(kernel)
-    report = admit(program, args)
-    return program, launch, report
+    if args.no_check:
+        print(f"warning: {program.name} is not checked: nothing about it is proved", file=sys.stderr)
+        return program, launch, None
+    return program, launch, admit(program, args)

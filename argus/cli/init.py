@@ -5,6 +5,13 @@
     demo/pyproject.toml     ruff and mypy for kernel files
     demo/pyrightconfig.json the same for Pylance and pyright
 
+With `--agents` also what a coding agent needs (docs/workbench.md):
+
+    demo/AGENTS.md                            how to work with kernels here
+    demo/llms.txt                             what there is to read, and the command that prints it
+    demo/.mcp.json                            the tools of `argus mcp`, for clients that look for this file
+    demo/skills/argus-kernels/SKILL.md        the same as a skill, with the language on one page beside it (card.md)
+
 The files are templates beside this module with the word NAME replaced. Nothing that exists is overwritten: if one of
 the files is there, none is written.
 """
@@ -16,6 +23,7 @@ from importlib.resources import files
 from keyword import iskeyword
 from pathlib import Path
 
+from argus.agent.prompts import language_card
 from argus.cli.answers import InitAnswer, emit
 from argus.cli.usage import GOOD, UsageError
 
@@ -27,11 +35,19 @@ FILES = {
     "pyright.json": "pyrightconfig.json",
 }
 """Template -> file of the new folder."""
+AGENT_FILES = {
+    "agents.md": "AGENTS.md",
+    "llms.txt": "llms.txt",
+    "mcp.json": ".mcp.json",
+    "skill.md": "skills/argus-kernels/SKILL.md",
+}
+"""The same, for coding agents."""
+CARD = "skills/argus-kernels/card.md"
 
 
 def handle(args: argparse.Namespace) -> int:
     folder = Path(args.name)
-    written = write(folder)
+    written = write(folder, agents=args.agents)
     if args.json:
         emit(InitAnswer, {"folder": str(folder), "files": [str(path) for path in written]})
         return GOOD
@@ -41,7 +57,7 @@ def handle(args: argparse.Namespace) -> int:
     return GOOD
 
 
-def write(folder: Path) -> list[Path]:
+def write(folder: Path, agents: bool = False) -> list[Path]:
     """Write the files of a new project; their paths."""
     name = folder.resolve().name.replace("-", "_").replace(".", "_").lower()
     if not name.isidentifier() or iskeyword(name):
@@ -49,12 +65,15 @@ def write(folder: Path) -> list[Path]:
     templates = files("argus.cli").joinpath("templates")
     texts = {
         folder / target.replace(WORD, name): templates.joinpath(source).read_text(encoding="utf-8").replace(WORD, name)
-        for source, target in FILES.items()
+        for source, target in (FILES | AGENT_FILES if agents else FILES).items()
     }
+    if agents:
+        texts[folder / CARD] = language_card()
     there = [path for path in texts if path.exists()]
     if there:
         raise UsageError(f"{there[0]} is there already; nothing was written")
     folder.mkdir(parents=True, exist_ok=True)
     for path, text in texts.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     return list(texts)

@@ -1,7 +1,8 @@
 """`argus kb list|show|search`: the knowledge base of optimisation techniques.
 
 `show` says what the journal here (`--journal DIR`, ./argus-journal) knows about the technique too: how often it was
-tried, what the judge found wrong, what it gained.
+tried, what the judge found wrong, what it gained. `show --code` adds the technique as code, a diff of a kernel
+(`argus.agent.sketch`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 from argus.agent.journal import Journal
 from argus.agent.journal.experience import Experience, experience
+from argus.agent.sketch import sketch
 from argus.cli.answers import KnowledgeAnswer, emit
 from argus.cli.history import folder
 from argus.cli.usage import GOOD, UsageError
@@ -25,11 +27,15 @@ def handle(args: argparse.Namespace) -> int:
             near = ", ".join(e.id for _, e in search(args.entry)[:3])
             raise UsageError(f"there is no entry {args.entry!r}" + (f"; near it: {near}" if near else ""))
         found = _experience(args, entry.id)
+        code = sketch(entry.id, args.family) if args.code else None
         if args.json:
             evidence = {} if found is None else {"evidence": _evidence_json(found)}
-            emit(KnowledgeAnswer, {"entries": [_to_json(entry) | evidence]})
+            drawn = {"code": None if code is None else code.diff} if args.code else {}
+            emit(KnowledgeAnswer, {"entries": [_to_json(entry) | evidence | drawn]})
         else:
             print("\n".join([_page(entry), *([] if found is None else _evidence(found, folder(args)))]))
+            if args.code:
+                print(f"\n{'no kernel of ours shows it as code' if code is None else code.diff}")
         return GOOD
     if args.action == "list":
         entries = matching(family=args.family, bottleneck=args.bottleneck)

@@ -20,8 +20,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from argus.agent.free_edit.episode import ASKS_PER_ROUND
 from argus.agent.free_edit.person import edits, hand_in
-from argus.agent.free_edit.search import Journaled, edited
+from argus.agent.free_edit.round_tools import BenchTools
+from argus.agent.free_edit.search import Journaled, JournaledTools, edited
 from argus.agent.journal import Journal
 from argus.agent.judging import Judges
 from argus.agent.optimise import SearchCandidate, Settings, State, optimise
@@ -30,6 +32,7 @@ from argus.agent.policy_file import leave, read_policy
 from argus.agent.providers import Budgeted, Provider, choose, token_limit
 from argus.agent.record import RunRecorder, resumed
 from argus.agent.time_text import bounds
+from argus.agent.tools import KernelTexts, Workbench
 from argus.agent.view import RunView
 from argus.cli.answers import OptimizeAnswer, emit
 from argus.cli.history import folder
@@ -92,8 +95,10 @@ def _run(recorder: RunRecorder, provider: Provider | None, workers: int, view: R
     with Judges(workers, recorder.remembered) as judges:
         if provider is None:
             return optimise(task, settings, judges, listen=listen, edits=edits(recorder.run), **options)
-        asking = Budgeted(Journaled(provider, recorder.run), settings.budget, settings.max_tokens)
-        return edited(task, settings, judges, asking, listen, **options)
+        asking = Budgeted(Journaled(provider, recorder.run), settings.budget * ASKS_PER_ROUND, settings.max_tokens)
+        with Workbench(KernelTexts({})) as bench:
+            toolbox = JournaledTools(BenchTools(bench), recorder.run)
+            return edited(task, settings, judges, asking, listen, toolbox=toolbox, **options)
 
 
 def _begun(args: argparse.Namespace, journal: Journal) -> tuple[RunRecorder, Provider | None]:

@@ -63,7 +63,7 @@ def run_file(args: argparse.Namespace) -> int:
     outcome = device.launch(kernel, compile_cached(program).object, launch, arrays, scalars)
     comparison = None
     if kernel.computes is not None:
-        symbols, derived = {**launch, **scalars}, report.rounding
+        symbols, derived = {**launch, **scalars}, None if report is None else report.rounding
         comparison = combined(
             [
                 compare_derived(None if derived is None else derived.of(s.result), s, inputs, symbols, arrays[s.result])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,6 +32,8 @@ from argus.compile import Compiled, compile_kernel
 from argus.device.guards import launch_grid
 from argus.gfx942 import chip
 from argus.gfx942.elf import MAGIC
+from argus.ir.kernel import Kernel
+from argus.ir.ops import walk
 from argus.machine.loader import KernelInfo
 from argus.report.kernel_page import kernel_page, limit
 from argus.tasks.work import work_of
@@ -47,6 +49,7 @@ class TimedLaunch:
     work: Work
     title: str
     places: Mapping[int, str] = field(default_factory=dict)
+    buffers: Mapping[int, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -72,7 +75,9 @@ def _file(args: argparse.Namespace) -> TimedLaunch:
     work = work_of(kernel, compiled.object, launch, args.seed)
     shape = " ".join(f"{name}={size}" for name, size in launch.items())
     text = {Path(args.file).name: Path(args.file).read_text(encoding="utf-8")}
-    return TimedLaunch(work, f"{kernel.name} {shape}", source_lines(compiled, work.kernel.info), text)
+    info = work.kernel.info
+    buffers = lds_buffers(compiled, info, kernel)
+    return TimedLaunch(work, f"{kernel.name} {shape}", source_lines(compiled, info), buffers, text)
 
 
 def _object(path: Path, args: argparse.Namespace) -> TimedLaunch:
@@ -157,12 +162,24 @@ def _what_helps(changes: Sequence[Change]) -> str:
 def source_lines(compiled: Compiled, info: KernelInfo) -> Mapping[int, str]:
     """pc in the code section -> file:line, for every word of the kernel that belongs to an op of the source."""
     spans = {op["id"]: op["span"] for op in compiled.sidecar["ops"]}
-    rows = compiled.sidecar["pcs"]
-    starts = [pc for pc, _ in rows]
     lines: dict[int, str] = {}
-    for pc in range(starts[0] if starts else 0, info.end - info.entry, 4):
-        op = rows[bisect_right(starts, pc) - 1][1]
+    for pc, op in _ops_at(compiled, info):
         if op in spans and spans[op][1]:
             file, line = spans[op][0], spans[op][1]
-            lines[info.entry + pc] = f"{file.rsplit('/', 1)[-1]}:{line}"
+            lines[pc] = f"{file.rsplit('/', 1)[-1]}:{line}"
     return lines
+
+
+def lds_buffers(compiled: Compiled, info: KernelInfo, kernel: Kernel) -> Mapping[int, str]:
+    """pc in the code section -> the LDS buffer that its op touches."""
+    names = {buffer.name for buffer in kernel.shared}
+    touched = {op.id: [f.memory.name for f in op.footprints if f.memory.name in names] for op in walk(kernel.body)}
+    return {pc: touched[op][0] for pc, op in _ops_at(compiled, info) if touched.get(op)}
+
+
+def _ops_at(compiled: Compiled, info: KernelInfo) -> Iterator[tuple[int, int]]:
+    """Every word of the kernel with the op it belongs to."""
+    rows = compiled.sidecar["pcs"]
+    starts = [pc for pc, _ in rows]
+    for pc in range(starts[0] if starts else 0, info.end - info.entry, 4):
+        yield info.entry + pc, rows[bisect_right(starts, pc) - 1][1]

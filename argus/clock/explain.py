@@ -42,7 +42,7 @@ class LaunchTimer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Everything known about the time of one launch; `places` maps pc to file:line."""
+    """Everything known about the time of one launch; `places` maps pc to file:line, `buffers` pc to the LDS buffer."""
 
     title: str
     timing: Timing
@@ -55,6 +55,7 @@ class Explanation:
     prices: Sequence[Price]
     counters: Sequence[HardwareCounter]
     conflicts: Mapping[int, float]
+    buffers: Mapping[int, str]
 
     @property
     def microseconds(self) -> float:
@@ -69,6 +70,14 @@ class Explanation:
     def place(self, index: int) -> str:
         """Source line of an operation, or ""."""
         return self.places.get(self.ops[index].pc, "") if index >= 0 else ""
+
+    def lds_conflicts(self) -> list[tuple[str, str, float]]:
+        """Clocks lost to bank conflicts by (buffer, source line), most first."""
+        found: dict[tuple[str, str], float] = {}
+        for index, clocks in self.conflicts.items():
+            key = (self.buffers.get(self.ops[index].pc, ""), self.place(index))
+            found[key] = found.get(key, 0.0) + clocks
+        return sorted(((*key, clocks) for key, clocks in found.items()), key=lambda row: (-row[2], row))
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -137,6 +146,9 @@ class Explanation:
                 }
                 for wait in self.stack.waits
             ],
+            "lds_conflicts": [
+                {"buffer": buffer, "place": place, "clocks": clocks} for buffer, place, clocks in self.lds_conflicts()
+            ],
             "what_if": [
                 {"name": p.name, "group": p.group, "microseconds": p.microseconds, "saved": p.saved}
                 for p in self.prices
@@ -152,6 +164,7 @@ def explain(
     *,
     title: str = "",
     places: Mapping[int, str] | None = None,
+    buffers: Mapping[int, str] | None = None,
     parameters: Parameters = PARAMETERS,
 ) -> Explanation:
     """The explanation of a recorded launch."""
@@ -172,4 +185,5 @@ def explain(
         prices=prices(recorded, lambda other, values: timer(other, values)[1], launch, parts, parameters),
         counters=counters(recorded, ops, timing, launch),
         conflicts=bank_conflicts(groups, timing.resident),
+        buffers=buffers or {},
     )

@@ -26,6 +26,7 @@ def explanation_text(explanation: Explanation, files: Mapping[str, str] | None =
         _stack(explanation),
         _prices(explanation),
         _lines(explanation, files or {}, top),
+        _conflicts(explanation, top),
         _waits(explanation, top),
         _instructions(explanation, top),
         _counters(explanation),
@@ -87,6 +88,17 @@ def _lines(found: Explanation, files: Mapping[str, str], top: int) -> str:
         lines.append(f"{share:>6.1f}  {place or '-':<16}  {text}".rstrip())
         mostly = _mostly(found, causes)
         lines += [f"{'':>6}  {'':<16}    {mostly}"] if mostly else []
+    return "\n".join(lines)
+
+
+def _conflicts(found: Explanation, top: int) -> str:
+    rows = found.lds_conflicts()[:top]
+    if not rows:
+        return ""
+    lines = ["LDS bank conflicts by buffer and line (clocks of one CU, % of its clocks)", f"{'clk':>9} {'%':>6}"]
+    for buffer, place, clocks in rows:
+        share = 100 * clocks / found.timing.cycles
+        lines.append(f"{clocks:>9.0f} {share:>6.1f}  {buffer or '-':<10}  {place or '-'}")
     return "\n".join(lines)
 
 

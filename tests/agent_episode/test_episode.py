@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from argus.agent.free_edit.conversation import Conversation
-from argus.agent.free_edit.episode import Attempt, episode
+from argus.agent.free_edit.episode import FREE_EDITS, Attempt, episode
 from argus.agent.judge import Judgement
 from argus.agent.judging import Judges
 from argus.agent.providers import Provider, ProviderError, ReplayProvider, Reply, Request
 from argus.tasks.task import Task, load_task
+from examples.agent.record import ROUNDS, SmallJudges, silent
 
 RECORDING = Path(__file__).parents[2] / "examples" / "agent" / "episode.jsonl"
-SMALL = {"M": 256, "N": 256, "K": 256}
 
 
 @pytest.fixture(scope="module")
@@ -27,15 +26,8 @@ def task() -> Task:
 @pytest.fixture(scope="module")
 def attempts(task: Task) -> list[Attempt]:
     """Timed at one small shape: the recording does not depend on times."""
-    with Small() as judges:
-        return list(episode(task, ReplayProvider(RECORDING), judges, rounds=6, seed=0))
-
-
-class Small(Judges):
-    """Judges at a small shape instead of the task's, so that the test is short."""
-
-    def judge(self, sources: Sequence[str], task: Task, *, seed: int) -> list[Judgement]:
-        return super().judge(sources, replace(task, shapes=(SMALL,), held_out=()), seed=seed)
+    with SmallJudges() as judges:
+        return list(episode(task, ReplayProvider(RECORDING), judges, rounds=ROUNDS, seed=0, toolbox=silent))
 
 
 def test_wrong_edits_are_refused_and_fixes_pass(attempts: list[Attempt]) -> None:
@@ -45,7 +37,6 @@ def test_wrong_edits_are_refused_and_fixes_pass(attempts: list[Attempt]) -> None
         ("fail", {"race_free"}),
         ("fail", {"race_free"}),
         ("pass", set()),
-        ("error", {"edit"}),
         ("fail", {"conform", "reduced"}),
         ("pass", set()),
     ]
@@ -99,8 +90,9 @@ def test_what_is_no_edit_is_told_back_and_the_conversation_stays_short(task: Tas
     model = Chatty()
     found = rounds(task, model, 7)
     assert [a.judgement.stage for a in found[1:]] == ["edit"] * 7
+    assert len(model.seen) == 7 * (FREE_EDITS + 1)
     assert "ARG-P120" in model.seen[1].turns[-1].text
-    assert max(len(request.turns) for request in model.seen) == 9
+    assert max(len(request.turns) for request in model.seen) == 9 + 2 * FREE_EDITS
     assert all(request.turns[0] == model.seen[0].turns[0] for request in model.seen)
 
 

@@ -65,6 +65,7 @@ SHAPES: dict[str, Any] = {
             "wave_clocks": NUMBER,
         }
     ],
+    "lds_conflicts": list,
     "what_if": [{"name": str, "group": str, "microseconds": NUMBER, "saved": NUMBER}],
     "counters": [{"name": str, "value": NUMBER, "unit": str, "match": str, "note": str}],
     "notes": list,
@@ -130,6 +131,19 @@ def test_the_json_has_its_schema_and_says_the_same() -> None:
     assert {counter["match"] for counter in found["counters"]} == {"same", "similar"}
     assert found["launch"]["interval"]["low"] < found["microseconds"] < found["launch"]["interval"]["high"]
     assert found["microseconds"] == found["launch"]["sustained"]["microseconds"]
+
+
+def test_bank_conflicts_name_buffer_and_line(tmp_path: Path) -> None:
+    """The GEMM without its swizzle: fragment reads of both buffers meet in the banks, at their lines."""
+    text = (ROOT / "argus/kernels/gemm.py").read_text(encoding="utf-8").replace('.xor(chunk="row[0:3]")', "")
+    (tmp_path / "plain.py").write_text(text, encoding="utf-8")
+    command = ["clock", "explain", str(tmp_path / "plain.py"), "--shape", "M=128,N=128,K=64", "--no-check"]
+    found = json.loads(_output([*command, "--json"]))
+    lines = text.splitlines()
+    assert {row["buffer"] for row in found["lds_conflicts"]} == {"sA", "sB"}
+    for row in found["lds_conflicts"]:
+        assert f"{row['buffer']}.load" in lines[int(row["place"].partition(":")[2]) - 1]
+    assert "LDS bank conflicts by buffer and line" in _output(command)
 
 
 def test_an_object_is_explained_by_instruction(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

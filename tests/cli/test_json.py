@@ -84,6 +84,9 @@ COMMANDS: dict[str, list[str]] = {
     "argus.diff": ["diff", "c1", "--journal", "journal"],
     "argus.report": ["report", "--journal", "journal"],
     "argus.kb": ["kb", "list"],
+    "argus.mcp.tools": ["mcp", "--list"],
+    "argus.registers": ["registers", VADD],
+    "argus.docs": ["docs", "swizzle"],
     "argus.doctor": ["doctor"],
     "argus.bench": ["bench", "add", "--shape", "M=256,N=256"],
 }

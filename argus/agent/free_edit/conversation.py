@@ -1,65 +1,133 @@
 """What a model is told: the task and its kernel at first, then what the judge said about each of its edits.
 
 A conversation is a function of what happened, so the same episode asks the same questions and a recording of it can be
-replayed. It keeps the first turn and the last few; the current file stands in the newest one whole.
+replayed. It keeps the first turn and the last few; the current file stands in the newest one whole. Calls of tools and
+corrections belong to their round: when it is over, only the answer and the judgement stay. The texts are files of
+`argus.agent.prompts`.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
-from importlib.resources import files
 
 from argus.agent.bottleneck import bottleneck
+from argus.agent.free_edit.advice import Tried, behind, roofs, table, techniques, unit_shares
 from argus.agent.judge import Judgement, Violation
 from argus.agent.labels import word
-from argus.agent.providers import Request, Turn
+from argus.agent.prompts import filled, system
+from argus.agent.providers import OfferedTool, Reply, Request, ToolReturn, Turn
+from argus.agent.providers.message import FILE_BEGINS
 from argus.agent.time_text import described
-from argus.tasks.task import Task
+from argus.tasks.task import Sizes, Task
 
 KEPT = 4
 SHOWN = 4
+NO_MORE = "No calls of tools are left in this round: answer with an edit now."
 
 
 @dataclass
 class Conversation:
-    """One episode of edits; `taught` stands behind the first feedback."""
+    """One episode of edits; `taught` stands behind the first feedback, `calls` may be made in a round."""
 
     task: Task
     taught: str = ""
+    calls: int = 0
     turns: list[Turn] = field(default_factory=list)
+    tried: list[Tried] = field(default_factory=list)
+    within: list[Turn] = field(default_factory=list)
 
-    def begin(self, source: str, judgement: Judgement) -> None:
-        sizes = "; ".join(", ".join(f"{k}={v}" for k, v in shape.items()) for shape in self.task.shapes)
-        said = feedback(judgement, self.task.device) + self.taught
-        text = f"Task {self.task.name}: make this kernel fast at {sizes}.\n\n{_file(source)}\n\n{said}"
+    def begin(self, source: str, judgement: Judgement, hot: str = "") -> None:
+        self.tried = [Tried(0, judgement)]
+        others = _sizes((*self.task.held_out, *self.task.small)) or "none"
+        text = filled(
+            "question",
+            task=one_line(self.task.name),
+            family=one_line(self.task.family),
+            contract=contract(self.task),
+            shapes=_sizes(self.task.shapes),
+            others=others,
+            figures=figures(self.task),
+            said=self._said(source, judgement, hot) + self.taught,
+            file=_file(source),
+        )
         self.turns = [Turn("user", text)]
 
-    def answered(self, reply: str, source: str, said: str) -> None:
-        """A reply of the model, the file as it now stands and what became of the edit."""
-        self.turns += [Turn("assistant", reply), Turn("user", f"{said}\n\n{_file(source)}")]
+    def answered(self, reply: str, source: str, judgement: Judgement, hot: str = "") -> None:
+        """A reply of the model, the file as it now stands and what became of the edit; the round is over."""
+        self.tried.append(Tried(len(self.tried), judgement))
+        said = f"{self._said(source, judgement, hot)}\n{behind(table(self.tried))}"
+        self.turns += [Turn("assistant", reply), Turn("user", filled("round", said=said, file=_file(source)))]
+        self.within = []
 
-    def request(self) -> Request:
-        card = files("argus.agent.free_edit").joinpath("card.md").read_text(encoding="utf-8")
+    def corrected(self, reply: str, said: str, source: str) -> None:
+        """An edit that does not count: the model is told why and asked again in the same round."""
+        again = f"{said}\n| This did not count; answer again."
+        self.within += [Turn("assistant", reply), Turn("user", filled("round", said=again, file=_file(source)))]
+
+    def called(self, reply: Reply, returns: tuple[ToolReturn, ...], left: int) -> None:
+        """Calls of tools, and what they said."""
+        self.within += [
+            Turn("assistant", reply.text, calls=reply.calls),
+            Turn("user", "" if left else NO_MORE, returns=returns),
+        ]
+
+    def request(self, tools: tuple[OfferedTool, ...] = ()) -> Request:
         recent = self.turns[1:][-2 * KEPT :]
-        return Request("lowering", card, (self.turns[0], *recent))
+        return Request("lowering", system(self.calls), (self.turns[0], *recent, *self.within), tools=tools)
+
+    def _said(self, source: str, judgement: Judgement, hot: str) -> str:
+        parts = [feedback(judgement, self.task.device)]
+        if judgement.verdict == "pass":
+            roof = roofs(self.task, judgement)
+            parts += [behind(f"Roof: {roof}.")] if roof else []
+            shares = unit_shares(judgement)
+            parts += [behind(f"Units busy: {shares}")] if shares else []
+            parts += [behind(hot)] if hot else []
+            parts += [behind(text) for text in (techniques(self.task, judgement, source),) if text]
+        return "\n".join(parts)
+
+
+def contract(task: Task) -> str:
+    """What a candidate keeps: arguments and specification."""
+    kernel = task.kernel
+    tensors = ", ".join(
+        f"{t.name}: {t.dtype.name}[{', '.join(t.axes)}]{'' if t.read else ' out'}" for t in kernel.tensors
+    )
+    spec = "" if kernel.computes is None else f"; computes `{one_line(kernel.computes.text)}`"
+    return f"`{kernel.name}({tensors})`{spec}"
+
+
+def figures(task: Task) -> str:
+    """Published and library figures to stand beside, or nothing."""
+    lines = []
+    if task.library:
+        lines.append(f"The library's kernel for it: {one_line(task.library)}")
+    if task.published:
+        lines.append(f"Published: {json.dumps(dict(task.published), sort_keys=True)}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def one_line(text: str) -> str:
+    """A text of a task file with nothing in it that begins a line of its own."""
+    return " ".join(text.split())[:1000]
 
 
 def feedback(judgement: Judgement, device: str = "simulated") -> str:
     """A judgement in the words of a colleague: what is wrong and where, or how fast and what its bottleneck is."""
     lines = _passed(judgement, device) if judgement.verdict == "pass" else _refused(judgement)
-    return "\n".join(f"| {line}" for text in lines for line in text.splitlines())
+    return "\n".join(behind(text) for text in lines)
 
 
 def _passed(judgement: Judgement, device: str) -> list[str]:
     times = ", ".join(
         f"{described({shape: took}, judgement.intervals)} at {shape}" for shape, took in judgement.times.items()
     )
-    least = ", ".join(f"{value:.1f} µs" for value in judgement.roof.values())
     saved = judgement.bottleneck.get("helps", {})
     helps = ", ".join(f"{name} {100 * share:.0f} %" for name, share in saved.items() if share > 0.02)
     return [
         "The judge: right, all rules proved.",
-        f"{times}, {word(device)}; the roofline is {least}.",
+        f"{times}, {word(device)}.",
         f"Bottleneck: {bottleneck(judgement)}. Clocks saved if a cost were gone: {helps or 'none above 2 %'}.",
     ]
 
@@ -75,15 +143,33 @@ def _refused(judgement: Judgement) -> list[str]:
 def _violation(violation: Violation) -> str:
     place = f"line {violation.line}: " if violation.line else ""
     text = f"* {place}{violation.rule} {violation.status}: {violation.message}"
+    where = violation.detail.get("where")
+    if where:
+        values = [*where.get("sizes", {}).items(), *where.get("loop", {}).items()]
+        text += f"\n  where: {', '.join(f'{name}={value}' for name, value in values)}"
+        text += f", block {tuple(where.get('block', ()))}, wave {where.get('wave', 0)}"
     for operand in violation.detail.get("operands", []):
         tag = operand.get("tag")
         holds = ""
         if tag:
             coords = ", ".join(f"{name}={value}" for name, value in sorted(tag["coords"].items()))
             holds = f" {tag['tensor']}[{coords}]"
-        text += f"\n  thread {operand['thread']} {operand.get('does', '')}{holds}".rstrip()
+        at = "".join(f", {how} line {operand[key]['line']}" for key, how in PLACES if operand.get(key))
+        text += f"\n  thread {operand['thread']} {operand.get('does', '')}{holds}".rstrip() + at
+    text += "".join(f"\n  {line}" for line in violation.detail.get("details", []))
     return f"{text}\n  help: {violation.help}" if violation.help else text
 
 
+PLACES = (("at", "at"), ("written_at", "written at"))
+
+
+def _sizes(shapes: tuple[Sizes, ...]) -> str:
+    return "; ".join(", ".join(f"{k}={v}" for k, v in shape.items()) for shape in shapes)
+
+
 def _file(source: str) -> str:
-    return f"The current file:\n\n```python\n{source.rstrip()}\n```"
+    """The current file between fences that no line of it closes."""
+    ticks = "```"
+    while any(line.strip().startswith(ticks) for line in source.splitlines()):
+        ticks += "`"
+    return f"{FILE_BEGINS}\n\n{ticks}python\n{source.rstrip()}\n{ticks}"

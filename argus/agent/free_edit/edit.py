@@ -1,6 +1,7 @@
 """From an answer to a new kernel file.
 
-An answer holds either the whole file in one ```python block, or pieces to replace, each found exactly once in the file:
+An answer holds the whole file in one ```python block, or a unified diff in a ```diff block (`unified_diff`), or pieces
+to replace, each a text found exactly once in the file:
 
     <<<<<<< SEARCH
         ag.barrier()
@@ -16,10 +17,13 @@ applied is refused with a sentence that the model can act on; nothing is applied
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 
+from argus.agent.free_edit.unified_diff import patched
 from argus.agent.providers.errors import ProviderError
 
 SEARCH, MIDDLE, REPLACE = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
+DIFF = re.compile(r"^```(?:diff|patch)[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 FENCE = re.compile(r"^```(?:python|py)?[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 LARGEST = 400_000
 
@@ -31,16 +35,23 @@ def apply(answer: str, source: str) -> str:
         for number, (old, new) in enumerate(pieces, 1):
             source = _replaced(source, old, new, number)
         return source
+    diffs = DIFF.findall(answer)
+    if diffs:
+        for diff in diffs:
+            source = patched(source, diff)
+        return sized(source)
     blocks = FENCE.findall(answer)
     if len(blocks) == 1 and "@" in blocks[0]:
-        return _sized(str(blocks[0]))
+        return sized(str(blocks[0]))
     if len(blocks) > 1:
         raise ProviderError(
-            "ARG-P120", f"the answer holds {len(blocks)} code blocks; give one file, or SEARCH/REPLACE pieces"
+            "ARG-P120", f"the answer holds {len(blocks)} code blocks; give one file, one diff, or SEARCH/REPLACE pieces"
         )
     if "```" in answer:
         raise ProviderError("ARG-P120", "the code block is not closed, or holds no kernel")
-    raise ProviderError("ARG-P120", "the answer holds neither a ```python block nor SEARCH/REPLACE pieces")
+    raise ProviderError(
+        "ARG-P120", "the answer holds no ```python block, no ```diff block and no SEARCH/REPLACE pieces"
+    )
 
 
 def _pieces(answer: str) -> list[tuple[str, str]]:
@@ -76,16 +87,28 @@ def _replaced(source: str, old: str, new: str, number: int) -> str:
     lines, wanted = source.splitlines(), old.splitlines()
     size = len(wanted)
     found = [at for at in range(len(lines) - size + 1) if lines[at : at + size] == wanted]
-    if len(found) != 1:
-        where = "not in the file" if not found else f"{len(found)} times in the file"
-        raise ProviderError(
-            "ARG-P121", f"piece {number} ({wanted[0].strip()!r} …) is {where}; it must be there exactly once"
-        )
-    at = found[0]
-    return _sized("\n".join([*lines[:at], *new.splitlines(), *lines[at + size :]]) + "\n")
+    if len(found) == 1:
+        at = found[0]
+        return sized("\n".join([*lines[:at], *new.splitlines(), *lines[at + size :]]) + "\n")
+    if not found and source.count(old) == 1:
+        return sized(source.replace(old, new))
+    times = len(found) or source.count(old)
+    where = f"{times} times in the file" if times else f"not in the file{_near(lines, wanted[0])}"
+    raise ProviderError(
+        "ARG-P121", f"piece {number} ({wanted[0].strip()!r} …) is {where}; it must be there exactly once"
+    )
 
 
-def _sized(source: str) -> str:
+def _near(lines: list[str], wanted: str) -> str:
+    """The line that was perhaps meant."""
+    found = get_close_matches(wanted.strip(), [line.strip() for line in lines], n=1, cutoff=0.7)
+    if not found:
+        return ""
+    number = next(n for n, line in enumerate(lines, 1) if line.strip() == found[0])
+    return f" (line {number} is {found[0]!r})"
+
+
+def sized(source: str) -> str:
     if len(source) > LARGEST:
         raise ProviderError("ARG-P121", f"the new file has {len(source)} characters; {LARGEST} are allowed")
     return source

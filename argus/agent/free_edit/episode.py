@@ -3,25 +3,35 @@
     for attempt in episode(task, provider, judges, rounds=8, seed=0):
         print(attempt.judgement.verdict)
 
-An edit that cannot be applied, or an answer that was cut off, costs a round and is told back. A provider that fails
-ends the episode with its error.
+A round ends with one judged edit. Before it, the model may call tools (`toolbox`), `CALLS` times; calls do not count.
+An edit that cannot be applied, an answer that was cut off, and an edit that needs more registers than there are (C130)
+do not count either, `FREE_EDITS` times a round; then the round is over. A provider that fails ends the episode with its
+error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from argus.agent.free_edit.advice import hot_lines
 from argus.agent.free_edit.conversation import Conversation, feedback
 from argus.agent.free_edit.edit import apply
+from argus.agent.free_edit.round_tools import CURRENT, OFFERED, RoundTools, Toolbox
 from argus.agent.judge import Judgement, Violation
 from argus.agent.judging import Judges
 from argus.agent.optimise import FIRST, Trying
 from argus.agent.providers import Provider, ProviderError, Reply
+from argus.agent.reward import microseconds
+from argus.agent.tools import KernelTexts
 from argus.tasks.task import Task
 
 EDIT_CODES = ("ARG-P107", "ARG-P120", "ARG-P121")
+REGISTERS = "C130"
 FREE = "free edit"
+CALLS = 12
+FREE_EDITS = 3
+ASKS_PER_ROUND = CALLS + FREE_EDITS + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,30 +53,100 @@ def episode(
     seed: int,
     taught: str = "",
     trying: Trying | None = None,
+    toolbox: Toolbox | None = None,
 ) -> Iterator[Attempt]:
     """Attempts as they are judged. `taught` is what earlier runs have to say; `trying` hears of an edit and its reason
     before it is judged."""
-    source = task.source
     if trying is not None:
         trying("naive", {}, FIRST)
-    (judgement,) = judges.judge([source], task, seed=seed)
-    yield Attempt(0, source, "", judgement)
-    talk = Conversation(task, taught)
-    talk.begin(source, judgement)
+    (judgement,) = judges.judge([task.source], task, seed=seed)
+    yield Attempt(0, task.source, "", judgement)
+    talk = Conversation(task, taught, CALLS if toolbox is not None else 0)
+    going = _Episode(
+        task, provider, judges, seed, talk, trying, toolbox, task.source, task.source, microseconds(judgement)
+    )
+    talk.begin(task.source, judgement, going.hot(judgement))
     for number in range(1, rounds + 1):
-        reply = provider.ask(talk.request())
+        reply, judgement = going.round()
+        talk.answered(reply or "(nothing)", going.source, judgement, going.hot(judgement))
+        yield Attempt(number, going.source, reply, judgement)
+
+
+@dataclass
+class _Episode:
+    """`source` is the current file, `best` the fastest that passed, with its time."""
+
+    task: Task
+    provider: Provider
+    judges: Judges
+    seed: int
+    talk: Conversation
+    trying: Trying | None
+    toolbox: Toolbox | None
+    source: str
+    best: str
+    best_time: float
+    free: int = field(default=0, init=False)
+
+    def round(self) -> tuple[str, Judgement]:
+        """Ask until an edit counts; what the model wrote, and what the judge said."""
+        self.free = 0
+        tools = RoundTools(self.toolbox, self.source, self.task.beside, self.best) if self.toolbox is not None else None
+        left = CALLS
+        while True:
+            offered = OFFERED if tools is not None and left > 0 else ()
+            reply = self.provider.ask(self.talk.request(offered))
+            if tools is not None and left > 0 and reply.calls and not reply.cut:
+                left = self._use(tools, reply, left)
+                if tools.submitted is None:
+                    continue
+            found = self._judged(reply, None if tools is None else tools.submitted)
+            if found is not None:
+                return reply.text, found
+
+    def _use(self, tools: RoundTools, reply: Reply, left: int) -> int:
+        """Do the calls of an answer, as many as are left; the others are refused."""
+        returns = []
+        for use in reply.calls:
+            if tools.submitted is not None or left <= 0:
+                returns.append(tools.refused(use))
+                continue
+            left -= 1
+            returns.append(tools.called(use))
+        if tools.submitted is None:
+            self.talk.called(reply, tuple(returns), left)
+        return left
+
+    def _judged(self, reply: Reply, submitted: str | None) -> Judgement | None:
+        """The judgement of an edit; None where it does not count and the model was told."""
         try:
-            source = _applied(reply, source)
+            self.source = submitted if submitted is not None else _applied(reply, self.source)
         except ProviderError as error:
             if error.code not in EDIT_CODES:
                 raise
             judgement = Judgement("error", "edit", (Violation("edit", str(error), status="error"),))
         else:
-            if trying is not None:
-                trying(FREE, {}, reason(reply.text))
-            (judgement,) = judges.judge([source], task, seed=seed)
-        talk.answered(reply.text or "(nothing)", source, feedback(judgement, task.device))
-        yield Attempt(number, source, reply.text, judgement)
+            if self.trying is not None:
+                self.trying(FREE, {}, reason(reply.text))
+            (judgement,) = self.judges.judge([self.source], self.task, seed=self.seed)
+        counts = judgement.stage != "edit" and REGISTERS not in {v.rule for v in judgement.violations}
+        if not counts and self.free < FREE_EDITS:
+            self.free += 1
+            self.talk.corrected(reply.text or "(nothing)", feedback(judgement, self.task.device), self.source)
+            return None
+        if judgement.verdict == "pass" and microseconds(judgement) < self.best_time:
+            self.best, self.best_time = self.source, microseconds(judgement)
+        return judgement
+
+    def hot(self, judgement: Judgement) -> str:
+        """Hot lines of the current file, as the clock shows them; nothing without a workbench or a time."""
+        if self.toolbox is None or judgement.verdict != "pass" or self.task.device != "simulated":
+            return ""
+        shape = dict(self.task.shapes[0])
+        beside = {f"{module}.py": text for module, text in self.task.beside.items()}
+        files = KernelTexts({**beside, CURRENT: self.source})
+        result = self.toolbox(files, "time", {"file": CURRENT, "shape": shape, "top": 6, "no_check": True})
+        return "" if result.failed else hot_lines(result.text)
 
 
 def reason(reply: str) -> str:

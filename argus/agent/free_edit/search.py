@@ -6,9 +6,14 @@ what it has not been asked before. When the model's budget is used up the run en
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from argus.agent.free_edit.episode import FREE, Attempt, episode, reason
+from argus.agent.free_edit.round_tools import Toolbox
 from argus.agent.journal.store import Run
 from argus.agent.judging import Judges
 from argus.agent.lessons import lessons_for
@@ -16,6 +21,7 @@ from argus.agent.optimise import FIRST, Listener, SearchCandidate, Settings, Sta
 from argus.agent.policy import PolicyTable
 from argus.agent.providers import Provider, ProviderError, Reply, Request
 from argus.agent.reward import Reward, reward
+from argus.agent.tools import KernelTexts, ToolResult
 from argus.tasks.task import Task
 
 
@@ -39,7 +45,9 @@ class Journaled:
         if known is not None:
             data = known.payload
             text = self.run.journal.text(data["reply"])
-            return Reply(text, data["model"], data["tokens_in"], data["tokens_out"], data.get("cut", False))
+            kept = {name: data[name] for name in ("model", "tokens_in", "tokens_out")}
+            more = {"text": text, "cut": data.get("cut", False), "calls": data.get("calls", ())}
+            return Reply.from_json({**kept, **more})
         reply = self.inner.ask(request)
         self.run.record(
             sum(self._asked.values()),
@@ -53,9 +61,31 @@ class Journaled:
                 "tokens_in": reply.tokens_in,
                 "tokens_out": reply.tokens_out,
                 "cut": reply.cut,
+                "calls": reply.to_json()["calls"],
             },
         )
         return reply
+
+
+@dataclass(frozen=True, slots=True)
+class JournaledTools:
+    """Does every call of a tool once and keeps what it said in the journal: a resumed run does not run it again."""
+
+    inner: Toolbox
+    run: Run
+
+    def __call__(self, files: KernelTexts, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+        asked = json.dumps([name, dict(arguments), files.texts], sort_keys=True)
+        key = f"tool:{hashlib.sha256(asked.encode()).hexdigest()}"
+        known = self.run.journal.event(self.run.id, key)
+        if known is not None:
+            return ToolResult(
+                known.payload["exit"], self.run.journal.text(known.payload["text"]), known.payload["code"]
+            )
+        found = self.inner(files, name, arguments)
+        data = {"tool": name, "exit": found.exit, "text": self.run.journal.put(found.text), "code": found.code}
+        self.run.record(0, key, "tool_call", data)
+        return found
 
 
 def edited(
@@ -67,6 +97,7 @@ def edited(
     *,
     policy: PolicyTable | None = None,
     trying: Trying | None = None,
+    toolbox: Toolbox | None = None,
 ) -> State:
     """Edits by `provider` until a budget is spent; the naive kernel is the first candidate.
 
@@ -76,7 +107,9 @@ def edited(
     rounds = settings.budget - 1
     taught = lessons_for(state.policy, task.family)
     try:
-        for attempt in episode(task, provider, judges, rounds=rounds, seed=settings.data, taught=taught, trying=trying):
+        for attempt in episode(
+            task, provider, judges, rounds=rounds, seed=settings.data, taught=taught, trying=trying, toolbox=toolbox
+        ):
             _keep(state, attempt, listen)
         state.ended = f"the budget of {settings.budget} evaluations is spent"
     except ProviderError as error:

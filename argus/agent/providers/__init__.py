@@ -18,18 +18,21 @@ from argus.agent.providers import anthropic, openai
 from argus.agent.providers.budget import Budgeted, token_limit
 from argus.agent.providers.command import Command
 from argus.agent.providers.errors import CODES, ProviderError
-from argus.agent.providers.message import Provider, Reply, Request, Turn
+from argus.agent.providers.message import OfferedTool, Provider, Reply, Request, ToolReturn, ToolUse, Turn
 from argus.agent.providers.replay import ReplayProvider, ReplyRecorder
 
 __all__ = [
     "CODES",
     "Budgeted",
+    "OfferedTool",
     "Provider",
     "ProviderError",
     "ReplayProvider",
     "Reply",
     "ReplyRecorder",
     "Request",
+    "ToolReturn",
+    "ToolUse",
     "Turn",
     "choose",
     "token_limit",

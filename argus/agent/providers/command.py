@@ -6,7 +6,7 @@
 The command runs in an empty directory, in its own process group; the whole group is ended when the time is over or when
 the run itself ends (`guard.py`). It keeps the environment, since such programs bring their own log-in; its answer, and
 what it prints on standard error, are taken without the values of variables that look like keys. How many tokens an
-answer took it does not say.
+answer took it does not say. Tools are called by text (`argus.agent.providers.text_tools`).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from pathlib import Path
 
 from argus.agent.providers.errors import ProviderError, hide, redact
 from argus.agent.providers.message import Reply, Request
+from argus.agent.providers.text_tools import calls_in, rendered
 
 GUARD = Path(__file__).with_name("guard.py")
 SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")
@@ -41,7 +42,7 @@ class Command:
         return f"command:{self.line}"
 
     def ask(self, request: Request) -> Reply:
-        text = "\n\n".join((request.system, *(f"[{turn.speaker}]\n{turn.text}" for turn in request.turns)))
+        text = rendered(request)
         with tempfile.TemporaryDirectory(prefix="argus-command-") as folder, _held() as pipe:
             try:
                 child = subprocess.Popen(
@@ -67,7 +68,8 @@ class Command:
         answer = out.decode(errors="replace")
         if not answer.strip():
             raise ProviderError("ARG-P106", f"{self.line}: the answer is empty")
-        return Reply(hide(answer, _secrets()), self.name)
+        answer = hide(answer, _secrets())
+        return Reply(answer, self.name, calls=calls_in(answer) if request.tools else ())
 
 
 @contextlib.contextmanager

@@ -8,7 +8,10 @@ Texts never hold a key: whatever a server answers goes through `redact` before i
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
+
+from argus.agent.providers.message import ToolUse
 
 CODES: Mapping[str, str] = {
     "ARG-P101": "no such model provider",
@@ -49,6 +52,18 @@ def redact(text: str, secrets: Iterable[str]) -> str:
 def hide(text: str, secrets: Iterable[str]) -> str:
     """A whole reply without those of `secrets` that are long enough to be some."""
     return _without(text, (secret for secret in secrets if len(secret) >= REAL))
+
+
+def hidden_calls(calls: tuple[ToolUse, ...], secrets: Iterable[str]) -> tuple[ToolUse, ...]:
+    """Calls without those of `secrets` that are long enough to be some; arguments that held one are none."""
+    real = tuple(secret for secret in secrets if len(secret) >= REAL)
+    found = []
+    for use in calls:
+        text = json.dumps(use.arguments)
+        clean = _without(text, real)
+        arguments = use.arguments if clean == text else None
+        found.append(ToolUse(_without(use.id, real), _without(use.name, real), arguments))
+    return tuple(found)
 
 
 def _without(text: str, secrets: Iterable[str]) -> str:

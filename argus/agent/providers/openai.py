@@ -6,11 +6,15 @@ key; the default address does.
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
-from argus.agent.providers.errors import ProviderError, hide
-from argus.agent.providers.message import Reply, Request
+from argus.agent.providers.errors import ProviderError, hidden_calls, hide
+from argus.agent.providers.message import MAX_CALLS, Reply, Request, Turn, tool_use
+from argus.agent.providers.text_tools import quoted
 from argus.agent.providers.transport import Transport, hidden
 
 DEFAULT_URL = "https://api.openai.com/v1"
@@ -31,28 +35,57 @@ class OpenAI:
 
     def ask(self, request: Request) -> Reply:
         headers = {"authorization": f"Bearer {self.key}"} if self.key else {}
-        body = {
+        body: dict[str, Any] = {
             "model": self.model,
             "max_tokens": request.max_tokens,
             "temperature": request.temperature,
             "messages": [
                 {"role": "system", "content": request.system},
-                *({"role": turn.speaker, "content": turn.text} for turn in request.turns),
+                *(message for turn in request.turns for message in _messages(turn)),
             ],
         }
+        if request.tools:
+            body["tools"] = [
+                {
+                    "type": "function",
+                    "function": {"name": tool.name, "description": tool.text, "parameters": dict(tool.schema)},
+                }
+                for tool in request.tools
+            ]
         secrets = (self.key, *hidden(self.url))
         answer = self.transport.post(f"{self.url}/chat/completions", headers, body, secrets)
         try:
             choice = answer["choices"][0]
-            text, reason = choice["message"]["content"], choice.get("finish_reason")
+            text, reason = choice["message"].get("content"), choice.get("finish_reason")
+            uses = [use for use in choice["message"].get("tool_calls") or [] if use["type"] == "function"][:MAX_CALLS]
+            calls = tuple(tool_use(u["id"], u["function"]["name"], u["function"].get("arguments")) for u in uses)
             used = answer.get("usage") or {}
             counts = int(used.get("prompt_tokens", 0)), int(used.get("completion_tokens", 0))
         except (LookupError, TypeError, AttributeError, ValueError) as error:
             raise ProviderError("ARG-P106", f"{self.name}: the answer has no choices[0].message.content") from error
         cut = reason == "length"
-        if not isinstance(text, str) and not cut:
+        if not isinstance(text, str) and not cut and not calls:
             raise ProviderError("ARG-P106", f"{self.name}: the answer holds no text (finish_reason {reason!r})")
-        return Reply(hide(text or "", secrets), self.model, *counts, cut)
+        said = hide(text if isinstance(text, str) else "", secrets)
+        return Reply(said, self.model, *counts, cut, hidden_calls(calls, secrets))
+
+
+def _messages(turn: Turn) -> Iterator[dict[str, Any]]:
+    """A turn as the protocol has it: answers of tools are messages of their own."""
+    for given in turn.returns:
+        yield {"role": "tool", "tool_call_id": given.id, "content": quoted(given)}
+    if turn.calls:
+        uses = [
+            {
+                "id": use.id,
+                "type": "function",
+                "function": {"name": use.name, "arguments": json.dumps(dict(use.arguments or {}))},
+            }
+            for use in turn.calls
+        ]
+        yield {"role": turn.speaker, "content": turn.text or None, "tool_calls": uses}
+    elif turn.text or not turn.returns:
+        yield {"role": turn.speaker, "content": turn.text}
 
 
 def from_environment(model: str) -> OpenAI:

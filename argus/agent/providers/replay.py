@@ -8,7 +8,7 @@ guess: the prompts have changed since.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from argus.agent.providers.errors import ProviderError
@@ -29,7 +29,7 @@ class ReplayProvider:
         for number, line in enumerate(lines, 1):
             try:
                 entry = json.loads(line)
-                self._replies.setdefault(entry["request"], []).append(Reply(**entry["reply"]))
+                self._replies.setdefault(entry["request"], []).append(Reply.from_json(entry["reply"]))
             except (ValueError, LookupError, TypeError) as error:
                 raise ProviderError("ARG-P109", f"{path}:{number}: not a line of a recording") from error
 
@@ -61,7 +61,7 @@ class ReplyRecorder:
 
     def ask(self, request: Request) -> Reply:
         reply = self.inner.ask(request)
-        entry = {"request": request.digest(), "role": request.role, "reply": asdict(reply)}
+        entry = {"request": request.digest(), "role": request.role, "reply": reply.to_json()}
         with self.path.open("a") as file:
             file.write(json.dumps(entry, sort_keys=True) + "\n")
         return reply

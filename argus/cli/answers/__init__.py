@@ -41,19 +41,22 @@ from argus.cli.answers.plans import KernelBenchAnswer, PlanAnswer
 from argus.cli.answers.proofs import (
     CheckAnswer,
     CompileAnswer,
+    DocsAnswer,
     ExplainAnswer,
     InitAnswer,
     IrAnswer,
     LayoutAnswer,
+    RegistersAnswer,
     ShowAnswer,
+    ToolsAnswer,
 )
 
 ANSWERS: tuple[type[Answer], ...] = (
     AlgebraAnswer, BenchAnswer, BestAnswer, CheckAnswer, ClockScoresAnswer, CompareAnswer, CompileAnswer,
-    CorpusAnswer, DiffAnswer, DoctorAnswer, ErrorAnswer, ExecutionAnswer, ExplainAnswer, ExplainTimeAnswer,
-    FitAnswer, HistoryAnswer, InitAnswer, IrAnswer, KernelBenchAnswer, KnowledgeAnswer, LayoutAnswer,
-    ObjectRunAnswer, OptimizeAnswer, PlanAnswer, ReportAnswer, RunAnswer, ShowAnswer, TimeAnswer, ValidateAnswer,
-    VerifyAnswer,
+    CorpusAnswer, DiffAnswer, DocsAnswer, DoctorAnswer, ErrorAnswer, ExecutionAnswer, ExplainAnswer,
+    ExplainTimeAnswer, FitAnswer, HistoryAnswer, InitAnswer, IrAnswer, KernelBenchAnswer, KnowledgeAnswer,
+    LayoutAnswer, ObjectRunAnswer, OptimizeAnswer, PlanAnswer, RegistersAnswer, ReportAnswer, RunAnswer,
+    ShowAnswer, TimeAnswer, ToolsAnswer, ValidateAnswer, VerifyAnswer,
 )  # fmt: skip
 
 __all__ = [
@@ -68,6 +71,7 @@ __all__ = [
     "CompileAnswer",
     "CorpusAnswer",
     "DiffAnswer",
+    "DocsAnswer",
     "DoctorAnswer",
     "ErrorAnswer",
     "ExecutionAnswer",
@@ -83,10 +87,12 @@ __all__ = [
     "ObjectRunAnswer",
     "OptimizeAnswer",
     "PlanAnswer",
+    "RegistersAnswer",
     "ReportAnswer",
     "RunAnswer",
     "ShowAnswer",
     "TimeAnswer",
+    "ToolsAnswer",
     "ValidateAnswer",
     "VerifyAnswer",
     "emit",

@@ -148,6 +148,7 @@ class TechniquePart(AnswerPart, kw_only=True):
     version: int
     prose: str
     evidence: EvidencePart | UnsetType = UNSET
+    code: str | UnsetType | None = UNSET
 
 
 class KnowledgeAnswer(Answer, kw_only=True):

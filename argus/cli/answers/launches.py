@@ -224,6 +224,14 @@ class OccupancyPart(AnswerPart, kw_only=True):
     waves_per_simd: float
 
 
+class ConflictPart(AnswerPart, kw_only=True):
+    """Clocks that one compute unit loses to LDS bank conflicts, by buffer and source line."""
+
+    buffer: str
+    place: str
+    clocks: float
+
+
 class ExplainTimeAnswer(Answer, kw_only=True):
     """`argus clock explain`: docs/interfaces.md, section 7."""
 
@@ -242,6 +250,7 @@ class ExplainTimeAnswer(Answer, kw_only=True):
     lines: list[dict[str, Any]]
     instructions: list[dict[str, Any]]
     waits: list[dict[str, Any]]
+    lds_conflicts: list[ConflictPart]
     what_if: list[ChangePart]
     counters: list[CounterPart]
     notes: list[str]

@@ -1,4 +1,4 @@
-"""Answers of `init`, `check`, `ir`, `compile`, `layout` and `explain`."""
+"""Answers of `init`, `check`, `ir`, `compile`, `registers`, `layout`, `explain`, `docs` and `mcp --list`."""
 
 from __future__ import annotations
 
@@ -178,6 +178,33 @@ class CompileAnswer(Answer, kw_only=True):
     recheck: dict[str, Any] | UnsetType = UNSET
 
 
+class LiveValuePart(AnswerPart, kw_only=True):
+    """Registers of the values made on one line, with the last line that uses them."""
+
+    name: str
+    line: int
+    registers: int
+    last: int
+    carried: bool
+
+
+class RegistersAnswer(Answer, kw_only=True):
+    """The live values at the fullest point, estimated; `vgprs` and `agprs` are LLVM's, null where nothing fits, and
+    `refusal` then says why."""
+
+    schema: Literal["argus.registers"] = "argus.registers"
+    kernel: str
+    place: PlacePart
+    live: int
+    budget: int
+    addresses: int | None
+    in_transit: int | None
+    values: list[LiveValuePart]
+    vgprs: int | None
+    agprs: int | None
+    refusal: str
+
+
 class LayoutAnswer(Answer, kw_only=True):
     """`svg` is the file that was written, or null."""
 
@@ -191,3 +218,39 @@ class ExplainAnswer(Answer, kw_only=True):
     schema: Literal["argus.explain"] = "argus.explain"
     code: str
     page: str
+
+
+class ToolPart(AnswerPart, kw_only=True):
+    """`parameters` is the JSON Schema of what it takes."""
+
+    name: str
+    text: str
+    parameters: dict[str, Any]
+
+
+class ToolsAnswer(Answer, kw_only=True):
+    """`argus mcp --list`."""
+
+    schema: Literal["argus.mcp.tools"] = "argus.mcp.tools"
+    tools: list[ToolPart]
+
+
+class DocPagePart(AnswerPart, kw_only=True):
+    page: str
+    title: str
+
+
+class DocSectionPart(AnswerPart, kw_only=True):
+    """One section of a page, as Markdown."""
+
+    page: str
+    section: str
+    text: str
+
+
+class DocsAnswer(Answer, kw_only=True):
+    """`argus docs`: the pages, or the sections that were asked for, best first."""
+
+    schema: Literal["argus.docs"] = "argus.docs"
+    pages: list[DocPagePart]
+    sections: list[DocSectionPart]

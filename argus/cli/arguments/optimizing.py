@@ -1,4 +1,4 @@
-"""`argus optimize`, and what looks at its journal: `history`, `best`, `diff`, `report`, `verify-all`, `kb`."""
+"""`argus optimize`, what looks at its journal (`history`, `best`, `diff`, `report`, `verify-all`), `kb` and `mcp`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,13 @@ argus optimize gemm                              a built-in task
 argus optimize mine.py --budget 60 -o best.py    a task of your own (`argus init` writes one)
 argus optimize --resume                          resume the newest run of the journal
 argus optimize gemm --edit best.py               judge a kernel of your own and search on from it
+"""
+MCP = """\
+argus mcp --workspace kernels                on standard input and output, as coding agents start it
+ARGUS_MCP_TOKEN=… argus mcp --http 8765      streamable HTTP on 127.0.0.1; every request carries the token
+argus mcp --list                             the tools
+
+It needs the extra `mcp` (pip install 'argus-kernels[mcp]'). Set-up of coding agents: docs/workbench.md.
 """
 RUN = "a run of the journal, or a beginning of its name that no other has (default: the newest)"
 
@@ -40,6 +47,7 @@ def register(verbs: Any) -> None:
         add_json(parser)
         add_journal(parser)
     _register_kb(verbs)
+    _register_mcp(verbs)
 
 
 def _register_optimize(verbs: Any) -> None:
@@ -96,9 +104,21 @@ def _register_kb(verbs: Any) -> None:
     listing.add_argument("--bottleneck", help="only remedies for this bottleneck")
     show = add_verb(actions, "show", "argus.cli.kb:handle", "one entry with everything it says")
     show.add_argument("entry")
+    show.add_argument("--code", action="store_true", help="the technique as code: what it changes in a kernel")
+    show.add_argument("--family", help="with --code: in a kernel of this family")
     add_journal(show)
     find = add_verb(actions, "search", "argus.cli.kb:handle", "entries by words, best first")
     find.add_argument("words", nargs="+")
     find.add_argument("--family", help="only techniques for this family")
     for action in (listing, show, find):
         add_json(action)
+
+
+def _register_mcp(verbs: Any) -> None:
+    text = "serve the tools to a coding agent by the Model Context Protocol"
+    parser = add_verb(verbs, "mcp", "argus.cli.mcp:handle", text, MCP)
+    parser.add_argument("--workspace", metavar="DIR", default=".", help="the folder whose files it may read")
+    parser.add_argument("--http", type=int, metavar="PORT", help="streamable HTTP on loopback instead of stdio")
+    parser.add_argument("--workers", type=int, default=1, help="calls at a time (default 1)")
+    parser.add_argument("--list", action="store_true", help="print the tools and end")
+    add_json(parser)

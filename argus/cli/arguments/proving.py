@@ -1,4 +1,4 @@
-"""`argus init`, `check`, `ir`, `compile`, `layout`, `explain`: a kernel and what is known about it."""
+"""`init`, `check`, `ir`, `compile`, `registers`, `layout`, `explain`, `docs`: a kernel and what is known about it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,13 @@ argus check FILE --no-run                    do not execute the proof
 """
 INIT = """\
 argus init demo
+argus init demo --agents        also AGENTS.md, llms.txt, .mcp.json and a skill for coding agents
 cd demo && argus check demo.py && argus optimize demo_task.py --budget 12
+"""
+DOCS = """\
+argus docs                                    the pages
+argus docs swizzle bank conflict              the sections that say most about it
+argus docs --page language --section Owners   one section
 """
 LAYOUT = """\
 argus layout 'Layout(row=(8, 128), chunk=(8, 16), e=(8, 2)).xor(chunk="row[0:3]")'
@@ -29,9 +35,14 @@ argus layout argus/kernels/gemm.py:LDS_A --svg lds.svg
 def register(verbs: Any) -> None:
     init = add_verb(verbs, "init", "argus.cli.init:handle", "start a project: a kernel, a task, editor settings", INIT)
     init.add_argument("name", metavar="NAME", help="folder to make; its last part names the kernel")
+    init.add_argument("--agents", action="store_true", help="also what a coding agent needs: AGENTS.md, .mcp.json, …")
     _register_check(verbs)
     add_kernel_arguments(add_verb(verbs, "ir", "argus.cli.ir:handle", "print the kernel IR"))
     _register_compile(verbs)
+    text = "who holds the registers at the fullest point of a kernel, by line and name"
+    registers = add_verb(verbs, "registers", "argus.cli.registers:handle", text)
+    add_kernel_arguments(registers)
+    registers.add_argument("--top", type=int, default=16, help="rows of the table (default 16)")
     text = "show a layout or owner as a table or a picture"
     layout = add_verb(verbs, "layout", "argus.cli.layout:handle", text, LAYOUT)
     layout.add_argument("what", metavar="EXPR|FILE:NAME")
@@ -40,7 +51,12 @@ def register(verbs: Any) -> None:
     text = "explain an error code (AG301, C130, M101) or a rule (covers)"
     explain = add_verb(verbs, "explain", "argus.cli.explain:handle", text)
     explain.add_argument("code")
-    for parser in (init, layout, explain):
+    docs = add_verb(verbs, "docs", "argus.cli.docs:handle", "search or read the reference", DOCS)
+    docs.add_argument("words", nargs="*", help="what to look for; none: list the pages")
+    docs.add_argument("--page", metavar="NAME", help="read this page, or search in it alone")
+    docs.add_argument("--section", metavar="TITLE", help="with --page: read this section alone")
+    docs.add_argument("--most", type=int, default=4, help="sections a search shows (default 4)")
+    for parser in (init, layout, explain, docs):
         add_json(parser)
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from argus.cli.arguments.choices import DEVICES, KEPT_TIMES, KERNELBENCH, LAYERS, MEMORY_BOUND, PERTURBED_CLOCKS, TRITON
 from argus.cli.arguments.shared import (
-    add_force,
     add_journal,
     add_json,
     add_kernel_arguments,
+    add_no_check,
     add_object_arguments,
     add_protocol,
     add_time_arguments,
@@ -99,7 +99,7 @@ def _register_run(verbs: Any) -> None:
     parser.add_argument("--computes", metavar="TEXT", help="objects, with --algebra: what it computes")
     parser.add_argument("--names", metavar="A,B,N", default="", help="objects, with --computes: names of its arguments")
     parser.add_argument("--against", metavar="OBJECT", help="objects, with --algebra: a second object to compare with")
-    add_force(parser)
+    add_no_check(parser)
 
 
 def _register_plan(verbs: Any) -> None:

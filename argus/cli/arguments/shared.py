@@ -32,6 +32,12 @@ def add_force(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="go on although the checker refuted or could not prove")
 
 
+def add_no_check(parser: argparse.ArgumentParser) -> None:
+    """--force and --no-check, for verbs that look at what a kernel does."""
+    add_force(parser)
+    parser.add_argument("--no-check", action="store_true", help="do not ask the checker; nothing is proved then")
+
+
 def add_object_arguments(parser: argparse.ArgumentParser) -> None:
     """The launch of a code object."""
     parser.add_argument("--grid", help="objects: workgroups, for example 16,16")
@@ -50,7 +56,7 @@ def add_time_arguments(parser: argparse.ArgumentParser) -> None:
     add_protocol(parser, "how the time would be taken: replayed in a graph, launched into a stream, alone with "
                  "cold caches")  # fmt: skip
     parser.add_argument("--without", metavar="MECHANISM", help="a mechanism of the clock switched off")
-    add_force(parser)
+    add_no_check(parser)
 
 
 def add_protocol(parser: argparse.ArgumentParser, text: str) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from argus.agent.journal import CODES as JOURNAL_CODES
 from argus.agent.providers import CODES as PROVIDER_CODES
+from argus.agent.tools import CODES as WORKBENCH_CODES
 from argus.check.executed.after_proof import CODES as CHECKER_CODES
 from argus.cli.manual.checker import CHECKER
 from argus.cli.manual.compiler import COMPILER
@@ -26,6 +27,7 @@ from argus.cli.manual.machine import MACHINE
 from argus.cli.manual.operation import OPERATION
 from argus.cli.manual.plan import PLAN
 from argus.cli.manual.provider import PROVIDER
+from argus.cli.manual.workbench import WORKBENCH
 from argus.device.codes import CODES as DEVICE_CODES
 from argus.ir.compile_error import CODES as COMPILE_CODES
 from argus.machine.errors import CODES as MACHINE_CODES
@@ -51,6 +53,7 @@ FAMILIES = (
     Family("error of an operation", "operation", OPERATION_CODES, OPERATION),
     Family("error of a plan", "plan", PLAN_CODES, PLAN),
     Family("error of a model provider", "provider", PROVIDER_CODES, PROVIDER),
+    Family("error of the workbench", "workbench", WORKBENCH_CODES, WORKBENCH),
     Family("error of the journal", "journal", JOURNAL_CODES, JOURNAL),
 )
 

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-EXTRAS = {"triton": "bench", "torch": "torch"}
+EXTRAS = {"triton": "bench", "torch": "torch", "ray": "ray"}
 """Module to import -> extra."""
 
 

@@ -11,9 +11,12 @@ from __future__ import annotations
 import argparse
 from contextlib import AbstractContextManager, nullcontext
 
+from argus.cli.usage import UsageError
 from argus.cluster import Pool, pool_of
 
 
 def cluster(args: argparse.Namespace) -> AbstractContextManager[Pool | None]:
     """The pool that `--ray` names."""
+    if args.workers < 1:
+        raise UsageError(f"--workers takes at least 1, not {args.workers}")
     return nullcontext() if args.ray is None else pool_of(args.ray, args.workers)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from argus.cluster.errors import WorkerDiedError
 from argus.cluster.work import answered, asked
 
 
@@ -94,12 +95,24 @@ def pool_of(address: str | None, workers: int = 2) -> Pool:
     return RayPool(address, workers)
 
 
-def answers(pool: Pool, work: str, items: Iterable[Any]) -> Iterator[WorkAnswer]:
-    """Answers in the order of the items."""
-    waiting: deque[Waiting] = deque()
+def answers(
+    pool: Pool, work: str, items: Iterable[Any], died: Callable[[Any, WorkerDiedError], Any] | None = None
+) -> Iterator[WorkAnswer]:
+    """Answers in the order of the items. `died` answers for an item that ends every worker; without it, that raises."""
+    waiting: deque[tuple[Any, Waiting]] = deque()
+
+    def first() -> WorkAnswer:
+        item, pending = waiting.popleft()
+        try:
+            return pending.result()
+        except WorkerDiedError as error:
+            if died is None:
+                raise
+            return WorkAnswer(died(item, error), {})
+
     for item in items:
-        waiting.append(pool.ask(work, item))
+        waiting.append((item, pool.ask(work, item)))
         if len(waiting) >= pool.ahead:
-            yield waiting.popleft().result()
+            yield first()
     while waiting:
-        yield waiting.popleft().result()
+        yield first()

@@ -34,9 +34,9 @@ def register(verbs: Any) -> None:
     report = add_verb(verbs, "report", "argus.cli.report:handle", "write an HTML page about an optimization run")
     report.add_argument("run", nargs="?", help=RUN)
     report.add_argument("-o", "--output", metavar="FILE", default="argus-report.html")
-    again = add_verb(
-        verbs, "verify-all", "argus.cli.history:verify_all", "judge every stored winner again in fresh processes"
-    )
+    text = "judge every stored winner again and compare the evidence"
+    again = add_verb(verbs, "verify-all", "argus.cli.history:verify_all", text)
+    add_cluster(again, "judge")
     for parser in (history, best, diff, report, again):
         add_json(parser)
         add_journal(parser)

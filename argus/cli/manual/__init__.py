@@ -18,6 +18,7 @@ from argus.agent.journal import CODES as JOURNAL_CODES
 from argus.agent.providers import CODES as PROVIDER_CODES
 from argus.check.executed.after_proof import CODES as CHECKER_CODES
 from argus.cli.manual.checker import CHECKER
+from argus.cli.manual.cluster import CLUSTER
 from argus.cli.manual.compiler import COMPILER
 from argus.cli.manual.device import DEVICE
 from argus.cli.manual.entry import ManualEntry
@@ -25,6 +26,7 @@ from argus.cli.manual.journal import JOURNAL
 from argus.cli.manual.machine import MACHINE
 from argus.cli.manual.operation import OPERATION
 from argus.cli.manual.provider import PROVIDER
+from argus.cluster import CODES as CLUSTER_CODES
 from argus.device.codes import CODES as DEVICE_CODES
 from argus.ir.compile_error import CODES as COMPILE_CODES
 from argus.machine.errors import CODES as MACHINE_CODES
@@ -49,6 +51,7 @@ FAMILIES = (
     Family("error of an operation", "operation", OPERATION_CODES, OPERATION),
     Family("error of a model provider", "provider", PROVIDER_CODES, PROVIDER),
     Family("error of the journal", "journal", JOURNAL_CODES, JOURNAL),
+    Family("error of a cluster", "cluster", CLUSTER_CODES, CLUSTER),
 )
 
 

@@ -25,7 +25,7 @@ torch: $(VENV)/torch.stamp
 	$(BIN)/python -m pytest tests/torch
 
 ray: $(VENV)/ray.stamp
-	$(BIN)/python -m pytest tests/ray
+	$(BIN)/python -m pytest tests/ray -m full
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .

@@ -22,6 +22,8 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -39,7 +41,7 @@ RETRIES = 2
 MEMORY = 3 << 30  # what a worker and its judge may need; Ray starts no more of them than fit a machine
 STORE = 80 << 20  # Ray's object store; answers are smaller than what goes there
 PROBE = 5.0
-CONNECT = 60.0
+CONNECT = 30.0
 FIRST_ANSWER = 180.0
 PATIENCE = 3600.0
 AHEAD = 8
@@ -184,17 +186,32 @@ def _died(how: str) -> str:
 
 
 def _probe(address: str) -> None:
-    """Ends quickly where nothing listens; Ray itself takes minutes to notice."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if address == "auto":
-        return
-    if not host or not port.isdigit():
-        message = f"--ray takes local, auto, ray://HOST:PORT or HOST:PORT, not {address!r}"
-        raise ClusterError("ARG-R101", message)
+    """Ends soon where no Ray answers; connecting takes minutes to notice and cannot be interrupted."""
+    if address != "auto":
+        host, _, port = address.removeprefix("ray://").rpartition(":")
+        if not host or not port.isdigit():
+            message = f"--ray takes local, auto, ray://HOST:PORT or HOST:PORT, not {address!r}"
+            raise ClusterError("ARG-R101", message)
+        try:
+            socket.create_connection((host, int(port)), PROBE).close()
+        except (OSError, OverflowError) as error:
+            raise ClusterError("ARG-R101", f"--ray {address}: {error}") from error
+    if not address.startswith("ray://"):
+        _status(address)
+
+
+def _status(address: str) -> None:
+    """`ray status`: whether a Ray of the same version answers."""
+    command = [sys.executable, "-m", "ray.scripts.scripts", "status"]
+    command += [] if address == "auto" else ["--address", address]
     try:
-        socket.create_connection((host, int(port)), PROBE).close()
-    except (OSError, OverflowError) as error:
-        raise ClusterError("ARG-R101", f"--ray {address}: {error}") from error
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=CONNECT, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise ClusterError("ARG-R101", f"--ray {address}: no Ray answered within {CONNECT:g} s") from error
+    if ended.returncode:
+        said = [line.strip() for line in ended.stderr.splitlines() if line.strip()]
+        code = "ARG-R103" if "ersion mismatch" in ended.stderr else "ARG-R101"
+        raise ClusterError(code, f"--ray {address}: {said[-1] if said else 'ray status failed'}")
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from argus.cluster import ClusterError, Pool, WorkerDiedError, answers
 from argus.cluster.ray_pool import RETRIES, RayAnswer, RayPool
 from argus.cluster.work import asked
 
+pytestmark = pytest.mark.full
 WORKS = "tests.ray.works"
 
 

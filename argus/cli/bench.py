@@ -22,11 +22,11 @@ from argus.bench.table_work import rows
 from argus.cli import bench_layers
 from argus.cli.answers import BenchAnswer, emit
 from argus.cli.bench_layers import LAYERS, list_all, table_work
+from argus.cli.many_machines import workplace
 from argus.cli.options import pairs
 from argus.cli.parser import near
 from argus.cli.usage import GOOD, UsageError
 from argus.clock import LABEL
-from argus.cluster import pool_of
 from argus.ops.choice import ROW_FAMILIES
 from argus.ops.choice import table as dispatch
 
@@ -43,7 +43,7 @@ def handle(args: argparse.Namespace) -> int:
         raise UsageError(f"--clocks takes 0 or more, not {args.clocks}")
     if args.ray is not None and (args.write or args.holdout or args.right):
         raise UsageError("--ray goes with tables, --ablate and --search; --write, --holdout and --right work here")
-    with pool_of(args.ray, args.workers) as args.pool:
+    with workplace(args) as args.pool:
         return _tables(args)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Protocol
@@ -24,6 +24,7 @@ from argus.agent.judge.evidence import question
 from argus.agent.judge.process import ended
 from argus.agent.judge.remote import WORK, asked_of, judgement_of
 from argus.cluster import Pool, Waiting, WorkerDiedError
+from argus.cluster.work import machine
 from argus.tasks.task import Task
 
 
@@ -57,7 +58,7 @@ class LocalJudges:
     def _asked(self, source: str, problem: Problem, seed: int) -> Judgement:
         process = self._free.get()
         try:
-            return process.judge(source, problem, seed=seed)
+            return replace(process.judge(source, problem, seed=seed), machine=machine())
         finally:
             self._free.put(process)
 

@@ -24,7 +24,6 @@ from typing import IO, Any
 
 from argus.agent.judge.evidence import evidence, question
 from argus.agent.judge.problem import Judgement, Problem, Violation
-from argus.cluster.work import machine
 from argus.provenance import PACKAGE
 
 SECONDS = 600.0
@@ -57,7 +56,7 @@ class JudgeProcess:
             answer = None
         if answer is not None:
             data: dict[str, Any] = json.loads(answer)
-            return Judgement.from_json(data["judgement"], data["seconds"], machine())
+            return Judgement.from_json(data["judgement"], data["seconds"])
         return ended(source, problem, seed, self._end())
 
     def stop(self) -> None:

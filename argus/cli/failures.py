@@ -92,8 +92,8 @@ def failure_of(error: Exception) -> CommandFailure:
             return CommandFailure(INVALID, "journal", told, line, error.code)
         case ClusterError():
             more = f"argus explain {error.code}"
-            said = f"error[{error.code}]: {error.message}\n  = help: {more}"
-            return CommandFailure(INVALID, "cluster", error.message, said, error.code, more)
+            text = f"error[{error.code}]: {error.message}\n  = help: {more}"
+            return CommandFailure(INVALID, "cluster", error.message, text, error.code, more)
         case ModuleNotFoundError() if (extra := extra_of(error.name)) is not None:
             return CommandFailure(INVALID, "extra", extra, f"\nerror: {extra}")
         case OSError():

@@ -101,11 +101,12 @@ def verify_all(args: argparse.Namespace) -> int:
     """Exit 1 if a stored winner does not get the same judgement again, 3 if this machine cannot judge one."""
     found: list[dict[str, Any]] = []
     with Journal.read(folder(args)) as journal, cluster(args) as pool, _judges(args.workers, pool) as judges:
-        asked = [(run, best, best and _asked(judges, journal, run, best)) for run, best in _winners(journal)]
-        for run, best, pending in asked:
+        winners = list(_winners(journal))
+        asked = {run.id: _asked(judges, journal, run, best) for run, best in winners if best is not None}
+        for run, best in winners:
             code, said = GOOD, "nothing passed, nothing to verify"
-            if best is not None and pending is not None:
-                code, said = _again(journal, run, best, pending.result())
+            if best is not None:
+                code, said = _again(journal, run, best, asked[run.id].result())
             found.append({"run": run.id, "candidate": None if best is None else best.id, "exit": code, "said": said})
             if not args.json:
                 print(f"{run.id}: {said if best is None else f'candidate {best.id} {said}'}")

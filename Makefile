@@ -1,11 +1,12 @@
 # `make optimize` runs the main job, `make test` passes all tests but the long suites (`pytest -m full`); both set up their
-# own environment in .venv, with packages from PyPI. `make torch` adds torch to it and runs the tests that need it.
+# own environment in .venv, with packages from PyPI. `make torch` and `make ray` add those packages to it and run the tests that
+# need them.
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 GEMM   := argus/kernels/gemm.py
 
-.PHONY: optimize gemm test torch lint clean
+.PHONY: optimize gemm test torch ray lint clean
 
 optimize: $(VENV)/run.stamp
 	mkdir -p out
@@ -22,6 +23,9 @@ test: $(VENV)/test.stamp
 
 torch: $(VENV)/torch.stamp
 	$(BIN)/python -m pytest tests/torch
+
+ray: $(VENV)/ray.stamp
+	$(BIN)/python -m pytest tests/ray -m full
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .
@@ -41,6 +45,10 @@ $(VENV)/test.stamp: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/torch.stamp: $(VENV)/test.stamp
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,torch]'
+	touch $@
+
+$(VENV)/ray.stamp: $(VENV)/test.stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,ray]'
 	touch $@
 
 clean:

@@ -102,7 +102,7 @@ class RunRecorder:
             self._key(candidate.number, payload),
             "judgement",
             payload,
-            {"seconds": dict(candidate.judgement.seconds)},
+            {"seconds": dict(candidate.judgement.seconds), "machine": dict(candidate.judgement.machine)},
         )
 
     def _imports(self, source: str) -> dict[str, dict[str, str]]:

@@ -14,14 +14,15 @@ from __future__ import annotations
 import argparse
 import math
 
-from argus.bench import ablate, gemm, memory, search
+from argus.bench import gemm, memory, search
 from argus.bench.aiter_objects import AiterError
 from argus.bench.hipblaslt import HipblasltError
 from argus.bench.kept import Kept, Timed
-from argus.bench.others import Others
+from argus.bench.table_work import rows
 from argus.cli import bench_kernelbench, bench_layers
 from argus.cli.answers import BenchAnswer, emit
-from argus.cli.bench_layers import LAYERS
+from argus.cli.bench_layers import LAYERS, list_all, table_work
+from argus.cli.many_machines import workplace
 from argus.cli.options import pairs
 from argus.cli.parser import near
 from argus.cli.usage import GOOD, UsageError
@@ -42,6 +43,13 @@ def handle(args: argparse.Namespace) -> int:
             raise UsageError(f"there is no family {family!r}{told}")
     if args.clocks < 0:
         raise UsageError(f"--clocks takes 0 or more, not {args.clocks}")
+    if args.ray is not None and (args.write or args.holdout or args.right):
+        raise UsageError("--ray goes with tables, --ablate and --search; --write, --holdout and --right work here")
+    with workplace(args) as args.pool:
+        return _tables(args)
+
+
+def _tables(args: argparse.Namespace) -> int:
     args.results = []
     if not args.json:
         print(LABEL)
@@ -84,11 +92,11 @@ def _gemm(args: argparse.Namespace, shapes: list[tuple[int, int, int]]) -> None:
     if args.write and (shapes or not args.search):
         raise UsageError("--write goes with --search over all shapes of the table, without --shape")
     kept = Kept(args.keep, args.protocol)
-    if args.ablate:
-        for shape in shapes or [ABLATED]:
-            _list(args, " x ".join(map(str, shape)), list(ablate.gemm_ablations(*shape, args.protocol)))
-    elif args.search:
-        _search(args, shapes or list(search.SHAPES), kept)
+    if args.ablate or args.search:
+        default = [ABLATED] if args.ablate else list(search.SHAPES)
+        list_all(args, "gemm", {" x ".join(map(str, shape)): shape for shape in shapes or default}, _list)
+        if args.write:
+            search.write(list(search.rows(default, kept)))
     elif args.holdout:
         _holdout(args, kept)
     else:
@@ -96,14 +104,13 @@ def _gemm(args: argparse.Namespace, shapes: list[tuple[int, int, int]]) -> None:
 
 
 def _beside(args: argparse.Namespace, shapes: list[tuple[int, int, int]], kept: Kept) -> None:
-    others = Others(args.triton, args.aiter, args.hipblaslt)
     if (args.dtype, args.layout) != ("bf16", "TN") and args.hipblaslt is None:
         raise UsageError("--dtype and --layout need --hipblaslt: the others are compared in bf16 TN")
     if args.dtype == "fp8":
         _hipblaslt_alone(args, shapes, kept)
         return
     try:
-        done = [gemm.gemm_row(shape, others, args.clocks, kept, args.dtype, args.layout) for shape in shapes]
+        done = rows(args.pool, gemm.GemmRow, [table_work(args, "gemm", shape) for shape in shapes])
     except AiterError as error:
         raise UsageError(f"--aiter {args.aiter}: {error}") from error
     if args.json:
@@ -137,14 +144,6 @@ def _hipblaslt_alone(args: argparse.Namespace, shapes: list[tuple[int, int, int]
             print(f"{name}: {best.text()} us, {speed:.0f} TFLOPS (simulated), {best.detail}")
 
 
-def _search(args: argparse.Namespace, shapes: list[tuple[int, int, int]], kept: Kept) -> None:
-    for shape in shapes:
-        found = search.searched(shape, kept)
-        _list(args, " x ".join(map(str, shape)), [(f.choice.text(), f.time) for f in found])
-    if args.write:
-        search.write(list(search.rows(shapes, kept)))
-
-
 def _holdout(args: argparse.Namespace, kept: Kept) -> None:
     found = search.regrets(dispatch("matmul")["rows"], kept, search.BETWEEN)
     mean = math.exp(sum(math.log(value) for value in found.values()) / len(found))
@@ -161,8 +160,8 @@ def _holdout(args: argparse.Namespace, kept: Kept) -> None:
 def _row_ablations(args: argparse.Namespace, family: str, shapes: list[tuple[int, int, int]]) -> None:
     if family not in ROW_FAMILIES:
         raise UsageError(f"--ablate is for gemm, {', '.join(ROW_FAMILIES)}, not {family}")
-    for m, n in [(m, n) for m, n, _ in shapes] or [memory.ROWS]:
-        _list(args, f"{family} {m} x {n}", list(ablate.row_ablations(family, m, n, protocol=args.protocol)))
+    sizes = [(m, n) for m, n, _ in shapes] or [memory.ROWS]
+    list_all(args, family, {f"{family} {m} x {n}": (m, n) for m, n in sizes}, _list)
 
 
 def _list(args: argparse.Namespace, shape: str, found: list[tuple[str, Timed]]) -> None:
@@ -178,8 +177,8 @@ def _list(args: argparse.Namespace, shape: str, found: list[tuple[str, Timed]]) 
 
 def _memory(args: argparse.Namespace, family: str, shapes: list[tuple[int, int, int]]) -> None:
     sizes = [(m, n) for m, n, _ in shapes] or [memory.DEFAULT.get(family, memory.ROWS)]
-    rows = [memory.memory_row(family, m, n, protocol=args.protocol) for m, n in sizes]
+    done = rows(args.pool, memory.MemoryRow, [table_work(args, family, shape) for shape in sizes])
     if args.json:
-        args.results.append({"family": family, "rows": [row.to_json() for row in rows]})
+        args.results.append({"family": family, "rows": [row.to_json() for row in done]})
     else:
-        print(memory.table(rows))
+        print(memory.table(done))

@@ -11,11 +11,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from argus.bench import attention, fp8, moe, moe_sampled
-from argus.bench.kept import Kept, Timed
-from argus.bench.others import Others
+from argus.bench.kept import Timed
+from argus.bench.table_work import TableWork, lists, rows
 from argus.cli.usage import UsageError, WrongResult
 from argus.ops.moe import choose_moe
 
@@ -42,19 +42,15 @@ def _objects(root: Path | None) -> Path | None:
 
 
 def _attention(args: argparse.Namespace, shapes: Sizes, show: List) -> None:
-    kept = Kept(args.keep, args.protocol)
     lengths = [shape["S"] for shape in shapes]
     if any(length % 256 for length in lengths):
         raise UsageError("attention is compared at lengths that are multiples of 256")
     if args.ablate or args.search:
-        for length in lengths or [2048]:
-            show(
-                args, f"S = {length}", list((attention.ablations if args.ablate else attention.searched)(length, kept))
-            )
+        list_all(args, "attention", {f"S = {length}": (length,) for length in lengths or [2048]}, show)
         return
-    others = Others(args.triton, args.aiter)
-    rows = [attention.attention_row(n, others, args.clocks, kept) for n in lengths or attention.LENGTHS]
-    _print(args, "attention", rows, attention.table(rows), [row.ratio() for row in rows])
+    works = [table_work(args, "attention", (length,)) for length in lengths or attention.LENGTHS]
+    done = rows(args.pool, attention.AttentionRow, works)
+    _print(args, "attention", done, attention.table(done), [row.ratio() for row in done])
 
 
 def _moe(args: argparse.Namespace, shapes: Sizes, show: List) -> None:
@@ -62,27 +58,23 @@ def _moe(args: argparse.Namespace, shapes: Sizes, show: List) -> None:
     if args.right:
         _right(args, tokens or list(moe.TOKENS))
     elif args.ablate or args.search:
-        for count in tokens or [4096]:
-            show(args, f"{count} tokens", list((moe.ablations if args.ablate else moe.searched)(count, args.protocol)))
+        list_all(args, "moe", {f"{count} tokens": (count,) for count in tokens or [4096]}, show)
     else:
-        others = Others(args.triton, args.aiter)
-        rows = [
-            moe.moe_row(count, others, args.clocks, Kept(args.keep, args.protocol)) for count in tokens or moe.TOKENS
-        ]
-        _print(args, "moe", rows, moe.table(rows), [row.ratio() for row in rows])
+        done = rows(args.pool, moe.MoeRow, [table_work(args, "moe", (count,)) for count in tokens or moe.TOKENS])
+        _print(args, "moe", done, moe.table(done), [row.ratio() for row in done])
 
 
 def _right(args: argparse.Namespace, tokens: Sequence[int]) -> None:
-    rows: list[dict[str, Any]] = []
+    found: list[dict[str, Any]] = []
     if args.json:
-        args.results.append({"family": "moe", "rows": rows})
+        args.results.append({"family": "moe", "rows": found})
     else:
         print("| tokens | launch | workgroups | elements | largest error of its bound |\n|---|---|---|---|---|")
     for count in tokens:
         plan = choose_moe(count, moe.EXPERTS, moe.TOPK, moe.DIM, moe.INTER)
         for number in (0, 2):
             name, elements, worst = moe_sampled.written(number, count, plan, moe_sampled.SAMPLE)
-            rows.append({"tokens": count, "launch": name, "elements": elements, "worst_error_over_bound": worst})
+            found.append({"tokens": count, "launch": name, "elements": elements, "worst_error_over_bound": worst})
             if not args.json:
                 print(f"| {count} | {name} | {moe_sampled.SAMPLE} | {elements} | {worst:.2f} |", flush=True)
             if not (elements and worst <= 1.0):
@@ -93,15 +85,32 @@ def _fp8(args: argparse.Namespace, shapes: Sizes, show: List) -> None:
     if args.ablate or args.search:
         raise UsageError("--ablate and --search are for attention and moe, not fp8")
     sizes = [(shape["M"], shape["N"], shape["K"]) for shape in shapes] or list(fp8.SHAPES)
-    rows = [fp8.fp8_row(shape, args.aiter, args.clocks, Kept(args.keep, args.protocol)) for shape in sizes]
-    _print(args, "fp8", rows, fp8.table(rows), [row.ratio() for row in rows])
+    done = rows(args.pool, fp8.Fp8Row, [table_work(args, "fp8", shape) for shape in sizes])
+    _print(args, "fp8", done, fp8.table(done), [row.ratio() for row in done])
+
+
+def table_work(args: argparse.Namespace, family: str, shape: tuple[int, ...]) -> TableWork:
+    """One entry of a table, with what the command line says; folders by their full names."""
+    folders = [None if path is None else str(path.absolute()) for path in (args.aiter, args.hipblaslt, args.keep)]
+    what: Literal["row", "ablate", "search"] = "ablate" if args.ablate else "search" if args.search else "row"
+    return TableWork(
+        family, shape, what, args.triton, folders[0], folders[1], args.clocks, str(folders[2]), args.protocol,
+        args.dtype, args.layout,
+    )  # fmt: skip
+
+
+def list_all(args: argparse.Namespace, family: str, shapes: Mapping[str, tuple[int, ...]], show: List) -> None:
+    """A list of variants per shape, each printed when it is there."""
+    found = lists(args.pool, [table_work(args, family, shape) for shape in shapes.values()])
+    for name, listed in zip(shapes, found, strict=True):
+        show(args, name, listed)
 
 
 def _print(
-    args: argparse.Namespace, family: str, rows: Sequence[Any], text: str, ratios: Sequence[float | None]
+    args: argparse.Namespace, family: str, done: Sequence[Any], text: str, ratios: Sequence[float | None]
 ) -> None:
     if args.json:
-        args.results.append({"family": family, "rows": [row.to_json() for row in rows]})
+        args.results.append({"family": family, "rows": [row.to_json() for row in done]})
         return
     print(text)
     print(moe.summary([ratio for ratio in ratios if ratio is not None]))

@@ -35,7 +35,9 @@ from argus.device.hip_calls import HipCalls, HipError, load
 from argus.machine.corpus import find_objdump
 
 DISTRIBUTION = "argus-kernels"
-REQUIREMENT = re.compile(r"""(?P<name>[\w.-]+)\s*(?P<spec>[^;]*?)\s*(?:;.*extra == ["'](?P<extra>[\w-]+)["'].*)?$""")
+REQUIREMENT = re.compile(
+    r"""(?P<name>[\w.-]+)(?:\[[\w,]+\])?\s*(?P<spec>[^;]*?)\s*(?:;.*extra == ["'](?P<extra>[\w-]+)["'].*)?$"""
+)
 
 
 def handle(args: argparse.Namespace) -> int:

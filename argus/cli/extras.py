@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-EXTRAS = {"triton": "bench", "torch": "torch", "mcp": "mcp"}
+EXTRAS = {"triton": "bench", "torch": "torch", "mcp": "mcp", "ray": "ray"}
 """Module to import -> extra."""
 
 

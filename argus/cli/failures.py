@@ -25,6 +25,7 @@ from argus.cli.answers.errors import FailureKind
 from argus.cli.extras import extra_of
 from argus.cli.gate import STOPPED, RefusedError
 from argus.cli.usage import INTERNAL, INVALID, WRONG, UsageError, WrongResult
+from argus.cluster import ClusterError
 from argus.device.guards import LaunchRefused
 from argus.device.hip_calls import HipError
 from argus.ir.compile_error import CompileError
@@ -92,6 +93,10 @@ def failure_of(error: Exception) -> CommandFailure:
             return CommandFailure(INVALID, "compile", error.message, line, error.code, detail=error.to_json())
         case JournalError():
             return CommandFailure(INVALID, "journal", told, line, error.code)
+        case ClusterError():
+            more = f"argus explain {error.code}"
+            text = f"error[{error.code}]: {error.message}\n  = help: {more}"
+            return CommandFailure(INVALID, "cluster", error.message, text, error.code, more)
         case ModuleNotFoundError() if (extra := extra_of(error.name)) is not None:
             return CommandFailure(INVALID, "extra", extra, f"\nerror: {extra}")
         case OSError():

@@ -3,8 +3,8 @@
 argus history [RUN]              the runs; or every candidate of one: what was tried, what the judge said
 argus best [RUN] [-o FILE]       the best kernel of a run, and the way to it
 argus diff A [B] [--run RUN]     what changed from candidate A to B (from its parent, if only one is given)
-argus verify-all                 judges every stored winner again in fresh processes and compares the evidence (verdict
-                                 and times, if it was judged by another version)
+argus verify-all [--ray ADDRESS] judges every stored winner again, in processes started for it, and compares the
+                                 evidence (verdict and times, if it was judged by another version)
 """
 
 from __future__ import annotations
@@ -14,17 +14,21 @@ import difflib
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from argus.agent.journal import Journal, RunInfo
 from argus.agent.journal.lineage import JournalCandidate, Story
-from argus.agent.judge import Judgement, JudgeProcess, Problem
+from argus.agent.judge import Judgement, Problem
 from argus.agent.judge.evidence import imports, program
+from argus.agent.judging import Asking, ClusterJudges, LocalJudges, Pending
 from argus.agent.labels import word
 from argus.cli.answers import BestAnswer, DiffAnswer, HistoryAnswer, RunAnswer, VerifyAnswer, emit
+from argus.cli.many_machines import cluster
 from argus.cli.usage import GOOD, UNKNOWN, WRONG, UsageError
+from argus.cluster import Pool
 
 NO_RUN = "{}: no run yet; `argus optimize TASK` makes one"
 
@@ -96,10 +100,13 @@ def show_diff(args: argparse.Namespace) -> int:
 def verify_all(args: argparse.Namespace) -> int:
     """Exit 1 if a stored winner does not get the same judgement again, 3 if this machine cannot judge one."""
     found: list[dict[str, Any]] = []
-    with Journal.read(folder(args)) as journal:
-        for run in journal.runs():
-            best = Story.of(journal, run.id).best()
-            code, said = (GOOD, "nothing passed, nothing to verify") if best is None else _again(journal, run, best)
+    with Journal.read(folder(args)) as journal, cluster(args) as pool, _judges(args.workers, pool) as judges:
+        winners = list(_winners(journal))
+        asked = {run.id: _asked(judges, journal, run, best) for run, best in winners if best is not None}
+        for run, best in winners:
+            code, said = GOOD, "nothing passed, nothing to verify"
+            if best is not None:
+                code, said = _again(journal, run, best, asked[run.id].result())
             found.append({"run": run.id, "candidate": None if best is None else best.id, "exit": code, "said": said})
             if not args.json:
                 print(f"{run.id}: {said if best is None else f'candidate {best.id} {said}'}")
@@ -111,12 +118,32 @@ def verify_all(args: argparse.Namespace) -> int:
     return WRONG if WRONG in codes else max(codes)
 
 
-def _again(journal: Journal, run: RunInfo, best: JournalCandidate) -> tuple[int, str]:
-    """A winner judged once more, in a process of its own."""
-    problem = Problem.from_json(json.loads(journal.text(run.config["problem"])))
-    source = journal.text(best.source)
-    with JudgeProcess() as judge:
-        again = judge.judge(source, problem, seed=run.config["data"])
+def _winners(journal: Journal) -> Iterator[tuple[RunInfo, JournalCandidate | None]]:
+    for run in journal.runs():
+        yield run, Story.of(journal, run.id).best()
+
+
+@contextmanager
+def _judges(workers: int, pool: Pool | None) -> Iterator[Asking]:
+    judges: Asking = LocalJudges(workers) if pool is None else ClusterJudges(pool)
+    try:
+        yield judges
+    finally:
+        judges.close()
+
+
+def _problem(journal: Journal, run: RunInfo) -> Problem:
+    return Problem.from_json(json.loads(journal.text(run.config["problem"])))
+
+
+def _asked(judges: Asking, journal: Journal, run: RunInfo, best: JournalCandidate) -> Pending:
+    """A winner on its way to be judged once more."""
+    return judges.ask(journal.text(best.source), _problem(journal, run), run.config["data"])
+
+
+def _again(journal: Journal, run: RunInfo, best: JournalCandidate, again: Judgement) -> tuple[int, str]:
+    """A winner that was judged once more."""
+    problem, source = _problem(journal, run), journal.text(best.source)
     same = run.config.get("program") == program() and best.imports == imports(source, problem)
     return compared(best, again, problem.device, same_program=same)
 

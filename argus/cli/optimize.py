@@ -36,7 +36,9 @@ from argus.agent.tools import KernelTexts, Workbench
 from argus.agent.view import RunView
 from argus.cli.answers import OptimizeAnswer, emit
 from argus.cli.history import folder
+from argus.cli.many_machines import cluster
 from argus.cli.usage import GOOD, WRONG, UsageError
+from argus.cluster import Pool
 from argus.report.run_page import run_page
 from argus.tasks.task import load_task
 
@@ -55,7 +57,7 @@ def handle(args: argparse.Namespace) -> int:
             raise UsageError(f"--{flag} takes at least 1, not {getattr(args, flag)}")
     if (args.task is None) == (args.resume is None):
         raise UsageError("give a task, or --resume to resume a run")
-    with Journal.write(folder(args)) as journal:
+    with cluster(args) as pool, Journal.write(folder(args)) as journal:
         recorder, provider = _begun(args, journal) if args.resume is None else _gone_on(args, journal)
         if args.edit:
             _hand_in(args, recorder, provider)
@@ -64,7 +66,7 @@ def handle(args: argparse.Namespace) -> int:
             if not args.json:
                 title = f"{recorder.task.name}, seed {settings.seed}, run {recorder.run.id}"
                 view.start(title, recorder.task.device, settings.budget)
-            state = _run(recorder, provider, args.workers, None if args.json else view)
+            state = _run(recorder, provider, args.workers, pool, None if args.json else view)
         recorder.end(state)
         page = _page(args, journal, recorder.run.id)
     if args.policy:
@@ -82,7 +84,9 @@ def handle(args: argparse.Namespace) -> int:
     return GOOD if found else WRONG
 
 
-def _run(recorder: RunRecorder, provider: Provider | None, workers: int, view: RunView | None) -> State:
+def _run(
+    recorder: RunRecorder, provider: Provider | None, workers: int, pool: Pool | None, view: RunView | None
+) -> State:
     """The run from its beginning; what the journal holds of it is not judged or asked again."""
     task, settings = recorder.task, recorder.settings
 
@@ -92,7 +96,7 @@ def _run(recorder: RunRecorder, provider: Provider | None, workers: int, view: R
             view.listen(state, candidate)
 
     options: dict[str, Any] = {"policy": recorder.policy, "trying": None if view is None else view.trying}
-    with Judges(workers, recorder.remembered) as judges:
+    with Judges(workers, recorder.remembered, pool) as judges:
         if provider is None:
             return optimise(task, settings, judges, listen=listen, edits=edits(recorder.run), **options)
         asking = Budgeted(Journaled(provider, recorder.run), settings.budget * ASKS_PER_ROUND, settings.max_tokens)

@@ -1,6 +1,7 @@
 """Verdicts of the checker against the machine, over random kernels and single-point mutants.
 
     python -m bench.verdict_fuzz --sources 20000 --shard 0/2 --out DIR [--resume] [--seed S]
+    python -m bench.verdict_fuzz --sources 20000 --out DIR --ray auto        on a Ray cluster (docs/many_machines.md)
     python -m bench.verdict_fuzz --report DIR                the tables over all shards of a folder
     python -m bench.verdict_fuzz --show N [--seed S]         the N-th source, its verdict and its truth
     python -m bench.verdict_fuzz --keep DIR                  minimise what was found and keep it in tests/check/found
@@ -15,51 +16,36 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from time import process_time
-from typing import Any
 
+from argus.cluster import ClusterError, Pool, answers, pool_of
 from bench.verdict_fuzz.judge import judge
 from bench.verdict_fuzz.keep import keep
 from bench.verdict_fuzz.report import table
+from bench.verdict_fuzz.rows import WORK, died
 from bench.verdict_fuzz.sources import source
 
 SEED = 17
 
 
-def run_shard(sources: int, shard: tuple[int, int], out: Path, seed: int, resume: bool) -> int:
-    """Judge every n-th source; the number of faults."""
+def run_shard(sources: int, shard: tuple[int, int], out: Path, seed: int, resume: bool, pool: Pool) -> int:
+    """Judge every n-th source; the number of faults. Lines are written in the order of the sources."""
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"{seed}-{shard[0]}of{shard[1]}.jsonl"
     done = {json.loads(line)["n"] for line in path.read_text().splitlines()} if resume and path.exists() else set()
     faults = 0
     with path.open("a" if resume else "w") as file:
-        for n in range(shard[0], sources, shard[1]):
-            if n in done:
-                continue
-            row = judged(seed, n)
+        left = ({"seed": seed, "n": n} for n in range(shard[0], sources, shard[1]) if n not in done)
+        for found in answers(pool, WORK, left, died):
+            row = found.value
             faults += bool(row["fault"])
             if row["fault"]:
                 print(
-                    f"{n}: {row['fault']}: {row['family']} {row['mutation']}: {row['detail'] or row['shown']}",
+                    f"{row['n']}: {row['fault']}: {row['family']} {row['mutation']}: {row['detail'] or row['shown']}",
                     flush=True,
                 )
             file.write(json.dumps(row) + "\n")
             file.flush()
     return faults
-
-
-def judged(seed: int, n: int) -> dict[str, Any]:
-    """One source as a line of the result."""
-    start = process_time()
-    one = source(seed, n)
-    record = judge(one.program, one.text, not one.mutation)
-    return {
-        "n": n, "seed": seed, "family": one.program.family, "mutation": one.mutation, "line": one.line,
-        "constructs": one.program.constructs, "verdict": record.verdict, "truth": record.truth,
-        "detail": record.detail, "rules": record.rules, "reasons": record.reasons, "fault": record.fault,
-        "shown": record.notes.get("shown", ""), "exact": record.exact, "lost": record.lost,
-        "check": round(record.seconds, 4), "seconds": round(process_time() - start, 4),
-    }  # fmt: skip
 
 
 def show(seed: int, n: int) -> None:
@@ -79,6 +65,8 @@ def main() -> int:
     words.add_argument("--report", type=Path)
     words.add_argument("--keep", type=Path)
     words.add_argument("--show", type=int)
+    words.add_argument("--ray", metavar="ADDRESS", help="local, auto, HOST:PORT or ray://HOST:PORT")
+    words.add_argument("--workers", type=int, default=2, help="with --ray local (default 2)")
     given = words.parse_args()
     if given.show is not None:
         show(given.seed, given.show)
@@ -93,7 +81,12 @@ def main() -> int:
     if given.out is None:
         words.error("--out DIR is where the results go")
     part, of = (int(x) for x in given.shard.split("/"))
-    faults = run_shard(given.sources, (part, of), given.out, given.seed, given.resume)
+    try:
+        with pool_of(given.ray, given.workers) as pool:
+            faults = run_shard(given.sources, (part, of), given.out, given.seed, given.resume, pool)
+    except ClusterError as error:
+        print(f"error[{error.code}]: {error.message}; what was judged is in {given.out}", file=sys.stderr)
+        return 2
     print(table(given.out))
     return 1 if faults else 0
 

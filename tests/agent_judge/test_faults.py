@@ -131,7 +131,8 @@ def test_an_error_of_the_machine_is_asked_again(judges: Judges) -> None:
 
 def test_closing_does_not_wait_for_a_judgement() -> None:
     judges = Judges(1)
-    (judge,) = judges._processes
+    assert isinstance(judges._asking, judging.LocalJudges)
+    (judge,) = judges._asking._processes
     coming = iter(judges.judge(["x", "y"], load_task("softmax"), seed=0))
     found: list[Judgement] = []
     waiting = threading.Thread(target=lambda: found.append(next(coming)))

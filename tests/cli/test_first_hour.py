@@ -136,6 +136,7 @@ def test_outsiders_run_what_is_run_here() -> None:
         "make lint",
         "make test",
         "make torch",
+        "make ray",
         ".ci/wheel",
     ]
     assert (ROOT / "SECURITY.md").is_file()

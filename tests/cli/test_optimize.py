@@ -30,7 +30,7 @@ class Quick(Scripted):
 
     seeds: ClassVar[list[int]] = []
 
-    def __init__(self, workers: int = 1, remembered: object = None) -> None:
+    def __init__(self, workers: int = 1, remembered: object = None, pool: object = None) -> None:
         super().__init__()
 
     def judge(self, sources: Sequence[str], task: Task, *, seed: int) -> list[Judgement]:

@@ -10,9 +10,9 @@ import pytest
 import argus.provenance as provenance
 
 ORDER = (
-    "provenance", "layout", "gfx942", "machine", "spec", "ir", "lang", "check", "compile", "pipeline", "clock",
-    "device", "tasks", "ops", "surface", provenance.NAME, "plan", "torch", "knowledge", "agent", "bench", "report",
-    "cli",
+    "provenance", "cluster", "layout", "gfx942", "machine", "spec", "ir", "lang", "check", "compile", "pipeline",
+    "clock", "device", "tasks", "ops", "surface", provenance.NAME, "plan", "torch", "knowledge", "agent", "bench",
+    "report", "cli",
 )  # fmt: skip
 """Rooms (folders and top-level modules) from the ground up: a room imports only rooms before it. The machine needs
 nothing but the chip, and its table of instructions is what the compiler's re-check reads the object with. The package

@@ -133,7 +133,8 @@ class Violation:
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """`times` and `roof` are microseconds by shape, `intervals` the clock's limits of each simulated time, `bottleneck`
-    what the clock saw at the first one."""
+    what the clock saw at the first one. `seconds` of the stages and the `machine` it was made on differ from one
+    judging to the next: they are kept beside a judgement and are no part of its evidence."""
 
     verdict: Verdict
     stage: str
@@ -146,6 +147,7 @@ class Judgement:
     evidence: str = ""
     seconds: Mapping[str, float] = field(default_factory=dict)
     intervals: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    machine: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def of_machine(self) -> bool:
@@ -156,16 +158,20 @@ class Judgement:
         return self.verdict == "error" and any(v.rule in MACHINE for v in self.violations)
 
     def to_json(self) -> dict[str, Any]:
-        """Without `seconds`, which differ from one judging to the next."""
+        """Without `seconds` and `machine`."""
         found: dict[str, Any] = _plain(asdict(self))
-        del found["seconds"]
+        del found["seconds"], found["machine"]
         return found
 
     @staticmethod
-    def from_json(data: Mapping[str, Any], seconds: Mapping[str, float] | None = None) -> Judgement:
+    def from_json(
+        data: Mapping[str, Any], seconds: Mapping[str, float] | None = None, machine: Mapping[str, str] | None = None
+    ) -> Judgement:
         values = {name: data[name] for name in data if name in Judgement.__dataclass_fields__ and name != "violations"}
         found = tuple(Violation(**item) for item in data["violations"])
-        return Judgement(**{**values, "violations": found, "seconds": dict(seconds or {})})
+        return Judgement(
+            **{**values, "violations": found, "seconds": dict(seconds or {}), "machine": dict(machine or {})}
+        )
 
 
 def fault(error: Exception) -> Violation:

@@ -24,6 +24,7 @@ from typing import IO, Any
 
 from argus.agent.judge.evidence import evidence, question
 from argus.agent.judge.problem import Judgement, Problem, Violation
+from argus.provenance import PACKAGE
 
 SECONDS = 600.0
 LAST_BYTES = 2000
@@ -39,9 +40,12 @@ class JudgeProcess:
     _from: int = field(default=-1, init=False)
     _said: IO[bytes] | None = field(default=None, init=False)
     _stopped: bool = field(default=False, init=False)
+    killed: bool = field(default=False, init=False)
+    """Whether the last question ended with the process being killed by somebody else."""
 
     def judge(self, source: str, problem: Problem, *, seed: int) -> Judgement:
         """The judgement; `error` if the process died or took too long."""
+        self.killed = False
         if self._child is None or self._child.poll() is not None:
             self._start()
         line = json.dumps({"problem": problem.to_json(), "source": source, "seed": seed}) + "\n"
@@ -53,10 +57,7 @@ class JudgeProcess:
         if answer is not None:
             data: dict[str, Any] = json.loads(answer)
             return Judgement.from_json(data["judgement"], data["seconds"])
-        died = self._end()
-        said = Violation("judge", f"judging this candidate ended the judge's process: {died}", status="error")
-        asked = question(source, problem, seed)
-        return Judgement("error", "judge", (said,), evidence=evidence(asked, b"", {"ended": died}))
+        return ended(source, problem, seed, self._end())
 
     def stop(self) -> None:
         """End the process for good; whoever waits for its answer gets the judgement that it ended."""
@@ -72,7 +73,8 @@ class JudgeProcess:
         self._from, their_out = os.pipe()
         try:
             self._child = subprocess.Popen(
-                [sys.executable, "-m", "argus.agent.judge.worker", str(their_in), str(their_out)],
+                [sys.executable, "-P", "-m", "argus.agent.judge.worker", str(their_in), str(their_out)],
+                env=_environment(),
                 pass_fds=(their_in, their_out),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -110,6 +112,7 @@ class JudgeProcess:
             child.wait()
             self.close()
             return f"no answer within {self.seconds:g} s"
+        self.killed = code == -signal.SIGKILL and not self._stopped
         how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
         said = self._last_line()
         self.close()
@@ -144,6 +147,21 @@ class JudgeProcess:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def ended(source: str, problem: Problem, seed: int, how: str) -> Judgement:
+    """The judgement of a candidate whose judge ended without an answer."""
+    said = Violation("judge", f"judging this candidate ended the judge's process: {how}", status="error")
+    asked = question(source, problem, seed)
+    return Judgement("error", "judge", (said,), evidence=evidence(asked, b"", {"ended": how}))
+
+
+def _environment() -> dict[str, str]:
+    """For the child: this Argus, whatever the current folder holds, and linear algebra in one thread, so that sums are
+    taken in the same order on a machine with more cores."""
+    path = [str(PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    return {**os.environ, **threads, "PYTHONPATH": os.pathsep.join(path)}
 
 
 def _write(pipe: int, data: bytes) -> None:

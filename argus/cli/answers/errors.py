@@ -7,7 +7,18 @@ from typing import Any, Literal
 from argus.cli.answers.base import Answer
 
 FailureKind = Literal[
-    "usage", "program", "refused", "compile", "machine", "journal", "system", "extra", "input", "stopped", "internal"
+    "usage",
+    "program",
+    "refused",
+    "compile",
+    "machine",
+    "journal",
+    "cluster",
+    "system",
+    "extra",
+    "input",
+    "stopped",
+    "internal",
 ]
 
 

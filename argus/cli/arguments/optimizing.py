@@ -6,13 +6,14 @@ import argparse
 from typing import Any
 
 from argus.cli.arguments.choices import TASKS
-from argus.cli.arguments.shared import add_journal, add_json, add_verb
+from argus.cli.arguments.shared import add_cluster, add_journal, add_json, add_verb
 
 OPTIMIZE = """\
 argus optimize gemm                              a built-in task
 argus optimize mine.py --budget 60 -o best.py    a task of your own (`argus init` writes one)
 argus optimize --resume                          resume the newest run of the journal
 argus optimize gemm --edit best.py               judge a kernel of your own and search on from it
+argus optimize gemm --ray auto --batch 16        judge on a Ray cluster (docs/many_machines.md)
 """
 MCP = """\
 argus mcp --workspace kernels                on standard input and output, as coding agents start it
@@ -40,9 +41,9 @@ def register(verbs: Any) -> None:
     report = add_verb(verbs, "report", "argus.cli.report:handle", "write an HTML page about an optimization run")
     report.add_argument("run", nargs="?", help=RUN)
     report.add_argument("-o", "--output", metavar="FILE", default="argus-report.html")
-    again = add_verb(
-        verbs, "verify-all", "argus.cli.history:verify_all", "judge every stored winner again in fresh processes"
-    )
+    text = "judge every stored winner again and compare the evidence"
+    again = add_verb(verbs, "verify-all", "argus.cli.history:verify_all", text)
+    add_cluster(again, "judge")
     for parser in (history, best, diff, report, again):
         add_json(parser)
         add_journal(parser)
@@ -55,7 +56,7 @@ def _register_optimize(verbs: Any) -> None:
     parser = add_verb(verbs, "optimize", "argus.cli.optimize:handle", text, OPTIMIZE)
     parser.add_argument("task", nargs="?", help=f"a task file, or one of: {', '.join(TASKS)}")
     _add_settings(parser)
-    parser.add_argument("--workers", type=int, default=2, help="judge processes (default 2)")
+    add_cluster(parser, "judge")
     parser.add_argument(
         "--policy", metavar="FILE", help="start from this experience and add the run's own (and FILE.md, as text)"
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 from argus.cli.arguments.choices import DEVICES, KEPT_TIMES, KERNELBENCH, LAYERS, MEMORY_BOUND, PERTURBED_CLOCKS, TRITON
 from argus.cli.arguments.shared import (
+    add_cluster,
     add_journal,
     add_json,
     add_kernel_arguments,
@@ -37,6 +38,7 @@ argus bench gemm --search --shape M=2048,N=2048,K=2048      every candidate of t
 argus bench gemm --search --write                  all shapes of the table; writes argus/kernels/matmul.json
 argus bench kernelbench DIR --run-python --dtype f32 --no-time      KernelBench's tasks as plans of proved kernels
 argus bench gemm --holdout                         what the dispatcher loses at shapes that are not in its table
+argus bench gemm --ray auto                        one row per worker of a Ray cluster (docs/many_machines.md)
 
 Triton's columns need the extra `bench` (pip install 'argus-kernels[bench]'); without it they stay empty.
 """
@@ -173,4 +175,5 @@ def _register_bench(verbs: Any) -> None:
         "--records", type=Path, default=Path(KERNELBENCH), metavar="FILE", help="kernelbench: where records are kept"
     )
     parser.add_argument("--keep", type=Path, default=Path(KEPT_TIMES), metavar="DIR", help="where times are kept")
+    add_cluster(parser, "make rows")
     add_json(parser)

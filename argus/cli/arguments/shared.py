@@ -69,6 +69,16 @@ def add_journal(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_cluster(parser: argparse.ArgumentParser, what: str) -> None:
+    """Where `what` is done: processes of this machine, or the workers of a Ray cluster."""
+    parser.add_argument("--workers", type=int, default=2, help="processes on this machine (default 2)")
+    parser.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        help=f"{what} on Ray: local (--workers workers here), auto, HOST:PORT or ray://HOST:PORT",
+    )
+
+
 def add_verb(verbs: Any, name: str, handler: str, text: str, epilog: str = "") -> argparse.ArgumentParser:
     """A verb whose work is the function `handler` ("module:function")."""
     parser: argparse.ArgumentParser = verbs.add_parser(

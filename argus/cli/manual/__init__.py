@@ -19,6 +19,7 @@ from argus.agent.providers import CODES as PROVIDER_CODES
 from argus.agent.tools import CODES as WORKBENCH_CODES
 from argus.check.executed.after_proof import CODES as CHECKER_CODES
 from argus.cli.manual.checker import CHECKER
+from argus.cli.manual.cluster import CLUSTER
 from argus.cli.manual.compiler import COMPILER
 from argus.cli.manual.device import DEVICE
 from argus.cli.manual.entry import ManualEntry
@@ -28,6 +29,7 @@ from argus.cli.manual.operation import OPERATION
 from argus.cli.manual.plan import PLAN
 from argus.cli.manual.provider import PROVIDER
 from argus.cli.manual.workbench import WORKBENCH
+from argus.cluster import CODES as CLUSTER_CODES
 from argus.device.codes import CODES as DEVICE_CODES
 from argus.ir.compile_error import CODES as COMPILE_CODES
 from argus.machine.errors import CODES as MACHINE_CODES
@@ -55,6 +57,7 @@ FAMILIES = (
     Family("error of a model provider", "provider", PROVIDER_CODES, PROVIDER),
     Family("error of the workbench", "workbench", WORKBENCH_CODES, WORKBENCH),
     Family("error of the journal", "journal", JOURNAL_CODES, JOURNAL),
+    Family("error of a cluster", "cluster", CLUSTER_CODES, CLUSTER),
 )
 
 

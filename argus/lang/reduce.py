@@ -13,7 +13,10 @@ unless the author asks for each wave's own part (`within="wave"`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from argus.ir.kernel import WAVE
 from argus.ir.types import Value
@@ -23,6 +26,8 @@ from argus.lang.distribution import Distribution, DistributionForm
 from argus.lang.values import Tile
 from argus.layout import expr as E
 from argus.layout.expr import Expr
+
+LaneTable = NDArray[np.int64]
 
 MAP_OF = {"sum": "add", "max": "max", "min": "min"}
 
@@ -78,13 +83,8 @@ def _fold_registers(ctx: ReadContext, tile: Tile, fn: str, groups: list[list[int
 def _partners(ctx: ReadContext, dist: Distribution, axes: list[str], in_wave: bool) -> list[int]:
     """Distances d such that exchanging with lane ^ d completes the reduction."""
     lanes = np.arange(WAVE)
-    env = {"lane": lanes, "wave": np.arange(ctx.waves)[:, None]}
-    stay: list[np.ndarray[tuple[int, ...], np.dtype[np.int64]]] = []
-    gone: list[np.ndarray[tuple[int, ...], np.dtype[np.int64]]] = []
-    for i in range(dist.count):
-        for axis, e in dist.coords(i).items():
-            table = np.broadcast_to(E.evaluate(_without_others(e), env), (ctx.waves, WAVE))
-            (gone if axis in axes else stay).append(table)
+    kept = tuple(axis for axis in dist.axes if axis not in axes)
+    stay, gone = ([*np.moveaxis(lane_tables(ctx, dist, some), -1, 0).reshape(-1, ctx.waves, WAVE)] for some in (kept, axes))
     for table in gone:
         if not in_wave and (table != table[0]).any():
             raise ctx.error("AG421", axes=", ".join(axes))
@@ -99,6 +99,17 @@ def _partners(ctx: ReadContext, dist: Distribution, axes: list[str], in_wave: bo
         if d not in span:
             made.append(d)
             span |= {d ^ s for s in span}
+    return made
+
+
+def lane_tables(ctx: ReadContext, dist: Distribution, axes: Sequence[str]) -> LaneTable:
+    """The coordinates of every element on some axes, by element, wave, lane and axis."""
+    env = {"lane": np.arange(WAVE), "wave": np.arange(ctx.waves)[:, None]}
+    made = np.empty((dist.count, ctx.waves, WAVE, len(axes)), dtype=np.int64)
+    for i in range(dist.count):
+        coords = dist.coords(i)
+        for n, axis in enumerate(axes):
+            made[i, :, :, n] = E.evaluate(_without_others(coords[axis]), env)
     return made
 
 

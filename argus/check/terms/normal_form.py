@@ -233,7 +233,7 @@ class Terms(TermArithmetic):
                     )
                 case Reduce():
                     items = sets.substituted(atom.footprint, mapping)
-                    if not items:
+                    if not items and atom.domain is None:
                         return self._over_nothing(atom.op)
                     return self.reduce(atom.op, atom.axis, self.rewritten(atom.body, change, memo), items, atom.domain)
                 case Carried(counter=Expr() as counter):

@@ -84,13 +84,12 @@ def _partners(ctx: ReadContext, dist: Distribution, axes: list[str], in_wave: bo
     """Distances d such that exchanging with lane ^ d completes the reduction."""
     lanes = np.arange(WAVE)
     kept = tuple(axis for axis in dist.axes if axis not in axes)
-    stay, gone = ([*np.moveaxis(lane_tables(ctx, dist, some), -1, 0).reshape(-1, ctx.waves, WAVE)] for some in (kept, axes))
-    for table in gone:
-        if not in_wave and (table != table[0]).any():
-            raise ctx.error("AG421", axes=", ".join(axes))
-    reached = {d for d in range(WAVE) if all((t == t[:, lanes ^ d]).all() for t in stay)}
-    copies = {d for d in reached if all((t == t[:, lanes ^ d]).all() for t in gone)}
-    together = {tuple(int(t[0, lane]) for t in stay) for lane in lanes}
+    stay, gone = (lane_tables(ctx, dist, some) for some in (kept, axes))
+    if not in_wave and bool((gone != gone[:, :1]).any()):
+        raise ctx.error("AG421", axes=", ".join(axes))
+    reached = {d for d in range(WAVE) if bool((stay == stay[:, :, lanes ^ d]).all())}
+    copies = {d for d in reached if bool((gone == gone[:, :, lanes ^ d]).all())}
+    together = {stay[:, 0, lane].tobytes() for lane in lanes}
     if len(together) * len(reached) != WAVE:
         raise ctx.error("AG420", axes=", ".join(axes))
     made: list[int] = []

@@ -2,7 +2,7 @@
 
     x over n, a lane holds n = 256*p + 4*lane + e; x.cumsum("n"):
         registers   a lane's four neighbours one after another: x0, x0+x1, x0+x1+x2, all four
-        lanes       the lanes' totals in six steps; lane 13 (binary 1101) takes lane 12's, then lanes 8..11's, then 0..7's
+        lanes       the lanes' totals in six steps: lane 13 (binary 1101) takes lane 12's, lanes 8..11's, lanes 0..7's
         runs        the total of all lanes of p = 0 goes to p = 1, and so on
 
 Registers that a lane holds next to each other are a *run*. The elements of a run, lane after lane, are neighbours in

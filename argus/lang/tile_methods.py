@@ -1,4 +1,4 @@
-"""Methods of register tiles: conversion, picking registers, order of digits, reductions, scans, exchange between lanes."""
+"""Methods of register tiles: conversion, picking registers, order of digits, reductions, scans, exchange of lanes."""
 
 from __future__ import annotations
 
@@ -139,7 +139,9 @@ def _scan(name: str) -> Call:
 def _end(name: str) -> Call:
     def call(interp: Expressions, tile: Tile, axis: object, within: object = "block") -> object:
         ctx = interp.ctx
-        return scan.end(ctx, tile, want.text(ctx, name, "the axis", axis), name == "last", _in_wave(interp, name, within))
+        return scan.end(
+            ctx, tile, want.text(ctx, name, "the axis", axis), name == "last", _in_wave(interp, name, within)
+        )
 
     call.__name__ = name
     return call

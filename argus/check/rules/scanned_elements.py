@@ -11,8 +11,8 @@ The walk follows a scan exactly, so that every element has a term of its own. Co
 for each; here all elements whose terms differ only in the edge of one interval are one statement about every s. That is
 sound without further proof: an element's term *is* the general one at s = its own coordinate, since the part it has
 taken, a run of set bits from `low` on, is the interval, read off bit by bit; and the statement is shown for all s from
-the first to the last of them. An edge that is not at a fixed distance from the index of the store, or a part with holes,
-makes a group of its own.
+the first to the last of them. An edge that is not at a fixed distance from the index of the store, or a part with
+holes, makes a group of its own.
 
 What it cannot do: parts that begin and end at the element's index (windows of moving ends).
 """
@@ -38,8 +38,8 @@ EDGE = E.var("edge_of_scan")
 """The edge of an interval, in terms that stand for many."""
 TAKEN = E.var("taken_by_scan")
 Side = Literal["end", "start"]
-FEW = 4
-"""Records up to which elements are compared by record."""
+SAMPLE = 8
+"""Records that show whether a way to join them is any good; fewer are compared by record."""
 
 
 def alike_scans(
@@ -47,13 +47,16 @@ def alike_scans(
 ) -> list[StoredElements] | None:
     """The elements in groups that are alike but for the edge of what they have taken; None where that joins nothing."""
     found = list(by_record(tables, case, store, axes, active))
-    if len(found) <= FEW:
+    if len(found) < SAMPLE:
         return None
     sides: tuple[Side, Side] = ("end", "start")
-    for position in range(len(axes)):
+    places = np.concatenate([stored for _, _, _, stored in found])
+    varied = sorted(range(len(axes)), key=lambda n: -len(np.unique(places[:, n])))
+    for position in varied:
         for side in sides:
-            groups = _groups(tables, found, position, axes[position], side)
-            if 2 * len(groups) > len(found):
+            some = _groups(tables, found[:SAMPLE], position, axes[position], side)
+            groups = _groups(tables, found, position, axes[position], side) if 2 * len(some) <= SAMPLE else {}
+            if not groups or 2 * len(groups) > len(found):
                 continue
             made = [_elements(tables, *key, axes, rows, position) for key, rows in groups.items()]
             known = [one for one in made if one is not None]
@@ -97,7 +100,8 @@ def general_term(terms: Terms, term: int, rest: Expr, side: Side) -> tuple[int, 
             edge = _edge(item, rest, side)
             if edge is not None and isinstance(item, FootprintPart):
                 edges.add(edge)
-                bounds = (rest + item.low, EDGE) if side == "end" else (EDGE, rest + (item.low + item.mask.bit_length()))
+                low, high = rest + item.low, rest + (item.low + item.mask.bit_length())
+                bounds = (low, EDGE) if side == "end" else (EDGE, high)
                 item = Over(TAKEN, *bounds, 1, (FootprintPart(TAKEN, 0, 1),))
             items = union(items, (item,), twice=True)
         return terms.reduce(atom.op, atom.axis, terms.rewritten(atom.body, change, memo), items)

@@ -7,7 +7,7 @@ The kernel's term is brought into the form of the specification's, bottom up, un
                  exactly zero (`padding`) or masked
     mask         dropped where it always holds, made zero where it never does, written like an equivalent one of the
                  specification, or as being inside the axis
-    part         a sum over an interval becomes one over the whole axis, masked by being inside the interval
+    part         a reduction over an interval becomes one over the whole axis, masked by being inside the interval
     steps        what loops took in steps is what a reduction of the specification takes in steps, if it is the same
     exponential  2**(x - T) is taken apart where T is a maximum over all x of an axis
     number       a coefficient that rounds to one of the specification's is that one (`close_numbers`)
@@ -252,9 +252,10 @@ class Judge:
         return None
 
     def _clipped(self, atom: Reduce, facts: Facts) -> tuple[Expr | None, int]:
-        """A sum over an interval [a, b) as one over the whole axis, masked by being inside: the axis and the body."""
+        """A reduction over an interval [a, b) as one over the whole axis, masked by being inside: the axis and the
+        body."""
         extent = extent_of(self.flow.tables, atom.axis)
-        found = self.interval(atom, facts, ordered=True) if extent is not None and atom.op == "sum" else None
+        found = self.interval(atom, facts, ordered=True) if extent is not None else None
         if extent is None or found is None:
             return None, atom.body
         here, whole, masks = own(atom.axis), domain(atom.axis, extent), self._masks(atom)
@@ -262,7 +263,17 @@ class Judge:
         if not self._vanishes(atom, extent) and not self._holds((*facts, *footprint, *masks), whole):
             return None, atom.body
         edges = [one_way(edge) for edge in footprint if not self._holds((*facts, *whole.args, *masks), edge)]
-        return whole, reduce(lambda body, edge: self.terms.selected(edge, body), edges, atom.body)
+        return whole, reduce(lambda body, edge: self._masked(atom, edge, body), edges, atom.body)
+
+    def _masked(self, atom: Reduce, edge: Expr, body: int) -> int:
+        """The body where the edge holds, else what changes nothing."""
+        if atom.op == "sum":
+            return self.terms.selected(edge, body)
+        neutral = self.terms.constant(-inf if atom.op == "max" else inf)
+        inner = self.terms.as_atom(body)
+        if isinstance(inner, Where) and inner.no == neutral:
+            return self.terms.where(E.land(edge, inner.condition), inner.yes, neutral)
+        return self.terms.where(edge, body, neutral)
 
     def _lean(self, body: int, facts: Facts) -> int:
         """Every product without masks that its other masks imply."""

@@ -7,7 +7,8 @@
 
 A row belongs to one wave, four rows to a workgroup. The wave walks its row in pieces of SPAN elements: a piece is
 scanned in registers and lanes (`x.cumsum`), and what all pieces before it have taken is carried from piece to piece. So
-X is read once and Y written once. `scan_axis` scans the middle axis of X[A, K, C]: a thread has columns of its own.
+X is read once and Y written once. `scan_axis` scans the middle axis of X[A, K, C]: a thread has a column of its own.
+From the end, zeros beyond K would be among the maxima there: then K is a multiple of DEPTH.
 """
 
 import argus as ag
@@ -107,9 +108,9 @@ def scan_masked(X: ag.In["M N", T], mask: ag.In["M N", u8], Y: ag.Out["M N", T])
 
 @ag.kernel(
     threads=256,
-    requires="A >= 1 and K >= 1 and C >= 1",
+    requires=f"A >= 1 and K >= 1 and C >= 1 and K % {DEPTH if REVERSE and OP != 'sum' else 1} == 0",
     computes=f"Y[a, n, c] = {OP}(where(k {UP_TO} n, X[a, k, c], {NEUTRAL}), k)",
-    example=dict(A=2, K=37, C=300),
+    example=dict(A=2, K=40, C=300),
 )
 def scan_axis(X: ag.In["A K C", T], Y: ag.Out["A K C", T]):
     a, bc = ag.grid(A, ag.cdiv(C, 256))
@@ -117,7 +118,6 @@ def scan_axis(X: ag.In["A K C", T], Y: ag.Out["A K C", T]):
     for i in ag.range(ag.cdiv(K, DEPTH)):
         at = piece(i, K, DEPTH)
         x = X[a, at, bc * 256].load(TILE, width=SIZE, guard="shape").to(f32)
-        x = inside(x, at + x.k, K)
         y = scanned(x, "k")
         Y[a, at, bc * 256].store(joined(before, y).to(T), width=SIZE, guard="shape")
         before = joined(before, taken(y, x, "k"))

@@ -252,7 +252,7 @@ class _Decoder:
                 return Power(_integer(base))
             case ["where", condition, yes, no]:
                 return Where(_boolean(self.expr(condition)), _integer(yes), _integer(no))
-            case ["reduce", ("sum" | "max" | "min") as op, axis, body, footprint, domain]:
+            case ["reduce", ("sum" | "prod" | "max" | "min") as op, axis, body, footprint, domain]:
                 where = None if domain is None else _boolean(self.expr(domain))
                 return Reduce(op, _integer(axis), _integer(body), self.footprint(footprint), where)
             case ["carried", loop, slot, counter, axes, around, ("top" | "positive" | "any") as kind]:

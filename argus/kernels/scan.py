@@ -1,6 +1,6 @@
-"""Scans of rows: sums, maxima or minima of everything up to an element; exclusive, from the end, masked.
+"""Scans of rows: sums, products, maxima or minima of everything up to an element; exclusive, from the end, masked.
 
-    scan          Y[m, n] = sum of X[m, k] over k <= n          cumsum; OP: sum, max, min
+    scan          Y[m, n] = sum of X[m, k] over k <= n          cumsum; OP: sum, prod, max, min
     EXCLUSIVE     over k < n                                    what stands before the element; nothing is the neutral
     REVERSE       over k >= n                                   from the end of the row
     scan_masked   Y[m, n] = sum of X[m, k] * mask[m, k]         a mask of bytes, 0 or 1 as PyTorch's bool has them
@@ -8,14 +8,14 @@
 A row belongs to one wave, four rows to a workgroup. The wave walks its row in pieces of SPAN elements: a piece is
 scanned in registers and lanes (`x.cumsum`), and what all pieces before it have taken is carried from piece to piece. So
 X is read once and Y written once. `scan_axis` scans the middle axis of X[A, K, C]: a thread has a column of its own.
-From the end, zeros beyond K would be among the maxima there: then K is a multiple of DEPTH.
+From the end, zeros beyond K would be among what is taken there: then K is a multiple of DEPTH.
 """
 
 import argus as ag
 from argus import bf16, f16, f32, inf, u8
 
 DTYPE = ag.knob("f32", legal=("f32", "bf16", "f16"), why="element type of X and Y")
-OP = ag.knob("sum", legal=("sum", "max", "min"), why="what is taken of the elements up to each")
+OP = ag.knob("sum", legal=("sum", "prod", "max", "min"), why="what is taken of the elements up to each")
 EXCLUSIVE = ag.knob(False, legal=(False, True), why="an element is not among those taken for it")
 REVERSE = ag.knob(False, legal=(False, True), why="from the end of the row")
 CHUNKS = ag.knob(2, legal=(1, 2, 4), why="16-byte accesses of a thread per piece")
@@ -31,8 +31,8 @@ ONE = ag.Owner(t=256, z="t*0")
 COLUMNS = ag.Owner(t=256, c="t")
 TILE = ag.Owner(t=256, u=DEPTH, k="u", c="t")
 
-START = {"sum": 0.0, "max": -inf, "min": inf}[OP]
-NEUTRAL = {"sum": "0", "max": "-inf", "min": "inf"}[OP]
+START = {"sum": 0.0, "prod": 1.0, "max": -inf, "min": inf}[OP]
+NEUTRAL = {"sum": "0", "prod": "1", "max": "-inf", "min": "inf"}[OP]
 UP_TO = (">" if REVERSE else "<") + ("" if EXCLUSIVE else "=")
 NEEDS = f"N >= 1 and N % {max(1, WIDTH // SIZE)} == 0"
 
@@ -43,11 +43,14 @@ def scanned(x, axis):
         return x.cummax(axis, exclusive=EXCLUSIVE, reverse=REVERSE)
     if OP == "min":
         return x.cummin(axis, exclusive=EXCLUSIVE, reverse=REVERSE)
+    if OP == "prod":
+        return x.cumprod(axis, exclusive=EXCLUSIVE, reverse=REVERSE)
     return x.cumsum(axis, exclusive=EXCLUSIVE, reverse=REVERSE)
 
 
 def joined(x, y):
-    return {"sum": lambda: x + y, "max": lambda: ag.max(x, y), "min": lambda: ag.min(x, y)}[OP]()
+    joins = {"sum": lambda: x + y, "prod": lambda: x * y, "max": lambda: ag.max(x, y), "min": lambda: ag.min(x, y)}
+    return joins[OP]()
 
 
 def outermost(x, axis):

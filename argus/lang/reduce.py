@@ -29,14 +29,14 @@ from argus.layout.expr import Expr
 
 LaneTable = NDArray[np.int64]
 
-MAP_OF = {"sum": "add", "max": "max", "min": "min"}
+MAP_OF = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 
 
 def reduce(ctx: ReadContext, tile: Tile, fn: str, axes: list[str], in_wave: bool = False) -> Tile:
     """Combine all elements that agree on the other axes; `in_wave` takes only those of the same wave."""
     for axis in axes:
         if axis not in tile.dist.axes:
-            raise ctx.error("AG407", name=axis, axes=", ".join(tile.dist.axes) or "none", methods="sum, max, min")
+            raise ctx.error("AG407", name=axis, axes=", ".join(tile.dist.axes) or "none", methods=", ".join(MAP_OF))
     if not axes:
         raise ctx.error("AG112", function="a reduction", problem='it needs the name of an axis, such as s.max("Sk")')
     if len(tile.dist.digits) == 0 and not tile.dist.axes:

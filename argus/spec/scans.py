@@ -31,12 +31,12 @@ from argus.spec.tree import (
     RelationOp,
     SpecNode,
 )
-from argus.spec.values import Bounded, bounded, whole_numbers
+from argus.spec.values import Bounded, bounded, product_error, whole_numbers
 from argus.spec.walk import open_indices
 
 T = TypeVar("T", bound=np.generic)
 _SWAPPED: dict[RelationOp, RelationOp] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_NEUTRAL = {"sum": 0.0, "max": -inf, "min": inf}
+_NEUTRAL = {"sum": 0.0, "prod": 1.0, "max": -inf, "min": inf}
 _JOIN = {"max": np.maximum, "min": np.minimum}
 
 
@@ -106,5 +106,10 @@ class ScanningEvaluator(ContractingEvaluator):
             error = up_to(x.error, np.add, 0) + length * UNIT_F32 * size
             made = bounded(indices, up_to(x.value, np.add, 0), error)
             return whole_numbers(made, lambda a: up_to(a, np.add, 0), x)
+        if found.kind == "prod":
+            size = np.abs(x.value) + x.error
+            value, grown = up_to(x.value, np.multiply, 1), up_to(np.maximum(size, 1.0), np.multiply, 1)
+            error = product_error(length, value, up_to(size, np.multiply, 1), grown)
+            return whole_numbers(bounded(indices, value, error), lambda a: up_to(a, np.multiply, 1), x)
         value = up_to(x.value, _JOIN[found.kind], _NEUTRAL[found.kind])
         return Bounded(indices, value, up_to(x.error, np.maximum, 0))

@@ -290,7 +290,12 @@ def _classified(
     }  # fmt: skip
     by_formula = {tables.tensor_axes[f.tensor][f.position] for f in reader.formulas}
     windows = near | apart | taps | by_formula
-    hints = replace(hints, strided=strided, shifted=(near & placed.keys()) - dark, windows=windows)
+    multiplied = {n + 1 for n, kind in enumerate(reader.kinds) if kind == "prod"}
+    products = frozenset(
+        tables.tensor_axes[t][p] for t, p, i in reader.uses if i is not None and i.binder in multiplied
+    )
+    near = (near & placed.keys()) - dark
+    hints = replace(hints, strided=strided, shifted=near, windows=windows, products=products)
     loose = {
         indices[n]: n for axis, n in alone.items()
         if axis not in placed and not hints.derived and SpecIndex(indices[n]) in reader.as_values

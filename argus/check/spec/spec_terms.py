@@ -237,9 +237,9 @@ class _TermReader:
         extent = extent_of(self.tables, axis)
         if extent is None:
             raise Unreadable(f"{self.tables.axis_names[axis]} has different extents in different tensors")
-        if node.kind in ("argmax", "argmin"):
+        if node.kind == "argmax" or node.kind == "argmin":
             raise Unreadable(f"values are not compared through `{spec_text(node)}`")
-        op: Reduction = "sum" if node.kind == "sum" else "max" if node.kind == "max" else "min"
+        op: Reduction = node.kind
         inner = self.visit(node.body, {**{a: i for a, i in scope.items() if i != node.index}, axis: node.index})
         return self.terms.reduce(op, axis, inner, (), domain(axis, extent))
 

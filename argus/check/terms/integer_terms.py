@@ -137,6 +137,8 @@ class IntegerTerms(Interned):
                 return _union([self.whole_range(yes), self.whole_range(no)])
             case Reduce(op="sum", body=body, footprint=footprint):
                 return _repeated(self.whole_range(body), _count(footprint))
+            case Reduce(op="prod"):
+                return None
             case Reduce(body=body):
                 return self.whole_range(body)
             case Power() | Carried():

@@ -84,6 +84,8 @@ class Padding:
                 return self.folded(base)
             case Reduce(op=op, body=body):
                 inside = self.folded(body)
+                if op == "prod":
+                    return None if inside is None else FINITE
                 return inside if inside == 0 or op != "sum" or inside is None else FINITE
             case Carried():
                 return None

@@ -63,7 +63,7 @@ def _reduction(terms: Terms, atom: Reduce, body: int) -> int:
     found = [at_place(terms, body, {atom.axis: where}) for part in parts for where in _coordinates(part)]
     if UNKNOWN in found:
         return UNKNOWN
-    return reduce(terms.add, found) if atom.op == "sum" else terms.extreme(atom.op, found)
+    return terms.joined(atom.op, found)
 
 
 def _coordinates(part: FootprintPart) -> list[Expr]:

@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from math import inf
 from typing import Literal
 
 import numpy as np
@@ -30,7 +29,7 @@ from argus.check.domain.reduction_footprint import FootprintPart, ReducedFootpri
 from argus.check.domain.reduction_intervals import intervals, joined
 from argus.check.domain.tags import Case
 from argus.check.spec.spec_terms import domain, extent_of
-from argus.check.terms.atoms import ONE, UNKNOWN, ZERO, Apply, Atom, Reduce, Where, axes_in, own
+from argus.check.terms.atoms import NEUTRAL, ONE, UNKNOWN, ZERO, Apply, Atom, Reduce, Where, axes_in, own
 from argus.check.terms.close_numbers import close_enough
 from argus.check.terms.conditions import one_way
 from argus.check.terms.elementwise_terms import Standing, exponential
@@ -269,7 +268,7 @@ class Judge:
         """The body where the edge holds, else what changes nothing."""
         if atom.op == "sum":
             return self.terms.selected(edge, body)
-        neutral = self.terms.constant(-inf if atom.op == "max" else inf)
+        neutral = self.terms.constant(NEUTRAL[atom.op])
         inner = self.terms.as_atom(body)
         if isinstance(inner, Where) and inner.no == neutral:
             return self.terms.where(E.land(edge, inner.condition), inner.yes, neutral)
@@ -306,8 +305,7 @@ class Judge:
         """Conditions outside of which the body counts for nothing."""
         if atom.op != "sum":
             inner = self.terms.as_atom(atom.body)
-            neutral = -inf if atom.op == "max" else inf
-            masked = isinstance(inner, Where) and self.terms.value(inner.no) == neutral
+            masked = isinstance(inner, Where) and self.terms.value(inner.no) == NEUTRAL[atom.op]
             return (inner.condition,) if masked and isinstance(inner, Where) else ()
         return tuple(
             a.condition for a in self._factors(atom) if isinstance(a, Where) and (a.yes, a.no) == (ONE, ZERO)

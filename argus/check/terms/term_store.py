@@ -53,6 +53,8 @@ class Interned:
         self.positive: frozenset[str] = frozenset()
         """Scalar arguments that are known to be greater than zero."""
         self._atom_numbers: dict[Atom, int] = {}
+        self.multiplies = False
+        """There are reductions by products."""
         self._axes: dict[int, frozenset[int]] = {}
         self._free: dict[int, frozenset[Expr]] = {}
         self._sums: dict[tuple[int, int, bool], int] = {}

@@ -21,7 +21,7 @@ The formulas come from the specification (`computed_indices`); without it nothin
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache, reduce
+from functools import lru_cache
 
 import numpy as np
 
@@ -200,7 +200,7 @@ def reduced(tables: Tables, op: Reduction, axis: int, term: int, items: ReducedF
     if parted is not None:
         arrived, rest = parted
         here = [arrived] if rest is None else [arrived, reduced(tables, op, axis, rest, items)]
-        return reduce(tables.terms.add, here) if op == "sum" else tables.terms.extreme(op, here)
+        return tables.terms.joined(op, here)
     if op == "sum" and axis in tables.hints.derived:
         inside = _absorbed(tables, axis, term, items)
         if inside is not None:

@@ -52,10 +52,18 @@ def program(kernel: str, settings: Settings, file: Path = SCAN) -> Program:
 
 
 def inputs(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, np.ndarray]:
-    """Small whole numbers, whose sums are exact; masks of zeros and ones."""
-    dice = np.random.default_rng(5)
-    made = {t.name: dice.integers(-4, 5, extents(t, sizes)).astype(np.float32) for t in kernel.tensors if t.read}
-    return {name: (np.abs(a) % 2).astype(np.uint8) if name == "mask" else a for name, a in made.items()}
+    """Small whole numbers, whose sums are exact; for maxima every element is the greatest so far. Masks of zeros and
+    ones."""
+    dice, made = np.random.default_rng(5), dict[str, np.ndarray]()
+    op = str(kernel.settings.get("OP", "sum"))
+    for tensor in (t for t in kernel.tensors if t.read):
+        shape = extents(tensor, sizes)
+        drawn = dice.integers(-4, 5, shape)
+        if op != "sum":
+            drawn += 10 * np.arange(shape[1]).reshape(1, -1, *[1] * (len(shape) - 2))
+            drawn = drawn if (op == "max") != bool(kernel.settings.get("REVERSE")) else -drawn
+        made[tensor.name] = (np.abs(drawn) % 2).astype(np.uint8) if tensor.name == "mask" else drawn.astype(np.float32)
+    return made
 
 
 PROGRAMS: dict[str, Callable[[], Program]] = {

@@ -23,10 +23,10 @@ from tests.check.programs import Program
 SCAN = Path(__file__).parents[2] / "argus" / "kernels" / "scan.py"
 Settings = Mapping[str, KnobValue]
 SMALL: Settings = {"CHUNKS": 1}
-ROWS = ({"M": 3, "N": 600}, {"M": 5, "N": 256}, {"M": 1, "N": 4})
-COLUMNS = ({"A": 2, "K": 21, "C": 300}, {"A": 1, "K": 8, "C": 1}, {"A": 1, "K": 24, "C": 2})
-NEUTRAL = {"sum": 0.0, "max": -np.inf, "min": np.inf}
-JOIN: dict[str, np.ufunc] = {"sum": np.add, "max": np.maximum, "min": np.minimum}
+ROWS = ({"M": 3, "N": 600}, {"M": 2, "N": 600}, {"M": 5, "N": 256}, {"M": 1, "N": 4})
+COLUMNS = ({"A": 2, "K": 21, "C": 300}, {"A": 1, "K": 21, "C": 3}, {"A": 1, "K": 8, "C": 1}, {"A": 1, "K": 24, "C": 2})
+NEUTRAL = {"sum": 0.0, "prod": 1.0, "max": -np.inf, "min": np.inf}
+JOIN: dict[str, np.ufunc] = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
 
 
 def scanned(x: np.ndarray, axis: int, settings: Settings) -> np.ndarray:
@@ -52,16 +52,19 @@ def program(kernel: str, settings: Settings, file: Path = SCAN) -> Program:
 
 
 def inputs(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, np.ndarray]:
-    """Small whole numbers, whose sums are exact; for maxima every element is the greatest so far. Masks of zeros and
-    ones."""
+    """Small whole numbers, whose sums are exact; powers of two, whose products are. For maxima every element is the
+    greatest so far, or, where the first size is even, the first of all is. Masks of zeros and ones."""
     dice, made = np.random.default_rng(5), dict[str, np.ndarray]()
     op = str(kernel.settings.get("OP", "sum"))
     for tensor in (t for t in kernel.tensors if t.read):
         shape = extents(tensor, sizes)
         drawn = dice.integers(-4, 5, shape)
-        if op != "sum":
+        if op == "prod":
+            drawn = dice.choice((-2.0, -1.0, -0.5, 0.5, 1.0, 2.0), shape)
+        elif op != "sum":
             drawn += 10 * np.arange(shape[1]).reshape(1, -1, *[1] * (len(shape) - 2))
-            drawn = drawn if (op == "max") != bool(kernel.settings.get("REVERSE")) else -drawn
+            rising = (op == "max") != bool(kernel.settings.get("REVERSE"))
+            drawn = drawn if rising == bool(shape[0] % 2) else -drawn
         made[tensor.name] = (np.abs(drawn) % 2).astype(np.uint8) if tensor.name == "mask" else drawn.astype(np.float32)
     return made
 
@@ -70,6 +73,7 @@ PROGRAMS: dict[str, Callable[[], Program]] = {
     "scan": partial(program, "scan", {}),
     "scan_exclusive": partial(program, "scan", {"EXCLUSIVE": True}),
     "scan_reverse": partial(program, "scan", {"REVERSE": True}),
+    "scan_prod": partial(program, "scan", {"OP": "prod", "REVERSE": True}),
     "scan_max": partial(program, "scan", {"OP": "max", "REVERSE": True}),
     "scan_masked": partial(program, "scan_masked", {}),
     "scan_axis": partial(program, "scan_axis", {"EXCLUSIVE": True, "OP": "min"}),
@@ -79,10 +83,12 @@ PLAIN: Settings = {}
 EXCLUSIVE: Settings = {"EXCLUSIVE": True}
 REVERSE: Settings = {"REVERSE": True}
 BOTH: Settings = {"EXCLUSIVE": True, "REVERSE": True}
+PROD: Settings = {"OP": "prod"}
+PROD_BOTH: Settings = {"OP": "prod", "EXCLUSIVE": True, "REVERSE": True}
 MAX: Settings = {"OP": "max"}
 MAX_REVERSE: Settings = {"OP": "max", "REVERSE": True}
 MIN_BOTH: Settings = {"OP": "min", "EXCLUSIVE": True, "REVERSE": True}
-ALL = (PLAIN, EXCLUSIVE, REVERSE, BOTH, MAX, MAX_REVERSE, MIN_BOTH)
+ALL = (PLAIN, EXCLUSIVE, REVERSE, BOTH, PROD, PROD_BOTH, MAX, MAX_REVERSE, MIN_BOTH)
 
 MISTAKES: tuple[tuple[str, str, str, str, tuple[Settings, ...]], ...] = (
     (
@@ -133,14 +139,14 @@ MISTAKES: tuple[tuple[str, str, str, str, tuple[Settings, ...]], ...] = (
         "the last element is not carried",
         "joined(outermost(y, axis), outermost(x, axis)) if EXCLUSIVE else",
         "outermost(y, axis) if EXCLUSIVE else",
-        (EXCLUSIVE, BOTH, MIN_BOTH),
+        (EXCLUSIVE, BOTH, PROD_BOTH, MIN_BOTH),
     ),
     (
         "scan",
         "the last element is carried twice",
         "outermost(x, axis)) if EXCLUSIVE else outermost(y, axis)",
         "outermost(x, axis)) if EXCLUSIVE else joined(outermost(y, axis), outermost(x, axis))",
-        (PLAIN, REVERSE, MAX),
+        (PLAIN, REVERSE, PROD, MAX),
     ),
     (
         "scan",
@@ -168,21 +174,21 @@ MISTAKES: tuple[tuple[str, str, str, str, tuple[Settings, ...]], ...] = (
         "the start of maxima is zero",
         "ag.full(ONE, f32, START)",
         "ag.full(ONE, f32, 0.0)",
-        (PLAIN, MAX, MIN_BOTH),
+        (PLAIN, PROD, MAX, MIN_BOTH),
     ),
     (
         "scan",
         "maxima go beyond the end",
         'ag.where(place < extent, x, START) if REVERSE and OP != "sum" else x',
         "x",
-        (REVERSE, MAX_REVERSE, MIN_BOTH),
+        (REVERSE, PROD_BOTH, MAX_REVERSE, MIN_BOTH),
     ),
     (
         "scan",
         "one element beyond the end",
         "ag.where(place < extent",
         "ag.where(place <= extent",
-        (MAX_REVERSE, MIN_BOTH),
+        (PROD_BOTH, MAX_REVERSE, MIN_BOTH),
     ),
     ("scan", "the last element is masked", "ag.where(place < extent", "ag.where(place < extent - 1", (MAX_REVERSE,)),
     (
@@ -211,14 +217,14 @@ MISTAKES: tuple[tuple[str, str, str, str, tuple[Settings, ...]], ...] = (
         "pieces in the other order",
         "return (ag.cdiv(extent, span) - 1 - i) * span if REVERSE else i * span",
         "return i * span if REVERSE else (ag.cdiv(extent, span) - 1 - i) * span",
-        (PLAIN, REVERSE, MAX),
+        (PLAIN, REVERSE, PROD, MAX),
     ),
     (
         "scan",
         "the tail is left out",
         "for i in ag.range(ag.cdiv(N, SPAN)):",
         "for i in ag.range(N // SPAN):",
-        (PLAIN, REVERSE),
+        (PLAIN, REVERSE, PROD),
     ),
     (
         "scan",
@@ -227,7 +233,7 @@ MISTAKES: tuple[tuple[str, str, str, str, tuple[Settings, ...]], ...] = (
         "for i in ag.range(1, ag.cdiv(N, SPAN)):",
         (PLAIN, EXCLUSIVE),
     ),
-    ("scan", "pieces overlap", "at = piece(i, N, SPAN)", "at = piece(i, N, SPAN - 4)", (PLAIN, MAX)),
+    ("scan", "pieces overlap", "at = piece(i, N, SPAN)", "at = piece(i, N, SPAN - 4)", (PLAIN, PROD, MAX)),
     (
         "scan",
         "the same row for all waves",
@@ -242,6 +248,7 @@ MISTAKES: tuple[tuple[str, str, str, str, tuple[Settings, ...]], ...] = (
         '        before = joined(before, taken(y, x, "n"))\n        Y[row, at].store(joined(before, y).to(T)',
         (PLAIN, MAX),
     ),
+    ("scan", "a sum instead of a product", '"prod": lambda: x * y', '"prod": lambda: x + y', (PROD, PROD_BOTH)),
     ("scan", "a maximum instead of a sum", '"sum": lambda: x + y', '"sum": lambda: ag.max(x, y)', (PLAIN, REVERSE)),
     ("scan", "a sum instead of a maximum", '"max": lambda: ag.max(x, y)', '"max": lambda: x + y', (MAX, MAX_REVERSE)),
     ("scan", "the other extreme", "return x.cummax(", "return x.cummin(", (MAX, MAX_REVERSE)),

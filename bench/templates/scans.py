@@ -16,8 +16,8 @@ Array = npt.NDArray[np.float64]
 Symbols = Mapping[str, float]
 Settings = Mapping[str, KnobValue]
 
-NEUTRAL = {"sum": 0.0, "max": -np.inf, "min": np.inf}
-JOIN: dict[str, np.ufunc] = {"sum": np.add, "max": np.maximum, "min": np.minimum}
+NEUTRAL = {"sum": 0.0, "prod": 1.0, "max": -np.inf, "min": np.inf}
+JOIN: dict[str, np.ufunc] = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
 WAYS: tuple[Knobs, ...] = tuple({"EXCLUSIVE": e, "REVERSE": r} for e in (False, True) for r in (False, True))
 
 
@@ -36,6 +36,12 @@ def bits(arrays: dict[str, npt.NDArray[Any]]) -> None:
     """Masks are zeros and ones."""
     if "mask" in arrays:
         arrays["mask"][...] = arrays["mask"] % 2
+
+
+def near_one(arrays: dict[str, npt.NDArray[Any]]) -> None:
+    """Factors of both signs near one: products of a row neither grow nor vanish."""
+    x = arrays["X"].astype(np.float64)
+    arrays["X"][...] = (np.sign(x) * (1 + np.tanh(x) / 8)).astype(arrays["X"].dtype)
 
 
 LENGTHS = (1, 2, 3, 5, 63, 64, 65, 255, 256, 257, 513, 700)
@@ -79,6 +85,14 @@ SCANS = (
         (step("scan", "scan", {}, M=M, N=N),),
         scanned,
         moved=2 * 4 * M * N,
+    ),
+    Template(
+        "cumulative product",
+        _rows("scan", ("prod",)),
+        (step("scan", "scan", {"OP": "prod"}, M=M, N=N),),
+        scanned,
+        moved=2 * 4 * M * N,
+        draw=near_one,
     ),
     Template(
         "cumulative max, min",

@@ -121,10 +121,10 @@ def inputs_of(shown: Counterexample) -> Kind:
 def _trials(kernel: Kernel) -> list[Trial]:
     """Small launches, with sizes that divide evenly and such that do not, and loops of several iterations; the
     largest of them also with inputs of wide spread; the smallest and the largest with sparse inputs, the smallest with
-    negative ones and integers of the whole range."""
+    negative ones and integers of the whole range; ramps and powers where the specification has maxima or products."""
     small = varied(kernel)
-    more = [*ragged(kernel), *larger(kernel), *longest(kernel)]
-    small += [sizes for sizes in more if sizes not in small and _elements(kernel, sizes) <= MOST]
+    others = [*ragged(kernel), *larger(kernel), *longest(kernel)]
+    small += [sizes for sizes in others if sizes not in small and _elements(kernel, sizes) <= MOST]
     found = [sizes for sizes in launches(kernel, 400) if _elements(kernel, sizes) <= MOST]
     largest = found[-1:] if found[-1:] != small[-1:] else []
     whole = any(t.read and t.dtype.kind in ("int", "uint") for t in kernel.tensors)
@@ -134,8 +134,10 @@ def _trials(kernel: Kernel) -> list[Trial]:
     trials += [Trial(sizes, "wide") for sizes in largest]
     trials += [Trial(sizes, kind) for kind in kinds for sizes in small[:1]]
     trials += [Trial(sizes, "sparse") for sizes in (*small[:1], *largest)]
-    ramps: tuple[Kind, ...] = ("rising", "falling") if _selects(kernel) else ()
-    trials += [Trial(sizes, kind) for kind in ramps for sizes in (*small, *largest)]
+    kinds_of = _reductions(kernel)
+    more: list[Kind] = ["powers"] if "prod" in kinds_of else []
+    more += ["rising", "falling"] if kinds_of - {"sum", "prod"} else []
+    trials += [Trial(sizes, kind) for kind in more for sizes in (*small, *largest)]
     return [trial for trial in trials if steps(kernel, trial.sizes) <= MOST_STEPS]
 
 
@@ -151,10 +153,10 @@ def _wraps_alike(kernel: Kernel) -> bool:
     )
 
 
-def _selects(kernel: Kernel) -> bool:
-    """The specification reduces by maxima or minima."""
+def _reductions(kernel: Kernel) -> set[str]:
+    """The kinds of reductions in the specification."""
     parts = [p for r in (kernel.computes.results if kernel.computes else ()) for p in walk(r.expression)]
-    return any(isinstance(p, IndexReduction) and p.kind not in ("sum", "prod") for p in parts)
+    return {p.kind for p in parts if isinstance(p, IndexReduction)}
 
 
 def _elements(kernel: Kernel, sizes: Mapping[str, int]) -> int:

@@ -23,8 +23,8 @@ from tests.check.programs import Program
 SCAN = Path(__file__).parents[2] / "argus" / "kernels" / "scan.py"
 Settings = Mapping[str, KnobValue]
 SMALL: Settings = {"CHUNKS": 1}
-ROWS = ({"M": 3, "N": 600}, {"M": 2, "N": 600}, {"M": 5, "N": 256}, {"M": 1, "N": 4})
-COLUMNS = ({"A": 2, "K": 21, "C": 300}, {"A": 1, "K": 21, "C": 3}, {"A": 1, "K": 8, "C": 1}, {"A": 1, "K": 24, "C": 2})
+ROWS = ({"M": 3, "N": 600}, {"M": 2, "N": 600}, {"M": 5, "N": 600}, {"M": 5, "N": 256}, {"M": 1, "N": 4})
+COLUMNS = ({"A": 3, "K": 21, "C": 30}, {"A": 2, "K": 24, "C": 300}, {"A": 1, "K": 24, "C": 2}, {"A": 1, "K": 8, "C": 1})
 NEUTRAL = {"sum": 0.0, "prod": 1.0, "max": -np.inf, "min": np.inf}
 JOIN: dict[str, np.ufunc] = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
 
@@ -52,8 +52,8 @@ def program(kernel: str, settings: Settings, file: Path = SCAN) -> Program:
 
 
 def inputs(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, np.ndarray]:
-    """Small whole numbers, whose sums are exact; powers of two, whose products are. For maxima every element is the
-    greatest so far, or, where the first size is even, the first of all is. Masks of zeros and ones."""
+    """Small whole numbers, whose sums are exact; powers of two, whose products are. For maxima rising, falling or
+    neither, by the first size. Masks of zeros and ones."""
     dice, made = np.random.default_rng(5), dict[str, np.ndarray]()
     op = str(kernel.settings.get("OP", "sum"))
     for tensor in (t for t in kernel.tensors if t.read):
@@ -62,9 +62,9 @@ def inputs(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, np.ndarray]:
         if op == "prod":
             drawn = dice.choice((-2.0, -1.0, -0.5, 0.5, 1.0, 2.0), shape)
         elif op != "sum":
-            drawn += 10 * np.arange(shape[1]).reshape(1, -1, *[1] * (len(shape) - 2))
-            rising = (op == "max") != bool(kernel.settings.get("REVERSE"))
-            drawn = drawn if rising == bool(shape[0] % 2) else -drawn
+            trend = {3: 10, 2: -10}.get(shape[0], 0)  # for other sizes there is none
+            drawn = 50 * drawn if trend == 0 else drawn
+            drawn += trend * np.arange(shape[1]).reshape(1, -1, *[1] * (len(shape) - 2))
         made[tensor.name] = (np.abs(drawn) % 2).astype(np.uint8) if tensor.name == "mask" else drawn.astype(np.float32)
     return made
 

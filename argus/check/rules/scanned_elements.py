@@ -25,8 +25,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.check.domain.records import Record, Tables
-from argus.check.domain.reduction_footprint import FootprintPart, Over, ReducedFootprint, union
+from argus.check.domain.records import REDUCED, Record, Tables
+from argus.check.domain.reduction_footprint import FootprintPart, Over, ReducedFootprint, one, union
 from argus.check.domain.tags import Case
 from argus.check.rules.stored_elements import Numbers, StoredElements, by_record, in_general
 from argus.check.terms.atoms import UNKNOWN, Atom, Reduce
@@ -49,6 +49,8 @@ def alike_scans(
     found = list(by_record(tables, case, store, axes, active))
     if len(found) < SAMPLE:
         return None
+    for axis in axes:
+        found = _reduced(tables, found, axis)
     sides: tuple[Side, Side] = ("end", "start")
     places = np.concatenate([stored for _, _, _, stored in found])
     varied = sorted(range(len(axes)), key=lambda n: -len(np.unique(places[:, n])))
@@ -59,10 +61,38 @@ def alike_scans(
             if not groups or 2 * len(groups) > len(found):
                 continue
             made = [_elements(tables, *key, axes, rows, position) for key, rows in groups.items()]
-            known = [one for one in made if one is not None]
+            known = [group for group in made if group is not None]
             if len(known) == len(made):
                 return known
     return None
+
+
+def _reduced(
+    tables: Tables, found: list[tuple[int, Record, Numbers, Numbers]], axis: int
+) -> list[tuple[int, Record, Numbers, Numbers]]:
+    """The elements; those that are one element of an axis along which others are reduced as reductions of that one
+    coordinate, which is the same number: the first of a scan."""
+    terms = tables.terms
+    ops = {
+        atom.op for number, _, _, _ in found for atom in terms.inside(tables[number].term)
+        if isinstance(atom, Reduce) and atom.axis == axis and atom.domain is None
+    }  # fmt: skip
+    if len(ops) != 1:
+        return found
+    (op,) = ops
+    made = []
+    for number, target, held, stored in found:
+        record = tables[number]
+        if record.rests[axis] < 0 or axis not in terms.axes(record.term):
+            made.append((number, target, held, stored))
+            continue
+        rests = tuple(REDUCED if a == axis else rest for a, rest in enumerate(record.rests))
+        for where, place in zip(held, stored, strict=True):
+            term = terms.reduce(op, axis, record.term, one(tables.rests[record.rests[axis]], int(where[axis])))
+            kept = where.copy()
+            kept[axis] = 0
+            made.append((tables.intern(replace(record, rests=rests, term=term)), target, kept[None], place[None]))
+    return made
 
 
 _Key = tuple[Record, Record, int | None]

@@ -32,7 +32,7 @@ from argus.check.certificate import (
 from argus.check.domain.records import Record
 from argus.check.domain.reduction_footprint import FootprintPart, Over, ReducedFootprint
 from argus.check.solve.lemmas import Lemma, Method
-from argus.check.terms.atoms import Apply, Atom, Carried, Leaf, Number, Power, Reduce, Where
+from argus.check.terms.atoms import Apply, Atom, Carried, Coordinate, Leaf, Number, Power, Reduce, Where
 from argus.layout import expr as E
 from argus.layout.expr import Expr, ExprError
 from argus.layout.node import BUILDERS
@@ -102,6 +102,8 @@ class _Encoder:
                 return ["expression", self.expr(e)]
             case Number(name=str() as name):
                 return ["scalar", name]
+            case Coordinate():
+                return ["coordinate", atom.axis]
             case Apply():
                 return ["apply", atom.fn, list(atom.args)]
             case Power():
@@ -246,6 +248,8 @@ class _Decoder:
                 return Number(self.expr(e))
             case ["scalar", name]:
                 return Number(_word(name))
+            case ["coordinate", axis]:
+                return Coordinate(_integer(axis))
             case ["apply", fn, args]:
                 return Apply(_word(fn), _integers(args))
             case ["power", base]:

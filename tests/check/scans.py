@@ -90,7 +90,10 @@ MAX_REVERSE: Settings = {"OP": "max", "REVERSE": True}
 MIN_BOTH: Settings = {"OP": "min", "EXCLUSIVE": True, "REVERSE": True}
 ALL = (PLAIN, EXCLUSIVE, REVERSE, BOTH, PROD, PROD_BOTH, MAX, MAX_REVERSE, MIN_BOTH)
 
-MISTAKES: tuple[tuple[str, str, str, str, tuple[Settings, ...]], ...] = (
+Mistake = tuple[str, str, str, str, tuple[Settings, ...]]
+"""Kernel, what is wrong, what stands there, what is written instead, and at which settings."""
+
+MISTAKES: tuple[Mistake, ...] = (
     (
         "scan",
         "the element itself is counted otherwise",
@@ -312,16 +315,22 @@ MISTAKES: tuple[tuple[str, str, str, str, tuple[Settings, ...]], ...] = (
 
 
 def mistakes() -> Iterator[tuple[Program, Mutant]]:
+    return made_in(SCAN, MISTAKES, program)
+
+
+def made_in(
+    source: Path, table: tuple[Mistake, ...], program: Callable[[str, Settings, Path], Program]
+) -> Iterator[tuple[Program, Mutant]]:
     """Every mistake at every setting it is listed for, with the program it was made in. What the reader refuses is
     left out."""
     with TemporaryDirectory() as folder:
-        for kernel, name, old, new, settings in MISTAKES:
-            text = SCAN.read_text()
+        for kernel, name, old, new, settings in table:
+            text = source.read_text()
             assert old in text, name
-            file = Path(folder) / "scan.py"
+            file = Path(folder) / source.name
             file.write_text(text.replace(old, new))
             for given in settings:
-                right = program(kernel, given)
+                right = program(kernel, given, source)
                 try:
                     wrong = program(kernel, given, file)
                 except ProgramError:

@@ -7,7 +7,8 @@
     sparse      normal values among many zeros, so that sums have few terms, no exponential outweighs the others, and
                 one term too many or too few shows
     rising      growing along every axis (falling: shrinking), so that every element is the greatest so far
-    powers      ones of both signs, a few twos and halves: products of many are exact, and one factor more or less shows
+    powers      ones of both signs, a few twos and halves: products of many are exact, one factor more or less shows,
+                and the greatest stands at several places
     wide        magnitudes over many powers of two
     whole       integers over all numbers of their type, the least and the greatest among them
     half        integers with half of the bits of their type (of 8 and 16 bits all but three), so that few

@@ -135,7 +135,7 @@ def _trials(kernel: Kernel) -> list[Trial]:
     trials += [Trial(sizes, kind) for kind in kinds for sizes in small[:1]]
     trials += [Trial(sizes, "sparse") for sizes in (*small[:1], *largest)]
     kinds_of = _reductions(kernel)
-    more: list[Kind] = ["powers"] if "prod" in kinds_of else []
+    more: list[Kind] = ["powers"] if kinds_of & {"prod", "argmax", "argmin"} else []
     more += ["rising", "falling"] if kinds_of - {"sum", "prod"} else []
     trials += [Trial(sizes, kind) for kind in more for sizes in (*small, *largest)]
     return [trial for trial in trials if steps(kernel, trial.sizes) <= MOST_STEPS]

@@ -141,8 +141,6 @@ class _CoordinateReader:
                 for part in (condition, yes, no):
                     self.visit(part, bound)
             case IndexReduction(kind, body, index, extent):
-                if kind in ("argmax", "argmin"):
-                    raise Unreadable(f"it contains `{spec_text(node)}`")
                 if extent is not None:
                     raise ByElement(f"in the specification `{index}` runs over the stated range {spec_text(extent)}")
                 self.kinds.append(kind)
@@ -294,8 +292,10 @@ def _classified(
     products = frozenset(
         tables.tensor_axes[t][p] for t, p, i in reader.uses if i is not None and i.binder in multiplied
     )
+    looked_for = {n + 1 for n, kind in enumerate(reader.kinds) if kind in ("argmax", "argmin")}
+    places = frozenset(tables.tensor_axes[t][p] for t, p, i in reader.uses if i is not None and i.binder in looked_for)
     near = (near & placed.keys()) - dark
-    hints = replace(hints, strided=strided, shifted=near, windows=windows, products=products)
+    hints = replace(hints, strided=strided, shifted=near, windows=windows, products=products, places=places)
     loose = {
         indices[n]: n for axis, n in alone.items()
         if axis not in placed and not hints.derived and SpecIndex(indices[n]) in reader.as_values

@@ -51,6 +51,13 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
+class Coordinate:
+    """The own coordinate on an axis, as a number."""
+
+    axis: int
+
+
+@dataclass(frozen=True, slots=True)
 class Apply:
     """A function nothing is known about, of terms. `max`, `min`: two or more arguments in canonical order."""
 
@@ -100,7 +107,7 @@ class Carried:
     kind: Literal["top", "positive", "any"] = "top"
 
 
-Atom = Leaf | Number | Apply | Power | Where | Reduce | Carried
+Atom = Leaf | Number | Coordinate | Apply | Power | Where | Reduce | Carried
 
 
 def parts_of(atom: Atom) -> list[int]:

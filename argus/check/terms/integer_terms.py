@@ -25,6 +25,7 @@ from argus.check.terms.atoms import (
     Apply,
     Atom,
     Carried,
+    Coordinate,
     Leaf,
     Number,
     Power,
@@ -131,6 +132,8 @@ class IntegerTerms(Interned):
                 return numbers_of(self.types[name]) if name in self.types else None
             case Number(name=name):
                 return self._number_range(name)
+            case Coordinate():
+                return _INDEX
             case Apply(fn=fn, args=args):
                 return self._function_range(fn, args)
             case Where(yes=yes, no=no):

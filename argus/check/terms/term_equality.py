@@ -36,6 +36,7 @@ from argus.check.terms.elementwise_terms import Standing, exponential
 from argus.check.terms.normal_form import Terms
 from argus.check.terms.padding import Padding
 from argus.check.terms.placed_terms import in_steps, progression
+from argus.check.terms.places import first_place, place_on, search
 from argus.check.walk import KernelWalk
 from argus.ir.types import DType
 from argus.layout import expr as E
@@ -105,6 +106,9 @@ class Judge:
             return self._mask(atom, facts, stage)
         if isinstance(atom, Reduce):
             outside = tuple(f for f in facts if own(atom.axis) not in f.free())
+            place = self._place(atom, outside, stage)
+            if place is not None:
+                return place
             whole = atom.domain if atom.domain is not None else self._whole(atom, outside)
             body = atom.body
             if whole is None and stage == "clipped":
@@ -122,9 +126,49 @@ class Judge:
             return self.terms.reduce(atom.op, atom.axis, body, (), whole)
         if isinstance(atom, Apply) and atom.fn == "select":
             return self._chosen(atom, facts, stage)
+        if isinstance(atom, Apply) and atom.fn == "min":
+            return self._least([self._passes(arg, facts, stage) for arg in atom.args], facts)
         if isinstance(atom, Apply) and atom.fn == "exp2":
             return self._exponential(self._passes(atom.args[0], facts, stage), facts)
         return None
+
+    def _place(self, atom: Reduce, facts: Facts, stage: Stage) -> int | None:
+        """The first place of an extreme over the whole axis, if that is what is looked for (`places`)."""
+        found = search(self.terms, atom) if atom.domain is None else None
+        extent = None if found is None else extent_of(self.flow.tables, atom.axis)
+        looked_at = None if extent is None else self.interval(atom, facts, ordered=True)
+        if found is None or extent is None or looked_at is None:
+            return None
+        extreme = self._passes(self.terms.atom(found.extreme), facts, stage)
+        whole, here = domain(atom.axis, extent), own(atom.axis)
+        one = self.terms.as_atom(extreme)
+        if not isinstance(one, Reduce) or one.domain is not whole:
+            return None
+        if self._passes(found.compared, (*facts, *whole.args), stage) != one.body:
+            return None
+        taken = (here.ge(looked_at[0]), here.lt(looked_at[1]))
+        if not self._holds((*facts, *whole.args), E.land(*taken)) or not self._holds(facts, extent.ge(1)):
+            return None
+        if not self._holds((*facts, *taken), whole):
+            mask = self.terms.as_atom(found.compared)
+            if not isinstance(mask, Where) or self.terms.value(mask.no) != NEUTRAL[one.op]:
+                return None
+            if not self._holds((*facts, *taken, mask.condition), whole):
+                return None
+        if not self._holds(facts, E.const(found.other).ge(extent - 1)):
+            return None
+        made = first_place(self.terms, extreme)
+        return None if made == UNKNOWN else made
+
+    def _least(self, args: list[int], facts: Facts) -> int:
+        """The least of terms; a number that no place on an axis exceeds is not less than such a place."""
+        for arg in args:
+            axis = place_on(self.terms, arg)
+            extent = None if axis is None else extent_of(self.flow.tables, axis)
+            if extent is not None:
+                numbers = {a: v for a in args if isinstance(v := self.terms.value(a), int)}
+                args = [a for a in args if a not in numbers or not self._holds(facts, (extent - 1).le(numbers[a]))]
+        return self.terms.extreme("min", args)
 
     def _exponential(self, exponent: int, facts: Facts) -> int:
         """2**exponent, taken apart where the maximum in it is one over an axis that the element lies on."""

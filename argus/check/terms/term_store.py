@@ -18,6 +18,7 @@ from argus.check.terms.atoms import (
     Apply,
     Atom,
     Carried,
+    Coordinate,
     Leaf,
     Mono,
     Number,
@@ -152,6 +153,8 @@ class Interned:
         match atom:
             case Leaf(axes=axes) | Carried(axes=axes):
                 return frozenset(axes)
+            case Coordinate(axis=axis):
+                return frozenset({axis})
             case Apply(args=args):
                 return frozenset[int]().union(*(self.axes(a) for a in args))
             case Power(base=base):
@@ -177,7 +180,7 @@ class Interned:
                         found |= sets.variables(footprint)
                     case Carried(counter=Expr() as counter, around=around):
                         found |= counter.free().union(*(e.free() for e in around))
-                    case Leaf() | Number() | Apply() | Power() | Carried():
+                    case Leaf() | Number() | Coordinate() | Apply() | Power() | Carried():
                         pass  # what they are made of is met as atoms of its own
                     case _:
                         assert_never(atom)

@@ -29,7 +29,19 @@ from argus.check.domain.record_numbers import distinct_rows
 from argus.check.domain.records import Tables, without_constant
 from argus.check.domain.reduction_footprint import FootprintPart, ReducedFootprint
 from argus.check.domain.threads import Spread
-from argus.check.terms.atoms import UNKNOWN, ZERO, Atom, Carried, Leaf, Reduce, Reduction, Where, axes_in, own
+from argus.check.terms.atoms import (
+    UNKNOWN,
+    ZERO,
+    Atom,
+    Carried,
+    Coordinate,
+    Leaf,
+    Reduce,
+    Reduction,
+    Where,
+    axes_in,
+    own,
+)
 from argus.check.terms.normal_form import Terms
 from argus.ir.ops import Tensor
 from argus.layout import expr as E
@@ -186,7 +198,7 @@ def moved(terms: Terms, term: int, formulas: Mapping[Expr, Expr]) -> int:
                 return terms.where(condition.subst(dict(formulas)), *inner)
             case Reduce(axis=axis) if own(axis) in formulas or any(axis in axes_in(e) for e in formulas.values()):
                 return UNKNOWN
-            case Carried():
+            case Carried() | Coordinate():
                 return UNKNOWN
             case _:
                 return None

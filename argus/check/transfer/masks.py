@@ -22,7 +22,7 @@ from argus.check.domain.record_numbers import distinct, distinct_rows
 from argus.check.domain.records import ABSENT, CONFLICT, Record, Tables, without_constant
 from argus.check.domain.tags import Case, Tags
 from argus.check.domain.threads import Spread, Threads
-from argus.check.terms.atoms import UNKNOWN, ZERO, Number
+from argus.check.terms.atoms import UNKNOWN, ZERO, Coordinate, Number
 from argus.check.terms.comparisons import COMPARED
 from argus.check.terms.conditions import one_way
 from argus.check.terms.elementwise_terms import COMPARE, PARTS, at_own_coordinates, compares, comparison
@@ -225,6 +225,16 @@ def select(mask: Case, sides: Sequence[Case], result: Case, tables: Tables) -> C
             record_of[here] = made[0] if len(made) == 1 else made
             offset[here & (tables.rests_of(record_of) == ABSENT).all(axis=-1)] = 0
             continue
+        if tables.hints.places:
+            there = parts[here]
+            values = (
+                _place(
+                    tables, chosen, there, tables[int(yes)], sides[0].offset.reshape(-1, tables.width)[here], values[0]
+                ),
+                _place(
+                    tables, chosen, there, tables[int(no)], sides[1].offset.reshape(-1, tables.width)[here], values[1]
+                ),
+            )
         term = tables.terms.apply("select", (chosen.term, *values))
         if chosen.kind == "value" and record.kind in ("plain", "zero"):
             record = chosen
@@ -233,6 +243,21 @@ def select(mask: Case, sides: Sequence[Case], result: Case, tables: Tables) -> C
             term = UNKNOWN
         record_of[here] = tables.intern(_computed(record, term))
     return Case(result.guard, record_of.reshape(result.record.shape), offset.reshape(result.offset.shape), result.site)
+
+
+def _place(
+    tables: Tables, tested: Record, offsets: NDArray[np.int32], side: Record, columns: NDArray[np.int32], term: int
+) -> int:
+    """What is selected by a test of values: of an index that is the coordinate of what is tested, that coordinate."""
+    if side.label != "index" or side.expr is None or side.part != (0, 1):
+        return term
+    for axis in sorted(tables.hints.places):
+        rest = tested.rests[axis]
+        if rest >= 0:
+            apart = columns[:, 0].astype(np.int64) - offsets[:, axis]
+            if bool((apart == apart[0]).all()) and side.expr + int(apart[0]) is tables.rests[rest]:
+                return tables.terms.atom(Coordinate(axis))
+    return term
 
 
 def _chosen(tables: Tables, record: Record, held: Expr | None, values: tuple[int, int]) -> int:

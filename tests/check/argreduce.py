@@ -17,8 +17,8 @@ from tests.check.scans import Mistake, Settings, made_in
 
 PLACES = Path(__file__).parents[2] / "argus" / "kernels" / "argreduce.py"
 SIZES: dict[str, tuple[dict[str, int], ...]] = {
-    "argrow": ({"M": 3, "N": 256}, {"M": 5, "N": 100}, {"M": 1, "N": 4}),
-    "argrow_long": ({"M": 3, "N": 700}, {"M": 5, "N": 256}, {"M": 2, "N": 4}),
+    "argrow": ({"M": 3, "N": 256}, {"M": 8, "N": 252}, {"M": 5, "N": 100}, {"M": 1, "N": 4}),
+    "argrow_long": ({"M": 3, "N": 700}, {"M": 8, "N": 600}, {"M": 5, "N": 256}, {"M": 2, "N": 4}),
     "argaxis": ({"A": 2, "K": 24, "C": 300}, {"A": 1, "K": 8, "C": 1}, {"A": 3, "K": 16, "C": 5}),
 }
 
@@ -32,11 +32,13 @@ def program(kernel: str, settings: Settings, file: Path = PLACES) -> Program:
 
 
 def inputs(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, np.ndarray]:
-    """Few different numbers, all below zero or all above: extremes are met at several places, and zeros beyond the end
-    would be found."""
+    """Few different numbers, so that extremes are met at several places, or, where the first size is even, all
+    different; below zero or above, so that zeros beyond the end would be found."""
     dice = np.random.default_rng(5)
     shape = extents(kernel.tensors[0], sizes)
     drawn = dice.integers(1, 1 + max(3, shape[1] // 16), shape)
+    if shape[0] % 2 == 0:
+        drawn = 1 + np.argsort(dice.random(shape), axis=1)
     return {"X": (drawn if kernel.settings.get("OP") == "min" else -drawn).astype(np.float32)}
 
 

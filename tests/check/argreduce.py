@@ -33,12 +33,13 @@ def program(kernel: str, settings: Settings, file: Path = PLACES) -> Program:
 
 def inputs(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, np.ndarray]:
     """Few different numbers, so that extremes are met at several places, or, where the first size is even, all
-    different; below zero or above, so that zeros beyond the end would be found."""
+    different, once with the extreme at the end; below zero or above, so that zeros beyond the end would be found."""
     dice = np.random.default_rng(5)
     shape = extents(kernel.tensors[0], sizes)
     drawn = dice.integers(1, 1 + max(3, shape[1] // 16), shape)
     if shape[0] % 2 == 0:
-        drawn = 1 + np.argsort(dice.random(shape), axis=1)
+        drawn = 2 + np.argsort(dice.random(shape), axis=1)
+        drawn[0, -1] = 1  # the extreme stands at the very end once
     return {"X": (drawn if kernel.settings.get("OP") == "min" else -drawn).astype(np.float32)}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.check.argreduce import PROGRAMS as PLACES
+from tests.check.argreduce import mistakes as place_mistakes
 from tests.check.judge import judge
 from tests.check.mutants import mutants, spread
 from tests.check.on_machine import run_object
@@ -28,10 +30,10 @@ def test_no_wrong_mutant_is_proved_and_no_harmless_one_refuted() -> None:
     assert len(refuted) >= 0.98 * len(wrong), missed
 
 
-def test_scans_and_mistakes_in_them() -> None:
-    judged = [judge(program, mutant) for program, mutant in list(mistakes())[::7]]
-    for name, total in {"scan": 5, "scan_reverse": 4, "scan_prod": 4, "scan_axis": 4}.items():
-        program = SCANS[name]()
+def test_scans_and_places_and_mistakes_in_them() -> None:
+    judged = [judge(program, mutant) for program, mutant in [*list(mistakes())[::9], *list(place_mistakes())[::7]]]
+    for name, total in {"scan": 4, "scan_prod": 4, "scan_axis": 3, "argrow": 4, "argaxis": 4}.items():
+        program = {**SCANS, **PLACES}[name]()
         judged += [judge(program, mutant) for mutant in spread(mutants(program.kernel), total)]
     faults = [f"{one.mutant.kind}: {one.mutant.name}: {one.fault}" for one in judged if one.fault]
     assert not faults

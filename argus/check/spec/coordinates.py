@@ -23,9 +23,8 @@ belongs to no index of its own. `value` has to show that what is stored follows 
 undecided.
 
 What cannot be turned into such a statement is kept as a reason and ends in `unknown`: an axis with two output indices
-or two formulas, several or masked reductions of one axis. A line with a form that the rules do not follow (the place of
-a maximum, a quotient as a value) is refused as a whole. The line's numerical meaning is evaluated elsewhere
-(`argus.spec`).
+or two formulas, several or masked reductions of one axis. A line with a form that the rules do not follow (a quotient
+as a value) is refused as a whole. The line's numerical meaning is evaluated elsewhere (`argus.spec`).
 """
 
 from __future__ import annotations

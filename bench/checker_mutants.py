@@ -6,10 +6,10 @@
 
 Of every kernel `--total` mutants are taken, as many of each family as of the others where there are enough,
 evenly spread over the program. Scans and places of extremes are programs too (`tests/check/scans.py`, `argreduce.py`),
-and `scan_mistakes`, `argreduce_mistakes` are mistakes in the text of their templates. Every `--machine`-th is also compiled and its object executed (all wait mutants of the
-kernel with direct copies). Judgements in the file of `--save` are kept, so that a run can be continued. Exit code 1 if
-a wrong mutant is proved, a harmless one is refuted by a correctness rule, or fewer than 98 % of wrong mutants are
-refuted.
+and `scan_mistakes`, `argreduce_mistakes` are mistakes in the text of their templates. Every `--machine`-th is also
+compiled and its object executed (all wait mutants of the kernel with direct copies). Judgements in the file of `--save`
+are kept, so that a run can be continued. Exit code 1 if a wrong mutant is proved, a harmless one is refuted by a
+correctness rule, or fewer than 98 % of wrong mutants are refuted.
 """
 
 from __future__ import annotations

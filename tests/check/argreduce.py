@@ -36,10 +36,10 @@ def inputs(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, np.ndarray]:
     different, once with the extreme at the end; below zero or above, so that zeros beyond the end would be found."""
     dice = np.random.default_rng(5)
     shape = extents(kernel.tensors[0], sizes)
-    drawn = dice.integers(1, 1 + max(3, shape[1] // 16), shape)
+    drawn = dice.integers(2, 2 + max(3, shape[1] // 16), shape)
     if shape[0] % 2 == 0:
         drawn = 2 + np.argsort(dice.random(shape), axis=1)
-        drawn[0, -1] = 1  # the extreme stands at the very end once
+    drawn[(0, -1, *[-1] * (len(shape) - 2))] = 1  # once the extreme stands at the very end
     return {"X": (drawn if kernel.settings.get("OP") == "min" else -drawn).astype(np.float32)}
 
 

@@ -228,10 +228,24 @@ class Tile:
         """What another lane of the wave holds."""
     def sum(self, *axes: str, within: str = ...) -> Tile:
         """The sum over the named axes."""
+    def prod(self, *axes: str, within: str = ...) -> Tile:
+        """The product over the named axes."""
     def max(self, *axes: str, within: str = ...) -> Any:
         """The largest over the named axes."""
     def min(self, *axes: str, within: str = ...) -> Any:
         """The smallest over the named axes."""
+    def cumsum(self, axis: str, exclusive: builtins.bool = ..., reverse: builtins.bool = ..., within: str = ...) -> Tile:
+        """Every element with the sum of all before it along an axis."""
+    def cumprod(self, axis: str, exclusive: builtins.bool = ..., reverse: builtins.bool = ..., within: str = ...) -> Tile:
+        """Every element with the product of all before it along an axis."""
+    def cummax(self, axis: str, exclusive: builtins.bool = ..., reverse: builtins.bool = ..., within: str = ...) -> Tile:
+        """The greatest of every element and all before it along an axis."""
+    def cummin(self, axis: str, exclusive: builtins.bool = ..., reverse: builtins.bool = ..., within: str = ...) -> Tile:
+        """The least of every element and all before it along an axis."""
+    def first(self, axis: str, within: str = ...) -> Tile:
+        """The element at the first coordinate of an axis, in every lane."""
+    def last(self, axis: str, within: str = ...) -> Tile:
+        """The element at the last coordinate of an axis, in every lane."""
 
 class f64(Tile):
     """64 bits; as an annotation a scalar argument, as a function a conversion."""

@@ -5,10 +5,11 @@
     python bench/checker_mutants.py --merge FILE… --table docs/mutation.md
 
 Of every kernel `--total` mutants are taken, as many of each family as of the others where there are enough,
-evenly spread over the program. Every `--machine`-th is also compiled and its object executed (all wait mutants of the
-kernel with direct copies). Judgements in the file of `--save` are kept, so that a run can be continued. Exit code 1 if
-a wrong mutant is proved, a harmless one is refuted by a correctness rule, or fewer than 98 % of wrong mutants are
-refuted.
+evenly spread over the program. Scans and places of extremes are programs too (`tests/check/scans.py`, `argreduce.py`),
+and `scan_mistakes`, `argreduce_mistakes` are mistakes in the text of their templates. Every `--machine`-th is also
+compiled and its object executed (all wait mutants of the kernel with direct copies). Judgements in the file of `--save`
+are kept, so that a run can be continued. Exit code 1 if a wrong mutant is proved, a harmless one is refuted by a
+correctness rule, or fewer than 98 % of wrong mutants are refuted.
 """
 
 from __future__ import annotations
@@ -24,14 +25,19 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from tests.check.argreduce import PROGRAMS as PLACES
+from tests.check.argreduce import mistakes as place_mistakes
 from tests.check.judge import judge
 from tests.check.kernels import KERNELS
 from tests.check.mutants import Mutant, mutants, spread
 from tests.check.on_machine import run_object
 from tests.check.programs import PROGRAMS, Program
+from tests.check.scans import PROGRAMS as SCANS
+from tests.check.scans import mistakes as scan_mistakes
 
 REQUIRED = 0.98
-EVERY = {**KERNELS, **PROGRAMS}
+EVERY = {**KERNELS, **PROGRAMS, **SCANS, **PLACES}
+MISTAKES = {"scan_mistakes": scan_mistakes, "argreduce_mistakes": place_mistakes}
 TOTAL = {"gemm": 120, "gemm64": 25, "direct": 60, "pipelined": 102, "attention": 102, "moe": 102}
 SMALL = 40
 """How many mutants of each kernel; of the small programs of `tests/check/programs.py`."""
@@ -44,9 +50,7 @@ def run(names: Iterable[str], total: int | None, shard: tuple[int, int], machine
     judged: list[Row] = json.loads(save.read_text()) if save is not None and save.exists() else []
     done = {(row["program"], row["kind"], row["name"]) for row in judged}
     for name in names:
-        program = EVERY[name]()
-        chosen = spread(mutants(program.kernel), total or TOTAL.get(name, SMALL))
-        for n, mutant in enumerate(chosen):
+        for n, (program, mutant) in enumerate(material(name, total)):
             if n % shard[1] != shard[0] or (name, mutant.kind, mutant.name) in done:
                 continue
             start = process_time()
@@ -68,6 +72,14 @@ def run(names: Iterable[str], total: int | None, shard: tuple[int, int], machine
                 if one.status == "unknown":
                     print("           ", "; ".join(row["unknown"])[:240], flush=True)
     return judged
+
+
+def material(name: str, total: int | None) -> list[tuple[Program, Mutant]]:
+    """The mutants of a program, or mistakes in the text of a template."""
+    if name in MISTAKES:
+        return list(MISTAKES[name]())
+    program = EVERY[name]()
+    return [(program, mutant) for mutant in spread(mutants(program.kernel), total or TOTAL.get(name, SMALL))]
 
 
 def _executed(program: Program, mutant: Mutant) -> str:

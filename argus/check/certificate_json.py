@@ -32,7 +32,7 @@ from argus.check.certificate import (
 from argus.check.domain.records import Record
 from argus.check.domain.reduction_footprint import FootprintPart, Over, ReducedFootprint
 from argus.check.solve.lemmas import Lemma, Method
-from argus.check.terms.atoms import Apply, Atom, Carried, Leaf, Number, Power, Reduce, Where
+from argus.check.terms.atoms import Apply, Atom, Carried, Coordinate, Leaf, Number, Power, Reduce, Where
 from argus.layout import expr as E
 from argus.layout.expr import Expr, ExprError
 from argus.layout.node import BUILDERS
@@ -102,6 +102,8 @@ class _Encoder:
                 return ["expression", self.expr(e)]
             case Number(name=str() as name):
                 return ["scalar", name]
+            case Coordinate():
+                return ["coordinate", atom.axis]
             case Apply():
                 return ["apply", atom.fn, list(atom.args)]
             case Power():
@@ -246,13 +248,15 @@ class _Decoder:
                 return Number(self.expr(e))
             case ["scalar", name]:
                 return Number(_word(name))
+            case ["coordinate", axis]:
+                return Coordinate(_integer(axis))
             case ["apply", fn, args]:
                 return Apply(_word(fn), _integers(args))
             case ["power", base]:
                 return Power(_integer(base))
             case ["where", condition, yes, no]:
                 return Where(_boolean(self.expr(condition)), _integer(yes), _integer(no))
-            case ["reduce", ("sum" | "max" | "min") as op, axis, body, footprint, domain]:
+            case ["reduce", ("sum" | "prod" | "max" | "min") as op, axis, body, footprint, domain]:
                 where = None if domain is None else _boolean(self.expr(domain))
                 return Reduce(op, _integer(axis), _integer(body), self.footprint(footprint), where)
             case ["carried", loop, slot, counter, axes, around, ("top" | "positive" | "any") as kind]:

@@ -38,6 +38,7 @@ PARAMETERS = {
     "step": "int", "counts": "int", "bare": "builtins.bool", "vm": "int | None", "lgkm": "int | None",
     "priority": "int", "a": "Any",
     "b": "Any", "c": "Any", "condition": "Any", "x": "Any", "y": "Any", "z": "Any", "parts": "Sequence[Tile]",
+    "axis": "str", "exclusive": "builtins.bool", "reverse": "builtins.bool",
     "ratios": "int", "low": "int", "high": "int", "at": "Any",
 }  # fmt: skip
 """Type of a parameter by its name."""
@@ -82,6 +83,13 @@ MEANINGS = {
     "held_as": "The same registers with the coordinates of another owner.",
     "from_lane": "What another lane of the wave holds.",
     "sum": "The sum over the named axes.",
+    "prod": "The product over the named axes.",
+    "cumsum": "Every element with the sum of all before it along an axis.",
+    "cumprod": "Every element with the product of all before it along an axis.",
+    "cummax": "The greatest of every element and all before it along an axis.",
+    "cummin": "The least of every element and all before it along an axis.",
+    "first": "The element at the first coordinate of an axis, in every lane.",
+    "last": "The element at the last coordinate of an axis, in every lane.",
     "load": "Load what the owner says each thread holds; `width` is the bytes of one access.",
     "store": "Store a tile; `width` is the bytes of one access.",
     "copy": "Global memory straight to LDS.",

@@ -72,7 +72,7 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "lanes-in-branch",
         "{what} inside a branch that some lanes do not take",
         "move it out of the branch; use ag.where on its operands",
-        "Matrix instructions, exchanges between lanes and reductions over lanes take all 64 lanes together; what a "
+        "Matrix instructions, exchanges, reductions and scans over lanes take all 64 lanes together; what a "
         "lane holds that is not in the branch is not defined there.",
     ),
     (

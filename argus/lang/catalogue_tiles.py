@@ -161,4 +161,12 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "keep it in range: (ag.lane() + 1) % 64, ag.lane() ^ 32, ag.max(ag.lane() - 1, 0)",
         "An exchange between lanes takes each lane's value from one of the 64 lanes of its wave.",
     ),
+    (
+        "AG423",
+        "no-scan-order",
+        "registers and lanes do not hold the elements along {axis} one after another",
+        'scan a tile whose owner counts the axis by registers and lanes, such as n="p*256 + lane*4 + e"',
+        "A scan goes through the registers of a lane, then through lanes, then through further registers: some bits of "
+        "the lane number, in any order, must count the coordinates, and every row must be held completely.",
+    ),
 )

@@ -13,7 +13,10 @@ unless the author asks for each wave's own part (`within="wave"`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from argus.ir.kernel import WAVE
 from argus.ir.types import Value
@@ -24,14 +27,16 @@ from argus.lang.values import Tile
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
-MAP_OF = {"sum": "add", "max": "max", "min": "min"}
+LaneTable = NDArray[np.int64]
+
+MAP_OF = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 
 
 def reduce(ctx: ReadContext, tile: Tile, fn: str, axes: list[str], in_wave: bool = False) -> Tile:
     """Combine all elements that agree on the other axes; `in_wave` takes only those of the same wave."""
     for axis in axes:
         if axis not in tile.dist.axes:
-            raise ctx.error("AG407", name=axis, axes=", ".join(tile.dist.axes) or "none", methods="sum, max, min")
+            raise ctx.error("AG407", name=axis, axes=", ".join(tile.dist.axes) or "none", methods=", ".join(MAP_OF))
     if not axes:
         raise ctx.error("AG112", function="a reduction", problem='it needs the name of an axis, such as s.max("Sk")')
     if len(tile.dist.digits) == 0 and not tile.dist.axes:
@@ -78,19 +83,13 @@ def _fold_registers(ctx: ReadContext, tile: Tile, fn: str, groups: list[list[int
 def _partners(ctx: ReadContext, dist: Distribution, axes: list[str], in_wave: bool) -> list[int]:
     """Distances d such that exchanging with lane ^ d completes the reduction."""
     lanes = np.arange(WAVE)
-    env = {"lane": lanes, "wave": np.arange(ctx.waves)[:, None]}
-    stay: list[np.ndarray[tuple[int, ...], np.dtype[np.int64]]] = []
-    gone: list[np.ndarray[tuple[int, ...], np.dtype[np.int64]]] = []
-    for i in range(dist.count):
-        for axis, e in dist.coords(i).items():
-            table = np.broadcast_to(E.evaluate(_without_others(e), env), (ctx.waves, WAVE))
-            (gone if axis in axes else stay).append(table)
-    for table in gone:
-        if not in_wave and (table != table[0]).any():
-            raise ctx.error("AG421", axes=", ".join(axes))
-    reached = {d for d in range(WAVE) if all((t == t[:, lanes ^ d]).all() for t in stay)}
-    copies = {d for d in reached if all((t == t[:, lanes ^ d]).all() for t in gone)}
-    together = {tuple(int(t[0, lane]) for t in stay) for lane in lanes}
+    kept = tuple(axis for axis in dist.axes if axis not in axes)
+    stay, gone = (lane_tables(ctx, dist, some) for some in (kept, axes))
+    if not in_wave and bool((gone != gone[:, :1]).any()):
+        raise ctx.error("AG421", axes=", ".join(axes))
+    reached = {d for d in range(WAVE) if bool((stay == stay[:, :, lanes ^ d]).all())}
+    copies = {d for d in reached if bool((gone == gone[:, :, lanes ^ d]).all())}
+    together = {stay[:, 0, lane].tobytes() for lane in lanes}
     if len(together) * len(reached) != WAVE:
         raise ctx.error("AG420", axes=", ".join(axes))
     made: list[int] = []
@@ -99,6 +98,17 @@ def _partners(ctx: ReadContext, dist: Distribution, axes: list[str], in_wave: bo
         if d not in span:
             made.append(d)
             span |= {d ^ s for s in span}
+    return made
+
+
+def lane_tables(ctx: ReadContext, dist: Distribution, axes: Sequence[str]) -> LaneTable:
+    """The coordinates of every element on some axes, by element, wave, lane and axis."""
+    env = {"lane": np.arange(WAVE), "wave": np.arange(ctx.waves)[:, None]}
+    made = np.empty((dist.count, ctx.waves, WAVE, len(axes)), dtype=np.int64)
+    for i in range(dist.count):
+        coords = dist.coords(i)
+        for n, axis in enumerate(axes):
+            made[i, :, :, n] = E.evaluate(_without_others(coords[axis]), env)
     return made
 
 

@@ -29,6 +29,7 @@ ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(("maximum", "fmax"), "ag.max(x, y)"),
     **dict.fromkeys(("minimum", "fmin"), "ag.min(x, y)"),
     **dict.fromkeys(("sum", "reduce", "amax", "amin"), 'x.sum("n"), x.max("n"), x.min("n")'),
+    **dict.fromkeys(("cumsum", "cumprod", "scan", "associative_scan", "prefix_sum"), 'x.cumsum("n"), x.cummax("n")'),
     **dict.fromkeys(("shfl", "shuffle", "shfl_xor", "bpermute"), "x.from_lane(ag.lane() ^ 1)"),
     **dict.fromkeys(("cast", "convert", "astype"), "x.to(bf16)"),
     **dict.fromkeys(("reciprocal", "recip"), "ag.rcp(x)"),

@@ -1,11 +1,11 @@
-"""Methods of register tiles: conversion, picking registers, order of digits, reductions, exchange between lanes."""
+"""Methods of register tiles: conversion, picking registers, order of digits, reductions, scans, exchange of lanes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from argus.lang import arguments as want
-from argus.lang import convert, memory, reduce, tiles
+from argus.lang import convert, memory, reduce, scan, tiles
 from argus.lang.invoke import Call
 from argus.lang.values import Tile
 
@@ -106,12 +106,51 @@ def _reduction(fn: str) -> Call:
     def call(interp: Expressions, tile: Tile, *axes: object, within: object = "block") -> object:
         ctx = interp.ctx
         names = [want.text(ctx, fn, "an axis", a) for a in axes]
-        if within not in ("block", "wave"):
-            raise ctx.error("AG112", function=fn, problem='`within` is "block" or "wave"')
-        return reduce.reduce(ctx, tile, reduce.MAP_OF[fn], names, within == "wave")
+        return reduce.reduce(ctx, tile, reduce.MAP_OF[fn], names, _in_wave(interp, fn, within))
 
     call.__name__ = fn
     return call
+
+
+def _scan(name: str) -> Call:
+    def call(
+        interp: Expressions,
+        tile: Tile,
+        axis: object,
+        exclusive: object = False,
+        reverse: object = False,
+        within: object = "block",
+    ) -> object:
+        ctx = interp.ctx
+        return scan.scan(
+            ctx,
+            tile,
+            scan.MAP_OF[name],
+            want.text(ctx, name, "the axis", axis),
+            want.flag(ctx, name, "exclusive", exclusive),
+            want.flag(ctx, name, "reverse", reverse),
+            _in_wave(interp, name, within),
+        )
+
+    call.__name__ = name
+    return call
+
+
+def _end(name: str) -> Call:
+    def call(interp: Expressions, tile: Tile, axis: object, within: object = "block") -> object:
+        ctx = interp.ctx
+        return scan.end(
+            ctx, tile, want.text(ctx, name, "the axis", axis), name == "last", _in_wave(interp, name, within)
+        )
+
+    call.__name__ = name
+    return call
+
+
+def _in_wave(interp: Expressions, function: str, within: object) -> bool:
+    if within not in ("block", "wave"):
+        raise interp.ctx.error("AG112", function=function, problem='`within` is "block" or "wave"')
+    return within == "wave"
 
 
 TILE: dict[str, Call] = {
@@ -122,7 +161,8 @@ TILE: dict[str, Call] = {
     "without": without,
     "held_as": held_as,
     "from_lane": from_lane,
-    "sum": _reduction("sum"),
-    "max": _reduction("max"),
-    "min": _reduction("min"),
+    **{name: _reduction(name) for name in reduce.MAP_OF},
+    **{name: _scan(name) for name in scan.MAP_OF},
+    "first": _end("first"),
+    "last": _end("last"),
 }

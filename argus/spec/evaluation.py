@@ -14,8 +14,8 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from argus.spec.contraction import ContractingEvaluator
 from argus.spec.errors import SpecError
+from argus.spec.scans import ScanningEvaluator
 from argus.spec.tree import Arithmetic, IndexName, NumberLiteral, ResultSpec
 from argus.spec.values import Bounded
 from argus.spec.walk import elements, looked_up, plain_uses
@@ -49,7 +49,7 @@ def _evaluated(
     constant: str = "",
 ) -> Bounded:
     with np.errstate(all="ignore"):
-        evaluator = ContractingEvaluator(tensors, symbols, extents, positions, constant, spec.whole)
+        evaluator = ScanningEvaluator(tensors, symbols, extents, positions, constant, spec.whole)
         found = evaluator.whole_result(spec)
     order = [found.indices.index(i) for i in spec.indices]
     residue = None if found.residue is None else found.residue.transpose(order)

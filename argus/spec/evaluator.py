@@ -325,6 +325,8 @@ class Evaluator:
         match node.kind:
             case "sum":
                 return whole_numbers(made, lambda a: a.sum(axis), x)
+            case "prod":
+                return whole_numbers(made, lambda a: a.prod(axis), x)
             case "max" | "min":
                 pick = np.max if node.kind == "max" else np.min
                 return whole_numbers(made, lambda a: pick(a, axis=axis), x, ring=False)

@@ -55,10 +55,10 @@ def size_value(node: SpecNode, symbols: Mapping[str, float]) -> int:
 
 def reduction_extent(node: IndexReduction, shapes: Shapes, symbols: Mapping[str, float]) -> int:
     """As stated, else as the tensors say that have the index itself at an axis. A stated range may be empty, as
-    Python's: the sum over it is zero, a maximum of nothing has no value."""
+    Python's: the sum over it is zero, the product one; a maximum of nothing has no value."""
     if node.extent is not None:
         stated = size_value(node.extent, symbols)
-        if stated < 1 and node.kind != "sum":
+        if stated < 1 and node.kind not in ("sum", "prod"):
             raise SpecError(f"{node.kind} over {node.index} < {spec_text(node.extent)} = {stated}", "data", node.span)
         return max(stated, 0)
     found = {shapes[e.tensor][axis] for e, axis in plain_uses(node.body, node.index) if e.tensor in shapes}

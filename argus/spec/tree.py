@@ -36,7 +36,7 @@ SpecType = Literal["whole", "real", "truth"]
 ArithmeticOp = Literal["+", "-", "*", "/", "//", "%"]
 RelationOp = Literal["<", "<=", ">", ">=", "==", "!="]
 ConnectiveOp = Literal["and", "or"]
-ReductionKind = Literal["sum", "max", "min", "argmax", "argmin"]
+ReductionKind = Literal["sum", "prod", "max", "min", "argmax", "argmin"]
 
 REDUCTION_KINDS: tuple[ReductionKind, ...] = get_args(ReductionKind)
 

@@ -112,17 +112,28 @@ def reduced(kind: ReductionKind, x: Bounded, index: str) -> Bounded:
     axis = x.indices.index(index)
     rest = x.indices[:axis] + x.indices[axis + 1 :]
     n = x.value.shape[axis]
-    if n == 0 and kind != "sum":
+    if n == 0 and kind not in ("sum", "prod"):
         raise SpecError(f"the {kind} over {index} is over nothing")
     match kind:
         case "sum":
             error = x.error.sum(axis) + n * UNIT_F32 * (np.abs(x.value) + x.error).sum(axis)
             return bounded(rest, x.value.sum(axis), error)
+        case "prod":
+            size = np.abs(x.value) + x.error
+            error = product_error(n, x.value.prod(axis), size.prod(axis), np.maximum(size, 1.0).prod(axis))
+            return bounded(rest, x.value.prod(axis), error)
         case "max" | "min":
             pick = np.max if kind == "max" else np.min
             return Bounded(rest, pick(x.value, axis=axis), x.error.max(axis=axis))
         case "argmax" | "argmin":
             return _first_place(rest, x.value if kind == "argmax" else -x.value, x.error, axis)
+
+
+def product_error(n: int, value: Array, size: Array, grown: Array) -> Array:
+    """Of a product of n numbers in any order: each product is rounded, and one that is too small may be zero. `size`:
+    the product of magnitudes with their errors, `grown`: of those above one."""
+    made: Array = size * (1 + UNIT_F32) ** n - np.abs(value) + n * LEAST_F32 * grown
+    return made
 
 
 def _first_place(rest: tuple[str, ...], value: Array, error: Array, axis: int) -> Bounded:

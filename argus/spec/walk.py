@@ -139,7 +139,7 @@ def replaced(node: SpecNode, by: Mapping[str, SpecNode]) -> SpecNode:
 
 
 def unrolled(node: IndexReduction, most: int) -> SpecNode | None:
-    """A sum, maximum or minimum over a stated number of values (at most `most`) written out; None for any other."""
+    """A reduction over a stated number of values (at most `most`) written out; None for any other, and for a place."""
     if not isinstance(node.extent, NumberLiteral) or not isinstance(node.extent.value, int):
         return None
     if not 1 <= node.extent.value <= most or node.kind in ("argmax", "argmin"):
@@ -149,8 +149,8 @@ def unrolled(node: IndexReduction, most: int) -> SpecNode | None:
         term = replaced(node.body, {node.index: NumberLiteral(value, span=node.span)})
         if made is None:
             made = term
-        elif node.kind == "sum":
-            made = Arithmetic("+", made, term, span=node.span)
+        elif node.kind in ("sum", "prod"):
+            made = Arithmetic("+" if node.kind == "sum" else "*", made, term, span=node.span)
         else:
             made = FunctionCall("maximum" if node.kind == "max" else "minimum", (made, term), span=node.span)
     return made

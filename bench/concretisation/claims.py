@@ -237,6 +237,8 @@ class Claims:
         match atom.op:
             case "sum":
                 return value.sum(-1), weight.sum(-1)
+            case "prod":
+                return value.prod(-1), np.maximum(weight, 1.0).prod(-1)
             case "max":
                 return value.max(-1, initial=-np.inf), weight.max(-1, initial=0)
             case "min":

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from bench.templates.maps import MAPS
 from bench.templates.norms import NORMS
+from bench.templates.places import PLACES
 from bench.templates.products import PRODUCTS
 from bench.templates.reductions import REDUCTIONS
+from bench.templates.scans import SCANS
 from bench.templates.template import Template
 from bench.templates.windows import WINDOWS
 
-TEMPLATES: tuple[Template, ...] = (*MAPS, *REDUCTIONS, *NORMS, *PRODUCTS, *WINDOWS)
+TEMPLATES: tuple[Template, ...] = (*MAPS, *REDUCTIONS, *SCANS, *PLACES, *NORMS, *PRODUCTS, *WINDOWS)

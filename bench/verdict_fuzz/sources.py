@@ -14,7 +14,7 @@ from random import Random
 
 from argus.lang.errors import ProgramError
 from bench.verdict_fuzz import corpus
-from bench.verdict_fuzz.families import control, flat, numbers, rows, staged
+from bench.verdict_fuzz.families import control, flat, numbers, rows, scans, staged
 from bench.verdict_fuzz.judge import program_of_text
 from bench.verdict_fuzz.mutators import mutants
 from bench.verdict_fuzz.program import Generated
@@ -26,6 +26,7 @@ FAMILIES: dict[str, Callable[[Random], Generated]] = {
     for f in (
         flat.elementwise, flat.several, flat.matrix, flat.persistent,
         rows.rows, rows.waves, rows.long, rows.online, rows.argmax,
+        scans.scan, scans.steps,
         staged.tile, staged.transpose, staged.ring, staged.direct,
         control.branch, control.stencil, control.gather, control.atomic,
         numbers.integers, numbers.indices, numbers.product,

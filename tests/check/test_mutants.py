@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from tests.check.argreduce import PROGRAMS as PLACES
+from tests.check.argreduce import mistakes as place_mistakes
 from tests.check.judge import judge
 from tests.check.mutants import mutants, spread
 from tests.check.on_machine import run_object
 from tests.check.programs import PROGRAMS
+from tests.check.scans import PROGRAMS as SCANS
+from tests.check.scans import mistakes
 
 SAMPLE = {"rows": 10, "transpose": 10, "single": 18, "ring2": 20, "direct": 17}
 """Program -> about how many mutants, of all families."""
@@ -24,6 +28,19 @@ def test_no_wrong_mutant_is_proved_and_no_harmless_one_refuted() -> None:
     refuted = [one for one in wrong if one.status == "refuted"]
     missed = [one.mutant.name for one in wrong if one.status != "refuted"]
     assert len(refuted) >= 0.98 * len(wrong), missed
+
+
+def test_scans_and_places_and_mistakes_in_them() -> None:
+    judged = [judge(program, mutant) for program, mutant in [*list(mistakes())[::9], *list(place_mistakes())[::7]]]
+    for name, total in {"scan": 4, "scan_prod": 4, "scan_axis": 3, "argrow": 4, "argaxis": 4}.items():
+        program = {**SCANS, **PLACES}[name]()
+        judged += [judge(program, mutant) for mutant in spread(mutants(program.kernel), total)]
+    faults = [f"{one.mutant.kind}: {one.mutant.name}: {one.fault}" for one in judged if one.fault]
+    assert not faults
+    wrong = [one for one in judged if one.truth]
+    missed = [one.mutant.name for one in wrong if one.status != "refuted"]
+    assert len(wrong) >= 20
+    assert not missed
 
 
 def test_waits_for_direct_copies_survive_in_the_object_and_waits_for_registers_do_not() -> None:

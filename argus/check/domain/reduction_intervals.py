@@ -2,7 +2,10 @@
 
     {kt*64 + 0..63} for kt in 0..K//64        ->      [0, K//64*64)
 
-Shares of successive iterations must be contiguous blocks, adjacent to each other: then every index is there once.
+Shares of successive iterations must be contiguous blocks, adjacent to each other: then every index is there once. A
+loop may walk upwards, each block behind the one before, or downwards:
+
+    {(T - 1 - i)*64 + 0..63} for i in 0..T    ->      [0, T*64)
 """
 
 from __future__ import annotations
@@ -43,11 +46,13 @@ def intervals(flow: KernelWalk, facts: tuple[Expr, ...], items: ReducedFootprint
             start, end = whole[0]
             width = E.as_expr(end - start)
             step = E.as_expr(start.subst({var: var + item.step}) - start)
-            if flow.prover.holds(bound, step.eq(width)) is not True or var in width.free():
+            upwards = flow.prover.holds(bound, step.eq(width)) is True
+            if not (upwards or flow.prover.holds(bound, step.eq(-1 * width)) is True) or var in width.free():
                 return f"an iteration accumulates {width} indices but the next one starts {step} further"
             if len(items) > 1 and flow.prover.holds(facts, item.hi.le(item.lo)) is True:
                 continue
-            result.append((start.subst({var: item.lo}), start.subst({var: item.hi})))
+            first, behind = start.subst({var: item.lo}), start.subst({var: item.hi})
+            result.append((first, behind) if upwards else (behind + width, first + width))
     return result
 
 

@@ -6,6 +6,9 @@
     special     normal values, a third of them zeros of both signs, a few below a millionth
     sparse      normal values among many zeros, so that sums have few terms, no exponential outweighs the others, and
                 one term too many or too few shows
+    rising      growing along every axis (falling: shrinking), so that every element is the greatest so far
+    powers      ones of both signs, a few twos and halves: products of many are exact, one factor more or less shows,
+                and the greatest stands at several places
     wide        magnitudes over many powers of two
     whole       integers over all numbers of their type, the least and the greatest among them
     half        integers with half of the bits of their type (of 8 and 16 bits all but three), so that few
@@ -113,6 +116,11 @@ def _floats(
         values = np.where(dice.random(shape) < TINY, tiny, values)
     elif kind == "sparse":
         values = np.where(dice.random(shape) < FEW, values, 0.0)
+    elif kind in ("rising", "falling"):
+        steps = sum(np.indices(shape), np.zeros(shape)) + 1
+        values = steps * (1 if kind == "rising" else -1)
+    elif kind == "powers":
+        values = np.sign(values) * np.exp2(np.round(dice.uniform(-0.5 - FEW, 0.5 + FEW, shape)))
     elif kind == "wide":
         values = values * np.exp2(dice.integers(-WIDE, WIDE + 1, shape))
     limits = ml_dtypes.finfo(dtype)

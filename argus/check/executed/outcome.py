@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Kind = Literal["normal", "positive", "negative", "special", "sparse", "wide", "whole", "half"]
+Kind = Literal[
+    "normal", "positive", "negative", "special", "sparse", "rising", "falling", "powers", "wide", "whole", "half"
+]  # fmt: skip
 NOT_ASKED = "not asked for (--no-run)"
 
 

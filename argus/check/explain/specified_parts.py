@@ -10,6 +10,7 @@ differences and signs are one sum, nested maxima one maximum: a kernel may add u
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -166,8 +167,8 @@ class SpecifiedParts:
                 return float(FUNCTIONS[name].value(*(np.float64(self._of(arg, at)) for arg in args)))
             case IndexReduction(kind, body, index):
                 values = [self._of(body, {**at, index: n}) for n in range(self._extent(node))]
-                if kind == "sum":
-                    return sum(values)
+                if kind in ("sum", "prod"):
+                    return sum(values) if kind == "sum" else math.prod(values)
                 if kind in ("argmax", "argmin"):
                     return float(np.argmax(values) if kind == "argmax" else np.argmin(values))
                 return max(values) if kind == "max" else min(values)

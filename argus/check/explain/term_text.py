@@ -13,6 +13,7 @@ from argus.check.terms.atoms import (
     Apply,
     Atom,
     Carried,
+    Coordinate,
     Leaf,
     Mono,
     Number,
@@ -72,6 +73,8 @@ def _atom(atom: Atom, tables: Tables) -> str:
             return f"{tensor}[{', '.join(tables.axis_names[a] for a in axes)}]"
         case Number(name=name):
             return str(name)
+        case Coordinate(axis=axis):
+            return tables.axis_names[axis]
         case Apply(fn=fn, args=args):
             return f"{fn}({', '.join(_term(a, tables) for a in args)})"
         case Power(base=base):

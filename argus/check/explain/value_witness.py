@@ -51,6 +51,7 @@ FAR = {8: 0.25, 16: 0.1, 32: 0.01, 64: 0.01}
 """Bits of the narrowest floating type in the kernel -> which part of a value is far."""
 ROUNDED = 2.0**-18
 """Which part of the largest input may remain of numbers that cancel."""
+WIDE_ENOUGH = 32
 MOST = 1 << 18
 """Elements of all tensors in a launch that is tried."""
 SEED = 1
@@ -120,10 +121,10 @@ def inputs_of(shown: Counterexample) -> Kind:
 def _trials(kernel: Kernel) -> list[Trial]:
     """Small launches, with sizes that divide evenly and such that do not, and loops of several iterations; the
     largest of them also with inputs of wide spread; the smallest and the largest with sparse inputs, the smallest with
-    negative ones and integers of the whole range."""
+    negative ones and integers of the whole range; ramps and powers where the specification has maxima or products."""
     small = varied(kernel)
-    more = [*ragged(kernel), *larger(kernel), *longest(kernel)]
-    small += [sizes for sizes in more if sizes not in small and _elements(kernel, sizes) <= MOST]
+    others = [*ragged(kernel), *larger(kernel), *longest(kernel)]
+    small += [sizes for sizes in others if sizes not in small and _elements(kernel, sizes) <= MOST]
     found = [sizes for sizes in launches(kernel, 400) if _elements(kernel, sizes) <= MOST]
     largest = found[-1:] if found[-1:] != small[-1:] else []
     whole = any(t.read and t.dtype.kind in ("int", "uint") for t in kernel.tensors)
@@ -133,6 +134,10 @@ def _trials(kernel: Kernel) -> list[Trial]:
     trials += [Trial(sizes, "wide") for sizes in largest]
     trials += [Trial(sizes, kind) for kind in kinds for sizes in small[:1]]
     trials += [Trial(sizes, "sparse") for sizes in (*small[:1], *largest)]
+    kinds_of = _reductions(kernel)
+    more: list[Kind] = ["powers"] if kinds_of & {"prod", "argmax", "argmin"} else []
+    more += ["rising", "falling"] if kinds_of - {"sum", "prod"} else []
+    trials += [Trial(sizes, kind) for kind in more for sizes in (*small, *largest)]
     return [trial for trial in trials if steps(kernel, trial.sizes) <= MOST_STEPS]
 
 
@@ -142,19 +147,27 @@ def _wraps_alike(kernel: Kernel) -> bool:
     parts = [p for r in (kernel.computes.results if kernel.computes else ()) for p in walk(r.expression)]
     return all(
         isinstance(p, ring)
-        and not (isinstance(p, IndexReduction) and p.kind != "sum")
+        and not (isinstance(p, IndexReduction) and p.kind not in ("sum", "prod"))
         and not (isinstance(p, Arithmetic) and p.op not in "+-*")
         for p in parts
     )
+
+
+def _reductions(kernel: Kernel) -> set[str]:
+    """The kinds of reductions in the specification."""
+    parts = [p for r in (kernel.computes.results if kernel.computes else ()) for p in walk(r.expression)]
+    return {p.kind for p in parts if isinstance(p, IndexReduction)}
 
 
 def _elements(kernel: Kernel, sizes: Mapping[str, int]) -> int:
     return sum(int(np.prod(interp.extents(t, sizes))) for t in kernel.tensors)
 
 
-def _part(kernel: Kernel) -> float:
+def _part(kernel: Kernel, exact: bool) -> float:
+    """Which part of a value is far; a small one where the specification rounds nothing, nor does any type."""
     types = [t.dtype for t in kernel.tensors] + [v.dtype for op in ops.walk(kernel.body) for v in op.results]
-    return FAR[min((t.bits for t in types if t.kind == "float"), default=32)]
+    bits = min((t.bits for t in types if t.kind == "float"), default=32)
+    return ROUNDED if exact and bits >= WIDE_ENOUGH else FAR[bits]
 
 
 def largest_number(dtype: DType) -> tuple[float, float]:
@@ -203,7 +216,7 @@ def _far(kernel: Kernel, output: Tensor, trial: Trial) -> tuple[tuple[int, ...],
         return None
     typical = float(np.sqrt(np.mean(wanted.value[usable] ** 2)))
     with np.errstate(invalid="ignore"):
-        part = 0.0 if wanted.residue is not None else _part(kernel)
+        part = 0.0 if wanted.residue is not None else _part(kernel, exact=not wanted.error.any())
         limit = part * (np.abs(wanted.value) + typical) + 16 * wanted.error
         limit += ROUNDED * _largest(made) if part else 0.0  # where numbers of this size cancel
         wrong = usable & ~(np.abs(got - wanted.value) <= limit)

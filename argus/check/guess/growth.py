@@ -108,6 +108,9 @@ def accumulated_term(tables: Tables, grown: Growth, n: int, after: Record, befor
     if isinstance(atom, Apply) and atom.fn in ("max", "min") and terms.atom(mark) in atom.args:
         others = [_repeated(terms, shape, a) for a in atom.args if a != terms.atom(mark)]
         return terms.extreme("max" if atom.fn == "max" else "min", (before.term, *others))
+    multiplied = _multiplied(terms, after.term, n)
+    if multiplied is not None:
+        return terms.multiply(before.term, _repeated(terms, shape, multiplied))
     kept = ZERO
     added = ZERO
     for mono, c in terms[after.term]:
@@ -136,6 +139,8 @@ def gathered(tables: Tables, n: int, one: Record, axis: int, offset: int) -> Rec
         op: Reduction = "max" if atom.fn == "max" else "min"
         others = terms.extreme(op, [a for a in atom.args if a != mark])
         term = terms.extreme(op, (mark, terms.reduce(op, axis, others, items)))
+    elif (factor := _multiplied(terms, one.term, n, reduced=False)) is not None:
+        term = terms.multiply(mark, terms.reduce("prod", axis, factor, items))
     else:
         added = terms.add(one.term, terms.negative(mark), formal=True)
         if n in slots_in(terms, added):
@@ -143,6 +148,23 @@ def gathered(tables: Tables, n: int, one: Record, axis: int, offset: int) -> Rec
         term = terms.add(mark, computed_places.reduced(tables, "sum", axis, added, items))
     rests = tuple(REDUCED if a == axis else rest for a, rest in enumerate(one.rests))
     return replace(one, rests=rests, statistics=one.statistics | {axis}, term=term)
+
+
+def _multiplied(terms: Terms, term: int, n: int, reduced: bool = True) -> int | None:
+    """What slot n is multiplied by: a product over coordinates of this iteration (`reduced`), or any factor; None where
+    it is not just multiplied."""
+    if len(terms[term]) != 1:
+        return None
+    (factors, exponent), c = terms[term][0]
+    marks = [f for f in factors if terms.atoms[f[0]] == Carried(-1, n)]
+    others = [f for f in factors if f not in marks]
+    if len(marks) != 1 or marks[0][1] != 2 or exponent != ZERO or c != 1 or not others:
+        return None
+    products = all(isinstance(a := terms.atoms[f[0]], Reduce) and a.op == "prod" for f in others)
+    if reduced and (len(others) != 1 or not products):
+        return None
+    made = terms.monomial((tuple(others), ZERO), 1)
+    return None if slots_in(terms, made) else made
 
 
 def _scale(terms: Terms, grown: Growth, n: int, factor: int) -> int | None:

@@ -9,13 +9,11 @@ the atom Carried(-1, slot) without a counter. A certificate with a mark is refus
 
 from __future__ import annotations
 
-from functools import reduce
-
 import numpy as np
 
 from argus.check.domain.records import Record, Tables
 from argus.check.domain.tags import Tags, uniform
-from argus.check.terms.atoms import Apply, Carried, Reduction
+from argus.check.terms.atoms import ZERO, Apply, Carried, Reduction
 from argus.check.terms.normal_form import Terms
 
 
@@ -36,6 +34,8 @@ def parted(terms: Terms, op: Reduction, term: int) -> tuple[int, int | None] | N
     """A term's marks of slots, and the rest of it, None where there is no rest; None for a term without marks."""
     if op == "sum":
         parts = [terms.monomial(mono, c) for mono, c in terms[term]] if term else []
+    elif op == "prod":
+        parts = _factors(terms, term)
     else:
         atom = terms.as_atom(term)
         parts = list(atom.args) if isinstance(atom, Apply) and atom.fn == op else [term]
@@ -43,9 +43,15 @@ def parted(terms: Terms, op: Reduction, term: int) -> tuple[int, int | None] | N
     if not marked:
         return None
     others = [p for p in parts if p not in marked]
-    if op == "sum":
-        return reduce(terms.add, marked), reduce(terms.add, others) if others else None
-    return terms.extreme(op, marked), terms.extreme(op, others) if others else None
+    return terms.joined(op, marked), terms.joined(op, others) if others else None
+
+
+def _factors(terms: Terms, term: int) -> list[int]:
+    """The factors of a product; of anything else, itself."""
+    if not term or len(terms[term]) != 1:
+        return [term]
+    (factors, exponent), c = terms[term][0]
+    return [terms.monomial(((), exponent), c), *(terms.monomial(((factor,), ZERO), 1) for factor in factors)]
 
 
 def _is_marked(terms: Terms, term: int) -> bool:

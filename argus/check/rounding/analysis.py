@@ -10,11 +10,13 @@ from dataclasses import dataclass
 
 from argus.check.rounding.error_bound import ErrorBound, NoBound
 from argus.check.rounding.hazards import RoundingHazard
-from argus.check.rounding.maxima import smooth
+from argus.check.rounding.maxima import multiplies, smooth
 from argus.check.rounding.rounded_value import RoundedValue, Unbounded
 from argus.check.rounding.rounding_walk import RoundingWalk
 from argus.check.rules.isolation import internal
 from argus.ir.kernel import Kernel
+
+PRODUCT = "errors of a product along an axis grow with every factor; they are not followed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,8 @@ class Rounding:
 
 def rounding(kernel: Kernel) -> Rounding:
     """Walk a kernel that states a specification. A mistake on the way is a missing bound, never an error."""
+    if multiplies(kernel):
+        return Rounding(tuple(NoBound(result, 0, PRODUCT) for result in _results(kernel)), ())
     try:
         return _walked(kernel)
     except Exception as error:

@@ -32,6 +32,11 @@ def smooth(kernel: Kernel) -> bool:
     return all(not _chooses(node) for node in _nodes(kernel))
 
 
+def multiplies(kernel: Kernel) -> bool:
+    """Some result is a product along an axis."""
+    return any(isinstance(node, IndexReduction) and node.kind == "prod" for node in _nodes(kernel))
+
+
 def softmax_like(kernel: Kernel) -> bool:
     """Every choice in the specification is a maximum that is subtracted, in an exponent, from one of its operands."""
     nodes = _nodes(kernel)
@@ -49,7 +54,7 @@ def _chooses(node: SpecNode) -> bool:
         case FunctionCall(name):
             return name in CHOOSING
         case IndexReduction(kind):
-            return kind != "sum"
+            return kind not in ("sum", "prod")
         case ConditionalValue(condition):
             return any(isinstance(part, TensorElement) and not part.whole for part in walk(condition))
         case _:

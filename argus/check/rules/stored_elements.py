@@ -12,7 +12,7 @@ are looked at one by one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,30 +56,47 @@ def alike(
 ) -> list[StoredElements] | None:
     """Elements with the same records together; None where their coordinates do not go with those of the store."""
     made = []
-    for number, target, held, stored in _by_record(tables, case, store, axes, active):
-        starts = [tables.rests[target.rests[axis]] for axis in axes]
-        low, high = stored.min(axis=0), stored.max(axis=0)
-        names = [
-            E.var(f"stored_coordinate_{n}", 0) if low[n] < high[n] else start + int(low[n])
-            for n, start in enumerate(starts)
-        ]
-        found = [_multiple(column, stored) for column in held.T]
-        if any(one is None for one in found):
+    for number, target, held, stored in by_record(tables, case, store, axes, active):
+        one = in_general(tables, number, target, held, stored, axes)
+        if one is None:
             return None
-        parts = [_sum_of(one[0], one[1], names, starts) for one in found if one is not None]
-        known = [
-            fact
-            for name, start, first, last in zip(names, starts, low, high, strict=True)
-            for fact in (name.ge(start + int(first)), name.le(start + int(last)))
-        ]
-        made.append(_elements(tables, number, parts, tuple(names), tuple(known)))
+        made.append(one)
     return made
+
+
+def in_general(
+    tables: Tables,
+    number: int | Callable[[list[Expr]], int],
+    target: Record,
+    held: Numbers,
+    stored: Numbers,
+    axes: tuple[int, ...],
+) -> StoredElements | None:
+    """Elements of a record with held and stored offsets, as one statement about every place from the first to the last;
+    None where their coordinates do not go with those of the store. `number` may be a function of these."""
+    starts = [tables.rests[target.rests[axis]] for axis in axes]
+    low, high = stored.min(axis=0), stored.max(axis=0)
+    names = [
+        E.var(f"stored_coordinate_{n}", 0) if low[n] < high[n] else start + int(low[n])
+        for n, start in enumerate(starts)
+    ]
+    found = [_multiple(column, stored) for column in held.T]
+    if any(one is None for one in found):
+        return None
+    parts = [_sum_of(one[0], one[1], names, starts) for one in found if one is not None]
+    known = [
+        fact
+        for name, start, first, last in zip(names, starts, low, high, strict=True)
+        for fact in (name.ge(start + int(first)), name.le(start + int(last)))
+    ]
+    record = number if isinstance(number, int) else number(names)
+    return _elements(tables, record, parts, tuple(names), tuple(known))
 
 
 def each(
     tables: Tables, case: Case, store: Case, axes: tuple[int, ...], active: NDArray[np.bool_]
 ) -> Iterator[StoredElements]:
-    for number, target, held, stored in _by_record(tables, case, store, axes, active):
+    for number, target, held, stored in by_record(tables, case, store, axes, active):
         for offsets, places in zip(held, stored, strict=True):
             where = tuple(tables.rests[target.rests[axis]] + int(n) for axis, n in zip(axes, places, strict=True))
             yield _elements(tables, number, [E.const(int(n)) for n in offsets], where, ())
@@ -109,7 +126,7 @@ def _sum_of(constant: int, factors: list[int], names: list[Expr], starts: list[E
     return total
 
 
-def _by_record(
+def by_record(
     tables: Tables, case: Case, store: Case, axes: tuple[int, ...], active: NDArray[np.bool_]
 ) -> Iterator[tuple[int, Record, Numbers, Numbers]]:
     """For each pair of a stored record and one of the store: their distinct offsets."""

@@ -27,6 +27,7 @@ from argus.check.domain.record_numbers import distinct
 from argus.check.domain.tags import Case, Tags
 from argus.check.events import ProgramPoint
 from argus.check.rules.rule import Rule, RuleEvent
+from argus.check.rules.scanned_elements import alike_scans
 from argus.check.rules.stored_elements import StoredElements, alike, each
 from argus.check.spec.coordinates import Unreadable
 from argus.check.spec.spec_terms import SpecForm, forms_of, meaning, meaning_at
@@ -206,8 +207,8 @@ class Valued(Rule):
             if stored_outside(self.flow, access, case):
                 continue
             facts = (*self.flow.everywhere_facts, *place.facts, case.guard, kept)
-            together = alike(tables, case, aim.case, axes, active)
-            if together is not None and all(self._agree(elements, facts) for elements in together):
+            ways = (together(tables, case, aim.case, axes, active) for together in (alike_scans, alike))
+            if any(all(self._agree(elements, facts) for elements in found) for found in ways if found is not None):
                 continue
             if not all(self._agree(elements, facts) for elements in each(tables, case, aim.case, axes, active)):
                 return False

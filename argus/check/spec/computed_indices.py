@@ -67,7 +67,8 @@ class Hints:
     by tensor. `fixed`: (tensor, position) -> the numbers that stand there. `strided`: (tensor, position) -> the axis
     that its coordinate is a multiple of, but for a number. `shifted`: axes with neighbors of an index of the result
     (`x[i] + x[i + 1]`), brought together by `shifted_places`. `windows`: all axes along which a result may depend on
-    several elements, which is no reason to doubt it."""
+    several elements, which is no reason to doubt it. `products`: axes that a product is taken over. `places`: axes
+    along which the specification asks for the place of an extreme."""
 
     derived: Mapping[int, Expr] = field(default_factory=dict)
     views: Mapping[tuple[str, int], frozenset[str]] = field(default_factory=dict)
@@ -76,6 +77,8 @@ class Hints:
     strided: Mapping[tuple[str, int], MultipleOf] = field(default_factory=dict)
     shifted: frozenset[int] = frozenset()
     windows: frozenset[int] = frozenset()
+    products: frozenset[int] = frozenset()
+    places: frozenset[int] = frozenset()
 
 
 def index_expression(node: SpecNode, homes: Mapping[str, int]) -> Expr | None:

@@ -23,9 +23,8 @@ belongs to no index of its own. `value` has to show that what is stored follows 
 undecided.
 
 What cannot be turned into such a statement is kept as a reason and ends in `unknown`: an axis with two output indices
-or two formulas, several or masked reductions of one axis. A line with a form that the rules do not follow (the place of
-a maximum, a quotient as a value) is refused as a whole. The line's numerical meaning is evaluated elsewhere
-(`argus.spec`).
+or two formulas, several or masked reductions of one axis. A line with a form that the rules do not follow (a quotient
+as a value) is refused as a whole. The line's numerical meaning is evaluated elsewhere (`argus.spec`).
 """
 
 from __future__ import annotations
@@ -141,8 +140,6 @@ class _CoordinateReader:
                 for part in (condition, yes, no):
                     self.visit(part, bound)
             case IndexReduction(kind, body, index, extent):
-                if kind in ("argmax", "argmin"):
-                    raise Unreadable(f"it contains `{spec_text(node)}`")
                 if extent is not None:
                     raise ByElement(f"in the specification `{index}` runs over the stated range {spec_text(extent)}")
                 self.kinds.append(kind)
@@ -290,7 +287,14 @@ def _classified(
     }  # fmt: skip
     by_formula = {tables.tensor_axes[f.tensor][f.position] for f in reader.formulas}
     windows = near | apart | taps | by_formula
-    hints = replace(hints, strided=strided, shifted=(near & placed.keys()) - dark, windows=windows)
+    multiplied = {n + 1 for n, kind in enumerate(reader.kinds) if kind == "prod"}
+    products = frozenset(
+        tables.tensor_axes[t][p] for t, p, i in reader.uses if i is not None and i.binder in multiplied
+    )
+    looked_for = {n + 1 for n, kind in enumerate(reader.kinds) if kind in ("argmax", "argmin")}
+    places = frozenset(tables.tensor_axes[t][p] for t, p, i in reader.uses if i is not None and i.binder in looked_for)
+    near = (near & placed.keys()) - dark
+    hints = replace(hints, strided=strided, shifted=near, windows=windows, products=products, places=places)
     loose = {
         indices[n]: n for axis, n in alone.items()
         if axis not in placed and not hints.derived and SpecIndex(indices[n]) in reader.as_values

@@ -23,6 +23,7 @@ from argus.check.spec.coordinates import SpecCoordinates, Unreadable
 from argus.check.terms.atoms import UNKNOWN, Number, Reduction, axes_in, own
 from argus.check.terms.elementwise_terms import extreme, whole_quotient
 from argus.check.terms.placed_terms import at_place
+from argus.check.terms.places import first_place
 from argus.check.transfer.computed_places import leaf, lookup
 from argus.ir.kernel import Kernel
 from argus.layout import expr as E
@@ -237,11 +238,14 @@ class _TermReader:
         extent = extent_of(self.tables, axis)
         if extent is None:
             raise Unreadable(f"{self.tables.axis_names[axis]} has different extents in different tensors")
-        if node.kind in ("argmax", "argmin"):
-            raise Unreadable(f"values are not compared through `{spec_text(node)}`")
-        op: Reduction = "sum" if node.kind == "sum" else "max" if node.kind == "max" else "min"
         inner = self.visit(node.body, {**{a: i for a, i in scope.items() if i != node.index}, axis: node.index})
-        return self.terms.reduce(op, axis, inner, (), domain(axis, extent))
+        if node.kind == "argmax" or node.kind == "argmin":
+            op: Reduction = "max" if node.kind == "argmax" else "min"
+            found = first_place(self.terms, self.terms.reduce(op, axis, inner, (), domain(axis, extent)))
+            if found == UNKNOWN:
+                raise Unreadable(f"values are not compared through `{spec_text(node)}`")
+            return found
+        return self.terms.reduce(node.kind, axis, inner, (), domain(axis, extent))
 
     def _test(self, node: SpecNode, scope: Scope) -> int | None:
         """A comparison of values that are not whole numbers, as a term; None for one of indices."""

@@ -6,6 +6,7 @@ See `terms.py` for what a term is. Terms are numbers here (they are interned the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
 from argus.check.domain.reduction_footprint import ReducedFootprint
@@ -17,7 +18,9 @@ UNKNOWN, ZERO, ONE = 0, 1, 2
 Factors = tuple[tuple[int, int], ...]
 Mono = tuple[Factors, int]
 """Powers of atoms, as (atom, twice the exponent), and the argument of the exponential (ZERO: none)."""
-Reduction = Literal["sum", "max", "min"]
+Reduction = Literal["sum", "prod", "max", "min"]
+NEUTRAL: dict[Reduction, float] = {"sum": 0, "prod": 1, "max": -inf, "min": inf}
+"""What a reduction of nothing is."""
 UNIT: Mono = ((), ZERO)
 _OWN = "own_coordinate_on_axis_"
 
@@ -45,6 +48,13 @@ class Number:
     """A number that is the same everywhere: a scalar argument, or an expression over sizes."""
 
     name: str | Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinate:
+    """The own coordinate on an axis, as a number."""
+
+    axis: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +107,7 @@ class Carried:
     kind: Literal["top", "positive", "any"] = "top"
 
 
-Atom = Leaf | Number | Apply | Power | Where | Reduce | Carried
+Atom = Leaf | Number | Coordinate | Apply | Power | Where | Reduce | Carried
 
 
 def parts_of(atom: Atom) -> list[int]:

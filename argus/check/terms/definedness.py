@@ -30,6 +30,7 @@ from argus.check.terms.atoms import (
     Apply,
     Atom,
     Carried,
+    Coordinate,
     Factors,
     Leaf,
     Mono,
@@ -79,7 +80,7 @@ class DefinedTerms(IntegerTerms):
         if twice % 2 and not (isinstance(atom, Power) and self.not_negative(atom.base)):
             return False
         match atom:
-            case Leaf() | Number():
+            case Leaf() | Number() | Coordinate():
                 return True
             case Carried(kind=kind):
                 return kind != "any"

@@ -113,6 +113,8 @@ def _meaning(fn: str, reals: TermReals, *args: int) -> int:
 
 def reduction_of(fn: str) -> Reduction:
     """What a function does to elements at different coordinates, when it reduces them."""
+    if fn == "mul":
+        return "prod"
     row = MAPS.get(fn)
     return "sum" if row is None or row.reduces is None else row.reduces
 

@@ -25,6 +25,7 @@ from argus.check.terms.atoms import (
     Apply,
     Atom,
     Carried,
+    Coordinate,
     Leaf,
     Number,
     Power,
@@ -131,12 +132,16 @@ class IntegerTerms(Interned):
                 return numbers_of(self.types[name]) if name in self.types else None
             case Number(name=name):
                 return self._number_range(name)
+            case Coordinate():
+                return _INDEX
             case Apply(fn=fn, args=args):
                 return self._function_range(fn, args)
             case Where(yes=yes, no=no):
                 return _union([self.whole_range(yes), self.whole_range(no)])
             case Reduce(op="sum", body=body, footprint=footprint):
                 return _repeated(self.whole_range(body), _count(footprint))
+            case Reduce(op="prod"):
+                return None
             case Reduce(body=body):
                 return self.whole_range(body)
             case Power() | Carried():

@@ -27,12 +27,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import reduce
-from math import inf
 
 from argus.check.domain import reduction_footprint as sets
 from argus.check.domain.reduction_footprint import ReducedFootprint
 from argus.check.solve.limits import spend
 from argus.check.terms.atoms import (
+    NEUTRAL,
     ONE,
     UNKNOWN,
     ZERO,
@@ -56,16 +56,22 @@ from argus.layout.expr import Expr
 class Terms(TermArithmetic):
     """The interned terms of one kernel, in normal form."""
 
+    def joined(self, op: Reduction, args: list[int]) -> int:
+        """One or several terms, reduced."""
+        if op in ("max", "min"):
+            return self.extreme(op, args)
+        return reduce(self.add if op == "sum" else self.multiply, args)
+
     def extreme(self, fn: Reduction, args: Iterable[int]) -> int:
         """The maximum or minimum: flat, without repetition, reductions of one body put together."""
-        neutral = -inf if fn == "max" else inf
+        nothing = NEUTRAL[fn]
         flat: set[int] = set()
         for arg in args:
             if arg == UNKNOWN:
                 return UNKNOWN
             atom = self.as_atom(arg)
             inner = atom.args if isinstance(atom, Apply) and atom.fn == fn else (arg,)
-            flat.update(a for a in inner if self.value(a) != neutral)
+            flat.update(a for a in inner if self.value(a) != nothing)
         together: dict[tuple[int, int], ReducedFootprint] = {}
         kept: set[int] = set()
         for arg in flat:
@@ -77,7 +83,7 @@ class Terms(TermArithmetic):
                 kept.add(arg)
         kept |= {self.atom(Reduce(fn, axis, body, items)) for (axis, body), items in together.items()}
         if not kept:
-            return self.constant(neutral)
+            return self.constant(nothing)
         if len(kept) == 2:
             found = self._magnitude(fn, *sorted(kept)) or (self._clamped(*sorted(kept)) if fn == "max" else None)
             if found:
@@ -121,9 +127,12 @@ class Terms(TermArithmetic):
 
     def reduce(self, op: Reduction, axis: int, body: int, items: ReducedFootprint, domain: Expr | None = None) -> int:
         """`op` of the body over the items. From a sum, factors that do not depend on the axis are taken out."""
-        if body in (UNKNOWN, ZERO):
-            return body if op == "sum" or body == UNKNOWN or axis not in self.axes(body) else UNKNOWN
+        if body == UNKNOWN or (body == ZERO and op != "prod"):
+            return body
+        if op == "prod" and axis not in self.axes(body):
+            return ONE if body == ONE else UNKNOWN  # a power, of as many factors as there are coordinates
         if op != "sum":
+            self.multiplies |= op == "prod"
             return self.atom(Reduce(op, axis, body, items, domain)) if axis in self.axes(body) else body
         total = ZERO
         for (factors, exponent), c in self._polys[body]:
@@ -233,7 +242,7 @@ class Terms(TermArithmetic):
                     )
                 case Reduce():
                     items = sets.substituted(atom.footprint, mapping)
-                    if not items:
+                    if not items and atom.domain is None:
                         return self._over_nothing(atom.op)
                     return self.reduce(atom.op, atom.axis, self.rewritten(atom.body, change, memo), items, atom.domain)
                 case Carried(counter=Expr() as counter):
@@ -245,4 +254,4 @@ class Terms(TermArithmetic):
         return self.rewritten(term, change, memo)
 
     def _over_nothing(self, op: Reduction) -> int:
-        return ZERO if op == "sum" else self.constant(-inf if op == "max" else inf)
+        return self.constant(NEUTRAL[op])

@@ -19,7 +19,7 @@ from typing import Final, assert_never
 
 import numpy as np
 
-from argus.check.terms.atoms import ZERO, Apply, Atom, Carried, Leaf, Number, Power, Reduce, Where, own
+from argus.check.terms.atoms import ZERO, Apply, Atom, Carried, Coordinate, Leaf, Number, Power, Reduce, Where, own
 from argus.check.terms.definedness import DefinedTerms, defined_everywhere
 from argus.ir.maps import MAPS
 from argus.layout.expr import Expr
@@ -74,7 +74,7 @@ class Padding:
                     p is own(self.axis) and e is self.extent for p, e in zip(places, self.shapes[name], strict=True)
                 )
                 return 0.0 if beyond else FINITE
-            case Number():
+            case Number() | Coordinate():
                 return FINITE
             case Apply(fn="select", args=(_, yes, no)) | Where(yes=yes, no=no):
                 return _either(self.folded(yes), self.folded(no))
@@ -84,6 +84,8 @@ class Padding:
                 return self.folded(base)
             case Reduce(op=op, body=body):
                 inside = self.folded(body)
+                if op == "prod":
+                    return None if inside is None else FINITE
                 return inside if inside == 0 or op != "sum" or inside is None else FINITE
             case Carried():
                 return None

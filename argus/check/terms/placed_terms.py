@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from functools import reduce
 
 from argus.check.domain.reduction_footprint import FootprintPart, Over, ReducedFootprint, substituted
-from argus.check.terms.atoms import UNKNOWN, Atom, Carried, Leaf, Reduce, Where, axes_in, own
+from argus.check.terms.atoms import UNKNOWN, Atom, Carried, Coordinate, Leaf, Number, Reduce, Where, axes_in, own
 from argus.check.terms.normal_form import Terms
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -40,6 +40,9 @@ def at_place(terms: Terms, term: int, coordinates: Mapping[int, Expr]) -> int:
                 places = tuple(place.subst(mapping) for place in at or map(own, axes))
                 used = dict.fromkeys(axis for place in places for axis in sorted(axes_in(place)))
                 return terms.atom(Leaf(tensor, tuple(used), places))
+            case Coordinate(axis=axis) if axis in coordinates:
+                where = coordinates[axis]
+                return terms.constant(where.value) if where.op == "const" else terms.atom(Number(where))
             case Where(condition=condition, yes=yes, no=no):
                 inner = terms.rewritten(yes, change, memo), terms.rewritten(no, change, memo)
                 return terms.where(condition.subst(mapping), *inner)
@@ -63,7 +66,7 @@ def _reduction(terms: Terms, atom: Reduce, body: int) -> int:
     found = [at_place(terms, body, {atom.axis: where}) for part in parts for where in _coordinates(part)]
     if UNKNOWN in found:
         return UNKNOWN
-    return reduce(terms.add, found) if atom.op == "sum" else terms.extreme(atom.op, found)
+    return terms.joined(atom.op, found)
 
 
 def _coordinates(part: FootprintPart) -> list[Expr]:

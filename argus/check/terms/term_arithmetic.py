@@ -96,7 +96,22 @@ class TermArithmetic(DefinedTerms):
 
     def _times(self, x: Mono, y: Mono, formal: bool = False) -> Mono:
         """Exponents add up formally: where an exponential was taken apart, its argument is finite."""
-        return self.times_factors(x[0], y[0], formal), self.add(x[1], y[1], formal=True)
+        factors = self.times_factors(x[0], y[0], formal)
+        return self._one_product(factors) if self.multiplies else factors, self.add(x[1], y[1], formal=True)
+
+    def _one_product(self, factors: Factors) -> Factors:
+        """Factors that are products of one body over an axis, as one over the coordinates of all."""
+        together: dict[tuple[int, int], ReducedFootprint] = {}
+        kept: list[tuple[int, int]] = []
+        for number, twice in factors:
+            atom = self.atoms[number]
+            if twice == 2 and isinstance(atom, Reduce) and atom.op == "prod" and atom.domain is None:
+                key = atom.axis, atom.body
+                together[key] = sets.union(together.get(key, ()), atom.footprint, twice=True)
+            else:
+                kept.append((number, twice))
+        kept += [(self.number_of(Reduce("prod", *key, items)), 2) for key, items in together.items()]
+        return tuple(sorted(kept))
 
     def multiply(self, x: int, y: int, formal: bool = False) -> int:
         """The product; `formal`: factors cancel, masks and zeros win over what is undefined."""

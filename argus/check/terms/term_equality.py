@@ -7,7 +7,7 @@ The kernel's term is brought into the form of the specification's, bottom up, un
                  exactly zero (`padding`) or masked
     mask         dropped where it always holds, made zero where it never does, written like an equivalent one of the
                  specification, or as being inside the axis
-    part         a sum over an interval becomes one over the whole axis, masked by being inside the interval
+    part         a reduction over an interval becomes one over the whole axis, masked by being inside the interval
     steps        what loops took in steps is what a reduction of the specification takes in steps, if it is the same
     exponential  2**(x - T) is taken apart where T is a maximum over all x of an axis
     number       a coefficient that rounds to one of the specification's is that one (`close_numbers`)
@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from math import inf
 from typing import Literal
 
 import numpy as np
@@ -30,13 +29,14 @@ from argus.check.domain.reduction_footprint import FootprintPart, ReducedFootpri
 from argus.check.domain.reduction_intervals import intervals, joined
 from argus.check.domain.tags import Case
 from argus.check.spec.spec_terms import domain, extent_of
-from argus.check.terms.atoms import ONE, UNKNOWN, ZERO, Apply, Atom, Reduce, Where, axes_in, own
+from argus.check.terms.atoms import NEUTRAL, ONE, UNKNOWN, ZERO, Apply, Atom, Reduce, Where, axes_in, own
 from argus.check.terms.close_numbers import close_enough
 from argus.check.terms.conditions import one_way
 from argus.check.terms.elementwise_terms import Standing, exponential
 from argus.check.terms.normal_form import Terms
 from argus.check.terms.padding import Padding
 from argus.check.terms.placed_terms import in_steps, progression
+from argus.check.terms.places import first_place, place_on, search
 from argus.check.walk import KernelWalk
 from argus.ir.types import DType
 from argus.layout import expr as E
@@ -106,6 +106,9 @@ class Judge:
             return self._mask(atom, facts, stage)
         if isinstance(atom, Reduce):
             outside = tuple(f for f in facts if own(atom.axis) not in f.free())
+            place = self._place(atom, outside, stage)
+            if place is not None:
+                return place
             whole = atom.domain if atom.domain is not None else self._whole(atom, outside)
             body = atom.body
             if whole is None and stage == "clipped":
@@ -123,9 +126,49 @@ class Judge:
             return self.terms.reduce(atom.op, atom.axis, body, (), whole)
         if isinstance(atom, Apply) and atom.fn == "select":
             return self._chosen(atom, facts, stage)
+        if isinstance(atom, Apply) and atom.fn == "min":
+            return self._least([self._passes(arg, facts, stage) for arg in atom.args], facts)
         if isinstance(atom, Apply) and atom.fn == "exp2":
             return self._exponential(self._passes(atom.args[0], facts, stage), facts)
         return None
+
+    def _place(self, atom: Reduce, facts: Facts, stage: Stage) -> int | None:
+        """The first place of an extreme over the whole axis, if that is what is looked for (`places`)."""
+        found = search(self.terms, atom) if atom.domain is None else None
+        extent = None if found is None else extent_of(self.flow.tables, atom.axis)
+        looked_at = None if extent is None else self.interval(atom, facts, ordered=True)
+        if found is None or extent is None or looked_at is None:
+            return None
+        extreme = self._passes(self.terms.atom(found.extreme), facts, stage)
+        whole, here = domain(atom.axis, extent), own(atom.axis)
+        one = self.terms.as_atom(extreme)
+        if not isinstance(one, Reduce) or one.domain is not whole:
+            return None
+        if self._passes(found.compared, (*facts, *whole.args), stage) != one.body:
+            return None
+        taken = (here.ge(looked_at[0]), here.lt(looked_at[1]))
+        if not self._holds((*facts, *whole.args), E.land(*taken)) or not self._holds(facts, extent.ge(1)):
+            return None
+        if not self._holds((*facts, *taken), whole):
+            mask = self.terms.as_atom(found.compared)
+            if not isinstance(mask, Where) or self.terms.value(mask.no) != NEUTRAL[one.op]:
+                return None
+            if not self._holds((*facts, *taken, mask.condition), whole):
+                return None
+        if not self._holds(facts, E.const(found.other).ge(extent - 1)):
+            return None
+        made = first_place(self.terms, extreme)
+        return None if made == UNKNOWN else made
+
+    def _least(self, args: list[int], facts: Facts) -> int:
+        """The least of terms; a number that no place on an axis exceeds is not less than such a place."""
+        for arg in args:
+            axis = place_on(self.terms, arg)
+            extent = None if axis is None else extent_of(self.flow.tables, axis)
+            if extent is not None:
+                numbers = {a: v for a in args if isinstance(v := self.terms.value(a), int)}
+                args = [a for a in args if a not in numbers or not self._holds(facts, (extent - 1).le(numbers[a]))]
+        return self.terms.extreme("min", args)
 
     def _exponential(self, exponent: int, facts: Facts) -> int:
         """2**exponent, taken apart where the maximum in it is one over an axis that the element lies on."""
@@ -252,9 +295,10 @@ class Judge:
         return None
 
     def _clipped(self, atom: Reduce, facts: Facts) -> tuple[Expr | None, int]:
-        """A sum over an interval [a, b) as one over the whole axis, masked by being inside: the axis and the body."""
+        """A reduction over an interval [a, b) as one over the whole axis, masked by being inside: the axis and the
+        body."""
         extent = extent_of(self.flow.tables, atom.axis)
-        found = self.interval(atom, facts, ordered=True) if extent is not None and atom.op == "sum" else None
+        found = self.interval(atom, facts, ordered=True) if extent is not None else None
         if extent is None or found is None:
             return None, atom.body
         here, whole, masks = own(atom.axis), domain(atom.axis, extent), self._masks(atom)
@@ -262,7 +306,17 @@ class Judge:
         if not self._vanishes(atom, extent) and not self._holds((*facts, *footprint, *masks), whole):
             return None, atom.body
         edges = [one_way(edge) for edge in footprint if not self._holds((*facts, *whole.args, *masks), edge)]
-        return whole, reduce(lambda body, edge: self.terms.selected(edge, body), edges, atom.body)
+        return whole, reduce(lambda body, edge: self._masked(atom, edge, body), edges, atom.body)
+
+    def _masked(self, atom: Reduce, edge: Expr, body: int) -> int:
+        """The body where the edge holds, else what changes nothing."""
+        if atom.op == "sum":
+            return self.terms.selected(edge, body)
+        neutral = self.terms.constant(NEUTRAL[atom.op])
+        inner = self.terms.as_atom(body)
+        if isinstance(inner, Where) and inner.no == neutral:
+            return self.terms.where(E.land(edge, inner.condition), inner.yes, neutral)
+        return self.terms.where(edge, body, neutral)
 
     def _lean(self, body: int, facts: Facts) -> int:
         """Every product without masks that its other masks imply."""
@@ -295,8 +349,7 @@ class Judge:
         """Conditions outside of which the body counts for nothing."""
         if atom.op != "sum":
             inner = self.terms.as_atom(atom.body)
-            neutral = -inf if atom.op == "max" else inf
-            masked = isinstance(inner, Where) and self.terms.value(inner.no) == neutral
+            masked = isinstance(inner, Where) and self.terms.value(inner.no) == NEUTRAL[atom.op]
             return (inner.condition,) if masked and isinstance(inner, Where) else ()
         return tuple(
             a.condition for a in self._factors(atom) if isinstance(a, Where) and (a.yes, a.no) == (ONE, ZERO)

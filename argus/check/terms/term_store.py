@@ -18,6 +18,7 @@ from argus.check.terms.atoms import (
     Apply,
     Atom,
     Carried,
+    Coordinate,
     Leaf,
     Mono,
     Number,
@@ -53,6 +54,8 @@ class Interned:
         self.positive: frozenset[str] = frozenset()
         """Scalar arguments that are known to be greater than zero."""
         self._atom_numbers: dict[Atom, int] = {}
+        self.multiplies = False
+        """There are reductions by products."""
         self._axes: dict[int, frozenset[int]] = {}
         self._free: dict[int, frozenset[Expr]] = {}
         self._sums: dict[tuple[int, int, bool], int] = {}
@@ -150,6 +153,8 @@ class Interned:
         match atom:
             case Leaf(axes=axes) | Carried(axes=axes):
                 return frozenset(axes)
+            case Coordinate(axis=axis):
+                return frozenset({axis})
             case Apply(args=args):
                 return frozenset[int]().union(*(self.axes(a) for a in args))
             case Power(base=base):
@@ -175,7 +180,7 @@ class Interned:
                         found |= sets.variables(footprint)
                     case Carried(counter=Expr() as counter, around=around):
                         found |= counter.free().union(*(e.free() for e in around))
-                    case Leaf() | Number() | Apply() | Power() | Carried():
+                    case Leaf() | Number() | Coordinate() | Apply() | Power() | Carried():
                         pass  # what they are made of is met as atoms of its own
                     case _:
                         assert_never(atom)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from argus.check.terms.atoms import UNKNOWN, ZERO, Apply, Atom, Carried, Leaf, Number, Power, Reduce, Where
+from argus.check.terms.atoms import UNKNOWN, ZERO, Apply, Atom, Carried, Coordinate, Leaf, Number, Power, Reduce, Where
 from argus.check.terms.term_store import Interned
 from argus.layout import expr as E
 from argus.layout.expr import Expr
@@ -52,7 +52,7 @@ def _extreme(atom: Atom) -> bool:
             return op in ("max", "min")
         case Carried():
             return True
-        case Leaf() | Number() | Power() | Where():
+        case Leaf() | Number() | Coordinate() | Power() | Where():
             return False
         case _:
             assert_never(atom)

@@ -21,7 +21,7 @@ The formulas come from the specification (`computed_indices`); without it nothin
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache, reduce
+from functools import lru_cache
 
 import numpy as np
 
@@ -29,7 +29,19 @@ from argus.check.domain.record_numbers import distinct_rows
 from argus.check.domain.records import Tables, without_constant
 from argus.check.domain.reduction_footprint import FootprintPart, ReducedFootprint
 from argus.check.domain.threads import Spread
-from argus.check.terms.atoms import UNKNOWN, ZERO, Atom, Carried, Leaf, Reduce, Reduction, Where, axes_in, own
+from argus.check.terms.atoms import (
+    UNKNOWN,
+    ZERO,
+    Atom,
+    Carried,
+    Coordinate,
+    Leaf,
+    Reduce,
+    Reduction,
+    Where,
+    axes_in,
+    own,
+)
 from argus.check.terms.normal_form import Terms
 from argus.ir.ops import Tensor
 from argus.layout import expr as E
@@ -186,7 +198,7 @@ def moved(terms: Terms, term: int, formulas: Mapping[Expr, Expr]) -> int:
                 return terms.where(condition.subst(dict(formulas)), *inner)
             case Reduce(axis=axis) if own(axis) in formulas or any(axis in axes_in(e) for e in formulas.values()):
                 return UNKNOWN
-            case Carried():
+            case Carried() | Coordinate():
                 return UNKNOWN
             case _:
                 return None
@@ -200,7 +212,7 @@ def reduced(tables: Tables, op: Reduction, axis: int, term: int, items: ReducedF
     if parted is not None:
         arrived, rest = parted
         here = [arrived] if rest is None else [arrived, reduced(tables, op, axis, rest, items)]
-        return reduce(tables.terms.add, here) if op == "sum" else tables.terms.extreme(op, here)
+        return tables.terms.joined(op, here)
     if op == "sum" and axis in tables.hints.derived:
         inside = _absorbed(tables, axis, term, items)
         if inside is not None:

@@ -89,7 +89,7 @@ def _pair(fn: str, x: Case, y: Case, tables: Tables, fused: bool = False) -> Cas
     offset = np.where(rests < 0, 0, np.where(rests == rx, x.offset, y.offset)).astype(np.int32)
     columns = [x.record[..., None], y.record[..., None], rests]
     bound: list[int] = []
-    if fn in _REDUCTIONS:
+    if reduced_axes(fn, tables):
         footprint = (rests == REDUCED) & ((rx >= 0) | (ry >= 0))
         bound = [a for a in range(tables.width) if footprint[..., a].any()]
         for side in (x, y):
@@ -158,17 +158,26 @@ def _term(
     return binary_term(tables.terms, fn, terms[0], terms[1])
 
 
+def reduced_axes(fn: str, tables: Tables) -> list[int]:
+    """Axes whose coordinates the function may put together. A product does so only where the specification multiplies
+    along an axis: anywhere else a product of different coordinates is a mistake in pairing."""
+    if fn == "mul":
+        return sorted(tables.hints.products - tables.tied)
+    return [a for a in range(tables.width) if a not in tables.tied] if fn in _REDUCTIONS else []
+
+
 def _combined(fn: str, rx: np.ndarray, ry: np.ndarray, agree: np.ndarray, tables: Tables) -> np.ndarray:
     """Rests of the result: kept where one side has none or both agree; otherwise a reduction or a conflict."""
     mixed = np.full(rx.shape, CONFLICT, dtype=np.int32)
-    reducing = fn in _REDUCTIONS
-    if reducing:
-        free = [a for a in range(tables.width) if a not in tables.tied]
-        mixed[..., free] = REDUCED
+    mixed[..., reduced_axes(fn, tables)] = REDUCED
     with_statistic = np.where(rx == REDUCED, ry, rx)  # a statistic of a row applied to its elements
     result = np.where((rx >= 0) & (ry >= 0), np.where(agree, rx, mixed), mixed)
     one_reduced = ((rx == REDUCED) & (ry >= 0)) | ((ry == REDUCED) & (rx >= 0))
-    result = np.where(one_reduced, mixed if reducing else with_statistic, result)
+    if fn in _REDUCTIONS:
+        joined = mixed
+    else:
+        joined = np.where(mixed == REDUCED, mixed, with_statistic)
+    result = np.where(one_reduced, joined, result)
     result = np.where((rx == REDUCED) & (ry == REDUCED), REDUCED, result)
     result = np.where((rx == CONFLICT) | (ry == CONFLICT), CONFLICT, result)
     result = np.where(rx == ABSENT, ry, np.where(ry == ABSENT, rx, result))

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus.check.domain.record_numbers import distinct, distinct_rows
-from argus.check.domain.records import CONFLICT, Record, Tables, without_constant
+from argus.check.domain.records import ABSENT, CONFLICT, Record, Tables, without_constant
 from argus.check.domain.tags import Case, Tags
 from argus.check.domain.threads import Spread, Threads
-from argus.check.terms.atoms import UNKNOWN, Number
+from argus.check.terms.atoms import UNKNOWN, ZERO, Coordinate, Number
 from argus.check.terms.comparisons import COMPARED
 from argus.check.terms.conditions import one_way
 from argus.check.terms.elementwise_terms import COMPARE, PARTS, at_own_coordinates, compares, comparison
@@ -208,7 +208,7 @@ def select(mask: Case, sides: Sequence[Case], result: Case, tables: Tables) -> C
     columns = [*(c.record.reshape(-1) for c in (mask, *sides, result)), _elsewhere(mask, result, tables).reshape(-1)]
     keys, _, inverse = distinct_rows(np.stack(columns, axis=-1))
     parts, offset = mask.offset.reshape(-1, tables.width), result.offset.reshape(-1, tables.width).copy()
-    record_of = np.empty(len(parts), dtype=np.int32)
+    record_of = np.zeros(len(parts), dtype=np.int32)
     for n, (m, yes, no, r, elsewhere) in enumerate(keys):
         chosen, record, here = tables[int(m)], tables[int(r)], inverse.reshape(-1) == n
         if record.kind not in ("value", "plain", "zero"):
@@ -221,9 +221,20 @@ def select(mask: Case, sides: Sequence[Case], result: Case, tables: Tables) -> C
             rests = {a: tables.rests[rest] for a, rest in enumerate(record.rests) if rest >= 0}
             held = at_own_coordinates(chosen.expr, parts[here], offset[here], rests)
             conditions = [held] if held is not None else _each_condition(chosen.expr, parts[here])
-            made = [tables.intern(_computed(record, _selected(tables, held, values))) for held in conditions]
+            made = [_chosen(tables, record, held, values) for held in conditions]
             record_of[here] = made[0] if len(made) == 1 else made
+            offset[here & (tables.rests_of(record_of) == ABSENT).all(axis=-1)] = 0
             continue
+        if tables.hints.places:
+            there = parts[here]
+            values = (
+                _place(
+                    tables, chosen, there, tables[int(yes)], sides[0].offset.reshape(-1, tables.width)[here], values[0]
+                ),
+                _place(
+                    tables, chosen, there, tables[int(no)], sides[1].offset.reshape(-1, tables.width)[here], values[1]
+                ),
+            )
         term = tables.terms.apply("select", (chosen.term, *values))
         if chosen.kind == "value" and record.kind in ("plain", "zero"):
             record = chosen
@@ -232,6 +243,29 @@ def select(mask: Case, sides: Sequence[Case], result: Case, tables: Tables) -> C
             term = UNKNOWN
         record_of[here] = tables.intern(_computed(record, term))
     return Case(result.guard, record_of.reshape(result.record.shape), offset.reshape(result.offset.shape), result.site)
+
+
+def _place(
+    tables: Tables, tested: Record, offsets: NDArray[np.int32], side: Record, columns: NDArray[np.int32], term: int
+) -> int:
+    """What is selected by a test of values: of an index that is the coordinate of what is tested, that coordinate."""
+    if side.label != "index" or side.expr is None or side.part != (0, 1):
+        return term
+    for axis in sorted(tables.hints.places):
+        rest = tested.rests[axis]
+        if rest >= 0:
+            apart = columns[:, 0].astype(np.int64) - offsets[:, axis]
+            if bool((apart == apart[0]).all()) and side.expr + int(apart[0]) is tables.rests[rest]:
+                return tables.terms.atom(Coordinate(axis))
+    return term
+
+
+def _chosen(tables: Tables, record: Record, held: Expr | None, values: tuple[int, int]) -> int:
+    """What a condition selects. A number that is chosen for certain, as by the lane, belongs to no coordinate."""
+    term = _selected(tables, held, values)
+    if held in (E.TRUE, E.FALSE) and term != UNKNOWN and tables.terms.value(term) is not None:
+        return Tables.ZERO if term == ZERO else tables.plain(term)
+    return tables.intern(_computed(record, term))
 
 
 def _computed(record: Record, term: int) -> Record:

@@ -132,8 +132,8 @@ RULES: tuple[SemanticRule, ...] = (
     ),
     SemanticRule(
         "all-lanes",
-        "What takes values of other lanes (exchanges, reductions over lanes, matrix instructions) stands where all "
-        "lanes of a wave are active: registers of masked lanes are not defined.",
+        "What takes values of other lanes (exchanges, reductions and scans over lanes, matrix instructions) stands "
+        "where all lanes of a wave are active: registers of masked lanes are not defined.",
         ISA,
         "refused by argus.lang and ir/verify",
     ),

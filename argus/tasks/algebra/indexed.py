@@ -89,6 +89,14 @@ def power(x: AlgebraNumbers, y: AlgebraNumbers) -> AlgebraNumbers:
     return numbers.exp2(numbers.multiply(y, numbers.log2(x)))
 
 
+def multiplied(terms: AlgebraNumbers) -> AlgebraNumbers:
+    """The product over the last axis."""
+    made = numbers.of_floats(np.ones(terms.shape[:-1]))
+    for n in range(terms.shape[-1]):
+        made = numbers.multiply(made, terms.at((..., n)))
+    return made
+
+
 def summed(terms: AlgebraNumbers) -> AlgebraNumbers:
     """The sum over the last axis."""
     q = fields.orders(len(terms.shape) - 1)

@@ -56,6 +56,7 @@ from argus.tasks.algebra.indexed import (
     constant,
     expanded,
     like,
+    multiplied,
     power,
     summed,
     times,
@@ -280,7 +281,8 @@ class AlgebraEvaluator:
             else:
                 union, both = self._aligned(total, part)
                 total = Indexed(union, numbers.add(*both))
-        return self.visit(NumberLiteral(0)) if total is None else total  # only a sum may be over nothing
+        empty = NumberLiteral(0 if node.kind == "sum" else 1)  # only a sum or a product may be over nothing
+        return self.visit(empty) if total is None else total
 
     def _sides(self, node: IndexReduction) -> list[Indexed]:
         """Two factors of the summed product, each with the index, none with all of the other's: multiplied out, there
@@ -318,8 +320,8 @@ class AlgebraEvaluator:
         whole = self._spread(body, (*rest, node.index))
         count = len(self._positions[node.index])
         terms = whole.arranged(lambda array: np.broadcast_to(array, (*array.shape[:-1], count)))
-        if node.kind == "sum":
-            return Indexed(rest, summed(terms))
+        if node.kind in ("sum", "prod"):
+            return Indexed(rest, summed(terms) if node.kind == "sum" else multiplied(terms))
         return Indexed(rest, self._best(terms, node.kind))
 
     def _best(self, terms: AlgebraNumbers, kind: str) -> AlgebraNumbers:

@@ -39,7 +39,7 @@ def _body(dice: Random, kind: str) -> Formula:
     return leaf("x") if pick(dice, 0.4) else formula(dice, ["x"], 1)
 
 
-def _zero_stays(f: Formula) -> bool:
+def zero_stays(f: Formula) -> bool:
     """Padding by zeros adds nothing to a sum of f."""
     got = f.value({"x": bounded.given(np.zeros(1))})
     return bool(got.value[0] == 0 and got.error[0] < 1e-30)
@@ -63,7 +63,7 @@ def rows(dice: Random) -> Generated:
     guard = ', guard="shape"' if ragged else (", guard=row < M" if per_group > 1 else "")
     requires = f"M >= 1 and N >= 1 and N <= {span}" if ragged else f"M >= 1 and N == {span}"
     requires += f" and N % {elements} == 0" if ragged and elements > 1 else ""
-    masked = ragged and not (op == "sum" and _zero_stays(g) and pick(dice, 0.7))
+    masked = ragged and not (op == "sum" and zero_stays(g) and pick(dice, 0.7))
     row = f"{per_group} * ag.grid(ag.cdiv(M, {per_group})) + ag.wave()" if per_group > 1 else "ag.grid(M)"
     load = as_f32(f"X[row].load(ROW, width={elements * kind.size}{guard})", kind)
     body = [f"row = {row}", f"x = {load}", f"u = {g.kernel({'x': 'x'})}"]
@@ -115,7 +115,7 @@ def waves(dice: Random) -> Generated:
     elements = common_width(dice, [kind], each)
     op = dice.choice(("sum", "max", "min"))
     f = _body(dice, op)
-    masked = not (op == "sum" and _zero_stays(f))
+    masked = not (op == "sum" and zero_stays(f))
     body = [
         "row = ag.grid(M)",
         "x = " + as_f32(f'X[row].load(ROW, width={elements * kind.size}, guard="shape")', kind),
@@ -162,7 +162,7 @@ def long(dice: Random) -> Generated:
     f = _body(dice, op)
     f = of("add", of("mul", leaf("x"), 0), f) if not f.leaves() else f
     ragged = pick(dice, 0.6)
-    masked = ragged and not (op == "sum" and _zero_stays(f))
+    masked = ragged and not (op == "sum" and zero_stays(f))
     step = dice.choice((1, 1, 2))
     if step > 1 and ragged:
         elements = 1  # the reader does not see that such a counter is even (AG317)

@@ -55,6 +55,7 @@ def _rows(kernel: str, ops: tuple[str, ...]) -> tuple[Case, ...]:
         for number, way in enumerate(WAYS)
         for op in ops
         for n in LENGTHS
+        if n > 1 or op in ("sum", "prod") or not way["EXCLUSIVE"]  # no maximum of nothing is finite
     ]
     wide = [
         (step("scan", kernel, {"DTYPE": dtype, "CHUNKS": chunks, "WIDTH": width, "OP": ops[0]}, M=3, N=width * count),)

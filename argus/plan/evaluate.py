@@ -198,7 +198,9 @@ def _convolved(node: Node, operands: list[Array]) -> Array:
         for place, count, stride, dilation in zip(tap, node.shape[-dims:], at["stride"], at["dilation"], strict=True):
             first = place * dilation
             index.append(slice(first, first + (count - 1) * stride + 1, stride))
-        total += np.einsum("ngc...,goc->ngo...", seen[tuple(index)], filters[(..., *tap)])
+        here = filters.reshape(*filters.shape[:3], -1)[..., np.ravel_multi_index(tap, weight.shape[2:])]
+        window: Array = seen[tuple(index)]
+        total += np.einsum("ngc...,goc->ngo...", window, here)
     return total.reshape(node.shape)
 
 

@@ -13,9 +13,14 @@ from argus.agent.judge import Judgement
 from argus.agent.judge.problem import shape_text
 from argus.agent.reward import microseconds
 from argus.agent.sketch import sketch
+from argus.compile.live_set import live_set
 from argus.device.guards import numpy_dtype, tensor_shapes
 from argus.gfx942 import chip
+from argus.ir.compile_error import CompileError
+from argus.ir.passes.schedule import scheduled
 from argus.knowledge import KnowledgeEntry, matching
+from argus.lang import read
+from argus.lang.errors import ProgramError
 from argus.tasks.task import Task
 
 ENTRIES = 4
@@ -23,6 +28,7 @@ TRIED = 10
 MOST_CODE = 2_400
 HOT = ("source lines", "LDS bank conflicts", "what-if")
 SECTION = 1_800
+HOLDERS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,20 @@ def _entry(entry: KnowledgeEntry, task: Task, source: str) -> str:
     if made is not None and len(made.diff) <= MOST_CODE:
         lines += [f"  as code, in {made.of}:", *(f"    {line}" for line in made.diff.splitlines()[2:])]
     return "\n".join(lines)
+
+
+def held_registers(source: str, beside: Mapping[str, str]) -> str:
+    """Who holds the registers at the fullest point, for a kernel that needs too many; nothing if it cannot be read."""
+    try:
+        found = live_set(scheduled(read(source, beside=dict(beside))).kernel)
+    except (ProgramError, CompileError):
+        return ""
+    lines = [f"At the fullest point, line {found.place.line}, values hold {found.registers} registers:"]
+    for value in found.values[:HOLDERS]:
+        carried = ", carried by a loop" if value.carried else ""
+        made = f"made at line {value.line}, last used at line {value.last}{carried}"
+        lines.append(f"  {value.registers} by {value.name} ({made})")
+    return "\n".join([*lines, "What is not live there frees as many: smaller tiles, or loads nearer to their use."])
 
 
 def hot_lines(explained: str) -> str:

@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass, field
 
 from argus.agent.bottleneck import bottleneck
-from argus.agent.free_edit.advice import Tried, behind, roofs, table, techniques, unit_shares
+from argus.agent.free_edit.advice import Tried, behind, held_registers, roofs, table, techniques, unit_shares
 from argus.agent.judge import Judgement, Violation
 from argus.agent.labels import word
 from argus.agent.prompts import filled, system
@@ -23,6 +23,7 @@ from argus.tasks.task import Sizes, Task
 
 KEPT = 4
 SHOWN = 4
+REGISTERS = "C130"
 NO_MORE = "No calls of tools are left in this round: answer with an edit now."
 
 
@@ -60,9 +61,9 @@ class Conversation:
         self.turns += [Turn("assistant", reply), Turn("user", filled("round", said=said, file=_file(source)))]
         self.within = []
 
-    def corrected(self, reply: str, said: str, source: str) -> None:
+    def corrected(self, reply: str, source: str, judgement: Judgement) -> None:
         """An edit that does not count: the model is told why and asked again in the same round."""
-        again = f"{said}\n| This did not count; answer again."
+        again = f"{self._said(source, judgement, '')}\n| This did not count; answer again."
         self.within += [Turn("assistant", reply), Turn("user", filled("round", said=again, file=_file(source)))]
 
     def called(self, reply: Reply, returns: tuple[ToolReturn, ...], left: int) -> None:
@@ -78,6 +79,8 @@ class Conversation:
 
     def _said(self, source: str, judgement: Judgement, hot: str) -> str:
         parts = [feedback(judgement, self.task.device)]
+        if REGISTERS in {violation.rule for violation in judgement.violations}:
+            parts += [behind(text) for text in (held_registers(source, self.task.beside),) if text]
         if judgement.verdict == "pass":
             roof = roofs(self.task, judgement)
             parts += [behind(f"Roof: {roof}.")] if roof else []

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from argus.agent.free_edit.advice import hot_lines
-from argus.agent.free_edit.conversation import Conversation, feedback
+from argus.agent.free_edit.conversation import REGISTERS, Conversation
 from argus.agent.free_edit.edit import apply
 from argus.agent.free_edit.round_tools import CURRENT, OFFERED, RoundTools, Toolbox
 from argus.agent.judge import Judgement, Violation
@@ -27,7 +27,6 @@ from argus.agent.tools import KernelTexts
 from argus.tasks.task import Task
 
 EDIT_CODES = ("ARG-P107", "ARG-P120", "ARG-P121")
-REGISTERS = "C130"
 FREE = "free edit"
 CALLS = 12
 FREE_EDITS = 3
@@ -132,7 +131,7 @@ class _Episode:
         counts = judgement.stage != "edit" and REGISTERS not in {v.rule for v in judgement.violations}
         if not counts and self.free < FREE_EDITS:
             self.free += 1
-            self.talk.corrected(reply.text or "(nothing)", feedback(judgement, self.task.device), self.source)
+            self.talk.corrected(reply.text or "(nothing)", self.source, judgement)
             return None
         if judgement.verdict == "pass" and microseconds(judgement) < self.best_time:
             self.best, self.best_time = self.source, microseconds(judgement)

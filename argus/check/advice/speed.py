@@ -48,6 +48,7 @@ class Slow:
     place: ProgramPoint
     what: str
     threads: tuple[int, ...] = ()
+    access: Access | None = None
 
 
 class Speed(Rule):
@@ -118,7 +119,7 @@ class Speed(Rule):
                 if clocks > free:
                     lanes = _colliding(kind, width, base[w] + first)
                     ways = f"takes {clocks} clocks instead of {free}"
-                    return Slow(op, place, ways, tuple(64 * w + lane for lane in lanes))
+                    return Slow(op, place, ways, tuple(64 * w + lane for lane in lanes), access)
         return None
 
     def _vector(
@@ -194,7 +195,7 @@ class Speed(Rule):
         if found is None:
             return Verdict(rule, "unknown", span, first.op.id, "enumeration", reason=f"this access {slow[0].what}")
         execution, one = found[0], certain[0]
-        operands = tuple(Party("lane", t, 0, one.what, span=span) for t in one.threads[:2])
+        operands = tuple(Party("lane", t, 0, _touched(one, t, execution.env), span=span) for t in one.threads[:2])
         message = f"an access {one.what}"
         example = Counterexample(
             rule, span, one.op.id, message, execution.sizes, execution.block, execution.loops,
@@ -208,6 +209,22 @@ _HELP = {
     "vector": "give each lane consecutive elements at an aligned address",
     "coalesced": "let consecutive lanes touch consecutive bytes",
 }
+
+
+def _touched(slow: Slow, thread: int, env: Mapping[str, int]) -> str:
+    """What a lane touches of an LDS buffer: bytes, banks and coordinates; else what is slow about it."""
+    access = slow.access
+    if access is None or not isinstance(access.memory, Shared):
+        return slow.what
+    values: dict[str, int | Addresses] = {**env, "lane": thread % 64, "wave": thread // 64}
+    asked = (access.address, *access.coords)
+    if not all(v.name in values for each in asked for v in each.free()):
+        return slow.what
+    first, *coords = (int(np.asarray(E.evaluate(each, values))) for each in asked)
+    banks = [(access.memory.base + first + n) // lds.BANK_BYTES % lds.BANKS for n in (0, access.bytes - 1)]
+    place = f"[{', '.join(str(c) for c in coords)}]" if coords else ""
+    touched = f"touches bytes {first} to {first + access.bytes - 1} of {access.memory.name}{place}"
+    return f"{touched}, banks {banks[0]} to {banks[1]}"
 
 
 def _distinct(start: Addresses, size: int) -> int:

@@ -3,8 +3,9 @@
     python -m bench.user_tasks --torch-python /path/to/python [--only 3,15] [--write]
 
 Every command runs in a shell in a fresh folder that holds what `argus init demo` writes, with an empty cache, as on a
-new machine. What it needs first (`before`) is done before the time is taken. CPU seconds are those of the command and of
-all processes it waited for. `--write` writes docs/user_tasks.md. Exit code 1 if a command does not end as it should.
+new machine. What it needs first (`before`) is done before the time is taken. CPU seconds are those of the command and
+of all processes it waited for. `--write` puts the rows into docs/user_tasks.md. Exit code 1 if a command does not end
+as it should.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -209,18 +210,27 @@ def row(number: int, task: UserTask, taken: Taken | None) -> str:
     return f"| {number} | {task.what} | `{command}`{more} | {times} | `{task.test}` |"
 
 
+def write(lines: Mapping[int, str]) -> None:
+    """Put rows into the page; those of other tasks stay."""
+    known = PAGE.read_text(encoding="utf-8").splitlines() if PAGE.exists() else []
+    rows = []
+    for number, task in enumerate(TASKS, 1):
+        beginning = f"| {number} | {task.what} | "
+        before = [line for line in known if line.startswith(beginning)]
+        rows.append(lines.get(number) or (before[0] if before else row(number, task, None)))
+    PAGE.write_text(HEAD + "\n".join(rows) + "\n", encoding="utf-8")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--torch-python", metavar="PYTHON", help="an interpreter with torch, for the tasks that need it"
     )
     parser.add_argument("--only", metavar="1,2,…", help="these tasks only")
-    parser.add_argument("--write", action="store_true", help="write docs/user_tasks.md")
+    parser.add_argument("--write", action="store_true", help="put the rows into docs/user_tasks.md")
     args = parser.parse_args()
     chosen = {int(n) for n in args.only.split(",")} if args.only else set(range(1, len(TASKS) + 1))
-    if args.write and (args.only or args.torch_python is None):
-        parser.error("--write needs all tasks, and --torch-python")
-    lines: list[str] = []
+    lines: dict[int, str] = {}
     wrong = 0
     with tempfile.TemporaryDirectory() as name:
         start = Path(name) / "demo"
@@ -231,10 +241,10 @@ def main() -> int:
             python = args.torch_python if task.torch else sys.executable
             taken = None if python is None else done(task, start, python)
             wrong += taken is not None and not taken.right
-            lines.append(row(number, task, taken))
-            print(lines[-1] + ("" if taken is None or taken.right else "  NOT DONE"), flush=True)
+            lines[number] = row(number, task, taken)
+            print(lines[number] + ("" if taken is None or taken.right else "  NOT DONE"), flush=True)
     if args.write and not wrong:
-        PAGE.write_text(HEAD + "\n".join(lines) + "\n", encoding="utf-8")
+        write(lines)
     print(f"{len(lines)} tasks, {wrong} not done")
     return 1 if wrong else 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bench.templates.convolutions import CONVOLUTIONS
 from bench.templates.maps import MAPS
 from bench.templates.norms import NORMS
 from bench.templates.products import PRODUCTS
@@ -9,4 +10,4 @@ from bench.templates.reductions import REDUCTIONS
 from bench.templates.template import Template
 from bench.templates.windows import WINDOWS
 
-TEMPLATES: tuple[Template, ...] = (*MAPS, *REDUCTIONS, *NORMS, *PRODUCTS, *WINDOWS)
+TEMPLATES: tuple[Template, ...] = (*MAPS, *REDUCTIONS, *NORMS, *PRODUCTS, *WINDOWS, *CONVOLUTIONS)

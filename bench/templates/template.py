@@ -142,13 +142,14 @@ def checked(template: Template, case: Case, seed: int = 0) -> float:
         JitDevice().launch(kernel, compile_cached(here.program).object, here.sizes, arrays, scalars)
         assert kernel.computes is not None
         for result in kernel.computes.results:
-            found = compare(arrays[result.result], evaluate(result, given, {**here.sizes, **scalars}))
+            shaped = {result.result: arrays[result.result]}  # how far indices run that no input has alone
+            found = compare(arrays[result.result], evaluate(result, {**shaped, **given}, {**here.sizes, **scalars}))
             if not found.ok:
                 raise WrongResult(f"{here.text()}: {found}")
             worst = max(worst, found.worst)
             sources = {name: np.asarray(exact.get(taken.get(name, name), given[name])) for name in given}
             floats = {n: _seen(a.astype(np.float64), given[n].shape, steps[n]) for n, a in sources.items()}
-            wanted = evaluate(result, floats, {**here.sizes, **scalars}).value
+            wanted = evaluate(result, {**shaped, **floats}, {**here.sizes, **scalars}).value
             exact |= {**{name: values for name, values in floats.items() if name not in taken}, result.result: wanted}
             last = result.result
         pool |= arrays

@@ -16,7 +16,8 @@ from pathlib import Path
 from argus.compile import CompileError, compile_kernel
 from argus.compile.decoded import decode
 from argus.compile.matching import match
-from argus.compile.object.agreement import Agreement, agree
+from argus.compile.object.agreement import agree
+from argus.compile.object.findings import Agreement
 from argus.ir.kernel import KnobValue
 from argus.ir.passes.schedule import scheduled
 from argus.ir.stages import Scheduled

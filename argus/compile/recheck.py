@@ -40,7 +40,8 @@ from argus.compile.arrivals import early_uses
 from argus.compile.compiler import Compiled
 from argus.compile.decoded import Decoded, decode
 from argus.compile.matching import EVENTS, guarded_by_branch, match
-from argus.compile.object.agreement import Agreement, Finding, agree
+from argus.compile.object.agreement import agree
+from argus.compile.object.findings import Agreement, Finding
 from argus.compile.object.known_instructions import refuse_unknown_instructions
 from argus.compile.object.path_waits import path_waits
 from argus.compile.skeleton import skeleton

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,6 +28,7 @@ from argus.ir.kernel import Kernel
 from argus.machine import MachineError
 from argus.spec import SpecError, evaluate
 from argus.tasks.algebra import AlgebraComparison, compare_kernel
+from bench.verdict_fuzz.fewer_digits import fewer_digits
 from bench.verdict_fuzz.launch_data import LaunchMemory, inputs
 from bench.verdict_fuzz.program import Arrays, Generated, Sizes
 
@@ -57,11 +59,13 @@ def exact_of(program: Generated, kernel: Kernel, code: bytes, sizes: Sizes, kind
 
 def only_rounded(
     program: Generated, kernel: Kernel, sizes: Sizes, given: Arrays, results: Mapping[str, NDArray[Any]],
-    exact: ExactTruth,
+    exact: ExactTruth, text: str,
 ) -> bool:  # fmt: skip
     """Wrong values that come of fewer digits than f32: the numbers are the specified ones, or, where a rounded number
-    decides (floor, a comparison), it is one of a narrow type; and no error is above its bound."""
-    narrow = exact.verdict == "not followed" and exact.doubtful and bool(narrowed(kernel))
+    decides (floor, a comparison), it is one of a narrow type, or, where algebra does not follow, the text is the
+    program's but for float types (`fewer_digits`); and no error is above its bound."""
+    lost = exact.verdict == "not followed" and bool(narrowed(kernel))
+    narrow = lost and (exact.doubtful or fewer_digits(program.source, text))
     return (exact.verdict == "equal" or narrow) and within_derived_bounds(program, kernel, sizes, given, results)
 
 
@@ -69,7 +73,7 @@ def within_derived_bounds(
     program: Generated, kernel: Kernel, sizes: Sizes, given: Arrays, results: Mapping[str, NDArray[Any]]
 ) -> bool:
     """No result is further from its specification than the checker's own bound for the kernel's types
-    (docs/rounding.md); what has no bound is not judged."""
+    (docs/rounding.md); what has no bound, and what leaves a narrow type there or on the way, is not judged."""
     derived = rounding(kernel)
     symbols = {**sizes, **program.scalars}
     for spec in kernel.computes.results if kernel.computes is not None else ():
@@ -78,9 +82,15 @@ def within_derived_bounds(
             with np.errstate(all="ignore"):
                 want = evaluate(spec, {spec.result: got, **given}, symbols).value
                 most = bound.at(spec, given, symbols, want)
-                if (np.isfinite(want) & ~(np.abs(got.astype(np.float64) - want) <= most)).any():
+                judged = np.isfinite(want) & np.isfinite(got) & (np.abs(want) + most <= largest(got.dtype))
+                if (judged & ~(np.abs(got.astype(np.float64) - want) <= most)).any():
                     return False
     return True
+
+
+def largest(dtype: np.dtype[Any]) -> float:
+    """The largest number of a type."""
+    return float(np.iinfo(dtype).max if dtype.kind in "iu" else ml_dtypes.finfo(dtype).max)
 
 
 def _once(

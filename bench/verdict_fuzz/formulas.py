@@ -117,6 +117,8 @@ def _grounded(dice: Random, f: Formula, leaves: list[str]) -> Formula:
         return f
     if not f.leaves():
         return leaf(dice.choice(leaves))
+    if f.op == "where_gt" and not (f.args[0].leaves() or f.args[1].leaves()):
+        f = Formula(f.op, (leaf(leaves[0]), *f.args[1:]))  # a choice made by the reader would leave a tile out
     if f.op == "where_gt" and not (f.args[2].leaves() or f.args[3].leaves()):
         f = Formula(f.op, (*f.args[:2], leaf(dice.choice(leaves)), f.args[3]))
     return Formula(f.op, tuple(_grounded(dice, a, leaves) for a in f.args))

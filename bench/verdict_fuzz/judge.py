@@ -23,14 +23,23 @@ from time import process_time
 from types import FrameType
 from typing import Any
 
+import numpy as np
+
 from argus.check.engine import check
+from argus.check.executed.inputs import arrays, scalars
+from argus.check.explain.value_witness import SEED, inputs_of
 from argus.check.report import Counterexample, Report
+from argus.compile import compile_kernel
+from argus.device.simulated import JitDevice
 from argus.ir.interp import extents
 from argus.ir.kernel import Kernel
 from argus.ir.passes.schedule import scheduled
 from argus.ir.stages import Scheduled
 from argus.lang.errors import ProgramError
 from argus.lang.reader import read
+from argus.spec import evaluate
+from argus.spec.compare import compare
+from argus.tasks.inputs import in_memory
 from bench.verdict_fuzz.program import Generated
 from bench.verdict_fuzz.truth import Truth, truth_of, written_once
 
@@ -120,7 +129,7 @@ def judge(program: Generated, source: str, intended_right: bool = False) -> Reco
     ) if report is not None else ()  # fmt: skip
     try:
         with limited(6 * LIMIT):
-            truth = truth_of(program, made, suggested[:2])
+            truth = truth_of(program, made, suggested[:2], source)
     except Hang:
         truth = Truth("untested", "the machine took too long")
     except Exception:
@@ -136,8 +145,9 @@ def judge(program: Generated, source: str, intended_right: bool = False) -> Reco
 
 
 def broken_rules(program: Generated, made: Scheduled, report: Report) -> tuple[str, ...]:
-    """Refuted rules about more than results, seen broken: an element not written once (also by a wide store that runs
-    into the next row), a coordinate outside."""
+    """Refuted rules, seen broken although no launch of the program shows it: an element not written once (also by a
+    wide store that runs into the next row), a coordinate outside, a whole number that is not the specified one where
+    the meaning does not judge it (it has wrapped on the way)."""
     found = []
     for v in report.verdicts:
         shown = v.counterexample
@@ -145,10 +155,27 @@ def broken_rules(program: Generated, made: Scheduled, report: Report) -> tuple[s
             continue
         if v.rule == "covers" and not written_once(program, made.kernel, shown.sizes):
             found.append("covers")
+        if v.rule == "value" and another_whole_number(made, shown):
+            found.append("value")
         outside = _outside(made.kernel, shown) or not written_once(program, made.kernel, shown.sizes)
         if v.rule == "in_bounds" and outside:
             found.append("in_bounds")
     return tuple(found)
+
+
+def another_whole_number(made: Scheduled, shown: Counterexample) -> bool:
+    """The object, launched with the inputs of a counterexample, holds other integers than the specification."""
+    kernel, sizes, kind = made.kernel, shown.sizes, inputs_of(shown)
+    given, symbols = arrays(kernel, sizes, kind, SEED), scalars(kernel, kind, SEED)
+    memory = in_memory(kernel, sizes, given)
+    JitDevice().launch(kernel, compile_kernel(made).object, sizes, memory, symbols)
+    for spec in kernel.computes.results if kernel.computes is not None else ():
+        got = np.asarray(memory[spec.result])
+        with np.errstate(all="ignore"):
+            want = evaluate(spec, {spec.result: got, **given}, {**sizes, **symbols})
+            if got.dtype.kind in "iu" and want.residue is not None and compare(got, want).first_wrong is not None:
+                return True
+    return False
 
 
 def _outside(kernel: Kernel, shown: Counterexample) -> bool:

@@ -37,6 +37,8 @@ class Generated:
     kernel: str = "k"
     settings: Mapping[str, Any] = field(default_factory=dict)
     unused: frozenset[str] = frozenset()
+    others: tuple[Generated, ...] = ()
+    """The same program with other scalars."""
 
 
 @dataclass(frozen=True)

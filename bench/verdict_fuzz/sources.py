@@ -44,9 +44,10 @@ class FuzzSource:
     line: int = 0
 
 
-def source(seed: int, n: int) -> FuzzSource:
+def source(seed: int, n: int, first: bool = False) -> FuzzSource:
+    """`first`: of the families of the first full run alone, so that numbers found then mean the same source."""
     dice = Random(f"{seed}:{n}")
-    names = sorted(WEIGHTS["families"])
+    names = sorted(f for f in WEIGHTS["families"] if not (first and f in WEIGHTS["later"]))
     name = dice.choices(names, [WEIGHTS["families"][f] for f in names])[0]
     program = FAMILIES[name](dice)
     if name not in GIVEN and dice.random() < WEIGHTS["right"]:

@@ -16,7 +16,8 @@ A launch runs under the checking interpreter with all checks, sequentially, in a
 What then looks right runs once more in exact algebra, at the second launch (a tail, and more than one block):
 *different* there is *wrong*. What looks wrong by a value does too, at that launch. If it is equal there, or differs
 only where a number of a narrow type decides, and no error is above the bound that the checker derives from the kernel's
-own types, it is *rounded*: a mutant that computes in fewer digits is proved for real numbers, and rightly so. If an
+own types, it is *rounded*: a mutant that computes in fewer digits is proved for real numbers, and rightly so. Where
+algebra does not follow the object, its text must be that of the program but for float types (`fewer_digits`). If an
 error is above, it is wrong.
 
 A launch whose inputs are not what the kernel states of them (`ag.as_index`) is no launch of it.
@@ -144,8 +145,11 @@ def legal(kernel: Kernel, sizes: Sizes) -> bool:
         return False
 
 
-def truth_of(program: Generated, scheduled: Scheduled, more: tuple[Mapping[str, int], ...] = ()) -> Truth:
-    """The first thing that is wrong at any launch; `more` are sizes somebody else suggests."""
+def truth_of(
+    program: Generated, scheduled: Scheduled, more: tuple[Mapping[str, int], ...] = (), text: str = ""
+) -> Truth:
+    """The first thing that is wrong at any launch; `more` are sizes somebody else suggests, `text` is what the kernel
+    was read from, if it is not the program's own."""
     kernel = scheduled.kernel
     launches = [dict(s) for s in program.launches if legal(kernel, s)][:MOST_LAUNCHES]
     launches += [dict(s) for s in more if legal(kernel, s) and _small(s)]
@@ -159,24 +163,24 @@ def truth_of(program: Generated, scheduled: Scheduled, more: tuple[Mapping[str, 
     loaded = machine.load(code).kernel(kernel.name)
     tally = Tally()
     rounded: Truth | None = None
-    for n, sizes in enumerate(launches):
+    for n, (launched, sizes) in enumerate(_with_scalars(program, launches)):
         for executor, options, kind in _runs(n, kernel):
             found = _launch(
-                program, kernel, loaded, sizes, kind, executor, options, SENTINELS[n % len(SENTINELS)], tally
+                launched, kernel, loaded, sizes, kind, executor, options, SENTINELS[n % len(SENTINELS)], tally
             )
             if found is None:
                 continue
-            given = inputs(program, kernel, sizes, kind, _seed(kind, sizes))
-            if misstated(program, kernel, given, sizes):
+            given = inputs(launched, kernel, sizes, kind, _seed(kind, sizes))
+            if misstated(launched, kernel, given, sizes):
                 return MISSTATED
-            text = f"{sizes} {kind} {executor} {_briefly(options)}: {found.text}"
+            what = f"{sizes} {kind} {executor} {_briefly(options)}: {found.text}"
             if found.results is None:
-                return Truth("wrong", text)
-            exact = exact_of(program, kernel, code, sizes, kind, _seed(kind, sizes))
-            if only_rounded(program, kernel, sizes, given, found.results, exact):
-                rounded = Truth("rounded", text, exact)
+                return Truth("wrong", what)
+            exact = exact_of(launched, kernel, code, sizes, kind, _seed(kind, sizes))
+            if only_rounded(launched, kernel, sizes, given, found.results, exact, text):
+                rounded = Truth("rounded", what, exact)
                 continue
-            return Truth("wrong", text, exact)
+            return Truth("wrong", what, exact)
     for n, sizes in enumerate(launches[:2]):
         hazard = _witness(program, kernel, sizes, IR_ORDERS[2 * n : 2 * n + 2], rounded is None)
         if hazard is None:
@@ -184,13 +188,13 @@ def truth_of(program: Generated, scheduled: Scheduled, more: tuple[Mapping[str, 
         given = inputs(program, kernel, sizes, "mixed", WITNESS)
         if misstated(program, kernel, given, sizes):
             return MISSTATED
-        text = f"{sizes} IR interpreter: {hazard.text}"
+        what = f"{sizes} IR interpreter: {hazard.text}"
         if hazard.results is not None:
             exact = exact_of(program, kernel, code, sizes, "mixed", WITNESS)
-            if only_rounded(program, kernel, sizes, given, hazard.results, exact):
-                rounded = Truth("rounded", text, exact)
+            if only_rounded(program, kernel, sizes, given, hazard.results, exact, text):
+                rounded = Truth("rounded", what, exact)
                 continue
-        return Truth("hazard", text)
+        return Truth("hazard", what)
     if rounded is not None:
         return rounded
     sizes = launches[min(1, len(launches) - 1)]
@@ -198,6 +202,13 @@ def truth_of(program: Generated, scheduled: Scheduled, more: tuple[Mapping[str, 
     if exact.verdict == "different":
         return Truth("wrong", f"{sizes} mixed: {exact.detail}", exact)
     return Truth("vague" if tally.vague else "right", exact=exact)
+
+
+def _with_scalars(program: Generated, launches: list[dict[str, int]]) -> Iterator[tuple[Generated, dict[str, int]]]:
+    """Every launch, with one choice of scalars after the other; each choice has a launch."""
+    choices = (program, *program.others)
+    for n in range(max(len(launches), len(choices))):
+        yield choices[n % len(choices)], launches[n % len(launches)]
 
 
 def _seed(kind: str, sizes: Sizes) -> int:

@@ -10,8 +10,9 @@ import pytest
 from argus.compile import Compiled, CompileError, compile_kernel
 from argus.compile.decoded import decode
 from argus.compile.matching import match
-from argus.compile.object.agreement import Agreement, agree
+from argus.compile.object.agreement import agree
 from argus.compile.object.control_flow import control_flow
+from argus.compile.object.findings import Agreement
 from argus.compile.recheck import recheck
 from argus.gfx942.elf import parse_elf
 from argus.ir.passes.schedule import scheduled

@@ -96,14 +96,14 @@ def test_an_error_above_the_derived_bound_is_wrong() -> None:
 
 def test_a_choice_by_a_narrow_number_is_rounded() -> None:
     """exp2 in bf16 is 15 where it is 14.99 in f32, and floor of it is 15 (seed 777, source 146)."""
-    one = source(777, 146)
+    one = source(777, 146, first=True)
     assert one.mutation == "type"
     assert (judge(one.program, one.text).truth, judge(one.program, one.text).fault) == ("rounded", "")
 
 
 def test_a_launch_that_is_not_what_the_kernel_states_is_none() -> None:
     """A mutant that states less of its indices than they are (seed 17, source 968) is not wrong by that."""
-    one = source(17, 968)
+    one = source(17, 968, first=True)
     assert one.mutation == "swapped operands"
     record = judge(one.program, one.text)
     assert (record.verdict, record.truth, record.fault) == ("proved", "untested", "")
@@ -126,6 +126,6 @@ def test_an_approximating_polynomial_is_never_different(code: str) -> None:
 
 def test_a_wide_store_into_the_next_row_breaks_its_rule_although_the_copy_is_right() -> None:
     """At N = 1 every thread stores four elements, three of them its neighbors' (seed 31337, source 232)."""
-    one = source(31337, 232)
+    one = source(31337, 232, first=True)
     record = judge(one.program, one.text)
     assert (record.verdict, record.rules, record.truth, record.fault) == ("refuted", ("in_bounds",), "right", "")

@@ -26,9 +26,8 @@ What it does not do: arithmetic on data. That it is right is for the machine to 
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 import numpy as np
@@ -40,6 +39,7 @@ from argus.compile.object.addresses import Comparison
 from argus.compile.object.branches import BranchComparison, ControlRegion, KernelControl
 from argus.compile.object.control_flow import Irregular
 from argus.compile.object.data_agreement import Exchanges, compare_data
+from argus.compile.object.findings import Agreement, Finding
 from argus.compile.object.index_words import IndexWords, NoWord
 from argus.compile.object.inputs import (
     BLOCKS,
@@ -54,11 +54,12 @@ from argus.compile.object.intended import AccessPart, parts, update_name
 from argus.compile.object.kernel_exchanges import instruction_word, lanes_word
 from argus.compile.object.lane_moves import lane_move
 from argus.compile.object.loop_pairs import LoopPairs, once
+from argus.compile.object.named_loads import NamedLoads
 from argus.compile.object.order import PlacedInstruction, out_of_order
 from argus.compile.object.slices import Slices
 from argus.compile.object.solver import AccessSolver
-from argus.compile.object.witness import FEWER, LAUNCHES, Both, Turns, Witness, search
-from argus.compile.tails import Tail, pieces, tails
+from argus.compile.object.witness import FEWER, LAUNCHES, Both, Turns, search
+from argus.compile.tails import Tail, tails
 from argus.gfx942.mfma import mfma
 from argus.ir import ops
 from argus.ir.kernel import LANE, Kernel, wave_variable
@@ -67,32 +68,6 @@ from argus.machine.semantics.mem import MEMORY
 from argus.machine.symbolic.evaluation import Evaluation
 from argus.machine.symbolic.sums import WordSum
 from argus.machine.symbolic.words import Words
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What is not shown, or is different, of instruction `n`, made for `op`."""
-
-    n: int
-    op: ops.Op
-    what: str
-    witness: Witness | None = None
-
-
-@dataclass
-class Agreement:
-    """`placed` instructions were looked at, `accesses` of them go to memory; `equal` says how these were shown."""
-
-    placed: int = 0
-    accesses: int = 0
-    equal: Counter[str] = field(default_factory=Counter)
-    unknown: list[Finding] = field(default_factory=list)
-    different: list[Finding] = field(default_factory=list)
-    else_first: int = 0
-    data: int = 0
-    """Registers of data whose sources were compared."""
-    slice_of: frozenset[int] = frozenset()
-    """Instructions on which addresses and conditions depend."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +98,9 @@ class Reader:
         self.ops = {op.id: op for op in ops.walk(kernel.body)}
         limit_products(self.space, kernel)
         self.start = descriptor_of(code_object, kernel.name)
-        self.slices = Slices(code, self.space, start_registers(code_object, kernel, code, self.space), self._loaded)
+        self.loads = NamedLoads(self.ops, code, matched, self.tails, self.space, self._around)
+        registers = start_registers(code_object, kernel, code, self.space)
+        self.slices = Slices(code, self.space, registers, self.loads.loaded)
         self.by_op: dict[int, list[int]] = {}
         self.found = Agreement()
         for n, kind in enumerate(code.kinds):
@@ -145,7 +122,9 @@ class Reader:
         }
         self.index = IndexWords(self.space, variables)
         self.solver = AccessSolver(self.space, self._known)
-        self._name_data()
+
+    def _around(self, n: int) -> frozenset[int]:
+        return self.slices.around(self.slices.flow.block_of[n])
 
     def _known(self) -> list[WordSum]:
         """Conditions that every launch meets: what the kernel requires, and blocks inside the grid."""
@@ -156,41 +135,6 @@ class Reader:
                 if self.index.fits(condition):
                     found.append(self.index.word(condition))
         return found
-
-    # -- data as indices ----------------------------------------------------------------------------------------------
-
-    def _name_data(self) -> None:
-        """Loads whose values are named as indices, with the bounds that the author states."""
-        made = {result: op for op in self.ops.values() for result in op.results}
-        self.sources: dict[int, ops.Load] = {}
-        self.named: dict[int, tuple[int, int]] = {}
-        for op in self.ops.values():
-            if op.control is ops.Control.NONE and isinstance(op, ops.Symbol) and op.value.dtype.name == "i32":
-                source = made.get(op.value)
-                if isinstance(source, ops.Load):
-                    self.sources[op.id] = source
-                    low, high = op.symbol.bounds()
-                    if low is not None and high is not None and 0 <= low <= high < 1 << 31:
-                        self.named[source.id] = low, high
-
-    def _loaded(self, n: int, dword: int) -> WordSum | None:
-        """The name of a dword that the load of some op brings."""
-        op = self.ops.get(self.matched.op_of[n])
-        if (
-            self.code.kinds[n] not in ("load", "ds_read")
-            or n not in self.matched.part_of
-            or not isinstance(op, ops.Load)
-        ):
-            return None
-        start, width = pieces(op.access, self.tails.get(op.id, Tail.WHOLE))[self.matched.part_of[n]]
-        if width < 4 or MEMORY[self.code.insts[n].op].size != width:
-            return None
-        return self._data(op.id, start // 4 + dword, n)
-
-    def _data(self, op_id: int, dword: int, n: int) -> WordSum:
-        low, high = self.named.get(op_id, (0, None)) if dword == 0 else (0, None)
-        varies = self.slices.around(self.slices.flow.block_of[n])
-        return self.space.word(self.space.atom("loaded", op_id, dword, lo=low, hi=high, uniform=False, varies=varies))
 
     # -- the walk -----------------------------------------------------------------------------------------------------
 
@@ -242,11 +186,11 @@ class Reader:
                 case ops.Schedule():
                     self._walk(op.body, scope)
                 case ops.Symbol():
-                    source = self.sources.get(op.id)
+                    source = self.loads.sources.get(op.id)
                     if source is not None and self.by_op.get(source.id):
                         named = {
                             **scope.index.variables,
-                            op.symbol.name: self._data(source.id, 0, self.by_op[source.id][0]),
+                            op.symbol.name: self.loads.word(source.id, 0, self.by_op[source.id][0]),
                         }
                         scope = replace(scope, index=IndexWords(self.space, named))
                 case ops.Load() | ops.Store() | ops.CopyToLds() | ops.Atomic():

@@ -107,14 +107,20 @@ def _widen_pair(op: MachineOp, form: str) -> MachineOp:
 
 
 def _fixup(op: MachineOp) -> MachineOp:
-    """The quotient where the bits are its own up to sign; special results are literals or lost."""
+    """The quotient where the bits are its own up to sign. Where the steps before gave no number (a numerator that is 0
+    in the real run), the result of carried operands is lost: they need not be 0 in the fields."""
     plain = op.fn
 
     def run(b: CarryingBuilder, quotient: Row, den: Row, num: Row) -> Row:
         bits = plain(b.plain, bits_of(quotient), bits_of(den), bits_of(num))
-        ids = ids_of(quotient)
-        if ids is None:
-            return b.home.mixed(lambda *unused: bits, den, num)
+        made = b.home.mixed(lambda *unused: bits, quotient, den, num)
+        given = ids_of(made)
+        if given is None:
+            return bits
+        own = ids_of(quotient)
+        ids = np.zeros_like(given) if own is None else np.broadcast_to(own, given.shape)
+        none = ~ids.any(axis=-1, keepdims=True) & given.any(axis=-1, keepdims=True)
+        ids = np.where(none, np.uint32(b.home.lost()), ids) if none.any() else ids
         return b.home.row(np.broadcast_to(bits, (len(ids),)), ids)
 
     return replace(op, fn=run)

@@ -8,6 +8,9 @@ persistent      few workgroups walk over all tiles: range(b, T, G), ascending or
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from random import Random
 
 import numpy as np
@@ -33,6 +36,7 @@ from bench.verdict_fuzz.program import (
     widths,
 )  # fmt: skip
 
+SCALARS = (2.0, -1.5, 0.5)
 INPUTS = (*FLOATS, *FLOATS, FP8, BF8, I8, U8)
 Tail = tuple[str, str]
 
@@ -118,14 +122,17 @@ def _vectors(dice: Random, outputs: int, family: str) -> Generated:
         f'@ag.kernel(threads={threads}, requires="{requires}", computes="{spec}", example=dict(N={2 * span}))\n'
         f"def k({', '.join(signature)}):\n    " + "\n    ".join(body) + "\n"
     )
-    scalars = {"s": dice.choice((2.0, -1.5, 0.5))} if scalar else {}
+    first = dice.choice(SCALARS) if scalar else 0.0
 
-    def meaning(arrays: Arrays, sizes: Sizes) -> dict[str, Real]:
+    def meaning(scalars: Mapping[str, float], arrays: Arrays, sizes: Sizes) -> dict[str, Real]:
         env = values(arrays, names) | {n: bounded.given(np.float64(v)) for n, v in scalars.items()}
         return {f"y{n}": f.value(env) for n, f in enumerate(written)}
 
     constructs = (family, how, *(k.name for k in {*kinds, *outs}), *_functions(formulas))
-    return Generated(family, source, constructs, tuple({"N": n} for n in around(span)), meaning, scalars)
+    launches = tuple({"N": n} for n in around(span))
+    given = [{"s": v} for v in sorted(SCALARS, key=lambda v: (v != first, v * first > 0))] if scalar else [{}]
+    made = [Generated(family, source, constructs, launches, partial(meaning, s), s) for s in given]
+    return replace(made[0], others=tuple(made[1:]))
 
 
 def _functions(formulas: list[Formula]) -> tuple[str, ...]:

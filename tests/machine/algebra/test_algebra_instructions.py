@@ -179,11 +179,8 @@ def test_eight_bit_floats_carry_one_value_on_each_byte(form: str) -> None:
     assert (bench.read(one).residue == first.residue)[:, fits].all()
 
 
-def test_the_division_sequence_is_a_quotient() -> None:
+def _divided(b: CarryingBuilder, n: Any, d: Any) -> Any:
     """v_div_scale, v_rcp, Newton steps, v_div_fmas, v_div_fixup, as LLVM writes n / d."""
-    bench = Bench()
-    b = bench.b
-    (n, top), (d, bottom) = bench.row(), bench.row(0.5, 4.0)
     scaled_d, _ = CARRYING["v_div_scale_f32"].fn(b, d, d, n)
     scaled_n, flag = CARRYING["v_div_scale_f32"].fn(b, n, d, n)
     r = CARRYING["v_rcp_f32"].fn(b, scaled_d)
@@ -195,8 +192,33 @@ def test_the_division_sequence_is_a_quotient() -> None:
     q = b.ffma32(rest, r, q)
     rest = b.ffma32(minus, q, scaled_n)
     q = CARRYING["v_div_fmas_f32"].fn(b, rest, r, q, flag)
-    made = CARRYING["v_div_fixup_f32"].fn(b, q, d, n)
+    return CARRYING["v_div_fixup_f32"].fn(b, q, d, n)
+
+
+def test_the_division_sequence_is_a_quotient() -> None:
+    bench = Bench()
+    (n, top), (d, bottom) = bench.row(), bench.row(0.5, 4.0)
+    made = _divided(bench.b, n, d)
     assert (bench.read(made).residue == numbers.divide(top, bottom).residue).all()
+
+
+@pytest.mark.parametrize("constant", [False, True])
+def test_a_quotient_of_what_happens_to_be_zero_is_not_followed(constant: bool) -> None:
+    """The steps before v_div_fixup give NaN for a numerator 0: no other lane's number, and no literal 0."""
+    bench = Bench()
+    b = bench.b
+    (x, known), (d, bottom) = bench.row(), bench.row(0.5, 4.0)
+    if constant:
+        d, bottom = b.const32(0x40800000) + np.zeros(LANES, U32), numbers.of_floats(np.full(LANES, 4.0))
+    bits = bits_of(x).copy()
+    zero = np.arange(LANES) % 5 == 0
+    bits[zero] = 0
+    real = np.where(zero, 0.0, known.real)
+    top = numbers.exactly(fields.drawn(real + 0.125 * zero, 9), real)
+    n = bench.home.row(bits, np.repeat(bench.home.table.enter(top)[:, None], 4, axis=1))
+    made = _divided(b, n, d)
+    assert (bench.lost(made) == zero).all()
+    assert (bench.reader.read(made, FORMATS["f32"])[0].residue == numbers.divide(top, bottom).residue)[:, ~zero].all()
 
 
 def test_a_split_exponent_is_the_whole() -> None:

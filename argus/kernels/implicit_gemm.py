@@ -111,11 +111,16 @@ def fragments(wave):
     return [(row + i // across * FRAG_H, col + i % across * FRAG_W) for i in range(TP)]
 
 
+def part(fragment, number):
+    """What one matrix instruction takes of a fragment."""
+    return fragment[number] if PARTS > 1 else fragment
+
+
 def convolved(tile, planes, strides, wave, steps, x_at, k_at, y_at, bias_at, slope, width):
     """The whole of a workgroup's work. `planes`: the taps (along h, along w) of each plane of the window; `steps`: how
-    many of BK channels. Where things begin: `x_at(channel, plane)` the halo, `k_at(plane, r, s, channel, tile)` weights of 32
-    output channels, `y_at(row, column, tile)` the results of a fragment, `bias_at(tile)` their bias. `width`: pixels
-    per access to Y."""
+    many of BK channels. Where things begin: `x_at(channel, plane)` the halo, `k_at(plane, r, s, channel, tile)` weights
+    of 32 output channels, `y_at(row, column, tile)` the results of a fragment, `bias_at(tile)` their bias. `width`:
+    pixels per access to Y."""
     halo = ag.shared(tile["halo"], T)
     acc = ag.zeros(ACC, f32, tiles=dict(row=TP, o=TO))
     places = fragments(wave)
@@ -149,7 +154,7 @@ def convolved(tile, planes, strides, wave, steps, x_at, k_at, y_at, bias_at, slo
                     a, after = early, t * TP + i + 1
                     early = pixels(work[after][0], work[after][1]) if after < len(work) else a
                     for j, h in ag.unroll(TO, PARTS):
-                        acc[i, j] = ag.mfma(a[h], w[j][h], acc[i, j])
+                        acc[i, j] = ag.mfma(part(a, h), part(w[j], h), acc[i, j])
     for j in range(TO):
         shift = bias_at(j).load(CHANNEL, width=4, guard="shape") if BIAS else 0.0
         for i, (row, col) in enumerate(places):

@@ -1,4 +1,4 @@
-"""The mutation suite: single-point mutants of GEMM, attention and MoE, judged by interpreter, checker and machine.
+"""The mutation suite: single-point mutants of kernels, judged by interpreter, checker and machine.
 
     python bench/checker_mutants.py [--programs gemm,moe] [--total 100] [--table docs/mutation.md] [--save FILE]
     python bench/checker_mutants.py --shard 0/2 --save FILE
@@ -27,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.check.argreduce import PROGRAMS as PLACES
 from tests.check.argreduce import mistakes as place_mistakes
+from tests.check.convolution_kernels import CONVOLUTIONS
 from tests.check.judge import judge
 from tests.check.kernels import KERNELS
 from tests.check.mutants import Mutant, mutants, spread
@@ -36,9 +37,10 @@ from tests.check.scans import PROGRAMS as SCANS
 from tests.check.scans import mistakes as scan_mistakes
 
 REQUIRED = 0.98
-EVERY = {**KERNELS, **PROGRAMS, **SCANS, **PLACES}
+EVERY = {**KERNELS, **CONVOLUTIONS, **PROGRAMS, **SCANS, **PLACES}
 MISTAKES = {"scan_mistakes": scan_mistakes, "argreduce_mistakes": place_mistakes}
 TOTAL = {"gemm": 120, "gemm64": 25, "direct": 60, "pipelined": 102, "attention": 102, "moe": 102}
+TOTAL |= {"conv2d": 60, "conv_transpose2d": 40, "pool": 40, "average": 40}
 SMALL = 40
 """How many mutants of each kernel; of the small programs of `tests/check/programs.py`."""
 MACHINE = 5
@@ -176,7 +178,7 @@ def _part(judged: list[Row]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--programs", default=",".join(KERNELS))
+    parser.add_argument("--programs", default=",".join((*KERNELS, *CONVOLUTIONS)))
     parser.add_argument("--total", type=int, help="mutants of each program")
     parser.add_argument("--machine", type=int, default=MACHINE, metavar="N", help="execute the object of every N-th")
     parser.add_argument("--shard", default="0/1", metavar="I/N", help="only every N-th mutant, starting with the I-th")

@@ -297,9 +297,9 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
     (
         "AG213",
         "grid-axes",
-        "a grid has one to four axes, not {count}",
+        "a grid has one to six axes, not {count}",
         "merge axes: ag.grid(B * H, M // BM)",
-        "The launch grid has three axes; the reader folds a fourth.",
+        "The launch grid has three axes; the reader folds further ones.",
     ),
     (
         "AG214",

@@ -18,7 +18,7 @@ def grid(interp: Expressions, *extents: object, order: object = None) -> object:
     ctx = interp.ctx
     if ctx.grid is not None:
         raise ctx.error("AG212")
-    if not 1 <= len(extents) <= 4:
+    if not 1 <= len(extents) <= 6:
         raise ctx.error("AG213", count=len(extents))
     sizes = [want.index(ctx, "ag.grid", f"extent {i}", e) for i, e in enumerate(extents)]
     for i, size in enumerate(sizes):

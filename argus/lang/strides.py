@@ -6,8 +6,9 @@
 
 A new word is a size of the launch like those of the axes: a name in the kernel, an argument of the machine code, given
 by `--shape sM=…`, and `requires` may speak of it (`sM % 8 == 0`). A written tensor must not overlap itself, or two
-threads would write one element: its axes, the one of stride 1 first and then from the last to the first, must be nested
-(`sM >= K`); that condition is added to `requires`. Inputs may overlap.
+threads would write one element: its axes, the one of stride 1 first and then from the last to the first, must be
+nested, each stride as long as what lies inside (`sM >= K`, and `sB >= (M - 1) * sM + K`); these conditions are added to
+`requires`. Inputs may overlap.
 """
 
 from __future__ import annotations
@@ -51,9 +52,10 @@ def no_overlap(ctx: ReadContext, span: Span, shape: tuple[Expr, ...], strides: t
     """Conditions under which different coordinates are different elements."""
     order = sorted(range(len(shape)), key=lambda axis: (strides[axis] is not const(1), -axis))
     made: list[Expr] = []
+    wanted: Expr = const(1)  # elements from the first to the last of the axes so far
     for inner, outer in itertools.pairwise(order):
-        wanted = strides[inner] * shape[inner]
-        if strides[outer] is wanted:
+        wanted = wanted + (shape[inner] - 1) * strides[inner]
+        if strides[outer] is strides[inner] * shape[inner]:
             continue
         condition = wanted.le(strides[outer])
         if condition.op != "const":

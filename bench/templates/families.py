@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bench.templates.convolutions import CONVOLUTIONS
 from bench.templates.maps import MAPS
 from bench.templates.norms import NORMS
 from bench.templates.places import PLACES
@@ -11,4 +12,4 @@ from bench.templates.scans import SCANS
 from bench.templates.template import Template
 from bench.templates.windows import WINDOWS
 
-TEMPLATES: tuple[Template, ...] = (*MAPS, *REDUCTIONS, *SCANS, *PLACES, *NORMS, *PRODUCTS, *WINDOWS)
+TEMPLATES: tuple[Template, ...] = (*MAPS, *REDUCTIONS, *SCANS, *PLACES, *NORMS, *PRODUCTS, *WINDOWS, *CONVOLUTIONS)

@@ -112,7 +112,10 @@ class InBounds(Rule):
             here, facts = flow.here(coordinate), self._facts(place, access)
             limits = self._limits(place, access, here, last, extent, upper=axis != outer)
             for limit in limits:
-                if flow.prover.holds(facts, limit) is True:
+                if (
+                    _whole_steps((*flow.prover.base, *facts), here, last, extent, limit)
+                    or flow.prover.holds(facts, limit) is True
+                ):
                     continue
                 name = tensor.axes[axis]
                 if axis != outer:
@@ -127,14 +130,18 @@ class InBounds(Rule):
         """Conditions that together keep the coordinate inside, in the cheapest form that is exact."""
         flow = self.flow
         spread = flow.threads.spread(c)
-        if access.guard is None and spread.rest is not None and place.active.any():
-            low, high = int(spread.offsets[place.active].min()), int(spread.offsets[place.active].max())
-            limits = [] if self._above(place.facts, spread.rest, low) else [(spread.rest + low).ge(0)]
-            if upper and not self._below(place.facts, spread.rest, high + last, extent):
-                limits.append((spread.rest + (high + last)).lt(extent))
-            return limits
-        limits = [c.ge(0)]
-        return [*limits, (c + last).lt(extent)] if upper else limits
+        inside = spread.offsets[place.active] if spread.rest is not None and place.active.any() else None
+        if inside is None or spread.rest is None:
+            limits = [c.ge(0)]
+            return [*limits, (c + last).lt(extent)] if upper else limits
+        low, high = int(inside.min()), int(inside.max())
+        if access.guard is not None:
+            limits = [] if low >= 0 and self._above(place.facts, spread.rest, low) else [c.ge(0)]
+            return [*limits, (c + last).lt(extent)] if upper else limits
+        limits = [] if self._above(place.facts, spread.rest, low) else [(spread.rest + low).ge(0)]
+        if upper and not self._below(place.facts, spread.rest, high + last, extent):
+            limits.append((spread.rest + (high + last)).lt(extent))
+        return limits
 
     def _above(self, facts: tuple[Expr, ...], rest: Expr, offset: int) -> bool:
         """rest + offset >= 0, from the lower end of the step it lies in."""
@@ -155,6 +162,18 @@ class InBounds(Rule):
         if key not in self.steps:
             self.steps[key] = self.flow.prover.holds(facts, (rest + most).lt(extent)) is True
         return self.steps[key]
+
+
+def _whole_steps(facts: tuple[Expr, ...], start: Expr, last: int, extent: Expr, limit: Expr) -> bool:
+    """start + last < extent, where start < extent is a fact and both are multiples of last + 1: an access that begins
+    inside does not end behind the axis."""
+    if last == 0 or limit is not (start + last).lt(extent):
+        return False
+    terms, constant = E.linear(start)
+    if any(number % (last + 1) for number in (*terms.values(), constant)):
+        return False
+    known = {part for fact in facts for part in (fact.args if fact.op == "land" else (fact,))}
+    return start.lt(extent) in known and (extent % (last + 1)).eq(0) in known
 
 
 def _contiguous(tensor: Tensor) -> bool:

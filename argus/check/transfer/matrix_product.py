@@ -118,8 +118,8 @@ def multiply(
 
 def _beside(operand: Case, c: Case, inst: str, first: bool, tables: Tables) -> Case:
     """The operand with the elements of each row (column) brought to where the accumulators of that row stand."""
-    maps, there = lane_maps(inst), tables.rests_of(c.record)
-    if not (there[..., sorted(tables.hints.shifted)] >= 0).any():
+    maps, there, shifted = lane_maps(inst), tables.rests_of(c.record), sorted(tables.hints.shifted)
+    if any(not (rests[..., shifted] >= 0).any() for rests in (there, tables.rests_of(operand.record))):
         return operand
     lanes, elements = (maps.a_lane, maps.a_element) if first else (maps.b_lane, maps.b_element)
     shape = (operand.record.shape[0], *lanes.shape[:2], tables.width)

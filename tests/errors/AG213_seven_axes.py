@@ -6,4 +6,4 @@ PART = ag.Owner(t=256, e=4, n="t*4 + e")
 
 @ag.kernel(threads=256)
 def scale(x: ag.In["N", f32], y: ag.Out["N", f32]):
-    a, b, c, d, e = ag.grid(N, N, N, N, N)
+    a, b, c, d, e, f, g = ag.grid(N, N, N, N, N, N, N)

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, Protocol
 
-from argus.device.hip_library import OWN, SYSTEM, LibraryPlace, places
+from argus.compile.export.hip_library import OWN, SYSTEM, LibraryPlace, places
 
 PROPERTIES_BYTES = 16384
 NAME_BYTES = 256

@@ -17,7 +17,7 @@ import pytest
 
 from argus import machine
 from argus.compile import compile_kernel
-from argus.compile.export import export
+from argus.compile.export import export, hip_library
 from argus.device.guards import LaunchRefused
 from argus.device.simulated import CheckingDevice
 from argus.ir.kernel import Kernel
@@ -118,6 +118,28 @@ def test_python_launcher_runs(files: dict[str, Path]) -> None:
     assert hip.calls == ["load", "function", "launch", "unload"]
     exact = a.astype(np.float64) @ b.astype(np.float64).T
     np.testing.assert_allclose(c.astype(np.float64), exact, rtol=2.0**-8, atol=1e-3)
+
+
+def test_python_launcher_finds_the_library_as_argus_does(
+    files: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launcher = load(files["gemm_launch.py"])
+    for module in (launcher, hip_library):
+        monkeypatch.setattr(module, "MAPS", tmp_path / "maps")
+        monkeypatch.setattr(module, "LAST", tmp_path / "opt")
+        monkeypatch.setattr(module, "PACKAGES", ())
+    monkeypatch.delenv("ARGUS_HIP_LIBRARY", raising=False)
+    monkeypatch.delenv("HIP_PATH", raising=False)
+    monkeypatch.setenv("ROCM_PATH", str(tmp_path))
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "libamdhip64.so.6").write_text("no library")
+    found = [tuple(place) for place in launcher.places()]
+    assert found == [tuple(place) for place in hip_library.places()]
+    assert found[0] == ("ROCM_PATH", str(tmp_path / "lib" / "libamdhip64.so.6"))
+    with pytest.raises(
+        OSError, match=r"^no HIP runtime: tried .*libamdhip64.so.6, libamdhip64.so, .*ARGUS_HIP_LIBRARY"
+    ):
+        launcher.Gemm(str(files["gemm.hsaco"]))
 
 
 def test_python_launcher_refuses(files: dict[str, Path]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from argus import machine
-from argus.device.hip_library import LibraryPlace
+from argus.compile.export.hip_library import LibraryPlace
 
 
 class StubHip:

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from argus.compile import compile_kernel
-from argus.device import hip_library
+from argus.compile.export import hip_library
+from argus.compile.export.hip_library import OWN, mapped, places
 from argus.device.hip import HipDevice
 from argus.device.hip_calls import HipError, load
-from argus.device.hip_library import OWN, mapped, places
 from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from tests.compile.oracles import tool

@@ -1,11 +1,15 @@
 """The Python launcher: one file, standard library only, HIP through ctypes.
 
-It accepts anything with `data_ptr()` and `shape` (torch tensors); sizes are read from the shapes. `library` may be
-any object with the four HIP functions used, which is how the tests run it without a GPU.
+It looks for the HIP runtime where Argus does (`hip_library.py`). It accepts anything with `data_ptr()` and `shape`
+(torch tensors); sizes are read from the shapes. `library` may be any object with the four HIP functions used, which is
+how the tests run it without a GPU.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from argus.compile.export import hip_library
 from argus.compile.export.conditions import ALIGNMENT, conditions, python
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Tensor
@@ -36,8 +40,25 @@ Every launch checks the conditions the kernel was proved under and refuses other
 from __future__ import annotations
 
 import ctypes
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
 
 THREADS = {threads}
+{search}
+
+def runtime() -> ctypes.CDLL:
+    """The first HIP runtime that can be loaded."""
+    tried = []
+    for place in places():
+        try:
+            return ctypes.CDLL(place.file)
+        except OSError:
+            tried.append(place.file)
+    raise OSError(f"no HIP runtime: tried {{', '.join(tried)}}; {{OWN}} names another file")
 
 
 class LaunchRefused(ValueError):
@@ -46,7 +67,7 @@ class LaunchRefused(ValueError):
 
 class {title}:
     def __init__(self, path: str, library: object = None) -> None:
-        self.hip = library if library is not None else ctypes.CDLL("libamdhip64.so")
+        self.hip = library if library is not None else runtime()
         with open(path, "rb") as file:
             self.image = file.read()
         self.module, self.function = ctypes.c_void_p(), ctypes.c_void_p()
@@ -93,6 +114,12 @@ def _memory_order(t: Tensor) -> list[str]:
         f'if hasattr({t.name}, "stride") and {wrong.format(t.name, strides)}:',
         f'    raise LaunchRefused(f"{t.name} must have strides {{({strides},)}}, not {{tuple({t.name}.stride())}}")',
     ]
+
+
+def _search() -> str:
+    """The search for the HIP runtime, as text: that of Argus itself."""
+    text = Path(hip_library.__file__).read_text(encoding="utf-8")
+    return text[text.index("NAME = ") :]
 
 
 def python_launcher(kernel: Kernel) -> str:
@@ -156,6 +183,7 @@ def python_launcher(kernel: Kernel) -> str:
         title=title(kernel.name),
         call=parameters,
         threads=kernel.threads,
+        search=_search(),
         parameters=parameters,
         body="\n".join(" " * 8 + line for line in lines),
     )

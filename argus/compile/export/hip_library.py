@@ -9,6 +9,8 @@ One process must have one HIP runtime: handles of streams, modules and memory me
 that is already loaded (torch's, as a rule) comes first, then the one torch would load, then ROCm's wheels, `ROCM_PATH`,
 `HIP_PATH`, and last what the system's loader finds, which knows `LD_LIBRARY_PATH` and `ldconfig`. `ARGUS_HIP_LIBRARY`
 names one file and ends the search. Nothing is imported to find it, torch neither.
+
+This file needs nothing but the standard library: its text, from NAME on, is part of every exported Python launcher.
 """
 
 from __future__ import annotations
@@ -17,8 +19,8 @@ import importlib.util
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 NAME = "libamdhip64.so"
 SONAMES = (NAME, f"{NAME}.7", f"{NAME}.6", f"{NAME}.5")
@@ -30,8 +32,7 @@ PACKAGES = (("torch", "torch's own"), ("_rocm_sdk_core", "ROCm's wheels"))
 MAPS = Path("/proc/self/maps")
 
 
-@dataclass(frozen=True, slots=True)
-class LibraryPlace:
+class LibraryPlace(NamedTuple):
     """`file` is what the loader is given, `how` the rule that named it."""
 
     how: str

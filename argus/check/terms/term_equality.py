@@ -166,7 +166,8 @@ class Judge:
             axis = place_on(self.terms, arg)
             extent = None if axis is None else extent_of(self.flow.tables, axis)
             if extent is not None:
-                numbers = {a: v for a in args if isinstance(v := self.terms.value(a), int)}
+                values = {a: self.terms.value(a) for a in args}
+                numbers = {a: int(value) for a, value in values.items() if isinstance(value, int)}
                 args = [a for a in args if a not in numbers or not self._holds(facts, (extent - 1).le(numbers[a]))]
         return self.terms.extreme("min", args)
 

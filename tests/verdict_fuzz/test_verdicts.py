@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.verdict_fuzz.__main__ import judged
+from bench.verdict_fuzz.rows import judged
 
 SEED, SOURCES, PARTS = 1, 100, 10
 KNOWN: dict[int, str] = {}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.verdict_fuzz.rows import judged
+from bench.verdict_fuzz.rows import answer
 
 SEED, SOURCES, PARTS = 1, 100, 10
 KNOWN: dict[int, str] = {}
@@ -15,7 +15,7 @@ KNOWN: dict[int, str] = {}
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_no_disagreement(part: int) -> None:
-    rows = [judged(SEED, n) for n in range(part, SOURCES, PARTS) if n not in KNOWN]
+    rows = [answer({"seed": SEED, "n": n}) for n in range(part, SOURCES, PARTS) if n not in KNOWN]
     assert [(r["n"], r["fault"], r["detail"] or r["shown"]) for r in rows if r["fault"]] == []
     assert all(r["verdict"] in ("proved", "refuted", "unknown") for r in rows)
     assert all(r["exact"] in ("equal", "exact", "not followed") for r in rows if r["truth"] in ("right", "vague"))

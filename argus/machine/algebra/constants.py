@@ -7,6 +7,9 @@ The specification implies its own numbers, log2(e) for `exp` and its inverse for
 two of these (compilers fold `scale * log2(e)`). Beside each lies what is left of it after rounding to f32: code that
 carries a constant in two parts adds a second that is zero here. A float near none of them is the number it is.
 
+A float of 16 bits that is near one of them only as bf16 or f16 would round it (1.4453125 for log2(e)) is doubtful:
+arithmetic in a narrow type has such constants, and so has a mistake.
+
 Some floats are known to be coefficients of a polynomial that approximates a function (`fitted`): they are doubtful, as
 the polynomial is another function of the field. A named number is never one of them.
 """
@@ -19,6 +22,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from ml_dtypes import bfloat16
+from numpy.typing import NDArray
 
 from argus.machine.algebra import fields, numbers
 from argus.machine.algebra.fields import Residues
@@ -26,6 +31,8 @@ from argus.machine.algebra.numbers import AlgebraNumbers, Reals
 
 NEAR = 2.0**-22
 """2 ulp of f32, relative."""
+NARROW = 2.0**-8
+"""Half a unit of bf16, relative."""
 LARGEST = float(np.finfo(np.float32).max)
 LOG2_E = math.log2(math.e)
 
@@ -80,12 +87,21 @@ class Constants:
         nearest = np.where(size - self._values[below] < self._values[above] - size, below, above)
         near = np.abs(self._values[nearest] - size) <= NEAR * size
         near &= np.isfinite(real) & (real != 0)
+        narrow = _of_halves(real) & (np.abs(self._values[nearest] - size) <= NARROW * size) & ~near
         made = literal
         if near.any():
             taken = self._residues[:, nearest]
             signed = np.where(np.signbit(real), fields.negate(taken), taken)
             made = numbers.exactly(np.where(near, signed, literal.residue), real)
-        return made.doubted(np.isin(size, self._fitted) & ~near) if len(self._fitted) else made
+        return made.doubted(narrow | (np.isin(size, self._fitted) & ~near))
+
+
+def _of_halves(real: Reals) -> NDArray[np.bool_]:
+    """Numbers that bf16 or f16 has, but for those of four digits or fewer (0.5, 3, 1/1024), which are meant."""
+    with np.errstate(all="ignore"):
+        whole = np.ldexp(np.frexp(real)[0], 4)
+        halves = (real.astype(bfloat16) == real) | (real.astype(np.float16) == real)
+        return np.asarray(halves & (whole != np.rint(whole)))
 
 
 def _positive(c: NamedConstant) -> Residues:

@@ -149,3 +149,12 @@ def test_a_fitted_coefficient_is_doubtful_unless_it_is_a_named_number() -> None:
     assert made.taint.tolist() == [numbers.DOUBTFUL, numbers.DOUBTFUL, 0, 0]
     assert (made.residue[:, 2] == third.residue).all()
     assert (made.residue[:, 0] == fields.of_floats(np.array([coefficient]))[:, 0]).all()
+
+
+def test_a_constant_as_a_narrow_type_rounds_it_is_doubtful() -> None:
+    """1.4453125 is log2(e) in bf16, 0.0999755859375 is a tenth in f16; 1/1024 is no rounding of 1/1023, and what no
+    narrow type has is a number of its own."""
+    constants = Constants(1, [fraction(Fraction(1, 10)), fraction(Fraction(1, 1023))])
+    made = constants.of_floats(np.array([1.4453125, -1.4453125, float(np.float16(0.1)), 1 / 1024, 0.5, 1.4451]))
+    assert (made.taint > 0).tolist() == [True, True, True, False, False, False]
+    assert made.taint[0] == numbers.DOUBTFUL

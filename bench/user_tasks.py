@@ -121,8 +121,8 @@ TASKS: Sequence[UserTask] = (
         "resume after a kill",
         "argus optimize --resume",
         "tests/cli/test_optimize.py::test_a_run_goes_on_as_it_was_begun",
-        "argus optimize demo_task.py --budget 4 & while [ ! -e argus-journal/journal.sqlite ]; do sleep 0.2; done; "
-        "sleep 2; kill -KILL $!; wait",
+        "argus optimize demo_task.py --budget 4 & until argus history | grep -q candidates; do sleep 1; done; "
+        "kill -KILL $!; wait",
     ),
     UserTask(
         "judge every winner again",

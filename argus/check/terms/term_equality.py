@@ -19,9 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import reduce
-from math import floor, isfinite
 from typing import Literal
 
 import numpy as np
@@ -168,10 +166,9 @@ class Judge:
             axis = place_on(self.terms, arg)
             extent = None if axis is None else extent_of(self.flow.tables, axis)
             if extent is not None:
-                numbers = {a: Fraction(v) for a in args if (v := self.terms.value(a)) is not None and isfinite(v)}
-                args = [
-                    a for a in args if a not in numbers or not self._holds(facts, (extent - 1).le(floor(numbers[a])))
-                ]
+                values = {a: self.terms.value(a) for a in args}
+                above = {a for a, v in values.items() if isinstance(v, int) and self._holds(facts, (extent - 1).le(v))}
+                args = [a for a in args if a not in above]
         return self.terms.extreme("min", args)
 
     def _exponential(self, exponent: int, facts: Facts) -> int:

@@ -133,7 +133,7 @@ def _line() -> tuple[Case, ...]:
         {**LINE, "KW": 1, "PW": 0, "ACT": "relu"},
         {**LINE, "KW": 5, "PW": 8, "DW": 2, "COLS": 128},
         {**LINE, "KW": 2, "SW": 5, "DTYPE": "f32", "VEC": 1, "WO": 4},
-        {**LINE, "KW": 4, "SW": 2, "PW": 2, "DTYPE": "f16", "WO": 1},
+        {**LINE, "KW": 4, "SW": 2, "PW": 2, "DTYPE": "f16", "WO": 1, "COLS": 128},
     ]
     return _cases("conv2d", "W", settings)
 

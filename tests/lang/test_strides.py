@@ -1,4 +1,4 @@
-"""The condition of a written tensor: no two coordinates are one element under it; every phase of an array has it."""
+"""The condition of a written tensor: no two coordinates are one element, and every phase of an array has it."""
 
 from __future__ import annotations
 

@@ -144,6 +144,13 @@ def larger(kernel: Kernel) -> list[dict[str, int]]:
     return [sizes for sizes in found if _allowed(kernel, sizes, MAX_BLOCKS)]
 
 
+def stated(kernel: Kernel) -> list[dict[str, int]]:
+    """The author's example: strides among the sizes are there far enough apart to tell elements of a view apart."""
+    sizes = dict(kernel.example)
+    complete = may_search() and all(symbol.name in sizes for symbol in kernel.shapes)
+    return [sizes] if complete and _allowed(kernel, sizes, MANY_BLOCKS) else []
+
+
 def largest_unit(kernel: Kernel, symbol: Expr) -> int:
     """The largest number that divides this size somewhere: its tile."""
     return max(_units(kernel, symbol))

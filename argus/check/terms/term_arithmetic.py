@@ -22,7 +22,8 @@ from argus.check.terms.definedness import DefinedTerms
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
-MAX_MONOMIALS = 64
+MAX_MONOMIALS = 128
+"""Products of one term: a convolution has as many as taps, 125 for 5 x 5 x 5."""
 
 
 class TermArithmetic(DefinedTerms):

@@ -1,8 +1,8 @@
 """Elementwise chains: Y[a, b, c] = chain(X[a, b, c]), with up to three operands that are broadcast.
 
-X and Y have axes (A, B, C). HAS_U says which of them the operand U has: `b` is one number per position of B (the
-channels of an image, with C = H * W), `c` one per column, `abc` one per element, `one` a single number. The chain:
-`argus.kernels.chain`.
+Y has axes (A, B, C), and so has X, unless HAS_X says that it is broadcast too. HAS_U says which axes the operand U has:
+`b` is one number per position of B (the channels of an image, with C = H * W), `c` one per column, `abc` one per
+element, `one` a single number. The chain: `argus.kernels.chain`.
 
 A workgroup takes a piece of one row of C elements; a thread moves CHUNKS times four elements, and a row's last piece is
 masked. An array without operands is one row: A = B = 1.
@@ -38,6 +38,7 @@ KINDS = list(AXES)
 
 DTYPE = ag.knob("f32", legal=("f32", "bf16", "f16"), why="element type of X and the operands")
 RESULT = ag.knob("f32", legal=("f32", "bf16", "f16"), why="element type of Y")
+HAS_X = ag.knob("abc", legal=KINDS[1:], why="the axes of X")
 HAS_U = ag.knob("none", legal=KINDS, why="the axes of U")
 HAS_V = ag.knob("none", legal=KINDS, why="the axes of V")
 HAS_W = ag.knob("none", legal=KINDS, why="the axes of W")
@@ -55,11 +56,12 @@ ONE = ag.Owner(t=256, z="t*0")
 @ag.kernel(
     threads=256,
     requires=f"A >= 1 and B >= 1 and C >= 1 and C % {WIDE} == 0",
-    computes="Y[a, b, c] = " + told("X[a, b, c]", {"U": f"U{AT[HAS_U]}", "V": f"V{AT[HAS_V]}", "W": f"W{AT[HAS_W]}"}),
+    computes="Y[a, b, c] = "
+    + told(f"X{AT[HAS_X]}", {"U": f"U{AT[HAS_U]}", "V": f"V{AT[HAS_V]}", "W": f"W{AT[HAS_W]}"}),
     example=dict(A=2, B=3, C=1000),
 )
 def fused_map(
-    X: ag.In["A B C", T],
+    X: ag.In[AXES[HAS_X], T],
     U: ag.In[AXES[HAS_U], T],
     V: ag.In[AXES[HAS_V], T],
     W: ag.In[AXES[HAS_W], T],
@@ -90,7 +92,7 @@ def fused_map(
             "abc": lambda: each(values[a, b, at]),
         }[kind]()
 
-    x = X[a, b, at].load(PART, width=SIZE * WIDE, guard="shape").to(f32)
+    x = operand(X, HAS_X)
     given = {"U": operand(U, HAS_U), "V": operand(V, HAS_V), "W": operand(W, HAS_W)}
     y = after(x, given, [p0, p1, p2, p3, p4, p5, p6, p7])
     Y[a, b, at].store(y.to(R), width=(4 if RESULT == "f32" else 2) * WIDE, guard="shape")

@@ -54,6 +54,8 @@ class Group:
     triangle: str = "none"
     inner: bool = False
     """Whether head is a value that exists before: a chain of maps alone."""
+    spans: Spans | None = None
+    """Where the head is broadcast: along which elements of the result it has elements of its own."""
     possible: bool = True
     """Whether the kernels can do its first map."""
 
@@ -84,6 +86,8 @@ def _started(graph: Graph, node: Node) -> Group:
         return Group(node.name, [node.name], node.name, axes=axes)
     start = max(dict.fromkeys(node.inputs), key=lambda name: graph.nodes[name].elements)
     group = Group(start, [], start, inner=True)
+    if graph.nodes[start].elements != node.elements:
+        group.spans = spans_of(graph.nodes[start].shape, node.shape)
     if not _appended(graph, group, node):
         group.nodes.append(node.name)
         group.tail, group.possible = node.name, False
@@ -137,7 +141,7 @@ def _kept(graph: Graph, group: Group, users: list[Node], taken: set[str]) -> boo
 def _appended(graph: Graph, group: Group, node: Node, saved: str = "") -> bool:
     """Append one map to the chain, if the kernels can do it."""
     tail = graph.nodes[group.tail]
-    if node.elements != tail.elements:
+    if node.elements != tail.elements and not (group.spans is not None and group.tail == group.head):
         return False
     operands = [*group.operands]
     steps: list[ChainStep] | None
@@ -219,6 +223,11 @@ def spans_of(shape: Shape, result: Shape) -> Spans:
     return tuple(found)
 
 
+def broadcast_head(group: Group) -> list[ChainOperand]:
+    """The head as an operand, where it is broadcast."""
+    return [] if group.spans is None else [ChainOperand(group.head, group.spans)]
+
+
 def boundaries(operands: list[ChainOperand], elements: int) -> tuple[int, ...] | None:
     """Where axes must end so that every operand has whole axes; None if two of them do not fit together."""
     points = sorted({1, elements, *(edge for operand in operands for span in operand.spans for edge in span)})
@@ -229,7 +238,7 @@ def boundaries(operands: list[ChainOperand], elements: int) -> tuple[int, ...] |
 
 def _fit(group: Group, operands: list[ChainOperand], elements: int) -> bool:
     if group.axes is None:
-        points = boundaries(operands, elements)
+        points = boundaries([*operands, *broadcast_head(group)], elements)
         return points is not None and len(points) <= 4
     return all(kind_of(operand.spans, group.axes) in ("one", "n", "m", "mn", "zmn") for operand in operands)
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from argus.ir.kernel import KnobValue
 from argus.plan.graph import Node, PlanError
-from argus.plan.grouping import NAMES, ChainStep, Group, Spans, boundaries
+from argus.plan.grouping import NAMES, ChainStep, Group, Spans, boundaries, broadcast_head
 from argus.plan.planning import Planning
 from argus.plan.views import View
 
@@ -28,7 +28,7 @@ def chain(planner: Planning, group: Group) -> View:
     """The launch of a chain of maps; its result, row-major."""
     graph = planner.graph
     tail, head = graph.nodes[group.tail], graph.nodes[group.head]
-    points = boundaries(group.operands, tail.elements)
+    points = boundaries([*group.operands, *broadcast_head(group)], tail.elements)
     if not group.possible or points is None:
         node = graph.nodes[group.nodes[0]]
         shapes = " and ".join(str(list(graph.nodes[name].shape)) for name in node.inputs)
@@ -38,6 +38,8 @@ def chain(planner: Planning, group: Group) -> View:
     extents = [1] * (3 - len(extents)) + extents
     spans = _spans(points)
     knobs: dict[str, KnobValue] = {"DTYPE": head.dtype, "RESULT": tail.dtype, **step_knobs(group.steps)}
+    if group.spans is not None:
+        knobs["HAS_X"] = _kind(group.spans, spans)
     arguments = {"X": planner.row_major(planner.at(group.head), head.dtype, (group.head,))}
     for name, operand in zip(NAMES, group.operands, strict=False):
         node = graph.nodes[operand.value]

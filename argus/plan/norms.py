@@ -8,6 +8,7 @@ batch_norm    of [N, C, ...]: `moments`, then `batch`; with stored statistics: `
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from argus.ir.kernel import KnobValue
 from argus.ops.choice import BYTES, choose_rows
@@ -17,6 +18,8 @@ from argus.plan.planning import Planning
 from argus.plan.views import View
 
 LONGEST_ROW = 1 << 16
+MOST_IMAGES = 1024
+"""Statistics that the launch which normalizes puts together itself."""
 
 
 def layer_norm(planner: Planning, group: Group, node: Node) -> View:
@@ -84,9 +87,43 @@ def batch_norm(planner: Planning, group: Group, node: Node) -> View:
         planner.emit("normalize", "inference", knobs, sizes, arguments, scalars, nodes=tuple(group.nodes))
         return result
     mean, dev = moments(planner, x, (b * c, s), node, group)
+    if b > MOST_IMAGES or node.elements * BYTES[node.dtype] >= planner.limit:
+        middle, variance = together(planner, mean, dev, (b, c, s), group)
+        arguments = {"X": x, "M": middle, "V": variance, "W": weight, "bias": bias, "Y": result}
+        knobs = {"DTYPE": node.dtype, "WIDTH": _second(node.dtype, s, 1)["WIDTH"]}
+        planner.emit("normalize", "inference", knobs, sizes, arguments, scalars, nodes=tuple(group.nodes))
+        return result
     arguments = {"X": x, "mean": mean, "dev": dev, "W": weight, "bias": bias, "Y": result}
     planner.emit("normalize", "batch", _second(node.dtype, s, b), sizes, arguments, scalars, nodes=tuple(group.nodes))
     return result
+
+
+def together(
+    planner: Planning, mean: View, dev: View, extents: tuple[int, int, int], group: Group
+) -> tuple[View, View]:
+    """Mean and variance of channels, of what every image has of them: for batches that one launch cannot put together.
+
+    M = mean of the means; V = mean of dev / S plus the mean of the squares of what the means are away from M.
+    """
+    b, c, s = extents
+    nodes = tuple(group.nodes)
+
+    def over_images(x: View) -> View:
+        result = planner.temporary((c,), "f32")
+        knobs: dict[str, KnobValue] = {"DTYPE": "f32", "OP": "mean", "WIDTH": 4 * math.gcd(4, c)}
+        planner.emit("reduce_axis", "reduce_axis", knobs, {"A": 1, "K": b, "C": c}, {"X": x, "Y": result}, nodes=nodes)
+        return result
+
+    def mapped(x: View, other: View, rows: int, steps: Mapping[str, KnobValue], scalars: Mapping[str, float]) -> View:
+        result = planner.temporary((rows, c), "f32")
+        knobs = {"HAS_U": "c", "WIDE": math.gcd(4, c), **steps}
+        sizes = {"A": 1, "B": rows, "C": c}
+        planner.emit("fused_map", "fused_map", knobs, sizes, {"X": x, "U": other, "Y": result}, scalars, nodes)
+        return result
+
+    middle = over_images(mean)
+    spread = over_images(mapped(mean, middle, b, {"S0": "sub_U", "S1": "square"}, {}))
+    return middle, mapped(over_images(dev), spread, 1, {"S0": "scale", "S1": "add_U"}, {"p0": 1.0 / s})
 
 
 def moments(planner: Planning, x: View, extents: tuple[int, int], node: Node, group: Group) -> tuple[View, View]:

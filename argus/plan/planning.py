@@ -14,6 +14,8 @@ class Planning(Protocol):
     """Where values lie, new buffers, and launches; `argus.plan.planner.Planner` is the one there is."""
 
     graph: Graph
+    limit: int
+    """Bytes of an array that a launch may reach."""
 
     def at(self, name: str) -> View: ...
 

@@ -85,6 +85,22 @@ def test_normalizations_of_matrices() -> None:
     same(made.graph(made.add("hardtanh", y)))
 
 
+def test_batch_norm_in_pieces() -> None:
+    """Statistics put together by launches of their own, then images normalized some at a time."""
+    made = Builder()
+    x = made.input(4, 3, 8, 8)
+    w, b = made.input(3, parameter=True), made.input(3, parameter=True)
+    graph = made.graph(made.add("batch_norm", x, w, b, shape=(4, 3, 8, 8), training=True, eps=1e-5))
+    assert same(graph, limit=2000) > same(graph)
+
+
+def test_an_outer_sum() -> None:
+    made = Builder()
+    x = made.add("add", made.input(5, 1), made.input(1, 8, 1, 1))
+    y = made.add("mul", made.input(6, 1), made.input(1, 7))
+    assert same(made.graph(made.add("tanh", x), y)) == 2
+
+
 POOLS = [
     (1, (3,), (2,), (1,), (1,)),
     (2, (2, 2), (2, 2), (0, 0), (1, 1)),

@@ -68,6 +68,7 @@ class RayPool:
         self.address = address
         self._ray: Any = ray
         self._folder: str | None = None
+        self._begun = False
         try:
             self._connect(workers)
             self._task = ray.remote(num_cpus=1, memory=MEMORY, max_retries=RETRIES, retry_exceptions=[KilledWorkError])(
@@ -88,7 +89,8 @@ class RayPool:
 
     def close(self) -> None:
         """Leave the cluster, which ends our work there; end a local one."""
-        self._ray.shutdown()
+        if self._begun:
+            self._ray.shutdown()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -105,6 +107,7 @@ class RayPool:
         logging.getLogger("ray").setLevel(logging.ERROR)
         if self.address == "local":
             self._folder = tempfile.mkdtemp(prefix="argus-ray-", dir=_short_folder())
+            self._begun = True
             with without_secrets(QUIET):
                 self._ray.init(
                     address="local",
@@ -118,6 +121,7 @@ class RayPool:
                 )
             return
         _probe(self.address)
+        self._begun = True
         try:
             with without_secrets(QUIET), _limited(CONNECT):
                 self._ray.init(address=self.address, **quiet)

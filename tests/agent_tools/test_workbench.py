@@ -122,7 +122,7 @@ LEAST: dict[str, dict[str, object]] = {
 FULL: dict[str, dict[str, object]] = {
     "check": {**KERNEL, "verbose": True},
     "show": {**KERNEL, "thread": 3, "block": [0, 1, 2], "at": {"kt": 3}},
-    "time": {**KERNEL, "top": 3, "no_check": True},
+    "time": {**KERNEL, "top": 3, "quick": False, "no_check": True},
     "run": {**KERNEL, "seed": 3, "no_check": True},
     "diff": {},
     "registers": {**KERNEL, "top": 3},

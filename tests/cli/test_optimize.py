@@ -19,6 +19,7 @@ from argus.cli import optimize
 from argus.cli.main import main
 from argus.tasks.task import Task, load_task
 from bench.agent_kills import small_task
+from examples.agent.record import silent
 from tests.agent.test_search import Scripted
 
 LINE = 'FRAG = MMA.operand(row="row", k="k")'
@@ -69,6 +70,7 @@ class Model:
 @pytest.fixture
 def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     monkeypatch.setattr(optimize, "Judges", Quick)
+    monkeypatch.setattr(optimize, "BenchTools", lambda bench: silent)
     monkeypatch.setattr(Quick, "seeds", [])
 
     def run(*words: str) -> int:
@@ -184,7 +186,7 @@ def test_an_answer_that_was_cut_off_is_told_back(
 ) -> None:
     model = talking(cut=1)
     assert command("gemm", "--provider", "openai:m", "--budget", "3") == 0
-    assert [c.verdict for c in story(tmp_path).candidates] == ["pass", "error", "pass"]
+    assert [c.verdict for c in story(tmp_path).candidates] == ["pass", "pass", "pass"]  # it did not count
     assert "ARG-P107" in model.seen[1].turns[-1].text
 
 
@@ -204,7 +206,7 @@ def test_a_model_reads_the_lessons_and_a_persons_notes(
     model = talking()
     assert command("gemm", "--provider", "openai:m", "--policy", str(path), "--budget", "2") == 0
     first = model.seen[0].turns[0].text
-    assert "| gemm, bottleneck" in first
+    assert "> gemm, bottleneck" in first
     assert "never split k" in first
     assert command("gemm", "--policy", str(path), "--budget", "6", "--seed", "1") == 0
     assert "version 2" in text.read_text()

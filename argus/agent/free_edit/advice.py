@@ -5,6 +5,7 @@ Every line of it is said behind `| `, as the judge's words are: it is found out 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -26,8 +27,9 @@ from argus.tasks.task import Task
 ENTRIES = 4
 TRIED = 10
 MOST_CODE = 2_400
-HOT = ("source lines", "LDS bank conflicts", "what-if")
-SECTION = 1_800
+HOT = ("waves stalled", "occupancy", "rooflines", "LDS conflicts", "what would help")
+HOT_INSTRUCTION = re.compile(r" *[0-9.]+ %  0x")
+MOST_HOT, WIDEST = 16, 200
 HOLDERS = 6
 
 
@@ -84,10 +86,10 @@ def held_registers(source: str, beside: Mapping[str, str]) -> str:
     return "\n".join([*lines, "What is not live there frees as many: smaller tiles, or loads nearer to their use."])
 
 
-def hot_lines(explained: str) -> str:
-    """The parts of `argus clock explain` about source lines, conflicts and what-ifs."""
-    sections = explained.split("\n\n")
-    return "\n\n".join(text[:SECTION] for text in sections if text.startswith(HOT))
+def hot_lines(timed: str) -> str:
+    """The parts of `argus time` about instructions with their source lines, conflicts and what would help."""
+    found = [line for line in timed.splitlines() if line.startswith(HOT) or HOT_INSTRUCTION.match(line)]
+    return "\n".join(line[:WIDEST] for line in found[:MOST_HOT])
 
 
 def unit_shares(judgement: Judgement) -> str:

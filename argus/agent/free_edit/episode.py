@@ -144,7 +144,7 @@ class _Episode:
         shape = dict(self.task.shapes[0])
         beside = {f"{module}.py": text for module, text in self.task.beside.items()}
         files = KernelTexts({**beside, CURRENT: self.source})
-        result = self.toolbox(files, "time", {"file": CURRENT, "shape": shape, "top": 6, "no_check": True})
+        result = self.toolbox(files, "time", {"file": CURRENT, "shape": shape, "quick": True, "no_check": True})
         return "" if result.failed else hot_lines(result.text)
 
 

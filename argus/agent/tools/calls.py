@@ -69,6 +69,7 @@ class ShowCall(KernelCall, kw_only=True, frozen=True):
 
 class TimeCall(KernelCall, kw_only=True, frozen=True):
     top: Annotated[int, Meta(ge=1, le=100, description="rows of each table")] = 8
+    quick: Annotated[bool, Meta(description="time, bottleneck and hot instructions only; much faster")] = False
     no_check: Unchecked = False
 
 

@@ -65,7 +65,8 @@ def _show(given: ShowCall, file: str) -> list[str]:
 
 
 def _time(given: TimeCall, file: str) -> list[str]:
-    words = [*_of_kernel(["clock", "explain"], given, file), "--top", str(given.top)]
+    words = _of_kernel(["time"], given, file) if given.quick else _of_kernel(["clock", "explain"], given, file)
+    words += [] if given.quick else ["--top", str(given.top)]
     return words + (["--no-check"] if given.no_check else [])
 
 

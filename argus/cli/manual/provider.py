@@ -59,8 +59,8 @@ PROVIDER: Mapping[str, ManualEntry] = {
         "`--max-tokens 0` for no limit; `--budget` limits the number of answers.",
     ),
     "ARG-P120": ManualEntry(
-        "The model's answer holds no edit: neither one whole file nor SEARCH/REPLACE pieces. The model gets this "
-        "message and is asked again.",
+        "The model's answer holds no edit: no whole file, no unified diff and no SEARCH/REPLACE pieces. The model gets "
+        "this message and is asked again; a few times a round that does not count.",
         "nothing to do, unless every answer ends so; then the model does not follow the format.",
     ),
     "ARG-P121": ManualEntry(

@@ -16,7 +16,8 @@ import os
 import sys
 from typing import Any, BinaryIO
 
-CPU, TRIPLE, FEATURES = "gfx942", "amdgcn-amd-amdhsa", "+sramecc,-xnack"
+CPU, TRIPLE, FEATURES = "gfx942", "amdgcn-amd-amdhsa", "+sramecc"
+"""XNACK is left open ("any"): LLVM then keeps loads replayable, and the object loads with retry of faults on or off."""
 
 
 def read_exactly(stream: BinaryIO, size: int) -> bytes | None:

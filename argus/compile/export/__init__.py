@@ -61,7 +61,7 @@ def describe(kernel: Kernel, compiled: Compiled) -> dict[str, Any]:
     return {
         "version": MANIFEST_VERSION,
         "kernel": kernel.name,
-        "target": "amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-",
+        "target": "amdgcn-amd-amdhsa--gfx942:sramecc+",
         "code_object_version": 5,
         "threads": kernel.threads,
         "lds_bytes": kernel.lds_bytes,

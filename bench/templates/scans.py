@@ -66,7 +66,7 @@ def _rows(kernel: str, ops: tuple[str, ...]) -> tuple[Case, ...]:
 
 def _columns() -> tuple[Case, ...]:
     """K beside the 8 rows of a step, and a multiple of it where maxima come from the end."""
-    shapes = [(1, 1), (7, 255), (8, 256), (9, 257), (17, 3), (40, 300)]
+    shapes = [(2, 1), (7, 255), (8, 256), (9, 257), (17, 3), (40, 300)]
     return tuple(
         (step("scan", "scan_axis", {**way, "OP": op}, A=1 + number % 3, K=8 * k if by_eight else k, C=c),)
         for number, (k, c) in enumerate(shapes)

@@ -61,7 +61,7 @@ H0, W0 = ROWS_OF[5], COLS_OF[-1] if len(COLS_OF) < 4 else COLS_OF[3]  # of the e
     requires=f"{NEEDS} and H >= 1 and W >= 1 and OW % {YW} == 0 and {FITS} and {RESULT}",
     computes=f"Y[n, g, o, p, q] = {stated(ACT, SUM, 'slope')}",
     example=dict(
-        N=1, G=2, C=5 * CW, H=H0, W=W0, O=40, OH=(H0 + 2 * PH - SPAN_H) // SH + 1, OW=(W0 + 2 * PW - SPAN_W) // SW + 1
+        N=1, G=2, C=BK + CW, H=H0, W=W0, O=40, OH=(H0 + 2 * PH - SPAN_H) // SH + 1, OW=(W0 + 2 * PW - SPAN_W) // SW + 1
     ),
     policy=dict(waves_per_simd=WAVES),
 )

@@ -73,7 +73,7 @@ EVEN = EVEN if SW == 1 and YW > 1 else ""  # of phases with gaps, a thread store
     example=dict(
         N=1,
         G=2,
-        C=3 * CW,
+        C=BK + CW,
         H=9,
         W=5 * XW,
         O=40,

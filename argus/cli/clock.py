@@ -1,11 +1,10 @@
 """`argus clock fit ROWS…` and `argus clock validate ROWS…`: the clock against published times. `argus clock explain`
 is in `argus.cli.clock_explain`.
 
-ROWS are the files that `python -m bench.clock` writes. `fit` prints the numbers of the power model and the launch
-floors that suit the `fit` rows best; with --write it puts them into the parameter file, and the limits of every regime,
-found by fitting again without each family, into the file that every printed interval comes from. `validate` prints
-every `validate` row, the score of every regime, and the same left out family by family. `ablate` prints what every
-mechanism of the clock is worth.
+ROWS are the files that `python -m bench.clock` writes. `fit` prints the numbers of the power model that suit
+the `fit` rows best; with --write it puts them into the parameter file, and the limits of every regime, found by fitting
+again without each family, into the file that every printed interval comes from. `validate` prints every `validate` row,
+the score of every regime, and the same left out family by family. `ablate` prints what every mechanism is worth.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ MECHANISMS: Mapping[str, Mapping[str, float | str]] = MappingProxyType(
         "power per format": dict.fromkeys(
             ("power_matrix_f16", "power_matrix_fp8", "power_matrix_i8"), "power_matrix_bf16"
         ),
+        "power averaged over gaps": {"power_gaps": 0.0},
         "power of the L1 path": {"power_vmem": 0.0},
         "power of LDS": {"power_lds": 0.0},
         "power of memory": {"power_memory": 0.0, "power_hbm": 0.0},
@@ -37,12 +38,14 @@ MECHANISMS: Mapping[str, Mapping[str, float | str]] = MappingProxyType(
         },
         "L2 bandwidth": {"l2_share": NO_LIMIT},
         "Infinity Cache bandwidth": {"mall_bandwidth": NO_LIMIT},
+        "Infinity Cache bandwidth by mix": {"mall_mixed": 1.0, "mall_written": 1.0},
         "HBM bandwidth": {"hbm_bandwidth": NO_LIMIT},
         "atomics on one address": {"atomic_ns": 0.0},
         "handing out workgroups": {"dispatch_clocks": 0.0},
         "Infinity Cache replacement": {"mall_replacement": 0.0},
-        "HBM latency under load": {"hbm_load_factor": 0.0},
-        "least clocks of an access": {"vmem_least_clocks": 4.0},
+        "latency under load": {"hbm_load_factor": 0.0},
+        "least clocks of an access": {"vmem_least_clocks": 4.0, "vmem_lds_clocks": 4.0},
+        "shorter loads straight into LDS": {"vmem_lds_clocks": "vmem_least_clocks"},
         "gap between workgroups": {"workgroup_turnaround": 0.0},
         "VALU beside the matrix core": {"matrix_coexec": 0.0},
     }
@@ -51,8 +54,9 @@ MECHANISMS: Mapping[str, Mapping[str, float | str]] = MappingProxyType(
 
 SIMULATED = (
     "Infinity Cache replacement",
-    "HBM latency under load",
+    "latency under load",
     "least clocks of an access",
+    "shorter loads straight into LDS",
     "gap between workgroups",
     "VALU beside the matrix core",
 )

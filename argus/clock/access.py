@@ -6,7 +6,8 @@ loop executes the same instruction thousands of times:
     lds_access(parameters, "read", 128, addresses, present)   -> [LdsAccess(port=23.0, bank=8, conflicts=0, ...), ...]
     vmem_access(parameters, 16, addresses, present)           -> [VmemAccess(clocks=16, lines=(0, ... 7), ...), ...]
 
-The L1 path moves 64 bytes per clock, looks up one 128-byte line per clock and takes at least 16 clocks per access.
+The L1 path moves 64 bytes per clock, looks up one 128-byte line per clock and takes at least 16 clocks per access, 12
+of a load straight into LDS.
 """
 
 from __future__ import annotations
@@ -67,7 +68,8 @@ def vmem_access(
     to_lds: bool = False,
 ) -> list[VmemAccess]:
     """One VmemAccess per row of `size` bytes per lane."""
-    least, per_line, path = (int(parameters[name]) for name in ("vmem_least_clocks", "vmem_line_clocks", "vmem_path"))
+    name = "vmem_lds_clocks" if to_lds else "vmem_least_clocks"
+    least, per_line, path = (int(parameters[each]) for each in (name, "vmem_line_clocks", "vmem_path"))
     first = addresses // LINE
     last = (addresses + size - 1) // LINE
     out = []

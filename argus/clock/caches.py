@@ -16,7 +16,8 @@ L2 and MALL are servers with the CU's fair share of their bandwidth: a transfer 
 several workgroups of an XCD fetch at the same time are fetched once; each of them pays the full latency and its part of
 the bytes. That number of sharers comes from the record or from the caller, never from a guess: without it, the
 bandwidth beyond the L2 is not limited here. HBM bandwidth never is: what must come from memory is a property of the
-launch, and its estimate applies that roof. The latency of HBM grows with its load, which the launch knows too.
+launch, and its estimate applies that roof. The latency of the level that tensors come from, HBM or with warm caches the
+MALL, grows with its load, which the launch knows too.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ class MemorySystem:
         warm: bool,
         sharers: Callable[[int], float] | None,
         typical_sharers: float,
-        hbm_load: float = 0.0,
+        memory_load: float = 0.0,
     ) -> None:
         per_cu = chip.XCDS / active_cus
         self.l1 = Lru(chip.count("l1_bytes") // LINE, chip.count("l1_ways"))
@@ -134,11 +135,12 @@ class MemorySystem:
         self.write_path = Server(min(float(chip.fact("cu_l2_write").value), parameters["cu_fill"]))
         mall_rate = parameters["mall_bandwidth"] * 1e3 / (clock_mhz * active_cus)
         self.mall = Server(mall_rate if sharers is not None else None)
+        loaded = slowdown(parameters, memory_load)
         self.latency: dict[Level, float] = {
             "l1": parameters["l1_latency"],
             "l2": parameters["l2_latency"],
-            "mall": parameters["mall_latency_ns"] * clock_mhz * 1e-3,
-            "hbm": parameters["hbm_latency_ns"] * clock_mhz * 1e-3 * slowdown(parameters, hbm_load),
+            "mall": parameters["mall_latency_ns"] * clock_mhz * 1e-3 * (loaded if warm else 1.0),
+            "hbm": parameters["hbm_latency_ns"] * clock_mhz * 1e-3 * loaded,
         }
         self.scalar_latency = parameters["smem_latency"]
         self.scalar_cache = Lru(chip.count("scalar_cache_bytes") // SCALAR_LINE, 4)

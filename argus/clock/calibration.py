@@ -66,9 +66,10 @@ class Row:
     def timed(self, parameters: Parameters = PARAMETERS) -> list[tuple[float, float]]:
         """(sustained clock, microseconds) of each launch."""
         used = burst(parameters) if self.state == "burst" else parameters
-        clocks = [profile.sustained(used) for profile in self.launches]
+        gap = floor(self.protocol, used)
+        clocks = [profile.sustained(used, gap) for profile in self.launches]
         return [
-            (clock, profile.busy_microseconds(clock, used) + floor(self.protocol, used))
+            (clock, profile.busy_microseconds(clock, used) + gap)
             for clock, profile in zip(clocks, self.launches, strict=True)
         ]
 

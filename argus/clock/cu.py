@@ -313,7 +313,7 @@ class ComputeUnit:
             self.vmem_free = start + access.clocks
             queue.append(start)
             self.busy.vmem += access.clocks
-            tail = start + access.clocks - self.vmem_least
+            tail = start + max(0, access.clocks - self.vmem_least)
             if access.store or access.atomic:
                 done = self.memory.write(access.lines, access.bytes, tail)
             else:

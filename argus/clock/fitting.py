@@ -48,8 +48,6 @@ BOUNDS = {
     "power_base": (50.0, BASE_MOST),
     "power_memory": (0.01, 0.12),
     "power_hbm": (0.01, 0.12),
-    "launch_floor_graph": (0.3, 2.5),
-    "launch_floor_cold": (0.3, 5.0),
 }
 FITTED = tuple(BOUNDS)
 ALIKE = (
@@ -57,7 +55,6 @@ ALIKE = (
     ("power_matrix_fp8", "power_matrix_bf16"),
     ("power_matrix_i8", "power_matrix_fp8"),
     ("power_vmem", "power_lds"),
-    ("launch_floor_cold", "launch_floor_graph"),
 )
 """Numbers that are taken to be equal as far as no row tells them apart."""
 PULL = 0.002
@@ -79,6 +76,7 @@ class Known:
     clocks, cycles  the timed points of each launch's compute part, lowest first, the last repeated
     switched        clocks of matrix cores by format, VALUs, LDS banks, L1 path, and 1 per cycle for the base
     moved           bytes beyond the L2s and of HBM; of a published run (`fixed`), GB/s whatever the clock
+    fabric_rate     GB/s of the Infinity Cache for the launch's mix of reads and writes
     l2, atomics, workgroups     what the roofs are applied to
     row             the row each launch belongs to
     """
@@ -87,6 +85,7 @@ class Known:
     cycles: Numbers
     switched: Numbers
     moved: Numbers
+    fabric_rate: Numbers
     l2: Numbers
     atomics: Numbers
     workgroups: Numbers
@@ -106,7 +105,7 @@ class Known:
         for number, row in enumerate(rows):
             limit = base["power_limit" if row.state == "steady" else "power_limit_burst"]
             floor = f"launch_floor_{row.protocol}"
-            launches += [(*_entry(profile), False, limit, floor, number) for profile in row.launches]
+            launches += [(*_entry(profile, base), False, limit, floor, number) for profile in row.launches]
             times.append(row.microseconds)
             family.append((str(regime_of_profile(row.longest)), row.family))
         for run in (run for run in published if run["state"] == "steady"):
@@ -120,23 +119,26 @@ class Known:
                 fabric_bytes=run["fabric_gbps"],
                 hbm_bytes=run["hbm_gbps"],
             )
-            launches.append((*_entry(shares), True, base["power_limit"], "", len(times)))
+            launches.append((*_entry(shares, base), True, base["power_limit"], "", len(times)))
             times.append(million / run["clock_mhz"])
             family.append(("clocks", run["family"]))
         columns = list(zip(*launches, strict=True))
-        clocks, cycles, switched, moved, l2, atomics, workgroups = (np.array(column, float) for column in columns[:7])
+        clocks, cycles, switched, moved, rate, l2, atomics, workgroups = (
+            np.array(column, float) for column in columns[:8]
+        )
         return Known(
             clocks=clocks,
             cycles=cycles,
             switched=switched,
             moved=moved,
+            fabric_rate=rate,
             l2=l2,
             atomics=atomics,
             workgroups=workgroups,
-            fixed=np.array(columns[7]),
-            limit=np.array(columns[8], float),
-            floor=list(columns[9]),
-            row=np.array(columns[10], np.int64),
+            fixed=np.array(columns[8]),
+            limit=np.array(columns[9], float),
+            floor=list(columns[10]),
+            row=np.array(columns[11], np.int64),
             microseconds=np.array(times),
             weight=_weights(family),
         )
@@ -151,14 +153,14 @@ class Known:
         weights = np.concatenate([value(name) for name in (*FORMATS, *SWITCHED[:-1])], axis=1)
         work = weights @ self.switched.T
         moving = np.concatenate([value("power_memory"), value("power_hbm")], axis=1) @ self.moved.T
-        seconds = (
-            np.maximum(self.moved[:, 0] / value("mall_bandwidth"), self.moved[:, 1] / value("hbm_bandwidth")) * 1e-3
-        )
+        seconds = np.maximum(self.moved[:, 0] / self.fabric_rate, self.moved[:, 1] / value("hbm_bandwidth")) * 1e-3
         seconds = np.where(self.fixed, 0.0, np.maximum(seconds, self.atomics * value("atomic_ns") * 1e-3))
         l2 = self.l2 / (value("l2_share") * XCDS)
         roof = np.maximum(l2, self.workgroups / XCDS * value("dispatch_clocks"))
         spare = self.limit - value("power_idle")
         exponent, resting = value("power_exponent"), value("power_base")
+        floors = np.concatenate([value(name) for name in self.floor], axis=1)
+        gaps = floors * value("power_gaps")
 
         def busy(clock: Numbers) -> Numbers:
             found: Numbers = np.maximum(np.maximum(self._cycles(clock), roof) / clock, seconds)
@@ -168,7 +170,8 @@ class Known:
             time = busy(clock)
             rate = np.where(self.fixed, 1.0, 1e-3 / time)
             switching = work / (time * clock) + resting
-            found: npt.NDArray[np.bool_] = (clock / CLOCK_MAX_MHZ) ** exponent * switching + moving * rate <= spare
+            taken = (clock / CLOCK_MAX_MHZ) ** exponent * switching + moving * rate
+            found: npt.NDArray[np.bool_] = taken * time / (time + gaps) <= spare
             return found
 
         shape = (len(sets), len(self.row))
@@ -178,7 +181,6 @@ class Known:
             middle = (low + high) / 2
             inside = fits(middle)
             low, high = np.where(inside, middle, low), np.where(inside, high, middle)
-        floors = np.concatenate([value(name) for name in self.floor], axis=1)
         each = busy(low) + floors
         member = self.row[:, None] == np.arange(len(self.microseconds))
         total: Numbers = each @ member
@@ -210,7 +212,7 @@ def _of(sets: Numbers, name: str) -> Numbers:
     return found
 
 
-def _entry(profile: Profile) -> tuple[Any, ...]:
+def _entry(profile: Profile, base: Parameters) -> tuple[Any, ...]:
     points = sorted(profile.compute)
     points = [*points[:1], *points[1:-1][:1], *points[-1:]] if len(points) > _POINTS else points
     points = [*points, *[points[-1]] * (_POINTS - len(points))]
@@ -222,6 +224,7 @@ def _entry(profile: Profile) -> tuple[Any, ...]:
         [cycles for _, cycles in points],
         [*by_format.values(), profile.valu, profile.lds, profile.vmem],
         [profile.fabric_bytes, profile.hbm_bytes],
+        profile.fabric_rate(base),
         profile.l2_bytes,
         profile.atomics,
         profile.workgroups,

@@ -28,7 +28,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from argus.clock.dispatch import finish, nearest
 from argus.clock.parameters import PARAMETERS, Parameters
@@ -68,6 +68,7 @@ class Launch:
     matrix_peak_share: float | None
     hbm_gbps: float
     hbm_load: float
+    mall_load: float
     hbm_bytes: float
     notes: tuple[str, ...]
     profile: Profile
@@ -78,6 +79,10 @@ class Launch:
     sharing_error: float
     iteration_error: float
     sustained: Sustained
+
+    def load(self, level: Literal["mall", "hbm"]) -> float:
+        """Share of the level's bandwidth in use; the Infinity Cache's is that of reads, whatever the mix."""
+        return self.mall_load if level == "mall" else self.hbm_load
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -254,6 +259,7 @@ def estimate(
         matrix_peak_share=share,
         hbm_gbps=moved / microseconds * 1e-3,
         hbm_load=parts["hbm"] / parts[bound],
+        mall_load=profile.fabric_bytes / parameters["mall_bandwidth"] * 1e-3 * clock / parts[bound],
         hbm_bytes=moved,
         notes=tuple(notes),
         profile=profile,
@@ -277,9 +283,10 @@ def with_timing(launch: Launch, other: Launch, parameters: Parameters = PARAMETE
 def _sustained(
     profile: Profile, protocol: Protocol, flops: float | None, element: str | None, parameters: Parameters
 ) -> Sustained:
-    clock = profile.sustained(parameters)
+    gap = floor(protocol, parameters)
+    clock = profile.sustained(parameters, gap)
     busy = profile.busy_microseconds(clock, parameters)
-    microseconds = busy + floor(protocol, parameters)
+    microseconds = busy + gap
     tflops = None if flops is None else flops / microseconds * 1e-6
     share = None if tflops is None or element is None else tflops / chip.matrix_peak_tflops(element)
     return Sustained(clock, busy * clock, microseconds, tflops, share)

@@ -55,7 +55,7 @@ def time_waves(
     warm: bool = False,
     l2_sharers: float | None = None,
     readers: Mapping[int, float] | None = None,
-    hbm_load: float = 0.0,
+    memory_load: float = 0.0,
     parameters: Parameters = PARAMETERS,
     timeline: bool = False,
     unit_type: type[ComputeUnit] = ComputeUnit,
@@ -68,7 +68,7 @@ def time_waves(
     warm         whatever is read lies in the MALL already
     readers      for every line how many fetches by workgroups of the XCD one miss of its L2 serves
     l2_sharers   the same as one number for all lines
-    hbm_load     share of the HBM's bandwidth in use, which lengthens its latency
+    memory_load  share in use of the bandwidth of HBM, or of the MALL if warm, which lengthens its latency
     timeline     keep what every wave and unit did when (`argus.clock.timeline`)
     unit_type    the compute unit, unless there is a timeline; `argus.clock.wait_sources.TracedUnit` also records what
                  waits were for
@@ -91,7 +91,7 @@ def time_waves(
         notes.append("how many workgroups of an XCD share a cache line is not known: beyond the L2 only latency counts")
 
     def memory_system() -> MemorySystem:
-        return MemorySystem(parameters, clock_mhz, active_cus, warm, sharers, typical, hbm_load)
+        return MemorySystem(parameters, clock_mhz, active_cus, warm, sharers, typical, memory_load)
 
     memory = memory_system()
     unit = (TimelineUnit if timeline else unit_type)(parameters, memory, len(ops))

@@ -11,8 +11,12 @@ One function for all kernels:
     l, p       LDS banks and the path to the L1
     GB/s       bytes per time, outside the core's clock: all that passes the fabric, and what of it HBM itself moves
 
-and the sustained clock is the highest f <= 2100 MHz with power(f) <= limit. Example: attention with the matrix cores
-busy 73 % of the time settles near 1.2 GHz; the same kernel on a third of the chip runs at 2.1 GHz.
+and the sustained clock is the highest f <= 2100 MHz at which the mean power is within the limit. Example: attention
+with the matrix cores busy 73 % of the time settles near 1.2 GHz; the same kernel on a third of the chip runs at 2.1.
+
+The limit holds for a mean over milliseconds, and launches come one after another with a gap between them, in which the
+chip idles (the launch floor, `argus.clock.protocol`). A launch of 5 us with 1.4 us between two may take 920 W while it
+runs.
 
 Steady state and burst are apart. A chip that was idle runs some milliseconds above its limit: one published burst, 5 ms
 of matrix instructions on registers alone, gives `power_limit_burst`. Everything else here is a steady state.
@@ -81,15 +85,27 @@ def power(activity: Activity, clock_mhz: float, parameters: Parameters = PARAMET
     return parameters["power_idle"] + scale * switching + moving
 
 
-def sustained_clock(activity: Callable[[float], Activity], parameters: Parameters = PARAMETERS) -> float:
-    """The highest clock whose power fits; `activity(f)` is what the launch does at clock f."""
-    limit = parameters["power_limit"]
+def sustained_clock(
+    activity: Callable[[float], Activity],
+    parameters: Parameters = PARAMETERS,
+    running: Callable[[float], float] = lambda clock: 1.0,
+) -> float:
+    """The highest clock whose mean power fits.
+
+    activity   clock -> what the launch does while it runs
+    running    clock -> share of the time in which it runs; in the rest, the gaps between launches, the chip idles
+    """
+    limit, idle = parameters["power_limit"], parameters["power_idle"]
+
+    def fits(clock: float) -> bool:
+        return idle + running(clock) * (power(activity(clock), clock, parameters) - idle) <= limit
+
     low, high = LOWEST_MHZ, float(CLOCK_MAX_MHZ)
-    if power(activity(high), high, parameters) <= limit:
+    if fits(high):
         return high
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        if power(activity(middle), middle, parameters) <= limit:
+        if fits(middle):
             low = middle
         else:
             high = middle

@@ -22,9 +22,15 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from argus.clock.parameters import PARAMETERS, Parameters
 from argus.clock.power import Activity, sustained_clock
 from argus.gfx942 import chip
+
+MIXES = (0.0, 0.25, 0.5, 1.0)
+"""Shares of writes at which the rate of the Infinity Cache was published: a read, three reads and a write, a copy, a
+write. Between them it is a straight line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +84,16 @@ class Profile:
             "compute": self.cycles(clock_mhz) / clock_mhz,
             "dispatch": self.workgroups / chip.XCDS * parameters["dispatch_clocks"] / clock_mhz,
             "l2": self.l2_bytes / (parameters["l2_share"] * chip.XCDS) / clock_mhz,
-            "mall": self.fabric_bytes / parameters["mall_bandwidth"] * 1e-3,
+            "mall": self.fabric_bytes / self.fabric_rate(parameters) * 1e-3,
             "hbm": self.hbm_bytes / parameters["hbm_bandwidth"] * 1e-3,
             "atomics": self.atomics * parameters["atomic_ns"] * 1e-3,
         }
+
+    def fabric_rate(self, parameters: Parameters = PARAMETERS) -> float:
+        """GB/s of the Infinity Cache for this mix of reads and writes: less when both come than for either alone."""
+        share = min(1.0, self.written / self.fabric_bytes) if self.fabric_bytes else 0.0
+        rates = (1.0, parameters["mall_mixed"], parameters["mall_mixed"], parameters["mall_written"])
+        return parameters["mall_bandwidth"] * float(np.interp(share, MIXES, rates))
 
     def busy_microseconds(self, clock_mhz: float, parameters: Parameters = PARAMETERS) -> float:
         """Time from the first workgroup's start to the last one's end."""
@@ -99,9 +111,15 @@ class Profile:
             hbm_gbps=self.hbm_bytes / microseconds * 1e-3,
         )
 
-    def sustained(self, parameters: Parameters = PARAMETERS) -> float:
-        """The predicted sustained clock in MHz: time and power at that clock agree."""
-        return sustained_clock(lambda clock: self.activity(clock, parameters), parameters)
+    def sustained(self, parameters: Parameters = PARAMETERS, gap: float = 0.0) -> float:
+        """The predicted sustained clock in MHz: time and power at that clock agree; `gap`: us between two launches."""
+        idle = gap * parameters["power_gaps"]
+
+        def running(clock: float) -> float:
+            busy = self.busy_microseconds(clock, parameters)
+            return busy / (busy + idle)
+
+        return sustained_clock(lambda clock: self.activity(clock, parameters), parameters, running)
 
     def with_points(self, other: Profile) -> Profile:
         """The same work with what a timing at another clock says about the clocks between."""

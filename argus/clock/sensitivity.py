@@ -41,6 +41,7 @@ WIDE: tuple[tuple[str, float, float], ...] = (
     (r"mall_bandwidth", 0.85, 1.2),
     (r"mall_usable", 0.8, 1.05),
     (r"vmem_least_clocks", 0.5, 1.25),
+    (r"vmem_lds_clocks", 0.7, 1.34),
     (r"vmem_line_clocks", 1.0, 2.0),
     (r"workgroup_turnaround", 0.5, 2.0),
     (r"atomic_ns", 0.7, 1.5),
@@ -51,6 +52,7 @@ WIDE: tuple[tuple[str, float, float], ...] = (
 """Names (as a pattern), and the factors between which they are drawn, evenly in the exponent."""
 CLOSE: tuple[tuple[str, float], ...] = (
     (r"hbm_bandwidth", 0.04),
+    (r"mall_mixed|mall_written", 0.05),
     (r"hbm_load_factor|hbm_load_power", 0.3),
     (r"power_limit_burst", 0.1),
     (r"power_matrix_.*", 0.1),
@@ -81,5 +83,5 @@ def _draw(dice: random.Random, base: Parameters) -> Parameters:
     return base.with_values(**changed)
 
 
-WHOLE = ("vmem_least_clocks", "vmem_line_clocks", "branch_taken_clocks", "wave_launch_clocks")
+WHOLE = ("vmem_least_clocks", "vmem_lds_clocks", "vmem_line_clocks", "branch_taken_clocks", "wave_launch_clocks")
 """Clocks the compute unit counts in whole numbers."""

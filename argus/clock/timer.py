@@ -102,9 +102,11 @@ def time_recorded(
     near = warm and hbm_bytes is not None and hbm_bytes <= kept_by_mall(parameters)
     options = {"warm": near, **options}
 
+    level: Literal["mall", "hbm"] = "mall" if near else "hbm"
+
     def at(clock: float, load: float = 0.0, **given: Any) -> tuple[Timing, Launch]:
         def attempt(load: float) -> tuple[Timing, Launch]:
-            chosen = {**options, **given, "hbm_load": load, "clock_mhz": clock}
+            chosen = {**options, **given, "memory_load": load, "clock_mhz": clock}
             timing = _time(recorded, resident, parameters, chosen)
             short = {**chosen, "timeline": False, "followers": ()}
             tail = _time(recorded, rest, parameters, short) if rest and timing.round_clocks is None else None
@@ -125,26 +127,29 @@ def time_recorded(
                 parameters=parameters,
             )
 
-        return settle(attempt, parameters, load)
+        return settle(attempt, parameters, load, level)
 
     timing, launch = at(clock_mhz)
     timed = {clock_mhz}
     for clock in also:
-        launch = with_timing(launch, at(clock, launch.hbm_load, timeline=False)[1], parameters)
+        launch = with_timing(launch, at(clock, launch.load(level), timeline=False)[1], parameters)
         timed.add(clock)
     for _ in range(CLOCK_ROUNDS):
         held = launch.sustained.clock_mhz
         if min(abs(held / clock - 1) for clock in timed) <= CLOCK_TOLERANCE:
             break
-        launch = with_timing(launch, at(held, launch.hbm_load, timeline=False)[1], parameters)
+        launch = with_timing(launch, at(held, launch.load(level), timeline=False)[1], parameters)
         timed.add(held)
     return timing, launch
 
 
 def settle(
-    attempt: Callable[[float], tuple[Timing, Launch]], parameters: Parameters = PARAMETERS, start: float = 0.0
+    attempt: Callable[[float], tuple[Timing, Launch]],
+    parameters: Parameters = PARAMETERS,
+    start: float = 0.0,
+    level: Literal["mall", "hbm"] = "hbm",
 ) -> tuple[Timing, Launch]:
-    """The attempt whose assumed memory load gives the latency of the load it causes, within `LATENCY_TOLERANCE`."""
+    """The attempt whose assumed load of a level gives the latency of the load it causes, within `LATENCY_TOLERANCE`."""
 
     def near(assumed: float, found: float) -> bool:
         first, second = slowdown(parameters, assumed), slowdown(parameters, min(1.0, found))
@@ -154,13 +159,13 @@ def settle(
     assumed = min(start, 1.0)
     timing, launch = attempt(assumed)
     for _ in range(LOAD_ROUNDS):
-        if timing.read_bytes["hbm"] == 0 or near(assumed, launch.hbm_load):
+        if timing.read_bytes[level] == 0 or near(assumed, launch.load(level)):
             break
-        if launch.hbm_load > assumed:
+        if launch.load(level) > assumed:
             low = assumed
         else:
             high = assumed
-        assumed = min(launch.hbm_load, high) if low == 0 and high == 1 else (low + high) / 2
+        assumed = min(launch.load(level), high) if low == 0 and high == 1 else (low + high) / 2
         timing, launch = attempt(assumed)
     return timing, launch
 

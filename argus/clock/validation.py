@@ -1,6 +1,6 @@
 """The clock against published times: the score of every regime, with and without having seen the family.
 
-    fit(rows)                         -> Parameters: power and floors that suit the rows of role fit best
+    fit(rows)                         -> Parameters: the power model that suits the rows of role fit best
     judge(rows)                       -> [Judged(...)]: every validate row, predicted
     left_out(rows, found)             -> {family: Parameters}: fitted again without that family
     residuals_of(rows, without)       -> limits of measured over predicted per regime, for argus.clock.uncertainty
@@ -47,7 +47,7 @@ def loss(rows: Sequence[Row], parameters: Parameters) -> float:
 
 
 def fit(rows: Iterable[Row], base: Parameters = PARAMETERS, **limits: Any) -> Parameters:
-    """The power model and floors that suit the fit rows and published clocks best: deterministic search."""
+    """The power model that suits the fit rows and published clocks best: deterministic search."""
     used = [row for row in rows if row.role == "fit"]
     return with_burst(base.with_values(**search(Known.of(used, published_clocks(), base), base, **limits)))
 

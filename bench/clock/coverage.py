@@ -46,6 +46,7 @@ CK, LIBRARY, SINGLE = (
 )
 RULES = (
     _of("gemm_i8", kernelName="I8gemm"),
+    _not("speeds copied from tables of other chips and types", logic="HHS"),
     _of("hipblaslt", logic="Cijk"),
     _of("fmha", kernel="fmha fwd", library_or_object="AITER asm v3"),
     _of("gemm_bf16", kernel="gemm_a16w16_asm", metric="time", role="fit"),
@@ -85,6 +86,7 @@ RULES = (
     _of("small", library_or_object="wvSpl"),
     _of("small", kernel="wave64"),
     _of("small", kernel="histogram"),
+    _not(LIBRARY, kernel="AXPY_F32 (vendor"),
     _of("small", kernel="AXPY_F32"),
     _of("primus", library_or_object="_bf16_persistent_gemm_kernel"),
     _of("primus", kernel="flash attention fwd", source="Primus"),

@@ -1,32 +1,41 @@
 """hipBLASLt rows: sizes whose speed its tuner measured and left in the library's tables, with the very solution.
 
-The tuner's client launches back to back between two events and takes the mean (Tensile's client; the files state
-neither that nor the chip beyond gfx942): the protocol of a graph, tensors warm. Rows that split K are left out: the
-parts of a tile are added up by whoever comes last, which a sample of workgroups does not show. So are rows that
-contradict the rest of their file: another size, at least as large along every axis or of much more work, is stated to
-be faster.
+The library's tuning tool launches back to back, the mean of 100, and rotates 512 MB of tensors, but no more than 100
+sets of them (utilities/find_exact.py, testing_matmul.hpp; the tables themselves state neither that nor the chip beyond
+gfx942): the floor of a graph, nothing warm unless 100 sets fit into the Infinity Cache. A row counts if its time
+belongs to the program that is simulated. These do not:
+
+    copied        the speed stands, to all its digits, in a table of another chip or of other data types too: 9 of the
+                  23 f16 speeds are those of the MI200's table, the others those of f16 to f32 or 8-bit to f16
+    not named     products timed through PyTorch or the library's own choice: nobody wrote down which solution ran
+    split K       the parts of a tile are added up by whoever comes last, which a sample of workgroups does not show
+    contradicted  another size of the table, at least as large along every axis, is stated to be faster
 """
 
 from __future__ import annotations
 
 import csv
 import math
-import statistics
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from argus.bench.hipblaslt import TYPES, HipblasltError, Table, work
+from argus.bench.hipblaslt import TYPES, Table, work
+from argus.clock.launch import kept_by_mall
 from argus.clock.sampled import Work
 from bench.clock.rows import Folders, LeftOut, Measured, Regime, Task, given
 
 PREFIX = "aquavanjaram_"
-SQUARES = "Cijk_Alik_Bljk_BBS_BH_UserArgs"
+COPIED = "Cijk_Ailk_Bljk_HHS_BH_UserArgs"
+"""The table all of whose speeds are copies (ROCm/hipBLASLt 7d9fb683)."""
+NOT_NAMED = ("gemm", "hipBLASLt")
 SMALL_US = 25.0
 """Up to here a product counts as latency-bound: it fills the chip for one round or less."""
 MUCH, SLIGHTLY = 1.5, 0.9
+LAUNCHES = 100
+"""Launches of the tuner per time, and sets of tensors at most."""
 Fact = dict[str, str]
 
 
@@ -55,48 +64,42 @@ def contradicted(row: Fact, others: list[Fact]) -> bool:
     )
 
 
-def squares(folders: Folders) -> Iterator[Task | LeftOut]:
-    """Square bf16 products that others timed through PyTorch: the solution is the one that the 2024 tables name."""
-    table = Table(given(folders.hipblaslt) / SQUARES)
-    times: dict[int, list[float]] = {}
-    with (given(folders.facts) / "agents_times.csv").open(newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            if (row["problem"], row["system"]) == ("gemm", "hipBLASLt"):
-                times.setdefault(int(row["size"]), []).append(1e3 * float(row["mean_ms"]))
-    without = 0
-    for size, runs in times.items():
-        try:
-            choice = table.choice(size, size, 1, size)
-        except HipblasltError:
-            without += len(runs)
-            continue
-        found = Measured(
-            role="validate",
-            regime="dense GEMM" if size > 1024 else "small or latency-bound",
-            family="GEMM bf16, hipBLASLt by name",
-            program=f"{SQUARES} {choice.solution.text()}",
-            shape=f"bf16 M=N=K={size}",
-            flops=2.0 * size**3,
-            bytes=6.0 * size**2,
-            element="bf16",
-            microseconds=statistics.median(runs),
-            source="haohui/lumen-sosp26-ae: retime.md, reproduce_table2/gemm.jsonl",
-            protocol="graph",
-            exact=False,
-            warm=True,
-            timing="graphs of many calls after 1 s of warm-up",
-            runs=tuple(sorted(runs)),
-            notes=("measured with ROCm 7.1; the solution is what the tables of October 2024 choose",),
-        )
-        yield Task(found, partial(works, table.folder, choice.solution.index, size, size, size))
-    yield LeftOut("GEMM bf16, hipBLASLt by name", without, "the tables have no entry for the size")
+def unlisted(root: Path, facts: list[Fact]) -> Iterator[Fact | None]:
+    """Speeds of the same tables that hipblaslt_rows.csv does not list: programs to validate on; None: not made."""
+    known = {(row["logic"], sizes(row)) for row in facts}
+    for logic in sorted({row["logic"] for row in facts}):
+        table = Table(root / logic.removeprefix(PREFIX).removesuffix(".yaml"))
+        for entry in table.entries:
+            size = (entry.m, entry.n, entry.k)
+            if entry.gflops <= 0 or (logic, size) in known:
+                continue
+            if entry.index not in table.solutions:
+                yield None
+                continue
+            solution = table.solution(entry.index)
+            yield {
+                "role": "validate",
+                "logic": logic,
+                "solution": str(entry.index),
+                **dict(zip("MNK", map(str, size), strict=True)),
+                "us": f"{2e-3 * math.prod(size) / entry.gflops:.2f}",
+                "macro_tile": "x".join(map(str, solution.tile)),
+                "split_k": str(solution.split),
+            }
 
 
 def rows(folders: Folders) -> Iterator[Task | LeftOut]:
-    yield from squares(folders)
+    with (given(folders.facts) / "agents_times.csv").open(newline="", encoding="utf-8") as file:
+        unknown = sum((row["problem"], row["system"]) == NOT_NAMED for row in csv.DictReader(file))
+    yield LeftOut("hipBLASLt", unknown, "the source does not name the solution that ran")
     root = given(folders.hipblaslt)
     with (given(folders.facts) / "hipblaslt_rows.csv").open(newline="", encoding="utf-8") as file:
-        facts = list(csv.DictReader(file))
+        every = list(csv.DictReader(file))
+    facts = [row for row in every if COPIED not in row["logic"]]
+    yield LeftOut("hipBLASLt f16", len(every) - len(facts), "speeds are copies from tables of other chips and types")
+    more = list(unlisted(root, facts))
+    yield LeftOut("hipBLASLt", sum(row is None for row in more), "the solution was not made")
+    facts += [row for row in more if row is not None]
     split = [row for row in facts if row["split_k"] != "1"]
     odd = [row for row in facts if row["split_k"] == "1" and contradicted(row, facts)]
     yield LeftOut("hipBLASLt", len(split), "they split K, and a sample does not show who adds up the parts")
@@ -113,6 +116,7 @@ def rows(folders: Folders) -> Iterator[Task | LeftOut]:
         m, n, k = sizes(row)
         kind, wide, out = TYPES[name.split("_")[3]]
         item, item_out = np.dtype(wide).itemsize, np.dtype(out).itemsize
+        moved = float(item * (m * k + n * k) + item_out * m * n)
         regime: Regime = "small or latency-bound" if float(row["us"]) <= SMALL_US else "dense GEMM"
         found = Measured(
             role=row["role"],
@@ -121,13 +125,13 @@ def rows(folders: Folders) -> Iterator[Task | LeftOut]:
             program=f"{name} solution {row['solution']}, {row['macro_tile']}",
             shape=f"{kind} {m}x{n}x{k}",
             flops=2.0 * m * n * k,
-            bytes=float(item * (m * k + n * k) + item_out * m * n),
+            bytes=moved,
             element=kind,
             microseconds=float(row["us"]),
             source=f"ROCm/hipBLASLt {row['logic']}",
             protocol="graph",
             exact=True,
-            warm=True,
-            timing="the library's tuner, back-to-back launches",
+            warm=LAUNCHES * moved <= kept_by_mall(),
+            timing="the library's tuner, back-to-back launches, up to 512 MB of tensors rotated",
         )
         yield Task(found, partial(works, root / name, int(row["solution"]), m, n, k))

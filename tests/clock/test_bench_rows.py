@@ -15,7 +15,7 @@ from argus.clock.sampled import Work
 from bench.clock import __main__ as runner
 from bench.clock import coverage, smoke
 from bench.clock.families import FAMILIES, Family, tasks_of
-from bench.clock.hipblaslt import contradicted
+from bench.clock.hipblaslt import contradicted, unlisted
 from bench.clock.rows import Folders, LeftOut, Task, code_of
 
 
@@ -96,6 +96,21 @@ def test_a_time_above_that_of_a_larger_product_is_contradicted() -> None:
     assert not contradicted(fact(512, 1024, 1024, 9.0), [large])
     assert not contradicted(fact(512, 2048, 1024, 11.0), [large])
     assert not contradicted(fact(512, 1024, 1024, 11.0, "b"), [large])
+
+
+def test_speeds_of_a_table_that_no_list_has_are_rows_to_validate_on(tmp_path: Path) -> None:
+    folder = tmp_path / "T"
+    folder.mkdir()
+    rows = [[64, 32, 1, 16, 0, 50.0], [64, 64, 1, 16, 1, 60.0], [64, 64, 1, 32, 2, 70.0], [8, 8, 1, 8, 1, 0.0]]
+    (folder / "table.json").write_text(json.dumps({"kind": "Equality", "rows": rows}))
+    (folder / "1.co").write_bytes(b"")
+    facts = {"MacroTile0": 64, "MacroTile1": 32, "DepthU": 16, "GlobalSplitU": 1}
+    (folder / "1.json").write_text(json.dumps(facts))
+    found = list(unlisted(tmp_path, [fact(64, 32, 16, 1.0, "aquavanjaram_T.yaml")]))
+    assert [row and (row["role"], row["solution"], row["us"], row["macro_tile"]) for row in found] == [
+        ("validate", "1", "2.18", "64x32x16"),
+        None,
+    ]
 
 
 def test_every_reason_of_the_coverage_table_says_something() -> None:

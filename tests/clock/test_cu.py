@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from programs import LANE, Program, clocks, load, read_lds, unit
 
+from argus.clock.access import vmem_access
+from argus.clock.caches import Level, MemorySystem, slowdown
 from argus.clock.parameters import PARAMETERS
 from argus.clock.program import Reason, Unit, registers
 from argus.gfx942.lds import Kind, conflict_cycles
@@ -164,6 +166,23 @@ def test_l1_moves_64_bytes_per_clock() -> None:
         program.add(op, load(16, LANE * 16 + 1024 * (step % 8)))
     program.add(program.wait(vm=0))
     assert 4 * 400 * 1024 / clocks(program, 4) == pytest.approx(64, rel=0.10)
+
+
+@pytest.mark.parametrize(("to_lds", "expected"), [(False, "vmem_least_clocks"), (True, "vmem_lds_clocks")])
+def test_a_narrow_load_takes_the_clocks_of_its_way(to_lds: bool, expected: str) -> None:
+    addresses = (LANE * 4).reshape(1, 64).astype(np.int64)
+    (access,) = vmem_access(PARAMETERS, 4, addresses, np.ones((1, 64), dtype=bool), to_lds=to_lds)
+    assert access.clocks == PARAMETERS[expected]
+
+
+def test_only_the_level_that_tensors_come_from_slows_with_its_load() -> None:
+    def latencies(warm: bool, load: float) -> dict[Level, float]:
+        return MemorySystem(PARAMETERS, 2100, 304, warm, None, 1.0, load).latency
+
+    idle, cold, warm = latencies(False, 0.0), latencies(False, 1.0), latencies(True, 1.0)
+    assert cold["mall"] == idle["mall"] == latencies(True, 0.0)["mall"]
+    assert cold["hbm"] / idle["hbm"] == warm["mall"] / idle["mall"] == slowdown(PARAMETERS, 1.0) > 1
+    assert cold["l2"] == warm["l2"] == idle["l2"]
 
 
 def test_wait_for_vector_memory_leaves_the_newest_in_flight() -> None:

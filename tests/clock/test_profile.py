@@ -69,3 +69,25 @@ def test_a_graph_hides_the_launch() -> None:
     floors = [floor(protocol) for protocol in PROTOCOLS]
     assert all(0 <= value < 7 for value in floors)
     assert floor("graph") < floor("stream")
+
+
+def test_the_power_limit_holds_for_the_mean_over_launches_and_the_gaps_between_them() -> None:
+    short = Profile(compute=((1250.0, 8000.0), (2100.0, 8000.0)), matrix={"bf16": 8000.0})
+    alone, spaced = short.sustained(), short.sustained(gap=4.0)
+    assert alone < spaced < 2100
+    busy = short.busy_microseconds(spaced)
+    idle = PARAMETERS["power_idle"]
+    mean = idle + (power(short.activity(spaced), spaced) - idle) * busy / (busy + 4.0)
+    assert mean == pytest.approx(PARAMETERS["power_limit"], rel=1e-3)
+    assert short.sustained(PARAMETERS.with_values(power_gaps=0.0), gap=4.0) == alone
+
+
+@pytest.mark.parametrize(
+    ("written", "published"),
+    [(0.0, 5420), (0.25, 4030), (0.5, 4180), (1.0, 4950)],
+    ids=["read", "triad", "copy", "write"],
+)
+def test_rates_of_the_infinity_cache_by_mix_are_those_published(written: float, published: float) -> None:
+    """RRZE gpu-l2-stream, relative to its reads."""
+    found = Profile(compute=((2100.0, 1.0),), fabric_bytes=1e9, written=written * 1e9)
+    assert found.fabric_rate() / PARAMETERS["mall_bandwidth"] == pytest.approx(published / 5420, rel=0.025)

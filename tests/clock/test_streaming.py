@@ -36,7 +36,7 @@ def _stream(waves: int) -> Launch:
     resources = Resources(vgprs=16, lds_bytes=32768)
 
     def attempt(assumed: float) -> tuple[Timing, Launch]:
-        timing = time_waves(program.ops, resident, resources, hbm_load=assumed, followers=followers)
+        timing = time_waves(program.ops, resident, resources, memory_load=assumed, followers=followers)
         return timing, estimate(timing, 304 * 2 * 1000)
 
     return settle(attempt)[1]

@@ -77,7 +77,7 @@ def test_tools_accept_the_object(files: tuple[Path, Path]) -> None:
     readelf = tool("llvm-readelf-22", "llvm-readelf")
     text = run(readelf, "-h", "-l", "-S", "-d", "--notes", str(files[1]))
     assert "sramecc+" in text
-    assert "xnack" not in text.lower().replace("feature_xnack_any_v4", ""), "open: loads in either mode"
+    assert not re.search(r"xnack[+-]", text), "open: loads in either mode"
     assert read_object(files[1].read_bytes(), elf.ET_DYN).flags >> 8 & 3 == 1
     assert ".debug" not in text
     assert re.search(r"amdhsa\.version:\s+- 1\s+- 2", text), "code-object version 5"

@@ -33,8 +33,8 @@ TORCH = (
 HEAD = """\
 # Twenty tasks of a user
 
-Each command was run by `python -m bench.user_tasks --torch-python PYTHON --write`, all at once or some at a time
-(`--only`), in a fresh folder that holds what `argus init demo` writes, with an empty cache, on two shared cores of an AMD
+Each command was run by `python -m bench.user_tasks --torch-python PYTHON --write`, all at once or some at a
+time (`--only`), in a fresh folder with what `argus init demo` writes and an empty cache, on two shared cores of an AMD
 EPYC machine without a GPU. CPU seconds are those of the command and of the processes it waited for (Ray's own processes
 are not among them). Wall seconds depend on what else the machine does: where they are ten times the CPU seconds, twenty
 processes shared the two cores. A task that is not done ends the command with exit code 1.

@@ -1,4 +1,4 @@
-"""The blocks of docs/pytorch.md are executed."""
+"""The blocks of docs/pytorch.md and docs/kernelbench.md are executed."""
 
 from __future__ import annotations
 
@@ -13,3 +13,9 @@ def test_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch", reason="torch is not installed; `make torch` runs these tests")
     monkeypatch.chdir(tmp_path)
     assert run_page("pytorch.md", tmp_path) >= 7
+
+
+def test_page_of_plans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch", reason="torch is not installed; `make torch` runs these tests")
+    monkeypatch.chdir(tmp_path)
+    assert run_page("kernelbench.md", tmp_path) == 1

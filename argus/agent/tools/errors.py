@@ -15,7 +15,7 @@ CODES: Mapping[str, str] = {
     "ARG-W105": "the tool took too long",
     "ARG-W106": "the tool's process ended",
     "ARG-W107": "the call was canceled",
-    "ARG-W108": "the judgements are used up",
+    "ARG-W108": "no calls are left in this round",
     "ARG-W109": "the server cannot start as asked",
     "ARG-W110": "a fault of Argus",
 }

@@ -36,8 +36,8 @@ WORKBENCH: Mapping[str, ManualEntry] = {
         "nothing to do; call again if the answer is wanted after all.",
     ),
     "ARG-W108": ManualEntry(
-        "The full judgements of this server or run are used up. Other tools do not count and can still be called.",
-        "start the server with more (`--judgements N`), or the run with a larger `--budget`.",
+        "A round of a run allows a number of tool calls, and they are used up; the round goes on with the edit that is there.",
+        "answer with an edit; the next round has calls again.",
     ),
     "ARG-W109": ManualEntry(
         "`argus mcp` was started with a workspace that is no folder, or with `--http` and no token.",

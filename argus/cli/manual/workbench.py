@@ -36,7 +36,7 @@ WORKBENCH: Mapping[str, ManualEntry] = {
         "nothing to do; call again if the answer is wanted after all.",
     ),
     "ARG-W108": ManualEntry(
-        "A round of a run allows a number of tool calls, and they are used up; the round goes on with the edit that is there.",
+        "A round of a run allows a number of tool calls, and they are used up.",
         "answer with an edit; the next round has calls again.",
     ),
     "ARG-W109": ManualEntry(

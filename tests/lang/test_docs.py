@@ -36,7 +36,7 @@ PAGES = {
 """Pages whose blocks are executed, and how many there are at least. Sizes in them are small: a page takes seconds."""
 
 
-WITH_EXTRAS = {"pytorch.md": "tests/torch"}
+WITH_EXTRAS = {"kernelbench.md": "tests/torch", "pytorch.md": "tests/torch"}
 """Pages that need an extra, and the tests that execute them."""
 
 

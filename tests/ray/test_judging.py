@@ -88,8 +88,11 @@ def test_a_candidate_that_kills_every_worker_is_an_error_and_the_rest_goes_on(
     pool: Pool, alone: list[Judgement]
 ) -> None:
     judges = ClusterJudges(pool)
-    with killer(lambda: below(JUDGING), 3) as killed:
-        lost = judges.ask(NAIVE, PROBLEM, 2).result()
+    for _ in range(5):  # a worker may be done before it is found; then fewer than three were killed
+        with killer(lambda: below(JUDGING), 3) as killed:
+            lost = judges.ask(NAIVE, PROBLEM, 2).result()
+        if len(killed) == 3:
+            break
     assert len(killed) == 3
     assert (lost.verdict, lost.stage, lost.of_machine) == ("error", "judge", True)
     assert "ARG-R104: 3 workers in a row died of this work" in lost.violations[0].message

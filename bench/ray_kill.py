@@ -102,6 +102,10 @@ def main() -> int:
     print(f"alone: {len(first)} events, {took[0]:.0f} s; best {end}, evidence {evidence}")
     print(f"on Ray: {len(second)} events, {took[1]:.0f} s; best {ray_end}, evidence {ray_evidence}")
     print(f"{len(killed)} workers killed while judging; judgements by process: {dict(by)}")
+    for here, there in zip(first, second, strict=False):
+        if here != there:
+            print(f"first difference, alone: {here}\non Ray: {there}"[:4000])
+            break
     print(f"the same events, winner and evidence, {len(judged)} judgements, none twice: {same}")
     return 0 if same and len(killed) == args.kills and evidence == ray_evidence else 1
 

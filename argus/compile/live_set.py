@@ -5,8 +5,7 @@
     found.place                      gemm.py:55
     found.values[0]                  LiveValue(name="acc", line=41, registers=64, last=55, …)
 
-The same walk backwards as the register plan's, which keeps only the number; here the set is kept where it is largest.
-tests/compile/test_live_set.py holds the two equal over the library. A value that a loop carries goes by the name of
+The register plan takes the number of the same point (`fullest_point`). A value that a loop carries goes by the name of
 what it starts as. Names are the left side of the line that makes a value, since the IR keeps places, not names.
 
 What it cannot say: how LLVM allocates. That it needs more than the estimate is said by C130.
@@ -15,12 +14,11 @@ What it cannot say: how LLVM allocates. That it needs more than the estimate is 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import assert_never
 
-from argus.compile.context import registers
-from argus.compile.registers import Home, RegisterPlan, _Homes, _used_from_outside, plan
+from argus.compile.fullest_point import FullestPoint, Home, Homes, fullest_point
+from argus.compile.registers import RegisterPlan, plan
 from argus.ir import ops
 from argus.ir.compile_error import CompileError
 from argus.ir.kernel import Kernel
@@ -55,82 +53,29 @@ class LiveSet:
 
 def live_set(kernel: Kernel) -> LiveSet:
     """The live values at the fullest point."""
-    walk = _Walk(kernel)
-    walk.block(kernel.body, frozenset())
+    point = fullest_point(kernel.body)
     made: RegisterPlan | None = None
     refusal = ""
     try:
         made = plan(kernel)
     except CompileError as error:
         refusal = str(error)
-    return LiveSet(walk.place, len(walk.fullest), walk.named(), made, refusal)
+    return LiveSet(point.place, len(point.held), _named(kernel, point), made, refusal)
 
 
-class _Walk:
-    """Keeps the largest live set it has met, and where."""
-
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
-        self.homes = _Homes(kernel.body)
-        self.fullest: frozenset[Home] = frozenset()
-        self.place = NOWHERE
-
-    def block(self, body: list[Op], after: frozenset[Home]) -> frozenset[Home]:
-        """Live before the block, given what is live after it."""
-        live = set(after)
-        for op in reversed(body):
-            made = {(value, n) for value in op.results for n in range(registers(value))}
-            match op:
-                case ops.Tag() | ops.Check() | ops.Bitcast() | ops.Constant():
-                    continue
-                case ops.Registers():
-                    if not live & made:
-                        continue
-                    live -= made
-                case ops.For():
-                    live -= made
-                    through = self.homes.all(_used_from_outside(op.body) - set(op.args))
-                    self.block(op.body, frozenset(live | through | self.homes.all(op.yields)))
-                    live |= through
-                    self._meet(live | self.homes.all(op.args), op.span)
-                case ops.If():
-                    live -= made
-                    for arm, yields in zip(op.blocks, op.handed, strict=True):
-                        live |= self.block(arm, frozenset(live | self.homes.all(yields)))
-                case ops.Schedule():
-                    live = set(self.block(op.body, frozenset(live)))
-                case (
-                    ops.Index() | ops.Symbol() | ops.Map() | ops.Convert() | ops.Lanes() | ops.Mfma() |
-                    ops.Instruction() | ops.Load() | ops.Store() | ops.CopyToLds() | ops.Atomic() | ops.Barrier() |
-                    ops.Wait() | ops.SetPrio()
-                ):  # fmt: skip
-                    live -= made
-                case _:
-                    assert_never(op)
-            live |= self.homes.all(op.operands)
-            self._meet(live, op.span)
-        return frozenset(live)
-
-    def _meet(self, live: Iterable[Home], place: Span) -> None:
-        found = frozenset(live)
-        if len(found) > len(self.fullest):
-            self.fullest, self.place = found, place
-
-    def named(self) -> tuple[LiveValue, ...]:
-        """The fullest set by line of the source."""
-        makers, carried = _makers(self.kernel.body)
-        last = _last_use(self.kernel.body, self.homes)
-        groups: dict[tuple[int, str], list[Home]] = {}
-        for home in self.fullest:
-            place = makers.get(home[0], NOWHERE)
-            groups.setdefault((place.line, _name(self.kernel, place)), []).append(home)
-        found = [
-            LiveValue(
-                name, line, len(held), max(last.get(home, 0) for home in held), any(v in carried for v, _ in held)
-            )
-            for (line, name), held in groups.items()
-        ]
-        return tuple(sorted(found, key=lambda value: (-value.registers, value.line)))
+def _named(kernel: Kernel, point: FullestPoint) -> tuple[LiveValue, ...]:
+    """The fullest set by line of the source."""
+    makers, carried = _makers(kernel.body)
+    last = _last_use(kernel.body, point.homes)
+    groups: dict[tuple[int, str], list[Home]] = {}
+    for home in point.held:
+        place = makers.get(home[0], NOWHERE)
+        groups.setdefault((place.line, _name(kernel, place)), []).append(home)
+    found = [
+        LiveValue(name, line, len(held), max(last.get(home, 0) for home in held), any(v in carried for v, _ in held))
+        for (line, name), held in groups.items()
+    ]
+    return tuple(sorted(found, key=lambda value: (-value.registers, value.line)))
 
 
 def _makers(body: list[Op]) -> tuple[Mapping[Value, Span], set[Value]]:
@@ -148,7 +93,7 @@ def _makers(body: list[Op]) -> tuple[Mapping[Value, Span], set[Value]]:
     return places, carried
 
 
-def _last_use(body: list[Op], homes: _Homes) -> dict[Home, int]:
+def _last_use(body: list[Op], homes: Homes) -> dict[Home, int]:
     found: dict[Home, int] = {}
     for op in ops.walk(body):
         for home in homes.all(op.operands):

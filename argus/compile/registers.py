@@ -3,11 +3,10 @@
 A SIMD has 512 vector registers of 64 lanes; a wave may use at most 256 ordinary ones (V) and 256 accumulation ones
 (A). A workgroup of W waves occupies its four SIMDs with ceil(W/4) waves each, which must fit together.
 
-Estimate, before LLVM sees the kernel: walk the ops backwards, keep the set of live registers, take the maximum. A
-register that is only picked out of a value or put together into one is the same register (`_Homes`); constants have
-none. Loop-carried values are live throughout their loop. Addresses are estimated from the distinct vector index
-expressions. The estimate decides where accumulators live (values that enter a loop and are only ever the C operand of
-matrix instructions): in V while everything fits, else in A. A kernel that cannot fit is refused here, with the numbers.
+Estimate, before LLVM sees the kernel: the registers live at the fullest point (`fullest_point`). Addresses are
+estimated from the distinct vector index expressions. The estimate decides where accumulators live (values that enter a
+loop and are only ever the C operand of matrix instructions): in V while everything fits, else in A. A kernel that
+cannot fit is refused here, with the numbers.
 
 Policies a kernel may set: `agpr` = True | False (accumulators in A or in V) or "operands" (matrix results in V, where
 arithmetic reaches them; what is loaded, multiplied and stored may live in A), `waves_per_simd` = how many waves a SIMD
@@ -16,11 +15,10 @@ must hold, `waits` = "explicit" (every wait is an op of the kernel already).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import assert_never
 
 from argus.compile.context import registers
+from argus.compile.fullest_point import fullest_point
 from argus.gfx942.mfma import ALIASES, mfma
 from argus.ir import ops
 from argus.ir.compile_error import CompileError
@@ -108,7 +106,7 @@ def plan(kernel: Kernel) -> RegisterPlan:
         raise CompileError("C150", f"a SIMD holds 1 to 8 waves, not {waves}", kernel.span)
     accumulators = frozenset(_accumulators(kernel.body))
     carried = sum(registers(value) for value in accumulators)
-    live, _ = _walk_back(kernel.body, frozenset(), _Homes(kernel.body))
+    live = len(fullest_point(kernel.body).held)
     addresses = _addresses(kernel.body, frozenset())
     spare = _spare(kernel.body)
     found = RegisterPlan(live, addresses, carried, spare, 0, waves, accumulators, frozenset())
@@ -159,130 +157,6 @@ def _accumulators(block: list[ops.Op]) -> list[Value]:
                 uses.setdefault(value, []).append(only_c)
         found += [arg for arg in op.args if uses.get(arg) and all(uses[arg])]
     return found
-
-
-Home = tuple[Value, int]
-"""A register: the value it was made for, and its number in it."""
-
-
-class _Homes:
-    """Where the registers of a value really are; None: a constant, which needs none."""
-
-    def __init__(self, body: list[ops.Op]) -> None:
-        self._of: dict[Value, list[Home | None]] = {}
-        for op in ops.walk(body):
-            match op:
-                case ops.Registers():
-                    self._of[op.result] = self._picked(op)
-                case ops.Bitcast():
-                    self._of[op.result] = self.of(op.value)
-                case ops.Constant():
-                    self._of[op.result] = [None] * registers(op.result)
-                case ops.Index():
-                    if op.expr.op == "const":
-                        self._of[op.result] = [None] * registers(op.result)
-                case (
-                    ops.Symbol()
-                    | ops.Map()
-                    | ops.Convert()
-                    | ops.Lanes()
-                    | ops.Mfma()
-                    | ops.Instruction()
-                    | ops.Load()
-                    | ops.Store()
-                    | ops.CopyToLds()
-                    | ops.Atomic()
-                    | ops.Barrier()
-                    | ops.Wait()
-                    | ops.SetPrio()
-                    | ops.For()
-                    | ops.If()
-                    | ops.Schedule()
-                    | ops.Tag()
-                    | ops.Check()
-                ):
-                    pass
-                case _:
-                    assert_never(op)
-
-    def of(self, value: Value) -> list[Home | None]:
-        known = self._of.get(value)
-        return [(value, n) for n in range(registers(value))] if known is None else known
-
-    def all(self, values: Iterable[Value]) -> set[Home]:
-        return {home for value in values for home in self.of(value) if home is not None}
-
-    def _picked(self, op: ops.Registers) -> list[Home | None]:
-        bits = op.result.dtype.bits
-        found: list[Home | None] = []
-        for n in range(registers(op.result)):
-            picks = op.pick[n * 32 // bits : max((n + 1) * 32 // bits, n * 32 // bits + 1)]
-            arg, first = picks[0]
-            source = self.of(op.args[arg])
-            start = first * bits + n * 32 % bits
-            whole = start % 32 == 0 and all(pick == (arg, first + k) for k, pick in enumerate(picks))
-            constant = all(home is None for home in source)
-            found.append(None if constant else source[start // 32] if whole else (op.result, n))
-        return found
-
-
-def _walk_back(block: list[ops.Op], after: frozenset[Home], homes: _Homes) -> tuple[int, frozenset[Home]]:
-    """Most registers live at one point of the block, and those live before it, given those live after."""
-    live = set(after)
-    most = len(live)
-    for op in reversed(block):
-        made = {(value, n) for value in op.results for n in range(registers(value))}
-        match op:
-            case ops.Tag() | ops.Check() | ops.Bitcast() | ops.Constant():
-                continue
-            case ops.Registers():
-                if not live & made:
-                    continue
-                live -= made
-            case ops.For():
-                live -= made
-                through = homes.all(_used_from_outside(op.body) - set(op.args))
-                inside, _ = _walk_back(op.body, frozenset(live | through | homes.all(op.yields)), homes)
-                live |= through
-                most = max(most, inside, len(live | homes.all(op.args)))
-            case ops.If():
-                live -= made
-                for arm, yields in zip(op.blocks, op.handed, strict=True):
-                    inside, before = _walk_back(arm, frozenset(live | homes.all(yields)), homes)
-                    live |= before
-                    most = max(most, inside)
-            case ops.Schedule():
-                inside, before = _walk_back(op.body, frozenset(live), homes)
-                live = set(before)
-                most = max(most, inside)
-            case (
-                ops.Index()
-                | ops.Symbol()
-                | ops.Map()
-                | ops.Convert()
-                | ops.Lanes()
-                | ops.Mfma()
-                | ops.Instruction()
-                | ops.Load()
-                | ops.Store()
-                | ops.CopyToLds()
-                | ops.Atomic()
-                | ops.Barrier()
-                | ops.Wait()
-                | ops.SetPrio()
-            ):
-                live -= made
-            case _:
-                assert_never(op)
-        live |= homes.all(op.operands)
-        most = max(most, len(live))
-    return most, frozenset(live)
-
-
-def _used_from_outside(block: list[ops.Op]) -> set[Value]:
-    made = {value for op in ops.walk(block) for value in (*op.results, *(made for made, _ in op.sources))}
-    used = {value for op in ops.walk(block) for value in op.operands}
-    return used - made
 
 
 def _addresses(block: list[ops.Op], loops: frozenset[str]) -> int:

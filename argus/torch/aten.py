@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from argus.plan.graph import Shape
+from argus.torch.aten_norms import batch_norm, batch_norm_without_statistics, group_norm, instance_norm, layer_norm
+from argus.torch.aten_windows import adaptive_mean, convolution, pool
 
 if TYPE_CHECKING:
     from argus.torch.export import Conversion
@@ -276,110 +278,6 @@ def _softmax(name: str) -> Converter:
     return convert
 
 
-# -- normalizations --------------------------------------------------------------------------------------------------
-
-
-def _affine(at: Conversion, weight: Any, bias: Any, shape: Shape) -> tuple[str, str]:
-    """Weight and bias, or ones and zeros."""
-    return (
-        at.constant(1.0, shape) if weight is None else at.name_of(weight),
-        at.constant(0.0, shape) if bias is None else at.name_of(bias),
-    )
-
-
-def _layer_norm(
-    at: Conversion, x: Any, shape: Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5, *more: Any
-) -> str:
-    operands = (at.name_of(x),)
-    if weight is not None or bias is not None:
-        operands = (*operands, *_affine(at, weight, bias, tuple(shape)))  # type: ignore[assignment]
-    return at.add("layer_norm", operands, axes=len(shape), eps=float(eps))
-
-
-def _group_norm(
-    at: Conversion, x: Any, groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5, *more: Any
-) -> str:
-    operands = (at.name_of(x), *_affine(at, weight, bias, (at.shape[1],)))
-    return at.add("group_norm", operands, groups=groups, eps=float(eps))
-
-
-def _instance_norm(
-    at: Conversion, x: Any, weight: Any, bias: Any, mean: Any, variance: Any, use_input: bool, *rest: Any
-) -> str:
-    if not use_input:
-        raise at.refused("instance norm with stored statistics has no template; nearest is batch norm")
-    return _group_norm(at, x, at.shape[1], weight, bias, float(rest[1]))
-
-
-def _batch_norm(
-    at: Conversion, x: Any, weight: Any, bias: Any, mean: Any, variance: Any, training: bool, momentum: float,
-    eps: float, *more: Any,
-) -> str:  # fmt: skip
-    operands = (at.name_of(x), *_affine(at, weight, bias, (at.shape[1],)))
-    if not training:
-        operands = (*operands, at.name_of(mean), at.name_of(variance))  # type: ignore[assignment]
-    return at.add("batch_norm", operands, training=training, eps=float(eps))
-
-
-def _batch_norm_without_statistics(
-    at: Conversion, x: Any, weight: Any, bias: Any, training: bool, momentum: float, eps: float
-) -> str:
-    return _batch_norm(at, x, weight, bias, None, None, True, momentum, eps)
-
-
-# -- windows ---------------------------------------------------------------------------------------------------------
-
-
-def _convolution(
-    at: Conversion, x: Any, weight: Any, bias: Any, stride: Sequence[int], padding: Sequence[int],
-    dilation: Sequence[int], transposed: bool, output_padding: Sequence[int], groups: int,
-) -> str:  # fmt: skip
-    """The bias is a map after it."""
-    if transposed:
-        raise at.refused("a transposed convolution has no template; nearest is a convolution")
-    window = {"stride": tuple(stride), "padding": tuple(padding), "dilation": tuple(dilation)}
-    made = at.add("convolution", (at.name_of(x), at.name_of(weight)), None, **window, groups=groups)
-    if bias is None:
-        return made
-    features = at.shape[1]
-    along = at.add("view", (at.name_of(bias),), (features,) + (1,) * (len(at.shape) - 2))
-    return at.add("add", (made, along))
-
-
-def _pool(kind: str, rank: int) -> Converter:
-    def each(value: Any, default: Any = None) -> tuple[int, ...]:
-        found = value if value not in (None, [], ()) else default
-        listed = [found] if isinstance(found, int) else list(found)
-        return tuple(listed * rank if len(listed) == 1 else listed)
-
-    def convert(
-        at: Conversion, x: Any, window: Any, stride: Any = None, padding: Any = 0, *rest: Any, **named: Any
-    ) -> str:
-        dilation = each(rest[0]) if kind == "max" and rest else (1,) * rank
-        ceiling = (rest[1] if len(rest) > 1 else False) if kind == "max" else (rest[0] if rest else False)
-        if kind == "mean" and len(rest) > 1 and (not rest[1] or (len(rest) > 2 and rest[2] is not None)):
-            raise at.refused("average pooling that does not count the padding, or divides by a number: not yet")
-        if ceiling or named:
-            raise at.refused("pooling with ceil_mode has no template; nearest is without")
-        attributes: dict[str, Any] = {
-            "kind": kind,
-            "window": each(window),
-            "stride": each(stride, window),
-            "padding": each(padding),
-            "dilation": dilation,
-        }
-        return at.add("pool", (at.name_of(x),), **attributes)
-
-    return convert
-
-
-def _adaptive_mean(at: Conversion, x: Any, sizes: Sequence[int]) -> str:
-    if any(size != 1 for size in sizes):
-        raise at.refused(f"adaptive pooling to {list(sizes)}: not yet; nearest is to 1")
-    rank = len(at.node_of(x).shape)
-    return at.add("reduce", (at.name_of(x),), kind="mean", dims=tuple(range(rank - len(sizes), rank)), keepdim=True)
-
-
 def _triangle(side: str) -> Converter:
     def convert(at: Conversion, x: Any, diagonal: int = 0) -> str:
         if diagonal:
@@ -460,23 +358,23 @@ CONVERTED: Mapping[str, Converter] = {
     "_softmax": _softmax("softmax"),
     "log_softmax": _softmax("log_softmax"),
     "_log_softmax": _softmax("log_softmax"),
-    "layer_norm": _layer_norm,
-    "native_layer_norm": _layer_norm,
-    "group_norm": _group_norm,
-    "instance_norm": _instance_norm,
-    "batch_norm": _batch_norm,
-    "_native_batch_norm_legit_functional": _batch_norm,
-    "_native_batch_norm_legit": _batch_norm_without_statistics,
-    "convolution": _convolution,
-    "max_pool1d": _pool("max", 1),
-    "max_pool2d": _pool("max", 2),
-    "max_pool3d": _pool("max", 3),
-    "avg_pool1d": _pool("mean", 1),
-    "avg_pool2d": _pool("mean", 2),
-    "avg_pool3d": _pool("mean", 3),
-    "adaptive_avg_pool1d": _adaptive_mean,
-    "adaptive_avg_pool2d": _adaptive_mean,
-    "adaptive_avg_pool3d": _adaptive_mean,
+    "layer_norm": layer_norm,
+    "native_layer_norm": layer_norm,
+    "group_norm": group_norm,
+    "instance_norm": instance_norm,
+    "batch_norm": batch_norm,
+    "_native_batch_norm_legit_functional": batch_norm,
+    "_native_batch_norm_legit": batch_norm_without_statistics,
+    "convolution": convolution,
+    "max_pool1d": pool("max", 1),
+    "max_pool2d": pool("max", 2),
+    "max_pool3d": pool("max", 3),
+    "avg_pool1d": pool("mean", 1),
+    "avg_pool2d": pool("mean", 2),
+    "avg_pool3d": pool("mean", 3),
+    "adaptive_avg_pool1d": adaptive_mean,
+    "adaptive_avg_pool2d": adaptive_mean,
+    "adaptive_avg_pool3d": adaptive_mean,
     "tril": _triangle("lower"),
     "triu": _triangle("upper"),
     "dropout": _dropout,

@@ -1,0 +1,62 @@
+"""ATen's normalizations as nodes of a graph (`aten`).
+
+Without a weight or a bias they are those with ones and zeros; stored statistics are operands of batch norm alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from argus.plan.graph import Shape
+
+if TYPE_CHECKING:
+    from argus.torch.export import Conversion
+
+
+def _affine(at: Conversion, weight: Any, bias: Any, shape: Shape) -> tuple[str, str]:
+    """Weight and bias, or ones and zeros."""
+    return (
+        at.constant(1.0, shape) if weight is None else at.name_of(weight),
+        at.constant(0.0, shape) if bias is None else at.name_of(bias),
+    )
+
+
+def layer_norm(
+    at: Conversion, x: Any, shape: Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5, *more: Any
+) -> str:
+    operands: tuple[str, ...] = (at.name_of(x),)
+    if weight is not None or bias is not None:
+        operands = (*operands, *_affine(at, weight, bias, tuple(shape)))
+    return at.add("layer_norm", operands, axes=len(shape), eps=float(eps))
+
+
+def group_norm(
+    at: Conversion, x: Any, groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5, *more: Any
+) -> str:
+    operands = (at.name_of(x), *_affine(at, weight, bias, (at.shape[1],)))
+    return at.add("group_norm", operands, groups=groups, eps=float(eps))
+
+
+def instance_norm(
+    at: Conversion, x: Any, weight: Any, bias: Any, mean: Any, variance: Any, use_input: bool, *rest: Any
+) -> str:
+    if not use_input:
+        raise at.refused("instance norm with stored statistics has no template; nearest is batch norm")
+    return group_norm(at, x, at.shape[1], weight, bias, float(rest[1]))
+
+
+def batch_norm(
+    at: Conversion, x: Any, weight: Any, bias: Any, mean: Any, variance: Any, training: bool, momentum: float,
+    eps: float, *more: Any,
+) -> str:  # fmt: skip
+    operands: tuple[str, ...] = (at.name_of(x), *_affine(at, weight, bias, (at.shape[1],)))
+    if not training:
+        operands = (*operands, at.name_of(mean), at.name_of(variance))
+    return at.add("batch_norm", operands, training=training, eps=float(eps))
+
+
+def batch_norm_without_statistics(
+    at: Conversion, x: Any, weight: Any, bias: Any, training: bool, momentum: float, eps: float
+) -> str:
+    return batch_norm(at, x, weight, bias, None, None, True, momentum, eps)

@@ -1,4 +1,4 @@
-"""Cross entropy of rows with the target of each: a term per row; its mean over the batch is a second launch, `to_scalar`.
+"""Cross entropy of rows with the class of each: a term per row; the mean of the batch is a second launch, `to_scalar`.
 
     P[m] = log(sum(exp(X[m, :]))) - X[m, Y[m]]
 
@@ -6,9 +6,9 @@ The logarithm of softmax at the target, negated, written with the row's maximum 
 one class per row, 0 <= Y[m] < N, as 64-bit integers as PyTorch has them, or 32-bit ones (INDEX). The chosen element is
 loaded once more by its place: the row is on its way through the caches at that time.
 
-`cross_entropy` holds a row in registers. `cross_entropy_long` walks rows of any length. One wave walks a row once, with a
-running maximum by which the sum is rescaled; several waves walk it twice, for the maximum and for the sum. There is no
-class that is ignored, no weight per class and no smoothing.
+`cross_entropy` holds a row in registers. `cross_entropy_long` walks rows of any length: one wave walks a row once, with
+a running maximum by which the sum is rescaled; several waves walk it twice, for the maximum and for the sum. There is
+no class that is ignored, no weight per class and no smoothing.
 """
 
 import argus as ag

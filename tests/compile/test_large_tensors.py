@@ -6,7 +6,7 @@ simulated machine, some workgroups of the grid; whole numbers of Python say whic
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -220,6 +220,34 @@ REFUSED = {
 }
 
 
+@pytest.mark.parametrize(
+    ("text", "rows", "piece", "span"),
+    [
+        (DENSE, 40, 256, lambda m, n: 3 * 4 * n + 1024),  # four rows of a workgroup
+        (WHOLE, 40, 1024, lambda m, n: (m - 1) * 4 * n + 4096),  # all rows, as a scalar offset
+        (STRIDED, 3, 4, lambda m, n: 4096),
+    ],
+    ids=["dense", "whole", "strided"],
+)
+def test_the_limit_is_where_it_is_said_to_be(
+    text: str, rows: int, piece: int, span: Callable[[int, int], int], tmp_path: Path
+) -> None:
+    """Sizes on both sides of the limit, by what whole numbers say that a workgroup spans."""
+    kernel = program(text, tmp_path).kernel
+    seen = set()
+    for n in range(piece, GIB // 2, max(piece, (GIB // 64) // piece * piece)):
+        for m in (rows, rows + 1, 3 * rows):
+            sizes = {"M": m, "N": n}
+            if text is STRIDED:
+                sizes |= {"sX": n + 4, "sY": n}
+            if 4 * m * n < 2 * GIB:
+                continue
+            fits = span(m, n) <= 2 * GIB
+            seen.add(fits)
+            assert (obstacle(kernel, sizes) is None) == fits, sizes
+    assert seen == ({True} if text is STRIDED else {True, False}) or text is WHOLE
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_32_bits_do_not_hold_is_refused(name: str, tmp_path: Path) -> None:
     text, sizes = REFUSED[name]
@@ -258,3 +286,21 @@ def test_the_interpreter_goes_there_too(step: int, tmp_path: Path) -> None:
     assert not found.hazards
     assert (found.arrays["Y"] == 2 * rows).all()
     assert [int(found.writes["Y"][row * (step + 4) : row * (step + 4) + n].sum()) for row in range(m)] == [n, n]
+
+
+BACKWARDS = """@ag.kernel(threads=256, requires="R >= 1")
+def backwards(X: ag.In["R", f32], Y: ag.Out["N", f32]):
+    b = ag.grid(R)
+    x = X[b + ag.thread() * 0].load(ONE, width=4).without()
+    Y[256 * b + 255 - ag.thread()].store(x, width=4)
+"""
+
+
+@pytest.mark.parametrize("block", [3, 4, 1 << 21, 1 << 22, (1 << 22) + 3])
+def test_blocks_far_past_the_end_write_nothing(block: int, tmp_path: Path) -> None:
+    """An offset that counts down inside its piece: 2 and 4 GiB past the end of Y it must not come back into Y."""
+    run = Run(program(BACKWARDS, tmp_path), {"R": (1 << 22) + 4, "N": 1024})
+    run.at("X", block, 1)[:] = 7
+    run.run([(block,)])
+    written = np.flatnonzero(run.at("Y", 0, 1024))
+    assert written.tolist() == (list(range(768, 1024)) if block == 3 else [])

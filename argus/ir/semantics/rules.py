@@ -95,16 +95,16 @@ RULES: tuple[SemanticRule, ...] = (
     ),
     SemanticRule(
         "remaining-size",
-        "The part of an address that a workgroup or a loop shares is the base of its buffer, computed in 64 bits, and so "
-        "is what remains of the tensor behind it: past the end nothing, and never more than 2**31 bytes.",
+        "The part of an address that a workgroup or a loop shares is the base of its buffer, computed in 64 bits, and "
+        "so is what remains of the tensor behind it: past the end nothing, and never more than 2**31 bytes.",
         "this compiler; base of a buffer resource: 48 bits (ISA, table of resource words)",
         "compile/address",
     ),
     SemanticRule(
         "reach",
         "A lane's own offset stays from -2**31 to below 2**32, where modulo 2**32 it cannot come back into the tensor. "
-        "In a tensor of 2**31 bytes and more what a lane touches ends within 2**31 bytes of its base, and numbers fit 32 "
-        "bits by the bounds that the sizes of the launch give; launches at which this is not so are refused.",
+        "In a tensor of 2**31 bytes and more what a lane touches ends within 2**31 bytes of its base, and numbers fit "
+        "32 bits by the bounds that the sizes of the launch give; launches at which this is not so are refused.",
         f"{ISA}: 32-bit offset; {EMULATOR}: offset and immediate are added modulo 2**32",
         "ir/semantics/addresses: shown, or checked at the launch; compile/large_tensors",
     ),

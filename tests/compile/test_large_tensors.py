@@ -100,7 +100,7 @@ def program(text: str, folder: Path) -> Scheduled:
 class Run:
     """A launch with its tensors in mapped memory; `at(name, element, count)` are elements of a tensor."""
 
-    def __init__(self, made: Scheduled, sizes: Mapping[str, int]) -> None:
+    def __init__(self, made: Scheduled, sizes: Mapping[str, int], code: bytes | None = None) -> None:
         kernel = made.kernel
         check_sizes(kernel, sizes)
         shapes, strides = tensor_shapes(kernel, sizes), element_strides(kernel, sizes)
@@ -110,7 +110,7 @@ class Run:
             for t in kernel.tensors
         ]
         self.grid = launch_grid(kernel, sizes)
-        loaded = machine.load(compile_kernel(made).object).kernel(kernel.name)
+        loaded = machine.load(code or compile_kernel(made).object).kernel(kernel.name)
         self.staged = Staged(loaded, self.grid, (kernel.threads,), [*operands, *scalar_values(kernel, sizes, {})])
         prepared = self.staged._prepared
         self.buffer = prepared.arena.buffer
@@ -304,3 +304,40 @@ def test_blocks_far_past_the_end_write_nothing(block: int, tmp_path: Path) -> No
     run.run([(block,)])
     written = np.flatnonzero(run.at("Y", 0, 1024))
     assert written.tolist() == (list(range(768, 1024)) if block == 3 else [])
+
+
+VOLUME = """@ag.kernel(threads=256, requires="C >= 1", computes="Y[a, b, c] = X[a, b, c] * 2")
+def volume(X: ag.In["A B C", f32, "sA sB 1"], Y: ag.Out["A B C", f32, "tA tB 1"]):
+    a, bb = ag.grid(A, ag.cdiv(B, 4))
+    b = 4 * bb + ag.wave()
+    for i in ag.range(ag.cdiv(C, 64)):
+        x = X[a, b, 64 * i].load(ag.Owner(lane=64, c="lane"), width=4, guard="shape")
+        Y[a, b, 64 * i].store(x * 2.0, width=4, guard="shape")
+"""
+
+
+def test_random_strides_against_whole_numbers(tmp_path: Path) -> None:
+    """Places of elements are sums of products of Python's integers; tensors of up to 20 GiB."""
+    made, dice, large = program(VOLUME, tmp_path), np.random.default_rng(11), 0
+    code = compile_kernel(made).object
+    for _ in range(24):
+        a, b, c = (int(n) for n in dice.integers(1, (5, 7, 150)))
+        inner = c + int(dice.choice([0, 1, 5, GIB // 16, GIB // 8 - 1]))
+        outer = (b - 1) * inner + c + int(dice.choice([0, 3, GIB // 4 - 1, GIB // 2, GIB + 1]))
+        sizes = {"A": a, "B": b, "C": c, "sA": outer + int(dice.integers(0, 9)), "sB": inner, "tA": outer, "tB": inner}
+        if obstacle(made.kernel, sizes) is not None:
+            assert 4 * (3 * inner + c) > 2 * GIB  # a workgroup has four rows
+            continue
+        run = Run(made, sizes, code)
+        large += 4 * ((a - 1) * outer + (b - 1) * inner + c) >= 2 * GIB
+        values = dice.standard_normal((a, b, c)).astype(np.float32)
+        for i in range(a):
+            for j in range(b):
+                run.at("X", i * sizes["sA"] + j * inner, c)[:] = values[i, j]
+        run.run([(j, i) for i in range(a) for j in range(-(-b // 4))])
+        for i in range(a):
+            for j in range(b):
+                assert (run.at("Y", i * outer + j * inner, c) == 2 * values[i, j]).all(), sizes
+                if outer > (b - 1) * inner + c + 64 and i < a - 1:  # nothing behind the last row of a slice
+                    assert not run.at("Y", i * outer + (b - 1) * inner + c, 64).any(), sizes
+    assert large >= 8

@@ -171,11 +171,11 @@ def buffer_resource(
 
 
 def _records_of_large(c: EmitContext, tensor: Tensor, base: Expr, offset: str, switch: Expr, dwords: Dwords) -> str:
-    """What remains of the tensor behind the base, from 0 to 2**31, as an i64."""
-    home, let = c.indices.home(base), c.function.let
-    records = home.remains.get((tensor.name, base, dwords))
+    """What remains of the tensor behind the base, from 0 to 2**31, as an i64; tensors of one size share it."""
+    home, let, size = c.indices.home(base), c.function.let, extent_bytes(tensor)
+    records = home.remains.get((size, base, dwords))
     if records is None:
-        left = _whole_size(c, tensor, dwords)
+        left = _whole_size(c, size, dwords)
         if base is not ZERO:
             left = let(f"sub i64 {left}, {offset}", home)
         more = let(f"icmp sgt i64 {let(f'ashr i64 {left}, {MAX_BITS}', home)}, 0", home)
@@ -184,25 +184,24 @@ def _records_of_large(c: EmitContext, tensor: Tensor, base: Expr, offset: str, s
         if base is not ZERO:
             some = let(f"icmp sgt i64 {left}, 0", home)
             records = let(f"select i1 {some}, i32 {records}, i32 0", home)
-        home.remains[tensor.name, base, dwords] = records
+        home.remains[size, base, dwords] = records
     if switch is not E.TRUE:
         records = let(f"select i1 {c.indices.value(switch)}, i32 {records}, i32 0")
     return let(f"zext i32 {records} to i64")
 
 
-def _whole_size(c: EmitContext, tensor: Tensor, dwords: Dwords) -> str:
-    """The tensor's size as an i64. It is opaque: LLVM would take size - base apart into factors, which costs a product
-    of 64 bits, and the object could not be held against the kernel."""
-    size = extent_bytes(tensor)
+def _whole_size(c: EmitContext, size: Expr, dwords: Dwords) -> str:
+    """The size of a tensor as an i64. It is opaque: LLVM would take size - base apart into factors, which costs a
+    product of 64 bits, and the object could not be held against the kernel."""
     home, let = c.indices.home(size), c.function.let
-    whole = home.remains.get((tensor.name, size, dwords))
+    whole = home.remains.get((size, size, dwords))
     if whole is None:
         whole = c.indices.wide(size)
         if dwords == "up":
             whole = let(f"add i64 {whole}, {DWORD - 1}", home)
         if dwords != "exact":
             whole = let(f"and i64 {whole}, {-DWORD}", home)
-        whole = home.remains[tensor.name, size, dwords] = c.function.opaque("i64", whole, "s", home)
+        whole = home.remains[size, size, dwords] = c.function.opaque("i64", whole, "s", home)
     return whole
 
 

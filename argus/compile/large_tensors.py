@@ -23,7 +23,6 @@ from dataclasses import replace
 
 from argus.compile.facts import Facts
 from argus.compile.tails import Tail, tail_of
-from argus.ir import ops
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
 from argus.ir.ops import Access, For, Op, Tensor
 from argus.ir.semantics import LEAST, MAX_BYTES, MOST_BYTES, Need, extent_bytes, size_bounds, varying
@@ -88,7 +87,7 @@ class _Sizes:
         facts = Facts(self.kernel)
         for loop in loops:
             facts.enter(loop.var, loop.hi)
-        if isinstance(op, ops.Atomic) and tensor.dtype.name == "bf16":
+        if tensor.dtype.name == "bf16" and any(f.reads and f.writes for f in op.footprints):
             return f"{tensor.name} is updated by pairs of bf16"
         if tail_of(access, facts) is Tail.ROUNDED:
             return f"the last dword of {tensor.name} may be filled in part"

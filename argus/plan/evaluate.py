@@ -204,6 +204,31 @@ def _convolved(node: Node, operands: list[Array]) -> Array:
     return total.reshape(node.shape)
 
 
+def _spread(node: Node, operands: list[Array]) -> Array:
+    """Operands: x [N, C, ...] and weight [C, O / groups, ...]; every element of x goes to a window of the result."""
+    x, weight = operands
+    at = node.attributes
+    groups, window = at["groups"], weight.shape[2:]
+    seen = x.reshape(x.shape[0], groups, -1, *x.shape[2:])
+    filters = weight.reshape(groups, -1, *weight.shape[1:])
+    reach = [
+        max(s * (e - 1) + d * (k - 1) + 1, r + p)
+        for s, e, d, k, r, p in zip(
+            at["stride"], x.shape[2:], at["dilation"], window, node.shape[2:], at["padding"], strict=True
+        )
+    ]
+    total = np.zeros((x.shape[0], groups, filters.shape[2], *reach))
+    for tap in np.ndindex(*window):
+        places = [
+            slice(d * r, d * r + s * (e - 1) + 1, s)
+            for d, r, s, e in zip(at["dilation"], tap, at["stride"], x.shape[2:], strict=True)
+        ]
+        weights = filters[(slice(None), slice(None), slice(None), *tap)]
+        total[(slice(None), slice(None), slice(None), *places)] += np.einsum("ngc...,gco->ngo...", seen, weights)
+    kept = [slice(p, p + r) for p, r in zip(at["padding"], node.shape[2:], strict=True)]
+    return total[(slice(None), slice(None), slice(None), *kept)].reshape(node.shape)
+
+
 def _triangle(node: Node, operands: list[Array]) -> Array:
     return np.asarray(np.tril(operands[0]) if node.attributes["side"] == "lower" else np.triu(operands[0]))
 
@@ -222,5 +247,6 @@ _WHOLE: Mapping[str, Callable[[Node, list[Array]], Array]] = {
     "batch_norm": _batch_norm,
     "pool": _pooled,
     "convolution": _convolved,
+    "conv_transpose": _spread,
     "triangle": _triangle,
 }

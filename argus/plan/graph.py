@@ -36,6 +36,7 @@ REDUCTIONS = ("sum", "mean", "max", "min", "logsumexp")
 OTHERS = (
     "matmul",
     "convolution",
+    "conv_transpose",
     "reduce",
     "softmax",
     "log_softmax",

@@ -2,10 +2,10 @@
 
     plan = planned(graph)
 
-Each kind of head has a module that lowers it (`products`, `maps`, `rows`, `norms`, `windows`, `convolutions`): it
-chooses a template, its knobs and sizes, and says where operands and result lie. A view costs nothing as long as strides
-say it; what a template needs in row-major order and is not is copied first, by a launch of its own (`reorder`). A
-launch that would reach 2 GiB of an array becomes several (`chunks`).
+Each kind of head has a module that lowers it (`products`, `maps`, `rows`, `norms`, `windows`, `convolutions`,
+`transposed`): it chooses a template, its knobs and sizes, and says where operands and result lie. A view costs nothing
+as long as strides say it; what a template needs in row-major order and is not is copied first, by a launch of its own
+(`reorder`). A launch that would reach 2 GiB of an array becomes several (`chunks`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from argus.device.guards import element_strides, tensor_shapes
 from argus.ir.kernel import Kernel, KnobValue
 from argus.lang.reader import read
 from argus.ops.choice import KERNELS, LIMIT
-from argus.plan import convolutions, maps, norms, products, rows, windows
+from argus.plan import convolutions, maps, norms, products, rows, transposed, windows
 from argus.plan.chunks import parts
 from argus.plan.decompose import decomposed
 from argus.plan.graph import FLOATS, SOURCES, Graph, Node, PlanError, Shape, without_unused
@@ -39,6 +39,7 @@ HEADS: Mapping[str, Callable[[Planning, Group, Node], View]] = {
     "batch_norm": norms.batch_norm,
     "pool": windows.pooled,
     "convolution": convolutions.convolved,
+    "conv_transpose": transposed.transposed,
 }
 
 

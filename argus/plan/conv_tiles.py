@@ -19,8 +19,9 @@ from argus.ops.choice import BYTES
 
 LDS = 1 << 16
 HELD = {2: 96, 1: 176}
-"""Registers of a thread for the halo it brings and its sums, by waves per SIMD; the others hold fragments and places."""
+"""Registers of a thread for the part of the halo it brings, by waves per SIMD."""
 SUMS = {2: 64, 1: 128}
+"""Registers for its sums."""
 MOST_PIXELS = {"f32": 128}
 """Pixels of a workgroup: sums of f32 products take as long as four of bf16, so a smaller tile is enough."""
 

@@ -45,6 +45,12 @@ OTHERS = (
     "batch_norm",
     "pool",
     "triangle",
+    "scan",
+    "argreduce",
+    "flip",
+    "cat",
+    "full",
+    "batch_statistic",
 )
 SOURCES = ("input", "parameter")
 OPERATIONS = (*SOURCES, *UNARY, *BINARY, *VIEWS, *OTHERS)

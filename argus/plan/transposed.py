@@ -58,7 +58,12 @@ def transposed(planner: Planning, group: Group, node: Node) -> View:
         }
         if all(meets):
             high, wide = ((min(taps), max(taps)) for taps in meets[1:])
-            tile = tile_knobs(node.dtype, Convolved(c, o, space[2], extents[1:], (high, wide), apart=stride[2] > 1))
+            tile = tile_knobs(
+                node.dtype,
+                Convolved(
+                    c, o, space[2], extents[1:], (high, wide), taps=math.prod(map(len, meets)), apart=stride[2] > 1
+                ),
+            )
             phases: dict[str, KnobValue] = {**named(phase, "F")}
             each = {**tile, **knobs, **(phases if deep else without_depth(phases))}
             sizes = {**sizes, "C": c, **named(space)}

@@ -154,15 +154,20 @@ def convolved(tile, planes, strides, wave, steps, x_at, k_at, y_at, origin, y, g
         x = (sh * row + h - tile["top"]) * tile["pitch"] + sw * col + w - tile["left"]
         return halo.load(tile["pixels"], x=x, c=c, width=VEC * SIZE).held_as(FRAG)
 
+    def surroundings(kt, plane):
+        """The halo of a step on its way to registers."""
+        return x_at(kt * BK, plane).load(tile["fill"], width=XW * SIZE, guard="shape")
+
+    x = surroundings(0, 0)
     for kt in ag.range(steps):
         for plane, (taps_h, taps_w) in enumerate(planes):
             order = [(h, w, 2 * VEC * k) for h in taps_h for w in taps_w for k in range(2)]
             work = [(step, place) for step in order for place in places]
-            x = x_at(kt * BK, plane).load(tile["fill"], width=XW * SIZE, guard="shape")
             ahead = [weights(kt, plane, step) for step in order[0:2]]
             ag.barrier()  # the halo before has been read
             halo.store(x.order("i", "j", "e").held_as(tile["held"]), width=VEC * SIZE)
             ag.barrier()  # this one is there
+            x = surroundings(kt, plane + 1) if plane + 1 < len(planes) else surroundings(kt + 1, 0)
             early = pixels(work[0][0], work[0][1])
             for t in range(len(order)):
                 w = ahead[0]

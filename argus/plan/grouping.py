@@ -65,7 +65,7 @@ def grouped(graph: Graph) -> list[Group]:
     taken: set[str] = set()
     groups: list[Group] = []
     for node in graph.nodes.values():
-        if node.name in taken or node.op in SOURCES or node.op in VIEWS:
+        if node.name in taken or node.op in SOURCES or node.op in VIEWS or node.op == "full":
             continue
         group = _started(graph, node)
         if node.op == "matmul" or (group.inner and group.possible):

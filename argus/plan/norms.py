@@ -3,6 +3,7 @@
 layer_norm    rows: `layernorm`; rows too long for that: `moments`, then `whole`
 group_norm    of [N, C, ...]: `moments` of every channel, then `group`; instance norm is one channel to a group
 batch_norm    of [N, C, ...]: `moments`, then `batch`; with stored statistics: `inference`
+batch_statistic    mean or variance of channels, of the `moments` that batch_norm has
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from argus.ops.choice import BYTES, choose_rows
 from argus.plan.graph import Node
 from argus.plan.grouping import Group
 from argus.plan.planning import Planning
+from argus.plan.rows import as_type
 from argus.plan.views import View
 
 LONGEST_ROW = 1 << 16
@@ -86,9 +88,9 @@ def batch_norm(planner: Planning, group: Group, node: Node) -> View:
         knobs = {"DTYPE": node.dtype, "WIDTH": _second(node.dtype, s, 1)["WIDTH"]}
         planner.emit("normalize", "inference", knobs, sizes, arguments, scalars, nodes=tuple(group.nodes))
         return result
-    mean, dev = moments(planner, x, (b * c, s), node, group)
+    mean, dev = planner.kept[node.inputs[0]] = moments(planner, x, (b * c, s), node, group)
     if b > MOST_IMAGES or node.elements * BYTES[node.dtype] >= planner.limit:
-        middle, variance = together(planner, mean, dev, (b, c, s), group)
+        middle, variance = of_channels(planner, node.inputs[0], (b, c, s), group)
         arguments = {"X": x, "M": middle, "V": variance, "W": weight, "bias": bias, "Y": result}
         knobs = {"DTYPE": node.dtype, "WIDTH": _second(node.dtype, s, 1)["WIDTH"]}
         planner.emit("normalize", "inference", knobs, sizes, arguments, scalars, nodes=tuple(group.nodes))
@@ -96,6 +98,26 @@ def batch_norm(planner: Planning, group: Group, node: Node) -> View:
     arguments = {"X": x, "mean": mean, "dev": dev, "W": weight, "bias": bias, "Y": result}
     planner.emit("normalize", "batch", _second(node.dtype, s, b), sizes, arguments, scalars, nodes=tuple(group.nodes))
     return result
+
+
+def batch_statistic(planner: Planning, group: Group, node: Node) -> View:
+    """Mean or variance of every channel, over images and places."""
+    source = planner.graph.nodes[node.inputs[0]]
+    b, c, s = source.shape[0], source.shape[1], math.prod(source.shape[2:])
+    if source.name not in planner.kept:
+        x = planner.row_major(planner.at(source.name), source.dtype, (node.name,))
+        planner.kept[source.name] = moments(planner, x, (b * c, s), source, group)
+    middle, variance = of_channels(planner, source.name, (b, c, s), group)
+    found = middle if node.attributes["kind"] == "mean" else variance
+    return as_type(planner, View(found.buffer, node.shape, (1,), found.offset), node)
+
+
+def of_channels(planner: Planning, name: str, extents: tuple[int, int, int], group: Group) -> tuple[View, View]:
+    """Mean and variance of a value's channels, once."""
+    key = f"{name} together"
+    if key not in planner.kept:
+        planner.kept[key] = together(planner, *planner.kept[name], extents, group)
+    return planner.kept[key]
 
 
 def together(

@@ -68,6 +68,7 @@ def _given(buffer: PlanBuffer, given: Mapping[str, npt.NDArray[Any]], dtype: np.
     if buffer.name not in given:
         raise PlanError("ARG-G105", f"{buffer.kind} {buffer.name} is not given")
     array = given[buffer.name]
+    array = array.view(np.uint8) if array.dtype == np.bool_ else array
     if array.dtype != dtype or array.size != buffer.elements:
         wanted = f"{buffer.elements} elements of {dtype}"
         raise PlanError("ARG-G105", f"{buffer.kind} {buffer.name} is {array.dtype}{list(array.shape)}, not {wanted}")

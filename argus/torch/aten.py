@@ -12,7 +12,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from argus.plan.graph import Shape
-from argus.torch.aten_norms import batch_norm, batch_norm_without_statistics, group_norm, instance_norm, layer_norm
+from argus.torch.aten_norms import (
+    batch_norm,
+    batch_norm_without_statistics,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    running_statistic,
+)
+from argus.torch.aten_scans import cat, dropout, flip, full, place, scan
 from argus.torch.aten_windows import adaptive_mean, convolution, pool
 
 if TYPE_CHECKING:
@@ -23,10 +31,6 @@ Converter = Callable[..., str]
 ALIASES = ("clone", "alias", "detach", "detach_", "contiguous", "lift_fresh_copy", "lift_fresh", "dropout_eval")
 """Operators whose result is their first operand."""
 NEAREST: Mapping[str, str] = {
-    "cumsum": "a reduction over the axis",
-    "cumprod": "a reduction over the axis",
-    "argmax": "max",
-    "argmin": "min",
     "gather": "a product with a mask",
 }
 """What comes nearest to an operator without a template."""
@@ -287,11 +291,13 @@ def _triangle(side: str) -> Converter:
     return convert
 
 
-def _dropout(at: Conversion, x: Any, p: float, train: bool) -> str:
-    if train and p:
-        raise at.refused("dropout in training: not yet; nearest is evaluation mode")
-    return at.name_of(x)
-
+SECOND: Mapping[tuple[str, int], Converter] = {
+    ("max", 1): place("max"),
+    ("min", 1): place("min"),
+    ("_native_batch_norm_legit_functional", 3): lambda at, *given: running_statistic(at, "mean", *given),
+    ("_native_batch_norm_legit_functional", 4): lambda at, *given: running_statistic(at, "variance", *given),
+}
+"""Results of operators after their first."""
 
 CONVERTED: Mapping[str, Converter] = {
     **{
@@ -377,5 +383,14 @@ CONVERTED: Mapping[str, Converter] = {
     "adaptive_avg_pool3d": adaptive_mean,
     "tril": _triangle("lower"),
     "triu": _triangle("upper"),
-    "dropout": _dropout,
+    "dropout": dropout,
+    "native_dropout": dropout,
+    "cumsum": scan("sum"),
+    "cumprod": scan("prod"),
+    "argmax": place("max"),
+    "argmin": place("min"),
+    "flip": flip,
+    "cat": cat,
+    "full": full,
+    "full_like": full,
 }  # fmt: skip

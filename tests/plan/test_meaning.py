@@ -144,31 +144,6 @@ def test_triangles_and_batches() -> None:
     assert same(made.graph(lower, upper, batched, rows)) == 4
 
 
-@pytest.mark.parametrize(
-    ("shape", "weight", "stride", "padding", "dilation", "groups"),
-    [
-        ((2, 3, 9, 11), (3, 1, 3, 5), (1, 1), (1, 2), (1, 1), 3),
-        ((2, 4, 9, 12), (4, 1, 2, 3), (2, 1), (0, 1), (1, 2), 4),
-        ((2, 4, 13), (4, 1, 3), (2,), (1,), (1,), 4),
-        ((2, 5, 6, 7), (3, 5, 1, 1), (1, 1), (0, 0), (1, 1), 1),
-        ((2, 5, 3, 2, 7), (4, 5, 1, 1, 1), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1),
-    ],
-)
-def test_convolutions(
-    shape: tuple[int, ...], weight: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...],
-    dilation: tuple[int, ...], groups: int,
-) -> None:  # fmt: skip
-    """Depthwise, and with windows of one pixel; bias and activation after it."""
-    made = Builder()
-    x, w = made.input(*shape), made.input(*weight, parameter=True)
-    space = zip(shape[2:], weight[2:], stride, padding, dilation, strict=True)
-    results = tuple((e + 2 * p - d * (k - 1) - 1) // s + 1 for e, k, s, p, d in space)
-    windows = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
-    y = made.add("convolution", x, w, shape=(shape[0], weight[0], *results), **windows)
-    bias = made.input(weight[0], *(1 for _ in results), parameter=True)
-    same(made.graph(made.add("relu", made.add("add", y, bias))))
-
-
 def drawn_same(seed: int, limit: int) -> bool:
     """Whether there is a plan; a plan that is not the graph fails."""
     try:

@@ -67,6 +67,16 @@ def spread(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
     return _finished(total[(..., *cut)], given, symbols, knobs)
 
 
+def channelwise(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
+    """A depthwise convolution: every channel is a group of its own with one output channel."""
+    x, f = given["X"], given["F"]
+    b, c = x.shape[:2]
+    plain = {**knobs, **{f"S{number}": "none" for number in range(8)}, **{f"HAS_{name}": "none" for name in "UVW"}}
+    nothing = {name: np.zeros(1) for name in "UVW"}
+    total = convolved({"X": x[:, :, None], "K": f[:, None, :, :, None], **nothing}, symbols, plain)[:, :, 0]
+    return chained(total, given, symbols, knobs, {"c": (1, c, 1, 1), "bc": (b, c, 1, 1)})
+
+
 SMALL: Knobs = {"ROWS": 2, "COLS": 32, "WO": 2, "XW": 1, "YW": 1, "CW": 1, "WAVES": 1}
 """2 x 32 pixels of 64 channels to a workgroup, steps of 32 channels, single elements per access."""
 FLOAT: Knobs = {**SMALL, "DTYPE": "f32", "VEC": 4}
@@ -77,6 +87,7 @@ CHANNELS = (1, 31, 32, 33, 8, 70)
 """Input channels beside the 32 (f32: 16) of a step."""
 RESULTS = (1, 63, 64, 65, 32, 3)
 """Output channels beside the 64 of a workgroup."""
+DEPTHS = (1, 31, 32, 33, 2, 5)
 ROWS, COLS = (1, 2, 3, 4, 5, 6), (1, 31, 32, 33, 64, 65)
 
 
@@ -240,6 +251,28 @@ def _spread_volume() -> tuple[Case, ...]:
     return (*made, *again)
 
 
+def _channelwise() -> tuple[Case, ...]:
+    """Results beside the 16 x 64 of a workgroup (narrow: 32 x 32), single pixels per access and four."""
+    narrow: Knobs = {"XW": 1, "YW": 1, "LANES": 8, "DEEP": 1}
+    settings: list[Knobs] = [
+        narrow,
+        {**narrow, "SH": 2, "SW": 2, **BIAS, "HAS_U": "c", "S1": "relu"},
+        {**narrow, "KH": 5, "KW": 4, "PH": 2, "PW": 0, "SW": 3, "DEEP": 4, "WIDE": 2},
+        {**narrow, "KH": 2, "KW": 7, "DH": 3, "DW": 2, "PW": 6, "DEEP": 2, "DTYPE": "bf16", **gated("bc")},
+        {**narrow, "KH": 1, "PH": 0, "SH": 2, "DEEP": 2, "WIDE": 1, "LANES": 32, **gated("c")},
+        {**narrow, "KH": 4, "SH": 3, "DH": 2, "PH": 3, "DEEP": 8, "DTYPE": "f16"},
+    ]
+    found: list[Case] = []
+    for turn, knobs in enumerate(settings):
+        for at in range(6):
+            sizes = {"B": 1 + at % 2, "C": 1 + (at + turn) % 3}
+            for axis, wanted in (("H", DEPTHS[at]), ("W", COLS[(at + 2 * turn) % 6])):
+                sizes["I" + axis], sizes["O" + axis] = _axis(knobs, axis, wanted, at)
+            found.append(one("depthwise2d", knobs, **sizes))
+    wide = ((1, 4), (16, 64), (17, 68), (3, 256), (33, 260), (5, 8))
+    return (*found, *(one("depthwise2d", {"LANES": 16}, B=2, C=3, IH=h, IW=w, OH=h, OW=w) for h, w in wide))
+
+
 def _unlike(cases: tuple[Case, ...]) -> tuple[Case, ...]:
     """Each parameter set once."""
     return tuple({tuple(step.text() for step in case): case for case in cases}.values())
@@ -251,7 +284,16 @@ PHASE = {"N": 16, "G": 1, "C": 64, "IH": 256, "IW": 256, "O": 128, "OH": 256, "O
 WHOLE = {"sN": 128 * 512 * 512, "sG": 128 * 512 * 512, "sO": 512 * 512, "sP": 2 * 512}
 CUBE_PHASE = {"sN": 128 * 64 * 128 * 128, "sG": 128 * 64 * 128 * 128, "sO": 64 * 128 * 128, "sT": 2 * 128 * 128}
 
+IMAGES = {"B": 16, "C": 64, "IH": 512, "IW": 512, "OH": 512, "OW": 512}
+
 CONVOLUTIONS = (
+    Template(
+        "depthwise convolution, padded",
+        _unlike(_channelwise()),
+        one("depthwise2d", {}, **IMAGES),
+        channelwise,
+        moved=2 * 4 * 16 * 64 * 512 * 512,
+    ),
     Template("convolution, 2-D", _unlike(_plane()), one("conv2d", {}, **LARGE), convolved, bound="matrix"),
     Template(
         "convolution, 1-D",

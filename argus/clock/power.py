@@ -23,9 +23,11 @@ of matrix instructions on registers alone, gives `power_limit_burst`. Everything
 
 The numbers (`power_*` in parameters.json) come from `argus clock fit`: rows whose clock was published, and `fit` rows
 of kernels whose program is at hand, where measured time and modelled cycles give the clock. They absorb errors of the
-cycle model common to those kernels, are not measured watts, and say nothing about chips with another limit. Data
-matters on real chips (AMD: an fp8 product of zeros runs at 1792 MHz, of trigonometric values at 1188); this is for
-random data.
+cycle model common to those kernels, are not measured watts, and say nothing about chips with another limit.
+
+Data matters on real chips (AMD: an fp8 product of zeros runs at 1792 MHz, of trigonometric values at 1188). This is for
+random data of both signs. Of numbers between 0 and 1 the signs never change, and matrix cores take `power_positive` of
+that (`for_data`): the same object at the same shapes takes 11 to 12 % less time.
 """
 
 from __future__ import annotations
@@ -33,11 +35,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal, get_args
 
 from argus.clock.parameters import PARAMETERS, Parameters
 from argus.gfx942.chip import CLOCK_MAX_MHZ
 
+Data = Literal["signed", "positive"]
+"""What the factors of matrix products are: random numbers of both signs, or between 0 and 1."""
+DATA: tuple[Data, ...] = get_args(Data)
 LOWEST_MHZ = 500.0
 _STEPS = 24
 
@@ -110,6 +115,14 @@ def sustained_clock(
         else:
             high = middle
     return low
+
+
+def for_data(data: Data, parameters: Parameters = PARAMETERS) -> Parameters:
+    """The same chip while it multiplies numbers of that kind."""
+    if data == "signed":
+        return parameters
+    factor = parameters["power_positive"]
+    return parameters.with_values(**{name: factor * parameters[name] for name in set(MATRIX_POWER.values())})
 
 
 def burst(parameters: Parameters = PARAMETERS) -> Parameters:

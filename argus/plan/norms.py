@@ -149,18 +149,39 @@ def together(
 
 
 def moments(planner: Planning, x: View, extents: tuple[int, int], node: Node, group: Group) -> tuple[View, View]:
-    """Mean and sum of squared deviations of rows."""
+    """Mean and sum of squared deviations of rows; long ones in pieces that registers hold, so that X is read once."""
     m, n = extents
-    choice = choose_rows("layernorm", n, node.dtype)
-    mean, dev = planner.temporary((m,), "f32"), planner.temporary((m,), "f32")
+    pieces = _pieces(n, node.dtype)
+    choice = choose_rows("layernorm", n // pieces, node.dtype)
     kernel = choice.kernel.replace("layernorm", "moments")
+    nodes = tuple(group.nodes)
+    mean, dev = planner.temporary((m * pieces,), "f32"), planner.temporary((m * pieces,), "f32")
     arguments = {"X": x, "mean": mean, "dev": dev}
-    planner.emit("moments", kernel, choice.knobs, {"M": m, "N": n}, arguments, nodes=tuple(group.nodes))
-    return mean, dev
+    planner.emit("moments", kernel, choice.knobs, {"M": m * pieces, "N": n // pieces}, arguments, nodes=nodes)
+    if pieces == 1:
+        return mean, dev
+    whole, spread = planner.temporary((m,), "f32"), planner.temporary((m,), "f32")
+    arguments = {"means": mean, "devs": dev, "mean": whole, "dev": spread}
+    knobs: dict[str, KnobValue] = {"HELD": _held(pieces)}
+    scalars = {"length": float(n // pieces)}
+    planner.emit("moments", "joined", knobs, {"M": m, "P": pieces}, arguments, scalars, nodes)
+    return whole, spread
+
+
+def _pieces(n: int, dtype: str) -> int:
+    """How many pieces of one length, short enough to be held, a row of n elements is; 1 if it is held, or walked."""
+    for pieces in range(1, MOST_IMAGES + 1):
+        if n % pieces == 0 and not choose_rows("layernorm", n // pieces, dtype).kernel.endswith("_long"):
+            return pieces
+    return 1
+
+
+def _held(together: int) -> int:
+    """Statistics that a lane holds, of so many that are put together."""
+    return next((h for h in (1, 4, 16) if 64 * h >= together), 16)
 
 
 def _second(dtype: str, length: int, together: int) -> dict[str, KnobValue]:
     """Knobs of the second launch: accesses that fit, and lanes that hold so many statistics."""
     size = BYTES[dtype]
-    held = next((h for h in (1, 4, 16) if 64 * h >= together), 16)
-    return {"DTYPE": dtype, "WIDTH": size * math.gcd(16 // size, length), "HELD": held}
+    return {"DTYPE": dtype, "WIDTH": size * math.gcd(16 // size, length), "HELD": _held(together)}

@@ -8,7 +8,7 @@ import pytest
 
 from argus.clock.calibration import published_clocks
 from argus.clock.parameters import PARAMETERS
-from argus.clock.power import MATRIX_POWER, Activity, burst, power, sustained_clock
+from argus.clock.power import MATRIX_POWER, Activity, burst, for_data, power, sustained_clock
 from argus.gfx942.mfma import MFMA
 
 STEADY = [run for run in published_clocks() if run["state"] == "steady"]
@@ -53,6 +53,17 @@ def test_the_published_burst_is_above_the_steady_clock_and_within_the_burst_limi
 def test_every_matrix_instruction_has_a_power() -> None:
     assert {row.a for row in MFMA.values()} <= set(MATRIX_POWER)
     assert set(MATRIX_POWER.values()) <= set(PARAMETERS.rows)
+
+
+def test_numbers_of_one_sign_take_less_power_in_the_matrix_cores_only() -> None:
+    positive, factor = for_data("positive"), PARAMETERS["power_positive"]
+    assert for_data("signed") is PARAMETERS
+    assert 0 < factor < 1
+    for busy in (Activity(valu=0.5, lds=0.5, vmem=0.5, hbm_gbps=1000), Activity()):
+        assert power(busy, 1500, positive) == power(busy, 1500)
+    multiplying = Activity(matrix={"bf16": 0.5, "fp8": 0.4})
+    idle = power(Activity(), 1500)
+    assert power(multiplying, 1500, positive) - idle == pytest.approx(factor * (power(multiplying, 1500) - idle))
 
 
 def test_the_infinity_cache_can_be_read_as_fast_as_it_was_measured() -> None:

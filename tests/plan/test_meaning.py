@@ -94,6 +94,18 @@ def test_batch_norm_in_pieces() -> None:
     assert same(graph, limit=2000) > same(graph)
 
 
+@pytest.mark.parametrize(("length", "pieces"), [(33000, 2), (32771, 1)])
+def test_statistics_of_long_channels_are_made_of_pieces(length: int, pieces: int) -> None:
+    """33,000 numbers are two rows that registers hold; 32,771 is a prime, and such a row is walked twice."""
+    made = Builder()
+    x = made.input(1, 2, length)
+    w, b = made.input(2, parameter=True), made.input(2, parameter=True)
+    graph = made.graph(made.add("group_norm", x, w, b, shape=(1, 2, length), groups=2, eps=1e-5))
+    kernels = [launch.kernel for launch in planned(graph).launches]
+    assert kernels == (["moments", "joined", "group"] if pieces > 1 else ["moments_long", "group"])
+    same(graph)
+
+
 def test_an_outer_sum() -> None:
     made = Builder()
     x = made.add("add", made.input(5, 1), made.input(1, 8, 1, 1))

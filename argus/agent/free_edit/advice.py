@@ -122,15 +122,17 @@ def _memory_microseconds(task: Task, sizes: Mapping[str, int]) -> float:
     return 1e6 * moved / (1e9 * float(chip.fact("hbm_peak").value))
 
 
-def table(tried: Sequence[Tried]) -> str:
-    """Rounds so far: time or first fault; the best is marked."""
+def table(tried: Sequence[Tried], message: bool = True) -> str:
+    """Rounds so far: time or first fault (`message`); the best is marked."""
     passed = [each for each in tried if each.judgement.verdict == "pass"]
     best = min(passed, key=lambda each: microseconds(each.judgement), default=None)
     lines = ["Rounds so far:"]
     for each in tried[-TRIED:]:
         judged = each.judgement
         first = judged.violations[0] if judged.violations else None
-        said = f"{microseconds(judged):.1f} µs" if judged.verdict == "pass" else judged.stage
-        why = "" if first is None else f", {first.rule}{f' at line {first.line}' if first.line else ''}"
-        lines.append(f"  {each.number}: {judged.verdict}, {said}{why}{', best' if each is best else ''}")
+        said = (
+            f", {microseconds(judged):.1f} µs" if judged.verdict == "pass" else f", {judged.stage}" if message else ""
+        )
+        why = "" if first is None or not message else f", {first.rule}{f' at line {first.line}' if first.line else ''}"
+        lines.append(f"  {each.number}: {judged.verdict}{said}{why}{', best' if each is best else ''}")
     return "\n".join(lines)

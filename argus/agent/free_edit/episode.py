@@ -11,13 +11,16 @@ error.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from argus.agent.free_edit.advice import hot_lines
+from argus.agent.free_edit.arms import FULL, FeedbackArm
 from argus.agent.free_edit.conversation import REGISTERS, Conversation
 from argus.agent.free_edit.edit import apply
-from argus.agent.free_edit.round_tools import CURRENT, OFFERED, RoundTools, Toolbox
+from argus.agent.free_edit.round_tools import CURRENT, RoundTools, Toolbox
+from argus.agent.invariants import asserted, removed
 from argus.agent.judge import Judgement, Violation
 from argus.agent.judging import Judges
 from argus.agent.optimise import FIRST, Trying
@@ -26,7 +29,7 @@ from argus.agent.reward import microseconds
 from argus.agent.tools import KernelTexts
 from argus.tasks.task import Task
 
-EDIT_CODES = ("ARG-P107", "ARG-P120", "ARG-P121")
+EDIT_CODES = ("ARG-P107", "ARG-P120", "ARG-P121", "ARG-P122", "ARG-P123")
 FREE = "free edit"
 CALLS = 12
 FREE_EDITS = 3
@@ -53,18 +56,24 @@ def episode(
     taught: str = "",
     trying: Trying | None = None,
     toolbox: Toolbox | None = None,
+    arm: FeedbackArm = FULL,
+    calls: int = CALLS,
+    library: bool = True,
 ) -> Iterator[Attempt]:
     """Attempts as they are judged. `taught` is what earlier runs have to say; `trying` hears of an edit and its reason
-    before it is judged."""
+    before it is judged. `arm` is how much the model is told, `calls` how often it may call tools in a round; without
+    `library`, an edit that imports kernels of the library is refused."""
     if trying is not None:
         trying("naive", {}, FIRST)
     (judgement,) = judges.judge([task.source], task, seed=seed)
     yield Attempt(0, task.source, "", judgement)
-    talk = Conversation(task, taught, CALLS if toolbox is not None else 0)
+    begun = asserted(task.source, None, task.beside) if arm.invariants else None
+    source, stated = (task.source, ()) if begun is None else (begun.text, begun.checks)
+    talk = Conversation(task, taught, calls if toolbox is not None else 0, arm=arm, stated=stated)
     going = _Episode(
-        task, provider, judges, seed, talk, trying, toolbox, task.source, task.source, microseconds(judgement)
+        task, provider, judges, seed, talk, trying, toolbox, source, source, microseconds(judgement), calls, library
     )
-    talk.begin(task.source, judgement, going.hot(judgement))
+    talk.begin(source, judgement, going.hot(judgement))
     for number in range(1, rounds + 1):
         reply, judgement = going.round()
         talk.answered(reply or "(nothing)", going.source, judgement, going.hot(judgement))
@@ -85,15 +94,17 @@ class _Episode:
     source: str
     best: str
     best_time: float
+    calls: int = CALLS
+    library: bool = True
     free: int = field(default=0, init=False)
 
     def round(self) -> tuple[str, Judgement]:
         """Ask until an edit counts; what the model wrote, and what the judge said."""
         self.free = 0
         tools = RoundTools(self.toolbox, self.source, self.task.beside, self.best) if self.toolbox is not None else None
-        left = CALLS
+        left = self.calls
         while True:
-            offered = OFFERED if tools is not None and left > 0 else ()
+            offered = self.talk.arm.offered() if tools is not None and left > 0 else ()
             reply = self.provider.ask(self.talk.request(offered))
             if tools is not None and left > 0 and reply.calls and not reply.cut:
                 left = self._use(tools, reply, left)
@@ -119,7 +130,9 @@ class _Episode:
     def _judged(self, reply: Reply, submitted: str | None) -> Judgement | None:
         """The judgement of an edit; None where it does not count and the model was told."""
         try:
-            self.source = submitted if submitted is not None else _applied(reply, self.source)
+            edited = submitted if submitted is not None else _applied(reply, self.source)
+            self._allow(edited)
+            self.source = edited
         except ProviderError as error:
             if error.code not in EDIT_CODES:
                 raise
@@ -137,15 +150,39 @@ class _Episode:
             self.best, self.best_time = self.source, microseconds(judgement)
         return judgement
 
+    def _allow(self, edited: str) -> None:
+        """Raises ARG-P122 where an assertion is gone, ARG-P123 where the library is imported and hidden."""
+        gone = removed(edited, [check.text for check in self.talk.stated], self.task.beside)
+        if gone:
+            raise ProviderError("ARG-P122", f"the edit removes the assertion {gone[0]}; it must stay as it stands")
+        if not self.library and imports_library(edited):
+            raise ProviderError("ARG-P123", "the edit imports kernels of the library, which are not part of this task")
+
     def hot(self, judgement: Judgement) -> str:
         """Hot lines of the current file, as the clock shows them; nothing without a workbench or a time."""
-        if self.toolbox is None or judgement.verdict != "pass" or self.task.device != "simulated":
+        if (
+            not self.talk.arm.dense
+            or self.toolbox is None
+            or judgement.verdict != "pass"
+            or self.task.device != "simulated"
+        ):
             return ""
         shape = dict(self.task.shapes[0])
         beside = {f"{module}.py": text for module, text in self.task.beside.items()}
         files = KernelTexts({**beside, CURRENT: self.source})
         result = self.toolbox(files, "time", {"file": CURRENT, "shape": shape, "quick": True, "no_check": True})
         return "" if result.failed else hot_lines(result.text)
+
+
+def imports_library(text: str) -> bool:
+    """Whether a kernel file imports from `argus.kernels`."""
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+    modules = [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+    modules += [name.name for node in nodes if isinstance(node, ast.Import) for name in node.names]
+    return any(module == "argus.kernels" or module.startswith("argus.kernels.") for module in modules)
 
 
 def reason(reply: str) -> str:

@@ -48,6 +48,8 @@ from argus.agent.lower.query_waves import query_waves
 from argus.agent.lower.range_guards import range_guards
 from argus.agent.lower.reciprocal import reciprocal
 from argus.agent.lower.register_blocking import register_blocking
+from argus.agent.lower.result_rows import result_rows
+from argus.agent.lower.result_vectors import result_vectors
 from argus.agent.lower.row_resident import row_resident
 from argus.agent.lower.row_vectors import row_vectors
 from argus.agent.lower.rows_per_workgroup import rows_per_workgroup
@@ -107,6 +109,8 @@ _TECHNIQUES: tuple[Lowering, ...] = (
     range_guards,
     reciprocal,
     register_blocking,
+    result_rows,
+    result_vectors,
     row_resident,
     row_vectors,
     rows_per_workgroup,

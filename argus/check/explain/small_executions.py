@@ -127,6 +127,18 @@ def ragged(kernel: Kernel) -> list[dict[str, int]]:
     return chosen
 
 
+def beyond(kernel: Kernel) -> list[dict[str, int]]:
+    """For each size, the smallest launch with more than one tile of it and something left over."""
+    found, given = launches(kernel, 400), _given(kernel)
+    chosen: list[dict[str, int]] = []
+    for symbol in kernel.shapes:
+        unit = largest_unit(kernel, symbol)
+        several = [s for s in found if s[symbol.name] > unit and s[symbol.name] % unit]
+        if symbol not in given and several and several[0] not in chosen:
+            chosen.append(several[0])
+    return chosen
+
+
 def longest(kernel: Kernel) -> list[dict[str, int]]:
     """For each size that bounds a loop, the smallest launch in which the loop runs longest."""
     found = launches(kernel, 400)

@@ -75,6 +75,7 @@ class KernelBenchPart(AnswerPart, kw_only=True):
     high_us: float | UnsetType = UNSET
     protocol: str | UnsetType = UNSET
     cpu_seconds: float | UnsetType = UNSET
+    machine: dict[str, str] | UnsetType = UNSET
 
 
 class KernelBenchAnswer(Answer, kw_only=True):

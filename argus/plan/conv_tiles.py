@@ -22,7 +22,7 @@ HELD = {2: 96, 1: 176}
 """Registers of a thread for the part of the halo it brings, by waves per SIMD."""
 SUMS = {2: 128, 1: 256}
 """Registers for its sums."""
-MOST_WORK = 256
+MOST_WORK = 200
 """Taps times fragments of a wave, above which a kernel would be too long to read."""
 LINE, PLANE = (1,), (4, 8, 2, 16, 1)
 """Rows of a tile that are tried, for one row of results and for several."""

@@ -1,7 +1,7 @@
 """Convolutions: `conv2d` and `conv3d` over channels, `depthwise` where every channel has its own filter.
 
 In one dimension there is one row. Groups are an axis: X[N, G, C/G, ...] is a view of torch's X. The templates take the
-weights with the channels last, so these are copied once (`reorder`). A convolution with windows of one pixel is a
+weights with the channels last, so these are copied first (`reorder`). A convolution with windows of one pixel is a
 product and never comes here (`argus.plan.decompose`). Bias, activation and other maps after it are its chain.
 
 Depthwise ones read their input as windows (`argus.kernels.windows`), padded by a launch of its own.

@@ -20,6 +20,7 @@ from argus.bench.kernelbench.asking import ClusterTask, TaskAsker, TaskProcess
 from argus.bench.kernelbench.campaign import campaign
 from argus.bench.kernelbench.summary import line, read_eager, summary
 from argus.bench.kernelbench.task_files import TaskFile, tasks_of
+from argus.bench.kernelbench.task_page import task_page
 from argus.cli.answers import KernelBenchAnswer, emit
 from argus.cli.many_machines import cluster
 from argus.cli.usage import GOOD, UsageError
@@ -52,6 +53,8 @@ def handle(args: argparse.Namespace) -> int:
     with askers(args) as asked:
         found = _judged(args, tasks, asked, eager)
     found.sort(key=lambda record: (record["level"], record["task"]))
+    if args.html is not None:
+        args.html.write_text(task_page(found, eager, LABEL), encoding="utf-8")
     if args.json:
         emit(KernelBenchAnswer, {"label": LABEL, "records": found})
     else:

@@ -12,7 +12,7 @@ y[:, :, :, FD::SD, FH::SH, FW::SW]. A phase that no tap meets is made by `no_tap
 import argus as ag
 from argus import f32
 from argus.kernels.chain import told
-from argus.kernels.conv_transpose2d import EVEN, KH, KW, SH, SW, TAPS_H, TAPS_W, TILE, summed
+from argus.kernels.conv_transpose2d import DH, DW, EVEN, KH, KW, PH, PW, SH, SW, TAPS_H, TAPS_W, TILE, summed
 from argus.kernels.implicit_gemm import (
     BK,
     BO,
@@ -48,7 +48,9 @@ TAPS = [(d, h, w) for d in TAPS_D for h in TAPS_H for w in TAPS_W]
 PARTS = [
     f"sum(X[n, g, c, t + {d[1]}, p + {h[1]}, q + {w[1]}] * K[g, o, {d[0]}, {h[0]}, {w[0]}, c], c)" for d, h, w in TAPS
 ]
-SUM = summed(PARTS)
+AT = f"t + {PD} - {DD} * d, p + {PH} - {DH} * r, q + {PW} - {DW} * s"
+ALL = f"sum(sum(sum(sum(X[n, g, c, {AT}] * K[g, o, d, r, s, c], c), d), r), s)"  # of one phase, which all taps meet
+SUM = ALL if max(SD, SH, SW) == 1 else summed(PARTS)
 WHOLE = ("N G O OD OH OW", T, f"sN sG sO sT sP {SW}")  # axes and type of Y and of a residual
 
 

@@ -2,9 +2,9 @@
 
     tile_knobs("f32", Convolved(n=8, g=1, c=64, o=128, width=1024, results=(510, 1022), reach=((0, 2), (0, 2))))
 
-A workgroup makes ROWS x COLS pixels of 32, 64 or 128 output channels. Of the tiles whose halo fits into its share of
-LDS and into registers, the one that computes the least beside the result is taken; of equal ones the larger. Accesses
-are as wide as the extents allow.
+A workgroup makes ROWS x COLS pixels of 32, 64 or 128 output channels. The first tile of a short list whose halo fits
+into its share of LDS and into registers is taken, so that few kernels serve all sizes and each is proved once: for f32
+128 pixels, for two-byte types 256. Accesses are as wide as the extents allow.
 """
 
 from __future__ import annotations
@@ -20,16 +20,19 @@ from argus.ops.choice import BYTES
 LDS = 1 << 16
 HELD = {2: 96, 1: 176}
 """Registers of a thread for the part of the halo it brings, by waves per SIMD."""
-SUMS = {2: 64, 1: 128}
+SUMS = {2: 128, 1: 256}
 """Registers for its sums."""
-MOST_PIXELS = {"f32": 128}
-"""Pixels of a workgroup: sums of f32 products take as long as four of bf16, so a smaller tile is enough."""
+MOST_WORK = 200
+"""Taps times fragments of a wave, above which a kernel would be too long to read."""
+LINE, PLANE = (1,), (4, 8, 2, 16, 1)
+"""Rows of a tile that are tried, for one row of results and for several."""
 
 
 @dataclass(frozen=True, slots=True)
 class Convolved:
     """Sizes of one launch. `results`: rows and columns of Y; `reach`: first and last place that taps meet, down and
-    across; `stride`: rows and columns of X between neighbors of Y; `apart`: Y's columns are not neighbors in memory."""
+    across; `stride`: rows and columns of X between neighbors of Y; `taps`: of the window; `apart`: Y's columns
+    are not neighbors in memory."""
 
     c: int
     o: int
@@ -37,6 +40,7 @@ class Convolved:
     results: tuple[int, int]
     reach: tuple[tuple[int, int], tuple[int, int]]
     stride: tuple[int, int] = (1, 1)
+    taps: int = 9
     apart: bool = False
 
 
@@ -59,7 +63,7 @@ class ConvTile:
 
 def tile_knobs(dtype: str, sizes: Convolved) -> dict[str, KnobValue]:
     """The tile and the accesses of a convolution."""
-    tile = min(_fitting(dtype, sizes), key=lambda tile: _cost(tile, sizes))
+    tile = next(_fitting(dtype, sizes))
     return {
         "DTYPE": dtype,
         "ROWS": tile.rows,
@@ -74,19 +78,18 @@ def tile_knobs(dtype: str, sizes: Convolved) -> dict[str, KnobValue]:
 
 
 def _fitting(dtype: str, sizes: Convolved) -> Iterator[ConvTile]:
+    """Tiles that fit, the best first: with many pixels, two waves per SIMD and wide accesses."""
     size = BYTES[dtype]
     widest = math.gcd(16 // size, sizes.width)
     narrow, wide = (1, 4) if size == 4 else (4, 8)
-    vecs = [vec for vec in (1, 2, 4, 8) if narrow <= vec <= wide]
-    vecs = [vec for vec in vecs if vec in (wide, narrow) or 4 * vec >= sizes.c]
-    most = MOST_PIXELS.get(dtype, 256)
-    for rows, cols, wo, vec, waves in product((1, 2, 4, 8, 16), (16, 32, 64, 128, 256), (1, 2, 4), vecs, (2, 1)):
-        tile = ConvTile(rows, cols, wo, vec, widest, waves)
-        if not _even(tile) or rows * cols > most:
-            continue
-        while not _held(tile, sizes, size) and tile.xw > 1:
-            tile = ConvTile(rows, cols, wo, vec, tile.xw // 2, waves)
-        if _held(tile, sizes, size):
+    vec = next((vec for vec in (1, 2, 4, 8) if narrow <= vec <= wide and 4 * vec >= sizes.c), wide)
+    most, ways = (128, (1, 2)) if size == 4 else (256, (1, 2, 4))
+    wo = next((wo for wo in ways if 32 * wo >= sizes.o), ways[-1])
+    accesses = [xw for xw in (8, 4, 2, 1) if xw <= widest]
+    rows = LINE if sizes.results[0] == 1 else PLANE
+    for pixels, waves, high, across, xw in product((most, most // 2, 64, 32), (2, 1), rows, (wo, 4), accesses):
+        tile = ConvTile(high, pixels // high, across, vec, xw, waves)
+        if tile.cols in (16, 32, 64, 128, 256) and _even(tile) and _held(tile, sizes, size):
             yield tile
 
 
@@ -101,7 +104,7 @@ def _held(tile: ConvTile, sizes: Convolved, size: int) -> bool:
     slots = _passes(tile, sizes) * 64 * tile.xw
     brought = -(-_passes(tile, sizes) * tile.xw * tile.vec * size // 4)
     sums = 16 * tile.fragments
-    fits = brought <= HELD[tile.waves] and sums <= SUMS[tile.waves]
+    fits = brought <= HELD[tile.waves] and sums <= SUMS[tile.waves] and sizes.taps * tile.fragments <= MOST_WORK
     return fits and slots * 4 * tile.vec * size <= LDS // tile.waves
 
 
@@ -112,14 +115,3 @@ def _passes(tile: ConvTile, sizes: Convolved) -> int:
     high = sizes.stride[0] * (tile.rows - 1) + low - top + 1
     pieces = (sizes.stride[1] * (tile.cols - 1) + right - start + tile.xw) // tile.xw
     return -(-high * pieces // 64)
-
-
-def _cost(tile: ConvTile, sizes: Convolved) -> tuple[float, ...]:
-    """Products computed and pixels brought, per product of the result; then preferences."""
-    high, wide = sizes.results
-    pixels = -(-high // tile.rows) * tile.rows * -(-wide // tile.cols) * tile.cols
-    features = -(-sizes.o // (32 * tile.wo)) * 32 * tile.wo
-    channels = -(-sizes.c // (4 * tile.vec)) * 4 * tile.vec
-    wasted = pixels * features * channels / (high * wide * sizes.o * sizes.c)
-    brought = _passes(tile, sizes) * 64 * tile.xw / (tile.rows * tile.cols) / min(tile.wo, -(-sizes.o // 32))
-    return wasted * (1 + 0.1 * brought), -tile.waves, -tile.rows * tile.cols, -tile.vec, -tile.xw

@@ -2,7 +2,7 @@
 
 In one dimension there is one row. Groups are an axis: X[N, G, C/G, ...] is a view of torch's X. The templates take the
 weights with the channels last, so these are copied once (`reorder`). A convolution with windows of one pixel is a
-product and never comes here (`argus.plan.decompose`). The bias is a map after it.
+product and never comes here (`argus.plan.decompose`). Bias, activation and other maps after it are its chain.
 
 Depthwise ones read their input as windows (`argus.kernels.windows`), padded by a launch of its own.
 """
@@ -17,6 +17,7 @@ from argus.ir.kernel import KnobValue
 from argus.plan.conv_tiles import Convolved, tile_knobs
 from argus.plan.graph import Node, PlanError
 from argus.plan.grouping import Group
+from argus.plan.maps import chained
 from argus.plan.planning import Planning
 from argus.plan.views import View, permuted, reshaped
 from argus.plan.windows import EXTENTS, padded, window_knobs
@@ -50,17 +51,19 @@ def over_channels(planner: Planning, group: Group, node: Node) -> View:
     k = channels_last(planner, node, (g, o, c, math.prod(window)), (0, 1, 3, 2))
     (stride, padding, dilation) = (spatial(at[name], fill) for name, fill in FILLS)
     reach = [(-p, d * (extent - 1) - p) for extent, p, d in zip(window, padding, dilation, strict=True)]
-    sizes = Convolved(c, o, space[-1], results[-2:], (reach[-2], reach[-1]), stride[-2:])
+    sizes = Convolved(c, o, space[-1], results[-2:], (reach[-2], reach[-1]), stride[-2:], math.prod(window))
     result = planner.temporary(node.shape, node.dtype)
-    extents = {"N": node.shape[0], "G": g, "C": c, "O": o, **named(space), **named(results, "O")}
+    extents = {"N": node.shape[0], "G": g, "C": c, "O": o, **entered(space), **named(results, "O")}
+    steps, given, scalars = chained(planner, group, node.dtype)
     deep = len(node.shape) == 5
     planner.emit(
         "conv3d" if deep else "conv2d",
         "conv3d" if deep else "conv2d",
-        {**tile_knobs(node.dtype, sizes), **knobs},
+        {**tile_knobs(node.dtype, sizes), **knobs, **steps},
         extents if deep else without_depth(extents),
-        {"X": x, "K": k, "Y": result},
-        nodes=tuple(group.nodes),
+        {"X": x, "K": k, **given, "Y": result},
+        scalars,
+        tuple(group.nodes),
     )
     return result
 
@@ -79,9 +82,14 @@ def named(extents: Sequence[int], prefix: str = "") -> dict[str, int]:
     return {prefix + axis: extent for axis, extent in zip(AXES, extents, strict=True)}
 
 
+def entered(space: Sequence[int]) -> dict[str, int]:
+    """Extents of the input as the kernels name them."""
+    return dict(zip(("ID", "IH", "IW"), space, strict=True))
+
+
 def without_depth(settings: Mapping[str, Any]) -> dict[str, Any]:
     """What the kernels of two dimensions have of sizes or knobs."""
-    return {name: value for name, value in settings.items() if name not in ("D", "OD", "KD", "SD", "DD", "PD", "FD")}
+    return {name: value for name, value in settings.items() if name not in ("ID", "OD", "KD", "SD", "DD", "PD", "FD")}
 
 
 Space = tuple[int, int, int]
@@ -146,6 +154,7 @@ def depthwise(planner: Planning, group: Group, node: Node) -> View:
         "sR": dilation_h * width,
     }
     result = planner.temporary(node.shape, node.dtype)
-    arguments = {"X": x, "F": planner.typed(weight.name, "f32"), "Y": result}
-    planner.emit("depthwise", "depthwise", knobs, sizes, arguments, nodes=tuple(group.nodes))
+    steps, given, scalars = chained(planner, group, node.dtype, {"go": "c", "ngo": "bc"})
+    arguments = {"X": x, "F": planner.typed(weight.name, "f32"), **given, "Y": result}
+    planner.emit("depthwise", "depthwise", {**knobs, **steps}, sizes, arguments, scalars, tuple(group.nodes))
     return result

@@ -250,6 +250,15 @@ def _place(node: Node, operands: list[Array]) -> Array:
     return np.asarray(found, dtype=np.float64).reshape(node.shape)
 
 
+def _cross_entropy(node: Node, operands: list[Array]) -> Array:
+    """Operands: x [M, N] and the targets [M]."""
+    x, target = operands
+    off = x - x.max(1, keepdims=True)
+    terms = np.log(np.exp(off).sum(1)) - off[np.arange(len(x)), target.astype(np.int64)]
+    kind = node.attributes["kind"]
+    return np.asarray(terms.mean() if kind == "mean" else terms.sum() if kind == "sum" else terms)
+
+
 def _batch_statistic(node: Node, operands: list[Array]) -> Array:
     """Mean or variance of every channel."""
     x = operands[0]
@@ -283,4 +292,5 @@ _WHOLE: Mapping[str, Callable[[Node, list[Array]], Array]] = {
     "cat": lambda node, x: np.concatenate(x, node.attributes["dim"]),
     "full": lambda node, x: np.full(node.shape, node.attributes["value"]),
     "batch_statistic": _batch_statistic,
+    "cross_entropy": _cross_entropy,
 }

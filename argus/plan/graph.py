@@ -51,6 +51,7 @@ OTHERS = (
     "cat",
     "full",
     "batch_statistic",
+    "cross_entropy",
 )
 SOURCES = ("input", "parameter")
 OPERATIONS = (*SOURCES, *UNARY, *BINARY, *VIEWS, *OTHERS)

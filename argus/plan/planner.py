@@ -45,6 +45,7 @@ HEADS: Mapping[str, Callable[[Planning, Group, Node], View]] = {
     "argreduce": scans.place,
     "cat": joins.joined,
     "batch_statistic": norms.batch_statistic,
+    "cross_entropy": rows.cross_entropy,
 }
 
 
@@ -69,6 +70,8 @@ def checked(node: Node, operands: list[str]) -> None:
         kinds.remove("i64")
     if node.op == "scan" and len(operands) > 1:
         kinds.remove("bool")
+    if node.op == "cross_entropy" and operands[1] in ("i32", "i64"):
+        kinds.remove(operands[1])
     for dtype in kinds:
         if dtype not in FLOATS:
             stated = f"{node.op} of {dtype} has no template; nearest is f32"

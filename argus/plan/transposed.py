@@ -1,20 +1,22 @@
 """Transposed convolutions by phases: results that are `stride` apart are an ordinary convolution with fewer taps.
 
 A launch for every phase (`conv_transpose2d`, `conv_transpose3d`), which writes its own elements of the result; a phase
-that no tap meets is zeros (`no_taps`). The weights are copied once, with the channels last. The bias is a map after it.
+that no tap meets is zeros (`no_taps`). The weights are copied once, with the channels last. Bias, activation and other
+maps after it are the chain of every phase; an operand with all elements is read where the phase writes.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import product
 
 from argus.ir.kernel import KnobValue
 from argus.plan.conv_tiles import Convolved, tile_knobs
 from argus.plan.convolutions import (
     FILLS,
-    Space,
     channels_last,
+    entered,
     named,
     operands,
     spatial,
@@ -23,6 +25,7 @@ from argus.plan.convolutions import (
 )
 from argus.plan.graph import Node
 from argus.plan.grouping import Group
+from argus.plan.maps import chained
 from argus.plan.planning import Planning
 from argus.plan.views import View, steps_of
 
@@ -37,6 +40,8 @@ def transposed(planner: Planning, group: Group, node: Node) -> View:
     k = channels_last(planner, node, (g, c, o, math.prod(window)), (0, 2, 3, 1))
     stride, padding, dilation = (spatial(node.attributes[name], fill) for name, fill in FILLS)
     result = planner.temporary(node.shape, node.dtype)
+    steps_of_chain, given, scalars = chained(planner, group, node.dtype)
+    nodes = tuple(group.nodes)
     deep, steps = len(node.shape) == 5, steps_of((node.shape[0], g, o, *results))
     for phase in product(*map(range, stride)):
         extents = tuple(-(-(extent - f) // s) for extent, f, s in zip(results, phase, stride, strict=True))
@@ -47,7 +52,8 @@ def transposed(planner: Planning, group: Group, node: Node) -> View:
             for extent, f, s, p, d in zip(window, phase, stride, padding, dilation, strict=True)
         ]
         offset = sum(f * step for f, step in zip(phase, steps[3:], strict=True))
-        place = View(result.buffer, result.shape, result.strides, offset)
+        arguments = {name: _moved(view, offset, steps_of_chain[f"HAS_{name}"]) for name, view in given.items()}
+        arguments["Y"] = View(result.buffer, result.shape, result.strides, offset)
         sizes = {"N": node.shape[0], "G": g, "O": o, **named(extents, "O")}
         sizes |= {
             "sN": steps[0],
@@ -58,19 +64,25 @@ def transposed(planner: Planning, group: Group, node: Node) -> View:
         }
         if all(meets):
             high, wide = ((min(taps), max(taps)) for taps in meets[1:])
-            tile = tile_knobs(node.dtype, Convolved(c, o, space[2], extents[1:], (high, wide), apart=stride[2] > 1))
+            tile = tile_knobs(
+                node.dtype,
+                Convolved(
+                    c, o, space[2], extents[1:], (high, wide), taps=math.prod(map(len, meets)), apart=stride[2] > 1
+                ),
+            )
             phases: dict[str, KnobValue] = {**named(phase, "F")}
-            each = {**tile, **knobs, **(phases if deep else without_depth(phases))}
-            sizes = {**sizes, "C": c, **named(space)}
+            each = {**tile, **knobs, **steps_of_chain, **(phases if deep else without_depth(phases))}
+            sizes = {**sizes, "C": c, **entered(space)}
             name = "conv_transpose3d" if deep else "conv_transpose2d"
             sizes = sizes if deep else {n: s for n, s in without_depth(sizes).items() if n != "sT"}
-            planner.emit(name, name, each, sizes, {"X": x, "K": k, "Y": place}, nodes=tuple(group.nodes))
+            planner.emit(name, name, each, sizes, {"X": x, "K": k, **arguments}, scalars, nodes)
         else:
-            empty(planner, group, node, sizes, place, stride)
+            empty: dict[str, KnobValue] = {"DTYPE": node.dtype, "SW": stride[2], **steps_of_chain}
+            empty |= {"VEC": 4, "XW": 4, "CW": 4}  # not used; they fit any element type
+            planner.emit("no_taps", "no_taps", empty, sizes, arguments, scalars, nodes)
     return result
 
 
-def empty(planner: Planning, group: Group, node: Node, sizes: dict[str, int], place: View, stride: Space) -> None:
-    """A phase without taps: zeros."""
-    knobs: dict[str, KnobValue] = {"DTYPE": node.dtype, "SW": stride[2], "BIAS": False}
-    planner.emit("no_taps", "no_taps", knobs, sizes, {"Y": place}, nodes=tuple(group.nodes))
+def _moved(view: View, offset: int, kind: KnobValue) -> View:
+    """An operand's part of a phase."""
+    return replace(view, offset=view.offset + offset) if kind == "all" else view

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from argus.torch.export import Conversion
 
 Converter = Callable[..., str]
+INDICES = ("i32", "i64")
 
 ALIASES = ("clone", "alias", "detach", "detach_", "contiguous", "lift_fresh_copy", "lift_fresh", "dropout_eval")
 """Operators whose result is their first operand."""
@@ -125,6 +126,18 @@ def _kl_div(at: Conversion, x: Any, target: Any, reduction: int = 1, log_target:
     term = at.add("sub", (log, at.name_of(x)), shape)
     factor = at.add("exp", (name,), shape) if log_target else name
     return _loss(at, at.add("mul", (term, factor), shape), reduction)
+
+
+def _cross_entropy(
+    at: Conversion, x: Any, target: Any, weight: Any = None, reduction: int = 1, ignored: int = -100,
+    smoothing: float = 0.0,
+) -> str:  # fmt: skip
+    """Targets are classes; PyTorch's class that is ignored is none of them."""
+    shape = at.node_of(x).shape
+    if weight is not None or smoothing or len(shape) != 2 or ignored >= 0 or at.node_of(target).dtype not in INDICES:
+        raise at.refused("cross entropy with weights, smoothing, or of more than rows with a class each: not yet")
+    kind = ("none", "mean", "sum")[reduction]
+    return at.add("cross_entropy", (at.name_of(x), at.name_of(target)), kind=kind)
 
 
 def _loss(at: Conversion, name: str, reduction: int) -> str:
@@ -329,6 +342,7 @@ CONVERTED: Mapping[str, Converter] = {
     "pow": _pow,
     "smooth_l1_loss": _smooth_l1,
     "kl_div": _kl_div,
+    "cross_entropy_loss": _cross_entropy,
     "view": _view,
     "reshape": _view,
     "_unsafe_view": _view,

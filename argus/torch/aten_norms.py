@@ -62,13 +62,13 @@ def running_statistic(at: Conversion, kind: str, x: Any, weight: Any, bias: Any,
     old = at.name_of(mean if kind == "mean" else variance)
     if not training:
         return old
-    node = at.node_of(x)
-    new = at.add("batch_statistic", (node.name,), kind=kind)
+    node, dtype = at.node_of(x), at.nodes[old].dtype
+    new = at.add("batch_statistic", (node.name,), dtype=dtype, kind=kind)
     if kind == "variance":
         count = node.elements // node.shape[1]
-        new = at.add("scale", (new,), p=count / (count - 1))
-    off = at.add("scale", (at.add("sub", (new, old)),), p=float(momentum))
-    return at.add("add", (off, old))
+        new = at.add("scale", (new,), dtype=dtype, p=count / (count - 1))
+    off = at.add("scale", (at.add("sub", (new, old), dtype=dtype),), dtype=dtype, p=float(momentum))
+    return at.add("add", (off, old), dtype=dtype)
 
 
 def batch_norm_without_statistics(

@@ -17,7 +17,7 @@ import math
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from argus.agent.bottleneck import bottleneck
 from argus.agent.judge import Judgement
@@ -25,10 +25,11 @@ from argus.agent.judging import Judges
 from argus.agent.lower import NotApplicableError
 from argus.agent.planner import Proposal, propose, random_order
 from argus.agent.policy import PolicyTable
+from argus.agent.providers.errors import ProviderError
 from argus.agent.repair import repairs
 from argus.agent.reward import Reward, microseconds, reward
 from argus.agent.selector import Realised, realise
-from argus.knowledge import load, matching
+from argus.knowledge import KnowledgeEntry, load, matching
 from argus.tasks.task import Task
 
 BETTER = 0.995
@@ -38,13 +39,18 @@ FIRST_GAIN = 1.0  # log2, for a candidate that passes where its parent has no ti
 EDIT = "edit"
 FIRST = "the naive kernel"
 
-Planner = Literal["bandit", "random"]
+BY_MODEL = " by model"
+"""How a step ends that a model made."""
+
+Planner = Literal["bandit", "random", "model"]
+LoweringMode = Literal["builtin", "model", "both"]
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How a run searches. `patience`: steps without a gain after which it ends; `data`: seed of the judge's data;
-    `provider`: who makes the candidates, with at most `max_tokens` (0: no limit)."""
+    `provider`: the model, with at most `max_tokens` (0: no limit); it makes all candidates, unless `planner` or
+    `lowering` give it a part beside the built-in ones."""
 
     seed: int = 0
     data: int = 0
@@ -57,6 +63,12 @@ class Settings:
     knowledge: bool = True
     provider: str = "builtin"
     max_tokens: int = 0
+    lowering: LoweringMode = "builtin"
+
+    @property
+    def mixed(self) -> bool:
+        """Whether a model plays some of the parts."""
+        return self.provider != "builtin" and (self.planner == "model" or self.lowering != "builtin")
 
     def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -137,6 +149,31 @@ class State:
         return len(self.candidates)
 
 
+class PlannerRole(Protocol):
+    """Who ranks what to try, in place of the built-in planner."""
+
+    def proposals(self, state: State, parent: SearchCandidate) -> list[Proposal]: ...
+
+    def missed(self, proposal: Proposal, why: str) -> None: ...
+
+
+class EditorRole(Protocol):
+    """Who lowers what has no transformation, and repairs what no built-in repair answers."""
+
+    def lowered(self, state: State, parent: SearchCandidate, proposal: Proposal) -> Realised | None: ...
+
+    def repaired(self, state: State, candidate: SearchCandidate) -> Realised | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Parts that are not played by the built-in ones."""
+
+    planner: PlannerRole | None = None
+    editor: EditorRole | None = None
+
+
+BUILT_IN = Roles()
 Listener = Callable[[State, SearchCandidate], None]
 Trying = Callable[[str, Mapping[str, Any], str], None]
 
@@ -150,6 +187,7 @@ def optimise(
     listen: Listener | None = None,
     trying: Trying | None = None,
     edits: Sequence[Edit] = (),
+    roles: Roles = BUILT_IN,
 ) -> State:
     """Run the loop; the state holds every candidate, the best among them, and the policy as it came out.
 
@@ -160,15 +198,20 @@ def optimise(
         trying("naive", {}, FIRST)
     (judgement,) = _ask(judges, state, [task.source])
     _keep(state, SearchCandidate(0, 0, None, task.source, "naive", {}, FIRST, (), judgement), listen)
-    while not _over(state, edits):
-        state.step += 1
-        before = state.best.microseconds
-        batch = _edited(state, edits) or _batch(state)
-        if not batch:
-            state.ended = "nothing is left to try"
-            break
-        _judge(state, judges, batch, listen, trying)
-        state.idle = 0 if state.best.microseconds < BETTER * before else state.idle + 1
+    try:
+        while not _over(state, edits):
+            state.step += 1
+            before = state.best.microseconds
+            batch = _edited(state, edits) or _batch(state, roles)
+            if not batch and roles.planner is None:
+                state.ended = "nothing is left to try"
+                break
+            _judge(state, judges, batch, listen, trying, roles)
+            state.idle = 0 if state.best.microseconds < BETTER * before else state.idle + 1
+    except ProviderError as error:
+        if error.code != "ARG-P108":
+            raise
+        state.ended = str(error)
     return state
 
 
@@ -201,27 +244,47 @@ def _keep(state: State, candidate: SearchCandidate, listen: Listener | None) -> 
         listen(state, candidate)
 
 
-def _batch(state: State) -> list[Proposed]:
+def _batch(state: State, roles: Roles) -> list[Proposed]:
     """The next candidates: as many as the batch holds and the budget allows."""
     settings = state.settings
     room = min(settings.batch, settings.budget - state.spent)
     found: list[Proposed] = []
     new = set(state.sources)
-    for parent in _parents(state):
-        for proposal in _proposals(state, parent):
+    parents = _parents(state)
+    for parent in parents if roles.planner is None else parents[:1]:
+        for proposal in _proposals(state, parent, roles):
             if len(found) >= room:
                 return found
             tried = state.tried.setdefault(parent.number, set())
             tried.add(proposal.name)
-            try:
-                done = [step.split(" ", 1)[0] for step in parent.done]
-                realised = realise(parent.source, proposal, done, load() if settings.knowledge else {})
-            except NotApplicableError:
-                continue
-            if realised.source not in new:
+            realised = _realised(state, parent, proposal, roles)
+            if realised is not None and realised.source not in new:
                 new.add(realised.source)
-                found.append(Proposed(parent, realised, proposal.entry.id, proposal.params, proposal.why))
+                why = realised.why or proposal.why
+                found.append(Proposed(parent, realised, proposal.entry.id, proposal.params, why))
     return found
+
+
+def _realised(state: State, parent: SearchCandidate, proposal: Proposal, roles: Roles) -> Realised | None:
+    """The parent after a proposal: by its transformation, else by whoever edits; None where it has no place."""
+    settings, entry, why = state.settings, proposal.entry, "no transformation does it"
+    done = [step.split(" ", 1)[0] for step in parent.done]
+    if entry.lowered and settings.lowering != "model":
+        try:
+            return realise(parent.source, proposal, done, load() if settings.knowledge else {})
+        except NotApplicableError as error:
+            why = str(error)
+    if roles.editor is not None and (roles.planner is not None or _worth_an_edit(entry, done, parent)):
+        return roles.editor.lowered(state, parent, proposal)
+    if roles.planner is not None:
+        roles.planner.missed(proposal, why)
+    return None
+
+
+def _worth_an_edit(entry: KnowledgeEntry, done: Sequence[str], parent: SearchCandidate) -> bool:
+    """Whether the built-in planner has a model asked: new to the kernel, prepared, and a remedy for its bottleneck."""
+    named = bottleneck(parent.judgement) in entry.bottlenecks
+    return named and entry.id not in done and set(entry.requires) <= set(done)
 
 
 def _dice(state: State, what: str) -> random.Random:
@@ -257,17 +320,27 @@ def _structure(candidate: SearchCandidate) -> int:
     return sum(name in known and known[name].kind == "global" for name in done)
 
 
-def _proposals(state: State, parent: SearchCandidate) -> list[Proposal]:
+def _proposals(state: State, parent: SearchCandidate, roles: Roles) -> list[Proposal]:
+    if roles.planner is not None:
+        return roles.planner.proposals(state, parent)
     tried = state.tried.get(parent.number, set())
     dice = _dice(state, f"plan {parent.number}")
     family = state.task.family
     entries = matching(family=family)
     if state.settings.planner == "random" or not state.settings.knowledge:
         return random_order(entries, tried, dice)
-    return propose(entries, state.policy, family, bottleneck(parent.judgement), tried, dice)
+    edited = roles.editor is not None
+    return propose(entries, state.policy, family, bottleneck(parent.judgement), tried, dice, edited)
 
 
-def _judge(state: State, judges: Judges, batch: list[Proposed], listen: Listener | None, trying: Trying | None) -> None:
+def _judge(
+    state: State,
+    judges: Judges,
+    batch: list[Proposed],
+    listen: Listener | None,
+    trying: Trying | None,
+    roles: Roles = BUILT_IN,
+) -> None:
     """Judge a batch, then what repairs of its failures give, while the budget lasts."""
     waiting = batch
     for _ in range(1 + (state.settings.repairs if state.settings.feedback else 0)):
@@ -283,7 +356,7 @@ def _judge(state: State, judges: Judges, batch: list[Proposed], listen: Listener
             candidate = _learn(state, proposed, judgement)
             _keep(state, candidate, listen)
             if judgement.verdict != "pass":
-                again.extend(_repaired(state, candidate, proposed))
+                again.extend(_repaired(state, candidate, proposed, roles))
         waiting = again
 
 
@@ -313,10 +386,15 @@ def _learn(state: State, proposed: Proposed, judgement: Judgement) -> SearchCand
     )
 
 
-def _repaired(state: State, candidate: SearchCandidate, proposed: Proposed) -> list[Proposed]:
-    """The first repair that leads to something new; it belongs to the parent of what it repairs."""
+def _repaired(state: State, candidate: SearchCandidate, proposed: Proposed, roles: Roles) -> list[Proposed]:
+    """The first repair that leads to something new; it belongs to the parent of what it repairs. Built-in ones first,
+    then, from the counterexample, whoever edits."""
     for repair in repairs(candidate.source, candidate.judgement):
         if repair.source not in state.sources:
             realised = Realised(repair.source, (*proposed.realised.steps, f"repair {repair.rule}"))
             return [Proposed(proposed.parent, realised, proposed.technique, proposed.params, repair.why)]
-    return []
+    made = None if roles.editor is None else roles.editor.repaired(state, candidate)
+    if made is None or made.source in state.sources:
+        return []
+    realised = Realised(made.source, (*proposed.realised.steps, *made.steps))
+    return [Proposed(proposed.parent, realised, proposed.technique, proposed.params, made.why)]

@@ -24,6 +24,8 @@ class Realised:
 
     source: str
     steps: tuple[str, ...]
+    why: str = ""
+    """What a model said of its edit."""
 
 
 def closure(

@@ -4,7 +4,7 @@
 
 The folder is made; it holds `tool.py` (the model's workbench, examples/agent/mailbox_client.py), README.md and the
 first question. What to tell the model, and nothing else, is in README.md: it does not say which arm it is in. The
-recording is `examples/agent/episodes/TASK-ARM-NUMBER.jsonl`; started again with a new folder, an episode that was broken
+recording is `examples/agent/episodes/TASK-ARM-NUMBER.jsonl`; with a new folder, an episode that was broken
 off goes on where its recording ends.
 """
 

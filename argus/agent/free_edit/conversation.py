@@ -33,7 +33,8 @@ NO_MORE = "No calls of tools are left in this round: answer with an edit now."
 class Conversation:
     """One episode of edits; `taught` stands behind the first feedback, `calls` may be made in a round.
 
-    `arm` says how much is told; `stated` are the assertions that the kernel carries and that stay.
+    `arm` says how much is told; `stated` are the assertions that the kernel carries and that stay;
+    `chosen`: whether techniques for the bottleneck are shown.
     """
 
     task: Task
@@ -44,16 +45,17 @@ class Conversation:
     within: list[Turn] = field(default_factory=list)
     arm: FeedbackArm = FULL
     stated: tuple[ProposedCheck, ...] = ()
+    chosen: bool = True
 
     def begin(self, source: str, judgement: Judgement, hot: str = "") -> None:
         self.tried = [Tried(0, judgement)]
-        others = _sizes((*self.task.held_out, *self.task.small)) or "none"
+        others = sizes_text((*self.task.held_out, *self.task.small)) or "none"
         text = filled(
             "question",
             task=one_line(self.task.name),
             family=one_line(self.task.family),
             contract=contract(self.task),
-            shapes=_sizes(self.task.shapes),
+            shapes=sizes_text(self.task.shapes),
             others=others,
             figures=figures(self.task),
             said=self._said(source, judgement, hot) + self._assertions() + self.taught,
@@ -95,7 +97,7 @@ class Conversation:
             shares = unit_shares(judgement)
             parts += [behind(f"Units busy: {shares}")] if shares else []
             parts += [behind(hot)] if hot else []
-            parts += [behind(text) for text in (techniques(self.task, judgement, source),) if text]
+            parts += [behind(text) for text in (self.chosen and techniques(self.task, judgement, source),) if text]
         return "\n".join(parts)
 
     def _assertions(self) -> str:
@@ -190,7 +192,8 @@ def _violation(violation: Violation) -> str:
 PLACES = (("at", "at"), ("written_at", "written at"))
 
 
-def _sizes(shapes: tuple[Sizes, ...]) -> str:
+def sizes_text(shapes: tuple[Sizes, ...]) -> str:
+    """Shapes in one line."""
     return "; ".join(", ".join(f"{k}={v}" for k, v in shape.items()) for shape in shapes)
 
 

@@ -11,16 +11,15 @@ error.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from argus.agent.free_edit.advice import hot_lines
 from argus.agent.free_edit.arms import FULL, FeedbackArm
 from argus.agent.free_edit.conversation import REGISTERS, Conversation
-from argus.agent.free_edit.edit import apply
+from argus.agent.free_edit.round import CALLS, EDIT_CODES, FREE_EDITS, EditRound, new_source, reason
 from argus.agent.free_edit.round_tools import CURRENT, RoundTools, Toolbox
-from argus.agent.invariants import asserted, removed
+from argus.agent.invariants import asserted
 from argus.agent.judge import Judgement, Violation
 from argus.agent.judging import Judges
 from argus.agent.optimise import FIRST, Trying
@@ -29,10 +28,7 @@ from argus.agent.reward import microseconds
 from argus.agent.tools import KernelTexts
 from argus.tasks.task import Task
 
-EDIT_CODES = ("ARG-P107", "ARG-P120", "ARG-P121", "ARG-P122", "ARG-P123")
 FREE = "free edit"
-CALLS = 12
-FREE_EDITS = 3
 ASKS_PER_ROUND = CALLS + FREE_EDITS + 1
 
 
@@ -102,37 +98,17 @@ class _Episode:
         """Ask until an edit counts; what the model wrote, and what the judge said."""
         self.free = 0
         tools = RoundTools(self.toolbox, self.source, self.task.beside, self.best) if self.toolbox is not None else None
-        left = self.calls
+        asking = EditRound(self.provider, self.talk, tools, self.calls)
         while True:
-            offered = self.talk.arm.offered() if tools is not None and left > 0 else ()
-            reply = self.provider.ask(self.talk.request(offered))
-            if tools is not None and left > 0 and reply.calls and not reply.cut:
-                left = self._use(tools, reply, left)
-                if tools.submitted is None:
-                    continue
-            found = self._judged(reply, None if tools is None else tools.submitted)
+            reply = asking.answer()
+            found = self._judged(reply, asking.submitted)
             if found is not None:
                 return reply.text, found
-
-    def _use(self, tools: RoundTools, reply: Reply, left: int) -> int:
-        """Do the calls of an answer, as many as are left; the others are refused."""
-        returns = []
-        for use in reply.calls:
-            if tools.submitted is not None or left <= 0:
-                returns.append(tools.refused(use))
-                continue
-            left -= 1
-            returns.append(tools.called(use))
-        if tools.submitted is None:
-            self.talk.called(reply, tuple(returns), left)
-        return left
 
     def _judged(self, reply: Reply, submitted: str | None) -> Judgement | None:
         """The judgement of an edit; None where it does not count and the model was told."""
         try:
-            edited = submitted if submitted is not None else _applied(reply, self.source)
-            self._allow(edited)
-            self.source = edited
+            self.source = new_source(reply, submitted, self.source, self.talk.stated, self.task.beside, self.library)
         except ProviderError as error:
             if error.code not in EDIT_CODES:
                 raise
@@ -150,14 +126,6 @@ class _Episode:
             self.best, self.best_time = self.source, microseconds(judgement)
         return judgement
 
-    def _allow(self, edited: str) -> None:
-        """Raises ARG-P122 where an assertion is gone, ARG-P123 where the library is imported and hidden."""
-        gone = removed(edited, [check.text for check in self.talk.stated], self.task.beside)
-        if gone:
-            raise ProviderError("ARG-P122", f"the edit removes the assertion {gone[0]}; it must stay as it stands")
-        if not self.library and imports_library(edited):
-            raise ProviderError("ARG-P123", "the edit imports kernels of the library, which are not part of this task")
-
     def hot(self, judgement: Judgement) -> str:
         """Hot lines of the current file, as the clock shows them; nothing without a workbench or a time."""
         if (
@@ -172,25 +140,3 @@ class _Episode:
         files = KernelTexts({**beside, CURRENT: self.source})
         result = self.toolbox(files, "time", {"file": CURRENT, "shape": shape, "quick": True, "no_check": True})
         return "" if result.failed else hot_lines(result.text)
-
-
-def imports_library(text: str) -> bool:
-    """Whether a kernel file imports from `argus.kernels`."""
-    try:
-        nodes = list(ast.walk(ast.parse(text)))
-    except (SyntaxError, ValueError, RecursionError):
-        return False
-    modules = [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
-    modules += [name.name for node in nodes if isinstance(node, ast.Import) for name in node.names]
-    return any(module == "argus.kernels" or module.startswith("argus.kernels.") for module in modules)
-
-
-def reason(reply: str) -> str:
-    """What a model says first."""
-    return reply.split("\n\n", 1)[0][:400]
-
-
-def _applied(reply: Reply, source: str) -> str:
-    if reply.cut:
-        raise ProviderError("ARG-P107", "the answer was cut off at its limit; give only the pieces that change")
-    return apply(reply.text, source)

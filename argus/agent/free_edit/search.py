@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from argus.agent.free_edit.episode import FREE, Attempt, episode, reason
+from argus.agent.free_edit.episode import FREE, Attempt, episode
+from argus.agent.free_edit.round import reason
 from argus.agent.free_edit.round_tools import Toolbox
 from argus.agent.journal.store import Run
 from argus.agent.judging import Judges

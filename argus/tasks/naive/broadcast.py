@@ -5,7 +5,7 @@ from argus import LOG2E, f32
 
 TASK = dict(
     family="elementwise",
-    shapes=[dict(A=16, B=64, C=65536)],
+    shapes=[dict(A=4, B=64, C=65536)],
     held_out=[dict(A=3, B=16, C=2048), dict(A=1, B=32, C=4096)],
     small=[dict(A=2, B=16, C=1024)],
     library="fused_map",

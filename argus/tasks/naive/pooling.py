@@ -8,9 +8,9 @@ from argus import f32, inf
 
 TASK = dict(
     family="window",
-    shapes=[dict(Z=256, P=512, Q=512, sZ=264196, sP=514, sR=514)],
-    held_out=[dict(Z=3, P=32, Q=512, sZ=17476, sP=514, sR=514), dict(Z=2, P=64, Q=256, sZ=33540, sP=516, sR=258)],
-    small=[dict(Z=1, P=16, Q=256, sZ=4644, sP=258, sR=258)],
+    shapes=[dict(Z=64, P=512, Q=512, sZ=264196, sP=514, sR=514)],
+    held_out=[dict(Z=3, P=32, Q=512, sZ=17476, sP=514, sR=514), dict(Z=2, P=32, Q=512, sZ=33924, sP=1028, sR=514)],
+    small=[dict(Z=1, P=16, Q=512, sZ=9252, sP=514, sR=514)],
     library="pool",
 )
 

@@ -5,9 +5,9 @@ from argus import f32
 
 TASK = dict(
     family="row",
-    shapes=[dict(M=1048576)],
-    held_out=[dict(M=65536), dict(M=131072)],
-    small=[dict(M=65536)],
+    shapes=[dict(M=65536)],
+    held_out=[dict(M=8192), dict(M=32768)],
+    small=[dict(M=8192)],
     library="to_scalar",
 )
 

@@ -5,7 +5,7 @@ from argus import f32
 
 TASK = dict(
     family="row",
-    shapes=[dict(M=8192, N=8192)],
+    shapes=[dict(M=4096, N=8192)],
     held_out=[dict(M=64, N=2048), dict(M=32, N=4096)],
     small=[dict(M=8, N=2048)],
     library="scan",

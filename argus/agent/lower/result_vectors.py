@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from argus.agent.lower.fragments import BYTES
 from argus.agent.lower.register_blocking import Replace, divisible
-from argus.agent.lower.result_blocks import neighbors, result_block
+from argus.agent.lower.result_blocks import at_block, neighbors, result_block
 from argus.agent.lower.source import NotApplicableError, Source, keyword, set_keyword
 from argus.agent.lower.text import expression
 
@@ -27,6 +27,8 @@ def result_vectors(source: Source, params: Mapping[str, object]) -> None:
         raise NotApplicableError("the lanes make several results already")
     if ast.unparse(block.step) != ast.unparse(block.lanes):
         raise NotApplicableError("a block is not one result of every lane")
+    if any(move.keyword("guard") is not None and not at_block(move, block) for move in block.moves):
+        raise NotApplicableError("taps along the row begin between accesses: the image's edge would cut one in half")
     count = int(str(params["per_lane"]))
     tensors = source.tensors()
     for move in block.moves:

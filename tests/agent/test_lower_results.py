@@ -15,9 +15,9 @@ from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from tests.agent.executed import Step, lowered, status
 
-VECTORS: Step = ("result-vectors", {"per_lane": 4})
+VECTORS: Step = ("result-vectors", {"bytes": 16})
 ROWS: Step = ("result-rows", {"rows": 4})
-PIECES: Step = ("tap-pieces", {"per_lane": 4})
+PIECES: Step = ("tap-pieces", {"bytes": 16})
 SHARED: Step = ("shared-rows", {"rows": 2, "depth": 2})
 DEEP: Step = ("result-rows", {"rows": 2, "depth": 2})
 

@@ -4,7 +4,7 @@
         tap = X[…, 64 * bq + s - 1].load(IN, width=4, …)    ->    for s in range(3):
                                                                       tap = piece.regs(s + 3, PER_LANE)
 
-A lane makes `per_lane` neighboring results. Its piece begins at a multiple of an access, so that no access is cut by
+A lane makes several neighboring results. Its piece begins at a multiple of an access, so that no access is cut by
 the image's edge; a tap is what lies a few registers further.
 """
 
@@ -22,7 +22,7 @@ from argus.agent.lower.text import expression, statement
 
 
 def tap_pieces(source: Source, params: Mapping[str, object]) -> None:
-    """`per_lane` results to a lane, their taps from one piece of each row."""
+    """As many results to a lane as `bytes` of X, their taps from one piece of each row."""
     block = result_block(source)
     formula = keyword(block.owner, block.axis)
     if not (isinstance(formula, ast.Constant) and formula.value == block.thread):
@@ -30,7 +30,7 @@ def tap_pieces(source: Source, params: Mapping[str, object]) -> None:
     found = tap_loop(source, block.variable)
     tensor = source.tensors()[found.load.place]
     width = 16 // BYTES[tensor.element]
-    count = int(str(params["per_lane"]))
+    count = int(str(params["bytes"])) // BYTES[tensor.element]
     left = found.first // width * width
     piece = -(-(count + found.count - 1 + found.first - left) // width) * width
     name = source.fresh("piece")

@@ -15,8 +15,10 @@ from argus.ir.passes.schedule import scheduled
 from argus.lang import read
 from tests.agent.executed import Step, lowered, status
 
-VECTORS: Step = ("result-vectors", {"per_lane": 4})
+VECTORS: Step = ("result-vectors", {"bytes": 16})
 ROWS: Step = ("result-rows", {"rows": 4})
+PIECES: Step = ("tap-pieces", {"bytes": 16})
+SHARED: Step = ("shared-rows", {"rows": 2, "depth": 2})
 DEEP: Step = ("result-rows", {"rows": 2, "depth": 2})
 
 
@@ -37,6 +39,26 @@ def test_maxima_of_windows(steps: tuple[Step, ...]) -> None:
     y = np.empty((2, 4, 256), np.float32)
     executed(text, {"Z": 2, "P": 4, "Q": 256, "sZ": 6 * 258, "sP": 258, "sR": 258}, {"X": windows, "Y": y})
     assert np.array_equal(y, windows.max((3, 4)))
+
+
+@pytest.mark.parametrize("steps", [(), (PIECES,), (PIECES, ROWS), (PIECES, SHARED)])
+def test_a_depthwise_convolution(steps: tuple[Step, ...]) -> None:
+    """Whole numbers of few bits: every sum is exact."""
+    text = lowered("depthwise", *steps)
+    assert status(text) == "proved"
+    dice = np.random.default_rng(5)
+    x, f = (dice.integers(-4, 5, shape).astype(np.float32) for shape in ((1, 2, 8, 256), (2, 3, 3)))
+    y = np.empty_like(x)
+    executed(text, {"B": 1, "C": 2, "IH": 8, "IW": 256, "OH": 8, "OW": 256}, {"X": x, "F": f, "Y": y})
+    padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    want = sum(padded[:, :, r : r + 8, s : s + 256] * f[:, r, s, None, None] for r, s in np.ndindex(3, 3))
+    assert np.array_equal(y, want)
+
+
+def test_a_row_of_the_image_is_loaded_once() -> None:
+    text = lowered("depthwise", PIECES, SHARED)
+    assert text.count("X[b, c, p + row - 1, CHUNK * bq - 4].load(IN, width=16") == 1
+    assert "for row in range(DEPTH + 2):" in text
 
 
 @pytest.mark.parametrize("steps", [(VECTORS,), (ROWS, VECTORS), (VECTORS, DEEP)])
@@ -87,6 +109,13 @@ def test_results_that_are_no_neighbors_in_memory_are_loaded_singly() -> None:
         ("pooling", (ROWS, ROWS)),
         ("softmax", (VECTORS,)),
         ("gemm", (ROWS,)),
+        ("depthwise", (VECTORS,)),
+        ("depthwise", (SHARED,)),
+        ("depthwise", (PIECES, PIECES)),
+        ("depthwise", (PIECES, SHARED, SHARED)),
+        ("broadcast", (PIECES,)),
+        ("pooling", (SHARED,)),
+        ("softmax", (SHARED,)),
     ],
 )
 def test_it_has_no_place_elsewhere(task: str, steps: tuple[Step, ...]) -> None:

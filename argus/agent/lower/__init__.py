@@ -54,12 +54,14 @@ from argus.agent.lower.row_resident import row_resident
 from argus.agent.lower.row_vectors import row_vectors
 from argus.agent.lower.rows_per_workgroup import rows_per_workgroup
 from argus.agent.lower.score_pipeline import score_pipeline
+from argus.agent.lower.shared_rows import shared_rows
 from argus.agent.lower.single_fragments import single_fragments
 from argus.agent.lower.softmax_schedule import softmax_schedule
 from argus.agent.lower.software_pipelining import software_pipelining
 from argus.agent.lower.source import NotApplicableError, Source
 from argus.agent.lower.split_k import split_k
 from argus.agent.lower.stagger_k import stagger_k
+from argus.agent.lower.tap_pieces import tap_pieces
 from argus.agent.lower.transpose_on_staging import transpose_on_staging
 from argus.agent.lower.vector_stores import vector_stores
 from argus.agent.lower.wave_groups import wave_groups
@@ -115,11 +117,13 @@ _TECHNIQUES: tuple[Lowering, ...] = (
     row_vectors,
     rows_per_workgroup,
     score_pipeline,
+    shared_rows,
     single_fragments,
     softmax_schedule,
     software_pipelining,
     split_k,
     stagger_k,
+    tap_pieces,
     transpose_on_staging,
     vector_stores,
     wave_groups,

@@ -51,11 +51,18 @@ def result_block(source: Source) -> ResultBlock:
 def _at(move: SourceAccess, variable: str, step: ast.expr) -> int | None:
     """The index of an access that has `step * variable` as a summand."""
     for number, index in enumerate(move.index):
-        for term in terms(index):
+        less = isinstance(index, ast.BinOp) and isinstance(index.op, ast.Sub)
+        for term in terms(index.left if less and isinstance(index, ast.BinOp) else index):
             found = factor(term, variable)
             if found is not None and same(found, step):
                 return number
     return None
+
+
+def at_block(move: SourceAccess, block: ResultBlock) -> bool:
+    """Whether an access begins at the block's first result, not some places beside it."""
+    at = _at(move, block.variable, block.step)
+    return at is not None and isinstance(factor(move.index[at], block.variable), ast.expr)
 
 
 def neighbors(source: Source, move: SourceAccess, block: ResultBlock) -> bool:

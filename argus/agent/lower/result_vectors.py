@@ -14,21 +14,25 @@ from collections.abc import Mapping
 
 from argus.agent.lower.fragments import BYTES
 from argus.agent.lower.register_blocking import Replace, divisible
-from argus.agent.lower.result_blocks import neighbors, result_block
+from argus.agent.lower.result_blocks import at_block, neighbors, result_block
 from argus.agent.lower.source import NotApplicableError, Source, keyword, set_keyword
 from argus.agent.lower.text import expression
 
 
 def result_vectors(source: Source, params: Mapping[str, object]) -> None:
-    """`per_lane` results to a lane."""
+    """As many results to a lane as `bytes` of the widest tensor."""
     block = result_block(source)
     formula = keyword(block.owner, block.axis)
     if not (isinstance(formula, ast.Constant) and formula.value == block.thread):
         raise NotApplicableError("the lanes make several results already")
     if ast.unparse(block.step) != ast.unparse(block.lanes):
         raise NotApplicableError("a block is not one result of every lane")
-    count = int(str(params["per_lane"]))
+    if any(move.keyword("guard") is not None and not at_block(move, block) for move in block.moves):
+        raise NotApplicableError("taps along the row begin between accesses: the image's edge would cut one in half")
     tensors = source.tensors()
+    count = int(str(params["bytes"])) // max(BYTES[tensors[move.place].element] for move in block.moves)
+    if count < 2:
+        raise NotApplicableError("one result has as many bytes")
     for move in block.moves:
         if neighbors(source, move, block):
             size = BYTES[tensors[move.place].element]

@@ -12,7 +12,7 @@ One line of JSON per row, written by `python -m bench.clock`:
     runs          all published times of this program and shape, if several; the clock is judged by their range
     protocol      "graph", "stream" or "cold" (argus.clock.protocol)
     state         "steady" (default), or "burst": a few milliseconds on a chip that idled before
-    data          "signed" (default): random factors of both signs; "positive": random numbers between 0 and 1
+    data          "signed" (default): random factors of both signs; "positive": between 0 and 1; "sines"
     source        where the time was published
     launches      one entry per launch, in order: `launch_line(name, launch)`, its profile timed at 2100 and 1250 MHz
                   at least (`time_recorded(..., also=(1250,))`), with the caches as the protocol leaves them

@@ -68,7 +68,7 @@ def test_the_arrays_of_the_search_say_what_the_rows_say() -> None:
 
 
 def test_the_fit_tells_what_data_make_of_power() -> None:
-    """The same launches with both kinds of data: the factor between them is found. Without such rows it goes towards 1."""
+    """The same launches with both kinds of data: the factor between them is found; without them it goes towards 1."""
     true = TRUE.with_values(power_positive=0.5)
     signed = [_row(n, "fit") for n in range(8)]
     rows = [replace(row, microseconds=row.predicted_us(true)) for row in signed]

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from argus.agent.bottleneck import bottleneck
 from argus.agent.labels import heading
-from argus.agent.optimise import SearchCandidate, State
 from argus.agent.pace import Pace
 from argus.agent.reward import roof_share
+from argus.agent.search_state import SearchCandidate, State
 from argus.agent.time_text import described
 
 if TYPE_CHECKING:

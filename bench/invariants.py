@@ -1,6 +1,6 @@
 """What assertions are worth: seeded faults in the outputs of transformations, checked with and without them.
 
-    python -m bench.invariants [--kernels gemm,attention] [--most 8]
+    python -m bench.invariants [--kernels gemm,attention] [--most 8] [--no-specification]
 
 A kernel is a naive task lowered by a chain of techniques. The assertions are those that `argus.agent.invariants` states
 for the last technique of the chain, all proved of the kernel. A fault is one change at one line: a barrier left out, a
@@ -10,6 +10,8 @@ layout with less of its swizzle. Each faulty kernel is read and checked twice, n
     refused      the reader or the checker refutes it, or leaves it undecided, before anything runs
     at the line  a refuted claim names a line at most two away from the fault
     repaired     the built-in repair answers the report and the checker proves the result, in at most two edits
+
+With `--no-specification` the kernels do not say what they compute: then nothing but assertions speaks of values.
 """
 
 from __future__ import annotations
@@ -147,12 +149,15 @@ def without(text: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernels", default="", help="parts of names, separated by commas")
+    parser.add_argument("--no-specification", action="store_true", help="kernels without `computes`")
     parser.add_argument("--most", type=int, default=4, help="faults of a kind in a kernel")
     args = parser.parse_args()
     wanted = [name for name in CHAINS if not args.kernels or any(part in name for part in args.kernels.split(","))]
     rows: dict[str, list[tuple[Found, Found, bool, bool]]] = defaultdict(list)
     for name in wanted:
         made = lowered(name)
+        if args.no_specification:
+            made = re.sub(r"^ *computes=.*\n", "", made, flags=re.MULTILINE)
         stated = assertions(asserted(made, load()[CHAINS[name][1][-1][0]]).text)
         print(f"{name}: {len(stated)} assertions: {', '.join(line.strip() for line in stated)}", flush=True)
         for fault in faults(name, without(made), args.most):

@@ -7,17 +7,16 @@ same way again. A step takes one parent, draws a ranking of proposals, lowers th
 source and lead to something new, and judges them as one batch. What fails and can be repaired is repaired and judged
 again, at most `repairs` times in a row. Every judgement counts as one evaluation. The learner sees each outcome once.
 
-A person's edits go first: each is judged at the first step after it was handed in, as a child of the best kernel, and
-the search goes on from there (`argus.agent.free_edit.person`).
+Where single steps stop gaining, whole chains of techniques are recombined and scored by the clock before they are
+judged (`argus.agent.recombine`). A person's edits go first: each is judged at the first step after it was handed in, as
+a child of the best kernel, and the search goes on from there (`argus.agent.free_edit.person`).
 """
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from collections.abc import Iterable, Sequence
 
 from argus.agent.bottleneck import bottleneck
 from argus.agent.judge import Judgement
@@ -26,156 +25,33 @@ from argus.agent.lower import NotApplicableError
 from argus.agent.planner import Proposal, propose, random_order
 from argus.agent.policy import PolicyTable
 from argus.agent.providers.errors import ProviderError
+from argus.agent.recombine import NAME as RECOMBINED
+from argus.agent.recombine import Clock, promising
 from argus.agent.repair import repairs
-from argus.agent.reward import Reward, microseconds, reward
-from argus.agent.selector import Realised, realise
+from argus.agent.reward import microseconds, reward
+from argus.agent.search_state import (
+    BUILT_IN,
+    EDIT,
+    FIRST,
+    Edit,
+    Listener,
+    Proposed,
+    Roles,
+    SearchCandidate,
+    Settings,
+    State,
+    Trying,
+)
+from argus.agent.selector import Realised, realise, refuse_unreadable
 from argus.knowledge import KnowledgeEntry, load, matching
 from argus.tasks.task import Task
 
 BETTER = 0.995
 SECOND_PARENT = 0.4
 NEAR = 1.5
+STUCK = 3  # steps without a gain after which chains are recombined
+CHAINS_AT_ONCE = 4
 FIRST_GAIN = 1.0  # log2, for a candidate that passes where its parent has no time
-EDIT = "edit"
-FIRST = "the naive kernel"
-
-BY_MODEL = " by model"
-"""How a step ends that a model made."""
-
-Planner = Literal["bandit", "random", "model"]
-LoweringMode = Literal["builtin", "model", "both"]
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How a run searches. `patience`: steps without a gain after which it ends; `data`: seed of the judge's data;
-    `provider`: the model, with at most `max_tokens` (0: no limit); it makes all candidates, unless `planner` or
-    `lowering` give it a part beside the built-in ones."""
-
-    seed: int = 0
-    data: int = 0
-    budget: int = 40
-    batch: int = 2
-    repairs: int = 2
-    patience: int = 8
-    planner: Planner = "bandit"
-    feedback: bool = True
-    knowledge: bool = True
-    provider: str = "builtin"
-    max_tokens: int = 0
-    lowering: LoweringMode = "builtin"
-
-    @property
-    def mixed(self) -> bool:
-        """Whether a model plays some of the parts."""
-        return self.provider != "builtin" and (self.planner == "model" or self.lowering != "builtin")
-
-    def to_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
-
-
-@dataclass(frozen=True, slots=True)
-class SearchCandidate:
-    """A source, where it comes from, and what the judge said."""
-
-    number: int
-    step: int
-    parent: int | None
-    source: str
-    technique: str
-    params: Mapping[str, Any]
-    why: str
-    done: tuple[str, ...]
-    judgement: Judgement
-    reward: Reward = field(default_factory=Reward)
-
-    @property
-    def microseconds(self) -> float:
-        return microseconds(self.judgement)
-
-
-@dataclass(frozen=True, slots=True)
-class Proposed:
-    """A candidate before it is judged."""
-
-    parent: SearchCandidate
-    realised: Realised
-    technique: str
-    params: Mapping[str, Any]
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """A kernel handed in by a person when the run had `after` candidates."""
-
-    after: int
-    source: str
-    why: str
-
-
-@dataclass(slots=True)
-class State:
-    """What a run knows: all candidates, what was tried on which parent, the policy and what of it is this run's own
-    (`learnt`), and, once it is over, why it ended."""
-
-    task: Task
-    settings: Settings
-    policy: PolicyTable
-    candidates: list[SearchCandidate] = field(default_factory=list)
-    tried: dict[int, set[str]] = field(default_factory=dict)
-    sources: set[str] = field(default_factory=set)
-    step: int = 0
-    idle: int = 0
-    learnt: PolicyTable = field(default_factory=PolicyTable)
-    ended: str = ""
-
-    @property
-    def naive(self) -> SearchCandidate:
-        return self.candidates[0]
-
-    def ranked(self) -> list[SearchCandidate]:
-        """Those that passed, fastest first."""
-        passed = [c for c in self.candidates if math.isfinite(c.microseconds)]
-        return sorted(passed, key=lambda c: (c.microseconds, c.number))
-
-    @property
-    def best(self) -> SearchCandidate:
-        ranked = self.ranked()
-        return ranked[0] if ranked else self.naive
-
-    @property
-    def spent(self) -> int:
-        return len(self.candidates)
-
-
-class PlannerRole(Protocol):
-    """Who ranks what to try, in place of the built-in planner."""
-
-    def proposals(self, state: State, parent: SearchCandidate) -> list[Proposal]: ...
-
-    def missed(self, proposal: Proposal, why: str) -> None: ...
-
-
-class EditorRole(Protocol):
-    """Who lowers what has no transformation, and repairs what no built-in repair answers."""
-
-    def lowered(self, state: State, parent: SearchCandidate, proposal: Proposal) -> Realised | None: ...
-
-    def repaired(self, state: State, candidate: SearchCandidate) -> Realised | None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Roles:
-    """Parts that are not played by the built-in ones."""
-
-    planner: PlannerRole | None = None
-    editor: EditorRole | None = None
-
-
-BUILT_IN = Roles()
-Listener = Callable[[State, SearchCandidate], None]
-Trying = Callable[[str, Mapping[str, Any], str], None]
 
 
 def optimise(
@@ -188,6 +64,7 @@ def optimise(
     trying: Trying | None = None,
     edits: Sequence[Edit] = (),
     roles: Roles = BUILT_IN,
+    clock: Clock | None = None,
 ) -> State:
     """Run the loop; the state holds every candidate, the best among them, and the policy as it came out.
 
@@ -202,7 +79,7 @@ def optimise(
         while not _over(state, edits):
             state.step += 1
             before = state.best.microseconds
-            batch = _edited(state, edits) or _batch(state, roles)
+            batch = _edited(state, edits) or _recombined(state, roles, clock) or _batch(state, roles)
             if not batch and roles.planner is None:
                 state.ended = "nothing is left to try"
                 break
@@ -271,7 +148,9 @@ def _realised(state: State, parent: SearchCandidate, proposal: Proposal, roles: 
     done = [step.split(" ", 1)[0] for step in parent.done]
     if entry.lowered and settings.lowering != "model":
         try:
-            return realise(parent.source, proposal, done, load() if settings.knowledge else {})
+            made = realise(parent.source, proposal, done, load() if settings.knowledge else {})
+            refuse_unreadable(made.source, state.task.beside)
+            return made
         except NotApplicableError as error:
             why = str(error)
     if roles.editor is not None and (roles.planner is not None or _worth_an_edit(entry, done, parent)):
@@ -285,6 +164,19 @@ def _worth_an_edit(entry: KnowledgeEntry, done: Sequence[str], parent: SearchCan
     """Whether the built-in planner has a model asked: new to the kernel, prepared, and a remedy for its bottleneck."""
     named = bottleneck(parent.judgement) in entry.bottlenecks
     return named and entry.id not in done and set(entry.requires) <= set(done)
+
+
+def _recombined(state: State, roles: Roles, clock: Clock | None) -> list[Proposed]:
+    """Chains of several techniques at once, where single steps have stopped gaining and the clock likes them."""
+    settings = state.settings
+    left = settings.chains - state.scored
+    if clock is None or roles.planner is not None or settings.planner != "bandit" or not settings.knowledge:
+        return []
+    if state.idle < STUCK or left <= 0 or not state.ranked():
+        return []
+    made = promising(state, _dice(state, "chains"), clock, min(left, CHAINS_AT_ONCE))
+    room = min(settings.batch, settings.budget - state.spent)
+    return [Proposed(state.naive, each, RECOMBINED, {}, each.why) for each in made[:room]]
 
 
 def _dice(state: State, what: str) -> random.Random:
@@ -369,7 +261,7 @@ def _learn(state: State, proposed: Proposed, judgement: Judgement) -> SearchCand
         gain = math.log2(before / took) if math.isfinite(before) else FIRST_GAIN
     wrong = len({v.rule for v in judgement.violations})
     key = (state.task.family, bottleneck(parent.judgement), proposed.technique.split(" ", 1)[0])
-    if proposed.technique != EDIT:
+    if proposed.technique not in (EDIT, RECOMBINED):
         for table in (state.policy, state.learnt):
             table.learn(key, gain, wrong)
     return SearchCandidate(

@@ -24,8 +24,8 @@ from argus.agent.journal.store import Run
 from argus.agent.judge import Judgement, Problem
 from argus.agent.judge.evidence import program, question
 from argus.agent.judge.examine import examined
-from argus.agent.optimise import BY_MODEL, EDIT, SearchCandidate, Settings, State
 from argus.agent.policy import PolicyTable
+from argus.agent.search_state import BY_MODEL, EDIT, SearchCandidate, Settings, State
 from argus.lang.imports import KernelFolder, imports_of
 from argus.tasks.task import Task
 

@@ -20,13 +20,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from argus.agent.fidelity import journaled_clock
 from argus.agent.free_edit.episode import ASKS_PER_ROUND
 from argus.agent.free_edit.person import edits, hand_in
 from argus.agent.free_edit.round_tools import BenchTools, Toolbox
 from argus.agent.free_edit.search import Journaled, JournaledTools, edited
 from argus.agent.journal import Journal
 from argus.agent.judging import Judges
-from argus.agent.optimise import Roles, SearchCandidate, Settings, State, optimise
+from argus.agent.optimise import optimise
 from argus.agent.policy import PolicyTable
 from argus.agent.policy_file import leave, read_policy
 from argus.agent.providers import Budgeted, Provider, choose, token_limit
@@ -34,6 +35,7 @@ from argus.agent.record import RunRecorder, resumed
 from argus.agent.roles.learnt import LearntEntries, distilled, learnt_of, leave_learnt, note_learnt, read_learnt
 from argus.agent.roles.model_editor import ModelEditor
 from argus.agent.roles.model_planner import TRIES, ModelPlanner
+from argus.agent.search_state import Roles, SearchCandidate, Settings, State
 from argus.agent.time_text import bounds
 from argus.agent.tools import KernelTexts, Workbench
 from argus.agent.view import RunView
@@ -103,6 +105,7 @@ def _run(
     options: dict[str, Any] = {"policy": recorder.policy, "trying": None if view is None else view.trying}
     with Judges(workers, recorder.remembered, pool) as judges:
         if provider is None:
+            options["clock"] = journaled_clock(recorder.run, task)
             return optimise(task, settings, judges, listen=listen, edits=edits(recorder.run), **options)
         most = settings.budget * (ASKS_PER_ROUND + TRIES)
         asking = Budgeted(Journaled(provider, recorder.run), most, settings.max_tokens)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from argus.agent.optimise import SearchCandidate, Settings, State
 from argus.agent.planner import Proposal
 from argus.agent.policy import PolicyTable
 from argus.agent.providers import Reply, Request
@@ -16,6 +15,7 @@ from argus.agent.providers.text_tools import rendered
 from argus.agent.roles.learnt import LearntEntries, LearntEntry, LearntGain
 from argus.agent.roles.model_editor import ModelEditor
 from argus.agent.roles.model_planner import ModelPlanner
+from argus.agent.search_state import SearchCandidate, Settings, State
 from argus.knowledge import load
 from argus.tasks.task import load_task
 from tests.agent_prompts.test_prompts import REFUTED, TIMED

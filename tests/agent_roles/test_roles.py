@@ -11,7 +11,7 @@ import pytest
 from argus.agent.free_edit.search import Journaled
 from argus.agent.journal import Journal
 from argus.agent.judge import Judgement, Violation
-from argus.agent.optimise import BY_MODEL, Roles, Settings, State, optimise
+from argus.agent.optimise import optimise
 from argus.agent.policy import PolicyError
 from argus.agent.providers import ProviderError, Reply, Request
 from argus.agent.roles.learnt import (
@@ -28,6 +28,7 @@ from argus.agent.roles.learnt import (
 from argus.agent.roles.model_editor import ModelEditor
 from argus.agent.roles.model_planner import TRIES, ModelPlanner
 from argus.agent.roles.plan import LONGEST, parsed_plan
+from argus.agent.search_state import BY_MODEL, Roles, Settings, State
 from argus.knowledge import load
 from argus.tasks.task import Task, load_task
 

@@ -22,9 +22,9 @@ from argus.agent.free_edit.round_tools import CURRENT, RoundTools, Toolbox
 from argus.agent.invariants import asserted
 from argus.agent.judge import Judgement, Violation
 from argus.agent.judging import Judges
-from argus.agent.optimise import FIRST, Trying
 from argus.agent.providers import Provider, ProviderError, Reply
 from argus.agent.reward import microseconds
+from argus.agent.search_state import FIRST, Trying
 from argus.agent.tools import KernelTexts
 from argus.tasks.task import Task
 

@@ -18,10 +18,10 @@ from argus.agent.free_edit.round_tools import Toolbox
 from argus.agent.journal.store import Run
 from argus.agent.judging import Judges
 from argus.agent.lessons import lessons_for
-from argus.agent.optimise import FIRST, Listener, SearchCandidate, Settings, State, Trying
 from argus.agent.policy import PolicyTable
 from argus.agent.providers import Provider, ProviderError, Reply, Request
 from argus.agent.reward import Reward, reward
+from argus.agent.search_state import FIRST, Listener, SearchCandidate, Settings, State, Trying
 from argus.agent.tools import KernelTexts, ToolResult
 from argus.tasks.task import Task
 

@@ -45,6 +45,7 @@ from argus.agent.lower.online_softmax import online_softmax
 from argus.agent.lower.packed_arithmetic import packed_arithmetic
 from argus.agent.lower.persistent_groups import persistent_groups
 from argus.agent.lower.query_waves import query_waves
+from argus.agent.lower.ragged import restored, straightened
 from argus.agent.lower.range_guards import range_guards
 from argus.agent.lower.reciprocal import reciprocal
 from argus.agent.lower.register_blocking import register_blocking
@@ -140,7 +141,10 @@ LOWERINGS: Mapping[str, Lowering] = {each.__name__.replace("_", "-"): each for e
 def lower(text: str, name: str, params: Mapping[str, object]) -> str:
     """The file after a transformation."""
     source = Source(text)
+    ragged = straightened(source) if name != "range-guards" else None
     LOWERINGS[name](source, params)
+    if ragged is not None:
+        restored(source, ragged)
     return source.text()
 
 

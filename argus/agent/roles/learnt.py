@@ -26,9 +26,9 @@ from msgspec import Meta
 from argus.agent.bottleneck import bottleneck
 from argus.agent.free_edit.episode import FREE
 from argus.agent.journal.store import Run
-from argus.agent.optimise import BY_MODEL, SearchCandidate, State
 from argus.agent.policy import PolicyError
 from argus.agent.policy_file import alone
+from argus.agent.search_state import BY_MODEL, SearchCandidate, State
 from argus.knowledge import KnowledgeEntry, load
 
 GAIN = 1.05

@@ -21,11 +21,11 @@ from argus.agent.free_edit.round_tools import RoundTools, Toolbox
 from argus.agent.invariants import asserted
 from argus.agent.judge import Judgement, Violation
 from argus.agent.lessons import lessons_for
-from argus.agent.optimise import BY_MODEL, SearchCandidate, State
 from argus.agent.planner import Proposal
 from argus.agent.prompts import filled
 from argus.agent.providers import Provider, ProviderError
 from argus.agent.roles.learnt import LearntEntries
+from argus.agent.search_state import BY_MODEL, SearchCandidate, State
 from argus.agent.selector import Realised
 from argus.tasks.task import Task
 

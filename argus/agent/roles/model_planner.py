@@ -19,12 +19,12 @@ from dataclasses import dataclass, field
 from argus.agent.free_edit.advice import behind, roofs, unit_shares
 from argus.agent.free_edit.conversation import contract, feedback, figures, one_line, sizes_text
 from argus.agent.lessons import lessons_for
-from argus.agent.optimise import SearchCandidate, State
 from argus.agent.planner import Proposal, attempt
 from argus.agent.prompts import filled
 from argus.agent.providers import Provider, ProviderError, Request, Turn
 from argus.agent.roles.learnt import LearntEntries
 from argus.agent.roles.plan import PlannedStep, parsed_plan
+from argus.agent.search_state import SearchCandidate, State
 from argus.knowledge import KnowledgeEntry, matching
 from argus.tasks.task import Task
 

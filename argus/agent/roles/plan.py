@@ -36,7 +36,7 @@ class PlannedStep(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     params: Annotated[dict[str, Any], Meta(max_length=16)] | None = None
 
 
-class PlanAnswer(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class TechniquePlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     plan: Annotated[list[PlannedStep], Meta(min_length=1, max_length=MOST)]
 
 
@@ -53,13 +53,13 @@ def parsed_plan(answer: str, known: Mapping[str, KnowledgeEntry], own: bool) -> 
     return steps
 
 
-def _decoded(answer: str) -> PlanAnswer:
+def _decoded(answer: str) -> TechniquePlan:
     if len(answer) > LONGEST:
         raise _refused(f"the answer has {len(answer)} characters; {LONGEST} are allowed")
     blocks = FENCE.findall(answer)
     text = blocks[0] if len(blocks) == 1 else answer
     try:
-        return msgspec.json.decode(text.strip(), type=PlanAnswer)
+        return msgspec.json.decode(text.strip(), type=TechniquePlan)
     except msgspec.ValidationError as error:
         raise _refused(str(error)) from None
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):

@@ -28,6 +28,7 @@ MECHANISMS: Mapping[str, Mapping[str, float | str]] = MappingProxyType(
         "power per format": dict.fromkeys(
             ("power_matrix_f16", "power_matrix_fp8", "power_matrix_i8"), "power_matrix_bf16"
         ),
+        "power by data": {"power_positive": 1.0, "power_sines": 1.0},
         "power averaged over gaps": {"power_gaps": 0.0},
         "power of the L1 path": {"power_vmem": 0.0},
         "power of LDS": {"power_lds": 0.0},

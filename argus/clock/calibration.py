@@ -12,6 +12,7 @@ One line of JSON per row, written by `python -m bench.clock`:
     runs          all published times of this program and shape, if several; the clock is judged by their range
     protocol      "graph", "stream" or "cold" (argus.clock.protocol)
     state         "steady" (default), or "burst": a few milliseconds on a chip that idled before
+    data          "signed" (default): random factors of both signs; "positive": between 0 and 1; "sines"
     source        where the time was published
     launches      one entry per launch, in order: `launch_line(name, launch)`, its profile timed at 2100 and 1250 MHz
                   at least (`time_recorded(..., also=(1250,))`), with the caches as the protocol leaves them
@@ -33,7 +34,7 @@ from typing import Any
 
 from argus.clock.launch import Launch
 from argus.clock.parameters import PARAMETERS, Parameters
-from argus.clock.power import burst
+from argus.clock.power import DATA, Data, burst, for_data
 from argus.clock.profile import Profile
 from argus.clock.protocol import PROTOCOLS, Protocol, floor
 
@@ -57,6 +58,7 @@ class Row:
     launches: tuple[Profile, ...]
     runs: tuple[float, ...] = ()
     state: str = "steady"
+    data: Data = "signed"
     source: str = ""
 
     def predicted_us(self, parameters: Parameters = PARAMETERS) -> float:
@@ -65,7 +67,7 @@ class Row:
 
     def timed(self, parameters: Parameters = PARAMETERS) -> list[tuple[float, float]]:
         """(sustained clock, microseconds) of each launch."""
-        used = burst(parameters) if self.state == "burst" else parameters
+        used = for_data(self.data, burst(parameters) if self.state == "burst" else parameters)
         gap = floor(self.protocol, used)
         clocks = [profile.sustained(used, gap) for profile in self.launches]
         return [
@@ -111,9 +113,10 @@ def row_of(data: Mapping[str, Any]) -> Row:
         launches=tuple(Profile.from_json(launch["profile"]) for launch in data["launches"]),
         runs=tuple(float(time) for time in data.get("runs", ())),
         state=data.get("state", "steady"),
+        data=data.get("data", "signed"),
         source=data.get("source", ""),
     )
-    for value, known in ((row.role, ROLES), (row.protocol, PROTOCOLS), (row.state, STATES)):
+    for value, known in ((row.role, ROLES), (row.protocol, PROTOCOLS), (row.state, STATES), (row.data, DATA)):
         if value not in known:
             raise ValueError(f"{value!r} is none of {', '.join(known)}")
     if not row.launches or row.microseconds <= 0:

@@ -11,7 +11,8 @@ single numbers stops. Differential evolution (Storn and Price 1997) moves a popu
 them, in logarithms, with a fixed seed: the same rows give the same numbers. A whole population is timed at once, as
 arrays of (set, launch).
 
-Numbers that no row tells apart from a similar one (`ALIKE`) are pulled towards it, weakly. What it cannot do: say how
+Numbers that no row tells apart from a similar one (`ALIKE`) are pulled towards it, weakly, and so is the difference
+that data make towards none. What it cannot do: say how
 sure the numbers are. `argus.clock.validation` refits without each family for that.
 """
 
@@ -27,7 +28,7 @@ import numpy.typing as npt
 
 from argus.clock.calibration import Row
 from argus.clock.parameters import Parameters
-from argus.clock.power import LOWEST_MHZ, MATRIX_POWER
+from argus.clock.power import DATA, DATA_POWER, LOWEST_MHZ, MATRIX_POWER
 from argus.clock.profile import Profile
 from argus.clock.uncertainty import regime_of_profile
 from argus.gfx942.chip import CLOCK_MAX_MHZ, XCDS
@@ -48,6 +49,8 @@ BOUNDS = {
     "power_base": (50.0, BASE_MOST),
     "power_memory": (0.01, 0.12),
     "power_hbm": (0.01, 0.12),
+    "power_positive": (0.2, 1.0),
+    "power_sines": (0.2, 1.0),
 }
 FITTED = tuple(BOUNDS)
 ALIKE = (
@@ -61,7 +64,7 @@ PULL = 0.002
 """Loss for each of these pairs and a factor of e between them."""
 SWITCHED = ("power_valu", "power_lds", "power_vmem", "power_base")
 FORMATS = tuple(sorted(set(MATRIX_POWER.values())))
-POPULATION, GENERATIONS, SEEDS = 50, 200, (0, 1)
+POPULATION, GENERATIONS, SEEDS = 50, 300, (0, 1, 5, 7)
 STEP, CROSSING, TOWARDS_BEST = 0.7, 0.8, 0.5
 _HALVINGS = 12
 LEAST = 1e-9
@@ -78,6 +81,7 @@ class Known:
     moved           bytes beyond the L2s and of HBM; of a published run (`fixed`), GB/s whatever the clock
     fabric_rate     GB/s of the Infinity Cache for the launch's mix of reads and writes
     l2, atomics, workgroups     what the roofs are applied to
+    data            what the factors of its matrix products are, as a number in `DATA`
     row             the row each launch belongs to
     """
 
@@ -89,6 +93,7 @@ class Known:
     l2: Numbers
     atomics: Numbers
     workgroups: Numbers
+    data: npt.NDArray[np.int64]
     fixed: npt.NDArray[np.bool_]
     limit: Numbers
     floor: list[str]
@@ -105,7 +110,8 @@ class Known:
         for number, row in enumerate(rows):
             limit = base["power_limit" if row.state == "steady" else "power_limit_burst"]
             floor = f"launch_floor_{row.protocol}"
-            launches += [(*_entry(profile, base), False, limit, floor, number) for profile in row.launches]
+            data = DATA.index(row.data)
+            launches += [(*_entry(profile, base), data, False, limit, floor, number) for profile in row.launches]
             times.append(row.microseconds)
             family.append((str(regime_of_profile(row.longest)), row.family))
         for run in (run for run in published if run["state"] == "steady"):
@@ -119,7 +125,8 @@ class Known:
                 fabric_bytes=run["fabric_gbps"],
                 hbm_bytes=run["hbm_gbps"],
             )
-            launches.append((*_entry(shares, base), True, base["power_limit"], "", len(times)))
+            data = DATA.index(run["data"])
+            launches.append((*_entry(shares, base), data, True, base["power_limit"], "", len(times)))
             times.append(million / run["clock_mhz"])
             family.append(("clocks", run["family"]))
         columns = list(zip(*launches, strict=True))
@@ -135,10 +142,11 @@ class Known:
             l2=l2,
             atomics=atomics,
             workgroups=workgroups,
-            fixed=np.array(columns[8]),
-            limit=np.array(columns[9], float),
-            floor=list(columns[10]),
-            row=np.array(columns[11], np.int64),
+            data=np.array(columns[8], np.int64),
+            fixed=np.array(columns[9]),
+            limit=np.array(columns[10], float),
+            floor=list(columns[11]),
+            row=np.array(columns[12], np.int64),
             microseconds=np.array(times),
             weight=_weights(family),
         )
@@ -150,8 +158,10 @@ class Known:
         def value(name: str) -> Numbers:
             return column.get(name, np.full((len(sets), 1), base[name] if name else 0.0))
 
-        weights = np.concatenate([value(name) for name in (*FORMATS, *SWITCHED[:-1])], axis=1)
-        work = weights @ self.switched.T
+        multiplying = np.concatenate([value(name) for name in FORMATS], axis=1) @ self.switched[:, : len(FORMATS)].T
+        others = np.concatenate([value(name) for name in SWITCHED[:-1]], axis=1) @ self.switched[:, len(FORMATS) :].T
+        by_data = [value(DATA_POWER[data]) if data in DATA_POWER else np.ones((len(sets), 1)) for data in DATA]
+        work = np.concatenate(by_data, axis=1)[:, self.data] * multiplying + others
         moving = np.concatenate([value("power_memory"), value("power_hbm")], axis=1) @ self.moved.T
         seconds = np.maximum(self.moved[:, 0] / self.fabric_rate, self.moved[:, 1] / value("hbm_bandwidth")) * 1e-3
         seconds = np.where(self.fixed, 0.0, np.maximum(seconds, self.atomics * value("atomic_ns") * 1e-3))
@@ -196,7 +206,8 @@ class Known:
     def losses(self, sets: Numbers, base: Parameters) -> Numbers:
         """For each set: the mean error, weighted."""
         error = np.abs(np.log(self.predicted(sets, base) / self.microseconds))
-        pull = sum(np.abs(np.log((_of(sets, one) + LEAST) / (_of(sets, two) + LEAST))) for one, two in ALIKE)
+        pull = sum(np.abs(np.log(_of(sets, name))) for name in DATA_POWER.values())
+        pull += sum(np.abs(np.log((_of(sets, one) + LEAST) / (_of(sets, two) + LEAST))) for one, two in ALIKE)
         found: Numbers = error @ self.weight + PULL * pull
         return found
 

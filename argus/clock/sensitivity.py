@@ -57,6 +57,7 @@ CLOSE: tuple[tuple[str, float], ...] = (
     (r"power_limit_burst", 0.1),
     (r"power_matrix_.*", 0.1),
     (r"power_valu", 0.15),
+    (r"power_positive|power_sines", 0.15),
     (r"power_lds", 0.3),
     (r"power_vmem", 0.3),
     (r"power_base", 0.15),

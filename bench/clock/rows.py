@@ -25,6 +25,7 @@ from argus import provenance
 from argus.bench.attention import lengths
 from argus.clock import MODEL_VERSION, Launch, Parameters, Recorded, time_recorded
 from argus.clock.calibration import ROLES, launch_line
+from argus.clock.power import Data
 from argus.clock.protocol import Protocol
 from argus.clock.sampled import Work, prepared, sample
 
@@ -46,6 +47,7 @@ class Measured:
     warm      the tensors were used just before, so that they lie in the Infinity Cache as far as they fit
     timing    how the time was taken, in the source's words
     state     "burst": a few milliseconds on a chip that idled before
+    data      what the factors were: random numbers of both signs, or "positive", between 0 and 1
     notes     what is known to be unlike the measured launch
     runs      the times of all published runs, if there are several (`microseconds`: their median)
     """
@@ -66,6 +68,7 @@ class Measured:
     timing: str = ""
     runs: tuple[float, ...] = ()
     state: str = "steady"
+    data: Data = "signed"
     notes: tuple[str, ...] = ()
 
     @property

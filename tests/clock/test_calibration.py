@@ -61,9 +61,23 @@ def test_the_arrays_of_the_search_say_what_the_rows_say() -> None:
     rows.append(replace(rows[0], launches=(*rows[0].launches, *rows[1].launches), protocol="cold"))
     rows.append(replace(rows[2], launches=(replace(rows[2].launches[0], hbm_bytes=2e10, atomics=1e5),)))
     rows.append(replace(rows[5], state="burst"))
+    rows.append(replace(rows[4], data="positive"))
     numbers = np.array([[TRUE[name] for name in FITTED]])
     found = Known.of(rows, published_clocks(), TRUE).predicted(numbers, TRUE)[0]
     assert found[: len(rows)] == pytest.approx([row.predicted_us(TRUE) for row in rows], rel=2e-3)
+
+
+def test_the_fit_tells_what_data_make_of_power() -> None:
+    """The same launches with both kinds of data: the factor between them is found; without them it goes towards 1."""
+    true = TRUE.with_values(power_positive=0.5)
+    signed = [_row(n, "fit") for n in range(8)]
+    rows = [replace(row, microseconds=row.predicted_us(true)) for row in signed]
+    others = [replace(row, data="positive", family="others") for row in rows]
+    rows += [replace(row, microseconds=row.predicted_us(true)) for row in others]
+    assert all(a.microseconds > b.microseconds for a, b in zip(rows[:8], rows[8:], strict=True))
+    found = fit(rows, TRUE.with_values(power_positive=0.9), generations=60)
+    assert found["power_positive"] == pytest.approx(0.5, abs=0.08)
+    assert fit(rows[:8], TRUE.with_values(power_positive=0.6), generations=60)["power_positive"] > 0.85
 
 
 def test_a_perfect_clock_has_no_error_and_the_right_order() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from argus.clock.calibration import published_clocks
 from argus.clock.parameters import PARAMETERS
-from argus.clock.power import MATRIX_POWER, Activity, burst, power, sustained_clock
+from argus.clock.power import DATA_POWER, MATRIX_POWER, Activity, Data, burst, for_data, power, sustained_clock
 from argus.gfx942.mfma import MFMA
 
 STEADY = [run for run in published_clocks() if run["state"] == "steady"]
@@ -40,7 +40,8 @@ def test_idle_launches_run_at_the_full_clock_and_busier_ones_never_faster() -> N
 @pytest.mark.parametrize("run", STEADY, ids=lambda run: run["name"])
 def test_published_clocks(run: dict[str, Any]) -> None:
     within = 0.04 if run["family"] == "AMD" else 0.2
-    assert sustained_clock(lambda _: _activity(run)) == pytest.approx(run["clock_mhz"], rel=within)
+    used = for_data(run["data"])
+    assert sustained_clock(lambda _: _activity(run), used) == pytest.approx(run["clock_mhz"], rel=within)
 
 
 def test_the_published_burst_is_above_the_steady_clock_and_within_the_burst_limit() -> None:
@@ -53,6 +54,18 @@ def test_the_published_burst_is_above_the_steady_clock_and_within_the_burst_limi
 def test_every_matrix_instruction_has_a_power() -> None:
     assert {row.a for row in MFMA.values()} <= set(MATRIX_POWER)
     assert set(MATRIX_POWER.values()) <= set(PARAMETERS.rows)
+
+
+@pytest.mark.parametrize(("data", "name"), DATA_POWER.items())
+def test_other_data_take_less_power_in_the_matrix_cores_only(data: Data, name: str) -> None:
+    other, factor = for_data(data), PARAMETERS[name]
+    assert for_data("signed") is PARAMETERS
+    assert 0 < factor < 1
+    for busy in (Activity(valu=0.5, lds=0.5, vmem=0.5, hbm_gbps=1000), Activity()):
+        assert power(busy, 1500, other) == power(busy, 1500)
+    multiplying = Activity(matrix={"bf16": 0.5, "fp8": 0.4})
+    idle = power(Activity(), 1500)
+    assert power(multiplying, 1500, other) - idle == pytest.approx(factor * (power(multiplying, 1500) - idle))
 
 
 def test_the_infinity_cache_can_be_read_as_fast_as_it_was_measured() -> None:

@@ -64,7 +64,7 @@ def test_an_interval_holds_its_time_and_grows_with_the_errors_of_the_sample() ->
         (Regime.ATTENTION, 1.3),
         (Regime.EIGHT_BIT, 1.8),
         (Regime.SMALL, 2.0),
-        pytest.param(Regime.MEMORY, 1.5, marks=pytest.mark.xfail(strict=True, reason="1.504: docs/clock.md")),
+        (Regime.MEMORY, 1.5),
     ],
 )
 def test_no_interval_is_empty_and_none_is_wider_than_what_the_docs_state(regime: Regime, widest: float) -> None:

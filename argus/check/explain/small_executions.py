@@ -12,6 +12,7 @@ looks which outputs change. Both only ever *find* wrong executions; that nothing
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import product
@@ -50,9 +51,7 @@ def launches(kernel: Kernel, limit: int = MAX_SIZES) -> list[dict[str, int]]:
 def _launches(kernel: Kernel, limit: int, blocks: int) -> list[dict[str, int]]:
     given = _given(kernel)
     free = [symbol for symbol in kernel.shapes if symbol not in given]
-    choices = [_choices(kernel, symbol) for symbol in free]
-    while np.prod([float(len(c)) for c in choices]) > MAX_COMBINATIONS:
-        choices = [c if len(c) <= 2 else c[:-1] for c in choices]
+    choices = fewer([_choices(kernel, symbol) for symbol in free])
     found: list[dict[str, int]] = []
     for values in sorted(_complete(kernel, given, free, choices), key=lambda v: (sum(v), v)):
         sizes = {symbol.name: n for symbol, n in zip(kernel.shapes, values, strict=True)}
@@ -61,6 +60,16 @@ def _launches(kernel: Kernel, limit: int, blocks: int) -> list[dict[str, int]]:
             if len(found) >= limit:
                 break
     return found
+
+
+def fewer(choices: list[list[int]]) -> list[list[int]]:
+    """At most `MAX_COMBINATIONS`: all lists shortened to two values, then those of the last sizes (strides) to one."""
+    while math.prod(map(len, choices)) > MAX_COMBINATIONS and max(map(len, choices)) > 2:
+        choices = [c if len(c) <= 2 else c[:-1] for c in choices]
+    for at in reversed(range(len(choices))):
+        if math.prod(map(len, choices)) > MAX_COMBINATIONS:
+            choices[at] = choices[at][:1]
+    return choices
 
 
 def _given(kernel: Kernel) -> dict[Expr, Expr]:

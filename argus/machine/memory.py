@@ -36,6 +36,8 @@ GARBAGE = 0xA5
 RESERVED = 1 << 30
 """Up to so many bytes are asked for as usual; a larger buffer is mapped without reserving memory for it, since only the
 pages that a launch touches are needed."""
+COPIED = 1 << 24
+"""Bytes that are moved at once when the buffer grows."""
 NO_RESERVE = 0x4000 if sys.platform == "linux" else 0
 """MAP_NORESERVE."""
 
@@ -105,7 +107,10 @@ class Arena:
         self._top = start + size + GUARD
         if self._top > len(self.buffer):
             grown = zeroed(-(-max(self._top, 2 * len(self.buffer)) // 4096) * 4096)
-            grown[: len(self.buffer)] = self.buffer
+            for first in range(0, len(self.buffer), COPIED):
+                part = self.buffer[first : first + COPIED]
+                if part.any():  # what was never touched stays so
+                    grown[first : first + len(part)] = part
             self.buffer = grown
             self._view()
         self._starts.append(start)

@@ -18,10 +18,9 @@ from argus.ir.kernel import KnobValue
 from argus.ops.choice import BYTES
 
 LDS = 1 << 16
-HELD = {2: 96, 1: 176}
-"""Registers of a thread for the part of the halo it brings, by waves per SIMD."""
-SUMS = {2: 128, 1: 256}
-"""Registers for its sums."""
+REGISTERS = {2: 210, 1: 420}
+"""Of a thread, by waves per SIMD: for its sums, the part of the halo it brings (twice: one is on its way while another
+is stored) and an offset for every access. The others hold fragments and weights."""
 MOST_WORK = 200
 """Taps times fragments of a wave, above which a kernel would be too long to read."""
 LINE, PLANE = (1,), (4, 8, 2, 16, 1)
@@ -102,9 +101,9 @@ def _even(tile: ConvTile) -> bool:
 def _held(tile: ConvTile, sizes: Convolved, size: int) -> bool:
     """Whether the halo has place in LDS, and what a thread brings of it, with its sums, in registers."""
     slots = _passes(tile, sizes) * 64 * tile.xw
-    brought = -(-_passes(tile, sizes) * tile.xw * tile.vec * size // 4)
-    sums = 16 * tile.fragments
-    fits = brought <= HELD[tile.waves] and sums <= SUMS[tile.waves] and sizes.taps * tile.fragments <= MOST_WORK
+    accesses = _passes(tile, sizes) * tile.vec
+    needed = 16 * tile.fragments + 2 * accesses * max(1, tile.xw * size // 4) + accesses
+    fits = needed <= REGISTERS[tile.waves] and sizes.taps * tile.fragments <= MOST_WORK
     return fits and slots * 4 * tile.vec * size <= LDS // tile.waves
 
 

@@ -1,10 +1,11 @@
-"""Convolutions: `conv2d` and `conv3d` over channels, `depthwise` where every channel has its own filter.
+"""Convolutions: `conv2d` and `conv3d` over channels, `depthwise2d` where every channel has its own filter.
 
 In one dimension there is one row. Groups are an axis: X[N, G, C/G, ...] is a view of torch's X. The templates take the
 weights with the channels last, so these are copied first (`reorder`). A convolution with windows of one pixel is a
 product and never comes here (`argus.plan.decompose`). Bias, activation and other maps after it are its chain.
 
-Depthwise ones read their input as windows (`argus.kernels.windows`), padded by a launch of its own.
+Depthwise ones with windows or strides that `depthwise2d` does not have read their input as windows (`depthwise`),
+padded by a launch of its own.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ WINDOWS: Mapping[str, tuple[int, ...]] = {"D": (1, 2, 3, 4, 5, 7), "H": (1, 2, 3
 STRIDES, DILATIONS, PADDINGS = (1, 2, 3, 4, 5), (1, 2, 3, 4), (0, 1, 2, 3, 4, 6, 8)
 MOST_TAPS = 128
 """Products of one formula."""
+MOST_ALONE = 64
+"""Taps of a depthwise convolution."""
 
 
 def convolved(planner: Planning, group: Group, node: Node) -> View:
@@ -34,8 +37,10 @@ def convolved(planner: Planning, group: Group, node: Node) -> View:
     at = node.attributes
     weight = planner.graph.nodes[node.inputs[1]]
     channels = planner.graph.nodes[node.inputs[0]].shape[1]
-    alone = at["groups"] == channels == weight.shape[0]
-    if alone and len(node.shape) < 5 and {*weight.shape[2:], at["stride"][-1]} <= set(EXTENTS):
+    alone = at["groups"] == channels == weight.shape[0] and len(node.shape) < 5
+    if alone and math.prod(weight.shape[2:]) <= MOST_ALONE and is_legal(node, spatial(weight.shape[2:], 1)):
+        return of_images(planner, group, node)
+    if alone and {*weight.shape[2:], at["stride"][-1]} <= set(EXTENTS):
         return depthwise(planner, group, node)
     return over_channels(planner, group, node)
 
@@ -109,13 +114,18 @@ def channels_last(planner: Planning, node: Node, split: tuple[int, ...], order: 
     return planner.row_major(permuted(seen, order), node.dtype, (node.name,))
 
 
+def is_legal(node: Node, window: Space) -> bool:
+    """Whether the templates have knobs for window, stride, padding and dilation."""
+    stride, padding, dilation = (spatial(node.attributes[name], fill) for name, fill in FILLS)
+    extents = all(extent in WINDOWS["D" if axis == "D" else "H"] for axis, extent in zip(AXES, window, strict=True))
+    return extents and set(stride) <= set(STRIDES) and set(dilation) <= set(DILATIONS) and set(padding) <= set(PADDINGS)
+
+
 def window_settings(node: Node, window: Space) -> dict[str, KnobValue]:
     """Knobs of the window; refused where there are none."""
     at = node.attributes
     stride, padding, dilation = (spatial(at[name], fill) for name, fill in FILLS)
-    legal = all(extent in WINDOWS["D" if axis == "D" else "H"] for axis, extent in zip(AXES, window, strict=True))
-    legal = legal and set(stride) <= set(STRIDES) and set(dilation) <= set(DILATIONS) and set(padding) <= set(PADDINGS)
-    if not legal or math.prod(window) > MOST_TAPS:
+    if not is_legal(node, window) or math.prod(window) > MOST_TAPS:
         shown = " x ".join(map(str, window[3 - len(at["stride"]) :]))
         form = f"stride {list(at['stride'])}, padding {list(at['padding'])}, dilation {list(at['dilation'])}"
         nearest = f"windows of {WINDOWS['H']}, at most {MOST_TAPS} taps, strides {STRIDES}, dilations {DILATIONS}"
@@ -124,6 +134,27 @@ def window_settings(node: Node, window: Space) -> dict[str, KnobValue]:
     knobs: dict[str, KnobValue] = {**named(window, "K"), **named(stride, "S"), **named(dilation, "D")}
     knobs |= named(padding, "P")
     return knobs if len(node.shape) == 5 else without_depth(knobs)
+
+
+def of_images(planner: Planning, group: Group, node: Node) -> View:
+    """Every channel with its own filter, zeros outside of the image; in one or two dimensions."""
+    weight = planner.graph.nodes[node.inputs[1]]
+    x, space, results, window = operands(planner, node, weight)
+    knobs: dict[str, KnobValue] = {
+        "DTYPE": node.dtype,
+        **window_settings(node, window),
+        "XW": math.gcd(4, space[-1]),
+        "YW": math.gcd(4, results[-1]),
+        "LANES": next((lanes for lanes in (8, 16, 32) if 4 * lanes >= results[-1]), 64),
+        "DEEP": 1 if results[-2] == 1 else 4,
+    }
+    sizes = {"B": node.shape[0], "C": node.shape[1], **entered(space), **named(results, "O")}
+    result = planner.temporary(node.shape, node.dtype)
+    steps, given, scalars = chained(planner, group, node.dtype, {"go": "c", "ngo": "bc"})
+    arguments = {"X": x, "F": planner.typed(weight.name, "f32"), **given, "Y": result}
+    nodes = tuple(group.nodes)
+    planner.emit("depthwise2d", "depthwise2d", {**knobs, **steps}, without_depth(sizes), arguments, scalars, nodes)
+    return result
 
 
 def depthwise(planner: Planning, group: Group, node: Node) -> View:

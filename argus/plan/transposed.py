@@ -67,7 +67,13 @@ def transposed(planner: Planning, group: Group, node: Node) -> View:
             tile = tile_knobs(
                 node.dtype,
                 Convolved(
-                    c, o, space[2], extents[1:], (high, wide), taps=math.prod(map(len, meets)), apart=stride[2] > 1
+                    c,
+                    o,
+                    space[2],
+                    (extents[1], extents[2]),
+                    (high, wide),
+                    taps=math.prod(map(len, meets)),
+                    apart=stride[2] > 1,
                 ),
             )
             phases: dict[str, KnobValue] = {**named(phase, "F")}

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from argus.plan.graph import Shape
+from argus.plan.graph import FLOATS, Shape
 from argus.torch.aten_norms import (
     batch_norm,
     batch_norm_without_statistics,
@@ -57,12 +57,24 @@ def _binary(name: str, number: str, turned: str = "", value: Callable[[float], f
             return at.add(number, (at.name_of(x),), p=value(y * alpha))
         if _is_number(x):
             return at.add(turned or number, (at.name_of(y),), p=float(x))
-        left, right = at.name_of(x), at.name_of(y)
+        left, right = _alike(at, at.name_of(x), at.name_of(y))
         if alpha != 1:
             right = at.add("scale", (right,), at.nodes[right].shape, p=float(alpha))
         return at.add(name, (left, right))
 
     return convert
+
+
+def _alike(at: Conversion, left: str, right: str) -> tuple[str, str]:
+    """A single floating number beside a tensor takes the tensor's type, as PyTorch has it."""
+    a, b = at.nodes[left], at.nodes[right]
+    if a.dtype == b.dtype or not {a.dtype, b.dtype} <= set(FLOATS):
+        return left, right
+    if not b.shape and a.shape:
+        return left, at.add("none", (right,), (), a.dtype)
+    if not a.shape and b.shape:
+        return at.add("none", (left,), (), b.dtype), right
+    return left, right
 
 
 def _rsub(at: Conversion, x: Any, number: Any, alpha: float = 1) -> str:

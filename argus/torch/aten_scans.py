@@ -16,7 +16,7 @@ def scan(kind: str) -> Converter:
         rank = len(at.node_of(x).shape)
         if rank == 0:
             return at.name_of(x)
-        form = {"kind": kind, "dim": dim % rank, "exclusive": False, "reverse": False}
+        form: dict[str, Any] = {"kind": kind, "dim": dim % rank, "exclusive": False, "reverse": False}
         return at.add("scan", (at.name_of(x),), **form)
 
     return convert

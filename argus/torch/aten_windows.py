@@ -19,7 +19,7 @@ def convolution(
     dilation: Sequence[int], transposed: bool, output_padding: Sequence[int], groups: int,
 ) -> str:  # fmt: skip
     """The bias is a map after it."""
-    window = {"stride": tuple(stride), "padding": tuple(padding), "dilation": tuple(dilation)}
+    window: dict[str, Any] = {"stride": tuple(stride), "padding": tuple(padding), "dilation": tuple(dilation)}
     made = at.add(
         "conv_transpose" if transposed else "convolution",
         (at.name_of(x), at.name_of(weight)),

@@ -100,6 +100,7 @@ def tiling(taps_h, taps_w, sh, sw):
         top=top,
         left=start,
         pitch=pieces * XW,
+        early=passes * XW * VEC * SIZE <= 128,  # a step's halo takes few registers: the next one can be on its way
         halo=layout.xor(chunk="x[1:3]"),  # neighboring pixels start in other banks
         fill=ag.Owner(
             i=passes,
@@ -158,23 +159,25 @@ def convolved(tile, planes, strides, wave, steps, x_at, k_at, y_at, origin, y, g
         """The halo of a step on its way to registers."""
         return x_at(kt * BK, plane).load(tile["fill"], width=XW * SIZE, guard="shape")
 
-    x = surroundings(0, 0)
+    early = tile["early"] and len(planes) == 1
+    x = surroundings(0, 0) if early else 0.0
     for kt in ag.range(steps):
         for plane, (taps_h, taps_w) in enumerate(planes):
             order = [(h, w, 2 * VEC * k) for h in taps_h for w in taps_w for k in range(2)]
             work = [(step, place) for step in order for place in places]
+            x = x if early else surroundings(kt, plane)
             ahead = [weights(kt, plane, step) for step in order[0:2]]
             ag.barrier()  # the halo before has been read
             halo.store(x.order("i", "j", "e").held_as(tile["held"]), width=VEC * SIZE)
             ag.barrier()  # this one is there
-            x = surroundings(kt, plane + 1) if plane + 1 < len(planes) else surroundings(kt + 1, 0)
-            early = pixels(work[0][0], work[0][1])
+            x = surroundings(kt + 1, 0) if early else x
+            coming = pixels(work[0][0], work[0][1])
             for t in range(len(order)):
                 w = ahead[0]
                 ahead = ahead[1:] + ([weights(kt, plane, order[t + 2])] if t + 2 < len(order) else [])
                 for i in range(TP):
-                    a, coming = early, t * TP + i + 1
-                    early = pixels(work[coming][0], work[coming][1]) if coming < len(work) else a
+                    a, after_it = coming, t * TP + i + 1
+                    coming = pixels(work[after_it][0], work[after_it][1]) if after_it < len(work) else a
                     for j, h in ag.unroll(TO, PARTS):
                         acc[i, j] = ag.mfma(part(a, h), part(w[j], h), acc[i, j])
 

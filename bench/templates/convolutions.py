@@ -306,7 +306,7 @@ CONVOLUTIONS = (
         convolved,
         bound="matrix",
     ),
-    Template("convolution, 3-D", _unlike(_volume()), one("conv3d", {"ROWS": 1}, **CUBE), convolved, bound="matrix"),
+    Template("convolution, 3-D", _unlike(_volume()), one("conv3d", {"ROWS": 2}, **CUBE), convolved, bound="matrix"),
     Template(
         "transposed convolution, 2-D (a phase of four)",
         _unlike(_spread_plane()),

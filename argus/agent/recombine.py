@@ -19,6 +19,7 @@ has none, there is no chain. Edits and repairs are no steps of a chain.
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,11 +29,16 @@ from argus.agent.lower import NotApplicableError, lower
 from argus.agent.planner import attempt
 from argus.agent.search_state import SearchCandidate, State
 from argus.agent.selector import Realised, refuse_unreadable
+from argus.device.guards import LaunchRefused, launch_grid
+from argus.gfx942.chip import CUS_PER_XCD, XCDS
 from argus.knowledge import KnowledgeEntry, load, matching
+from argus.lang import read
+from argus.lang.errors import ProgramError
 from argus.tasks.task import Task
 
 POPULATION = 4
 NEAR_BEST = 1.02
+LOWERED = 16
 NAME = "recombination"
 ChainStep = tuple[str, Mapping[str, Any]]
 Clock = Callable[[str], float]
@@ -83,28 +89,43 @@ def plans(state: State, dice: random.Random) -> list[LineagePlan]:
 def promising(state: State, dice: random.Random, clock: Clock, most: int) -> list[Realised]:
     """New kernels of recombined chains that the clock puts near the best so far or before it, fastest first.
 
-    At most `most` are scored; each chain is looked at once in a run."""
-    limit = NEAR_BEST * state.best.microseconds
+    Chains whose workgroups fill the chip better come first; at most `most` are scored, each source once in a run."""
     found: list[tuple[float, Realised]] = []
-    scored = 0
+    waiting = sorted(_lowered(state, dice), key=lambda made: -round(filled_share(made.source, state.task), 1))
+    for made in waiting[:most]:
+        state.chains.add(made.source)
+        state.scored += 1
+        took = clock(made.source)
+        if took <= NEAR_BEST * state.best.microseconds:
+            found.append((took, made))
+    return [made for _, made in sorted(found, key=lambda item: item[0])]
+
+
+def _lowered(state: State, dice: random.Random) -> list[Realised]:
+    """The first new kernels of recombined chains."""
+    found: dict[str, Realised] = {}
     for plan in plans(state, dice):
-        name = chain_text(plan.steps)
-        if scored >= most or name in state.chains:
-            continue
-        state.chains.add(name)
+        if len(found) >= LOWERED:
+            break
         try:
             made = replayed(state.task, plan)
         except NotApplicableError:
             continue
-        if made.source in state.sources or made.source in state.chains:
-            continue
-        state.chains.add(made.source)
-        scored += 1
-        took = clock(made.source)
-        if took <= limit:
-            found.append((took, made))
-    state.scored += scored
-    return [made for _, made in sorted(found, key=lambda item: item[0])]
+        if made.source not in state.sources and made.source not in state.chains:
+            found.setdefault(made.source, made)
+    return list(found.values())
+
+
+def filled_share(source: str, task: Task) -> float:
+    """How much of the compute units the workgroups keep busy over their rounds, at the first shape: 64 of 304 are a
+    fifth, 1024 in four rounds are 84 %."""
+    try:
+        kernel = read(source, beside=dict(task.beside), target=task.kernel.target)
+        groups = math.prod(launch_grid(kernel, task.shapes[0]))
+    except (ProgramError, LaunchRefused):
+        return 0.0
+    units = XCDS * CUS_PER_XCD
+    return groups / (units * math.ceil(groups / units)) if groups else 0.0
 
 
 def chain_text(steps: Sequence[ChainStep]) -> str:

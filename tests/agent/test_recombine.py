@@ -12,7 +12,16 @@ from argus.agent.judge import Judgement
 from argus.agent.lower import NotApplicableError, lower
 from argus.agent.optimise import optimise
 from argus.agent.policy import PolicyTable
-from argus.agent.recombine import LineagePlan, chain_of, chain_text, plans, population, promising, replayed
+from argus.agent.recombine import (
+    LineagePlan,
+    chain_of,
+    chain_text,
+    filled_share,
+    plans,
+    population,
+    promising,
+    replayed,
+)
 from argus.agent.search_state import SearchCandidate, Settings, State
 from argus.agent.selector import refuse_unreadable
 from argus.lang import read
@@ -93,6 +102,15 @@ def test_only_what_the_clock_likes_is_judged_and_the_clock_is_asked_a_bounded_nu
     assert len(set(asked)) == len(asked)
 
 
+def test_chains_that_fill_the_chip_come_first() -> None:
+    """1000 x 1000: blocks of 256 are 16 workgroups for 304 compute units, blocks of 64 are 256."""
+    task = load_task(RAGGED)
+    sizes = [{**BLOCK, "tiles_row": n, "tiles_col": n} for n in (4, 1)]
+    few, many = (filled_share(lower(task.source, "register-blocking", each), task) for each in sizes)
+    assert (round(few, 3), round(many, 3)) == (round(16 / 304, 3), round(256 / 304, 3))
+    assert filled_share("def (", task) == 0.0
+
+
 class Plateau:
     """A judge for whom nothing but one combination is faster than blocks alone."""
 
@@ -106,7 +124,7 @@ class Plateau:
 
 def test_a_stuck_search_tries_chains_and_keeps_their_lineage() -> None:
     task = load_task("gemm")
-    settings = Settings(budget=40, chains=60)
+    settings = Settings(budget=24, chains=4)
     state = optimise(task, settings, Plateau(), clock=Plateau.took)  # type: ignore[arg-type]
     made = [c for c in state.candidates if c.technique == "recombination"]
     assert made

@@ -95,6 +95,18 @@ def test_a_time_is_told_in_every_arm_and_its_cause_in_two() -> None:
         assert told(arm, "time", 0, EXPLAINED) == "good: 12.5 µs (10.0 to 15.0, rows), simulated"
 
 
+def test_a_document_is_no_way_around_an_arm() -> None:
+    for arm, name, kept in (
+        ("verdict", "check", False),
+        ("first", "time", False),
+        ("full", "docs", False),
+        ("full", "check", True),
+    ):
+        bench = Bench(0, "x")
+        ArmTools(bench, ARMS[arm])(KernelTexts({}), name, {"file": "kernel.py", "format": "json", "verbose": True})
+        assert ("format" in bench.asked[0]) == ("verbose" in bench.asked[0]) == kept
+
+
 def test_dense_tools_are_not_there_in_the_other_arms() -> None:
     for name in ("show", "registers"):
         assert "ARG-W101" in told("verdict", name, 0, "x")

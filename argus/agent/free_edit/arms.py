@@ -31,6 +31,9 @@ PAGES = frozenset({
 """Pages about kernels of the library and what they reach; hidden from the models of an experiment."""
 SECTION = re.compile(r"^\[(\w+): [^\]\n]*\]\n", re.MULTILINE)
 DENSE = ("show", "registers")
+REFERENCE = ("docs", "kb")
+UNCUT = ("format", "verbose")
+"""Arguments that would give a document, or every claim, where only text is cut."""
 VERDICTS = {0: "good", 1: "refuted or wrong", 2: "not a valid program", 3: "unknown", 70: "a fault of Argus itself"}
 TIMED = re.compile(r"[0-9.]+ (?:µs|us|ms|s) \([^)\n]*\)")
 FIRST_LINES = 2
@@ -73,6 +76,8 @@ class ArmTools:
     shape: Mapping[str, int] = field(default_factory=dict)
 
     def __call__(self, files: KernelTexts, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+        told = {key: value for key, value in arguments.items() if key not in UNCUT}
+        arguments = dict(arguments) if self.arm.dense and name not in REFERENCE else told
         if name in DENSE and not self.arm.dense:
             return ToolResult(2, f"ARG-W101: there is no tool {name!r}", "ARG-W101")
         if name == "docs" and arguments.get("page") in PAGES:

@@ -14,13 +14,15 @@ from typing import Any
 
 from argus.gfx942.chip import CUS
 from argus.ir.kernel import KnobValue
-from argus.ops.choice import LIMIT, choose_matmul, choose_walk, table
+from argus.ops.choice import BYTES, LIMIT, choose_matmul, choose_walk, table
 from argus.plan.graph import Node, PlanError
 from argus.plan.grouping import NAMES, Group, kind_of
 from argus.plan.maps import copied, step_knobs, step_scalars
 from argus.plan.planning import Planning
 from argus.plan.views import View, permuted, reshaped
 
+ROUND = 1024
+"""What parts of a product are multiples of, as far as they are that long."""
 MOST_MATRICES = 4096
 """Launches of a batch of 2-byte products."""
 
@@ -57,8 +59,43 @@ def matmul(planner: Planning, group: Group, node: Node) -> View:
     if group.triangle != "none":
         knobs["TRIANGLE"] = group.triangle
     result = planner.temporary(node.shape, node.dtype)
-    arguments["C"] = result
-    scalars, nodes = step_scalars(group.steps), tuple(group.nodes)
+    scalars = step_scalars(group.steps)
+    if found.z == 1 and not found.b_by_k and found.n * found.k * BYTES[node.dtype] >= planner.limit:
+        return in_parts(planner, group, node, found, knobs, arguments, result)
+    return whole_product(planner, group, node, found, knobs, {**arguments, "C": result}, scalars)
+
+
+def in_parts(
+    planner: Planning, group: Group, node: Node, found: Factors, knobs: Mapping[str, KnobValue],
+    arguments: Mapping[str, View], result: View,
+) -> View:  # fmt: skip
+    """A product whose second operand is too large for one launch: some columns of the result at a time, each part made
+    by itself and copied to its place."""
+    rows = (planner.limit - 1) // (found.k * BYTES[node.dtype])
+    rows -= rows % (ROUND if rows >= ROUND else 1)
+    if rows < 1 or group.triangle != "none" or any(kind in ("mn", "zmn") for kind in knobs.values()):
+        stated = f"a product of {found.n * found.k} elements with operands of all its elements has no template"
+        raise PlanError("ARG-G103", f"{stated}; nearest are operands of rows or columns", node.name, node.line)
+    for start in range(0, found.n, rows):
+        n = min(rows, found.n - start)
+        part = replace(found, b=_matrix(found.b, start, found.k), n=n)
+        given = {
+            name: _matrix(view, start, 1) if knobs[f"HAS_{name}"] == "n" else view for name, view in arguments.items()
+        }
+        made = planner.temporary((found.m, n), node.dtype)
+        whole_product(planner, group, node, part, knobs, {**given, "C": made}, step_scalars(group.steps))
+        sizes = {"Z": 1, "H": found.m, "W": n, "sZ": found.m * found.n, "sH": found.n}
+        place = replace(result, offset=result.offset + start)
+        planner.emit("pad", "pad", {"DTYPE": node.dtype}, sizes, {"X": made, "Y": place}, nodes=tuple(group.nodes))
+    return result
+
+
+def whole_product(
+    planner: Planning, group: Group, node: Node, found: Factors, knobs: Mapping[str, KnobValue],
+    arguments: Mapping[str, View], scalars: Mapping[str, float],
+) -> View:  # fmt: skip
+    """The launches of a product into `arguments["C"]`."""
+    nodes, result = tuple(group.nodes), arguments["C"]
     if node.dtype == "f32":
         knobs = {**f32_knobs(found), **knobs}
         sizes = {"Z": found.z, "M": found.m, "N": found.n, "K": found.k}

@@ -150,16 +150,16 @@ def checked(template: Template, case: Case, seed: int = 0) -> float:
         knobs |= {k.name: kernel.settings.get(k.name, k.default) for k in kernel.knobs}
         JitDevice().launch(kernel, compile_cached(here.program).object, here.sizes, arrays, scalars)
         assert kernel.computes is not None
+        sources = {name: np.asarray(exact.get(taken.get(name, name), given[name])) for name in given}
+        floats = {n: _seen(a.astype(np.float64), given[n].shape, steps[n]) for n, a in sources.items()}
+        exact |= {name: values for name, values in floats.items() if name not in taken}
         for result in kernel.computes.results:
             shown = {result.result: arrays[result.result]}  # says how far indices run that stand at no input
             found = compare(arrays[result.result], evaluate(result, {**shown, **given}, {**here.sizes, **scalars}))
             if not found.ok:
                 raise WrongResult(f"{here.text()}: {found}")
             worst = max(worst, found.worst)
-            sources = {name: np.asarray(exact.get(taken.get(name, name), given[name])) for name in given}
-            floats = {n: _seen(a.astype(np.float64), given[n].shape, steps[n]) for n, a in sources.items()}
-            wanted = evaluate(result, {**shown, **floats}, {**here.sizes, **scalars}).value
-            exact |= {**{name: values for name, values in floats.items() if name not in taken}, result.result: wanted}
+            exact[result.result] = evaluate(result, {**shown, **floats}, {**here.sizes, **scalars}).value
             last = result.result
         pool |= arrays
     want = template.reference({k: v for k, v in exact.items() if k != last}, symbols, knobs)

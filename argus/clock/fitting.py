@@ -206,8 +206,9 @@ class Known:
     def losses(self, sets: Numbers, base: Parameters) -> Numbers:
         """For each set: the mean error, weighted."""
         error = np.abs(np.log(self.predicted(sets, base) / self.microseconds))
-        pull = sum(np.abs(np.log(_of(sets, name))) for name in DATA_POWER.values())
-        pull += sum(np.abs(np.log((_of(sets, one) + LEAST) / (_of(sets, two) + LEAST))) for one, two in ALIKE)
+        apart = [np.log((_of(sets, one) + LEAST) / (_of(sets, two) + LEAST)) for one, two in ALIKE]
+        apart += [np.log(_of(sets, name)) for name in DATA_POWER.values()]
+        pull = np.abs(np.array(apart)).sum(axis=0)
         found: Numbers = error @ self.weight + PULL * pull
         return found
 

@@ -26,9 +26,10 @@ from pathlib import Path
 
 from argus.agent.journal import Journal
 from argus.agent.judging import Judges
-from argus.agent.optimise import Settings, State, optimise
+from argus.agent.optimise import optimise
 from argus.agent.policy import PolicyTable
 from argus.agent.record import RunRecorder
+from argus.agent.search_state import Settings, State
 from argus.tasks.task import Task, load_task
 
 ARMS = {

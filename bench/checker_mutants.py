@@ -5,8 +5,9 @@
     python bench/checker_mutants.py --merge FILE… --table docs/mutation.md
 
 Of every kernel `--total` mutants are taken, as many of each family as of the others where there are enough,
-evenly spread over the program. Scans and places of extremes are programs too (`tests/check/scans.py`, `argreduce.py`),
-and `scan_mistakes`, `argreduce_mistakes` are mistakes in the text of their templates. Every `--machine`-th is also
+evenly spread over the program. Scans, places of extremes and cross entropy are programs too (`tests/check/scans.py`,
+`argreduce.py`, `cross_entropies.py`), and `scan_mistakes`, `argreduce_mistakes`, `cross_entropy_mistakes` are mistakes
+in the text of their templates. Every `--machine`-th is also
 compiled and its object executed (all wait mutants of the kernel with direct copies). Judgements in the file of `--save`
 are kept, so that a run can be continued. Exit code 1 if a wrong mutant is proved, a harmless one is refuted by a
 correctness rule, or fewer than 98 % of wrong mutants are refuted.
@@ -28,6 +29,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tests.check.argreduce import PROGRAMS as PLACES
 from tests.check.argreduce import mistakes as place_mistakes
 from tests.check.convolution_kernels import CONVOLUTIONS
+from tests.check.cross_entropies import PROGRAMS as CROSS_ENTROPIES
+from tests.check.cross_entropies import mistakes as cross_entropy_mistakes
 from tests.check.judge import judge
 from tests.check.kernels import KERNELS
 from tests.check.mutants import Mutant, mutants, spread
@@ -37,8 +40,12 @@ from tests.check.scans import PROGRAMS as SCANS
 from tests.check.scans import mistakes as scan_mistakes
 
 REQUIRED = 0.98
-EVERY = {**KERNELS, **CONVOLUTIONS, **PROGRAMS, **SCANS, **PLACES}
-MISTAKES = {"scan_mistakes": scan_mistakes, "argreduce_mistakes": place_mistakes}
+EVERY = {**KERNELS, **CONVOLUTIONS, **PROGRAMS, **SCANS, **PLACES, **CROSS_ENTROPIES}
+MISTAKES = {
+    "scan_mistakes": scan_mistakes,
+    "argreduce_mistakes": place_mistakes,
+    "cross_entropy_mistakes": cross_entropy_mistakes,
+}
 TOTAL = {"gemm": 120, "gemm64": 25, "direct": 60, "pipelined": 102, "attention": 102, "moe": 102}
 TOTAL |= {"conv2d": 60, "conv_transpose2d": 40, "pool": 40, "average": 40}
 SMALL = 40

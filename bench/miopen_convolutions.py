@@ -86,8 +86,8 @@ class Convolution:
         high, wide = self.results
         shared = {"N": self.n, "G": self.groups, "C": self.c // self.groups, "O": self.k // self.groups}
         if self.window == (1, 1) and self.stride == (1, 1) and self.padding == (0, 0):
-            return {**shared, "H": 1, "W": self.h * self.w, "OH": 1, "OW": high * wide}
-        return {**shared, "H": self.h, "W": self.w, "OH": high, "OW": wide}
+            return {**shared, "IH": 1, "IW": self.h * self.w, "OH": 1, "OW": high * wide}
+        return {**shared, "IH": self.h, "IW": self.w, "OH": high, "OW": wide}
 
     def settings(self) -> Iterator[dict[str, KnobValue]]:
         """Knobs for these sizes, larger tiles first."""
@@ -97,7 +97,7 @@ class Convolution:
             "DTYPE": self.dtype,
             "KH": self.window[0], "KW": self.window[1], "SH": self.stride[0], "SW": self.stride[1],
             "PH": self.padding[0], "PW": self.padding[1],
-            "VEC": lane, "XW": _divisor(sizes["W"], lane), "YW": _divisor(sizes["OW"], 4),
+            "VEC": lane, "XW": _divisor(sizes["IW"], lane), "YW": _divisor(sizes["OW"], 4),
             "CW": _divisor(sizes["C"], lane),
             "WO": 4 if sizes["O"] > 64 else 2 if sizes["O"] > 32 else 1,
         }  # fmt: skip

@@ -7,17 +7,16 @@ same way again. A step takes one parent, draws a ranking of proposals, lowers th
 source and lead to something new, and judges them as one batch. What fails and can be repaired is repaired and judged
 again, at most `repairs` times in a row. Every judgement counts as one evaluation. The learner sees each outcome once.
 
-A person's edits go first: each is judged at the first step after it was handed in, as a child of the best kernel, and
-the search goes on from there (`argus.agent.free_edit.person`).
+Where single steps stop gaining, whole chains of techniques are recombined and scored by the clock before they are
+judged (`argus.agent.recombine`). A person's edits go first: each is judged at the first step after it was handed in, as
+a child of the best kernel, and the search goes on from there (`argus.agent.free_edit.person`).
 """
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Iterable, Sequence
 
 from argus.agent.bottleneck import bottleneck
 from argus.agent.judge import Judgement
@@ -25,120 +24,34 @@ from argus.agent.judging import Judges
 from argus.agent.lower import NotApplicableError
 from argus.agent.planner import Proposal, propose, random_order
 from argus.agent.policy import PolicyTable
+from argus.agent.providers.errors import ProviderError
+from argus.agent.recombine import NAME as RECOMBINED
+from argus.agent.recombine import Clock, promising
 from argus.agent.repair import repairs
-from argus.agent.reward import Reward, microseconds, reward
-from argus.agent.selector import Realised, realise
-from argus.knowledge import load, matching
+from argus.agent.reward import microseconds, reward
+from argus.agent.search_state import (
+    BUILT_IN,
+    EDIT,
+    FIRST,
+    Edit,
+    Listener,
+    Proposed,
+    Roles,
+    SearchCandidate,
+    Settings,
+    State,
+    Trying,
+)
+from argus.agent.selector import Realised, realise, refuse_unreadable
+from argus.knowledge import KnowledgeEntry, load, matching
 from argus.tasks.task import Task
 
 BETTER = 0.995
 SECOND_PARENT = 0.4
 NEAR = 1.5
+STUCK = 3  # steps without a gain after which chains are recombined
+CHAINS_AT_ONCE = 4
 FIRST_GAIN = 1.0  # log2, for a candidate that passes where its parent has no time
-EDIT = "edit"
-FIRST = "the naive kernel"
-
-Planner = Literal["bandit", "random"]
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How a run searches. `patience`: steps without a gain after which it ends; `data`: seed of the judge's data;
-    `provider`: who makes the candidates, with at most `max_tokens` (0: no limit)."""
-
-    seed: int = 0
-    data: int = 0
-    budget: int = 40
-    batch: int = 2
-    repairs: int = 2
-    patience: int = 8
-    planner: Planner = "bandit"
-    feedback: bool = True
-    knowledge: bool = True
-    provider: str = "builtin"
-    max_tokens: int = 0
-
-    def to_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
-
-
-@dataclass(frozen=True, slots=True)
-class SearchCandidate:
-    """A source, where it comes from, and what the judge said."""
-
-    number: int
-    step: int
-    parent: int | None
-    source: str
-    technique: str
-    params: Mapping[str, Any]
-    why: str
-    done: tuple[str, ...]
-    judgement: Judgement
-    reward: Reward = field(default_factory=Reward)
-
-    @property
-    def microseconds(self) -> float:
-        return microseconds(self.judgement)
-
-
-@dataclass(frozen=True, slots=True)
-class Proposed:
-    """A candidate before it is judged."""
-
-    parent: SearchCandidate
-    realised: Realised
-    technique: str
-    params: Mapping[str, Any]
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """A kernel handed in by a person when the run had `after` candidates."""
-
-    after: int
-    source: str
-    why: str
-
-
-@dataclass(slots=True)
-class State:
-    """What a run knows: all candidates, what was tried on which parent, the policy and what of it is this run's own
-    (`learnt`), and, once it is over, why it ended."""
-
-    task: Task
-    settings: Settings
-    policy: PolicyTable
-    candidates: list[SearchCandidate] = field(default_factory=list)
-    tried: dict[int, set[str]] = field(default_factory=dict)
-    sources: set[str] = field(default_factory=set)
-    step: int = 0
-    idle: int = 0
-    learnt: PolicyTable = field(default_factory=PolicyTable)
-    ended: str = ""
-
-    @property
-    def naive(self) -> SearchCandidate:
-        return self.candidates[0]
-
-    def ranked(self) -> list[SearchCandidate]:
-        """Those that passed, fastest first."""
-        passed = [c for c in self.candidates if math.isfinite(c.microseconds)]
-        return sorted(passed, key=lambda c: (c.microseconds, c.number))
-
-    @property
-    def best(self) -> SearchCandidate:
-        ranked = self.ranked()
-        return ranked[0] if ranked else self.naive
-
-    @property
-    def spent(self) -> int:
-        return len(self.candidates)
-
-
-Listener = Callable[[State, SearchCandidate], None]
-Trying = Callable[[str, Mapping[str, Any], str], None]
 
 
 def optimise(
@@ -150,6 +63,8 @@ def optimise(
     listen: Listener | None = None,
     trying: Trying | None = None,
     edits: Sequence[Edit] = (),
+    roles: Roles = BUILT_IN,
+    clock: Clock | None = None,
 ) -> State:
     """Run the loop; the state holds every candidate, the best among them, and the policy as it came out.
 
@@ -160,15 +75,20 @@ def optimise(
         trying("naive", {}, FIRST)
     (judgement,) = _ask(judges, state, [task.source])
     _keep(state, SearchCandidate(0, 0, None, task.source, "naive", {}, FIRST, (), judgement), listen)
-    while not _over(state, edits):
-        state.step += 1
-        before = state.best.microseconds
-        batch = _edited(state, edits) or _batch(state)
-        if not batch:
-            state.ended = "nothing is left to try"
-            break
-        _judge(state, judges, batch, listen, trying)
-        state.idle = 0 if state.best.microseconds < BETTER * before else state.idle + 1
+    try:
+        while not _over(state, edits):
+            state.step += 1
+            before = state.best.microseconds
+            batch = _edited(state, edits) or _recombined(state, roles, clock) or _batch(state, roles)
+            if not batch and roles.planner is None:
+                state.ended = "nothing is left to try"
+                break
+            _judge(state, judges, batch, listen, trying, roles)
+            state.idle = 0 if state.best.microseconds < BETTER * before else state.idle + 1
+    except ProviderError as error:
+        if error.code != "ARG-P108":
+            raise
+        state.ended = str(error)
     return state
 
 
@@ -201,27 +121,62 @@ def _keep(state: State, candidate: SearchCandidate, listen: Listener | None) -> 
         listen(state, candidate)
 
 
-def _batch(state: State) -> list[Proposed]:
+def _batch(state: State, roles: Roles) -> list[Proposed]:
     """The next candidates: as many as the batch holds and the budget allows."""
     settings = state.settings
     room = min(settings.batch, settings.budget - state.spent)
     found: list[Proposed] = []
     new = set(state.sources)
-    for parent in _parents(state):
-        for proposal in _proposals(state, parent):
+    parents = _parents(state)
+    for parent in parents if roles.planner is None else parents[:1]:
+        for proposal in _proposals(state, parent, roles):
             if len(found) >= room:
                 return found
             tried = state.tried.setdefault(parent.number, set())
             tried.add(proposal.name)
-            try:
-                done = [step.split(" ", 1)[0] for step in parent.done]
-                realised = realise(parent.source, proposal, done, load() if settings.knowledge else {})
-            except NotApplicableError:
-                continue
-            if realised.source not in new:
+            realised = _realised(state, parent, proposal, roles)
+            if realised is not None and realised.source not in new:
                 new.add(realised.source)
-                found.append(Proposed(parent, realised, proposal.entry.id, proposal.params, proposal.why))
+                why = realised.why or proposal.why
+                found.append(Proposed(parent, realised, proposal.entry.id, proposal.params, why))
     return found
+
+
+def _realised(state: State, parent: SearchCandidate, proposal: Proposal, roles: Roles) -> Realised | None:
+    """The parent after a proposal: by its transformation, else by whoever edits; None where it has no place."""
+    settings, entry, why = state.settings, proposal.entry, "no transformation does it"
+    done = [step.split(" ", 1)[0] for step in parent.done]
+    if entry.lowered and settings.lowering != "model":
+        try:
+            made = realise(parent.source, proposal, done, load() if settings.knowledge else {})
+            refuse_unreadable(made.source, state.task.beside)
+            return made
+        except NotApplicableError as error:
+            why = str(error)
+    if roles.editor is not None and (roles.planner is not None or _worth_an_edit(entry, done, parent)):
+        return roles.editor.lowered(state, parent, proposal)
+    if roles.planner is not None:
+        roles.planner.missed(proposal, why)
+    return None
+
+
+def _worth_an_edit(entry: KnowledgeEntry, done: Sequence[str], parent: SearchCandidate) -> bool:
+    """Whether the built-in planner has a model asked: new to the kernel, prepared, and a remedy for its bottleneck."""
+    named = bottleneck(parent.judgement) in entry.bottlenecks
+    return named and entry.id not in done and set(entry.requires) <= set(done)
+
+
+def _recombined(state: State, roles: Roles, clock: Clock | None) -> list[Proposed]:
+    """Chains of several techniques at once, where single steps have stopped gaining and the clock likes them."""
+    settings = state.settings
+    left = settings.chains - state.scored
+    if clock is None or roles.planner is not None or settings.planner != "bandit" or not settings.knowledge:
+        return []
+    if state.idle < STUCK or left <= 0 or not state.ranked():
+        return []
+    made = promising(state, _dice(state, "chains"), clock, min(left, CHAINS_AT_ONCE))
+    room = min(settings.batch, settings.budget - state.spent)
+    return [Proposed(state.naive, each, RECOMBINED, {}, each.why) for each in made[:room]]
 
 
 def _dice(state: State, what: str) -> random.Random:
@@ -257,17 +212,27 @@ def _structure(candidate: SearchCandidate) -> int:
     return sum(name in known and known[name].kind == "global" for name in done)
 
 
-def _proposals(state: State, parent: SearchCandidate) -> list[Proposal]:
+def _proposals(state: State, parent: SearchCandidate, roles: Roles) -> list[Proposal]:
+    if roles.planner is not None:
+        return roles.planner.proposals(state, parent)
     tried = state.tried.get(parent.number, set())
     dice = _dice(state, f"plan {parent.number}")
     family = state.task.family
     entries = matching(family=family)
     if state.settings.planner == "random" or not state.settings.knowledge:
         return random_order(entries, tried, dice)
-    return propose(entries, state.policy, family, bottleneck(parent.judgement), tried, dice)
+    edited = roles.editor is not None
+    return propose(entries, state.policy, family, bottleneck(parent.judgement), tried, dice, edited)
 
 
-def _judge(state: State, judges: Judges, batch: list[Proposed], listen: Listener | None, trying: Trying | None) -> None:
+def _judge(
+    state: State,
+    judges: Judges,
+    batch: list[Proposed],
+    listen: Listener | None,
+    trying: Trying | None,
+    roles: Roles = BUILT_IN,
+) -> None:
     """Judge a batch, then what repairs of its failures give, while the budget lasts."""
     waiting = batch
     for _ in range(1 + (state.settings.repairs if state.settings.feedback else 0)):
@@ -283,7 +248,7 @@ def _judge(state: State, judges: Judges, batch: list[Proposed], listen: Listener
             candidate = _learn(state, proposed, judgement)
             _keep(state, candidate, listen)
             if judgement.verdict != "pass":
-                again.extend(_repaired(state, candidate, proposed))
+                again.extend(_repaired(state, candidate, proposed, roles))
         waiting = again
 
 
@@ -296,7 +261,7 @@ def _learn(state: State, proposed: Proposed, judgement: Judgement) -> SearchCand
         gain = math.log2(before / took) if math.isfinite(before) else FIRST_GAIN
     wrong = len({v.rule for v in judgement.violations})
     key = (state.task.family, bottleneck(parent.judgement), proposed.technique.split(" ", 1)[0])
-    if proposed.technique != EDIT:
+    if proposed.technique not in (EDIT, RECOMBINED):
         for table in (state.policy, state.learnt):
             table.learn(key, gain, wrong)
     return SearchCandidate(
@@ -313,10 +278,15 @@ def _learn(state: State, proposed: Proposed, judgement: Judgement) -> SearchCand
     )
 
 
-def _repaired(state: State, candidate: SearchCandidate, proposed: Proposed) -> list[Proposed]:
-    """The first repair that leads to something new; it belongs to the parent of what it repairs."""
+def _repaired(state: State, candidate: SearchCandidate, proposed: Proposed, roles: Roles) -> list[Proposed]:
+    """The first repair that leads to something new; it belongs to the parent of what it repairs. Built-in ones first,
+    then, from the counterexample, whoever edits."""
     for repair in repairs(candidate.source, candidate.judgement):
         if repair.source not in state.sources:
             realised = Realised(repair.source, (*proposed.realised.steps, f"repair {repair.rule}"))
             return [Proposed(proposed.parent, realised, proposed.technique, proposed.params, repair.why)]
-    return []
+    made = None if roles.editor is None else roles.editor.repaired(state, candidate)
+    if made is None or made.source in state.sources:
+        return []
+    realised = Realised(made.source, (*proposed.realised.steps, *made.steps))
+    return [Proposed(proposed.parent, realised, proposed.technique, proposed.params, made.why)]

@@ -52,11 +52,13 @@ def propose(
     bottleneck: str,
     tried: Collection[str],
     dice: random.Random,
+    edited: bool = False,
 ) -> list[Proposal]:
-    """Everything not yet tried on this parent, the most promising first."""
+    """Everything not yet tried on this parent, the most promising first; with `edited`, what no transformation does
+    too."""
     found = []
     for entry in entries:
-        if not entry.lowered:
+        if not entry.lowered and not edited:
             continue
         drawn = policy.draw((family, bottleneck, entry.id), entry.gain, dice)
         for place, params in enumerate(entry.choices):

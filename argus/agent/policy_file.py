@@ -47,7 +47,7 @@ def write_policy(policy: PolicyTable, path: Path) -> None:
 
 def leave(learnt: PolicyTable, run: str, path: Path) -> None:
     """Add what a run has learnt; runs that end at the same time come one after the other."""
-    with _alone(path.parent):
+    with alone(path.parent):
         held = read_policy(path)
         if learnt.updates and run not in held.runs:
             both = merged([held, learnt])
@@ -56,7 +56,7 @@ def leave(learnt: PolicyTable, run: str, path: Path) -> None:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def alone(folder: Path) -> Iterator[None]:
     """Hold the folder's lock."""
     opened = os.open(folder, os.O_RDONLY)
     try:

@@ -24,8 +24,8 @@ from argus.agent.journal.store import Run
 from argus.agent.judge import Judgement, Problem
 from argus.agent.judge.evidence import program, question
 from argus.agent.judge.examine import examined
-from argus.agent.optimise import EDIT, SearchCandidate, Settings, State
 from argus.agent.policy import PolicyTable
+from argus.agent.search_state import BY_MODEL, EDIT, SearchCandidate, Settings, State
 from argus.lang.imports import KernelFolder, imports_of
 from argus.tasks.task import Task
 
@@ -85,7 +85,7 @@ class RunRecorder:
                 "params": dict(candidate.params),
                 "why": candidate.why,
                 "done": list(candidate.done),
-                "origin": "person" if candidate.technique == EDIT else self.settings.provider,
+                "origin": self._origin(candidate),
             },
         )
         asked = question(candidate.source, Problem.of(self.task), self.settings.data)
@@ -104,6 +104,13 @@ class RunRecorder:
             payload,
             {"seconds": dict(candidate.judgement.seconds), "machine": dict(candidate.judgement.machine)},
         )
+
+    def _origin(self, candidate: SearchCandidate) -> str:
+        """Who made it."""
+        if candidate.technique == EDIT:
+            return "person"
+        by_model = bool(candidate.done) and candidate.done[-1].endswith(BY_MODEL)
+        return self.settings.provider if by_model or not self.settings.mixed else "builtin"
 
     def _imports(self, source: str) -> dict[str, dict[str, str]]:
         """The kernel files a candidate imports, kept; nothing where it imports none."""

@@ -16,6 +16,11 @@ from dataclasses import dataclass
 from argus.agent.lower import NotApplicableError, lower
 from argus.agent.planner import Proposal, attempt
 from argus.knowledge import KnowledgeEntry
+from argus.lang import read
+from argus.lang.errors import ProgramError
+
+REPAIRED = ("AG310",)
+"""What the reader refuses and a repair answers: more LDS than there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +29,17 @@ class Realised:
 
     source: str
     steps: tuple[str, ...]
+    why: str = ""
+    """What a model said of its edit."""
+
+
+def refuse_unreadable(source: str, beside: Mapping[str, str]) -> None:
+    """Raises NotApplicableError for what the reader refuses: a technique that leads there has no place."""
+    try:
+        read(source, beside=dict(beside))
+    except ProgramError as error:
+        if error.code not in REPAIRED:
+            raise NotApplicableError(f"the result is no program: {error}") from error
 
 
 def closure(

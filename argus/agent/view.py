@@ -24,15 +24,16 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from argus.agent.bottleneck import bottleneck
 from argus.agent.labels import heading
-from argus.agent.optimise import SearchCandidate, State
 from argus.agent.pace import Pace
 from argus.agent.reward import roof_share
+from argus.agent.search_state import SearchCandidate, State
 from argus.agent.time_text import described
 
 if TYPE_CHECKING:
     from argus.agent.live_panel import LivePanel, Shown
 
 TAUGHT = 3
+NEAR_ROOF = 0.9
 WIDTH = 110
 WHAT, REST = 52, 76
 """Columns of an attempt's line: technique with parameters, and everything else."""
@@ -97,7 +98,7 @@ class RunView:
         facts = [f"{name} {said}" for name, said in self._facts(state)]
         counted = f"{state.spent} of {state.settings.budget} evaluations"
         taught = [f"learnt: {line}" for line in state.learnt.lessons(most=TAUGHT).splitlines()]
-        lines = [*facts[:1], share, counted, *facts[1:], f"ended: {state.ended}", *taught]
+        lines = [*facts[:1], share, counted, *facts[1:], f"ended: {state.ended}", *_library(state), *taught]
         wrapped = [piece for line in lines for piece in textwrap.wrap(line, WIDTH) or [""]]
         print("\n".join(wrapped), file=self._out, flush=True)
 
@@ -161,6 +162,14 @@ def attempt_line(state: State, candidate: SearchCandidate, width: int = WHAT) ->
 def printable(text: str) -> str:
     """The text with nothing in it that a terminal would obey."""
     return "".join(letter if letter.isprintable() else "�" for letter in text)
+
+
+def _library(state: State) -> list[str]:
+    """The library's kernel for the task, where the search is stuck below the roof."""
+    stuck = roof_share(state.best.judgement) < NEAR_ROOF
+    return (
+        [f"the library has a kernel for this: {printable(state.task.library)}"] if stuck and state.task.library else []
+    )
 
 
 def _what(technique: str, params: Mapping[str, Any], width: int = WHAT) -> str:

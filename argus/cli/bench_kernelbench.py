@@ -2,7 +2,7 @@
 
 The tasks are Python files; they are executed in a worker process, and only if `--run-python` says so. Every task gets a
 line as soon as it is judged, with how many are left and how long they will take at this pace. Records go to a file
-(`--records`), from which an interrupted run goes on.
+(`--records`), from which an interrupted run goes on. `--workers` tasks are judged at a time, here or on Ray (`--ray`).
 """
 
 from __future__ import annotations
@@ -10,13 +10,19 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
+from argus.bench.kernelbench.asking import ClusterTask, TaskAsker, TaskProcess
 from argus.bench.kernelbench.campaign import campaign
 from argus.bench.kernelbench.summary import line, read_eager, summary
-from argus.bench.kernelbench.task_files import tasks_of
+from argus.bench.kernelbench.task_files import TaskFile, tasks_of
+from argus.bench.kernelbench.task_page import task_page
 from argus.cli.answers import KernelBenchAnswer, emit
+from argus.cli.many_machines import cluster
 from argus.cli.usage import GOOD, UsageError
 from argus.clock import LABEL
 
@@ -42,19 +48,44 @@ def handle(args: argparse.Namespace) -> int:
         eager = {} if args.eager is None else read_eager(args.eager)
     except (OSError, ValueError) as error:
         raise UsageError(f"--eager: {error}") from error
-    found, started, made = [], time.monotonic(), 0
     if not args.json:
         print(LABEL)
-    for number, (record, known) in enumerate(campaign(tasks, args.dtype, args.records, not args.no_time), 1):
-        found.append(record)
-        made += not known
-        left = len(tasks) - number
-        pace = (time.monotonic() - started) / made if made else 0.0
-        if not args.json:
-            print(line(record, eager), flush=True)
-            print(f"  {number} of {len(tasks)}, about {pace * left / 60:.0f} min left", end="\r", file=sys.stderr)
+    with askers(args) as asked:
+        found = _judged(args, tasks, asked, eager)
+    found.sort(key=lambda record: (record["level"], record["task"]))
+    if args.html is not None:
+        args.html.write_text(task_page(found, eager, LABEL), encoding="utf-8")
     if args.json:
         emit(KernelBenchAnswer, {"label": LABEL, "records": found})
     else:
         print("\n".join(["", *summary(found, eager)]))
     return GOOD
+
+
+@contextmanager
+def askers(args: argparse.Namespace) -> Iterator[list[TaskAsker]]:
+    """As many as tasks are judged at a time: processes of this machine, or places on the cluster."""
+    with cluster(args) as pool:
+        made: list[TaskAsker] = [TaskProcess() if pool is None else ClusterTask(pool) for _ in range(args.workers)]
+        try:
+            yield made
+        finally:
+            for asker in made:
+                asker.close()
+
+
+def _judged(
+    args: argparse.Namespace, tasks: Sequence[TaskFile], asked: Sequence[TaskAsker], eager: Mapping[str, float]
+) -> list[dict[str, Any]]:
+    """All records; each is printed as soon as it is there."""
+    found: list[dict[str, Any]] = []
+    started, made = time.monotonic(), 0
+    for record, known in campaign(tasks, args.dtype, args.records, asked, not args.no_time):
+        found.append(record)
+        made += not known
+        pace = (time.monotonic() - started) / made if made else 0.0
+        if not args.json:
+            left = len(tasks) - len(found)
+            print(line(record, eager), flush=True)
+            print(f"  {len(found)} of {len(tasks)}, about {pace * left / 60:.0f} min left", end="\r", file=sys.stderr)
+    return found

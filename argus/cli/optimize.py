@@ -20,17 +20,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from argus.agent.fidelity import journaled_clock
 from argus.agent.free_edit.episode import ASKS_PER_ROUND
 from argus.agent.free_edit.person import edits, hand_in
-from argus.agent.free_edit.round_tools import BenchTools
+from argus.agent.free_edit.round_tools import BenchTools, Toolbox
 from argus.agent.free_edit.search import Journaled, JournaledTools, edited
 from argus.agent.journal import Journal
 from argus.agent.judging import Judges
-from argus.agent.optimise import SearchCandidate, Settings, State, optimise
+from argus.agent.optimise import optimise
 from argus.agent.policy import PolicyTable
 from argus.agent.policy_file import leave, read_policy
 from argus.agent.providers import Budgeted, Provider, choose, token_limit
 from argus.agent.record import RunRecorder, resumed
+from argus.agent.roles.learnt import LearntEntries, distilled, learnt_of, leave_learnt, note_learnt, read_learnt
+from argus.agent.roles.model_editor import ModelEditor
+from argus.agent.roles.model_planner import TRIES, ModelPlanner
+from argus.agent.search_state import Roles, SearchCandidate, Settings, State
 from argus.agent.time_text import bounds
 from argus.agent.tools import KernelTexts, Workbench
 from argus.agent.view import RunView
@@ -67,10 +72,12 @@ def handle(args: argparse.Namespace) -> int:
                 title = f"{recorder.task.name}, seed {settings.seed}, run {recorder.run.id}"
                 view.start(title, recorder.task.device, settings.budget)
             state = _run(recorder, provider, args.workers, pool, None if args.json else view)
+        made = distilled(state, learnt_of(recorder.run), recorder.run.id)
         recorder.end(state)
         page = _page(args, journal, recorder.run.id)
     if args.policy:
         leave(state.learnt, recorder.run.id, Path(args.policy))
+        leave_learnt(made, Path(args.policy))
     found = math.isfinite(state.best.microseconds)
     if args.output and found:
         Path(args.output).write_text(state.best.source, encoding="utf-8")
@@ -98,21 +105,40 @@ def _run(
     options: dict[str, Any] = {"policy": recorder.policy, "trying": None if view is None else view.trying}
     with Judges(workers, recorder.remembered, pool) as judges:
         if provider is None:
+            options["clock"] = journaled_clock(recorder.run, task)
             return optimise(task, settings, judges, listen=listen, edits=edits(recorder.run), **options)
-        asking = Budgeted(Journaled(provider, recorder.run), settings.budget * ASKS_PER_ROUND, settings.max_tokens)
+        most = settings.budget * (ASKS_PER_ROUND + TRIES)
+        asking = Budgeted(Journaled(provider, recorder.run), most, settings.max_tokens)
         with Workbench(KernelTexts({})) as bench:
             toolbox = JournaledTools(BenchTools(bench), recorder.run)
+            if settings.mixed:
+                roles = _roles(recorder, asking, toolbox)
+                return optimise(
+                    task, settings, judges, listen=listen, edits=edits(recorder.run), roles=roles, **options
+                )
             return edited(task, settings, judges, asking, listen, toolbox=toolbox, **options)
+
+
+def _roles(recorder: RunRecorder, asking: Provider, toolbox: Toolbox) -> Roles:
+    """The parts that the model plays."""
+    settings, task, learnt = recorder.settings, recorder.task, learnt_of(recorder.run)
+    edits_too = settings.lowering != "builtin"
+    planner = ModelPlanner(task, asking, edits_too, learnt) if settings.planner == "model" else None
+    return Roles(planner, ModelEditor(task, asking, toolbox, learnt) if edits_too else None)
 
 
 def _begun(args: argparse.Namespace, journal: Journal) -> tuple[RunRecorder, Provider | None]:
     given = _given(args)
     settings = Settings(**given)
+    _agree(args, settings)
     provider = choose(settings.provider)
     settings = replace(settings, max_tokens=token_limit(settings.provider, given.get("max_tokens")))
     policy = read_policy(Path(args.policy)) if args.policy else PolicyTable()
     task = replace(load_task(args.task), device=args.device or "simulated")
-    return RunRecorder.begin(journal, task, settings, policy, args.task), provider
+    learnt = read_learnt(Path(args.policy)) if args.policy else LearntEntries()
+    recorder = RunRecorder.begin(journal, task, settings, policy, args.task)
+    note_learnt(recorder.run, learnt)
+    return recorder, provider
 
 
 def _gone_on(args: argparse.Namespace, journal: Journal) -> tuple[RunRecorder, Provider | None]:
@@ -134,11 +160,22 @@ def _gone_on(args: argparse.Namespace, journal: Journal) -> tuple[RunRecorder, P
 def _given(args: argparse.Namespace) -> dict[str, Any]:
     """Settings the command line states."""
     names = Settings.__dataclass_fields__
-    return {name: getattr(args, name) for name in names if getattr(args, name, None) is not None}
+    given = {name: getattr(args, name) for name in names if getattr(args, name, None) is not None}
+    return {**given, "planner": "bandit"} if given.get("planner") == "builtin" else given
+
+
+def _agree(args: argparse.Namespace, settings: Settings) -> None:
+    """Parts of a model need one, and a model needs a part."""
+    if settings.provider == "builtin" and (settings.planner == "model" or settings.lowering != "builtin"):
+        part = "--planner model" if settings.planner == "model" else f"--lowering {settings.lowering}"
+        raise UsageError(f"{part} needs a model: --provider openai:MODEL, anthropic:MODEL, command:LINE or replay:FILE")
+    stated = args.planner is not None or args.lowering is not None
+    if settings.provider != "builtin" and stated and not settings.mixed:
+        raise UsageError("--provider names a model, and neither --planner nor --lowering gives it a part")
 
 
 def _hand_in(args: argparse.Namespace, recorder: RunRecorder, provider: Provider | None) -> None:
-    if provider is not None:
+    if provider is not None and not recorder.settings.mixed:
         raise UsageError("--edit goes with the built-in planner; a model's run holds the model's edits alone")
     if recorder.journal.event(recorder.run.id, "end") is not None:
         raise UsageError(f"run {recorder.run.id} has ended; begin another: argus optimize TASK --edit {args.edit}")

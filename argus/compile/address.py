@@ -4,13 +4,15 @@
 
     RESOURCE    the tensor, with the workgroup's part of the address (terms in block_x, block_y, block_z) added to its
                 base and taken off its size: scalar, once per kernel. A part that is not known to end inside the tensor
-                is computed in 64 bits, so that a block far past the end has nothing left instead of coming back
+                is computed in 64 bits, so that a block far past the end has nothing left instead of coming back; so is
+                every part of a tensor that may have 2**31 bytes and more, and the tensor's own size. A buffer has at
+                most 2**31 bytes; what a lane touches ends there (`argus.compile.large_tensors`)
     SOFFSET     the part that changes with a loop and is equal for all lanes: a scalar running sum
     VOFFSET     the rest, per lane: computed before the loop
     IMMEDIATE   the constant, up to 4095; for LDS up to 65535
 
 so a load in a loop costs no vector instruction. A guard that differs between lanes replaces VOFFSET by 2**31 where it
-is false: every buffer is smaller, so the load gives zeros and the store nothing. A guard all lanes agree on makes the
+is false: no buffer is larger, so the load gives zeros and the store nothing. A guard all lanes agree on makes the
 resource empty instead, which is scalar work.
 
 The range check. The hardware compares VOFFSET + IMMEDIATE with the size; whether SOFFSET takes part is documented both
@@ -29,11 +31,13 @@ from typing import Literal, assert_never
 from argus.compile.context import EmitContext
 from argus.gfx942.memory import BUFFER_WORD3, OFFSET_BITS
 from argus.ir.ops import Access, Shared, Tensor
-from argus.ir.semantics import DWORD, extent_bytes
+from argus.ir.semantics import DWORD, MAX_BYTES, extent_bytes, may_be_large
+from argus.ir.semantics.addresses import split_address
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 
 OUT_OF_RANGE = -(1 << 31)
+MAX_BITS = MAX_BYTES.bit_length() - 1
 ZERO = E.const(0)
 Dwords = Literal["exact", "up", "down"]
 """How a buffer's size counts a last dword that the tensor fills only in part."""
@@ -64,7 +68,8 @@ def sized(tensor: Tensor, dwords: Dwords) -> Expr:
 
 def buffer_address(c: EmitContext, access: Access, dwords: Dwords = "exact") -> BufferAddress:
     assert isinstance(access.memory, Tensor)
-    block, moving, rest, constant = _split(c, access.address)
+    parts = split_address(access.address, c.indices.varying, _loop_variables(c))
+    block, moving, rest, constant = parts.block, parts.moving, parts.rest, parts.constant
     soffset = ZERO
     inside = c.facts.in_bounds(access)
     if moving is not ZERO and inside:
@@ -72,16 +77,19 @@ def buffer_address(c: EmitContext, access: Access, dwords: Dwords = "exact") -> 
     elif moving is not ZERO:
         block = block + moving
     limit = 1 << OFFSET_BITS["buffer"][0]
-    immediate = constant % limit if constant >= 0 else 0
-    voffset = rest + (constant - immediate)
-    if _least(voffset) < 0:
+    least = _least(rest + constant)
+    if least >= 0:
+        immediate = min(constant, least) % limit if constant >= 0 else 0
+        voffset = rest + (constant - immediate)  # not negative either: the base is added to it, not to the sum
+    else:
+        immediate = constant % limit if constant >= 0 else 0
         soffset, block, voffset = ZERO, ZERO, access.address - immediate
     switch = E.TRUE
     if access.guard is not None and c.indices.uniform(access.guard):
         switch = access.guard
     elif access.guard is not None:
         voffset = E.select(access.guard, voffset, E.const(OUT_OF_RANGE))
-    wide = not inside and not c.facts.at_most(block, extent_bytes(access.memory))
+    wide = may_be_large(access.memory) or (not inside and not c.facts.at_most(block, extent_bytes(access.memory)))
     resource = buffer_resource(c, access.memory, block, switch, dwords, wide)
     offset = _kept(c, voffset)
     if immediate:
@@ -91,25 +99,6 @@ def buffer_address(c: EmitContext, access: Access, dwords: Dwords = "exact") -> 
 
 def _least(e: Expr) -> int:
     return -1 if e.lo is None else e.lo
-
-
-def _split(c: EmitContext, address: Expr) -> tuple[Expr, Expr, Expr, int]:
-    """(workgroup part, loop part, rest, constant); the first two are uniform and never negative."""
-    loops = _loop_variables(c)
-    block, moving, rest = ZERO, ZERO, ZERO
-    terms, constant = E.linear(address)
-    for atom, factor in terms.items():
-        term = atom * factor
-        names = {v.name for v in atom.free()}
-        if not c.indices.uniform(atom) or _least(term) < 0:
-            rest = rest + term
-        elif names & loops:
-            moving = moving + term
-        elif names & {"block_x", "block_y", "block_z"}:
-            block = block + term
-        else:
-            rest = rest + term
-    return block, moving, rest, constant
 
 
 def _loop_variables(c: EmitContext) -> set[str]:
@@ -156,7 +145,9 @@ def buffer_resource(
     if base is not ZERO:
         offset = c.indices.wide(base) if wide else c.function.let(f"zext i32 {c.indices.value(base)} to i64", home)
         pointer = c.function.let(f"getelementptr i8, ptr addrspace(1) {pointer}, i64 {offset}", home)
-    if wide and base is not ZERO:
+    if may_be_large(tensor):
+        records = _records_of_large(c, tensor, base, offset, switch, dwords)
+    elif wide and base is not ZERO:
         whole = c.function.let(f"zext i32 {c.indices.value(E.select(switch, size, ZERO))} to i64", home)
         left = c.function.let(f"sub i64 {whole}, {offset}", home)
         some = c.function.let(f"icmp sgt i64 {left}, 0", home)
@@ -177,6 +168,41 @@ def buffer_resource(
     c.function.scope = inside
     home.resources[key] = made
     return made
+
+
+def _records_of_large(c: EmitContext, tensor: Tensor, base: Expr, offset: str, switch: Expr, dwords: Dwords) -> str:
+    """What remains of the tensor behind the base, from 0 to 2**31, as an i64; tensors of one size share it."""
+    home, let, size = c.indices.home(base), c.function.let, extent_bytes(tensor)
+    records = home.remains.get((size, base, dwords))
+    if records is None:
+        left = _whole_size(c, size, dwords)
+        if base is not ZERO:
+            left = let(f"sub i64 {left}, {offset}", home)
+        more = let(f"icmp sgt i64 {let(f'ashr i64 {left}, {MAX_BITS}', home)}, 0", home)
+        records = let(f"trunc i64 {left} to i32", home)
+        records = let(f"select i1 {more}, i32 {OUT_OF_RANGE}, i32 {records}", home)
+        if base is not ZERO:
+            some = let(f"icmp sgt i64 {left}, 0", home)
+            records = let(f"select i1 {some}, i32 {records}, i32 0", home)
+        home.remains[size, base, dwords] = records
+    if switch is not E.TRUE:
+        records = let(f"select i1 {c.indices.value(switch)}, i32 {records}, i32 0")
+    return let(f"zext i32 {records} to i64")
+
+
+def _whole_size(c: EmitContext, size: Expr, dwords: Dwords) -> str:
+    """The size of a tensor as an i64. It is opaque: LLVM would take size - base apart into factors, which costs a
+    product of 64 bits, and the object could not be held against the kernel."""
+    home, let = c.indices.home(size), c.function.let
+    whole = home.remains.get((size, size, dwords))
+    if whole is None:
+        whole = c.indices.wide(size)
+        if dwords == "up":
+            whole = let(f"add i64 {whole}, {DWORD - 1}", home)
+        if dwords != "exact":
+            whole = let(f"and i64 {whole}, {-DWORD}", home)
+        whole = home.remains[size, size, dwords] = c.function.opaque("i64", whole, "s", home)
+    return whole
 
 
 def lds_address(c: EmitContext, buffer: Shared, address: Expr) -> str:

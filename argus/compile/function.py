@@ -50,6 +50,7 @@ class CodeScope:
     phis: list[Phi] = field(default_factory=list)
     increments: list[tuple[Phi, str]] = field(default_factory=list)
     resources: dict[tuple[str, Expr, Expr, str, bool], str] = field(default_factory=dict)
+    remains: dict[tuple[Expr, Expr, str], str] = field(default_factory=dict)
     wide: dict[Expr, str] = field(default_factory=dict)
     pointers: dict[Expr, str] = field(default_factory=dict)
     kept: dict[Expr, str] = field(default_factory=dict)

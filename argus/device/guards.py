@@ -1,7 +1,8 @@
 """What must hold before a kernel may be launched, because everything proved about it assumes it.
 
-`requires` of the kernel, at the sizes of this launch; every tensor's byte extent below 2^31, and no lane's offset
-beyond 2^32 (offsets are 32-bit; `argus.ir.semantics.addresses`); arrays of the stated shape and type; outputs that do
+`requires` of the kernel, at the sizes of this launch; no lane's offset beyond 2^32 (offsets are 32-bit;
+`argus.ir.semantics.addresses`), and with a tensor of 2^31 bytes or more, none beyond 2^31 from its workgroup's base and
+every number within 32 bits (`argus.compile.large_tensors`); arrays of the stated shape and type; outputs that do
 not overlap any other argument. Arguments that are only read may overlap: they are views of one tensor. Each refusal
 names the condition and the values.
 """
@@ -15,8 +16,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from argus.compile.large_tensors import obstacle
 from argus.ir.kernel import Kernel
-from argus.ir.semantics import MAX_BYTES, grid_limits, reach
+from argus.ir.semantics import grid_limits, reach
 from argus.ir.types import DTYPES, DType
 from argus.layout.expr import evaluate
 
@@ -99,12 +101,9 @@ def check_sizes(kernel: Kernel, sizes: Mapping[str, int]) -> None:
                 values = ", ".join(f"{name} = {sizes[name]}" for name in names)
                 why = f"{condition} does not hold with {values}" if names else "whatever the sizes are"
                 raise LaunchRefused(f"{what} of {kernel.name} leave 32 bits: {why}", "ARG-D103")
-    strides = element_strides(kernel, sizes)
-    for tensor, shape in zip(kernel.tensors, tensor_shapes(kernel, sizes).values(), strict=True):
-        extent = buffer_elements(shape, strides[tensor.name]) * tensor.dtype.bytes
-        if extent >= MAX_BYTES:
-            reach_bytes = f"buffer offsets reach only {MAX_BYTES - 1}"
-            raise LaunchRefused(f"{tensor.name} has {extent} bytes; {reach_bytes}", "ARG-D103")
+    why_not = obstacle(kernel, sizes)
+    if why_not is not None:
+        raise LaunchRefused(f"tensors of {kernel.name} have 2 GiB or more: {why_not}", "ARG-D103")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from argus.compile.export.hip_library import OWN, SYSTEM, LibraryPlace, places
 PROPERTIES_BYTES = 16384
 NAME_BYTES = 256
 _PARAM_POINTER, _PARAM_SIZE, _PARAM_END = 1, 2, 3
+_CAPTURE_OF_THIS_THREAD = 1
 
 
 class HipError(RuntimeError):
@@ -65,6 +66,12 @@ class HipCalls(Protocol):
     def event_destroy(self, event: int) -> None: ...
     def synchronize(self, stream: int) -> None: ...
     def capturing(self, stream: int) -> bool: ...
+    def stream_create(self) -> int: ...
+    def stream_destroy(self, stream: int) -> None: ...
+    def capture_begin(self, stream: int) -> None: ...
+    def capture_end(self, stream: int) -> int: ...
+    def graph_launch(self, graph: int, stream: int) -> None: ...
+    def graph_destroy(self, graph: int) -> None: ...
 
 
 def load() -> HipCalls:
@@ -211,3 +218,27 @@ class _Library:
         status = ctypes.c_int()
         self._call("hipStreamIsCapturing", ctypes.c_void_p(stream), ctypes.byref(status))
         return status.value != 0
+
+    def stream_create(self) -> int:
+        return self._handle("hipStreamCreate")
+
+    def stream_destroy(self, stream: int) -> None:
+        self._call("hipStreamDestroy", ctypes.c_void_p(stream))
+
+    def capture_begin(self, stream: int) -> None:
+        self._call("hipStreamBeginCapture", ctypes.c_void_p(stream), ctypes.c_int(_CAPTURE_OF_THIS_THREAD))
+
+    def capture_end(self, stream: int) -> int:
+        """The captured launches as a graph that can be launched."""
+        captured = ctypes.c_void_p()
+        self._call("hipStreamEndCapture", ctypes.c_void_p(stream), ctypes.byref(captured))
+        try:
+            return self._handle("hipGraphInstantiate", captured, None, None, ctypes.c_size_t(0))
+        finally:
+            self._call("hipGraphDestroy", captured)
+
+    def graph_launch(self, graph: int, stream: int) -> None:
+        self._call("hipGraphLaunch", ctypes.c_void_p(graph), ctypes.c_void_p(stream))
+
+    def graph_destroy(self, graph: int) -> None:
+        self._call("hipGraphExecDestroy", ctypes.c_void_p(graph))

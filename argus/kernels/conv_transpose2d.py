@@ -1,6 +1,6 @@
-"""Transposed convolution in one or two dimensions by phases, grouped or not, with bias and an activation.
+"""Transposed convolution in one or two dimensions by phases, grouped or not, with a chain of steps after it.
 
-    Y[n, g, o, SH*p + FH, SW*q + FW] = ACT(sum of X[n, g, c, p + h, q + w] * K[g, o, r, s, c] over taps + bias[g, o])
+    Y[n, g, o, SH*p + FH, SW*q + FW] = chain(sum of X[n, g, c, p + h, q + w] * K[g, o, r, s, c] over taps)
 
     X   torch's N C H W as N G C/G H W      K   G O/G KH KW C/G, from torch's weight[C, O/G, KH, KW]
 
@@ -14,14 +14,15 @@ Padding takes rows and columns of Y away, output padding adds some at its end: b
 
 import argus as ag
 from argus import f32
-from argus.kernels.activations import stated
+from argus.kernels.chain import told
 from argus.kernels.implicit_gemm import (
-    ACT,
-    BIAS,
     BK,
     BO,
     COLS,
     CW,
+    HAS_U,
+    HAS_V,
+    HAS_W,
     NEEDS,
     ROWS,
     TO,
@@ -32,6 +33,8 @@ from argus.kernels.implicit_gemm import (
     YW,
     T,
     convolved,
+    operand,
+    operands,
     phase,
     tiling,
 )
@@ -63,19 +66,20 @@ def summed(parts):
 SUM = summed([f"sum(X[n, g, c, p + {h}, q + {w}] * K[g, o, {r}, {s}, c], c)" for r, h in TAPS_H for s, w in TAPS_W])
 EVEN = f" and OW % {YW} == 0 and sP % {YW} == 0 and sO % {YW} == 0 and sG % {YW} == 0 and sN % {YW} == 0"
 EVEN = EVEN if SW == 1 and YW > 1 else ""  # of phases with gaps, a thread stores pixel by pixel
+WHOLE = ("N G O OH OW", T, f"sN sG sO sP {SW}")  # axes and type of Y and of a residual
 
 
 @ag.kernel(
     threads=256,
     waves=(WP, WO),
-    requires=f"{NEEDS} and H >= 1 and W >= 1 and OH >= 1 and OW >= 1 and sN >= 1 and sG >= 1" + EVEN,
-    computes=f"Y[n, g, o, p, q] = {stated(ACT, SUM + (' + bias[g, o]' if BIAS else ''), 'slope')}",
+    requires=f"{NEEDS} and IH >= 1 and IW >= 1 and OH >= 1 and OW >= 1 and sN >= 1 and sG >= 1" + EVEN,
+    computes=f"Y[n, g, o, p, q] = {told(SUM, operands('[n, g, o, p, q]'))}",
     example=dict(
         N=1,
         G=2,
         C=BK + CW,
-        H=9,
-        W=5 * XW,
+        IH=9,
+        IW=5 * XW,
         O=40,
         OH=10,
         OW=32,
@@ -87,25 +91,29 @@ EVEN = EVEN if SW == 1 and YW > 1 else ""  # of phases with gaps, a thread store
     policy=dict(waves_per_simd=WAVES),
 )
 def conv_transpose2d(
-    X: ag.In["N G C H W", T],
+    X: ag.In["N G C IH IW", T],
     K: ag.In[f"G O KH={KH} KW={KW} C", T],
-    bias: ag.In["G O", f32],
-    Y: ag.Out["N G O OH OW", T, f"sN sG sO sP {SW}"],
-    slope: f32,
-):
+    U: ag.In[operand(HAS_U, WHOLE)],
+    V: ag.In[operand(HAS_V, WHOLE)],
+    W: ag.In[operand(HAS_W, WHOLE)],
+    Y: ag.Out[WHOLE],
+    p0: f32, p1: f32, p2: f32, p3: f32, p4: f32, p5: f32, p6: f32, p7: f32,
+):  # fmt: skip
     n, g, bo, bp, bq = ag.grid(N, G, ag.cdiv(O, BO), ag.cdiv(OH, ROWS), ag.cdiv(OW, COLS))
     wp, wo = ag.wave()
-    o0, p0, q0 = bo * BO + 32 * TO * wo, ROWS * bp, COLS * bq
+    o0, h0, w0 = bo * BO + 32 * TO * wo, ROWS * bp, COLS * bq
     convolved(
         TILE,
         [(TAPS_H, TAPS_W)],
         (1, 1),
         wp,
         ag.cdiv(C, BK),
-        lambda c, plane: X[n, g, c, p0 + TILE["top"], q0 + TILE["left"]],
+        lambda c, plane: X[n, g, c, h0 + TILE["top"], w0 + TILE["left"]],
         lambda plane, r, s, c, j: K[g, o0 + 32 * j, r, s, c],
-        lambda row, col, j: Y[n, g, o0 + 32 * j, p0 + row, q0 + col],
-        lambda j: bias[g, o0 + 32 * j],
-        slope,
+        lambda tensor, row, col, j: tensor[n, g, o0 + 32 * j, h0 + row, w0 + col],
+        (n, g, o0),
+        Y,
+        {"U": U, "V": V, "W": W},
+        [p0, p1, p2, p3, p4, p5, p6, p7],
         YW if SW == 1 else 1,
     )

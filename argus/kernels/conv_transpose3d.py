@@ -1,7 +1,7 @@
-"""Transposed convolution in three dimensions by phases, grouped or not, with bias and an activation.
+"""Transposed convolution in three dimensions by phases, grouped or not, with a chain of elementwise steps after it.
 
-    Y[n, g, o, SD*t + FD, SH*p + FH, SW*q + FW] = ACT(sum of X[n, g, c, t + d, p + h, q + w] * K[g, o, i, r, s, c]
-                                                  over taps + bias[g, o])
+    Y[n, g, o, SD*t + FD, SH*p + FH, SW*q + FW] = chain(sum of X[n, g, c, t + d, p + h, q + w] * K[g, o, i, r, s, c]
+                                                  over taps)
 
     X   torch's N C D H W as N G C/G D H W      K   G O/G KD KH KW C/G, from torch's weight[C, O/G, KD, KH, KW]
 
@@ -11,15 +11,16 @@ y[:, :, :, FD::SD, FH::SH, FW::SW]. A phase that no tap meets is made by `no_tap
 
 import argus as ag
 from argus import f32
-from argus.kernels.activations import stated
-from argus.kernels.conv_transpose2d import EVEN, KH, KW, SH, SW, TAPS_H, TAPS_W, TILE, summed
+from argus.kernels.chain import told
+from argus.kernels.conv_transpose2d import DH, DW, EVEN, KH, KW, PH, PW, SH, SW, TAPS_H, TAPS_W, TILE, summed
 from argus.kernels.implicit_gemm import (
-    ACT,
-    BIAS,
     BK,
     BO,
     COLS,
     CW,
+    HAS_U,
+    HAS_V,
+    HAS_W,
     NEEDS,
     ROWS,
     TO,
@@ -30,6 +31,8 @@ from argus.kernels.implicit_gemm import (
     YW,
     T,
     convolved,
+    operand,
+    operands,
     phase,
 )
 
@@ -45,22 +48,25 @@ TAPS = [(d, h, w) for d in TAPS_D for h in TAPS_H for w in TAPS_W]
 PARTS = [
     f"sum(X[n, g, c, t + {d[1]}, p + {h[1]}, q + {w[1]}] * K[g, o, {d[0]}, {h[0]}, {w[0]}, c], c)" for d, h, w in TAPS
 ]
-SUM = summed(PARTS) + (" + bias[g, o]" if BIAS else "")
+AT = f"t + {PD} - {DD} * d, p + {PH} - {DH} * r, q + {PW} - {DW} * s"
+ALL = f"sum(sum(sum(sum(X[n, g, c, {AT}] * K[g, o, d, r, s, c], c), d), r), s)"  # of one phase, which all taps meet
+SUM = ALL if max(SD, SH, SW) == 1 else summed(PARTS)
+WHOLE = ("N G O OD OH OW", T, f"sN sG sO sT sP {SW}")  # axes and type of Y and of a residual
 
 
 @ag.kernel(
     threads=256,
     waves=(WP, WO),
-    requires=f"{NEEDS} and D >= 1 and H >= 1 and W >= 1 and OD >= 1 and OH >= 1 and OW >= 1"
+    requires=f"{NEEDS} and ID >= 1 and IH >= 1 and IW >= 1 and OD >= 1 and OH >= 1 and OW >= 1"
     + (EVEN + f" and sT % {YW} == 0" if EVEN else ""),
-    computes=f"Y[n, g, o, t, p, q] = {stated(ACT, SUM, 'slope')}",
+    computes=f"Y[n, g, o, t, p, q] = {told(SUM, operands('[n, g, o, t, p, q]'))}",
     example=dict(
         N=1,
         G=2,
         C=BK + CW,
-        D=3,
-        H=9,
-        W=5 * XW,
+        ID=3,
+        IH=9,
+        IW=5 * XW,
         O=40,
         OD=4,
         OH=10,
@@ -74,25 +80,29 @@ SUM = summed(PARTS) + (" + bias[g, o]" if BIAS else "")
     policy=dict(waves_per_simd=WAVES),
 )
 def conv_transpose3d(
-    X: ag.In["N G C D H W", T],
+    X: ag.In["N G C ID IH IW", T],
     K: ag.In[f"G O KD={KD} KH={KH} KW={KW} C", T],
-    bias: ag.In["G O", f32],
-    Y: ag.Out["N G O OD OH OW", T, f"sN sG sO sT sP {SW}"],
-    slope: f32,
-):
+    U: ag.In[operand(HAS_U, WHOLE)],
+    V: ag.In[operand(HAS_V, WHOLE)],
+    W: ag.In[operand(HAS_W, WHOLE)],
+    Y: ag.Out[WHOLE],
+    p0: f32, p1: f32, p2: f32, p3: f32, p4: f32, p5: f32, p6: f32, p7: f32,
+):  # fmt: skip
     n, g, bo, bt, bp, bq = ag.grid(N, G, ag.cdiv(O, BO), OD, ag.cdiv(OH, ROWS), ag.cdiv(OW, COLS))
     wp, wo = ag.wave()
-    o0, p0, q0 = bo * BO + 32 * TO * wo, ROWS * bp, COLS * bq
+    o0, h0, w0 = bo * BO + 32 * TO * wo, ROWS * bp, COLS * bq
     convolved(
         TILE,
         [(TAPS_H, TAPS_W) for _ in TAPS_D],
         (1, 1),
         wp,
         ag.cdiv(C, BK),
-        lambda c, plane: X[n, g, c, bt + TAPS_D[plane][1], p0 + TILE["top"], q0 + TILE["left"]],
+        lambda c, plane: X[n, g, c, bt + TAPS_D[plane][1], h0 + TILE["top"], w0 + TILE["left"]],
         lambda plane, r, s, c, j: K[g, o0 + 32 * j, TAPS_D[plane][0], r, s, c],
-        lambda row, col, j: Y[n, g, o0 + 32 * j, bt, p0 + row, q0 + col],
-        lambda j: bias[g, o0 + 32 * j],
-        slope,
+        lambda tensor, row, col, j: tensor[n, g, o0 + 32 * j, bt, h0 + row, w0 + col],
+        (n, g, o0),
+        Y,
+        {"U": U, "V": V, "W": W},
+        [p0, p1, p2, p3, p4, p5, p6, p7],
         YW if SW == 1 else 1,
     )

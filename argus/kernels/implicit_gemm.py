@@ -11,12 +11,16 @@ multiplies fragments of 32 pixels that begin some rows and columns further. Weig
 before they are used. There is no kernel here; the file is imported, read as data.
 
 A group of the convolution is an axis of its own: X[n, g, c, ...] of torch's X[n, g * C + c, ...], and so on.
+
+The sums go through a chain of steps (`argus.kernels.chain`) before they are stored. HAS_U says which axes its operand U
+has: `go` is one number per output channel (a bias), `ngo` one per channel of an image, `all` one per element of Y (a
+residual), `one` a single number. Operands have the type of X.
 """
 
 import argus as ag
 from argus import bf16, f16, f32
 from argus.gfx942 import mfma_32x32x2_f32, mfma_32x32x8_bf16, mfma_32x32x8_f16
-from argus.kernels.activations import NAMES, applied
+from argus.kernels.chain import after
 
 DTYPE = ag.knob("bf16", legal=("bf16", "f16", "f32"), why="element type of X, K and Y; sums are f32")
 ROWS = ag.knob(4, legal=(1, 2, 4, 8, 16), why="rows of pixels per workgroup")
@@ -28,8 +32,9 @@ XW = ag.knob(8, legal=(1, 2, 4, 8), why="pixels per access to X; W must be a mul
 YW = ag.knob(4, legal=(1, 2, 4), why="pixels per access to Y; OW must be a multiple of it")
 CW = ag.knob(8, legal=(1, 2, 4, 8), why="channels per access to weights; C must be a multiple of it")
 WAVES = ag.knob(2, legal=(1, 2, 3, 4), why="waves per SIMD: one computes while another waits for its halo")
-BIAS = ag.knob(False, legal=(False, True), why="add bias[g, o]")
-ACT = ag.knob("none", legal=NAMES, why="the activation of the result")
+HAS_U = ag.knob("none", legal=("none", "one", "go", "ngo", "all"), why="the axes of U")
+HAS_V = ag.knob("none", legal=("none", "one", "go", "ngo", "all"), why="the axes of V")
+HAS_W = ag.knob("none", legal=("none", "one", "go", "ngo", "all"), why="the axes of W")
 
 T = {"bf16": bf16, "f16": f16, "f32": f32}[DTYPE]
 MMA = {"bf16": mfma_32x32x8_bf16, "f16": mfma_32x32x8_f16, "f32": mfma_32x32x2_f32}[DTYPE]
@@ -52,7 +57,19 @@ WEIGHTS = ag.Owner(lane=64, e=VEC, o="lane%32", c=f"lane//32*{VEC} + e")
 PIXEL = "(i*8 + lane//32*4 + e)"  # of a fragment, as the result has it
 OUT = ag.Owner(lane=64, i=4, e=4, o="lane%32", oh=f"{PIXEL}//{FRAG_W}", ow=f"{PIXEL}%{FRAG_W}")
 CHANNEL = ag.Owner(lane=64, o="lane%32")
-NEEDS = f"N >= 1 and G >= 1 and C >= 1 and O >= 1 and C % {CW} == 0 and W % {XW} == 0"
+ONE = ag.Owner(lane=64, one="lane*0")
+NEEDS = f"N >= 1 and G >= 1 and C >= 1 and O >= 1 and C % {CW} == 0 and IW % {XW} == 0"
+
+
+def operand(kind, whole):
+    """The type of an operand of the chain; `whole`: that of Y."""
+    return {"none": ("one=1", T), "one": ("one=1", T), "go": ("G O", T), "ngo": ("N G O", T), "all": whole}[kind]
+
+
+def operands(whole):
+    """The operands in index notation; `whole`: an element of Y."""
+    at = {"none": "[0]", "one": "[0]", "go": "[g, o]", "ngo": "[n, g, o]", "all": whole}
+    return {"U": f"U{at[HAS_U]}", "V": f"V{at[HAS_V]}", "W": f"W{at[HAS_W]}"}
 
 
 def window(extent, dilation, padding):
@@ -83,6 +100,7 @@ def tiling(taps_h, taps_w, sh, sw):
         top=top,
         left=start,
         pitch=pieces * XW,
+        early=passes * XW * VEC * SIZE <= 128,  # a step's halo takes few registers: the next one can be on its way
         halo=layout.xor(chunk="x[1:3]"),  # neighboring pixels start in other banks
         fill=ag.Owner(
             i=passes,
@@ -90,8 +108,8 @@ def tiling(taps_h, taps_w, sh, sw):
             e=VEC,
             j=XW,
             c=f"t%4*{VEC} + e",
-            h=f"{slot}//{pieces}",
-            w=f"{slot}%{pieces}*{XW} + j",
+            ih=f"{slot}//{pieces}",
+            iw=f"{slot}%{pieces}*{XW} + j",
         ),
         held=ag.Owner(i=passes, j=XW, t=256, e=VEC, c=f"t%4*{VEC} + e", x=f"{slot}*{XW} + j"),
         pixels=ag.Owner(
@@ -116,11 +134,11 @@ def part(fragment, number):
     return fragment[number] if PARTS > 1 else fragment
 
 
-def convolved(tile, planes, strides, wave, steps, x_at, k_at, y_at, bias_at, slope, width):
+def convolved(tile, planes, strides, wave, steps, x_at, k_at, y_at, origin, y, given, parameters, width):
     """The whole of a workgroup's work. `planes`: the taps (along h, along w) of each plane of the window; `steps`: how
     many of BK channels. Where things begin: `x_at(channel, plane)` the halo, `k_at(plane, r, s, channel, tile)` weights
-    of 32 output channels, `y_at(row, column, tile)` the results of a fragment, `bias_at(tile)` their bias. `width`:
-    pixels per access to Y."""
+    of 32 output channels, `y_at(tensor, row, column, tile)` the results of a fragment, in Y or an operand of its shape.
+    `origin`: image, group and first output channel; `given`: operands of the chain; `width`: pixels per access to Y."""
     halo = ag.shared(tile["halo"], T)
     acc = ag.zeros(ACC, f32, tiles=dict(row=TP, o=TO))
     places = fragments(wave)
@@ -137,27 +155,49 @@ def convolved(tile, planes, strides, wave, steps, x_at, k_at, y_at, bias_at, slo
         x = (sh * row + h - tile["top"]) * tile["pitch"] + sw * col + w - tile["left"]
         return halo.load(tile["pixels"], x=x, c=c, width=VEC * SIZE).held_as(FRAG)
 
+    def surroundings(kt, plane):
+        """The halo of a step on its way to registers."""
+        return x_at(kt * BK, plane).load(tile["fill"], width=XW * SIZE, guard="shape")
+
+    early = tile["early"] and len(planes) == 1
+    x = surroundings(0, 0) if early else 0.0
     for kt in ag.range(steps):
         for plane, (taps_h, taps_w) in enumerate(planes):
             order = [(h, w, 2 * VEC * k) for h in taps_h for w in taps_w for k in range(2)]
             work = [(step, place) for step in order for place in places]
-            x = x_at(kt * BK, plane).load(tile["fill"], width=XW * SIZE, guard="shape")
+            x = x if early else surroundings(kt, plane)
             ahead = [weights(kt, plane, step) for step in order[0:2]]
             ag.barrier()  # the halo before has been read
             halo.store(x.order("i", "j", "e").held_as(tile["held"]), width=VEC * SIZE)
             ag.barrier()  # this one is there
-            early = pixels(work[0][0], work[0][1])
+            x = surroundings(kt + 1, 0) if early else x
+            coming = pixels(work[0][0], work[0][1])
             for t in range(len(order)):
                 w = ahead[0]
                 ahead = ahead[1:] + ([weights(kt, plane, order[t + 2])] if t + 2 < len(order) else [])
                 for i in range(TP):
-                    a, after = early, t * TP + i + 1
-                    early = pixels(work[after][0], work[after][1]) if after < len(work) else a
+                    a, after_it = coming, t * TP + i + 1
+                    coming = pixels(work[after_it][0], work[after_it][1]) if after_it < len(work) else a
                     for j, h in ag.unroll(TO, PARTS):
                         acc[i, j] = ag.mfma(part(a, h), part(w[j], h), acc[i, j])
+
+    def fetched(kind, values, j):
+        """What all fragments of 32 output channels need of an operand."""
+        n, g, o = origin
+        if kind in ("go", "ngo"):
+            start = values[g, o + 32 * j] if kind == "go" else values[n, g, o + 32 * j]
+            return start.load(CHANNEL, width=SIZE, guard="shape").to(f32)
+        return values[0].load(ONE, width=SIZE).without().to(f32) if kind == "one" else 0.0
+
+    has = {"U": HAS_U, "V": HAS_V, "W": HAS_W}
     for j in range(TO):
-        shift = bias_at(j).load(CHANNEL, width=4, guard="shape") if BIAS else 0.0
+        known = {name: fetched(has[name], given[name], j) for name in has}
         for i, (row, col) in enumerate(places):
-            y = acc[i, j].held_as(OUT)
-            y = applied(ACT, y + shift if BIAS else y, slope).to(T)
-            y_at(row, col, j).store(y, width=width * SIZE, guard="shape")
+            parts = {
+                name: y_at(given[name], row, col, j).load(OUT, width=width * SIZE, guard="shape").to(f32)
+                if has[name] == "all"
+                else known[name]
+                for name in has
+            }
+            done = after(acc[i, j].held_as(OUT), parts, parameters).to(T)
+            y_at(y, row, col, j).store(done, width=width * SIZE, guard="shape")

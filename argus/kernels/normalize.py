@@ -19,6 +19,7 @@ DTYPE = ag.knob("f32", legal=("f32", "bf16", "f16"), why="element type of X and 
 CHUNKS = ag.knob(4, legal=(1, 2, 4, 8), why="16-byte accesses of a thread")
 WIDTH = ag.knob(16, legal=(2, 4, 8, 16), why="bytes per access; S must be a multiple of it")
 HELD = ag.knob(4, legal=(1, 4, 16), why="statistics a lane holds: at most 64 times as many are put together")
+SHARE = ag.knob(4, legal=(1, 2, 4), why="images of a workgroup of `whole`, for which it fetches weights once")
 
 T = {"f32": f32, "bf16": bf16, "f16": f16}[DTYPE]
 SIZE = 4 if DTYPE == "f32" else 2
@@ -144,13 +145,16 @@ def whole(
     Y: ag.Out["B K S", T],
     eps: f32,
 ):
-    b, k, bs = ag.grid(B, K, ag.cdiv(S, SPAN))
+    k, bs, bb = ag.grid(K, ag.cdiv(S, SPAN), ag.cdiv(B, SHARE))  # neighbors use the same weights
     at = bs * SPAN
-    means = mean[b].load(CHANNELS, width=4, guard="shape")
-    devs = dev[b].load(CHANNELS, width=4, guard="shape")
-    middle, variance = together(means, devs, means.k < K, K, S, "k")
     wide = min(16, WIDTH * 4 // SIZE)
-    x = X[b, k, at].load(PART, width=WIDTH, guard="shape").to(f32)
     w = W[k, at].load(PART, width=wide, guard="shape")
-    y = (x - middle) * ag.rsqrt(variance + eps) * w + bias[k, at].load(PART, width=wide, guard="shape")
-    Y[b, k, at].store(y.to(T), width=WIDTH, guard="shape")
+    shift = bias[k, at].load(PART, width=wide, guard="shape")
+    for i in range(SHARE):
+        b = bb * SHARE + i
+        means = mean[b].load(CHANNELS, width=4, guard="shape")
+        devs = dev[b].load(CHANNELS, width=4, guard="shape")
+        middle, variance = together(means, devs, means.k < K, K, S, "k")
+        x = X[b, k, at].load(PART, width=WIDTH, guard="shape").to(f32)
+        y = (x - middle) * ag.rsqrt(variance + eps) * w + shift
+        Y[b, k, at].store(y.to(T), width=WIDTH, guard="shape")

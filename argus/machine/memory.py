@@ -17,6 +17,8 @@ is two reductions; only if that fails the lanes are looked at one by one.
 
 from __future__ import annotations
 
+import mmap
+import sys
 from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +32,14 @@ ALIGN = 256
 DWORD = 4
 GARBAGE = 0xA5
 """What the rest of an array's last dword holds."""
+
+RESERVED = 1 << 30
+"""Up to so many bytes are asked for as usual; a larger buffer is mapped without reserving memory for it, since only the
+pages that a launch touches are needed."""
+COPIED = 1 << 24
+"""Bytes that are moved at once when the buffer grows."""
+NO_RESERVE = 0x4000 if sys.platform == "linux" else 0
+"""MAP_NORESERVE."""
 
 Bytes = NDArray[np.uint8]
 Offsets = NDArray[np.int64]
@@ -67,6 +77,13 @@ class OutOfBounds(Exception):
         self.lane, self.address, self.size, self.nearest = lane, address, size, nearest
 
 
+def zeroed(size: int) -> Bytes:
+    """So many zeros; pages of a large buffer cost memory when they are touched."""
+    if size <= RESERVED or sys.platform == "win32":
+        return np.zeros(size, np.uint8)
+    return np.frombuffer(mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NO_RESERVE), np.uint8)
+
+
 class Arena:
     """The device's memory for one launch."""
 
@@ -89,8 +106,11 @@ class Arena:
         start = -(-self._top // ALIGN) * ALIGN
         self._top = start + size + GUARD
         if self._top > len(self.buffer):
-            grown = np.zeros(-(-max(self._top, 2 * len(self.buffer)) // 4096) * 4096, np.uint8)
-            grown[: len(self.buffer)] = self.buffer
+            grown = zeroed(-(-max(self._top, 2 * len(self.buffer)) // 4096) * 4096)
+            for first in range(0, len(self.buffer), COPIED):
+                part = self.buffer[first : first + COPIED]
+                if part.any():  # what was never touched stays so
+                    grown[first : first + len(part)] = part
             self.buffer = grown
             self._view()
         self._starts.append(start)

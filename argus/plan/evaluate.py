@@ -204,6 +204,68 @@ def _convolved(node: Node, operands: list[Array]) -> Array:
     return total.reshape(node.shape)
 
 
+def _spread(node: Node, operands: list[Array]) -> Array:
+    """Operands: x [N, C, ...] and weight [C, O / groups, ...]; every element of x goes to a window of the result."""
+    x, weight = operands
+    at = node.attributes
+    groups, window = at["groups"], weight.shape[2:]
+    seen = x.reshape(x.shape[0], groups, -1, *x.shape[2:])
+    filters = weight.reshape(groups, -1, *weight.shape[1:])
+    reach = [
+        max(s * (e - 1) + d * (k - 1) + 1, r + p)
+        for s, e, d, k, r, p in zip(
+            at["stride"], x.shape[2:], at["dilation"], window, node.shape[2:], at["padding"], strict=True
+        )
+    ]
+    total = np.zeros((x.shape[0], groups, filters.shape[2], *reach))
+    for tap in np.ndindex(*window):
+        places = [
+            slice(d * r, d * r + s * (e - 1) + 1, s)
+            for d, r, s, e in zip(at["dilation"], tap, at["stride"], x.shape[2:], strict=True)
+        ]
+        weights = filters[(slice(None), slice(None), slice(None), *tap)]
+        total[(slice(None), slice(None), slice(None), *places)] += np.einsum("ngc...,gco->ngo...", seen, weights)
+    kept = [slice(p, p + r) for p, r in zip(at["padding"], node.shape[2:], strict=True)]
+    return total[(slice(None), slice(None), slice(None), *kept)].reshape(node.shape)
+
+
+def _scanned(node: Node, operands: list[Array]) -> Array:
+    """Operands: x, or x and a mask of truth values."""
+    at = node.attributes
+    x = operands[0] if len(operands) == 1 else operands[0] * operands[1]
+    rows = np.moveaxis(x, at["dim"], -1)
+    rows = rows[..., ::-1] if at["reverse"] else rows
+    found = np.add.accumulate(rows, -1) if at["kind"] == "sum" else np.multiply.accumulate(rows, -1)
+    if at["exclusive"]:
+        start = np.full((*rows.shape[:-1], 1), 0.0 if at["kind"] == "sum" else 1.0)
+        found = np.concatenate([start, found[..., :-1]], -1)
+    found = found[..., ::-1] if at["reverse"] else found
+    return np.asarray(np.moveaxis(found, -1, at["dim"]))
+
+
+def _place(node: Node, operands: list[Array]) -> Array:
+    """The first place of the largest or smallest element."""
+    x, dim = operands[0], node.attributes["dim"]
+    found = x.argmax(dim) if node.attributes["kind"] == "max" else x.argmin(dim)
+    return np.asarray(found, dtype=np.float64).reshape(node.shape)
+
+
+def _cross_entropy(node: Node, operands: list[Array]) -> Array:
+    """Operands: x [M, N] and the targets [M]."""
+    x, target = operands
+    off = x - x.max(1, keepdims=True)
+    terms = np.log(np.exp(off).sum(1)) - off[np.arange(len(x)), target.astype(np.int64)]
+    kind = node.attributes["kind"]
+    return np.asarray(terms.mean() if kind == "mean" else terms.sum() if kind == "sum" else terms)
+
+
+def _batch_statistic(node: Node, operands: list[Array]) -> Array:
+    """Mean or variance of every channel."""
+    x = operands[0]
+    dims = (0, *range(2, x.ndim))
+    return np.asarray(x.mean(dims) if node.attributes["kind"] == "mean" else x.var(dims))
+
+
 def _triangle(node: Node, operands: list[Array]) -> Array:
     return np.asarray(np.tril(operands[0]) if node.attributes["side"] == "lower" else np.triu(operands[0]))
 
@@ -222,5 +284,13 @@ _WHOLE: Mapping[str, Callable[[Node, list[Array]], Array]] = {
     "batch_norm": _batch_norm,
     "pool": _pooled,
     "convolution": _convolved,
+    "conv_transpose": _spread,
     "triangle": _triangle,
+    "scan": _scanned,
+    "argreduce": _place,
+    "flip": lambda node, x: np.flip(x[0], node.attributes["dims"]),
+    "cat": lambda node, x: np.concatenate(x, node.attributes["dim"]),
+    "full": lambda node, x: np.full(node.shape, node.attributes["value"]),
+    "batch_statistic": _batch_statistic,
+    "cross_entropy": _cross_entropy,
 }

@@ -36,6 +36,7 @@ REDUCTIONS = ("sum", "mean", "max", "min", "logsumexp")
 OTHERS = (
     "matmul",
     "convolution",
+    "conv_transpose",
     "reduce",
     "softmax",
     "log_softmax",
@@ -44,6 +45,13 @@ OTHERS = (
     "batch_norm",
     "pool",
     "triangle",
+    "scan",
+    "argreduce",
+    "flip",
+    "cat",
+    "full",
+    "batch_statistic",
+    "cross_entropy",
 )
 SOURCES = ("input", "parameter")
 OPERATIONS = (*SOURCES, *UNARY, *BINARY, *VIEWS, *OTHERS)

@@ -14,6 +14,8 @@ Groups are emitted in the order of their last nodes; every operand of a group is
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
@@ -22,6 +24,10 @@ from argus.plan.graph import BINARY, SOURCES, UNARY, VIEWS, Graph, Node, Shape
 
 MOST_STEPS, MOST_OPERANDS = 8, 3
 NAMES = ("U", "V", "W")
+PRODUCT = {"one": "one", "n": "n", "m": "m", "mn": "mn", "zmn": "zmn"}
+IMAGES = {"one": "one", "m": "go", "zm": "ngo", "zmn": "all"}
+"""Of [N, C, pixels]: one number, one per channel, one per channel of an image, one per element."""
+WINDOWS = {"one": "one", "zmn": "all"}
 
 Spans = tuple[tuple[int, int], ...]
 
@@ -51,6 +57,8 @@ class Group:
     operands: list[ChainOperand] = field(default_factory=list)
     axes: tuple[int, ...] | None = None
     """Boundaries between the axes of the head's kernel; None: any, at most three axes."""
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """With `axes`: along which of them operands may have elements (`kind_of`), and what the kernel calls that."""
     triangle: str = "none"
     inner: bool = False
     """Whether head is a value that exists before: a chain of maps alone."""
@@ -65,10 +73,10 @@ def grouped(graph: Graph) -> list[Group]:
     taken: set[str] = set()
     groups: list[Group] = []
     for node in graph.nodes.values():
-        if node.name in taken or node.op in SOURCES or node.op in VIEWS:
+        if node.name in taken or node.op in SOURCES or node.op in VIEWS or node.op == "full":
             continue
         group = _started(graph, node)
-        if node.op == "matmul" or (group.inner and group.possible):
+        if group.axes is not None or (group.inner and group.possible):
             extended(graph, group, taken)
         taken |= set(group.nodes)
         groups.append(group)
@@ -78,12 +86,16 @@ def grouped(graph: Graph) -> list[Group]:
 
 def _started(graph: Graph, node: Node) -> Group:
     if not node.elementwise:
-        axes = None
+        axes: tuple[int, ...] | None = None
+        kinds: dict[str, str] = {}
         if node.op == "matmul":
             n = node.shape[-1]
             batched = len(graph.nodes[node.inputs[1]].shape) > 2
-            axes = (1, n, n * node.shape[-2] if batched else node.elements, node.elements)
-        return Group(node.name, [node.name], node.name, axes=axes)
+            axes, kinds = (1, n, n * node.shape[-2] if batched else node.elements, node.elements), PRODUCT
+        elif node.op in ("convolution", "conv_transpose", "pool") and len(node.shape) > 2:
+            pixels = math.prod(node.shape[2:])
+            axes, kinds = (1, pixels, node.shape[1] * pixels, node.elements), {**_images(node)}
+        return Group(node.name, [node.name], node.name, axes=axes, kinds=kinds)
     start = max(dict.fromkeys(node.inputs), key=lambda name: graph.nodes[name].elements)
     group = Group(start, [], start, inner=True)
     if graph.nodes[start].elements != node.elements:
@@ -92,6 +104,12 @@ def _started(graph: Graph, node: Node) -> Group:
         group.nodes.append(node.name)
         group.tail, group.possible = node.name, False
     return group
+
+
+def _images(node: Node) -> dict[str, str]:
+    """Kinds of operands; with one image, all channels and pixels are all elements."""
+    kinds = WINDOWS if node.op == "pool" else IMAGES
+    return {**kinds, "mn": "all"} if node.shape[0] == 1 else dict(kinds)
 
 
 def extended(graph: Graph, group: Group, taken: set[str]) -> None:
@@ -103,7 +121,7 @@ def extended(graph: Graph, group: Group, taken: set[str]) -> None:
         if len(users) == 1 and users[0].op == "view":
             group.nodes.append(users[0].name)
             group.tail = users[0].name
-        elif len(users) == 1 and users[0].op == "triangle" and group.axes and len(users[0].shape) == 2:
+        elif len(users) == 1 and users[0].op == "triangle" and group.kinds is PRODUCT and len(users[0].shape) == 2:
             group.nodes.append(users[0].name)
             group.tail, group.triangle = users[0].name, users[0].attributes["side"]
             return
@@ -121,7 +139,13 @@ def _kept(graph: Graph, group: Group, users: list[Node], taken: set[str]) -> boo
     """Append a chain on which all uses of the tail lie; the tail is kept for them."""
     for first in users:
         trial = Group(
-            group.head, [*group.nodes], group.tail, [*group.steps, ChainStep("save")], [*group.operands], group.axes
+            group.head,
+            [*group.nodes],
+            group.tail,
+            [*group.steps, ChainStep("save")],
+            [*group.operands],
+            group.axes,
+            group.kinds,
         )
         left = {user.name for user in users}
         here = first
@@ -141,6 +165,8 @@ def _kept(graph: Graph, group: Group, users: list[Node], taken: set[str]) -> boo
 def _appended(graph: Graph, group: Group, node: Node, saved: str = "") -> bool:
     """Append one map to the chain, if the kernels can do it."""
     tail = graph.nodes[group.tail]
+    if group.axes is not None and node.dtype != tail.dtype:
+        return False
     if node.elements != tail.elements and not (group.spans is not None and group.tail == group.head):
         return False
     operands = [*group.operands]
@@ -240,7 +266,15 @@ def _fit(group: Group, operands: list[ChainOperand], elements: int) -> bool:
     if group.axes is None:
         points = boundaries([*operands, *broadcast_head(group)], elements)
         return points is not None and len(points) <= 4
-    return all(kind_of(operand.spans, group.axes) in ("one", "n", "m", "mn", "zmn") for operand in operands)
+    return all(kind_of(operand.spans, group.axes) in group.kinds for operand in operands)
+
+
+def operand_kind(group: Group, operand: ChainOperand) -> str:
+    """What the head's kernel calls the axes of an operand."""
+    assert group.axes is not None
+    found = kind_of(operand.spans, group.axes)
+    assert found is not None
+    return group.kinds[found]
 
 
 def kind_of(spans: Spans, axes: tuple[int, ...]) -> str | None:

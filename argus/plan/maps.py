@@ -7,11 +7,12 @@ The axes of the result are put together to at most three, so that every operand 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from itertools import pairwise
 
 from argus.ir.kernel import KnobValue
 from argus.plan.graph import Node, PlanError
-from argus.plan.grouping import NAMES, ChainStep, Group, Spans, boundaries, broadcast_head
+from argus.plan.grouping import NAMES, ChainStep, Group, Spans, boundaries, broadcast_head, operand_kind
 from argus.plan.planning import Planning
 from argus.plan.views import View
 
@@ -22,6 +23,19 @@ def step_knobs(steps: list[ChainStep]) -> dict[str, KnobValue]:
 
 def step_scalars(steps: list[ChainStep]) -> dict[str, float]:
     return {f"p{number}": step.p for number, step in enumerate(steps)}
+
+
+def chained(
+    planner: Planning, group: Group, dtype: str, names: Mapping[str, str] | None = None
+) -> tuple[dict[str, KnobValue], dict[str, View], dict[str, float]]:
+    """Knobs, operands and scalars of the chain after a head; `names`: what its kernel calls kinds of axes."""
+    knobs = step_knobs(group.steps)
+    arguments: dict[str, View] = {}
+    for name, operand in zip(NAMES, group.operands, strict=False):
+        kind = operand_kind(group, operand)
+        knobs[f"HAS_{name}"] = (names or {}).get(kind, kind)
+        arguments[name] = planner.row_major(planner.at(operand.value), dtype, (operand.value,))
+    return knobs, arguments, step_scalars(group.steps)
 
 
 def chain(planner: Planning, group: Group) -> View:

@@ -3,6 +3,7 @@
 layer_norm    rows: `layernorm`; rows too long for that: `moments`, then `whole`
 group_norm    of [N, C, ...]: `moments` of every channel, then `group`; instance norm is one channel to a group
 batch_norm    of [N, C, ...]: `moments`, then `batch`; with stored statistics: `inference`
+batch_statistic    mean or variance of channels, of the `moments` that batch_norm has
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from argus.ops.choice import BYTES, choose_rows
 from argus.plan.graph import Node
 from argus.plan.grouping import Group
 from argus.plan.planning import Planning
+from argus.plan.rows import as_type
 from argus.plan.views import View
 
 LONGEST_ROW = 1 << 16
@@ -86,9 +88,9 @@ def batch_norm(planner: Planning, group: Group, node: Node) -> View:
         knobs = {"DTYPE": node.dtype, "WIDTH": _second(node.dtype, s, 1)["WIDTH"]}
         planner.emit("normalize", "inference", knobs, sizes, arguments, scalars, nodes=tuple(group.nodes))
         return result
-    mean, dev = moments(planner, x, (b * c, s), node, group)
+    mean, dev = planner.kept[node.inputs[0]] = moments(planner, x, (b * c, s), node, group)
     if b > MOST_IMAGES or node.elements * BYTES[node.dtype] >= planner.limit:
-        middle, variance = together(planner, mean, dev, (b, c, s), group)
+        middle, variance = of_channels(planner, node.inputs[0], (b, c, s), group)
         arguments = {"X": x, "M": middle, "V": variance, "W": weight, "bias": bias, "Y": result}
         knobs = {"DTYPE": node.dtype, "WIDTH": _second(node.dtype, s, 1)["WIDTH"]}
         planner.emit("normalize", "inference", knobs, sizes, arguments, scalars, nodes=tuple(group.nodes))
@@ -96,6 +98,26 @@ def batch_norm(planner: Planning, group: Group, node: Node) -> View:
     arguments = {"X": x, "mean": mean, "dev": dev, "W": weight, "bias": bias, "Y": result}
     planner.emit("normalize", "batch", _second(node.dtype, s, b), sizes, arguments, scalars, nodes=tuple(group.nodes))
     return result
+
+
+def batch_statistic(planner: Planning, group: Group, node: Node) -> View:
+    """Mean or variance of every channel, over images and places."""
+    source = planner.graph.nodes[node.inputs[0]]
+    b, c, s = source.shape[0], source.shape[1], math.prod(source.shape[2:])
+    if source.name not in planner.kept:
+        x = planner.row_major(planner.at(source.name), source.dtype, (node.name,))
+        planner.kept[source.name] = moments(planner, x, (b * c, s), source, group)
+    middle, variance = of_channels(planner, source.name, (b, c, s), group)
+    found = middle if node.attributes["kind"] == "mean" else variance
+    return as_type(planner, View(found.buffer, node.shape, (1,), found.offset), node)
+
+
+def of_channels(planner: Planning, name: str, extents: tuple[int, int, int], group: Group) -> tuple[View, View]:
+    """Mean and variance of a value's channels, once."""
+    key = f"{name} together"
+    if key not in planner.kept:
+        planner.kept[key] = together(planner, *planner.kept[name], extents, group)
+    return planner.kept[key]
 
 
 def together(
@@ -127,18 +149,39 @@ def together(
 
 
 def moments(planner: Planning, x: View, extents: tuple[int, int], node: Node, group: Group) -> tuple[View, View]:
-    """Mean and sum of squared deviations of rows."""
+    """Mean and sum of squared deviations of rows; long ones in pieces that registers hold, so that X is read once."""
     m, n = extents
-    choice = choose_rows("layernorm", n, node.dtype)
-    mean, dev = planner.temporary((m,), "f32"), planner.temporary((m,), "f32")
+    pieces = _pieces(n, node.dtype)
+    choice = choose_rows("layernorm", n // pieces, node.dtype)
     kernel = choice.kernel.replace("layernorm", "moments")
+    nodes = tuple(group.nodes)
+    mean, dev = planner.temporary((m * pieces,), "f32"), planner.temporary((m * pieces,), "f32")
     arguments = {"X": x, "mean": mean, "dev": dev}
-    planner.emit("moments", kernel, choice.knobs, {"M": m, "N": n}, arguments, nodes=tuple(group.nodes))
-    return mean, dev
+    planner.emit("moments", kernel, choice.knobs, {"M": m * pieces, "N": n // pieces}, arguments, nodes=nodes)
+    if pieces == 1:
+        return mean, dev
+    whole, spread = planner.temporary((m,), "f32"), planner.temporary((m,), "f32")
+    arguments = {"means": mean, "devs": dev, "mean": whole, "dev": spread}
+    knobs: dict[str, KnobValue] = {"HELD": _held(pieces)}
+    scalars = {"length": float(n // pieces)}
+    planner.emit("moments", "joined", knobs, {"M": m, "P": pieces}, arguments, scalars, nodes)
+    return whole, spread
+
+
+def _pieces(n: int, dtype: str) -> int:
+    """How many pieces of one length, short enough to be held, a row of n elements is; 1 if it is held, or walked."""
+    for pieces in range(1, MOST_IMAGES + 1):
+        if n % pieces == 0 and not choose_rows("layernorm", n // pieces, dtype).kernel.endswith("_long"):
+            return pieces
+    return 1
+
+
+def _held(together: int) -> int:
+    """Statistics that a lane holds, of so many that are put together."""
+    return next((h for h in (1, 4, 16) if 64 * h >= together), 16)
 
 
 def _second(dtype: str, length: int, together: int) -> dict[str, KnobValue]:
     """Knobs of the second launch: accesses that fit, and lanes that hold so many statistics."""
     size = BYTES[dtype]
-    held = next((h for h in (1, 4, 16) if 64 * h >= together), 16)
-    return {"DTYPE": dtype, "WIDTH": size * math.gcd(16 // size, length), "HELD": held}
+    return {"DTYPE": dtype, "WIDTH": size * math.gcd(16 // size, length), "HELD": _held(together)}

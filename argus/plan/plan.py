@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from argus.ir.kernel import KnobValue
-from argus.ops.choice import BYTES, KERNELS
+from argus.ir.types import DTYPES
+from argus.ops.choice import KERNELS
 from argus.plan.views import View
 
 BufferKind = Literal["input", "parameter", "output", "temporary", "filled"]
@@ -35,7 +36,7 @@ class PlanBuffer:
 
     @property
     def bytes(self) -> int:
-        return BYTES[self.dtype] * self.elements
+        return DTYPES[self.dtype].bytes * self.elements
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
     plan = planned(graph)
 
-Each kind of head has a module that lowers it (`products`, `maps`, `rows`, `norms`, `windows`, `convolutions`): it
-chooses a template, its knobs and sizes, and says where operands and result lie. A view costs nothing as long as strides
-say it; what a template needs in row-major order and is not is copied first, by a launch of its own (`reorder`). A
-launch that would reach 2 GiB of an array becomes several (`chunks`).
+Each kind of head has a module that lowers it (`products`, `maps`, `rows`, `norms`, `windows`, `convolutions`,
+`transposed`): it chooses a template, its knobs and sizes, and says where operands and result lie. A view costs nothing
+as long as strides say it; what a template needs in row-major order and is not is copied first, by a launch of its own
+(`reorder`). A launch that would reach 2 GiB of an array becomes several (`chunks`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from argus.device.guards import element_strides, tensor_shapes
 from argus.ir.kernel import Kernel, KnobValue
 from argus.lang.reader import read
 from argus.ops.choice import KERNELS, LIMIT
-from argus.plan import convolutions, maps, norms, products, rows, windows
+from argus.plan import convolutions, joins, maps, norms, products, rows, scans, transposed, windows
 from argus.plan.chunks import parts
 from argus.plan.decompose import decomposed
 from argus.plan.graph import FLOATS, SOURCES, Graph, Node, PlanError, Shape, without_unused
@@ -26,6 +26,7 @@ from argus.plan.grouping import Group, grouped
 from argus.plan.memory import placed
 from argus.plan.plan import BufferKind, Plan, PlanBuffer, PlannedLaunch
 from argus.plan.planning import Planning
+from argus.plan.recognize import recognized
 from argus.plan.views import View, expanded, merged, permuted, reshaped, sliced, whole
 from argus.spec import spec_text
 
@@ -39,12 +40,18 @@ HEADS: Mapping[str, Callable[[Planning, Group, Node], View]] = {
     "batch_norm": norms.batch_norm,
     "pool": windows.pooled,
     "convolution": convolutions.convolved,
+    "conv_transpose": transposed.transposed,
+    "scan": scans.scanned,
+    "argreduce": scans.place,
+    "cat": joins.joined,
+    "batch_statistic": norms.batch_statistic,
+    "cross_entropy": rows.cross_entropy,
 }
 
 
 def planned(graph: Graph, limit: int = LIMIT) -> Plan:
     """The plan of a graph; raises `PlanError` where no template computes a node. `limit`: bytes a launch may reach."""
-    graph = decomposed(without_unused(graph))
+    graph = decomposed(without_unused(recognized(without_unused(graph))))
     for node in graph.nodes.values():
         if node.op not in SOURCES:
             checked(node, [graph.nodes[name].dtype for name in node.inputs])
@@ -58,7 +65,14 @@ def planned(graph: Graph, limit: int = LIMIT) -> Plan:
 
 def checked(node: Node, operands: list[str]) -> None:
     """Refuse element types and sizes that no template has."""
-    for dtype in (*operands, node.dtype):
+    kinds = [*operands, node.dtype]
+    if node.op == "argreduce":
+        kinds.remove("i64")
+    if node.op == "scan" and len(operands) > 1:
+        kinds.remove("bool")
+    if node.op == "cross_entropy" and operands[1] in ("i32", "i64"):
+        kinds.remove(operands[1])
+    for dtype in kinds:
         if dtype not in FLOATS:
             stated = f"{node.op} of {dtype} has no template; nearest is f32"
             raise PlanError("ARG-G102", stated, node.name, node.line)
@@ -80,11 +94,13 @@ class Planner(Planning):
         self.buffers: dict[str, PlanBuffer] = {}
         self.launches: list[PlannedLaunch] = []
         self.places: dict[str, View] = {}
+        self.kept: dict[str, tuple[View, View]] = {}
         self._count = 0
         for node in graph.nodes.values():
             if node.op in SOURCES:
                 kind: BufferKind = "input" if node.op == "input" else "parameter"
-                self.buffers[node.name] = PlanBuffer(node.name, kind, node.dtype, node.elements)
+                stored = "u8" if node.dtype == "bool" else node.dtype
+                self.buffers[node.name] = PlanBuffer(node.name, kind, stored, node.elements)
                 self.places[node.name] = whole(node.name, node.shape)
 
     def lower(self, group: Group) -> None:
@@ -106,6 +122,9 @@ class Planner(Planning):
         if name in self.places:
             return self.places[name]
         node = self.graph.nodes[name]
+        if node.op == "full":
+            self.places[name] = self.filled(node.shape, node.dtype, node.attributes["value"])
+            return self.places[name]
         base = self.at(node.inputs[0])
         made = self._viewed(node, base)
         if made is None:
@@ -161,7 +180,7 @@ class Planner(Planning):
 
     def filled(self, shape: Shape, dtype: str, fill: float, purpose: str = "filled") -> View:
         """An array that holds a number until a launch writes to it; constants of one kind are one buffer."""
-        name = f"{purpose}_{dtype}_{math.prod(shape)}_{fill:g}".replace("-", "minus").replace(".", "_")
+        name = f"{purpose}_{dtype}_{math.prod(shape)}_{fill!r}".replace("-", "minus").replace(".", "_")
         if purpose == "padded":
             self._count += 1
             name = f"{name}_{self._count}"

@@ -16,6 +16,8 @@ class Planning(Protocol):
     graph: Graph
     limit: int
     """Bytes of an array that a launch may reach."""
+    kept: dict[str, tuple[View, View]]
+    """Statistics that one lowering makes and another needs, by value."""
 
     def at(self, name: str) -> View: ...
 

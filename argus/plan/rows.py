@@ -11,7 +11,7 @@ import math
 
 from argus.ir.kernel import KnobValue
 from argus.ops.choice import BYTES, choose_rows
-from argus.plan.graph import Node
+from argus.plan.graph import Node, PlanError
 from argus.plan.grouping import Group
 from argus.plan.maps import copied
 from argus.plan.planning import Planning
@@ -109,6 +109,27 @@ def over_rows(
         file, kernel, written = "rowreduce", choice.kernel, "Y"
     planner.emit(file, kernel, choice.knobs, {"M": m, "N": n}, {"X": view, written: result}, nodes=nodes)
     return result
+
+
+def cross_entropy(planner: Planning, group: Group, node: Node) -> View:
+    """The logarithm of softmax at each row's target, negated; its mean or sum over the rows, or every row's."""
+    x, target = (planner.graph.nodes[name] for name in node.inputs)
+    m, n = x.shape
+    choice = choose_rows("softmax", n, x.dtype)
+    kernel = choice.kernel.replace("softmax", "cross_entropy")
+    terms = planner.temporary((m,), "f32")
+    places = planner.at(target.name)
+    if not places.row_major:
+        stated = "targets that are a view have no template; nearest are those in row-major order"
+        raise PlanError("ARG-G104", stated, node.name, node.line)
+    arguments = {"X": planner.row_major(planner.at(x.name), x.dtype, (node.name,)), "Y": places, "P": terms}
+    knobs = {**choice.knobs, "INDEX": target.dtype}
+    planner.emit("cross_entropy", kernel, knobs, {"M": m, "N": n}, arguments, nodes=tuple(group.nodes))
+    kind = node.attributes["kind"]
+    found = terms if kind == "none" else one_run(planner, terms, (1, m, 1), kind, "f32", group)
+    made = reshaped(found, node.shape)
+    assert made is not None
+    return as_type(planner, made, node)
 
 
 def softmax(planner: Planning, group: Group, node: Node) -> View:

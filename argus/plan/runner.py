@@ -56,7 +56,7 @@ def allocated(plan: Plan, given: Mapping[str, npt.NDArray[Any]]) -> Memory:
     for buffer in plan.buffers.values():
         dtype = numpy_dtype(DTYPES[buffer.dtype])
         if buffer.kind in ("input", "parameter"):
-            memory[buffer.name] = _given(buffer, given, dtype)
+            memory[buffer.name] = checked_input(buffer, given)
         elif buffer.kind == "temporary":
             memory[buffer.name] = arena[buffer.place : buffer.place + buffer.bytes].view(dtype)
         else:
@@ -64,10 +64,13 @@ def allocated(plan: Plan, given: Mapping[str, npt.NDArray[Any]]) -> Memory:
     return memory
 
 
-def _given(buffer: PlanBuffer, given: Mapping[str, npt.NDArray[Any]], dtype: np.dtype[np.generic]) -> npt.NDArray[Any]:
+def checked_input(buffer: PlanBuffer, given: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """The array that is given for an input or a parameter, seen flat; refused if it does not fit."""
+    dtype = numpy_dtype(DTYPES[buffer.dtype])
     if buffer.name not in given:
         raise PlanError("ARG-G105", f"{buffer.kind} {buffer.name} is not given")
     array = given[buffer.name]
+    array = array.view(np.uint8) if array.dtype == np.bool_ else array
     if array.dtype != dtype or array.size != buffer.elements:
         wanted = f"{buffer.elements} elements of {dtype}"
         raise PlanError("ARG-G105", f"{buffer.kind} {buffer.name} is {array.dtype}{list(array.shape)}, not {wanted}")

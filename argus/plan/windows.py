@@ -13,6 +13,7 @@ from typing import Any
 from argus.ir.kernel import KnobValue
 from argus.plan.graph import Node, PlanError
 from argus.plan.grouping import Group
+from argus.plan.maps import chained
 from argus.plan.planning import Planning
 from argus.plan.views import View
 
@@ -35,7 +36,7 @@ def pooled(planner: Planning, group: Group, node: Node) -> View:
         return planes(planner, x, outer, axes, node, group, node.shape)
     depth, *axes = _axes(space, results, at)
     x = padded(planner, x, outer * space[0], space[1:], at["padding"][1:], node, fill)
-    x = planes(planner, x, outer * space[0], axes, node, group, (outer, space[0], *results[1:]))
+    x = planes(planner, x, outer * space[0], axes, node, group, (outer, space[0], *results[1:]), last=False)
     inner = results[1] * results[2]
     x = padded(planner, x, outer, (space[0], inner), (at["padding"][0], 0), node, fill)
     return along(planner, x, outer, depth, inner, node, group)
@@ -58,6 +59,7 @@ def planes(
     node: Node,
     group: Group,
     shape: tuple[int, ...],
+    last: bool = True,
 ) -> View:
     """Windows over the rows and columns of `outer` planes."""
     (height, down, kh, stride_h, dilation_h), (width, across, kw, stride_w, dilation_w) = axes
@@ -71,7 +73,7 @@ def planes(
         "sR": dilation_h * width,
     }
     result = planner.temporary(shape, node.dtype)
-    planner.emit("pool", "pool", knobs, sizes, {"X": x, "Y": result}, nodes=tuple(group.nodes))
+    emit_last(planner, knobs, sizes, x, result, node, group if last else None)
     return result
 
 
@@ -81,8 +83,21 @@ def along(planner: Planning, x: View, outer: int, depth: Axis, inner: int, node:
     knobs = {"OP": node.attributes["kind"], **window_knobs(node, (window, 1), 1, 1, inner)}
     sizes = {"Z": outer, "P": results, "Q": inner, "sZ": extent * inner, "sP": stride * inner, "sR": dilation * inner}
     result = planner.temporary(node.shape, node.dtype)
-    planner.emit("pool", "pool", knobs, sizes, {"X": x, "Y": result}, nodes=tuple(group.nodes))
+    emit_last(planner, knobs, sizes, x, result, node, group)
     return result
+
+
+def emit_last(
+    planner: Planning, knobs: dict[str, KnobValue], sizes: dict[str, int], x: View, result: View, node: Node,
+    group: Group | None,
+) -> None:  # fmt: skip
+    """A launch of `pool`, with the chain of the group if it is the last of its launches."""
+    if group is None:
+        planner.emit("pool", "pool", knobs, sizes, {"X": x, "Y": result}, nodes=(node.name,))
+        return
+    steps, given, scalars = chained(planner, group, node.dtype)
+    arguments = {"X": x, **given, "Y": result}
+    planner.emit("pool", "pool", {**knobs, **steps}, sizes, arguments, scalars, tuple(group.nodes))
 
 
 def window_knobs(node: Node, window: tuple[int, int], stride: int, dilation: int, across: int) -> dict[str, KnobValue]:

@@ -11,22 +11,27 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from argus.plan.graph import Shape
-from argus.torch.aten_norms import batch_norm, batch_norm_without_statistics, group_norm, instance_norm, layer_norm
+from argus.plan.graph import FLOATS, Shape
+from argus.torch.aten_norms import (
+    batch_norm,
+    batch_norm_without_statistics,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    running_statistic,
+)
+from argus.torch.aten_scans import cat, dropout, flip, full, place, scan
 from argus.torch.aten_windows import adaptive_mean, convolution, pool
 
 if TYPE_CHECKING:
     from argus.torch.export import Conversion
 
 Converter = Callable[..., str]
+INDICES = ("i32", "i64")
 
 ALIASES = ("clone", "alias", "detach", "detach_", "contiguous", "lift_fresh_copy", "lift_fresh", "dropout_eval")
 """Operators whose result is their first operand."""
 NEAREST: Mapping[str, str] = {
-    "cumsum": "a reduction over the axis",
-    "cumprod": "a reduction over the axis",
-    "argmax": "max",
-    "argmin": "min",
     "gather": "a product with a mask",
 }
 """What comes nearest to an operator without a template."""
@@ -52,12 +57,24 @@ def _binary(name: str, number: str, turned: str = "", value: Callable[[float], f
             return at.add(number, (at.name_of(x),), p=value(y * alpha))
         if _is_number(x):
             return at.add(turned or number, (at.name_of(y),), p=float(x))
-        left, right = at.name_of(x), at.name_of(y)
+        left, right = _alike(at, at.name_of(x), at.name_of(y))
         if alpha != 1:
             right = at.add("scale", (right,), at.nodes[right].shape, p=float(alpha))
         return at.add(name, (left, right))
 
     return convert
+
+
+def _alike(at: Conversion, left: str, right: str) -> tuple[str, str]:
+    """A single floating number beside a tensor takes the tensor's type, as PyTorch has it."""
+    a, b = at.nodes[left], at.nodes[right]
+    if a.dtype == b.dtype or not {a.dtype, b.dtype} <= set(FLOATS):
+        return left, right
+    if not b.shape and a.shape:
+        return left, at.add("none", (right,), (), a.dtype)
+    if not a.shape and b.shape:
+        return at.add("none", (left,), (), b.dtype), right
+    return left, right
 
 
 def _rsub(at: Conversion, x: Any, number: Any, alpha: float = 1) -> str:
@@ -121,6 +138,18 @@ def _kl_div(at: Conversion, x: Any, target: Any, reduction: int = 1, log_target:
     term = at.add("sub", (log, at.name_of(x)), shape)
     factor = at.add("exp", (name,), shape) if log_target else name
     return _loss(at, at.add("mul", (term, factor), shape), reduction)
+
+
+def _cross_entropy(
+    at: Conversion, x: Any, target: Any, weight: Any = None, reduction: int = 1, ignored: int = -100,
+    smoothing: float = 0.0,
+) -> str:  # fmt: skip
+    """Targets are classes; PyTorch's class that is ignored is none of them."""
+    shape = at.node_of(x).shape
+    if weight is not None or smoothing or len(shape) != 2 or ignored >= 0 or at.node_of(target).dtype not in INDICES:
+        raise at.refused("cross entropy with weights, smoothing, or of more than rows with a class each: not yet")
+    kind = ("none", "mean", "sum")[reduction]
+    return at.add("cross_entropy", (at.name_of(x), at.name_of(target)), kind=kind)
 
 
 def _loss(at: Conversion, name: str, reduction: int) -> str:
@@ -287,11 +316,13 @@ def _triangle(side: str) -> Converter:
     return convert
 
 
-def _dropout(at: Conversion, x: Any, p: float, train: bool) -> str:
-    if train and p:
-        raise at.refused("dropout in training: not yet; nearest is evaluation mode")
-    return at.name_of(x)
-
+SECOND: Mapping[tuple[str, int], Converter] = {
+    ("max", 1): place("max"),
+    ("min", 1): place("min"),
+    ("_native_batch_norm_legit_functional", 3): lambda at, *given: running_statistic(at, "mean", *given),
+    ("_native_batch_norm_legit_functional", 4): lambda at, *given: running_statistic(at, "variance", *given),
+}
+"""Results of operators after their first."""
 
 CONVERTED: Mapping[str, Converter] = {
     **{
@@ -323,6 +354,7 @@ CONVERTED: Mapping[str, Converter] = {
     "pow": _pow,
     "smooth_l1_loss": _smooth_l1,
     "kl_div": _kl_div,
+    "cross_entropy_loss": _cross_entropy,
     "view": _view,
     "reshape": _view,
     "_unsafe_view": _view,
@@ -377,5 +409,14 @@ CONVERTED: Mapping[str, Converter] = {
     "adaptive_avg_pool3d": adaptive_mean,
     "tril": _triangle("lower"),
     "triu": _triangle("upper"),
-    "dropout": _dropout,
+    "dropout": dropout,
+    "native_dropout": dropout,
+    "cumsum": scan("sum"),
+    "cumprod": scan("prod"),
+    "argmax": place("max"),
+    "argmin": place("min"),
+    "flip": flip,
+    "cat": cat,
+    "full": full,
+    "full_like": full,
 }  # fmt: skip

@@ -19,10 +19,14 @@ def convolution(
     dilation: Sequence[int], transposed: bool, output_padding: Sequence[int], groups: int,
 ) -> str:  # fmt: skip
     """The bias is a map after it."""
-    if transposed:
-        raise at.refused("a transposed convolution has no template; nearest is a convolution")
-    window = {"stride": tuple(stride), "padding": tuple(padding), "dilation": tuple(dilation)}
-    made = at.add("convolution", (at.name_of(x), at.name_of(weight)), None, **window, groups=groups)
+    window: dict[str, Any] = {"stride": tuple(stride), "padding": tuple(padding), "dilation": tuple(dilation)}
+    made = at.add(
+        "conv_transpose" if transposed else "convolution",
+        (at.name_of(x), at.name_of(weight)),
+        None,
+        **window,
+        groups=groups,
+    )
     if bias is None:
         return made
     features = at.shape[1]

@@ -7,7 +7,8 @@
 Composite operators that templates know as a whole (`linear`, `softmax`, `group_norm`, `mish`, ...) are kept; the others
 are decomposed by torch's own table. What has no counterpart is a `PlanError` that names the operator, the node, the
 line of the module and, where there is one, the nearest form. Only what the outputs need is looked at; the new values of
-buffers (running statistics) are not among them.
+buffers (running statistics) are among them, after the module's own outputs. A mask of dropout is an input that torch
+draws before a run; a counter of calls is kept by who runs the plan.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from torch.fx import Node as FxNode
 
 from argus.device.guards import TORCH_TYPES
 from argus.plan.graph import Graph, Node, PlanError, Shape
-from argus.torch.aten import ALIASES, CONVERTED, NEAREST
+from argus.torch.aten import ALIASES, CONVERTED, NEAREST, SECOND
 
 TORCH = str(Path(torch.__file__).parent)
 OTHER_TYPES = {"torch.int64": "i64", "torch.int32": "i32", "torch.bool": "bool", "torch.float64": "f64"}
@@ -38,6 +39,17 @@ class ExportedGraph:
 
     graph: Graph
     state: Mapping[str, torch.Tensor]
+    updates: Mapping[str, str] = field(default_factory=dict)
+    """Outputs that are new values of a parameter or an input, after the module's own."""
+    counters: tuple[str, ...] = ()
+    """Whole numbers among parameters and inputs that a call adds 1 to."""
+    drawn: Mapping[str, float] = field(default_factory=dict)
+    """The last inputs: ones and zeros that torch draws, with the probability of a one."""
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The module's own outputs."""
+        return self.graph.outputs[: len(self.graph.outputs) - len(self.updates)]
 
 
 def graph_of(module: torch.nn.Module, inputs: tuple[Any, ...]) -> ExportedGraph:
@@ -49,7 +61,11 @@ def graph_of(module: torch.nn.Module, inputs: tuple[Any, ...]) -> ExportedGraph:
         for spec in program.graph_signature.input_specs
         if hasattr(spec.arg, "name")
     }
-    return Conversion(program.graph, sources, tensors).made([str(n) for n in program.graph_signature.user_outputs])
+    signature = program.graph_signature
+    changed = {**signature.buffers_to_mutate, **signature.user_inputs_to_mutate}
+    places = {str(target): name for name, target in sources.items() if target is not None} | {n: n for n in sources}
+    written = {str(name): places[str(target)] for name, target in changed.items()}
+    return Conversion(program.graph, sources, tensors).made([str(n) for n in signature.user_outputs], written)
 
 
 def kept_decompositions() -> dict[Any, Any]:
@@ -73,19 +89,34 @@ class Conversion:
         self.state: dict[str, torch.Tensor] = {}
         self.inputs: list[str] = []
         self.parameters: list[str] = []
+        self.masks: dict[str, float] = {}
         self.here: FxNode | None = None
         self._count = 0
 
-    def made(self, wanted: list[str]) -> ExportedGraph:
-        needed = self._needed(set(wanted))
+    def made(self, wanted: list[str], written: Mapping[str, str] | None = None) -> ExportedGraph:
+        """`wanted`: the outputs; `written`: other values, each the new one of a placeholder."""
+        written = written or {}
+        counters = {name for name in written if self._counts(name, written[name])}
+        updated = [name for name in written if name not in counters]
+        needed = self._needed({*wanted, *updated})
         for fx in self.graph.nodes:
             if fx.op == "placeholder":
                 self._placeholder(fx)
             elif fx.op == "call_function" and fx.name in needed:
                 self._call(fx)
-        outputs = tuple(self.names[name] for name in wanted)
-        graph = Graph(self.nodes, tuple(self.inputs), tuple(self.parameters), outputs)
-        return ExportedGraph(graph, self.state)
+        outputs = tuple(self.names[name] for name in (*wanted, *updated))
+        graph = Graph(self.nodes, (*self.inputs, *self.masks), tuple(self.parameters), outputs)
+        updates = {self.names[name]: self.names[written[name]] for name in updated}
+        counted = tuple(self.names[written[name]] for name in written if name in counters)
+        return ExportedGraph(graph, self.state, updates, counted, self.masks)
+
+    def _counts(self, name: str, target: str) -> bool:
+        """Whether a new value is a whole number more by one."""
+        fx = next(node for node in self.graph.nodes if node.name == name)
+        if fx.op != "call_function" or _short(fx.target) != "add":
+            return False
+        x, one = fx.args[:2]
+        return isinstance(x, FxNode) and x.name == target and one == 1 and not fx.meta["val"].is_floating_point()
 
     def _needed(self, names: set[str]) -> set[str]:
         for fx in reversed(self.graph.nodes):
@@ -113,9 +144,13 @@ class Conversion:
         if fx.target is operator.getitem:
             source, index = fx.args
             assert isinstance(source, FxNode)
-            if index != 0:
-                raise self.refused(f"result {index} of {_short(source.target)} has no template; nearest is the first")
-            self.names[fx.name] = self.names[source.name]
+            key = (_short(source.target), index)
+            if key in SECOND:
+                self.names[fx.name] = SECOND[key](self, *source.args, **source.kwargs)
+            elif index == 0:
+                self.names[fx.name] = self.names[source.name]
+            else:
+                raise self.refused(f"result {index} of {key[0]} has no template; nearest is the first")
             return
         if name in ALIASES:
             self.names[fx.name] = self.name_of(fx.args[0])
@@ -152,13 +187,22 @@ class Conversion:
     def node_of(self, argument: Any) -> Node:
         return self.nodes[self.name_of(argument)]
 
-    def add(self, op: str, inputs: tuple[str, ...], shape: Shape | None = None, **attributes: Any) -> str:
-        """A node; its shape is that of the result unless it is said."""
+    def add(
+        self, op: str, inputs: tuple[str, ...], shape: Shape | None = None, dtype: str = "", **attributes: Any
+    ) -> str:
+        """A node; its shape and element type are those of the result unless they are said."""
         assert self.here is not None
         self._count += 1
         name = self.here.name if self.here.name not in self.nodes else f"{self.here.name}.{self._count}"
         found = tuple(shape) if shape is not None else self.shape
-        self.nodes[name] = Node(name, op, inputs, attributes, found, self.dtype, line_of(self.here))
+        self.nodes[name] = Node(name, op, inputs, attributes, found, dtype or self.dtype, line_of(self.here))
+        return name
+
+    def drawn(self, share: float) -> str:
+        """An input of ones and zeros of the result's shape, with this share of ones, that torch draws for every run."""
+        name = f"drawn_{len(self.masks)}"
+        self.nodes[name] = Node(name, "input", (), {}, self.shape, self.dtype)
+        self.masks[name] = share
         return name
 
     def constant(self, value: float, shape: Shape) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from argus.ir.kernel import KnobValue
-from bench.templates.maps import FUNCTIONS
+from bench.templates.chains import BIAS, chained, gated
 from bench.templates.template import Case, Floats, Template, one
 
 Array = npt.NDArray[np.float64]
@@ -27,10 +27,9 @@ def _numbers(knobs: Settings, letter: str, axes: str) -> list[int]:
 
 
 def _finished(total: Array, given: Floats, symbols: Symbols, knobs: Settings) -> Array:
+    n, g, o = total.shape[:3]
     spatial = (1,) * (total.ndim - 3)
-    if knobs["BIAS"]:
-        total = total + given["bias"].reshape(*given["bias"].shape, *spatial)
-    return np.asarray(FUNCTIONS[str(knobs["ACT"])](total, symbols["slope"]))
+    return chained(total, given, symbols, knobs, {"go": (1, g, o, *spatial), "ngo": (n, g, o, *spatial)})
 
 
 def convolved(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
@@ -68,14 +67,27 @@ def spread(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
     return _finished(total[(..., *cut)], given, symbols, knobs)
 
 
+def channelwise(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
+    """A depthwise convolution: every channel is a group of its own with one output channel."""
+    x, f = given["X"], given["F"]
+    b, c = x.shape[:2]
+    plain = {**knobs, **{f"S{number}": "none" for number in range(8)}, **{f"HAS_{name}": "none" for name in "UVW"}}
+    nothing = {name: np.zeros(1) for name in "UVW"}
+    total = convolved({"X": x[:, :, None], "K": f[:, None, :, :, None], **nothing}, symbols, plain)[:, :, 0]
+    return chained(total, given, symbols, knobs, {"c": (1, c, 1, 1), "bc": (b, c, 1, 1)})
+
+
 SMALL: Knobs = {"ROWS": 2, "COLS": 32, "WO": 2, "XW": 1, "YW": 1, "CW": 1, "WAVES": 1}
 """2 x 32 pixels of 64 channels to a workgroup, steps of 32 channels, single elements per access."""
 FLOAT: Knobs = {**SMALL, "DTYPE": "f32", "VEC": 4}
 LINE: Knobs = {**SMALL, "ROWS": 1, "COLS": 64, "KH": 1, "PH": 0}
+CHANNEL: Knobs = {**BIAS, "HAS_U": "go"}
+"""A bias."""
 CHANNELS = (1, 31, 32, 33, 8, 70)
 """Input channels beside the 32 (f32: 16) of a step."""
 RESULTS = (1, 63, 64, 65, 32, 3)
 """Output channels beside the 64 of a workgroup."""
+DEPTHS = (1, 31, 32, 33, 2, 5)
 ROWS, COLS = (1, 2, 3, 4, 5, 6), (1, 31, 32, 33, 64, 65)
 
 
@@ -94,9 +106,9 @@ def _sized(file: str, knobs: Knobs, axes: str, at: int, turn: int) -> Case:
         sizes["G"] = 1
     wanted = {"D": 1 + at % 3, "H": ROWS[at], "W": COLS[(at + 2 * turn) % 6]}
     for axis in axes:
-        sizes[axis], sizes["O" + axis] = _axis(knobs, axis, wanted[axis], at)
+        sizes["I" + axis], sizes["O" + axis] = _axis(knobs, axis, wanted[axis], at)
     if axes == "W":
-        sizes["H"] = sizes["OH"] = 1
+        sizes["IH"] = sizes["OH"] = 1
     return one(file, knobs, **sizes)
 
 
@@ -106,20 +118,21 @@ def _cases(file: str, axes: str, settings: Sequence[Knobs], each: int = 6) -> tu
 
 PLANE: tuple[Knobs, ...] = (
     SMALL,
-    {**SMALL, "KH": 1, "KW": 1, "PH": 0, "PW": 0, "SH": 2, "SW": 2, "BIAS": True},
-    {**SMALL, "KH": 2, "SH": 3, "DW": 2, "PW": 2, "ACT": "relu"},
+    {**SMALL, "KH": 1, "KW": 1, "PH": 0, "PW": 0, "SH": 2, "SW": 2, **CHANNEL},
+    {**SMALL, "KH": 2, "SH": 3, "DW": 2, "PW": 2, "S0": "relu"},
     {**SMALL, "KH": 5, "KW": 4, "PH": 2, "PW": 0, "SH": 2, "SW": 3},
     {**SMALL, "DH": 4, "DW": 4, "PH": 4, "PW": 4, "DTYPE": "f16"},
     {**SMALL, "KH": 4, "KW": 2, "SH": 4, "SW": 4, "PH": 3, "COLS": 16, "WO": 4, "VEC": 4},
-    {**FLOAT, "BIAS": True, "ACT": "gelu"},
+    {**FLOAT, **CHANNEL, "S1": "gelu"},
     {**FLOAT, "VEC": 1, "KH": 2, "KW": 5, "SH": 2, "DW": 3, "WO": 1, "TO": 2, "ROWS": 4},
+    {**SMALL, "KH": 2, "KW": 2, "TO": 2, **gated("ngo")},
 )
 VECTORS: Knobs = {"ROWS": 2, "COLS": 64, "WAVES": 1}
 
 
 def _plane() -> tuple[Case, ...]:
     wide = [
-        one("conv2d", VECTORS, N=1, G=1, C=c, H=h, W=w, O=o, OH=h, OW=w)
+        one("conv2d", VECTORS, N=1, G=1, C=c, IH=h, IW=w, O=o, OH=h, OW=w)
         for c, h, w, o in ((8, 1, 8, 1), (40, 3, 64, 128), (64, 2, 72, 129))
     ]
     return (*_cases("conv2d", "HW", PLANE), *wide)
@@ -128,9 +141,9 @@ def _plane() -> tuple[Case, ...]:
 def _line() -> tuple[Case, ...]:
     settings: list[Knobs] = [
         LINE,
-        {**LINE, "SW": 3, "DW": 4, "PW": 0, "BIAS": True},
+        {**LINE, "SW": 3, "DW": 4, "PW": 0, **CHANNEL},
         {**LINE, "KW": 7, "PW": 3, "SW": 2, "DTYPE": "f32", "VEC": 4},
-        {**LINE, "KW": 1, "PW": 0, "ACT": "relu"},
+        {**LINE, "KW": 1, "PW": 0, "S0": "relu"},
         {**LINE, "KW": 5, "PW": 8, "DW": 2, "COLS": 128},
         {**LINE, "KW": 2, "SW": 5, "DTYPE": "f32", "VEC": 1, "WO": 4},
         {**LINE, "KW": 4, "SW": 2, "PW": 2, "DTYPE": "f16", "WO": 1, "COLS": 128},
@@ -142,12 +155,13 @@ def _volume() -> tuple[Case, ...]:
     small: Knobs = {"KD": 2, "KH": 2, "KW": 2}
     settings: list[Knobs] = [
         SMALL,
-        {**SMALL, **small, "SD": 2, "SH": 2, "SW": 2, "BIAS": True},
-        {**SMALL, "KD": 1, "PD": 0, "DH": 2, "SW": 2, "ACT": "relu"},
+        {**SMALL, **small, "SD": 2, "SH": 2, "SW": 2, **CHANNEL},
+        {**SMALL, "KD": 1, "PD": 0, "DH": 2, "SW": 2, "S0": "relu"},
         {**SMALL, **small, "DD": 2, "PD": 2, "SH": 3, "DW": 3},
-        {**FLOAT, "KD": 2, "KW": 1, "PW": 0, "BIAS": True},
+        {**FLOAT, "KD": 2, "KW": 1, "PW": 0, **CHANNEL},
         {**FLOAT, "VEC": 1, **small, "PD": 0, "PH": 0, "PW": 0, "SD": 3},
         {**SMALL, "KD": 4, "KH": 1, "PH": 0, "KW": 3, "SD": 2, "DTYPE": "f16", "ROWS": 4, "COLS": 16},
+        {**SMALL, **small, **gated("go")},
     ]
     return _cases("conv3d", "DHW", settings)
 
@@ -173,10 +187,10 @@ def _phases(file: str, axes: str, knobs: Knobs, turn: int) -> tuple[Case, ...]:
                 break
             whole.append(full)
             phase["F" + axis] = f
-            sizes |= {axis: size, "O" + axis: (full - f + s - 1) // s}
+            sizes |= {"I" + axis: size, "O" + axis: (full - f + s - 1) // s}
         else:
             if axes == "W":
-                sizes, whole = {**sizes, "H": 1, "OH": 1}, [1, *whole]
+                sizes, whole = {**sizes, "IH": 1, "OH": 1}, [1, *whole]
             found.append(one(file, {**knobs, **phase}, **sizes, **_strides(file, whole, knobs, sizes)))
     return tuple(found)
 
@@ -193,14 +207,15 @@ def _strides(file: str, whole: list[int], knobs: Knobs, sizes: dict[str, int]) -
 def _spread_plane() -> tuple[Case, ...]:
     settings: list[Knobs] = [
         SMALL,
-        {**SMALL, "KH": 4, "KW": 4, "BIAS": True},
+        {**SMALL, "KH": 4, "KW": 4, **CHANNEL},
         {**SMALL, "KH": 3, "KW": 5, "SW": 3, "DH": 2, "PW": 2},
-        {**SMALL, "SH": 1, "SW": 1, "PH": 0, "PW": 0, "ACT": "relu"},
+        {**SMALL, "SH": 1, "SW": 1, "PH": 0, "PW": 0, "S0": "relu"},
         {**SMALL, "SH": 1, "SW": 1, "KW": 7, "PH": 2, "PW": 3, "DTYPE": "f32", "VEC": 4},
         {**SMALL, "KH": 2, "KW": 2, "PH": 0, "PW": 0, "DTYPE": "f32", "VEC": 1},
-        {**SMALL, "KH": 5, "KW": 3, "SH": 3, "SW": 3, "PH": 0, "DTYPE": "f16", "BIAS": True},
+        {**SMALL, "KH": 5, "KW": 3, "SH": 3, "SW": 3, "PH": 0, "DTYPE": "f16", **CHANNEL},
         {**SMALL, "SH": 5, "SW": 1, "KH": 5, "PH": 2, "DW": 3, "ROWS": 4, "COLS": 16},
         {**SMALL, "SH": 1, "SW": 4, "KW": 5, "PH": 1, "PW": 0},
+        {**SMALL, "KH": 2, "KW": 2, **gated("ngo")},
     ]
     made = tuple(case for turn, knobs in enumerate(settings) for case in _phases("conv_transpose2d", "HW", knobs, turn))
     again = tuple(case for turn in (3, 4) for case in _phases("conv_transpose2d", "HW", settings[1], turn))
@@ -211,9 +226,9 @@ def _spread_line() -> tuple[Case, ...]:
     line: Knobs = {**LINE, "SH": 1}
     settings: list[Knobs] = [
         line,
-        {**line, "KW": 5, "SW": 1, "PW": 0, "DW": 3, "BIAS": True},
+        {**line, "KW": 5, "SW": 1, "PW": 0, "DW": 3, **CHANNEL},
         {**line, "KW": 4, "SW": 3, "PW": 2, "DTYPE": "f32", "VEC": 4},
-        {**line, "KW": 3, "SW": 2, "DW": 2, "ACT": "relu"},
+        {**line, "KW": 3, "SW": 2, "DW": 2, "S0": "relu"},
         {**line, "KW": 7, "SW": 5, "PW": 3, "COLS": 128},
     ]
     return tuple(
@@ -224,15 +239,38 @@ def _spread_line() -> tuple[Case, ...]:
 def _spread_volume() -> tuple[Case, ...]:
     settings: list[Knobs] = [
         SMALL,
-        {**SMALL, "KD": 2, "KH": 2, "KW": 2, "PD": 0, "PH": 0, "PW": 0, "BIAS": True},
+        {**SMALL, "KD": 2, "KH": 2, "KW": 2, "PD": 0, "PH": 0, "PW": 0, **CHANNEL},
         {**FLOAT, "SD": 1, "SH": 2, "SW": 3, "KH": 4, "DD": 2, "PD": 2},
-        {**SMALL, "SD": 3, "SH": 1, "SW": 1, "KD": 4, "KH": 1, "PH": 0, "ACT": "relu"},
+        {**SMALL, "SD": 3, "SH": 1, "SW": 1, "KD": 4, "KH": 1, "PH": 0, "S0": "relu"},
         {**SMALL, "DD": 2, "DH": 2, "DW": 2, "DTYPE": "f16"},
-        {**FLOAT, "VEC": 1, "SD": 1, "SH": 1, "SW": 1, "KD": 2, "KH": 2, "KW": 3, "BIAS": True},
+        {**FLOAT, "VEC": 1, "SD": 1, "SH": 1, "SW": 1, "KD": 2, "KH": 2, "KW": 3, **CHANNEL},
+        {**SMALL, "SD": 1, "KD": 2, "KH": 2, "KW": 2, **gated("go")},
     ]
     made = [case for turn, knobs in enumerate(settings) for case in _phases("conv_transpose3d", "DHW", knobs, turn)]
     again = [case for turn in (2, 3) for case in _phases("conv_transpose3d", "DHW", settings[1], turn)]
     return (*made, *again)
+
+
+def _channelwise() -> tuple[Case, ...]:
+    """Results beside the 16 x 64 of a workgroup (narrow: 32 x 32), single pixels per access and four."""
+    narrow: Knobs = {"XW": 1, "YW": 1, "LANES": 8, "DEEP": 1}
+    settings: list[Knobs] = [
+        narrow,
+        {**narrow, "SH": 2, "SW": 2, **BIAS, "HAS_U": "c", "S1": "relu"},
+        {**narrow, "KH": 5, "KW": 4, "PH": 2, "PW": 0, "SW": 3, "DEEP": 4, "WIDE": 2},
+        {**narrow, "KH": 2, "KW": 7, "DH": 3, "DW": 2, "PW": 6, "DEEP": 2, "DTYPE": "bf16", **gated("bc")},
+        {**narrow, "KH": 1, "PH": 0, "SH": 2, "DEEP": 2, "WIDE": 1, "LANES": 32, **gated("c")},
+        {**narrow, "KH": 4, "SH": 3, "DH": 2, "PH": 3, "DEEP": 8, "DTYPE": "f16"},
+    ]
+    found: list[Case] = []
+    for turn, knobs in enumerate(settings):
+        for at in range(6):
+            sizes = {"B": 1 + at % 2, "C": 1 + (at + turn) % 3}
+            for axis, wanted in (("H", DEPTHS[at]), ("W", COLS[(at + 2 * turn) % 6])):
+                sizes["I" + axis], sizes["O" + axis] = _axis(knobs, axis, wanted, at)
+            found.append(one("depthwise2d", knobs, **sizes))
+    wide = ((1, 4), (16, 64), (17, 68), (3, 256), (33, 260), (5, 8))
+    return (*found, *(one("depthwise2d", {"LANES": 16}, B=2, C=3, IH=h, IW=w, OH=h, OW=w) for h, w in wide))
 
 
 def _unlike(cases: tuple[Case, ...]) -> tuple[Case, ...]:
@@ -240,13 +278,22 @@ def _unlike(cases: tuple[Case, ...]) -> tuple[Case, ...]:
     return tuple({tuple(step.text() for step in case): case for case in cases}.values())
 
 
-LARGE = {"N": 16, "G": 1, "C": 64, "H": 512, "W": 512, "O": 128, "OH": 512, "OW": 512}
-CUBE = {"N": 16, "G": 1, "C": 64, "D": 32, "H": 64, "W": 64, "O": 128, "OD": 32, "OH": 64, "OW": 64}
-PHASE = {"N": 16, "G": 1, "C": 64, "H": 256, "W": 256, "O": 128, "OH": 256, "OW": 256}
+LARGE = {"N": 16, "G": 1, "C": 64, "IH": 512, "IW": 512, "O": 128, "OH": 512, "OW": 512}
+CUBE = {"N": 16, "G": 1, "C": 64, "ID": 32, "IH": 64, "IW": 64, "O": 128, "OD": 32, "OH": 64, "OW": 64}
+PHASE = {"N": 16, "G": 1, "C": 64, "IH": 256, "IW": 256, "O": 128, "OH": 256, "OW": 256}
 WHOLE = {"sN": 128 * 512 * 512, "sG": 128 * 512 * 512, "sO": 512 * 512, "sP": 2 * 512}
 CUBE_PHASE = {"sN": 128 * 64 * 128 * 128, "sG": 128 * 64 * 128 * 128, "sO": 64 * 128 * 128, "sT": 2 * 128 * 128}
 
+IMAGES = {"B": 16, "C": 64, "IH": 512, "IW": 512, "OH": 512, "OW": 512}
+
 CONVOLUTIONS = (
+    Template(
+        "depthwise convolution, padded",
+        _unlike(_channelwise()),
+        one("depthwise2d", {}, **IMAGES),
+        channelwise,
+        moved=2 * 4 * 16 * 64 * 512 * 512,
+    ),
     Template("convolution, 2-D", _unlike(_plane()), one("conv2d", {}, **LARGE), convolved, bound="matrix"),
     Template(
         "convolution, 1-D",
@@ -254,12 +301,12 @@ CONVOLUTIONS = (
         one(
             "conv2d",
             {"KH": 1, "PH": 0, "ROWS": 1, "COLS": 256},
-            **{**LARGE, "H": 1, "OH": 1, "W": 262144, "OW": 262144},
+            **{**LARGE, "IH": 1, "OH": 1, "IW": 262144, "OW": 262144},
         ),
         convolved,
         bound="matrix",
     ),
-    Template("convolution, 3-D", _unlike(_volume()), one("conv3d", {"ROWS": 1}, **CUBE), convolved, bound="matrix"),
+    Template("convolution, 3-D", _unlike(_volume()), one("conv3d", {"ROWS": 2}, **CUBE), convolved, bound="matrix"),
     Template(
         "transposed convolution, 2-D (a phase of four)",
         _unlike(_spread_plane()),
@@ -273,7 +320,7 @@ CONVOLUTIONS = (
         one(
             "conv_transpose2d",
             {"KH": 1, "PH": 0, "SH": 1, "FW": 1, "ROWS": 1, "COLS": 256},
-            **{**PHASE, "H": 1, "OH": 1, "W": 65536, "OW": 65536},
+            **{**PHASE, "IH": 1, "OH": 1, "IW": 65536, "OW": 65536},
             **{**WHOLE, "sP": 131072, "sO": 131072},
         ),
         spread,

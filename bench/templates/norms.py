@@ -69,17 +69,38 @@ def positive(arrays: dict[str, npt.NDArray[Any]]) -> None:
         arrays["V"][...] = np.abs(arrays["V"])
 
 
-PIECES = (1, 3, 255, 256, 257, 1023, 1024, 1025, 2049)
+PIECES = (1, 3, 255, 256, 257, 1023, 1024, 1025, 2049, 2050)
 """Elements of a channel: beside the pieces of 1024 that a workgroup normalizes."""
+PARTS: dict[int, tuple[int, Knobs]] = {1023: (33, {}), 2050: (205, {"HELD": 4})}
+"""Channels whose statistics are made of so many pieces."""
 
 
-def _moments(rows: int, length: int) -> Step:
-    """Statistics of channels: short ones held by a wave or four, long ones walked."""
+def _moments(rows: int, length: int) -> Case:
+    """Statistics of channels: short ones held by a wave or four; long ones walked, or held in pieces."""
     if length <= 256:
-        return step("moments", "moments", WAVE, M=rows, N=length)
+        return (step("moments", "moments", WAVE, M=rows, N=length),)
+    if length in PARTS:
+        pieces, joined = PARTS[length]
+        return _pieces(WAVE, joined, rows, length // pieces, pieces)
     if length <= 1024:
-        return step("moments", "moments", FOUR, M=rows, N=length)
-    return step("moments", "moments_long", FOUR, M=rows, N=length)
+        return (step("moments", "moments", FOUR, M=rows, N=length),)
+    return (step("moments", "moments_long", FOUR, M=rows, N=length),)
+
+
+def _pieces(held: Knobs, joined: Knobs, rows: int, length: int, pieces: int) -> Case:
+    """Statistics of `pieces` of each row, then of the row."""
+    return (
+        step("moments", "moments", held, M=rows * pieces, N=length),
+        step(
+            "moments",
+            "joined",
+            joined,
+            takes={"means": "mean", "devs": "dev"},
+            numbers={"length": length},
+            M=rows,
+            P=pieces,
+        ),
+    )
 
 
 SMALL: Knobs = {"CHUNKS": 1, "WIDTH": 4, "HELD": 1}
@@ -88,7 +109,7 @@ SMALL: Knobs = {"CHUNKS": 1, "WIDTH": 4, "HELD": 1}
 def _batch() -> tuple[Case, ...]:
     images = (1, 2, 5, 63, 64)
     return tuple(
-        (_moments(b * c, s), step("normalize", "batch", SMALL, B=b, C=c, S=s))
+        (*_moments(b * c, s), step("normalize", "batch", SMALL, B=b, C=c, S=s))
         for number, s in enumerate(PIECES)
         for b in images
         for c in (1 + (number + b) % 3,)
@@ -97,7 +118,7 @@ def _batch() -> tuple[Case, ...]:
 
 def _group() -> tuple[Case, ...]:
     return tuple(
-        (_moments(b * g * k, s), step("normalize", "group", SMALL, B=b, G=g, K=k, S=s))
+        (*_moments(b * g * k, s), step("normalize", "group", SMALL, B=b, G=g, K=k, S=s))
         for number, s in enumerate(PIECES)
         for b, g, k in ((1, 1, 2), (2, 3, 4), (1, 2, 5 + number), (1, 1, 63), (1, 1, 64))
     )
@@ -105,7 +126,7 @@ def _group() -> tuple[Case, ...]:
 
 def _instance() -> tuple[Case, ...]:
     return tuple(
-        (_moments(b * g, s), step("normalize", "group", SMALL, B=b, G=g, K=1, S=s))
+        (*_moments(b * g, s), step("normalize", "group", SMALL, B=b, G=g, K=1, S=s))
         for s in PIECES
         for b, g in ((1, 1), (1, 2), (2, 1), (2, 3), (3, 4))
     )
@@ -113,7 +134,7 @@ def _instance() -> tuple[Case, ...]:
 
 def _whole() -> tuple[Case, ...]:
     return tuple(
-        (_moments(b * k, s), step("normalize", "whole", SMALL, B=b, K=k, S=s))
+        (*_moments(b * k, s), step("normalize", "whole", SMALL, B=b, K=k, S=s))
         for number, s in enumerate(PIECES)
         for b, k in ((1, 1), (2, 3), (3, 5 + number), (1, 63), (1, 64))
     )
@@ -150,7 +171,8 @@ BYTES = 4 * M * N
 IMAGES, CHANNELS, PIXELS = 16, 64, 512 * 512
 VOLUME = 4 * IMAGES * CHANNELS * PIXELS
 ROWS: Knobs = {**LARGE, "CHUNKS": 1}
-LARGE_STATISTICS = step("moments", "moments_long", ROWS, M=IMAGES * CHANNELS, N=PIXELS)
+PIECE = 8192
+LARGE_STATISTICS = _pieces({**LARGE, "CHUNKS": 8, "EXACT": True}, {}, IMAGES * CHANNELS, PIECE, PIXELS // PIECE)
 
 NORMS = (
     Template(
@@ -163,7 +185,7 @@ NORMS = (
     Template(
         "layer norm of images",
         _whole(),
-        (LARGE_STATISTICS, step("normalize", "whole", {}, B=IMAGES, K=CHANNELS, S=PIXELS)),
+        (*LARGE_STATISTICS, step("normalize", "whole", {}, B=IMAGES, K=CHANNELS, S=PIXELS)),
         whole,
         moved=3 * VOLUME,
     ),
@@ -191,7 +213,7 @@ NORMS = (
     Template(
         "batch norm, training",
         _batch(),
-        (LARGE_STATISTICS, step("normalize", "batch", {}, B=IMAGES, C=CHANNELS, S=PIXELS)),
+        (*LARGE_STATISTICS, step("normalize", "batch", {}, B=IMAGES, C=CHANNELS, S=PIXELS)),
         batch,
         moved=3 * VOLUME,
     ),
@@ -206,14 +228,14 @@ NORMS = (
     Template(
         "group norm",
         _group(),
-        (LARGE_STATISTICS, step("normalize", "group", {}, B=IMAGES, G=8, K=CHANNELS // 8, S=PIXELS)),
+        (*LARGE_STATISTICS, step("normalize", "group", {}, B=IMAGES, G=8, K=CHANNELS // 8, S=PIXELS)),
         group,
         moved=3 * VOLUME,
     ),
     Template(
         "instance norm",
         _instance(),
-        (LARGE_STATISTICS, step("normalize", "group", {}, B=IMAGES, G=CHANNELS, K=1, S=PIXELS)),
+        (*LARGE_STATISTICS, step("normalize", "group", {}, B=IMAGES, G=CHANNELS, K=1, S=PIXELS)),
         group,
         moved=3 * VOLUME,
     ),

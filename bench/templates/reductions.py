@@ -65,6 +65,14 @@ def triplet(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
     return np.mean(np.maximum(near - far + symbols["margin"], 0)).reshape(1)
 
 
+def cross_entropy(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
+    """Minus the logarithm of the softmax at the target, row by row."""
+    x, terms = given["X"], []
+    for row, target in zip(x, given["Y"].astype(np.int64), strict=True):
+        terms.append(np.logaddexp.reduce(row) - row[target])
+    return np.mean(terms).reshape(1)
+
+
 def positive(arrays: dict[str, npt.NDArray[Any]]) -> None:
     """Probabilities: between 0 and 1, away from 0."""
     for name in ("X", "Y"):
@@ -101,8 +109,20 @@ def _loss(kernel: str, knobs: Knobs) -> tuple[Case, ...]:
     return (*cases, *more)
 
 
+def _cross_entropy() -> tuple[Case, ...]:
+    """Rows held and rows walked, targets of both types, then the mean."""
+    rows = [
+        *held("cross_entropy", "cross_entropy", {})[::2],
+        *held("cross_entropy", "cross_entropy", {"INDEX": "i32"})[1::2],
+        *walked("cross_entropy", "cross_entropy_long", {})[::2],
+        *walked("cross_entropy", "cross_entropy_long", {"INDEX": "i32"})[1::2],
+    ]
+    return tuple((s, step("to_scalar", "to_scalar", {}, M=s.sizes["M"])) for s in rows)
+
+
 M, N = 32768, 8192
 BYTES = 4 * M * N
+CLASSES = 4096
 
 
 def _large(kernel: str, knobs: Knobs) -> Case:
@@ -158,5 +178,15 @@ REDUCTIONS = (
     Template("cosine", _loss("cosine_rows", {}), _large("cosine_rows", {}), cosine, 2 * BYTES),
     Template(
         "triplet", _loss("triplet_rows", {}), _large("triplet_rows", {"WAVES": 1, "CHUNKS": 1}), triplet, 3 * BYTES
+    ),
+    Template(
+        "cross entropy",
+        _cross_entropy(),
+        (
+            step("cross_entropy", "cross_entropy", {**LARGE, "CHUNKS": 4}, M=M, N=CLASSES),
+            step("to_scalar", "to_scalar", {}, M=M),
+        ),
+        cross_entropy,
+        4 * M * CLASSES + 8 * M,
     ),
 )

@@ -51,13 +51,15 @@ class WrongResult(AssertionError):
 
 @dataclass(frozen=True)
 class Step:
-    """One launch: a kernel of a file with its knobs, at these sizes; `takes`: an input -> the earlier result it is."""
+    """One launch: a kernel of a file with its knobs, at these sizes; `takes`: an input -> the earlier result it is;
+    `numbers`: scalars that follow from the sizes, the others are drawn."""
 
     file: str
     kernel: str
     knobs: tuple[tuple[str, KnobValue], ...]
     sizes: Mapping[str, int]
     takes: tuple[tuple[str, str], ...] = ()
+    numbers: tuple[tuple[str, float], ...] = ()
 
     @property
     def program(self) -> Scheduled:
@@ -90,9 +92,16 @@ class Template:
 
 
 def step(
-    file: str, kernel: str, knobs: Mapping[str, KnobValue], takes: Mapping[str, str] | None = None, **sizes: int
+    file: str,
+    kernel: str,
+    knobs: Mapping[str, KnobValue],
+    takes: Mapping[str, str] | None = None,
+    numbers: Mapping[str, float] | None = None,
+    **sizes: int,
 ) -> Step:
-    return Step(file, kernel, tuple(sorted(knobs.items())), sizes, tuple((takes or {}).items()))
+    return Step(
+        file, kernel, tuple(sorted(knobs.items())), sizes, tuple((takes or {}).items()), tuple((numbers or {}).items())
+    )
 
 
 def one(file: str, knobs: Mapping[str, KnobValue], **sizes: int) -> Case:
@@ -136,7 +145,7 @@ def checked(template: Template, case: Case, seed: int = 0) -> float:
             if tensor.read and source in pool:
                 arrays[tensor.name] = _seen(pool[source], arrays[tensor.name].shape, steps[tensor.name])
         given = {t.name: arrays[t.name].copy() for t in kernel.tensors if t.read}
-        scalars = make_scalars(kernel, seed)
+        scalars = {**make_scalars(kernel, seed), **dict(here.numbers)}
         symbols |= {**here.sizes, **scalars}
         knobs |= {k.name: kernel.settings.get(k.name, k.default) for k in kernel.knobs}
         JitDevice().launch(kernel, compile_cached(here.program).object, here.sizes, arrays, scalars)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from argus.ir.kernel import KnobValue
-from bench.templates.maps import FUNCTIONS
+from bench.templates.chains import BIAS, chained, gated
 from bench.templates.template import Case, Floats, Template, one, step
 
 Array = npt.NDArray[np.float64]
@@ -60,7 +60,7 @@ def pooled(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
     for p, q in np.ndindex(want.shape[1:]):
         window = _corner(memory, p, q, symbols, knobs)
         want[:, p, q] = window.max((1, 2)) if knobs["OP"] == "max" else window.mean((1, 2))
-    return want
+    return chained(want, given, symbols, knobs, {})
 
 
 def pooled_volumes(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
@@ -86,9 +86,8 @@ def convolved(given: Floats, symbols: Symbols, knobs: Settings) -> Array:
     for p, q in np.ndindex(want.shape[2:]):
         window = _corner(memory, p, q, symbols, knobs)
         want[:, :, p, q] = np.einsum("zrs,zrs->z", window, filters).reshape(x.shape[:2])
-    if knobs["BIAS"]:
-        want += given["bias"][:, None, None]
-    return np.asarray(FUNCTIONS[str(knobs["ACT"])](want, symbols["slope"]))
+    b, c = want.shape[:2]
+    return chained(want, given, symbols, knobs, {"c": (1, c, 1, 1), "bc": (b, c, 1, 1)})
 
 
 NARROW: Knobs = {"WIDE": 1, "LANES": 16}
@@ -124,19 +123,20 @@ LARGE: list[tuple[Knobs, tuple[int, int]]] = [({"KH": 11, "KW": 11}, (1, 1))]
 
 def _pool(operation: str) -> tuple[Case, ...]:
     narrow = [one("pool", {**k, "OP": operation}, Z=1 + n % 3, **s) for n, (k, s) in enumerate(_sizes([*SETS, *LARGE]))]
-    wide: Knobs = {"OP": operation, "LANES": 8}
+    wide: Knobs = {"OP": operation, "LANES": 8, **gated("one")}
     return (*narrow, *(one("pool", wide, Z=2, **windows(h, w, {})) for h, w in ((3, 6), (34, 34), (35, 38), (70, 10))))
+
+
+AFTER: tuple[Knobs, ...] = ({**BIAS, "HAS_U": "c", "S1": "relu"}, {}, {**BIAS, "HAS_U": "c"}, {})
+"""What comes after a depthwise convolution."""
 
 
 def _depthwise() -> tuple[Case, ...]:
     def case(knobs: Knobs, b: int, c: int, sizes: dict[str, int]) -> Case:
         return one("depthwise", knobs, B=b, C=c, sB=c * sizes["sZ"], **sizes)
 
-    narrow = [
-        case({**k, "BIAS": n % 2 == 0, "ACT": "relu" if n % 4 == 0 else "none"}, 1 + n % 2, 1 + n % 3, s)
-        for n, (k, s) in enumerate(_sizes(SETS))
-    ]
-    wide: Knobs = {"LANES": 8}
+    narrow = [case({**k, **AFTER[n % 4]}, 1 + n % 2, 1 + n % 3, s) for n, (k, s) in enumerate(_sizes(SETS))]
+    wide: Knobs = {"LANES": 8, **gated("bc")}
     return (*narrow, *(case(wide, 2, 3, windows(h, w, {})) for h, w in ((3, 6), (34, 34), (35, 38), (70, 10))))
 
 

@@ -11,8 +11,9 @@ import pytest
 from argus import machine
 from argus.agent.judge import Judgement
 from argus.agent.lower import NotApplicableError, lower
-from argus.agent.optimise import Settings, optimise
+from argus.agent.optimise import optimise
 from argus.agent.planner import Proposal
+from argus.agent.search_state import Settings
 from argus.agent.selector import realise
 from argus.check import check
 from argus.compile.cache import compile_cached

@@ -14,9 +14,10 @@ from argus.agent.journal import Journal
 from argus.agent.journal.lineage import Story
 from argus.agent.judge import Judgement, Problem, Violation
 from argus.agent.judge.evidence import question
-from argus.agent.optimise import SearchCandidate, Settings, State, optimise
+from argus.agent.optimise import optimise
 from argus.agent.policy import PolicyTable
 from argus.agent.record import RunRecorder, resumed
+from argus.agent.search_state import SearchCandidate, Settings, State
 from argus.agent.view import RunView, attempt_line
 from argus.spec import Bounded, SpecError
 from argus.spec.compare import compare

@@ -12,12 +12,13 @@ import pytest
 from argus.agent.bottleneck import bottleneck
 from argus.agent.judge import Judgement, Violation
 from argus.agent.lower import lower
-from argus.agent.optimise import Settings, State, optimise
+from argus.agent.optimise import optimise
 from argus.agent.planner import attempt, propose, random_order
 from argus.agent.policy import PolicyError, PolicyTable, merged
 from argus.agent.policy_file import read_policy, write_policy
 from argus.agent.repair import repairs
 from argus.agent.reward import reward
+from argus.agent.search_state import Settings, State
 from argus.agent.selector import closure
 from argus.knowledge import load, matching
 from argus.tasks.task import Task, TaskError, builtin_tasks, load_task, read_task

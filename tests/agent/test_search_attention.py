@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from argus.agent.judge import Judgement
-from argus.agent.optimise import Settings, optimise
+from argus.agent.optimise import optimise
 from argus.agent.policy import PolicyTable
+from argus.agent.search_state import Settings
 from argus.tasks.task import Task, load_task
 
 SHARES = {

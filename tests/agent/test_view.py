@@ -17,9 +17,10 @@ from rich.console import Console
 from argus.agent.bottleneck import bottleneck
 from argus.agent.judge import Violation
 from argus.agent.live_panel import rendered
-from argus.agent.optimise import SearchCandidate, Settings, State, optimise
+from argus.agent.optimise import optimise
 from argus.agent.pace import Pace, duration
 from argus.agent.policy import PolicyTable
+from argus.agent.search_state import SearchCandidate, Settings, State
 from argus.agent.view import RunView, attempt_line, printable
 from argus.tasks.task import load_task
 from tests.agent.test_search import Scripted

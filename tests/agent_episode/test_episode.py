@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from argus.agent.free_edit.conversation import Conversation
-from argus.agent.free_edit.episode import FREE_EDITS, Attempt, episode
+from argus.agent.free_edit.episode import Attempt, episode
+from argus.agent.free_edit.round import FREE_EDITS
 from argus.agent.judge import Judgement
 from argus.agent.judging import Judges
 from argus.agent.providers import Provider, ProviderError, ReplayProvider, Reply, Request

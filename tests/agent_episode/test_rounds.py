@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from argus.agent.free_edit.episode import CALLS, FREE_EDITS, Attempt, episode
+from argus.agent.free_edit.episode import Attempt, episode
+from argus.agent.free_edit.round import CALLS, FREE_EDITS
 from argus.agent.free_edit.round_tools import OFFERED
 from argus.agent.free_edit.search import Journaled, JournaledTools
 from argus.agent.journal import Journal

@@ -22,6 +22,8 @@ KERNELS = Path(__file__).parents[2] / "argus" / "kernels"
 SMALL: dict[str, KnobValue] = {
     "ROWS": 2, "COLS": 16, "WO": 4, "VEC": 4, "XW": 1, "YW": 1, "CW": 1, "WAVES": 1
 }  # fmt: skip
+PARAMETERS = {f"p{number}": 0.5 for number in range(8)}
+"""Of a chain without steps."""
 
 
 def _rounded(exact: np.ndarray) -> np.ndarray:
@@ -50,20 +52,20 @@ def _spread(arrays: dict[str, np.ndarray]) -> np.ndarray:
 
 def conv2d() -> Program:
     kernel = read(KERNELS / "conv2d.py", settings={**SMALL, "KH": 2, "KW": 2, "SH": 2})
-    sizes = [{"N": 1, "G": 2, "C": 20, "H": 3, "W": 17, "O": 33}, {"N": 2, "G": 1, "C": 16, "H": 2, "W": 3, "O": 5}]
-    done = tuple({**one, "OH": one["H"] // 2 + 1, "OW": one["W"] + 1} for one in sizes)
-    return Program(kernel, done, _convolved, "Y", scalars={"slope": 0.5})
+    sizes = [{"N": 1, "G": 2, "C": 20, "IH": 3, "IW": 17, "O": 33}, {"N": 2, "G": 1, "C": 16, "IH": 2, "IW": 3, "O": 5}]
+    done = tuple({**one, "OH": one["IH"] // 2 + 1, "OW": one["IW"] + 1} for one in sizes)
+    return Program(kernel, done, _convolved, "Y", scalars=PARAMETERS)
 
 
 def conv_transpose2d() -> Program:
     kernel = read(KERNELS / "conv_transpose2d.py", settings={**SMALL, "KW": 2, "SH": 1, "SW": 1})
-    sizes = [{"N": 1, "G": 2, "C": 20, "H": 3, "W": 18, "O": 33}, {"N": 2, "G": 1, "C": 16, "H": 2, "W": 3, "O": 5}]
+    sizes = [{"N": 1, "G": 2, "C": 20, "IH": 3, "IW": 18, "O": 33}, {"N": 2, "G": 1, "C": 16, "IH": 2, "IW": 3, "O": 5}]
     done = []
     for one in sizes:
-        high, wide = one["H"], one["W"] - 1
+        high, wide = one["IH"], one["IW"] - 1
         strides = {"sP": wide, "sO": high * wide, "sG": one["O"] * high * wide, "sN": one["G"] * one["O"] * high * wide}
         done.append({**one, "OH": high, "OW": wide, **strides})
-    return Program(kernel, tuple(done), _spread, "Y", scalars={"slope": 0.5})
+    return Program(kernel, tuple(done), _spread, "Y", scalars=PARAMETERS)
 
 
 def _windows(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, np.ndarray]:
@@ -90,7 +92,7 @@ def _pool(operation: str, reference: Callable[[dict[str, np.ndarray]], np.ndarra
         {"Z": 2, "P": 17, "Q": 17, "sZ": 1400, "sP": 37, "sR": 37},
         {"Z": 1, "P": 3, "Q": 5, "sZ": 60, "sP": 14, "sR": 14},
     )
-    return Program(kernel, sizes, reference, "Y", _windows, tolerance=1e-6)
+    return Program(kernel, sizes, reference, "Y", _windows, scalars=PARAMETERS, tolerance=1e-6)
 
 
 CONVOLUTIONS: dict[str, Callable[[], Program]] = {

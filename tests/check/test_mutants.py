@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tests.check.argreduce import PROGRAMS as PLACES
 from tests.check.argreduce import mistakes as place_mistakes
+from tests.check.cross_entropies import PROGRAMS as CROSS_ENTROPIES
+from tests.check.cross_entropies import mistakes as cross_entropy_mistakes
 from tests.check.judge import judge
 from tests.check.mutants import mutants, spread
 from tests.check.on_machine import run_object
@@ -41,6 +43,18 @@ def test_scans_and_places_and_mistakes_in_them() -> None:
     missed = [one.mutant.name for one in wrong if one.status != "refuted"]
     assert len(wrong) >= 18
     assert not missed
+
+
+def test_cross_entropy_and_mistakes_in_it() -> None:
+    judged = [judge(program, mutant) for program, mutant in list(cross_entropy_mistakes())[::8]]
+    for name, total in {"cross_entropy": 3, "cross_entropy_long": 3}.items():
+        program = CROSS_ENTROPIES[name]()
+        judged += [judge(program, mutant) for mutant in spread(mutants(program.kernel), total)]
+    faults = [f"{one.mutant.kind}: {one.mutant.name}: {one.fault}" for one in judged if one.fault]
+    assert not faults
+    wrong = [one for one in judged if one.truth]
+    assert len(wrong) >= 8
+    assert not [one.mutant.name for one in wrong if one.status != "refuted"]
 
 
 def test_waits_for_direct_copies_survive_in_the_object_and_waits_for_registers_do_not() -> None:

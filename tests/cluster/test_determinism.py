@@ -13,7 +13,8 @@ import pytest
 from argus.agent.judge import Judgement, Problem
 from argus.agent.judge.remote import WORK
 from argus.agent.judging import Judges
-from argus.agent.optimise import Settings, State, optimise
+from argus.agent.optimise import optimise
+from argus.agent.search_state import Settings, State
 from argus.cluster import HerePool, WorkAnswer
 from argus.tasks.task import load_task
 from tests.agent.test_search import Scripted

@@ -68,6 +68,19 @@ def k({PAIR}):
         u = u ^ 99
     y[b].store(u, width=4)
 """
+LOADED_IN_ARMS = """@ag.kernel(threads=64, requires="N >= 1", example=dict(N=3))
+def k(x: ag.In["N i=64", i32], w: ag.In["N i=64", i32], y: ag.Out["N i=64", i32]):
+    b = ag.grid(N)
+    v = w[b].load(P, width=4)
+    s = v
+    if b == 1:
+        v = x[b].load(P, width=4) + v
+        v = v * 7
+    else:
+        s = x[b].load(P, width=4) ^ v
+        s = s * 5
+    y[b].store(v - s, width=4)
+"""
 
 
 def copied(condition: str) -> str:
@@ -115,6 +128,7 @@ RIGHT = {
     "of lanes": OF_LANES,
     "turns": TURNS,
     "late threads": LATE_THREADS,
+    "loaded in arms": LOADED_IN_ARMS,
     "odd lanes copy": copied("ag.lane() % 2 == 1"),
     "late threads copy": copied("ag.thread() > 70"),
 }
@@ -162,6 +176,24 @@ def test_changed_branches_are_seen(source: str, tmp_path: Path) -> None:
                 passed.append(f"{code.insts[n]} -> {words[0]:#x}")
     assert not passed
     assert count >= 5
+
+
+def test_a_branch_into_the_middle_of_the_other_arm_is_seen(tmp_path: Path) -> None:
+    """The arm's arithmetic would run on both ways, over what the other arm has left."""
+    one = made(LOADED_IN_ARMS, tmp_path)
+    insts, kinds, op_of = one[2].insts, one[2].kinds, one[3]
+    count = 0
+    for n, inst in enumerate(insts):
+        if inst.op != "s_branch" or inst.target is None or inst.target <= inst.pc:
+            continue
+        over = [m for m in range(n + 1, len(insts)) if insts[m].pc < inst.target]
+        for m in over:
+            if not any(kinds[k] == "valu" and op_of[k] >= 0 for k in over if k >= m):
+                continue
+            count += 1
+            distance = (insts[m].pc - inst.pc) // 4 - 1
+            assert altered(one, n, (inst.words[0] & ~0xFFFF | distance,)) != "", insts[m]
+    assert count >= 3
 
 
 def test_a_loop_that_does_not_count_is_seen(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """A stub of the HIP runtime: memory is bytes, launches run on the simulated machine, misuse is an assertion.
 
 A pointer may lie inside an allocation, as that of a view does; the kernel then sees the bytes from there to its end, so
-the machine reports whatever is touched beyond. While a stream is captured only a launch is allowed.
+the machine reports whatever is touched beyond. While a stream is captured only a launch is allowed; it is kept, and
+executed when the graph is launched.
 """
 
 from __future__ import annotations
@@ -31,10 +32,13 @@ class StubHip:
         self.launched: list[tuple[int, int]] = []
         self.log: list[str] = []
         self.captured: set[int] = set()
+        self.streams: set[int] = set()
+        self.graphs: dict[int, list[tuple[int, Sequence[int], Sequence[int], int, int, bytes]]] = {}
+        self._recording: dict[int, list[tuple[int, Sequence[int], Sequence[int], int, int, bytes]]] = {}
         self._next = 0x1000
 
     def _new(self) -> int:
-        self._next += 0x10000
+        self._next += 0x1000000
         return self._next
 
     def _not_captured(self) -> None:
@@ -111,6 +115,9 @@ class StubHip:
         self, function: int, grid: Sequence[int], block: Sequence[int], lds: int, stream: int, arguments: bytes
     ) -> None:
         assert "gfx942" in self.architectures[self.device], "the launch must go to a gfx942, not to the first device"
+        if stream in self._recording:
+            self._recording[stream].append((function, tuple(grid), tuple(block), lds, stream, arguments))
+            return
         self.launched.append((self.device, stream))
         module, name = self.functions[function]
         assert self.loaded_on[module] == self.device, "the module belongs to another device"
@@ -164,3 +171,34 @@ class StubHip:
     def synchronize(self, stream: int) -> None:
         self._not_captured()
         self.log.append("synchronize")
+
+    def stream_create(self) -> int:
+        self._not_captured()
+        stream = self._new()
+        self.streams.add(stream)
+        return stream
+
+    def stream_destroy(self, stream: int) -> None:
+        self._not_captured()
+        self.streams.remove(stream)
+
+    def capture_begin(self, stream: int) -> None:
+        assert stream in self.streams, "only a stream of one's own is captured"
+        self.captured.add(stream)
+        self._recording[stream] = []
+
+    def capture_end(self, stream: int) -> int:
+        self.captured.remove(stream)
+        graph = self._new()
+        self.graphs[graph] = self._recording.pop(stream)
+        return graph
+
+    def graph_launch(self, graph: int, stream: int) -> None:
+        self._not_captured()
+        self.log.append("graph_launch")
+        for call in self.graphs[graph]:
+            self.launch(*call)
+
+    def graph_destroy(self, graph: int) -> None:
+        self._not_captured()
+        del self.graphs[graph]

@@ -17,11 +17,14 @@ from argus.lang.errors import ProgramError
 from tests.kernels.running import TYPES, kernel_of
 
 SMALL: dict[str, Any] = {"ROWS": 2, "COLS": 32, "WO": 2, "XW": 1, "YW": 1, "CW": 1, "WAVES": 1}
-PLANE = {"N": 2, "G": 2, "C": 24, "H": 9, "W": 17, "O": 70, "OH": 9, "OW": 17}
+BIAS = {"S0": "add_U", "HAS_U": "go"}
+PLANE = {"N": 2, "G": 2, "C": 24, "IH": 9, "IW": 17, "O": 70, "OH": 9, "OW": 17}
 
 
 def launched(kernel: Kernel, sizes: dict[str, int], arrays: dict[str, np.ndarray]) -> None:
-    JitDevice().launch(kernel, compile_cached(scheduled(kernel)).object, sizes, arrays, {"slope": 1.0})
+    none = {name: np.zeros(1, TYPES["bf16"]) for name in "VW"}
+    scalars = {f"p{number}": 1.0 for number in range(8)}
+    JitDevice().launch(kernel, compile_cached(scheduled(kernel)).object, sizes, {**none, **arrays}, scalars)
 
 
 def spread(x: np.ndarray, k: np.ndarray, stride: int, dilation: int, padding: int, more: int) -> np.ndarray:
@@ -49,8 +52,9 @@ def test_phases_make_up_the_whole(knobs: dict[str, int], more: int) -> None:
     dice = np.random.default_rng(5)
     x = dice.integers(-3, 4, (1, 2, 5, 4, 6)).astype(TYPES["bf16"])
     k = dice.integers(-3, 4, (2, 3, knobs["KH"], knobs["KW"], 5)).astype(TYPES["bf16"])
-    bias = np.zeros((2, 3), np.float32)
+    bias = dice.integers(-3, 4, (2, 3)).astype(TYPES["bf16"])
     want = spread(x.astype(np.float64), k.astype(np.float64), stride, dilation, padding, more)
+    want += bias.astype(np.float64)[:, :, None, None]
     y = np.full(want.shape, np.nan, TYPES["bf16"])
     for first in product(range(stride), repeat=2):
         view = y[..., first[0] :: stride, first[1] :: stride]
@@ -62,20 +66,20 @@ def test_phases_make_up_the_whole(knobs: dict[str, int], more: int) -> None:
             for f, name in zip(first, ("KH", "KW"), strict=True)
         ]
         if all(met):
-            settings = {**SMALL, "KH": knobs["KH"], "KW": knobs["KW"], **axes, "FH": first[0], "FW": first[1]}
+            settings = {**SMALL, **BIAS, "KH": knobs["KH"], "KW": knobs["KW"], **axes, "FH": first[0], "FW": first[1]}
             kernel = kernel_of("conv_transpose2d", "conv_transpose2d", settings)
-            launched(kernel, {**sizes, "C": 5, "H": 4, "W": 6}, {"X": x, "K": k, "bias": bias, "Y": view})
+            launched(kernel, {**sizes, "C": 5, "IH": 4, "IW": 6}, {"X": x, "K": k, "U": bias, "Y": view})
         else:
-            kernel = kernel_of("no_taps", "no_taps", {"SW": stride})
+            kernel = kernel_of("no_taps", "no_taps", {"SW": stride, **BIAS})
             sizes |= {"OD": 1, "sT": steps[2]}
-            launched(kernel, sizes, {"bias": bias, "Y": view[:, :, :, None]})
+            launched(kernel, sizes, {"U": bias, "Y": view[:, :, :, None]})
     assert np.array_equal(y, want.astype(TYPES["bf16"]))
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("OH", 8), ("OH", 10), ("OW", 16), ("OW", 0), ("H", 0), ("H", -1), ("W", -17), ("C", 0), ("O", -1), ("N", 0),
+        ("OH", 8), ("OH", 10), ("OW", 16), ("OW", 0), ("IH", 0), ("IH", -1), ("IW", -17), ("C", 0), ("O", -1), ("N", 0),
         ("G", 0), ("C", 23),
     ],
 )  # fmt: skip
@@ -89,8 +93,8 @@ def test_sizes_that_torch_refuses(name: str, value: int) -> None:
 
 def test_a_window_larger_than_the_padded_input_is_refused() -> None:
     kernel = kernel_of("conv2d", "conv2d", {**SMALL, "KH": 7})
-    with pytest.raises(LaunchRefused, match="H = 4"):
-        check_sizes(kernel, {**PLANE, "H": 4, "OH": 1})
+    with pytest.raises(LaunchRefused, match="IH = 4"):
+        check_sizes(kernel, {**PLANE, "IH": 4, "OH": 1})
 
 
 @pytest.mark.parametrize("name", ["SH", "SW", "DH", "DW", "KH", "KW"])

@@ -94,6 +94,18 @@ def test_batch_norm_in_pieces() -> None:
     assert same(graph, limit=2000) > same(graph)
 
 
+@pytest.mark.parametrize(("length", "pieces"), [(33000, 2), (32771, 1)])
+def test_statistics_of_long_channels_are_made_of_pieces(length: int, pieces: int) -> None:
+    """33,000 numbers are two rows that registers hold; 32,771 is a prime, and such a row is walked twice."""
+    made = Builder()
+    x = made.input(1, 2, length)
+    w, b = made.input(2, parameter=True), made.input(2, parameter=True)
+    graph = made.graph(made.add("group_norm", x, w, b, shape=(1, 2, length), groups=2, eps=1e-5))
+    kernels = [launch.kernel for launch in planned(graph).launches]
+    assert kernels == (["moments", "joined", "group"] if pieces > 1 else ["moments_long", "group"])
+    same(graph)
+
+
 def test_an_outer_sum() -> None:
     made = Builder()
     x = made.add("add", made.input(5, 1), made.input(1, 8, 1, 1))
@@ -142,31 +154,6 @@ def test_triangles_and_batches() -> None:
     batched = made.add("relu", made.matmul(z, w))
     rows = made.matmul(z, made.input(5, 3))
     assert same(made.graph(lower, upper, batched, rows)) == 4
-
-
-@pytest.mark.parametrize(
-    ("shape", "weight", "stride", "padding", "dilation", "groups"),
-    [
-        ((2, 3, 9, 11), (3, 1, 3, 5), (1, 1), (1, 2), (1, 1), 3),
-        ((2, 4, 9, 12), (4, 1, 2, 3), (2, 1), (0, 1), (1, 2), 4),
-        ((2, 4, 13), (4, 1, 3), (2,), (1,), (1,), 4),
-        ((2, 5, 6, 7), (3, 5, 1, 1), (1, 1), (0, 0), (1, 1), 1),
-        ((2, 5, 3, 2, 7), (4, 5, 1, 1, 1), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1),
-    ],
-)
-def test_convolutions(
-    shape: tuple[int, ...], weight: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...],
-    dilation: tuple[int, ...], groups: int,
-) -> None:  # fmt: skip
-    """Depthwise, and with windows of one pixel; bias and activation after it."""
-    made = Builder()
-    x, w = made.input(*shape), made.input(*weight, parameter=True)
-    space = zip(shape[2:], weight[2:], stride, padding, dilation, strict=True)
-    results = tuple((e + 2 * p - d * (k - 1) - 1) // s + 1 for e, k, s, p, d in space)
-    windows = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
-    y = made.add("convolution", x, w, shape=(shape[0], weight[0], *results), **windows)
-    bias = made.input(weight[0], *(1 for _ in results), parameter=True)
-    same(made.graph(made.add("relu", made.add("add", y, bias))))
 
 
 def drawn_same(seed: int, limit: int) -> bool:

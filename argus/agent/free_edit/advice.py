@@ -19,7 +19,7 @@ from argus.device.guards import numpy_dtype, tensor_shapes
 from argus.gfx942 import chip
 from argus.ir.compile_error import CompileError
 from argus.ir.passes.schedule import scheduled
-from argus.knowledge import KnowledgeEntry, matching
+from argus.knowledge import KnowledgeEntry, load, matching
 from argus.lang import read
 from argus.lang.errors import ProgramError
 from argus.tasks.task import Task
@@ -52,7 +52,7 @@ def techniques(task: Task, judgement: Judgement, source: str) -> str:
     if not chosen:
         return ""
     parts = [f"Techniques of the knowledge base for {task.family}, bottleneck {bottleneck(judgement)}:"]
-    return "\n".join([*parts, *(_entry(entry, task, source) for entry in chosen)])
+    return "\n".join([*parts, *(entry_text(entry, task, source) for entry in chosen)])
 
 
 def chosen_entries(task: Task, judgement: Judgement) -> list[KnowledgeEntry]:
@@ -62,11 +62,12 @@ def chosen_entries(task: Task, judgement: Judgement) -> list[KnowledgeEntry]:
     return sorted(found, key=lambda entry: (word not in entry.bottlenecks, -entry.gain, entry.id))[:ENTRIES]
 
 
-def _entry(entry: KnowledgeEntry, task: Task, source: str) -> str:
+def entry_text(entry: KnowledgeEntry, task: Task, source: str) -> str:
+    """An entry with prerequisites, invariants, ways to fail, and its code where a kernel shows it."""
     lines = [f"* {entry.id}: {entry.title}. {' '.join(entry.prose.split())}"]
     for name, items in (("needs", entry.requires), ("keep", entry.invariants), ("fails when", entry.failure_modes)):
         lines += [f"  {name}: {'; '.join(items)}"] if items else []
-    made = sketch(entry.id, task.family, source)
+    made = sketch(entry.id, task.family, source) if entry.id in load() else None
     if made is not None and len(made.diff) <= MOST_CODE:
         lines += [f"  as code, in {made.of}:", *(f"    {line}" for line in made.diff.splitlines()[2:])]
     return "\n".join(lines)
@@ -122,15 +123,17 @@ def _memory_microseconds(task: Task, sizes: Mapping[str, int]) -> float:
     return 1e6 * moved / (1e9 * float(chip.fact("hbm_peak").value))
 
 
-def table(tried: Sequence[Tried]) -> str:
-    """Rounds so far: time or first fault; the best is marked."""
+def table(tried: Sequence[Tried], message: bool = True) -> str:
+    """Rounds so far: time or first fault (`message`); the best is marked."""
     passed = [each for each in tried if each.judgement.verdict == "pass"]
     best = min(passed, key=lambda each: microseconds(each.judgement), default=None)
     lines = ["Rounds so far:"]
     for each in tried[-TRIED:]:
         judged = each.judgement
         first = judged.violations[0] if judged.violations else None
-        said = f"{microseconds(judged):.1f} µs" if judged.verdict == "pass" else judged.stage
-        why = "" if first is None else f", {first.rule}{f' at line {first.line}' if first.line else ''}"
-        lines.append(f"  {each.number}: {judged.verdict}, {said}{why}{', best' if each is best else ''}")
+        said = (
+            f", {microseconds(judged):.1f} µs" if judged.verdict == "pass" else f", {judged.stage}" if message else ""
+        )
+        why = "" if first is None or not message else f", {first.rule}{f' at line {first.line}' if first.line else ''}"
+        lines.append(f"  {each.number}: {judged.verdict}{said}{why}{', best' if each is best else ''}")
     return "\n".join(lines)

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 
 from argus.agent.bottleneck import bottleneck
 from argus.agent.free_edit.advice import Tried, behind, held_registers, roofs, table, techniques, unit_shares
+from argus.agent.free_edit.arms import FULL, FeedbackArm
+from argus.agent.invariants import ProposedCheck
 from argus.agent.judge import Judgement, Violation
 from argus.agent.labels import word
 from argus.agent.prompts import filled, system
@@ -29,7 +31,11 @@ NO_MORE = "No calls of tools are left in this round: answer with an edit now."
 
 @dataclass
 class Conversation:
-    """One episode of edits; `taught` stands behind the first feedback, `calls` may be made in a round."""
+    """One episode of edits; `taught` stands behind the first feedback, `calls` may be made in a round.
+
+    `arm` says how much is told; `stated` are the assertions that the kernel carries and that stay;
+    `chosen`: whether techniques for the bottleneck are shown.
+    """
 
     task: Task
     taught: str = ""
@@ -37,19 +43,22 @@ class Conversation:
     turns: list[Turn] = field(default_factory=list)
     tried: list[Tried] = field(default_factory=list)
     within: list[Turn] = field(default_factory=list)
+    arm: FeedbackArm = FULL
+    stated: tuple[ProposedCheck, ...] = ()
+    chosen: bool = True
 
     def begin(self, source: str, judgement: Judgement, hot: str = "") -> None:
         self.tried = [Tried(0, judgement)]
-        others = _sizes((*self.task.held_out, *self.task.small)) or "none"
+        others = sizes_text((*self.task.held_out, *self.task.small)) or "none"
         text = filled(
             "question",
             task=one_line(self.task.name),
             family=one_line(self.task.family),
             contract=contract(self.task),
-            shapes=_sizes(self.task.shapes),
+            shapes=sizes_text(self.task.shapes),
             others=others,
             figures=figures(self.task),
-            said=self._said(source, judgement, hot) + self.taught,
+            said=self._said(source, judgement, hot) + self._assertions() + self.taught,
             file=_file(source),
         )
         self.turns = [Turn("user", text)]
@@ -57,7 +66,7 @@ class Conversation:
     def answered(self, reply: str, source: str, judgement: Judgement, hot: str = "") -> None:
         """A reply of the model, the file as it now stands and what became of the edit; the round is over."""
         self.tried.append(Tried(len(self.tried), judgement))
-        said = f"{self._said(source, judgement, hot)}\n{behind(table(self.tried))}"
+        said = f"{self._said(source, judgement, hot)}\n{behind(table(self.tried, self.arm.message))}"
         self.turns += [Turn("assistant", reply), Turn("user", filled("round", said=said, file=_file(source)))]
         self.within = []
 
@@ -78,17 +87,23 @@ class Conversation:
         return Request("lowering", system(self.calls), (self.turns[0], *recent, *self.within), tools=tools)
 
     def _said(self, source: str, judgement: Judgement, hot: str) -> str:
-        parts = [feedback(judgement, self.task.device)]
-        if REGISTERS in {violation.rule for violation in judgement.violations}:
+        parts = [feedback(judgement, self.task.device, self.arm)]
+        if self.arm.dense and REGISTERS in {violation.rule for violation in judgement.violations}:
             parts += [behind(text) for text in (held_registers(source, self.task.beside),) if text]
         if judgement.verdict == "pass":
             roof = roofs(self.task, judgement)
             parts += [behind(f"Roof: {roof}.")] if roof else []
+        if judgement.verdict == "pass" and self.arm.dense:
             shares = unit_shares(judgement)
             parts += [behind(f"Units busy: {shares}")] if shares else []
             parts += [behind(hot)] if hot else []
-            parts += [behind(text) for text in (techniques(self.task, judgement, source),) if text]
+            parts += [behind(text) for text in (self.chosen and techniques(self.task, judgement, source),) if text]
         return "\n".join(parts)
+
+    def _assertions(self) -> str:
+        """What the kernel states and has to go on stating."""
+        lines = [f"{check.text} (line {check.line}: {check.why})" for check in self.stated]
+        return "\n" + filled("assertions", assertions=behind("\n".join(lines))) if lines else ""
 
 
 def contract(task: Task) -> str:
@@ -116,31 +131,42 @@ def one_line(text: str) -> str:
     return " ".join(text.split())[:1000]
 
 
-def feedback(judgement: Judgement, device: str = "simulated") -> str:
+def feedback(judgement: Judgement, device: str = "simulated", arm: FeedbackArm = FULL) -> str:
     """A judgement in the words of a colleague: what is wrong and where, or how fast and what its bottleneck is."""
-    lines = _passed(judgement, device) if judgement.verdict == "pass" else _refused(judgement)
+    lines = _passed(judgement, device, arm) if judgement.verdict == "pass" else _refused(judgement, arm)
     return "\n".join(behind(text) for text in lines)
 
 
-def _passed(judgement: Judgement, device: str) -> list[str]:
+def _passed(judgement: Judgement, device: str, arm: FeedbackArm) -> list[str]:
     times = ", ".join(
         f"{described({shape: took}, judgement.intervals)} at {shape}" for shape, took in judgement.times.items()
     )
+    said = ["The judge: right, all rules proved.", f"{times}, {word(device)}."]
+    if not arm.dense:
+        return said
     saved = judgement.bottleneck.get("helps", {})
     helps = ", ".join(f"{name} {100 * share:.0f} %" for name, share in saved.items() if share > 0.02)
-    return [
-        "The judge: right, all rules proved.",
-        f"{times}, {word(device)}.",
-        f"Bottleneck: {bottleneck(judgement)}. Clocks saved if a cost were gone: {helps or 'none above 2 %'}.",
-    ]
+    cost = f"Bottleneck: {bottleneck(judgement)}. Clocks saved if a cost were gone: {helps or 'none above 2 %'}."
+    return [*said, cost]
 
 
-def _refused(judgement: Judgement) -> list[str]:
+def _refused(judgement: Judgement, arm: FeedbackArm) -> list[str]:
+    told = judgement.stage == "edit"  # an answer that cannot be applied is no feedback about a kernel
+    if not arm.message and not told:
+        return [f"The judge: {judgement.verdict}."]
+    if not arm.dense and not told:
+        first = [_brief(violation) for violation in judgement.violations[:1]]
+        return [f"The judge: {judgement.verdict} at the stage '{judgement.stage}'.", *first]
     lines = [f"The judge: {judgement.verdict} at the stage '{judgement.stage}'."]
     lines += [_violation(v) for v in judgement.violations[:SHOWN]]
     if len(judgement.violations) > SHOWN:
         lines.append(f"and {len(judgement.violations) - SHOWN} more")
     return lines
+
+
+def _brief(violation: Violation) -> str:
+    place = f"line {violation.line}: " if violation.line else ""
+    return f"* {place}{violation.rule} {violation.status}: {violation.message.partition(chr(10))[0]}"
 
 
 def _violation(violation: Violation) -> str:
@@ -166,7 +192,8 @@ def _violation(violation: Violation) -> str:
 PLACES = (("at", "at"), ("written_at", "written at"))
 
 
-def _sizes(shapes: tuple[Sizes, ...]) -> str:
+def sizes_text(shapes: tuple[Sizes, ...]) -> str:
+    """Shapes in one line."""
     return "; ".join(", ".join(f"{k}={v}" for k, v in shape.items()) for shape in shapes)
 
 

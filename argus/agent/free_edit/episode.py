@@ -15,21 +15,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from argus.agent.free_edit.advice import hot_lines
+from argus.agent.free_edit.arms import FULL, FeedbackArm
 from argus.agent.free_edit.conversation import REGISTERS, Conversation
-from argus.agent.free_edit.edit import apply
-from argus.agent.free_edit.round_tools import CURRENT, OFFERED, RoundTools, Toolbox
+from argus.agent.free_edit.round import CALLS, EDIT_CODES, FREE_EDITS, EditRound, new_source, reason
+from argus.agent.free_edit.round_tools import CURRENT, RoundTools, Toolbox
+from argus.agent.invariants import asserted
 from argus.agent.judge import Judgement, Violation
 from argus.agent.judging import Judges
-from argus.agent.optimise import FIRST, Trying
 from argus.agent.providers import Provider, ProviderError, Reply
 from argus.agent.reward import microseconds
+from argus.agent.search_state import FIRST, Trying
 from argus.agent.tools import KernelTexts
 from argus.tasks.task import Task
 
-EDIT_CODES = ("ARG-P107", "ARG-P120", "ARG-P121")
 FREE = "free edit"
-CALLS = 12
-FREE_EDITS = 3
 ASKS_PER_ROUND = CALLS + FREE_EDITS + 1
 
 
@@ -53,18 +52,24 @@ def episode(
     taught: str = "",
     trying: Trying | None = None,
     toolbox: Toolbox | None = None,
+    arm: FeedbackArm = FULL,
+    calls: int = CALLS,
+    library: bool = True,
 ) -> Iterator[Attempt]:
     """Attempts as they are judged. `taught` is what earlier runs have to say; `trying` hears of an edit and its reason
-    before it is judged."""
+    before it is judged. `arm` is how much the model is told, `calls` how often it may call tools in a round; without
+    `library`, an edit that imports kernels of the library is refused."""
     if trying is not None:
         trying("naive", {}, FIRST)
     (judgement,) = judges.judge([task.source], task, seed=seed)
     yield Attempt(0, task.source, "", judgement)
-    talk = Conversation(task, taught, CALLS if toolbox is not None else 0)
+    begun = asserted(task.source, None, task.beside) if arm.invariants else None
+    source, stated = (task.source, ()) if begun is None else (begun.text, begun.checks)
+    talk = Conversation(task, taught, calls if toolbox is not None else 0, arm=arm, stated=stated)
     going = _Episode(
-        task, provider, judges, seed, talk, trying, toolbox, task.source, task.source, microseconds(judgement)
+        task, provider, judges, seed, talk, trying, toolbox, source, source, microseconds(judgement), calls, library
     )
-    talk.begin(task.source, judgement, going.hot(judgement))
+    talk.begin(source, judgement, going.hot(judgement))
     for number in range(1, rounds + 1):
         reply, judgement = going.round()
         talk.answered(reply or "(nothing)", going.source, judgement, going.hot(judgement))
@@ -85,41 +90,25 @@ class _Episode:
     source: str
     best: str
     best_time: float
+    calls: int = CALLS
+    library: bool = True
     free: int = field(default=0, init=False)
 
     def round(self) -> tuple[str, Judgement]:
         """Ask until an edit counts; what the model wrote, and what the judge said."""
         self.free = 0
         tools = RoundTools(self.toolbox, self.source, self.task.beside, self.best) if self.toolbox is not None else None
-        left = CALLS
+        asking = EditRound(self.provider, self.talk, tools, self.calls)
         while True:
-            offered = OFFERED if tools is not None and left > 0 else ()
-            reply = self.provider.ask(self.talk.request(offered))
-            if tools is not None and left > 0 and reply.calls and not reply.cut:
-                left = self._use(tools, reply, left)
-                if tools.submitted is None:
-                    continue
-            found = self._judged(reply, None if tools is None else tools.submitted)
+            reply = asking.answer()
+            found = self._judged(reply, asking.submitted)
             if found is not None:
                 return reply.text, found
-
-    def _use(self, tools: RoundTools, reply: Reply, left: int) -> int:
-        """Do the calls of an answer, as many as are left; the others are refused."""
-        returns = []
-        for use in reply.calls:
-            if tools.submitted is not None or left <= 0:
-                returns.append(tools.refused(use))
-                continue
-            left -= 1
-            returns.append(tools.called(use))
-        if tools.submitted is None:
-            self.talk.called(reply, tuple(returns), left)
-        return left
 
     def _judged(self, reply: Reply, submitted: str | None) -> Judgement | None:
         """The judgement of an edit; None where it does not count and the model was told."""
         try:
-            self.source = submitted if submitted is not None else _applied(reply, self.source)
+            self.source = new_source(reply, submitted, self.source, self.talk.stated, self.task.beside, self.library)
         except ProviderError as error:
             if error.code not in EDIT_CODES:
                 raise
@@ -139,21 +128,15 @@ class _Episode:
 
     def hot(self, judgement: Judgement) -> str:
         """Hot lines of the current file, as the clock shows them; nothing without a workbench or a time."""
-        if self.toolbox is None or judgement.verdict != "pass" or self.task.device != "simulated":
+        if (
+            not self.talk.arm.dense
+            or self.toolbox is None
+            or judgement.verdict != "pass"
+            or self.task.device != "simulated"
+        ):
             return ""
         shape = dict(self.task.shapes[0])
         beside = {f"{module}.py": text for module, text in self.task.beside.items()}
         files = KernelTexts({**beside, CURRENT: self.source})
         result = self.toolbox(files, "time", {"file": CURRENT, "shape": shape, "quick": True, "no_check": True})
         return "" if result.failed else hot_lines(result.text)
-
-
-def reason(reply: str) -> str:
-    """What a model says first."""
-    return reply.split("\n\n", 1)[0][:400]
-
-
-def _applied(reply: Reply, source: str) -> str:
-    if reply.cut:
-        raise ProviderError("ARG-P107", "the answer was cut off at its limit; give only the pieces that change")
-    return apply(reply.text, source)

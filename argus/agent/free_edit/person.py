@@ -9,7 +9,7 @@ That it came, and when, is an event of the run: a resumed run takes it up at the
 from __future__ import annotations
 
 from argus.agent.journal.store import Run
-from argus.agent.optimise import Edit
+from argus.agent.search_state import Edit
 
 
 def hand_in(run: Run, source: str, name: str) -> None:

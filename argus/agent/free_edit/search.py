@@ -12,15 +12,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from argus.agent.free_edit.episode import FREE, Attempt, episode, reason
+from argus.agent.free_edit.episode import FREE, Attempt, episode
+from argus.agent.free_edit.round import reason
 from argus.agent.free_edit.round_tools import Toolbox
 from argus.agent.journal.store import Run
 from argus.agent.judging import Judges
 from argus.agent.lessons import lessons_for
-from argus.agent.optimise import FIRST, Listener, SearchCandidate, Settings, State, Trying
 from argus.agent.policy import PolicyTable
 from argus.agent.providers import Provider, ProviderError, Reply, Request
 from argus.agent.reward import Reward, reward
+from argus.agent.search_state import FIRST, Listener, SearchCandidate, Settings, State, Trying
 from argus.agent.tools import KernelTexts, ToolResult
 from argus.tasks.task import Task
 

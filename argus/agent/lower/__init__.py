@@ -45,19 +45,24 @@ from argus.agent.lower.online_softmax import online_softmax
 from argus.agent.lower.packed_arithmetic import packed_arithmetic
 from argus.agent.lower.persistent_groups import persistent_groups
 from argus.agent.lower.query_waves import query_waves
+from argus.agent.lower.ragged import restored, straightened
 from argus.agent.lower.range_guards import range_guards
 from argus.agent.lower.reciprocal import reciprocal
 from argus.agent.lower.register_blocking import register_blocking
+from argus.agent.lower.result_rows import result_rows
+from argus.agent.lower.result_vectors import result_vectors
 from argus.agent.lower.row_resident import row_resident
 from argus.agent.lower.row_vectors import row_vectors
 from argus.agent.lower.rows_per_workgroup import rows_per_workgroup
 from argus.agent.lower.score_pipeline import score_pipeline
+from argus.agent.lower.shared_rows import shared_rows
 from argus.agent.lower.single_fragments import single_fragments
 from argus.agent.lower.softmax_schedule import softmax_schedule
 from argus.agent.lower.software_pipelining import software_pipelining
 from argus.agent.lower.source import NotApplicableError, Source
 from argus.agent.lower.split_k import split_k
 from argus.agent.lower.stagger_k import stagger_k
+from argus.agent.lower.tap_pieces import tap_pieces
 from argus.agent.lower.transpose_on_staging import transpose_on_staging
 from argus.agent.lower.vector_stores import vector_stores
 from argus.agent.lower.wave_groups import wave_groups
@@ -107,15 +112,19 @@ _TECHNIQUES: tuple[Lowering, ...] = (
     range_guards,
     reciprocal,
     register_blocking,
+    result_rows,
+    result_vectors,
     row_resident,
     row_vectors,
     rows_per_workgroup,
     score_pipeline,
+    shared_rows,
     single_fragments,
     softmax_schedule,
     software_pipelining,
     split_k,
     stagger_k,
+    tap_pieces,
     transpose_on_staging,
     vector_stores,
     wave_groups,
@@ -132,7 +141,10 @@ LOWERINGS: Mapping[str, Lowering] = {each.__name__.replace("_", "-"): each for e
 def lower(text: str, name: str, params: Mapping[str, object]) -> str:
     """The file after a transformation."""
     source = Source(text)
+    ragged = straightened(source) if name != "range-guards" else None
     LOWERINGS[name](source, params)
+    if ragged is not None:
+        restored(source, ragged)
     return source.text()
 
 

@@ -24,10 +24,12 @@ from argus.agent.lower.source import (
 from argus.agent.lower.text import expression
 
 
-def _moves(source: Source) -> list[SourceAccess]:
-    """Loads and stores of global memory."""
+def _moves(source: Source, loops: list[ast.For]) -> list[SourceAccess]:
+    """Loads and stores of global memory in loops over the row; a result of the whole row is stored as it was."""
     tensors = source.tensors()
-    return [a for a in (*source.loads(), *source.accesses("store")) if a.place in tensors]
+    inside = {id(node) for loop in loops for node in ast.walk(loop)}
+    every = (*source.loads(), *source.accesses("store"))
+    return [a for a in every if a.place in tensors and id(a.statement) in inside]
 
 
 def row_vectors(source: Source, params: Mapping[str, object]) -> None:
@@ -53,7 +55,7 @@ def row_vectors(source: Source, params: Mapping[str, object]) -> None:
         ast.keyword(axis, expression(f"f'{thread}*{{PER_LANE}} + e'")),
     ]
     tensors = source.tensors()
-    for access in _moves(source):
+    for access in _moves(source, [walk.loop for walk in found]):
         size = BYTES[tensors[access.place].element]
         set_keyword(access.call, "width", ast.Constant(min(16, count * size)))
     source.define_first(f"PER_LANE = {count}\nCHUNK = {ast.unparse(lanes)} * PER_LANE")

@@ -10,6 +10,7 @@ A loop may load, accumulate by `+`, `ag.max`, `ag.min`, or store.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from argus.agent.lower.source import (
@@ -56,6 +57,13 @@ def walks(source: Source) -> list[Walk]:
 
 def row_owner(source: Source) -> tuple[str, ast.Call, str, str]:
     """Name, definition, thread input (`lane` or `t`) and axis of the owner that walks along rows."""
+    for found in axis_owners(source):
+        return found
+    raise NotApplicableError("no owner of one axis by lane or thread")
+
+
+def axis_owners(source: Source) -> Iterator[tuple[str, ast.Call, str, str]]:
+    """Every owner of one axis by lane or thread that loads from a tensor, in the order of the loads."""
     tensors = source.tensors()
     for load in source.loads():
         if load.place in tensors and isinstance(load.owner, ast.Name):
@@ -64,8 +72,7 @@ def row_owner(source: Source) -> tuple[str, ast.Call, str, str]:
                 inputs = [k.arg for k in given.value.keywords if not _is_formula(k.value)]
                 axes = [k.arg for k in given.value.keywords if _is_formula(k.value)]
                 if inputs and inputs[0] in ("lane", "t") and len(axes) == 1 and axes[0] is not None:
-                    return load.owner.id, given.value, str(inputs[0]), axes[0]
-    raise NotApplicableError("no owner of one axis by lane or thread")
+                    yield load.owner.id, given.value, str(inputs[0]), axes[0]
 
 
 def _is_formula(node: ast.expr) -> bool:

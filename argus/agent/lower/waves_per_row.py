@@ -35,6 +35,11 @@ def waves_per_row(source: Source, params: Mapping[str, object]) -> None:
     source.define_first(f"WAVES = {int(str(params['waves']))}\nTHREADS = 64 * WAVES")
     source.define("PARTS = ag.Layout(w=(WAVES, 4))\nEACH = ag.Owner(t=THREADS, i=WAVES, w='i')")
     set_keyword(source.decorator, "threads", expression("THREADS"))
+    tensors = source.tensors()
+    for store in source.accesses("store"):
+        guard = store.keyword("guard")
+        if store.place in tensors and guard is not None and ast.unparse(guard) == "ag.lane() == 0":
+            set_keyword(store.call, "guard", expression("ag.thread() == 0"))
     buffers = [_meet(source, node, call) for node, call in found]
     if buffers:
         source.body.extend(statements(f"ag.check.race_free({', '.join(buffers)})"))

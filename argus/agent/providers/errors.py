@@ -28,6 +28,9 @@ CODES: Mapping[str, str] = {
     "ARG-P112": "the provider does not count its tokens",
     "ARG-P120": "the answer holds no edit",
     "ARG-P121": "an edit does not fit the file",
+    "ARG-P122": "an edit removes an assertion",
+    "ARG-P123": "an edit uses what is hidden",
+    "ARG-P124": "the answer is no plan",
 }
 
 SHOWN = 400

@@ -1,8 +1,9 @@
 """Recorded replies: an episode with a model, repeated without it.
 
 A recording is a file of JSON lines `{"request": digest, "role": …, "reply": {"text": …, "model": …, …}}`, written by
-`ReplyRecorder` and read by `ReplayProvider`. A request the recording does not hold is an error, never a
-guess: the prompts have changed since.
+`ReplyRecorder` and read by `ReplayProvider`. Lines `{"episode": …}` and `{"attempt": …}` say what it was recorded of
+and what the judge said (`bench.agent_models`); they are passed over. A request the recording does not hold is an
+error, never a guess: the prompts have changed since.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from pathlib import Path
 
 from argus.agent.providers.errors import ProviderError
 from argus.agent.providers.message import Provider, Reply, Request
+
+ABOUT = ({"episode"}, {"attempt"})
+"""Keys of the lines that are no replies."""
 
 
 class ReplayProvider:
@@ -29,6 +33,8 @@ class ReplayProvider:
         for number, line in enumerate(lines, 1):
             try:
                 entry = json.loads(line)
+                if set(entry) in ABOUT:
+                    continue
                 self._replies.setdefault(entry["request"], []).append(Reply.from_json(entry["reply"]))
             except (ValueError, LookupError, TypeError) as error:
                 raise ProviderError("ARG-P109", f"{path}:{number}: not a line of a recording") from error

@@ -1,50 +1,79 @@
-"""All tasks one after the other, with a file of records that a later run goes on from.
+"""All tasks, a few at a time, with a file of records that a later run goes on from.
 
-    for record in campaign(tasks, "f32", Path("out/kernelbench.jsonl")): ...
+    for record, known in campaign(tasks, "f32", Path("out/kernelbench.jsonl"), [TaskProcess(), TaskProcess()]): ...
 
-A record is a line of JSON, written whole and flushed before the next task starts; a line that was cut off by a kill is
+A record is a line of JSON, written whole and flushed as soon as its task is judged; a line that a kill has cut off is
 dropped. A record counts as long as the task's file and everything the judgement rests on (`argus.provenance`) are the
-same, so that nothing is judged twice and nothing stale is shown. A worker that dies is started again for the next task;
-the task it died of is recorded as failed.
+same, so that nothing is judged twice and nothing stale is shown. Every asker (`asking`) has one task at a time; records
+come in the order in which tasks are done, those that were known first.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
-import sys
-import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from queue import Empty, SimpleQueue
+from typing import Any
 
+from argus.bench.kernelbench.asking import TaskAsker
 from argus.bench.kernelbench.task_files import TaskFile
 from argus.provenance import digest
 
 WORKER = "argus.bench.kernelbench.worker"
+Recorded = tuple[dict[str, Any], bool]
 
 
 def campaign(
-    tasks: Sequence[TaskFile], dtype: str, file: Path, timed: bool = True
-) -> Iterator[tuple[dict[str, Any], bool]]:
+    tasks: Sequence[TaskFile], dtype: str, file: Path, askers: Sequence[TaskAsker], timed: bool = True
+) -> Iterator[Recorded]:
     """The record of every task, and whether it was there already."""
     known = records(file)
-    worker: TaskWorker | None = None
+    keys = {task.id: key_of(task, dtype, timed) for task in tasks}
+    yield from ((known[keys[task.id]], True) for task in tasks if keys[task.id] in known)
+    missing = [task for task in tasks if keys[task.id] not in known]
     file.parent.mkdir(parents=True, exist_ok=True)
+    for task, record in judged_by(askers, missing, dtype, timed):
+        kept = {**record, "key": keys[task.id]}
+        append(file, kept)
+        yield kept, False
+
+
+def judged_by(
+    askers: Sequence[TaskAsker], tasks: Sequence[TaskFile], dtype: str, timed: bool
+) -> Iterator[tuple[TaskFile, dict[str, Any]]]:
+    """Tasks with their records, as they are done. What an asker raises is raised here; no task is begun after that."""
+    waiting: SimpleQueue[TaskFile] = SimpleQueue()
+    done: SimpleQueue[tuple[TaskFile, dict[str, Any]] | Exception] = SimpleQueue()
+    over = threading.Event()
+    for task in tasks:
+        waiting.put(task)
+
+    def work(asker: TaskAsker) -> None:
+        while not over.is_set():
+            try:
+                task = waiting.get_nowait()
+            except Empty:
+                return
+            try:
+                done.put((task, asker.ask(task, dtype, timed)))
+            except Exception as error:
+                done.put(error)
+                return
+
+    threads = [threading.Thread(target=work, args=(asker,), daemon=True) for asker in askers]
+    for thread in threads:
+        thread.start()
     try:
-        for task in tasks:
-            key = key_of(task, dtype, timed)
-            if key in known:
-                yield known[key], True
-                continue
-            worker = worker if worker is not None and worker.alive else TaskWorker()
-            record = {**worker.ask(task, dtype, timed), "key": key}
-            append(file, record)
-            yield record, False
+        for _ in tasks:
+            found = done.get()
+            if isinstance(found, Exception):
+                raise found
+            yield found
     finally:
-        if worker is not None:
-            worker.close()
+        over.set()
 
 
 def key_of(task: TaskFile, dtype: str, timed: bool) -> str:
@@ -76,52 +105,3 @@ def append(file: Path, record: dict[str, Any]) -> None:
                 out.write(b"\n")
         out.write(json.dumps(record).encode() + b"\n")
         out.flush()
-
-
-class TaskWorker:
-    """A process that judges one task after the other."""
-
-    def __init__(self) -> None:
-        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
-        self._process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-m", WORKER],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors,
-        )  # fmt: skip
-
-    @property
-    def alive(self) -> bool:
-        return self._process.poll() is None
-
-    def ask(self, task: TaskFile, dtype: str, timed: bool) -> dict[str, Any]:
-        """The record of a task; if the process dies of it, that is its record."""
-        known = {"level": task.level, "task": task.number, "name": task.name, "dtype": dtype}
-        request = {**known, "path": str(task.path.resolve()), "timed": timed}
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        try:
-            self._process.stdin.write(json.dumps(request).encode() + b"\n")
-            self._process.stdin.flush()
-            answer = self._process.stdout.readline()
-        except BrokenPipeError:
-            answer = b""
-        if answer:
-            found: dict[str, Any] = json.loads(answer)
-            return found
-        code = self._process.wait()
-        return {
-            **known,
-            "status": "failed",
-            "code": "ARG-G109",
-            "reason": f"the worker ended with {code}: {self._last()}",
-        }
-
-    def _last(self) -> str:
-        self._errors.seek(0)
-        lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else "no message"
-
-    def close(self) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
-        self._errors.close()

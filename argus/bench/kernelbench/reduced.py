@@ -24,6 +24,8 @@ KEPT = ("kernel", "stride", "pad", "dilation", "pool", "reduce_dim", "axis")
 GROUPS = 8
 """The most groups of channels, where there are a multiple of them: a group keeps several channels."""
 SMALL = 16
+CHANNELS = ("channel", "feature", "shape")
+"""Parts of names whose numbers are channels: those of a bias's shape are, too."""
 
 Sizes = Callable[[str, int], int]
 
@@ -41,7 +43,7 @@ def shrunk(name: str, value: int) -> int:
     if "batch" in name:
         return min(value, 2)
     found = aligned(name, value)
-    return found if found == value else min(found, 32 if "channel" in name or "feature" in name else SMALL)
+    return found if found == value else min(found, 32 if any(part in name for part in CHANNELS) else SMALL)
 
 
 def ragged(name: str, value: int) -> int:

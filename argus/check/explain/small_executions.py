@@ -12,6 +12,7 @@ looks which outputs change. Both only ever *find* wrong executions; that nothing
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import product
@@ -50,9 +51,7 @@ def launches(kernel: Kernel, limit: int = MAX_SIZES) -> list[dict[str, int]]:
 def _launches(kernel: Kernel, limit: int, blocks: int) -> list[dict[str, int]]:
     given = _given(kernel)
     free = [symbol for symbol in kernel.shapes if symbol not in given]
-    choices = [_choices(kernel, symbol) for symbol in free]
-    while np.prod([float(len(c)) for c in choices]) > MAX_COMBINATIONS:
-        choices = [c if len(c) <= 2 else c[:-1] for c in choices]
+    choices = fewer([_choices(kernel, symbol) for symbol in free])
     found: list[dict[str, int]] = []
     for values in sorted(_complete(kernel, given, free, choices), key=lambda v: (sum(v), v)):
         sizes = {symbol.name: n for symbol, n in zip(kernel.shapes, values, strict=True)}
@@ -61,6 +60,16 @@ def _launches(kernel: Kernel, limit: int, blocks: int) -> list[dict[str, int]]:
             if len(found) >= limit:
                 break
     return found
+
+
+def fewer(choices: list[list[int]]) -> list[list[int]]:
+    """At most `MAX_COMBINATIONS`: all lists shortened to two values, then those of the last sizes (strides) to one."""
+    while math.prod(map(len, choices)) > MAX_COMBINATIONS and max(map(len, choices)) > 2:
+        choices = [c if len(c) <= 2 else c[:-1] for c in choices]
+    for at in reversed(range(len(choices))):
+        if math.prod(map(len, choices)) > MAX_COMBINATIONS:
+            choices[at] = choices[at][:1]
+    return choices
 
 
 def _given(kernel: Kernel) -> dict[Expr, Expr]:
@@ -115,6 +124,18 @@ def ragged(kernel: Kernel) -> list[dict[str, int]]:
         if symbol not in given and any(left):
             sizes = found[left.index(max(left))]
             chosen += [sizes] if sizes not in chosen else []
+    return chosen
+
+
+def beyond(kernel: Kernel) -> list[dict[str, int]]:
+    """For each size, the smallest launch with more than one tile of it and something left over."""
+    found, given = launches(kernel, 400), _given(kernel)
+    chosen: list[dict[str, int]] = []
+    for symbol in kernel.shapes:
+        unit = largest_unit(kernel, symbol)
+        several = [s for s in found if s[symbol.name] > unit and s[symbol.name] % unit]
+        if symbol not in given and several and several[0] not in chosen:
+            chosen.append(several[0])
     return chosen
 
 

@@ -10,6 +10,9 @@ The offset of a lane in its buffer must stay in reach (`argus.ir.semantics.addre
 by a condition on the sizes that every launch is checked for, by facts of the path, or because every coordinate is
 inside.
 
+Tensors have fewer than 2**31 bytes here. A launch with a larger one is accepted only where the same numbers and offsets
+fit by the bounds that its sizes give them (`argus.compile.large_tensors`).
+
 Said only where it is not shown: a verdict of this rule is never `proved`.
 """
 
@@ -42,7 +45,7 @@ class Fits(Rule):
         self.per_lane = varying(flow.kernel)
         self.sizes = size_bounds(flow.kernel)
         self.extents = tuple(extent_bytes(tensor).lt(MAX_BYTES) for tensor in flow.kernel.tensors)
-        """Launches refuse larger tensors."""
+        """At launches with larger tensors the same numbers are shown to fit by their sizes."""
 
     def counted(self, op: Op, place: ProgramPoint, numbers: tuple[Expr, ...]) -> None:
         failures = [self._missing(needs(number, whole=True), place.facts) for number in numbers]
@@ -102,7 +105,7 @@ class Fits(Rule):
         return self.known[key]
 
     def _inside(self, access: Access, facts: Facts) -> bool:
-        """Every coordinate is inside the tensor, whose extent every launch is checked for."""
+        """Every coordinate is inside the tensor, whose extent is below 2**31 bytes."""
         tensor = access.memory
         if not isinstance(tensor, Tensor) or len(access.coords) != len(tensor.shape):
             return False

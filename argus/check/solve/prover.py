@@ -15,6 +15,7 @@ Answers are three-valued: None means "not decided", and callers must treat it as
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from time import perf_counter
@@ -33,7 +34,8 @@ ATTEMPTS = (4, 4, 1)
 MAX_MEGABYTES = 1024
 """Memory of the solver for one question."""
 MAX_MILLISECONDS, LEAST_MILLISECONDS = 60_000, 1000
-"""The last line, should the solver not look at its own limit: by the wall, so four times what is left of CPU time."""
+"""The last line, should the solver not look at its own limit: by the wall, so four times what is left of CPU time on a
+machine that is not loaded, and as many times more as processes wait for a core."""
 MAX_FACTS = 4096
 """Facts of one question."""
 SHOWN_BY = {"elimination": {"elimination", "cases", "digits"}, "Z3": {"Z3"}}
@@ -378,4 +380,13 @@ def restrict(solver: Any, effort: int) -> None:
     """The next question's limits: effort (what the rule at work has left, at most), memory, and a last line."""
     solver.set("rlimit", max(1, min(effort, effort_left())))
     solver.set("max_memory", MAX_MEGABYTES)
-    solver.set("timeout", int(min(MAX_MILLISECONDS, LEAST_MILLISECONDS + 4000 * seconds_left())))
+    wall = min(MAX_MILLISECONDS, LEAST_MILLISECONDS + 4000 * seconds_left())
+    solver.set("timeout", int(wall * _waiting()))
+
+
+def _waiting() -> float:
+    """Processes to a core, at least one; 1 where the system does not tell."""
+    try:
+        return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    except (AttributeError, OSError):
+        return 1.0

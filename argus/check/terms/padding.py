@@ -49,7 +49,8 @@ class Padding:
         parts = [float(c), *(self._power(number, twice) for number, twice in factors)]
         if exponent != ZERO:
             inside = self.folded(exponent)
-            parts.append(float(np.exp2(inside)) if isinstance(inside, float | int) else inside)
+            with np.errstate(over="ignore"):
+                parts.append(float(np.exp2(inside)) if isinstance(inside, float | int) else inside)
         return _times(parts)
 
     def _power(self, number: int, twice: int) -> Folded:

@@ -70,11 +70,14 @@ class KernelBenchPart(AnswerPart, kw_only=True):
     unknown: int | UnsetType = UNSET
     cases: int | UnsetType = UNSET
     error: float | UnsetType = UNSET
+    seeds: str | UnsetType = UNSET
+    constant: bool | UnsetType = UNSET
     simulated_us: float | UnsetType = UNSET
     low_us: float | UnsetType = UNSET
     high_us: float | UnsetType = UNSET
     protocol: str | UnsetType = UNSET
     cpu_seconds: float | UnsetType = UNSET
+    machine: dict[str, str] | UnsetType = UNSET
 
 
 class KernelBenchAnswer(Answer, kw_only=True):

@@ -15,7 +15,19 @@ LAYERS = ("attention", "moe", "fp8")
 """`argus.cli.bench_layers.LAYERS`"""
 MEMORY_BOUND = ("softmax", "rmsnorm", "layernorm", "rowreduce", "add", "mul", "silu", "gelu", "transpose")
 """`argus.bench.memory.FAMILIES`"""
-TASKS = ("attention", "fp8", "gemm", "layernorm", "moe", "softmax")
+TASKS = (
+    "attention",
+    "broadcast",
+    "depthwise",
+    "fp8",
+    "gemm",
+    "layernorm",
+    "moe",
+    "pooling",
+    "reduction",
+    "scan",
+    "softmax",
+)
 """`argus.tasks.task.builtin_tasks`"""
 PERTURBED_CLOCKS = 20
 """`argus.clock.sensitivity.CLOCKS`"""

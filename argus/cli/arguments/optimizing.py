@@ -79,7 +79,16 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     add("--data-seed", type=int, dest="data", help="seed of the judge's data (default 0)")
     add("--batch", type=int, help="candidates judged before the next decision (default 2)")
     add("--patience", type=int, help="steps without a gain after which to end (default 8)")
-    add("--planner", choices=("bandit", "random"), help="how proposals are ranked (default bandit)")
+    add(
+        "--planner",
+        choices=("builtin", "bandit", "random", "model"),
+        help="who ranks what to try: the built-in bandit (default), chance, or the model of --provider",
+    )
+    add(
+        "--lowering",
+        choices=("builtin", "model", "both"),
+        help="who changes the source: transformations (default), the model, or the model where no transformation fits",
+    )
     add(
         "--no-feedback", dest="feedback", action="store_const", const=False, help="repair nothing the judge finds wrong"
     )
@@ -92,7 +101,8 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--provider",
-        help="who makes the candidates: builtin, openai:MODEL, anthropic:MODEL, command:LINE or replay:FILE",
+        help="the model: openai:MODEL, anthropic:MODEL, command:LINE or replay:FILE; it makes all candidates unless "
+        "--planner or --lowering say which part it plays",
     )
     add("--max-tokens", type=int, help="what a model may use in the whole run (default 2,000,000; 0: no limit)")
 

@@ -174,6 +174,7 @@ def _register_bench(verbs: Any) -> None:
     parser.add_argument(
         "--records", type=Path, default=Path(KERNELBENCH), metavar="FILE", help="kernelbench: where records are kept"
     )
+    parser.add_argument("--html", type=Path, metavar="FILE", help="kernelbench: the records as a page")
     parser.add_argument("--keep", type=Path, default=Path(KEPT_TIMES), metavar="DIR", help="where times are kept")
     add_cluster(parser, "make rows")
     add_json(parser)

@@ -18,9 +18,10 @@ DEVICE: Mapping[str, ManualEntry] = {
         "choose a size that keeps the condition in the message, or a kernel (or knobs) that takes this one.",
     ),
     "ARG-D103": ManualEntry(
-        "A tensor of 2^31 bytes or more, or an offset or a number of work-items beyond 32 bits: the hardware's buffer "
-        "instructions do not reach it.",
-        "launch in parts, each with smaller tensors.",
+        "An offset, a number or a count of work-items does not fit 32 bits. With a tensor of 2 GiB or more: a "
+        "workgroup reaches 2 GiB from where its own part of the tensor begins, or a number may leave 32 bits at these "
+        "sizes.",
+        "launch in parts, each with smaller tensors, or give every workgroup a part of less than 2 GiB.",
     ),
     "ARG-D104": ManualEntry(
         "The elements lie elsewhere than the kernel reads them: strides that differ from its own, strides that are no "

@@ -6,11 +6,13 @@ guard g this is shown, for every active thread:
 
     base = pointer of T + B          for a part B of A that is uniform and not negative: nothing, the terms in block
                                      variables, or these and the terms in loop variables; in 64 bits, or in 32 where B
-                                     is at most the size
+                                     is at most the size and T has fewer than 2**31 bytes at every launch
     B + register + immediate + scalar offset = A     modulo 2**32, where g holds
-    size in the resource = what is left of T's size behind B, never below 0
+    size in the resource = what is left of T's size behind B, never below 0 and never above 2**31
     where g does not hold the resource is empty or the register is at least 2**31
     the scalar offset is 0, or A is in bounds wherever g holds
+    B has every part of A that may be in it; parts with loop variables only where A is not known to be in bounds. Of a
+    tensor that cannot be large, B may have less where A is in bounds or near by its own bounds
     A - B is not negative, or B is 0
 
 Then an access inside T goes to its byte, and everything else is out of range for the hardware (semantics: `elements`,
@@ -35,7 +37,7 @@ from argus.compile.object.witness import NOTHING
 from argus.gfx942.inst import M0, Inst, InstOperand
 from argus.gfx942.memory import BUFFER_WORD3
 from argus.ir import ops
-from argus.ir.semantics import extent_bytes
+from argus.ir.semantics import DWORD, MAX_BYTES, BufferParts, extent_bytes, may_be_large
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 from argus.machine.semantics.mem import MEMORY
@@ -227,8 +229,9 @@ class Comparison:
         space = self.slices.space
         return space.zero if self.part.data else space.mul(self.active, space.lnot(self.guard))
 
-    def _bases(self) -> list[tuple[Expr, Expr]]:
-        """(part in the base, part in the scalar offset) as they may be."""
+    @cached_property
+    def _uniform_parts(self) -> tuple[Expr, Expr]:
+        """The terms in block variables, and those in loop variables, that are uniform and not negative."""
         block, moving = E.const(0), E.const(0)
         terms, _ = E.linear(self.part.address)
         for atom, factor in terms.items():
@@ -240,9 +243,26 @@ class Comparison:
                 moving = moving + term
             elif names & {"block_x", "block_y", "block_z"}:
                 block = block + term
+        return block, moving
+
+    def _bases(self) -> list[tuple[Expr, Expr]]:
+        """(part in the base, part in the scalar offset) as they may be."""
+        block, moving = self._uniform_parts
         zero = E.const(0)
         found = [(zero, zero), (block, zero), (block + moving, zero), (block, moving), (zero, moving)]
         return list(dict.fromkeys(found))
+
+    def _near(self, base: Expr, inside: bool) -> bool:
+        """The register is no further from this base than is known of it: the kernel's own offset, which stays in reach,
+        or in a tensor that cannot be large an element of it."""
+        block, moving = self._uniform_parts
+        tensor, own = self.part.access.memory, self.part.address - block - moving
+        assert isinstance(tensor, ops.Tensor)
+        if base is block + moving or own.lo is None or own.lo < 0:
+            return True
+        if may_be_large(tensor):
+            return inside and base is block
+        return inside or BufferParts(base, self.part.address - base).plain
 
     @cached_property
     def _bounded(self) -> list[WordSum]:
@@ -266,6 +286,9 @@ class Comparison:
             if (base is not E.const(0) or step is not E.const(0)) and (rest.lo is None or rest.lo < 0) and not inside:
                 worst = AddressMismatch("the register may be negative, and a base added to it")
                 continue
+            if not self._near(base, inside):
+                worst = AddressMismatch("more of its address is in the register than is known to stay in reach")
+                continue
             found = self._zero(space.sub(offset, self.index.word(rest)), where, "its address")
             found = found or self._sized(words[2], base, where, self._distance, small)
             if found is None:
@@ -284,7 +307,9 @@ class Comparison:
         for self.asking in (False, True) if asking else (False,):
             found: list[tuple[Expr, Expr, bool]] = []
             for base, step in self._bases():
-                small = inside or base is E.const(0) or self.facts.at_most(base, extent_bytes(tensor))
+                small = base is E.const(0) or (
+                    not may_be_large(tensor) and (inside or self.facts.at_most(base, extent_bytes(tensor)))
+                )
                 if (step is E.const(0) or inside) and self._is_base(base, step, small, moved, where):
                     found.append((base, step, small))
             if found:
@@ -306,8 +331,11 @@ class Comparison:
     def _sized(
         self, records: WordSum, base: Expr, where: WordSum, distance: WordSum, small: bool
     ) -> AddressMismatch | None:
-        space, size = self.slices.space, self.part.size
+        space, size, tensor = self.slices.space, self.part.size, self.part.access.memory
         assert size is not None
+        assert isinstance(tensor, ops.Tensor)
+        if may_be_large(tensor):
+            return self._size_is(records, self._clamped(base, distance), where)
         whole = self.index.word(size)
         if base is E.const(0):
             return self._size_is(records, whole, where)
@@ -317,6 +345,31 @@ class Comparison:
         wide = space.sub(space.zext(whole), distance)
         some = space.lnot(space.slt(wide, space.const(1, 64)))
         return self._size_is(records, space.select(some, space.trunc(wide), space.zero), where)
+
+    def _clamped(self, base: Expr, distance: WordSum) -> WordSum:
+        """What is left of a tensor that may be large, in 64 bits, from 0 to 2**31."""
+        space, left = self.slices.space, self._whole
+        if base is not E.const(0):
+            left = space.sub(left, distance)
+        more = space.slt(space.const(0, 64), space.ashr(left, space.const(MAX_BYTES.bit_length() - 1)))
+        kept = space.select(more, space.const(OUT_OF_RANGE), space.trunc(left))
+        if base is E.const(0):
+            return kept
+        return space.select(space.slt(space.const(0, 64), left), kept, space.zero)
+
+    @cached_property
+    def _whole(self) -> WordSum:
+        """The tensor's size in 64 bits, in whole dwords where the part has it so."""
+        space, tensor = self.slices.space, self.part.access.memory
+        assert isinstance(tensor, ops.Tensor)
+        exact = self.index.wide(extent_bytes(tensor))
+        match self.part.dwords:
+            case "exact":
+                return exact
+            case "up":
+                return space.and_(space.add(exact, space.const(DWORD - 1, 64)), space.const(-DWORD, 64))
+            case "down":
+                return space.and_(exact, space.const(-DWORD, 64))
 
     def _size_is(self, records: WordSum, wanted: WordSum, where: WordSum) -> AddressMismatch | None:
         """The size in the resource: as wanted, or 0 where the guard does not hold; so never more than 2**31."""
@@ -336,8 +389,7 @@ class Comparison:
         name = self.inst.op
         if name.startswith("buffer_"):
             offset, words, moved = self._fields
-            assert self.part.size is not None
-            found += [offset, *words, moved, self._distance, self.index.word(self.part.size)]
+            found += [offset, *words, moved, self._distance, self._whole]
             found.append(self.index.wide(self.part.address))
         elif name.startswith("ds_"):
             found.append(self._register(self.inst.operands[self._address_at]))
@@ -357,7 +409,6 @@ class Comparison:
         if not self.inst.op.startswith("buffer_"):
             raise Unassigned(self.inst.op)
         offset, words, moved = self._fields
-        assert self.part.size is not None
         unit = min(self.part.width, 4)
         count = self.part.width // unit
         at = values.rows(offset).astype(np.int64)
@@ -365,7 +416,7 @@ class Comparison:
         where = (values.rows(self._distance) + values.rows(offset) + values.rows(moved)).view(np.int64)
         have = _touched(where, np.clip(room, 0, count), values.rows(self.reached))
         address = values.rows(self.index.wide(self.part.address)).view(np.int64)
-        size = values.rows(self.index.word(self.part.size)).astype(np.int64)
+        size = values.rows(self._whole).view(np.int64)
         left = np.where(address >= 0, np.clip((size - address) // unit, 0, count), 0)
         want = _touched(address, left, values.rows(self.active) * values.rows(self.guard))
         if self.copy is not None:

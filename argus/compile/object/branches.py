@@ -142,12 +142,15 @@ class BranchComparison:
         return followed or self.code.kinds[n] in SAYS_NOTHING or self._sunk(n)
 
     def _sunk(self, n: int) -> bool:
-        """It was moved to where alone its result is read: in the same loops, and each instruction that may read the
-        result comes after it on every path, in no more lanes."""
+        """It was moved to where alone its result is read: in the same loops, in no more lanes than its op, so that it
+        overwrites nothing elsewhere, and each instruction that may read the result comes after it on every path, in no
+        more lanes than it."""
         around, here = self.slices.around(self.flow.block_of[n]), self.flow.block_of[n]
-        if all(region.headers != around for region in self.control.of[self.op_of[n]]):
-            return False
         space, use = self.slices.space, registers(self.code.insts[n])
+        lanes = space.mul(self.slices.reached(here), self.slices.exec(n))
+        words = [region.active for region in self.control.of[self.op_of[n]] if region.headers == around]
+        if not any(self.never(space.mul(lanes, space.lnot(word))) for word in words):
+            return False
         inactive = space.lnot(self.slices.exec(n))
         written = {*use.writes, *(SCALAR + k for k in use.scalar_writes)}
         for m, block in self.flow.block_of.items():

@@ -16,7 +16,7 @@ from argus.gfx942.elf import ET_DYN, Elf, LoadError
 from argus.gfx942.inst import EXEC
 from argus.ir.compile_error import CompileError
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
-from argus.ir.semantics import MAX_BYTES, extent_bytes
+from argus.ir.semantics import MAX_BYTES, extent_bytes, may_be_large
 from argus.layout import expr as E
 from argus.layout.expr import Expr
 from argus.machine.descriptor import DESCRIPTOR_SIZE, USER_SGPR_FEATURES, Descriptor, parse_descriptor
@@ -69,7 +69,8 @@ def block(space: Words, kernel: Kernel, axis: int) -> WordSum:
 
 
 def limit_products(space: Words, kernel: Kernel) -> None:
-    """Tensors are smaller than 2**31 bytes, so products of two sizes in an extent are bounded by more than each size.
+    """A tensor that cannot be large has fewer than 2**31 bytes, so products of two sizes in its extent are bounded by
+    more than each size.
 
     A block variable is below the grid's extent, which for `s`, `s // d` and `(s + c) // d` with c < d is at most s."""
     equal = {c.args[0]: c.args[1] for c in kernel.requires if c.op == "eq" and c.args[0].op == "var"}
@@ -79,6 +80,8 @@ def limit_products(space: Words, kernel: Kernel) -> None:
         if source in stands and source is not None and (source.lo or 0) >= 1:
             stands[source].append(block(space, kernel, axis))
     for tensor in kernel.tensors:
+        if may_be_large(tensor):
+            continue
         whole = extent_bytes(tensor)
         for form in (whole, whole.subst(equal)):
             terms, _ = E.linear(form)

@@ -28,6 +28,7 @@ class AccessPart:
     """One instruction: `width` bytes from byte `address` of `access.memory`, where `guard` holds.
 
     size     what a buffer's size must be given as; None for LDS
+    dwords   how that counts a last dword that is filled in part
     data     the condition also depends on data, which is not followed
     """
 
@@ -39,6 +40,7 @@ class AccessPart:
     size: Expr | None = None
     whole: bool = True
     data: bool = False
+    dwords: Dwords = "exact"
 
 
 def parts(op: ops.Op, tail: Tail) -> list[AccessPart]:
@@ -81,7 +83,7 @@ def _part(
 ) -> AccessPart:
     guard = E.TRUE if access.guard is None else access.guard
     size = sized(access.memory, dwords) if isinstance(access.memory, ops.Tensor) else None
-    return AccessPart(access, address, width, guard, by_branch, size, data=data)
+    return AccessPart(access, address, width, guard, by_branch, size, data=data, dwords=dwords)
 
 
 def _plain(op: ops.Load | ops.Store, tail: Tail) -> list[AccessPart]:

@@ -29,7 +29,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.ir.interp.fitting_numbers import watched_numbers
 from argus.ir.interp.memory import COMPUTED, MIXED, TENSOR_SHIFT, UNWRITTEN, ZERO, Bytes, Hazard
 from argus.ir.interp.numbers import numpy_dtype
 from argus.ir.interp.wave import InterpError, OpEvent, StoreEvent
@@ -37,6 +36,7 @@ from argus.ir.interp.workgroup import ADVERSARIES, InterpSchedule, InterpWorkgro
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Tensor
 from argus.ir.passes.liveness import emitted as emitted_ops
+from argus.ir.semantics.fitting_numbers import watched_numbers
 from argus.layout import expr as E
 
 __all__ = [

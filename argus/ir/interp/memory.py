@@ -18,7 +18,7 @@ Provenance: each byte also remembers which tensor element was put there, and by 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -29,6 +29,9 @@ from argus.ir.ops import Op
 
 Counter = Literal["vm", "lgkm"]
 NEVER = 1 << 30
+PAGE_BITS = 16
+SPARSE = 1 << 30
+"""A memory of more bytes is followed by the pages that are touched."""
 
 COMPUTED = -1
 ZERO = -2
@@ -112,29 +115,54 @@ class WaitCounters:
         self.arrive(token.counter, len(queue) - queue.index(token) - 1)
 
 
+class SparseZeros:
+    """Whole numbers by place, zero at first; only pages that were written to exist. For memories of many GiB."""
+
+    def __init__(self) -> None:
+        self.pages: dict[int, NDArray[np.int32]] = {}
+
+    def _parts(self, where: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.bool_], NDArray[np.int64]]]:
+        for page in np.unique(where >> PAGE_BITS).tolist():
+            mine = where >> PAGE_BITS == page
+            yield page, mine, where[mine] & ((1 << PAGE_BITS) - 1)
+
+    def __getitem__(self, where: NDArray[np.int64]) -> NDArray[np.int32]:
+        found = np.zeros(where.shape, np.int32)
+        for page, mine, inside in self._parts(where):
+            if page in self.pages:
+                found[mine] = self.pages[page][inside]
+        return found
+
+    def __setitem__(self, where: NDArray[np.int64], value: int) -> None:
+        for page, _, inside in self._parts(where):
+            self.pages.setdefault(page, np.zeros(1 << PAGE_BITS, np.int32))[inside] = value
+
+
+def _zeros(size: int) -> NDArray[np.int32] | SparseZeros:
+    return np.zeros(size, np.int32) if size <= SPARSE else SparseZeros()
+
+
 class Shadow:
-    """Who touched each byte of one memory last; finds accesses that no barrier orders."""
+    """Who touched each byte of one memory last, as the number of the token and one; finds accesses that no barrier
+    orders."""
 
     def __init__(self, name: str, size: int, waves: int, tokens: list[Token], hazards: list[Hazard]) -> None:
         self.name = name
         self.tokens = tokens
         self.hazards = hazards
-        self.write = np.full(size, -1, dtype=np.int32)
-        self.reads = np.full((waves, size), -1, dtype=np.int32)
+        self.write = _zeros(size)
+        self.reads = [_zeros(size) for _ in range(waves)]
 
     def access(self, token: Token, number: int, where: NDArray[np.int64], is_write: bool, alone: bool = True) -> None:
         """`where` are the bytes touched; `alone` says the access does not commute with itself (it is no atomic)."""
         others = [self.write] if alone or not is_write else []
         if is_write:
-            others += list(self.reads)
+            others += self.reads
         for shadow in others:
             for seen in np.unique(shadow[where]):
-                if seen >= 0:
-                    self._compare(self.tokens[seen], token, where, shadow, int(seen))
-        if is_write:
-            self.write[where] = number
-        else:
-            self.reads[token.wave, where] = number
+                if seen > 0:
+                    self._compare(self.tokens[seen - 1], token, where, shadow, int(seen))
+        (self.write if is_write else self.reads[token.wave])[where] = number + 1
 
     def _compare(self, before: Token, now: Token, where: NDArray[np.int64], shadow: Any, seen: int) -> None:
         if before.wave == now.wave:

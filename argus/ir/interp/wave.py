@@ -198,8 +198,9 @@ class InterpWave:
     def stated(self, op: ops.Symbol, active: Mask) -> None:
         """Note loaded numbers that are not what the kernel states of them: then nothing is promised."""
         low, high = op.symbol.bounds()
-        held = self.env[op.symbol.name]
-        broken = [(held < low, f"{op.symbol} >= {low}")] if low is not None else []
+        held, whole = self.env[op.symbol.name], self.file[op.value].data[:, 0].astype(np.int64)
+        broken = [(held != whole, f"{op.symbol} fits 32 bits")]
+        broken += [(held < low, f"{op.symbol} >= {low}")] if low is not None else []
         broken += [(held > high, f"{op.symbol} <= {high}")] if high is not None else []
         broken += [(self.lanes(fact) == 0, str(fact)) for fact in op.facts]
         for wrong, fact in broken:
@@ -266,7 +267,9 @@ class InterpWave:
             case ops.Index():
                 self.file[op.result] = self.computed(self.lanes(op.expr).astype(np.int32)[:, None])
             case ops.Symbol():
-                self.env[op.symbol.name] = self.read(op.value, op).data[:, 0].astype(np.int64)
+                number = self.read(op.value, op).data[:, 0].astype(np.int64)
+                wide = op.value.dtype.bits > 32  # of a wider number the index is the low 32 bits
+                self.env[op.symbol.name] = number.astype(np.int32).astype(np.int64) if wide else number
             case ops.Map():
                 self.file[op.result] = self.map(op)
             case ops.Convert():

@@ -16,11 +16,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.ir.interp.fitting_numbers import Watched
 from argus.ir.interp.memory import Bytes, Hazard, Shadow, Token
 from argus.ir.interp.wave import InterpError, InterpWave, OpEvent, Pause, StoreEvent
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
 from argus.ir.ops import Memory, Op, Shared, Tensor
+from argus.ir.semantics.fitting_numbers import Watched
 
 STEP_LIMIT = 20_000_000
 BLOCK = (BLOCK_X, BLOCK_Y, BLOCK_Z)

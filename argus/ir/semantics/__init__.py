@@ -29,7 +29,17 @@ What this is not: a model of time, caches, or the arithmetic of floating-point i
 from argus.ir.semantics.addresses import BufferParts, buffer_parts, reach, reached, size_bounds, varying
 from argus.ir.semantics.arithmetic import LEAST, MOST, Need, needs
 from argus.ir.semantics.grids import grid_limits
-from argus.ir.semantics.memory import COPY_BYTES, DWORD, MAX_BYTES, alignment, copied_to, extent_bytes, multiples
+from argus.ir.semantics.memory import (
+    COPY_BYTES,
+    DWORD,
+    MAX_BYTES,
+    MOST_BYTES,
+    alignment,
+    copied_to,
+    extent_bytes,
+    may_be_large,
+    multiples,
+)
 from argus.ir.semantics.rules import RULES, SemanticRule
 
 VERSION = 2
@@ -41,6 +51,7 @@ __all__ = [
     "LEAST",
     "MAX_BYTES",
     "MOST",
+    "MOST_BYTES",
     "RULES",
     "VERSION",
     "BufferParts",
@@ -51,6 +62,7 @@ __all__ = [
     "copied_to",
     "extent_bytes",
     "grid_limits",
+    "may_be_large",
     "multiples",
     "needs",
     "reach",

@@ -3,15 +3,15 @@
     y[512*b + lane*K]       base      2048*b, the same for all lanes: 64 bits, taken off the buffer's size
                             offset    4*lane*K, per lane: 32 bits, compared with what is left of the size
 
-The offset is right modulo 2**32. Buffers are smaller than 2**31 bytes, so from -2**31 to below 2**32 an offset that is
-outside of the tensor is outside for the hardware as well. Beyond that it would come back to the start: a row past
-the last one of a wide matrix is such an offset. `reach` lists what must hold of the sizes at a launch so that no lane's
-offset gets there; launches refuse sizes that break it.
+The offset is right modulo 2**32. A buffer has at most 2**31 bytes from its base on, so from -2**31 to below 2**32 an
+offset that is outside of the tensor is outside for the hardware as well. Beyond that it would come back to the start: a
+row past the last one of a wide matrix is such an offset. `reach` lists what must hold of the sizes at a launch so that
+no lane's offset gets there; launches refuse sizes that break it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 
@@ -47,22 +47,42 @@ def varying(kernel: Kernel) -> frozenset[str]:
     return frozenset({"lane", *(op.symbol.name for op in named_data(kernel))})
 
 
-def buffer_parts(address: Expr, per_lane: frozenset[str], loops: Iterable[str]) -> BufferParts:
-    """The address taken apart: uniform terms in blocks and loops that cannot be negative are the base."""
-    moving = {*loops, *_BLOCKS}
-    base: Expr = ZERO
+@dataclass(frozen=True, slots=True)
+class AddressSplit:
+    """An address as block + moving + rest + constant; block and moving are uniform over a wave and not negative."""
+
+    block: Expr
+    moving: Expr
+    rest: Expr
+    constant: int
+
+
+def split_address(address: Expr, per_lane: Collection[str], loops: Iterable[str]) -> AddressSplit:
+    """Uniform terms that cannot be negative: those with loop variables, and of the others those with blocks."""
+    inner = set(loops)
+    block, moving, rest = ZERO, ZERO, ZERO
     terms, constant = E.linear(address)
-    offset: Expr = E.const(constant)
     for atom, factor in terms.items():
         term = atom * factor
         names = {v.name for v in atom.free()}
-        if names & per_lane or not names & moving or _least(term) < 0:
-            offset = offset + term
+        if not names.isdisjoint(per_lane) or _least(term) < 0:
+            rest = rest + term
+        elif names & inner:
+            moving = moving + term
+        elif names & _BLOCKS:
+            block = block + term
         else:
-            base = base + term
+            rest = rest + term
+    return AddressSplit(block, moving, rest, constant)
+
+
+def buffer_parts(address: Expr, per_lane: frozenset[str], loops: Iterable[str]) -> BufferParts:
+    """The address taken apart: uniform terms in blocks and loops that cannot be negative are the base."""
+    parts = split_address(address, per_lane, loops)
+    offset = parts.rest + parts.constant
     if _least(offset) < 0:
         return BufferParts(ZERO, address)
-    return BufferParts(base, offset)
+    return BufferParts(parts.block + parts.moving, offset)
 
 
 def _least(e: Expr) -> int:

@@ -20,7 +20,10 @@ DWORD = BUFFER_GRANULE
 COPY_BYTES = COPY_STRIDE
 """Bytes of LDS that each lane of a direct copy writes, and that neighboring lanes are apart."""
 MAX_BYTES = 2**31
-"""Every tensor is smaller: launches refuse others."""
+"""What a buffer holds at most, from its base on. Proofs speak of tensors that are smaller; launches of larger ones are
+accepted where no lane is this far from the base of its workgroup, and all numbers fit (`compile/large_tensors`)."""
+MOST_BYTES = 2**46
+"""No tensor is as large: the base of a buffer has 48 bits."""
 TOP = 1 << 20
 _LANE = E.var("lane", 0, 63)
 
@@ -34,6 +37,12 @@ def extent_bytes(tensor: Tensor) -> Expr:
     for extent, stride in zip(tensor.shape, tensor.strides, strict=True):
         last = last + (extent - 1) * stride
     return (last + 1) * tensor.dtype.bytes
+
+
+def may_be_large(tensor: Tensor) -> bool:
+    """The ranges of the tensor's sizes do not keep it below MAX_BYTES."""
+    most = extent_bytes(tensor).hi
+    return most is None or most >= MAX_BYTES
 
 
 def copied_to(op: CopyToLds) -> Access:

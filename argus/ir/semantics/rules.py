@@ -95,16 +95,18 @@ RULES: tuple[SemanticRule, ...] = (
     ),
     SemanticRule(
         "remaining-size",
-        "The part of an address that a workgroup or a loop shares is computed in 64 bits, and so is what remains of "
-        "the buffer behind it; past the end nothing remains.",
+        "The part of an address that a workgroup or a loop shares is the base of its buffer, computed in 64 bits, and "
+        "so is what remains of the tensor behind it: past the end nothing, and never more than 2**31 bytes.",
         "this compiler; base of a buffer resource: 48 bits (ISA, table of resource words)",
         "compile/address",
     ),
     SemanticRule(
         "reach",
-        "A lane's own offset stays from -2**31 to below 2**32, where modulo 2**32 it cannot come back into the tensor.",
+        "A lane's own offset stays from -2**31 to below 2**32, where modulo 2**32 it cannot come back into the tensor. "
+        "In a tensor of 2**31 bytes and more what a lane touches ends within 2**31 bytes of its base, and numbers fit "
+        "32 bits by the bounds that the sizes of the launch give; launches at which this is not so are refused.",
         f"{ISA}: 32-bit offset; {EMULATOR}: offset and immediate are added modulo 2**32",
-        "ir/semantics/addresses: shown, or checked at the launch",
+        "ir/semantics/addresses: shown, or checked at the launch; compile/large_tensors",
     ),
     SemanticRule(
         "grid",
@@ -166,7 +168,7 @@ RULES: tuple[SemanticRule, ...] = (
         "out-of-range-atomic",
         "An atomic outside of its buffer does nothing.",
         "assumed for gfx942: triton-lang/triton pull request 9855 (2026-03-26) reports an aperture violation on gfx950 "
-        "for buffers of more than 2**31 bytes; tensors here are smaller",
+        "for buffers of more than 2**31 bytes; buffers here are not larger",
         "compile/memory, machine",
     ),
     SemanticRule(

@@ -138,7 +138,7 @@ class CarryingBuilder:
     def computed(self, law: Law, source: FloatFormat, target: FloatFormat, bits: Row, *words: Row) -> Row:
         """A row of bits in format `target` that is `law` of words in format `source`."""
         read = [self.reader.read(word, source) for word in words]
-        lanes = max(len(lost) for _, lost in read)
+        lanes = max(np.size(bits), *(len(lost) for _, lost in read))
         given = [_spread(x, lanes) for x, _ in read]
         lost = np.zeros(lanes, np.uint32)
         for _, cause in read:

@@ -179,6 +179,15 @@ def test_eight_bit_floats_carry_one_value_on_each_byte(form: str) -> None:
     assert (bench.read(one).residue == first.residue)[:, fits].all()
 
 
+def test_a_literal_beside_a_row_is_narrowed_with_it() -> None:
+    """The second byte of a pair may be a number of the instruction: one lane for all of them."""
+    bench = Bench()
+    x, first = bench.row(-1.0, 1.0)
+    pair = CARRYING["v_cvt_pk_fp8_f32"].fn(bench.b, x, bench.b.const32(0))
+    one = CARRYING["v_cvt_f32_fp8"].fn(bench.b, pair)
+    assert (bench.read(one).residue == first.residue).all()
+
+
 def _divided(b: CarryingBuilder, n: Any, d: Any) -> Any:
     """v_div_scale, v_rcp, Newton steps, v_div_fmas, v_div_fixup, as LLVM writes n / d."""
     scaled_d, _ = CARRYING["v_div_scale_f32"].fn(b, d, d, n)

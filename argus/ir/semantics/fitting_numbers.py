@@ -1,8 +1,10 @@
-"""Numbers that must fit 32 bits, checked while the program runs.
+"""Numbers that must fit 32 bits: all of a kernel's, op by op.
 
 Index expressions are evaluated as whole numbers. Where the machine's 32 bits would give another value
-(`argus.ir.semantics.arithmetic`, `addresses`), the run has no meaning, and the first such number is a hazard `wraps`.
-Only numbers that do not plainly fit, by the bounds of their variables, are looked at.
+(`argus.ir.semantics.arithmetic`, `addresses`), a run has no meaning. The interpreter looks at these numbers while it
+runs, and the first that does not fit is a hazard `wraps`; a launch with tensors of 2 GiB and more is asked whether all
+of them fit at its sizes (`argus.compile.large_tensors`). Numbers that plainly fit, by the bounds of their variables,
+are left out.
 """
 
 from __future__ import annotations
@@ -13,8 +15,8 @@ from typing import assert_never
 from argus.ir import ops
 from argus.ir.kernel import Kernel
 from argus.ir.ops import Access, Op, Tensor
-from argus.ir.semantics import LEAST, Need, buffer_parts, needs, varying
-from argus.ir.semantics.addresses import LIMIT
+from argus.ir.semantics.addresses import LIMIT, buffer_parts, varying
+from argus.ir.semantics.arithmetic import LEAST, Need, needs
 from argus.ir.semantics.parts import visits
 from argus.layout.expr import Expr
 

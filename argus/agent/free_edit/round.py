@@ -1,0 +1,99 @@
+"""One round of asking a model: it calls tools, then answers with an edit.
+
+    asking = EditRound(provider, talk, tools, calls)
+    reply = asking.answer()                                    tools are done on the way
+    text = new_source(reply, asking.submitted, source, …)      or a ProviderError that the model can be told
+
+Calls are bounded; those beyond are refused. What the edit may not do: take an assertion away (ARG-P122), or, where the
+library is hidden, import it (ARG-P123).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from argus.agent.free_edit.conversation import Conversation
+from argus.agent.free_edit.edit import apply
+from argus.agent.free_edit.round_tools import RoundTools
+from argus.agent.invariants import ProposedCheck, removed
+from argus.agent.providers import Provider, ProviderError, Reply
+
+EDIT_CODES = ("ARG-P107", "ARG-P120", "ARG-P121", "ARG-P122", "ARG-P123")
+"""What a model is told and may try again."""
+CALLS = 12
+FREE_EDITS = 3
+
+
+@dataclass
+class EditRound:
+    """`left` calls may still be made."""
+
+    provider: Provider
+    talk: Conversation
+    tools: RoundTools | None
+    left: int = CALLS
+
+    @property
+    def submitted(self) -> str | None:
+        return None if self.tools is None else self.tools.submitted
+
+    def answer(self) -> Reply:
+        """Ask until an answer is no call of a tool, or a draft is handed in."""
+        while True:
+            tools = self.tools if self.left > 0 else None
+            reply = self.provider.ask(self.talk.request(() if tools is None else self.talk.arm.offered()))
+            if tools is not None and reply.calls and not reply.cut:
+                self._use(tools, reply)
+                if tools.submitted is None:
+                    continue
+            return reply
+
+    def _use(self, tools: RoundTools, reply: Reply) -> None:
+        """Do the calls of an answer, as many as are left; the others are refused."""
+        returns = []
+        for use in reply.calls:
+            if tools.submitted is not None or self.left <= 0:
+                returns.append(tools.refused(use))
+                continue
+            self.left -= 1
+            returns.append(tools.called(use))
+        if tools.submitted is None:
+            self.talk.called(reply, tuple(returns), self.left)
+
+
+def new_source(
+    reply: Reply,
+    submitted: str | None,
+    source: str,
+    stated: Iterable[ProposedCheck] = (),
+    beside: Mapping[str, str] | None = None,
+    library: bool = True,
+) -> str:
+    """The file after an answer; `stated` assertions stay."""
+    if submitted is None and reply.cut:
+        raise ProviderError("ARG-P107", "the answer was cut off at its limit; give only the pieces that change")
+    edited = submitted if submitted is not None else apply(reply.text, source)
+    gone = removed(edited, [check.text for check in stated], beside)
+    if gone:
+        raise ProviderError("ARG-P122", f"the edit removes the assertion {gone[0]}; it must stay as it stands")
+    if not library and imports_library(edited):
+        raise ProviderError("ARG-P123", "the edit imports kernels of the library, which are not part of this task")
+    return edited
+
+
+def imports_library(text: str) -> bool:
+    """Whether a kernel file imports from `argus.kernels`."""
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+    modules = [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+    modules += [name.name for node in nodes if isinstance(node, ast.Import) for name in node.names]
+    return any(module == "argus.kernels" or module.startswith("argus.kernels.") for module in modules)
+
+
+def reason(reply: str) -> str:
+    """What a model says first."""
+    return reply.split("\n\n", 1)[0][:400]

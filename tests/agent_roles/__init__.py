@@ -1,0 +1,1 @@
+"""Parts of the agent that a model plays."""

@@ -1,4 +1,4 @@
-"""bf16 product of sizes that no block divides, C[M, N] = A[M, K] @ B[N, K].T: one wave computes one 32 x 32 tile."""
+"""bf16 matrix product of sizes that no block divides, C = A @ B.T: one wave computes one 32 x 32 tile."""
 
 # ruff: noqa: F821, F722, C408, B, UP, RUF
 import argus as ag

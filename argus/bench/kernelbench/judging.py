@@ -54,7 +54,7 @@ FAMILIES = (
     ("pooling", ("pool",)),
     ("softmax", ("softmax", "log_softmax")),
     ("scan", ("scan",)),
-    ("reduction", ("reduce", "argreduce")),
+    ("reduction", ("reduce", "argreduce", "cross_entropy")),
 )
 """The first of these that a graph has gives the family; what has none is a map."""
 

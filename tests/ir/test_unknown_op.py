@@ -37,7 +37,7 @@ PLACES = (
     "argus/ir/interp/wave.py",
     "argus/compile/control.py",
     "argus/compile/emit.py",
-    "argus/compile/registers.py",
+    "argus/compile/fullest_point.py",
     "argus/compile/report.py",
 )
 

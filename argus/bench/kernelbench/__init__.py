@@ -6,7 +6,6 @@
     worker        the process that executes the tasks' files
     campaign      all tasks: resumable, with progress
     summary       what came out, by level and family
-    task_page     the same as an HTML page
 
 The tasks are Python files of another project; nothing of them is kept here.
 """

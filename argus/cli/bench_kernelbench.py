@@ -20,11 +20,11 @@ from argus.bench.kernelbench.asking import ClusterTask, TaskAsker, TaskProcess
 from argus.bench.kernelbench.campaign import campaign
 from argus.bench.kernelbench.summary import line, read_eager, summary
 from argus.bench.kernelbench.task_files import TaskFile, tasks_of
-from argus.report.kernelbench_page import task_page
 from argus.cli.answers import KernelBenchAnswer, emit
 from argus.cli.many_machines import cluster
 from argus.cli.usage import GOOD, UsageError
 from argus.clock import LABEL
+from argus.report.kernelbench_page import task_page
 
 RECORDS = Path("out") / "kernelbench.jsonl"
 

@@ -18,6 +18,7 @@ from argus.lang import read
 from argus.lang.errors import ProgramError
 
 BUILT_IN = frozenset({"ag"})
+ASSERTION = ops.Check.declared.word
 
 
 def removed(text: str, required: Iterable[str], beside: Mapping[str, str] | None = None) -> list[str]:
@@ -27,7 +28,7 @@ def removed(text: str, required: Iterable[str], beside: Mapping[str, str] | None
         tree = ast.parse(text)
     except (ProgramError, SyntaxError, ValueError, RecursionError):
         return []
-    stated = {op.span.line: op.rule for op in kernel.body if isinstance(op, ops.Check)}
+    stated = {op.span.line for op in ops.walk(kernel.body) if op.declared.word == ASSERTION}
     standing = {
         ast.unparse(node)
         for node in ast.walk(tree)

@@ -15,10 +15,13 @@ from argus.cli.check import exit_code
 from argus.cli.check_text import short
 from argus.cli.options import sizes
 from argus.cli.reading import kernel_of
-from argus.cli.usage import GOOD, UNKNOWN
+from argus.cli.usage import GOOD, UNKNOWN, UsageError
 from argus.device.guards import check_sizes
+from argus.ir.kernel import Kernel
 from argus.ir.passes.schedule import scheduled
+from argus.ir.semantics import MAX_BYTES, extent_bytes
 from argus.ir.stages import Scheduled
+from argus.layout.expr import evaluate
 from argus.pipeline import report_of
 
 STOPPED = "stopped here: nothing was compiled or executed; --force goes on"
@@ -56,3 +59,12 @@ def admitted_launch(args: argparse.Namespace) -> tuple[Scheduled, Mapping[str, i
         print(f"warning: {program.name} is not checked: nothing about it is proved", file=sys.stderr)
         return program, launch, None
     return program, launch, admit(program, args)
+
+
+def refuse_large(kernel: Kernel, launch: Mapping[str, int]) -> None:
+    """For verbs that make whole tensors, here and in float64: those that memory may not hold are refused."""
+    for tensor in kernel.tensors:
+        count = int(evaluate(extent_bytes(tensor), dict(launch)))
+        if count >= MAX_BYTES:
+            told = f"{tensor.name} has {count} bytes, and `argus run` makes whole tensors of fewer than {MAX_BYTES}"
+            raise UsageError(f"{told}; `argus time` executes samples of larger launches")

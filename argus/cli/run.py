@@ -19,7 +19,7 @@ import numpy.typing as npt
 from argus import machine
 from argus.check.rounding.derived_comparison import compare_derived
 from argus.cli.answers import ExecutionAnswer, ObjectRunAnswer, emit
-from argus.cli.gate import admitted_launch
+from argus.cli.gate import admitted_launch, refuse_large
 from argus.cli.object_args import Argument, parse_arguments
 from argus.cli.run_algebra import run_file_in_algebra, run_object_in_algebra
 from argus.cli.usage import GOOD, WRONG, UsageError
@@ -56,6 +56,7 @@ def handle(args: argparse.Namespace) -> int:
 def run_file(args: argparse.Namespace) -> int:
     program, launch, report = admitted_launch(args)
     kernel = program.kernel
+    refuse_large(kernel, launch)
     scalars = make_scalars(kernel, args.seed)
     arrays = _arrays(kernel, launch, scalars, args.seed)
     inputs = {name: array.copy() for name, array in arrays.items()}

@@ -14,7 +14,7 @@ import numpy as np
 
 from argus import machine
 from argus.cli.answers import AlgebraAnswer, emit
-from argus.cli.gate import admitted_launch
+from argus.cli.gate import admitted_launch, refuse_large
 from argus.cli.object_args import Argument
 from argus.cli.usage import GOOD, UNKNOWN, WRONG, UsageError
 from argus.compile.cache import compile_cached
@@ -33,6 +33,7 @@ def run_file_in_algebra(args: argparse.Namespace) -> int:
     kernel = program.kernel
     if kernel.computes is None:
         raise UsageError(f"{kernel.name} states no specification (computes=…); there is nothing to compare with")
+    refuse_large(kernel, launch)
     arrays, scalars = make_arrays(kernel, launch, args.seed), make_scalars(kernel, args.seed)
     found = compare_kernel(kernel, compile_cached(program).object, launch, arrays, scalars)
     return _answer(kernel.name, found, args, {"shape": dict(launch)})

@@ -1,8 +1,8 @@
 """What must hold before a kernel may be launched, because everything proved about it assumes it.
 
-`requires` of the kernel, at the sizes of this launch; no lane's offset beyond 2^32 (offsets are 32-bit;
-`argus.ir.semantics.addresses`), and with a tensor of 2^31 bytes or more, none beyond 2^31 from its workgroup's base and
-every number within 32 bits (`argus.compile.large_tensors`); arrays of the stated shape and type; outputs that do
+`requires` of the kernel, at the sizes of this launch; no lane's offset beyond 2^32 and no workgroup's base beyond 2^62
+(`argus.ir.semantics.addresses`), and with a tensor of 2^31 bytes or more, none beyond 2^31 from its workgroup's base
+and every number within 32 bits (`argus.compile.large_tensors`); arrays of the stated shape and type; outputs that do
 not overlap any other argument. Arguments that are only read may overlap: they are views of one tensor. Each refusal
 names the condition and the values.
 """
@@ -18,7 +18,7 @@ import numpy as np
 
 from argus.compile.large_tensors import obstacle
 from argus.ir.kernel import Kernel
-from argus.ir.semantics import grid_limits, reach
+from argus.ir.semantics import base_limits, grid_limits, reach
 from argus.ir.types import DTYPES, DType
 from argus.layout.expr import evaluate
 
@@ -94,13 +94,18 @@ def check_sizes(kernel: Kernel, sizes: Mapping[str, int]) -> None:
             names = sorted(v.name for v in condition.free())
             values = ", ".join(f"{name} = {sizes[name]}" for name in names)
             raise LaunchRefused(f"{kernel.name} requires {condition}, but {values}", "ARG-D102")
-    for what, limits in (("offsets", reach(kernel)), ("work-items", grid_limits(kernel))):
+    limited = (
+        ("offsets", 32, reach(kernel)),
+        ("work-items", 32, grid_limits(kernel)),
+        ("bases", 64, base_limits(kernel)),
+    )
+    for what, bits, limits in limited:
         for condition in limits:
             if not evaluate(condition, dict(sizes)):
                 names = sorted(v.name for v in condition.free())
                 values = ", ".join(f"{name} = {sizes[name]}" for name in names)
                 why = f"{condition} does not hold with {values}" if names else "whatever the sizes are"
-                raise LaunchRefused(f"{what} of {kernel.name} leave 32 bits: {why}", "ARG-D103")
+                raise LaunchRefused(f"{what} of {kernel.name} leave {bits} bits: {why}", "ARG-D103")
     why_not = obstacle(kernel, sizes)
     if why_not is not None:
         raise LaunchRefused(f"tensors of {kernel.name} have 2 GiB or more: {why_not}", "ARG-D103")

@@ -160,7 +160,7 @@ def convolved(tile, planes, strides, wave, steps, x_at, k_at, y_at, origin, y, g
         return x_at(kt * BK, plane).load(tile["fill"], width=XW * SIZE, guard="shape")
 
     early = tile["early"] and len(planes) == 1
-    x = surroundings(0, 0) if early else 0.0
+    x = surroundings(0, 0) if early else tile["early"]  # the latter is read by nobody
     for kt in ag.range(steps):
         for plane, (taps_h, taps_w) in enumerate(planes):
             order = [(h, w, 2 * VEC * k) for h in taps_h for w in taps_w for k in range(2)]

@@ -15,7 +15,7 @@ import pytest
 
 from argus.agent.free_edit.arms import ARMS
 from argus.agent.free_edit.episode import Attempt, episode
-from argus.agent.free_edit.round import imports_library
+from argus.agent.invariants.library_imports import imports_library
 from argus.agent.judge import Judgement
 from argus.agent.judging import Judges
 from argus.agent.providers import ProviderError, ReplayProvider, ReplyRecorder

@@ -26,8 +26,10 @@ from argus.device.guards import LaunchRefused, buffer_elements, check_sizes, ele
 from argus.device.launch import scalar_values
 from argus.ir import interp
 from argus.ir.passes.schedule import scheduled
+from argus.ir.semantics import base_limits
 from argus.ir.stages import Scheduled
 from argus.lang import read
+from argus.layout.expr import evaluate
 
 HEAD = "import argus as ag\nfrom argus import bf16, f32, i32\n\n"
 PIECE = """P = ag.Owner(t=256, e=4, n="t*4 + e")
@@ -341,3 +343,32 @@ def test_random_strides_against_whole_numbers(tmp_path: Path) -> None:
                 if outer > (b - 1) * inner + c + 64 and i < a - 1:  # nothing behind the last row of a slice
                     assert not run.at("Y", i * outer + (b - 1) * inner + c, 64).any(), sizes
     assert large >= 8
+
+
+WRAPPING = """import argus as ag
+from argus import f32
+
+R = ag.Owner(t=64, n="t")
+
+
+@ag.kernel(threads=64, requires="N >= 64")
+def k(X: ag.In["G", f32], Y: ag.Out["M N", f32]):
+    b = ag.grid(G)
+    x = X[b].load(ag.Owner(t=64, z="t*0"), width=4).without()
+    Y[1024 * b].store(x + ag.zeros(R, f32), width=4)
+"""
+
+
+def test_a_base_that_would_wrap_is_refused(tmp_path: Path) -> None:
+    """Block 2**24 begins at byte 2**64: modulo 2**64 that is the start of Y, also where Y is small."""
+    file = tmp_path / "k.py"
+    file.write_text(WRAPPING)
+    kernel = read(str(file))
+    for sizes in ({"G": 2**25, "M": 2, "N": 2**28}, {"G": 2**25 + 1, "M": 1, "N": 2**25}):
+        with pytest.raises(LaunchRefused, match="bases of k leave 64 bits"):
+            check_sizes(kernel, sizes)
+    check_sizes(kernel, {"G": 2**25, "M": 1, "N": 2**24})
+    limits = base_limits(kernel)
+    for sizes in ({"G": g, "M": 1, "N": n} for g in (1, 2**20, 2**25, 2**31 - 1) for n in (64, 2**20, 2**29)):
+        farthest = 4 * 1024 * (sizes["G"] - 1) * sizes["N"]
+        assert all(evaluate(limit, sizes) for limit in limits) == (farthest <= 2**62)

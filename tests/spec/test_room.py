@@ -14,7 +14,7 @@ from argus.spec.reader import ALL_FUNCTIONS
 
 ROOT = Path(__file__).parents[2]
 ARGUS = ROOT / "argus"
-PARSES_SOURCE = ("lang", "layout", "agent/lower")
+PARSES_SOURCE = ("lang", "layout", "agent/lower", "agent/invariants")
 """Folders that read other texts by Python's parser: kernel files and index expressions."""
 PARSES = {
     "provenance.py",

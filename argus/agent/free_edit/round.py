@@ -10,7 +10,6 @@ library is hidden, import it (ARG-P123).
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -18,6 +17,7 @@ from argus.agent.free_edit.conversation import Conversation
 from argus.agent.free_edit.edit import apply
 from argus.agent.free_edit.round_tools import RoundTools
 from argus.agent.invariants import ProposedCheck, removed
+from argus.agent.invariants.library_imports import imports_library
 from argus.agent.providers import Provider, ProviderError, Reply
 
 EDIT_CODES = ("ARG-P107", "ARG-P120", "ARG-P121", "ARG-P122", "ARG-P123")
@@ -81,17 +81,6 @@ def new_source(
     if not library and imports_library(edited):
         raise ProviderError("ARG-P123", "the edit imports kernels of the library, which are not part of this task")
     return edited
-
-
-def imports_library(text: str) -> bool:
-    """Whether a kernel file imports from `argus.kernels`."""
-    try:
-        nodes = list(ast.walk(ast.parse(text)))
-    except (SyntaxError, ValueError, RecursionError):
-        return False
-    modules = [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
-    modules += [name.name for node in nodes if isinstance(node, ast.Import) for name in node.names]
-    return any(module == "argus.kernels" or module.startswith("argus.kernels.") for module in modules)
 
 
 def reason(reply: str) -> str:

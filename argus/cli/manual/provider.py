@@ -68,4 +68,19 @@ PROVIDER: Mapping[str, ManualEntry] = {
         "The model gets this message and is asked again.",
         "nothing to do, unless every answer ends so.",
     ),
+    "ARG-P122": ManualEntry(
+        "The kernel states invariants (`ag.check.…`) that an edit has to keep, and one of them is gone, or stands where "
+        "it is never read. The model gets this message and is asked again; a few times a round that does not count.",
+        "nothing to do, unless every answer ends so.",
+    ),
+    "ARG-P123": ManualEntry(
+        "In an episode without the library, the edit imports from `argus.kernels`. The model gets this message and is "
+        "asked again.",
+        "nothing to do.",
+    ),
+    "ARG-P124": ManualEntry(
+        "A model that plans answers with one JSON object of techniques, at most eight; this answer is none, is too "
+        "long, or names what is not there. The model gets this message and is asked again, three times a step.",
+        "nothing to do, unless every answer ends so.",
+    ),
 }

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from argus.ir.kernel import Kernel
-from argus.ir.semantics import MAX_BYTES, extent_bytes, grid_limits, reach
+from argus.ir.semantics import MAX_BYTES, base_limits, extent_bytes, grid_limits, reach
 from argus.layout.emit import PythonSource, emit
 from argus.layout.expr import Expr, var
 
@@ -86,6 +86,7 @@ def conditions(kernel: Kernel) -> list[Condition]:
         size = _raw(extent_bytes(t))
         found.append(Condition(size.lt(MAX_BYTES), f"{t.name} must be smaller than 2**31 bytes"))
     found += [Condition(_raw(c), f"offsets must stay in reach: {c}") for c in reach(kernel)]
+    found += [Condition(_raw(c), f"addresses must stay in reach: {c}") for c in base_limits(kernel)]
     found += [Condition(_raw(c), f"a launch has fewer workgroups: {c}") for c in grid_limits(kernel)]
     return found
 

@@ -26,7 +26,7 @@ with the op.
 What this is not: a model of time, caches, or the arithmetic of floating-point instructions (`argus.ir.interp.numbers`).
 """
 
-from argus.ir.semantics.addresses import BufferParts, buffer_parts, reach, reached, size_bounds, varying
+from argus.ir.semantics.addresses import BufferParts, base_limits, buffer_parts, reach, reached, size_bounds, varying
 from argus.ir.semantics.arithmetic import LEAST, MOST, Need, needs
 from argus.ir.semantics.grids import grid_limits
 from argus.ir.semantics.memory import (
@@ -58,6 +58,7 @@ __all__ = [
     "Need",
     "SemanticRule",
     "alignment",
+    "base_limits",
     "buffer_parts",
     "copied_to",
     "extent_bytes",

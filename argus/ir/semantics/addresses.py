@@ -6,7 +6,7 @@
 The offset is right modulo 2**32. A buffer has at most 2**31 bytes from its base on, so from -2**31 to below 2**32 an
 offset that is outside of the tensor is outside for the hardware as well. Beyond that it would come back to the start: a
 row past the last one of a wide matrix is such an offset. `reach` lists what must hold of the sizes at a launch so that
-no lane's offset gets there; launches refuse sizes that break it.
+no lane's offset gets there; launches refuse sizes that break it. `base_limits` does the same for bases and 64 bits.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 
-from argus.ir.kernel import Kernel
+from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
 from argus.ir.ops import Access
 from argus.ir.semantics.arithmetic import LEAST
 from argus.ir.semantics.parts import global_access, named_data, visits
@@ -24,6 +24,8 @@ from argus.layout.expr import Expr
 
 ZERO = E.const(0)
 LIMIT = 2**32
+WORD = E.const(2**31)
+FARTHEST = 2**62
 _THREAD = frozenset({"lane", "wave"})
 _BLOCKS = frozenset({"block_x", "block_y", "block_z"})
 
@@ -164,6 +166,47 @@ def reach(kernel: Kernel) -> tuple[Expr, ...]:
             found.append(end)
     ends = [end for end in dict.fromkeys(found) if not any(_follows(end, other) for other in found if other is not end)]
     return tuple(condition for end in ends if (condition := end.le(LIMIT)) is not E.TRUE)
+
+
+def base_limits(kernel: Kernel) -> tuple[Expr, ...]:
+    """Conditions on the sizes that every launch is checked for: no base of a buffer beyond 2**62 bytes. A block far
+    past the end has such a base, where nothing remains of the tensor; modulo 2**64 it would come back."""
+    known, per_lane = size_bounds(kernel), varying(kernel)
+    blocks = {block: extent - 1 for block, extent in zip((BLOCK_X, BLOCK_Y, BLOCK_Z), kernel.grid, strict=True)}
+    found: list[Expr] = []
+    for op, loops in visits(kernel.body):
+        access = global_access(op)
+        if access is None:
+            continue
+        base = buffer_parts(access.address, per_lane, (loop.var.name for loop in loops)).base
+        if base is ZERO:
+            continue
+        here = {**known, **blocks}
+        for loop in loops:
+            last = ceiling(loop.hi - 1, here)
+            here[loop.var] = WORD if last is None else last
+        found.append(_farthest(base, here))
+    ends = [end for end in dict.fromkeys(found) if not any(_follows(end, other) for other in found if other is not end)]
+    return tuple(condition for end in ends if (condition := end.le(FARTHEST)) is not E.TRUE)
+
+
+def _farthest(e: Expr, known: Mapping[Expr, Expr]) -> Expr:
+    """What a sum of products never exceeds; what is neither sum nor product is a number of 32 bits."""
+    terms, constant = E.linear(e)
+    total: Expr = E.const(max(constant, 0))
+    for atom, factor in terms.items():
+        total = total + _largest(atom, known) * abs(factor)
+    return total
+
+
+def _largest(atom: Expr, known: Mapping[Expr, Expr]) -> Expr:
+    if atom.lo is not None and atom.lo >= 0:
+        most = _most(atom, known)
+        if most is not None:
+            return E.as_expr(most)
+    if atom.op == "mul":
+        return reduce(lambda a, b: a * b, (_farthest(arg, known) for arg in atom.args))
+    return _farthest(atom, known) if atom.op == "add" else WORD
 
 
 def _follows(end: Expr, other: Expr) -> bool:

@@ -364,7 +364,7 @@ def test_a_base_that_would_wrap_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "k.py"
     file.write_text(WRAPPING)
     kernel = read(str(file))
-    for sizes in ({"G": 2**25, "M": 2, "N": 2**28}, {"G": 2**25 + 1, "M": 1, "N": 2**25}):
+    for sizes in ({"G": 2**25, "M": 2, "N": 2**28}, {"G": 2**25 + 1, "M": 1, "N": 2**25 + 1}):
         with pytest.raises(LaunchRefused, match="bases of k leave 64 bits"):
             check_sizes(kernel, sizes)
     check_sizes(kernel, {"G": 2**25, "M": 1, "N": 2**24})

@@ -69,8 +69,9 @@ PROVIDER: Mapping[str, ManualEntry] = {
         "nothing to do, unless every answer ends so.",
     ),
     "ARG-P122": ManualEntry(
-        "The kernel states invariants (`ag.check.…`) that an edit has to keep, and one of them is gone, or stands where "
-        "it is never read. The model gets this message and is asked again; a few times a round that does not count.",
+        "The kernel states invariants (`ag.check.…`) that an edit has to keep, and one of them is gone, or stands "
+        "where it is never read. The model gets this message and is asked again; a few times a round that does not "
+        "count.",
         "nothing to do, unless every answer ends so.",
     ),
     "ARG-P123": ManualEntry(

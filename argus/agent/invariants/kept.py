@@ -28,7 +28,7 @@ def removed(text: str, required: Iterable[str], beside: Mapping[str, str] | None
         tree = ast.parse(text)
     except (ProgramError, SyntaxError, ValueError, RecursionError):
         return []
-    stated = {op.span.line for op in ops.walk(kernel.body) if op.declared.word == ASSERTION}
+    stated = {op.span.line for op in kernel.body if op.declared.word == ASSERTION}
     standing = {
         ast.unparse(node)
         for node in ast.walk(tree)

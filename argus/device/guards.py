@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import ml_dtypes
@@ -20,7 +21,10 @@ from argus.compile.large_tensors import obstacle
 from argus.ir.kernel import Kernel
 from argus.ir.semantics import base_limits, grid_limits, reach
 from argus.ir.types import DTYPES, DType
-from argus.layout.expr import evaluate
+from argus.layout.expr import Expr, evaluate
+
+KEPT_KERNELS = 256
+"""Kernels whose conditions on sizes are remembered."""
 
 _NUMPY: dict[str, np.dtype[np.generic]] = {
     "f64": np.dtype(np.float64), "f32": np.dtype(np.float32), "f16": np.dtype(np.float16),
@@ -94,12 +98,7 @@ def check_sizes(kernel: Kernel, sizes: Mapping[str, int]) -> None:
             names = sorted(v.name for v in condition.free())
             values = ", ".join(f"{name} = {sizes[name]}" for name in names)
             raise LaunchRefused(f"{kernel.name} requires {condition}, but {values}", "ARG-D102")
-    limited = (
-        ("offsets", 32, reach(kernel)),
-        ("work-items", 32, grid_limits(kernel)),
-        ("bases", 64, base_limits(kernel)),
-    )
-    for what, bits, limits in limited:
+    for what, bits, limits in _limits(kernel):
         for condition in limits:
             if not evaluate(condition, dict(sizes)):
                 names = sorted(v.name for v in condition.free())
@@ -109,6 +108,16 @@ def check_sizes(kernel: Kernel, sizes: Mapping[str, int]) -> None:
     why_not = obstacle(kernel, sizes)
     if why_not is not None:
         raise LaunchRefused(f"tensors of {kernel.name} have 2 GiB or more: {why_not}", "ARG-D103")
+
+
+@lru_cache(maxsize=KEPT_KERNELS)
+def _limits(kernel: Kernel) -> tuple[tuple[str, int, tuple[Expr, ...]], ...]:
+    """What numbers of a launch, of how many bits, are within them under which conditions; formulas of sizes only."""
+    return (
+        ("offsets", 32, reach(kernel)),
+        ("work-items", 32, grid_limits(kernel)),
+        ("bases", 64, base_limits(kernel)),
+    )
 
 
 @dataclass(frozen=True, slots=True)

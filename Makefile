@@ -22,7 +22,7 @@ test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -n auto
 
 torch: $(VENV)/torch.stamp
-	$(BIN)/python -m pytest tests/torch
+	$(BIN)/python -m pytest -n auto tests/torch
 
 ray: $(VENV)/ray.stamp
 	$(BIN)/python -m pytest tests/ray -m full

@@ -38,6 +38,16 @@ def test_every_kind_of_data_and_every_shape_has_its_own_seed() -> None:
     assert bench.given("small", {"N": 64}, "normal", 1)["x"].shape == (64,)
 
 
+def test_wide_data_leave_results_within_their_type() -> None:
+    text = NAIVE.replace("z[i] = x[i] + y[i]", "z[i] = exp(x[i]) + y[i]")
+    bench = Court(Problem("t", text, small=(SIZES,), shapes=(SIZES,)))
+    plain = Court(Problem("t", NAIVE, small=(SIZES,), shapes=(SIZES,)))
+    assert np.abs(plain.given("small", SIZES, "wide", 1)["x"]).max() > 4096
+    wide = np.abs(bench.given("small", SIZES, "wide", 1)["x"])
+    assert 8 < wide.max() < 88.8
+    assert wide.min() < 2**-8
+
+
 def test_truncation_leans_and_rounding_does_not() -> None:
     x = np.random.default_rng(0).standard_normal(1 << 16).astype(np.float32)
     spec = stated("y[i] = x[i]", {"x": x})

@@ -2,7 +2,7 @@
 
     normal      standard normal values
     uniform     between 0 and 1: sums grow, cancellation does not hide a lost term
-    wide        magnitudes over many powers of two
+    wide        magnitudes over many powers of two, as many as the specification bears (`SPREADS`)
     zeros       mostly zeros of both signs: a kernel that guesses is far off where it is not
     specials    normal values with a few infinities and NaNs, so few that most rows have none (only for tasks that
                 define them)
@@ -34,7 +34,8 @@ Arrays = dict[str, npt.NDArray[np.generic]]
 Kind = Literal["normal", "uniform", "wide", "zeros", "specials"]
 KINDS: tuple[Kind, ...] = ("normal", "uniform", "wide", "zeros")
 
-WIDE = 12
+SPREADS = (12, 8, 5, 3, 1)
+"""How many powers of two `wide` values go up and down; the first at which every result is within its type."""
 SPECIAL_ROWS = 1 / 8
 ZERO_SHARE = 0.9
 LARGEST = 1 << 28
@@ -45,9 +46,15 @@ ROUTINGS: dict[Kind, RoutingKind] = {
 
 
 def inputs(
-    kernel: Kernel, sizes: Mapping[str, int], kind: Kind, seed: int, routing: RoutingTensors | None = None
+    kernel: Kernel,
+    sizes: Mapping[str, int],
+    kind: Kind,
+    seed: int,
+    routing: RoutingTensors | None = None,
+    spread: int = SPREADS[0],
 ) -> Arrays:
-    """An array for every tensor the kernel reads. Index tensors hold what the kernel allows, or a routing.
+    """An array for every tensor the kernel reads. Index tensors hold what the kernel allows, or a routing. `spread`: of
+    `wide` values.
 
     A strided tensor is a view of memory that is drawn whole: what lies between its elements has values too, and
     elements that overlap are one.
@@ -67,7 +74,7 @@ def inputs(
         if tensor.dtype.kind != "float":
             memory = whole_numbers(dice, shape, legal_range(kernel, tensor, sizes)).astype(dtype)
         else:
-            memory = _floats(dice, shape, kind, dtype)
+            memory = _floats(dice, shape, kind, dtype, spread)
         found[tensor.name] = strided(memory, shapes[tensor.name], strides[tensor.name])
     return found
 
@@ -96,13 +103,13 @@ def scalars(kernel: Kernel, kind: Kind, seed: int) -> dict[str, float]:
 
 
 def _floats(
-    dice: np.random.Generator, shape: tuple[int, ...], kind: Kind, dtype: np.dtype[np.generic]
+    dice: np.random.Generator, shape: tuple[int, ...], kind: Kind, dtype: np.dtype[np.generic], spread: int
 ) -> npt.NDArray[np.generic]:
     """Values of a kind. Of a huge tensor (weights of many experts) `DRAWN` are drawn and repeat, an odd number."""
     count = int(np.prod(shape, dtype=np.int64))
     if count <= LARGEST:
-        return _bounded(_draw(dice, shape, kind), dtype).astype(dtype)
-    drawn = _bounded(_draw(dice, (DRAWN,), kind), dtype).astype(dtype)
+        return _bounded(_draw(dice, shape, kind, spread), dtype).astype(dtype)
+    drawn = _bounded(_draw(dice, (DRAWN,), kind, spread), dtype).astype(dtype)
     whole = np.empty(count, dtype)
     for start in range(0, count, DRAWN):
         part = whole[start : start + DRAWN]
@@ -132,12 +139,12 @@ def _pattern(dtype: np.dtype[np.generic]) -> int:
     return (0x7FBA5A5A7FBA5A5A >> (64 - 8 * dtype.itemsize)) | 1 if dtype.itemsize > 1 else 0x80
 
 
-def _draw(dice: np.random.Generator, shape: tuple[int, ...], kind: Kind) -> npt.NDArray[np.float32]:
+def _draw(dice: np.random.Generator, shape: tuple[int, ...], kind: Kind, spread: int) -> npt.NDArray[np.float32]:
     if kind == "uniform":
         return dice.random(shape, np.float32)
     values = dice.standard_normal(shape, np.float32)
     if kind == "wide":
-        values *= np.exp2(dice.integers(-WIDE, WIDE + 1, shape)).astype(np.float32)
+        values *= np.exp2(dice.integers(-spread, spread + 1, shape)).astype(np.float32)
     elif kind == "zeros":
         values[dice.random(shape) < ZERO_SHARE] = 0.0
         values[dice.random(shape) < ZERO_SHARE / 2] *= -0.0
@@ -153,6 +160,11 @@ def _bounded(values: npt.NDArray[np.generic], dtype: np.dtype[np.generic]) -> np
     """Values that a narrow format holds without becoming infinite."""
     if values.dtype.kind != "f" or dtype.itemsize > 1:
         return values
-    largest = float(ml_dtypes.finfo(dtype).max)
+    largest = largest_of(dtype)
     clipped: npt.NDArray[np.generic] = np.clip(values, -largest, largest)
     return clipped
+
+
+def largest_of(dtype: np.dtype[np.generic]) -> float:
+    """The largest finite number of a type; whole numbers wrap and have none."""
+    return math.inf if dtype.kind in "iub" else float(ml_dtypes.finfo(dtype).max)

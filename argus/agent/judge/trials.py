@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from argus.agent.judge.data import KINDS, Arrays, Kind, inputs, poisoned, scalars, written
+from argus.agent.judge.data import KINDS, SPREADS, Arrays, Kind, inputs, largest_of, poisoned, scalars, written
 from argus.agent.judge.examine import examined
 from argus.agent.judge.launches import Launches, OnData, WrongRun
 from argus.agent.judge.problem import Problem, Sizes, Verdict, Violation, shape_text
@@ -25,7 +25,7 @@ from argus.check.rounding import ErrorBound
 from argus.device.guards import launch_grid, tensor_shapes
 from argus.ir.kernel import Kernel
 from argus.machine import Options
-from argus.spec import ResultSpec
+from argus.spec import ResultSpec, evaluate
 
 WHOLE = 1 << 16
 SAMPLED = 3
@@ -70,8 +70,25 @@ class TrialBench:
             if sum(array.nbytes for arrays in self._kept.values() for array in arrays.values()) > KEPT_BYTES:
                 self._kept.clear()
             hidden = random.Random(f"{' '.join(map(str, key))} {self.problem.digest()}").getrandbits(48)
-            self._kept[key] = inputs(self.naive, sizes, kind, hidden, self.problem.routing)
+            wide = kind == "wide" and stage == "small"
+            self._kept[key] = self._wide(sizes, seed, hidden) if wide else self._drawn(sizes, kind, hidden)
         return self._kept[key]
+
+    def _drawn(self, sizes: Sizes, kind: Kind, hidden: int, spread: int = SPREADS[0]) -> Arrays:
+        return inputs(self.naive, sizes, kind, hidden, self.problem.routing, spread)
+
+    def _wide(self, sizes: Sizes, seed: int, hidden: int) -> Arrays:
+        """Wide data, as wide as the output's type bears: an exponential of them may be beyond it everywhere, and where
+        a right kernel may give an infinity or a NaN nothing is compared."""
+        symbols = {**sizes, **self.scalars("wide", seed)}
+        shown = poisoned(self.naive, sizes)
+        largest = largest_of(shown[self.spec.result].dtype)
+        for spread in SPREADS:
+            given = self._drawn(sizes, "wide", hidden, spread)
+            size = np.abs(evaluate(self.spec, {**shown, **given}, symbols).value)
+            if not (size > largest).any() and not np.isnan(size).all():
+                break
+        return given
 
     def scalars(self, kind: Kind, seed: int) -> dict[str, float]:
         """The scalar arguments beside inputs of a kind."""

@@ -136,12 +136,14 @@ def pairs(
     contracted: list[int] = []
     mismatches: list[Mismatch] = []
     common = [axis for axis in range(tables.width) if a.has(axis) and b.has(axis)]
+    over = [axis for axis in common if a.varies(axis) or b.varies(axis) or common == [axis]]
+    over = over or [axis for axis in common if axis in contract]  # one slot of an axis: the author says which
     for axis in range(tables.width):
         in_a, in_b = a.has(axis), b.has(axis)
         if in_a and in_b:
             if equal is not None:
                 mismatches += _compare(a, b, axis, tables, equal)
-            if axis in contract or (not contract and (a.varies(axis) or b.varies(axis) or common == [axis])):
+            if axis in over:
                 contracted.append(axis)
         elif in_a or in_b:
             side, other = (a, b) if in_a else (b, a)

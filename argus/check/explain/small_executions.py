@@ -21,7 +21,7 @@ import numpy as np
 
 from argus.check.events import ProgramPoint
 from argus.check.explain.search_budget import may_search
-from argus.check.explain.witness import BLOCK, MAX_BLOCKS, Execution, allocatable, inputs
+from argus.check.explain.witness import BLOCK, MAX_BLOCKS, Execution, allocatable, inputs, is_index
 from argus.check.solve.limits import spend
 from argus.ir import interp, ops
 from argus.ir.kernel import Kernel
@@ -258,7 +258,7 @@ def interference(
     Returns (sizes, index of the output element, value).
     """
     for sizes in candidates:
-        if _overlaps(tensor, sizes):  # a row of it is also part of other rows
+        if _overlaps(tensor, sizes) or is_index(kernel, tensor, sizes):  # a row of it is also part of other rows
             continue
         extent = interp.extents(tensor, sizes)[axis]
         base = _outputs(kernel, output, inputs(kernel, sizes), sizes)

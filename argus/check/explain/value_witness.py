@@ -187,6 +187,13 @@ def _largest(given: Mapping[str, NDArray[Any]]) -> float:
     return max((float(np.nanmax(a, initial=0.0)) for a in floats), default=0.0)
 
 
+def _vanishing(dtype: DType) -> float:
+    """What a type may not hold because it is too small; whole numbers have nothing of the kind."""
+    if dtype.kind != "float":
+        return 0.0
+    return max(float(ml_dtypes.finfo(numpy_dtype(dtype)).smallest_subnormal), float(np.finfo(np.float32).tiny))
+
+
 def _far(kernel: Kernel, output: Tensor, trial: Trial) -> tuple[tuple[int, ...], float, float] | None:
     """An element that is far from the specification: its index, its value, the specified one."""
     assert kernel.computes is not None
@@ -219,6 +226,7 @@ def _far(kernel: Kernel, output: Tensor, trial: Trial) -> tuple[tuple[int, ...],
         part = 0.0 if wanted.residue is not None else _part(kernel, exact=not wanted.error.any())
         limit = part * (np.abs(wanted.value) + typical) + 16 * wanted.error
         limit += ROUNDED * _largest(made) if part else 0.0  # where numbers of this size cancel
+        limit += _vanishing(output.dtype)
         wrong = usable & ~(np.abs(got - wanted.value) <= limit)
     if not wrong.any():
         return None

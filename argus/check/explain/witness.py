@@ -21,6 +21,7 @@ from argus.check.explain.search_budget import may_search
 from argus.check.explain.smallest_model import smallest_model
 from argus.check.solve.prover import Prover
 from argus.ir import interp
+from argus.ir.index_ranges import legal_range, stated_ranges, whole_numbers
 from argus.ir.kernel import BLOCK_X, BLOCK_Y, BLOCK_Z, Kernel
 from argus.ir.ops import Tensor
 from argus.layout import expr as E
@@ -126,13 +127,21 @@ def replay(
 
 
 def inputs(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, NDArray[Any]]:
-    """Small whole numbers for every tensor that is read, the same in every run."""
+    """Small whole numbers for every tensor that is read, the same in every run; as indices those the kernel states."""
     made: dict[str, NDArray[Any]] = {}
     for n, tensor in enumerate(kernel.tensors):
         if tensor.read:
-            dice = np.random.default_rng(n)
-            made[tensor.name] = dice.integers(1, 100, interp.extents(tensor, sizes))
+            dice, shape = np.random.default_rng(n), interp.extents(tensor, sizes)
+            if is_index(kernel, tensor, sizes):
+                made[tensor.name] = whole_numbers(dice, shape, legal_range(kernel, tensor, sizes))
+            else:
+                made[tensor.name] = dice.integers(1, 100, shape)
     return made
+
+
+def is_index(kernel: Kernel, tensor: Tensor, sizes: Mapping[str, int]) -> bool:
+    """The author states what its elements are, so that they cannot be changed at will."""
+    return tensor.dtype.kind != "float" and bool(stated_ranges(kernel, tensor, sizes))
 
 
 def influence(
@@ -149,6 +158,8 @@ def influence(
     """
     extents = dict(zip(tensor.axes, interp.extents(tensor, execution.sizes), strict=True))
     if not affordable(kernel, execution.sizes) or any(not 0 <= at[a] < extents[a] for a in at):
+        return None
+    if is_index(kernel, tensor, execution.sizes):
         return None
     base = inputs(kernel, execution.sizes)
     results = []

@@ -82,6 +82,18 @@ def k(x: ag.In["N i=64", i32], w: ag.In["N i=64", i32], y: ag.Out["N i=64", i32]
     y[b].store(v - s, width=4)
 """
 
+BOTH_OF_TWO = """@ag.kernel(threads=128, requires="N >= 1", example=dict(N=3))
+def k(x: ag.In["N i=128", i32], w: ag.In["N i=128", i32], y: ag.Out["N i=128", i32]):
+    b = ag.grid(N)
+    u = x[b].load(W, width=4)
+    r = u
+    if b % 2 == 0:
+        r = u * 3 + w[b].load(W, width=4)
+    else:
+        r = u - w[b].load(W, width=4)
+    y[b].store(r, width=4)
+"""
+
 
 def copied(condition: str) -> str:
     """A direct copy in a branch of lanes, to an LDS address that is computed there."""
@@ -129,6 +141,7 @@ RIGHT = {
     "turns": TURNS,
     "late threads": LATE_THREADS,
     "loaded in arms": LOADED_IN_ARMS,
+    "both of two": BOTH_OF_TWO,
     "odd lanes copy": copied("ag.lane() % 2 == 1"),
     "late threads copy": copied("ag.thread() > 70"),
 }
@@ -194,6 +207,21 @@ def test_a_branch_into_the_middle_of_the_other_arm_is_seen(tmp_path: Path) -> No
             distance = (insts[m].pc - inst.pc) // 4 - 1
             assert altered(one, n, (inst.words[0] & ~0xFFFF | distance,)) != "", insts[m]
     assert count >= 3
+
+
+def test_a_source_that_one_arm_loses_is_seen(tmp_path: Path) -> None:
+    """The other arm still has it, so the sources of both together are the same."""
+    one = made(BOTH_OF_TWO, tmp_path)
+    insts, count = one[2].insts, 0
+    for n, inst in enumerate(insts):
+        if inst.op != "v_sub_u32" or len(inst.words) != 1:
+            continue
+        word = inst.words[0]
+        first, second = word & 0x1FF, word >> 9 & 0xFF
+        for other in (word & ~0x1FF | second + 256, word & ~(0xFF << 9) | (first - 256) << 9):
+            count += 1
+            assert altered(one, n, (other,)) != ""
+    assert count >= 2
 
 
 def test_a_loop_that_does_not_count_is_seen(tmp_path: Path) -> None:

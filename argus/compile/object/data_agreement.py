@@ -9,8 +9,8 @@ Both sides are sets of sources (`data_sources` of the kernel, `data_flow` of the
 is right if it is made from all its sources, and from no others than those of the elements that share registers with it
 on the way: bytes are told apart where they are moved, but arithmetic mixes them.
 
-What it shows: no register was taken for another one, on any path, and none is moved between lanes in another way
-(`exchange_pairs`). What it does not show: the arithmetic on the way, so another opcode or constant, exchanged operands,
+What it shows: no register was taken for another one, on any path (behind a branch every arm is looked at by itself,
+`arm_sources`), and none is moved between lanes in another way (`exchange_pairs`). What it does not show: the arithmetic on the way, so another opcode or constant, exchanged operands,
 or a mask among sources that stay the same.
 """
 
@@ -23,6 +23,7 @@ from typing import assert_never
 from argus.compile.decoded import Decoded
 from argus.compile.matching import Match
 from argus.compile.memory import by_sign
+from argus.compile.object.arm_sources import Alternatives, ArmSources
 from argus.compile.object.byte_moves import ALL, keys
 from argus.compile.object.control_flow import FlowGraph
 from argus.compile.object.data_flow import DataFlow, WrittenByte
@@ -71,6 +72,9 @@ class DataUse:
     def sources(self, of: DataSources) -> Sources:
         return union(of.of_bytes(self.value, start, self.width) for start in self.starts)
 
+    def on_paths(self, of: ArmSources) -> Alternatives:
+        return frozenset().union(*(of.of_bytes(self.value, start, self.width) for start in self.starts))
+
 
 @dataclass(frozen=True, slots=True)
 class DataMoves:
@@ -107,6 +111,7 @@ class _Comparison:
         self.names = SourceNames()
         self.least = DataSources(kernel, self.names)
         self.most = DataSources(kernel, self.names, by_register=True)
+        self.arms = ArmSources(kernel, self.least)
         paired = ((n, self.ops[matched.op_of[n]]) for n in sorted(matched.part_of) if n in flow.block_of)
         self.moves = [(n, op, self._moved(n, op)) for n, op in paired]
         made = {at: sources for _, _, moved in self.moves for at, sources in moved.brings.items()}
@@ -142,7 +147,19 @@ class _Comparison:
         foreign, missing = have & ~use.sources(self.most), use.sources(self.least) & ~have
         if foreign:
             return f"its data is also made from {self._named(foreign)}", False
+        missing = missing or self._missing_on_a_path(n, use)
         return (f"its data is not made from {self._named(missing)}", False) if missing else None
+
+    def _missing_on_a_path(self, n: int, use: DataUse) -> Sources:
+        """What a write that reaches the use lacks of every set that some arm of the kernel has."""
+        if not self.arms.asked:
+            return 0
+        asked = use.on_paths(self.arms)
+        for have in self.object.by_write(use.key, range(use.first, use.first + use.width), n):
+            lacks = [one & ~self.pairs.translated(have) for one in asked]
+            if lacks and all(lacks):
+                return min(lacks, key=int.bit_count)
+        return 0
 
     def _named(self, sources: Sources) -> str:
         op, element = self.names.listed(sources)[0]

@@ -15,7 +15,7 @@ from __future__ import annotations
 from argus.compile.decoded import Decoded
 from argus.compile.object.byte_moves import Byte, made_from
 from argus.compile.object.control_flow import START, Edge, FlowGraph
-from argus.compile.object.data_sources import Sources
+from argus.compile.object.data_sources import Sources, union
 from argus.compile.object.lane_moves import LaneMove
 from argus.compile.object.results import SCALAR
 from argus.gfx942.hazards import registers
@@ -108,6 +108,15 @@ class DataFlow:
         for one in wanted:
             found |= self._sources[one]
         return found, any(one in self._unwritten for one in wanted)
+
+    def by_write(self, key: int, of: range, n: int) -> list[Sources]:
+        """For each write that may be the last before instruction n, what these bytes of it are made from."""
+        found: list[Sources] = []
+        for write in self.reaching(key, n):
+            bytewise = [(*write, byte) for byte in of]
+            self._solve(bytewise)
+            found.append(union(self._sources[one] for one in bytewise))
+        return found
 
     def _solve(self, wanted: list[WrittenByte]) -> None:
         """Sources of these bytes and of all behind them: the least solution."""

@@ -58,7 +58,7 @@ def clocked(source: str, task: Task) -> float:
         code = compile_cached(program).object
         logs = []
         for sizes in task.shapes:
-            work = work_of(kernel, code, sizes, 0, task.routing)
+            work = work_of(kernel, code, sizes, 0, task.routing, task.kernel)
             seen = sample(work)
             took = time_prepared(work, prepared(seen), matrix_element(seen))[1].sustained.microseconds
             logs.append(math.log(float(took)))

@@ -17,7 +17,8 @@ they are handed out one by one (`argus.clock.dispatch`). The launch takes the lo
 
 plus the launch floor of the protocol (`argus.clock.protocol`). What the launch asks of the chip is its `profile`; time
 at any clock follows from that. `hbm_bytes` (the tensors' size) should be given; without it each workgroup's own
-footprint is used, which counts shared data once per workgroup and is an upper bound. Tensors that fit into the Infinity
+footprint is used, which counts shared data once per workgroup and is an upper bound. Where that bound is clearly below
+the tensors' size it counts, too: of a cache of keys a launch reads what its requests have. Tensors that fit into the Infinity
 Cache are read from memory once, or not at all when it starts `warm`. Of larger ones, the first round of workgroups
 reads what its L2s miss from memory, once for all XCDs that miss it at about the same time (`across`), and later rounds
 what the Infinity Cache has not kept (`missing_again`, `argus.clock.mall`).
@@ -37,6 +38,10 @@ from argus.clock.protocol import Protocol, floor
 from argus.clock.timing import LABEL, Timing
 from argus.clock.uncertainty import described, interval_of
 from argus.gfx942 import chip
+
+UNTOUCHED = 0.9
+"""Footprints below this share of the tensors say that a part of them is not touched; above, they are rounded to lines
+and sampled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,9 +217,13 @@ def estimate(
         error = _standard_error(list(work.values()))
     beyond_l1 = timing.filled_bytes * per_group
     beyond_l2 = sum(timing.read_bytes[level] for level in ("mall", "hbm")) * per_group if timing.sharing_known else 0.0
+    touched = (timing.footprint_bytes + timing.written_bytes) * per_group
     if hbm_bytes is None:
-        hbm_bytes = (timing.footprint_bytes + timing.written_bytes) * per_group
+        hbm_bytes = touched
         notes.append("memory bytes: every workgroup's own footprint, shared data counted once per workgroup")
+    elif timing.sharing_known and touched < UNTOUCHED * hbm_bytes:
+        notes.append(f"of {hbm_bytes / 1e6:.0f} MB of tensors at most {touched / 1e6:.0f} MB are read or written")
+        hbm_bytes = touched
     written = timing.written_bytes * per_group
     rounds = max(1.0, per_cu / timing.resident)
     fits = min(1.0, kept_by_mall(parameters) / hbm_bytes) if hbm_bytes else 1.0

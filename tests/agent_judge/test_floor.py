@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from argus.agent.judge.floor import least_microseconds, multiplications
+from argus.agent.judge.floor import least_microseconds, looked_up, multiplications
 from argus.tasks.task import load_task
 
 
@@ -26,6 +26,15 @@ def test_row_kernels_only_move_data(name: str) -> None:
     assert multiplications(task.kernel, sizes, spec) == 0
     moved = 2 * 2 * sizes["M"] * sizes["N"]
     assert least_microseconds(task.kernel, sizes, spec) == pytest.approx(moved / 5324.8e3, rel=0.02)
+
+
+def test_what_data_chooses_is_not_certain() -> None:
+    task = load_task("examples/agent/uncovered/slot_decode.py")
+    assert task.kernel.computes is not None
+    spec = task.kernel.computes.results[0]
+    sizes = dict(task.shapes[0])
+    assert looked_up(spec) == {"K", "V"}
+    assert least_microseconds(task.kernel, sizes, spec, certain=True) < 3 < least_microseconds(task.kernel, sizes, spec)
 
 
 def test_a_product_that_is_written_twice_counts_once_and_a_masked_one_half() -> None:

@@ -66,7 +66,7 @@ def test_no_program(process: JudgeProcess) -> None:
 def test_faster_than_light(process: JudgeProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     from argus.agent.judge import court
 
-    monkeypatch.setattr(court, "least_microseconds", lambda *_: 1e9)
+    monkeypatch.setattr(court, "least_microseconds", lambda *_, **__: 1e9)
     judgement = court.Court(PROBLEM).judge(NAIVE, 1)
     assert (judgement.verdict, rules(judgement)) == ("fail", {"speed of light"})
     assert not judgement.times

@@ -18,10 +18,10 @@ they are handed out one by one (`argus.clock.dispatch`). The launch takes the lo
 plus the launch floor of the protocol (`argus.clock.protocol`). What the launch asks of the chip is its `profile`; time
 at any clock follows from that. `hbm_bytes` (the tensors' size) should be given; without it each workgroup's own
 footprint is used, which counts shared data once per workgroup and is an upper bound. Where that bound is clearly below
-the tensors' size it counts, too: of a cache of keys a launch reads what its requests have. Tensors that fit into the Infinity
-Cache are read from memory once, or not at all when it starts `warm`. Of larger ones, the first round of workgroups
-reads what its L2s miss from memory, once for all XCDs that miss it at about the same time (`across`), and later rounds
-what the Infinity Cache has not kept (`missing_again`, `argus.clock.mall`).
+the tensors' size it counts, too: of a cache of keys a launch reads what its requests have. Tensors that fit into the
+Infinity Cache are read from memory once, or not at all when it starts `warm`. Of larger ones, the first round of
+workgroups reads what its L2s miss from memory, once for all XCDs that miss it at about the same time (`across`),
+and later rounds what the Infinity Cache has not kept (`missing_again`, `argus.clock.mall`).
 """
 
 from __future__ import annotations

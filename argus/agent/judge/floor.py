@@ -3,8 +3,8 @@
     least = max(bytes / peak bandwidth, 2 * products / peak matrix rate)
 
 A candidate that is faster than nine tenths of it has not done the work, whatever its results say: the clock, the task
-or the candidate is wrong, and it does not rank. Tensors of which data says what is read (`K[slot[b], k]`) may be read in
-part, so they are not `certain`: they count for the roof that is shown, not for who has not done the work.
+or the candidate is wrong, and it does not rank. Tensors of which data says what is read (`K[slot[b], k]`) may be read
+in part, so they are not `certain`: they count for the roof that is shown, not for who has not done the work.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ is right if it is made from all its sources, and from no others than those of th
 on the way: bytes are told apart where they are moved, but arithmetic mixes them.
 
 What it shows: no register was taken for another one, on any path (behind a branch every arm is looked at by itself,
-`arm_sources`), and none is moved between lanes in another way (`exchange_pairs`). What it does not show: the arithmetic on the way, so another opcode or constant, exchanged operands,
-or a mask among sources that stay the same.
+`arm_sources`), and none is moved between lanes in another way (`exchange_pairs`). What it does not show: the arithmetic
+on the way, so another opcode or constant, exchanged operands, or a mask among sources that stay the same.
 """
 
 from __future__ import annotations

@@ -13,9 +13,12 @@ from argus.check.report import Counterexample, Party, Site
 from argus.check.transfer.matrix import LaneMaps, Mismatch, lane_maps
 from argus.check.walk import KernelWalk
 from argus.ir import interp, ops
+from argus.ir.kernel import Kernel
 from argus.ir.types import Value
 from argus.layout import expr as E
 from argus.layout.expr import Expr
+from argus.spec.tree import IndexReduction, SpecNode
+from argus.spec.walk import product_of_elements, walk
 
 if TYPE_CHECKING:
     from argus.check.rules.conform import Failure
@@ -118,12 +121,30 @@ def _operand(flow: KernelWalk, holder: _Holder, held: Held) -> Party:
     return Party(holder.name, thread, holder.element, text, tensor.name, coords, written_at=written)
 
 
+def _outer_axes(kernel: Kernel) -> set[str]:
+    """Axes on which the factors of a specified sum have different indices: M of sum(A[m, k] * A[n, k], k)."""
+    tensors = {tensor.name: tensor for tensor in kernel.tensors}
+    found: set[str] = set()
+    for result in kernel.computes.results if kernel.computes is not None else ():
+        for node in walk(result.expression):
+            elements = (product_of_elements(node.body) or []) if isinstance(node, IndexReduction) else []
+            indices: dict[str, set[SpecNode]] = {}
+            for element in elements:
+                for axis, index in zip(tensors[element.tensor].axes, element.indices, strict=True):
+                    indices.setdefault(axis, set()).add(index)
+            found |= {axis for axis, used in indices.items() if len(used) > 1}
+    return found
+
+
 def mismatched_pair(flow: KernelWalk, failure: Failure) -> Counterexample | str:
     """A replayed counterexample, or why there is none."""
     holders = _holders(failure)
     axis = flow.tables.axis_names[failure.mismatch.axis]
     if flow.spec is not None and failure.mismatch.axis in flow.spec.hints.windows:
         return f"elements at several {axis} are summed, and that these are the specified neighbors is not followed"
+    if axis in _outer_axes(flow.kernel):
+        told = f"the specification multiplies elements at different {axis}, which one name does not tell apart"
+        return f"{told}: give that axis of one operand another name, and one tensor twice as two arguments"
     if failure.mismatch.kind == "accumulator":
         coordinates = [_coordinate(flow, failure, holder) for holder in holders]
         product = next((c for c in coordinates if c is not None), None)

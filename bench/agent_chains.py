@@ -1,6 +1,6 @@
 """What the transformations reach: naive kernels lowered by a fixed chain, beside the library's on the same clock.
 
-    python -m bench.agent_chains [--tasks gemm,attention,fp8,moe,convolution,linear,transposed,residual] [--judge] [--library]
+    python -m bench.agent_chains [--tasks gemm,attention,fp8,moe,convolution,linear,…] [--judge] [--library]
 
 Every step is one that the knowledge base proposes; nothing is searched. Without `--judge` a kernel is proved and timed,
 with it all stages of the judge are passed. `--library` times the library's kernel for the same computation too. All

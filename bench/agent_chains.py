@@ -1,6 +1,6 @@
 """What the transformations reach: naive kernels lowered by a fixed chain, beside the library's on the same clock.
 
-    python -m bench.agent_chains [--tasks gemm,attention,fp8,moe,linear,transposed,residual] [--judge] [--library]
+    python -m bench.agent_chains [--tasks gemm,attention,fp8,moe,convolution,linear,…] [--judge] [--library]
 
 Every step is one that the knowledge base proposes; nothing is searched. Without `--judge` a kernel is proved and timed,
 with it all stages of the judge are passed. `--library` times the library's kernel for the same computation too. All
@@ -112,6 +112,19 @@ CASES = {
             ("expert-ring", {}),
         ),
         ("fp8_gemm.py", "moe_gate_up", {"BM": 128, "GROUP": 8}),
+    ),
+    "convolution": Case(
+        "convolution",
+        (
+            ("pixel-blocks", {"rows": 4, "cols": 64, "waves": 4}),
+            ("channel-blocks", {"slices": 2}),
+            ("vector-stores", {}),
+            ("halo-staging", {"swizzle": True}),
+            ("halo-prefetch", {}),
+            ("tap-pipeline", {"weights": 2}),
+        ),
+        ("conv2d.py", "conv2d", {}),
+        {"G": 1},
     ),
     "linear": Case(
         f"{OWN}/linear.py",

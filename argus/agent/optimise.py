@@ -42,7 +42,7 @@ from argus.agent.search_state import (
     State,
     Trying,
 )
-from argus.agent.selector import Realised, realise, refuse_unreadable
+from argus.agent.selector import Realised, realise, refuse_unserved
 from argus.knowledge import KnowledgeEntry, load, matching
 from argus.tasks.task import Task
 
@@ -149,7 +149,7 @@ def _realised(state: State, parent: SearchCandidate, proposal: Proposal, roles: 
     if entry.lowered and settings.lowering != "model":
         try:
             made = realise(parent.source, proposal, done, load() if settings.knowledge else {})
-            refuse_unreadable(made.source, state.task.beside)
+            refuse_unserved(made.source, state.task)
             return made
         except NotApplicableError as error:
             why = str(error)

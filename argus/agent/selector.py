@@ -4,8 +4,9 @@
 
 The prerequisites an entry names are closed over and lowered with their first parameter set, in the order the base
 implies; those already in the candidate's lineage are left alone, and one that has no place in this source is taken as
-given (a kernel may come with LDS staging of its own). A technique without a place is not an attempt. Without knowledge
-(an empty base) nothing is a prerequisite of anything.
+given (a kernel may come with LDS staging of its own). A technique without a place is not an attempt, and neither is a
+result that the reader refuses or that does not serve every shape of the task: both are known before anything is judged.
+Without knowledge (an empty base) nothing is a prerequisite of anything.
 """
 
 from __future__ import annotations
@@ -13,11 +14,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from argus.agent.judge import Judgement, Problem
+from argus.agent.judge.contract import broken
 from argus.agent.lower import NotApplicableError, lower
 from argus.agent.planner import Proposal, attempt
+from argus.agent.repair import repairs
+from argus.ir.kernel import Kernel
 from argus.knowledge import KnowledgeEntry
 from argus.lang import read
 from argus.lang.errors import ProgramError
+from argus.tasks.task import Task
 
 REPAIRED = ("AG310",)
 """What the reader refuses and a repair answers: more LDS than there is."""
@@ -33,13 +39,24 @@ class Realised:
     """What a model said of its edit."""
 
 
-def refuse_unreadable(source: str, beside: Mapping[str, str]) -> None:
-    """Raises NotApplicableError for what the reader refuses: a technique that leads there has no place."""
+def refuse_unreadable(source: str, beside: Mapping[str, str]) -> Kernel | None:
+    """The kernel of a source; None where a repair has to make it readable first. Raises NotApplicableError for what
+    the reader refuses otherwise: a technique that leads there has no place."""
     try:
-        read(source, beside=dict(beside))
+        return read(source, beside=dict(beside))
     except ProgramError as error:
         if error.code not in REPAIRED:
             raise NotApplicableError(f"the result is no program: {error}") from error
+    return None
+
+
+def refuse_unserved(source: str, task: Task) -> None:
+    """Raises NotApplicableError for what the reader refuses, and for what breaks the contract of the task where no
+    repair is known: a row that registers do not hold at one of the shapes. Nothing of this needs a judgement."""
+    kernel = refuse_unreadable(source, task.beside)
+    wrong = () if kernel is None else tuple(broken(kernel, task.kernel, Problem.of(task)))
+    if wrong and not repairs(source, Judgement("fail", "contract", wrong)):
+        raise NotApplicableError(f"the result does not solve the task: {wrong[0].message}")
 
 
 def closure(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from argus.agent.bottleneck import bottleneck
 from argus.agent.judge import Judgement, Violation
-from argus.agent.lower import lower
+from argus.agent.lower import NotApplicableError, lower
 from argus.agent.optimise import optimise
 from argus.agent.planner import attempt, propose, random_order
 from argus.agent.policy import PolicyError, PolicyTable, merged
@@ -19,7 +20,7 @@ from argus.agent.policy_file import read_policy, write_policy
 from argus.agent.repair import repairs
 from argus.agent.reward import reward
 from argus.agent.search_state import Settings, State
-from argus.agent.selector import closure
+from argus.agent.selector import closure, refuse_unserved
 from argus.knowledge import load, matching
 from argus.tasks.task import Task, TaskError, builtin_tasks, load_task, read_task
 
@@ -236,3 +237,22 @@ def test_what_is_no_task_is_refused(text: str, problem: str) -> None:
 def test_an_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(TaskError, match="gemm"):
         load_task("nothing")
+
+
+def test_what_serves_no_shape_of_the_task_costs_no_evaluation() -> None:
+    """A row of 65536 does not fit in the registers of a wave, which no repair changes; blocks that do not divide a
+    size can be made smaller, so they are judged."""
+    task = load_task("reduction")
+    resident = lower(lower(task.source, "row-vectors", {"per_lane": 8}), "row-resident", {"widest": 4096})
+    with pytest.raises(NotApplicableError, match="does not solve the task"):
+        refuse_unserved(resident, task)
+    state = optimise(task, Settings(budget=12, seed=3), Scripted())  # type: ignore[arg-type]
+    for candidate in state.candidates:
+        refuse_unserved(candidate.source, task)
+    ragged = replace(load_task("gemm"), held_out=({"M": 512, "N": 3136, "K": 1024},))
+    refuse_unserved(lower(ragged.source, "register-blocking", {**BLOCK, "tiles_col": 4}), ragged)
+
+
+@pytest.mark.parametrize("family", ["elementwise", "window", "row"])
+def test_a_launch_of_too_many_workgroups_has_a_remedy(family: str) -> None:
+    assert any("dispatch" in entry.bottlenecks for entry in matching(family=family))

@@ -16,6 +16,7 @@ from argus.agent.lower.block_sizes import block_sizes
 from argus.agent.lower.causal_order import causal_order
 from argus.agent.lower.causal_pairs import causal_pairs
 from argus.agent.lower.causal_skip import causal_skip
+from argus.agent.lower.channel_blocks import channel_blocks
 from argus.agent.lower.chiplet_order import chiplet_order
 from argus.agent.lower.chiplet_rows import chiplet_rows
 from argus.agent.lower.chiplet_tiles import chiplet_tiles
@@ -31,6 +32,8 @@ from argus.agent.lower.fused_scale import fused_scale
 from argus.agent.lower.fused_stages import fused_stages
 from argus.agent.lower.gathered_rows import gathered_rows
 from argus.agent.lower.grouped_order import grouped_order
+from argus.agent.lower.halo_prefetch import halo_prefetch
+from argus.agent.lower.halo_staging import halo_staging
 from argus.agent.lower.instruction_scheduling import instruction_scheduling
 from argus.agent.lower.key_tiles import key_tiles
 from argus.agent.lower.lazy_rescale import lazy_rescale
@@ -44,6 +47,7 @@ from argus.agent.lower.occupancy import occupancy
 from argus.agent.lower.online_softmax import online_softmax
 from argus.agent.lower.packed_arithmetic import packed_arithmetic
 from argus.agent.lower.persistent_groups import persistent_groups
+from argus.agent.lower.pixel_blocks import pixel_blocks
 from argus.agent.lower.query_waves import query_waves
 from argus.agent.lower.ragged import restored, straightened
 from argus.agent.lower.range_guards import range_guards
@@ -63,6 +67,7 @@ from argus.agent.lower.source import NotApplicableError, Source
 from argus.agent.lower.split_k import split_k
 from argus.agent.lower.stagger_k import stagger_k
 from argus.agent.lower.tap_pieces import tap_pieces
+from argus.agent.lower.tap_pipeline import tap_pipeline
 from argus.agent.lower.transpose_on_staging import transpose_on_staging
 from argus.agent.lower.vector_stores import vector_stores
 from argus.agent.lower.wave_groups import wave_groups
@@ -80,6 +85,7 @@ _TECHNIQUES: tuple[Lowering, ...] = (
     causal_order,
     causal_pairs,
     causal_skip,
+    channel_blocks,
     chiplet_order,
     chiplet_rows,
     chiplet_tiles,
@@ -95,6 +101,8 @@ _TECHNIQUES: tuple[Lowering, ...] = (
     fused_stages,
     gathered_rows,
     grouped_order,
+    halo_prefetch,
+    halo_staging,
     instruction_scheduling,
     key_tiles,
     lazy_rescale,
@@ -108,6 +116,7 @@ _TECHNIQUES: tuple[Lowering, ...] = (
     online_softmax,
     packed_arithmetic,
     persistent_groups,
+    pixel_blocks,
     query_waves,
     range_guards,
     reciprocal,
@@ -125,6 +134,7 @@ _TECHNIQUES: tuple[Lowering, ...] = (
     split_k,
     stagger_k,
     tap_pieces,
+    tap_pipeline,
     transpose_on_staging,
     vector_stores,
     wave_groups,

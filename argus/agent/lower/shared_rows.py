@@ -20,7 +20,16 @@ import ast
 from collections.abc import Mapping
 
 from argus.agent.lower.register_blocking import divisible
-from argus.agent.lower.source import Instead, NotApplicableError, Source, SourceAccess, keyword, names, set_keyword
+from argus.agent.lower.source import (
+    Instead,
+    NotApplicableError,
+    OneOf,
+    Source,
+    SourceAccess,
+    keyword,
+    names,
+    set_keyword,
+)
 from argus.agent.lower.tap_loops import offset, static_range
 from argus.agent.lower.text import expression, statement
 
@@ -49,12 +58,12 @@ def shared_rows(source: Source, params: Mapping[str, object]) -> None:
     taps = ast.For(ast.Name(tap, ast.Store()), expression(f"range({count})"), [meets], [])
     loop.target, loop.iter = ast.Name(across, ast.Store()), expression(f"range(DEPTH + {count - 1})")
     loop.body = [load.statement, taps]
-    _OfRow(summed.id, f"{across} - {tap}").visit(meets)
+    OneOf(summed.id, f"{across} - {tap}").visit(meets)
     first.value = ast.ListComp(
         first.value, [ast.comprehension(ast.Name("_", ast.Store()), expression("range(DEPTH)"), [], 0)]
     )
     after = source.body.index(store.statement)
-    _OfRow(summed.id, turn).visit(store.statement)
+    OneOf(summed.id, turn).visit(store.statement)
     Instead({row: expression(f"({row} + {turn})")}).visit(store.statement)
     source.body[after] = ast.For(ast.Name(turn, ast.Store()), expression("range(DEPTH)"), [store.statement], [])
     _grid(source, row, size)
@@ -123,18 +132,6 @@ def _hoist(source: Source, loop: ast.For, load: SourceAccess, tap: str, count: i
                 made = statement(f"{several} = [{ast.unparse(access.statement.value)} {over}]")
                 source.body.insert(source.body.index(loop), made)
                 access.statement.value = expression(f"{several}[{tap} * {found[1]} + {found[0]}]")
-
-
-class _OfRow(ast.NodeTransformer):
-    """A name becomes one of a list."""
-
-    def __init__(self, name: str, index: str) -> None:
-        self._name, self._index = name, index
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if node.id != self._name:
-            return node
-        return ast.Subscript(ast.Name(node.id, ast.Load()), expression(self._index), node.ctx)
 
 
 def _grid(source: Source, row: str, size: str) -> None:

@@ -108,6 +108,18 @@ class Instead(ast.NodeTransformer):
         return copy.deepcopy(self._by[node.id]) if node.id in self._by and isinstance(node.ctx, ast.Load) else node
 
 
+class OneOf(ast.NodeTransformer):
+    """A name becomes one of a list: `total[u]` for `total`."""
+
+    def __init__(self, name: str, index: str) -> None:
+        self._name, self._index = name, index
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id != self._name:
+            return node
+        return ast.Subscript(ast.Name(node.id, ast.Load()), expression(self._index), node.ctx)
+
+
 def divided(node: ast.expr) -> tuple[str, str] | None:
     """`N // BLOCK_N`: the size and its step."""
     if (

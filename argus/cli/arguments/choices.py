@@ -18,6 +18,7 @@ MEMORY_BOUND = ("softmax", "rmsnorm", "layernorm", "rowreduce", "add", "mul", "s
 TASKS = (
     "attention",
     "broadcast",
+    "convolution",
     "depthwise",
     "fp8",
     "gemm",

@@ -47,7 +47,6 @@ def convolves(text: str, channels: int, height: int, width: int, out: int) -> bo
         (*STAGED, FETCH, TAPS),
         (*STAGED, TAPS, FETCH),
         (SMALLER, ("channel-blocks", {"slices": 1}), HALO, ("tap-pipeline", {"weights": 3})),
-        (*STAGED[:3], ("halo-staging", {"swizzle": False}), FETCH),
     ],
 )
 def test_a_convolution_over_channels(steps: tuple[Step, ...]) -> None:

@@ -24,6 +24,7 @@ from argus.ir.passes.insert_waits import insert_waits
 from argus.ir.stages import Scheduled
 
 CODES = {"ARG-K101": "a proof disagrees with its execution"}
+BEYOND = "look for a constant or a factor that makes an exponential, a product or a quotient too large"
 SAVED = "disagreements"
 """Folder beside the kept proofs."""
 
@@ -42,6 +43,9 @@ def after_proof(program: Scheduled, report: Report, folder: Path, run: bool = Tr
     stats = {**report.stats, "executed": process_time() - start}
     if found.problem is not None:
         return disagreeing(replace(report, stats=stats), found.problem, folder)
+    if found.beyond is not None:
+        reason = f"with ordinary inputs a number is beyond its type at every launch tried: {found.beyond.sentence()}"
+        return withdrawn(replace(report, stats=stats), reason, BEYOND)
     return replace(report, executed=found, stats=stats)
 
 
@@ -51,6 +55,11 @@ def disagreeing(report: Report, problem: Disagreement, folder: Path) -> Report:
     where = f"saved as {path}" if path is not None else f"{folder} cannot be written to, so nothing was saved"
     reason = f"ARG-K101: {CODES['ARG-K101']}: {problem.sentence()}"
     advice = f"a mistake of the checker, please report it with the reproduction ({where}); argus explain K101"
+    return withdrawn(report, reason, advice)
+
+
+def withdrawn(report: Report, reason: str, advice: str) -> Report:
+    """The report with `value` unknown."""
     verdicts = tuple(
         replace(v, status="unknown", decided_by="execution", reason=reason, help=advice) if v.rule == "value" else v
         for v in report.verdicts

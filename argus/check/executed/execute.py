@@ -10,6 +10,8 @@ An element counts only where the specification is finite. The tolerance is the e
 arithmetic (`argus.check.rounding`), and where there is none, or none at this launch, a multiple of the specification's
 error (`executed.tolerance`). That a number overflows its type is outside of what is proved (`premises`): such a launch,
 or one at which the specification is mostly not finite, is tried again with smaller inputs, and in the end not counted.
+But a kernel that overflows with ordinary inputs, however small, at every launch has premises that nobody meets
+(`v + 0 * exp(v + 1e30)`): that is `beyond`, and its proof is withdrawn.
 A launch whose inputs are not what the kernel states of its data is no launch of the kernel.
 """
 
@@ -35,6 +37,7 @@ from argus.spec.compare import compare
 
 ATTEMPTS = 3
 HALF = 0.5
+ORDINARY = "normal"
 NO_SPECIFICATION = "it states no specification"
 TOO_LARGE = "no launch is small enough"
 NOTHING = "at no launch the specification has a finite value for inputs that the kernel allows"
@@ -47,6 +50,7 @@ def execute(kernel: Kernel) -> Executed:
     chosen = launches(kernel)
     done = elements = 0
     seen, unseen = set[str](), dict[str, str]()
+    ordinary, beyond = False, None
     for launch in chosen:
         counted, problem, without = 0, None, dict[str, str]()
         for one in attempts(launch):
@@ -55,10 +59,14 @@ def execute(kernel: Kernel) -> Executed:
                 break
             if problem is not None and not overflows(kernel, one):
                 return Executed(done + 1, elements, problem=problem)
+        if launch.kind == ORDINARY:
+            ordinary, beyond = ordinary or problem is None, beyond or problem
         if problem is None:
             done, elements = done + (counted > 0), elements + counted
             seen |= {stated.result for stated in kernel.computes.results if counted} - set(without)
             unseen |= without
+    if beyond is not None and not ordinary:
+        return Executed(done, elements, beyond=beyond)
     left = {result: why for result, why in unseen.items() if result not in seen}
     if not done:
         return Executed(skipped=next(iter(left.values()), NOTHING if chosen else TOO_LARGE))

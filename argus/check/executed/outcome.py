@@ -52,6 +52,8 @@ class Executed:
     skipped: str = ""
     problem: Disagreement | None = None
     left_out: str = ""
+    beyond: Disagreement | None = None
+    """A launch with ordinary inputs at which a number is beyond its type, where there is no other such launch."""
 
     def note(self) -> str:
         if self.skipped:

@@ -16,6 +16,7 @@ sizes (`first <= next`) to other tiles is refused, though it may be right: nobod
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
@@ -29,6 +30,7 @@ from argus.layout.expr import Expr
 
 Range = tuple[int, int]
 NESTED = 3
+LONG = 400
 
 
 def unfounded(candidate: Kernel, naive: Kernel, shapes: tuple[Sizes, ...]) -> Iterator[str]:
@@ -60,6 +62,7 @@ class Statements:
         self._kernel, self._origins = kernel, Origins(kernel)
         self._loops = {op.var: op for op in ops.walk(kernel.body) if isinstance(op, ops.For)}
         self._symbols = {op.symbol: op for op in ops.walk(kernel.body) if isinstance(op, ops.Symbol)}
+        self._values: dict[Value, str] = {}
         self.made = dict(self._walk(kernel.body, ()))
 
     @cached_property
@@ -101,7 +104,14 @@ class Statements:
                 yield from self._walk(inner, way)
 
     def _value(self, value: Value) -> str:
-        """How it is made; what is not told apart here is the same in the same file only."""
+        """How it is made, once for each value; a long text is its digest, since operands may be used many times."""
+        if value not in self._values:
+            text = self._made(value)
+            self._values[value] = text if len(text) <= LONG else hashlib.sha256(text.encode()).hexdigest()
+        return self._values[value]
+
+    def _made(self, value: Value) -> str:
+        """How a value is made; what is not told apart here is the same in the same file only."""
         op = self._origins.made.get(value)
         match op:
             case ops.Load():

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import product
+from typing import assert_never
 
 from argus.compile.object.data_sources import DataSources, Sources, element_bytes, union
 from argus.compile.object.kernel_exchanges import of_instruction, of_lanes
@@ -34,14 +35,9 @@ class ArmSources:
     def __init__(self, kernel: Kernel, joined: DataSources) -> None:
         self.joined = joined
         every = list(ops.walk(kernel.body))
-        self.asked = any(isinstance(op, ops.If) and op.sources for op in every)
-        self._of: dict[Value, list[Alternatives]] = {}
-        if not self.asked:
-            return
-        for op in every:
-            for value in (*(value for value, _ in op.sources), *_followed(op)):
-                self._of[value] = [frozenset()] * value.count
-        while sum(self._step(op) for op in every):
+        self.asked = any(op.control is ops.Control.BRANCH and op.sources for op in every)
+        self._of = {scalar.value: _any(scalar.value) for scalar in kernel.scalars}
+        while self.asked and sum(self._step(op) for op in every):
             pass
 
     def of_bytes(self, value: Value, start: int, width: int) -> Alternatives:
@@ -50,50 +46,67 @@ class ArmSources:
         return _together(self._known(value)[start // each : -(-(start + width) // each)])
 
     def _known(self, value: Value) -> list[Alternatives]:
-        return self._of.get(value) or [ANYTHING] * value.count
+        return self._of.get(value) or [frozenset()] * value.count
 
     def _step(self, op: ops.Op) -> bool:
-        """Whether more sets became known of what the op makes."""
-        changed = False
-        for value, given in op.sources:
-            rows = zip(*(self._known(one) for one in given), strict=True)
-            changed |= self._grow(value, [frozenset().union(*row) for row in rows])
-        for value in _followed(op):
-            changed |= self._grow(value, self._made(op, value))
-        return changed
+        """Whether values became known better by an op."""
+        joined = [
+            (value, [frozenset[Sources]().union(*row) for row in zip(*map(self._known, given), strict=True)])
+            for value, given in op.sources
+        ]
+        grown = [self._grow(value, more) for value, more in (*joined, *self._made(op))]
+        return any(grown)
 
-    def _made(self, op: ops.Op, value: Value) -> list[Alternatives]:
+    def _made(self, op: ops.Op) -> list[tuple[Value, list[Alternatives]]]:
         match op:
+            case ops.Load() | ops.Mfma():
+                return [(op.result, self._own(op.result))]
             case ops.Map():
-                return [_together(row) for row in zip(*map(self._known, op.args), strict=True)]
+                return [(op.result, [_together(row) for row in zip(*map(self._known, op.args), strict=True)])]
             case ops.Convert():
-                return self._known(op.value)
-            case ops.Lanes() if of_lanes(op) is None:
-                return self._known(op.value)
+                return [(op.result, self._known(op.value))]
+            case ops.Lanes():
+                return [(op.result, self._known(op.value) if of_lanes(op) is None else self._own(op.result))]
             case ops.Bitcast():
-                each = element_bytes(value)
-                return [self.of_bytes(op.value, n * each, each) for n in range(value.count)]
+                each = element_bytes(op.result)
+                places = range(op.result.count)
+                return [(op.result, [self.of_bytes(op.value, n * each, each) for n in places])]
             case ops.Registers():
-                return [self._known(op.args[arg])[n] for arg, n in op.pick]
+                return [(op.result, [self._known(op.args[arg])[n] for arg, n in op.pick])]
+            case ops.Instruction():
+                return [(out, _any(out) if of_instruction(op) is None else self._own(out)) for out in op.outs]
+            case ops.Constant() | ops.Index():
+                return [(op.result, _any(op.result))]
+            case (
+                ops.Symbol()
+                | ops.Store()
+                | ops.CopyToLds()
+                | ops.Atomic()
+                | ops.Barrier()
+                | ops.Wait()
+                | ops.SetPrio()
+                | ops.Tag()
+                | ops.Check()
+                | ops.For()
+                | ops.If()
+                | ops.Schedule()
+            ):
+                return []
+            case _:
+                assert_never(op)
+
+    def _own(self, value: Value) -> list[Alternatives]:
         return [frozenset({one}) for one in self.joined.of(value)]
 
     def _grow(self, value: Value, more: list[Alternatives]) -> bool:
-        known = self._of[value]
+        known = self._known(value)
         joined = [_least(a | b) for a, b in zip(known, more, strict=True)]
-        if joined == known:
-            return False
         self._of[value] = joined
-        return True
+        return joined != known
 
 
-def _followed(op: ops.Op) -> tuple[Value, ...]:
-    """What an op makes of whose sources something is asked; of anything else nothing is."""
-    match op:
-        case ops.Load() | ops.Mfma() | ops.Map() | ops.Convert() | ops.Bitcast() | ops.Registers() | ops.Lanes():
-            return (op.result,)
-        case ops.Instruction() if of_instruction(op) is not None:
-            return tuple(op.outs)
-    return ()
+def _any(value: Value) -> list[Alternatives]:
+    return [ANYTHING] * value.count
 
 
 def _together(rows: Iterable[Alternatives]) -> Alternatives:

@@ -30,8 +30,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from argus.check.engine import check
-from argus.check.executed.inputs import arrays, scalars
-from argus.check.explain.value_witness import SEED, inputs_of
+from argus.check.executed.inputs import data_of
+from argus.check.explain.value_witness import launch_of
 from argus.check.explain.writers import writers
 from argus.check.report import Counterexample
 from argus.ir.kernel import Kernel
@@ -97,11 +97,11 @@ def shown_lines(example: Counterexample) -> set[int]:
 
 def lane_holds(kernel: Kernel, example: Counterexample) -> bool:
     """The named register element stores the named element, and it is wrong."""
-    party, kind = example.operands[0], inputs_of(example)
+    party = example.operands[0]
     tensor = next((t for t in kernel.tensors if t.name == party.tensor), None)
     if example.rule not in ("value", "covers") or tensor is None:
         return True
-    made, given = arrays(kernel, example.sizes, kind, SEED), scalars(kernel, kind, SEED)
+    made, given = data_of(kernel, launch_of(example))
     at = tuple(party.coords[axis] for axis in tensor.axes)
     wrote, _ = writers(kernel, made, example.sizes, given, tensor, at)
     named = [w for w in wrote if (w.thread, w.element) == (party.thread, party.element)]

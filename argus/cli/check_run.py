@@ -15,11 +15,11 @@ import numpy as np
 
 from argus.check.executed.after_proof import disagreeing
 from argus.check.executed.execute import attempts, compared
-from argus.check.executed.inputs import arrays, scalars
+from argus.check.executed.inputs import data_of
 from argus.check.executed.launches import launches
 from argus.check.executed.outcome import Disagreement, SmallLaunch
 from argus.check.executed.premises import overflows
-from argus.check.explain.value_witness import SEED, inputs_of
+from argus.check.explain.value_witness import launch_of
 from argus.check.proof_cache import directory
 from argus.check.report import Counterexample, Report
 from argus.compile.cache import compile_cached
@@ -75,9 +75,8 @@ def _proof(program: Scheduled, report: Report, code: bytes) -> OnMachine:
 
 def _launched(kernel: Kernel, code: bytes, launch: SmallLaunch) -> tuple[Disagreement | None, int, dict[str, str]]:
     """A report of the machine, or the first wrong element; elements compared; results that were not."""
-    made = arrays(kernel, launch.sizes, launch.kind, launch.seed, launch.smaller)
+    made, given = data_of(kernel, launch)
     memory = in_memory(kernel, launch.sizes, made)
-    given = scalars(kernel, launch.kind, launch.seed)
     outcome = CheckingDevice().launch(kernel, code, launch.sizes, memory, given)
     errors = [r for r in outcome.reports if r.level == "error"]
     if errors:
@@ -89,10 +88,10 @@ def _launched(kernel: Kernel, code: bytes, launch: SmallLaunch) -> tuple[Disagre
 
 def _confirmed(program: Scheduled, report: Report, shown: Counterexample, code: bytes) -> OnMachine:
     """The refuting launch again: does the machine hold the same wrong value?"""
-    kernel, kind = program.kernel, inputs_of(shown)
-    party = shown.operands[0]
-    memory = in_memory(kernel, shown.sizes, arrays(kernel, shown.sizes, kind, SEED))
-    CheckingDevice().launch(kernel, code, shown.sizes, memory, scalars(kernel, kind, SEED))
+    kernel, party = program.kernel, shown.operands[0]
+    made, given = data_of(kernel, launch_of(shown))
+    memory = in_memory(kernel, shown.sizes, made)
+    CheckingDevice().launch(kernel, code, shown.sizes, memory, given)
     at = tuple(party.coords.values())
     held = float(np.asarray(memory[party.tensor])[at].astype(np.float64))
     place = f"{party.tensor}[{', '.join(f'{axis}={n}' for axis, n in party.coords.items())}]"

@@ -2,7 +2,7 @@
 
     record = judge(program, source)
     record.verdict    "proved", "refuted", "unknown", "unreadable", "hang" or "traceback"
-    record.truth      "right", "wrong", "hazard", "rounded", "refused", "untested" (`truth`)
+    record.truth      "right", "wrong", "hazard", "rounded", "refused", "beyond", "untested" (`truth`)
     record.exact      what exact algebra says of the object: "equal", "different", "not followed", … (`exact`)
     record.fault      a disagreement, or nothing
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import signal
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -24,11 +24,14 @@ from types import FrameType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from argus.check.engine import check
-from argus.check.executed.inputs import arrays, scalars
-from argus.check.explain.value_witness import SEED, inputs_of
+from argus.check.executed.inputs import data_of
+from argus.check.executed.premises import overflows
+from argus.check.explain.value_witness import launch_of
 from argus.check.report import Counterexample, Report
+from argus.check.rounding import ErrorBound, rounding
 from argus.compile import compile_kernel
 from argus.device.simulated import JitDevice
 from argus.ir.interp import extents
@@ -37,10 +40,11 @@ from argus.ir.passes.schedule import scheduled
 from argus.ir.stages import Scheduled
 from argus.lang.errors import ProgramError
 from argus.lang.reader import read
-from argus.spec import evaluate
+from argus.spec import Bounded, ResultSpec, evaluate
 from argus.spec.compare import compare
 from argus.tasks.inputs import in_memory
-from bench.verdict_fuzz.program import Generated
+from bench.verdict_fuzz.exact import largest
+from bench.verdict_fuzz.program import Arrays, Generated
 from bench.verdict_fuzz.truth import Truth, truth_of, written_once
 
 LIMIT = 10.0
@@ -146,8 +150,8 @@ def judge(program: Generated, source: str, intended_right: bool = False) -> Reco
 
 def broken_rules(program: Generated, made: Scheduled, report: Report) -> tuple[str, ...]:
     """Refuted rules, seen broken although no launch of the program shows it: an element not written once (also by a
-    wide store that runs into the next row), a coordinate outside, a whole number that is not the specified one where
-    the meaning does not judge it (it has wrapped on the way)."""
+    wide store that runs into the next row), a coordinate outside, an object that differs at the inputs of the
+    counterexample."""
     found = []
     for v in report.verdicts:
         shown = v.counterexample
@@ -155,7 +159,7 @@ def broken_rules(program: Generated, made: Scheduled, report: Report) -> tuple[s
             continue
         if v.rule == "covers" and not written_once(program, made.kernel, shown.sizes):
             found.append("covers")
-        if v.rule == "value" and another_whole_number(made, shown):
+        if v.rule == "value" and another_value(made, shown):
             found.append("value")
         outside = _outside(made.kernel, shown) or not written_once(program, made.kernel, shown.sizes)
         if v.rule == "in_bounds" and outside:
@@ -163,19 +167,37 @@ def broken_rules(program: Generated, made: Scheduled, report: Report) -> tuple[s
     return tuple(found)
 
 
-def another_whole_number(made: Scheduled, shown: Counterexample) -> bool:
-    """The object, launched with the inputs of a counterexample, holds other integers than the specification."""
-    kernel, sizes, kind = made.kernel, shown.sizes, inputs_of(shown)
-    given, symbols = arrays(kernel, sizes, kind, SEED), scalars(kernel, kind, SEED)
-    memory = in_memory(kernel, sizes, given)
-    JitDevice().launch(kernel, compile_kernel(made).object, sizes, memory, symbols)
+def another_value(made: Scheduled, shown: Counterexample) -> bool:
+    """The object, launched with the inputs of a counterexample, holds another number than the specification, where no
+    number is beyond its type: another whole number, or a float outside the bound that its own types give."""
+    kernel, launch = made.kernel, launch_of(shown)
+    given, symbols = data_of(kernel, launch)
+    if overflows(kernel, launch):
+        return False
+    memory = in_memory(kernel, launch.sizes, given)
+    JitDevice().launch(kernel, compile_kernel(made).object, dict(launch.sizes), memory, symbols)
+    derived, names = rounding(kernel), {**launch.sizes, **symbols}
     for spec in kernel.computes.results if kernel.computes is not None else ():
         got = np.asarray(memory[spec.result])
         with np.errstate(all="ignore"):
-            want = evaluate(spec, {spec.result: got, **given}, {**sizes, **symbols})
-            if got.dtype.kind in "iu" and want.residue is not None and compare(got, want).first_wrong is not None:
+            want = evaluate(spec, {spec.result: got, **given}, names)
+            if got.dtype.kind in "iu":
+                if want.residue is not None and compare(got, want).first_wrong is not None:
+                    return True
+            elif _outside_bound(got, want, derived.of(spec.result), spec, given, names):
                 return True
     return False
+
+
+def _outside_bound(
+    got: NDArray[Any], want: Bounded, bound: object, spec: ResultSpec, given: Arrays, names: Mapping[str, float]
+) -> bool:
+    """A finite specified element that the result misses by more than the derived bound."""
+    if not isinstance(bound, ErrorBound):
+        return False
+    most = bound.at(spec, given, names, want.value)
+    judged = np.isfinite(want.value) & np.isfinite(most) & (np.abs(want.value) + most <= largest(got.dtype))
+    return bool((judged & ~(np.abs(got.astype(np.float64) - want.value) <= most)).any())
 
 
 def _outside(kernel: Kernel, shown: Counterexample) -> bool:
@@ -193,7 +215,7 @@ def fault_of(verdict: str, truth: str, internal: bool, seconds: float, intended_
         return "proved and wrong"
     if verdict == "proved" and truth == "hazard":
         return "proved and hazard"
-    if verdict == "refuted" and truth in ("right", "rounded"):
+    if verdict == "refuted" and truth in ("right", "rounded", "beyond"):
         return "right and refuted"
     if verdict == "traceback" or internal:
         return "traceback"

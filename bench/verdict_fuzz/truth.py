@@ -1,7 +1,7 @@
 """Truth is the machine: the compiled object at several sizes and inputs, against the numpy meaning.
 
     found = truth_of(program, scheduled)
-    found.kind      "right", "wrong", "hazard", "vague", "rounded", "refused" or "untested"
+    found.kind      "right", "wrong", "hazard", "vague", "rounded", "beyond", "refused" or "untested"
     found.detail    which launch, which executor, which element
     found.exact     what exact algebra says of it (`exact`), if it was asked
 
@@ -20,6 +20,9 @@ own types, it is *rounded*: a mutant that computes in fewer digits is proved for
 algebra does not follow the object, its text must be that of the program but for float types (`fewer_digits`). If an
 error is above, it is wrong.
 
+*beyond*: an element is wrong at a launch at which a number of the kernel is beyond the largest of its type, which the
+premises of every proof exclude, and not at the same launch with floats so much smaller that none is, nor at any other.
+
 A launch whose inputs are not what the kernel states of them (`ag.as_index`) is no launch of it.
 """
 
@@ -35,6 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argus import machine
+from argus.check.executed.premises import overflows_with
 from argus.compile import CompileError, compile_kernel
 from argus.device.guards import LaunchRefused, check_sizes, launch_grid
 from argus.device.launch import scalar_values
@@ -52,6 +56,7 @@ from bench.verdict_fuzz.launch_data import LaunchMemory, inputs
 from bench.verdict_fuzz.program import Generated, Sizes
 
 MOST_STEPS = 5_000_000
+SMALLER = (1.0, 2.0**-6, 2.0**-12)
 WITNESS = 9
 """Seed of the inputs of the IR interpreter."""
 MOST_LAUNCHES = 5
@@ -163,6 +168,7 @@ def truth_of(
     loaded = machine.load(code).kernel(kernel.name)
     tally = Tally()
     rounded: Truth | None = None
+    beyond: Truth | None = None
     for n, (launched, sizes) in enumerate(_with_scalars(program, launches)):
         for executor, options, kind in _runs(n, kernel):
             found = _launch(
@@ -180,6 +186,13 @@ def truth_of(
             if only_rounded(launched, kernel, sizes, given, found.results, exact, text):
                 rounded = Truth("rounded", what, exact)
                 continue
+            smaller = tamed(kernel, sizes, given, launched.scalars)
+            if smaller is not None and smaller < 1:
+                again = _launch(launched, kernel, loaded, sizes, kind, executor, options, SENTINELS[0], tally, smaller)
+                if again is None:
+                    beyond = Truth("beyond", what, exact)
+                    continue
+                what += f"; floats times {smaller}: {again.text}"
             return Truth("wrong", what, exact)
     for n, sizes in enumerate(launches[:2]):
         hazard = _witness(program, kernel, sizes, IR_ORDERS[2 * n : 2 * n + 2], rounded is None)
@@ -197,6 +210,8 @@ def truth_of(
         return Truth("hazard", what)
     if rounded is not None:
         return rounded
+    if beyond is not None:
+        return beyond
     sizes = launches[min(1, len(launches) - 1)]
     exact = exact_of(program, kernel, code, sizes, "mixed", _seed("mixed", sizes))
     if exact.verdict == "different":
@@ -230,9 +245,10 @@ def _runs(n: int, kernel: Kernel) -> Iterator[tuple[str, dict[str, Any], str]]:
 
 def _launch(
     program: Generated, kernel: Kernel, loaded: Any, sizes: Sizes, kind: str, executor: str,
-    options: dict[str, Any], sentinel: int, tally: Tally,
+    options: dict[str, Any], sentinel: int, tally: Tally, factor: float = 1.0,
 ) -> Found | None:  # fmt: skip
-    given = inputs(program, kernel, sizes, kind, _seed(kind, sizes))
+    """What is wrong at a launch, with its floats as drawn or times a factor."""
+    given = scaled(inputs(program, kernel, sizes, kind, _seed(kind, sizes)), factor)
     memory = LaunchMemory(kernel, given, sizes, sentinel)
     grid = launch_grid(kernel, sizes)
     if 0 not in grid:
@@ -254,6 +270,22 @@ def _launch(
         if 0 not in extents(tensor, sizes) and memory.gaps(tensor):
             return Found(f"{tensor.name}: memory beside its elements has changed")
     return None
+
+
+def tamed(
+    kernel: Kernel, sizes: Sizes, given: Mapping[str, NDArray[Any]], scalars: Mapping[str, float]
+) -> float | None:
+    """By how much floats are multiplied so that no number is beyond its type; None: by none of the factors tried."""
+    for factor in SMALLER:
+        if not overflows_with(kernel, sizes, scaled(given, factor), scalars):
+            return factor
+    return None
+
+
+def scaled(given: Mapping[str, NDArray[Any]], factor: float) -> dict[str, NDArray[Any]]:
+    """Floats times a factor; whole numbers as they are."""
+    whole = {name: a for name, a in given.items() if a.dtype.kind in "iu"}
+    return {name: whole.get(name, (a.astype(np.float64) * factor).astype(a.dtype)) for name, a in given.items()}
 
 
 def misstated(program: Generated, kernel: Kernel, given: Mapping[str, NDArray[Any]], sizes: Sizes) -> bool:

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.check.executed.inputs import arrays, scalars
+from argus.check.executed.inputs import data_of
 from argus.check.executed.launches import launches
 from argus.check.executed.outcome import Disagreement, Executed, SmallLaunch
 from argus.check.executed.premises import overflows
@@ -81,8 +81,7 @@ def attempts(launch: SmallLaunch) -> Iterator[SmallLaunch]:
 def _executed(kernel: Kernel, launch: SmallLaunch) -> tuple[int, Disagreement | None, float, dict[str, str]]:
     """Elements compared at a launch, the first wrong one, the share of elements that could be compared, and results
     that were not."""
-    inputs = arrays(kernel, launch.sizes, launch.kind, launch.seed, launch.smaller)
-    given = scalars(kernel, launch.kind, launch.seed)
+    inputs, given = data_of(kernel, launch)
     try:
         outcome = interp.run(kernel, inputs, launch.sizes, scalars=given)
     except (interp.InterpError, ExprError):

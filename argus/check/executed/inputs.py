@@ -32,7 +32,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.check.executed.outcome import Kind
+from argus.check.executed.outcome import Kind, SmallLaunch
 from argus.ir import interp
 from argus.ir.float_formats import nearest
 from argus.ir.index_ranges import legal_range, stated_ranges, whole_numbers
@@ -52,6 +52,12 @@ ZEROS, TINY, MILLIONTH = 0.3, 0.03, 2.0**-20
 SMALLER = 1 / 8
 FEW = 1 / 16
 """Which part of `sparse` values is not zero."""
+
+
+def data_of(kernel: Kernel, launch: SmallLaunch) -> tuple[dict[str, NDArray[Any]], dict[str, float | int]]:
+    """The arrays and the scalars of a launch."""
+    made = arrays(kernel, launch.sizes, launch.kind, launch.seed, launch.smaller)
+    return made, scalars(kernel, launch.kind, launch.seed)
 
 
 def arrays(

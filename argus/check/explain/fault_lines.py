@@ -9,8 +9,8 @@ the execution is too long to be read backwards, or nothing in it is wrong.
 
 from __future__ import annotations
 
-from argus.check.executed.inputs import arrays, scalars
-from argus.check.executed.outcome import Kind
+from argus.check.executed.inputs import data_of
+from argus.check.executed.outcome import SmallLaunch
 from argus.check.explain.compared_groups import UPDATE, Member
 from argus.check.explain.first_fault import FaultLine, FirstFaults
 from argus.check.explain.recorded_run import LANES, Recording, RegisterPlace, Untraceable
@@ -23,30 +23,29 @@ from argus.ir.kernel import Kernel
 from argus.ir.ops import Op, Tensor
 from argus.layout.expr import ExprError
 
-SEED = 1
 UPDATES: dict[str, GroupKind] = {"add": "sum", "max": "max", "min": "min"}
 
 
-def faults(kernel: Kernel, example: Counterexample, kind: Kind) -> list[FaultLine]:
-    """What is wrong on the way to the element that a counterexample shows, by inputs of this kind."""
+def faults(kernel: Kernel, example: Counterexample, launch: SmallLaunch) -> list[FaultLine]:
+    """What is wrong on the way to the element that a counterexample shows, at its launch."""
     party = example.operands[0]
     tensor = next((t for t in kernel.tensors if t.name == party.tensor and t.written), None)
     if kernel.computes is None or tensor is None or set(party.coords) != set(tensor.axes):
         return []
     try:
-        return _faults(kernel, example, tensor, kind)
+        return _faults(kernel, example, tensor, launch)
     except (Untraceable, ExprError, interp.InterpError, LookupError, ValueError, ArithmeticError):
         return []  # the verdict stands without it
 
 
-def _faults(kernel: Kernel, example: Counterexample, tensor: Tensor, kind: Kind) -> list[FaultLine]:
+def _faults(kernel: Kernel, example: Counterexample, tensor: Tensor, launch: SmallLaunch) -> list[FaultLine]:
     assert kernel.computes is not None
     coords, sizes = example.operands[0].coords, dict(example.sizes)
     at = tuple(coords[axis] for axis in tensor.axes)
     stated = next((r for r in kernel.computes.results if r.result == tensor.name), None)
     if stated is None:
         return []
-    made, given = arrays(kernel, sizes, kind, SEED), scalars(kernel, kind, SEED)
+    made, given = data_of(kernel, launch)
     parts = SpecifiedParts(stated, made, {**sizes, **given}, at)
     run = Recording(kernel, made, sizes, given, example.block)
     target = f"{tensor.name}[{', '.join(map(str, at))}]"

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from argus.check.explain.fault_lines import faults
 from argus.check.explain.first_fault import FaultLine
 from argus.check.explain.source_lines import definitions, never_taken
-from argus.check.explain.value_witness import inputs_of
+from argus.check.explain.value_witness import launch_of
 from argus.check.verdict import Counterexample, Verdict
 from argus.ir import ops
 from argus.ir.kernel import Kernel
@@ -86,7 +86,7 @@ def _place(span: Span) -> tuple[str, int]:
 def _faults(kernel: Kernel, example: Counterexample) -> list[FaultLine]:
     """The faults that an execution shows; of an element that is not written once, the store whose indices are wrong."""
     if example.rule != "covers" or "written" not in example.message:
-        return faults(kernel, example, inputs_of(example))
+        return faults(kernel, example, launch_of(example))
     stores = [op for op in ops.walk(kernel.body) if op.id == example.op]
     if stores:
         return [FaultLine(op.span, "", "all" if "never" in example.message else "index") for op in stores]

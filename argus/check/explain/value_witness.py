@@ -2,23 +2,26 @@
 
 Inputs are those of `executed.inputs`: of both signs, integers over all that their type or the kernel's statements
 allow. An element counts only where the specification is finite and fits the type of the output; of inputs of wide
-spread only where the result is finite, too. The wrong element is named with the block, wave, lane and register element
-whose store wrote it, the two terms, their smallest difference, and the first line that parts from the specification.
+spread only where the result is finite, too. A launch at which a number is beyond its type shows nothing, since a proof
+takes for granted that none is (`executed.premises`); it is tried again with smaller inputs. The wrong element is named
+with the block, wave, lane and register element whose store wrote it, the two terms, their smallest difference, and the
+first line that parts from the specification.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, get_args
 
 import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from argus.check.executed.inputs import arrays, scalars
+from argus.check.executed.execute import attempts
+from argus.check.executed.inputs import data_of
 from argus.check.executed.launches import MOST_STEPS, steps
-from argus.check.executed.outcome import Kind
+from argus.check.executed.outcome import Kind, SmallLaunch
+from argus.check.executed.premises import overflows
 from argus.check.explain.search_budget import may_search
 from argus.check.explain.small_executions import beyond, larger, launches, longest, ragged, stated, varied
 from argus.check.explain.term_difference import difference, parting_line
@@ -56,14 +59,7 @@ MOST = 1 << 18
 """Elements of all tensors in a launch that is tried."""
 SEED = 1
 INPUTS = "inputs: "
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """A launch that is tried: sizes and kind of inputs, always of the same seed."""
-
-    sizes: dict[str, int]
-    kind: Kind
+SMALLER = ", divided by 8 to the power "
 
 
 def counterexample(flow: KernelWalk, span: Span, op: int, terms: Differs | None = None) -> Counterexample | None:
@@ -71,24 +67,27 @@ def counterexample(flow: KernelWalk, span: Span, op: int, terms: Differs | None 
     assert flow.spec is not None
     output = flow.spec.output
     for trial in _trials(flow.kernel):
-        found = _far(flow.kernel, output, trial)
-        if found is not None:
-            return _told(flow, span, op, trial, found, terms)
+        for launch in attempts(trial):
+            found = _far(flow.kernel, output, launch)
+            if found is None:
+                break
+            if not overflows(flow.kernel, launch):
+                return _told(flow, span, op, launch, found, terms)
     return None
 
 
 def _told(
-    flow: KernelWalk, span: Span, op: int, trial: Trial, found: tuple[tuple[int, ...], float, float],
+    flow: KernelWalk, span: Span, op: int, launch: SmallLaunch, found: tuple[tuple[int, ...], float, float],
     terms: Differs | None,
 ) -> Counterexample:  # fmt: skip
     """The wrong element with who stored it, the terms and where they part."""
     kernel, (at, got, want) = flow.kernel, found
     assert flow.spec is not None
-    output, sizes = flow.spec.output, trial.sizes
+    output, sizes = flow.spec.output, dict(launch.sizes)
     coords = dict(zip(output.axes, at, strict=True))
     named = ", ".join(f"{axis}={c}" for axis, c in coords.items())
     text = f"{output.name}[{named}] is {got:.6g}, the specification gives {want:.6g}"
-    made, given = arrays(kernel, sizes, trial.kind, SEED), scalars(kernel, trial.kind, SEED)
+    made, given = data_of(kernel, launch)
     wrote, _ = writers(kernel, made, sizes, given, output, at)
     details: tuple[str, ...] = ()
     if terms is not None:
@@ -98,7 +97,7 @@ def _told(
         details += (f"difference: {small}",) if small else ()
         line = parting_line(flow, terms.specified)
         details += (f"the terms part at {line}",) if line is not None and line != span else ()
-    details += (f"{INPUTS}{trial.kind}, seed {SEED}",)
+    details += (_inputs_line(launch),)
     hint = "compare what is computed with the specification, operand by operand"
     message = "the kernel computes something else than it says"
     if not wrote:
@@ -112,13 +111,20 @@ def _told(
     )  # fmt: skip
 
 
-def inputs_of(shown: Counterexample) -> Kind:
-    """The kind of inputs of the launch that a counterexample of `value` shows."""
-    text = next((d for d in shown.details if d.startswith(INPUTS)), f"{INPUTS}normal,")
-    return next(kind for kind in get_args(Kind) if text.startswith(f"{INPUTS}{kind},"))
+def _inputs_line(launch: SmallLaunch) -> str:
+    smaller = f"{SMALLER}{launch.smaller}" if launch.smaller else ""
+    return f"{INPUTS}{launch.kind}, seed {launch.seed}{smaller}"
 
 
-def _trials(kernel: Kernel) -> list[Trial]:
+def launch_of(shown: Counterexample) -> SmallLaunch:
+    """The launch that a counterexample of `value` shows; of another rule's, one with ordinary inputs."""
+    text = next((d for d in shown.details if d.startswith(INPUTS)), f"{INPUTS}normal, seed {SEED}")
+    kind = next(kind for kind in get_args(Kind) if text.startswith(f"{INPUTS}{kind},"))
+    _, _, smaller = text.partition(SMALLER)
+    return SmallLaunch(shown.sizes, kind, SEED, int(smaller or 0))
+
+
+def _trials(kernel: Kernel) -> list[SmallLaunch]:
     """Small launches, with sizes that divide evenly and such that do not, loops of several iterations, the example; the
     largest of them also with inputs of wide spread; the smallest and the largest with sparse inputs, the smallest with
     negative ones and integers of the whole range; ramps and powers where the specification has maxima or products."""
@@ -130,14 +136,14 @@ def _trials(kernel: Kernel) -> list[Trial]:
     whole = any(t.read and t.dtype.kind in ("int", "uint") for t in kernel.tensors)
     integers: Kind = "whole" if _wraps_alike(kernel) else "half"
     kinds: tuple[Kind, ...] = ("negative", integers) if whole else ("negative",)
-    trials = [Trial(sizes, "normal") for sizes in (*small, *largest)]
-    trials += [Trial(sizes, "wide") for sizes in largest]
-    trials += [Trial(sizes, kind) for kind in kinds for sizes in small[:1]]
-    trials += [Trial(sizes, "sparse") for sizes in (*small[:1], *largest)]
+    trials = [SmallLaunch(sizes, "normal", SEED) for sizes in (*small, *largest)]
+    trials += [SmallLaunch(sizes, "wide", SEED) for sizes in largest]
+    trials += [SmallLaunch(sizes, kind, SEED) for kind in kinds for sizes in small[:1]]
+    trials += [SmallLaunch(sizes, "sparse", SEED) for sizes in (*small[:1], *largest)]
     kinds_of = _reductions(kernel)
     more: list[Kind] = ["powers"] if kinds_of & {"prod", "argmax", "argmin"} else []
     more += ["rising", "falling"] if kinds_of - {"sum", "prod"} else []
-    trials += [Trial(sizes, kind) for kind in more for sizes in (*small, *largest)]
+    trials += [SmallLaunch(sizes, kind, SEED) for kind in more for sizes in (*small, *largest)]
     return [trial for trial in trials if steps(kernel, trial.sizes) <= MOST_STEPS]
 
 
@@ -194,12 +200,11 @@ def _vanishing(dtype: DType) -> float:
     return max(float(ml_dtypes.finfo(numpy_dtype(dtype)).smallest_subnormal), float(np.finfo(np.float32).tiny))
 
 
-def _far(kernel: Kernel, output: Tensor, trial: Trial) -> tuple[tuple[int, ...], float, float] | None:
+def _far(kernel: Kernel, output: Tensor, launch: SmallLaunch) -> tuple[tuple[int, ...], float, float] | None:
     """An element that is far from the specification: its index, its value, the specified one."""
     assert kernel.computes is not None
     (stated,) = kernel.computes.results
-    sizes, given = trial.sizes, scalars(kernel, trial.kind, SEED)
-    made: dict[str, NDArray[Any]] = arrays(kernel, sizes, trial.kind, SEED)
+    sizes, (made, given) = launch.sizes, data_of(kernel, launch)
     if not may_search(1):
         return None
     try:
@@ -217,7 +222,7 @@ def _far(kernel: Kernel, output: Tensor, trial: Trial) -> tuple[tuple[int, ...],
     low, high = largest_number(output.dtype)
     usable = np.isfinite(wanted.value) & np.isfinite(wanted.error)
     usable &= (wanted.value - wanted.error >= low) & (wanted.value + wanted.error <= high)
-    if trial.kind == "wide":
+    if launch.kind == "wide":
         usable &= np.isfinite(got)
     if not usable.any():
         return None

@@ -1,0 +1,58 @@
+"""Kernels that are right as formulas and leave their types: a proof of them is no fault, a refutation is."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.verdict_fuzz.judge import judge, program_of_text
+from bench.verdict_fuzz.program import Generated
+from bench.verdict_fuzz.stated import stated_meaning
+
+TEXT = """import argus as ag
+from argus import f32
+ROW = ag.Owner(lane=64, e=4, n="lane*4 + e")
+
+
+@ag.kernel(threads=64, requires="M >= 1 and N >= 1 and N % 4 == 0 and N <= 256",
+           computes="Y[m, n] = exp(X[m, n] - max(X[m, j], j)) / sum(exp(X[m, i] - max(X[m, j], j)), i)",
+           example=dict(M=3, N=256))
+def k(X: ag.In["M N", f32], Y: ag.Out["M N", f32]):
+    row = ag.grid(M)
+    x = X[row, 0].load(ROW, width=16, guard="shape")
+    u = ag.where(x.n < N, x, -ag.inf)
+    top = u.max("n")
+    e = ag.exp(u - top)
+    Y[row, 0].store(e / e.sum("n"), width=16, guard="shape")
+"""
+LAUNCHES = ({"M": 1, "N": 256}, {"M": 2, "N": 132}, {"M": 1, "N": 4})
+
+
+def program(text: str) -> Generated:
+    """The text with the meaning that it states."""
+    empty = Generated("rows", text, (), LAUNCHES, lambda *_: {})
+    return Generated("rows", text, (), LAUNCHES, stated_meaning(program_of_text(empty, text).kernel, {}))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("top = u.max", "top = (u * 0.0).max"), ("top = u.max", "top = ag.where(x.n < 7, u, -ag.inf).max")],
+)
+def test_the_rightful_softmax_and_forms_that_leave_f32(old: str, new: str) -> None:
+    found = judge(program(TEXT), TEXT)
+    assert (found.verdict, found.truth, found.fault) == ("proved", "right", "")
+    changed = judge(program(TEXT), TEXT.replace(old, new))
+    assert changed.fault == ""
+    assert changed.verdict in ("proved", "unknown")
+
+
+def test_a_softmax_without_its_maximum_is_beyond_its_type_and_not_wrong() -> None:
+    text = TEXT.replace("ag.exp(u - top)", "ag.exp(u)")
+    found = judge(program(TEXT), text)
+    assert (found.verdict, found.truth, found.fault) == ("proved", "beyond", "")
+
+
+def test_an_overflow_does_not_hide_a_wrong_kernel() -> None:
+    """Wrong at ordinary numbers, too: one element of the sum is missing."""
+    text = TEXT.replace("ag.exp(u - top)", "ag.where(x.n > 0, ag.exp(u), 0.0)")
+    found = judge(program(TEXT), text)
+    assert (found.verdict, found.truth, found.fault) == ("refuted", "wrong", "")
